@@ -1,0 +1,140 @@
+// Means, covariance kinds and the training set, as views of NumPy arrays.
+#include <pybind11/stl.h>
+
+#include "bindings.hpp"
+
+namespace svmgsu::python {
+namespace {
+
+using Kind = std::shared_ptr<Covariance>;
+using MeansPtr = std::shared_ptr<Means>;
+
+template <class Scalar>
+SparseRows<Scalar> sparse_rows(const Array<Scalar>& value, const Array<std::int32_t>& column, const Array<Index>& start,
+                               Index features) {
+  return {value.data(), column.data(), start.data(), start.size() - 1, features};
+}
+
+// Each function's result keeps its arrays alive.
+template <class Scalar>
+void bind_kinds(py::module_& m) {
+  using py::arg;
+  m.def(
+      "dense_means",
+      [](const Array<Scalar>& x) -> MeansPtr {
+        return std::make_shared<DenseMeans<Scalar>>(x.data(), size_of(x, 0), size_of(x, 1));
+      },
+      arg("x").noconvert(), py::keep_alive<0, 1>());
+  m.def(
+      "sparse_means",
+      [](const Array<Scalar>& value, const Array<std::int32_t>& column, const Array<Index>& start,
+         Index features) -> MeansPtr {
+        return std::make_shared<SparseMeans<Scalar>>(sparse_rows(value, column, start, features));
+      },
+      arg("value").noconvert(), arg("column").noconvert(), arg("start").noconvert(), arg("features"),
+      py::keep_alive<0, 1>(), py::keep_alive<0, 2>(), py::keep_alive<0, 3>());
+  m.def(
+      "isotropic",
+      [](const Array<Scalar>& v) -> Kind { return std::make_shared<Isotropic<Scalar>>(v.data(), v.size()); },
+      arg("variances").noconvert(), py::keep_alive<0, 1>());
+  m.def(
+      "diagonal",
+      [](const Array<Scalar>& v) -> Kind {
+        return std::make_shared<Diagonal<Scalar>>(v.data(), size_of(v, 0), size_of(v, 1));
+      },
+      arg("variances").noconvert(), py::keep_alive<0, 1>());
+  m.def(
+      "sparse_diagonal",
+      [](const Array<Scalar>& value, const Array<std::int32_t>& column, const Array<Index>& start,
+         Index features) -> Kind {
+        return std::make_shared<SparseDiagonal<Scalar>>(sparse_rows(value, column, start, features));
+      },
+      arg("value").noconvert(), arg("column").noconvert(), arg("start").noconvert(), arg("features"),
+      py::keep_alive<0, 1>(), py::keep_alive<0, 2>(), py::keep_alive<0, 3>());
+  m.def(
+      "full",
+      [](const Array<Scalar>& packed, Index features) -> Kind {
+        return std::make_shared<Full<Scalar>>(packed.data(), size_of(packed, 0), features);
+      },
+      arg("packed").noconvert(), arg("features"), py::keep_alive<0, 1>());
+  m.def(
+      "low_rank",
+      [](const Array<Scalar>& factors, const Array<Index>& start) -> Kind {
+        return std::make_shared<LowRank<Scalar>>(factors.data(), start.data(), start.size() - 1, size_of(factors, 1));
+      },
+      arg("factors").noconvert(), arg("start").noconvert(), py::keep_alive<0, 1>(), py::keep_alive<0, 2>());
+  m.def(
+      "pack",
+      [](const Array<Scalar>& full, double tolerance, Array<Scalar>& packed) {
+        const Scalar* in = full.data();
+        Scalar* out = packed.mutable_data();
+        const Index examples = size_of(full, 0), n = size_of(full, 1);
+        py::gil_scoped_release release;
+        return pack(in, examples, n, tolerance, 0, out);
+      },
+      arg("full").noconvert(), arg("tolerance"), arg("packed").noconvert());
+  m.def(
+      "find_indefinite",
+      [](const Array<Scalar>& packed, Index n, double tolerance) {
+        const Scalar* in = packed.data();
+        const Index examples = size_of(packed, 0);
+        Indefinite found;
+        {
+          py::gil_scoped_release release;
+          found = find_indefinite(in, examples, n, tolerance, 0);
+        }
+        return py::make_tuple(found.example, found.eigenvalue);
+      },
+      arg("packed").noconvert(), arg("n"), arg("tolerance"));
+}
+
+}  // namespace
+
+void bind_covariance(py::module_& m) {
+  using py::arg;
+  py::class_<Means, MeansPtr>(m, "Means").def_property_readonly("examples", &Means::examples);
+  py::class_<Covariance, Kind>(m, "Covariance")
+      .def("add_full",
+           [](const Covariance& kind, Index example, double scale, Array<double>& out) {
+             Matrix full = Matrix::Zero(size_of(out, 0), size_of(out, 1));
+             kind.add_full(example, scale, full);
+             Eigen::Map<Matrix>(out.mutable_data(), full.rows(), full.cols()) += full;
+           });
+  bind_kinds<double>(m);
+  bind_kinds<float>(m);
+  m.def(
+      "shared",
+      [](const Array<double>& packed, Index features, bool diagonal, const py::object& group) -> Kind {
+        const std::int32_t* ids = nullptr;
+        Index examples = -1;
+        if (!group.is_none()) {
+          const auto array = py::cast<Array<std::int32_t>>(group);
+          ids = array.data();
+          examples = array.size();
+        }
+        return std::make_shared<Shared>(packed.data(), size_of(packed, 0), features, diagonal, ids, examples);
+      },
+      arg("packed").noconvert(), arg("features"), arg("diagonal"), arg("group"), py::keep_alive<0, 1>(),
+      py::keep_alive<0, 4>());
+
+  // `terms` is a tuple of (kind, scale); it is kept, and with it every array.
+  py::class_<Gaussians>(m, "Gaussians")
+      .def(py::init([](const MeansPtr& means, const py::tuple& terms, const Array<double>& labels,
+                       const Array<double>& weights, const std::optional<Array<Index>>& rows) {
+             std::vector<CovarianceSum::Term> list;
+             for (const auto& item : terms) {
+               const auto pair = py::cast<py::tuple>(item);
+               list.push_back({py::cast<Kind>(pair[0]), py::cast<double>(pair[1])});
+             }
+             std::vector<Index> ids;
+             if (rows) ids = to_std(*rows);
+             return Gaussians(means, CovarianceSum(std::move(list)), to_std(labels), to_std(weights),
+                              rows ? &ids : nullptr);
+           }),
+           arg("means"), arg("terms"), arg("labels").noconvert(), arg("weights").noconvert(), arg("rows") = py::none(),
+           py::keep_alive<1, 2>(), py::keep_alive<1, 3>())
+      .def_property_readonly("examples", &Gaussians::examples)
+      .def_property_readonly("features", &Gaussians::features);
+}
+
+}  // namespace svmgsu::python

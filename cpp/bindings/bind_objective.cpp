@@ -1,0 +1,117 @@
+// The objective for Python: the last point is remembered, so that an optimiser that asks for value,
+// gradient and Hessian products at one point pays for one pass.
+#include <mutex>
+#include <optional>
+
+#include "bindings.hpp"
+
+namespace svmgsu::python {
+namespace {
+
+class PyObjective {
+ public:
+  PyObjective(const Gaussians& data, double lambda, int threads, bool intercept)
+      : objective_(data, lambda, threads, intercept) {}
+
+  const Objective& objective() const { return objective_; }
+
+  double value(const Array<double>& w, double b) {
+    const Vector at = to_vector(w);
+    py::gil_scoped_release release;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return known(at, b) ? last_->value : objective_.value(at, b);
+  }
+  py::tuple value_and_gradient(const Array<double>& w, double b) {
+    const Vector at = to_vector(w);
+    Vector gradient;
+    double value, gradient_b;
+    {
+      py::gil_scoped_release release;
+      const std::lock_guard<std::mutex> lock(mutex_);
+      const Evaluation& e = evaluate(at, b);
+      value = e.value;
+      gradient = e.gradient;
+      gradient_b = e.gradient_b;
+    }
+    return py::make_tuple(value, to_array(gradient), gradient_b);
+  }
+  py::tuple hessian_product(const Array<double>& w, double b, const Array<double>& vw, double vb) {
+    const Vector at = to_vector(w), v = to_vector(vw);
+    Vector out;
+    double out_b;
+    {
+      py::gil_scoped_release release;
+      const std::lock_guard<std::mutex> lock(mutex_);
+      const Evaluation& e = evaluate(at, b);
+      if (!hessian_) hessian_.emplace(objective_, e);
+      hessian_->times(v, vb, out, out_b);
+    }
+    return py::make_tuple(to_array(out), out_b);
+  }
+  py::tuple certify(const Array<double>& w, double b) {
+    const Vector at = to_vector(w);
+    Certificate c;
+    {
+      py::gil_scoped_release release;
+      c = objective_.certify(at, b);
+    }
+    return py::make_tuple(c.value, c.bound);
+  }
+  double best_intercept(const Array<double>& w, double start) {
+    const Vector at = to_vector(w);
+    py::gil_scoped_release release;
+    return objective_.best_intercept(objective_.margins(at), start);
+  }
+  py::tuple margins(const Array<double>& w) {
+    const Vector at = to_vector(w);
+    Margins m;
+    {
+      py::gil_scoped_release release;
+      m = objective_.margins(at);
+    }
+    return py::make_tuple(to_array(m.mean), to_array(m.variance));
+  }
+
+ private:
+  bool known(const Vector& w, double b) const { return last_ && last_->b == b && last_->w == w; }
+  const Evaluation& evaluate(const Vector& w, double b) {
+    if (!known(w, b)) {
+      hessian_.reset();
+      last_ = objective_.evaluate(w, b);
+    }
+    return *last_;
+  }
+
+  Objective objective_;
+  std::mutex mutex_;
+  std::optional<Evaluation> last_;
+  std::optional<Hessian> hessian_;
+};
+
+}  // namespace
+
+void bind_objective(py::module_& m) {
+  using py::arg;
+  py::class_<PyObjective>(m, "Objective")
+      .def(py::init<const Gaussians&, double, int, bool>(), arg("data"), arg("lam"), arg("threads"), arg("intercept"),
+           py::keep_alive<1, 2>())
+      .def("value", &PyObjective::value, arg("w").noconvert(), arg("b"))
+      .def("value_and_gradient", &PyObjective::value_and_gradient, arg("w").noconvert(), arg("b"))
+      .def("hessian_product", &PyObjective::hessian_product, arg("w").noconvert(), arg("b"), arg("vw").noconvert(),
+           arg("vb"))
+      .def("certify", &PyObjective::certify, arg("w").noconvert(), arg("b"))
+      .def("best_intercept", &PyObjective::best_intercept, arg("w").noconvert(), arg("start"))
+      .def("margins", &PyObjective::margins, arg("w").noconvert());
+  m.def(
+      "expected_hinge",
+      [](const Array<double>& d, const Array<double>& s) {
+        const py::ssize_t size = d.size();
+        Array<double> loss(size), cdf(size), kappa(size);
+        kernels::expected_hinge(static_cast<int>(size), d.data(), s.data(), loss.mutable_data(), cdf.mutable_data(),
+                                kappa.mutable_data());
+        return py::make_tuple(loss, cdf, kappa);
+      },
+      arg("d").noconvert(), arg("s").noconvert());
+}
+
+}  // namespace svmgsu::python

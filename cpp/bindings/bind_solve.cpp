@@ -1,0 +1,85 @@
+// Training: one Options in, one Result out; a monitor that keeps Ctrl-C alive.
+#include <pybind11/stl.h>
+
+#include "bindings.hpp"
+
+namespace svmgsu::python {
+namespace {
+
+// Runs in the thread that called solve, between two passes: looks for signals, then asks the callback.
+Monitor monitor_of(const py::object& callback) {
+  return [&callback](const Progress& p) {
+    py::gil_scoped_acquire acquire;
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    if (callback.is_none()) return true;
+    const py::object answer = callback(p);
+    return answer.is_none() || py::cast<bool>(answer);
+  };
+}
+
+const char* name_of(Stop stop) {
+  switch (stop) {
+    case Stop::converged: return "converged";
+    case Stop::iterations: return "iterations";
+    case Stop::time: return "time";
+    case Stop::monitor: return "callback";
+    case Stop::stalled: return "stalled";
+  }
+  return "";
+}
+
+}  // namespace
+
+void bind_solve(py::module_& m) {
+  using py::arg;
+  py::class_<Options>(m, "Options")
+      .def(py::init<>())
+      .def_readwrite("lam", &Options::lambda)
+      .def_property(
+          "solver", [](const Options& o) { return o.solver == Solver::sgd ? "sgd" : "newton"; },
+          [](Options& o, const std::string& name) { o.solver = name == "sgd" ? Solver::sgd : Solver::newton; })
+      .def_readwrite("intercept", &Options::intercept)
+      .def_readwrite("threads", &Options::threads)
+      .def_readwrite("tolerance", &Options::tolerance)
+      .def_readwrite("max_iterations", &Options::max_iterations)
+      .def_readwrite("max_seconds", &Options::max_seconds)
+      .def_readwrite("steps", &Options::steps)
+      .def_readwrite("batch", &Options::batch)
+      .def_readwrite("average", &Options::average)
+      .def_readwrite("seed", &Options::seed);
+  py::class_<Progress>(m, "Progress")
+      .def_readonly("iteration", &Progress::iteration)
+      .def_readonly("objective", &Progress::objective)
+      .def_readonly("gap", &Progress::gap)
+      .def_readonly("seconds", &Progress::seconds)
+      .def_readonly("passes", &Progress::passes);
+  py::class_<Result>(m, "Result")
+      .def_property_readonly("w", [](const Result& r) { return to_array(r.w); })
+      .def_readonly("b", &Result::b)
+      .def_readonly("objective", &Result::objective)
+      .def_readonly("gap", &Result::gap)
+      .def_readonly("iterations", &Result::iterations)
+      .def_property_readonly("stop", [](const Result& r) { return name_of(r.stop); })
+      .def_readonly("history", &Result::history);
+  m.def(
+      "solve",
+      [](const Gaussians& data, const Options& options, const py::object& callback,
+         const std::optional<Array<double>>& start_w, double start_b) {
+        Vector start;
+        if (start_w) start = to_vector(*start_w);
+        const Monitor monitor = monitor_of(callback);
+        py::gil_scoped_release release;
+        const Objective objective(data, options.lambda, options.threads, options.intercept);
+        return solve(objective, options, monitor, start_w ? &start : nullptr, start_b);
+      },
+      arg("data"), arg("options"), arg("callback") = py::none(), arg("start_w") = py::none(), arg("start_b") = 0.0);
+  m.def(
+      "fit_platt",
+      [](const Array<double>& scores, const Array<double>& labels) {
+        const Platt p = fit_platt(to_std(scores), to_std(labels));
+        return py::make_tuple(p.a, p.b);
+      },
+      arg("scores").noconvert(), arg("labels").noconvert());
+}
+
+}  // namespace svmgsu::python

@@ -1,0 +1,50 @@
+// What the binding files share: array types that refuse silent conversion, and views of them.
+#pragma once
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+
+#include <vector>
+
+#include "svmgsu/svmgsu.hpp"
+
+namespace svmgsu::python {
+
+namespace py = pybind11;
+
+// C-contiguous arrays of exactly this type; arguments are marked noconvert().
+template <class Scalar>
+using Array = py::array_t<Scalar, py::array::c_style>;
+
+inline Vector to_vector(const Array<double>& a) { return Eigen::Map<const Vector>(a.data(), a.size()); }
+
+template <class Scalar>
+std::vector<Scalar> to_std(const Array<Scalar>& a) {
+  return std::vector<Scalar>(a.data(), a.data() + a.size());
+}
+
+template <class Container>
+Array<double> to_array(const Container& values) {
+  Array<double> out(static_cast<py::ssize_t>(values.size()));
+  std::copy_n(values.data(), values.size(), out.mutable_data());
+  return out;
+}
+
+// A vector handed to NumPy without a copy.
+template <class Scalar>
+py::array_t<Scalar> move_to_array(std::vector<Scalar>&& values, std::vector<py::ssize_t> shape) {
+  auto* kept = new std::vector<Scalar>(std::move(values));
+  const py::capsule owner(kept, [](void* p) { delete static_cast<std::vector<Scalar>*>(p); });
+  return py::array_t<Scalar>(std::move(shape), kept->data(), owner);
+}
+
+inline py::ssize_t size_of(const py::array& a, int axis) { return a.shape(axis); }
+
+void bind_config(py::module_& m);
+void bind_covariance(py::module_& m);
+void bind_model(py::module_& m);
+void bind_objective(py::module_& m);
+void bind_solve(py::module_& m);
+void bind_subspace(py::module_& m);
+
+}  // namespace svmgsu::python

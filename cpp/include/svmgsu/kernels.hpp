@@ -1,0 +1,27 @@
+// The hot leaf loops. Each is compiled for several instruction sets and chosen when the program
+// starts; all of them add in the same order and never fuse, so that every choice gives the same bits.
+#pragma once
+
+#include "svmgsu/types.hpp"
+
+namespace svmgsu::kernels {
+
+// out[i] = Σ_j rows[i][j] w[j], summed in double. A row's result does not depend on its neighbours.
+void row_dots(const double* const* rows, int count, Index length, const double* w, double* out);
+void row_dots(const float* const* rows, int count, Index length, const double* w, double* out);
+
+// sum[j] += Σ_i coefficient[i] rows[i][j]. Rows whose coefficient is zero are not read.
+void add_rows(const double* const* rows, int count, Index length, const double* coefficient, double* sum);
+void add_rows(const float* const* rows, int count, Index length, const double* coefficient, double* sum);
+
+// out += factor · S v for one symmetric matrix S, packed as its upper triangle, row after row.
+void packed_times(const double* packed, Index n, double factor, const double* v, double* out);
+void packed_times(const float* packed, Index n, double factor, const double* v, double* out);
+
+// The expected hinge of many examples at once; see expected_hinge.hpp for what each array means.
+void expected_hinge(int count, const double* d, const double* s, double* loss, double* cdf, double* kappa);
+
+// Name of the instruction set that the loops above run on here, such as "x86-64-v3 (AVX2)".
+const char* instruction_set();
+
+}  // namespace svmgsu::kernels

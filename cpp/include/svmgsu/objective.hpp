@@ -1,0 +1,108 @@
+// The objective (paper, eq. 3 with the loss of eq. 6), its derivatives and its certificate:
+//
+//     J(w, b) = λ/2 ‖w‖² + (1/ℓ) Σ c_i L_i,     b is not penalised.
+//
+// A pass reads each example once, in blocks of fixed size that are summed in their order, so that a
+// result has the same bits for any number of threads.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "svmgsu/gaussians.hpp"
+
+namespace svmgsu {
+
+// w·x_i and wᵀΣ_i w for every example.
+struct Margins {
+  std::vector<double> mean;
+  std::vector<double> variance;
+};
+
+// J at a point with all that a pass at that point has learnt.
+struct Evaluation {
+  Vector w;
+  double b = 0;
+  double value = 0;
+  Vector gradient;            // ∂J/∂w
+  double gradient_b = 0;      // ∂J/∂b
+  Margins margins;
+  std::vector<double> cdf;    // Φ(r_i)
+  std::vector<double> kappa;  // φ(r_i)/s_i
+  std::vector<Plan> plans;    // one a covariance term
+  std::vector<std::vector<double>> sums;  // Σ c_i κ_i Σ_i of each term
+};
+
+// A proof of how far J(w, b) can be from the optimum: J(w, b) − J* ≤ gap.
+struct Certificate {
+  double value;  // J(w, b)
+  double bound;  // D ≤ J*
+  double gap() const { return value - bound > 0 ? value - bound : 0.0; }
+};
+
+class Objective {
+ public:
+  // `smoothing` ε replaces s by √(s² + ε²) in value and derivatives; the certificate stays one of the
+  // true objective. With `intercept` false, b is held at 0 by the solvers and the certificate.
+  Objective(Gaussians data, double lambda, int threads = 0, bool intercept = true);
+
+  const Gaussians& data() const { return data_; }
+  Index examples() const { return data_.examples(); }
+  Index features() const { return data_.features(); }
+  double lambda() const { return lambda_; }
+  int threads() const { return threads_; }
+  bool intercept() const { return intercept_; }
+  double smoothing = 0;
+
+  double value(const Vector& w, double b) const;
+  Evaluation evaluate(const Vector& w, double b) const;
+  Margins margins(const Vector& w) const;
+
+  // J from margins that are already known: no pass over the data.
+  double value(const Margins& margins, double w_squared, double b) const;
+
+  // The b that minimises J(w, ·): the root of −Σ c y Φ. Any minimiser where it is not unique.
+  double best_intercept(const Margins& margins, double start = 0) const;
+
+  // The bound of MATH's dual at the half-spaces of (w, b*): two passes.
+  Certificate certify(const Vector& w, double b) const;
+  // The same from an evaluation whose b is already best: no pass, but looser if it is not.
+  // Sums of the loss gradient over a part of the data, for stochastic steps:
+  //     (1/k) Σ_{i in sample} c_i ∇L_i.   `sample` are positions 0 .. examples().
+  void sample_gradient(const Vector& w, double b, const std::vector<Index>& sample, Vector& gw, double& gb) const;
+
+ private:
+  friend class Hessian;
+  struct Local;
+  struct Totals;
+  template <bool kRead, bool kWrite, class Link>
+  void sweep(const std::vector<Index>& ids, const Vector& w, std::vector<Plan>& plans, Link link, Totals* totals) const;
+  Index block_size(Index count, double sum_size) const;
+  void prepare(const Vector& w, std::vector<Plan>& plans) const;
+  void derivatives(const double* mean, const double* variance, Index first, int count, double b, double* loss,
+                   double* cdf, double* kappa) const;
+  double mass_difference(const Margins& margins, double b, double* slope) const;
+
+  Gaussians data_;
+  double lambda_;
+  int threads_;
+  bool intercept_;
+};
+
+// The Hessian at an evaluated point, ready for many products (MATH: Hv). Examples with κ_i = 0 cost
+// nothing. Not for use by several threads at once.
+class Hessian {
+ public:
+  Hessian(const Objective& objective, const Evaluation& at);
+  void times(const Vector& v, double vb, Vector& out, double& out_b) const;
+  Index active() const { return static_cast<Index>(ids_.size()); }
+
+ private:
+  const Objective& objective_;
+  std::vector<Index> ids_;                   // rows of the data whose κ is not zero
+  std::vector<double> label_, kappa_, rho_, inverse_q_;  // of each: y, cκ, r/s, 1/q
+  std::vector<std::unique_ptr<Curvature>> terms_;
+};
+
+}  // namespace svmgsu

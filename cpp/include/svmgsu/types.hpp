@@ -1,0 +1,36 @@
+// The few types that every header of the library speaks in.
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+namespace svmgsu {
+
+using Index = std::int64_t;
+using Vector = Eigen::VectorXd;
+using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+template <class Scalar>
+using MatrixOf = Eigen::Matrix<Scalar, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+// What a caller did wrong: the message names the argument and what is wanted.
+class InvalidArgument : public std::invalid_argument {
+ public:
+  using std::invalid_argument::invalid_argument;
+};
+
+inline void require(bool holds, const std::string& message) {
+  if (!holds) throw InvalidArgument(message);
+}
+
+// The examples of a pass are visited a few at a time: `id[0..count)` are rows of the data.
+struct Batch {
+  const Index* id;
+  int count;
+};
+
+constexpr int kMaxBatch = 64;
+
+}  // namespace svmgsu

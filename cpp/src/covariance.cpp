@@ -1,0 +1,550 @@
+// How each kind of covariance takes part in a pass. The formulas are those of covariance.hpp.
+#include "svmgsu/covariance.hpp"
+
+#include <Eigen/Cholesky>
+#include <Eigen/Eigenvalues>
+#include <atomic>
+#include <cmath>
+
+#include "rows.hpp"
+#include "svmgsu/parallel.hpp"
+
+namespace svmgsu {
+namespace {
+
+double dot(const double* a, const double* b, Index n) {
+  double result;
+  kernels::row_dots(&a, 1, n, b, &result);
+  return result;
+}
+
+void add_scaled(Index n, double factor, const double* a, double* out) {
+  kernels::add_rows(&a, 1, n, &factor, out);
+}
+
+// out += scale · (t ∘ w + m ∘ v): the product of the diagonal kinds.
+void add_diagonal_product(Index n, double scale, const double* t, const double* w, const double* m, const double* v,
+                          double* out) {
+  for (Index j = 0; j < n; ++j) out[j] += scale * (t[j] * w[j] + m[j] * v[j]);
+}
+
+// Isotropic: Σ_i v = v_i · v.
+template <class Scalar>
+class IsotropicCurvature final : public Curvature {
+ public:
+  IsotropicCurvature(const Scalar* variances, Vector w, double m) : variances_(variances), w_(std::move(w)), m_(m) {}
+  Index sum_size() const override { return 1; }
+  void prepare(const double* v) override {
+    v_ = v;
+    wv_ = dot(w_.data(), v, w_.size());
+  }
+  void cross(Batch batch, double scale, double* out) const override {
+    for (int i = 0; i < batch.count; ++i) out[i] += scale * static_cast<double>(variances_[batch.id[i]]) * wv_;
+  }
+  void weigh(Batch batch, const double* tau, const double*, double* sum) const override {
+    for (int i = 0; i < batch.count; ++i) sum[0] += tau[i] * static_cast<double>(variances_[batch.id[i]]);
+  }
+  void finish(const double* sum, double scale, double* out) const override {
+    add_scaled(w_.size(), scale * sum[0], w_.data(), out);
+    add_scaled(w_.size(), scale * m_, v_, out);
+  }
+
+ private:
+  const Scalar* variances_;
+  Vector w_;
+  double m_, wv_ = 0;
+  const double* v_ = nullptr;
+};
+
+// Dense and sparse diagonals differ only in how a batch of rows is read.
+template <class Scalar>
+struct DenseRows {
+  const Scalar* data;
+  Index n;
+  void dots(Batch batch, const double* w, double* out) const {
+    kernels::row_dots(RowPointers<Scalar>(data, n, batch).at, batch.count, n, w, out);
+  }
+  void add(Batch batch, const double* coefficient, double* sum) const {
+    kernels::add_rows(RowPointers<Scalar>(data, n, batch).at, batch.count, n, coefficient, sum);
+  }
+};
+
+template <class Rows>
+class DiagonalCurvature final : public Curvature {
+ public:
+  DiagonalCurvature(Rows rows, Vector w, std::vector<double> m)
+      : rows_(rows), w_(std::move(w)), m_(std::move(m)), wv_(w_.size()) {}
+  Index sum_size() const override { return w_.size(); }
+  void prepare(const double* v) override {
+    v_ = v;
+    wv_ = w_.cwiseProduct(Eigen::Map<const Vector>(v, w_.size()));
+  }
+  void cross(Batch batch, double scale, double* out) const override {
+    double product[kMaxBatch];
+    rows_.dots(batch, wv_.data(), product);
+    for (int i = 0; i < batch.count; ++i) out[i] += scale * product[i];
+  }
+  void weigh(Batch batch, const double* tau, const double*, double* sum) const override { rows_.add(batch, tau, sum); }
+  void finish(const double* sum, double scale, double* out) const override {
+    add_diagonal_product(w_.size(), scale, sum, w_.data(), m_.data(), v_, out);
+  }
+
+ private:
+  Rows rows_;
+  Vector w_;
+  std::vector<double> m_;
+  Vector wv_;
+  const double* v_ = nullptr;
+};
+
+// The steps that the two diagonal kinds share.
+void prepare_squares(const double* w, Index n, Plan& plan) {
+  plan.of_w.resize(static_cast<std::size_t>(n));
+  for (Index j = 0; j < n; ++j) plan.of_w[static_cast<std::size_t>(j)] = w[j] * w[j];
+}
+
+template <class Rows>
+void add_dots(const Rows& rows, Batch batch, const Plan& plan, double scale, double* q) {
+  double product[kMaxBatch];
+  rows.dots(batch, plan.of_w.data(), product);
+  for (int i = 0; i < batch.count; ++i) q[i] += scale * product[i];
+}
+
+void finish_diagonal(const double* sum, const double* w, Index n, double scale, double* out) {
+  for (Index j = 0; j < n; ++j) out[j] += scale * sum[j] * w[j];
+}
+
+// Full: u_i = Σ_i w of the active examples and M = Σ κ_i Σ_i are remembered, so that a product reads
+// 2n numbers an example instead of n²/2.
+class FullCurvature final : public Curvature {
+ public:
+  template <class Scalar>
+  FullCurvature(const Scalar* packed, Index examples, const Vector& w, std::vector<double> m,
+                const std::vector<Index>& active, int threads)
+      : n_(w.size()), m_(std::move(m)), place_(static_cast<std::size_t>(examples), 0) {
+    const Index size = n_ * (n_ + 1) / 2;
+    u_ = Matrix::Zero(static_cast<Index>(active.size()), n_);
+    for (std::size_t k = 0; k < active.size(); ++k) place_[static_cast<std::size_t>(active[k])] = static_cast<Index>(k);
+    parallel_for(u_.rows(), threads, [&](Index k) {
+      kernels::packed_times(packed + active[static_cast<std::size_t>(k)] * size, n_, 1.0, w.data(), u_.row(k).data());
+    });
+  }
+  Index sum_size() const override { return n_; }
+  void prepare(const double* v) override { v_ = v; }
+  void cross(Batch batch, double scale, double* out) const override {
+    double product[kMaxBatch];
+    kernels::row_dots(places(batch).at, batch.count, n_, v_, product);
+    for (int i = 0; i < batch.count; ++i) out[i] += scale * product[i];
+  }
+  void weigh(Batch batch, const double* tau, const double*, double* sum) const override {
+    kernels::add_rows(places(batch).at, batch.count, n_, tau, sum);
+  }
+  void finish(const double* sum, double scale, double* out) const override {
+    add_scaled(n_, scale, sum, out);
+    kernels::packed_times(m_.data(), n_, scale, v_, out);
+  }
+
+ private:
+  RowPointers<double> places(Batch batch) const {
+    Index id[kMaxBatch];
+    for (int i = 0; i < batch.count; ++i) id[i] = place_[static_cast<std::size_t>(batch.id[i])];
+    return RowPointers<double>(u_.data(), n_, Batch{id, batch.count});
+  }
+  Index n_;
+  std::vector<double> m_;
+  std::vector<Index> place_;
+  Matrix u_;
+  const double* v_ = nullptr;
+};
+
+// LowRank: t_i = F_i w is remembered; a product needs F_i v once and then Fᵀ(τ t + κ F v).
+template <class Scalar>
+class LowRankCurvature final : public Curvature {
+ public:
+  LowRankCurvature(const LowRank<Scalar>& kind, const std::vector<double>& t) : kind_(kind), t_(t), fv_(t.size()) {}
+  Index sum_size() const override { return kind_.features(); }
+  void prepare(const double* v) override { v_ = v; }
+  void cross(Batch batch, double scale, double* out) const override {
+    for (int i = 0; i < batch.count; ++i) {
+      const Index first = kind_.begin(batch.id[i]), last = kind_.end(batch.id[i]);
+      dots(first, last);
+      double product = 0;
+      for (Index k = first; k < last; ++k) product += t_[static_cast<std::size_t>(k)] * fv_[static_cast<std::size_t>(k)];
+      out[i] += scale * product;
+    }
+  }
+  void weigh(Batch batch, const double* tau, const double* kappa, double* sum) const override {
+    for (int i = 0; i < batch.count; ++i)
+      for (Index k = kind_.begin(batch.id[i]); k < kind_.end(batch.id[i]); k += kMaxBatch) {
+        const int count = static_cast<int>(std::min<Index>(kMaxBatch, kind_.end(batch.id[i]) - k));
+        const Scalar* rows[kMaxBatch];
+        double coefficient[kMaxBatch];
+        for (int j = 0; j < count; ++j) {
+          const auto at = static_cast<std::size_t>(k + j);
+          rows[j] = kind_.row(k + j);
+          coefficient[j] = tau[i] * t_[at] + kappa[i] * fv_[at];
+        }
+        kernels::add_rows(rows, count, kind_.features(), coefficient, sum);
+      }
+  }
+  void finish(const double* sum, double scale, double* out) const override {
+    add_scaled(kind_.features(), scale, sum, out);
+  }
+
+ private:
+  void dots(Index first, Index last) const {
+    for (Index k = first; k < last; k += kMaxBatch) {
+      const int count = static_cast<int>(std::min<Index>(kMaxBatch, last - k));
+      const Scalar* rows[kMaxBatch];
+      for (int j = 0; j < count; ++j) rows[j] = kind_.row(k + j);
+      kernels::row_dots(rows, count, kind_.features(), v_, fv_.data() + k);
+    }
+  }
+  LowRank<Scalar> kind_;
+  std::vector<double> t_;
+  mutable std::vector<double> fv_;  // each example writes its own rows
+  const double* v_ = nullptr;
+};
+
+// Shared: everything but one number a group is known before the pass.
+class SharedCurvature final : public Curvature {
+ public:
+  SharedCurvature(const Shared& kind, Vector w, std::vector<double> m)
+      : kind_(kind), w_(std::move(w)), m_(std::move(m)), wv_(m_.size()) {}
+  Index sum_size() const override { return static_cast<Index>(m_.size()); }
+  void prepare(const double* v) override {
+    v_ = v;
+    for (std::size_t k = 0; k < m_.size(); ++k) wv_[k] = kind_.bilinear(static_cast<Index>(k), w_.data(), v);
+  }
+  void cross(Batch batch, double scale, double* out) const override {
+    for (int i = 0; i < batch.count; ++i) out[i] += scale * wv_[static_cast<std::size_t>(kind_.group(batch.id[i]))];
+  }
+  void weigh(Batch batch, const double* tau, const double*, double* sum) const override {
+    for (int i = 0; i < batch.count; ++i) sum[kind_.group(batch.id[i])] += tau[i];
+  }
+  void finish(const double* sum, double scale, double* out) const override {
+    for (std::size_t k = 0; k < m_.size(); ++k) {
+      kind_.times(static_cast<Index>(k), scale * sum[k], w_.data(), out);
+      kind_.times(static_cast<Index>(k), scale * m_[k], v_, out);
+    }
+  }
+
+ private:
+  Shared kind_;
+  Vector w_;
+  std::vector<double> m_, wv_;
+  const double* v_ = nullptr;
+};
+
+}  // namespace
+
+// --- Isotropic
+
+template <class Scalar>
+void Isotropic<Scalar>::prepare(const double* w, Index n, Plan& plan) const {
+  plan.of_w.assign(1, dot(w, w, n));
+}
+template <class Scalar>
+void Isotropic<Scalar>::quadratic(Batch batch, Plan& plan, double scale, double* q) const {
+  for (int i = 0; i < batch.count; ++i) q[i] += scale * static_cast<double>(variances_[batch.id[i]]) * plan.of_w[0];
+}
+template <class Scalar>
+void Isotropic<Scalar>::weigh(Batch batch, const Plan&, const double* kappa, double* sum) const {
+  for (int i = 0; i < batch.count; ++i) sum[0] += kappa[i] * static_cast<double>(variances_[batch.id[i]]);
+}
+template <class Scalar>
+void Isotropic<Scalar>::finish(const double* sum, const double* w, Index n, double scale, double* out) const {
+  add_scaled(n, scale * sum[0], w, out);
+}
+template <class Scalar>
+std::unique_ptr<Curvature> Isotropic<Scalar>::curvature(const Vector& w, const Plan&, const std::vector<double>& sum,
+                                                        const std::vector<Index>&, int) const {
+  return std::make_unique<IsotropicCurvature<Scalar>>(variances_, w, sum[0]);
+}
+template <class Scalar>
+void Isotropic<Scalar>::add_full(Index example, double scale, Matrix& out) const {
+  out.diagonal().array() += scale * static_cast<double>(variances_[example]);
+}
+
+// --- Diagonal, dense and sparse
+
+template <class Scalar>
+void Diagonal<Scalar>::prepare(const double* w, Index n, Plan& plan) const {
+  prepare_squares(w, n, plan);
+}
+template <class Scalar>
+void Diagonal<Scalar>::quadratic(Batch batch, Plan& plan, double scale, double* q) const {
+  add_dots(DenseRows<Scalar>{variances_, features_}, batch, plan, scale, q);
+}
+template <class Scalar>
+void Diagonal<Scalar>::weigh(Batch batch, const Plan&, const double* kappa, double* sum) const {
+  DenseRows<Scalar>{variances_, features_}.add(batch, kappa, sum);
+}
+template <class Scalar>
+void Diagonal<Scalar>::finish(const double* sum, const double* w, Index n, double scale, double* out) const {
+  finish_diagonal(sum, w, n, scale, out);
+}
+template <class Scalar>
+std::unique_ptr<Curvature> Diagonal<Scalar>::curvature(const Vector& w, const Plan&, const std::vector<double>& sum,
+                                                       const std::vector<Index>&, int) const {
+  return std::make_unique<DiagonalCurvature<DenseRows<Scalar>>>(DenseRows<Scalar>{variances_, features_}, w, sum);
+}
+template <class Scalar>
+void Diagonal<Scalar>::add_full(Index example, double scale, Matrix& out) const {
+  for (Index j = 0; j < features_; ++j) out(j, j) += scale * static_cast<double>(variances_[example * features_ + j]);
+}
+
+template <class Scalar>
+void SparseDiagonal<Scalar>::prepare(const double* w, Index n, Plan& plan) const {
+  prepare_squares(w, n, plan);
+}
+template <class Scalar>
+void SparseDiagonal<Scalar>::quadratic(Batch batch, Plan& plan, double scale, double* q) const {
+  add_dots(rows_, batch, plan, scale, q);
+}
+template <class Scalar>
+void SparseDiagonal<Scalar>::weigh(Batch batch, const Plan&, const double* kappa, double* sum) const {
+  rows_.add(batch, kappa, sum);
+}
+template <class Scalar>
+void SparseDiagonal<Scalar>::finish(const double* sum, const double* w, Index n, double scale, double* out) const {
+  finish_diagonal(sum, w, n, scale, out);
+}
+template <class Scalar>
+std::unique_ptr<Curvature> SparseDiagonal<Scalar>::curvature(const Vector& w, const Plan&,
+                                                             const std::vector<double>& sum,
+                                                             const std::vector<Index>&, int) const {
+  return std::make_unique<DiagonalCurvature<SparseRows<Scalar>>>(rows_, w, sum);
+}
+template <class Scalar>
+void SparseDiagonal<Scalar>::add_full(Index example, double scale, Matrix& out) const {
+  for (Index k = rows_.start[example]; k < rows_.start[example + 1]; ++k)
+    out(rows_.column[k], rows_.column[k]) += scale * static_cast<double>(rows_.value[k]);
+}
+
+// --- Full
+
+template <class Scalar>
+Full<Scalar>::Full(const MatrixOf<Scalar>& packed) : packed_(packed.data()), examples_(packed.rows()) {
+  features_ = static_cast<Index>(std::floor(std::sqrt(2.0 * static_cast<double>(packed.cols()))));
+  require(features_ * (features_ + 1) / 2 == packed.cols(),
+          "Full: a packed row must have n(n+1)/2 numbers, got " + std::to_string(packed.cols()));
+}
+template <class Scalar>
+void Full<Scalar>::prepare(const double* w, Index n, Plan& plan) const {
+  plan.of_w.resize(static_cast<std::size_t>(sum_size()));
+  double* out = plan.of_w.data();
+  for (Index i = 0; i < n; ++i) {
+    *out++ = w[i] * w[i];
+    for (Index j = i + 1; j < n; ++j) *out++ = 2 * w[i] * w[j];
+  }
+}
+template <class Scalar>
+void Full<Scalar>::quadratic(Batch batch, Plan& plan, double scale, double* q) const {
+  add_dots(DenseRows<Scalar>{packed_, sum_size()}, batch, plan, scale, q);
+}
+template <class Scalar>
+void Full<Scalar>::weigh(Batch batch, const Plan&, const double* kappa, double* sum) const {
+  DenseRows<Scalar>{packed_, sum_size()}.add(batch, kappa, sum);
+}
+template <class Scalar>
+void Full<Scalar>::finish(const double* sum, const double* w, Index n, double scale, double* out) const {
+  kernels::packed_times(sum, n, scale, w, out);
+}
+template <class Scalar>
+std::unique_ptr<Curvature> Full<Scalar>::curvature(const Vector& w, const Plan&, const std::vector<double>& sum,
+                                                   const std::vector<Index>& active, int threads) const {
+  return std::make_unique<FullCurvature>(packed_, examples_, w, sum, active, threads);
+}
+template <class Scalar>
+void Full<Scalar>::add_full(Index example, double scale, Matrix& out) const {
+  const Scalar* at = packed_ + example * sum_size();
+  for (Index i = 0; i < features_; ++i)
+    for (Index j = i; j < features_; ++j) {
+      const double value = scale * static_cast<double>(*at++);
+      out(i, j) += value;
+      if (i != j) out(j, i) += value;
+    }
+}
+
+// --- LowRank
+
+template <class Scalar>
+void LowRank<Scalar>::prepare(const double* w, Index n, Plan& plan) const {
+  plan.of_w.assign(w, w + n);
+  plan.of_example.resize(static_cast<std::size_t>(rows()));
+}
+template <class Scalar>
+void LowRank<Scalar>::quadratic(Batch batch, Plan& plan, double scale, double* q) const {
+  const Scalar* pointer[kMaxBatch];
+  double t[kMaxBatch];
+  for (int i = 0; i < batch.count;) {
+    // As many whole examples as fit into one call, or a slice of one with many rows.
+    int last = i, count = 0;
+    while (last < batch.count && count + (end(batch.id[last]) - begin(batch.id[last])) <= kMaxBatch) {
+      for (Index k = begin(batch.id[last]); k < end(batch.id[last]); ++k) pointer[count++] = row(k);
+      ++last;
+    }
+    if (last > i) {
+      kernels::row_dots(pointer, count, features_, plan.of_w.data(), t);
+      const double* at = t;
+      for (; i < last; ++i)
+        for (Index k = begin(batch.id[i]); k < end(batch.id[i]); ++k, ++at) {
+          plan.of_example[static_cast<std::size_t>(k)] = *at;
+          q[i] += scale * *at * *at;
+        }
+      continue;
+    }
+    for (Index k = begin(batch.id[i]); k < end(batch.id[i]); k += kMaxBatch) {
+      count = static_cast<int>(std::min<Index>(kMaxBatch, end(batch.id[i]) - k));
+      for (int j = 0; j < count; ++j) pointer[j] = row(k + j);
+      kernels::row_dots(pointer, count, features_, plan.of_w.data(), t);
+      for (int j = 0; j < count; ++j) {
+        plan.of_example[static_cast<std::size_t>(k + j)] = t[j];
+        q[i] += scale * t[j] * t[j];
+      }
+    }
+    ++i;
+  }
+}
+template <class Scalar>
+void LowRank<Scalar>::weigh(Batch batch, const Plan& plan, const double* kappa, double* sum) const {
+  const Scalar* pointer[kMaxBatch];
+  double coefficient[kMaxBatch];
+  int count = 0;
+  for (int i = 0; i < batch.count; ++i) {
+    if (kappa[i] == 0) continue;
+    for (Index k = begin(batch.id[i]); k < end(batch.id[i]); ++k) {
+      pointer[count] = row(k);
+      coefficient[count] = kappa[i] * plan.of_example[static_cast<std::size_t>(k)];
+      if (++count == kMaxBatch) {
+        kernels::add_rows(pointer, count, features_, coefficient, sum);
+        count = 0;
+      }
+    }
+  }
+  kernels::add_rows(pointer, count, features_, coefficient, sum);
+}
+template <class Scalar>
+void LowRank<Scalar>::finish(const double* sum, const double*, Index n, double scale, double* out) const {
+  add_scaled(n, scale, sum, out);
+}
+template <class Scalar>
+std::unique_ptr<Curvature> LowRank<Scalar>::curvature(const Vector&, const Plan& plan, const std::vector<double>&,
+                                                      const std::vector<Index>&, int) const {
+  return std::make_unique<LowRankCurvature<Scalar>>(*this, plan.of_example);
+}
+template <class Scalar>
+void LowRank<Scalar>::add_full(Index example, double scale, Matrix& out) const {
+  for (Index k = begin(example); k < end(example); ++k) {
+    const Vector f = Eigen::Map<const Eigen::Matrix<Scalar, Eigen::Dynamic, 1>>(row(k), features_).template cast<double>();
+    out.noalias() += scale * f * f.transpose();
+  }
+}
+template <class Scalar>
+bool LowRank<Scalar>::stack_factors(Index example, double scale, Matrix& out) const {
+  const Index above = out.rows(), count = end(example) - begin(example);
+  out.conservativeResize(above + count, features_);
+  if (count > 0)
+    out.bottomRows(count) =
+        std::sqrt(scale) *
+        Eigen::Map<const MatrixOf<Scalar>>(row(begin(example)), count, features_).template cast<double>();
+  return true;
+}
+
+// --- Shared
+
+void Shared::times(Index k, double factor, const double* v, double* out) const {
+  if (diagonal_) {
+    for (Index j = 0; j < features_; ++j) out[j] += factor * packed_[k * features_ + j] * v[j];
+  } else {
+    kernels::packed_times(packed_ + k * features_ * (features_ + 1) / 2, features_, factor, v, out);
+  }
+}
+double Shared::bilinear(Index k, const double* a, const double* b) const {
+  Vector product = Vector::Zero(features_);
+  times(k, 1.0, a, product.data());
+  return dot(product.data(), b, features_);
+}
+void Shared::prepare(const double* w, Index, Plan& plan) const {
+  plan.of_w.resize(static_cast<std::size_t>(count_));
+  for (Index k = 0; k < count_; ++k) plan.of_w[static_cast<std::size_t>(k)] = bilinear(k, w, w);
+}
+void Shared::quadratic(Batch batch, Plan& plan, double scale, double* q) const {
+  for (int i = 0; i < batch.count; ++i) q[i] += scale * plan.of_w[static_cast<std::size_t>(group(batch.id[i]))];
+}
+void Shared::weigh(Batch batch, const Plan&, const double* kappa, double* sum) const {
+  for (int i = 0; i < batch.count; ++i) sum[group(batch.id[i])] += kappa[i];
+}
+void Shared::finish(const double* sum, const double* w, Index, double scale, double* out) const {
+  for (Index k = 0; k < count_; ++k) times(k, scale * sum[k], w, out);
+}
+std::unique_ptr<Curvature> Shared::curvature(const Vector& w, const Plan&, const std::vector<double>& sum,
+                                             const std::vector<Index>&, int) const {
+  return std::make_unique<SharedCurvature>(*this, w, sum);
+}
+void Shared::add_full(Index example, double scale, Matrix& out) const {
+  const Index k = group(example);
+  if (diagonal_) {
+    for (Index j = 0; j < features_; ++j) out(j, j) += scale * packed_[k * features_ + j];
+  } else {
+    Full<double>(packed_, count_, features_).add_full(k, scale, out);
+  }
+}
+
+// --- Packing and checking full matrices
+
+template <class Scalar>
+Index pack(const Scalar* full, Index examples, Index n, double tolerance, int threads, Scalar* packed) {
+  std::atomic<Index> asymmetric{examples};
+  parallel_for(examples, threads, [&](Index i) {
+    const Eigen::Map<const MatrixOf<Scalar>> s(full + i * n * n, n, n);
+    Scalar* out = packed + i * (n * (n + 1) / 2);
+    Scalar difference = 0;
+    for (Index a = 0; a < n; ++a)
+      for (Index b = a; b < n; ++b) {
+        difference = std::max(difference, std::abs(s(a, b) - s(b, a)));
+        *out++ = a == b ? s(a, a) : s(a, b) / 2 + s(b, a) / 2;
+      }
+    if (static_cast<double>(difference) > tolerance * static_cast<double>(s.cwiseAbs().maxCoeff())) {
+      Index seen = asymmetric;
+      while (i < seen && !asymmetric.compare_exchange_weak(seen, i)) {
+      }
+    }
+  });
+  return asymmetric == examples ? -1 : asymmetric.load();
+}
+
+template <class Scalar>
+Indefinite find_indefinite(const Scalar* packed, Index examples, Index n, double tolerance, int threads) {
+  const Full<Scalar> kind(packed, examples, n);
+  std::vector<double> smallest(static_cast<std::size_t>(examples), 0.0);
+  parallel_for(examples, threads, [&](Index i) {
+    Matrix s = Matrix::Zero(n, n);
+    kind.add_full(i, 1.0, s);
+    const double allowed = tolerance * s.diagonal().cwiseAbs().sum();
+    // A Cholesky factor of Σ + allowed·I proves what we ask; only a failure is looked at closer.
+    Matrix shifted = s;
+    shifted.diagonal().array() += allowed;
+    if (Eigen::LLT<Matrix>(shifted).info() == Eigen::Success || s.cwiseAbs().maxCoeff() == 0) return;
+    const double low = Eigen::SelfAdjointEigenSolver<Matrix>(s, Eigen::EigenvaluesOnly).eigenvalues()(0);
+    if (low < -allowed) smallest[static_cast<std::size_t>(i)] = low;
+  });
+  for (Index i = 0; i < examples; ++i)
+    if (smallest[static_cast<std::size_t>(i)] < 0) return {i, smallest[static_cast<std::size_t>(i)]};
+  return {-1, 0.0};
+}
+
+#define SVMGSU_KINDS(Scalar)                                                      \
+  template class Isotropic<Scalar>;                                               \
+  template class Diagonal<Scalar>;                                                \
+  template class SparseDiagonal<Scalar>;                                          \
+  template class Full<Scalar>;                                                    \
+  template class LowRank<Scalar>;                                                 \
+  template Index pack(const Scalar*, Index, Index, double, int, Scalar*);         \
+  template Indefinite find_indefinite(const Scalar*, Index, Index, double, int);
+SVMGSU_KINDS(double)
+SVMGSU_KINDS(float)
+#undef SVMGSU_KINDS
+
+}  // namespace svmgsu

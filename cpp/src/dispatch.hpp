@@ -1,0 +1,19 @@
+// SVMGSU_CLONES marks a function to be compiled for several instruction sets (cpp/CMakeLists.txt
+// finds out which spelling the compiler and the C library support; empty where none).
+#pragma once
+
+#if defined(SVMGSU_CLONE_LEVELS)
+#define SVMGSU_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#elif defined(SVMGSU_CLONE_CPUS)
+#define SVMGSU_CLONES __attribute__((target_clones("arch=skylake-avx512", "arch=haswell", "default")))
+#else
+#define SVMGSU_CLONES
+#endif
+
+#if defined(__GNUC__)
+#define SVMGSU_INLINE inline __attribute__((always_inline))
+#define SVMGSU_RESTRICT __restrict__
+#else
+#define SVMGSU_INLINE inline
+#define SVMGSU_RESTRICT
+#endif

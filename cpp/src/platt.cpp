@@ -1,0 +1,71 @@
+#include "svmgsu/platt.hpp"
+
+#include <cmath>
+
+namespace svmgsu {
+namespace {
+
+// log(1 + exp(x)) without overflow.
+double softplus(double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }
+double sigmoid(double x) {
+  return x >= 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x));
+}
+
+}  // namespace
+
+double Platt::probability(double score) const { return sigmoid(-(a * score + b)); }
+
+Platt fit_platt(const std::vector<double>& scores, const std::vector<double>& labels) {
+  require(scores.size() == labels.size() && !scores.empty(), "scores: as many as labels, and at least one");
+  const auto count = static_cast<double>(scores.size());
+  double positives = 0, mean = 0, spread = 0;
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    require(std::isfinite(scores[i]), "scores: number " + std::to_string(i) + " is not finite");
+    positives += labels[i] > 0;
+    mean += scores[i] / count;
+  }
+  for (const double f : scores) spread = std::max(spread, std::abs(f - mean));
+  if (spread == 0) spread = 1;
+  const double high = (positives + 1) / (positives + 2), low = 1 / (count - positives + 2);
+
+  // Minimise Σ softplus(z) − (1 − t) z over z = a f + b, the cross-entropy of σ(−z) against targets t.
+  const auto scaled = [&](std::size_t i) { return (scores[i] - mean) / spread; };
+  const auto loss = [&](double a, double b) {
+    double sum = 0;
+    for (std::size_t i = 0; i < scores.size(); ++i) {
+      const double z = a * scaled(i) + b, target = labels[i] > 0 ? high : low;
+      sum += softplus(z) - (1 - target) * z;
+    }
+    return sum;
+  };
+  double a = 0, b = std::log((count - positives + 1) / (positives + 1));
+  double now = loss(a, b);
+  for (int iteration = 0; iteration < 200; ++iteration) {
+    double ga = 0, gb = 0, haa = 1e-12 * count, hab = 0, hbb = 1e-12 * count;
+    for (std::size_t i = 0; i < scores.size(); ++i) {
+      const double f = scaled(i), p = sigmoid(a * f + b), target = labels[i] > 0 ? high : low;
+      const double slope = p - (1 - target), curve = p * (1 - p);
+      ga += slope * f;
+      gb += slope;
+      haa += curve * f * f;
+      hab += curve * f;
+      hbb += curve;
+    }
+    if (std::hypot(ga, gb) <= 1e-12 * count) break;
+    const double determinant = haa * hbb - hab * hab;
+    const double da = -(hbb * ga - hab * gb) / determinant, db = -(haa * gb - hab * ga) / determinant;
+    double step = 1;
+    double next = loss(a + da, b + db);
+    while (!(next <= now + 1e-4 * step * (ga * da + gb * db)) && step > 1e-10) {
+      step /= 2;
+      next = loss(a + step * da, b + step * db);
+    }
+    if (step <= 1e-10) break;  // no descent is left at this precision
+    a += step * da;
+    b += step * db;
+    now = next;
+  }
+  return {a / spread, b - a * mean / spread};
+}
+
+}  // namespace svmgsu
