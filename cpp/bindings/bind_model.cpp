@@ -6,6 +6,18 @@ namespace svmgsu::python {
 void bind_model(py::module_& m) {
   using py::arg;
   m.def(
+      "decision_values",
+      [](const Means& means, const Array<double>& w, double b, int threads) {
+        const Vector weights = to_vector(w);
+        std::vector<double> out;
+        {
+          py::gil_scoped_release release;
+          out = decision_values(means, weights, b, threads);
+        }
+        return to_array(out);
+      },
+      arg("means"), arg("w").noconvert(), arg("b"), arg("threads"));
+  m.def(
       "save_model",
       [](const std::string& path, const Array<double>& w, double b, double lam, const py::object& platt,
          const std::string& label_type, const std::string& negative, const std::string& positive) {

@@ -6,6 +6,8 @@
 #include <locale>
 #include <sstream>
 
+#include "svmgsu/parallel.hpp"
+
 namespace svmgsu {
 namespace {
 
@@ -84,6 +86,22 @@ class Lines {
 };
 
 }  // namespace
+
+std::vector<double> decision_values(const Means& means, const Vector& w, double b, int threads) {
+  std::vector<double> out(static_cast<std::size_t>(means.examples()));
+  const Index batches = (means.examples() + kMaxBatch - 1) / kMaxBatch;
+  const bool tiny = static_cast<double>(means.examples()) * means.numbers_per_example() < 50000;
+  parallel_for(batches, tiny ? 1 : threads, [&](Index k) {
+    Index id[kMaxBatch];
+    const Index first = k * kMaxBatch;
+    const int count = static_cast<int>(std::min<Index>(kMaxBatch, means.examples() - first));
+    for (int i = 0; i < count; ++i) id[i] = first + i;
+    double* values = out.data() + first;
+    means.dots(Batch{id, count}, w.data(), values);
+    for (int i = 0; i < count; ++i) values[i] += b;
+  });
+  return out;
+}
 
 void Model::save(const std::string& path) const {
   std::ostringstream out;

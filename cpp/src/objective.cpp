@@ -132,10 +132,14 @@ void Objective::derivatives(const double* mean, const double* variance, Index fi
 }
 
 Margins Objective::margins(const Vector& w) const {
+  std::vector<Plan> plans;
+  return margins(w, plans);
+}
+
+Margins Objective::margins(const Vector& w, std::vector<Plan>& plans) const {
   Margins result;
   result.mean.resize(static_cast<std::size_t>(examples()));
   result.variance.resize(static_cast<std::size_t>(examples()));
-  std::vector<Plan> plans;
   prepare(w, plans);
   sweep<true, false>(
       data_.ids(), w, plans,
@@ -285,17 +289,7 @@ double Objective::best_intercept(const Margins& margins, double start) const {
 
 Certificate Objective::certify(const Vector& w, double b) const {
   std::vector<Plan> plans;
-  prepare(w, plans);
-  Margins m;
-  m.mean.resize(static_cast<std::size_t>(examples()));
-  m.variance.resize(static_cast<std::size_t>(examples()));
-  sweep<true, false>(
-      data_.ids(), w, plans,
-      [&](Index first, int count, const double* mean, const double* variance, double*, double*, Local&) {
-        std::copy_n(mean, count, m.mean.begin() + first);
-        std::copy_n(variance, count, m.variance.begin() + first);
-      },
-      nullptr);
+  const Margins m = margins(w, plans);
   const double at = intercept_ ? best_intercept(m, b) : b;
 
   // The dual point: the half-spaces at (w, at), scaled class by class until their masses agree.
@@ -337,8 +331,11 @@ Certificate Objective::certify(const Vector& w, double b) const {
   for (std::size_t t = 0; t < totals.terms.size(); ++t)
     data_.covariance()[t].kind->finish(totals.terms[t].data(), w.data(), features(),
                                        -share * data_.covariance()[t].scale, dual.data());
+  // Any t·a with t in [0, 1] is feasible too; D is a parabola in t, and we take its best.
+  const double mass_sum = share * totals.mass, square = dual.squaredNorm() / lambda_;
+  const double t = square > mass_sum ? mass_sum / square : 1.0;
   Certificate result;
-  result.bound = share * totals.mass - dual.squaredNorm() / (2 * lambda_);
+  result.bound = t * mass_sum - t * t * square / 2;
   result.value = value(m, w.squaredNorm(), b);
   return result;
 }

@@ -1,1 +1,67 @@
+"""Maximum-margin learning from uncertain data: every example is a Gaussian, a mean with a covariance.
+
+>>> import numpy as np, svmgsu
+>>> model = svmgsu.train(np.array([[-1.0], [1.0]]), ["no", "yes"], std=[[0.5], [0.1]], lam=0.1)
+>>> model.predict([[0.9]]).item()
+'yes'
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from . import _core
+from .build import get_cmake_dir, get_include, show_config
+from .covariance import Covariance, Diagonal, Full, Isotropic, LowRank, Shared
+from .gaussians import Gaussians
+from .model import Model, load
+from .objective import Objective
+from .training import ConvergenceWarning, train
+
+if TYPE_CHECKING:
+    from . import plot, reference
+    from .estimator import LinearSVMGSU
+
+__version__: str = _core.config()["version"]
+
+# Loaded when first used: what needs scikit-learn or matplotlib, and the twin.
+_LAZY = {"LinearSVMGSU": "estimator", "plot": "plot", "reference": "reference"}
+
+__all__ = [
+    "ConvergenceWarning",
+    "Covariance",
+    "Diagonal",
+    "Full",
+    "Gaussians",
+    "Isotropic",
+    "LinearSVMGSU",
+    "LowRank",
+    "Model",
+    "Objective",
+    "Shared",
+    "get_cmake_dir",
+    "get_include",
+    "load",
+    "plot",
+    "reference",
+    "show_config",
+    "train",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'svmgsu' has no attribute {name!r}")
+    try:
+        module = importlib.import_module(f".{_LAZY[name]}", __name__)
+    except ModuleNotFoundError as error:
+        extra = {"sklearn": "sklearn", "matplotlib": "plot"}.get((error.name or "").split(".")[0])
+        if extra is None:
+            raise
+        raise ImportError(f"svmgsu.{name} needs {error.name}: pip install 'svmgsu[{extra}]'") from error
+    return module if name == _LAZY[name] else getattr(module, name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

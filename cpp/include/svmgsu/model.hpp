@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 
+#include "svmgsu/means.hpp"
 #include "svmgsu/platt.hpp"
 #include "svmgsu/types.hpp"
 
@@ -34,6 +35,9 @@ struct Model {
   // Refuses files that are not models, are damaged, or of a newer version, saying which line and why.
   static Model load(const std::string& path);
 };
+
+// w·x_i + b for all examples, the same bits for any number of threads.
+std::vector<double> decision_values(const Means& means, const Vector& w, double b, int threads = 0);
 
 // A file that cannot be read or written, or is not what it should be.
 class FileError : public std::runtime_error {

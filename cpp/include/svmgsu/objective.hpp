@@ -65,9 +65,11 @@ class Objective {
   // The b that minimises J(w, ·): the root of −Σ c y Φ. Any minimiser where it is not unique.
   double best_intercept(const Margins& margins, double start = 0) const;
 
-  // The bound of MATH's dual at the half-spaces of (w, b*): two passes.
+  // A feasible point of the dual problem, made of the half-spaces of (w, b*): two passes.
+  //     D(a) = (1/ℓ) Σ c_i E[a_i] − λ/2 ‖w(a)‖² ≤ J*,   w(a) = (1/(λℓ)) Σ c_i y_i E[a_i(X) X],
+  // where a_i: ℝⁿ → [0, 1] and, with an intercept, Σ c_i y_i E[a_i] = 0.
   Certificate certify(const Vector& w, double b) const;
-  // The same from an evaluation whose b is already best: no pass, but looser if it is not.
+
   // Sums of the loss gradient over a part of the data, for stochastic steps:
   //     (1/k) Σ_{i in sample} c_i ∇L_i.   `sample` are positions 0 .. examples().
   void sample_gradient(const Vector& w, double b, const std::vector<Index>& sample, Vector& gw, double& gb) const;
@@ -80,6 +82,7 @@ class Objective {
   void sweep(const std::vector<Index>& ids, const Vector& w, std::vector<Plan>& plans, Link link, Totals* totals) const;
   Index block_size(Index count, double sum_size) const;
   void prepare(const Vector& w, std::vector<Plan>& plans) const;
+  Margins margins(const Vector& w, std::vector<Plan>& plans) const;
   void derivatives(const double* mean, const double* variance, Index first, int count, double b, double* loss,
                    double* cdf, double* kappa) const;
   double mass_difference(const Margins& margins, double b, double* slope) const;

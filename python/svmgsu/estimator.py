@@ -1,0 +1,112 @@
+"""`LinearSVMGSU`: the classifier for scikit-learn's world, a thin layer over `svmgsu.train`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from .training import train
+from .validation import Array, FloatArray
+
+
+class LinearSVMGSU(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Linear support vector machine with Gaussian sample uncertainty.
+
+    Parameters
+    ----------
+    lam : float, default=1e-2
+        The weight λ of the penalty λ/2 ‖w‖².
+    solver : {"newton", "sgd"}
+        Exact and certified, or the paper's stochastic algorithm.
+    fit_intercept, subspace, subspace_mode, probability, tol, max_iter, max_time, T, k, average, threads, verbose
+        As in `svmgsu.train`.
+    random_state : int, RandomState or None, default=0
+        Seed of the "sgd" solver.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, n)
+    intercept_ : array of shape (1,)
+    classes_ : array of shape (2,)
+    objective_, gap_ : float
+        The objective reached, and a proven upper bound of its distance to the optimum.
+    n_iter_ : int
+    history_ : list of dict
+    model_ : svmgsu.Model
+        The model without scikit-learn, to save or embed.
+
+    Examples
+    --------
+    >>> import numpy as np, svmgsu
+    >>> X, y = np.array([[-2.0, 0.1], [-1.0, -0.2], [1.0, 0.3], [2.0, -0.1]]), ["a", "a", "b", "b"]
+    >>> svmgsu.LinearSVMGSU(lam=0.1).fit(X, y, std=np.full((4, 2), 0.3)).predict(X).tolist()
+    ['a', 'a', 'b', 'b']
+    """
+
+    def __init__(
+        self,
+        lam: float = 1e-2,
+        *,
+        solver: str = "newton",
+        fit_intercept: bool = True,
+        subspace: float | None = None,
+        subspace_mode: str = "truncate",
+        probability: bool = True,
+        tol: float = 1e-6,
+        max_iter: int = 500,
+        max_time: float | None = None,
+        T: int | None = None,
+        k: int | None = None,
+        average: float = 0.5,
+        random_state: Any = 0,
+        threads: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.lam = lam
+        self.solver = solver
+        self.fit_intercept = fit_intercept
+        self.subspace = subspace
+        self.subspace_mode = subspace_mode
+        self.probability = probability
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.T = T
+        self.k = k
+        self.average = average
+        self.random_state = random_state
+        self.threads = threads
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, cov: Any = None, std: Any = None, sample_weight: Any = None) -> LinearSVMGSU:
+        """Trains on X (or `Gaussians`) with labels y; `cov`, `std` and `sample_weight` as in `svmgsu.train`."""
+        settings = {name: value for name, value in self.get_params().items() if name != "random_state"}
+        self.model_ = train(X, y, cov, std=std, sample_weight=sample_weight, seed=self._seed(), **settings)
+        for name in ("coef_", "intercept_", "classes_", "objective_", "gap_", "n_iter_", "history_", "n_features_in_"):
+            setattr(self, name, getattr(self.model_, name))
+        return self
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """w·x + b for each example."""
+        check_is_fitted(self)
+        return self.model_.decision_function(X, threads=self.threads)
+
+    def predict(self, X: Any) -> Array:
+        """The class of each example."""
+        check_is_fitted(self)
+        return self.model_.predict(X)
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Probabilities of the two classes, shape (l, 2)."""
+        check_is_fitted(self)
+        return self.model_.predict_proba(X)
+
+    def _seed(self) -> int:
+        if isinstance(self.random_state, (int, np.integer)):
+            return int(self.random_state)
+        from sklearn.utils import check_random_state
+
+        return int(check_random_state(self.random_state).randint(2**31 - 1))

@@ -1,0 +1,50 @@
+"""Progress of a long fit on the terminal: tqdm where it is installed, plain lines where it is not."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
+
+SECONDS_BETWEEN_LINES = 2.0
+
+
+class ProgressBar:
+    """Stands between the core's monitor and the user's callback, and shows what passes."""
+
+    def __init__(self, verbose: bool, options: Any, callback: Callable[[Any], bool | None] | None) -> None:
+        self._verbose = verbose
+        self._options = options
+        self._callback = callback
+        self._bar: Any = None
+        self._last_line = -math.inf
+
+    def __enter__(self) -> Callable[[Any], bool | None] | None:
+        if not self._verbose:
+            return self._callback
+        try:
+            from tqdm.auto import tqdm
+        except ImportError:
+            return self._show
+        total = self._options.steps if self._options.solver == "sgd" and self._options.steps else None
+        self._bar = tqdm(total=total, desc=f"svmgsu {self._options.solver}", unit="it")
+        return self._show
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    def _show(self, progress: Any) -> bool | None:
+        known = not math.isnan(progress.objective)
+        text = f"objective {progress.objective:.6g}, gap {progress.gap:.2g}" if known else ""
+        if self._bar is not None:
+            self._bar.update(progress.iteration - self._bar.n)
+            self._bar.set_postfix_str(text)
+        elif progress.seconds - self._last_line >= SECONDS_BETWEEN_LINES:
+            self._last_line = progress.seconds
+            print(f"svmgsu: iteration {progress.iteration}, {progress.seconds:.1f} s, {text}", file=sys.stderr)
+        return None if self._callback is None else self._callback(progress)

@@ -1,0 +1,173 @@
+"""Checks of arguments. Each error names the argument, the place, what was found and what is wanted."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _core
+
+Array: TypeAlias = npt.NDArray[Any]
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+
+
+def is_sparse(a: object) -> bool:
+    """True for SciPy's sparse matrices and arrays, without importing SciPy."""
+    return hasattr(a, "tocsr") and hasattr(a, "nnz")
+
+
+def as_float_array(a: Any, name: str, ndim: tuple[int, ...]) -> Array:
+    """`a` as a C-contiguous float64 or float32 array; itself if it is one already (np.memmap too).
+
+    Integers and booleans become float64; anything that is not made of numbers is refused.
+    """
+    if is_sparse(a):
+        raise TypeError(f"{name}: got a sparse matrix, which is not supported here; pass {name}.toarray()")
+    try:
+        array = np.asarray(a)
+        if array.dtype == object:
+            array = array.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name}: could not be read as an array of numbers ({error})") from None
+    if array.dtype.kind == "c":
+        raise ValueError(f"{name}: Complex data not supported; got {array.dtype}")
+    if array.dtype.kind not in "fiub":
+        raise ValueError(f"{name}: expected numbers, got dtype {array.dtype}")
+    if array.ndim not in ndim:
+        wanted = " or ".join(str(k) for k in ndim)
+        hint = ". Reshape your data: one row an example, one column a feature" if 2 in ndim else ""
+        raise ValueError(f"{name}: expected {wanted} dimensions, got an array of shape {array.shape}{hint}")
+    kept = array.dtype if array.dtype in (np.float32, np.float64) else np.dtype(np.float64)
+    return np.ascontiguousarray(array, dtype=kept) if array.ndim else array.astype(kept)
+
+
+def place(index: int, shape: tuple[int, ...]) -> str:
+    """A flat index as words: example, feature (and second feature)."""
+    words = ("example", "feature", "feature")
+    coordinates = np.unravel_index(index, shape) if shape else ()
+    return ", ".join(f"{word} {int(k)}" for word, k in zip(words, coordinates, strict=False)) or "the value"
+
+
+def check_finite(a: Array, name: str) -> None:
+    """Refuses NaN and infinity, naming the first one."""
+    found = _core.first_nonfinite(a) if a.size else -1
+    if found >= 0:
+        raise ValueError(
+            f"{name}: {place(found, a.shape)} is {a.flat[found]}; NaN and infinity are not allowed "
+            "(Input X contains NaN or inf)" if name == "X" else
+            f"{name}: {place(found, a.shape)} is {a.flat[found]}; NaN and infinity are not allowed"
+        )
+
+
+def check_variances(a: Array, name: str) -> None:
+    """Refuses variances below zero, naming the first one."""
+    check_finite(a, name)
+    found = _core.first_negative(a) if a.size else -1
+    if found >= 0:
+        where = place(found, a.shape).replace(", feature ", " at feature ", 1)
+        example = where.split(" at ")
+        at = f" at {example[1]}" if len(example) > 1 else ""
+        raise ValueError(f"{name}: {example[0]} has variance {a.flat[found]:g}{at}; variances must be >= 0")
+
+
+class SparseRows:
+    """Rows in the compressed form that the core reads; made from any SciPy sparse matrix."""
+
+    def __init__(self, a: Any, name: str) -> None:
+        csr = a.tocsr()
+        if not csr.has_canonical_format:
+            csr = csr.copy()
+            csr.sum_duplicates()
+        if csr.dtype.kind == "c":
+            raise ValueError(f"{name}: Complex data not supported; got {csr.dtype}")
+        if csr.dtype not in (np.float32, np.float64):
+            csr = csr.astype(np.float64)
+        if csr.shape[1] >= 2**31:
+            raise ValueError(f"{name}: {csr.shape[1]} columns; at most 2^31 - 1 are supported")
+        self.matrix = csr
+        self.shape: tuple[int, int] = (int(csr.shape[0]), int(csr.shape[1]))
+        self.dtype: np.dtype[Any] = csr.dtype
+        self.value: Array = np.ascontiguousarray(csr.data)
+        self.column: Array = np.ascontiguousarray(csr.indices, dtype=np.int32)
+        self.start: Array = np.ascontiguousarray(csr.indptr, dtype=np.int64)
+
+    def locate(self, entry: int) -> str:
+        """An index into `value` as words."""
+        row = int(np.searchsorted(self.start, entry, side="right")) - 1
+        return f"example {row}, feature {int(self.column[entry])}"
+
+    def check(self, name: str, variances: bool) -> None:
+        """The checks of `check_finite` and, for variances, `check_variances`."""
+        found = _core.first_nonfinite(self.value) if self.value.size else -1
+        if found >= 0:
+            raise ValueError(
+                f"{name}: {self.locate(found)} is {self.value[found]}; NaN and infinity are not allowed"
+            )
+        found = _core.first_negative(self.value) if variances and self.value.size else -1
+        if found >= 0:
+            raise ValueError(
+                f"{name}: {self.locate(found)} has variance {self.value[found]:g}; variances must be >= 0"
+            )
+
+
+def check_positive(value: Any, name: str) -> float:
+    """A positive finite number."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name}: expected a number, got {value!r}") from None
+    if not (number > 0 and np.isfinite(number)):
+        raise ValueError(f"{name}: must be positive and finite, got {value!r}")
+    return number
+
+
+def check_count(value: Any, name: str, least: int = 1) -> int:
+    """A whole number that is large enough."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name}: expected a whole number, got {value!r}") from None
+    if number < least:
+        raise ValueError(f"{name}: must be at least {least}, got {number}")
+    return number
+
+
+def check_labels(y: Any, examples: int) -> tuple[Array, Array]:
+    """Labels as (the two classes, sorted; signs -1 and +1 as float64)."""
+    labels = np.asarray(y)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    if labels.ndim != 1:
+        raise ValueError(f"y: expected one label an example, got an array of shape {labels.shape}")
+    if len(labels) != examples:
+        raise ValueError(f"y: {len(labels)} labels for {examples} examples")
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise ValueError(f"y: label {int(np.argmin(np.isfinite(labels)))} is not finite")
+    classes, codes = np.unique(labels, return_inverse=True)
+    if len(classes) == 1:
+        raise ValueError(f"y: only one class, {classes[0]!r}; training needs examples of two")
+    if len(classes) > 2:
+        shown = ", ".join(repr(c) for c in classes[:5].tolist()) + (", ..." if len(classes) > 5 else "")
+        raise ValueError(f"y: {len(classes)} classes ({shown}); this version trains two")
+    return classes, 2.0 * codes.astype(np.float64) - 1.0
+
+
+def check_weights(sample_weight: Any, examples: int) -> FloatArray:
+    """Sample weights as float64, all ones by default."""
+    if sample_weight is None:
+        return np.ones(examples)
+    weights = as_float_array(sample_weight, "sample_weight", (0, 1)).astype(np.float64)
+    if weights.ndim == 0:
+        weights = np.full(examples, float(weights))
+    if len(weights) != examples:
+        raise ValueError(f"sample_weight: {len(weights)} weights for {examples} examples")
+    check_finite(weights, "sample_weight")
+    if weights.min(initial=0.0) < 0:
+        worst = int(weights.argmin())
+        raise ValueError(f"sample_weight: example {worst} has {weights[worst]:g}; weights must be >= 0")
+    if not weights.any():
+        raise ValueError("sample_weight: all weights are zero")
+    return weights
