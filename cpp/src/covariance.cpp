@@ -238,6 +238,23 @@ class SharedCurvature final : public Curvature {
 
 }  // namespace
 
+namespace {
+
+void add_to_diagonal(const double* values, Index step, Index n, double scale, double* out, Index stride) {
+  for (Index j = 0; j < n; ++j) out[j * (stride + 1)] += scale * values[j * step];
+}
+
+void add_unpacked(const double* packed, Index n, double scale, double* out, Index stride) {
+  for (Index i = 0; i < n; ++i)
+    for (Index j = i; j < n; ++j) {
+      const double value = scale * *packed++;
+      out[i * stride + j] += value;
+      if (i != j) out[j * stride + i] += value;
+    }
+}
+
+}  // namespace
+
 // --- Isotropic
 
 template <class Scalar>
@@ -264,6 +281,15 @@ std::unique_ptr<Curvature> Isotropic<Scalar>::curvature(const Vector& w, const P
 template <class Scalar>
 void Isotropic<Scalar>::add_full(Index example, double scale, Matrix& out) const {
   out.diagonal().array() += scale * static_cast<double>(variances_[example]);
+}
+template <class Scalar>
+void Isotropic<Scalar>::add_product(Index example, double factor, const double* w, Index n, double* out) const {
+  add_scaled(n, factor * static_cast<double>(variances_[example]), w, out);
+}
+template <class Scalar>
+bool Isotropic<Scalar>::expand(const double* sum, Index n, double scale, double* out, Index stride) const {
+  add_to_diagonal(sum, 0, n, scale, out, stride);
+  return true;
 }
 
 // --- Diagonal, dense and sparse
@@ -295,6 +321,17 @@ void Diagonal<Scalar>::add_full(Index example, double scale, Matrix& out) const 
 }
 
 template <class Scalar>
+void Diagonal<Scalar>::add_product(Index example, double factor, const double* w, Index n, double* out) const {
+  const Scalar* v = variances_ + example * n;
+  for (Index j = 0; j < n; ++j) out[j] += factor * static_cast<double>(v[j]) * w[j];
+}
+template <class Scalar>
+bool Diagonal<Scalar>::expand(const double* sum, Index n, double scale, double* out, Index stride) const {
+  add_to_diagonal(sum, 1, n, scale, out, stride);
+  return true;
+}
+
+template <class Scalar>
 void SparseDiagonal<Scalar>::prepare(const double* w, Index n, Plan& plan) const {
   prepare_squares(w, n, plan);
 }
@@ -320,6 +357,16 @@ template <class Scalar>
 void SparseDiagonal<Scalar>::add_full(Index example, double scale, Matrix& out) const {
   for (Index k = rows_.start[example]; k < rows_.start[example + 1]; ++k)
     out(rows_.column[k], rows_.column[k]) += scale * static_cast<double>(rows_.value[k]);
+}
+template <class Scalar>
+void SparseDiagonal<Scalar>::add_product(Index example, double factor, const double* w, Index, double* out) const {
+  for (Index k = rows_.start[example]; k < rows_.start[example + 1]; ++k)
+    out[rows_.column[k]] += factor * static_cast<double>(rows_.value[k]) * w[rows_.column[k]];
+}
+template <class Scalar>
+bool SparseDiagonal<Scalar>::expand(const double* sum, Index n, double scale, double* out, Index stride) const {
+  add_to_diagonal(sum, 1, n, scale, out, stride);
+  return true;
 }
 
 // --- Full
@@ -365,6 +412,15 @@ void Full<Scalar>::add_full(Index example, double scale, Matrix& out) const {
       out(i, j) += value;
       if (i != j) out(j, i) += value;
     }
+}
+template <class Scalar>
+void Full<Scalar>::add_product(Index example, double factor, const double* w, Index n, double* out) const {
+  kernels::packed_times(packed_ + example * sum_size(), n, factor, w, out);
+}
+template <class Scalar>
+bool Full<Scalar>::expand(const double* sum, Index n, double scale, double* out, Index stride) const {
+  add_unpacked(sum, n, scale, out, stride);
+  return true;
 }
 
 // --- LowRank
@@ -442,6 +498,20 @@ void LowRank<Scalar>::add_full(Index example, double scale, Matrix& out) const {
   }
 }
 template <class Scalar>
+void LowRank<Scalar>::add_product(Index example, double factor, const double* w, Index n, double* out) const {
+  for (Index k = begin(example); k < end(example); ++k) {
+    const Scalar* f = row(k);
+    double t;
+    kernels::row_dots(&f, 1, n, w, &t);
+    t *= factor;
+    kernels::add_rows(&f, 1, n, &t, out);
+  }
+}
+template <class Scalar>
+bool LowRank<Scalar>::expand(const double*, Index, double, double*, Index) const {
+  return false;
+}
+template <class Scalar>
 bool LowRank<Scalar>::stack_factors(Index example, double scale, Matrix& out) const {
   const Index above = out.rows(), count = end(example) - begin(example);
   out.conservativeResize(above + count, features_);
@@ -490,6 +560,19 @@ void Shared::add_full(Index example, double scale, Matrix& out) const {
   } else {
     Full<double>(packed_, count_, features_).add_full(k, scale, out);
   }
+}
+void Shared::add_product(Index example, double factor, const double* w, Index, double* out) const {
+  times(group(example), factor, w, out);
+}
+bool Shared::expand(const double* sum, Index n, double scale, double* out, Index stride) const {
+  for (Index k = 0; k < count_; ++k) {
+    if (diagonal_) {
+      add_to_diagonal(packed_ + k * n, 1, n, scale * sum[k], out, stride);
+    } else {
+      add_unpacked(packed_ + k * n * (n + 1) / 2, n, scale * sum[k], out, stride);
+    }
+  }
+  return true;
 }
 
 // --- Packing and checking full matrices

@@ -1,5 +1,346 @@
 #include "svmgsu/solvers/newton.hpp"
-#include "svmgsu/solvers/sgd.hpp"
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <cmath>
+
+#include "svmgsu/clock.hpp"
+#include "svmgsu/expected_hinge.hpp"
+
 namespace svmgsu {
-Result solve_newton(const Objective& o, const Options& p, const Monitor& m, const Vector*, double) { return solve_sgd(o, p, m); }
+namespace {
+
+constexpr double kFirstEpsilon = 1.0;       // in units of the margin
+constexpr double kWarmEpsilon = 0.2;        // with a starting point
+constexpr double kNegligibleKappa = 1e-10;  // of the largest
+constexpr double kResidual = 0.03;          // of conjugate gradients, relative
+constexpr int kMostProducts = 200;
+constexpr Index kAlwaysExact = 128;         // features up to which all active examples build the Hessian
+constexpr Index kMostDense = 1500;          // features up to which a dense factor is worth its cost
+constexpr double kSecondsBetweenCalls = 0.2;
+constexpr int kPatience = 40;               // iterations without progress of the gap
+
+// A direction in (w, b).
+struct Step {
+  Vector w;
+  double b = 0;
+  double dot(const Step& other) const { return w.dot(other.w) + b * other.b; }
+  double norm() const { return std::sqrt(dot(*this)); }
+};
+
+// The preconditioner: M⁻¹ from a Cholesky factor, in units that make the diagonal one.
+class Factor {
+ public:
+  explicit Factor(const Matrix& h) {
+    scale_ = h.diagonal().cwiseMax(1e-300).cwiseSqrt().cwiseInverse();
+    const Matrix scaled = scale_.asDiagonal() * h * scale_.asDiagonal();
+    for (double jitter = 1e-14; jitter < 1; jitter *= 100) {
+      Matrix shifted = scaled;
+      shifted.diagonal().array() += jitter;
+      factor_.compute(shifted);
+      if (factor_.info() == Eigen::Success) return;
+    }
+    factor_.compute(Matrix::Identity(h.rows(), h.cols()));
+  }
+  Step solve(const Step& r) const {
+    Vector both(scale_.size());
+    both << r.w, r.b;
+    both = scale_.cwiseProduct(factor_.solve(scale_.cwiseProduct(both)));
+    return {both.head(r.w.size()), both(r.w.size())};
+  }
+
+ private:
+  Vector scale_;
+  Eigen::LLT<Matrix> factor_;
+};
+
+class Newton {
+ public:
+  Newton(const Objective& objective, const Options& options, const Monitor& monitor)
+      : objective_(objective), options_(options), monitor_(monitor) {}
+
+  Result run(const Vector* start_w, double start_b) {
+    start(start_w, start_b);
+    double factor = 0.2, last_gap = std::numeric_limits<double>::infinity();
+    int steps_here = 0, idle = 0;
+    while (true) {
+      if (finished()) break;
+      idle = gap() < 0.99 * last_gap ? 0 : idle + 1;
+      if (idle == 0) last_gap = gap();
+      if (idle >= kPatience) {
+        result_.stop = Stop::stalled;
+        break;
+      }
+      const double epsilon = objective_.smoothing;
+      const double target = 0.3 * options_.tolerance * result_.objective;
+      const double newton_gap = now_.value - now_.dual - now_.smoothed_share;
+      const double smoothing_gap = result_.objective - now_.dual - newton_gap;
+      ++steps_here;
+      double next_epsilon = epsilon;
+      if (newton_gap <= 2 * smoothing_gap && smoothing_gap > target) {
+        if (reductions_++ > 0) {
+          if (steps_here == 1) factor = std::max(0.05, factor / 2);
+          if (steps_here > 2) factor = std::min(0.5, 1.5 * factor);
+        }
+        next_epsilon = factor * epsilon;
+        steps_here = 0;
+      }
+      ++result_.iterations;
+      advance(next_epsilon, newton_gap, target);
+      if (result_.stop != Stop::converged) break;
+    }
+    if (result_.w.squaredNorm() == 0) result_.b = objective_.intercept() ? trivial_b_ : 0.0;
+    return std::move(result_);
+  }
+
+ private:
+  double gap() const { return std::max(0.0, result_.objective - bound_); }
+
+  void start(const Vector* start_w, double start_b) {
+    double mass[2] = {0, 0};
+    const Gaussians& data = objective_.data();
+    for (Index i = 0; i < data.examples(); ++i) mass[data.label(i) > 0] += data.weight(i);
+    const auto count = static_cast<double>(data.examples());
+    trivial_b_ = mass[1] >= mass[0] ? 1.0 : -1.0;
+    result_.w = Vector::Zero(objective_.features());
+    result_.b = objective_.intercept() ? trivial_b_ : 0.0;
+    result_.objective = objective_.intercept() ? 2 * std::min(mass[0], mass[1]) / count : (mass[0] + mass[1]) / count;
+    result_.stop = Stop::converged;
+    bound_ = 0;  // a = 0 is feasible
+    objective_.smoothing = start_w ? kWarmEpsilon : kFirstEpsilon;
+    visit(start_w ? *start_w : Vector(Vector::Zero(objective_.features())), objective_.intercept() ? start_b : 0.0);
+  }
+
+  // A pass at (w, b): the best objective and the best bound are kept, from whichever points they came.
+  void visit(const Vector& w, double b) {
+    now_ = objective_.evaluate(w, b);
+    passes_ += 1;
+    bound_ = std::max(bound_, now_.certificate.bound);
+    if (now_.certificate.value < result_.objective) {
+      result_.objective = now_.certificate.value;
+      result_.w = w;
+      result_.b = b;
+    }
+  }
+
+  bool finished() {
+    result_.gap = gap();
+    const Progress progress{result_.iterations, result_.objective, result_.gap, clock_.seconds(), passes_};
+    result_.history.push_back(progress);
+    last_call_ = progress.seconds;
+    const bool go_on = !monitor_ || monitor_(progress);
+    if (result_.gap <= options_.tolerance * result_.objective) return true;
+    if (!go_on) result_.stop = Stop::monitor;
+    else if (progress.seconds > options_.max_seconds) result_.stop = Stop::time;
+    else if (result_.iterations >= options_.max_iterations) result_.stop = Stop::iterations;
+    return result_.stop != Stop::converged;
+  }
+
+  // Between passes of one iteration: keeps Ctrl-C and time limits alive on large data.
+  bool interrupted() {
+    const double seconds = clock_.seconds();
+    if (seconds - last_call_ < kSecondsBetweenCalls) return false;
+    last_call_ = seconds;
+    if (monitor_ && !monitor_({result_.iterations, result_.objective, gap(), seconds, passes_}))
+      result_.stop = Stop::monitor;
+    else if (seconds > options_.max_seconds) result_.stop = Stop::time;
+    return result_.stop != Stop::converged;
+  }
+
+  // One Newton step from now_, to the path's point for `epsilon`.
+  void advance(double epsilon, double newton_gap, double target) {
+    const double old_epsilon = objective_.smoothing;
+    const Hessian hessian(objective_, now_, kNegligibleKappa);
+    const double share = static_cast<double>(hessian.active()) / static_cast<double>(objective_.examples());
+    Step rhs{-now_.gradient, objective_.intercept() ? -now_.gradient_b : 0.0};
+    if (epsilon != old_epsilon) {
+      Vector h;
+      double h_b;
+      hessian.smoothing_derivative(h, h_b);
+      passes_ += share;
+      rhs.w -= (epsilon - old_epsilon) * h;
+      if (objective_.intercept()) rhs.b -= (epsilon - old_epsilon) * h_b;
+    }
+    const double worth = std::max(target, 0.1 * now_.smoothed_share * epsilon / old_epsilon);
+    const double enough = std::sqrt(2 * objective_.lambda() * 0.1 * worth);
+    const Step p = conjugate_gradients(hessian, rhs, enough, share);
+    if (result_.stop != Stop::converged) return;
+
+    objective_.smoothing = epsilon;
+    const Evaluation before = std::move(now_);
+    visit(before.w + p.w, before.b + p.b);
+    if (accepts(before, hessian, p, newton_gap)) return;
+    // The unit step is too long (or, after a cut of ε, no descent at all: then stay and turn).
+    const double t = first_slope_ < 0 ? line_search(before, p) : 0.0;
+    visit(before.w + t * p.w, before.b + t * p.b);
+    if (objective_.intercept()) {
+      const double b = objective_.best_intercept(now_.margins, now_.b);
+      if (std::abs(b - now_.b) > 1e-3) visit(now_.w, b);
+    }
+  }
+
+  Step conjugate_gradients(const Hessian& hessian, const Step& rhs, double enough, double share) {
+    const Index n = objective_.features();
+    const bool intercept = objective_.intercept();
+    const double tiny = 1e-12 * mean_weight();
+    const bool dense = n <= kMostDense;
+    Index rows = std::max<Index>(1500, 3 * n);
+    if (n <= kAlwaysExact) rows = hessian.active();
+    Matrix m;
+    if (dense) {
+      m = hessian.dense(rows, static_cast<std::uint64_t>(result_.iterations));
+      m(n, n) += tiny;
+      if (!intercept) {
+        m.row(n).setZero();
+        m.col(n).setZero();
+        m(n, n) = 1;
+      }
+    }
+    const Factor factor(dense ? m : Matrix(Matrix::Identity(n + 1, n + 1)));
+
+    Step x{Vector::Zero(n), 0}, r = rhs, z = factor.solve(r), p = z, hp;
+    const auto active = static_cast<std::size_t>(hessian.active());
+    mean_along_.assign(active, 0.0);
+    cross_along_.assign(active, 0.0);
+    double rz = r.dot(z);
+    const double stop = std::max(enough, kResidual * r.norm());
+    for (int k = 0; k < kMostProducts; ++k) {
+      hessian.times(p.w, p.b, hp.w, hp.b);
+      hp.b = intercept ? hp.b + tiny * p.b : 0.0;
+      passes_ += share;
+      const double curvature = p.dot(hp);
+      if (!(curvature > 0)) break;
+      const double alpha = rz / curvature;
+      x.w += alpha * p.w;
+      x.b += alpha * p.b;
+      for (std::size_t i = 0; i < active; ++i) {
+        mean_along_[i] += alpha * hessian.last_mean()[i];
+        cross_along_[i] += alpha * hessian.last_cross()[i];
+      }
+      r.w -= alpha * hp.w;
+      r.b -= alpha * hp.b;
+      if (r.norm() <= stop || interrupted()) break;
+      z = factor.solve(r);
+      const double next = r.dot(z);
+      p.w = z.w + next / rz * p.w;
+      p.b = z.b + next / rz * p.b;
+      rz = next;
+    }
+    return x;
+  }
+
+  // Did the unit step (now_) descend on the objective of the new ε without going far too far?
+  bool accepts(const Evaluation& before, const Hessian& hessian, const Step& p, double newton_gap) {
+    const double after_gap = now_.value - now_.dual - now_.smoothed_share;
+    const double last_slope = now_.gradient.dot(p.w) + (objective_.intercept() ? now_.gradient_b * p.b : 0.0);
+    const double value = objective_.value(before.margins, before.w.squaredNorm(), before.b);
+    first_slope_ = slope_at_start(before, hessian, p);
+    if (after_gap <= 0.3 * newton_gap) return true;
+    return now_.value <= value * (1 + 1e-12) && last_slope <= 0.5 * std::abs(first_slope_);
+  }
+
+  // d/dt J(w + t p, b + t p_b) at t = 0 with the new ε: all from numbers that are known already, since
+  // only active examples have κ > 0, and their wᵀΣp was summed up by the conjugate gradients.
+  double slope_at_start(const Evaluation& before, const Hessian& hessian, const Step& p) const {
+    const Gaussians& data = objective_.data();
+    const double extra = objective_.smoothing * objective_.smoothing;
+    double sum = 0;
+    std::size_t next = 0;
+    for (Index i = 0; i < data.examples(); ++i) {
+      const auto k = static_cast<std::size_t>(i);
+      const double d = 1 - data.label(i) * (before.margins.mean[k] + before.b);
+      const ExpectedHinge h = expected_hinge(d, std::sqrt(before.margins.variance[k] + extra));
+      double cross = 0;
+      if (next < hessian.positions().size() && hessian.positions()[next] == i) cross = cross_along_[next++];
+      const double mean = now_.margins.mean[k] - before.margins.mean[k] + p.b;
+      sum += data.weight(i) * (h.kappa * cross - data.label(i) * h.cdf * mean);
+    }
+    return objective_.lambda() * before.w.dot(p.w) + sum / static_cast<double>(data.examples());
+  }
+
+  // The minimum over t of J(w + t p, b + t p_b), from margins alone. wᵀΣ_i p of all examples comes from
+  // the variances at w + p and w − p: one reading of the data more.
+  double line_search(const Evaluation& before, const Step& p) {
+    const Margins back = objective_.margins(before.w - p.w);
+    passes_ += 1;
+    const Gaussians& data = objective_.data();
+    const auto size = before.margins.mean.size();
+    const double w2 = before.w.squaredNorm(), wp = before.w.dot(p.w), p2 = p.w.squaredNorm();
+    Margins at;
+    at.mean.resize(size);
+    at.variance.resize(size);
+    const auto value = [&](double t) {
+      for (std::size_t i = 0; i < size; ++i) {
+        const double q = before.margins.variance[i], plus = now_.margins.variance[i], minus = back.variance[i];
+        const double cross = (plus - minus) / 2, square = std::max(0.0, (plus + minus) / 2 - q);
+        at.mean[i] = before.margins.mean[i] + t * (now_.margins.mean[i] - before.margins.mean[i]);
+        at.variance[i] = std::max(0.0, q + t * cross + t * t * square);
+      }
+      return objective_.value(at, w2 + 2 * t * wp + t * t * p2, before.b + t * p.b);
+    };
+    (void)data;
+    // Golden-section search: J is convex in t; the bracket first grows while J falls.
+    double low = 0, middle = 1, f_middle = value(1.0);
+    const double f_start = value(0.0);
+    if (f_middle < f_start) {
+      double high = 2, f_high = value(high);
+      while (f_high < f_middle && high < 1e6) {
+        low = middle;
+        middle = high;
+        f_middle = f_high;
+        high *= 2;
+        f_high = value(high);
+      }
+      return golden(value, low, high);
+    }
+    return golden(value, 0.0, 1.0);
+  }
+
+  template <class Function>
+  static double golden(const Function& f, double low, double high) {
+    constexpr double kRatio = 0.6180339887498949;
+    double a = high - kRatio * (high - low), b = low + kRatio * (high - low);
+    double fa = f(a), fb = f(b);
+    for (int k = 0; k < 40 && high - low > 0.01 * high; ++k) {
+      if (fa <= fb) {
+        high = b;
+        b = a;
+        fb = fa;
+        a = high - kRatio * (high - low);
+        fa = f(a);
+      } else {
+        low = a;
+        a = b;
+        fa = fb;
+        b = low + kRatio * (high - low);
+        fb = f(b);
+      }
+    }
+    return fa <= fb ? a : b;
+  }
+
+  double mean_weight() const {
+    double sum = 0;
+    for (Index i = 0; i < objective_.examples(); ++i) sum += objective_.data().weight(i);
+    return sum / static_cast<double>(objective_.examples());
+  }
+
+  Objective objective_;  // a copy of the view, whose smoothing we change
+  const Options& options_;
+  const Monitor& monitor_;
+  const Clock clock_;
+  Evaluation now_;
+  Result result_;
+  double bound_ = 0, trivial_b_ = 1, passes_ = 0, last_call_ = 0, first_slope_ = 0;
+  int reductions_ = 0;
+  std::vector<double> mean_along_, cross_along_;  // along p, of the active examples
+};
+
+}  // namespace
+
+Result solve_newton(const Objective& objective, const Options& options, const Monitor& monitor, const Vector* start_w,
+                    double start_b) {
+  return Newton(objective, options, monitor).run(start_w, start_b);
 }
+
+}  // namespace svmgsu

@@ -6,6 +6,7 @@
 
 #include "svmgsu/expected_hinge.hpp"
 #include "svmgsu/parallel.hpp"
+#include "svmgsu/random.hpp"
 
 namespace svmgsu {
 namespace {
@@ -30,30 +31,41 @@ constexpr double kSerialNumbers = 20000;
 
 }  // namespace
 
-// What one block sums: losses, Σ c y Φ, Σ c y Φ x, and each covariance term's own sum.
-struct Objective::Local {
-  double loss = 0, mass = 0;
+// What one block sums, for all examples or for each class apart: losses, Σ c Φ, Σ c Φ x, and each
+// covariance term's own sum of c κ Σ.
+struct Objective::Sums {
+  double mass = 0;
   Vector x;
   std::vector<std::vector<double>> terms;
+
+  void reset(Index features, const std::vector<CovarianceSum::Term>& covariance) {
+    mass = 0;
+    x.setZero(features);
+    terms.resize(covariance.size());
+    for (std::size_t t = 0; t < terms.size(); ++t)
+      terms[t].assign(static_cast<std::size_t>(covariance[t].kind->sum_size()), 0.0);
+  }
+  void add(const Sums& other) {
+    mass += other.mass;
+    x += other.x;
+    for (std::size_t t = 0; t < terms.size(); ++t)
+      for (std::size_t j = 0; j < terms[t].size(); ++j) terms[t][j] += other.terms[t][j];
+  }
 };
 
-struct Objective::Totals : Local {
-  Totals(Index features, const std::vector<CovarianceSum::Term>& covariance) {
-    x = Vector::Zero(features);
-    for (const auto& term : covariance) terms.emplace_back(static_cast<std::size_t>(term.kind->sum_size()), 0.0);
+struct Objective::Local {
+  double loss = 0, smooth_loss = 0, kappa = 0;
+  Sums of[2];  // negative and positive examples; all in of[0] where classes are not kept apart
+
+  void reset(Index features, const std::vector<CovarianceSum::Term>& covariance, int sides) {
+    loss = smooth_loss = kappa = 0;
+    for (int side = 0; side < sides; ++side) of[side].reset(features, covariance);
   }
-  void clear(Local& local) const {
-    local.loss = local.mass = 0;
-    local.x.setZero(x.size());
-    local.terms.resize(terms.size());
-    for (std::size_t t = 0; t < terms.size(); ++t) local.terms[t].assign(terms[t].size(), 0.0);
-  }
-  void merge(const Local& local) {
-    loss += local.loss;
-    mass += local.mass;
-    x += local.x;
-    for (std::size_t t = 0; t < terms.size(); ++t)
-      for (std::size_t j = 0; j < terms[t].size(); ++j) terms[t][j] += local.terms[t][j];
+  void add(const Local& other, int sides) {
+    loss += other.loss;
+    smooth_loss += other.smooth_loss;
+    kappa += other.kappa;
+    for (int side = 0; side < sides; ++side) of[side].add(other.of[side]);
   }
 };
 
@@ -77,26 +89,33 @@ void Objective::prepare(const Vector& w, std::vector<Plan>& plans) const {
 
 // The one loop over examples. For each batch: read w·x and wᵀΣw (kRead), let `link(first, count,
 // mean, variance, x_coefficient, kappa, local)` turn them into coefficients, and add the weighted
-// examples up (kWrite). `ids` are rows of the data; `first` is a position in `ids`.
-template <bool kRead, bool kWrite, class Link>
+// examples up (kWrite), each class for itself or together. `ids` are rows of the arrays; `first` is a
+// position in `ids`.
+template <bool kRead, bool kWrite, bool kByClass, class Link>
 void Objective::sweep(const std::vector<Index>& ids, const Vector& w, std::vector<Plan>& plans, Link link,
-                      Totals* totals) const {
+                      Local* total) const {
+  constexpr int kSides = kByClass ? 2 : 1;
   const auto& terms = data_.covariance();
   const Index count = static_cast<Index>(ids.size());
   double sum_size = static_cast<double>(features());
   for (const auto& term : terms) sum_size += static_cast<double>(term.kind->sum_size());
-  const Index block = block_size(count, kWrite ? sum_size : 0);
+  const Index block = block_size(count, kWrite ? kSides * sum_size : 0);
   const Index blocks = (count + block - 1) / block;
   const double numbers = numbers_per_example(data_);
   const int batch = batch_size(numbers);
   const int threads = static_cast<double>(count) * numbers < kSerialNumbers ? 1 : resolve_threads(threads_);
 
+  if (kWrite) total->reset(features(), terms, kSides);
   std::vector<Local> locals(static_cast<std::size_t>(std::min<Index>(threads, blocks)));
+  const auto add_up = [&](Batch part, const double* coefficient, const double* kappa, Sums& sums) {
+    data_.means().add(part, coefficient, sums.x.data());
+    for (std::size_t t = 0; t < terms.size(); ++t) terms[t].kind->weigh(part, plans[t], kappa, sums.terms[t].data());
+  };
   ordered_blocks(
       blocks, threads, locals,
       [&](Index k, Local& local) {
         double mean[kMaxBatch], variance[kMaxBatch], coefficient[kMaxBatch], kappa[kMaxBatch];
-        if (totals) totals->clear(local);
+        if (kWrite) local.reset(features(), terms, kSides);
         const Index last = std::min(count, (k + 1) * block);
         for (Index first = k * block; first < last; first += batch) {
           const Batch part{ids.data() + first, static_cast<int>(std::min<Index>(batch, last - first))};
@@ -108,22 +127,39 @@ void Objective::sweep(const std::vector<Index>& ids, const Vector& w, std::vecto
             for (int i = 0; i < part.count; ++i) variance[i] = std::max(0.0, variance[i]);
           }
           link(first, part.count, mean, variance, coefficient, kappa, local);
-          if (kWrite) {
-            data_.means().add(part, coefficient, local.x.data());
-            for (std::size_t t = 0; t < terms.size(); ++t)
-              terms[t].kind->weigh(part, plans[t], kappa, local.terms[t].data());
+          if (kWrite && !kByClass) add_up(part, coefficient, kappa, local.of[0]);
+          if (kWrite && kByClass) {
+            Index id[2][kMaxBatch];
+            double x[2][kMaxBatch], curvature[2][kMaxBatch];
+            int size[2] = {0, 0};
+            for (int i = 0; i < part.count; ++i) {
+              const int side = data_.label(first + i) > 0;
+              const int at = size[side]++;
+              id[side][at] = part.id[i];
+              x[side][at] = coefficient[i];
+              curvature[side][at] = kappa[i];
+            }
+            for (int side : {0, 1}) add_up(Batch{id[side], size[side]}, x[side], curvature[side], local.of[side]);
           }
         }
       },
       [&](const Local& local) {
-        if (totals) totals->merge(local);
+        if (kWrite) total->add(local, kSides);
       });
 }
 
+// out += factor · Σ_t scale_t (the sum of term t) w
+void Objective::finish(const std::vector<std::vector<double>>& terms, const Vector& w, double factor,
+                       Vector& out) const {
+  for (std::size_t t = 0; t < terms.size(); ++t)
+    data_.covariance()[t].kind->finish(terms[t].data(), w.data(), features(), factor * data_.covariance()[t].scale,
+                                       out.data());
+}
+
 void Objective::derivatives(const double* mean, const double* variance, Index first, int count, double b,
-                            double* loss, double* cdf, double* kappa) const {
+                            double epsilon, double* loss, double* cdf, double* kappa) const {
   double d[kMaxBatch], s[kMaxBatch];
-  const double extra = smoothing * smoothing;
+  const double extra = epsilon * epsilon;
   for (int i = 0; i < count; ++i) {
     d[i] = 1 - data_.label(first + i) * (mean[i] + b);
     s[i] = std::sqrt(variance[i] + extra);
@@ -141,7 +177,7 @@ Margins Objective::margins(const Vector& w, std::vector<Plan>& plans) const {
   result.mean.resize(static_cast<std::size_t>(examples()));
   result.variance.resize(static_cast<std::size_t>(examples()));
   prepare(w, plans);
-  sweep<true, false>(
+  sweep<true, false, false>(
       data_.ids(), w, plans,
       [&](Index first, int count, const double* mean, const double* variance, double*, double*, Local&) {
         std::copy_n(mean, count, result.mean.begin() + first);
@@ -157,13 +193,30 @@ double Objective::value(const Margins& margins, double w_squared, double b) cons
   for (Index first = 0; first < examples(); first += kMaxBatch) {
     const int count = static_cast<int>(std::min<Index>(kMaxBatch, examples() - first));
     derivatives(&margins.mean[static_cast<std::size_t>(first)], &margins.variance[static_cast<std::size_t>(first)],
-                first, count, b, loss, cdf, kappa);
+                first, count, b, smoothing, loss, cdf, kappa);
     for (int i = 0; i < count; ++i) total += data_.weight(first + i) * loss[i];
   }
   return lambda_ / 2 * w_squared + total / static_cast<double>(examples());
 }
 
 double Objective::value(const Vector& w, double b) const { return value(margins(w), w.squaredNorm(), b); }
+
+// D from the sums of each class, g± = (1/ℓ) Σ± c (Φ x y − κ Σw) and masses P± = (1/ℓ) Σ± c Φ: the class
+// with more mass is scaled down to the other. Any t·a with t in [0, 1] is feasible as well, and D is a
+// parabola in t, of which the best is taken; `unscaled` is the value at t = 1.
+Certificate Objective::dual_bound(const Vector& positive, const Vector& negative, const double* mass, double value,
+                                  double* unscaled) const {
+  double rho[2] = {1, 1};
+  if (intercept_) {
+    const double smaller = std::min(mass[0], mass[1]);
+    for (int side : {0, 1}) rho[side] = mass[side] > 0 ? smaller / mass[side] : 0.0;
+  }
+  const double total = rho[0] * mass[0] + rho[1] * mass[1];
+  const double square = (rho[1] * positive + rho[0] * negative).squaredNorm() / lambda_;
+  const double t = square > total ? total / square : 1.0;
+  if (unscaled) *unscaled = total - square / 2;
+  return {value, t * total - t * t * square / 2};
+}
 
 Evaluation Objective::evaluate(const Vector& w, double b) const {
   Evaluation e;
@@ -172,33 +225,50 @@ Evaluation Objective::evaluate(const Vector& w, double b) const {
   const auto size = static_cast<std::size_t>(examples());
   for (auto* array : {&e.margins.mean, &e.margins.variance, &e.cdf, &e.kappa}) array->resize(size);
   prepare(w, e.plans);
-  Totals totals(features(), data_.covariance());
-  sweep<true, true>(
+  Local total;
+  sweep<true, true, true>(
       data_.ids(), w, e.plans,
       [&](Index first, int count, const double* mean, const double* variance, double* coefficient, double* kappa,
           Local& local) {
         const auto at = static_cast<std::size_t>(first);
-        double loss[kMaxBatch];
-        derivatives(mean, variance, first, count, b, loss, &e.cdf[at], &e.kappa[at]);
+        double loss[kMaxBatch], true_loss[kMaxBatch];
+        derivatives(mean, variance, first, count, b, smoothing, loss, &e.cdf[at], &e.kappa[at]);
+        const double* exact = loss;
+        if (smoothing > 0) {
+          double ignored[kMaxBatch], ignored_too[kMaxBatch];
+          derivatives(mean, variance, first, count, b, 0.0, true_loss, ignored, ignored_too);
+          exact = true_loss;
+        }
         std::copy_n(mean, count, &e.margins.mean[at]);
         std::copy_n(variance, count, &e.margins.variance[at]);
         for (int i = 0; i < count; ++i) {
-          const double weight = data_.weight(first + i);
-          local.loss += weight * loss[i];
-          coefficient[i] = weight * data_.label(first + i) * e.cdf[at + static_cast<std::size_t>(i)];
+          const double weight = data_.weight(first + i), y = data_.label(first + i);
+          const double mass = weight * e.cdf[at + static_cast<std::size_t>(i)];
+          coefficient[i] = y * mass;
           kappa[i] = weight * e.kappa[at + static_cast<std::size_t>(i)];
-          local.mass += coefficient[i];
+          local.smooth_loss += weight * loss[i];
+          local.loss += weight * exact[i];
+          local.kappa += kappa[i];
+          local.of[y > 0].mass += mass;
         }
       },
-      &totals);
+      &total);
   const double share = 1.0 / static_cast<double>(examples());
-  e.value = lambda_ / 2 * w.squaredNorm() + share * totals.loss;
-  e.gradient = lambda_ * w - share * totals.x;
-  for (std::size_t t = 0; t < totals.terms.size(); ++t)
-    data_.covariance()[t].kind->finish(totals.terms[t].data(), w.data(), features(),
-                                       share * data_.covariance()[t].scale, e.gradient.data());
-  e.gradient_b = -share * totals.mass;
-  e.sums = std::move(totals.terms);
+  const double penalty = lambda_ / 2 * w.squaredNorm();
+  Vector side[2];
+  double mass[2];
+  for (int k : {0, 1}) {
+    side[k] = share * total.of[k].x;
+    finish(total.of[k].terms, w, -share, side[k]);
+    mass[k] = share * total.of[k].mass;
+  }
+  e.value = penalty + share * total.smooth_loss;
+  e.certificate = dual_bound(side[1], side[0], mass, penalty + share * total.loss, &e.dual);
+  e.smoothed_share = smoothing * smoothing * share * total.kappa;
+  e.gradient = lambda_ * w - side[0] - side[1];
+  e.gradient_b = mass[0] - mass[1];
+  total.of[0].add(total.of[1]);
+  e.sums = std::move(total.of[0].terms);
   return e;
 }
 
@@ -209,9 +279,9 @@ void Objective::sample_gradient(const Vector& w, double b, const std::vector<Ind
   prepare(w, plans);
   ids.resize(sample.size());
   for (std::size_t i = 0; i < sample.size(); ++i) ids[i] = data_.ids()[static_cast<std::size_t>(sample[i])];
-  auto& plans_here = plans;
-  Totals totals(features(), data_.covariance());
-  sweep<true, true>(
+  auto& plans_here = plans;  // the lambda's threads share this thread's
+  Local total;
+  sweep<true, true, false>(
       ids, w, plans_here,
       [&](Index first, int count, const double* mean, const double* variance, double* coefficient, double* kappa,
           Local& local) {
@@ -225,16 +295,14 @@ void Objective::sample_gradient(const Vector& w, double b, const std::vector<Ind
           const Index position = sample[static_cast<std::size_t>(first + i)];
           coefficient[i] = data_.weight(position) * data_.label(position) * cdf[i];
           kappa[i] *= data_.weight(position);
-          local.mass += coefficient[i];
+          local.of[0].mass += coefficient[i];
         }
       },
-      &totals);
+      &total);
   const double share = 1.0 / static_cast<double>(sample.size());
-  gw = -share * totals.x;
-  for (std::size_t t = 0; t < totals.terms.size(); ++t)
-    data_.covariance()[t].kind->finish(totals.terms[t].data(), w.data(), features(),
-                                       share * data_.covariance()[t].scale, gw.data());
-  gb = -share * totals.mass;
+  gw = -share * total.of[0].x;
+  finish(total.of[0].terms, w, share, gw);
+  gb = -share * total.of[0].mass;
 }
 
 // Σ c y Φ at b, and its derivative −Σ c κ.
@@ -245,7 +313,7 @@ double Objective::mass_difference(const Margins& margins, double b, double* slop
   for (Index first = 0; first < examples(); first += kMaxBatch) {
     const int count = static_cast<int>(std::min<Index>(kMaxBatch, examples() - first));
     derivatives(&margins.mean[static_cast<std::size_t>(first)], &margins.variance[static_cast<std::size_t>(first)],
-                first, count, b, loss, cdf, kappa);
+                first, count, b, smoothing, loss, cdf, kappa);
     for (int i = 0; i < count; ++i) {
       difference += data_.weight(first + i) * data_.label(first + i) * cdf[i];
       *slope -= data_.weight(first + i) * kappa[i];
@@ -288,66 +356,24 @@ double Objective::best_intercept(const Margins& margins, double start) const {
 }
 
 Certificate Objective::certify(const Vector& w, double b) const {
-  std::vector<Plan> plans;
-  const Margins m = margins(w, plans);
-  const double at = intercept_ ? best_intercept(m, b) : b;
-
-  // The dual point: the half-spaces at (w, at), scaled class by class until their masses agree.
-  std::vector<double> a(static_cast<std::size_t>(examples())), kappa(a.size());
-  double mass[2] = {0, 0};
-  double loss[kMaxBatch];
-  for (Index first = 0; first < examples(); first += kMaxBatch) {
-    const auto k = static_cast<std::size_t>(first);
-    const int count = static_cast<int>(std::min<Index>(kMaxBatch, examples() - first));
-    derivatives(&m.mean[k], &m.variance[k], first, count, at, loss, &a[k], &kappa[k]);
-    for (std::size_t i = k; i < k + static_cast<std::size_t>(count); ++i) {
-      const auto position = static_cast<Index>(i);
-      a[i] *= data_.weight(position);
-      kappa[i] *= data_.weight(position);
-      mass[data_.label(position) > 0] += a[i];
-    }
-  }
-  double factor[2] = {1, 1};
-  if (intercept_) {
-    const double smaller = std::min(mass[0], mass[1]);
-    for (int c : {0, 1}) factor[c] = mass[c] > 0 ? smaller / mass[c] : 0.0;
-  }
-  Totals totals(features(), data_.covariance());
-  sweep<false, true>(
-      data_.ids(), w, plans,
-      [&](Index first, int count, const double*, const double*, double* coefficient, double* weight, Local& local) {
-        for (int i = 0; i < count; ++i) {
-          const auto k = static_cast<std::size_t>(first + i);
-          const double y = data_.label(first + i);
-          const double scale = factor[y > 0];
-          coefficient[i] = scale * y * a[k];
-          weight[i] = scale * kappa[k];
-          local.mass += scale * a[k];
-        }
-      },
-      &totals);
-  const double share = 1.0 / static_cast<double>(examples());
-  Vector dual = share * totals.x;  // λ w(a)
-  for (std::size_t t = 0; t < totals.terms.size(); ++t)
-    data_.covariance()[t].kind->finish(totals.terms[t].data(), w.data(), features(),
-                                       -share * data_.covariance()[t].scale, dual.data());
-  // Any t·a with t in [0, 1] is feasible too; D is a parabola in t, and we take its best.
-  const double mass_sum = share * totals.mass, square = dual.squaredNorm() / lambda_;
-  const double t = square > mass_sum ? mass_sum / square : 1.0;
-  Certificate result;
-  result.bound = t * mass_sum - t * t * square / 2;
-  result.value = value(m, w.squaredNorm(), b);
-  return result;
+  const Margins m = margins(w);
+  const Evaluation best = evaluate(w, intercept_ ? best_intercept(m, b) : b);
+  return {value(m, w.squaredNorm(), b), best.certificate.bound};
 }
 
-Hessian::Hessian(const Objective& objective, const Evaluation& at) : objective_(objective) {
+Hessian::Hessian(const Objective& objective, const Evaluation& at, double negligible)
+    : objective_(objective), w_(at.w), sums_(at.sums) {
   const Gaussians& data = objective.data();
   const double extra = objective.smoothing * objective.smoothing;
+  double largest = 0;
+  for (Index i = 0; i < data.examples(); ++i)
+    largest = std::max(largest, data.weight(i) * at.kappa[static_cast<std::size_t>(i)]);
   for (Index i = 0; i < data.examples(); ++i) {
     const auto k = static_cast<std::size_t>(i);
     const double kappa = data.weight(i) * at.kappa[k];
-    if (kappa == 0) continue;
+    if (kappa <= negligible * largest) continue;
     const double q = at.margins.variance[k] + extra;
+    positions_.push_back(i);
     ids_.push_back(data.ids()[k]);
     label_.push_back(data.label(i));
     kappa_.push_back(kappa);
@@ -357,10 +383,12 @@ Hessian::Hessian(const Objective& objective, const Evaluation& at) : objective_(
   const auto& terms = data.covariance();
   for (std::size_t t = 0; t < terms.size(); ++t)
     terms_.push_back(terms[t].kind->curvature(at.w, at.plans[t], at.sums[t], ids_, objective.threads()));
+  xv_.resize(ids_.size());
+  uv_.resize(ids_.size());
 }
 
-// Example i adds κ[α y x + (α r/s − uᵀv/q) u + Σv] with u = Σw and α = y(x·v + v_b) + (r/s) uᵀv.
-void Hessian::times(const Vector& v, double vb, Vector& out, double& out_b) const {
+template <class Link>
+void Hessian::sweep(const Vector& v, double vb, Link link, Vector& out, double& out_b) const {
   const Gaussians& data = objective_.data();
   const auto& terms = data.covariance();
   for (const auto& term : terms_) term->prepare(v.data());
@@ -369,8 +397,13 @@ void Hessian::times(const Vector& v, double vb, Vector& out, double& out_b) cons
     Vector x;
     std::vector<std::vector<double>> terms;
   };
+  Local total;
+  total.x = Vector::Zero(data.features());
   double sum_size = static_cast<double>(data.features());
-  for (const auto& term : terms_) sum_size += static_cast<double>(term->sum_size());
+  for (const auto& term : terms_) {
+    total.terms.emplace_back(static_cast<std::size_t>(term->sum_size()), 0.0);
+    sum_size += static_cast<double>(term->sum_size());
+  }
   const Index count = active();
   const Index block = objective_.block_size(count, sum_size);
   const Index blocks = (count + block - 1) / block;
@@ -379,9 +412,6 @@ void Hessian::times(const Vector& v, double vb, Vector& out, double& out_b) cons
   const int threads =
       static_cast<double>(count) * numbers < kSerialNumbers ? 1 : resolve_threads(objective_.threads());
   std::vector<Local> locals(static_cast<std::size_t>(std::max<Index>(1, std::min<Index>(threads, blocks))));
-  Local total;
-  total.x = Vector::Zero(data.features());
-  for (const auto& term : terms_) total.terms.emplace_back(static_cast<std::size_t>(term->sum_size()), 0.0);
   ordered_blocks(
       blocks, threads, locals,
       [&](Index k, Local& local) {
@@ -389,19 +419,19 @@ void Hessian::times(const Vector& v, double vb, Vector& out, double& out_b) cons
         local.x.setZero(data.features());
         local.terms.resize(terms_.size());
         for (std::size_t t = 0; t < terms_.size(); ++t) local.terms[t].assign(total.terms[t].size(), 0.0);
-        double xv[kMaxBatch], uv[kMaxBatch], coefficient[kMaxBatch], tau[kMaxBatch];
+        double coefficient[kMaxBatch], tau[kMaxBatch];
         const Index last = std::min(count, (k + 1) * block);
         for (Index first = k * block; first < last; first += batch) {
           const auto at = static_cast<std::size_t>(first);
           const Batch part{ids_.data() + first, static_cast<int>(std::min<Index>(batch, last - first))};
+          double* xv = &xv_[at];
+          double* uv = &uv_[at];
           data.means().dots(part, v.data(), xv);
           std::fill_n(uv, part.count, 0.0);
           for (std::size_t t = 0; t < terms_.size(); ++t) terms_[t]->cross(part, terms[t].scale, uv);
           for (int i = 0; i < part.count; ++i) {
-            const std::size_t j = at + static_cast<std::size_t>(i);
-            const double alpha = label_[j] * (xv[i] + vb) + rho_[j] * uv[i];
-            coefficient[i] = kappa_[j] * alpha * label_[j];
-            tau[i] = kappa_[j] * (alpha * rho_[j] - uv[i] * inverse_q_[j]);
+            xv[i] += vb;
+            link(at + static_cast<std::size_t>(i), xv[i], uv[i], coefficient[i], tau[i]);
             local.b += coefficient[i];
           }
           data.means().add(part, coefficient, local.x.data());
@@ -416,10 +446,116 @@ void Hessian::times(const Vector& v, double vb, Vector& out, double& out_b) cons
           for (std::size_t j = 0; j < total.terms[t].size(); ++j) total.terms[t][j] += local.terms[t][j];
       });
   const double share = 1.0 / static_cast<double>(data.examples());
-  out = objective_.lambda() * v + share * total.x;
+  out = share * total.x;
   for (std::size_t t = 0; t < terms_.size(); ++t)
     terms_[t]->finish(total.terms[t].data(), share * terms[t].scale, out.data());
   out_b = share * total.b;
+}
+
+// Example i adds κ[α y x + (α r/s − uᵀv/q) u + Σv] with u = Σw and α = y(x·v + v_b) + (r/s) uᵀv.
+void Hessian::times(const Vector& v, double vb, Vector& out, double& out_b) const {
+  sweep(
+      v, vb,
+      [&](std::size_t j, double xv, double uv, double& coefficient, double& tau) {
+        const double alpha = label_[j] * xv + rho_[j] * uv;
+        coefficient = kappa_[j] * alpha * label_[j];
+        tau = kappa_[j] * (alpha * rho_[j] - uv * inverse_q_[j]);
+      },
+      out, out_b);
+  out += objective_.lambda() * v;
+}
+
+// Example i adds κ ε [(r/s) y x + ((r² − 1)/q) u].
+void Hessian::smoothing_derivative(Vector& out, double& out_b) const {
+  const double epsilon = objective_.smoothing;
+  sweep(
+      Vector::Zero(w_.size()), 0.0,
+      [&](std::size_t j, double, double, double& coefficient, double& tau) {
+        coefficient = kappa_[j] * epsilon * rho_[j] * label_[j];
+        tau = kappa_[j] * epsilon * (rho_[j] * rho_[j] - inverse_q_[j]);
+      },
+      out, out_b);
+}
+
+namespace {
+
+struct Choice {
+  std::vector<std::size_t> place;
+  std::vector<double> factor;
+};
+
+// About `rows` of the examples, each with probability min(1, τ κ) and then weight 1/probability.
+Choice choose_rows(const std::vector<double>& kappa, Index rows, std::uint64_t seed) {
+  Choice choice;
+  const auto count = static_cast<Index>(kappa.size());
+  double tau = std::numeric_limits<double>::infinity();
+  if (count > rows) {
+    double certain = 0, rest = 0;
+    for (const double k : kappa) rest += k;
+    tau = static_cast<double>(rows) / rest;
+    for (int round = 0; round < 20; ++round) {
+      certain = rest = 0;
+      for (const double k : kappa) (tau * k >= 1 ? certain : rest) += tau * k >= 1 ? 1 : k;
+      if (!(rest > 0)) break;
+      const double next = std::max(0.0, static_cast<double>(rows) - certain) / rest;
+      if (std::abs(next - tau) <= 1e-3 * tau) break;
+      tau = next;
+    }
+  }
+  SplitMix64 random(seed);
+  for (std::size_t i = 0; i < kappa.size(); ++i) {
+    const double odds = count > rows ? std::min(1.0, tau * kappa[i]) : 1.0;
+    const double draw = static_cast<double>(random() >> 11) * 0x1p-53;
+    if (draw >= odds) continue;
+    choice.place.push_back(i);
+    choice.factor.push_back(1 / odds);
+  }
+  return choice;
+}
+
+}  // namespace
+
+Matrix Hessian::dense(Index rows, std::uint64_t seed) const {
+  const Gaussians& data = objective_.data();
+  const auto& terms = data.covariance();
+  const Index n = data.features(), width = n + 1;
+  const double share = 1.0 / static_cast<double>(data.examples());
+  Matrix h = Matrix::Zero(width, width);
+  h.diagonal().head(n).setConstant(objective_.lambda());
+  bool factors = false;  // some term is known by factors only
+  for (std::size_t t = 0; t < terms.size(); ++t)
+    factors |= !terms[t].kind->expand(sums_[t].data(), n, share * terms[t].scale, h.data(), width);
+
+  const Choice choice = choose_rows(kappa_, rows, seed);
+  const bool exact = static_cast<Index>(choice.place.size()) == active();
+  constexpr Index kChunk = 512;
+  Matrix z, u, f;
+  for (std::size_t first = 0; first < choice.place.size(); first += kChunk) {
+    const auto count = static_cast<Index>(std::min<std::size_t>(kChunk, choice.place.size() - first));
+    z.setZero(count, width);
+    u.setZero(count, width);
+    f.resize(0, n);
+    for (Index i = 0; i < count; ++i) {
+      const std::size_t j = choice.place[first + static_cast<std::size_t>(i)];
+      const double weight = share * kappa_[j] * choice.factor[first + static_cast<std::size_t>(i)];
+      const double root = std::sqrt(weight);
+      double* z_row = z.row(i).data();
+      double* u_row = u.row(i).data();
+      for (const auto& term : terms) term.kind->add_product(ids_[j], term.scale, w_.data(), n, u_row);
+      const double y = root * label_[j];
+      data.means().add(Batch{&ids_[j], 1}, &y, z_row);
+      z_row[n] = y;
+      z.row(i) += root * rho_[j] * u.row(i);
+      u.row(i) *= std::sqrt(weight * inverse_q_[j]);
+      if (factors)
+        for (const auto& term : terms) term.kind->stack_factors(ids_[j], weight * term.scale, f);
+    }
+    kernels::add_gram(z.data(), count, width, 1.0, h.data(), width, objective_.threads());
+    if (f.rows() > 0) kernels::add_gram(f.data(), f.rows(), n, 1.0, h.data(), width, objective_.threads());
+    // Left out of an estimate: Σ and uuᵀ/q would no longer be of the same examples, and H not positive.
+    if (exact) kernels::add_gram(u.data(), count, width, -1.0, h.data(), width, objective_.threads());
+  }
+  return h;
 }
 
 }  // namespace svmgsu

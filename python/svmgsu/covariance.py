@@ -12,7 +12,15 @@ from typing import Any, cast
 import numpy as np
 
 from . import _core
-from .validation import Array, SparseRows, as_float_array, check_finite, check_variances, is_sparse
+from .validation import (
+    Array,
+    SparseRows,
+    as_float_array,
+    check_deviations,
+    check_finite,
+    check_variances,
+    is_sparse,
+)
 
 Terms = tuple[tuple[Any, float], ...]
 
@@ -25,14 +33,18 @@ class Covariance(ABC):
 
     n_examples: int | None
     n_features: int | None
+    __array_ufunc__ = None  # NumPy leaves `array * cov` to us instead of making an array of objects
 
     @abstractmethod
     def terms(self, examples: int, features: int, y: Array | None) -> Terms:
-        """Views for the core: (kind, factor) pairs whose sum this is. `y` tells classes apart."""
+        """Views for the core: (kind, factor) pairs whose sum this is.
+
+        `examples` and `features` say for how many; `y` tells classes apart.
+        """
 
     @abstractmethod
     def take(self, rows: Array) -> Covariance:
-        """The covariances of some examples."""
+        """The covariances of some examples: `rows` are their indices."""
 
     def __add__(self, other: object) -> Covariance:
         if not isinstance(other, Covariance):
@@ -77,6 +89,8 @@ class Isotropic(Covariance):
     ----------
     variances : float or array of shape (l,)
         One variance for all examples, or one each.
+    name : str, default="variances"
+        What an error calls the array.
 
     Examples
     --------
@@ -86,9 +100,9 @@ class Isotropic(Covariance):
            [0. , 0.4]])
     """
 
-    def __init__(self, variances: Any) -> None:
-        self.variances = as_float_array(variances, "variances", (0, 1))
-        check_variances(np.atleast_1d(self.variances), "variances")
+    def __init__(self, variances: Any, *, name: str = "variances") -> None:
+        self.variances = as_float_array(variances, name, (0, 1))
+        check_variances(self.variances, name)
         self.n_examples = len(self.variances) if self.variances.ndim else None
         self.n_features = None
 
@@ -107,6 +121,8 @@ class Diagonal(Covariance):
     ----------
     variances : array or SciPy sparse matrix of shape (l, n)
         float32 and float64 arrays in C order, `np.memmap` too, are used as they are, without a copy.
+    name : str, default="variances"
+        What an error calls the array.
 
     Examples
     --------
@@ -118,13 +134,13 @@ class Diagonal(Covariance):
 
     variances: Array | SparseRows
 
-    def __init__(self, variances: Any) -> None:
+    def __init__(self, variances: Any, *, name: str = "variances") -> None:
         if is_sparse(variances):
-            self.variances = SparseRows(variances, "variances")
-            self.variances.check("variances", variances=True)
+            self.variances = SparseRows(variances, name)
+            self.variances.check(name, variances=True)
         else:
-            self.variances = as_float_array(variances, "variances", (2,))
-            check_variances(self.variances, "variances")
+            self.variances = as_float_array(variances, name, (2,))
+            check_variances(self.variances, name)
         self.n_examples, self.n_features = self.variances.shape
 
     def terms(self, examples: int, features: int, y: Array | None) -> Terms:
@@ -178,7 +194,7 @@ class Full(Covariance):
 
     @classmethod
     def from_packed(cls, packed: Any) -> Full:
-        """From upper triangles, row after row, of shape (l, n(n+1)/2); used without a copy, unchecked."""
+        """From `packed`, (l, n(n+1)/2): upper triangles, row after row; used without a copy, unchecked."""
         array = as_float_array(packed, "packed", (2,))
         n = int(np.sqrt(2 * array.shape[1]))
         if n * (n + 1) // 2 != array.shape[1]:
@@ -202,7 +218,7 @@ class Full(Covariance):
             )
 
     def terms(self, examples: int, features: int, y: Array | None) -> Terms:
-        return ((_core.full(self.packed, self.n_features), 1.0),)
+        return ((_core.full(self.packed, cast(int, self.n_features)), 1.0),)
 
     def take(self, rows: Array) -> Covariance:
         return Full.from_packed(self.packed[rows])
@@ -242,7 +258,7 @@ class LowRank(Covariance):
                 raise ValueError(f"start: must rise from 0 to the number of rows, {len(array)}")
         self.factors = array.reshape(-1, n)
         self.n_examples, self.n_features = len(self.start) - 1, n
-        self.diagonal = None if diagonal is None else Diagonal(diagonal)
+        self.diagonal = None if diagonal is None else Diagonal(diagonal, name="diagonal")
         if self.diagonal is not None and self.diagonal.variances.shape != (self.n_examples, n):
             raise ValueError(
                 f"diagonal: shape {self.diagonal.variances.shape}, but the factors are of "
@@ -290,13 +306,15 @@ class Shared(Covariance):
             raise ValueError("cov: Shared got no class")
         arrays = [as_float_array(a, "cov", (1, 2)).astype(np.float64) for a in each]
         if len({a.shape for a in arrays}) > 1:
-            raise ValueError("cov: the classes' covariances must have the same shape, got "
-                             + ", ".join(str(a.shape) for a in arrays))
+            shapes = ", ".join(str(a.shape) for a in arrays)
+            raise ValueError(f"cov: the classes' covariances must have the same shape, got {shapes}")
         self._diagonal = arrays[0].ndim == 1
+        stacked = np.stack(arrays)
         if self._diagonal:
-            self._packed = Diagonal(np.stack(arrays)).variances
+            check_variances(stacked, "cov")
+            self._packed = stacked
         else:
-            self._packed = Full(np.stack(arrays)).packed
+            self._packed = Full(stacked).packed
         self.n_examples, self.n_features = None, arrays[0].shape[0]
 
     def terms(self, examples: int, features: int, y: Array | None) -> Terms:
@@ -308,9 +326,12 @@ class Shared(Covariance):
             for k, label in enumerate(self.classes):
                 group[y == label] = k
             if (group < 0).any():
-                missing = y[int(np.argmax(group < 0))]
-                raise ValueError(f"cov: Shared has no covariance for class {missing!r}; it has {self.classes}")
-        return ((_core.shared(self._packed, self.n_features, self._diagonal, group), 1.0),)
+                missing = y[int(np.argmax(group < 0))].item()
+                raise ValueError(
+                    f"cov: Shared has no covariance for class {missing!r}; it has {self.classes}"
+                )
+        n = cast(int, self.n_features)
+        return ((_core.shared(self._packed, n, self._diagonal, group), 1.0),)
 
     def take(self, rows: Array) -> Covariance:
         return self
@@ -335,7 +356,9 @@ class Sum(Covariance):
         return Sum([(scale, kind.take(rows)) for scale, kind in self.parts])
 
     def __repr__(self) -> str:
-        return " + ".join(f"{kind!r}" if scale == 1 else f"{scale:g} * {kind!r}" for scale, kind in self.parts)
+        return " + ".join(
+            f"{kind!r}" if scale == 1 else f"{scale:g} * {kind!r}" for scale, kind in self.parts
+        )
 
 
 def _parts(cov: Covariance) -> list[tuple[float, Covariance]]:
@@ -364,7 +387,7 @@ def as_covariance(cov: Any, std: Any, shape: tuple[int, int]) -> Covariance | No
         _check_fits(cov, shape)
         return cov
     if is_sparse(cov):
-        kind: Covariance = Diagonal(cov)
+        kind: Covariance = Diagonal(cov, name="cov")
     else:
         array = as_float_array(cov, "cov", (0, 1, 2, 3))
         kind = _by_shape(array, "cov", shape)
@@ -391,30 +414,25 @@ def _by_shape(array: Array, name: str, shape: tuple[int, int]) -> Covariance:
     if array.ndim <= 1:
         if array.ndim == 1 and len(array) != count:
             raise ValueError(f"{name}: {len(array)} variances for {count} examples")
-        return Isotropic(array)
+        return Isotropic(array, name=name)
     if array.shape[:2] != (count, n) or (array.ndim == 3 and array.shape[2] != n):
         raise ValueError(
             f"{name}: shape {array.shape} does not fit {count} examples of {n} features; expected a number, "
             f"({count},), ({count}, {n}) or ({count}, {n}, {n}), or one of svmgsu.Isotropic, Diagonal, Full, "
             "LowRank, Shared"
         )
-    if array.ndim == 2:
-        check_variances(array, name)
-        return Diagonal(array)
-    return Full(array)
+    return Diagonal(array, name=name) if array.ndim == 2 else Full(array)
 
 
 def _from_std(std: Any, shape: tuple[int, int]) -> Covariance:
     array = as_float_array(std, "std", (0, 1, 2))
-    check_finite(np.atleast_1d(array), "std")
-    flat = np.atleast_1d(array)
-    if flat.size and flat.min() < 0:
-        worst = int(flat.argmin())
-        raise ValueError(f"std: entry {worst} is {flat.flat[worst]:g}; standard deviations must be >= 0")
+    check_deviations(array, "std")
     return _by_shape(array * array, "std", shape)
 
 
 def _check_fits(cov: Covariance, shape: tuple[int, int]) -> None:
-    for name, have, want in zip(("examples", "features"), (cov.n_examples, cov.n_features), shape, strict=True):
+    for name, have, want in zip(
+        ("examples", "features"), (cov.n_examples, cov.n_features), shape, strict=True
+    ):
         if have is not None and have != want:
             raise ValueError(f"cov: {type(cov).__name__} has {have} {name}, but X has {want}")

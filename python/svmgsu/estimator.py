@@ -21,7 +21,9 @@ class LinearSVMGSU(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The weight λ of the penalty λ/2 ‖w‖².
     solver : {"newton", "sgd"}
         Exact and certified, or the paper's stochastic algorithm.
-    fit_intercept, subspace, subspace_mode, probability, tol, max_iter, max_time, T, k, average, threads, verbose
+    fit_intercept, subspace, subspace_mode, probability, tol, max_iter, max_time
+        As in `svmgsu.train`.
+    T, k, average, threads, verbose
         As in `svmgsu.train`.
     random_state : int, RandomState or None, default=0
         Seed of the "sgd" solver.
@@ -81,26 +83,37 @@ class LinearSVMGSU(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.threads = threads
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, cov: Any = None, std: Any = None, sample_weight: Any = None) -> LinearSVMGSU:
-        """Trains on X (or `Gaussians`) with labels y; `cov`, `std` and `sample_weight` as in `svmgsu.train`."""
+    def fit(
+        self, X: Any, y: Any, cov: Any = None, std: Any = None, sample_weight: Any = None
+    ) -> LinearSVMGSU:
+        """Trains on X (or `Gaussians`) with labels y; `cov`, `std`, `sample_weight` as in `svmgsu.train`."""
         settings = {name: value for name, value in self.get_params().items() if name != "random_state"}
         self.model_ = train(X, y, cov, std=std, sample_weight=sample_weight, seed=self._seed(), **settings)
-        for name in ("coef_", "intercept_", "classes_", "objective_", "gap_", "n_iter_", "history_", "n_features_in_"):
+        for name in (
+            "coef_",
+            "intercept_",
+            "classes_",
+            "objective_",
+            "gap_",
+            "n_iter_",
+            "history_",
+            "n_features_in_",
+        ):
             setattr(self, name, getattr(self.model_, name))
         return self
 
     def decision_function(self, X: Any) -> FloatArray:
-        """w·x + b for each example."""
+        """w·x + b for each row of X."""
         check_is_fitted(self)
         return self.model_.decision_function(X, threads=self.threads)
 
     def predict(self, X: Any) -> Array:
-        """The class of each example."""
+        """The class of each row of X."""
         check_is_fitted(self)
         return self.model_.predict(X)
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Probabilities of the two classes, shape (l, 2)."""
+        """Probabilities of the two classes for each row of X, shape (l, 2)."""
         check_is_fitted(self)
         return self.model_.predict_proba(X)
 

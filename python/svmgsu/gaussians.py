@@ -8,7 +8,15 @@ import numpy as np
 
 from . import _core
 from .covariance import Covariance, LowRank, as_covariance
-from .validation import Array, FloatArray, SparseRows, as_float_array, check_finite, is_sparse
+from .validation import (
+    Array,
+    FloatArray,
+    SparseRows,
+    as_float_array,
+    check_finite,
+    check_positive,
+    is_sparse,
+)
 
 
 class Gaussians:
@@ -47,16 +55,20 @@ class Gaussians:
             self.mean = self._rows
         self.shape: tuple[int, int] = (int(self._rows.shape[0]), int(self._rows.shape[1]))
         if self.shape[0] == 0:
-            raise ValueError(f"X: Found array with 0 sample(s) (shape={self.shape}) while a minimum of 1 is required.")
+            raise ValueError(
+                f"X: Found array with 0 sample(s) (shape={self.shape}) while a minimum of 1 is required."
+            )
         if self.shape[1] == 0:
-            raise ValueError(f"X: Found array with 0 feature(s) (shape={self.shape}) while a minimum of 1 is required.")
+            raise ValueError(
+                f"X: Found array with 0 feature(s) (shape={self.shape}) while a minimum of 1 is required."
+            )
         self.cov = as_covariance(cov, std, self.shape)
 
     def __len__(self) -> int:
         return self.shape[0]
 
     def __getitem__(self, key: Any) -> Gaussians:
-        """Some of the examples: a slice, a mask or indices; also `(indices, ...)` as scikit-learn writes it."""
+        """Some of the examples: `key` is a slice, a mask or indices, or scikit-learn's `(indices, ...)`."""
         rows = key[0] if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis else key
         chosen = np.arange(len(self))[rows]
         if chosen.ndim != 1:
@@ -66,7 +78,7 @@ class Gaussians:
     def __repr__(self) -> str:
         return f"Gaussians({self.shape[0]} examples, {self.shape[1]} features, cov={self.cov!r})"
 
-    def subspace(self, p: float, mode: str = "truncate") -> Gaussians:
+    def subspace(self, p: float, mode: str = "truncate", *, y: Any = None) -> Gaussians:
         """Each covariance reduced to its leading eigenvectors (the paper's Sect. 3.2).
 
         Parameters
@@ -76,15 +88,18 @@ class Gaussians:
         mode : {"truncate", "project"}
             "truncate" keeps the mean and replaces the covariance (exact at p = 1). "project", the
             paper's reading, projects the mean too: what lies outside the subspace is lost in training.
+        y : array of shape (l,), optional
+            Labels, needed where there is one covariance a class.
         """
-        if not 0 < p <= 1:
+        if check_positive(p, "subspace") > 1:
             raise ValueError(f"subspace: the fraction p must be in (0, 1], got {p!r}")
         if mode not in ("truncate", "project"):
             raise ValueError(f'subspace_mode: expected "truncate" or "project", got {mode!r}')
         if self.cov is None:
             raise ValueError("subspace: the examples have no covariance to reduce")
         count, n = self.shape
-        factors, start = _core.eigen_subspaces(self.cov.terms(count, n, None), count, n, float(p))
+        terms = self.cov.terms(count, n, None if y is None else np.asarray(y))
+        factors, start = _core.eigen_subspaces(terms, count, n, float(p))
         mean = self.mean
         if mode == "project":
             dense = mean.toarray() if is_sparse(mean) else mean
@@ -92,7 +107,7 @@ class Gaussians:
         return Gaussians(mean, LowRank(factors, start=start))
 
     def core(self, signs: FloatArray, weights: FloatArray, y: Array | None) -> Any:
-        """The view that the core trains on."""
+        """The view that the core trains on, with `signs` -1 and +1 and `weights`; `y` tells classes apart."""
         terms = () if self.cov is None else self.cov.terms(*self.shape, y)
         return _core.Gaussians(self.core_means(), terms, signs, weights)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from . import _core
 from .gaussians import Gaussians
-from .validation import Array, FloatArray
+from .validation import Array, FloatArray, check_count
 
 
 @dataclass(repr=False)
@@ -51,23 +51,30 @@ class Model:
         return int(self.coef_.shape[1])
 
     def decision_function(self, X: Any, *, threads: int | None = None) -> FloatArray:
-        """w·x + b for each row of X (or each mean of `Gaussians`), as an array of shape (l,)."""
+        """w·x + b for each row of X (or each mean of `Gaussians`), as an array of shape (l,).
+
+        `threads` is by default all that OpenMP offers; the bits are the same for any number.
+        """
         data = X if isinstance(X, Gaussians) else Gaussians(X)
         if data.shape[1] != self.n_features_in_:
             raise ValueError(
-                f"X: X has {data.shape[1]} features, but this model is expecting {self.n_features_in_} features as input"
+                f"X: X has {data.shape[1]} features, but this model is expecting {self.n_features_in_} "
+                "features as input"
             )
         values: FloatArray = _core.decision_values(
-            data.core_means(), np.ascontiguousarray(self.coef_[0]), float(self.intercept_[0]), threads or 0
+            data.core_means(),
+            np.ascontiguousarray(self.coef_[0]),
+            float(self.intercept_[0]),
+            0 if threads is None else check_count(threads, "threads"),
         )
         return values
 
     def predict(self, X: Any) -> Array:
-        """The class of each example."""
+        """The class of each row of X."""
         return np.asarray(self.classes_[(self.decision_function(X) > 0).astype(int)])
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Probabilities of the two classes, by Platt scaling; shape (l, 2)."""
+        """Probabilities of the two classes for each row of X, by Platt scaling; shape (l, 2)."""
         if self.platt_ is None:
             raise RuntimeError("predict_proba: this model was trained with probability=False")
         a, b = self.platt_
@@ -77,10 +84,12 @@ class Model:
         return np.column_stack([negative, positive])
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the model as text (documented in model.hpp); a reader never sees half a file."""
+        """Writes the model to `path` as text (documented in model.hpp); a reader never sees half a file."""
         kind, negative, positive = _label_texts(self.classes_)
         w = np.ascontiguousarray(self.coef_[0])
-        _core.save_model(os.fspath(path), w, float(self.intercept_[0]), self.lam, self.platt_, kind, negative, positive)
+        _core.save_model(
+            os.fspath(path), w, float(self.intercept_[0]), self.lam, self.platt_, kind, negative, positive
+        )
 
     def __repr__(self) -> str:
         negative, positive = self.classes_.tolist()
@@ -91,12 +100,16 @@ class Model:
 
 
 def load(path: str | os.PathLike[str]) -> Model:
-    """Reads a model that `Model.save` or the C++ library wrote."""
-    found = _core.load_model(os.fspath(path))
+    """Reads the model that `Model.save` or the C++ library wrote to `path`."""
+    try:
+        found = _core.load_model(os.fspath(path))
+        classes = _labels_from_texts(found["label_type"], found["labels"])
+    except ValueError as error:  # labels are the only text in the file, and always on its second line
+        raise OSError(f"{os.fspath(path)}:2: the labels cannot be read ({error})") from None
     return Model(
         coef_=found["w"][np.newaxis, :],
         intercept_=np.array([found["b"]]),
-        classes_=_labels_from_texts(found["label_type"], found["labels"]),
+        classes_=classes,
         lam=found["lam"],
         platt_=found["platt"],
     )
@@ -115,7 +128,10 @@ def _label_texts(classes: Array) -> tuple[str, str, str]:
 
 
 def _labels_from_texts(kind: str, texts: tuple[str, str]) -> Array:
-    readers: dict[str, Any] = {"bool": lambda t: t == "True", "int": int, "float": float, "str": str}
+    readers: dict[str, Any] = {"bool": ("False", "True").index, "int": int, "float": float, "str": str}
     if kind not in readers:
-        raise OSError(f"labels: type {kind!r} is not known; it must be one of {', '.join(readers)}")
-    return np.array([readers[kind](t) for t in texts])
+        raise ValueError(f"type {kind!r} is not known; it must be one of {', '.join(readers)}")
+    if texts[0] == texts[1]:
+        raise ValueError(f"both are {texts[0]!r}")
+    values = np.array([readers[kind](t) for t in texts])
+    return values.astype(bool) if kind == "bool" else values

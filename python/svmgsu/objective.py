@@ -8,7 +8,7 @@ import numpy as np
 
 from . import _core
 from .gaussians import as_gaussians
-from .validation import FloatArray, as_float_array, check_labels, check_positive, check_weights
+from .validation import FloatArray, as_float_array, check_count, check_labels, check_positive, check_weights
 
 
 class Objective:
@@ -62,8 +62,9 @@ class Objective:
         self.lam = check_positive(lam, "lam")
         self.classes, signs = check_labels(y, len(self.data))
         weights = check_weights(sample_weight, len(self.data))
-        core = self.data.core(signs, weights, np.asarray(y))
-        self._core = _core.Objective(core, self.lam, threads or 0, True)
+        core = self.data.core(signs, weights, self.classes[(signs > 0).astype(int)])
+        team = 0 if threads is None else check_count(threads, "threads")
+        self._core = _core.Objective(core, self.lam, team, True)
 
     def value(self, w: Any, b: float) -> float:
         """J(w, b)."""

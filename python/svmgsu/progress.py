@@ -46,5 +46,7 @@ class ProgressBar:
             self._bar.set_postfix_str(text)
         elif progress.seconds - self._last_line >= SECONDS_BETWEEN_LINES:
             self._last_line = progress.seconds
-            print(f"svmgsu: iteration {progress.iteration}, {progress.seconds:.1f} s, {text}", file=sys.stderr)
+            print(
+                f"svmgsu: iteration {progress.iteration}, {progress.seconds:.1f} s, {text}", file=sys.stderr
+            )
         return None if self._callback is None else self._callback(progress)

@@ -110,19 +110,31 @@ def train(
     """
     data = as_gaussians(X, cov, std)
     options = _options(
-        len(data), lam=lam, solver=solver, fit_intercept=fit_intercept, tol=tol, max_iter=max_iter,
-        max_time=max_time, T=T, k=k, average=average, seed=seed, threads=threads,
+        len(data),
+        lam=lam,
+        solver=solver,
+        fit_intercept=fit_intercept,
+        tol=tol,
+        max_iter=max_iter,
+        max_time=max_time,
+        T=T,
+        k=k,
+        average=average,
+        seed=seed,
+        threads=threads,
     )
-    labels = np.asarray(y)
     classes, signs = check_labels(y, len(data))
+    labels = classes[(signs > 0).astype(int)]
     weights = check_weights(sample_weight, len(data))
     if sample_weight is not None:
         weights = weights / weights.mean()
         for sign, label in zip((-1.0, 1.0), classes.tolist(), strict=True):
             if not weights[signs == sign].any():
-                raise ValueError(f"sample_weight: class {label!r} has no weight; training needs examples of two")
+                raise ValueError(
+                    f"sample_weight: class {label!r} has no weight; training needs examples of two"
+                )
     if subspace is not None:
-        data = data.subspace(subspace, subspace_mode)
+        data = data.subspace(subspace, subspace_mode, y=labels)
     start_w, start_b = None, 0.0
     if start is not None:
         if start.n_features_in_ != data.shape[1]:
@@ -152,8 +164,19 @@ def train(
 
 
 def _options(
-    examples: int, *, lam: Any, solver: Any, fit_intercept: Any, tol: Any, max_iter: Any, max_time: Any,
-    T: Any, k: Any, average: Any, seed: Any, threads: Any,
+    examples: int,
+    *,
+    lam: Any,
+    solver: Any,
+    fit_intercept: Any,
+    tol: Any,
+    max_iter: Any,
+    max_time: Any,
+    T: Any,
+    k: Any,
+    average: Any,
+    seed: Any,
+    threads: Any,
 ) -> Any:
     """The core's Options, checked."""
     options = _core.Options()
@@ -167,21 +190,21 @@ def _options(
     if max_time is not None:
         options.max_seconds = check_positive(max_time, "max_time")
     if T is not None:
-        options.steps = check_count(T, "T")
+        options.steps = check_count(T, "T", most=2**62)
     if k is not None:
         options.batch = check_count(k, "k")
         if options.batch > examples:
             raise ValueError(f"k: a minibatch of {options.batch} from {examples} examples; k must be <= l")
-    if not 0 <= average <= 1:
+    options.average = check_positive(average, "average") if average != 0 else 0.0
+    if options.average > 1:
         raise ValueError(f"average: must be in [0, 1], got {average!r}")
-    options.average = float(average)
-    options.seed = check_count(seed, "seed", least=0)
+    options.seed = check_count(seed, "seed", least=0, most=2**64 - 1)
     options.threads = 0 if threads is None else check_count(threads, "threads")
     return options
 
 
 def _warn_if_unfinished(result: Any, options: Any) -> None:
-    if result.stop in ("converged", "callback") or options.solver == "sgd" and result.stop == "iterations":
+    if result.stop in ("converged", "callback") or (options.solver == "sgd" and result.stop == "iterations"):
         return
     reason = {
         "iterations": f"after max_iter={options.max_iterations} iterations",

@@ -55,10 +55,10 @@ def check_finite(a: Array, name: str) -> None:
     """Refuses NaN and infinity, naming the first one."""
     found = _core.first_nonfinite(a) if a.size else -1
     if found >= 0:
+        like_sklearn = " (Input X contains NaN or inf)" if name == "X" else ""
         raise ValueError(
-            f"{name}: {place(found, a.shape)} is {a.flat[found]}; NaN and infinity are not allowed "
-            "(Input X contains NaN or inf)" if name == "X" else
             f"{name}: {place(found, a.shape)} is {a.flat[found]}; NaN and infinity are not allowed"
+            + like_sklearn
         )
 
 
@@ -67,10 +67,21 @@ def check_variances(a: Array, name: str) -> None:
     check_finite(a, name)
     found = _core.first_negative(a) if a.size else -1
     if found >= 0:
-        where = place(found, a.shape).replace(", feature ", " at feature ", 1)
-        example = where.split(" at ")
-        at = f" at {example[1]}" if len(example) > 1 else ""
-        raise ValueError(f"{name}: {example[0]} has variance {a.flat[found]:g}{at}; variances must be >= 0")
+        raise ValueError(_negative(name, place(found, a.shape), "variance", a.flat[found]))
+
+
+def check_deviations(a: Array, name: str) -> None:
+    """Refuses standard deviations below zero, naming the first one."""
+    check_finite(a, name)
+    found = _core.first_negative(a) if a.size else -1
+    if found >= 0:
+        raise ValueError(_negative(name, place(found, a.shape), "standard deviation", a.flat[found]))
+
+
+def _negative(name: str, where: str, what: str, value: float) -> str:
+    example, _, feature = where.partition(", ")
+    at = f" at {feature}" if feature else ""
+    return f"{name}: {example} has {what} {value:g}{at}; {what}s must be >= 0"
 
 
 class SparseRows:
@@ -83,6 +94,8 @@ class SparseRows:
             csr.sum_duplicates()
         if csr.dtype.kind == "c":
             raise ValueError(f"{name}: Complex data not supported; got {csr.dtype}")
+        if len(csr.shape) != 2:
+            raise ValueError(f"{name}: expected 2 dimensions, got a sparse array of shape {csr.shape}")
         if csr.dtype not in (np.float32, np.float64):
             csr = csr.astype(np.float64)
         if csr.shape[1] >= 2**31:
@@ -108,14 +121,14 @@ class SparseRows:
             )
         found = _core.first_negative(self.value) if variances and self.value.size else -1
         if found >= 0:
-            raise ValueError(
-                f"{name}: {self.locate(found)} has variance {self.value[found]:g}; variances must be >= 0"
-            )
+            raise ValueError(_negative(name, self.locate(found), "variance", self.value[found]))
 
 
 def check_positive(value: Any, name: str) -> float:
     """A positive finite number."""
     try:
+        if isinstance(value, (str, bytes)):
+            raise TypeError
         number = float(value)
     except (TypeError, ValueError):
         raise TypeError(f"{name}: expected a number, got {value!r}") from None
@@ -124,31 +137,40 @@ def check_positive(value: Any, name: str) -> float:
     return number
 
 
-def check_count(value: Any, name: str, least: int = 1) -> int:
-    """A whole number that is large enough."""
+def check_count(value: Any, name: str, least: int = 1, most: int = 2**31 - 1) -> int:
+    """A whole number from `least` to `most`."""
     try:
         number = operator.index(value)
     except TypeError:
         raise TypeError(f"{name}: expected a whole number, got {value!r}") from None
     if number < least:
         raise ValueError(f"{name}: must be at least {least}, got {number}")
+    if number > most:
+        raise ValueError(f"{name}: must be at most {most}, got {number}")
     return number
 
 
 def check_labels(y: Any, examples: int) -> tuple[Array, Array]:
     """Labels as (the two classes, sorted; signs -1 and +1 as float64)."""
-    labels = np.asarray(y)
+    try:
+        labels = np.asarray(y)
+        if labels.dtype == object:  # what its members are: numbers, strings, ...
+            labels = np.asarray(labels.tolist())
+    except ValueError as error:
+        raise ValueError(f"y: could not be read as an array of labels ({error})") from None
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     if labels.ndim != 1:
         raise ValueError(f"y: expected one label an example, got an array of shape {labels.shape}")
     if len(labels) != examples:
         raise ValueError(f"y: {len(labels)} labels for {examples} examples")
-    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise ValueError(f"y: label {int(np.argmin(np.isfinite(labels)))} is not finite")
+    if labels.dtype.kind not in "biufU":
+        raise ValueError(f"y: expected labels that are numbers or strings, got dtype {labels.dtype}")
+    if labels.dtype.kind == "f":
+        check_finite(labels.astype(np.float64), "y")
     classes, codes = np.unique(labels, return_inverse=True)
     if len(classes) == 1:
-        raise ValueError(f"y: only one class, {classes[0]!r}; training needs examples of two")
+        raise ValueError(f"y: only one class, {classes[0].item()!r}; training needs examples of two")
     if len(classes) > 2:
         shown = ", ".join(repr(c) for c in classes[:5].tolist()) + (", ..." if len(classes) > 5 else "")
         raise ValueError(f"y: {len(classes)} classes ({shown}); this version trains two")

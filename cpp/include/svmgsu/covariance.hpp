@@ -56,6 +56,13 @@ class Covariance {
   // Σ_i as an n × n matrix, for looking and testing.
   virtual void add_full(Index example, double scale, Matrix& out) const = 0;
 
+  // out += factor · Σ_i w
+  virtual void add_product(Index example, double factor, const double* w, Index n, double* out) const = 0;
+
+  // Adds scale · Σ κ_i Σ_i, known as the `sum` of a pass, to an n × n matrix (row-major, of leading
+  // dimension `stride`); false where the sum is not such a matrix (LowRank: it has factors instead).
+  virtual bool expand(const double* sum, Index n, double scale, double* out, Index stride) const = 0;
+
   // Appends √scale · F_i below `out` where Σ_i = F_iᵀF_i is known as factors; false where it is not.
   virtual bool stack_factors(Index /*example*/, double /*scale*/, Matrix& /*out*/) const { return false; }
 };
@@ -79,6 +86,8 @@ class Isotropic final : public Covariance {
   std::unique_ptr<Curvature> curvature(const Vector&, const Plan&, const std::vector<double>&,
                                        const std::vector<Index>&, int) const override;
   void add_full(Index example, double scale, Matrix& out) const override;
+  void add_product(Index example, double factor, const double* w, Index n, double* out) const override;
+  bool expand(const double* sum, Index n, double scale, double* out, Index stride) const override;
 
  private:
   const Scalar* variances_;
@@ -105,6 +114,8 @@ class Diagonal final : public Covariance {
   std::unique_ptr<Curvature> curvature(const Vector&, const Plan&, const std::vector<double>&,
                                        const std::vector<Index>&, int) const override;
   void add_full(Index example, double scale, Matrix& out) const override;
+  void add_product(Index example, double factor, const double* w, Index n, double* out) const override;
+  bool expand(const double* sum, Index n, double scale, double* out, Index stride) const override;
 
  private:
   const Scalar* variances_;
@@ -131,6 +142,8 @@ class SparseDiagonal final : public Covariance {
   std::unique_ptr<Curvature> curvature(const Vector&, const Plan&, const std::vector<double>&,
                                        const std::vector<Index>&, int) const override;
   void add_full(Index example, double scale, Matrix& out) const override;
+  void add_product(Index example, double factor, const double* w, Index n, double* out) const override;
+  bool expand(const double* sum, Index n, double scale, double* out, Index stride) const override;
 
  private:
   SparseRows<Scalar> rows_;
@@ -158,6 +171,8 @@ class Full final : public Covariance {
   std::unique_ptr<Curvature> curvature(const Vector&, const Plan&, const std::vector<double>&,
                                        const std::vector<Index>&, int) const override;
   void add_full(Index example, double scale, Matrix& out) const override;
+  void add_product(Index example, double factor, const double* w, Index n, double* out) const override;
+  bool expand(const double* sum, Index n, double scale, double* out, Index stride) const override;
 
  private:
   const Scalar* packed_;
@@ -187,6 +202,8 @@ class LowRank final : public Covariance {
   std::unique_ptr<Curvature> curvature(const Vector&, const Plan&, const std::vector<double>&,
                                        const std::vector<Index>&, int) const override;
   void add_full(Index example, double scale, Matrix& out) const override;
+  void add_product(Index example, double factor, const double* w, Index n, double* out) const override;
+  bool expand(const double* sum, Index n, double scale, double* out, Index stride) const override;
   bool stack_factors(Index example, double scale, Matrix& out) const override;
 
   Index rows() const { return begin(examples_); }
@@ -219,6 +236,8 @@ class Shared final : public Covariance {
   std::unique_ptr<Curvature> curvature(const Vector&, const Plan&, const std::vector<double>&,
                                        const std::vector<Index>&, int) const override;
   void add_full(Index example, double scale, Matrix& out) const override;
+  void add_product(Index example, double factor, const double* w, Index n, double* out) const override;
+  bool expand(const double* sum, Index n, double scale, double* out, Index stride) const override;
 
   Index group(Index example) const { return group_ ? group_[example] : 0; }
   // out += factor · Σ_k v

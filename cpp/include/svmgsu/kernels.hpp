@@ -18,6 +18,9 @@ void add_rows(const float* const* rows, int count, Index length, const double* c
 void packed_times(const double* packed, Index n, double factor, const double* v, double* out);
 void packed_times(const float* packed, Index n, double factor, const double* v, double* out);
 
+// c += aᵀa for `rows` rows of length n (both row-major; c is n × n of leading dimension `stride`).
+void add_gram(const double* a, Index rows, Index n, double sign, double* c, Index stride, int threads);
+
 // The expected hinge of many examples at once; see expected_hinge.hpp for what each array means.
 void expected_hinge(int count, const double* d, const double* s, double* loss, double* cdf, double* kappa);
 

@@ -20,11 +20,21 @@ struct Margins {
   std::vector<double> variance;
 };
 
+// A proof of how far J(w, b) can be from the optimum: J(w, b) − J* ≤ gap.
+struct Certificate {
+  double value = 0;  // J(w, b)
+  double bound = 0;  // D ≤ J*
+  double gap() const { return value - bound > 0 ? value - bound : 0.0; }
+};
+
 // J at a point with all that a pass at that point has learnt.
 struct Evaluation {
   Vector w;
   double b = 0;
-  double value = 0;
+  double value = 0;           // J, smoothed if the objective is
+  Certificate certificate;    // of the true J, from the half-spaces of (w, b)
+  double dual = 0;            // D(a) of those half-spaces before the best multiple t·a is taken
+  double smoothed_share = 0;  // what smoothing adds to the dual value: (ε²/ℓ) Σ c κ
   Vector gradient;            // ∂J/∂w
   double gradient_b = 0;      // ∂J/∂b
   Margins margins;
@@ -32,13 +42,6 @@ struct Evaluation {
   std::vector<double> kappa;  // φ(r_i)/s_i
   std::vector<Plan> plans;    // one a covariance term
   std::vector<std::vector<double>> sums;  // Σ c_i κ_i Σ_i of each term
-};
-
-// A proof of how far J(w, b) can be from the optimum: J(w, b) − J* ≤ gap.
-struct Certificate {
-  double value;  // J(w, b)
-  double bound;  // D ≤ J*
-  double gap() const { return value - bound > 0 ? value - bound : 0.0; }
 };
 
 class Objective {
@@ -76,15 +79,19 @@ class Objective {
 
  private:
   friend class Hessian;
+  struct Sums;
   struct Local;
-  struct Totals;
-  template <bool kRead, bool kWrite, class Link>
-  void sweep(const std::vector<Index>& ids, const Vector& w, std::vector<Plan>& plans, Link link, Totals* totals) const;
+  template <bool kRead, bool kWrite, bool kByClass, class Link>
+  void sweep(const std::vector<Index>& ids, const Vector& w, std::vector<Plan>& plans, Link link,
+             Local* total) const;
   Index block_size(Index count, double sum_size) const;
   void prepare(const Vector& w, std::vector<Plan>& plans) const;
   Margins margins(const Vector& w, std::vector<Plan>& plans) const;
-  void derivatives(const double* mean, const double* variance, Index first, int count, double b, double* loss,
-                   double* cdf, double* kappa) const;
+  void derivatives(const double* mean, const double* variance, Index first, int count, double b, double epsilon,
+                   double* loss, double* cdf, double* kappa) const;
+  Certificate dual_bound(const Vector& positive, const Vector& negative, const double* mass, double value,
+                         double* unscaled) const;
+  void finish(const std::vector<std::vector<double>>& terms, const Vector& w, double factor, Vector& out) const;
   double mass_difference(const Margins& margins, double b, double* slope) const;
 
   Gaussians data_;
@@ -97,15 +104,35 @@ class Objective {
 // nothing. Not for use by several threads at once.
 class Hessian {
  public:
-  Hessian(const Objective& objective, const Evaluation& at);
+  // Examples with κ below `negligible` times the largest are left out.
+  Hessian(const Objective& objective, const Evaluation& at, double negligible = 0);
+
   void times(const Vector& v, double vb, Vector& out, double& out_b) const;
+  // The derivative of the gradient by the smoothing ε, for a solver that follows ε.
+  void smoothing_derivative(Vector& out, double& out_b) const;
+
   Index active() const { return static_cast<Index>(ids_.size()); }
+  const std::vector<Index>& positions() const { return positions_; }  // of the active, in the data
+  // Of each active example, from the last product: x·v + v_b and wᵀΣv.
+  const std::vector<double>& last_mean() const { return xv_; }
+  const std::vector<double>& last_cross() const { return uv_; }
+
+  // The dense Hessian over (w, b), or an estimate from about `rows` examples that is cheaper by far:
+  // those with large κ always, the others by chance with their κ as odds.
+  Matrix dense(Index rows, std::uint64_t seed) const;
 
  private:
   const Objective& objective_;
-  std::vector<Index> ids_;                   // rows of the data whose κ is not zero
+  // Adds up over the active examples: coefficients (α for x, τ and κ for Σ) come from `link`.
+  template <class Link>
+  void sweep(const Vector& v, double vb, Link link, Vector& out, double& out_b) const;
+
+  Vector w_;
+  std::vector<std::vector<double>> sums_;    // Σ c κ_i Σ_i of each covariance term
+  std::vector<Index> ids_, positions_;       // active examples: rows of the arrays, places in the data
   std::vector<double> label_, kappa_, rho_, inverse_q_;  // of each: y, cκ, r/s, 1/q
   std::vector<std::unique_ptr<Curvature>> terms_;
+  mutable std::vector<double> xv_, uv_;
 };
 
 }  // namespace svmgsu

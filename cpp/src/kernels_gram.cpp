@@ -1,0 +1,56 @@
+// c += ±aᵀa, the one matrix-matrix product of the library: it builds the preconditioner of Newton's method.
+#include <vector>
+
+#include "dispatch.hpp"
+#include "svmgsu/kernels.hpp"
+#include "svmgsu/parallel.hpp"
+
+namespace svmgsu::kernels {
+namespace {
+
+constexpr int kWide = 16;  // columns of a panel
+constexpr int kTall = 4;   // columns of the left factor of a tile
+
+// tile = (kTall columns of left)ᵀ · (kWide columns of right); panels are packed, kWide numbers a row.
+SVMGSU_CLONES void tile_product(const double* SVMGSU_RESTRICT left, const double* SVMGSU_RESTRICT right, Index rows,
+                                double* SVMGSU_RESTRICT tile) {
+  double sum[kTall][kWide] = {};
+  for (Index r = 0; r < rows; ++r) {
+    const double* a = left + r * kWide;
+    const double* b = right + r * kWide;
+    for (int i = 0; i < kTall; ++i)
+      for (int j = 0; j < kWide; ++j) sum[i][j] += a[i] * b[j];
+  }
+  for (int i = 0; i < kTall; ++i)
+    for (int j = 0; j < kWide; ++j) tile[i * kWide + j] = sum[i][j];
+}
+
+}  // namespace
+
+void add_gram(const double* a, Index rows, Index n, double sign, double* c, Index stride, int threads) {
+  const Index panels = (n + kWide - 1) / kWide;
+  const int team = rows * n * n < 400000 ? 1 : threads;
+  std::vector<double> packed(static_cast<std::size_t>(panels * rows * kWide), 0.0);
+  const auto panel = [&](Index k) { return packed.data() + k * rows * kWide; };
+  parallel_for(panels, team, [&](Index k) {
+    const Index width = std::min<Index>(kWide, n - k * kWide);
+    double* out = panel(k);
+    for (Index r = 0; r < rows; ++r) std::copy_n(a + r * n + k * kWide, width, out + r * kWide);
+  });
+  parallel_for(panels, team, [&](Index k) {
+    double tile[kTall * kWide];
+    for (Index m = k; m < panels; ++m)
+      for (int part = 0; part < kWide; part += kTall) {
+        tile_product(panel(k) + part, panel(m), rows, tile);
+        for (Index i = 0; i < kTall; ++i)
+          for (Index j = 0; j < kWide; ++j) {
+            const Index row = k * kWide + part + i, column = m * kWide + j;
+            if (row >= n || column >= n) continue;
+            c[row * stride + column] += sign * tile[i * kWide + j];
+            if (m > k) c[column * stride + row] += sign * tile[i * kWide + j];
+          }
+      }
+  });
+}
+
+}  // namespace svmgsu::kernels

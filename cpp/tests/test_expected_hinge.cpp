@@ -1,0 +1,148 @@
+// The loss of one example against long double formulas and 20-digit values.
+#include <doctest/doctest.h>
+
+#include <limits>
+#include <vector>
+
+#include "helpers.hpp"
+#include "svmgsu/expected_hinge.hpp"
+
+using svmgsu::expected_hinge;
+using svmgsu::ExpectedHinge;
+using svmgsu::test::relative_error;
+
+namespace {
+
+struct Exact {
+  long double loss, cdf, kappa;
+};
+
+// The definitions, in long double; erfc keeps the tail of Φ, and the loss loses r² ulps of long double.
+Exact definition(long double d, long double s) {
+  const long double r = d / s;
+  const long double cdf = std::erfc(-r / std::sqrt(2.0L)) / 2;
+  const long double density = std::exp(-r * r / 2) * 0.398942280401432677939946059934381868L;
+  return {d * cdf + s * density, cdf, density / s};
+}
+
+}  // namespace
+
+TEST_CASE("loss, cdf and kappa have full relative accuracy over the whole range of r") {
+  for (const double s : {1.0, 0.37, 1e-8, 1e5})
+    for (int k = -3700; k <= 3700; ++k) {
+      const double d = 0.01 * k * s;
+      const ExpectedHinge got = expected_hinge(d, s);
+      const Exact want = definition(d, s);
+      CAPTURE(d);
+      CAPTURE(s);
+      CHECK(relative_error(got.loss, want.loss) < 2e-15);
+      CHECK(relative_error(got.cdf, want.cdf) < 2e-15);
+      CHECK(relative_error(got.kappa, want.kappa) < 2e-15);
+    }
+}
+
+TEST_CASE("known values") {
+  struct Known {
+    double r, loss, cdf, kappa;
+  };
+  const std::vector<Known> all = {
+      {0, 0.39894228040143267794, 0.5, 0.39894228040143267794},
+      {1, 1.0833154705876862984, 0.84134474606854294859, 0.2419707245191433498},
+      {3, 3.0003821543170477236, 0.99865010196836990547, 0.0044318484119380071756},
+      {-1, 0.083315470587686298383, 0.15865525393145705141, 0.2419707245191433498},
+      {-5, 5.3461655338328149539e-8, 2.8665157187919391167e-7, 1.4867195147342977079e-6},
+      {-10, 7.4745602545893280366e-25, 7.619853024160526066e-24, 7.6945986267064193463e-23},
+      {-20, 1.3700124947295799431e-90, 2.7536241186062336951e-89, 5.5209483621597631896e-88},
+      {-37, 1.5451991905122024593e-301, 5.7255712225245768227e-300, 2.1200065515246056269e-298},
+  };
+  for (const Known& known : all) {
+    CAPTURE(known.r);
+    const ExpectedHinge got = expected_hinge(known.r, 1);
+    CHECK(relative_error(got.loss, known.loss) < 1e-15);
+    CHECK(relative_error(got.cdf, known.cdf) < 1e-15);
+    CHECK(relative_error(got.kappa, known.kappa) < 1e-15);
+  }
+}
+
+TEST_CASE("a large s keeps a loss normal where the density itself has underflowed") {
+  const ExpectedHinge got = expected_hinge(-38e300, 1e300);
+  CHECK(relative_error(got.loss, 7.5827518145492083173e-18) < 1e-14);
+}
+
+TEST_CASE("without uncertainty the loss is the hinge") {
+  for (const double d : {-1e300, -2.0, -1e-300, 0.0, 1e-300, 0.5, 7.0, 1e300}) {
+    CAPTURE(d);
+    const ExpectedHinge got = expected_hinge(d, 0);
+    CHECK(got.loss == (d > 0 ? d : 0.0));
+    CHECK(got.cdf == (d > 0 ? 1.0 : 0.0));
+    CHECK(got.kappa == 0);
+  }
+}
+
+TEST_CASE("far outside the margin all is zero, far inside the loss is linear") {
+  for (const double d : {60.0, 1e3, 1e100, 1e300}) {
+    CAPTURE(d);
+    const ExpectedHinge outside = expected_hinge(-d, 1), inside = expected_hinge(d, 1);
+    CHECK(outside.loss == 0);
+    CHECK(outside.cdf == 0);
+    CHECK(outside.kappa == 0);
+    CHECK(inside.loss == d);
+    CHECK(inside.cdf == 1);
+    CHECK(inside.kappa == 0);
+  }
+}
+
+TEST_CASE("results are finite for the smallest and largest arguments") {
+  constexpr double kTiny = std::numeric_limits<double>::denorm_min(), kLeast = std::numeric_limits<double>::min();
+  for (const double s : {kTiny, kLeast, 1e-200, 1e-100, 1.0, 1e100, 1e200, 1e300})
+    for (const double size : {0.0, kTiny, kLeast, 1e-100, 1.0, 1e100, 1e300})
+      for (const double sign : {-1.0, 1.0}) {
+        const double d = sign * size;
+        CAPTURE(d);
+        CAPTURE(s);
+        const ExpectedHinge got = expected_hinge(d, s);
+        CHECK(std::isfinite(got.loss));
+        CHECK(got.loss >= 0);
+        CHECK(got.cdf >= 0);
+        CHECK(got.cdf <= 1);
+        CHECK(got.kappa >= 0);
+      }
+}
+
+TEST_CASE("the loss is never below the hinge and grows with s") {
+  for (int k = -80; k <= 80; ++k) {
+    const double d = 0.1 * k;
+    double before = 0;
+    for (const double s : {0.0, 1e-3, 0.1, 1.0, 10.0}) {
+      const double loss = expected_hinge(d, s).loss;
+      CHECK(loss >= std::max(0.0, d));
+      CHECK(loss >= before);
+      before = loss;
+    }
+  }
+}
+
+TEST_CASE("many examples at once give the same bits as one at a time") {
+  constexpr int kCount = 61;
+  std::vector<double> d(kCount), s(kCount), loss(kCount), cdf(kCount), kappa(kCount);
+  svmgsu::test::Random random(4);
+  for (std::size_t i = 0; i < kCount; ++i) {
+    d[i] = 5 * random.normal();
+    s[i] = i % 7 == 0 ? 0.0 : random.uniform();
+  }
+  svmgsu::kernels::expected_hinge(kCount, d.data(), s.data(), loss.data(), cdf.data(), kappa.data());
+  for (std::size_t i = 0; i < kCount; ++i) {
+    const ExpectedHinge one = expected_hinge(d[i], s[i]);
+    CHECK(one.loss == loss[i]);
+    CHECK(one.cdf == cdf[i]);
+    CHECK(one.kappa == kappa[i]);
+  }
+}
+
+TEST_CASE("the probability of the right side is 0, 1/2 or 1 without uncertainty") {
+  CHECK(svmgsu::probability_right(-0.1, 0) == 0);
+  CHECK(svmgsu::probability_right(0, 0) == 0.5);
+  CHECK(svmgsu::probability_right(0.1, 0) == 1);
+  CHECK(svmgsu::probability_right(1, 2) == doctest::Approx(0.69146246127401312).epsilon(1e-15));
+  CHECK(svmgsu::probability_right(-1, 2) == doctest::Approx(1 - 0.69146246127401312).epsilon(1e-15));
+}

@@ -1,0 +1,286 @@
+// The objective against its definition, its derivatives against finite differences, its certificate
+// against weak duality, and its bits against the number of threads.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "helpers.hpp"
+#include "svmgsu/objective.hpp"
+
+using namespace svmgsu;
+using namespace svmgsu::test;
+
+namespace {
+
+constexpr double kLambda = 0.1;
+
+// J by its definition (paper, eqs. 3 and 6), with dense matrices.
+double definition(const Problem& problem, const Vector& w, double b) {
+  double sum = 0;
+  for (Index i = 0; i < problem.labels.size(); ++i) {
+    const double d = 1 - problem.labels(i) * (problem.means.row(i).dot(w) + b);
+    const double s = std::sqrt(w.dot(problem.noise.dense[static_cast<std::size_t>(i)] * w));
+    const double hinge = std::max(0.0, d);
+    const double smooth = s > 0 ? d * std::erfc(-d / s / std::sqrt(2.0)) / 2 +
+                                      s * std::exp(-d * d / (2 * s * s)) / std::sqrt(6.283185307179586)
+                                : hinge;
+    sum += problem.weights(i) * smooth;
+  }
+  return kLambda / 2 * w.squaredNorm() + sum / static_cast<double>(problem.labels.size());
+}
+
+bool same_bits(const Vector& a, const Vector& b) { return (a.array() == b.array()).all(); }
+
+}  // namespace
+
+TEST_CASE("the value is the definition's for every kind") {
+  for (const Kind& kind : every_kind()) {
+    CAPTURE(kind.name);
+    const Problem problem(kind, 70, 7);
+    const Objective objective(problem.data(), kLambda);
+    Random random(11);
+    for (const double size : {0.0, 0.1, 1.0, 5.0}) {
+      const Vector w = size * random.normals(7);
+      const double b = random.normal();
+      const double want = definition(problem, w, b);
+      CHECK(objective.value(w, b) == doctest::Approx(want).epsilon(1e-13));
+      CHECK(objective.evaluate(w, b).value == doctest::Approx(want).epsilon(1e-13));
+      CHECK(objective.certify(w, b).value == doctest::Approx(want).epsilon(1e-13));
+      CHECK(objective.value(objective.margins(w), w.squaredNorm(), b) == doctest::Approx(want).epsilon(1e-13));
+    }
+  }
+}
+
+TEST_CASE("the gradient is the value's derivative for every kind") {
+  for (const Kind& kind : every_kind())
+    for (const double smoothing : {0.0, 0.3}) {
+      CAPTURE(kind.name);
+      CAPTURE(smoothing);
+      const Problem problem(kind, 70, 7);
+      Objective objective(problem.data(), kLambda);
+      objective.smoothing = smoothing;
+      Random random(12);
+      for (int trial = 0; trial < 3; ++trial) {
+        const Vector w = random.normals(7), v = random.normals(7);
+        const double b = random.normal(), vb = random.normal(), h = 1e-6;
+        const Evaluation at = objective.evaluate(w, b);
+        const double slope =
+            (objective.value(w + h * v, b + h * vb) - objective.value(w - h * v, b - h * vb)) / (2 * h);
+        CHECK(at.gradient.dot(v) + at.gradient_b * vb == doctest::Approx(slope).epsilon(1e-7));
+      }
+    }
+}
+
+TEST_CASE("the Hessian product is the gradient's derivative for every kind") {
+  for (const Kind& kind : every_kind())
+    for (const double smoothing : {0.0, 0.3}) {
+      CAPTURE(kind.name);
+      CAPTURE(smoothing);
+      const Problem problem(kind, 70, 7);
+      Objective objective(problem.data(), kLambda);
+      objective.smoothing = smoothing;
+      Random random(13);
+      const Vector w = random.normals(7), v = random.normals(7);
+      const double b = random.normal(), vb = random.normal(), h = 1e-5;
+      const Evaluation at = objective.evaluate(w, b);
+      const Evaluation ahead = objective.evaluate(w + h * v, b + h * vb);
+      const Evaluation behind = objective.evaluate(w - h * v, b - h * vb);
+      const Hessian hessian(objective, at);
+      Vector product;
+      double product_b;
+      hessian.times(v, vb, product, product_b);
+      CHECK(relative_error(product, (ahead.gradient - behind.gradient) / (2 * h)) < 1e-7);
+      CHECK(product_b == doctest::Approx((ahead.gradient_b - behind.gradient_b) / (2 * h)).epsilon(1e-7));
+    }
+}
+
+TEST_CASE("the Hessian is symmetric and positive definite in w") {
+  for (const Kind& kind : every_kind()) {
+    CAPTURE(kind.name);
+    const Problem problem(kind, 70, 7);
+    const Objective objective(problem.data(), kLambda);
+    Random random(14);
+    const Hessian hessian(objective, objective.evaluate(random.normals(7), 0.2));
+    const Vector u = random.normals(7), v = random.normals(7);
+    Vector hu, hv;
+    double hu_b, hv_b;
+    hessian.times(u, 0.7, hu, hu_b);
+    hessian.times(v, -1.3, hv, hv_b);
+    CHECK(v.dot(hu) - 1.3 * hu_b == doctest::Approx(u.dot(hv) + 0.7 * hv_b).epsilon(1e-12));
+    CHECK(u.dot(hu) + 0.7 * hu_b >= kLambda * u.squaredNorm());
+  }
+}
+
+TEST_CASE("results have the same bits for any number of threads") {
+  for (const Kind& kind : every_kind()) {
+    CAPTURE(kind.name);
+    const Problem problem(kind, 2500, 13);
+    Random random(15);
+    const Vector w = 0.3 * random.normals(13), v = random.normals(13);
+    const Objective one(problem.data(), kLambda, 1);
+    const Evaluation want = one.evaluate(w, 0.1);
+    Vector want_product;
+    double want_product_b;
+    Hessian(one, want).times(v, 1, want_product, want_product_b);
+    const Certificate want_certificate = one.certify(w, 0.1);
+    for (const int threads : {2, 3, 8}) {
+      CAPTURE(threads);
+      const Objective many(problem.data(), kLambda, threads);
+      const Evaluation got = many.evaluate(w, 0.1);
+      CHECK(got.value == want.value);
+      CHECK(got.gradient_b == want.gradient_b);
+      CHECK(same_bits(got.gradient, want.gradient));
+      CHECK(got.margins.variance == want.margins.variance);
+      Vector product;
+      double product_b;
+      Hessian(many, got).times(v, 1, product, product_b);
+      CHECK(same_bits(product, want_product));
+      CHECK(product_b == want_product_b);
+      const Certificate certificate = many.certify(w, 0.1);
+      CHECK(certificate.value == want_certificate.value);
+      CHECK(certificate.bound == want_certificate.bound);
+    }
+  }
+}
+
+TEST_CASE("a subset of rows equals a copy of those rows") {
+  const std::vector<Index> rows = {3, 5, 8, 9, 30, 31, 64, 2, 69};
+  for (const Kind& kind : every_kind()) {
+    CAPTURE(kind.name);
+    const Problem problem(kind, 70, 7);
+    Matrix means(rows.size(), 7);
+    std::vector<Matrix> dense;
+    std::vector<double> labels, weights;
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+      means.row(static_cast<Index>(k)) = problem.means.row(rows[k]);
+      dense.push_back(problem.noise.dense[static_cast<std::size_t>(rows[k])]);
+      labels.push_back(problem.labels(rows[k]));
+      weights.push_back(problem.weights(rows[k]));
+    }
+    const Matrix packed = packed_upper(dense);
+    const auto count = static_cast<Index>(rows.size());
+    const Objective copy(
+        Gaussians(std::make_shared<DenseMeans<double>>(means.data(), count, 7), Full(packed), labels, weights),
+        kLambda);
+    const Objective view(Gaussians(std::make_shared<DenseMeans<double>>(problem.means.data(), 70, 7), problem.noise.sum,
+                                   labels, weights, &rows),
+                         kLambda);
+    Random random(16);
+    const Vector w = random.normals(7), v = random.normals(7);
+    const Evaluation a = view.evaluate(w, 0.3), b = copy.evaluate(w, 0.3);
+    CHECK(a.value == doctest::Approx(b.value).epsilon(1e-13));
+    CHECK(relative_error(a.gradient, b.gradient) < 1e-12);
+    CHECK(view.certify(w, 0.3).bound == doctest::Approx(copy.certify(w, 0.3).bound).epsilon(1e-12));
+    Vector hv, hv_copy;
+    double hv_b, hv_b_copy;
+    Hessian(view, a).times(v, 1, hv, hv_b);
+    Hessian(copy, b).times(v, 1, hv_copy, hv_b_copy);
+    CHECK(relative_error(hv, hv_copy) < 1e-12);
+    CHECK(hv_b == doctest::Approx(hv_b_copy).epsilon(1e-12));
+  }
+}
+
+TEST_CASE("sparse means equal the dense means that they stand for") {
+  const Problem problem(every_kind()[3], 70, 7);
+  Matrix means = problem.means;
+  std::vector<double> value;
+  std::vector<std::int32_t> column;
+  std::vector<Index> start(1, 0);
+  for (Index i = 0; i < means.rows(); ++i) {
+    for (Index j = 0; j < means.cols(); ++j) {
+      if (means(i, j) < 0.2) means(i, j) = 0;
+      if (means(i, j) == 0) continue;
+      value.push_back(means(i, j));
+      column.push_back(static_cast<std::int32_t>(j));
+    }
+    start.push_back(static_cast<Index>(value.size()));
+  }
+  const auto sparse = std::make_shared<SparseMeans<double>>(
+      SparseRows<double>{value.data(), column.data(), start.data(), means.rows(), means.cols()});
+  const Objective a(Gaussians(means, problem.noise.sum, problem.labels), kLambda);
+  const Objective b(Gaussians(sparse, problem.noise.sum, {problem.labels.begin(), problem.labels.end()}), kLambda);
+  const Vector w = Random(17).normals(7);
+  CHECK(a.value(w, 0.1) == doctest::Approx(b.value(w, 0.1)).epsilon(1e-14));
+  CHECK(relative_error(a.evaluate(w, 0.1).gradient, b.evaluate(w, 0.1).gradient) < 1e-13);
+}
+
+TEST_CASE("a weight counts like copies of the example, and zero like none") {
+  const Problem problem(every_kind()[3], 20, 5);
+  Vector weights = Vector::Ones(20);
+  weights(4) = 3;
+  weights(7) = 0;
+  std::vector<Index> rows;
+  std::vector<double> labels;
+  for (Index i = 0; i < 20; ++i)
+    for (int copy = 0; copy < static_cast<int>(weights(i)); ++copy) {
+      rows.push_back(i);
+      labels.push_back(problem.labels(i));
+    }
+  const auto means = std::make_shared<DenseMeans<double>>(problem.means.data(), 20, 5);
+  const Objective weighted(Gaussians(problem.means, problem.noise.sum, problem.labels, weights), 1e-9);
+  const Objective copied(Gaussians(means, problem.noise.sum, labels, {}, &rows), 1e-9);
+  const Vector w = Random(18).normals(5);
+  const double ratio = 20.0 / static_cast<double>(rows.size());
+  CHECK(copied.value(w, 0.1) == doctest::Approx(ratio * weighted.value(w, 0.1)).epsilon(1e-8));
+}
+
+TEST_CASE("no point is below the bound that another point certifies") {
+  for (const Kind& kind : every_kind())
+    for (const bool intercept : {true, false}) {
+      CAPTURE(kind.name);
+      CAPTURE(intercept);
+      const Problem problem(kind, 70, 7);
+      const Objective objective(problem.data(), kLambda, 0, intercept);
+      Random random(19);
+      double highest_bound = -1e300, lowest_value = 1e300;
+      for (int trial = 0; trial < 20; ++trial) {
+        const Vector w = 0.1 * trial * random.normals(7);
+        const Certificate certificate = objective.certify(w, intercept ? random.normal() : 0.0);
+        CHECK(certificate.gap() >= 0);
+        highest_bound = std::max(highest_bound, certificate.bound);
+        lowest_value = std::min(lowest_value, certificate.value);
+      }
+      CHECK(highest_bound <= lowest_value);
+    }
+}
+
+TEST_CASE("the best intercept is where the derivative changes sign") {
+  for (const Kind& kind : every_kind()) {
+    CAPTURE(kind.name);
+    const Problem problem(kind, 70, 7);
+    const Objective objective(problem.data(), kLambda);
+    const Vector w = Random(20).normals(7);
+    const Margins margins = objective.margins(w);
+    for (const double start : {-1e6, 0.0, 3.0, 1e6}) {
+      const double b = objective.best_intercept(margins, start);
+      CHECK(objective.evaluate(w, b - 1e-6).gradient_b <= 1e-12);
+      CHECK(objective.evaluate(w, b + 1e-6).gradient_b >= -1e-12);
+      for (const double other : {b - 1, b - 1e-3, b + 1e-3, b + 1})
+        CHECK(objective.value(w, b) <= objective.value(w, other) + 1e-14);
+    }
+  }
+}
+
+TEST_CASE("a sample of all examples gives the gradient of the loss") {
+  for (const Kind& kind : every_kind()) {
+    CAPTURE(kind.name);
+    const Problem problem(kind, 70, 7);
+    const Objective objective(problem.data(), kLambda);
+    Random random(21);
+    const Vector w = random.normals(7);
+    std::vector<Index> all(70);
+    for (Index i = 0; i < 70; ++i) all[static_cast<std::size_t>(i)] = 69 - i;
+    Vector gradient;
+    double gradient_b;
+    objective.sample_gradient(w, 0.2, all, gradient, gradient_b);
+    const Evaluation at = objective.evaluate(w, 0.2);
+    CHECK(relative_error(gradient, at.gradient - kLambda * w) < 1e-12);
+    CHECK(gradient_b == doctest::Approx(at.gradient_b).epsilon(1e-12));
+  }
+}
+
+TEST_CASE("lambda must be positive and finite") {
+  const Problem problem(every_kind()[0], 20, 5);
+  for (const double lambda : {0.0, -1.0, std::numeric_limits<double>::infinity(), std::nan("")})
+    CHECK_THROWS_AS(Objective(problem.data(), lambda), InvalidArgument);
+}

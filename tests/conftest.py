@@ -1,0 +1,151 @@
+"""What the tests share: problems with every kind of covariance beside its twin, and the real data."""
+
+import os
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import settings
+from svmgsu import reference
+
+import svmgsu
+
+settings.register_profile("svmgsu", deadline=None, derandomize=True, max_examples=40)
+settings.load_profile("svmgsu")
+
+
+class Problem(NamedTuple):
+    """The same examples three times: for the library, for `svmgsu.reference`, and as plain matrices."""
+
+    X: Any  # what the user passes: an array or CSR
+    y: np.ndarray  # -1 and +1
+    cov: Any  # a kind, or None
+    means: np.ndarray  # X as dense float64
+    twin: Any  # cov in the form of svmgsu.reference
+    full: np.ndarray  # cov as (l, n, n)
+
+    def objective(self, lam=0.3, **options):
+        return svmgsu.Objective(self.X, self.y, self.cov, lam=lam, **options)
+
+
+def spd(rng, count, n, dtype=np.float64):
+    """Symmetric positive definite matrices of mean trace ~ n."""
+    G = rng.normal(size=(count, n, n)) / np.sqrt(n)
+    S = (G @ G.transpose(0, 2, 1)).astype(dtype)
+    return (S + S.transpose(0, 2, 1)) / 2
+
+
+def _diagonals(V):
+    return np.asarray(V, dtype=float)[:, :, None] * np.eye(V.shape[1])
+
+
+def _products(F):
+    F = np.asarray(F, dtype=float)
+    return F.transpose(0, 2, 1) @ F
+
+
+def _pieces(rng, count, n, y, dtype):
+    """For each kind: its covariance, twin and full matrices."""
+
+    def double(a):
+        return np.asarray(a, dtype=float)
+
+    v = rng.uniform(0.1, 2, count).astype(dtype)
+    V = rng.uniform(0.1, 2, (count, n)).astype(dtype)
+    sparse_V = (V * (rng.uniform(size=(count, n)) < 0.4)).astype(dtype)
+    rank = max(1, n // 3)
+    F = (rng.normal(size=(count, rank, n)) / np.sqrt(rank)).astype(dtype)
+    ranks = rng.integers(0, rank + 1, count)
+    ragged = F * (np.arange(rank) < ranks[:, None])[:, :, None]
+    rows = ragged.reshape(-1, n)[(np.arange(rank) < ranks[:, None]).ravel()]
+    start = np.concatenate([[0], np.cumsum(ranks)])
+    S = spd(rng, count, n, dtype)
+    A, B = spd(rng, 2, n)
+    a = rng.uniform(0.1, 2, n)
+    by_class = (y > 0).astype(int)
+    low_rank = (svmgsu.LowRank(F), reference.Factors(double(F)), _products(F))
+    return {
+        "none": lambda: (None, None, np.zeros((count, n, n))),
+        "isotropic": lambda: (svmgsu.Isotropic(v), double(v), double(v)[:, None, None] * np.eye(n)),
+        "isotropic scalar": lambda: (svmgsu.Isotropic(0.7), np.array(0.7), np.array([0.7 * np.eye(n)] * count)),
+        "diagonal": lambda: (svmgsu.Diagonal(V), double(V), _diagonals(V)),
+        "diagonal CSR": lambda: (
+            svmgsu.Diagonal(scipy.sparse.csr_array(sparse_V)),
+            double(sparse_V),
+            _diagonals(sparse_V),
+        ),
+        "full": lambda: (svmgsu.Full(S), double(S), double(S)),
+        "low rank": lambda: low_rank,
+        "low rank + diagonal": lambda: (
+            svmgsu.LowRank(F, diagonal=V),
+            [low_rank[1], double(V)],
+            low_rank[2] + _diagonals(V),
+        ),
+        "ragged low rank": lambda: (
+            svmgsu.LowRank(rows, start=start),
+            reference.Factors(double(ragged)),
+            _products(ragged),
+        ),
+        "shared": lambda: (svmgsu.Shared(A), reference.SharedMatrix(A), np.array([A] * count)),
+        "shared diagonal": lambda: (
+            svmgsu.Shared(a),
+            reference.SharedMatrix(np.diag(a)),
+            np.array([np.diag(a)] * count),
+        ),
+        "shared by class": lambda: (
+            svmgsu.Shared({-1.0: A, 1.0: B}),
+            reference.SharedMatrix(np.array([A, B]), by_class),
+            np.array([A, B])[by_class],
+        ),
+        "sum": lambda: (
+            svmgsu.Diagonal(V) + svmgsu.Shared(A) + svmgsu.LowRank(F),
+            [double(V), reference.SharedMatrix(A), low_rank[1]],
+            _diagonals(V) + A + low_rank[2],
+        ),
+        "scaled sum": lambda: (
+            2 * (0.25 * svmgsu.Full(S) + svmgsu.Isotropic(v)),
+            [0.5 * double(S), 2 * double(v)],
+            0.5 * double(S) + 2 * double(v)[:, None, None] * np.eye(n),
+        ),
+    }
+
+
+KINDS = tuple(_pieces(np.random.default_rng(0), 2, 2, np.array([-1.0, 1.0]), np.float64))
+SMOOTH_KINDS = tuple(kind for kind in KINDS if kind != "none")
+
+every_kind = pytest.mark.parametrize("kind", KINDS)
+every_smooth_kind = pytest.mark.parametrize("kind", SMOOTH_KINDS)
+
+
+def make_problem(kind, count=60, n=7, seed=0, dtype=np.float64):
+    """Two overlapping classes whose uncertainty is of the given kind; CSR means for CSR variances."""
+    rng = np.random.default_rng(seed)
+    y = np.where(rng.permutation(count) < max(1, count // 3), 1.0, -1.0)
+    X = (rng.normal(size=(count, n)) + 0.7 * y[:, None]).astype(dtype)
+    sparse = kind == "diagonal CSR"
+    if sparse:
+        X *= rng.uniform(size=X.shape) < 0.5
+    cov, twin, full = _pieces(rng, count, n, y, dtype)[kind]()
+    return Problem(scipy.sparse.csr_array(X) if sparse else X, y, cov, X.astype(float), twin, full)
+
+
+def relative_error(got, wanted):
+    """max |got - wanted| / max |wanted|."""
+    got, wanted = np.asarray(got, dtype=float), np.asarray(wanted, dtype=float)
+    assert got.shape == wanted.shape
+    size = np.max(np.abs(wanted), initial=0.0)
+    return float(np.max(np.abs(got - wanted), initial=0.0) / (size if size > 0 else 1.0))
+
+
+@pytest.fixture(scope="session")
+def data_folder():
+    """The folder of real data sets, from the environment variable SVMGSU_DATA."""
+    folder = os.environ.get("SVMGSU_DATA")
+    if not folder:
+        pytest.skip("real data: set SVMGSU_DATA to the folder that holds svm_gsu_toy")
+    path = Path(folder)
+    if not path.is_dir():
+        pytest.fail(f"SVMGSU_DATA: {path} is not a folder")
+    return path

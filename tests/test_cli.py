@@ -1,0 +1,113 @@
+"""The command `svmgsu`: exit codes, help, and the demo's table and picture."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.stats
+
+import svmgsu
+from svmgsu import demo
+from svmgsu.cli import COMMANDS, main
+
+
+def test_info_prints_version_and_build(capsys):
+    assert main(["info"]) == 0
+    out = capsys.readouterr().out
+    assert svmgsu.__version__ in out and "compiler" in out
+
+
+def test_version(capsys):
+    with pytest.raises(SystemExit) as exit_:
+        main(["--version"])
+    assert exit_.value.code == 0
+    assert capsys.readouterr().out == f"svmgsu {svmgsu.__version__}\n"
+
+
+@pytest.mark.parametrize("argv", [[], ["fly"], ["demo", "--splits", "many"], ["info", "--loud"]])
+def test_wrong_usage_is_exit_code_2(argv, capsys):
+    with pytest.raises(SystemExit) as exit_:
+        main(argv)
+    assert exit_.value.code == 2
+    assert "usage: svmgsu" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["--splits", "1"], "splits: a standard error needs at least 2, got 1"),
+        (["--noise", "-3"], "noise: must be > 0 and finite, got -3"),
+        (["--output", "picture.xyz"], "output: 'picture.xyz' should end in one of"),
+        (["--output", "no/such/folder/picture.png"], "output: there is no folder 'no/such/folder'"),
+    ],
+)
+def test_wrong_data_is_exit_code_1_and_one_line(argv, message, capsys):
+    assert main(["demo", *argv]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith(f"svmgsu demo: {message}") and captured.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_help_of_every_command_teaches_by_example(command, capsys):
+    with pytest.raises(SystemExit) as exit_:
+        main([command.name, "--help"])
+    assert exit_.value.code == 0
+    out = capsys.readouterr().out
+    assert f"  svmgsu {command.name}" in out and "Exit codes" in out
+
+
+def test_demo_prints_the_table_and_writes_the_picture(tmp_path, capsys):
+    path = tmp_path / "demo.png"
+    assert main(["demo", "--splits", "2", "--output", str(path)]) == 0
+    out = capsys.readouterr().out
+    for text in ("linear SVM", "SVM-GSU", "accuracy %", "log-loss", "1 × se²", "10 × se²", "of 2", str(path)):
+        assert text in out
+    assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_demo_without_picture_needs_no_matplotlib(tmp_path):
+    code = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "from svmgsu.cli import main; sys.exit(main(['demo', '--splits', '2', '--noise', '1', '--no-picture']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert "1 × se²" in done.stdout and "10 × se²" not in done.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_missing_package_is_named(tmp_path):
+    code = "import sys; sys.modules['sklearn'] = None\nfrom svmgsu.cli import main; sys.exit(main(['demo', '--no-picture']))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=60)
+    assert done.returncode == 1
+    assert "needs sklearn" in done.stderr and "pip install 'svmgsu[demo]'" in done.stderr
+
+
+def test_importing_the_command_line_is_light():
+    code = "import sys, svmgsu.cli; print([m for m in ('sklearn', 'matplotlib', 'scipy', 'tqdm') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", timeout=60, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_verdicts_claim_a_gain_only_beyond_two_standard_errors():
+    def outcome(gain):
+        svm = {measure: np.full(4, 0.5) for measure in demo.MEASURES}
+        return demo.Outcome(1.0, svm, {"accuracy": 0.5 + np.array(gain), "log-loss": 0.5 + np.array(gain)})
+
+    clear = demo.table([outcome([0.1, 0.2, 0.1, 0.2])])
+    assert "At 1 × se²: SVM-GSU is better in accuracy, SVM-GSU is worse in log-loss." in clear
+    assert "At 1 × se²: no clear difference in accuracy and log-loss." in demo.table([outcome([0.1, -0.1, 0.2, -0.1])])
+
+
+def test_expected_accuracy_is_the_mean_over_noisy_copies():
+    rng = np.random.default_rng(0)
+    X, variances = rng.normal(size=(6, 2)), rng.uniform(0.1, 1, (6, 2))
+    variances[0] = 0
+    y = np.array([0, 1, 0, 1, 0, 1])
+    model = svmgsu.Model(np.array([[1.0, -2.0]]), np.array([0.3]), np.array([0, 1]), 1.0)
+    copies = X + np.sqrt(variances) * rng.standard_normal((40_000, 6, 2))
+    right = (model.predict(copies.reshape(-1, 2)).reshape(-1, 6) == y).mean(axis=1)
+    error = scipy.stats.sem(right)
+    assert demo.expected_accuracy(model, X, variances, y) == pytest.approx(right.mean(), abs=5 * error)

@@ -1,0 +1,373 @@
+"""J, its derivatives and its certificate: against differences, the twin, and each other."""
+
+import numpy as np
+import pytest
+import scipy.optimize
+import scipy.sparse
+from conftest import KINDS, Problem, every_kind, every_smooth_kind, make_problem, relative_error
+from hypothesis import given
+from hypothesis import strategies as st
+from svmgsu import reference
+
+import svmgsu
+
+LAM = 0.3
+
+
+@pytest.fixture(params=KINDS)
+def problem(request):
+    return make_problem(request.param)
+
+
+def point(n, seed=0):
+    """A hyperplane (w, b) and a direction (vw, vb)."""
+    rng = np.random.default_rng(100 + seed)
+    return rng.normal(size=n) / np.sqrt(n), 0.3, rng.normal(size=n), -0.7
+
+
+def weights(count):
+    return np.random.default_rng(5).uniform(0, 3, count)
+
+
+# Derivatives
+
+
+def test_the_gradient_is_the_slope_of_the_value(problem):
+    objective = problem.objective(LAM)
+    w, b, _, _ = point(len(problem.means[0]))
+    z, h = np.append(w, b), 1e-5
+    steps = h * np.eye(len(z))
+    slopes = [
+        (objective.value(*split(z + step)) - objective.value(*split(z - step))) / (2 * h) for step in steps
+    ]
+    assert relative_error(np.append(*objective.gradient(w, b)), slopes) <= 1e-6
+
+
+def test_the_hessian_product_is_the_slope_of_the_gradient(problem):
+    objective = problem.objective(LAM, sample_weight=weights(len(problem.y)))
+    w, b, vw, vb = point(len(problem.means[0]))
+    h = 1e-5
+    ahead = np.append(*objective.gradient(w + h * vw, b + h * vb))
+    behind = np.append(*objective.gradient(w - h * vw, b - h * vb))
+    got = np.append(*objective.hessian_product(w, b, vw, vb))
+    assert relative_error(got, (ahead - behind) / (2 * h)) <= 1e-6
+
+
+def test_the_hessian_is_symmetric_and_positive(problem):
+    objective = problem.objective(LAM)
+    n = problem.means.shape[1]
+    w, b, _, _ = point(n)
+    H = np.array([np.append(*objective.hessian_product(w, b, *split(unit))) for unit in np.eye(n + 1)])
+    np.testing.assert_allclose(H, H.T, rtol=1e-12, atol=1e-13)
+    assert np.linalg.eigvalsh(H[:n, :n]).min() >= LAM * (1 - 1e-12)
+
+
+def split(z):
+    return z[:-1], float(z[-1])
+
+
+# The twin
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+@pytest.mark.parametrize("shape", [(60, 7), (33, 1), (2, 5), (200, 65)], ids=str)
+@every_kind
+def test_the_twin_gives_the_same_numbers(kind, shape, weighted):
+    p = make_problem(kind, *shape)
+    c = weights(shape[0]) if weighted else None
+    agree_with_the_twin(p, *point(shape[1]), c)
+
+
+def agree_with_the_twin(p, w, b, vw, vb, c=None, lam=LAM, tolerance=1e-12):
+    objective = p.objective(lam, sample_weight=c)
+    value, gw, gb = objective.value_and_gradient(w, b)
+    hw, hb = objective.hessian_product(w, b, vw, vb)
+    args = (p.means, p.y, p.twin, lam, c)
+    assert value == pytest.approx(reference.objective(w, b, *args), rel=tolerance)
+    assert objective.value(w, b) == value
+    assert relative_error(np.append(gw, gb), np.append(*reference.gradient(w, b, *args))) <= tolerance
+    twin = reference.hessian_product(w, b, vw, vb, *args)
+    assert relative_error(np.append(hw, hb), np.append(*twin)) <= tolerance
+
+
+@every_kind
+def test_value_alone_and_value_with_gradient_are_the_same_bits(kind):
+    p = make_problem(kind, 3000, 5)
+    w, b, _, _ = point(5)
+    assert p.objective(LAM).value(w, b) == p.objective(LAM).value_and_gradient(w, b)[0]
+
+
+@every_kind
+def test_float32_storage_is_float64_arithmetic_on_the_same_numbers(kind):
+    p = make_problem(kind, dtype=np.float32)
+    agree_with_the_twin(p, *point(7))
+
+
+def test_float32_means_and_float64_covariances_mix():
+    single, double = make_problem("full", dtype=np.float32), make_problem("full")
+    mixed = single._replace(cov=double.cov, twin=double.twin, full=double.full)
+    agree_with_the_twin(mixed, *point(7))
+
+
+@every_kind
+def test_sparse_means_are_the_same_as_dense_ones(kind):
+    p = make_problem(kind)
+    sparse = p._replace(X=scipy.sparse.csr_matrix(p.means))
+    agree_with_the_twin(sparse, *point(7))
+
+
+@every_kind
+def test_at_w_zero_everything_is_finite_and_the_twin_s(kind):
+    p = make_problem(kind)
+    _, _, vw, vb = point(7)
+    for b in (0.0, 0.4, 1.0, -1.0):
+        agree_with_the_twin(p, np.zeros(7), b, vw, vb)
+
+
+@pytest.mark.parametrize("form", ["full", "low rank", "diagonal"])
+def test_w_orthogonal_to_the_covariances_leaves_the_hinge(form):
+    p = make_problem("none")
+    F = np.zeros((60, 2, 7))
+    F[:, 0, 0], F[:, 1, 1] = 1.3, 0.4
+    full = F.transpose(0, 2, 1) @ F
+    kinds = {
+        "full": (svmgsu.Full(full), full),
+        "low rank": (svmgsu.LowRank(F), reference.Factors(F)),
+        "diagonal": (svmgsu.Diagonal(full.diagonal(axis1=1, axis2=2)), full.diagonal(axis1=1, axis2=2)),
+    }
+    cov, twin = kinds[form]
+    w, b, vw, vb = point(7)
+    w[:2] = 0
+    agree_with_the_twin(p._replace(cov=cov, twin=twin), w, b, vw, vb)
+    assert p._replace(cov=cov).objective(LAM).value(w, b) == pytest.approx(p.objective(LAM).value(w, b), rel=1e-15)
+
+
+def test_some_examples_may_be_certain():
+    p = make_problem("diagonal")
+    V = p.twin * (np.arange(60) % 2)[:, None]
+    agree_with_the_twin(p._replace(cov=svmgsu.Diagonal(V), twin=V), *point(7))
+
+
+@pytest.mark.parametrize(
+    "zero", [np.zeros(60), np.zeros((60, 7)), np.zeros((60, 7, 7))], ids=["isotropic", "diagonal", "full"]
+)
+def test_zero_covariances_are_no_covariances(zero):
+    certain = make_problem("none")
+    w, b, vw, vb = point(7)
+    with_zero, without = certain._replace(cov=zero).objective(LAM), certain.objective(LAM)
+    assert with_zero.value(w, b) == without.value(w, b)
+    np.testing.assert_array_equal(with_zero.gradient(w, b)[0], without.gradient(w, b)[0])
+    np.testing.assert_array_equal(
+        with_zero.hessian_product(w, b, vw, vb)[0], without.hessian_product(w, b, vw, vb)[0]
+    )
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e-8, 1e8, 1e100])
+@every_kind
+def test_huge_and_tiny_units_do_not_matter(kind, scale):
+    p = make_problem(kind)
+    w, b, vw, vb = point(7)
+    units = p._replace(X=p.X * scale, cov=None if p.cov is None else scale * scale * p.cov)
+    plain, scaled = p.objective(LAM), units.objective(LAM * scale * scale)
+    assert scaled.value(w / scale, b) == pytest.approx(plain.value(w, b), rel=1e-12)
+    gw, gb = scaled.gradient(w / scale, b)
+    assert relative_error(np.append(gw / scale, gb), np.append(*plain.gradient(w, b))) <= 1e-12
+    hw, hb = scaled.hessian_product(w / scale, b, vw / scale, vb)
+    assert relative_error(np.append(hw / scale, hb), np.append(*plain.hessian_product(w, b, vw, vb))) <= 1e-12
+
+
+@pytest.mark.parametrize("variance", [1e-300, 1e-100, 1e100])
+def test_variances_from_1e_300_to_1e_100_give_finite_numbers(variance):
+    p = make_problem("none")
+    w, b, vw, vb = point(7)
+    objective = p._replace(cov=np.full(60, variance)).objective(LAM)
+    value, gw, gb = objective.value_and_gradient(w, b)
+    hw, hb = objective.hessian_product(w, b, vw, vb)
+    assert np.isfinite(np.concatenate([[value, gb, hb, objective.gap(w, b)], gw, hw])).all()
+
+
+# The kinds mean the same thing
+
+
+def test_the_kinds_agree_where_they_mean_the_same():
+    p = make_problem("none")
+    variance, (count, n) = 0.83, p.means.shape
+    kinds = {
+        "scalar": svmgsu.Isotropic(variance),
+        "isotropic": svmgsu.Isotropic(np.full(count, variance)),
+        "diagonal": svmgsu.Diagonal(np.full((count, n), variance)),
+        "sparse diagonal": svmgsu.Diagonal(scipy.sparse.csr_array(np.full((count, n), variance))),
+        "full": svmgsu.Full(np.array([variance * np.eye(n)] * count)),
+        "low rank": svmgsu.LowRank(np.array([np.sqrt(variance) * np.eye(n)] * count)),
+        "shared": svmgsu.Shared(variance * np.eye(n)),
+        "shared diagonal": svmgsu.Shared(np.full(n, variance)),
+        "by class": svmgsu.Shared({-1: variance * np.eye(n), 1: variance * np.eye(n)}),
+        "sum": svmgsu.Isotropic(variance / 2) + 0.5 * svmgsu.Shared(np.full(n, variance)),
+        "std": None,
+    }
+    w, b, vw, vb = point(n)
+    first = None
+    for name, cov in kinds.items():
+        std = np.sqrt(variance) if name == "std" else None
+        objective = svmgsu.Objective(p.X, p.y, cov, std=std, lam=LAM)
+        value, gw, gb = objective.value_and_gradient(w, b)
+        got = np.concatenate([[value], gw, [gb], *map(np.atleast_1d, objective.hessian_product(w, b, vw, vb))])
+        first = got if first is None else first
+        assert relative_error(got, first) <= 1e-12, name
+
+
+# Threads
+
+
+@every_kind
+def test_the_bits_are_the_same_for_any_number_of_threads(kind):
+    p = make_problem(kind, 3000, 40)
+    data = svmgsu.Gaussians(p.X, p.cov)
+    w, b, vw, vb = point(40)
+
+    def everything(threads):
+        objective = svmgsu.Objective(data, p.y, lam=LAM, threads=threads, sample_weight=weights(3000))
+        gap, value = objective.gap(w, b), objective.value(w, b)
+        _, gw, gb = objective.value_and_gradient(w, b)
+        hw, hb = objective.hessian_product(w, b, vw, vb)
+        return np.concatenate([[gap, value, gb, hb, objective.best_intercept(w)], gw, hw])
+
+    one = everything(1)
+    for threads in (2, 3, 8):
+        np.testing.assert_array_equal(everything(threads), one)
+
+
+# The optimum
+
+
+def flat(objective):
+    """value and gradient, and Hessian product, of one vector (w, b)."""
+
+    def both(z):
+        value, gw, gb = objective.value_and_gradient(*split(z))
+        return value, np.append(gw, gb)
+
+    def times(z, v):
+        return np.append(*objective.hessian_product(*split(z), *split(v)))
+
+    return both, times
+
+
+@every_smooth_kind
+def test_the_gap_bounds_the_distance_to_the_optimum_and_vanishes_there(kind):
+    p = make_problem(kind)
+    objective = p.objective(LAM)
+    both, times = flat(objective)
+    start = scipy.optimize.minimize(both, np.append(np.ones(7), 0.0), jac=True, method="L-BFGS-B").x
+    best = scipy.optimize.minimize(
+        both, start, jac=True, hessp=times, method="trust-krylov", options={"gtol": 1e-12, "maxiter": 50}
+    ).x
+    lowest = both(best)[0]
+    assert objective.gap(*split(best)) <= 1e-9 * lowest
+    rng = np.random.default_rng(2)
+    for scale in (1e-6, 1e-3, 0.1, 1.0, 10.0):
+        z = best + scale * rng.normal(size=8)
+        gap = objective.gap(*split(z))
+        assert gap >= (both(z)[0] - lowest) * (1 - 1e-9) - 1e-14
+        assert gap <= both(z)[0]
+
+
+@every_kind
+def test_the_gap_is_at_least_what_another_point_proves(kind):
+    p = make_problem(kind)
+    objective = p.objective(LAM, sample_weight=weights(60))
+    rng = np.random.default_rng(4)
+    points = [(s * rng.normal(size=7), s * rng.normal()) for s in (0.01, 0.1, 0.3, 1.0, 3.0) for _ in range(8)]
+    lowest = min(objective.value(*z) for z in points)
+    for z in points:
+        assert objective.gap(*z) >= (objective.value(*z) - lowest) * (1 - 1e-12)
+
+
+def test_the_gap_vanishes_at_the_trivial_optimum():
+    """Imbalanced, strongly uncertain examples: w = 0 is best, and J* is twice the minority's share."""
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(20) < 3, 1.0, -1.0)
+    objective = svmgsu.Objective(rng.normal(size=(20, 2)), y, 400.0, lam=1.0)
+    assert objective.value(np.zeros(2), -1.0) == pytest.approx(2 * 3 / 20)
+    assert objective.gap(np.full(2, 1e-9), -1.0) <= 1e-6
+
+
+@pytest.mark.parametrize("method", ["L-BFGS-B", "Newton-CG", "trust-krylov"])
+def test_scipy_s_optimisers_take_it(method):
+    p = make_problem("low rank + diagonal")
+    objective = p.objective(LAM)
+    both, times = flat(objective)
+    hessp = None if method == "L-BFGS-B" else times
+    found = scipy.optimize.minimize(both, np.append(np.ones(7), 0.0), jac=True, hessp=hessp, method=method)
+    assert objective.gap(*split(found.x)) <= 1e-4 * found.fun
+
+
+@every_smooth_kind
+def test_the_best_intercept_is_a_minimum_in_b(kind):
+    p = make_problem(kind)
+    objective = p.objective(LAM)
+    w, *_ = point(7)
+    b = objective.best_intercept(w)
+    assert abs(objective.gradient(w, b)[1]) <= 1e-12
+    assert objective.value(w, b) <= min(objective.value(w, b + 0.1), objective.value(w, b - 0.1))
+
+
+# Invariances
+
+
+@given(st.permutations(range(24)), st.sampled_from(KINDS))
+def test_the_order_of_the_examples_does_not_matter(order, kind):
+    p = make_problem(kind, 24, 3)
+    order = np.array(order)
+    data = svmgsu.Gaussians(p.X, p.cov)
+    plain = svmgsu.Objective(data, p.y, lam=LAM)
+    permuted = svmgsu.Objective(data[order], p.y[order], lam=LAM)
+    w, b, vw, vb = point(3)
+    assert permuted.value(w, b) == pytest.approx(plain.value(w, b), rel=1e-13)
+    assert relative_error(permuted.gradient(w, b)[0], plain.gradient(w, b)[0]) <= 1e-12
+    assert relative_error(permuted.hessian_product(w, b, vw, vb)[0], plain.hessian_product(w, b, vw, vb)[0]) <= 1e-12
+
+
+@given(st.floats(1e-6, 1e6), st.sampled_from(KINDS))
+def test_units_do_not_matter(t, kind):
+    p = make_problem(kind, 24, 3)
+    scaled = svmgsu.Objective(p.X * t, p.y, None if p.cov is None else t * t * p.cov, lam=LAM * t * t)
+    w, b, _, _ = point(3)
+    assert scaled.value(w / t, b) == pytest.approx(p.objective(LAM).value(w, b), rel=1e-12)
+    assert scaled.gap(w / t, b) == pytest.approx(p.objective(LAM).gap(w, b), rel=1e-9)
+
+
+@given(st.lists(st.integers(1, 4), min_size=24, max_size=24), st.sampled_from(KINDS))
+def test_a_weight_is_a_repetition(counts, kind):
+    p = make_problem(kind, 24, 3)
+    w, b, _, _ = point(3)
+    rows = np.repeat(np.arange(24), counts)
+    repeated = svmgsu.Objective(svmgsu.Gaussians(p.X, p.cov)[rows], p.y[rows], lam=LAM)
+    weighted = p.objective(LAM, sample_weight=np.array(counts, dtype=float))
+    penalty = LAM / 2 * w @ w
+    total = len(rows) * (repeated.value(w, b) - penalty)
+    assert 24 * (weighted.value(w, b) - penalty) == pytest.approx(total, rel=1e-12)
+    pull = len(rows) * (repeated.gradient(w, b)[0] - LAM * w)
+    assert relative_error(24 * (weighted.gradient(w, b)[0] - LAM * w), pull) <= 1e-12
+
+
+def test_an_example_of_weight_zero_is_no_example():
+    p = make_problem("full")
+    w, b, _, _ = point(7)
+    c = (np.arange(60) < 45).astype(float)
+    part = Problem(p.X[:45], p.y[:45], svmgsu.Full(p.full[:45]), p.means[:45], p.twin[:45], p.full[:45])
+    penalty = LAM / 2 * w @ w
+    weighted = p.objective(LAM, sample_weight=c).value(w, b) - penalty
+    assert 60 * weighted == pytest.approx(45 * (part.objective(LAM).value(w, b) - penalty), rel=1e-12)
+
+
+def test_labels_of_any_type_mean_the_same():
+    p = make_problem("shared by class")
+    w, b, _, _ = point(7)
+    wanted = p.objective(LAM).value(w, b)
+    A, B = p.full[p.y < 0][0], p.full[p.y > 0][0]
+    for negative, positive in (("no", "yes"), (3, 7), (False, True)):
+        y = np.where(p.y > 0, positive, negative)
+        for labels in (y, y.tolist(), y[:, None], y.astype(object)):
+            objective = svmgsu.Objective(p.X, labels, svmgsu.Shared({negative: A, positive: B}), lam=LAM)
+            assert objective.value(w, b) == wanted
