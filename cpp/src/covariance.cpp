@@ -512,14 +512,11 @@ bool LowRank<Scalar>::expand(const double*, Index, double, double*, Index) const
   return false;
 }
 template <class Scalar>
-bool LowRank<Scalar>::stack_factors(Index example, double scale, Matrix& out) const {
-  const Index above = out.rows(), count = end(example) - begin(example);
-  out.conservativeResize(above + count, features_);
-  if (count > 0)
-    out.bottomRows(count) =
-        std::sqrt(scale) *
-        Eigen::Map<const MatrixOf<Scalar>>(row(begin(example)), count, features_).template cast<double>();
-  return true;
+void LowRank<Scalar>::factors(Index example, double scale, double* out) const {
+  const double root = std::sqrt(scale);
+  const Scalar* in = row(begin(example));
+  const Index size = rank(example) * features_;
+  for (Index k = 0; k < size; ++k) out[k] = root * static_cast<double>(in[k]);
 }
 
 // --- Shared

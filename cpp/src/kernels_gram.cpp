@@ -9,20 +9,27 @@ namespace svmgsu::kernels {
 namespace {
 
 constexpr int kWide = 16;  // columns of a panel
-constexpr int kTall = 4;   // columns of the left factor of a tile
+constexpr int kTall = 4;   // columns of the left factor of a tile; written out below, for the vectoriser
 
 // tile = (kTall columns of left)ᵀ · (kWide columns of right); panels are packed, kWide numbers a row.
 SVMGSU_CLONES void tile_product(const double* SVMGSU_RESTRICT left, const double* SVMGSU_RESTRICT right, Index rows,
                                 double* SVMGSU_RESTRICT tile) {
-  double sum[kTall][kWide] = {};
+  double s0[kWide] = {}, s1[kWide] = {}, s2[kWide] = {}, s3[kWide] = {};
   for (Index r = 0; r < rows; ++r) {
     const double* a = left + r * kWide;
     const double* b = right + r * kWide;
-    for (int i = 0; i < kTall; ++i)
-      for (int j = 0; j < kWide; ++j) sum[i][j] += a[i] * b[j];
+    const double a0 = a[0], a1 = a[1], a2 = a[2], a3 = a[3];
+    for (int j = 0; j < kWide; ++j) s0[j] += a0 * b[j];
+    for (int j = 0; j < kWide; ++j) s1[j] += a1 * b[j];
+    for (int j = 0; j < kWide; ++j) s2[j] += a2 * b[j];
+    for (int j = 0; j < kWide; ++j) s3[j] += a3 * b[j];
   }
-  for (int i = 0; i < kTall; ++i)
-    for (int j = 0; j < kWide; ++j) tile[i * kWide + j] = sum[i][j];
+  for (int j = 0; j < kWide; ++j) {
+    tile[j] = s0[j];
+    tile[kWide + j] = s1[j];
+    tile[2 * kWide + j] = s2[j];
+    tile[3 * kWide + j] = s3[j];
+  }
 }
 
 }  // namespace

@@ -534,7 +534,12 @@ Matrix Hessian::dense(Index rows, std::uint64_t seed) const {
     const auto count = static_cast<Index>(std::min<std::size_t>(kChunk, choice.place.size() - first));
     z.setZero(count, width);
     u.setZero(count, width);
-    f.resize(0, n);
+    Index factor_rows = 0;
+    for (Index i = 0; i < count && factors; ++i)
+      for (const auto& term : terms)
+        factor_rows += std::max<Index>(0, term.kind->rank(ids_[choice.place[first + static_cast<std::size_t>(i)]]));
+    f.resize(factor_rows, n);
+    double* f_row = f.data();
     for (Index i = 0; i < count; ++i) {
       const std::size_t j = choice.place[first + static_cast<std::size_t>(i)];
       const double weight = share * kappa_[j] * choice.factor[first + static_cast<std::size_t>(i)];
@@ -547,8 +552,11 @@ Matrix Hessian::dense(Index rows, std::uint64_t seed) const {
       z_row[n] = y;
       z.row(i) += root * rho_[j] * u.row(i);
       u.row(i) *= std::sqrt(weight * inverse_q_[j]);
-      if (factors)
-        for (const auto& term : terms) term.kind->stack_factors(ids_[j], weight * term.scale, f);
+      for (const auto& term : terms) {
+        if (!factors || term.kind->rank(ids_[j]) <= 0) continue;
+        term.kind->factors(ids_[j], weight * term.scale, f_row);
+        f_row += term.kind->rank(ids_[j]) * n;
+      }
     }
     kernels::add_gram(z.data(), count, width, 1.0, h.data(), width, objective_.threads());
     if (f.rows() > 0) kernels::add_gram(f.data(), f.rows(), n, 1.0, h.data(), width, objective_.threads());

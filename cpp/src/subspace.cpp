@@ -21,10 +21,18 @@ struct Eigenpairs {
 
 // The kept rows of one example, from its factors F if it has them: FFᵀ = V Λ Vᵀ gives VᵀF.
 Matrix kept_rows(const CovarianceSum& covariance, Index example, Index n, double p) {
-  Matrix factors(0, n);
-  bool low_rank = !covariance.terms().empty();
-  for (const auto& term : covariance.terms()) low_rank = low_rank && term.kind->stack_factors(example, term.scale, factors);
-  if (low_rank && factors.rows() < n) {
+  Index rank = 0;
+  for (const auto& term : covariance.terms()) {
+    const Index own = term.kind->rank(example);
+    rank = own < 0 ? n : std::min(n, rank + own);
+  }
+  if (rank < n) {
+    Matrix factors(rank, n);
+    double* at = factors.data();
+    for (const auto& term : covariance.terms()) {
+      term.kind->factors(example, term.scale, at);
+      at += term.kind->rank(example) * n;
+    }
     const Eigenpairs gram(factors * factors.transpose());
     const Index kept = kept_eigenvalues(gram.values, n, p);
     return gram.vectors.leftCols(kept).transpose() * factors;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -61,164 +62,12 @@ struct Kind {
   std::function<Noise(Index examples, Index features, Random&)> make;
 };
 
-inline Matrix packed_upper(const std::vector<Matrix>& full) {
-  const Index n = full[0].rows();
-  Matrix out(static_cast<Index>(full.size()), n * (n + 1) / 2);
-  for (Index e = 0; e < out.rows(); ++e) {
-    Index k = 0;
-    for (Index i = 0; i < n; ++i)
-      for (Index j = i; j < n; ++j) out(e, k++) = full[static_cast<std::size_t>(e)](i, j);
-  }
-  return out;
-}
+// The upper triangles of symmetric matrices, one a row: what Full takes.
+Matrix packed_upper(const std::vector<Matrix>& full);
+std::vector<Matrix> random_covariances(Index count, Index n, Random& random);
 
-inline std::vector<Matrix> random_covariances(Index count, Index n, Random& random) {
-  std::vector<Matrix> out;
-  for (Index i = 0; i < count; ++i) {
-    const Matrix factor = random.normals(n, n) / std::sqrt(static_cast<double>(n));
-    out.push_back(factor.transpose() * factor);
-  }
-  return out;
-}
-
-inline Noise no_noise(Index examples, Index n, Random&) {
-  Noise noise;
-  noise.dense.assign(static_cast<std::size_t>(examples), Matrix::Zero(n, n));
-  return noise;
-}
-
-template <class Scalar>
-Noise isotropic_noise(Index examples, Index n, Random& random) {
-  Noise noise;
-  using Variances = Eigen::Matrix<Scalar, Eigen::Dynamic, 1>;
-  Variances& v = noise.keep<Variances>(random.normals(examples).cwiseAbs2().cast<Scalar>());
-  v(0) = 0;
-  noise.sum = Isotropic<Scalar>(v);
-  for (Index i = 0; i < examples; ++i) noise.dense.push_back(static_cast<double>(v(i)) * Matrix::Identity(n, n));
-  return noise;
-}
-
-template <class Scalar>
-Noise diagonal_noise(Index examples, Index n, Random& random) {
-  Noise noise;
-  auto& v = noise.keep<MatrixOf<Scalar>>(random.normals(examples, n).cwiseAbs2().cast<Scalar>());
-  v.row(0).setZero();
-  noise.sum = Diagonal<Scalar>(v);
-  for (Index i = 0; i < examples; ++i)
-    noise.dense.emplace_back(v.row(i).template cast<double>().transpose().asDiagonal());
-  return noise;
-}
-
-// Every other variance is zero and not stored; the second example has none at all.
-template <class Scalar>
-Noise sparse_noise(Index examples, Index n, Random& random) {
-  Noise noise;
-  auto& value = noise.keep(std::vector<Scalar>());
-  auto& column = noise.keep(std::vector<std::int32_t>());
-  auto& start = noise.keep(std::vector<Index>(1, 0));
-  for (Index i = 0; i < examples; ++i) {
-    Matrix dense = Matrix::Zero(n, n);
-    for (Index j = i % 2; i != 1 && j < n; j += 2) {
-      value.push_back(static_cast<Scalar>(std::abs(random.normal())));
-      column.push_back(static_cast<std::int32_t>(j));
-      dense(j, j) = static_cast<double>(value.back());
-    }
-    start.push_back(static_cast<Index>(value.size()));
-    noise.dense.push_back(dense);
-  }
-  noise.sum = SparseDiagonal<Scalar>(SparseRows<Scalar>{value.data(), column.data(), start.data(), examples, n});
-  return noise;
-}
-
-template <class Scalar>
-Noise full_noise(Index examples, Index n, Random& random) {
-  Noise noise;
-  noise.dense = random_covariances(examples, n, random);
-  for (Matrix& sigma : noise.dense) sigma = sigma.cast<Scalar>().template cast<double>();
-  auto& packed = noise.keep<MatrixOf<Scalar>>(packed_upper(noise.dense).cast<Scalar>());
-  noise.sum = Full<Scalar>(packed);
-  return noise;
-}
-
-template <class Scalar>
-Noise low_rank_noise(Index examples, Index n, Random& random) {
-  constexpr Index kRank = 2;
-  Noise noise;
-  auto& factors = noise.keep<MatrixOf<Scalar>>(random.normals(examples * kRank, n).cast<Scalar>());
-  noise.sum = LowRank<Scalar>(factors.data(), examples, kRank, n);
-  for (Index i = 0; i < examples; ++i) {
-    const Matrix f = factors.middleRows(i * kRank, kRank).template cast<double>();
-    noise.dense.push_back(f.transpose() * f);
-  }
-  return noise;
-}
-
-// From no rows at all to more than a batch of them.
-inline Noise ragged_noise(Index examples, Index n, Random& random) {
-  Noise noise;
-  auto& start = noise.keep(std::vector<Index>(1, 0));
-  for (Index i = 0; i < examples; ++i) start.push_back(start.back() + (i == 3 ? kMaxBatch + 7 : i % 3));
-  Matrix& factors = noise.keep(random.normals(start.back(), n));
-  noise.sum = LowRank<double>(factors.data(), start.data(), examples, n);
-  for (std::size_t i = 0; i + 1 < start.size(); ++i) {
-    const Matrix f = factors.middleRows(start[i], start[i + 1] - start[i]);
-    noise.dense.push_back(f.transpose() * f);
-  }
-  return noise;
-}
-
-inline Noise shared_noise(Index examples, Index n, Random& random) {
-  Noise noise;
-  const auto one = random_covariances(1, n, random);
-  Matrix& packed = noise.keep(packed_upper(one));
-  noise.sum = Shared(packed.data(), 1, n, false, nullptr, examples);
-  noise.dense.assign(static_cast<std::size_t>(examples), one[0]);
-  return noise;
-}
-
-inline Noise grouped_noise(Index examples, Index n, Random& random) {
-  Noise noise;
-  Matrix& variances = noise.keep<Matrix>(random.normals(3, n).cwiseAbs2());
-  auto& group = noise.keep(std::vector<std::int32_t>());
-  for (Index i = 0; i < examples; ++i) {
-    group.push_back(static_cast<std::int32_t>(i % 3));
-    noise.dense.emplace_back(variances.row(i % 3).transpose().asDiagonal());
-  }
-  noise.sum = Shared(variances.data(), 3, n, true, group.data(), examples);
-  return noise;
-}
-
-inline Noise summed_noise(Index examples, Index n, Random& random) {
-  Noise noise = low_rank_noise<double>(examples, n, random);
-  Noise diagonal = diagonal_noise<double>(examples, n, random), shared = shared_noise(examples, n, random);
-  noise.sum = 0.5 * noise.sum + diagonal.sum + 2.0 * shared.sum;
-  for (std::size_t i = 0; i < noise.dense.size(); ++i)
-    noise.dense[i] = 0.5 * noise.dense[i] + diagonal.dense[i] + 2.0 * shared.dense[i];
-  for (auto* other : {&diagonal, &shared})
-    noise.arrays.insert(noise.arrays.end(), other->arrays.begin(), other->arrays.end());
-  return noise;
-}
-
-inline const std::vector<Kind>& every_kind() {
-  static const std::vector<Kind> kinds = {
-      {"none", no_noise},
-      {"isotropic", isotropic_noise<double>},
-      {"isotropic float", isotropic_noise<float>},
-      {"diagonal", diagonal_noise<double>},
-      {"diagonal float", diagonal_noise<float>},
-      {"sparse diagonal", sparse_noise<double>},
-      {"sparse diagonal float", sparse_noise<float>},
-      {"full", full_noise<double>},
-      {"full float", full_noise<float>},
-      {"low rank", low_rank_noise<double>},
-      {"low rank float", low_rank_noise<float>},
-      {"low rank of many ranks", ragged_noise},
-      {"shared", shared_noise},
-      {"shared by group", grouped_noise},
-      {"a scaled sum", summed_noise},
-  };
-  return kinds;
-}
+const std::vector<Kind>& every_kind();
+const Kind& kind_named(const std::string& name);
 
 // Two overlapping classes with weights; owns all that its Gaussians look at.
 struct Problem {
@@ -226,19 +75,7 @@ struct Problem {
   Vector labels, weights;
   Noise noise;
 
-  Problem(const Kind& kind, Index examples, Index features, std::uint64_t seed = 1)
-      : means(examples, features), labels(examples), weights(examples) {
-    Random random(seed);
-    means = random.normals(examples, features);
-    for (Index i = 0; i < examples; ++i) {
-      labels(i) = random.uniform() < 0.4 || i == 0 ? 1 : -1;
-      weights(i) = 0.5 + random.uniform();
-      means(i, 0) += labels(i);
-    }
-    labels(examples - 1) = -1;
-    noise = kind.make(examples, features, random);
-  }
-
+  Problem(const Kind& kind, Index examples, Index features, std::uint64_t seed = 1);
   Gaussians data() const { return Gaussians(means, noise.sum, labels, weights); }
 };
 

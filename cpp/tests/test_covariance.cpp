@@ -108,8 +108,8 @@ TEST_CASE("every kind's curvature agrees with its dense matrices") {
 
 TEST_CASE("covariances add and scale") {
   Random random(7);
-  const Noise a = full_noise<double>(kExamples, kFeatures, random);
-  const Noise b = isotropic_noise<double>(kExamples, kFeatures, random);
+  const Noise a = kind_named("full").make(kExamples, kFeatures, random);
+  const Noise b = kind_named("isotropic").make(kExamples, kFeatures, random);
   const CovarianceSum sum = 0.25 * (a.sum + 2.0 * b.sum);
   const Matrix want = 0.25 * a.dense[4] + 0.5 * b.dense[4];
   CHECK((full(sum, 4, kFeatures) - want).norm() < 1e-14 * want.norm());

@@ -181,7 +181,7 @@ TEST_CASE("a subset of rows equals a copy of those rows") {
 }
 
 TEST_CASE("sparse means equal the dense means that they stand for") {
-  const Problem problem(every_kind()[3], 70, 7);
+  const Problem problem(kind_named("diagonal"), 70, 7);
   Matrix means = problem.means;
   std::vector<double> value;
   std::vector<std::int32_t> column;
@@ -205,7 +205,7 @@ TEST_CASE("sparse means equal the dense means that they stand for") {
 }
 
 TEST_CASE("a weight counts like copies of the example, and zero like none") {
-  const Problem problem(every_kind()[3], 20, 5);
+  const Problem problem(kind_named("diagonal"), 20, 5);
   Vector weights = Vector::Ones(20);
   weights(4) = 3;
   weights(7) = 0;
@@ -280,7 +280,7 @@ TEST_CASE("a sample of all examples gives the gradient of the loss") {
 }
 
 TEST_CASE("lambda must be positive and finite") {
-  const Problem problem(every_kind()[0], 20, 5);
+  const Problem problem(kind_named("none"), 20, 5);
   for (const double lambda : {0.0, -1.0, std::numeric_limits<double>::infinity(), std::nan("")})
     CHECK_THROWS_AS(Objective(problem.data(), lambda), InvalidArgument);
 }

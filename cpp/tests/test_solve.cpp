@@ -9,7 +9,7 @@ using namespace svmgsu::test;
 
 namespace {
 
-const Kind kDiagonal{"diagonal", diagonal_noise<double>};
+const Kind& kDiagonal = kind_named("diagonal");
 
 std::string message_of(const std::function<void()>& action) {
   try {

@@ -79,7 +79,7 @@ TEST_CASE("kept rows are orthogonal, largest first, and no more than the share a
 
 TEST_CASE("subspaces have the same bits for any number of threads") {
   Random random(24);
-  const Noise noise = full_noise<double>(50, kFeatures, random);
+  const Noise noise = kind_named("full").make(50, kFeatures, random);
   const Subspaces one = eigen_subspaces(noise.sum, 50, kFeatures, 0.9, 1);
   for (const int threads : {2, 3, 8}) {
     const Subspaces many = eigen_subspaces(noise.sum, 50, kFeatures, 0.9, threads);
@@ -90,7 +90,7 @@ TEST_CASE("subspaces have the same bits for any number of threads") {
 
 TEST_CASE("projected means lie in their subspace and stay when projected again") {
   Random random(25);
-  const Noise noise = ragged_noise(kExamples, kFeatures, random);
+  const Noise noise = kind_named("low rank of many ranks").make(kExamples, kFeatures, random);
   const Subspaces kept = eigen_subspaces(noise.sum, kExamples, kFeatures, 0.9, 2);
   const Matrix means = random.normals(kExamples, kFeatures);
   Matrix once(kExamples, kFeatures), twice(kExamples, kFeatures);
@@ -110,7 +110,7 @@ TEST_CASE("projected means lie in their subspace and stay when projected again")
 
 TEST_CASE("a share outside (0, 1] is refused") {
   Random random(26);
-  const Noise noise = isotropic_noise<double>(kExamples, kFeatures, random);
+  const Noise noise = kind_named("isotropic").make(kExamples, kFeatures, random);
   for (const double p : {0.0, -0.5, 1.5, std::nan("")})
     CHECK_THROWS_AS(eigen_subspaces(noise.sum, kExamples, kFeatures, p, 1), InvalidArgument);
 }

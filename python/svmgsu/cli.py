@@ -27,11 +27,16 @@ class Command(NamedTuple):
 def _demo_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--splits", type=int, default=20, metavar="N", help="random splits (default: 20)")
     parser.add_argument(
-        "--noise", type=float, default=10.0, metavar="F",
-        help="the strongest noise of the test data, as a multiple of the squared standard errors (default: 10)",
+        "--noise",
+        type=float,
+        default=10.0,
+        metavar="F",
+        help="the strongest noise of the test data, in squared standard errors (default: 10)",
     )
     parser.add_argument(
-        "--output", default="svmgsu-demo.png", metavar="FILE",
+        "--output",
+        default="svmgsu-demo.png",
+        metavar="FILE",
         help="the picture to write; its ending chooses the format (default: svmgsu-demo.png)",
     )
     parser.add_argument("--no-picture", action="store_true", help="only print the table; needs no matplotlib")
@@ -106,7 +111,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         args.run(args)
     except ModuleNotFoundError as error:
-        print(f"svmgsu {args.command}: needs {error.name}: pip install 'svmgsu[demo]'", file=sys.stderr)
+        package = (error.name or "").split(".")[0]
+        print(f"svmgsu {args.command}: needs {package}: pip install 'svmgsu[demo]'", file=sys.stderr)
         return 1
     except (ValueError, OSError) as error:
         print(f"svmgsu {args.command}: {' '.join(str(error).split())}", file=sys.stderr)

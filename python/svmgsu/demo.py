@@ -21,7 +21,8 @@ from .validation import Array, FloatArray
 
 LAMS = (1.0, 1e-1, 1e-2, 1e-3, 1e-4)
 FOLDS = 3
-DRAWS = 20  # noisy copies of each example
+PRACTICE_COPIES, TEST_COPIES = 5, 20  # noisy copies of each example, to calibrate on and to test on
+CLEAR = 3  # standard errors that make a difference clear: splits share examples, so two would come too easily
 MEASURES = ("accuracy", "log-loss")
 
 
@@ -82,26 +83,27 @@ def compare(splits: int, noise: float) -> list[Outcome]:
         centre, scale = X[known].mean(axis=0), X[known].std(axis=0)
         Z, bars = (X - centre) / scale, se / scale
         rng = np.random.default_rng(k)
-        trainers = {f: Tuner(Z[known], bars[known], y[known], f) for f in {0.0} | {o.factor for o in outcomes}}
+        factors = {0.0} | {outcome.factor for outcome in outcomes}
+        tuners = {factor: Tuner(Z[known], bars[known], y[known], factor) for factor in factors}
         for outcome in outcomes:
-            practice = noisy(Z[known], bars[known], outcome.level, rng)
-            test = noisy(Z[new], bars[new], outcome.level, rng)
+            practice = noisy(Z[known], bars[known], outcome.level, PRACTICE_COPIES, rng)
+            test = noisy(Z[new], bars[new], outcome.level, TEST_COPIES, rng)
             for into, factor in ((outcome.svm, 0.0), (outcome.gsu, outcome.factor)):
-                model = trainers[factor].best(outcome.level, practice)
+                model = tuners[factor].best(outcome.level, practice)
                 for measure, value in zip(MEASURES, _scores(model, test, y[new]), strict=True):
                     into[measure][k] = value
     return outcomes
 
 
-def noisy(X: FloatArray, se: FloatArray, level: float, rng: np.random.Generator) -> FloatArray:
+def noisy(X: FloatArray, se: FloatArray, level: float, copies: int, rng: np.random.Generator) -> FloatArray:
     """Copies of the examples with noise of level × se², of shape (copies, l, n)."""
     if level == 0:
         return X[np.newaxis]
-    return X + np.sqrt(level) * se * rng.standard_normal((DRAWS, *X.shape))
+    return np.asarray(X + np.sqrt(level) * se * rng.standard_normal((copies, *X.shape)))
 
 
 class Tuner:
-    """Models trained with covariances factor × se² (0: the ordinary SVM) for each λ and each fold of the data."""
+    """Models with covariances factor × se² (0: the ordinary SVM), for each λ and each fold of the data."""
 
     def __init__(self, X: FloatArray, se: FloatArray, y: Array, factor: float) -> None:
         from sklearn.model_selection import StratifiedKFold
@@ -154,7 +156,7 @@ def table(outcomes: list[Outcome]) -> str:
     splits = len(outcomes[0].svm["accuracy"])
     lines = [
         "Wisconsin breast cancer: 569 tumours, 10 features, each with its standard error (se).",
-        f"Trained on one half, tested on the other; {splits} random splits, means ± standard errors over splits.",
+        f"Trained on one half, tested on the other; {splits} random splits, mean ± standard error over them.",
         "Both methods are tuned and calibrated for the noise of the test data, on training data alone.",
         "",
         f"{'test noise':<11} {'measure':<11} {'linear SVM':>15} {'SVM-GSU':>15} {'gain':>16}   better in",
@@ -183,19 +185,20 @@ def _standard_error(values: FloatArray) -> float:
 
 
 def _verdict(outcome: Outcome) -> str:
-    """In words; a gain counts from two standard errors on."""
+    """In words."""
     words = []
     for measure in MEASURES:
         gain = outcome.gain(measure)
-        clear = abs(gain.mean()) > 2 * _standard_error(gain)
-        word = ("SVM-GSU is better" if gain.mean() > 0 else "SVM-GSU is worse") if clear else "no clear difference"
-        words.append((word, measure))
+        if abs(gain.mean()) <= CLEAR * _standard_error(gain):
+            words.append(("no clear difference", measure))
+        else:
+            words.append(("SVM-GSU is better" if gain.mean() > 0 else "SVM-GSU is worse", measure))
     (first, a), (second, b) = words
     return f"{first} in {a} and {b}" if first == second else f"{first} in {a}, {second} in {b}"
 
 
 def crossing(count: int = 11, seed: int = 3) -> tuple[Gaussians, Array]:
-    """Two classes of long, slanted Gaussians, whose means alone suggest another boundary than the whole of them."""
+    """Two classes of long, slanted Gaussians; their means alone suggest another boundary."""
     rng = np.random.default_rng(seed)
     angle = np.radians(38 + rng.uniform(-9, 9, 2 * count))
     along = np.stack([np.cos(angle), np.sin(angle)], axis=1)
@@ -212,10 +215,11 @@ def picture(outcomes: list[Outcome], path: str) -> None:
     """The toy problem and the comparison, side by side, in a file."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    figure = Figure(figsize=(10.5, 4.9), dpi=150, layout="constrained")
+    layout = ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.08)
+    figure = Figure(figsize=(10.5, 4.9), dpi=150, layout=layout)
     FigureCanvasAgg(figure)
-    figure.get_layout_engine().set(w_pad=0.08, h_pad=0.08)
     left, right = figure.subplots(1, 2, width_ratios=(1.0, 1.05))
     draw_crossing(left)
     _draw_outcomes(right, outcomes)
@@ -233,7 +237,6 @@ def draw_crossing(ax: Any) -> None:
     ax.set_aspect("equal")
     ax.set(xlabel="feature 1", ylabel="feature 2")
     ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4, frameon=False, fontsize=9, columnspacing=1.2)
 
 
 def _draw_outcomes(ax: Any, outcomes: list[Outcome]) -> None:
@@ -246,18 +249,15 @@ def _draw_outcomes(ax: Any, outcomes: list[Outcome]) -> None:
         for place, values, colour, marker, name in zip(
             places, pairs, (GREY, BLUE), ("s", "o"), ("linear SVM", "SVM-GSU"), strict=True
         ):
-            ax.errorbar(
-                place, values.mean(), _standard_error(values), color=colour, marker=marker, markersize=8,
-                capsize=4, linewidth=1.8, label=name if x == 0 else None, zorder=3,
-            )
-        ax.annotate(
-            _mean(outcome.gain("accuracy"), "accuracy", sign="+"), (x, pairs.max()), (0, 8),
-            textcoords="offset points", ha="center", fontsize=10,
-        )
+            style = {"color": colour, "marker": marker, "markersize": 7, "capsize": 4, "linewidth": 1.8}
+            label = name if x == 0 else None
+            ax.errorbar(place, values.mean(), _standard_error(values), label=label, zorder=3, **style)
+        gain = _mean(outcome.gain("accuracy"), "accuracy", sign="+")
+        ax.annotate(gain, (x, pairs.max()), (0, 8), textcoords="offset points", ha="center", fontsize=10)
     ax.set_xticks(range(len(outcomes)), [o.name for o in outcomes])
     ax.set(xlabel="noise of the test data", ylabel="accuracy, %", xlim=(-0.55, len(outcomes) - 0.45))
     ax.margins(y=0.12)
-    ax.set_title("Wisconsin breast cancer: each line is one split", fontsize=11)
+    ax.set_title("Wisconsin breast cancer: a line is a split, numbers are gains", fontsize=11)
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(loc="lower left", frameon=False)
 
@@ -269,7 +269,8 @@ def _check_output(path: str) -> None:
     folder, suffix = os.path.dirname(path) or ".", os.path.splitext(path)[1][1:].lower()
     formats = FigureCanvasBase.get_supported_filetypes()
     if suffix not in formats:
-        raise ValueError(f"output: {path!r} should end in one of {', '.join('.' + f for f in sorted(formats))}")
+        known = ", ".join("." + name for name in sorted(formats))
+        raise ValueError(f"output: {path!r} should end in one of {known}")
     if not os.path.isdir(folder):
         raise FileNotFoundError(f"output: there is no folder {folder!r}")
 

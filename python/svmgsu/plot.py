@@ -58,17 +58,22 @@ def boundary(
     classes = np.asarray(y)
     if classes.shape != (len(data),):
         raise ValueError(f"y: shape {classes.shape} for {len(data)} examples")
+    unknown = np.flatnonzero(~np.isin(classes, model.classes_))
+    if len(unknown):
+        found = classes[unknown[0]]
+        raise ValueError(
+            f"y: example {unknown[0]} is of class {found}; the model knows {model.classes_.tolist()}"
+        )
     ax = _own_axes((5.6, 4.6), equal=True) if ax is None else ax
 
     mean = np.asarray(data.mean.toarray() if is_sparse(data.mean) else data.mean, dtype=float)
+    full = None if data.cov is None else data.cov.to_full(len(data), 2, classes)
     for label, (colour, marker) in zip(model.classes_.tolist(), CLASS_STYLES, strict=True):
-        chosen = mean[classes == label]
-        ax.scatter(*chosen.T, s=22, color=colour, marker=marker, label=f"class {label}", zorder=3)
-    if data.cov is not None:
-        colours = {label: style[0] for label, style in zip(model.classes_.tolist(), CLASS_STYLES, strict=True)}
-        full = data.cov.to_full(len(data), 2, classes)
-        for center, matrix, label in zip(mean, full, classes.tolist(), strict=True):
-            ax.add_patch(_ellipse(center, matrix, mass, colours.get(label, GREY)))
+        rows = np.flatnonzero(classes == label)
+        ax.scatter(*mean[rows].T, s=22, color=colour, marker=marker, label=f"class {label}", zorder=3)
+        if full is not None:
+            for i in rows:
+                ax.add_patch(_ellipse(mean[i], full[i], mass, colour))
     ax.autoscale_view()
 
     view = ax.axis()
@@ -78,6 +83,8 @@ def boundary(
     if other is not None:
         _line(ax, other, 0.0, color=GREY, linestyle="--", linewidth=1.8, label=labels[1])
     ax.axis(view)
+    above = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}
+    ax.legend(ncols=4, frameon=False, fontsize=9, columnspacing=1.2, **above)
     return ax
 
 
@@ -101,7 +108,7 @@ def loss(ax: Any = None, s: tuple[float, ...] = (0, 0.25, 0.5, 1)) -> Any:
 
 
 def convergence(model: Model, ax: Any = None) -> Any:
-    """Draws the objective and its proven gap to the optimum against passes over the data (`model.history_`)."""
+    """Draws the objective and its proven gap to the optimum against passes over the data."""
     if not model.history_:
         raise ValueError("model: it has no history; a model read from a file has none")
     ax = _own_axes((5.6, 3.8)) if ax is None else ax
@@ -128,14 +135,13 @@ def _own_axes(size: tuple[float, float], equal: bool = False) -> Any:
 
 
 def _ellipse(center: FloatArray, matrix: Array, mass: float, colour: str) -> Ellipse:
-    """Where a 2-D Gaussian has `mass` of its probability: its squared radius is χ² of 2 degrees of freedom."""
+    """Where a 2-D Gaussian has `mass` of its probability; the squared radius is that quantile of χ²(2)."""
     radius = np.sqrt(-2 * np.log1p(-mass))
     variances, axes = np.linalg.eigh(matrix)
     width, height = 2 * radius * np.sqrt(np.maximum(variances, 0))
     angle = np.degrees(np.arctan2(axes[1, 0], axes[0, 0]))
-    return Ellipse(
-        tuple(center), width, height, angle=angle, facecolor=(colour, 0.13), edgecolor=(colour, 0.65), linewidth=0.9
-    )
+    look = {"facecolor": (colour, 0.13), "edgecolor": (colour, 0.65), "linewidth": 0.9}
+    return Ellipse(tuple(center), width, height, angle=angle, **look)
 
 
 def _line(ax: Any, model: Model, level: float, **style: Any) -> None:

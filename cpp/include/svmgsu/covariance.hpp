@@ -63,8 +63,10 @@ class Covariance {
   // dimension `stride`); false where the sum is not such a matrix (LowRank: it has factors instead).
   virtual bool expand(const double* sum, Index n, double scale, double* out, Index stride) const = 0;
 
-  // Appends √scale · F_i below `out` where Σ_i = F_iᵀF_i is known as factors; false where it is not.
-  virtual bool stack_factors(Index /*example*/, double /*scale*/, Matrix& /*out*/) const { return false; }
+  // The number of rows of F_i where Σ_i = F_iᵀF_i is known as factors; −1 where it is not.
+  virtual Index rank(Index /*example*/) const { return -1; }
+  // Writes √scale · F_i to `out`, rank(example) × n numbers.
+  virtual void factors(Index /*example*/, double /*scale*/, double* /*out*/) const {}
 };
 
 // Σ_i = v_i I.
@@ -204,7 +206,8 @@ class LowRank final : public Covariance {
   void add_full(Index example, double scale, Matrix& out) const override;
   void add_product(Index example, double factor, const double* w, Index n, double* out) const override;
   bool expand(const double* sum, Index n, double scale, double* out, Index stride) const override;
-  bool stack_factors(Index example, double scale, Matrix& out) const override;
+  Index rank(Index example) const override { return end(example) - begin(example); }
+  void factors(Index example, double scale, double* out) const override;
 
   Index rows() const { return begin(examples_); }
   Index begin(Index example) const { return start_ ? start_[example] : example * rank_; }
