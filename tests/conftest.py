@@ -113,7 +113,8 @@ def _pieces(rng, count, n, y, dtype):
 
 
 KINDS = tuple(_pieces(np.random.default_rng(0), 2, 2, np.array([-1.0, 1.0]), np.float64))
-SMOOTH_KINDS = tuple(kind for kind in KINDS if kind != "none")
+# Kinds of which every example is uncertain in every direction that matters: J is smooth at its optimum.
+SMOOTH_KINDS = tuple(kind for kind in KINDS if kind not in ("none", "ragged low rank"))
 
 every_kind = pytest.mark.parametrize("kind", KINDS)
 every_smooth_kind = pytest.mark.parametrize("kind", SMOOTH_KINDS)

@@ -15,9 +15,10 @@ constexpr double kWarmEpsilon = 0.2;        // with a starting point
 constexpr double kNegligibleKappa = 1e-10;  // of the largest
 constexpr double kResidual = 0.03;          // of conjugate gradients, relative
 constexpr int kMostProducts = 200;
-constexpr Index kAlwaysExact = 128;         // features up to which all active examples build the Hessian
 constexpr Index kMostDense = 1500;          // features up to which a dense factor is worth its cost
 constexpr double kSecondsBetweenCalls = 0.2;
+constexpr double kDenseShare = 0.3;         // of active examples, above which products cost like passes
+constexpr std::size_t kMemory = 12;         // pairs that a quasi-Newton step remembers
 constexpr int kPatience = 40;               // iterations without progress of the gap
 
 // A direction in (w, b).
@@ -86,7 +87,11 @@ class Newton {
         steps_here = 0;
       }
       ++result_.iterations;
-      advance(next_epsilon, newton_gap, target);
+      if (prefers_quasi(newton_gap)) {
+        quasi_step(next_epsilon);
+      } else {
+        newton_step(next_epsilon, newton_gap, target);
+      }
       if (result_.stop != Stop::converged) break;
     }
     if (result_.w.squaredNorm() == 0) result_.b = objective_.intercept() ? trivial_b_ : 0.0;
@@ -147,8 +152,88 @@ class Newton {
     return result_.stop != Stop::converged;
   }
 
+  // Quasi-Newton steps cost one pass each. They are worth it while most examples are active, so that a
+  // Hessian product would cost a pass as well, and as long as they shrink the gap.
+  bool prefers_quasi(double newton_gap) {
+    if (newton_gap <= 0.5 * last_newton_gap_) {
+      poor_steps_ = 0;
+    } else if (last_was_quasi_) {
+      ++poor_steps_;
+    }
+    last_newton_gap_ = newton_gap;
+    double active = 0, largest = 0;
+    for (const double k : now_.kappa) largest = std::max(largest, k);
+    for (const double k : now_.kappa) active += k > kNegligibleKappa * largest;
+    last_was_quasi_ = active > kDenseShare * static_cast<double>(now_.kappa.size()) && poor_steps_ < 6;
+    if (!last_was_quasi_) {
+      poor_steps_ = std::max(0, poor_steps_ - 2);
+      pairs_.clear();
+    }
+    return last_was_quasi_;
+  }
+
+  // One step of L-BFGS whose first matrix is a factored estimate of the Hessian, made anew when the
+  // steps get poor.
+  void quasi_step(double epsilon) {
+    if (!factor_ || factor_age_ >= 8 || (poor_steps_ >= 2 && factor_age_ >= 2)) {
+      factor_ = std::make_unique<Factor>(estimate(Hessian(objective_, now_, kNegligibleKappa)));
+      factor_age_ = 0;
+    }
+    ++factor_age_;
+    const bool cut = epsilon != objective_.smoothing;
+    const Step gradient{now_.gradient, objective_.intercept() ? now_.gradient_b : 0.0};
+    Step p = two_loops(gradient);
+    p.w = -p.w;
+    p.b = objective_.intercept() ? -p.b : 0.0;
+    const double slope = gradient.dot(p);
+    objective_.smoothing = epsilon;
+    const Evaluation before = std::move(now_);
+    visit(before.w + p.w, before.b + p.b);
+    if (!(now_.value <= before.value + 1e-4 * slope)) {
+      const double t = line_search(before, p);
+      visit(before.w + t * p.w, before.b + t * p.b);
+      p.w *= t;
+      p.b *= t;
+    }
+    if (cut) return;  // the difference of gradients is not one of points alone
+    const Step y{now_.gradient - before.gradient,
+                 objective_.intercept() ? now_.gradient_b - before.gradient_b : 0.0};
+    if (!(p.dot(y) > 1e-14 * p.norm() * y.norm())) return;
+    pairs_.push_back({p, y, 1 / p.dot(y)});
+    if (pairs_.size() > kMemory) pairs_.erase(pairs_.begin());
+  }
+
+  Step two_loops(Step q) const {
+    std::vector<double> alpha(pairs_.size());
+    for (std::size_t k = pairs_.size(); k-- > 0;) {
+      alpha[k] = pairs_[k].inverse * pairs_[k].s.dot(q);
+      q.w -= alpha[k] * pairs_[k].y.w;
+      q.b -= alpha[k] * pairs_[k].y.b;
+    }
+    q = factor_->solve(q);
+    for (std::size_t k = 0; k < pairs_.size(); ++k) {
+      const double beta = pairs_[k].inverse * pairs_[k].y.dot(q);
+      q.w += (alpha[k] - beta) * pairs_[k].s.w;
+      q.b += (alpha[k] - beta) * pairs_[k].s.b;
+    }
+    return q;
+  }
+
+  // A dense estimate of the Hessian over (w, b); without an intercept, b is cut off.
+  Matrix estimate(const Hessian& hessian) const {
+    const Index n = objective_.features();
+    Matrix m = hessian.dense(std::max<Index>(1500, 6 * n), static_cast<std::uint64_t>(result_.iterations));
+    m(n, n) += 1e-12 * mean_weight();
+    if (!objective_.intercept()) {
+      m.row(n).setZero();
+      m.col(n).setZero();
+      m(n, n) = 1;
+    }
+    return m;
+  }
+
   // One Newton step from now_, to the path's point for `epsilon`.
-  void advance(double epsilon, double newton_gap, double target) {
+  void newton_step(double epsilon, double newton_gap, double target) {
     const double old_epsilon = objective_.smoothing;
     const Hessian hessian(objective_, now_, kNegligibleKappa);
     const double share = static_cast<double>(hessian.active()) / static_cast<double>(objective_.examples());
@@ -183,21 +268,9 @@ class Newton {
     const Index n = objective_.features();
     const bool intercept = objective_.intercept();
     const double tiny = 1e-12 * mean_weight();
-    const bool dense = n <= kMostDense;
-    Index rows = std::max<Index>(1500, 3 * n);
-    if (n <= kAlwaysExact) rows = hessian.active();
-    Matrix m;
-    if (dense) {
-      m = hessian.dense(rows, static_cast<std::uint64_t>(result_.iterations));
-      m(n, n) += tiny;
-      if (!intercept) {
-        m.row(n).setZero();
-        m.col(n).setZero();
-        m(n, n) = 1;
-      }
-    }
-    const Factor factor(dense ? m : Matrix(Matrix::Identity(n + 1, n + 1)));
-
+    factor_ = std::make_unique<Factor>(estimate(hessian));
+    factor_age_ = 0;
+    const Factor& factor = *factor_;
     Step x{Vector::Zero(n), 0}, r = rhs, z = factor.solve(r), p = z, hp;
     const auto active = static_cast<std::size_t>(hessian.active());
     mean_along_.assign(active, 0.0);
@@ -332,7 +405,15 @@ class Newton {
   Evaluation now_;
   Result result_;
   double bound_ = 0, trivial_b_ = 1, passes_ = 0, last_call_ = 0, first_slope_ = 0;
-  int reductions_ = 0;
+  struct Pair {
+    Step s, y;
+    double inverse;  // 1/(s·y)
+  };
+  std::vector<Pair> pairs_;
+  std::unique_ptr<Factor> factor_;
+  double last_newton_gap_ = std::numeric_limits<double>::infinity();
+  int reductions_ = 0, factor_age_ = 0, poor_steps_ = 0;
+  bool last_was_quasi_ = false;
   std::vector<double> mean_along_, cross_along_;  // along p, of the active examples
 };
 

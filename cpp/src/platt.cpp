@@ -54,6 +54,12 @@ Platt fit_platt(const std::vector<double>& scores, const std::vector<double>& la
     if (std::hypot(ga, gb) <= 1e-12 * count) break;
     const double determinant = haa * hbb - hab * hab;
     const double da = -(hbb * ga - hab * gb) / determinant, db = -(haa * gb - hab * ga) / determinant;
+    // Newton's decrement: what the step can still gain. Below rounding there is nothing left to search.
+    if (-(ga * da + gb * db) <= 1e-14 * now) {
+      a += da;
+      b += db;
+      break;
+    }
     double step = 1;
     double next = loss(a + da, b + db);
     while (!(next <= now + 1e-4 * step * (ga * da + gb * db)) && step > 1e-10) {

@@ -1,0 +1,150 @@
+"""The paper's stochastic solver: step for step that of the twin, and what its options do."""
+
+import numpy as np
+import pytest
+from conftest import every_kind, make_problem, relative_error
+from svmgsu import reference
+
+import svmgsu
+
+LAM = 0.2
+
+
+def train(p, **options):
+    return svmgsu.train(p.X, p.y, p.cov, **{"lam": LAM, "solver": "sgd", "probability": False, **options})
+
+
+def plane(model):
+    return np.append(model.coef_[0], model.intercept_)
+
+
+@pytest.mark.parametrize("seed", [0, 12345678901])
+@every_kind
+def test_every_step_is_the_twin_s(kind, seed):
+    p = make_problem(kind, 40, 6)
+    model = train(p, T=80, k=5, seed=seed)
+    w, b = reference.sgd(p.means, p.y, p.twin, LAM, T=80, k=5, seed=seed)
+    assert relative_error(plane(model), np.append(w, b)) <= 1e-10
+    assert model.objective_ == pytest.approx(reference.objective(w, b, p.means, p.y, p.twin, LAM), rel=1e-10)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("average", [0, 0.25, 1])
+def test_every_average_is_the_twin_s(average, dtype):
+    p = make_problem("low rank + diagonal", 40, 6, dtype=dtype)
+    model = train(p, T=33, k=7, average=average)
+    w, b = reference.sgd(p.means, p.y, p.twin, LAM, T=33, k=7, average=average)
+    assert relative_error(plane(model), np.append(w, b)) <= 1e-10
+
+
+def test_sample_weights_are_the_twin_s_after_scaling_to_mean_one():
+    p = make_problem("full", 40, 6)
+    c = np.random.default_rng(3).uniform(0, 4, 40)
+    model = train(p, T=50, k=5, sample_weight=c)
+    w, b = reference.sgd(p.means, p.y, p.twin, LAM, T=50, k=5, sample_weight=c / c.mean())
+    assert relative_error(plane(model), np.append(w, b)) <= 1e-10
+    np.testing.assert_allclose(plane(train(p, T=50, k=5, sample_weight=7 * c)), plane(model), rtol=1e-10)
+
+
+@every_kind
+def test_the_bits_are_the_same_for_any_number_of_threads(kind):
+    p = make_problem(kind, 1500, 40)
+    data = svmgsu.Gaussians(p.X, p.cov)
+
+    def run(threads):
+        model = svmgsu.train(data, p.y, lam=LAM, solver="sgd", T=10, k=1000, threads=threads)
+        return [*plane(model), model.objective_, model.gap_, *model.platt_]
+
+    one = run(1)
+    for threads in (2, 3, 8):
+        assert run(threads) == one
+
+
+def test_seeds_repeat_and_differ():
+    p = make_problem("diagonal")
+    np.testing.assert_array_equal(plane(train(p, T=30, k=5, seed=1)), plane(train(p, T=30, k=5, seed=1)))
+    assert not np.array_equal(plane(train(p, T=30, k=5, seed=1)), plane(train(p, T=30, k=5, seed=2)))
+
+
+def test_steps_and_batches_are_what_was_asked():
+    p = make_problem("diagonal")
+    model = train(p, T=37, k=6)
+    assert model.n_iter_ == 37
+    assert model.history_[-1]["passes"] == pytest.approx(37 * 6 / 60 + 3)
+
+
+def test_by_default_it_takes_at_least_a_thousand_steps_of_a_hundred():
+    p = make_problem("isotropic", 250, 3)
+    model = train(p)
+    assert model.n_iter_ == 1000
+    assert model.history_[-1]["passes"] == pytest.approx(1000 * 100 / 250 + 3)
+    assert relative_error(plane(model), plane(train(p, T=1000, k=100))) == 0
+
+
+@every_kind
+def test_it_comes_near_the_optimum_and_knows_how_near(kind):
+    p = make_problem(kind, 200, 4)
+    model = train(p, T=3000, k=20)
+    objective = p.objective(LAM)
+    w, b = model.coef_[0], model.intercept_[0]
+    assert model.objective_ == pytest.approx(objective.value(w, b), rel=1e-12)
+    assert model.gap_ == pytest.approx(objective.gap(w, b), rel=1e-9, abs=1e-14)
+    assert model.objective_ < 0.9 * objective.value(np.zeros(4), 0.0)
+    rough = train(p, T=10, k=20)
+    assert model.objective_ < rough.objective_
+    assert rough.objective_ - model.objective_ <= rough.gap_
+
+
+def test_w_stays_in_the_ball_that_holds_the_optimum():
+    p = make_problem("none")
+    assert np.linalg.norm(train(p, T=1, k=60, average=0, lam=1e-4).coef_) <= 100 * (1 + 1e-12)
+
+
+def test_a_callback_that_returns_false_stops_it():
+    p = make_problem("diagonal")
+    seen = []
+
+    def stop_after_two(progress):
+        seen.append(progress.iteration)
+        return len(seen) < 2
+
+    model = train(p, T=10**9, k=5, callback=stop_after_two)
+    assert len(seen) == 3  # two between steps, and one of the end
+    assert model.n_iter_ == seen[1] == seen[2]
+    assert np.isfinite(model.objective_)
+
+
+def test_a_callback_that_returns_nothing_lets_it_run():
+    p = make_problem("diagonal")
+    seen = []
+    model = train(p, T=20, k=5, callback=lambda progress: seen.append(progress))
+    assert model.n_iter_ == 20
+    assert seen[-1].objective == model.objective_
+    assert seen[-1].gap == model.gap_
+
+
+def test_max_time_stops_it_with_a_warning():
+    p = make_problem("diagonal")
+    with pytest.warns(svmgsu.ConvergenceWarning, match="stopped after max_time=0.1 seconds with a relative gap of"):
+        model = train(p, T=10**9, k=5, max_time=0.1)
+    assert 0 < model.n_iter_ < 10**9
+
+
+@every_kind
+def test_without_an_intercept_b_stays_zero(kind):
+    p = make_problem(kind)
+    model = train(p, T=200, k=10, fit_intercept=False)
+    assert model.intercept_[0] == 0
+    # The bound holds among hyperplanes through the origin: no such one is better by more.
+    objective = p.objective(LAM)
+    rng = np.random.default_rng(0)
+    for scale in (0.01, 0.1, 1.0):
+        w = model.coef_[0] + scale * rng.normal(size=7)
+        assert model.objective_ - objective.value(w, 0.0) <= model.gap_ * (1 + 1e-12)
+
+
+def test_verbose_shows_progress_and_changes_nothing(capsys):
+    p = make_problem("diagonal")
+    loud = train(p, T=50, k=5, verbose=True)
+    assert "svmgsu sgd" in capsys.readouterr().err
+    np.testing.assert_array_equal(plane(loud), plane(train(p, T=50, k=5)))
