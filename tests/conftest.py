@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import scipy.sparse
 from hypothesis import settings
-from svmgsu import reference
 
 import svmgsu
+from svmgsu import reference
 
 settings.register_profile("svmgsu", deadline=None, derandomize=True, max_examples=40)
 settings.load_profile("svmgsu")
@@ -69,7 +69,11 @@ def _pieces(rng, count, n, y, dtype):
     return {
         "none": lambda: (None, None, np.zeros((count, n, n))),
         "isotropic": lambda: (svmgsu.Isotropic(v), double(v), double(v)[:, None, None] * np.eye(n)),
-        "isotropic scalar": lambda: (svmgsu.Isotropic(0.7), np.array(0.7), np.array([0.7 * np.eye(n)] * count)),
+        "isotropic scalar": lambda: (
+            svmgsu.Isotropic(0.7),
+            np.array(0.7),
+            np.array([0.7 * np.eye(n)] * count),
+        ),
         "diagonal": lambda: (svmgsu.Diagonal(V), double(V), _diagonals(V)),
         "diagonal CSR": lambda: (
             svmgsu.Diagonal(scipy.sparse.csr_array(sparse_V)),
@@ -116,7 +120,10 @@ KINDS = tuple(_pieces(np.random.default_rng(0), 2, 2, np.array([-1.0, 1.0]), np.
 # Kinds of which every example is uncertain in every direction that matters: J is smooth at its optimum.
 SMOOTH_KINDS = tuple(kind for kind in KINDS if kind not in ("none", "ragged low rank"))
 
+UNCERTAIN_KINDS = tuple(kind for kind in KINDS if kind != "none")
+
 every_kind = pytest.mark.parametrize("kind", KINDS)
+every_uncertain_kind = pytest.mark.parametrize("kind", UNCERTAIN_KINDS)
 every_smooth_kind = pytest.mark.parametrize("kind", SMOOTH_KINDS)
 
 

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from svmgsu import _core
 
 import svmgsu
+from svmgsu import _core
 
 SCALES = [1e-150, 1e-20, 1e-3, 0.37, 1.0, 17.3, 1e8]
 SMALLEST_NORMAL = np.finfo(float).tiny
@@ -42,7 +42,9 @@ def test_thirteen_digits_from_tail_to_tail(s):
             for name, values, wanted in zip(("loss", "Phi", "kappa"), got, exact(d[i], s), strict=True):
                 if wanted >= SMALLEST_NORMAL:
                     error = abs(mpmath.mpf(float(values[i])) / wanted - 1)
-                    assert error <= 1e-13, f"{name} at r = {r[i]!r}, s = {s}: relative error {float(error):.2g}"
+                    assert error <= 1e-13, (
+                        f"{name} at r = {r[i]!r}, s = {s}: relative error {float(error):.2g}"
+                    )
                 else:
                     assert 0 <= values[i] <= 2 * SMALLEST_NORMAL, f"{name} at r = {r[i]!r}, s = {s}"
 
@@ -88,7 +90,13 @@ def test_the_closed_form_is_the_mean_of_sampled_hinges(label):
 
 
 def test_an_objective_of_two_examples_is_made_of_this_loss():
-    X, y, v, w, b = np.array([[0.3], [-0.8]]), np.array([1.0, -1.0]), np.array([0.5, 2.0]), np.array([1.7]), 0.2
+    X, y, v, w, b = (
+        np.array([[0.3], [-0.8]]),
+        np.array([1.0, -1.0]),
+        np.array([0.5, 2.0]),
+        np.array([1.7]),
+        0.2,
+    )
     expected = 0.1 / 2 * 1.7**2 + hinge(1 - y * (X @ w + b), np.sqrt(v) * 1.7)[0].mean()
     assert svmgsu.Objective(X, y, v, lam=0.1).value(w, b) == pytest.approx(expected, rel=1e-15)
 

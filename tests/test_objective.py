@@ -7,9 +7,9 @@ import scipy.sparse
 from conftest import KINDS, Problem, every_kind, every_smooth_kind, make_problem, relative_error
 from hypothesis import given
 from hypothesis import strategies as st
-from svmgsu import reference
 
 import svmgsu
+from svmgsu import reference
 
 LAM = 0.3
 
@@ -141,7 +141,9 @@ def test_w_orthogonal_to_the_covariances_leaves_the_hinge(form):
     w, b, vw, vb = point(7)
     w[:2] = 0
     agree_with_the_twin(p._replace(cov=cov, twin=twin), w, b, vw, vb)
-    assert p._replace(cov=cov).objective(LAM).value(w, b) == pytest.approx(p.objective(LAM).value(w, b), rel=1e-15)
+    assert p._replace(cov=cov).objective(LAM).value(w, b) == pytest.approx(
+        p.objective(LAM).value(w, b), rel=1e-15
+    )
 
 
 def test_some_examples_may_be_certain():
@@ -213,7 +215,9 @@ def test_the_kinds_agree_where_they_mean_the_same():
         std = np.sqrt(variance) if name == "std" else None
         objective = svmgsu.Objective(p.X, p.y, cov, std=std, lam=LAM)
         value, gw, gb = objective.value_and_gradient(w, b)
-        got = np.concatenate([[value], gw, [gb], *map(np.atleast_1d, objective.hessian_product(w, b, vw, vb))])
+        got = np.concatenate(
+            [[value], gw, [gb], *map(np.atleast_1d, objective.hessian_product(w, b, vw, vb))]
+        )
         first = got if first is None else first
         assert relative_error(got, first) <= 1e-12, name
 
@@ -279,7 +283,9 @@ def test_the_gap_is_at_least_what_another_point_proves(kind):
     p = make_problem(kind)
     objective = p.objective(LAM, sample_weight=weights(60))
     rng = np.random.default_rng(4)
-    points = [(s * rng.normal(size=7), s * rng.normal()) for s in (0.01, 0.1, 0.3, 1.0, 3.0) for _ in range(8)]
+    points = [
+        (s * rng.normal(size=7), s * rng.normal()) for s in (0.01, 0.1, 0.3, 1.0, 3.0) for _ in range(8)
+    ]
     lowest = min(objective.value(*z) for z in points)
     for z in points:
         assert objective.gap(*z) >= (objective.value(*z) - lowest) * (1 - 1e-12)
@@ -318,7 +324,10 @@ def test_the_order_of_the_examples_does_not_matter(order, kind):
     w, b, vw, vb = point(3)
     assert permuted.value(w, b) == pytest.approx(plain.value(w, b), rel=1e-13)
     assert relative_error(permuted.gradient(w, b)[0], plain.gradient(w, b)[0]) <= 1e-12
-    assert relative_error(permuted.hessian_product(w, b, vw, vb)[0], plain.hessian_product(w, b, vw, vb)[0]) <= 1e-12
+    assert (
+        relative_error(permuted.hessian_product(w, b, vw, vb)[0], plain.hessian_product(w, b, vw, vb)[0])
+        <= 1e-12
+    )
 
 
 @given(st.floats(1e-6, 1e6), st.sampled_from(KINDS))

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 import scipy.optimize
+
+import svmgsu
 from svmgsu import _core, reference
 
 
@@ -92,6 +94,18 @@ def test_constant_scores_give_the_classes_shares(y):
     positives, negatives = (y > 0).sum(), (y < 0).sum()
     target = np.where(y > 0, (positives + 1) / (positives + 2), 1 / (negatives + 2)).mean()
     assert probability((a, b), 3.7) == pytest.approx(target, rel=1e-9)
+
+
+def test_a_weight_is_a_repetition_for_probabilities_too():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 2)), np.arange(30) % 2
+    X[:, 0] += y
+    c = np.where(np.arange(30) < 10, 3, 1)
+    settings = {"lam": 0.1, "std": 0.5, "solver": "sgd", "T": 50, "k": 30}
+    weighted = svmgsu.train(X, y, sample_weight=c, **settings)
+    repeated = svmgsu.train(np.repeat(X, c, axis=0), np.repeat(y, c), **{**settings, "k": c.sum()})
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-9)  # k = l: every step is exact
+    np.testing.assert_allclose(weighted.platt_, repeated.platt_, rtol=1e-7)
 
 
 def test_scores_that_are_not_finite_are_refused():

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from conftest import relative_error
-from svmgsu import reference
 
 import svmgsu
+from svmgsu import reference
 
 
 def rows_of(path):

@@ -253,6 +253,13 @@ void add_unpacked(const double* packed, Index n, double scale, double* out, Inde
     }
 }
 
+void add_packed_diagonal(const double* packed, Index n, double scale, double* out) {
+  for (Index j = 0; j < n; ++j) {
+    out[j] += scale * *packed;
+    packed += n - j;
+  }
+}
+
 }  // namespace
 
 // --- Isotropic
@@ -285,6 +292,10 @@ void Isotropic<Scalar>::add_full(Index example, double scale, Matrix& out) const
 template <class Scalar>
 void Isotropic<Scalar>::add_product(Index example, double factor, const double* w, Index n, double* out) const {
   add_scaled(n, factor * static_cast<double>(variances_[example]), w, out);
+}
+template <class Scalar>
+void Isotropic<Scalar>::expand_diagonal(const double* sum, Index n, double scale, double* out) const {
+  add_to_diagonal(sum, 0, n, scale, out, 0);
 }
 template <class Scalar>
 bool Isotropic<Scalar>::expand(const double* sum, Index n, double scale, double* out, Index stride) const {
@@ -326,6 +337,10 @@ void Diagonal<Scalar>::add_product(Index example, double factor, const double* w
   for (Index j = 0; j < n; ++j) out[j] += factor * static_cast<double>(v[j]) * w[j];
 }
 template <class Scalar>
+void Diagonal<Scalar>::expand_diagonal(const double* sum, Index n, double scale, double* out) const {
+  add_to_diagonal(sum, 1, n, scale, out, 0);
+}
+template <class Scalar>
 bool Diagonal<Scalar>::expand(const double* sum, Index n, double scale, double* out, Index stride) const {
   add_to_diagonal(sum, 1, n, scale, out, stride);
   return true;
@@ -362,6 +377,10 @@ template <class Scalar>
 void SparseDiagonal<Scalar>::add_product(Index example, double factor, const double* w, Index, double* out) const {
   for (Index k = rows_.start[example]; k < rows_.start[example + 1]; ++k)
     out[rows_.column[k]] += factor * static_cast<double>(rows_.value[k]) * w[rows_.column[k]];
+}
+template <class Scalar>
+void SparseDiagonal<Scalar>::expand_diagonal(const double* sum, Index n, double scale, double* out) const {
+  add_to_diagonal(sum, 1, n, scale, out, 0);
 }
 template <class Scalar>
 bool SparseDiagonal<Scalar>::expand(const double* sum, Index n, double scale, double* out, Index stride) const {
@@ -416,6 +435,10 @@ void Full<Scalar>::add_full(Index example, double scale, Matrix& out) const {
 template <class Scalar>
 void Full<Scalar>::add_product(Index example, double factor, const double* w, Index n, double* out) const {
   kernels::packed_times(packed_ + example * sum_size(), n, factor, w, out);
+}
+template <class Scalar>
+void Full<Scalar>::expand_diagonal(const double* sum, Index n, double scale, double* out) const {
+  add_packed_diagonal(sum, n, scale, out);
 }
 template <class Scalar>
 bool Full<Scalar>::expand(const double* sum, Index n, double scale, double* out, Index stride) const {
@@ -508,6 +531,8 @@ void LowRank<Scalar>::add_product(Index example, double factor, const double* w,
   }
 }
 template <class Scalar>
+void LowRank<Scalar>::expand_diagonal(const double*, Index, double, double*) const {}
+template <class Scalar>
 bool LowRank<Scalar>::expand(const double*, Index, double, double*, Index) const {
   return false;
 }
@@ -560,6 +585,15 @@ void Shared::add_full(Index example, double scale, Matrix& out) const {
 }
 void Shared::add_product(Index example, double factor, const double* w, Index, double* out) const {
   times(group(example), factor, w, out);
+}
+void Shared::expand_diagonal(const double* sum, Index n, double scale, double* out) const {
+  for (Index k = 0; k < count_; ++k) {
+    if (diagonal_) {
+      add_to_diagonal(packed_ + k * n, 1, n, scale * sum[k], out, 0);
+    } else {
+      add_packed_diagonal(packed_ + k * n * (n + 1) / 2, n, scale * sum[k], out);
+    }
+  }
 }
 bool Shared::expand(const double* sum, Index n, double scale, double* out, Index stride) const {
   for (Index k = 0; k < count_; ++k) {

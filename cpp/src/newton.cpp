@@ -16,9 +16,14 @@ constexpr double kNegligibleKappa = 1e-10;  // of the largest
 constexpr double kResidual = 0.03;          // of conjugate gradients, relative
 constexpr int kMostProducts = 200;
 constexpr Index kMostDense = 1500;          // features up to which a dense factor is worth its cost
+constexpr Index kMostRows = 600;            // of the sketch that replaces it beyond
+constexpr Index kMostNumbers = 5000000;     // of the sketch
 constexpr double kSecondsBetweenCalls = 0.2;
 constexpr double kDenseShare = 0.3;         // of active examples, above which products cost like passes
 constexpr std::size_t kMemory = 12;         // pairs that a quasi-Newton step remembers
+constexpr std::size_t kTrial = 6;           // quasi-Newton steps in which the gap must shrink
+constexpr double kTrialGain = 8;            // by this factor
+constexpr int kManyProducts = 6;            // after which conjugate gradients want a new preconditioner
 constexpr int kPatience = 40;               // iterations without progress of the gap
 
 // A direction in (w, b).
@@ -29,10 +34,24 @@ struct Step {
   double norm() const { return std::sqrt(dot(*this)); }
 };
 
-// The preconditioner: M⁻¹ from a Cholesky factor, in units that make the diagonal one.
-class Factor {
+// Solves with an estimate of the Hessian.
+class Preconditioner {
  public:
-  explicit Factor(const Matrix& h) {
+  virtual ~Preconditioner() = default;
+  virtual Vector solve(const Vector& r) const = 0;
+
+  Step solve(const Step& r) const {
+    Vector both(r.w.size() + 1);
+    both << r.w, r.b;
+    both = solve(both);
+    return {both.head(r.w.size()), both(r.w.size())};
+  }
+};
+
+// A Cholesky factor, in units that make the diagonal one.
+class DenseFactor final : public Preconditioner {
+ public:
+  explicit DenseFactor(const Matrix& h) {
     scale_ = h.diagonal().cwiseMax(1e-300).cwiseSqrt().cwiseInverse();
     const Matrix scaled = scale_.asDiagonal() * h * scale_.asDiagonal();
     for (double jitter = 1e-14; jitter < 1; jitter *= 100) {
@@ -43,15 +62,36 @@ class Factor {
     }
     factor_.compute(Matrix::Identity(h.rows(), h.cols()));
   }
-  Step solve(const Step& r) const {
-    Vector both(scale_.size());
-    both << r.w, r.b;
-    both = scale_.cwiseProduct(factor_.solve(scale_.cwiseProduct(both)));
-    return {both.head(r.w.size()), both(r.w.size())};
+  using Preconditioner::solve;
+  Vector solve(const Vector& r) const override {
+    return scale_.cwiseProduct(factor_.solve(scale_.cwiseProduct(r)));
   }
 
  private:
   Vector scale_;
+  Eigen::LLT<Matrix> factor_;
+};
+
+// D + RᵀR with few rows R, by Woodbury: only a matrix of rows × rows is factored.
+class SketchFactor final : public Preconditioner {
+ public:
+  SketchFactor(Hessian::Sketch sketch, int threads) : root_(sketch.diagonal.cwiseSqrt().cwiseInverse()) {
+    y_ = std::move(sketch.rows);
+    y_.array().rowwise() *= root_.transpose().array();
+    const Matrix transposed = y_.transpose();
+    Matrix gram = Matrix::Identity(y_.rows(), y_.rows());
+    kernels::add_gram(transposed.data(), transposed.rows(), y_.rows(), 1.0, gram.data(), y_.rows(), threads);
+    factor_.compute(gram);
+  }
+  using Preconditioner::solve;
+  Vector solve(const Vector& r) const override {
+    const Vector scaled = root_.cwiseProduct(r);
+    return root_.cwiseProduct(scaled - y_.transpose() * factor_.solve(y_ * scaled));
+  }
+
+ private:
+  Vector root_;  // D^−½
+  Matrix y_;     // R D^−½
   Eigen::LLT<Matrix> factor_;
 };
 
@@ -87,7 +127,7 @@ class Newton {
         steps_here = 0;
       }
       ++result_.iterations;
-      if (prefers_quasi(newton_gap)) {
+      if (prefers_quasi()) {
         quasi_step(next_epsilon);
       } else {
         newton_step(next_epsilon, newton_gap, target);
@@ -153,30 +193,24 @@ class Newton {
   }
 
   // Quasi-Newton steps cost one pass each. They are worth it while most examples are active, so that a
-  // Hessian product would cost a pass as well, and as long as they shrink the gap.
-  bool prefers_quasi(double newton_gap) {
-    if (newton_gap <= 0.5 * last_newton_gap_) {
-      poor_steps_ = 0;
-    } else if (last_was_quasi_) {
-      ++poor_steps_;
-    }
-    last_newton_gap_ = newton_gap;
+  // Hessian product would cost a pass as well, and as long as they shrink the gap; then never again.
+  bool prefers_quasi() {
+    if (!quasi_) return false;
     double active = 0, largest = 0;
     for (const double k : now_.kappa) largest = std::max(largest, k);
     for (const double k : now_.kappa) active += k > kNegligibleKappa * largest;
-    last_was_quasi_ = active > kDenseShare * static_cast<double>(now_.kappa.size()) && poor_steps_ < 6;
-    if (!last_was_quasi_) {
-      poor_steps_ = std::max(0, poor_steps_ - 2);
-      pairs_.clear();
-    }
-    return last_was_quasi_;
+    quasi_gaps_.push_back(gap());
+    const std::size_t steps = quasi_gaps_.size();
+    const bool slow = steps > kTrial && gap() > quasi_gaps_[steps - 1 - kTrial] / kTrialGain;
+    quasi_ = !slow && active > kDenseShare * static_cast<double>(now_.kappa.size());
+    return quasi_;
   }
 
   // One step of L-BFGS whose first matrix is a factored estimate of the Hessian, made anew when the
   // steps get poor.
   void quasi_step(double epsilon) {
-    if (!factor_ || factor_age_ >= 8 || (poor_steps_ >= 2 && factor_age_ >= 2)) {
-      factor_ = std::make_unique<Factor>(estimate(Hessian(objective_, now_, kNegligibleKappa)));
+    if (!factor_ || factor_age_ >= kTrial) {
+      factor_ = estimate(Hessian(objective_, now_, kNegligibleKappa));
       factor_age_ = 0;
     }
     ++factor_age_;
@@ -219,17 +253,38 @@ class Newton {
     return q;
   }
 
-  // A dense estimate of the Hessian over (w, b); without an intercept, b is cut off.
-  Matrix estimate(const Hessian& hessian) const {
+  // Examples for a dense estimate: as many as cost about two passes, but 1.5 n to 6 n.
+  Index rows_for_dense() const {
+    const auto n = static_cast<double>(objective_.features());
+    double outer = 1, numbers = objective_.data().means().numbers_per_example();
+    for (const auto& term : objective_.data().covariance()) {
+      outer += static_cast<double>(std::max<Index>(0, term.kind->rank(0)));
+      numbers += term.kind->numbers_per_example();
+    }
+    const double affordable = 60 * static_cast<double>(objective_.examples()) * numbers / (n * n * outer);
+    return static_cast<Index>(std::max(500.0, std::min(6 * n, std::max(1.5 * n, affordable))));
+  }
+
+  // The estimate of the Hessian over (w, b); without an intercept, b is cut off.
+  std::unique_ptr<Preconditioner> estimate(const Hessian& hessian) const {
     const Index n = objective_.features();
-    Matrix m = hessian.dense(std::max<Index>(1500, 6 * n), static_cast<std::uint64_t>(result_.iterations));
-    m(n, n) += 1e-12 * mean_weight();
+    const auto seed = static_cast<std::uint64_t>(result_.iterations);
+    const double tiny = 1e-12 * mean_weight();
+    if (n > kMostDense) {
+      Hessian::Sketch sketch = hessian.sketch(std::min(kMostRows, kMostNumbers / n), seed);
+      // b has no penalty of its own: let D carry a share of what the rows say of it.
+      sketch.diagonal(n) = objective_.intercept() ? 0.01 * sketch.rows.col(n).squaredNorm() + tiny : 1.0;
+      if (!objective_.intercept()) sketch.rows.col(n).setZero();
+      return std::make_unique<SketchFactor>(std::move(sketch), objective_.threads());
+    }
+    Matrix m = hessian.dense(rows_for_dense(), seed);
+    m(n, n) += tiny;
     if (!objective_.intercept()) {
       m.row(n).setZero();
       m.col(n).setZero();
       m(n, n) = 1;
     }
-    return m;
+    return std::make_unique<DenseFactor>(m);
   }
 
   // One Newton step from now_, to the path's point for `epsilon`.
@@ -268,9 +323,9 @@ class Newton {
     const Index n = objective_.features();
     const bool intercept = objective_.intercept();
     const double tiny = 1e-12 * mean_weight();
-    factor_ = std::make_unique<Factor>(estimate(hessian));
-    factor_age_ = 0;
-    const Factor& factor = *factor_;
+    if (!factor_ || last_products_ > kManyProducts) factor_ = estimate(hessian);
+    const Preconditioner& factor = *factor_;
+    last_products_ = 0;
     Step x{Vector::Zero(n), 0}, r = rhs, z = factor.solve(r), p = z, hp;
     const auto active = static_cast<std::size_t>(hessian.active());
     mean_along_.assign(active, 0.0);
@@ -279,6 +334,7 @@ class Newton {
     const double stop = std::max(enough, kResidual * r.norm());
     for (int k = 0; k < kMostProducts; ++k) {
       hessian.times(p.w, p.b, hp.w, hp.b);
+      ++last_products_;
       hp.b = intercept ? hp.b + tiny * p.b : 0.0;
       passes_ += share;
       const double curvature = p.dot(hp);
@@ -336,7 +392,6 @@ class Newton {
   double line_search(const Evaluation& before, const Step& p) {
     const Margins back = objective_.margins(before.w - p.w);
     passes_ += 1;
-    const Gaussians& data = objective_.data();
     const auto size = before.margins.mean.size();
     const double w2 = before.w.squaredNorm(), wp = before.w.dot(p.w), p2 = p.w.squaredNorm();
     Margins at;
@@ -351,7 +406,6 @@ class Newton {
       }
       return objective_.value(at, w2 + 2 * t * wp + t * t * p2, before.b + t * p.b);
     };
-    (void)data;
     // Golden-section search: J is convex in t; the bracket first grows while J falls.
     double low = 0, middle = 1, f_middle = value(1.0);
     const double f_start = value(0.0);
@@ -410,10 +464,11 @@ class Newton {
     double inverse;  // 1/(s·y)
   };
   std::vector<Pair> pairs_;
-  std::unique_ptr<Factor> factor_;
-  double last_newton_gap_ = std::numeric_limits<double>::infinity();
-  int reductions_ = 0, factor_age_ = 0, poor_steps_ = 0;
-  bool last_was_quasi_ = false;
+  std::unique_ptr<Preconditioner> factor_;
+  std::vector<double> quasi_gaps_;
+  std::size_t factor_age_ = 0;
+  int reductions_ = 0, last_products_ = kManyProducts + 1;
+  bool quasi_ = true;
   std::vector<double> mean_along_, cross_along_;  // along p, of the active examples
 };
 

@@ -515,11 +515,22 @@ Choice choose_rows(const std::vector<double>& kappa, Index rows, std::uint64_t s
 
 }  // namespace
 
-Matrix Hessian::dense(Index rows, std::uint64_t seed) const {
+void Hessian::outer_rows(std::size_t j, double weight, double* z, double* u) const {
   const Gaussians& data = objective_.data();
-  const auto& terms = data.covariance();
-  const Index n = data.features(), width = n + 1;
-  const double share = 1.0 / static_cast<double>(data.examples());
+  const Index n = data.features();
+  const double root = std::sqrt(weight), y = root * label_[j];
+  for (const auto& term : data.covariance()) term.kind->add_product(ids_[j], term.scale, w_.data(), n, u);
+  data.means().add(Batch{&ids_[j], 1}, &y, z);
+  z[n] = y;
+  Eigen::Map<Vector> z_row(z, n), u_row(u, n);
+  z_row += root * rho_[j] * u_row;
+  u_row *= std::sqrt(weight * inverse_q_[j]);
+}
+
+Matrix Hessian::dense(Index rows, std::uint64_t seed) const {
+  const auto& terms = objective_.data().covariance();
+  const Index n = objective_.features(), width = n + 1;
+  const double share = 1.0 / static_cast<double>(objective_.examples());
   Matrix h = Matrix::Zero(width, width);
   h.diagonal().head(n).setConstant(objective_.lambda());
   bool factors = false;  // some term is known by factors only
@@ -530,32 +541,27 @@ Matrix Hessian::dense(Index rows, std::uint64_t seed) const {
   const bool exact = static_cast<Index>(choice.place.size()) == active();
   constexpr Index kChunk = 512;
   Matrix z, u, f;
+  const auto factor_rows = [&](const Choice& chosen, std::size_t first, Index count) {
+    Index sum = 0;
+    for (std::size_t at = first; at < first + static_cast<std::size_t>(count); ++at)
+      for (const auto& term : terms) sum += std::max<Index>(0, term.kind->rank(ids_[chosen.place[at]]));
+    return sum;
+  };
   for (std::size_t first = 0; first < choice.place.size(); first += kChunk) {
     const auto count = static_cast<Index>(std::min<std::size_t>(kChunk, choice.place.size() - first));
     z.setZero(count, width);
     u.setZero(count, width);
-    Index factor_rows = 0;
-    for (Index i = 0; i < count && factors; ++i)
-      for (const auto& term : terms)
-        factor_rows += std::max<Index>(0, term.kind->rank(ids_[choice.place[first + static_cast<std::size_t>(i)]]));
-    f.resize(factor_rows, n);
+    f.resize(factors ? factor_rows(choice, first, count) : 0, n);
     double* f_row = f.data();
     for (Index i = 0; i < count; ++i) {
-      const std::size_t j = choice.place[first + static_cast<std::size_t>(i)];
-      const double weight = share * kappa_[j] * choice.factor[first + static_cast<std::size_t>(i)];
-      const double root = std::sqrt(weight);
-      double* z_row = z.row(i).data();
-      double* u_row = u.row(i).data();
-      for (const auto& term : terms) term.kind->add_product(ids_[j], term.scale, w_.data(), n, u_row);
-      const double y = root * label_[j];
-      data.means().add(Batch{&ids_[j], 1}, &y, z_row);
-      z_row[n] = y;
-      z.row(i) += root * rho_[j] * u.row(i);
-      u.row(i) *= std::sqrt(weight * inverse_q_[j]);
+      const std::size_t at = first + static_cast<std::size_t>(i), j = choice.place[at];
+      const double weight = share * kappa_[j] * choice.factor[at];
+      outer_rows(j, weight, z.row(i).data(), u.row(i).data());
       for (const auto& term : terms) {
-        if (!factors || term.kind->rank(ids_[j]) <= 0) continue;
+        const Index rank = term.kind->rank(ids_[j]);
+        if (!factors || rank <= 0) continue;
         term.kind->factors(ids_[j], weight * term.scale, f_row);
-        f_row += term.kind->rank(ids_[j]) * n;
+        f_row += rank * n;
       }
     }
     kernels::add_gram(z.data(), count, width, 1.0, h.data(), width, objective_.threads());
@@ -564,6 +570,41 @@ Matrix Hessian::dense(Index rows, std::uint64_t seed) const {
     if (exact) kernels::add_gram(u.data(), count, width, -1.0, h.data(), width, objective_.threads());
   }
   return h;
+}
+
+Hessian::Sketch Hessian::sketch(Index rows, std::uint64_t seed) const {
+  const auto& terms = objective_.data().covariance();
+  const Index n = objective_.features();
+  const double share = 1.0 / static_cast<double>(objective_.examples());
+  Sketch result;
+  result.diagonal = Vector::Zero(n + 1);
+  result.diagonal.head(n).setConstant(objective_.lambda());
+  for (std::size_t t = 0; t < terms.size(); ++t)
+    terms[t].kind->expand_diagonal(sums_[t].data(), n, share * terms[t].scale, result.diagonal.data());
+
+  const Choice choice = choose_rows(kappa_, rows, seed);
+  Index count = static_cast<Index>(choice.place.size());
+  for (const std::size_t j : choice.place)
+    for (const auto& term : terms) count += std::max<Index>(0, term.kind->rank(ids_[j]));
+  result.rows.setZero(count, n + 1);
+  Vector u(n + 1);
+  MatrixOf<double> f;
+  Index next = 0;
+  for (std::size_t at = 0; at < choice.place.size(); ++at) {
+    const std::size_t j = choice.place[at];
+    const double weight = share * kappa_[j] * choice.factor[at];
+    u.setZero();
+    outer_rows(j, weight, result.rows.row(next++).data(), u.data());
+    for (const auto& term : terms) {
+      const Index rank = term.kind->rank(ids_[j]);
+      if (rank <= 0) continue;
+      f.resize(rank, n);
+      term.kind->factors(ids_[j], weight * term.scale, f.data());
+      result.rows.block(next, 0, rank, n) = f;
+      next += rank;
+    }
+  }
+  return result;
 }
 
 }  // namespace svmgsu

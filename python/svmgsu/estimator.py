@@ -6,8 +6,11 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from .gaussians import Gaussians, as_gaussians
 from .training import train
 from .validation import Array, FloatArray
 
@@ -87,6 +90,9 @@ class LinearSVMGSU(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self, X: Any, y: Any, cov: Any = None, std: Any = None, sample_weight: Any = None
     ) -> LinearSVMGSU:
         """Trains on X (or `Gaussians`) with labels y; `cov`, `std`, `sample_weight` as in `svmgsu.train`."""
+        y = column_or_1d(y, warn=True)
+        if y.dtype.kind != "f" or np.isfinite(y).all():  # what is not finite, `train` names
+            check_classification_targets(y)
         settings = {name: value for name, value in self.get_params().items() if name != "random_state"}
         self.model_ = train(X, y, cov, std=std, sample_weight=sample_weight, seed=self._seed(), **settings)
         for name in (
@@ -104,18 +110,35 @@ class LinearSVMGSU(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def decision_function(self, X: Any) -> FloatArray:
         """w·x + b for each row of X."""
-        check_is_fitted(self)
-        return self.model_.decision_function(X, threads=self.threads)
+        data = self._examples(X)
+        return self.model_.decision_function(data, threads=self.threads)
 
     def predict(self, X: Any) -> Array:
         """The class of each row of X."""
-        check_is_fitted(self)
-        return self.model_.predict(X)
+        data = self._examples(X)
+        return self.model_.predict(data)
 
+    @available_if(lambda self: self.probability)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> FloatArray:
         """Probabilities of the two classes for each row of X, shape (l, 2)."""
+        data = self._examples(X)
+        return self.model_.predict_proba(data)
+
+    def _examples(self, X: Any) -> Gaussians:
         check_is_fitted(self)
-        return self.model_.predict_proba(X)
+        data = as_gaussians(X)
+        if data.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {data.shape[1]} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input"
+            )
+        return data
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = True
+        return tags
 
     def _seed(self) -> int:
         if isinstance(self.random_state, (int, np.integer)):

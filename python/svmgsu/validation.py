@@ -29,9 +29,12 @@ def as_float_array(a: Any, name: str, ndim: tuple[int, ...]) -> Array:
     try:
         array = np.asarray(a)
         if array.dtype == object:
+            if any(isinstance(value, (str, bytes)) for value in array.flat):
+                raise ValueError("it holds strings")
             array = array.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{name}: could not be read as an array of numbers ({error})") from None
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{name}: could not be read as an array of numbers ({error})") from None
     if array.dtype.kind == "c":
         raise ValueError(f"{name}: Complex data not supported; got {array.dtype}")
     if array.dtype.kind not in "fiub":
@@ -152,6 +155,8 @@ def check_count(value: Any, name: str, least: int = 1, most: int = 2**31 - 1) ->
 
 def check_labels(y: Any, examples: int) -> tuple[Array, Array]:
     """Labels as (the two classes, sorted; signs -1 and +1 as float64)."""
+    if y is None:
+        raise ValueError("y: training requires y to be passed, but the target y is None")
     try:
         labels = np.asarray(y)
         if labels.dtype == object:  # what its members are: numbers, strings, ...
@@ -173,7 +178,10 @@ def check_labels(y: Any, examples: int) -> tuple[Array, Array]:
         raise ValueError(f"y: only one class, {classes[0].item()!r}; training needs examples of two")
     if len(classes) > 2:
         shown = ", ".join(repr(c) for c in classes[:5].tolist()) + (", ..." if len(classes) > 5 else "")
-        raise ValueError(f"y: {len(classes)} classes ({shown}); this version trains two")
+        raise ValueError(
+            f"y: {len(classes)} classes ({shown}); Only binary classification is supported: "
+            "this version trains two"
+        )
     return classes, 2.0 * codes.astype(np.float64) - 1.0
 
 

@@ -63,6 +63,9 @@ class Covariance {
   // dimension `stride`); false where the sum is not such a matrix (LowRank: it has factors instead).
   virtual bool expand(const double* sum, Index n, double scale, double* out, Index stride) const = 0;
 
+  // Adds the diagonal of that matrix to `out`, n numbers, where there is one.
+  virtual void expand_diagonal(const double* sum, Index n, double scale, double* out) const = 0;
+
   // The number of rows of F_i where Σ_i = F_iᵀF_i is known as factors; −1 where it is not.
   virtual Index rank(Index /*example*/) const { return -1; }
   // Writes √scale · F_i to `out`, rank(example) × n numbers.
@@ -90,6 +93,7 @@ class Isotropic final : public Covariance {
   void add_full(Index example, double scale, Matrix& out) const override;
   void add_product(Index example, double factor, const double* w, Index n, double* out) const override;
   bool expand(const double* sum, Index n, double scale, double* out, Index stride) const override;
+  void expand_diagonal(const double* sum, Index n, double scale, double* out) const override;
 
  private:
   const Scalar* variances_;
@@ -118,6 +122,7 @@ class Diagonal final : public Covariance {
   void add_full(Index example, double scale, Matrix& out) const override;
   void add_product(Index example, double factor, const double* w, Index n, double* out) const override;
   bool expand(const double* sum, Index n, double scale, double* out, Index stride) const override;
+  void expand_diagonal(const double* sum, Index n, double scale, double* out) const override;
 
  private:
   const Scalar* variances_;
@@ -146,6 +151,7 @@ class SparseDiagonal final : public Covariance {
   void add_full(Index example, double scale, Matrix& out) const override;
   void add_product(Index example, double factor, const double* w, Index n, double* out) const override;
   bool expand(const double* sum, Index n, double scale, double* out, Index stride) const override;
+  void expand_diagonal(const double* sum, Index n, double scale, double* out) const override;
 
  private:
   SparseRows<Scalar> rows_;
@@ -175,6 +181,7 @@ class Full final : public Covariance {
   void add_full(Index example, double scale, Matrix& out) const override;
   void add_product(Index example, double factor, const double* w, Index n, double* out) const override;
   bool expand(const double* sum, Index n, double scale, double* out, Index stride) const override;
+  void expand_diagonal(const double* sum, Index n, double scale, double* out) const override;
 
  private:
   const Scalar* packed_;
@@ -206,6 +213,7 @@ class LowRank final : public Covariance {
   void add_full(Index example, double scale, Matrix& out) const override;
   void add_product(Index example, double factor, const double* w, Index n, double* out) const override;
   bool expand(const double* sum, Index n, double scale, double* out, Index stride) const override;
+  void expand_diagonal(const double* sum, Index n, double scale, double* out) const override;
   Index rank(Index example) const override { return end(example) - begin(example); }
   void factors(Index example, double scale, double* out) const override;
 
@@ -241,6 +249,7 @@ class Shared final : public Covariance {
   void add_full(Index example, double scale, Matrix& out) const override;
   void add_product(Index example, double factor, const double* w, Index n, double* out) const override;
   bool expand(const double* sum, Index n, double scale, double* out, Index stride) const override;
+  void expand_diagonal(const double* sum, Index n, double scale, double* out) const override;
 
   Index group(Index example) const { return group_ ? group_[example] : 0; }
   // out += factor · Σ_k v

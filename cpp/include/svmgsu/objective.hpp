@@ -121,11 +121,20 @@ class Hessian {
   // those with large κ always, the others by chance with their κ as odds.
   Matrix dense(Index rows, std::uint64_t seed) const;
 
+  // The like for many features, where n × n numbers are too many: H ≈ diag + RᵀR over (w, b).
+  struct Sketch {
+    Vector diagonal;
+    Matrix rows;
+  };
+  Sketch sketch(Index rows, std::uint64_t seed) const;
+
  private:
   const Objective& objective_;
   // Adds up over the active examples: coefficients (α for x, τ and κ for Σ) come from `link`.
   template <class Link>
   void sweep(const Vector& v, double vb, Link link, Vector& out, double& out_b) const;
+  // Rows of RᵀR for active example j, weighted: z = y(x; 1) + (r/s)(u; 0) to `z`, u/√q to `u`.
+  void outer_rows(std::size_t j, double weight, double* z, double* u) const;
 
   Vector w_;
   std::vector<std::vector<double>> sums_;    // Σ c κ_i Σ_i of each covariance term

@@ -1,0 +1,524 @@
+"""Bad input: every error names the argument, the place, what was found and what is wanted."""
+
+import re
+
+import numpy as np
+import pytest
+import scipy.sparse
+from conftest import spd
+
+import svmgsu
+
+COUNT, N = 20, 6
+
+
+@pytest.fixture
+def X():
+    return np.random.default_rng(0).normal(size=(COUNT, N))
+
+
+@pytest.fixture
+def y():
+    return np.arange(COUNT) % 2
+
+
+@pytest.fixture
+def V():
+    return np.random.default_rng(1).uniform(0.1, 1, (COUNT, N))
+
+
+@pytest.fixture
+def S():
+    return spd(np.random.default_rng(2), COUNT, N)
+
+
+def train(X, y, cov=None, **options):
+    return svmgsu.train(X, y, cov, **{"solver": "sgd", "T": 5, **options})
+
+
+def refuses(message, error=ValueError):
+    """An error with exactly this text somewhere in its message."""
+    return pytest.raises(error, match=re.escape(message))
+
+
+def with_entry(array, place, value):
+    out = array.copy()
+    out[place] = value
+    return out
+
+
+# Means
+
+NOT_FINITE = pytest.mark.parametrize(
+    ("value", "shown"), [(np.nan, "nan"), (np.inf, "inf"), (-np.inf, "-inf")]
+)
+DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+
+
+@DTYPES
+@NOT_FINITE
+def test_a_mean_that_is_not_finite_is_found(X, y, value, shown, dtype):
+    bad = with_entry(X.astype(dtype), (17, 4), value)
+    with refuses(f"X: example 17, feature 4 is {shown}; NaN and infinity are not allowed"):
+        train(bad, y)
+    with refuses(f"X: example 17, feature 4 is {shown}"):
+        train(scipy.sparse.csr_matrix(bad), y)
+
+
+@pytest.mark.parametrize("shape", [(), (6,), (2, 3, 4)], ids=str)
+def test_means_have_two_dimensions(shape):
+    with refuses(
+        f"X: expected 2 dimensions, got an array of shape {shape}. Reshape your data: one row an example"
+    ):
+        train(np.zeros(shape), [0, 1])
+
+
+@pytest.mark.parametrize(("shape", "what"), [((0, 3), "0 sample(s)"), ((3, 0), "0 feature(s)")])
+def test_empty_data_is_refused(shape, what):
+    with refuses(f"X: Found array with {what}"):
+        train(np.zeros(shape), np.arange(shape[0]) % 2)
+    with refuses(f"X: Found array with {what}"):
+        train(scipy.sparse.csr_array(shape), np.arange(shape[0]) % 2)
+
+
+def test_complex_means_are_refused(X, y):
+    with refuses("X: Complex data not supported; got complex128"):
+        train(X + 1j, y)
+    with refuses("X: Complex data not supported; got complex128"):
+        train(scipy.sparse.csr_matrix(X + 1j), y)
+
+
+def test_objects_are_read_if_they_are_numbers(X, y):
+    np.testing.assert_array_equal(train(X.astype(object), y).coef_, train(X, y).coef_)
+    with refuses("X: could not be read as an array of numbers"):
+        train(np.array([["a", "b"], ["c", "d"]], dtype=object), [0, 1])
+    with refuses("X: could not be read as an array of numbers"):
+        train([[1.0, 2.0], [3.0]], [0, 1])
+    with refuses("X: expected numbers, got dtype <U1"):
+        train([["1", "2"], ["3", "4"]], [0, 1])
+    with refuses("X: expected numbers, got dtype datetime64"):
+        train(np.array([["2020-01-01"], ["2021-01-01"]], dtype="datetime64[D]"), [0, 1])
+
+
+# Labels
+
+
+def test_labels_must_be_of_two_classes(X, y):
+    with refuses("y: only one class, 3; training needs examples of two"):
+        train(X, np.full(COUNT, 3))
+    with refuses("y: only one class, 'a'"):
+        train(X, ["a"] * COUNT)
+    with refuses("y: 3 classes (0, 1, 2); Only binary classification is supported: this version trains two"):
+        train(X, np.arange(COUNT) % 3)
+    with refuses("y: 20 classes (0, 1, 2, 3, 4, ...)"):
+        train(X, np.arange(COUNT))
+
+
+@NOT_FINITE
+def test_a_label_that_is_not_finite_is_found(X, y, value, shown):
+    bad = with_entry(y.astype(float), 17, value)
+    for labels in (bad, bad.tolist(), bad.astype(object), bad.astype(np.float32)):
+        with refuses(f"y: example 17 is {shown}; NaN and infinity are not allowed"):
+            train(X, labels)
+
+
+def test_labels_must_be_one_an_example(X, y):
+    with refuses("y: 19 labels for 20 examples"):
+        train(X, y[:-1])
+    with refuses("y: expected one label an example, got an array of shape (20, 2)"):
+        train(X, np.zeros((COUNT, 2)))
+    with refuses("y: training requires y to be passed, but the target y is None"):
+        train(X, None)
+    with refuses("y: expected one label an example, got an array of shape ()"):
+        train(X, 1)
+    with refuses("y: could not be read as an array of labels"):
+        train(X, [[1], [2, 3]] * 10)
+
+
+@pytest.mark.parametrize("bad", [None, 1j, b"bytes", ("a", "b")])
+def test_labels_are_numbers_or_strings(X, bad):
+    with pytest.raises(ValueError, match=r"^y: "):
+        labels = np.empty(COUNT, dtype=object)
+        labels[:] = [0, bad] * (COUNT // 2) if not isinstance(bad, tuple) else [bad] * COUNT
+        train(X, labels)
+
+
+# Variances
+
+
+@DTYPES
+def test_a_negative_variance_is_found(X, y, V, dtype):
+    bad = with_entry(V.astype(dtype), (17, 4), -0.3)
+    message = "example 17 has variance -0.3 at feature 4; variances must be >= 0"
+    with refuses(f"cov: {message}"):
+        train(X, y, bad)
+    with refuses(f"cov: {message}"):
+        train(X, y, scipy.sparse.csr_matrix(bad))
+    with refuses(f"cov: {message}"):
+        svmgsu.Gaussians(X, bad)
+    with refuses(f"variances: {message}"):
+        svmgsu.Diagonal(bad)
+    with refuses(f"variances: {message}"):
+        svmgsu.Diagonal(scipy.sparse.csr_array(bad))
+    with refuses(f"diagonal: {message}"):
+        svmgsu.LowRank(np.zeros((COUNT, 1, N)), diagonal=bad)
+
+
+def test_a_negative_isotropic_variance_is_found(X, y, V):
+    with refuses("cov: example 17 has variance -2; variances must be >= 0"):
+        train(X, y, with_entry(V[:, 0], 17, -2.0))
+    with refuses("variances: example 17 has variance -2"):
+        svmgsu.Isotropic(with_entry(V[:, 0], 17, -2.0))
+    with refuses("cov: the value has variance -2"):
+        train(X, y, -2.0)
+
+
+@NOT_FINITE
+def test_a_covariance_that_is_not_finite_is_found(X, y, V, S, value, shown):
+    with refuses(f"cov: example 17, feature 4 is {shown}"):
+        train(X, y, with_entry(V, (17, 4), value))
+    with refuses(f"cov: example 17, feature 4 is {shown}"):
+        train(X, y, scipy.sparse.csr_matrix(with_entry(V, (17, 4), value)))
+    with refuses(f"cov: example 17 is {shown}"):
+        train(X, y, with_entry(V[:, 0], 17, value))
+    with refuses(f"cov: example 17, feature 4, feature 2 is {shown}"):
+        train(X, y, with_entry(S, (17, 4, 2), value))
+    with refuses(f"cov: the value is {shown}"):
+        train(X, y, value)
+    with pytest.raises(ValueError, match=f"^factors: example 3, .*is {shown}"):
+        svmgsu.LowRank(np.full((COUNT, 2, N), 1.0) * with_entry(np.ones(COUNT), 3, value)[:, None, None])
+    with pytest.raises(ValueError, match=f"^cov: .*is {shown}"):
+        svmgsu.Shared(with_entry(np.eye(N), (4, 4), value))
+    with pytest.raises(ValueError, match=f"^cov: .*is {shown}"):
+        svmgsu.Shared(with_entry(np.ones(N), 4, value))
+
+
+@NOT_FINITE
+def test_an_error_bar_that_is_not_finite_is_found(X, y, V, value, shown):
+    with refuses(f"std: example 17, feature 4 is {shown}"):
+        train(X, y, std=with_entry(V, (17, 4), value))
+
+
+def test_a_negative_error_bar_is_found(X, y, V):
+    with refuses(
+        "std: example 17 has standard deviation -0.3 at feature 4; standard deviations must be >= 0"
+    ):
+        train(X, y, std=with_entry(V, (17, 4), -0.3))
+    with refuses("std: example 17 has standard deviation -0.3; standard deviations must be >= 0"):
+        train(X, y, std=with_entry(V[:, 0], 17, -0.3))
+    with refuses("std: the value has standard deviation -0.3"):
+        train(X, y, std=-0.3)
+
+
+# Matrices
+
+
+@DTYPES
+def test_an_asymmetric_matrix_is_found(X, y, S, dtype):
+    bad = S.astype(dtype)
+    bad[17, 2, 4], bad[17, 4, 2] = 0.5, 0.25
+    with refuses("cov: example 17 is not symmetric: entry (2, 4) is 0.5 but (4, 2) is 0.25"):
+        train(X, y, bad)
+
+
+@DTYPES
+def test_rounding_is_no_asymmetry(X, y, S, dtype):
+    S = S.astype(dtype)
+    S[17, 2, 4] *= 1 + 4 * np.finfo(dtype).eps
+    svmgsu.Full(S)
+
+
+@DTYPES
+def test_an_indefinite_matrix_is_found_with_its_smallest_eigenvalue(X, y, S, dtype):
+    bad = S.astype(dtype)
+    bad[17] = np.diag([1.0, 1.0, 1.0, 1.0, 1.0, -0.25])
+    bad[18] = -np.eye(N)
+    message = (
+        "cov: example 17 is not positive semidefinite: its smallest eigenvalue is -0.25; covariances must"
+    )
+    with refuses(message):
+        train(X, y, bad)
+    with refuses(message):
+        train(X, y, svmgsu.Full(bad))
+    svmgsu.Full(bad, check=False)
+    with refuses("not positive semidefinite: its smallest eigenvalue is -1"):
+        svmgsu.Shared(np.array([[1.0, 2.0], [2.0, 1.0]]))
+    with refuses("cov: example 17 is not positive semidefinite: its smallest eigenvalue is -1e-20"):
+        svmgsu.Full(1e-20 * with_entry(S, 17, -np.eye(N)))
+
+
+@DTYPES
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
+def test_negative_eigenvalues_of_rounding_size_pass(scale, dtype):
+    rng = np.random.default_rng(0)
+    F = rng.normal(size=(50, 2, 8))
+    S = (scale * F.transpose(0, 2, 1) @ F).astype(dtype)
+    S = (S + S.transpose(0, 2, 1)) / 2
+    assert min(np.linalg.eigvalsh(S.astype(float)).min(axis=1)) < 0
+    svmgsu.Full(S)
+    svmgsu.Full(np.zeros((3, 4, 4), dtype=dtype))
+
+
+# Shapes
+
+
+@pytest.mark.parametrize(
+    "shape", [(COUNT - 1, N), (COUNT, N + 1), (COUNT, N, N + 1), (COUNT - 1, N, N), (N, COUNT)]
+)
+def test_shapes_that_disagree_are_refused(X, y, shape):
+    with refuses(
+        f"cov: shape {shape} does not fit 20 examples of 6 features; expected a number, (20,), (20, 6)"
+    ):
+        train(X, y, np.zeros(shape))
+
+
+def test_a_wrong_number_of_variances_is_refused(X, y):
+    with refuses("cov: 19 variances for 20 examples"):
+        train(X, y, np.ones(19))
+    with refuses("std: 19 variances for 20 examples"):
+        train(X, y, std=np.ones(19))
+
+
+@pytest.mark.parametrize("shape", [(N,), (N, N)], ids=str)
+def test_what_fits_the_features_only_is_pointed_to_shared(X, y, shape):
+    with refuses(f"cov: shape {shape} fits the features but not the 20 examples; for one covariance for all"):
+        train(X, y, np.ones(shape))
+
+
+def test_an_ambiguous_shape_is_refused_with_the_names_of_the_kinds():
+    square, y = np.eye(5) + 1, [0, 1, 0, 1, 0]
+    with refuses("cov: shape (5,) is ambiguous") as one:
+        train(square, y, np.ones(5))
+    assert "svmgsu.Isotropic" in str(one.value)
+    assert "svmgsu.Shared" in str(one.value)
+    with refuses("cov: shape (5, 5) is ambiguous") as two:
+        train(square, y, np.ones((5, 5)))
+    assert "svmgsu.Diagonal" in str(two.value)
+    assert "svmgsu.Shared" in str(two.value)
+    with refuses("std: shape (5, 5) is ambiguous"):
+        train(square, y, std=np.ones((5, 5)))
+    for kind in (svmgsu.Isotropic(np.ones(5)), svmgsu.Diagonal(np.ones((5, 5))), svmgsu.Shared(np.eye(5))):
+        train(square, y, kind)
+    train(square, y, np.array([np.eye(5)] * 5))
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        (svmgsu.Isotropic(np.ones(3)), "cov: Isotropic has 3 examples, but X has 20"),
+        (svmgsu.Diagonal(np.ones((20, 3))), "cov: Diagonal has 3 features, but X has 6"),
+        (svmgsu.Full(np.zeros((3, 6, 6))), "cov: Full has 3 examples, but X has 20"),
+        (svmgsu.LowRank(np.ones((20, 1, 5))), "cov: LowRank has 5 features, but X has 6"),
+        (svmgsu.Shared(np.eye(5)), "cov: Shared has 5 features, but X has 6"),
+        (svmgsu.Isotropic(1.0) + svmgsu.Shared(np.ones(5)), "cov: Sum has 5 features, but X has 6"),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, svmgsu.Covariance) else "",
+)
+def test_kinds_must_fit_the_means(X, y, kind, message):
+    with refuses(message):
+        train(X, y, kind)
+
+
+def test_malformed_kinds_are_refused():
+    with refuses("cov: expected square matrices, got an array of shape (2, 3, 4)"):
+        svmgsu.Full(np.zeros((2, 3, 4)))
+    with refuses("packed: rows must have n(n+1)/2 numbers, got 5"):
+        svmgsu.Full.from_packed(np.zeros((2, 5)))
+    with refuses("factors: expected 3 dimensions"):
+        svmgsu.LowRank(np.zeros((2, 3)))
+    for start in ([0, 1], [0, 2, 1, 3], [1, 3], [0, 4], [], [[0, 3]]):
+        with refuses("start: must rise from 0 to the number of rows, 3"):
+            svmgsu.LowRank(np.zeros((3, 2)), start=start)
+    with refuses("diagonal: shape (2, 3), but the factors are of 2 examples and 4 features"):
+        svmgsu.LowRank(np.zeros((2, 1, 4)), diagonal=np.zeros((2, 3)))
+    with refuses("cov: Shared got no class"):
+        svmgsu.Shared({})
+    with refuses("cov: the classes' covariances must have the same shape, got (2, 2), (3, 3)"):
+        svmgsu.Shared({0: np.eye(2), 1: np.eye(3)})
+    with refuses("variances: expected 2 dimensions, got an array of shape (3,)"):
+        svmgsu.Diagonal(np.ones(3))
+
+
+def test_a_class_without_covariance_is_named(X, y):
+    with refuses("cov: Shared has no covariance for class 1; it has [0, 2]"):
+        train(X, y, svmgsu.Shared({0: np.eye(N), 2: np.eye(N)}))
+
+
+def test_strings_and_complex_numbers_are_no_covariances(X, y, V):
+    with refuses("cov: Complex data not supported"):
+        train(X, y, V + 1j)
+    with refuses("cov: expected numbers, got dtype <U"):
+        train(X, y, V.astype(str))
+    with refuses("cov: could not be read as an array of numbers"):
+        train(X, y, V.astype(str).astype(object))
+    train(X, y, V.astype(object))
+
+
+# Two ways to say it
+
+
+def test_uncertainty_is_given_once(X, y, V):
+    with refuses("std: give either cov or std, not both"):
+        train(X, y, V, std=V)
+    data = svmgsu.Gaussians(X, V)
+    for again in ({"cov": V}, {"std": V}):
+        with refuses("cov: X is a Gaussians and has its covariance already"):
+            train(data, y, **again)
+        with refuses("cov: X is a Gaussians and has its covariance already"):
+            svmgsu.Objective(data, y, **again)
+
+
+# Options
+
+
+@pytest.mark.parametrize("lam", [0, -1.0, float("nan"), float("inf")])
+def test_lam_is_positive_and_finite(X, y, lam):
+    with refuses(f"lam: must be positive and finite, got {lam!r}"):
+        train(X, y, lam=lam)
+    with refuses(f"lam: must be positive and finite, got {lam!r}"):
+        svmgsu.Objective(X, y, lam=lam)
+
+
+@pytest.mark.parametrize("lam", ["small", "0.1", None, [0.1, 0.2], 1j])
+def test_lam_is_a_number(X, y, lam):
+    with refuses("lam: expected a number, got ", TypeError):
+        train(X, y, lam=lam)
+
+
+def test_an_unknown_solver_is_refused(X, y):
+    with refuses("solver: expected one of 'newton', 'sgd', got 'adam'"):
+        train(X, y, solver="adam")
+
+
+@pytest.mark.parametrize("name", ["T", "k", "max_iter", "threads"])
+def test_counts_are_positive_whole_numbers(X, y, name):
+    with refuses(f"{name}: must be at least 1, got 0"):
+        train(X, y, **{name: 0})
+    for value in (1.5, "3"):
+        with refuses(f"{name}: expected a whole number, got {value!r}", TypeError):
+            train(X, y, **{name: value})
+    with refuses(f"{name}: must be at most"):
+        train(X, y, **{name: 2**70})
+
+
+def test_a_batch_is_no_larger_than_the_data(X, y):
+    with refuses("k: a minibatch of 21 from 20 examples; k must be <= l"):
+        train(X, y, k=21)
+    train(X, y, k=20)
+
+
+def test_seeds_are_64_bits(X, y):
+    train(X, y, seed=2**64 - 1)
+    with refuses("seed: must be at least 0, got -1"):
+        train(X, y, seed=-1)
+    with refuses("seed: must be at most 18446744073709551615"):
+        train(X, y, seed=2**64)
+
+
+@pytest.mark.parametrize("p", [0.0, -0.5, 1.0001, float("nan")])
+def test_the_fraction_of_a_subspace_is_in_0_to_1(X, y, V, p):
+    with pytest.raises(ValueError, match=r"^subspace: .*got"):
+        train(X, y, V, subspace=p)
+    with pytest.raises(ValueError, match=r"^subspace: .*got"):
+        svmgsu.Gaussians(X, V).subspace(p)
+
+
+def test_subspaces_need_a_known_mode_and_a_covariance(X, y, V):
+    with refuses('subspace_mode: expected "truncate" or "project", got "both"'.replace('"both"', "'both'")):
+        train(X, y, V, subspace=0.5, subspace_mode="both")
+    with refuses("subspace: the examples have no covariance to reduce"):
+        train(X, y, subspace=0.5)
+    with refuses("subspace: expected a number, got '0.5'", TypeError):
+        train(X, y, V, subspace="0.5")
+
+
+@pytest.mark.parametrize("average", [-0.1, 1.1, float("nan")])
+def test_the_averaged_share_is_in_0_to_1(X, y, average):
+    with pytest.raises(ValueError, match=r"^average: must be "):
+        train(X, y, average=average)
+
+
+@pytest.mark.parametrize("name", ["tol", "max_time"])
+def test_tolerances_and_times_are_positive(X, y, name):
+    with refuses(f"{name}: must be positive and finite, got 0"):
+        train(X, y, **{name: 0})
+
+
+def test_sample_weights_are_checked(X, y):
+    with refuses("sample_weight: 19 weights for 20 examples"):
+        train(X, y, sample_weight=np.ones(19))
+    with refuses("sample_weight: example 17 has -0.5; weights must be >= 0"):
+        train(X, y, sample_weight=with_entry(np.ones(COUNT), 17, -0.5))
+    with refuses("sample_weight: all weights are zero"):
+        train(X, y, sample_weight=np.zeros(COUNT))
+    with refuses("sample_weight: example 17 is nan"):
+        train(X, y, sample_weight=with_entry(np.ones(COUNT), 17, np.nan))
+    with refuses("sample_weight: class 1 has no weight"):
+        train(X, y, sample_weight=1.0 - y)
+    with refuses("sample_weight: expected 0 or 1 dimensions"):
+        train(X, y, sample_weight=np.ones((COUNT, 2)))
+
+
+def test_a_start_has_the_same_features(X, y):
+    with refuses("start: 3 features, but X has 6"):
+        train(X, y, start=train(X[:, :3], y))
+
+
+# After training
+
+
+def test_predictions_need_the_features_of_training(X, y):
+    model = train(X, y)
+    for predict in (model.predict, model.decision_function, model.predict_proba):
+        with refuses("X: X has 5 features, but this model is expecting 6 features as input"):
+            predict(X[:, :5])
+        with refuses("X: expected 2 dimensions"):
+            predict(X[0])
+        with refuses("X: example 1, feature 2 is nan"):
+            predict(with_entry(X, (1, 2), np.nan))
+
+
+def test_points_have_as_many_numbers_as_features(X, y):
+    objective = svmgsu.Objective(X, y, 1.0)
+    with refuses("w: 5 numbers for 6 features"):
+        objective.value(np.ones(5), 0.0)
+    with refuses("vw: 7 numbers for 6 features"):
+        objective.hessian_product(np.ones(6), 0.0, np.ones(7), 0.0)
+    with refuses("w: expected 1 dimensions"):
+        objective.gradient(np.ones((1, 6)), 0.0)
+    assert objective.value([1, 0, 0, 0, 0, 0], 0) == objective.value(np.eye(6)[0].astype(np.float32), 0.0)
+
+
+# Nothing is lost
+
+
+def test_arrays_are_unchanged_after_an_error(X, y, V, S):
+    bad_V, bad_S = with_entry(V, (17, 4), -1.0), with_entry(S, 17, -np.eye(N))
+    bad_X = with_entry(X, (3, 3), np.nan)
+    arrays = [X, y, V, S, bad_V, bad_S, bad_X]
+    before = [a.copy() for a in arrays]
+    for call in (
+        lambda: train(bad_X, y, V),
+        lambda: train(X, y, bad_V),
+        lambda: train(X, y, bad_S),
+        lambda: train(X, y, std=bad_V),
+        lambda: train(X, y, S, lam=-1),
+        lambda: train(X, y[:-1], V),
+        lambda: train(X, y, V, sample_weight=bad_V[:, 4]),
+        lambda: train(X, y, V, subspace=2.0),
+    ):
+        with pytest.raises(ValueError):
+            call()
+        for array, copy in zip(arrays, before, strict=True):
+            np.testing.assert_array_equal(array, copy)
+
+
+def test_arrays_are_unchanged_after_training(X, y, V, S):
+    arrays = [X, y, V, S]
+    for array in arrays:
+        array.setflags(write=False)
+    before = [a.copy() for a in arrays]
+    for cov in (V, S, svmgsu.Diagonal(V) + svmgsu.Full(S)):
+        train(X, y, cov, sample_weight=V[:, 0], subspace=0.9, subspace_mode="project").predict_proba(X)
+    for array, copy in zip(arrays, before, strict=True):
+        np.testing.assert_array_equal(array, copy)
