@@ -17,16 +17,22 @@ from .covariance import Covariance, Diagonal, Full, Isotropic, LowRank, Shared
 from .gaussians import Gaussians
 from .model import Model, load
 from .objective import Objective
-from .training import ConvergenceWarning, train
+from .training import ConvergenceWarning, TrivialModelWarning, path, train
 
 if TYPE_CHECKING:
     from . import plot, reference
+    from .cross_validation import LinearSVMGSUCV
     from .estimator import LinearSVMGSU
 
 __version__: str = _core.config()["version"]
 
 # Loaded when first used: what needs scikit-learn or matplotlib, and the twin.
-_LAZY = {"LinearSVMGSU": "estimator", "plot": "plot", "reference": "reference"}
+_LAZY = {
+    "LinearSVMGSU": "estimator",
+    "LinearSVMGSUCV": "cross_validation",
+    "plot": "plot",
+    "reference": "reference",
+}
 
 __all__ = [
     "ConvergenceWarning",
@@ -36,13 +42,16 @@ __all__ = [
     "Gaussians",
     "Isotropic",
     "LinearSVMGSU",
+    "LinearSVMGSUCV",
     "LowRank",
     "Model",
     "Objective",
     "Shared",
+    "TrivialModelWarning",
     "get_cmake_dir",
     "get_include",
     "load",
+    "path",
     "plot",
     "reference",
     "show_config",

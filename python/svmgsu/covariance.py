@@ -436,3 +436,24 @@ def _check_fits(cov: Covariance, shape: tuple[int, int]) -> None:
     ):
         if have is not None and have != want:
             raise ValueError(f"cov: {type(cov).__name__} has {have} {name}, but X has {want}")
+
+
+def as_deployment(cov: Any, shape: tuple[int, int], seed: int) -> Covariance:
+    """Noise of deployment as a covariance of every example: one for all, or one each from a pool."""
+    count, n = shape
+    if isinstance(cov, Covariance):
+        pool = cov
+    else:
+        array = as_float_array(cov, "deployment_cov", (0, 1, 2, 3))
+        if array.shape[-1:] not in ((), (n,)):
+            raise ValueError(f"deployment_cov: shape {array.shape} does not fit {n} features")
+        if array.ndim == 0:
+            return Isotropic(array)
+        if array.shape in ((n,), (n, n)):
+            return Shared(array)
+        pool = Full(array) if array.ndim == 3 else Diagonal(array)
+    if pool.n_features not in (None, n):
+        raise ValueError(f"deployment_cov: {pool.n_features} features, but X has {n}")
+    if pool.n_examples is None:
+        return pool
+    return pool.take(np.random.default_rng(seed).integers(pool.n_examples, size=count))

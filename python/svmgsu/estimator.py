@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .gaussians import Gaussians, as_gaussians
+from .model import Model
 from .training import train
 from .validation import Array, FloatArray
 
@@ -24,10 +25,12 @@ class LinearSVMGSU(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The weight λ of the penalty λ/2 ‖w‖².
     solver : {"newton", "sgd"}
         Exact and certified, or the paper's stochastic algorithm.
-    fit_intercept, subspace, subspace_mode, probability, tol, max_iter, max_time
+    fit_intercept, cov_scale, deployment_cov, subspace, subspace_mode, probability, tol, max_iter, max_time
         As in `svmgsu.train`.
     T, k, average, threads, verbose
         As in `svmgsu.train`.
+    warm_start : bool, default=False
+        Start from the last fit's solution (newton).
     random_state : int, RandomState or None, default=0
         Seed of the "sgd" solver.
 
@@ -57,6 +60,8 @@ class LinearSVMGSU(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         *,
         solver: str = "newton",
         fit_intercept: bool = True,
+        cov_scale: float = 1.0,
+        deployment_cov: Any = None,
         subspace: float | None = None,
         subspace_mode: str = "truncate",
         probability: bool = True,
@@ -68,11 +73,14 @@ class LinearSVMGSU(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         average: float = 0.5,
         random_state: Any = 0,
         threads: int | None = None,
+        warm_start: bool = False,
         verbose: bool = False,
     ) -> None:
         self.lam = lam
         self.solver = solver
         self.fit_intercept = fit_intercept
+        self.cov_scale = cov_scale
+        self.deployment_cov = deployment_cov
         self.subspace = subspace
         self.subspace_mode = subspace_mode
         self.probability = probability
@@ -84,6 +92,7 @@ class LinearSVMGSU(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.average = average
         self.random_state = random_state
         self.threads = threads
+        self.warm_start = warm_start
         self.verbose = verbose
 
     def fit(
@@ -93,20 +102,19 @@ class LinearSVMGSU(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         y = column_or_1d(y, warn=True)
         if y.dtype.kind != "f" or np.isfinite(y).all():  # what is not finite, `train` names
             check_classification_targets(y)
-        settings = {name: value for name, value in self.get_params().items() if name != "random_state"}
-        self.model_ = train(X, y, cov, std=std, sample_weight=sample_weight, seed=self._seed(), **settings)
-        for name in (
-            "coef_",
-            "intercept_",
-            "classes_",
-            "objective_",
-            "gap_",
-            "n_iter_",
-            "history_",
-            "n_features_in_",
-        ):
-            setattr(self, name, getattr(self.model_, name))
+        own = ("random_state", "warm_start")
+        settings = {name: value for name, value in self.get_params().items() if name not in own}
+        if self.warm_start and self.solver == "newton":
+            settings["start"] = getattr(self, "model_", None)
+        self._take(train(X, y, cov, std=std, sample_weight=sample_weight, seed=self._seed(), **settings))
         return self
+
+    def _take(self, model: Model) -> None:
+        """Shows what a model has learnt as attributes of the estimator."""
+        self.model_ = model
+        names = "coef_ intercept_ classes_ objective_ gap_ n_iter_ history_ n_features_in_"
+        for name in names.split():
+            setattr(self, name, getattr(model, name))
 
     def decision_function(self, X: Any) -> FloatArray:
         """w·x + b for each row of X."""

@@ -78,6 +78,13 @@ class Gaussians:
     def __repr__(self) -> str:
         return f"Gaussians({self.shape[0]} examples, {self.shape[1]} features, cov={self.cov!r})"
 
+    def with_cov(self, cov: Covariance | None) -> Gaussians:
+        """The same means with another covariance."""
+        out = Gaussians.__new__(Gaussians)
+        out._rows, out.mean, out.shape = self._rows, self.mean, self.shape
+        out.cov = as_covariance(cov, None, self.shape)
+        return out
+
     def subspace(self, p: float, mode: str = "truncate", *, y: Any = None) -> Gaussians:
         """Each covariance reduced to its leading eigenvectors (the paper's Sect. 3.2).
 

@@ -50,3 +50,21 @@ class ProgressBar:
                 f"svmgsu: iteration {progress.iteration}, {progress.seconds:.1f} s, {text}", file=sys.stderr
             )
         return None if self._callback is None else self._callback(progress)
+
+
+def counter(verbose: bool, total: int, title: str) -> Callable[[], None]:
+    """A function to call after each of `total` pieces of work; shows a bar if verbose and tqdm is there."""
+    if not verbose:
+        return lambda: None
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        return lambda: None
+    bar = tqdm(total=total, desc=title, unit="fit")
+
+    def done() -> None:
+        bar.update()
+        if bar.n >= total:
+            bar.close()
+
+    return done

@@ -1,0 +1,226 @@
+"""`LinearSVMGSUCV`: λ, and the scale of the uncertainty itself, chosen by cross-validation."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import get_scorer
+from sklearn.model_selection import check_cv
+
+from . import _core, scoring
+from .estimator import LinearSVMGSU
+from .model import Model
+from .progress import counter
+from .training import Problem, check_lams, check_scale, follow_path, make_options
+from .validation import Array, FloatArray, check_count
+
+EXPECTED = ("expected_accuracy", "expected_hinge", "expected_log_loss")
+
+
+class LinearSVMGSUCV(LinearSVMGSU):
+    """`LinearSVMGSU` with λ (and the covariances' scale) chosen by cross-validation along a path.
+
+    Validation examples are Gaussians too: by default a model is scored by what it will do on draws from
+    them, in closed form, so that λ is chosen for the noise there will be. The data are checked once,
+    folds are views, and (fold, scale) pairs run in parallel, each along a warm-started path of λ.
+
+    Parameters
+    ----------
+    lams : array, optional
+        The values of λ to try; by default ten from 10 down to 1e-4.
+    cov_scales : array, default=(1.0,)
+        Factors of the covariances to try. With 0 among them the result tells whether uncertainty helps
+        at all. Validation examples keep the covariance they were given (times 1).
+    cv : int, splitter or iterable, default=5
+        As in scikit-learn; stratified for a number.
+    scoring : str or callable, optional
+        "expected_accuracy", "expected_hinge", "expected_log_loss", or a scorer of scikit-learn, which
+        sees the means only. By default "expected_accuracy", which without covariances is the accuracy.
+    fit_intercept, deployment_cov, probability, tol, max_iter, threads, verbose
+        As in `svmgsu.train`. `deployment_cov` is added to training and validation examples alike.
+    refit : bool, default=True
+        Whether to train on all data with the best setting.
+    n_jobs : int, optional
+        Fits at a time; by default as many as OpenMP would use threads.
+
+    Attributes
+    ----------
+    lam_, cov_scale_ : float
+        The best setting.
+    best_score_ : float
+    best_index_ : int
+        Its place in `cv_results_`.
+    cv_results_ : dict of arrays
+        `param_lam`, `param_cov_scale`, `mean_test_score`, `std_test_score`, `rank_test_score` and
+        `split0_test_score`, ...; greater is better, so losses are negative.
+
+    Examples
+    --------
+    >>> import numpy as np, svmgsu
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.repeat([0, 1], 50)
+    >>> X = rng.normal(size=(100, 3)) + 2 * y[:, np.newaxis]
+    >>> search = svmgsu.LinearSVMGSUCV(lams=[1, 0.1, 0.01]).fit(X, y, std=0.5)
+    >>> search.lam_ in (1, 0.1, 0.01), round(search.score(X, y), 1)
+    (True, 1.0)
+    """
+
+    def __init__(
+        self,
+        lams: Any = None,
+        *,
+        cov_scales: Any = (1.0,),
+        cv: Any = 5,
+        scoring: Any = None,
+        fit_intercept: bool = True,
+        deployment_cov: Any = None,
+        probability: bool = True,
+        tol: float = 1e-6,
+        max_iter: int = 500,
+        refit: bool = True,
+        n_jobs: int | None = None,
+        threads: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.lams = lams
+        self.cov_scales = cov_scales
+        self.cv = cv
+        self.scoring = scoring
+        self.fit_intercept = fit_intercept
+        self.deployment_cov = deployment_cov
+        self.probability = probability
+        self.tol = tol
+        self.max_iter = max_iter
+        self.refit = refit
+        self.n_jobs = n_jobs
+        self.threads = threads
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        cov: Any = None,
+        std: Any = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+    ) -> LinearSVMGSUCV:
+        """Searches, then trains on all data. `groups` are passed to the splitter."""
+        problem = Problem(X, y, cov, std=std, sample_weight=sample_weight, deployment_cov=self.deployment_cov)
+        lams = check_lams(self.lams)
+        scales = np.array([check_scale(c) for c in np.atleast_1d(self.cov_scales)])
+        splitter = check_cv(self.cv, problem.labels, classifier=True)
+        folds = list(splitter.split(np.empty((len(problem), 0)), problem.labels, groups))
+        scores = self._search(problem, lams, scales, folds)
+
+        self.cv_results_ = _results(lams, scales, scores)
+        self.best_index_ = _best(self.cv_results_)
+        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
+        self.lam_ = float(self.cv_results_["param_lam"][self.best_index_])
+        self.cov_scale_ = float(self.cv_results_["param_cov_scale"][self.best_index_])
+        if self.refit:
+            model = problem.solve(self._options(problem, self.lam_, self.threads), cov_scale=self.cov_scale_)
+            if self.probability:
+                model.platt_ = _core.fit_platt(model.decision_function(problem.data), problem.signs)
+            self._take(model)
+        return self
+
+    def _options(self, problem: Problem, lam: float, threads: int | None) -> Any:
+        return make_options(
+            len(problem),
+            lam=lam,
+            tol=self.tol,
+            fit_intercept=self.fit_intercept,
+            max_iter=self.max_iter,
+            threads=threads,
+        )
+
+    def _search(
+        self, problem: Problem, lams: FloatArray, scales: FloatArray, folds: list[tuple[Array, Array]]
+    ) -> FloatArray:
+        """Scores of shape (scales, lams, folds)."""
+        score = _scorer(self.scoring)
+        jobs = [(s, f) for f in range(len(folds)) for s in range(len(scales))]
+        out = np.empty((len(scales), len(lams), len(folds)))
+        done = counter(self.verbose, len(jobs) * len(lams), "svmgsu cross-validation")
+
+        def run(job: tuple[int, int]) -> None:
+            s, f = job
+            train_rows, test_rows = folds[f]
+            options = self._options(problem, 1.0, 1)
+            models = follow_path(
+                problem, lams, options, rows=train_rows, cov_scale=float(scales[s]), progress=done
+            )
+            out[s, :, f] = [score(problem, model, train_rows, test_rows) for model in models]
+
+        workers = _core.config()["threads"] if self.n_jobs is None else check_count(self.n_jobs, "n_jobs")
+        with ThreadPoolExecutor(workers) as pool:
+            for _ in pool.map(run, jobs):
+                pass
+        return out
+
+
+def _scorer(name: Any) -> Any:
+    """A function (problem, model, training rows, validation rows) -> score, greater is better."""
+    name = "expected_accuracy" if name is None else name
+    if name not in EXPECTED:
+        return _PlainScorer(name)
+
+    def score(problem: Problem, model: Model, train_rows: Array, test_rows: Array) -> float:
+        mean, std = _margins(problem, model, test_rows)
+        signs, weights = problem.signs[test_rows], problem.weights[test_rows]
+        if name == "expected_accuracy":
+            return scoring.expected_accuracy(mean, std, signs, weights)
+        if name == "expected_hinge":
+            return -scoring.expected_hinge(mean, std, signs, weights)
+        train_mean, _ = _margins(problem, model, train_rows)
+        platt = _core.fit_platt(train_mean, np.ascontiguousarray(problem.signs[train_rows]))
+        return -scoring.expected_log_loss(mean, std, signs, weights, platt)
+
+    return score
+
+
+class _PlainScorer:
+    """A scorer of scikit-learn, shown a fitted estimator and the means of the validation examples."""
+
+    def __init__(self, name: Any) -> None:
+        self._scorer = name if callable(name) else get_scorer(name)
+
+    def __call__(self, problem: Problem, model: Model, train_rows: Array, test_rows: Array) -> float:
+        estimator = LinearSVMGSU(lam=model.lam)
+        train_mean, _ = _margins(problem, model, train_rows)
+        model.platt_ = _core.fit_platt(train_mean, np.ascontiguousarray(problem.signs[train_rows]))
+        estimator._take(model)
+        return float(self._scorer(estimator, problem.data.mean[test_rows], problem.labels[test_rows]))
+
+
+def _margins(problem: Problem, model: Model, rows: Array) -> tuple[FloatArray, FloatArray]:
+    """Mean and standard deviation of the decision values, with the covariances as they were given."""
+    objective = _core.Objective(problem.core(rows, 1.0), 1.0, 1, True)
+    mean, variance = objective.margins(np.ascontiguousarray(model.coef_[0]))
+    return mean + float(model.intercept_[0]), np.sqrt(variance)
+
+
+def _results(lams: FloatArray, scales: FloatArray, scores: FloatArray) -> dict[str, Array]:
+    flat = scores.reshape(-1, scores.shape[2])
+    mean = flat.mean(axis=1)
+    results: dict[str, Array] = {
+        "param_lam": np.tile(lams, len(scales)),
+        "param_cov_scale": np.repeat(scales, len(lams)),
+        "mean_test_score": mean,
+        "std_test_score": flat.std(axis=1),
+        "rank_test_score": (mean[:, np.newaxis] < mean).sum(axis=1) + 1,
+    }
+    for k in range(flat.shape[1]):
+        results[f"split{k}_test_score"] = flat[:, k]
+    return results
+
+
+def _best(results: dict[str, Array]) -> int:
+    """The best mean score; among equals the largest λ, then the scale nearest to 1."""
+    mean = results["mean_test_score"]
+    near = np.flatnonzero(mean >= mean.max() - 1e-12)
+    order = np.lexsort((np.abs(results["param_cov_scale"][near] - 1), -results["param_lam"][near]))
+    return int(near[order[0]])
