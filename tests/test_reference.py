@@ -12,6 +12,7 @@ import scipy.special
 import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
+
 from svmgsu import reference
 
 L, N = 12, 4

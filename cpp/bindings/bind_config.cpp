@@ -24,7 +24,8 @@ py::dict config() {
   py::dict out;
   out["version"] = SVMGSU_VERSION;
   out["compiler"] = compiler();
-  out["eigen"] = SVMGSU_STRING(EIGEN_WORLD_VERSION) "." SVMGSU_STRING(EIGEN_MAJOR_VERSION) "." SVMGSU_STRING(EIGEN_MINOR_VERSION);
+  out["eigen"] =
+      SVMGSU_STRING(EIGEN_WORLD_VERSION) "." SVMGSU_STRING(EIGEN_MAJOR_VERSION) "." SVMGSU_STRING(EIGEN_MINOR_VERSION);
 #ifdef _OPENMP
   out["openmp"] = SVMGSU_STRING(_OPENMP);
 #else
@@ -59,12 +60,10 @@ Index first_where(const Array<Scalar>& a, Test wrong) {
 template <class Scalar>
 void bind_scans(py::module_& m) {
   m.def(
-      "first_nonfinite",
-      [](const Array<Scalar>& a) { return first_where(a, [](Scalar x) { return !(x - x == 0); }); },
+      "first_nonfinite", [](const Array<Scalar>& a) { return first_where(a, [](Scalar x) { return !(x - x == 0); }); },
       py::arg("a").noconvert());
   m.def(
-      "first_negative",
-      [](const Array<Scalar>& a) { return first_where(a, [](Scalar x) { return x < 0; }); },
+      "first_negative", [](const Array<Scalar>& a) { return first_where(a, [](Scalar x) { return x < 0; }); },
       py::arg("a").noconvert());
 }
 

@@ -24,45 +24,41 @@ void bind_kinds(py::module_& m) {
       [](const Array<Scalar>& x) -> MeansPtr {
         return std::make_shared<DenseMeans<Scalar>>(x.data(), size_of(x, 0), size_of(x, 1));
       },
-      arg("x").noconvert(), py::keep_alive<0, 1>());
+      arg("x").noconvert(), result_keeps<1>());
   m.def(
       "sparse_means",
-      [](const Array<Scalar>& value, const Array<std::int32_t>& column, const Array<Index>& start,
-         Index features) -> MeansPtr {
-        return std::make_shared<SparseMeans<Scalar>>(sparse_rows(value, column, start, features));
-      },
-      arg("value").noconvert(), arg("column").noconvert(), arg("start").noconvert(), arg("features"),
-      py::keep_alive<0, 1>(), py::keep_alive<0, 2>(), py::keep_alive<0, 3>());
+      [](const Array<Scalar>& value, const Array<std::int32_t>& column, const Array<Index>& start, Index features)
+          -> MeansPtr { return std::make_shared<SparseMeans<Scalar>>(sparse_rows(value, column, start, features)); },
+      arg("value").noconvert(), arg("column").noconvert(), arg("start").noconvert(), arg("features"), result_keeps<1>(),
+      result_keeps<2>(), result_keeps<3>());
   m.def(
       "isotropic",
       [](const Array<Scalar>& v) -> Kind { return std::make_shared<Isotropic<Scalar>>(v.data(), v.size()); },
-      arg("variances").noconvert(), py::keep_alive<0, 1>());
+      arg("variances").noconvert(), result_keeps<1>());
   m.def(
       "diagonal",
       [](const Array<Scalar>& v) -> Kind {
         return std::make_shared<Diagonal<Scalar>>(v.data(), size_of(v, 0), size_of(v, 1));
       },
-      arg("variances").noconvert(), py::keep_alive<0, 1>());
+      arg("variances").noconvert(), result_keeps<1>());
   m.def(
       "sparse_diagonal",
-      [](const Array<Scalar>& value, const Array<std::int32_t>& column, const Array<Index>& start,
-         Index features) -> Kind {
-        return std::make_shared<SparseDiagonal<Scalar>>(sparse_rows(value, column, start, features));
-      },
-      arg("value").noconvert(), arg("column").noconvert(), arg("start").noconvert(), arg("features"),
-      py::keep_alive<0, 1>(), py::keep_alive<0, 2>(), py::keep_alive<0, 3>());
+      [](const Array<Scalar>& value, const Array<std::int32_t>& column, const Array<Index>& start, Index features)
+          -> Kind { return std::make_shared<SparseDiagonal<Scalar>>(sparse_rows(value, column, start, features)); },
+      arg("value").noconvert(), arg("column").noconvert(), arg("start").noconvert(), arg("features"), result_keeps<1>(),
+      result_keeps<2>(), result_keeps<3>());
   m.def(
       "full",
       [](const Array<Scalar>& packed, Index features) -> Kind {
         return std::make_shared<Full<Scalar>>(packed.data(), size_of(packed, 0), features);
       },
-      arg("packed").noconvert(), arg("features"), py::keep_alive<0, 1>());
+      arg("packed").noconvert(), arg("features"), result_keeps<1>());
   m.def(
       "low_rank",
       [](const Array<Scalar>& factors, const Array<Index>& start) -> Kind {
         return std::make_shared<LowRank<Scalar>>(factors.data(), start.data(), start.size() - 1, size_of(factors, 1));
       },
-      arg("factors").noconvert(), arg("start").noconvert(), py::keep_alive<0, 1>(), py::keep_alive<0, 2>());
+      arg("factors").noconvert(), arg("start").noconvert(), result_keeps<1>(), result_keeps<2>());
   m.def(
       "pack",
       [](const Array<Scalar>& full, double tolerance, Array<Scalar>& packed) {
@@ -94,12 +90,11 @@ void bind_covariance(py::module_& m) {
   using py::arg;
   py::class_<Means, MeansPtr>(m, "Means").def_property_readonly("examples", &Means::examples);
   py::class_<Covariance, Kind>(m, "Covariance")
-      .def("add_full",
-           [](const Covariance& kind, Index example, double scale, Array<double>& out) {
-             Matrix full = Matrix::Zero(size_of(out, 0), size_of(out, 1));
-             kind.add_full(example, scale, full);
-             Eigen::Map<Matrix>(out.mutable_data(), full.rows(), full.cols()) += full;
-           });
+      .def("add_full", [](const Covariance& kind, Index example, double scale, Array<double>& out) {
+        Matrix full = Matrix::Zero(size_of(out, 0), size_of(out, 1));
+        kind.add_full(example, scale, full);
+        Eigen::Map<Matrix>(out.mutable_data(), full.rows(), full.cols()) += full;
+      });
   bind_kinds<double>(m);
   bind_kinds<float>(m);
   m.def(
@@ -114,8 +109,7 @@ void bind_covariance(py::module_& m) {
         }
         return std::make_shared<Shared>(packed.data(), size_of(packed, 0), features, diagonal, ids, examples);
       },
-      arg("packed").noconvert(), arg("features"), arg("diagonal"), arg("group"), py::keep_alive<0, 1>(),
-      py::keep_alive<0, 4>());
+      arg("packed").noconvert(), arg("features"), arg("diagonal"), arg("group"), result_keeps<1>(), result_keeps<4>());
 
   // `terms` is a tuple of (kind, scale); it is kept, and with it every array.
   py::class_<Gaussians>(m, "Gaussians")

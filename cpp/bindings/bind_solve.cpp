@@ -19,11 +19,16 @@ Monitor monitor_of(const py::object& callback) {
 
 const char* name_of(Stop stop) {
   switch (stop) {
-    case Stop::converged: return "converged";
-    case Stop::iterations: return "iterations";
-    case Stop::time: return "time";
-    case Stop::monitor: return "callback";
-    case Stop::stalled: return "stalled";
+    case Stop::converged:
+      return "converged";
+    case Stop::iterations:
+      return "iterations";
+    case Stop::time:
+      return "time";
+    case Stop::monitor:
+      return "callback";
+    case Stop::stalled:
+      return "stalled";
   }
   return "";
 }
@@ -75,11 +80,11 @@ void bind_solve(py::module_& m) {
       arg("data"), arg("options"), arg("callback") = py::none(), arg("start_w") = py::none(), arg("start_b") = 0.0);
   m.def(
       "fit_platt",
-      [](const Array<double>& scores, const Array<double>& labels) {
-        const Platt p = fit_platt(to_std(scores), to_std(labels));
+      [](const Array<double>& scores, const Array<double>& labels, const std::optional<Array<double>>& weights) {
+        const Platt p = fit_platt(to_std(scores), to_std(labels), weights ? to_std(*weights) : std::vector<double>());
         return py::make_tuple(p.a, p.b);
       },
-      arg("scores").noconvert(), arg("labels").noconvert());
+      arg("scores").noconvert(), arg("labels").noconvert(), arg("weights") = py::none());
 }
 
 }  // namespace svmgsu::python

@@ -12,6 +12,27 @@ namespace svmgsu::python {
 
 namespace py = pybind11;
 
+// The result keeps argument `Patient` alive. pybind11 3.1 runs py::keep_alive<0, ...> on the result of
+// an overload that did not match, too, and crashes (its pull request 6154); this one does not.
+template <std::size_t Patient>
+struct result_keeps {};
+
+}  // namespace svmgsu::python
+
+namespace pybind11::detail {
+
+template <std::size_t Patient>
+struct process_attribute<svmgsu::python::result_keeps<Patient>>
+    : process_attribute_default<svmgsu::python::result_keeps<Patient>> {
+  static void postcall(function_call& call, handle result) {
+    if (result.ptr() != PYBIND11_TRY_NEXT_OVERLOAD) keep_alive_impl(0, Patient, call, result);
+  }
+};
+
+}  // namespace pybind11::detail
+
+namespace svmgsu::python {
+
 // C-contiguous arrays of exactly this type; arguments are marked noconvert().
 template <class Scalar>
 using Array = py::array_t<Scalar, py::array::c_style>;

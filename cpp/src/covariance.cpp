@@ -18,9 +18,7 @@ double dot(const double* a, const double* b, Index n) {
   return result;
 }
 
-void add_scaled(Index n, double factor, const double* a, double* out) {
-  kernels::add_rows(&a, 1, n, &factor, out);
-}
+void add_scaled(Index n, double factor, const double* a, double* out) { kernels::add_rows(&a, 1, n, &factor, out); }
 
 // out += scale · (t ∘ w + m ∘ v): the product of the diagonal kinds.
 void add_diagonal_product(Index n, double scale, const double* t, const double* w, const double* m, const double* v,
@@ -169,7 +167,8 @@ class LowRankCurvature final : public Curvature {
       const Index first = kind_.begin(batch.id[i]), last = kind_.end(batch.id[i]);
       dots(first, last);
       double product = 0;
-      for (Index k = first; k < last; ++k) product += t_[static_cast<std::size_t>(k)] * fv_[static_cast<std::size_t>(k)];
+      for (Index k = first; k < last; ++k)
+        product += t_[static_cast<std::size_t>(k)] * fv_[static_cast<std::size_t>(k)];
       out[i] += scale * product;
     }
   }
@@ -364,8 +363,8 @@ void SparseDiagonal<Scalar>::finish(const double* sum, const double* w, Index n,
 }
 template <class Scalar>
 std::unique_ptr<Curvature> SparseDiagonal<Scalar>::curvature(const Vector& w, const Plan&,
-                                                             const std::vector<double>& sum,
-                                                             const std::vector<Index>&, int) const {
+                                                             const std::vector<double>& sum, const std::vector<Index>&,
+                                                             int) const {
   return std::make_unique<DiagonalCurvature<SparseRows<Scalar>>>(rows_, w, sum);
 }
 template <class Scalar>
@@ -516,7 +515,8 @@ std::unique_ptr<Curvature> LowRank<Scalar>::curvature(const Vector&, const Plan&
 template <class Scalar>
 void LowRank<Scalar>::add_full(Index example, double scale, Matrix& out) const {
   for (Index k = begin(example); k < end(example); ++k) {
-    const Vector f = Eigen::Map<const Eigen::Matrix<Scalar, Eigen::Dynamic, 1>>(row(k), features_).template cast<double>();
+    const Vector f =
+        Eigen::Map<const Eigen::Matrix<Scalar, Eigen::Dynamic, 1>>(row(k), features_).template cast<double>();
     out.noalias() += scale * f * f.transpose();
   }
 }
@@ -649,13 +649,13 @@ Indefinite find_indefinite(const Scalar* packed, Index examples, Index n, double
   return {-1, 0.0};
 }
 
-#define SVMGSU_KINDS(Scalar)                                                      \
-  template class Isotropic<Scalar>;                                               \
-  template class Diagonal<Scalar>;                                                \
-  template class SparseDiagonal<Scalar>;                                          \
-  template class Full<Scalar>;                                                    \
-  template class LowRank<Scalar>;                                                 \
-  template Index pack(const Scalar*, Index, Index, double, int, Scalar*);         \
+#define SVMGSU_KINDS(Scalar)                                              \
+  template class Isotropic<Scalar>;                                       \
+  template class Diagonal<Scalar>;                                        \
+  template class SparseDiagonal<Scalar>;                                  \
+  template class Full<Scalar>;                                            \
+  template class LowRank<Scalar>;                                         \
+  template Index pack(const Scalar*, Index, Index, double, int, Scalar*); \
   template Indefinite find_indefinite(const Scalar*, Index, Index, double, int);
 SVMGSU_KINDS(double)
 SVMGSU_KINDS(float)

@@ -25,6 +25,8 @@ constexpr double kLn2High = 6.93147180369123816490e-01;  // few enough bits for 
 constexpr double kLn2Low = 1.90821492927058770002e-10;
 constexpr double kRound = 6755399441055744.0;  // 1.5·2⁵²: adding it rounds to an integer
 constexpr double kSplitter = 134217729.0;      // 2²⁷ + 1 (Veltkamp)
+constexpr double kSmallest = 1e-290;           // below, s is zero: 1/s would overflow
+constexpr double kLargest = 1e290;             // above, r needs no correction, which would overflow
 constexpr double kFarthest = 50;               // beyond, φ(r)/s is zero for any s
 
 // Even and odd powers apart: two shorter chains instead of one long.
@@ -40,9 +42,9 @@ SVMGSU_INLINE double polynomial(const double (&c)[Count], double t) {
   return even + odd * t;
 }
 
-constexpr double kExp[] = {1.0,           1.0,           1.0 / 2,         1.0 / 6,         1.0 / 24,
-                           1.0 / 120,     1.0 / 720,     1.0 / 5040,      1.0 / 40320,     1.0 / 362880,
-                           1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800};
+constexpr double kExp[] = {
+    1.0,        1.0,         1.0 / 2,      1.0 / 6,       1.0 / 24,       1.0 / 120,       1.0 / 720,
+    1.0 / 5040, 1.0 / 40320, 1.0 / 362880, 1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800};
 
 SVMGSU_INLINE double power_of_two(std::int64_t exponent) {
   const std::uint64_t bits = static_cast<std::uint64_t>(exponent + 1023) << 52;
@@ -62,7 +64,7 @@ SVMGSU_INLINE double remainder_of(double d, double r, double s) {
 }
 
 SVMGSU_INLINE void hinge_one(double d, double s, double& loss, double& cdf, double& kappa) {
-  const bool certain = s == 0;
+  const bool certain = s < kSmallest;
   const double safe = certain ? 1.0 : s;
   const double inverse = 1.0 / safe;
   const double r = d / safe;
@@ -70,7 +72,7 @@ SVMGSU_INLINE void hinge_one(double d, double s, double& loss, double& cdf, doub
   const double x = x_raw > kFarthest ? kFarthest : x_raw;
   const double rest = remainder_of(d, r, safe) * inverse;
   const double signed_rest = r < 0 ? -rest : rest;
-  const double x_low = x_raw < kFarthest ? signed_rest : 0.0;
+  const double x_low = x_raw < kFarthest && s < kLargest ? signed_rest : 0.0;
 
   // x²/2 = m²/2 + low with m a multiple of 1/16, so that m²/2 is exact.
   const double m = ((16 * x + kRound) - kRound) * 0.0625;
@@ -89,7 +91,7 @@ SVMGSU_INLINE void hinge_one(double d, double s, double& loss, double& cdf, doub
 
   const double u = 1.0 / (x + kMillsShift);
   const double v = (x - kMillsShift) * u;
-  const double mills = u * polynomial(kMills, v);              // Q(x)/φ(x)
+  const double mills = u * polynomial(kMills, v);                  // Q(x)/φ(x)
   const double complement = u * (u * polynomial(kComplement, v));  // 1 − x Q(x)/φ(x)
 
   const double tail_loss = (mantissa * complement * safe) * scale1 * scale2;
@@ -103,12 +105,15 @@ SVMGSU_INLINE void hinge_one(double d, double s, double& loss, double& cdf, doub
   kappa = certain ? 0.0 : (mantissa * inverse) * scale1 * scale2;
 }
 
+SVMGSU_CLONES void hinge_all(int count, const double* SVMGSU_RESTRICT d, const double* SVMGSU_RESTRICT s,
+                             double* SVMGSU_RESTRICT loss, double* SVMGSU_RESTRICT cdf, double* SVMGSU_RESTRICT kappa) {
+  for (int i = 0; i < count; ++i) hinge_one(d[i], s[i], loss[i], cdf[i], kappa[i]);
+}
+
 }  // namespace
 
-SVMGSU_CLONES void expected_hinge(int count, const double* SVMGSU_RESTRICT d, const double* SVMGSU_RESTRICT s,
-                                  double* SVMGSU_RESTRICT loss, double* SVMGSU_RESTRICT cdf,
-                                  double* SVMGSU_RESTRICT kappa) {
-  for (int i = 0; i < count; ++i) hinge_one(d[i], s[i], loss[i], cdf[i], kappa[i]);
+void expected_hinge(int count, const double* d, const double* s, double* loss, double* cdf, double* kappa) {
+  hinge_all(count, d, s, loss, cdf, kappa);
 }
 
 }  // namespace svmgsu::kernels

@@ -17,8 +17,7 @@ SVMGSU_INLINE double sum_lanes(const double* lane) {
 }
 
 template <class T>
-SVMGSU_INLINE void dots4(const T* a, const T* b, const T* c, const T* d, Index length, const double* w,
-                         double* out) {
+SVMGSU_INLINE void dots4(const T* a, const T* b, const T* c, const T* d, Index length, const double* w, double* out) {
   double sa[kLanes] = {}, sb[kLanes] = {}, sc[kLanes] = {}, sd[kLanes] = {};
   Index j = 0;
   for (; j + kLanes <= length; j += kLanes) {
@@ -103,27 +102,41 @@ SVMGSU_INLINE void packed_product(const T* SVMGSU_RESTRICT packed, Index n, doub
   }
 }
 
+#define SVMGSU_ROW_KERNELS(Scalar)                                                                               \
+  SVMGSU_CLONES void dots_of(const Scalar* const* rows, int count, Index length, const double* w, double* out) { \
+    all_dots(rows, count, length, w, out);                                                                       \
+  }                                                                                                              \
+  SVMGSU_CLONES void add_of(const Scalar* const* rows, int count, Index length, const double* coefficient,       \
+                            double* sum) {                                                                       \
+    add_all(rows, count, length, coefficient, sum);                                                              \
+  }                                                                                                              \
+  SVMGSU_CLONES void packed_of(const Scalar* packed, Index n, double factor, const double* v, double* out) {     \
+    packed_product(packed, n, factor, v, out);                                                                   \
+  }
+SVMGSU_ROW_KERNELS(double)
+SVMGSU_ROW_KERNELS(float)
+#undef SVMGSU_ROW_KERNELS
+
 }  // namespace
 
-SVMGSU_CLONES void row_dots(const double* const* rows, int count, Index length, const double* w, double* out) {
-  all_dots(rows, count, length, w, out);
+// The public names wrap the clones: clang 14 does not clone a function that a header has declared.
+void row_dots(const double* const* rows, int count, Index length, const double* w, double* out) {
+  dots_of(rows, count, length, w, out);
 }
-SVMGSU_CLONES void row_dots(const float* const* rows, int count, Index length, const double* w, double* out) {
-  all_dots(rows, count, length, w, out);
+void row_dots(const float* const* rows, int count, Index length, const double* w, double* out) {
+  dots_of(rows, count, length, w, out);
 }
-SVMGSU_CLONES void add_rows(const double* const* rows, int count, Index length, const double* coefficient,
-                            double* sum) {
-  add_all(rows, count, length, coefficient, sum);
+void add_rows(const double* const* rows, int count, Index length, const double* coefficient, double* sum) {
+  add_of(rows, count, length, coefficient, sum);
 }
-SVMGSU_CLONES void add_rows(const float* const* rows, int count, Index length, const double* coefficient,
-                            double* sum) {
-  add_all(rows, count, length, coefficient, sum);
+void add_rows(const float* const* rows, int count, Index length, const double* coefficient, double* sum) {
+  add_of(rows, count, length, coefficient, sum);
 }
-SVMGSU_CLONES void packed_times(const double* packed, Index n, double factor, const double* v, double* out) {
-  packed_product(packed, n, factor, v, out);
+void packed_times(const double* packed, Index n, double factor, const double* v, double* out) {
+  packed_of(packed, n, factor, v, out);
 }
-SVMGSU_CLONES void packed_times(const float* packed, Index n, double factor, const double* v, double* out) {
-  packed_product(packed, n, factor, v, out);
+void packed_times(const float* packed, Index n, double factor, const double* v, double* out) {
+  packed_of(packed, n, factor, v, out);
 }
 
 const char* instruction_set() {

@@ -36,8 +36,7 @@ void SparseRows<Scalar>::add(Batch batch, const double* coefficient, double* sum
   for (int i = 0; i < batch.count; ++i) {
     if (coefficient[i] == 0) continue;
     const Index last = start[batch.id[i] + 1];
-    for (Index k = start[batch.id[i]]; k < last; ++k)
-      sum[column[k]] += coefficient[i] * static_cast<double>(value[k]);
+    for (Index k = start[batch.id[i]]; k < last; ++k) sum[column[k]] += coefficient[i] * static_cast<double>(value[k]);
   }
 }
 

@@ -1,5 +1,6 @@
 #include "svmgsu/model.hpp"
 
+#include <cctype>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
@@ -17,12 +18,13 @@ constexpr Index kMostFeatures = Index{1} << 40;
 
 std::string escape(const std::string& text) {
   std::string out;
-  for (const unsigned char c : text) {
-    if (c > ' ' && c != '%' && c != 127) {
-      out += static_cast<char>(c);
+  for (const char c : text) {
+    const auto code_point = static_cast<unsigned char>(c);
+    if (code_point > ' ' && c != '%' && code_point != 127) {
+      out += c;
     } else {
       char code[4];
-      std::snprintf(code, sizeof code, "%%%02X", static_cast<unsigned>(c));
+      std::snprintf(code, sizeof code, "%%%02X", static_cast<unsigned>(code_point));
       out += code;
     }
   }
@@ -50,6 +52,15 @@ class Lines {
     return words;
   }
 
+  bool finished() {
+    std::string line;
+    while (std::getline(file_, line)) {
+      ++number_;
+      if (line.find_first_not_of(" \t\r") != std::string::npos) return false;
+    }
+    return true;
+  }
+
   double number(std::istringstream& words, const char* what) const {
     double value;
     if (!(words >> value) || !std::isfinite(value)) fail(std::string("expected a finite number for ") + what);
@@ -65,10 +76,10 @@ class Lines {
         out += coded[i];
         continue;
       }
-      unsigned value;
-      if (i + 2 >= coded.size() || std::sscanf(coded.c_str() + i + 1, "%2x", &value) != 1)
+      if (i + 2 >= coded.size() || !std::isxdigit(static_cast<unsigned char>(coded[i + 1])) ||
+          !std::isxdigit(static_cast<unsigned char>(coded[i + 2])))
         fail("a label has a broken %XX code");
-      out += static_cast<char>(value);
+      out += static_cast<char>(std::stoi(coded.substr(i + 1, 2), nullptr, 16));
       i += 2;
     }
     return out;
@@ -163,7 +174,8 @@ Model Model::load(const std::string& path) {
       platt.b = lines.number(words, "B");
       model.platt = platt;
     } else if (key == "features") {
-      if (!(words >> features) || features < 1 || features > kMostFeatures) lines.fail("features: expected a positive count");
+      if (!(words >> features) || features < 1 || features > kMostFeatures)
+        lines.fail("features: expected a positive count");
     } else if (key == "intercept") {
       model.b = lines.number(words, "intercept");
       have_intercept = true;
@@ -186,6 +198,8 @@ Model Model::load(const std::string& path) {
   auto words = lines.next();
   std::string key;
   if (!(words >> key) || key != "end") lines.fail("expected 'end' after " + std::to_string(features) + " weights");
+  lines.ends(words);
+  if (!lines.finished()) lines.fail("there is more after 'end'");
   model.w = Eigen::Map<const Vector>(weights.data(), features);
   return model;
 }

@@ -15,16 +15,16 @@ constexpr double kWarmEpsilon = 0.2;        // with a starting point
 constexpr double kNegligibleKappa = 1e-10;  // of the largest
 constexpr double kResidual = 0.03;          // of conjugate gradients, relative
 constexpr int kMostProducts = 200;
-constexpr Index kMostDense = 1500;          // features up to which a dense factor is worth its cost
-constexpr Index kMostRows = 600;            // of the sketch that replaces it beyond
-constexpr Index kMostNumbers = 5000000;     // of the sketch
+constexpr Index kMostDense = 1500;       // features up to which a dense factor is worth its cost
+constexpr Index kMostRows = 600;         // of the sketch that replaces it beyond
+constexpr Index kMostNumbers = 5000000;  // of the sketch
 constexpr double kSecondsBetweenCalls = 0.2;
-constexpr double kDenseShare = 0.3;         // of active examples, above which products cost like passes
-constexpr std::size_t kMemory = 12;         // pairs that a quasi-Newton step remembers
-constexpr std::size_t kTrial = 6;           // quasi-Newton steps in which the gap must shrink
-constexpr double kTrialGain = 8;            // by this factor
-constexpr int kManyProducts = 6;            // after which conjugate gradients want a new preconditioner
-constexpr int kPatience = 40;               // iterations without progress of the gap
+constexpr double kDenseShare = 0.3;  // of active examples, above which products cost like passes
+constexpr std::size_t kMemory = 12;  // pairs that a quasi-Newton step remembers
+constexpr std::size_t kTrial = 6;    // quasi-Newton steps in which the gap must shrink
+constexpr double kTrialGain = 8;     // by this factor
+constexpr int kManyProducts = 6;     // after which conjugate gradients want a new preconditioner
+constexpr int kPatience = 40;        // iterations without progress of the gap
 
 // A direction in (w, b).
 struct Step {
@@ -63,9 +63,7 @@ class DenseFactor final : public Preconditioner {
     factor_.compute(Matrix::Identity(h.rows(), h.cols()));
   }
   using Preconditioner::solve;
-  Vector solve(const Vector& r) const override {
-    return scale_.cwiseProduct(factor_.solve(scale_.cwiseProduct(r)));
-  }
+  Vector solve(const Vector& r) const override { return scale_.cwiseProduct(factor_.solve(scale_.cwiseProduct(r))); }
 
  private:
   Vector scale_;
@@ -93,6 +91,77 @@ class SketchFactor final : public Preconditioner {
   Vector root_;  // D^−½
   Matrix y_;     // R D^−½
   Eigen::LLT<Matrix> factor_;
+};
+
+using Vector2 = Eigen::Vector2d;
+
+// J along a ray in w, with b free: value and derivatives in (t, β) at O(ℓ).
+class Ray {
+ public:
+  struct Point {
+    double value;
+    Vector2 gradient;
+    Eigen::Matrix2d hessian;
+  };
+
+  Ray(const Objective& objective, const Evaluation& from, const Margins& there, const Margins& back, const Step& p)
+      : objective_(objective),
+        from_(from),
+        step_b_(p.b),
+        w2_(from.w.squaredNorm()),
+        wp_(from.w.dot(p.w)),
+        p2_(p.w.squaredNorm()) {
+    const auto size = from.margins.mean.size();
+    mean_.resize(size);
+    cross_.resize(size);
+    square_.resize(size);
+    for (std::size_t i = 0; i < size; ++i) {
+      mean_[i] = there.mean[i] - from.margins.mean[i];
+      cross_[i] = (there.variance[i] - back.variance[i]) / 4;                                             // wᵀΣp
+      square_[i] = std::max(0.0, (there.variance[i] + back.variance[i]) / 2 - from.margins.variance[i]);  // pᵀΣp
+    }
+  }
+
+  Point at(double t, double beta) const {
+    const Gaussians& data = objective_.data();
+    const double lambda = objective_.lambda(), extra = objective_.smoothing * objective_.smoothing;
+    const double share = 1.0 / static_cast<double>(data.examples());
+    Point out;
+    out.value = lambda / 2 * (w2_ + 2 * t * wp_ + t * t * p2_);
+    out.gradient << lambda * (wp_ + t * p2_), 0;
+    out.hessian << lambda * p2_, 0, 0, 1e-12;
+    double d[kMaxBatch], s[kMaxBatch], loss[kMaxBatch], cdf[kMaxBatch], kappa[kMaxBatch];
+    for (Index first = 0; first < data.examples(); first += kMaxBatch) {
+      const int count = static_cast<int>(std::min<Index>(kMaxBatch, data.examples() - first));
+      for (int i = 0; i < count; ++i) {
+        const auto k = static_cast<std::size_t>(first + i);
+        const double q = from_.margins.variance[k] + t * (2 * cross_[k] + t * square_[k]);
+        d[i] = 1 - data.label(first + i) * (from_.margins.mean[k] + from_.b + t * (mean_[k] + step_b_) + beta);
+        s[i] = std::sqrt(std::max(0.0, q) + extra);
+      }
+      kernels::expected_hinge(count, d, s, loss, cdf, kappa);
+      for (int i = 0; i < count; ++i) {
+        const auto k = static_cast<std::size_t>(first + i);
+        const double y = data.label(first + i), weight = share * data.weight(first + i);
+        const double slope = -y * (mean_[k] + step_b_), u = cross_[k] + t * square_[k];
+        out.value += weight * loss[i];
+        out.gradient += weight * Vector2(cdf[i] * slope + kappa[i] * u, -cdf[i] * y);
+        if (kappa[i] == 0) continue;
+        const double q = s[i] * s[i], z = slope - d[i] / q * u, curve = weight * kappa[i];
+        out.hessian(0, 0) += curve * (z * z + square_[k] - u * u / q);
+        out.hessian(0, 1) -= curve * y * z;
+        out.hessian(1, 1) += curve;
+      }
+    }
+    out.hessian(1, 0) = out.hessian(0, 1);
+    return out;
+  }
+
+ private:
+  const Objective& objective_;
+  const Evaluation& from_;
+  double step_b_, w2_, wp_, p2_;
+  std::vector<double> mean_, cross_, square_;
 };
 
 class Newton {
@@ -175,9 +244,12 @@ class Newton {
     last_call_ = progress.seconds;
     const bool go_on = !monitor_ || monitor_(progress);
     if (result_.gap <= options_.tolerance * result_.objective) return true;
-    if (!go_on) result_.stop = Stop::monitor;
-    else if (progress.seconds > options_.max_seconds) result_.stop = Stop::time;
-    else if (result_.iterations >= options_.max_iterations) result_.stop = Stop::iterations;
+    if (!go_on)
+      result_.stop = Stop::monitor;
+    else if (progress.seconds > options_.max_seconds)
+      result_.stop = Stop::time;
+    else if (result_.iterations >= options_.max_iterations)
+      result_.stop = Stop::iterations;
     return result_.stop != Stop::converged;
   }
 
@@ -188,7 +260,8 @@ class Newton {
     last_call_ = seconds;
     if (monitor_ && !monitor_({result_.iterations, result_.objective, gap(), seconds, passes_}))
       result_.stop = Stop::monitor;
-    else if (seconds > options_.max_seconds) result_.stop = Stop::time;
+    else if (seconds > options_.max_seconds)
+      result_.stop = Stop::time;
     return result_.stop != Stop::converged;
   }
 
@@ -224,14 +297,13 @@ class Newton {
     const Evaluation before = std::move(now_);
     visit(before.w + p.w, before.b + p.b);
     if (!(now_.value <= before.value + 1e-4 * slope)) {
-      const double t = line_search(before, p);
-      visit(before.w + t * p.w, before.b + t * p.b);
-      p.w *= t;
-      p.b *= t;
+      const Vector2 best = line_search(before, p);
+      p.w *= best(0);
+      p.b = best(0) * p.b + best(1);
+      visit(before.w + p.w, before.b + p.b);
     }
     if (cut) return;  // the difference of gradients is not one of points alone
-    const Step y{now_.gradient - before.gradient,
-                 objective_.intercept() ? now_.gradient_b - before.gradient_b : 0.0};
+    const Step y{now_.gradient - before.gradient, objective_.intercept() ? now_.gradient_b - before.gradient_b : 0.0};
     if (!(p.dot(y) > 1e-14 * p.norm() * y.norm())) return;
     pairs_.push_back({p, y, 1 / p.dot(y)});
     if (pairs_.size() > kMemory) pairs_.erase(pairs_.begin());
@@ -303,7 +375,7 @@ class Newton {
     }
     const double worth = std::max(target, 0.1 * now_.smoothed_share * epsilon / old_epsilon);
     const double enough = std::sqrt(2 * objective_.lambda() * 0.1 * worth);
-    const Step p = conjugate_gradients(hessian, rhs, enough, share);
+    const Step p = conjugate_gradients(hessian, rhs, enough, share, epsilon != old_epsilon);
     if (result_.stop != Stop::converged) return;
 
     objective_.smoothing = epsilon;
@@ -311,19 +383,17 @@ class Newton {
     visit(before.w + p.w, before.b + p.b);
     if (accepts(before, hessian, p, newton_gap)) return;
     // The unit step is too long (or, after a cut of ε, no descent at all: then stay and turn).
-    const double t = first_slope_ < 0 ? line_search(before, p) : 0.0;
-    visit(before.w + t * p.w, before.b + t * p.b);
-    if (objective_.intercept()) {
-      const double b = objective_.best_intercept(now_.margins, now_.b);
-      if (std::abs(b - now_.b) > 1e-3) visit(now_.w, b);
-    }
+    const Vector2 best = first_slope_ < 0 ? line_search(before, p) : Vector2(0, 0);
+    visit(before.w + best(0) * p.w, before.b + best(0) * p.b + best(1));
   }
 
-  Step conjugate_gradients(const Hessian& hessian, const Step& rhs, double enough, double share) {
+  Step conjugate_gradients(const Hessian& hessian, const Step& rhs, double enough, double share, bool cut) {
     const Index n = objective_.features();
     const bool intercept = objective_.intercept();
     const double tiny = 1e-12 * mean_weight();
-    if (!factor_ || last_products_ > kManyProducts) factor_ = estimate(hessian);
+    // An old factor will do only while κ has hardly moved; a cut of ε moves it, and most on hinge-like data.
+    const bool cheap = objective_.features() <= kMostDense && hessian.active() <= rows_for_dense();
+    if (!factor_ || cut || cheap || last_products_ > kManyProducts) factor_ = estimate(hessian);
     const Preconditioner& factor = *factor_;
     last_products_ = 0;
     Step x{Vector::Zero(n), 0}, r = rhs, z = factor.solve(r), p = z, hp;
@@ -387,63 +457,48 @@ class Newton {
     return objective_.lambda() * before.w.dot(p.w) + sum / static_cast<double>(data.examples());
   }
 
-  // The minimum over t of J(w + t p, b + t p_b), from margins alone. wᵀΣ_i p of all examples comes from
-  // the variances at w + p and w − p: one reading of the data more.
-  double line_search(const Evaluation& before, const Step& p) {
+  // The best t and β for J(w + t p, b + t p_b + β), from margins alone. wᵀΣ_i p of all examples comes
+  // from the variances at w + p and w − p: one reading of the data more.
+  Vector2 line_search(const Evaluation& before, const Step& p) {
     const Margins back = objective_.margins(before.w - p.w);
     passes_ += 1;
-    const auto size = before.margins.mean.size();
-    const double w2 = before.w.squaredNorm(), wp = before.w.dot(p.w), p2 = p.w.squaredNorm();
-    Margins at;
-    at.mean.resize(size);
-    at.variance.resize(size);
-    const auto value = [&](double t) {
-      for (std::size_t i = 0; i < size; ++i) {
-        const double q = before.margins.variance[i], plus = now_.margins.variance[i], minus = back.variance[i];
-        const double cross = (plus - minus) / 2, square = std::max(0.0, (plus + minus) / 2 - q);
-        at.mean[i] = before.margins.mean[i] + t * (now_.margins.mean[i] - before.margins.mean[i]);
-        at.variance[i] = std::max(0.0, q + t * cross + t * t * square);
+    const Ray ray(objective_, before, now_.margins, back, p);
+    const double slope = ray.at(0, 0).gradient(0);
+    // First t alone: Newton on the slope inside a bracket that grows until the slope has turned.
+    double low = 0, high = std::numeric_limits<double>::infinity(), t = 1;
+    for (int k = 0; k < 60; ++k) {
+      const Ray::Point point = ray.at(t, 0);
+      if (std::abs(point.gradient(0)) <= 1e-2 * std::abs(slope)) break;
+      (point.gradient(0) > 0 ? high : low) = t;
+      const double newton = t - point.gradient(0) / point.hessian(0, 0);
+      if (high == std::numeric_limits<double>::infinity()) {
+        t = newton > t ? std::min(newton, 4 * t) : 2 * t;
+      } else {
+        t = newton > low && newton < high ? newton : (low + high) / 2;
       }
-      return objective_.value(at, w2 + 2 * t * wp + t * t * p2, before.b + t * p.b);
-    };
-    // Golden-section search: J is convex in t; the bracket first grows while J falls.
-    double low = 0, middle = 1, f_middle = value(1.0);
-    const double f_start = value(0.0);
-    if (f_middle < f_start) {
-      double high = 2, f_high = value(high);
-      while (f_high < f_middle && high < 1e6) {
-        low = middle;
-        middle = high;
-        f_middle = f_high;
-        high *= 2;
-        f_high = value(high);
-      }
-      return golden(value, low, high);
     }
-    return golden(value, 0.0, 1.0);
+    Vector2 x(t, 0);
+    return objective_.intercept() ? refine(ray, x) : x;
   }
 
-  template <class Function>
-  static double golden(const Function& f, double low, double high) {
-    constexpr double kRatio = 0.6180339887498949;
-    double a = high - kRatio * (high - low), b = low + kRatio * (high - low);
-    double fa = f(a), fb = f(b);
-    for (int k = 0; k < 40 && high - low > 0.01 * high; ++k) {
-      if (fa <= fb) {
-        high = b;
-        b = a;
-        fb = fa;
-        a = high - kRatio * (high - low);
-        fa = f(a);
-      } else {
-        low = a;
-        a = b;
-        fa = fb;
-        b = low + kRatio * (high - low);
-        fb = f(b);
+  // Damped Newton in both: t is scarce where b is far off.
+  static Vector2 refine(const Ray& ray, Vector2 x) {
+    Ray::Point now = ray.at(x(0), x(1));
+    for (int k = 0; k < 20; ++k) {
+      const Vector2 step = -now.hessian.ldlt().solve(now.gradient);
+      const double gain = -now.gradient.dot(step);
+      if (!(gain > 1e-12 * std::abs(now.value))) break;
+      double scale = 1;
+      Ray::Point next = ray.at(x(0) + step(0), x(1) + step(1));
+      while (!(next.value <= now.value - 1e-4 * scale * gain) && scale > 1e-6) {
+        scale *= 0.3;
+        next = ray.at(x(0) + scale * step(0), x(1) + scale * step(1));
       }
+      if (scale <= 1e-6) break;
+      x += scale * step;
+      now = next;
     }
-    return fa <= fb ? a : b;
+    return x;
   }
 
   double mean_weight() const {

@@ -82,6 +82,12 @@ Index Objective::block_size(Index count, double sum_size) const {
   return std::max<Index>({32, for_sums, std::min<Index>(256, count / 64)});
 }
 
+double Objective::sum_size() const {
+  double size = static_cast<double>(features());
+  for (const auto& term : data_.covariance()) size += static_cast<double>(term.kind->sum_size());
+  return size;
+}
+
 void Objective::prepare(const Vector& w, std::vector<Plan>& plans) const {
   plans.resize(data_.covariance().size());
   for (std::size_t t = 0; t < plans.size(); ++t) data_.covariance()[t].kind->prepare(w.data(), features(), plans[t]);
@@ -97,9 +103,7 @@ void Objective::sweep(const std::vector<Index>& ids, const Vector& w, std::vecto
   constexpr int kSides = kByClass ? 2 : 1;
   const auto& terms = data_.covariance();
   const Index count = static_cast<Index>(ids.size());
-  double sum_size = static_cast<double>(features());
-  for (const auto& term : terms) sum_size += static_cast<double>(term.kind->sum_size());
-  const Index block = block_size(count, kWrite ? kSides * sum_size : 0);
+  const Index block = block_size(count, kWrite ? kSides * sum_size() : 0);
   const Index blocks = (count + block - 1) / block;
   const double numbers = numbers_per_example(data_);
   const int batch = batch_size(numbers);
@@ -187,14 +191,21 @@ Margins Objective::margins(const Vector& w, std::vector<Plan>& plans) const {
   return result;
 }
 
+// Summed in the blocks of evaluate(), so that both give the same bits.
 double Objective::value(const Margins& margins, double w_squared, double b) const {
   double total = 0;
   double loss[kMaxBatch], cdf[kMaxBatch], kappa[kMaxBatch];
-  for (Index first = 0; first < examples(); first += kMaxBatch) {
-    const int count = static_cast<int>(std::min<Index>(kMaxBatch, examples() - first));
-    derivatives(&margins.mean[static_cast<std::size_t>(first)], &margins.variance[static_cast<std::size_t>(first)],
-                first, count, b, smoothing, loss, cdf, kappa);
-    for (int i = 0; i < count; ++i) total += data_.weight(first + i) * loss[i];
+  const Index block = block_size(examples(), 2 * sum_size());
+  for (Index start = 0; start < examples(); start += block) {
+    const Index end = std::min(examples(), start + block);
+    double part = 0;
+    for (Index first = start; first < end; first += kMaxBatch) {
+      const auto at = static_cast<std::size_t>(first);
+      const int count = static_cast<int>(std::min<Index>(kMaxBatch, end - first));
+      derivatives(&margins.mean[at], &margins.variance[at], first, count, b, smoothing, loss, cdf, kappa);
+      for (int i = 0; i < count; ++i) part += data_.weight(first + i) * loss[i];
+    }
+    total += part;
   }
   return lambda_ / 2 * w_squared + total / static_cast<double>(examples());
 }
@@ -262,7 +273,7 @@ Evaluation Objective::evaluate(const Vector& w, double b) const {
     finish(total.of[k].terms, w, -share, side[k]);
     mass[k] = share * total.of[k].mass;
   }
-  e.value = penalty + share * total.smooth_loss;
+  e.value = penalty + total.smooth_loss / static_cast<double>(examples());
   e.certificate = dual_bound(side[1], side[0], mass, penalty + share * total.loss, &e.dual);
   e.smoothed_share = smoothing * smoothing * share * total.kappa;
   e.gradient = lambda_ * w - side[0] - side[1];
@@ -409,8 +420,7 @@ void Hessian::sweep(const Vector& v, double vb, Link link, Vector& out, double& 
   const Index blocks = (count + block - 1) / block;
   const double numbers = numbers_per_example(data);
   const int batch = batch_size(numbers);
-  const int threads =
-      static_cast<double>(count) * numbers < kSerialNumbers ? 1 : resolve_threads(objective_.threads());
+  const int threads = static_cast<double>(count) * numbers < kSerialNumbers ? 1 : resolve_threads(objective_.threads());
   std::vector<Local> locals(static_cast<std::size_t>(std::max<Index>(1, std::min<Index>(threads, blocks))));
   ordered_blocks(
       blocks, threads, locals,

@@ -7,23 +7,24 @@ namespace {
 
 // log(1 + exp(x)) without overflow.
 double softplus(double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }
-double sigmoid(double x) {
-  return x >= 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x));
-}
+double sigmoid(double x) { return x >= 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x)); }
 
 }  // namespace
 
 double Platt::probability(double score) const { return sigmoid(-(a * score + b)); }
 
-Platt fit_platt(const std::vector<double>& scores, const std::vector<double>& labels) {
+Platt fit_platt(const std::vector<double>& scores, const std::vector<double>& labels, std::vector<double> weights) {
   require(scores.size() == labels.size() && !scores.empty(), "scores: as many as labels, and at least one");
-  const auto count = static_cast<double>(scores.size());
-  double positives = 0, mean = 0, spread = 0;
+  if (weights.empty()) weights.assign(scores.size(), 1.0);
+  require(weights.size() == scores.size(), "weights: as many as scores");
+  double count = 0, positives = 0, mean = 0, spread = 0;
   for (std::size_t i = 0; i < scores.size(); ++i) {
     require(std::isfinite(scores[i]), "scores: number " + std::to_string(i) + " is not finite");
-    positives += labels[i] > 0;
-    mean += scores[i] / count;
+    count += weights[i];
+    positives += labels[i] > 0 ? weights[i] : 0.0;
+    mean += weights[i] * scores[i];
   }
+  mean /= count;
   for (const double f : scores) spread = std::max(spread, std::abs(f - mean));
   if (spread == 0) spread = 1;
   const double high = (positives + 1) / (positives + 2), low = 1 / (count - positives + 2);
@@ -34,7 +35,7 @@ Platt fit_platt(const std::vector<double>& scores, const std::vector<double>& la
     double sum = 0;
     for (std::size_t i = 0; i < scores.size(); ++i) {
       const double z = a * scaled(i) + b, target = labels[i] > 0 ? high : low;
-      sum += softplus(z) - (1 - target) * z;
+      sum += weights[i] * (softplus(z) - (1 - target) * z);
     }
     return sum;
   };
@@ -44,7 +45,7 @@ Platt fit_platt(const std::vector<double>& scores, const std::vector<double>& la
     double ga = 0, gb = 0, haa = 1e-12 * count, hab = 0, hbb = 1e-12 * count;
     for (std::size_t i = 0; i < scores.size(); ++i) {
       const double f = scaled(i), p = sigmoid(a * f + b), target = labels[i] > 0 ? high : low;
-      const double slope = p - (1 - target), curve = p * (1 - p);
+      const double slope = weights[i] * (p - (1 - target)), curve = weights[i] * p * (1 - p);
       ga += slope * f;
       gb += slope;
       haa += curve * f * f;

@@ -93,7 +93,8 @@ Result solve_sgd(const Objective& objective, const Options& options, const Monit
   const Progress end{t, result.objective, result.gap, clock.seconds(), static_cast<double>(t) * passes_per_step + 3};
   result.history.push_back(end);
   if (monitor) monitor(end);
-  if (result.stop == Stop::iterations && result.gap <= options.tolerance * result.objective) result.stop = Stop::converged;
+  if (result.stop == Stop::iterations && result.gap <= options.tolerance * result.objective)
+    result.stop = Stop::converged;
   return result;
 }
 

@@ -26,6 +26,7 @@ Matrix kept_rows(const CovarianceSum& covariance, Index example, Index n, double
     const Index own = term.kind->rank(example);
     rank = own < 0 ? n : std::min(n, rank + own);
   }
+  if (rank == 0) return Matrix(0, n);
   if (rank < n) {
     Matrix factors(rank, n);
     double* at = factors.data();
@@ -85,7 +86,8 @@ void project_means(const Scalar* means, const Subspaces& subspaces, Index n, int
   parallel_for(examples, threads, [&](Index i) {
     const Vector x = Eigen::Map<const Row>(means + i * n, n).template cast<double>();
     Vector projected = Vector::Zero(n);
-    for (Index k = subspaces.start[static_cast<std::size_t>(i)]; k < subspaces.start[static_cast<std::size_t>(i) + 1]; ++k) {
+    for (Index k = subspaces.start[static_cast<std::size_t>(i)]; k < subspaces.start[static_cast<std::size_t>(i) + 1];
+         ++k) {
       const Eigen::Map<const Vector> f(subspaces.factors.data() + k * n, n);  // √λ u
       projected += (f.dot(x) / f.squaredNorm()) * f;
     }

@@ -64,7 +64,7 @@ class LinearSVMGSUCV(LinearSVMGSU):
     >>> X = rng.normal(size=(100, 3)) + 2 * y[:, np.newaxis]
     >>> search = svmgsu.LinearSVMGSUCV(lams=[1, 0.1, 0.01]).fit(X, y, std=0.5)
     >>> search.lam_ in (1, 0.1, 0.01), round(search.score(X, y), 1)
-    (True, 1.0)
+    (True, 0.9)
     """
 
     def __init__(
@@ -107,7 +107,10 @@ class LinearSVMGSUCV(LinearSVMGSU):
         sample_weight: Any = None,
         groups: Any = None,
     ) -> LinearSVMGSUCV:
-        """Searches, then trains on all data. `groups` are passed to the splitter."""
+        """Searches, then trains on all data.
+
+        X, y, cov, std and sample_weight as in `svmgsu.train`; `groups` are passed to the splitter.
+        """
         problem = Problem(X, y, cov, std=std, sample_weight=sample_weight, deployment_cov=self.deployment_cov)
         lams = check_lams(self.lams)
         scales = np.array([check_scale(c) for c in np.atleast_1d(self.cov_scales)])
@@ -123,7 +126,7 @@ class LinearSVMGSUCV(LinearSVMGSU):
         if self.refit:
             model = problem.solve(self._options(problem, self.lam_, self.threads), cov_scale=self.cov_scale_)
             if self.probability:
-                model.platt_ = _core.fit_platt(model.decision_function(problem.data), problem.signs)
+                problem.fit_platt(model)
             self._take(model)
         return self
 

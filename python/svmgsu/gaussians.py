@@ -79,7 +79,7 @@ class Gaussians:
         return f"Gaussians({self.shape[0]} examples, {self.shape[1]} features, cov={self.cov!r})"
 
     def with_cov(self, cov: Covariance | None) -> Gaussians:
-        """The same means with another covariance."""
+        """The same means with another covariance, `cov`."""
         out = Gaussians.__new__(Gaussians)
         out._rows, out.mean, out.shape = self._rows, self.mean, self.shape
         out.cov = as_covariance(cov, None, self.shape)

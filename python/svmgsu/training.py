@@ -158,7 +158,7 @@ def train(
     with ProgressBar(verbose, options, callback) as report:
         model = problem.solve(options, start=start, report=report)
     if probability:
-        model.platt_ = _core.fit_platt(model.decision_function(problem.data), problem.signs)
+        problem.fit_platt(model)
     return model
 
 
@@ -182,7 +182,8 @@ class Problem:
         data = as_gaussians(X, cov, std)
         self.classes, self.signs = check_labels(y, len(data))
         self.labels = self.classes[(self.signs > 0).astype(int)]
-        self.weights = check_weights(sample_weight, len(data))
+        self.given_weights = check_weights(sample_weight, len(data))
+        self.weights = self.given_weights
         if sample_weight is not None:
             self.weights = self.weights / self.weights.mean()
             for sign, label in zip((-1.0, 1.0), self.classes.tolist(), strict=True):
@@ -191,7 +192,7 @@ class Problem:
                         f"sample_weight: class {label!r} has no weight; training needs examples of two"
                     )
         if subspace is not None:
-            data = data.subspace(subspace, subspace_mode)
+            data = data.subspace(subspace, subspace_mode, y=self.labels)
         if deployment_cov is not None:
             extra = as_deployment(deployment_cov, data.shape, seed)
             data = data.with_cov(extra if data.cov is None else data.cov + extra)
@@ -249,6 +250,11 @@ class Problem:
             history_=[{name: getattr(p, name) for name in names} for p in result.history],
         )
 
+    def fit_platt(self, model: Model) -> None:
+        """Platt's sigmoid from the training scores; weights as given, so that 2 counts like an example twice."""
+        scores = model.decision_function(self.data)
+        model.platt_ = _core.fit_platt(scores, self.signs, self.given_weights)
+
 
 def path(
     X: Any,
@@ -290,7 +296,7 @@ def path(
     >>> import numpy as np, svmgsu
     >>> X, y = np.array([[-2.0], [-1.0], [1.0], [2.0]]), [0, 0, 1, 1]
     >>> [round(m.coef_.item(), 2) for m in svmgsu.path(X, y, std=0.5, lams=[1.0, 0.1])]
-    [0.91, 1.18]
+    [0.6, 1.13]
     """
     problem = Problem(
         X, y, cov, std=std, sample_weight=sample_weight, cov_scale=cov_scale, deployment_cov=deployment_cov
@@ -302,7 +308,7 @@ def path(
     models = follow_path(problem, grid, options, progress=counter(verbose, len(grid), "svmgsu path"))
     if probability:
         for model in models:
-            model.platt_ = _core.fit_platt(model.decision_function(problem.data), problem.signs)
+            problem.fit_platt(model)
     return models
 
 

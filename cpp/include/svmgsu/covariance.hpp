@@ -232,8 +232,7 @@ class LowRank final : public Covariance {
 class Shared final : public Covariance {
  public:
   // `packed`: count × n(n+1)/2, or count × n variances where `diagonal`.
-  Shared(const double* packed, Index count, Index features, bool diagonal, const std::int32_t* group,
-         Index examples)
+  Shared(const double* packed, Index count, Index features, bool diagonal, const std::int32_t* group, Index examples)
       : packed_(packed), count_(count), features_(features), diagonal_(diagonal), group_(group), examples_(examples) {}
 
   Index examples() const override { return group_ ? examples_ : -1; }

@@ -18,7 +18,9 @@ class Gaussians {
   // copying them (labels and weights are those of the subset), null for all.
   Gaussians(std::shared_ptr<const Means> means, CovarianceSum covariance, std::vector<double> labels,
             std::vector<double> weights = {}, const std::vector<Index>* rows = nullptr)
-      : means_(std::move(means)), covariance_(std::move(covariance)), labels_(std::move(labels)),
+      : means_(std::move(means)),
+        covariance_(std::move(covariance)),
+        labels_(std::move(labels)),
         weights_(std::move(weights)) {
     if (rows) {
       ids_ = *rows;
@@ -33,8 +35,8 @@ class Gaussians {
   template <class Scalar>
   Gaussians(const MatrixOf<Scalar>& means, CovarianceSum covariance, const Vector& labels,
             const Vector& weights = Vector())
-      : Gaussians(std::make_shared<DenseMeans<Scalar>>(means.data(), means.rows(), means.cols()),
-                  std::move(covariance), std::vector<double>(labels.data(), labels.data() + labels.size()),
+      : Gaussians(std::make_shared<DenseMeans<Scalar>>(means.data(), means.rows(), means.cols()), std::move(covariance),
+                  std::vector<double>(labels.data(), labels.data() + labels.size()),
                   std::vector<double>(weights.data(), weights.data() + weights.size())) {}
   template <class Scalar>
   Gaussians(MatrixOf<Scalar>&&, CovarianceSum, const Vector&, const Vector& = Vector()) = delete;
@@ -53,10 +55,10 @@ class Gaussians {
     require(!ids_.empty(), "means: there are no examples");
     require(features() > 0, "means: there are no features");
     for (const Index id : ids_) require(id >= 0 && id < total, "rows: " + std::to_string(id) + " is not an example");
-    require(labels_.size() == ids_.size(), "labels: " + std::to_string(labels_.size()) + " for " +
-                                               std::to_string(ids_.size()) + " examples");
-    require(weights_.size() == ids_.size(), "weights: " + std::to_string(weights_.size()) + " for " +
-                                                std::to_string(ids_.size()) + " examples");
+    require(labels_.size() == ids_.size(),
+            "labels: " + std::to_string(labels_.size()) + " for " + std::to_string(ids_.size()) + " examples");
+    require(weights_.size() == ids_.size(),
+            "weights: " + std::to_string(weights_.size()) + " for " + std::to_string(ids_.size()) + " examples");
     for (std::size_t i = 0; i < labels_.size(); ++i)
       require(labels_[i] == 1 || labels_[i] == -1, "labels: example " + std::to_string(i) + " has " +
                                                        std::to_string(labels_[i]) + "; labels must be -1 or +1");

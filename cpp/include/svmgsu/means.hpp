@@ -59,9 +59,7 @@ class SparseMeans final : public Means {
                           : 0.0;
   }
   void dots(Batch batch, const double* w, double* out) const override { rows_.dots(batch, w, out); }
-  void add(Batch batch, const double* coefficient, double* sum) const override {
-    rows_.add(batch, coefficient, sum);
-  }
+  void add(Batch batch, const double* coefficient, double* sum) const override { rows_.add(batch, coefficient, sum); }
 
  private:
   SparseRows<Scalar> rows_;

@@ -38,9 +38,9 @@ struct Evaluation {
   Vector gradient;            // ∂J/∂w
   double gradient_b = 0;      // ∂J/∂b
   Margins margins;
-  std::vector<double> cdf;    // Φ(r_i)
-  std::vector<double> kappa;  // φ(r_i)/s_i
-  std::vector<Plan> plans;    // one a covariance term
+  std::vector<double> cdf;                // Φ(r_i)
+  std::vector<double> kappa;              // φ(r_i)/s_i
+  std::vector<Plan> plans;                // one a covariance term
   std::vector<std::vector<double>> sums;  // Σ c_i κ_i Σ_i of each term
 };
 
@@ -82,9 +82,9 @@ class Objective {
   struct Sums;
   struct Local;
   template <bool kRead, bool kWrite, bool kByClass, class Link>
-  void sweep(const std::vector<Index>& ids, const Vector& w, std::vector<Plan>& plans, Link link,
-             Local* total) const;
+  void sweep(const std::vector<Index>& ids, const Vector& w, std::vector<Plan>& plans, Link link, Local* total) const;
   Index block_size(Index count, double sum_size) const;
+  double sum_size() const;  // numbers that a pass sums up
   void prepare(const Vector& w, std::vector<Plan>& plans) const;
   Margins margins(const Vector& w, std::vector<Plan>& plans) const;
   void derivatives(const double* mean, const double* variance, Index first, int count, double b, double epsilon,
@@ -137,8 +137,8 @@ class Hessian {
   void outer_rows(std::size_t j, double weight, double* z, double* u) const;
 
   Vector w_;
-  std::vector<std::vector<double>> sums_;    // Σ c κ_i Σ_i of each covariance term
-  std::vector<Index> ids_, positions_;       // active examples: rows of the arrays, places in the data
+  std::vector<std::vector<double>> sums_;                // Σ c κ_i Σ_i of each covariance term
+  std::vector<Index> ids_, positions_;                   // active examples: rows of the arrays, places in the data
   std::vector<double> label_, kappa_, rho_, inverse_q_;  // of each: y, cκ, r/s, 1/q
   std::vector<std::unique_ptr<Curvature>> terms_;
   mutable std::vector<double> xv_, uv_;

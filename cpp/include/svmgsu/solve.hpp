@@ -19,15 +19,15 @@ struct Options {
   double lambda = 1e-2;
   Solver solver = Solver::newton;
   bool intercept = true;
-  int threads = 0;              // 0: all that OpenMP offers
-  double tolerance = 1e-6;      // stop when gap ≤ tolerance · objective (newton)
-  Index max_iterations = 500;   // newton
+  int threads = 0;             // 0: all that OpenMP offers
+  double tolerance = 1e-6;     // stop when gap ≤ tolerance · objective (newton)
+  Index max_iterations = 500;  // newton
   double max_seconds = std::numeric_limits<double>::infinity();
 
-  Index steps = 0;              // sgd: the paper's T; 0 chooses by the number of examples
-  Index batch = 0;              // sgd: the paper's k; 0: min(ℓ, 100)
-  double average = 0.5;         // sgd: the last share of the iterates that is averaged
-  std::uint64_t seed = 0;       // sgd
+  Index steps = 0;         // sgd: the paper's T; 0 chooses by the number of examples
+  Index batch = 0;         // sgd: the paper's k; 0: min(ℓ, 100)
+  double average = 0.5;    // sgd: the last share of the iterates that is averaged
+  std::uint64_t seed = 0;  // sgd
 };
 
 struct Progress {
@@ -35,7 +35,7 @@ struct Progress {
   double objective = 0;  // NaN where a solver does not know it (sgd, between passes)
   double gap = 0;        // likewise
   double seconds = 0;
-  double passes = 0;     // readings of the whole data so far
+  double passes = 0;  // readings of the whole data so far
 };
 
 // Called between iterations; returns false to stop early with the best point so far.

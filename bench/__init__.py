@@ -1,0 +1,1 @@
+"""Measurements. Each module is a program: `python -m bench.solvers --help`."""

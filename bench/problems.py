@@ -1,0 +1,204 @@
+"""The problems that solvers are measured on, each the same on every machine: a seed, or a real data set.
+
+A problem has means X, labels y = ±1 and a covariance in one of three forms, so that a plain NumPy objective
+can be written for it: None, an array of shape (l, n) or (l, n, n), or factors (l, r, n) of a low rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import svmgsu
+
+LAMS = (1e-1, 1e-2, 1e-3, 1e-4)
+
+
+class MissingData(Exception):
+    """A real data set is not there; the message says which file is wanted."""
+
+
+@dataclass
+class Problem:
+    """What a solver gets."""
+
+    X: np.ndarray
+    y: np.ndarray
+    variances: np.ndarray | None = None  # (l, n)
+    matrices: np.ndarray | None = None  # (l, n, n)
+    factors: np.ndarray | None = None  # (l, r, n)
+
+    @property
+    def cov(self) -> Any:
+        """The same for the library."""
+        if self.factors is not None:
+            return svmgsu.LowRank(self.factors)
+        return self.variances if self.variances is not None else self.matrices
+
+    def median_s(self, w: np.ndarray, b: float) -> tuple[float, float]:
+        """How smooth the problem is at (w, b): the median of s = √(wᵀΣw), and the share with |d/s| > 6."""
+        if self.variances is not None:
+            q = self.variances @ w**2
+        elif self.matrices is not None:
+            q = (self.matrices @ w) @ w
+        elif self.factors is not None:
+            q = ((self.factors @ w) ** 2).sum(axis=1)
+        else:
+            q = np.zeros(len(self.y))
+        s, d = np.sqrt(np.maximum(q, 0.0)), 1.0 - self.y * (self.X @ w + b)
+        return float(np.median(s)), float(np.mean(np.abs(d) > 6.0 * s))
+
+
+def correlated(rng: np.random.Generator, count: int, n: int) -> np.ndarray:
+    """Standardised features with the decaying spectrum of real data: deviations k^-0.75, rotated."""
+    rotation = np.linalg.qr(rng.normal(size=(n, n)))[0]
+    X = (rng.normal(size=(count, n)) * np.arange(1, n + 1) ** -0.75) @ rotation
+    return X / X.std(axis=0)
+
+
+def noisy_rule(rng: np.random.Generator, X: np.ndarray, noise: float = 0.2) -> np.ndarray:
+    """Labels of a random hyperplane, with noise of `noise` times the score's deviation."""
+    score = X @ rng.normal(size=X.shape[1])
+    return np.where(score + noise * score.std() * rng.normal(size=len(X)) > 0, 1.0, -1.0)
+
+
+def uneven_variances(rng: np.random.Generator, X: np.ndarray, spread: float) -> np.ndarray:
+    """Errors of about `spread` times each feature's deviation, different for each value (gamma, shape 2)."""
+    return np.asarray((spread * X.std(axis=0)) ** 2 * rng.gamma(2.0, 0.5, size=X.shape))
+
+
+def diagonal(count: int, n: int, spread: float, seed: int) -> Problem:
+    """Correlated features with independent errors."""
+    rng = np.random.default_rng(seed)
+    X = correlated(rng, count, n)
+    return Problem(X, noisy_rule(rng, X), variances=uneven_variances(rng, X, spread))
+
+
+def white(count: int, n: int, seed: int) -> Problem:
+    """White noise, errors of 0.3: the well-conditioned case that first-order methods like best."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(count, n))
+    return Problem(X, noisy_rule(rng, X), variances=uneven_variances(rng, X, 0.3))
+
+
+def full(count: int, n: int, seed: int) -> Problem:
+    """A random covariance matrix an example, of about 0.3 times each feature's deviation."""
+    rng = np.random.default_rng(seed)
+    X = correlated(rng, count, n)
+    G = rng.normal(size=(count, n, n)) * (0.3 / np.sqrt(n))
+    S = G @ G.transpose(0, 2, 1)
+    return Problem(X, noisy_rule(rng, X), matrices=(S + S.transpose(0, 2, 1)) / 2)
+
+
+def digits(count: int, folder: Path | None) -> Problem:
+    """MNIST, 1 v. 7: each image is uncertain along its own gradients, as if shifted (paper, Appendix B)."""
+    path = _wanted(folder, "mnist/mnist.npz")
+    with np.load(path) as archive:
+        images, digit = archive["x_train"], archive["y_train"]
+    chosen = np.flatnonzero((digit == 1) | (digit == 7))[:count]
+    X = images[chosen] / 255.0
+    F = np.stack(np.gradient(X, axis=(1, 2)), axis=1).reshape(len(X), 2, -1)
+    return Problem(X.reshape(len(X), -1), np.where(digit[chosen] == 1, 1.0, -1.0), factors=F)
+
+
+def toy(folder: Path | None) -> Problem:
+    """The authors' toy set, 10000 × 16 with diagonal covariances."""
+    means = _text_rows(_wanted(folder, "svm_gsu_toy/mean.dat"))
+    variances = _text_rows(_wanted(folder, "svm_gsu_toy/cov_diag.dat"))
+    lines = _wanted(folder, "svm_gsu_toy/labels.dat").read_text().splitlines()
+    labels = {name: float(label) for name, label in (line.split() for line in lines)}
+    names = [name for name in means if name in labels]
+    n = max(int(key) for entries in means.values() for key in entries)
+    X, V = np.zeros((2, len(names), n))
+    for i, name in enumerate(names):
+        for key, value in means[name].items():
+            X[i, int(key) - 1] = value
+        for key, value in variances[name].items():
+            V[i, int(key.split(",")[0]) - 1] = value
+    return Problem(X, np.array([labels[name] for name in names]), variances=V)
+
+
+def wdbc(standardised: bool) -> Problem:
+    """Wisconsin breast cancer: the means of ten measurements and their standard errors, 569 × 10."""
+    from sklearn.datasets import load_breast_cancer
+
+    table = load_breast_cancer()
+    X, errors = table.data[:, :10].copy(), table.data[:, 10:20].copy()
+    if standardised:
+        errors /= X.std(axis=0)
+        X = (X - X.mean(axis=0)) / X.std(axis=0)
+    return Problem(X, np.where(table.target == 1, 1.0, -1.0), variances=errors**2)
+
+
+def half_certain(count: int, n: int, seed: int) -> Problem:
+    """Every second example has Σ = 0."""
+    problem = diagonal(count, n, 0.3, seed)
+    assert problem.variances is not None
+    problem.variances[::2] = 0.0
+    return problem
+
+
+def certain(count: int, n: int, seed: int) -> Problem:
+    """All examples have Σ = 0: the ordinary linear SVM."""
+    problem = diagonal(count, n, 0.3, seed)
+    return Problem(problem.X, problem.y)
+
+
+def trivial(count: int, n: int, seed: int) -> Problem:
+    """One class is a tenth of the data and the spread exceeds the classes' distance: w = 0 is optimal."""
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(count) < count // 10, 1.0, -1.0)
+    X = rng.normal(size=(count, n)) + 0.1 * y[:, None]
+    return Problem(X, y, variances=25.0 * rng.gamma(2.0, 0.5, size=X.shape))
+
+
+@dataclass
+class Entry:
+    """A problem by name; `make(quick, folder)` builds it, smaller when `quick`."""
+
+    name: str
+    make: Callable[[bool, Path | None], Problem]
+    target: float | None = None  # how many times faster than L-BFGS on a NumPy objective it is asked to be
+
+
+def entries() -> list[Entry]:
+    """All problems, in the order of the tables."""
+
+    def size(quick: bool, count: int, n: int) -> tuple[int, int]:
+        return (count // 10, n // 5) if quick else (count, n)
+
+    return [
+        Entry("smooth diagonal", lambda q, _: diagonal(*size(q, 20000, 500), spread=0.3, seed=1), target=4.0),
+        Entry("near-hinge diagonal", lambda q, _: diagonal(*size(q, 20000, 500), spread=0.03, seed=2), target=4.0),
+        Entry("white-noise diagonal", lambda q, _: white(*size(q, 20000, 500), seed=3)),
+        Entry("full", lambda q, _: full(*size(q, 2000, 100), seed=4)),
+        Entry("low rank, MNIST 1 v. 7", lambda q, folder: digits(600 if q else 6000, folder)),
+        Entry("the authors' toy set", lambda q, folder: toy(folder)),
+        Entry("WDBC, standardised", lambda q, _: wdbc(True)),
+        Entry("WDBC, raw", lambda q, _: wdbc(False)),
+        Entry("half with Σ = 0", lambda q, _: half_certain(*size(q, 5000, 100), seed=5)),
+        Entry("all with Σ = 0", lambda q, _: certain(*size(q, 5000, 100), seed=6)),
+        Entry("imbalanced, w = 0", lambda q, _: trivial(*size(q, 5000, 50), seed=7)),
+    ]
+
+
+def _wanted(folder: Path | None, name: str) -> Path:
+    if folder is None:
+        raise MissingData(f"{name} is wanted: give its folder by --data or SVMGSU_DATA")
+    path = folder / name
+    if not path.is_file():
+        raise MissingData(f"{name} is not in the data folder")
+    return path
+
+
+def _text_rows(path: Path) -> dict[str, dict[str, float]]:
+    """Lines of `name key:value key:value ...`."""
+    rows = {}
+    for line in path.read_text().splitlines():
+        name, *entries = line.split()
+        rows[name] = {key: float(value) for key, value in (entry.split(":") for entry in entries)}
+    return rows
