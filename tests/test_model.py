@@ -159,7 +159,7 @@ DAMAGE = {
     "missing end": (LINES[:-1], 9, "cut off"),
     "another end": (damaged(9, "3"), 9, "expected 'end' after 2 weights"),
     "words after the end": (damaged(9, "end of it"), 9, "unexpected 'of'"),
-    "lines after the end": ([*LINES, "3"], 10, "unexpected '3'"),
+    "lines after the end": ([*LINES, "3"], 10, "there is more after 'end'"),
     "platt without B": ([*LINES[:3], "platt 1", *LINES[3:]], 4, "expected a finite number for B"),
 }
 

@@ -26,7 +26,7 @@ Platt fit_platt(const std::vector<double>& scores, const std::vector<double>& la
   }
   mean /= count;
   for (const double f : scores) spread = std::max(spread, std::abs(f - mean));
-  if (spread == 0) spread = 1;
+  if (spread <= 1e-12 * std::abs(mean)) spread = 1;  // all scores are equal, up to rounding
   const double high = (positives + 1) / (positives + 2), low = 1 / (count - positives + 2);
 
   // Minimise Σ softplus(z) − (1 − t) z over z = a f + b, the cross-entropy of σ(−z) against targets t.

@@ -236,7 +236,7 @@ class Problem:
             start_w, start_b = np.ascontiguousarray(start.coef_[0]), float(start.intercept_[0])
         result = _core.solve(self.core(rows, cov_scale), options, report, start_w, start_b)
         _warn_if_unfinished(result, options)
-        if not result.w.any() and not expect_trivial:
+        if result.stop == "converged" and not result.w.any() and not expect_trivial:
             _warn_of_trivial(result, options)
         names = ("iteration", "objective", "gap", "seconds", "passes")
         return Model(
@@ -251,7 +251,7 @@ class Problem:
         )
 
     def fit_platt(self, model: Model) -> None:
-        """Platt's sigmoid from the training scores; weights as given, so that 2 counts like an example twice."""
+        """Platt's sigmoid from the training scores, with weights as given: 2 counts like an example twice."""
         scores = model.decision_function(self.data)
         model.platt_ = _core.fit_platt(scores, self.signs, self.given_weights)
 
