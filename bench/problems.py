@@ -172,12 +172,8 @@ def entries() -> list[Entry]:
         return (count // 10, n // 5) if quick else (count, n)
 
     return [
-        Entry("smooth diagonal", lambda q, _: diagonal(*size(q, 20000, 500), spread=0.3, seed=1), target=4.0),
-        Entry(
-            "near-hinge diagonal",
-            lambda q, _: diagonal(*size(q, 20000, 500), spread=0.03, seed=2),
-            target=4.0,
-        ),
+        Entry("smooth diagonal", lambda q, _: diagonal(*size(q, 20000, 500), 0.3, seed=1), target=4.0),
+        Entry("near-hinge diagonal", lambda q, _: diagonal(*size(q, 20000, 500), 0.03, seed=2), target=4.0),
         Entry("white-noise diagonal", lambda q, _: white(*size(q, 20000, 500), seed=3)),
         Entry("full", lambda q, _: full(*size(q, 2000, 100), seed=4)),
         Entry("low rank, MNIST 1 v. 7", lambda q, folder: digits(600 if q else 6000, folder)),

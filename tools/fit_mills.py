@@ -4,7 +4,7 @@
     psi(x) = 1 - x R(x)           = u^2 * complement(t)        u = 1/(x + K),  t = 1 - 2 K u  in [-1, 1)
 
 Both right-hand factors are smooth in t, so that one polynomial each, fitted at Chebyshev nodes in 60
-digits, holds from x = 0 to infinity.  Run it to write that file:  python tools/fit_mills.py > cpp/src/mills_table.hpp
+digits, holds from x = 0 to infinity.  Run it to write that file:  python tools/fit_mills.py > cpp/src/mills_table.hpp, then clang-format
 """
 
 import mpmath as mp
@@ -41,7 +41,7 @@ def fit(g, degree):
     nodes = [mp.cos(mp.pi * (2 * j + 1) / (2 * count)) for j in range(count)]
     values = [g(t) for t in nodes]
     chebyshev = [
-        (2 if m else 1) * sum(v * mp.cos(m * mp.acos(t)) for v, t in zip(values, nodes)) / count
+        (2 if m else 1) * sum(v * mp.cos(m * mp.acos(t)) for v, t in zip(values, nodes, strict=True)) / count
         for m in range(count)
     ]
     total = [mp.mpf(0)] * count
