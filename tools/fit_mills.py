@@ -4,7 +4,9 @@
     psi(x) = 1 - x R(x)           = u^2 * complement(t)        u = 1/(x + K),  t = 1 - 2 K u  in [-1, 1)
 
 Both right-hand factors are smooth in t, so that one polynomial each, fitted at Chebyshev nodes in 60
-digits, holds from x = 0 to infinity.  Run it to write that file:  python tools/fit_mills.py > cpp/src/mills_table.hpp, then clang-format
+digits, holds from x = 0 to infinity. To write that file:
+
+    python tools/fit_mills.py > cpp/src/mills_table.hpp && clang-format -i cpp/src/mills_table.hpp
 """
 
 import mpmath as mp
