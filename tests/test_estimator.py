@@ -82,3 +82,50 @@ def test_before_fit_it_says_so():
     for method in (est.predict, est.decision_function, est.predict_proba):
         with pytest.raises(NotFittedError):
             method(np.zeros((1, 2)))
+
+
+class Recorder:
+    """A callback of scikit-learn's protocol that writes down what it is told."""
+
+    def __init__(self, stop_after=None):
+        self.told = []
+        self.stop_after = stop_after
+
+    def setup(self, estimator, context):
+        self.told.append("setup")
+
+    def teardown(self, estimator, context):
+        self.told.append("teardown")
+
+    def on_fit_task_begin(self, estimator, context):
+        self.told.append(("begin", context.task_name))
+
+    def on_fit_task_end(self, estimator, context):
+        self.told.append(("end", context.task_name))
+        return self.stop_after is not None and self.told.count(("end", "iteration")) >= self.stop_after
+
+
+def needs_callbacks():
+    return pytest.importorskip("sklearn.callback", reason="this scikit-learn has no callbacks yet (1.9 has)")
+
+
+@pytest.mark.parametrize("kind", ["LinearSVMGSU", "LinearSVMGSUCV"])
+def test_callbacks_of_scikit_learn_hear_of_every_step(kind):
+    needs_callbacks()
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), np.arange(60) % 2
+    heard = Recorder()
+    estimator = getattr(svmgsu, kind)().set_callbacks(heard)
+    estimator.fit(X + y[:, None], y, std=0.3)
+    assert heard.told[:2] == ["setup", ("begin", "fit")]
+    assert heard.told[-2:] == [("end", "fit"), "teardown"]
+    task, count = ("iteration", estimator.n_iter_) if kind == "LinearSVMGSU" else ("fit", 50)
+    assert heard.told.count(("end", task)) > count
+
+
+def test_a_callback_of_scikit_learn_can_stop_the_fit():
+    needs_callbacks()
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), np.arange(60) % 2
+    estimator = svmgsu.LinearSVMGSU(lam=1e-4, tol=1e-12).set_callbacks(Recorder(stop_after=2))
+    assert estimator.fit(X, y, std=0.3).n_iter_ <= 2

@@ -398,7 +398,6 @@ class Newton {
     last_products_ = 0;
     Step x{Vector::Zero(n), 0}, r = rhs, z = factor.solve(r), p = z, hp;
     const auto active = static_cast<std::size_t>(hessian.active());
-    mean_along_.assign(active, 0.0);
     cross_along_.assign(active, 0.0);
     double rz = r.dot(z);
     const double stop = std::max(enough, kResidual * r.norm());
@@ -412,10 +411,7 @@ class Newton {
       const double alpha = rz / curvature;
       x.w += alpha * p.w;
       x.b += alpha * p.b;
-      for (std::size_t i = 0; i < active; ++i) {
-        mean_along_[i] += alpha * hessian.last_mean()[i];
-        cross_along_[i] += alpha * hessian.last_cross()[i];
-      }
+      for (std::size_t i = 0; i < active; ++i) cross_along_[i] += alpha * hessian.last_cross()[i];
       r.w -= alpha * hp.w;
       r.b -= alpha * hp.b;
       if (r.norm() <= stop || interrupted()) break;
@@ -524,7 +520,7 @@ class Newton {
   std::size_t factor_age_ = 0;
   int reductions_ = 0, last_products_ = kManyProducts + 1;
   bool quasi_ = true;
-  std::vector<double> mean_along_, cross_along_;  // along p, of the active examples
+  std::vector<double> cross_along_;  // wᵀΣp of the active examples
 };
 
 }  // namespace

@@ -10,6 +10,7 @@ from sklearn.metrics import get_scorer
 from sklearn.model_selection import check_cv
 
 from . import _core, scoring
+from .callbacks import FitReport, with_callbacks
 from .estimator import LinearSVMGSU
 from .model import Model
 from .progress import counter
@@ -98,6 +99,7 @@ class LinearSVMGSUCV(LinearSVMGSU):
         self.threads = threads
         self.verbose = verbose
 
+    @with_callbacks  # type: ignore[untyped-decorator]
     def fit(
         self,
         X: Any,
@@ -116,7 +118,8 @@ class LinearSVMGSUCV(LinearSVMGSU):
         scales = np.array([check_scale(c) for c in np.atleast_1d(self.cov_scales)])
         splitter = check_cv(self.cv, problem.labels, classifier=True)
         folds = list(splitter.split(np.empty((len(problem), 0)), problem.labels, groups))
-        scores = self._search(problem, lams, scales, folds)
+        report = FitReport(self, X, y, "fit", len(lams) * len(scales) * len(folds))
+        scores = self._search(problem, lams, scales, folds, report)
 
         self.cv_results_ = _results(lams, scales, scores)
         self.best_index_ = _best(self.cv_results_)
@@ -128,6 +131,7 @@ class LinearSVMGSUCV(LinearSVMGSU):
             if self.probability:
                 problem.fit_platt(model)
             self._take(model)
+        report.end()
         return self
 
     def _options(self, problem: Problem, lam: float, threads: int | None) -> Any:
@@ -141,13 +145,22 @@ class LinearSVMGSUCV(LinearSVMGSU):
         )
 
     def _search(
-        self, problem: Problem, lams: FloatArray, scales: FloatArray, folds: list[tuple[Array, Array]]
+        self,
+        problem: Problem,
+        lams: FloatArray,
+        scales: FloatArray,
+        folds: list[tuple[Array, Array]],
+        report: FitReport,
     ) -> FloatArray:
         """Scores of shape (scales, lams, folds)."""
         score = _scorer(self.scoring)
         jobs = [(s, f) for f in range(len(folds)) for s in range(len(scales))]
         out = np.empty((len(scales), len(lams), len(folds)))
-        done = counter(self.verbose, len(jobs) * len(lams), "svmgsu cross-validation")
+        count = counter(self.verbose, len(jobs) * len(lams), "svmgsu cross-validation")
+
+        def done() -> None:
+            count()
+            report.step()
 
         def run(job: tuple[int, int]) -> None:
             s, f = job

@@ -10,13 +10,20 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from .callbacks import CallbackSupportMixin, FitReport, with_callbacks
 from .gaussians import Gaussians, as_gaussians
 from .model import Model
 from .training import train
 from .validation import Array, FloatArray
 
+# What is handed on to `train` as it is; named here, since get_params() takes longer than a small fit.
+_SETTINGS = (
+    *("lam", "solver", "fit_intercept", "cov_scale", "deployment_cov", "subspace", "subspace_mode"),
+    *("probability", "tol", "max_iter", "max_time", "T", "k", "average", "threads", "verbose"),
+)
 
-class LinearSVMGSU(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+
+class LinearSVMGSU(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Linear support vector machine with Gaussian sample uncertainty.
 
     Parameters
@@ -95,18 +102,32 @@ class LinearSVMGSU(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.warm_start = warm_start
         self.verbose = verbose
 
+    @with_callbacks  # type: ignore[untyped-decorator]
     def fit(
         self, X: Any, y: Any, cov: Any = None, std: Any = None, sample_weight: Any = None
     ) -> LinearSVMGSU:
         """Trains on X (or `Gaussians`) with labels y; `cov`, `std`, `sample_weight` as in `svmgsu.train`."""
-        y = column_or_1d(y, warn=True)
-        if y.dtype.kind != "f" or np.isfinite(y).all():  # what is not finite, `train` names
+        y = np.asarray(y)
+        if y.ndim != 1:
+            y = column_or_1d(y, warn=True)
+        if y.dtype.kind == "f" and np.isfinite(y).all():  # what is not finite, `train` names
             check_classification_targets(y)
-        own = ("random_state", "warm_start")
-        settings = {name: value for name, value in self.get_params().items() if name not in own}
+        settings = {name: getattr(self, name) for name in _SETTINGS}
         if self.warm_start and self.solver == "newton":
             settings["start"] = getattr(self, "model_", None)
-        self._take(train(X, y, cov, std=std, sample_weight=sample_weight, seed=self._seed(), **settings))
+        report = FitReport(self, X, y, "iteration", None)
+        model = train(
+            X,
+            y,
+            cov,
+            std=std,
+            sample_weight=sample_weight,
+            seed=self._seed(),
+            callback=report.monitor(),
+            **settings,
+        )
+        self._take(model)
+        report.end()
         return self
 
     def _take(self, model: Model) -> None:

@@ -113,8 +113,7 @@ class Hessian {
 
   Index active() const { return static_cast<Index>(ids_.size()); }
   const std::vector<Index>& positions() const { return positions_; }  // of the active, in the data
-  // Of each active example, from the last product: x·v + v_b and wᵀΣv.
-  const std::vector<double>& last_mean() const { return xv_; }
+  // wᵀΣv of each active example, from the last product.
   const std::vector<double>& last_cross() const { return uv_; }
 
   // The dense Hessian over (w, b), or an estimate from about `rows` examples that is cheaper by far:
