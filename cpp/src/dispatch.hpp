@@ -13,7 +13,9 @@
 #if defined(__GNUC__)
 #define SVMGSU_INLINE inline __attribute__((always_inline))
 #define SVMGSU_RESTRICT __restrict__
+#define SVMGSU_PREFETCH(address) __builtin_prefetch(address)
 #else
 #define SVMGSU_INLINE inline
 #define SVMGSU_RESTRICT
+#define SVMGSU_PREFETCH(address) static_cast<void>(address)
 #endif

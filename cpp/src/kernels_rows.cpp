@@ -16,21 +16,44 @@ SVMGSU_INLINE double sum_lanes(const double* lane) {
   return ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
 }
 
-template <class T>
-SVMGSU_INLINE void dots4(const T* a, const T* b, const T* c, const T* d, Index length, const double* w, double* out) {
+// The numbers after the last whole vector are read as the last eight of the row, against weights that
+// are zero where a number has been counted already.
+struct Tail {
+  double weight[kLanes];
+  SVMGSU_INLINE Tail(const double* w, Index length) {
+    const Index counted = length / kLanes * kLanes, first = length - kLanes;
+    for (int k = 0; k < kLanes; ++k) weight[k] = first + k >= counted ? w[first + k] : 0.0;
+  }
+};
+
+// With kPrefetch, `next` are four rows to fetch meanwhile: hardware prefetching ends with a page, and
+// so starts anew with every row of some hundred numbers.
+template <bool kPrefetch, class T>
+SVMGSU_INLINE void dots4(const T* a, const T* b, const T* c, const T* d, const T* const* next, Index length,
+                         const double* w, const double* tail, double* out) {
   double sa[kLanes] = {}, sb[kLanes] = {}, sc[kLanes] = {}, sd[kLanes] = {};
   Index j = 0;
   for (; j + kLanes <= length; j += kLanes) {
+    if (kPrefetch)
+      for (int k = 0; k < 4; ++k) SVMGSU_PREFETCH(next[k] + j);
     for (int k = 0; k < kLanes; ++k) sa[k] += static_cast<double>(a[j + k]) * w[j + k];
     for (int k = 0; k < kLanes; ++k) sb[k] += static_cast<double>(b[j + k]) * w[j + k];
     for (int k = 0; k < kLanes; ++k) sc[k] += static_cast<double>(c[j + k]) * w[j + k];
     for (int k = 0; k < kLanes; ++k) sd[k] += static_cast<double>(d[j + k]) * w[j + k];
   }
-  for (int k = 0; j + k < length; ++k) {
-    sa[k] += static_cast<double>(a[j + k]) * w[j + k];
-    sb[k] += static_cast<double>(b[j + k]) * w[j + k];
-    sc[k] += static_cast<double>(c[j + k]) * w[j + k];
-    sd[k] += static_cast<double>(d[j + k]) * w[j + k];
+  if (length >= kLanes) {
+    const Index last = length - kLanes;
+    for (int k = 0; k < kLanes; ++k) sa[k] += static_cast<double>(a[last + k]) * tail[k];
+    for (int k = 0; k < kLanes; ++k) sb[k] += static_cast<double>(b[last + k]) * tail[k];
+    for (int k = 0; k < kLanes; ++k) sc[k] += static_cast<double>(c[last + k]) * tail[k];
+    for (int k = 0; k < kLanes; ++k) sd[k] += static_cast<double>(d[last + k]) * tail[k];
+  } else {
+    for (int k = 0; k < length; ++k) {
+      sa[k] += static_cast<double>(a[k]) * w[k];
+      sb[k] += static_cast<double>(b[k]) * w[k];
+      sc[k] += static_cast<double>(c[k]) * w[k];
+      sd[k] += static_cast<double>(d[k]) * w[k];
+    }
   }
   out[0] = sum_lanes(sa);
   out[1] = sum_lanes(sb);
@@ -39,20 +62,28 @@ SVMGSU_INLINE void dots4(const T* a, const T* b, const T* c, const T* d, Index l
 }
 
 template <class T>
-SVMGSU_INLINE double dot1(const T* a, Index length, const double* w) {
+SVMGSU_INLINE double dot1(const T* a, Index length, const double* w, const double* tail) {
   double sum[kLanes] = {};
   Index j = 0;
   for (; j + kLanes <= length; j += kLanes)
     for (int k = 0; k < kLanes; ++k) sum[k] += static_cast<double>(a[j + k]) * w[j + k];
-  for (int k = 0; j + k < length; ++k) sum[k] += static_cast<double>(a[j + k]) * w[j + k];
+  if (length >= kLanes) {
+    for (int k = 0; k < kLanes; ++k) sum[k] += static_cast<double>(a[length - kLanes + k]) * tail[k];
+  } else {
+    for (int k = 0; k < length; ++k) sum[k] += static_cast<double>(a[k]) * w[k];
+  }
   return sum_lanes(sum);
 }
 
 template <class T>
 SVMGSU_INLINE void all_dots(const T* const* rows, int count, Index length, const double* w, double* out) {
+  const Tail tail(w, length);
   int i = 0;
-  for (; i + 4 <= count; i += 4) dots4(rows[i], rows[i + 1], rows[i + 2], rows[i + 3], length, w, out + i);
-  for (; i < count; ++i) out[i] = dot1(rows[i], length, w);
+  for (; i + 8 <= count; i += 4)
+    dots4<true>(rows[i], rows[i + 1], rows[i + 2], rows[i + 3], rows + i + 4, length, w, tail.weight, out + i);
+  for (; i + 4 <= count; i += 4)
+    dots4<false>(rows[i], rows[i + 1], rows[i + 2], rows[i + 3], rows, length, w, tail.weight, out + i);
+  for (; i < count; ++i) out[i] = dot1(rows[i], length, w, tail.weight);
 }
 
 template <class T>
@@ -96,7 +127,8 @@ SVMGSU_INLINE void packed_product(const T* SVMGSU_RESTRICT packed, Index n, doub
     const T* right = packed + 1;
     const double scaled = factor * v[i];
     double* below = out + i + 1;
-    out[i] += factor * (static_cast<double>(packed[0]) * v[i] + dot1(right, rest, v + i + 1));
+    out[i] +=
+        factor * (static_cast<double>(packed[0]) * v[i] + dot1(right, rest, v + i + 1, Tail(v + i + 1, rest).weight));
     for (Index j = 0; j < rest; ++j) below[j] += scaled * static_cast<double>(right[j]);
     packed += rest + 1;
   }
