@@ -51,19 +51,6 @@ class IsotropicCurvature final : public Curvature {
   const double* v_ = nullptr;
 };
 
-// Dense and sparse diagonals differ only in how a batch of rows is read.
-template <class Scalar>
-struct DenseRows {
-  const Scalar* data;
-  Index n;
-  void dots(Batch batch, const double* w, double* out) const {
-    kernels::row_dots(RowPointers<Scalar>(data, n, batch).at, batch.count, n, w, out);
-  }
-  void add(Batch batch, const double* coefficient, double* sum) const {
-    kernels::add_rows(RowPointers<Scalar>(data, n, batch).at, batch.count, n, coefficient, sum);
-  }
-};
-
 template <class Rows>
 class DiagonalCurvature final : public Curvature {
  public:
@@ -92,21 +79,12 @@ class DiagonalCurvature final : public Curvature {
   const double* v_ = nullptr;
 };
 
-// The steps that the two diagonal kinds share.
-void prepare_squares(const double* w, Index n, Plan& plan) {
-  plan.of_w.resize(static_cast<std::size_t>(n));
-  for (Index j = 0; j < n; ++j) plan.of_w[static_cast<std::size_t>(j)] = w[j] * w[j];
-}
-
+// q += scale · (rows · what the plan knows of w): the quadratic form of the kinds that are rows.
 template <class Rows>
 void add_dots(const Rows& rows, Batch batch, const Plan& plan, double scale, double* q) {
   double product[kMaxBatch];
   rows.dots(batch, plan.of_w.data(), product);
   for (int i = 0; i < batch.count; ++i) q[i] += scale * product[i];
-}
-
-void finish_diagonal(const double* sum, const double* w, Index n, double scale, double* out) {
-  for (Index j = 0; j < n; ++j) out[j] += scale * sum[j] * w[j];
 }
 
 // Full: u_i = Σ_i w of the active examples and M = Σ κ_i Σ_i are remembered, so that a product reads
@@ -301,87 +279,47 @@ bool Isotropic<Scalar>::expand(const double* sum, Index n, double scale, double*
 
 // --- Diagonal, dense and sparse
 
-template <class Scalar>
-void Diagonal<Scalar>::prepare(const double* w, Index n, Plan& plan) const {
-  prepare_squares(w, n, plan);
+template <class Rows>
+void RowDiagonal<Rows>::prepare(const double* w, Index n, Plan& plan) const {
+  plan.of_w.resize(static_cast<std::size_t>(n));
+  for (Index j = 0; j < n; ++j) plan.of_w[static_cast<std::size_t>(j)] = w[j] * w[j];
 }
-template <class Scalar>
-void Diagonal<Scalar>::quadratic(Batch batch, Plan& plan, double scale, double* q) const {
-  add_dots(DenseRows<Scalar>{variances_, features_}, batch, plan, scale, q);
-}
-template <class Scalar>
-void Diagonal<Scalar>::weigh(Batch batch, const Plan&, const double* kappa, double* sum) const {
-  DenseRows<Scalar>{variances_, features_}.add(batch, kappa, sum);
-}
-template <class Scalar>
-void Diagonal<Scalar>::finish(const double* sum, const double* w, Index n, double scale, double* out) const {
-  finish_diagonal(sum, w, n, scale, out);
-}
-template <class Scalar>
-std::unique_ptr<Curvature> Diagonal<Scalar>::curvature(const Vector& w, const Plan&, const std::vector<double>& sum,
-                                                       const std::vector<Index>&, int) const {
-  return std::make_unique<DiagonalCurvature<DenseRows<Scalar>>>(DenseRows<Scalar>{variances_, features_}, w, sum);
-}
-template <class Scalar>
-void Diagonal<Scalar>::add_full(Index example, double scale, Matrix& out) const {
-  for (Index j = 0; j < features_; ++j) out(j, j) += scale * static_cast<double>(variances_[example * features_ + j]);
-}
-
-template <class Scalar>
-void Diagonal<Scalar>::add_product(Index example, double factor, const double* w, Index n, double* out) const {
-  const Scalar* v = variances_ + example * n;
-  for (Index j = 0; j < n; ++j) out[j] += factor * static_cast<double>(v[j]) * w[j];
-}
-template <class Scalar>
-void Diagonal<Scalar>::expand_diagonal(const double* sum, Index n, double scale, double* out) const {
-  add_to_diagonal(sum, 1, n, scale, out, 0);
-}
-template <class Scalar>
-bool Diagonal<Scalar>::expand(const double* sum, Index n, double scale, double* out, Index stride) const {
-  add_to_diagonal(sum, 1, n, scale, out, stride);
-  return true;
-}
-
-template <class Scalar>
-void SparseDiagonal<Scalar>::prepare(const double* w, Index n, Plan& plan) const {
-  prepare_squares(w, n, plan);
-}
-template <class Scalar>
-void SparseDiagonal<Scalar>::quadratic(Batch batch, Plan& plan, double scale, double* q) const {
+template <class Rows>
+void RowDiagonal<Rows>::quadratic(Batch batch, Plan& plan, double scale, double* q) const {
   add_dots(rows_, batch, plan, scale, q);
 }
-template <class Scalar>
-void SparseDiagonal<Scalar>::weigh(Batch batch, const Plan&, const double* kappa, double* sum) const {
+template <class Rows>
+void RowDiagonal<Rows>::weigh(Batch batch, const Plan&, const double* kappa, double* sum) const {
   rows_.add(batch, kappa, sum);
 }
-template <class Scalar>
-void SparseDiagonal<Scalar>::finish(const double* sum, const double* w, Index n, double scale, double* out) const {
-  finish_diagonal(sum, w, n, scale, out);
+template <class Rows>
+void RowDiagonal<Rows>::finish(const double* sum, const double* w, Index n, double scale, double* out) const {
+  for (Index j = 0; j < n; ++j) out[j] += scale * sum[j] * w[j];
 }
-template <class Scalar>
-std::unique_ptr<Curvature> SparseDiagonal<Scalar>::curvature(const Vector& w, const Plan&,
-                                                             const std::vector<double>& sum, const std::vector<Index>&,
-                                                             int) const {
-  return std::make_unique<DiagonalCurvature<SparseRows<Scalar>>>(rows_, w, sum);
+template <class Rows>
+std::unique_ptr<Curvature> RowDiagonal<Rows>::curvature(const Vector& w, const Plan&, const std::vector<double>& sum,
+                                                        const std::vector<Index>&, int) const {
+  return std::make_unique<DiagonalCurvature<Rows>>(rows_, w, sum);
 }
-template <class Scalar>
-void SparseDiagonal<Scalar>::add_full(Index example, double scale, Matrix& out) const {
-  for (Index k = rows_.start[example]; k < rows_.start[example + 1]; ++k)
-    out(rows_.column[k], rows_.column[k]) += scale * static_cast<double>(rows_.value[k]);
+template <class Rows>
+void RowDiagonal<Rows>::add_full(Index example, double scale, Matrix& out) const {
+  const Vector ones = Vector::Ones(rows_.features);
+  Vector variances = Vector::Zero(rows_.features);
+  rows_.add_product(example, scale, ones.data(), variances.data());
+  out.diagonal() += variances;
 }
-template <class Scalar>
-void SparseDiagonal<Scalar>::add_product(Index example, double factor, const double* w, Index, double* out) const {
-  for (Index k = rows_.start[example]; k < rows_.start[example + 1]; ++k)
-    out[rows_.column[k]] += factor * static_cast<double>(rows_.value[k]) * w[rows_.column[k]];
+template <class Rows>
+void RowDiagonal<Rows>::add_product(Index example, double factor, const double* w, Index, double* out) const {
+  rows_.add_product(example, factor, w, out);
 }
-template <class Scalar>
-void SparseDiagonal<Scalar>::expand_diagonal(const double* sum, Index n, double scale, double* out) const {
-  add_to_diagonal(sum, 1, n, scale, out, 0);
-}
-template <class Scalar>
-bool SparseDiagonal<Scalar>::expand(const double* sum, Index n, double scale, double* out, Index stride) const {
+template <class Rows>
+bool RowDiagonal<Rows>::expand(const double* sum, Index n, double scale, double* out, Index stride) const {
   add_to_diagonal(sum, 1, n, scale, out, stride);
   return true;
+}
+template <class Rows>
+void RowDiagonal<Rows>::expand_diagonal(const double* sum, Index n, double scale, double* out) const {
+  add_to_diagonal(sum, 1, n, scale, out, 0);
 }
 
 // --- Full
@@ -403,11 +341,11 @@ void Full<Scalar>::prepare(const double* w, Index n, Plan& plan) const {
 }
 template <class Scalar>
 void Full<Scalar>::quadratic(Batch batch, Plan& plan, double scale, double* q) const {
-  add_dots(DenseRows<Scalar>{packed_, sum_size()}, batch, plan, scale, q);
+  add_dots(DenseRows<Scalar>{packed_, examples_, sum_size()}, batch, plan, scale, q);
 }
 template <class Scalar>
 void Full<Scalar>::weigh(Batch batch, const Plan&, const double* kappa, double* sum) const {
-  DenseRows<Scalar>{packed_, sum_size()}.add(batch, kappa, sum);
+  DenseRows<Scalar>{packed_, examples_, sum_size()}.add(batch, kappa, sum);
 }
 template <class Scalar>
 void Full<Scalar>::finish(const double* sum, const double* w, Index n, double scale, double* out) const {
@@ -603,11 +541,11 @@ bool Shared::expand(const double* sum, Index n, double scale, double* out, Index
   return true;
 }
 
-#define SVMGSU_KINDS(Scalar)             \
-  template class Isotropic<Scalar>;      \
-  template class Diagonal<Scalar>;       \
-  template class SparseDiagonal<Scalar>; \
-  template class Full<Scalar>;           \
+#define SVMGSU_KINDS(Scalar)                      \
+  template class Isotropic<Scalar>;               \
+  template class RowDiagonal<DenseRows<Scalar>>;  \
+  template class RowDiagonal<SparseRows<Scalar>>; \
+  template class Full<Scalar>;                    \
   template class LowRank<Scalar>;
 SVMGSU_KINDS(double)
 SVMGSU_KINDS(float)

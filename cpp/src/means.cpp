@@ -1,3 +1,4 @@
+// Reading rows: dense ones by the kernels, sparse ones entry by entry.
 #include "svmgsu/means.hpp"
 
 #include "rows.hpp"
@@ -5,15 +6,21 @@
 namespace svmgsu {
 
 template <class Scalar>
-void DenseMeans<Scalar>::dots(Batch batch, const double* w, double* out) const {
-  const RowPointers<Scalar> rows(data_, features_, batch);
-  kernels::row_dots(rows.at, batch.count, features_, w, out);
+void DenseRows<Scalar>::dots(Batch batch, const double* w, double* out) const {
+  const RowPointers<Scalar> rows(data, features, batch);
+  kernels::row_dots(rows.at, batch.count, features, w, out);
 }
 
 template <class Scalar>
-void DenseMeans<Scalar>::add(Batch batch, const double* coefficient, double* sum) const {
-  const RowPointers<Scalar> rows(data_, features_, batch);
-  kernels::add_rows(rows.at, batch.count, features_, coefficient, sum);
+void DenseRows<Scalar>::add(Batch batch, const double* coefficient, double* sum) const {
+  const RowPointers<Scalar> rows(data, features, batch);
+  kernels::add_rows(rows.at, batch.count, features, coefficient, sum);
+}
+
+template <class Scalar>
+void DenseRows<Scalar>::add_product(Index example, double factor, const double* w, double* sum) const {
+  const Scalar* row = data + example * features;
+  for (Index j = 0; j < features; ++j) sum[j] += factor * static_cast<double>(row[j]) * w[j];
 }
 
 template <class Scalar>
@@ -40,11 +47,15 @@ void SparseRows<Scalar>::add(Batch batch, const double* coefficient, double* sum
   }
 }
 
-template class DenseMeans<double>;
-template class DenseMeans<float>;
+template <class Scalar>
+void SparseRows<Scalar>::add_product(Index example, double factor, const double* w, double* sum) const {
+  for (Index k = start[example]; k < start[example + 1]; ++k)
+    sum[column[k]] += factor * static_cast<double>(value[k]) * w[column[k]];
+}
+
+template struct DenseRows<double>;
+template struct DenseRows<float>;
 template struct SparseRows<double>;
 template struct SparseRows<float>;
-template class SparseMeans<double>;
-template class SparseMeans<float>;
 
 }  // namespace svmgsu

@@ -6,6 +6,7 @@
 
 #include "svmgsu/clock.hpp"
 #include "svmgsu/expected_hinge.hpp"
+#include "svmgsu/hessian.hpp"
 
 namespace svmgsu {
 namespace {

@@ -100,47 +100,15 @@ class Isotropic final : public Covariance {
   Index examples_;
 };
 
-// Σ_i = diag(V_i), one row of variances an example.
-template <class Scalar>
-class Diagonal final : public Covariance {
+// Σ_i = diag(V_i), one row of variances an example; Rows tells how a row is stored.
+template <class Rows>
+class RowDiagonal : public Covariance {
  public:
-  Diagonal(const Scalar* variances, Index examples, Index features)
-      : variances_(variances), examples_(examples), features_(features) {}
-  explicit Diagonal(const MatrixOf<Scalar>& v) : Diagonal(v.data(), v.rows(), v.cols()) {}
-  explicit Diagonal(MatrixOf<Scalar>&&) = delete;
-
-  Index examples() const override { return examples_; }
-  Index features() const override { return features_; }
-  double numbers_per_example() const override { return static_cast<double>(features_); }
-  Index sum_size() const override { return features_; }
-  void prepare(const double* w, Index n, Plan& plan) const override;
-  void quadratic(Batch batch, Plan& plan, double scale, double* q) const override;
-  void weigh(Batch batch, const Plan& plan, const double* kappa, double* sum) const override;
-  void finish(const double* sum, const double* w, Index n, double scale, double* out) const override;
-  std::unique_ptr<Curvature> curvature(const Vector&, const Plan&, const std::vector<double>&,
-                                       const std::vector<Index>&, int) const override;
-  void add_full(Index example, double scale, Matrix& out) const override;
-  void add_product(Index example, double factor, const double* w, Index n, double* out) const override;
-  bool expand(const double* sum, Index n, double scale, double* out, Index stride) const override;
-  void expand_diagonal(const double* sum, Index n, double scale, double* out) const override;
-
- private:
-  const Scalar* variances_;
-  Index examples_, features_;
-};
-
-// Diagonal variances in compressed sparse rows.
-template <class Scalar>
-class SparseDiagonal final : public Covariance {
- public:
-  explicit SparseDiagonal(SparseRows<Scalar> rows) : rows_(rows) {}
+  explicit RowDiagonal(Rows rows) : rows_(rows) {}
 
   Index examples() const override { return rows_.examples; }
   Index features() const override { return rows_.features; }
-  double numbers_per_example() const override {
-    return rows_.examples ? 1.5 * static_cast<double>(rows_.start[rows_.examples]) / static_cast<double>(rows_.examples)
-                          : 0.0;
-  }
+  double numbers_per_example() const override { return rows_.numbers_per_example(); }
   Index sum_size() const override { return rows_.features; }
   void prepare(const double* w, Index n, Plan& plan) const override;
   void quadratic(Batch batch, Plan& plan, double scale, double* q) const override;
@@ -154,7 +122,23 @@ class SparseDiagonal final : public Covariance {
   void expand_diagonal(const double* sum, Index n, double scale, double* out) const override;
 
  private:
-  SparseRows<Scalar> rows_;
+  Rows rows_;
+};
+
+template <class Scalar>
+class Diagonal final : public RowDiagonal<DenseRows<Scalar>> {
+ public:
+  Diagonal(const Scalar* variances, Index examples, Index features)
+      : RowDiagonal<DenseRows<Scalar>>({variances, examples, features}) {}
+  explicit Diagonal(const MatrixOf<Scalar>& v) : Diagonal(v.data(), v.rows(), v.cols()) {}
+  explicit Diagonal(MatrixOf<Scalar>&&) = delete;
+};
+
+// The same in compressed sparse rows.
+template <class Scalar>
+class SparseDiagonal final : public RowDiagonal<SparseRows<Scalar>> {
+ public:
+  explicit SparseDiagonal(SparseRows<Scalar> rows) : RowDiagonal<SparseRows<Scalar>>(rows) {}
 };
 
 // A full symmetric Σ_i, packed as its upper triangle row after row: n(n+1)/2 numbers an example.

@@ -18,21 +18,18 @@ class Means {
   virtual void add(Batch batch, const double* coefficient, double* sum) const = 0;
 };
 
+// Rows of numbers that a pass reads, for means as for variances:
+//     dots: out[i] = row_i · w;   add: sum += Σ coefficient[i] row_i.
 template <class Scalar>
-class DenseMeans final : public Means {
- public:
-  DenseMeans(const Scalar* data, Index examples, Index features)
-      : data_(data), examples_(examples), features_(features) {}
+struct DenseRows {
+  const Scalar* data;
+  Index examples, features;
 
-  Index examples() const override { return examples_; }
-  Index features() const override { return features_; }
-  double numbers_per_example() const override { return static_cast<double>(features_); }
-  void dots(Batch batch, const double* w, double* out) const override;
-  void add(Batch batch, const double* coefficient, double* sum) const override;
-
- private:
-  const Scalar* data_;
-  Index examples_, features_;
+  double numbers_per_example() const { return static_cast<double>(features); }
+  void dots(Batch batch, const double* w, double* out) const;
+  void add(Batch batch, const double* coefficient, double* sum) const;
+  // sum += factor · (row ∘ w)
+  void add_product(Index example, double factor, const double* w, double* sum) const;
 };
 
 // Compressed sparse rows: row i holds entries start[i] .. start[i+1] of (column, value).
@@ -43,26 +40,40 @@ struct SparseRows {
   const Index* start;
   Index examples, features;
 
+  double numbers_per_example() const {
+    return examples ? 1.5 * static_cast<double>(start[examples]) / static_cast<double>(examples) : 0.0;
+  }
   void dots(Batch batch, const double* w, double* out) const;
   void add(Batch batch, const double* coefficient, double* sum) const;
+  void add_product(Index example, double factor, const double* w, double* sum) const;
 };
 
-template <class Scalar>
-class SparseMeans final : public Means {
+template <class Rows>
+class RowMeans : public Means {
  public:
-  explicit SparseMeans(SparseRows<Scalar> rows) : rows_(rows) {}
+  explicit RowMeans(Rows rows) : rows_(rows) {}
 
   Index examples() const override { return rows_.examples; }
   Index features() const override { return rows_.features; }
-  double numbers_per_example() const override {
-    return rows_.examples ? 1.5 * static_cast<double>(rows_.start[rows_.examples]) / static_cast<double>(rows_.examples)
-                          : 0.0;
-  }
+  double numbers_per_example() const override { return rows_.numbers_per_example(); }
   void dots(Batch batch, const double* w, double* out) const override { rows_.dots(batch, w, out); }
   void add(Batch batch, const double* coefficient, double* sum) const override { rows_.add(batch, coefficient, sum); }
 
  private:
-  SparseRows<Scalar> rows_;
+  Rows rows_;
+};
+
+template <class Scalar>
+class DenseMeans final : public RowMeans<DenseRows<Scalar>> {
+ public:
+  DenseMeans(const Scalar* data, Index examples, Index features)
+      : RowMeans<DenseRows<Scalar>>({data, examples, features}) {}
+};
+
+template <class Scalar>
+class SparseMeans final : public RowMeans<SparseRows<Scalar>> {
+ public:
+  explicit SparseMeans(SparseRows<Scalar> rows) : RowMeans<SparseRows<Scalar>>(rows) {}
 };
 
 }  // namespace svmgsu

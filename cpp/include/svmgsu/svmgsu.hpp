@@ -4,6 +4,7 @@
 #include "svmgsu/covariance.hpp"
 #include "svmgsu/expected_hinge.hpp"
 #include "svmgsu/gaussians.hpp"
+#include "svmgsu/hessian.hpp"
 #include "svmgsu/model.hpp"
 #include "svmgsu/objective.hpp"
 #include "svmgsu/platt.hpp"
