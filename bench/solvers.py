@@ -352,8 +352,8 @@ def report(results: dict[str, Any]) -> str:
         f"NumPy {about['numpy']}, SciPy {about['scipy']}, scikit-learn {about['scikit-learn']}. "
         f"One thread unless said, best of {results['repeat']}, rivals in turns"
         + (", small versions of the problems (--quick)." if results["quick"] else "."),
-        "Ours is the whole call of `svmgsu.train`, checks of the data included; it stops when it has proven a "
-        "relative gap of 1e-6. L-BFGS (SciPy's, on a vectorised NumPy objective) is told the optimum and "
+        "Ours is the whole call of `svmgsu.train`, checks of the data included; it stops when it has proven "
+        "a relative gap of 1e-6. L-BFGS (SciPy's, on a vectorised NumPy objective) is told the optimum and "
         "stopped within 1e-6 of it; where its line search breaks down or its time is over before, the table "
         "says how far it came. s is the deviation of a margin at the optimum.",
         _table(

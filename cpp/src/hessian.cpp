@@ -60,9 +60,8 @@ void Hessian::sweep(const Vector& v, double vb, Link link, Vector& out, double& 
   const double numbers = numbers_per_example(data);
   const int batch = batch_size(numbers);
   const int threads = static_cast<double>(count) * numbers < kSerialNumbers ? 1 : resolve_threads(objective_.threads());
-  std::vector<Local> locals(static_cast<std::size_t>(std::max<Index>(1, std::min<Index>(threads, blocks))));
-  ordered_blocks(
-      blocks, threads, locals,
+  ordered_blocks<Local>(
+      blocks, threads,
       [&](Index k, Local& local) {
         local.b = 0;
         local.x.setZero(data.features());

@@ -89,13 +89,12 @@ void Objective::sweep(const std::vector<Index>& ids, const Vector& w, std::vecto
   const int threads = static_cast<double>(count) * numbers < kSerialNumbers ? 1 : resolve_threads(threads_);
 
   if (kWrite) total->reset(features(), terms, kSides);
-  std::vector<Local> locals(static_cast<std::size_t>(std::min<Index>(threads, blocks)));
   const auto add_up = [&](Batch part, const double* coefficient, const double* kappa, Sums& sums) {
     data_.means().add(part, coefficient, sums.x.data());
     for (std::size_t t = 0; t < terms.size(); ++t) terms[t].kind->weigh(part, plans[t], kappa, sums.terms[t].data());
   };
-  ordered_blocks(
-      blocks, threads, locals,
+  ordered_blocks<Local>(
+      blocks, threads,
       [&](Index k, Local& local) {
         double mean[kMaxBatch], variance[kMaxBatch], coefficient[kMaxBatch], kappa[kMaxBatch];
         if (kWrite) local.reset(features(), terms, kSides);
