@@ -22,8 +22,9 @@ constexpr Index kMostNumbers = 5000000;  // of the sketch
 constexpr double kSecondsBetweenCalls = 0.2;
 constexpr double kDenseShare = 0.3;  // of active examples, above which products cost like passes
 constexpr std::size_t kMemory = 12;  // pairs that a quasi-Newton step remembers
-constexpr std::size_t kTrial = 6;    // quasi-Newton steps in which the gap must shrink
-constexpr double kTrialGain = 8;     // by this factor
+constexpr std::size_t kTrial = 10;   // quasi-Newton steps in which what is left must shrink
+constexpr std::size_t kFactorLife = 6;  // quasi-Newton steps with one preconditioner
+constexpr double kTrialGain = 3;     // by this factor
 constexpr int kManyProducts = 6;     // after which conjugate gradients want a new preconditioner
 constexpr int kPatience = 40;        // iterations without progress of the gap
 
@@ -267,15 +268,15 @@ class Newton {
   }
 
   // Quasi-Newton steps cost one pass each. They are worth it while most examples are active, so that a
-  // Hessian product would cost a pass as well, and as long as they shrink the gap; then never again.
+  // Hessian product would cost a pass as well, and as long as they shrink what is left to gain by the
+  // next one; then never again. (The gap itself falls late where λ is small.)
   bool prefers_quasi() {
     if (!quasi_) return false;
     double active = 0, largest = 0;
     for (const double k : now_.kappa) largest = std::max(largest, k);
     for (const double k : now_.kappa) active += k > kNegligibleKappa * largest;
-    quasi_gaps_.push_back(gap());
-    const std::size_t steps = quasi_gaps_.size();
-    const bool slow = steps > kTrial && gap() > quasi_gaps_[steps - 1 - kTrial] / kTrialGain;
+    const std::size_t steps = decrements_.size();
+    const bool slow = steps > kTrial && decrements_.back() > decrements_[steps - 1 - kTrial] / kTrialGain;
     quasi_ = !slow && active > kDenseShare * static_cast<double>(now_.kappa.size());
     return quasi_;
   }
@@ -283,7 +284,7 @@ class Newton {
   // One step of L-BFGS whose first matrix is a factored estimate of the Hessian, made anew when the
   // steps get poor.
   void quasi_step(double epsilon) {
-    if (!factor_ || factor_age_ >= kTrial) {
+    if (!factor_ || factor_age_ >= kFactorLife) {
       factor_ = estimate(Hessian(objective_, now_, kNegligibleKappa));
       factor_age_ = 0;
     }
@@ -294,6 +295,7 @@ class Newton {
     p.w = -p.w;
     p.b = objective_.intercept() ? -p.b : 0.0;
     const double slope = gradient.dot(p);
+    decrements_.push_back(-slope);
     objective_.smoothing = epsilon;
     const Evaluation before = std::move(now_);
     visit(before.w + p.w, before.b + p.b);
@@ -517,7 +519,7 @@ class Newton {
   };
   std::vector<Pair> pairs_;
   std::unique_ptr<Preconditioner> factor_;
-  std::vector<double> quasi_gaps_;
+  std::vector<double> decrements_;  // of the quasi-Newton steps
   std::size_t factor_age_ = 0;
   int reductions_ = 0, last_products_ = kManyProducts + 1;
   bool quasi_ = true;
