@@ -16,17 +16,17 @@ constexpr double kWarmEpsilon = 0.2;        // with a starting point
 constexpr double kNegligibleKappa = 1e-10;  // of the largest
 constexpr double kResidual = 0.03;          // of conjugate gradients, relative
 constexpr int kMostProducts = 200;
-constexpr Index kMostDense = 1500;       // features up to which a dense factor is worth its cost
-constexpr Index kMostRows = 600;         // of the sketch that replaces it beyond
-constexpr Index kMostNumbers = 5000000;  // of the sketch
+constexpr Index kMostDense = 1500;        // features up to which a dense factor is worth its cost
+constexpr Index kMostRows = 600;          // of the sketch that replaces it beyond
+constexpr Index kMostNumbers = 10000000;  // of the sketch
 constexpr double kSecondsBetweenCalls = 0.2;
-constexpr double kDenseShare = 0.3;  // of active examples, above which products cost like passes
-constexpr std::size_t kMemory = 12;  // pairs that a quasi-Newton step remembers
-constexpr std::size_t kTrial = 10;   // quasi-Newton steps in which what is left must shrink
+constexpr double kDenseShare = 0.3;     // of active examples, above which products cost like passes
+constexpr std::size_t kMemory = 12;     // pairs that a quasi-Newton step remembers
+constexpr std::size_t kTrial = 10;      // quasi-Newton steps in which what is left must shrink
 constexpr std::size_t kFactorLife = 6;  // quasi-Newton steps with one preconditioner
-constexpr double kTrialGain = 3;     // by this factor
-constexpr int kManyProducts = 6;     // after which conjugate gradients want a new preconditioner
-constexpr int kPatience = 40;        // iterations without progress of the gap
+constexpr double kTrialGain = 3;        // by this factor
+constexpr int kManyProducts = 6;        // after which conjugate gradients want a new preconditioner
+constexpr int kPatience = 40;           // iterations without progress of the gap
 
 // A direction in (w, b).
 struct Step {
