@@ -187,9 +187,12 @@ class Newton {
       const double target = 0.3 * options_.tolerance * result_.objective;
       const double newton_gap = now_.value - now_.dual - now_.smoothed_share;
       const double smoothing_gap = result_.objective - now_.dual - newton_gap;
+      // What is left to gain at this ε: proven, or estimated by the last quasi-Newton step, since the
+      // proof comes late where λ is small.
+      const double left = quasi_ && !decrements_.empty() ? std::min(newton_gap, decrements_.back()) : newton_gap;
       ++steps_here;
       double next_epsilon = epsilon;
-      if (newton_gap <= 2 * smoothing_gap && smoothing_gap > target) {
+      if (left <= 2 * smoothing_gap && smoothing_gap > target) {
         if (reductions_++ > 0) {
           if (steps_here == 1) factor = std::max(0.05, factor / 2);
           if (steps_here > 2) factor = std::min(0.5, 1.5 * factor);

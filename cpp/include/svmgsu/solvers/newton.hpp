@@ -5,14 +5,17 @@
 // is, the bound D is a proof for the true J. One algorithm then serves every problem, from smooth data
 // to the ordinary SVM (Σ = 0) and the trivial optimum w = 0:
 //
-//   1. At (w, b) split the certified gap into what is left of Newton's work at this ε (G) and what the
-//      smoothing costs (S). Once G ≤ 2S, ε is cut by a factor that adapts between 0.05 and 0.5.
-//   2. The direction solves H p = −∇J, with −(ε' − ε) ∂∇J/∂ε added when ε is cut to ε' (a tangent
-//      step along the path: it halves the passes on hinge-like data). Conjugate gradients, with the
-//      Cholesky factor of a dense Hessian as preconditioner: of all active examples where that is cheap
-//      (then one product is enough), of about 3n chosen ones otherwise. Margin examples, with large κ,
-//      are always chosen.
-//   3. The unit step is tried first; if it fails, an exact line search in O(ℓ) follows.
+//   1. At (w, b) split what is left into Newton's work at this ε (G) and what the smoothing costs (S).
+//      Once G ≤ 2S, ε is cut by a factor that adapts between 0.05 and 0.5.
+//   2. While most examples are active, steps are quasi-Newton (L-BFGS from a factored Hessian): one pass
+//      each. G is then the step's own estimate, because the proof comes late where λ is small.
+//   3. When such steps stop to gain, or few examples are active so that Hessian products are cheap, the
+//      direction solves H p = −∇J, with −(ε' − ε) ∂∇J/∂ε added when ε is cut to ε' (a tangent step along
+//      the path: it halves the passes on hinge-like data), by conjugate gradients.
+//   4. The factored Hessian, there the first matrix and here the preconditioner, is dense up to 1500
+//      features, from all active examples where that is cheap and from 1.5n to 6n chosen ones otherwise
+//      (margin examples, with large κ, always); beyond, it is diagonal plus a sketch of some hundred rows.
+//   5. The unit step is tried first; if it fails, an exact line search in O(ℓ) follows.
 //
 // The trivial classifier w = 0, b = ±1 is a candidate from the beginning, with J = 2 · the smaller
 // class's share. Newton is invariant to the units of the features, so nothing is equilibrated.
