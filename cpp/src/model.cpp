@@ -134,7 +134,8 @@ Index largest(const Vector& values) {
 }
 
 Vector all_log_odds(const Model& model, const Vector& decision, const Vector* variance) {
-  require(static_cast<Index>(model.calibration.size()) == decision.size(), "calibration: the model has no probabilities");
+  require(static_cast<Index>(model.calibration.size()) == decision.size(),
+          "calibration: the model has no probabilities");
   require(!variance || variance->size() == decision.size(), "variance: one a decision value is wanted");
   Vector out(decision.size());
   for (Index k = 0; k < decision.size(); ++k) {
@@ -297,9 +298,9 @@ Index Model::predict(const Vector& decision, const Vector* variance) const {
 void Model::save(const std::string& path, ModelFormat format) const {
   require(labels.size() >= 2, "labels: at least two are wanted");
   const Index values = labels.size() == 2 ? 1 : static_cast<Index>(labels.size());
-  require(w.rows() == values && b.size() == values && w.cols() > 0,
-          "w: " + std::to_string(w.rows()) + " rows and " + std::to_string(b.size()) + " intercepts for " +
-              std::to_string(labels.size()) + " classes");
+  require(w.rows() == values && b.size() == values && w.cols() > 0, "w: " + std::to_string(w.rows()) + " rows and " +
+                                                                        std::to_string(b.size()) + " intercepts for " +
+                                                                        std::to_string(labels.size()) + " classes");
   require(calibration.empty() || static_cast<Index>(calibration.size()) == values,
           "calibration: one a decision value is wanted");
   std::ostringstream out;

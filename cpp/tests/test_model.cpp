@@ -235,7 +235,8 @@ TEST_CASE("decision values are w·x + b, the same bits for any number of threads
   const std::vector<double> one = decision_values(view, w, 0.25, 1);
   REQUIRE(one.size() == 5000);
   for (Index i = 0; i < 5000; i += 97)
-    CHECK(one[static_cast<std::size_t>(i)] == doctest::Approx(model.decision(means.row(i).transpose())(0)).epsilon(1e-14));
+    CHECK(one[static_cast<std::size_t>(i)] ==
+          doctest::Approx(model.decision(means.row(i).transpose())(0)).epsilon(1e-14));
   for (const int threads : {2, 3, 8}) CHECK(decision_values(view, w, 0.25, threads) == one);
 }
 

@@ -197,15 +197,13 @@ def calibrate(
 
     Scores and variances are those that prediction will see: of the data as they were given.
     """
-    margin, variance = problem.margins(model.coef_, observed=True, threads=team.threads)
-    margin += model.intercept_
-    used = problem.given_weights > 0
     if how == "cv":
-        own = margin[np.arange(len(margin)), problem.codes if problem.parts > 1 else 0]
-        folds = _folds(own, problem.codes, used)
-        if folds is not None:
-            fits = _FoldFits(problem, model, options, team, cov_scale, deadline, verbose)
-            fits.hold_out(folds, margin, variance)
+        margin, variance = held_out(
+            problem, model, options, team, cov_scale=cov_scale, deadline=deadline, verbose=verbose
+        )
+    else:
+        margin, variance = _training_scores(problem, model, team)
+    used = problem.given_weights > 0
     uncertain = problem.observed.cov is not None
     model.calibration_ = tuple(
         fit(
@@ -218,22 +216,51 @@ def calibrate(
     )
 
 
-def _folds(score: FloatArray, codes: Array, used: Array) -> Array | None:
+def _training_scores(problem: Problem, model: Model, team: Team) -> tuple[FloatArray, FloatArray]:
+    margin, variance = problem.margins(model.coef_, observed=True, threads=team.threads)
+    return margin + model.intercept_, variance
+
+
+def held_out(
+    problem: Problem,
+    model: Model,
+    options: Any,
+    team: Team,
+    *,
+    cov_scale: float | None = None,
+    deadline: float = math.inf,
+    verbose: bool = False,
+) -> tuple[FloatArray, FloatArray]:
+    """Decision values and variances (l, problems) from models that have not seen the example.
+
+    Training scores where a class cannot be divided: of one example, or one decision value for all.
+    """
+    margin, variance = _training_scores(problem, model, team)
+    folds = _folds(margin, problem.codes, problem.given_weights > 0)
+    if folds is not None:
+        fits = _FoldFits(problem, model, options, team, cov_scale, deadline, verbose)
+        fits.hold_out(folds, margin, variance)
+    return margin, variance
+
+
+def _folds(scores: FloatArray, codes: Array, used: Array) -> Array | None:
     """The fold of each example, -1 for those without weight; None where a class cannot be divided.
 
-    A class's examples are dealt out in the order of their scores, equal scores to the same fold. So the
-    folds depend neither on the order of the examples nor on whether one is there twice or has weight 2,
-    and a copy of an example is never held out from itself.
+    A class's examples are dealt out in the order of their scores (of several, its own first), equal ones
+    to the same fold. So the folds depend neither on the order of the examples nor on whether one is there
+    twice or has weight 2, and a copy of an example is never held out from itself.
     """
     dealt = []
     for code in np.unique(codes):
         members = np.flatnonzero((codes == code) & used)
-        different, place = np.unique(score[members], return_inverse=True)
-        dealt.append((members, place, len(different)))
-    count = min(FOLDS, *(different for _, _, different in dealt))
+        own = code if scores.shape[1] > 1 else 0
+        keys = np.roll(scores[members], -own, axis=1)
+        different, place = np.unique(keys, axis=0, return_inverse=True)
+        dealt.append((members, place.ravel(), len(different)))
+    count = min(FOLDS, *[different for _, _, different in dealt])
     if count < 2:
         return None
-    folds = np.full(len(score), -1)
+    folds = np.full(len(scores), -1)
     for members, place, _ in dealt:
         folds[members] = place % count
     return folds
@@ -268,7 +295,7 @@ class _FoldFits:
             margin[new, part], variance[new, part] = m[:, 0] + result.b, v[:, 0]
             done()
 
-        self.team.map(work, jobs)
+        self.team.map(work, jobs, small=self.problem.small)
 
     def _options(self, examples: int, threads: int) -> Any:
         from .problem import changed_options

@@ -11,7 +11,7 @@ from sklearn.model_selection import check_cv
 from . import _core, scoring
 from .calibration import Calibration, calibrate, check_probability
 from .callbacks import FitReport, with_callbacks
-from .estimator import LinearClassifier, LinearSVMGSU
+from .estimator import LinearClassifier, LinearSVMGSU, labels_of
 from .model import Model
 from .parallel import Team
 from .problem import Problem, check_scale
@@ -121,6 +121,7 @@ class LinearSVMGSUCV(LinearClassifier):
         X, y, cov, std and sample_weight as in `svmgsu.train`; `groups` are passed to the splitter.
         """
         self._check_names(X, reset=True)
+        y = labels_of(y)
         how = check_probability(self.probability)
         problem = Problem(
             X,

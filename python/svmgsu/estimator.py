@@ -42,10 +42,10 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  #
     model_: Model
 
     def decision_function(self, X: Any, cov: Any = None, std: Any = None, return_std: bool = False) -> Any:
-        """w·x + b for each row of X: (l,) for two classes, (l, K) for more.
+        """w·x + b for each row of X: (l,) for two classes, (l, K) comparable ones for more.
 
-        With the covariance `cov` or error bars `std` of X, `return_std` gives the standard deviations
-        √(wᵀΣw) as well: (values, standard deviations).
+        See `Model.decision_function`. With the covariance `cov` or error bars `std` of X, `return_std`
+        gives the standard deviations √(wᵀΣw) as well: (values, standard deviations).
         """
         data = self._examples(X, cov, std)
         return self.model_.decision_function(data, return_std=return_std, threads=self.threads)
@@ -93,7 +93,8 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  #
 
     def _check_names(self, X: Any, *, reset: bool) -> None:
         """scikit-learn's checks of column names, where there are any: they take longer than a small fit."""
-        if isinstance(X, Gaussians) or not (hasattr(X, "columns") or hasattr(self, "feature_names_in_")):
+        nameless = isinstance(X, (np.ndarray, Gaussians)) or not hasattr(X, "columns")
+        if isinstance(X, Gaussians) or (nameless and "feature_names_in_" not in self.__dict__):
             return
         try:
             from sklearn.utils.validation import _check_feature_names
@@ -211,7 +212,7 @@ class LinearSVMGSU(LinearClassifier):
     ) -> LinearSVMGSU:
         """Trains on X (or `Gaussians`) with labels y; `cov`, `std`, `sample_weight` as in `svmgsu.train`."""
         self._check_names(X, reset=True)
-        y = _labels(y)
+        y = labels_of(y)
         settings = {name: getattr(self, name) for name in _SETTINGS}
         if self.warm_start and self.solver == "newton":
             settings["start"] = getattr(self, "model_", None)
@@ -281,7 +282,7 @@ class LinearSVMGSU(LinearClassifier):
         stream = self._continued_stream(X, classes)
         stream.read(
             X,
-            _labels(y),
+            labels_of(y),
             cov,
             std,
             sample_weight,
@@ -319,7 +320,8 @@ class LinearSVMGSU(LinearClassifier):
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
 
-def _labels(given: Any) -> Array:
+def labels_of(given: Any) -> Array:
+    """y as scikit-learn wants it: a column becomes a row with a warning, and no continuous targets."""
     y: Array = np.asarray(given)
     if y.ndim != 1:
         y = np.asarray(column_or_1d(y, warn=True))

@@ -76,7 +76,11 @@ class Model:
         *,
         threads: int | None = None,
     ) -> Any:
-        """Decision values w·x + b: of shape (l,) for two classes, (l, K) for more.
+        """Decision values: w·x + b of shape (l,) for two classes, (l, K) for more.
+
+        Of several classes the values w·x + b of different problems do not compare. A model with
+        probabilities gives the log-odds -(A (w·x + b) + B) of Platt's sigmoids instead, which do: the
+        largest is the class that `predict` says. (The plain ones are X @ coef_.T + intercept_.)
 
         Parameters
         ----------
@@ -93,10 +97,12 @@ class Model:
         values, or (values, standard deviations)
         """
         data, team = self._examples(X, cov, std), _threads(threads)
-        values = self._values(data, team)
+        values, scale = self._values(data, team), np.ones(len(self.coef_))
+        if len(self.coef_) > 1 and self.calibration_ is not None:
+            values, scale = self._log_odds(values, None), np.array([c.platt[0] for c in self.calibration_])
         if not return_std:
             return self._shown(values)
-        return self._shown(values), self._shown(np.sqrt(self._known_variances(data, team)))
+        return self._shown(values), self._shown(np.abs(scale) * np.sqrt(self._known_variances(data, team)))
 
     def margin_probability(
         self, X: Any, cov: Any = None, std: Any = None, *, threads: int | None = None
@@ -115,16 +121,16 @@ class Model:
     def predict(self, X: Any, cov: Any = None, std: Any = None) -> Array:
         """The class of each row of X.
 
-        Two classes are told apart by the sign of the decision value. Of more, the most probable is taken
-        (decision values of different problems do not compare); X, `cov` and `std` as in `predict_proba`.
-        Without probabilities it is the one of the largest decision value.
+        Two classes are told apart by the sign of the decision value. Of more, the most probable is taken,
+        X, `cov` and `std` being as in `predict_proba`; without probabilities, the one of the largest
+        decision value.
         """
         data = self._examples(X, cov, std)
         values = self._values(data, 0)
         if values.shape[1] == 1:
             return np.asarray(self.classes_[(values[:, 0] > 0).astype(int)])
         if self.calibration_ is not None:
-            values = self._log_odds(data, values)
+            values = self._log_odds(values, self._variances(data, 0))
         return np.asarray(self.classes_[values.argmax(axis=1)])
 
     def predict_proba(self, X: Any, cov: Any = None, std: Any = None) -> FloatArray:
@@ -147,7 +153,7 @@ class Model:
         data = self._examples(X, cov, std)
         if self.calibration_ is None:
             raise RuntimeError("predict_proba: this model was trained with probability=False")
-        z = self._log_odds(data, self._values(data, 0))
+        z = self._log_odds(self._values(data, 0), self._variances(data, 0))
         if z.shape[1] == 1:
             z = np.column_stack([-z, z])
             return np.exp(-np.logaddexp(0, -z))
@@ -220,8 +226,7 @@ class Model:
             raise ValueError("cov: nothing is said of the uncertainty of X; pass cov= or std=")
         return found
 
-    def _log_odds(self, data: Gaussians, values: FloatArray) -> FloatArray:
-        variances = self._variances(data, 0)
+    def _log_odds(self, values: FloatArray, variances: FloatArray | None) -> FloatArray:
         columns = [
             c.log_odds(values[:, k], None if variances is None else variances[:, k])
             for k, c in enumerate(self.calibration_ or ())

@@ -39,9 +39,15 @@ class Team:
     def stopped(self) -> bool:
         return self._stop.is_set()
 
-    def map(self, work: Callable[[Item], Answer], items: Sequence[Item]) -> list[Answer]:
-        """The answers in the order of the items. An error, or Ctrl-C, stops the others first."""
-        if min(self.jobs, len(items)) <= 1:
+    def map(
+        self, work: Callable[[Item], Answer], items: Sequence[Item], *, small: bool = False
+    ) -> list[Answer]:
+        """The answers in the order of the items. An error, or Ctrl-C, stops the others first.
+
+        `small` pieces of work, of less than some milliseconds, are done one after the other: threads
+        would wait longer for the interpreter than the work takes.
+        """
+        if small or min(self.jobs, len(items)) <= 1:
             return [work(item) for item in items]
         with ThreadPoolExecutor(min(self.jobs, len(items))) as pool:
             try:

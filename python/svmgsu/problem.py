@@ -21,7 +21,7 @@ _OPTIONS = (
     *("lam", "solver", "intercept", "threads", "tolerance", "max_iterations", "max_seconds"),
     *("steps", "batch", "average", "seed"),
 )
-_RECORD = ("iteration", "objective", "gap", "seconds", "passes")
+_SMALL = 20_000
 
 
 class TrivialModelWarning(UserWarning):
@@ -90,6 +90,11 @@ class Problem:
         """How many problems: one for two classes, one a class for more."""
         return 1 if len(self.classes) == 2 else len(self.classes)
 
+    @property
+    def small(self) -> bool:
+        """Whether a fit takes less than some milliseconds."""
+        return self.data.shape[0] * self.data.shape[1] < _SMALL
+
     def signs(self, part: int) -> FloatArray:
         """+1 for the positive class of a problem and -1 for the rest."""
         if len(self.classes) == 2:
@@ -129,19 +134,22 @@ class Problem:
             results = [self.run(options, 0, start, rows, cov_scale, report)]
         else:
             results = self._run_parts(options, team or Team(), start, rows, cov_scale, report)
-        self.interrupted = any(result.stop == "callback" for result in results)
-        _warn_if_unfinished(results, options, self.classes)
+        stops = [result.stop for result in results]
+        self.interrupted = "callback" in stops
+        coef = np.array([result.w for result in results])
+        if stops != ["converged"] * len(stops):
+            _warn_if_unfinished(results, options, self.classes)
         if not expect_trivial:
-            _warn_of_trivial(results, options, self.classes)
-        records = [[{name: getattr(p, name) for name in _RECORD} for p in r.history] for r in results]
+            _warn_of_trivial(results, coef, options, self.classes)
+        records = [_record(result.history) for result in results]
         return Model(
-            coef_=np.stack([result.w for result in results]),
+            coef_=coef,
             intercept_=np.array([result.b for result in results]),
             classes_=self.classes,
             lam=options.lam,
-            objective_=sum(result.objective for result in results),
-            gap_=sum(result.gap for result in results),
-            n_iter_=max(result.iterations for result in results),
+            objective_=sum([result.objective for result in results]),
+            gap_=sum([result.gap for result in results]),
+            n_iter_=max([result.iterations for result in results]),
             history_=records[0] if self.parts == 1 else records,
         )
 
@@ -185,7 +193,10 @@ class Problem:
                 team.stop()
             return not team.stopped
 
-        return team.map(lambda part: self.run(inner, part, start, rows, cov_scale, watch), range(self.parts))
+        def work(part: int) -> Any:
+            return self.run(inner, part, start, rows, cov_scale, watch)
+
+        return team.map(work, range(self.parts), small=self.small)
 
     def margins(
         self, coef: FloatArray, rows: Array | None = None, *, observed: bool = False, threads: int = 0
@@ -235,8 +246,21 @@ def _named(places: list[int], classes: Array) -> str:
     return f" for class{'es' if len(places) > 1 else ''} {listed(classes[places])} against the rest"
 
 
-def _warn_of_trivial(results: list[Any], options: Any, classes: Array) -> None:
-    places = [k for k, r in enumerate(results) if r.stop == "converged" and not r.w.any()]
+def _record(history: list[Any]) -> list[dict[str, float]]:
+    return [
+        {
+            "iteration": p.iteration,
+            "objective": p.objective,
+            "gap": p.gap,
+            "seconds": p.seconds,
+            "passes": p.passes,
+        }
+        for p in history
+    ]
+
+
+def _warn_of_trivial(results: list[Any], coef: FloatArray, options: Any, classes: Array) -> None:
+    places = [k for k, w in enumerate(coef) if not w.any() and results[k].stop == "converged"]
     if not places:
         return
     worst = max((results[k] for k in places), key=lambda result: float(result.gap))
