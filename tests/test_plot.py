@@ -130,3 +130,12 @@ def test_convergence_shows_objective_and_gap_where_they_are_known(problem):
     assert isinstance(plot.convergence(model), Axes)
     with pytest.raises(ValueError, match="it has no history"):
         plot.convergence(svmgsu.Model(model.coef_, model.intercept_, model.classes_, 1.0))
+
+
+def test_models_of_more_classes_are_refused():
+    X, y = np.eye(3)[:, :2].repeat(5, axis=0), np.arange(3).repeat(5)
+    model = svmgsu.train(X, y, std=0.01, lam=1e-3, probability=False)
+    with pytest.raises(ValueError, match="model: only models of two classes can be drawn, got 3"):
+        svmgsu.plot.boundary(model, svmgsu.Gaussians(X), y)
+    with pytest.raises(ValueError, match="model: only models of two classes can be drawn, got 3"):
+        svmgsu.plot.convergence(model)

@@ -6,7 +6,6 @@ import sys
 
 import joblib
 import numpy as np
-import pandas as pd
 import pytest
 import sklearn
 import threadpoolctl
@@ -93,9 +92,14 @@ def test_tools_take_gaussians_of_several_classes(cov):
 # Named columns
 
 
+def named(X):
+    pandas = pytest.importorskip("pandas", reason="named columns need pandas")
+    return pandas.DataFrame(X, columns=["u", "g", "r"])
+
+
 def test_names_of_columns_are_kept_and_checked():
     X, y, V = three_classes()
-    frame = pd.DataFrame(X, columns=["u", "g", "r"])
+    frame = named(X)
     for est in (svmgsu.LinearSVMGSU(0.1), svmgsu.LinearSVMGSUCV([0.1], cv=FOLDS)):
         est.fit(frame, y, V)
         assert est.feature_names_in_.tolist() == ["u", "g", "r"]
@@ -110,7 +114,7 @@ def test_names_of_columns_are_kept_and_checked():
 
 def test_a_stream_keeps_the_names_of_its_first_piece():
     X, y, _ = three_classes()
-    frame = pd.DataFrame(X, columns=["u", "g", "r"])
+    frame = named(X)
     est = svmgsu.LinearSVMGSU().partial_fit(frame, y, classes=["a", "b", "c"])
     assert est.feature_names_in_.tolist() == ["u", "g", "r"]
     with pytest.raises(ValueError, match="feature names should match"):

@@ -110,6 +110,8 @@ def test_labels_must_be_of_two_classes(X, y):
         train(X, ["a"] * COUNT)
     with refuses("y: 3 classes (0, 1, 2); an Objective has two"):
         svmgsu.Objective(X, np.arange(COUNT) % 3)
+    with refuses("y: 3 numbers with fractions (0.0, 0.5, 1.0) are no classes"):
+        train(X, np.arange(COUNT) % 3 / 2)
     with refuses("y: 20 classes (0, 1, 2, 3, 4, ...)"):
         svmgsu.Objective(X, np.arange(COUNT))
 

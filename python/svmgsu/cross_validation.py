@@ -194,6 +194,7 @@ class LinearSVMGSUCV(LinearClassifier):
                 rows=train_rows,
                 cov_scale=float(scales[s]),
                 team=Team(1, 1),
+                report=lambda progress: not team.stopped,
                 progress=done,
             )
             out[s, :, f] = [score(problem, model, train_rows, test_rows) for model in models]

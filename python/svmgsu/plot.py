@@ -51,6 +51,7 @@ def boundary(
     -------
     matplotlib Axes
     """
+    _check_two_classes(model)
     if data.shape[1] != 2:
         raise ValueError(f"data: only examples of 2 features can be drawn, got {data.shape[1]}")
     if not 0 < mass < 1:
@@ -109,6 +110,7 @@ def loss(ax: Any = None, s: tuple[float, ...] = (0, 0.25, 0.5, 1)) -> Any:
 
 def convergence(model: Model, ax: Any = None) -> Any:
     """Draws the objective and its proven gap to the optimum against passes over the data."""
+    _check_two_classes(model)
     if not model.history_:
         raise ValueError("model: it has no history; a model read from a file has none")
     ax = _own_axes((5.6, 3.8)) if ax is None else ax
@@ -124,6 +126,11 @@ def convergence(model: Model, ax: Any = None) -> Any:
     ax.set(xlabel="passes over the data", ylabel="value (logarithmic)")
     ax.legend(frameon=False)
     return ax
+
+
+def _check_two_classes(model: Model) -> None:
+    if len(model.classes_) > 2:
+        raise ValueError(f"model: only models of two classes can be drawn, got {len(model.classes_)}")
 
 
 def _own_axes(size: tuple[float, float], equal: bool = False) -> Any:

@@ -255,6 +255,7 @@ def follow_path(
     rows: Array | None = None,
     cov_scale: float | None = None,
     team: Team | None = None,
+    report: Callable[[Any], bool | None] | None = None,
     progress: Callable[[], None] = lambda: None,
 ) -> list[Model]:
     """The models at `lams`, in that order; each fit starts from the next larger λ.
@@ -266,7 +267,13 @@ def follow_path(
     for index in np.argsort(-lams, kind="stable"):
         options.lam = float(lams[index])
         start = problem.solve(
-            options, start=start, rows=rows, cov_scale=cov_scale, team=team, expect_trivial=True
+            options,
+            start=start,
+            rows=rows,
+            cov_scale=cov_scale,
+            report=report,
+            team=team,
+            expect_trivial=True,
         )
         models[int(index)] = start
         progress()

@@ -160,6 +160,8 @@ def check_labels(y: Any, examples: int) -> tuple[Array, Array]:
     classes, codes = np.unique(labels, return_inverse=True)
     if len(classes) == 1:
         raise ValueError(f"y: only one class, {classes[0].item()!r}; training needs examples of two")
+    if len(classes) > 2 and classes.dtype.kind == "f" and (classes != np.floor(classes)).any():
+        raise ValueError(f"y: {len(classes)} numbers with fractions ({listed(classes)}) are no classes")
     return classes, codes
 
 
