@@ -20,18 +20,18 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 import sklearn
+from sklearn.datasets import load_breast_cancer
 from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import GroupShuffleSplit
 
-import svmgsu
 from bench.timing import machine
-from svmgsu.calibration import held_out
+from svmgsu.calibration import PRIOR, fit, held_out
 from svmgsu.parallel import Team
 from svmgsu.training import Problem, make_options
 
 LAM = 1e-3
-METHODS = ("Platt", "isotonic", "error bars", "γ")
+PRIORS = [(float(np.log(centre)), width) for centre in (1.0, 0.3) for width in (0.25, 0.5, 1.0, 3.0)]
 
 
 class Data(NamedTuple):
@@ -73,58 +73,96 @@ def kepler(folder: Path) -> tuple[Data, np.ndarray]:
     return Data(X, error**2, y), table["kepid"].to_numpy()
 
 
-def losses(data: Data, known: np.ndarray, new: np.ndarray) -> list[float]:
-    """The test log-loss of each method, and γ."""
+def wdbc() -> Data:
+    """Breast cancer: ten measurements with their standard errors."""
+    table = load_breast_cancer()
+    return Data(table.data[:, :10], table.data[:, 10:20] ** 2, table.target)
+
+
+def losses(data: Data, known: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """The test log-loss of Platt, of isotonic regression and with bars of zero; then the log-loss and γ of each prior."""
     X, cov, y = data.standardised(known)
-    model = svmgsu.train(X[known], y[known], cov[known], lam=LAM)
     problem = Problem(X[known], y[known], cov[known])
-    margin = held_out(problem, model, make_options(len(problem), lam=LAM), Team())[0][:, 0]
-    isotonic = IsotonicRegression(out_of_bounds="clip", y_min=1 / len(margin), y_max=1 - 1 / len(margin))
-    isotonic.fit(margin, y[known])
-    tested = (
-        model.predict_proba(X[new])[:, 1],
-        isotonic.predict(model.decision_function(X[new])),
-        model.predict_proba(X[new], cov[new])[:, 1],
-    )
-    return [*(log_loss(y[new], p) for p in tested), model.calibration_[0].gamma]
+    options = make_options(len(problem), lam=LAM)
+    model = problem.solve(options)
+    margin, variance = (a[:, 0] for a in held_out(problem, model, options, Team()))
+    f, s = model.decision_function(X[new], cov[new], return_std=True)
+    edge = 1 / len(margin)
+    isotonic = IsotonicRegression(out_of_bounds="clip", y_min=edge, y_max=1 - edge).fit(margin, y[known])
+    signs, ones = problem.signs(0), np.ones(len(margin))
+    fits = [fit(np.ascontiguousarray(margin), variance, signs, ones, prior) for prior in PRIORS]
+    taken = fits[PRIORS.index(PRIOR)]
+    exact = taken.probability(f, np.zeros_like(f))  # as if the objects were known exactly
+    out = [log_loss(y[new], p) for p in (taken.probability(f), isotonic.predict(f), exact)]
+    for found in fits:
+        out += [log_loss(y[new], found.probability(f, s**2)), found.gamma]
+    return np.array(out)
 
 
-def rows(folder: Path, splits: int) -> Iterator[tuple[str, np.ndarray]]:
-    """A name and the mean of `losses` over the splits."""
-    for redshift in (2.2, 1.5):
-        data, error = sdss(folder, redshift)
-        precise = error <= np.median(error)
-        halves = np.flatnonzero(precise), np.flatnonzero(~precise)
-        yield f"SDSS z ≥ {redshift}, precise → noisy", np.array(losses(data, *halves))
-    data, stars = kepler(folder)
-    shuffled = GroupShuffleSplit(splits, test_size=0.5, random_state=0).split(data.X, data.y, stars)
-    found = np.array([losses(data, known, new) for known, new in shuffled])
-    yield f"Kepler, {splits} random halves", found.mean(axis=0)
-    permuted = np.random.default_rng(0).permutation(len(data.y))
-    shuffled = GroupShuffleSplit(2, test_size=0.5, random_state=0).split(data.X, data.y, stars)
-    wrong = data._replace(cov=data.cov[permuted])
-    found = np.array([losses(wrong, known, new) for known, new in shuffled])
-    yield "Kepler, error bars of another object", found.mean(axis=0)
+def cases(folder: Path, splits: int) -> Iterator[tuple[str, np.ndarray]]:
+    """A name and the mean over splits of `losses`; the first four are the main ones."""
+    rng = np.random.default_rng(0)
+    quasars, error = sdss(folder)
+    precise, noisy = np.flatnonzero(error <= np.median(error)), np.flatnonzero(error > np.median(error))
+    yield "SDSS z ≥ 2.2, precise → noisy", losses(quasars, precise, noisy)
+    yield "SDSS z ≥ 1.5, precise → noisy", losses(sdss(folder, 1.5)[0], precise, noisy)
+    koi, stars = kepler(folder)
+    halves = list(GroupShuffleSplit(splits, test_size=0.5, random_state=0).split(koi.X, koi.y, stars))
+    yield f"Kepler, {splits} random halves", np.mean([losses(koi, *half) for half in halves], axis=0)
+    other = koi._replace(cov=rng.permutation(koi.cov))
+    yield "Kepler, bars of another object", np.mean([losses(other, *half) for half in halves[:4]], axis=0)
+
+    some, rest = rng.permutation(precise), rng.permutation(noisy)
+    for count in (200, 1000):
+        parts = np.split(some[: 4 * count], 4)
+        yield f"SDSS, {count} precise → noisy", np.mean([losses(quasars, p, noisy) for p in parts], axis=0)
+    yield "SDSS, 5000 noisy → precise", losses(quasars, rest[:5000], precise)
+    mixed = rng.permutation(len(quasars.y))
+    yield "SDSS, 5000 random → random", losses(quasars, mixed[:5000], mixed[5000:])
+    other = quasars._replace(cov=rng.permutation(quasars.cov))
+    yield "SDSS, 5000, bars of another object", losses(other, mixed[:5000], mixed[5000:])
+    for factor, name in ((3.0, "× 3"), (1 / 3, "/ 3")):
+        scaled = quasars._replace(cov=factor**2 * quasars.cov)
+        yield f"SDSS, 5000 precise → noisy, bars {name}", losses(scaled, some[:5000], noisy)
+    few = [(rng.permutation(known)[:300], new) for known, new in halves[:4]]
+    yield "Kepler, 300 known", np.mean([losses(koi, *half) for half in few], axis=0)
+    tumours = wdbc()
+    orders = [rng.permutation(len(tumours.y)) for _ in range(10)]
+    yield "WDBC, random halves", np.mean([losses(tumours, o[:285], o[285:]) for o in orders], axis=0)
 
 
 def report(folder: Path, splits: int) -> str:
     about = machine()
     core = about["svmgsu"]
+    found = list(cases(folder, splits))
+    ours = 3 + 2 * PRIORS.index(PRIOR)
     lines = [
         "# Probabilities of objects with error bars",
         "",
         f"{about['cpu']}, {about['cores']} cores, {core['compiler']}, {core['instruction_set']}; NumPy "
-        f"{np.__version__}, scikit-learn {sklearn.__version__}. Log-loss on test data, "
-        f"λ = {LAM:g}. The prior of γ (not γ) was chosen on splits of these data sets, among others.",
+        f"{np.__version__}, scikit-learn {sklearn.__version__}. Log-loss on test data, λ = {LAM:g}.",
         "",
-        "| data | " + " | ".join(METHODS) + " | to Platt | to isotonic |",
-        "| --- |" + " ---: |" * (len(METHODS) + 2),
+        "| data | Platt | isotonic | error bars | γ | bars of 0 | to Platt | to isotonic |",
+        "| --- |" + " ---: |" * 7,
     ]
-    for name, (platt, isotonic, ours, gamma) in rows(folder, splits):
+    for name, row in found[:4]:
+        platt, isotonic, exact, loss, gamma = *row[:3], *row[ours : ours + 2]
         lines.append(
-            f"| {name} | {platt:.4f} | {isotonic:.4f} | {ours:.4f} | {gamma:.2g} | {ours / platt:.2f} × "
-            f"({ours - platt:+.4f}) | {ours / isotonic:.2f} × ({ours - isotonic:+.4f}) |"
+            f"| {name} | {platt:.4f} | {isotonic:.4f} | {loss:.4f} | {gamma:.2g} | {exact:.4f} | {loss / platt:.2f} × "
+            f"({loss - platt:+.4f}) | {loss / isotonic:.2f} × ({loss - isotonic:+.4f}) |"
         )
+    names = [f"{np.exp(centre):.1g}, {width:g}" for centre, width in PRIORS]
+    lines += [
+        "",
+        "How the prior of γ was chosen: log-loss less that of Platt, and γ (mean over splits), for priors of "
+        f"some centres and widths of log γ. The one taken is {names[PRIORS.index(PRIOR)]}.",
+        "",
+        "| data | Platt | " + " | ".join(names) + " |",
+        "| --- |" + " ---: |" * (1 + len(PRIORS)),
+    ]
+    for name, row in found:
+        cells = [f"{row[k] - row[0]:+.4f} ({row[k + 1]:.2g})" for k in range(3, len(row), 2)]
+        lines.append(f"| {name} | {row[0]:.4f} | " + " | ".join(cells) + " |")
     return "\n".join([*lines, ""])
 
 

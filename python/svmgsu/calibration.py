@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from .parallel import Team
     from .problem import Problem
 
-# The prior of log γ: normal around 0, where error bars are exactly the noise of the margin, of this width.
-PRIOR_WIDTH = 1.0
+# The prior of log γ, its mean and deviation: around 0, where error bars are exactly the margin's noise.
+PRIOR = (0.0, 1.0)
 MOST_STEPS = 200
 FOLDS = 5
 FOLD_TOLERANCE = 1e-3  # held-out scores need no more: their noise is larger
@@ -37,7 +37,7 @@ class Calibration:
     - where nothing is known of it, Platt's 1/(1 + exp(A f + B)).
 
     They are two, because an object of which nothing is said is not one that is known exactly: the first
-    sigmoid at v = 0 is too sure of it, by up to 5.6 in log-loss where γ is large.
+    sigmoid at v = 0 is too sure of it (bench/results/probability.md, "bars of 0").
 
     Attributes
     ----------
@@ -76,7 +76,11 @@ class Calibration:
 
 
 def fit(
-    margin: FloatArray, variance: FloatArray | None, signs: FloatArray, weights: FloatArray
+    margin: FloatArray,
+    variance: FloatArray | None,
+    signs: FloatArray,
+    weights: FloatArray,
+    prior: tuple[float, float] = PRIOR,
 ) -> Calibration:
     """The calibration of largest penalised likelihood.
 
@@ -89,14 +93,16 @@ def fit(
         The classes, -1 and +1.
     weights : array of shape (l,)
         An example of weight 2 counts like two.
+    prior : tuple of two floats
+        Mean and deviation of the normal prior of log γ.
 
     Notes
     -----
-    a, b and γ are fitted together, to the smoothed targets of Platt, with a standard log-normal prior of γ.
-    Its centre and width were chosen by measurement (bench/probability.py): centres of 0.3, 0.5 and 1 and
-    widths of 0.25 to 3 on 15 splits of SDSS, Kepler and WDBC, with bars as given, three times too large or
-    small, or of another object. A width of 0.25 lost .005 of log-loss to bars that mean nothing, a width
-    of 3 made γ hundreds from a few hundred examples; in between little changes.
+    a, b and γ are fitted together, to the smoothed targets of Platt. The prior was chosen by measurement
+    on SDSS, Kepler and WDBC, with bars as given, too large, too small, or of another object (the second
+    table of bench/results/probability.md): around 1 it gains most where bars are noise of the margin; a
+    width of 0.25 costs most where they mean nothing, a width of 3 makes γ 60 from 300 examples; between
+    0.5 and 1 little changes.
     """
     platt = _core.fit_platt(margin, signs, weights)
     if variance is None or not variance.any():
@@ -113,18 +119,18 @@ def fit(
     def loss(theta: FloatArray) -> float:
         z = _damped(theta, x, v)[0]
         likelihood = float(weights @ (np.logaddexp(0, z) - target * z))
-        return likelihood + float(theta[2] ** 2) / (2 * PRIOR_WIDTH**2)
+        return likelihood + float(theta[2] - prior[0]) ** 2 / (2 * prior[1] ** 2)
 
     def derivatives(theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         z, slopes = _damped(theta, x, v)
         p = np.exp(-np.logaddexp(0, -z))
         gradient = slopes @ (weights * (p - target))
         hessian = (slopes * (weights * p * (1 - p))) @ slopes.T
-        gradient[2] += theta[2] / PRIOR_WIDTH**2
-        hessian[2, 2] += 1 / PRIOR_WIDTH**2
+        gradient[2] += (theta[2] - prior[0]) / prior[1] ** 2
+        hessian[2, 2] += 1 / prior[1] ** 2
         return gradient, hessian
 
-    start = np.array([-platt[0] * spread, -platt[1] - platt[0] * centre, 0.0])
+    start = np.array([-platt[0] * spread, -platt[1] - platt[0] * centre, prior[0]])
     a, b, log_gamma = _minimise(loss, derivatives, start).tolist()
     return Calibration(a / spread, b - a * centre / spread, float(np.exp(log_gamma)), platt)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from . import _core
@@ -49,6 +48,8 @@ class Team:
         """
         if small or min(self.jobs, len(items)) <= 1:
             return [work(item) for item in items]
+        from concurrent.futures import ThreadPoolExecutor
+
         with ThreadPoolExecutor(min(self.jobs, len(items))) as pool:
             try:
                 return list(pool.map(work, items))
