@@ -80,7 +80,7 @@ def wdbc() -> Data:
 
 
 def losses(data: Data, known: np.ndarray, new: np.ndarray) -> np.ndarray:
-    """The test log-loss of Platt, of isotonic regression and with bars of zero; then the log-loss and γ of each prior."""
+    """Test log-losses: of Platt, of isotonic regression, with bars of zero; then of each prior, with its γ."""
     X, cov, y = data.standardised(known)
     problem = Problem(X[known], y[known], cov[known])
     options = make_options(len(problem), lam=LAM)
@@ -148,8 +148,8 @@ def report(folder: Path, splits: int) -> str:
     for name, row in found[:4]:
         platt, isotonic, exact, loss, gamma = *row[:3], *row[ours : ours + 2]
         lines.append(
-            f"| {name} | {platt:.4f} | {isotonic:.4f} | {loss:.4f} | {gamma:.2g} | {exact:.4f} | {loss / platt:.2f} × "
-            f"({loss - platt:+.4f}) | {loss / isotonic:.2f} × ({loss - isotonic:+.4f}) |"
+            f"| {name} | {platt:.4f} | {isotonic:.4f} | {loss:.4f} | {gamma:.2g} | {exact:.4f} | "
+            f"{loss / platt:.2f} × ({loss - platt:+.4f}) | {loss / isotonic:.2f} × ({loss - isotonic:+.4f}) |"
         )
     names = [f"{np.exp(centre):.1g}, {width:g}" for centre, width in PRIORS]
     lines += [

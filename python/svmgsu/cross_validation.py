@@ -54,7 +54,7 @@ class LinearSVMGSUCV(LinearClassifier):
     Attributes
     ----------
     lam_, cov_scale_ : float
-        The best setting.
+        The best setting. The attributes of `LinearSVMGSU`, `feature_names_in_` too, are those of its fit.
     best_score_ : float
     best_index_ : int
         Its place in `cv_results_`.
