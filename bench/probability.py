@@ -80,7 +80,7 @@ def wdbc() -> Data:
 
 
 def losses(data: Data, known: np.ndarray, new: np.ndarray) -> np.ndarray:
-    """Test log-losses: of Platt, of isotonic regression, with bars of zero; then of each prior, with its γ."""
+    """Test log-losses: Platt, isotonic regression, ours with bars of zero; then ours and γ for each prior."""
     X, cov, y = data.standardised(known)
     problem = Problem(X[known], y[known], cov[known])
     options = make_options(len(problem), lam=LAM)

@@ -44,6 +44,20 @@ class Model:
         The solver's record: iteration, objective, gap, seconds, passes.
     calibration_ : tuple of Calibration, or None
         How decision values become probabilities, one each.
+
+    Examples
+    --------
+    >>> import numpy as np, svmgsu
+    >>> X, y = np.array([[-2.0], [-1.5], [-1.0], [1.0], [1.5], [2.0]]), [0, 0, 0, 1, 1, 1]
+    >>> model = svmgsu.train(X, y, std=0.3, lam=0.1)
+    >>> f, s = model.decision_function([[0.5]], std=0.4, return_std=True)
+    >>> bool(np.allclose(s, 0.4 * abs(model.coef_[0, 0])))
+    True
+    >>> sharp, blurred = (model.predict_proba([[0.5]], std=s)[0, 1] for s in (0.1, 4.0))
+    >>> bool(0.5 < blurred < sharp)
+    True
+    >>> model.margin_probability([[0.0], [0.5]], std=[0.4, 1e-6]).round(2).tolist()
+    [0.5, 1.0]
     """
 
     coef_: FloatArray

@@ -112,7 +112,8 @@ class Problem:
             return _core.Gaussians(self._means, terms, signs, self.weights)
         rows = np.ascontiguousarray(rows, dtype=np.int64)
         weights = self.weights[rows]
-        return _core.Gaussians(self._means, terms, signs[rows], weights / weights.mean(), rows)
+        weights = weights / (weights.mean() or 1.0)
+        return _core.Gaussians(self._means, terms, signs[rows], weights, rows)
 
     def solve(
         self,
@@ -136,7 +137,7 @@ class Problem:
             results = self._run_parts(options, team or Team(), start, rows, cov_scale, report)
         stops = [result.stop for result in results]
         self.interrupted = "callback" in stops
-        coef = np.array([result.w for result in results])
+        coef = results[0].w[np.newaxis] if self.parts == 1 else np.stack([result.w for result in results])
         if stops != ["converged"] * len(stops):
             _warn_if_unfinished(results, options, self.classes)
         if not expect_trivial:
