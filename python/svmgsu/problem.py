@@ -57,6 +57,7 @@ class Problem:
         self.observed = data  # as it was given, and as new objects will be
         self.classes, self.codes = check_labels(y, len(data))
         self.labels = self.classes[self.codes]
+        self.parts = 1 if len(self.classes) == 2 else len(self.classes)  # problems
         self.given_weights = check_weights(sample_weight, len(data))
         if class_weight is not None:
             factors = class_factors(class_weight, self.classes, self.codes, self.given_weights)
@@ -86,18 +87,13 @@ class Problem:
             raise ValueError(f"{name}: class {label!r} has no weight; training needs examples of every class")
 
     @property
-    def parts(self) -> int:
-        """How many problems: one for two classes, one a class for more."""
-        return 1 if len(self.classes) == 2 else len(self.classes)
-
-    @property
     def small(self) -> bool:
         """Whether a fit takes less than some milliseconds."""
         return self.data.shape[0] * self.data.shape[1] < _SMALL
 
     def signs(self, part: int) -> FloatArray:
         """+1 for the positive class of a problem and -1 for the rest."""
-        if len(self.classes) == 2:
+        if self.parts == 1:
             return 2.0 * self.codes - 1.0
         return np.where(self.codes == part, 1.0, -1.0)
 
