@@ -20,7 +20,7 @@ from .objective import Objective
 from .training import ConvergenceWarning, TrivialModelWarning, path, train
 
 if TYPE_CHECKING:
-    from . import plot, reference
+    from . import metrics, plot, reference
     from .cross_validation import LinearSVMGSUCV
     from .estimator import LinearSVMGSU
 
@@ -30,6 +30,7 @@ __version__: str = _core.config()["version"]
 _LAZY = {
     "LinearSVMGSU": "estimator",
     "LinearSVMGSUCV": "cross_validation",
+    "metrics": "metrics",
     "plot": "plot",
     "reference": "reference",
 }
@@ -51,6 +52,7 @@ __all__ = [
     "get_cmake_dir",
     "get_include",
     "load",
+    "metrics",
     "path",
     "plot",
     "reference",
@@ -65,7 +67,9 @@ def __getattr__(name: str) -> Any:
     try:
         module = importlib.import_module(f".{_LAZY[name]}", __name__)
     except ModuleNotFoundError as error:
-        extra = {"sklearn": "sklearn", "matplotlib": "plot"}.get((error.name or "").split(".")[0])
+        extra = {"sklearn": "sklearn", "scipy": "sklearn", "matplotlib": "plot"}.get(
+            (error.name or "").split(".")[0]
+        )
         if extra is None:
             raise
         raise ImportError(f"svmgsu.{name} needs {error.name}: pip install 'svmgsu[{extra}]'") from error
