@@ -12,6 +12,8 @@ from hypothesis import settings
 import svmgsu
 from svmgsu import reference
 
+os.environ.setdefault("MPLBACKEND", "Agg")  # pictures are drawn, not shown
+
 settings.register_profile("svmgsu", deadline=None, derandomize=True, max_examples=40)
 settings.load_profile("svmgsu")
 

@@ -171,7 +171,7 @@ def _class_table(found: Evaluation) -> list[str]:
     width = max(5, *(len(repr(c.label)) for c in found.by_class))
     lines = [f"  {'class':<{width}}  examples  predicted  precision   recall  F-score       AP"]
     for c in found.by_class:
-        counts = f"{c.examples:>8.6g}  {c.predicted:>9.6g}"
+        counts = f"{c.examples:>8.10g}  {c.predicted:>9.10g}"
         numbers = f"{c.precision:>9.4f}  {c.recall:>7.4f}  {c.f_score:>7.4f}  {c.average_precision:>7.4f}"
         lines.append(f"  {c.label!r:<{width}}  {counts}  {numbers}")
     return lines

@@ -12,12 +12,24 @@ STRATEGIES = ("uniform", "quantile")
 
 
 class Bins(NamedTuple):
-    """Examples put together by their probability; bins without examples are left out."""
+    """Examples put together by their probability; bins without examples are left out.
 
-    probability: FloatArray  # the mean of the stated probabilities
-    frequency: FloatArray  # the share of examples for which it came true
-    weight: FloatArray  # the bin's share of all examples, by weight
-    examples: FloatArray  # how many examples
+    Attributes
+    ----------
+    probability : array
+        The mean of the stated probabilities in each bin.
+    frequency : array
+        The share of examples for which it came true.
+    weight : array
+        The bin's share of all examples, by weight.
+    examples : array
+        How many examples are in the bin.
+    """
+
+    probability: FloatArray
+    frequency: FloatArray
+    weight: FloatArray
+    examples: FloatArray
 
 
 def reliability_bins(
