@@ -8,7 +8,7 @@ import numpy as np
 
 from ..reliability import calibration_error, check_probabilities, reliability_bins
 from ..validation import Array, FloatArray
-from .style import CYCLE, GREY, own_axes
+from .style import CYCLE, GREY, legend, own_axes
 
 Z = 1.96  # of the 95 % intervals
 
@@ -25,7 +25,8 @@ def reliability(
 ) -> Any:
     """Draws observed frequencies against stated probabilities; the diagonal is right.
 
-    Bars are 95 % intervals (Wilson's) of each bin's frequency. The legend has the expected calibration error.
+    Bars are 95 % intervals (Wilson's) of each bin's frequency. ECE in the legend is the expected calibration
+    error.
 
     Parameters
     ----------
@@ -56,7 +57,7 @@ def reliability(
     >>> y = rng.uniform(size=500) < p
     >>> ax = svmgsu.plot.reliability({"as they are": p, "too sure": p > 0.5}, y)
     >>> ax.get_legend().get_texts()[1].get_text()
-    'as they are, error 0.047'
+    'as they are, ECE 0.047'
     """
     labels = np.asarray(y)
     if labels.ndim != 1 or len(labels) == 0:
@@ -69,7 +70,7 @@ def reliability(
     curves = {name: _column(value, name, len(labels), known, chosen) for name, value in given.items()}
 
     ax = own_axes((4.6, 4.6), equal=True) if ax is None else ax
-    ax.plot([0, 1], [0, 1], color=GREY, linewidth=1.0, label="right")
+    ax.plot([0, 1], [0, 1], color=GREY, linewidth=1.0, label="calibrated")
     outcome = labels == chosen
     for i, (name, chance) in enumerate(curves.items()):
         found = reliability_bins(outcome, chance, bins=bins, strategy=strategy)
@@ -77,11 +78,11 @@ def reliability(
         colour, dashes, marker = CYCLE[1:][i % (len(CYCLE) - 1)]
         style = {"color": colour, "linestyle": dashes, "marker": marker, "markersize": 5, "elinewidth": 1.0}
         bars = _wilson(found.frequency, found.examples)
-        label = f"{name}, error {error:.3f}"
+        label = f"{name}, ECE {error:.3f}"
         ax.errorbar(found.probability, found.frequency, bars, capsize=2, label=label, **style)
     ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
     ax.set(xlabel=f"stated probability of class {chosen}", ylabel=f"observed frequency of class {chosen}")
-    ax.legend(frameon=False, fontsize=9, loc="upper left")
+    legend(ax, fontsize=9, loc="upper left")
     return ax
 
 

@@ -10,7 +10,7 @@ from .. import _core
 from ..gaussians import Gaussians, as_gaussians
 from ..scoring import probability_right
 from ..validation import Array, FloatArray, as_float_array, check_count
-from .style import CLASS_STYLES, GREY, Hyperplane, check_labels, hyperplane, own_axes
+from .style import CLASS_STYLES, GREY, Hyperplane, check_labels, hyperplane, legend, own_axes
 
 
 def histogram(model: Any, data: Any, y: Any, ax: Any = None, *, bins: Any = 30, class_: Any = None) -> Any:
@@ -55,7 +55,7 @@ def histogram(model: Any, data: Any, y: Any, ax: Any = None, *, bins: Any = 30, 
     centres, width = (edges[:-1] + edges[1:]) / 2, np.diff(edges)
     ax = own_axes() if ax is None else ax
     positive = labels == plane.positive
-    bars = "number of examples, ± standard deviation" if std.any() else "number of examples"
+    bars = "examples ± standard deviation" if std.any() else "examples"
     for side, name, shift, (colour, marker) in zip(
         (False, True), plane.names, (-0.13, 0.13), CLASS_STYLES, strict=True
     ):
@@ -70,7 +70,7 @@ def histogram(model: Any, data: Any, y: Any, ax: Any = None, *, bins: Any = 30, 
         ax.axvline(level, color=GREY, linestyle=":", linewidth=1.1, label="margins" if level == 1 else None)
     ax.set(xlabel="decision value  w·x + b", ylabel=bars, xlim=(edges[0], edges[-1]))
     ax.set_ylim(bottom=0)
-    ax.legend(frameon=False, fontsize=9)
+    legend(ax, fontsize=9)
     return ax
 
 

@@ -9,7 +9,7 @@ from matplotlib.patches import Ellipse, Patch
 
 from ..gaussians import as_gaussians
 from ..validation import Array, FloatArray, is_sparse
-from .style import CLASS_STYLES, GREY, Hyperplane, check_labels, hyperplane, own_axes
+from .style import CLASS_STYLES, GREY, Hyperplane, check_labels, hyperplane, legend_above, own_axes
 
 
 def boundary(
@@ -125,18 +125,9 @@ def _line(ax: Any, plane: Hyperplane, level: float, **style: Any) -> None:
 
 
 def _legend(ax: Any, mass: float | None) -> None:
-    """Above the picture, where it hides no example; classes in the first column, models in the second."""
+    """Classes in the first column, models in the second, then what an ellipse is."""
     handles, names = ax.get_legend_handles_labels()
     if mass is not None:
         handles.append(Patch(facecolor=(GREY, 0.13), edgecolor=(GREY, 0.65)))
         names.append(f"{100 * mass:g} % of an example")
-    ax.legend(
-        handles,
-        names,
-        ncols=3,
-        frameon=False,
-        fontsize=9,
-        columnspacing=1.2,
-        loc="lower center",
-        bbox_to_anchor=(0.5, 1.0),
-    )
+    legend_above(ax, handles, names, ncols=3)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..validation import FloatArray
-from .style import BLUE, CYCLE, GREY, VERMILLION, own_axes
+from .style import BLUE, CYCLE, GREY, VERMILLION, legend, legend_above, own_axes
 
 LABELLED = 6  # weights with a colour and a name of their own
 
@@ -54,14 +54,15 @@ def path(search: Any, ax: Any = None) -> Any:
     _mark(ax, chosen, found.mean[found.best], f"chosen: λ = {chosen:.3g}")
     ax.set_xscale("log")
     ax.set(xlabel="λ, the weight of the penalty", ylabel=_score_name(search))
-    ax.legend(frameon=False)
+    legend_above(ax, ncols=2)
     return ax
 
 
 def cov_scale(search: Any, ax: Any = None) -> Any:
     """Draws the score against the scale of the covariances, at the best λ of each, and marks the one chosen.
 
-    Where the curve is highest at 0, the ordinary SVM is as good and uncertainty does not help.
+    Where the curve is highest at 0, the ordinary SVM is as good and uncertainty does not help. A fold is hard
+    or easy for all scales alike, so differences along the curve are surer than the band looks.
 
     Parameters
     ----------
@@ -98,7 +99,7 @@ def cov_scale(search: Any, ax: Any = None) -> Any:
     ax.set_xticks(scales, ["0\n(SVM)" if scale == 0 else f"{scale:g}" for scale in scales])
     ax.minorticks_off()
     ax.set(xlabel="factor of the covariances in training", ylabel=_score_name(search))
-    ax.legend(frameon=False)
+    legend_above(ax, ncols=2)
     return ax
 
 
@@ -113,7 +114,7 @@ def coefficients(models: Any, ax: Any = None, *, lam: float | None = None, names
     lam : float, optional
         A λ to mark, as the one that a search has chosen.
     names : list of str, optional
-        Names of the features. The largest weights are named in the legend, the others are grey.
+        Names of the features. The largest weights are named in the legend, legend_above, the others are grey.
 
     Returns
     -------
@@ -151,7 +152,7 @@ def coefficients(models: Any, ax: Any = None, *, lam: float | None = None, names
     ax.axhline(0, color=GREY, linewidth=0.6, zorder=0, label="_zero")
     ax.set_xscale("log")
     ax.set(xlabel="λ, the weight of the penalty", ylabel="weight w")
-    ax.legend(frameon=False, fontsize=9)
+    legend(ax, fontsize=9)
     return ax
 
 

@@ -8,9 +8,7 @@ import numpy as np
 
 from .. import reference
 from ..validation import FloatArray
-from .style import BLUE, CYCLE, VERMILLION, own_axes
-
-UNITS = {"passes": "passes over the data", "seconds": "time, s"}
+from .style import BLUE, CYCLE, VERMILLION, legend, legend_above, own_axes
 
 
 def loss(ax: Any = None, s: tuple[float, ...] = (0, 0.25, 0.5, 1)) -> Any:
@@ -44,7 +42,7 @@ def loss(ax: Any = None, s: tuple[float, ...] = (0, 0.25, 0.5, 1)) -> Any:
         ax.plot(margin, value, color=colour, linestyle=dashes, linewidth=1.7, label=name)
     ax.set(xlabel="margin  y (w·x + b)", ylabel="expected hinge", xlim=(margin[0], margin[-1]))
     ax.set_ylim(bottom=0)
-    ax.legend(frameon=False)
+    legend(ax)
     return ax
 
 
@@ -57,7 +55,7 @@ def convergence(model: Any, ax: Any = None, *, against: str = "passes") -> Any:
         Trained here: a model from a file has no history.
     ax : matplotlib Axes, optional
     against : {"passes", "seconds"}
-        What runs to the right: passes over the data, or time.
+        What runs to the right: passes over the data, or time (in milliseconds if it is less than one second).
 
     Returns
     -------
@@ -68,9 +66,9 @@ def convergence(model: Any, ax: Any = None, *, against: str = "passes") -> Any:
     >>> import numpy as np, svmgsu
     >>> X, y = np.array([[-1.0], [-2.0], [1.0], [0.5]]), [0, 0, 1, 1]
     >>> svmgsu.plot.convergence(svmgsu.train(X, y, std=0.5), against="seconds").get_xlabel()
-    'time, s'
+    'time, ms'
     """
-    if against not in UNITS:
+    if against not in ("passes", "seconds"):
         raise ValueError(f'against: expected "passes" or "seconds", got {against!r}')
     history = getattr(model, "history_", None)
     if not history:
@@ -78,17 +76,19 @@ def convergence(model: Any, ax: Any = None, *, against: str = "passes") -> Any:
     if not isinstance(history[0], dict):
         raise ValueError("model: it has a history for each of its classes; pass the model of one class")
     ax = own_axes() if ax is None else ax
-    where = _column(history, against)
+    where, unit = _column(history, against), "passes over the data"
+    if against == "seconds":
+        where, unit = (1000 * where, "time, ms") if where.max() < 1 else (where, "time, s")
     for name, label, colour, marker in (
         ("objective", "objective", BLUE, "o"),
-        ("gap", "gap: objective − optimum is at most this", VERMILLION, "s"),
+        ("gap", "gap: proven distance to the optimum", VERMILLION, "s"),
     ):
         value = _column(history, name)
         known = np.isfinite(value) & (value > 0)
         ax.plot(where[known], value[known], color=colour, marker=marker, markersize=4, label=label)
     ax.set_yscale("log")
-    ax.set(xlabel=UNITS[against], ylabel="value (logarithmic)")
-    ax.legend(frameon=False)
+    ax.set(xlabel=unit, ylabel="value (logarithmic)")
+    legend_above(ax)
     return ax
 
 

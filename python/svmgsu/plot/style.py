@@ -36,6 +36,17 @@ def own_axes(size: tuple[float, float] = (5.6, 3.8), equal: bool = False) -> Any
     return ax
 
 
+def legend(ax: Any, *entries: Any, **options: Any) -> None:
+    """A legend without a frame, on white, so that lines behind it do not cross its words."""
+    ax.legend(*entries, **{"edgecolor": "none", "facecolor": "white", "framealpha": 0.85, **options})
+
+
+def legend_above(ax: Any, *entries: Any, ncols: int = 1) -> None:
+    """A legend above the picture, where it hides nothing."""
+    place = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "frameon": False}
+    ax.legend(*entries, ncols=ncols, fontsize=9, columnspacing=1.2, **place)
+
+
 class Hyperplane(NamedTuple):
     """The class on the side of positive decision values against the other, or against the rest."""
 
