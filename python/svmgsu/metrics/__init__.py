@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import accuracy_score, confusion_matrix, log_loss, precision_recall_fscore_support
 
+from ..reliability import Bins, calibration_error, check_probabilities, reliability_bins
+from ..validation import Array, FloatArray, as_float_array, check_count, check_finite, check_weights
 from .comparison import McNemar, PairedTTest, mcnemar, mcnemar_from_counts, paired_t_test
 from .evaluation import ClassMetrics, Evaluation
 from .ranking import (
@@ -20,8 +22,6 @@ from .ranking import (
     precision_at_k,
     recall_at_k,
 )
-from .reliability import Bins, calibration_error, check_probabilities, reliability_bins
-from .validation import Array, FloatArray, as_float_array, check_count, check_finite, check_weights
 
 __all__ = [
     "CUTOFFS",
