@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
@@ -87,7 +88,7 @@ def from_augmentation(
     jobs = check_count(n_jobs, "n_jobs", least=-1)
     if jobs == 0:
         raise ValueError("n_jobs: must be -1 or at least 1, got 0")
-    task = _Task(augment, draws, kept, residual, root, examples.dtype)
+    task = _Task(augment, draws, kept, residual, root, examples.dtype, os.getpid())
     pieces = list(zip(*_all(task, examples, jobs, verbose), strict=True))
     sizes = [part.shape[1] for part in pieces[0]]
     if len(set(sizes)) > 1:
@@ -105,10 +106,11 @@ class _Task(NamedTuple):
     residual: bool
     seed: int
     dtype: np.dtype[Any]
+    parent: int  # the process that limits its own threads, once for all
 
     def run(self, first: int, examples: Array) -> tuple[Array, Array, Array]:
         """Means, factors and variances left of the examples from number `first` on."""
-        with _one_blas_thread():
+        with nullcontext() if os.getpid() == self.parent else _one_blas_thread():
             found = [self.moments(self.draw(x, first + k)) for k, x in enumerate(examples)]
         sizes = [len(mean) for mean, _, _ in found]
         if len(set(sizes)) > 1:
@@ -156,13 +158,14 @@ def _all(task: _Task, examples: Array, jobs: int, verbose: bool) -> Iterator[tup
     """The moments chunk by chunk, in order, on several processes if wanted."""
     starts = range(0, len(examples), CHUNK)
     chunks = ((first, examples[first : first + CHUNK]) for first in starts)
-    if jobs == 1:
-        done = (task.run(*chunk) for chunk in chunks)
+    with _one_blas_thread():
+        if jobs == 1:
+            done = (task.run(*chunk) for chunk in chunks)
+        else:
+            joblib = need("joblib", "from_augmentation(n_jobs=...)")
+            work = (joblib.delayed(task.run)(*chunk) for chunk in chunks)
+            done = joblib.Parallel(n_jobs=jobs, return_as="generator")(work)
         yield from track(done, len(starts), "augmentation", verbose)
-        return
-    joblib = need("joblib", "from_augmentation(n_jobs=...)")
-    done = joblib.Parallel(n_jobs=jobs, return_as="generator")(joblib.delayed(task.run)(*c) for c in chunks)
-    yield from track(done, len(starts), "augmentation", verbose)
 
 
 def _one_blas_thread() -> AbstractContextManager[Any]:

@@ -169,13 +169,14 @@ class _Function(_Map):
             J = self.J[rows]
             return np.asarray(G * J[:, None, :] if self.elementwise else G @ J.transpose(0, 2, 1))
         k, r, n = G.shape
+        if r == 0:
+            return np.zeros((k, 0, self.means.shape[1]))
         x = self.X[rows]
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.where(G != 0, np.abs(x[:, None] / G), np.inf).min(axis=2, initial=np.inf)
         h = np.maximum(self.step, ROUNDING_STEP * np.where(np.isinf(ratio), 0.0, ratio))[:, :, None]
         ends = [
-            self._evaluate((x[:, None] + sign * h * G).reshape(k * r, n), rows.start, max(r, 1))
-            for sign in (1, -1)
+            self._evaluate((x[:, None] + sign * h * G).reshape(k * r, n), rows.start, r) for sign in (1, -1)
         ]
         return np.asarray((ends[0] - ends[1]).reshape(k, r, -1) / (2 * h))
 
