@@ -39,6 +39,20 @@ def test_the_moments_are_those_of_more_draws():
     assert_moments(more, data.mean[0], data.cov.to_full()[0], slack=0.03)  # the builder samples, too
 
 
+@pytest.mark.parametrize("draws", [5, 30])
+def test_few_and_many_draws_give_the_covariance_of_numpy(draws):
+    wide = np.random.default_rng(2).normal(size=(4, 12))
+    seen = []
+
+    def shake(x, rng):
+        seen.append(x + rng.normal(size=12))
+        return seen[-1]
+
+    data = from_augmentation(wide, shake, n=draws, rank=min(draws - 1, 12))
+    covariances = [np.cov(np.array(seen[draws * i : draws * (i + 1)]).T) for i in range(4)]
+    np.testing.assert_allclose(data.cov.to_full(), covariances, atol=1e-10)
+
+
 def test_a_rank_keeps_the_largest_directions_and_the_residual_the_variances():
     everything = from_augmentation(X, noise, n=30, rank=3)
     some = from_augmentation(X, noise, n=30, rank=1)

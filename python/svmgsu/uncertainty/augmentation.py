@@ -148,8 +148,11 @@ class _Task(NamedTuple):
             raise ValueError(f"rank: {draws} draws of {n} features have {most} directions, got {self.rank}")
         mean = sample.mean(axis=0)
         D = (sample - mean) / np.sqrt(draws - 1)
-        _, s, V = np.linalg.svd(D, full_matrices=False)
-        F = s[: self.rank, None] * V[: self.rank]
+        if draws <= n:  # the left vectors u of D from the small matrix D Dᵀ; uᵀD is the direction, scaled
+            F = np.linalg.eigh(D @ D.T)[1][:, ::-1][:, : self.rank].T @ D
+        else:
+            _, s, V = np.linalg.svd(D, full_matrices=False)
+            F = s[: self.rank, None] * V[: self.rank]
         left = np.maximum((D**2).sum(axis=0) - (F**2).sum(axis=0), 0) if self.residual else np.empty(0)
         return mean.astype(self.dtype), F.astype(self.dtype), left.astype(self.dtype)
 

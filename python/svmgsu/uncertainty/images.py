@@ -12,6 +12,7 @@ from ..gaussians import Gaussians
 from ..validation import Array, FloatArray, as_float_array, check_finite
 from ._support import blocks
 
+TEMPORARIES = 16  # images' worth of numbers a block may use: blocks of a few hundred digits fit the cache
 GENERATORS = ("shift", "rotation", "scale", "shear", "brightness", "blur")
 
 
@@ -91,15 +92,21 @@ def from_images(
     means = pixels.reshape(count, n)
     if moved.any():
         means = means.copy()
-    needed = np.flatnonzero(combine.any(axis=0) | (moved != 0))
     tangents = _tangents(pixels.shape[1], pixels.shape[2])
-    for rows in blocks(count, n * (len(needed) + 3)):
-        block = _Gradient(pixels[rows])
-        T = np.stack([tangents[k](block) for k in needed], axis=1)
-        T = T.reshape(T.shape[0], T.shape[1], n)
-        np.einsum("rk,lkn->lrn", combine[:, needed].astype(T.dtype), T, out=factors[rows])
-        if moved.any():
-            means[rows] += np.einsum("k,lkn->ln", moved[needed].astype(T.dtype), T)
+    for rows in blocks(count, TEMPORARIES * n):
+        block, out = _Gradient(pixels[rows]), factors[rows]
+        for k, tangent in enumerate(tangents):
+            rooms = np.flatnonzero(combine[:, k])
+            if len(rooms) == 0 and moved[k] == 0:
+                continue
+            T = tangent(block).reshape(-1, n)
+            for r in rooms:
+                if combine[r, :k].any():
+                    out[:, r] += float(combine[r, k]) * T
+                else:
+                    np.multiply(T, float(combine[r, k]), out=out[:, r])
+            if moved[k] != 0:
+                means[rows] += float(moved[k]) * T
     return Gaussians(means, LowRank(factors))
 
 
@@ -118,10 +125,12 @@ class _Gradient:
 
     def laplacian(self) -> Array:
         """Second differences; the border is continued by its own pixels."""
+        down, right = np.diff(self.f, axis=1), np.diff(self.f, axis=2)
         out = np.zeros_like(self.f)
-        for axis in (1, 2):
-            edges = [(1, 1) if k == axis else (0, 0) for k in range(self.f.ndim)]
-            out += np.diff(np.pad(self.f, edges, mode="edge"), n=2, axis=axis)
+        out[:, :-1] += down
+        out[:, 1:] -= down
+        out[:, :, :-1] += right
+        out[:, :, 1:] -= right
         return out
 
 
