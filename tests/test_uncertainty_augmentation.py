@@ -144,6 +144,11 @@ def test_without_joblib_the_extra_is_named(monkeypatch):
             ValueError,
             "augment: example 1 came back with 2 features, example 0 with 3",
         ),
+        (
+            {"augment": lambda x, rng: x if x[0] in X[:16, 0] else x[:2]},
+            ValueError,
+            "augment: example 16 came back with 2 features, example 0 with 3",
+        ),
         ({"X": [[1.0, np.nan]]}, ValueError, "X: example 0, feature 1 is nan"),
         ({"X": np.empty((0, 3))}, ValueError, "X: expected one or more examples"),
         ({"X": [1.0, 2.0]}, ValueError, "X: expected one or more examples"),

@@ -84,17 +84,23 @@ def from_augmentation(
     root = check_count(seed, "seed", least=0, most=2**63 - 1)
     if not callable(augment):
         raise TypeError(f"augment: expected a function of (example, generator), got {augment!r}")
-
     jobs = check_count(n_jobs, "n_jobs", least=-1)
     if jobs == 0:
         raise ValueError("n_jobs: must be -1 or at least 1, got 0")
     task = _Task(augment, draws, kept, residual, root, examples.dtype, os.getpid())
-    pieces = list(zip(*_all(task, examples, jobs, verbose), strict=True))
-    sizes = [part.shape[1] for part in pieces[0]]
-    if len(set(sizes)) > 1:
-        raise ValueError(f"augment: examples came back with {min(sizes)} to {max(sizes)} features")
-    means, factors = (np.concatenate(part) for part in pieces[:2])
-    return Gaussians(means, LowRank(factors, np.concatenate(pieces[2]) if residual else None))
+    results: list[Array] = []
+    for first, pieces in _all(task, examples, jobs, verbose):
+        if not results:
+            results = [np.empty((len(examples), *piece.shape[1:]), examples.dtype) for piece in pieces]
+        for result, piece in zip(results, pieces, strict=True):
+            if piece.shape[1:] != result.shape[1:]:
+                raise ValueError(
+                    f"augment: example {first} came back with {pieces[0].shape[1]} features, "
+                    f"example 0 with {results[0].shape[1]}"
+                )
+            result[first : first + len(piece)] = piece
+    means, factors, left = results
+    return Gaussians(means, LowRank(factors, left if residual else None))
 
 
 class _Task(NamedTuple):
@@ -157,8 +163,10 @@ class _Task(NamedTuple):
         return mean.astype(self.dtype), F.astype(self.dtype), left.astype(self.dtype)
 
 
-def _all(task: _Task, examples: Array, jobs: int, verbose: bool) -> Iterator[tuple[Array, Array, Array]]:
-    """The moments chunk by chunk, in order, on several processes if wanted."""
+def _all(
+    task: _Task, examples: Array, jobs: int, verbose: bool
+) -> Iterator[tuple[int, tuple[Array, Array, Array]]]:
+    """(first example, moments) chunk by chunk, in order, on several processes if wanted."""
     starts = range(0, len(examples), CHUNK)
     chunks = ((first, examples[first : first + CHUNK]) for first in starts)
     with _one_blas_thread():
@@ -168,7 +176,7 @@ def _all(task: _Task, examples: Array, jobs: int, verbose: bool) -> Iterator[tup
             joblib = need("joblib", "from_augmentation(n_jobs=...)")
             work = (joblib.delayed(task.run)(*chunk) for chunk in chunks)
             done = joblib.Parallel(n_jobs=jobs, return_as="generator")(work)
-        yield from track(done, len(starts), "augmentation", verbose)
+        yield from zip(starts, track(done, len(starts), "augmentation", verbose), strict=True)
 
 
 def _one_blas_thread() -> AbstractContextManager[Any]:
