@@ -137,11 +137,14 @@ def prepared(train: np.ndarray, test: np.ndarray) -> dict[str, tuple[svmgsu.Gaus
 # Report
 
 
-def report(costs: list[list[str]] | str, results: tuple[dict[str, np.ndarray], dict[str, np.ndarray]]) -> str:
-    about = machine()
+def report(
+    about: dict[str, Any],
+    costs: list[list[str]] | str,
+    results: tuple[dict[str, np.ndarray], dict[str, np.ndarray]],
+) -> str:
     parts = [
         "# Builders of uncertainty",
-        f"{about['cpu']}, {about['cores']} cores, load {about['load_at_start']}; Python {about['python']}, "
+        f"{about['cpu']}, {about['cores']} cores, load {about['load_at_start']} at the start; Python {about['python']}, "
         f"NumPy {about['numpy']}, SciPy {about['scipy']}, scikit-learn {about['scikit-learn']}. "
         "Made by `python -m bench.builders`.",
         "## Cost",
@@ -200,11 +203,12 @@ def main() -> int:
     parser.add_argument("--repeat", type=int, default=3, help="rounds, of which the best counts")
     parser.add_argument("--repetitions", type=int, default=30, help="halves of the data with missing values")
     options = parser.parse_args()
+    about = machine()
     try:
         costs: list[list[str]] | str = measure_mnist(options.data, options.repeat)
     except MissingData as missing:
         costs = f"Not measured: {missing}."
-    text = report(costs, compare_missing(options.repetitions))
+    text = report(about, costs, compare_missing(options.repetitions))
     options.output.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile("w", dir=options.output, delete=False, encoding="utf-8") as file:
         file.write(text)
