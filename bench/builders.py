@@ -144,8 +144,8 @@ def report(
 ) -> str:
     parts = [
         "# Builders of uncertainty",
-        f"{about['cpu']}, {about['cores']} cores, load {about['load_at_start']} at the start; Python {about['python']}, "
-        f"NumPy {about['numpy']}, SciPy {about['scipy']}, scikit-learn {about['scikit-learn']}. "
+        f"{about['cpu']}, {about['cores']} cores, load {about['load_at_start']} at the start; "
+        f"Python {about['python']}, NumPy {about['numpy']}, SciPy {about['scipy']}, scikit-learn {about['scikit-learn']}. "
         "Made by `python -m bench.builders`.",
         "## Cost",
         "Largest memory is what NumPy and Python allocate beyond the images themselves.",
@@ -156,7 +156,8 @@ def report(
         f"Wisconsin breast cancer, 30 features, {MISSING:.0%} of the values missing completely at random; "
         f"{len(results[0][BASELINE])} random halves, the same for all methods; λ chosen in the training half "
         "by 5-fold cross-validation of the accuracy on the means. The Gaussian is fitted to the training "
-        "half, shrunk by Ledoit and Wolf's share. Accuracy in %, mean ± standard error; gains are paired.",
+        "half, shrunk by Ledoit and Wolf's share. Accuracy in %, mean ± standard error; gains are paired. "
+        "The halves share examples, so these standard errors are somewhat too small.",
     ]
     for title, accuracy in zip(("new rows have holes too", "new rows are whole"), results, strict=True):
         base = accuracy[BASELINE]
