@@ -145,8 +145,8 @@ def report(
     parts = [
         "# Builders of uncertainty",
         f"{about['cpu']}, {about['cores']} cores, load {about['load_at_start']} at the start; "
-        f"Python {about['python']}, NumPy {about['numpy']}, SciPy {about['scipy']}, scikit-learn {about['scikit-learn']}. "
-        "Made by `python -m bench.builders`.",
+        f"Python {about['python']}, NumPy {about['numpy']}, SciPy {about['scipy']}, "
+        f"scikit-learn {about['scikit-learn']}. Made by `python -m bench.builders`.",
         "## Cost",
         "Largest memory is what NumPy and Python allocate beyond the images themselves.",
         costs

@@ -4,8 +4,8 @@ Each function states its model, what it assumes and when it harms. Whether the u
 question to the data: `LinearSVMGSUCV(cov_scales=[0, 0.1, 1])` tries it beside none.
 
 >>> from svmgsu.uncertainty import from_errors
->>> from_errors([[1.0, 2.0]], std=[[0.1, 0.3]])
-Gaussians(1 examples, 2 features, cov=Diagonal(n_examples=1, n_features=2))
+>>> from_errors([[1.0, 2.0]], std=[[0.1, 0.3]]).shape
+(1, 2)
 """
 
 from __future__ import annotations
