@@ -13,7 +13,7 @@ import svmgsu
 
 # `_core` is compiled; the twin speaks in the paper's letters, which its module's text explains.
 MODULES = ["svmgsu"] + [
-    m.name for m in pkgutil.walk_packages(svmgsu.__path__, "svmgsu.") if not m.name.startswith("svmgsu._")
+    m.name for m in pkgutil.walk_packages(svmgsu.__path__, "svmgsu.") if "._" not in m.name
 ]
 PUBLIC = [name for name in svmgsu.__all__ if not inspect.ismodule(getattr(svmgsu, name))]
 
@@ -52,6 +52,9 @@ def _is_ours(method):
 
 
 CALLABLES = dict(public_callables())
+for _name in svmgsu.uncertainty.__all__:
+    if callable(getattr(svmgsu.uncertainty, _name)):
+        CALLABLES[f"uncertainty.{_name}"] = getattr(svmgsu.uncertainty, _name)
 
 
 @pytest.mark.parametrize("name", CALLABLES)

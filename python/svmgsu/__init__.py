@@ -20,19 +20,20 @@ from .objective import Objective
 from .training import ConvergenceWarning, TrivialModelWarning, path, train
 
 if TYPE_CHECKING:
-    from . import metrics, plot, reference
+    from . import metrics, plot, reference, uncertainty
     from .cross_validation import LinearSVMGSUCV
     from .estimator import LinearSVMGSU
 
 __version__: str = _core.config()["version"]
 
-# Loaded when first used: what needs scikit-learn or matplotlib, and the twin.
+# Loaded when first used: what needs scikit-learn or matplotlib, the twin, and the builders.
 _LAZY = {
     "LinearSVMGSU": "estimator",
     "LinearSVMGSUCV": "cross_validation",
     "metrics": "metrics",
     "plot": "plot",
     "reference": "reference",
+    "uncertainty": "uncertainty",
 }
 
 __all__ = [
@@ -58,6 +59,7 @@ __all__ = [
     "reference",
     "show_config",
     "train",
+    "uncertainty",
 ]
 
 
