@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from .build import get_cmake_dir, get_include, show_config
+from .concatenation import concatenate
 from .covariance import Covariance, Diagonal, Full, Isotropic, LowRank, Shared
 from .gaussians import Gaussians
 from .model import Model, load
@@ -48,6 +49,7 @@ __all__ = [
     "Objective",
     "Shared",
     "TrivialModelWarning",
+    "concatenate",
     "get_cmake_dir",
     "get_include",
     "load",
