@@ -24,15 +24,30 @@ if TYPE_CHECKING:
     from . import plot, reference
     from .cross_validation import LinearSVMGSUCV
     from .estimator import LinearSVMGSU
+    from .function_transformers import GaussianFunctionTransformer, GaussianNormalizer
+    from .transformers import (
+        GaussianColumnSelector,
+        GaussianLinearMap,
+        GaussianPCA,
+        GaussianScaler,
+        unscale,
+    )
 
 __version__: str = _core.config()["version"]
 
 # Loaded when first used: what needs scikit-learn or matplotlib, and the twin.
 _LAZY = {
+    "GaussianColumnSelector": "transformers",
+    "GaussianFunctionTransformer": "function_transformers",
+    "GaussianLinearMap": "transformers",
+    "GaussianNormalizer": "function_transformers",
+    "GaussianPCA": "transformers",
+    "GaussianScaler": "transformers",
     "LinearSVMGSU": "estimator",
     "LinearSVMGSUCV": "cross_validation",
     "plot": "plot",
     "reference": "reference",
+    "unscale": "transformers",
 }
 
 __all__ = [
@@ -40,6 +55,12 @@ __all__ = [
     "Covariance",
     "Diagonal",
     "Full",
+    "GaussianColumnSelector",
+    "GaussianFunctionTransformer",
+    "GaussianLinearMap",
+    "GaussianNormalizer",
+    "GaussianPCA",
+    "GaussianScaler",
     "Gaussians",
     "Isotropic",
     "LinearSVMGSU",
@@ -58,6 +79,7 @@ __all__ = [
     "reference",
     "show_config",
     "train",
+    "unscale",
 ]
 
 

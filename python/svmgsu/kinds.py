@@ -192,10 +192,13 @@ class Full(Covariance):
         self.packed = packed
         self.n_examples, self.n_features = len(packed), n
 
-    def _check_definite(self) -> None:
-        n = cast(int, self.n_features)
+    def indefinite(self) -> tuple[int, float]:
+        """The first example that is not positive semidefinite, or -1, and its least eigenvalue."""
         tolerance = max(DEFINITENESS_TOLERANCE, 8 * float(np.finfo(self.packed.dtype).eps))
-        example, eigenvalue = _core.find_indefinite(self.packed, n, tolerance)
+        return _core.find_indefinite(self.packed, cast(int, self.n_features), tolerance)
+
+    def _check_definite(self) -> None:
+        example, eigenvalue = self.indefinite()
         if example >= 0:
             raise ValueError(
                 f"cov: example {example} is not positive semidefinite: its smallest eigenvalue is "
