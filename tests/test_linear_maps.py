@@ -187,7 +187,7 @@ def test_groups_have_one_covariance_each_and_are_sliced_with_the_examples():
     np.testing.assert_allclose(cov.to_full(), [B, A, B])
     np.testing.assert_allclose(cov[[2, 1]].to_full(), [B, A])
     assert cov.shape == (3, 2)
-    with pytest.raises(ValueError, match="no covariance for class 'c'; it has"):
+    with pytest.raises(ValueError, match="no covariance for group 'c'; it has"):
         svmgsu.Shared({"a": A}, groups=["c"])
     with pytest.raises(ValueError, match="groups: they need a dict"):
         svmgsu.Shared(A, groups=["c"])

@@ -429,6 +429,41 @@ def test_float32_stays_float32(name):
 
 
 @every_transformer
+def test_arrays_may_be_read_only_or_in_another_order(name):
+    p = make_problem("diagonal", COUNT, N)
+    wanted = clone(EVERY[name]).fit_transform(svmgsu.Gaussians(p.X, p.cov))
+    for convert in (np.asfortranarray, np.copy, lambda a: np.repeat(a, 2, axis=1)[:, ::2]):
+        X, V = convert(p.X), convert(p.cov.variances)
+        X.flags.writeable = V.flags.writeable = False
+        got = clone(EVERY[name]).fit_transform(svmgsu.Gaussians(X, svmgsu.Diagonal(V)))
+        np.testing.assert_allclose(got.mean, wanted.mean, rtol=1e-12, atol=1e-13)
+        np.testing.assert_allclose(full_of(got), full_of(wanted), rtol=1e-12, atol=1e-13)
+        assert isinstance(clone(EVERY[name]).fit_transform(X), np.ndarray)
+
+
+def test_one_example_is_enough_where_nothing_is_to_be_learnt_from_many():
+    data = svmgsu.Gaussians([[3.0, 4.0]], std=0.5)
+    for transformer in (
+        svmgsu.GaussianScaler(),
+        svmgsu.GaussianLinearMap(),
+        svmgsu.GaussianNormalizer(),
+        svmgsu.GaussianFunctionTransformer("log"),
+        svmgsu.GaussianColumnSelector([1]),
+    ):
+        assert np.isfinite(full_of(transformer.fit_transform(data))).all()
+
+
+@pytest.mark.parametrize("size", [1e-140, 1e140])
+def test_scalers_take_tiny_and_huge_units(size):
+    p = make_problem("diagonal", COUNT, N)
+    data = svmgsu.Gaussians(size * p.X, svmgsu.Diagonal(size**2 * p.cov.variances))
+    wanted = svmgsu.GaussianScaler().fit_transform(svmgsu.Gaussians(p.X, p.cov))
+    got = svmgsu.GaussianScaler().fit_transform(data)
+    np.testing.assert_allclose(got.mean, wanted.mean, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(full_of(got), full_of(wanted), rtol=1e-9)
+
+
+@every_transformer
 def test_names_are_carried_and_checked(name):
     p = make_problem("diagonal", COUNT, N)
     data = svmgsu.Gaussians(p.X, p.cov, feature_names=list("abcde"))

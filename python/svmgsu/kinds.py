@@ -364,18 +364,25 @@ class Shared(Covariance):
         if groups is not None:
             if self.classes is None:
                 raise ValueError("groups: they need a dict from the label of a group to its covariance")
-            self.group = self._numbers(np.asarray(groups))
+            self.group = self._numbers(np.asarray(groups), "group")
             self.n_examples = len(self.group)
 
-    def _numbers(self, labels: Array) -> Array:
-        """The number of each example's class or group."""
+    def _numbers(self, labels: Array, what: str) -> Array:
+        """The number of each example's class or group, as `what` calls it."""
         group = np.full(len(labels), -1, dtype=np.int32)
         for k, label in enumerate(cast("list[Any]", self.classes)):
             group[labels == label] = k
         if (group < 0).any():
             missing = labels[int(np.argmax(group < 0))]
             missing = missing.item() if isinstance(missing, np.generic) else missing
-            raise ValueError(f"cov: Shared has no covariance for class {missing!r}; it has {self.classes}")
+            hint = (
+                "; where a tool renames the labels, as cross_val_predict and OneVsRestClassifier do, say "
+                "which class each example has, by Shared(matrices, groups=y)"
+            )
+            raise ValueError(
+                f"cov: Shared has no covariance for {what} {missing!r}; it has {self.classes}"
+                + (hint if what == "class" else "")
+            )
         return group
 
     def _group_of(self, y: Any) -> Array | None:
@@ -387,7 +394,7 @@ class Shared(Covariance):
                 "cov: one covariance a class needs the labels y; where none are at hand, give them to the "
                 "covariance: Shared(matrices, groups=y)"
             )
-        return self._numbers(np.asarray(y))
+        return self._numbers(np.asarray(y), "class")
 
     def terms(self, examples: int, features: int, y: Array | None) -> Terms:
         n = cast(int, self.n_features)
