@@ -159,6 +159,13 @@ def test_draws_have_the_mean_and_the_covariance(kind):
     assert (np.abs(covariance - p.full) <= 6 * size + 1e-11).all()
 
 
+def test_draws_of_singular_matrices_stay_in_their_plane():
+    u = np.array([1.0, 2.0, -1.0])
+    draws = svmgsu.Gaussians(np.zeros((2, 3)), svmgsu.Full([np.outer(u, u), np.eye(3)])).sample(5, 0)
+    np.testing.assert_allclose(draws[0], np.outer(draws[0, :, 0], u), atol=1e-6)
+    assert np.ptp(draws[0, :, 0]) > 0
+
+
 def test_draws_repeat_with_their_seed():
     p = make_problem("sum", 5, 3)
     data = svmgsu.Gaussians(p.X, p.cov)

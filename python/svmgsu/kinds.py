@@ -446,7 +446,11 @@ class Shared(Covariance):
 
 def roots(matrices: Array) -> FloatArray:
     """R with RᵀR = S for each positive semidefinite matrix S of (b, n, n)."""
-    values, vectors = np.linalg.eigh(matrices.astype(np.float64))
+    matrices = matrices.astype(np.float64)
+    try:
+        return np.asarray(np.linalg.cholesky(matrices).transpose(0, 2, 1))
+    except np.linalg.LinAlgError:  # some are singular
+        values, vectors = np.linalg.eigh(matrices)
     return np.asarray(np.sqrt(np.maximum(values, 0.0))[:, :, np.newaxis] * vectors.transpose(0, 2, 1))
 
 

@@ -86,10 +86,13 @@ class MatrixMap(LinearMap):
         return np.ascontiguousarray(gram.diagonal()) if (beside <= rounding).all() else gram
 
     def packed_of_variances(self, variances: Any) -> Array:
-        # Row r of the result is Σ_k V_ik A_rk A_ck: one matrix product for all examples.
+        # Entry (r, c) is Σ_k V_ik A_rk A_ck: matrix products for all examples at once.
         A = self.matrix.astype(variances.dtype)
-        parts = [variances @ (A[r] * A[r:]).T for r in range(self.outputs)]
-        return np.concatenate(parts, axis=1)
+        row, column = np.triu_indices(self.outputs)
+        packed = np.empty((variances.shape[0], len(row)), dtype=variances.dtype)
+        for part in blocks(len(row), self.features):
+            packed[:, part] = variances @ (A[row[part]] * A[column[part]]).T
+        return packed
 
 
 class ScaleMap(LinearMap):

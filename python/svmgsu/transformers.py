@@ -323,7 +323,9 @@ class GaussianPCA(ClassNamePrefixFeaturesOutMixin, GaussianTransformer):  # type
         self.n_components = n_components
 
     def _fit(self, data: Gaussians, y: Any) -> None:
-        solver = "covariance_eigh" if is_sparse(data.mean) else "full"
+        # Never the randomized solver: the same data give the same axes.
+        tall = data.shape[0] >= 10 * data.shape[1]
+        solver = "covariance_eigh" if tall or is_sparse(data.mean) else "full"
         inner = PCA(self.n_components, svd_solver=solver).fit(data.mean)
         self.components_: FloatArray = inner.components_
         self.mean_: FloatArray = inner.mean_
