@@ -123,12 +123,16 @@ def test_train_test_split(problem):
 def test_learning_curve(problem):
     X, y, cov = problem
     order = np.random.default_rng(1).permutation(80)
-    data, y = svmgsu.Gaussians(X, cov)[order], y[order]
-    sizes, _, scores = learning_curve(EST, data, y, cv=CV, train_sizes=[20, 40])
-    for i, (train, test) in enumerate(CV.split(data.mean, y)):
+    X, y, matrices = X[order], y[order], cov.to_full()[order]
+    sizes, _, scores = learning_curve(EST, svmgsu.Gaussians(X, matrices), y, cv=CV, train_sizes=[20, 40])
+    with_cov, without = np.empty((2, 4)), np.empty((2, 4))
+    for i, (train, test) in enumerate(CV.split(X, y)):
         for k, size in enumerate(sizes):
-            model = clone(EST).fit(data[train[:size]], y[train[:size]])
-            assert scores[k, i] == model.score(data[test], y[test])
+            rows = train[:size]
+            with_cov[k, i] = clone(EST).fit(X[rows], y[rows], cov=matrices[rows]).score(X[test], y[test])
+            without[k, i] = clone(EST).fit(X[rows], y[rows]).score(X[test], y[test])
+    np.testing.assert_array_equal(scores, with_cov)
+    assert not np.array_equal(with_cov, without)
 
 
 def test_calibrated_classifier(problem):
