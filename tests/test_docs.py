@@ -41,7 +41,7 @@ def public_callables():
                 method = getattr(thing, member)
                 if not member.startswith("_") and inspect.isroutine(method) and _is_ours(method):
                     yield f"{name}.{member}", method
-    for module in (svmgsu.metrics, svmgsu.plot):
+    for module in (svmgsu.metrics, svmgsu.plot, svmgsu.uncertainty):
         for name in module.__all__:
             if callable(getattr(module, name)):
                 yield f"{module.__name__}.{name}", getattr(module, name)
@@ -52,9 +52,6 @@ def _is_ours(method):
 
 
 CALLABLES = dict(public_callables())
-for _name in svmgsu.uncertainty.__all__:
-    if callable(getattr(svmgsu.uncertainty, _name)):
-        CALLABLES[f"uncertainty.{_name}"] = getattr(svmgsu.uncertainty, _name)
 
 
 @pytest.mark.parametrize("name", CALLABLES)
