@@ -1,4 +1,4 @@
-"""Pictures say what they claim: ellipses of the stated mass, lines of the stated decision value."""
+"""Pictures say what they claim: ellipses of the stated mass, curves of the given numbers."""
 
 import math
 from itertools import pairwise
@@ -10,9 +10,14 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+import scipy.sparse
 import scipy.stats
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 from matplotlib.patches import Ellipse
+from sklearn.calibration import calibration_curve
+from sklearn.model_selection import GridSearchCV
+from sklearn.svm import LinearSVC
 
 import svmgsu
 from svmgsu import plot
@@ -35,6 +40,26 @@ def ellipses(ax):
     return [patch for patch in ax.patches if isinstance(patch, Ellipse)]
 
 
+@pytest.fixture(scope="module")
+def three():
+    """A model of three classes with a hyperplane each, and its examples."""
+    y = np.repeat(["a", "b", "c"], 20)
+    X = np.random.default_rng(0).normal(size=(60, 2)) + np.repeat([[3, 0], [0, 3], [-3, -3]], 20, axis=0)
+    return LinearSVC().fit(X, y), svmgsu.Gaussians(X, std=0.5), y
+
+
+@pytest.fixture(scope="module")
+def search():
+    y = np.repeat([0, 1], 40)
+    X = np.random.default_rng(1).normal(size=(80, 3)) + y[:, np.newaxis]
+    lams = [1e-2, 1.0, 1e-1]  # in no order
+    return svmgsu.LinearSVMGSUCV(lams, cov_scales=[1, 0, 0.3], cv=4).fit(X, y, std=0.7), X, y
+
+
+def legend_texts(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
 @pytest.mark.parametrize("mass", [0.1, 0.5, 0.95])
 def test_ellipses_hold_the_stated_mass(problem, mass):
     model, _, data, y = problem
@@ -45,6 +70,24 @@ def test_ellipses_hold_the_stated_mass(problem, mass):
         small, large = np.sqrt(np.linalg.eigvalsh(covariance))
         sizes = sorted((ellipse.width, ellipse.height))
         assert sizes == pytest.approx([2 * radius * small, 2 * radius * large])
+
+
+@pytest.mark.parametrize("mass", [0.2, 0.9])
+def test_an_ellipse_has_the_area_of_its_mass(problem, mass):
+    # The mass of a Gaussian within Mahalanobis radius r is 1 - exp(-r²/2), its area π r² √det Σ.
+    model, _, data, y = problem
+    for ellipse, covariance in zip(
+        ellipses(plot.boundary(model, data, y, mass=mass)), data.cov.to_full(), strict=True
+    ):
+        area = math.pi * ellipse.width * ellipse.height / 4
+        within = 1 - math.exp(-area / (2 * math.pi * math.sqrt(np.linalg.det(covariance))))
+        assert within == pytest.approx(mass)
+
+
+def test_the_legend_states_the_mass_where_there_are_ellipses(problem):
+    model, svm, data, y = problem
+    assert "90 % of an example" in legend_texts(plot.boundary(model, data, y, mass=0.9))
+    assert not any("%" in text for text in legend_texts(plot.boundary(svm, data.mean, y)))
 
 
 def test_an_ellipse_holds_that_share_of_samples(problem):
@@ -104,8 +147,58 @@ def test_boundary_refuses_what_it_cannot_draw(problem):
         plot.boundary(model, data, y, mass=1.0)
     with pytest.raises(ValueError, match="y: shape"):
         plot.boundary(model, data, y[:-1])
+    with pytest.raises(ValueError, match="other: only models of 2 features can be drawn, got 3"):
+        plot.boundary(model, data, y, other=svmgsu.Model(np.ones((1, 3)), np.zeros(1), model.classes_, 1.0))
+    with pytest.raises(ValueError, match="model: this LinearSVMGSU has no coef_; pass a trained"):
+        plot.boundary(svmgsu.LinearSVMGSU(), data, y)
+    with pytest.raises(ValueError, match=r"class_: 3 is not one of the model's classes \[1, 2\]"):
+        plot.boundary(model, data, y, class_=3)
     with pytest.raises(ValueError, match=r"y: example 0 is of class 5; the model knows \[1, 2\]"):
         plot.boundary(model, data, [5, *y[1:]])
+
+
+def test_axes_have_the_given_names(problem):
+    model, _, data, y = problem
+    ax = plot.boundary(model, data, y, names=("mass, kg", "length, m"))
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("mass, kg", "length, m")
+
+
+def test_of_two_classes_the_first_can_be_chosen(problem):
+    model, _, data, y = problem
+    ax = plot.boundary(model, data, y, class_=1)
+    assert legend_texts(ax)[:2] == ["class 2", "class 1"]
+    points = np.array([ax.get_lines()[2].get_xy1(), ax.get_lines()[2].get_xy2()])
+    assert model.decision_function(points) == pytest.approx([-1, -1])  # the margin of class 1
+
+
+def test_of_more_classes_one_is_drawn_against_the_others(three):
+    model, data, y = three
+    ax = plot.boundary(model, data, y, class_="b")
+    line = ax.get_lines()[0]
+    points = np.array([line.get_xy1(), line.get_xy2()])
+    assert model.decision_function(points)[:, 1] == pytest.approx([0, 0], abs=1e-12)
+    assert legend_texts(ax)[:2] == ["the other classes", "class b"]
+    assert [len(c.get_offsets()) for c in ax.collections] == [40, 20]
+    for picture in (plot.boundary, plot.histogram):
+        with pytest.raises(
+            ValueError, match=r"class_: the model has 3 classes; choose one of \['a', 'b', 'c'\]"
+        ):
+            picture(model, data, y)
+    with pytest.raises(ValueError, match="class_: the model has 3 classes"):
+        plot.weights(model, (1, 2))
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_pictures_take_models_estimators_and_sparse_means(problem, sparse):
+    _, _, data, y = problem
+    means = scipy.sparse.csr_array(data.mean) if sparse else data.mean.astype(np.float32)
+    examples = svmgsu.Gaussians(means, std=0.3)
+    estimator = svmgsu.LinearSVMGSU(0.05).fit(examples, y)
+    for model in (estimator, estimator.model_):
+        assert len(ellipses(plot.boundary(model, examples, y))) == len(y)
+        assert isinstance(plot.histogram(model, examples, y), Axes)
+        assert isinstance(plot.convergence(model), Axes)
+        assert isinstance(plot.weights(model, (2, 1)), Axes)
 
 
 def test_loss_is_the_hinge_at_no_uncertainty_and_grows_with_it():
@@ -114,7 +207,9 @@ def test_loss_is_the_hinge_at_no_uncertainty_and_grows_with_it():
     margin = ax.get_lines()[0].get_xdata()
     assert curves[0] == pytest.approx(np.maximum(0, 1 - margin))
     assert all((upper >= lower).all() for lower, upper in pairwise(curves))
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["s = 0 (hinge)", "s = 0.5", "s = 2"]
+    assert legend_texts(ax) == ["s = 0 (hinge)", "s = 0.5", "s = 2"]
+    with pytest.raises(ValueError, match="s: -1 is not an uncertainty"):
+        plot.loss(s=(0, -1))
 
 
 def test_convergence_shows_objective_and_gap_where_they_are_known(problem):
@@ -130,12 +225,277 @@ def test_convergence_shows_objective_and_gap_where_they_are_known(problem):
     assert isinstance(plot.convergence(model), Axes)
     with pytest.raises(ValueError, match="it has no history"):
         plot.convergence(svmgsu.Model(model.coef_, model.intercept_, model.classes_, 1.0))
+    with pytest.raises(ValueError, match='against: expected "passes" or "seconds"'):
+        plot.convergence(model, against="hours")
 
 
-def test_models_of_more_classes_are_refused():
-    X, y = np.eye(3)[:, :2].repeat(5, axis=0), np.arange(3).repeat(5)
-    model = svmgsu.train(X, y, std=0.01, lam=1e-3, probability=False)
-    with pytest.raises(ValueError, match="model: only models of two classes can be drawn, got 3"):
-        svmgsu.plot.boundary(model, svmgsu.Gaussians(X), y)
-    with pytest.raises(ValueError, match="model: only models of two classes can be drawn, got 3"):
-        svmgsu.plot.convergence(model)
+@pytest.mark.parametrize(("seconds", "shown", "unit"), [(0.2, 200, "time, ms"), (30.0, 30, "time, s")])
+def test_convergence_against_time_has_its_unit(problem, seconds, shown, unit):
+    model = problem[0]
+    history = [{"objective": 1.0, "gap": 0.5, "seconds": seconds, "passes": 1.0}]
+    made = svmgsu.Model(model.coef_, model.intercept_, model.classes_, 1.0, history_=history)
+    ax = plot.convergence(made, against="seconds")
+    assert ax.get_lines()[0].get_xdata().tolist() == [pytest.approx(shown)]
+    assert ax.get_xlabel() == unit
+
+
+def bars(ax):
+    """(numbers, standard deviations) of each class in a histogram."""
+    out = []
+    for container in ax.containers:
+        points, _, (sticks,) = container.lines
+        segments = np.array(sticks.get_segments())
+        out.append((points.get_ydata(), (segments[:, 1, 1] - segments[:, 0, 1]) / 2))
+    return out
+
+
+def test_bars_and_error_bars_of_the_histogram_are_those_of_draws(problem):
+    model, _, data, y = problem
+    edges = np.linspace(-3, 3, 9)
+    drawn = bars(plot.histogram(model, data, y, bins=edges))
+    rng = np.random.default_rng(0)
+    draws = 4000
+    samples = [
+        rng.multivariate_normal(m, S, draws) for m, S in zip(data.mean, data.cov.to_full(), strict=True)
+    ]
+    values = np.array([model.decision_function(s) for s in samples])
+    for label, (number, deviation) in zip(model.classes_, drawn, strict=True):
+        counts = np.array([np.histogram(column, edges)[0] for column in values[np.asarray(y) == label].T])
+        assert np.abs(counts.mean(axis=0) - number).max() < 4.5 * deviation.max() / math.sqrt(draws)
+        assert counts.std(axis=0) == pytest.approx(deviation, rel=0.1, abs=0.02)
+
+
+def test_the_histogram_of_certain_examples_is_the_ordinary_one(problem):
+    model, _, data, y = problem
+    ax = plot.histogram(model, data.mean, y, bins=7)
+    values = model.decision_function(data.mean)
+    edges = np.histogram_bin_edges(values, 7)
+    for label, container in zip(model.classes_, ax.containers, strict=True):
+        assert container.lines[0].get_ydata().tolist() == np.histogram(values[y == label], edges)[0].tolist()
+    assert ax.get_ylabel() == "examples"
+
+
+def test_all_examples_are_in_the_histogram_where_its_bins_are_wide_enough(problem):
+    model, _, data, y = problem
+    (first, _), (second, _) = bars(plot.histogram(model, data, y, bins=[-1e3, 0, 1e3]))
+    assert (first.sum(), second.sum()) == pytest.approx((11, 11))
+    one = plot.histogram(model, data, np.full(len(data), 1))  # no example of the other class
+    assert bars(one)[1][0].max() == 0
+
+
+def test_the_histogram_uses_the_class_of_a_shared_covariance():
+    X, y = np.array([[-1.0], [1.0]]), np.array(["a", "b"])
+    data = svmgsu.Gaussians(X, svmgsu.Shared({"a": [[0.0]], "b": [[1.0]]}))
+    model = svmgsu.Model(np.array([[1.0]]), np.zeros(1), y, 1.0)
+    (a, spread_a), (b, spread_b) = bars(plot.histogram(model, data, y, bins=[-1.5, 0, 1]))
+    assert (a.tolist(), spread_a.tolist()) == ([1, 0], [0, 0])
+    assert b == pytest.approx(
+        [scipy.stats.norm.cdf(-1) - scipy.stats.norm.cdf(-2.5), 0.5 - scipy.stats.norm.cdf(-1)]
+    )
+    assert spread_b == pytest.approx(np.sqrt(b * (1 - b)))
+
+
+def test_histogram_says_what_is_wrong(problem):
+    model, _, data, y = problem
+    with pytest.raises(ValueError, match="data: 3 features, but the model has 2"):
+        plot.histogram(model, np.zeros((4, 3)), [1, 1, 2, 2])
+    with pytest.raises(ValueError, match="bins: edges must be at least two numbers that increase"):
+        plot.histogram(model, data, y, bins=[1, 0])
+    with pytest.raises(ValueError, match="bins: must be at least 1"):
+        plot.histogram(model, data, y, bins=0)
+
+
+@pytest.fixture(scope="module")
+def chances():
+    rng = np.random.default_rng(0)
+    p = rng.uniform(size=400)
+    return p, np.where(rng.uniform(size=400) < p, "yes", "no")
+
+
+def test_reliability_curves_are_scikit_learns(chances):
+    p, y = chances
+    sure = np.clip(1.5 * p - 0.25, 0, 1)
+    ax = plot.reliability({"one": p, "other": np.column_stack([1 - sure, sure])}, y, bins=6)
+    assert ax.get_lines()[0].get_xydata().tolist() == [[0, 0], [1, 1]]
+    for container, chance in zip(ax.containers, (p, sure), strict=True):
+        frequency, probability = calibration_curve(y == "yes", chance, n_bins=6)
+        np.testing.assert_allclose(container.lines[0].get_xydata(), np.column_stack([probability, frequency]))
+    error = svmgsu.metrics.calibration_error(y == "yes", p, bins=6)
+    assert legend_texts(ax)[:2] == ["calibrated", f"one, ECE {error:.3f}"]
+    assert ax.get_xlabel() == "stated probability of class yes"
+
+
+def test_bars_of_the_reliability_diagram_are_wilson_intervals(chances):
+    p, y = chances
+    (container,) = plot.reliability(p, y, bins=5).containers
+    for k, (low, high) in enumerate(container.lines[2][0].get_segments()):
+        inside = (p > k / 5) & (p <= (k + 1) / 5)
+        hits = int((y[inside] == "yes").sum())
+        interval = scipy.stats.binomtest(hits, int(inside.sum())).proportion_ci(0.95, "wilson")
+        assert (low[1], high[1]) == pytest.approx((interval.low, interval.high), abs=1e-4)
+
+
+def test_reliability_of_one_class_of_several():
+    proba = np.array([[0.7, 0.2, 0.1], [0.1, 0.6, 0.3], [0.2, 0.2, 0.6]])
+    ax = plot.reliability({"p": proba}, [1, 2, 3], class_=2, bins=2)
+    assert ax.containers[0].lines[0].get_xydata().tolist() == [
+        [pytest.approx(0.2), 0],
+        [pytest.approx(0.6), 1],
+    ]
+    with pytest.raises(ValueError, match=r"class_: there are 3 classes; choose one of \[1, 2, 3\]"):
+        plot.reliability(proba, [1, 2, 3])
+    # a class that does not occur, and columns in the order of the model's classes
+    ax = plot.reliability(proba, [1, 2, 2], class_=3, classes=[1, 2, 3], bins=1)
+    assert ax.containers[0].lines[0].get_xydata()[0] == pytest.approx([1 / 3, 0])
+
+
+def test_reliability_says_what_is_wrong(chances):
+    p, y = chances
+    with pytest.raises(ValueError, match=r"proba\['p'\]: example 0 has 2; probabilities must be from 0 to 1"):
+        plot.reliability({"p": np.full(400, 2.0)}, y)
+    with pytest.raises(ValueError, match=r"proba\['p'\]: shape \(3,\); for 400 examples of 2 classes"):
+        plot.reliability({"p": p[:3]}, y)
+    with pytest.raises(ValueError, match="proba: there are no probabilities"):
+        plot.reliability({}, y)
+    with pytest.raises(ValueError, match="class_: 'maybe' is not one of the classes"):
+        plot.reliability(p, y, class_="maybe")
+    with pytest.raises(ValueError, match="y: expected one label an example"):
+        plot.reliability(p, y[:, None])
+
+
+def test_the_path_is_the_mean_score_of_the_chosen_scale_with_its_standard_error(search):
+    found, _, _ = search
+    ax = plot.path(found)
+    results = found.cv_results_
+    rows = [k for k in np.argsort(results["param_lam"]) if results["param_cov_scale"][k] == found.cov_scale_]
+    curve, _, mark = ax.get_lines()
+    assert curve.get_xdata().tolist() == [1e-2, 1e-1, 1.0]
+    assert curve.get_ydata().tolist() == results["mean_test_score"][rows].tolist()
+    assert mark.get_xydata().tolist() == [[found.lam_, found.best_score_]]
+    folds = np.array([results[f"split{f}_test_score"][rows] for f in range(4)])
+    (band,) = ax.collections
+    corners = band.get_paths()[0].vertices
+    for lam, mean, error in zip(
+        curve.get_xdata(), folds.mean(0), scipy.stats.sem(folds, axis=0), strict=True
+    ):
+        heights = corners[corners[:, 0] == lam][:, 1]
+        assert (heights.min(), heights.max()) == pytest.approx((mean - error, mean + error))
+    assert ax.get_xscale() == "log"
+    assert f"chosen: λ = {found.lam_:.3g}" in legend_texts(ax)
+
+
+def test_the_scale_curve_is_the_best_score_of_each_scale(search):
+    found, _, _ = search
+    ax = plot.cov_scale(found)
+    results = found.cv_results_
+    curve, _, mark = ax.get_lines()
+    assert curve.get_xdata().tolist() == [0, 0.3, 1]
+    for scale, score in curve.get_xydata():
+        assert score == results["mean_test_score"][results["param_cov_scale"] == scale].max()
+    assert mark.get_xydata().tolist() == [[found.cov_scale_, found.best_score_]]
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["0\n(SVM)", "0.3", "1"]
+
+
+def test_searches_of_scikit_learn_are_drawn_as_well(search):
+    _, X, y = search
+    data = svmgsu.Gaussians(X, std=0.7)
+    grid = {"lam": [0.1, 1.0], "cov_scale": [0.0, 1.0]}
+    found = GridSearchCV(svmgsu.LinearSVMGSU(), grid, cv=3, scoring="neg_log_loss").fit(data, y)
+    assert plot.path(found).get_ylabel() == "neg log loss"
+    assert plot.cov_scale(found).get_lines()[2].get_ydata().tolist() == [found.best_score_]
+
+
+def test_one_fold_has_no_standard_error(search):
+    _, X, y = search
+    fold = [(np.arange(0, 80, 2), np.arange(1, 80, 2))]
+    found = svmgsu.LinearSVMGSUCV([0.1, 1], cv=fold, scoring="expected_hinge").fit(X, y, std=0.7)
+    ax = plot.path(found)
+    assert len(ax.collections) == 0
+    assert ax.get_ylabel() == "− expected hinge"
+    with pytest.raises(ValueError, match="search: only the scale 1 was tried"):
+        plot.cov_scale(found)
+    with pytest.raises(ValueError, match="search: this LinearSVMGSUCV has no cv_results_; fit it first"):
+        plot.path(svmgsu.LinearSVMGSUCV())
+
+
+def test_coefficients_are_the_weights_along_the_path(search):
+    _, X, y = search
+    wide = np.tile(X, 3)
+    models = svmgsu.path(wide, y, std=0.7, lams=[1, 1e-2, 1e-1])
+    ax = plot.coefficients(models, lam=0.1, names=[f"f{j}" for j in range(9)])
+    lines = [line for line in ax.get_lines() if len(line.get_xdata()) == 3]
+    assert len(lines) == 9
+    by_lam = {model.lam: model.coef_[0] for model in models}
+    drawn = np.array([line.get_ydata() for line in lines])
+    for k, lam in enumerate([1e-2, 1e-1, 1]):
+        assert sorted(drawn[:, k]) == sorted(by_lam[lam])
+    named = [line for line in lines if line.get_label().startswith("f")]
+    assert len(named) == 6
+    largest = max(range(9), key=lambda j: max(abs(w[j]) for w in by_lam.values()))
+    assert named[0].get_label() == f"f{largest}"
+    assert named[0].get_ydata().tolist() == [by_lam[lam][largest] for lam in (1e-2, 1e-1, 1)]
+    assert "λ = 0.1" in legend_texts(ax)
+    with pytest.raises(ValueError, match="names: 1 names for 9 features"):
+        plot.coefficients(models, names=["f"])
+    with pytest.raises(ValueError, match="models: there are none"):
+        plot.coefficients([])
+
+
+def image_model(w):
+    return svmgsu.Model(np.atleast_2d(np.asarray(w, dtype=float)), np.zeros(1), np.array([0, 1]), 1.0)
+
+
+def test_weights_are_in_the_places_of_the_pixels_and_zero_is_white():
+    ax = plot.weights(image_model([0, 1, -3, 2, 0, 0]), (2, 3))
+    (image,) = ax.images
+    assert image.get_array().tolist() == [[0, 1, -3], [2, 0, 0]]
+    assert image.get_clim() == (-3, 3)
+    assert image.to_rgba(0.0)[:3] == pytest.approx((1, 1, 1), abs=0.01)
+    assert image.to_rgba(3.0)[:3] == pytest.approx(to_rgb(plot.VERMILLION))
+    assert plot.weights(image_model(np.zeros(4)), (2, 2)).images[0].get_clim() == (-1, 1)
+
+
+def test_weights_of_colour_images_and_of_one_class(three):
+    ax = plot.weights(image_model(range(12)), (2, 2, 3), channel=1)
+    assert ax.images[0].get_array().tolist() == [[1, 4], [7, 10]]
+    model = three[0]
+    assert (
+        plot.weights(model, (1, 2), class_="c").images[0].get_array()[0].tolist() == model.coef_[2].tolist()
+    )
+    assert plot.weights(image_model([1, 2]), (1, 2), class_=0).images[0].get_array().tolist() == [[-1, -2]]
+
+
+def test_weights_say_what_is_wrong():
+    model = image_model(range(12))
+    with pytest.raises(ValueError, match=r"shape: \(3, 3\) has 9 pixels, but the model has 12 features"):
+        plot.weights(model, (3, 3))
+    with pytest.raises(ValueError, match="shape: expected"):
+        plot.weights(model, (12,))
+    with pytest.raises(ValueError, match="channel: the images have 3; choose one from 0 to 2"):
+        plot.weights(model, (2, 2, 3))
+    with pytest.raises(ValueError, match="channel: must be at most 2"):
+        plot.weights(model, (2, 2, 3), channel=3)
+
+
+def test_every_picture_draws_on_the_axes_it_is_given_and_labels_them(problem, search, chances):
+    model, _, data, y = problem
+    found, X, labels = search
+    pictures = [
+        lambda ax: plot.boundary(model, data, y, ax),
+        lambda ax: plot.loss(ax),
+        lambda ax: plot.convergence(model, ax),
+        lambda ax: plot.histogram(model, data, y, ax),
+        lambda ax: plot.reliability(*chances, ax),
+        lambda ax: plot.path(found, ax),
+        lambda ax: plot.cov_scale(found, ax),
+        lambda ax: plot.coefficients(svmgsu.path(X, labels, lams=[1, 0.1]), ax),
+    ]
+    for picture in pictures:
+        figure, ax = plt.subplots()
+        assert picture(ax) is ax
+        assert ax.get_xlabel()
+        assert ax.get_ylabel()
+        assert figure.axes == [ax]
+    _, ax = plt.subplots()
+    assert plot.weights(model, (1, 2), ax) is ax
+    assert len(plt.get_fignums()) == len(pictures) + 1

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from .build import get_cmake_dir, get_include, show_config
+from .concatenation import concatenate
 from .covariance import Covariance, Diagonal, Full, Isotropic, LowRank, Shared
 from .gaussians import Gaussians
 from .model import Model, load
@@ -20,18 +21,35 @@ from .objective import Objective
 from .training import ConvergenceWarning, TrivialModelWarning, path, train
 
 if TYPE_CHECKING:
-    from . import plot, reference
+    from . import metrics, plot, reference, uncertainty
     from .cross_validation import LinearSVMGSUCV
     from .estimator import LinearSVMGSU
+    from .function_transformers import GaussianFunctionTransformer, GaussianNormalizer
+    from .transformers import (
+        GaussianColumnSelector,
+        GaussianLinearMap,
+        GaussianPCA,
+        GaussianScaler,
+        unscale,
+    )
 
 __version__: str = _core.config()["version"]
 
-# Loaded when first used: what needs scikit-learn or matplotlib, and the twin.
+# Loaded when first used: what needs scikit-learn or matplotlib, the twin, and the builders.
 _LAZY = {
+    "GaussianColumnSelector": "transformers",
+    "GaussianFunctionTransformer": "function_transformers",
+    "GaussianLinearMap": "transformers",
+    "GaussianNormalizer": "function_transformers",
+    "GaussianPCA": "transformers",
+    "GaussianScaler": "transformers",
     "LinearSVMGSU": "estimator",
     "LinearSVMGSUCV": "cross_validation",
+    "metrics": "metrics",
     "plot": "plot",
     "reference": "reference",
+    "uncertainty": "uncertainty",
+    "unscale": "transformers",
 }
 
 __all__ = [
@@ -39,6 +57,12 @@ __all__ = [
     "Covariance",
     "Diagonal",
     "Full",
+    "GaussianColumnSelector",
+    "GaussianFunctionTransformer",
+    "GaussianLinearMap",
+    "GaussianNormalizer",
+    "GaussianPCA",
+    "GaussianScaler",
     "Gaussians",
     "Isotropic",
     "LinearSVMGSU",
@@ -48,14 +72,18 @@ __all__ = [
     "Objective",
     "Shared",
     "TrivialModelWarning",
+    "concatenate",
     "get_cmake_dir",
     "get_include",
     "load",
+    "metrics",
     "path",
     "plot",
     "reference",
     "show_config",
     "train",
+    "uncertainty",
+    "unscale",
 ]
 
 
@@ -65,7 +93,9 @@ def __getattr__(name: str) -> Any:
     try:
         module = importlib.import_module(f".{_LAZY[name]}", __name__)
     except ModuleNotFoundError as error:
-        extra = {"sklearn": "sklearn", "matplotlib": "plot"}.get((error.name or "").split(".")[0])
+        extra = {"sklearn": "sklearn", "scipy": "sklearn", "matplotlib": "plot"}.get(
+            (error.name or "").split(".")[0]
+        )
         if extra is None:
             raise
         raise ImportError(f"svmgsu.{name} needs {error.name}: pip install 'svmgsu[{extra}]'") from error

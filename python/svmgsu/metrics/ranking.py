@@ -1,0 +1,171 @@
+"""Measures of a ranking by decision values: average precision, and precision and recall at the top.
+
+Examples with equal scores have no order among themselves, as in scikit-learn: they enter together, and where
+the cut at k goes through them each is inside in part. So no result depends on the order of the rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import average_precision_score
+
+from ..validation import Array, FloatArray, as_float_array, check_count, check_finite, check_weights
+
+
+def average_precision(y: Any, scores: Any, *, positive: Any = None, sample_weight: Any = None) -> float:
+    """The mean precision over the ranks of the positive examples (scikit-learn's definition).
+
+    Parameters
+    ----------
+    y : array of shape (l,)
+        Labels.
+    scores : array of shape (l,)
+        Decision values, greater for the positive class. Not probabilities: those are equal where they
+        have saturated at 0 or 1, and the ranking is lost.
+    positive : label, optional
+        The class to be found; by default the larger of two labels.
+    sample_weight : array of shape (l,), optional
+
+    Returns
+    -------
+    float
+        NaN if no example is positive.
+
+    Examples
+    --------
+    >>> from svmgsu.metrics import average_precision
+    >>> round(average_precision([1, 0, 1, 0], [4.0, 3.0, 2.0, 1.0]), 3)
+    0.833
+    """
+    relevant, ranking = _checked(y, scores, positive)
+    weights = check_weights(sample_weight, len(relevant))
+    if not weights @ relevant > 0:
+        return float("nan")
+    return float(average_precision_score(relevant, ranking, sample_weight=weights))
+
+
+def precision_at_k(y: Any, scores: Any, k: int, *, positive: Any = None) -> float:
+    """The share of positives among the k examples of the greatest scores.
+
+    It is divided by k also where there are fewer examples, as is usual in information retrieval.
+    `y`, `scores` and `positive` are those of `average_precision`.
+
+    Examples
+    --------
+    >>> from svmgsu.metrics import precision_at_k
+    >>> precision_at_k([1, 0, 1, 0], [4.0, 3.0, 2.0, 1.0], 2)
+    0.5
+    """
+    relevant, ranking = _checked(y, scores, positive)
+    return float(_share_in_top(ranking, k) @ relevant / k)
+
+
+def recall_at_k(y: Any, scores: Any, k: int, *, positive: Any = None) -> float:
+    """The share of all positives that is among the k examples of the greatest scores; NaN without positives.
+
+    `y`, `scores` and `positive` are those of `average_precision`.
+
+    Examples
+    --------
+    >>> from svmgsu.metrics import recall_at_k
+    >>> recall_at_k([1, 0, 1, 1], [4.0, 3.0, 2.0, 1.0], 3)
+    0.6666666666666666
+    """
+    relevant, ranking = _checked(y, scores, positive)
+    if not relevant.any():
+        return float("nan")
+    return float(_share_in_top(ranking, k) @ relevant / relevant.sum())
+
+
+def average_precision_at_k(y: Any, scores: Any, k: int, *, positive: Any = None) -> float:
+    """The average precision of the ranking cut after k examples; NaN without positives.
+
+    The precisions at the ranks of the positives within the first k, summed and divided by the most positives
+    there could be, min(k, positives). So the best ranking has 1 at every k, and k = l is the average
+    precision. `y`, `scores` and `positive` are those of `average_precision`.
+
+    Examples
+    --------
+    >>> from svmgsu.metrics import average_precision_at_k
+    >>> average_precision_at_k([1, 0, 1, 1], [4.0, 3.0, 2.0, 1.0], 2)
+    0.5
+    """
+    relevant, ranking = _checked(y, scores, positive)
+    share = _share_in_top(ranking, k)
+    hits, positives = float(share @ relevant), int(relevant.sum())
+    if positives == 0:
+        return float("nan")
+    if hits == 0:
+        return 0.0
+    inside = share > 0
+    within = average_precision_score(relevant[inside], ranking[inside], sample_weight=share[inside])
+    return float(within) * hits / min(k, positives)
+
+
+def mean_average_precision(y: Any, scores: Any, *, labels: Any = None, sample_weight: Any = None) -> float:
+    """The mean over classes of the average precision of one class against the rest.
+
+    Parameters
+    ----------
+    y : array of shape (l,) or (l, K)
+        Labels; or a matrix of booleans, whose rows may have any number of classes, or none.
+    scores : array of shape (l, K)
+        Decision values, a column a class.
+    labels : array of shape (K,), optional
+        The classes of the columns; by default the labels in y, sorted.
+    sample_weight : array of shape (l,), optional
+
+    Returns
+    -------
+    float
+        Classes without examples are left out.
+
+    Examples
+    --------
+    >>> from svmgsu.metrics import mean_average_precision
+    >>> mean_average_precision(["a", "b", "c"], [[2, 0, 0], [0, 1, 0], [1, 3, 1]])
+    0.8333333333333334
+    """
+    values = as_float_array(scores, "scores", (2,))
+    truth = np.asarray(y)
+    if truth.ndim == 1:
+        classes = np.unique(truth) if labels is None else np.asarray(labels)
+        truth = truth[:, np.newaxis] == classes
+    if truth.shape != values.shape:
+        raise ValueError(f"y: classes of shape {truth.shape} for scores of shape {values.shape}")
+    each = [
+        average_precision(of_class, column, positive=True, sample_weight=sample_weight)
+        for of_class, column in zip(truth.astype(bool).T, values.T, strict=True)
+    ]
+    known = [value for value in each if not np.isnan(value)]
+    return float(np.mean(known)) if known else float("nan")
+
+
+def _checked(y: Any, scores: Any, positive: Any) -> tuple[Array, FloatArray]:
+    """Whether each example is positive, and the scores."""
+    labels, ranking = np.asarray(y), as_float_array(scores, "scores", (1,))
+    check_finite(ranking, "scores")
+    if labels.ndim != 1 or len(labels) != len(ranking):
+        raise ValueError(f"y: labels of shape {labels.shape} for {len(ranking)} scores")
+    if len(labels) == 0:
+        raise ValueError("y: there are no examples")
+    if positive is None:
+        classes = np.unique(labels)
+        if len(classes) != 2:
+            raise ValueError(f"y: {len(classes)} classes; say which one is to be found with positive=")
+        positive = classes[1]
+    return labels == positive, ranking
+
+
+def _share_in_top(ranking: FloatArray, k: int) -> FloatArray:
+    """How much of each example is among the first k: 1, 0, or a share where the cut goes through equals."""
+    below = len(ranking) - check_count(k, "k")
+    if below <= 0:
+        return np.ones(len(ranking))
+    cut = np.partition(ranking, below)[below]
+    share = (ranking > cut).astype(np.float64)
+    tied = ranking == cut
+    share[tied] = (k - share.sum()) / tied.sum()
+    return np.asarray(share)

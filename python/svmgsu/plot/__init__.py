@@ -1,0 +1,39 @@
+"""Pictures: uncertain data and the boundaries they lead to, the loss, searches, decisions, probabilities.
+
+Every function draws on `ax`, or on new axes without it, and returns the axes. It takes what `svmgsu.train`
+returns and the estimators alike.
+
+>>> import numpy as np, svmgsu
+>>> X, y = np.array([[-1.0, 0.5], [-2.0, 0.0], [1.0, -0.5], [2.0, 0.0]]), ["a", "a", "b", "b"]
+>>> data = svmgsu.Gaussians(X, std=0.4)
+>>> ax = svmgsu.plot.boundary(svmgsu.train(data, y), data, y)
+>>> ax.figure.savefig("boundary.png")  # doctest: +SKIP
+"""
+
+from .calibration import reliability
+from .decisions import histogram
+from .images import weights
+from .plane import boundary
+from .searches import coefficients, cov_scale, path
+from .solving import convergence, loss
+from .style import BLUE, CLASS_STYLES, CYCLE, GREEN, GREY, ORANGE, PURPLE, VERMILLION
+
+__all__ = [
+    "BLUE",
+    "CLASS_STYLES",
+    "CYCLE",
+    "GREEN",
+    "GREY",
+    "ORANGE",
+    "PURPLE",
+    "VERMILLION",
+    "boundary",
+    "coefficients",
+    "convergence",
+    "cov_scale",
+    "histogram",
+    "loss",
+    "path",
+    "reliability",
+    "weights",
+]

@@ -1,0 +1,133 @@
+"""Examples of two features, their Gaussians, and the boundaries between them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.patches import Ellipse, Patch
+
+from ..gaussians import as_gaussians
+from ..validation import Array, FloatArray, is_sparse
+from .style import CLASS_STYLES, GREY, Hyperplane, check_labels, hyperplane, legend_above, own_axes
+
+
+def boundary(
+    model: Any,
+    data: Any,
+    y: Any,
+    ax: Any = None,
+    *,
+    mass: float = 0.5,
+    other: Any = None,
+    labels: tuple[str, str] = ("SVM-GSU", "SVM"),
+    class_: Any = None,
+    names: tuple[str, str] = ("feature 1", "feature 2"),
+) -> Any:
+    """Draws examples of two features and the boundary that a model puts between them.
+
+    Parameters
+    ----------
+    model : Model or LinearSVMGSU
+        Its boundary is solid, its margins (decision values of -1 and 1) are dotted.
+    data : Gaussians of shape (l, 2)
+        Each example is its mean and the ellipse that holds `mass` of its probability.
+    y : array of shape (l,)
+        Labels, of the classes the model knows.
+    ax : matplotlib Axes, optional
+        Where to draw; by default new axes of equal scale.
+    mass : float in (0, 1), default=0.5
+    other : a second model, optional
+        To compare with, as the SVM trained on the means; its boundary is dashed.
+    labels : (str, str)
+        Names of the two models in the legend.
+    class_ : label, optional
+        The class to set against all others. Needed if the model has more than two.
+    names : (str, str)
+        What the two axes are, with their units.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import numpy as np, svmgsu
+    >>> X, y = np.array([[-1.0, 0.5], [-2.0, 0.0], [1.0, -0.5], [2.0, 0.0]]), ["a", "a", "b", "b"]
+    >>> data = svmgsu.Gaussians(X, std=[[0.2, 0.9]] * 4)
+    >>> gsu, svm = svmgsu.train(data, y), svmgsu.train(X, y)
+    >>> ax = svmgsu.plot.boundary(gsu, data, y, other=svm, mass=0.9, names=("mass, kg", "length, m"))
+    >>> len(ax.patches)
+    4
+    """
+    data = as_gaussians(data)
+    if data.shape[1] != 2:
+        raise ValueError(f"data: only examples of 2 features can be drawn, got {data.shape[1]}")
+    if not 0 < mass < 1:
+        raise ValueError(f"mass: must be between 0 and 1, got {mass!r}")
+    plane = _plane(model, class_, "model")
+    rival = None if other is None else _plane(other, class_, "other")
+    classes = check_labels(y, len(data), model)
+    ax = own_axes((5.6, 4.6), equal=True) if ax is None else ax
+
+    _draw_examples(ax, plane, data, classes, mass)
+    view = ax.axis()
+    _line(ax, plane, 0.0, color="black", linestyle="-", linewidth=1.8, label=labels[0])
+    for level in (-1.0, 1.0):
+        _line(ax, plane, level, color="black", linestyle=":", linewidth=1.1)
+    if rival is not None:
+        _line(ax, rival, 0.0, color=GREY, linestyle="--", linewidth=1.8, label=labels[1])
+    ax.axis(view)
+    ax.set(xlabel=names[0], ylabel=names[1])
+    _legend(ax, None if data.cov is None else mass)
+    return ax
+
+
+def _plane(model: Any, class_: Any, name: str) -> Hyperplane:
+    plane = hyperplane(model, class_, name)
+    if len(plane.w) != 2:
+        raise ValueError(f"{name}: only models of 2 features can be drawn, got {len(plane.w)}")
+    return plane
+
+
+def _draw_examples(ax: Any, plane: Hyperplane, data: Any, classes: Array, mass: float) -> None:
+    mean = np.asarray(data.mean.toarray() if is_sparse(data.mean) else data.mean, dtype=float)
+    full = None if data.cov is None else data.cov.to_full(len(data), 2, classes)
+    positive = classes == plane.positive
+    for side, name, (colour, marker) in zip((False, True), plane.names, CLASS_STYLES, strict=True):
+        rows = np.flatnonzero(positive == side)
+        ax.scatter(*mean[rows].T, s=22, color=colour, marker=marker, label=name, zorder=3)
+        if full is not None:
+            for i in rows:
+                ax.add_patch(_ellipse(mean[i], full[i], mass, colour))
+    ax.autoscale_view()
+
+
+def _ellipse(center: FloatArray, matrix: Array, mass: float, colour: str) -> Ellipse:
+    """Where a 2-D Gaussian has `mass` of its probability; the squared radius is that quantile of χ²(2)."""
+    radius = np.sqrt(-2 * np.log1p(-mass))
+    variances, axes = np.linalg.eigh(matrix)
+    width, height = 2 * radius * np.sqrt(np.maximum(variances, 0))
+    angle = np.degrees(np.arctan2(axes[1, 0], axes[0, 0]))
+    look = {"facecolor": (colour, 0.13), "edgecolor": (colour, 0.65), "linewidth": 0.9}
+    return Ellipse(tuple(center), width, height, angle=angle, **look)
+
+
+def _line(ax: Any, plane: Hyperplane, level: float, **style: Any) -> None:
+    """The line w·x + b = level; a model with w = 0 has none, and its legend says so."""
+    w = plane.w
+    if not w.any():
+        if "label" in style:
+            ax.plot([], [], **{**style, "label": f"{style['label']} (w = 0: no boundary)"})
+        return
+    foot = (level - plane.b) * w / (w @ w)
+    ax.axline(foot, foot + np.array([-w[1], w[0]]) / np.linalg.norm(w), **style)
+
+
+def _legend(ax: Any, mass: float | None) -> None:
+    """Classes in the first column, models in the second, then what an ellipse is."""
+    handles, names = ax.get_legend_handles_labels()
+    if mass is not None:
+        handles.append(Patch(facecolor=(GREY, 0.13), edgecolor=(GREY, 0.65)))
+        names.append(f"{100 * mass:g} % of an example")
+    legend_above(ax, handles, names, ncols=3)

@@ -1,0 +1,202 @@
+"""Pictures of a search: the score against λ and against the covariances' scale, the weights against λ."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..validation import FloatArray
+from .style import BLUE, CYCLE, GREY, VERMILLION, legend, legend_above, own_axes
+
+LABELLED = 6  # weights with a colour and a name of their own
+
+
+class _Scores(NamedTuple):
+    """What a search has tried: a row a setting."""
+
+    lam: FloatArray
+    scale: FloatArray
+    mean: FloatArray
+    error: FloatArray  # standard error over the folds; NaN for one fold
+    best: int
+
+
+def path(search: Any, ax: Any = None) -> Any:
+    """Draws the cross-validated score against λ, with its standard error, and marks the λ chosen.
+
+    Parameters
+    ----------
+    search : LinearSVMGSUCV
+        Fitted; or scikit-learn's `GridSearchCV` over `lam`. Of several scales of the covariances the one
+        chosen is drawn.
+    ax : matplotlib Axes, optional
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import numpy as np, svmgsu
+    >>> y = np.repeat([0, 1], 30)
+    >>> X = np.random.default_rng(0).normal(size=(60, 3)) + y[:, np.newaxis]
+    >>> search = svmgsu.LinearSVMGSUCV([1, 0.1, 0.01]).fit(X, y, std=0.5)
+    >>> svmgsu.plot.path(search).get_ylabel()
+    'expected accuracy'
+    """
+    found = _scores(search)
+    rows = np.flatnonzero(found.scale == found.scale[found.best])
+    rows = rows[np.argsort(found.lam[rows])]
+    ax = own_axes() if ax is None else ax
+    _draw(ax, found.lam[rows], found.mean[rows], found.error[rows])
+    chosen = found.lam[found.best]
+    _mark(ax, chosen, found.mean[found.best], f"chosen: λ = {chosen:.3g}")
+    ax.set_xscale("log")
+    ax.set(xlabel="λ, the weight of the penalty", ylabel=_score_name(search))
+    legend_above(ax, ncols=2)
+    return ax
+
+
+def cov_scale(search: Any, ax: Any = None) -> Any:
+    """Draws the score against the scale of the covariances, at the best λ of each, and marks the one chosen.
+
+    Where the curve is highest at 0, the ordinary SVM is as good and uncertainty does not help. A fold is hard
+    or easy for all scales alike, so differences along the curve are surer than the band looks.
+
+    Parameters
+    ----------
+    search : LinearSVMGSUCV
+        Fitted with several `cov_scales`; or scikit-learn's `GridSearchCV` over `cov_scale`.
+    ax : matplotlib Axes, optional
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import numpy as np, svmgsu
+    >>> y = np.repeat([0, 1], 30)
+    >>> X = np.random.default_rng(0).normal(size=(60, 3)) + y[:, np.newaxis]
+    >>> search = svmgsu.LinearSVMGSUCV([0.1, 0.01], cov_scales=[0, 0.5, 1]).fit(X, y, std=0.5)
+    >>> [label.get_text() for label in svmgsu.plot.cov_scale(search).get_xticklabels()]
+    ['0\\n(SVM)', '0.5', '1']
+    """
+    found = _scores(search)
+    scales = np.unique(found.scale)
+    if len(scales) < 2:
+        raise ValueError(
+            f"search: only the scale {scales[0]:g} was tried; give several, as cov_scales=[0, 0.3, 1]"
+        )
+    rows = np.array([_best_of(found, scale) for scale in scales])
+    ax = own_axes() if ax is None else ax
+    _draw(ax, scales, found.mean[rows], found.error[rows])
+    chosen = found.scale[found.best]
+    _mark(ax, chosen, found.mean[found.best], f"chosen: {chosen:g}, with λ = {found.lam[found.best]:.3g}")
+    # Scales are tried in multiples, and 0 is among them: linear up to the smallest, logarithmic after it.
+    ax.set_xscale("symlog", linthresh=scales[scales > 0].min(), linscale=0.5)
+    ax.set_xticks(scales, ["0\n(SVM)" if scale == 0 else f"{scale:g}" for scale in scales])
+    ax.minorticks_off()
+    ax.set(xlabel="factor of the covariances in training", ylabel=_score_name(search))
+    legend_above(ax, ncols=2)
+    return ax
+
+
+def coefficients(models: Any, ax: Any = None, *, lam: float | None = None, names: Any = None) -> Any:
+    """Draws the weights w against λ along a path.
+
+    Parameters
+    ----------
+    models : list of Model
+        As `svmgsu.path` returns them.
+    ax : matplotlib Axes, optional
+    lam : float, optional
+        A λ to mark, as the one that a search has chosen.
+    names : list of str, optional
+        Names of the features. The largest weights are named in the legend, legend_above, the others are grey.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import numpy as np, svmgsu
+    >>> y = np.repeat([0, 1], 30)
+    >>> X = np.random.default_rng(0).normal(size=(60, 3)) + y[:, np.newaxis]
+    >>> models = svmgsu.path(X, y, std=0.5, lams=[1, 0.1, 0.01])
+    >>> ax = svmgsu.plot.coefficients(models, names=["a", "b", "c"])
+    >>> sorted(text.get_text() for text in ax.get_legend().get_texts())
+    ['a', 'b', 'c']
+    """
+    if len(models) == 0:
+        raise ValueError("models: there are none")
+    if any(len(model.classes_) > 2 for model in models):
+        raise ValueError("models: only paths of models of two classes can be drawn")
+    ordered = sorted(models, key=lambda model: float(model.lam))
+    lams = np.array([model.lam for model in ordered])
+    w = np.array([model.coef_[0] for model in ordered])
+    features = [f"feature {j + 1}" for j in range(w.shape[1])] if names is None else list(names)
+    if len(features) != w.shape[1]:
+        raise ValueError(f"names: {len(features)} names for {w.shape[1]} features")
+    ax = own_axes() if ax is None else ax
+    order = np.argsort(-np.abs(w).max(axis=0), kind="stable")
+    for j in order[LABELLED:]:
+        ax.plot(lams, w[:, j], color="#B0B0B0", linewidth=0.8, zorder=1)
+    for j, (colour, dashes, marker) in zip(order, CYCLE, strict=False):
+        style = {"color": colour, "linestyle": dashes, "marker": marker, "markersize": 4}
+        ax.plot(lams, w[:, j], linewidth=1.6, label=features[j], **style)
+    if lam is not None:
+        ax.axvline(lam, color=GREY, linestyle=":", linewidth=1.2, label=f"λ = {lam:.3g}")
+    ax.axhline(0, color=GREY, linewidth=0.6, zorder=0, label="_zero")
+    ax.set_xscale("log")
+    ax.set(xlabel="λ, the weight of the penalty", ylabel="weight w")
+    legend(ax, fontsize=9)
+    return ax
+
+
+def _scores(search: Any) -> _Scores:
+    results = getattr(search, "cv_results_", None)
+    if results is None:
+        raise ValueError(f"search: this {type(search).__name__} has no cv_results_; fit it first")
+    if "param_lam" not in results and "param_cov_scale" not in results:
+        raise ValueError("search: it has tried neither lam nor cov_scale")
+    mean = np.asarray(results["mean_test_score"], dtype=float)
+    splits = np.array([v for k, v in results.items() if k.startswith("split") and k.endswith("_test_score")])
+    folds = len(splits)
+    error = splits.std(axis=0, ddof=1) / np.sqrt(folds) if folds > 1 else np.full(len(mean), np.nan)
+    lam, scale = (
+        np.asarray(results[name], dtype=float) if name in results else np.ones(len(mean))
+        for name in ("param_lam", "param_cov_scale")
+    )
+    return _Scores(lam, scale, mean, error, int(search.best_index_))
+
+
+def _best_of(found: _Scores, scale: float) -> int:
+    """The best setting with this scale; the chosen one where it has this scale."""
+    rows = np.flatnonzero(found.scale == scale)
+    return found.best if found.best in rows else int(rows[found.mean[rows].argmax()])
+
+
+def _draw(ax: Any, x: FloatArray, mean: FloatArray, error: FloatArray) -> None:
+    ax.plot(x, mean, color=BLUE, marker="o", markersize=4, label="mean over the folds")
+    if np.isfinite(error).all():
+        ax.fill_between(
+            x, mean - error, mean + error, color=BLUE, alpha=0.18, linewidth=0, label="± standard error"
+        )
+
+
+def _mark(ax: Any, x: float, score: float, label: str) -> None:
+    ax.axvline(x, color=VERMILLION, linestyle="--", linewidth=1.2)
+    ax.plot([x], [score], color=VERMILLION, marker="D", markersize=8, linestyle="--", label=label, zorder=4)
+
+
+def _score_name(search: Any) -> str:
+    scoring = getattr(search, "scoring", None)
+    if scoring is None:
+        return "expected accuracy" if hasattr(search, "cov_scales") else "score"
+    if not isinstance(scoring, str):
+        return "score (greater is better)"
+    name = scoring.replace("_", " ")
+    return f"− {name}" if scoring in ("expected_hinge", "expected_log_loss") else name

@@ -1,0 +1,90 @@
+"""What all pictures share: the colours, the axes, and which hyperplane of a model is meant."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.colors import LinearSegmentedColormap
+
+from ..validation import Array, FloatArray
+
+# Okabe and Ito's palette, which colour-blind readers can tell apart.
+BLUE, VERMILLION, GREEN, ORANGE, PURPLE = "#0072B2", "#D55E00", "#009E73", "#E69F00", "#CC79A7"
+GREY = "#595959"
+# Colour is never alone: a marker or a dash pattern goes with it.
+CLASS_STYLES = ((BLUE, "o"), (VERMILLION, "s"))
+CYCLE = (
+    ("black", "-", "o"),
+    (BLUE, "--", "s"),
+    (GREEN, "-.", "^"),
+    (VERMILLION, ":", "D"),
+    (PURPLE, (0, (5, 1, 1, 1, 1, 1)), "v"),
+    (ORANGE, (0, (8, 2)), "P"),
+)
+# Negative to positive, in the colours of the two classes.
+DIVERGING = LinearSegmentedColormap.from_list("svmgsu", [BLUE, "white", VERMILLION])
+
+
+def own_axes(size: tuple[float, float] = (5.6, 3.8), equal: bool = False) -> Any:
+    """New axes of a size in inches."""
+    _, ax = plt.subplots(figsize=size, layout="constrained")
+    ax.spines[["top", "right"]].set_visible(False)
+    if equal:
+        ax.set_aspect("equal")
+    return ax
+
+
+def legend(ax: Any, *entries: Any, **options: Any) -> None:
+    """A legend without a frame, on white, so that lines behind it do not cross its words."""
+    ax.legend(*entries, **{"edgecolor": "none", "facecolor": "white", "framealpha": 0.85, **options})
+
+
+def legend_above(ax: Any, *entries: Any, ncols: int = 1) -> None:
+    """A legend above the picture, where it hides nothing."""
+    place = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "frameon": False}
+    ax.legend(*entries, ncols=ncols, fontsize=9, columnspacing=1.2, **place)
+
+
+class Hyperplane(NamedTuple):
+    """The class on the side of positive decision values against the other, or against the rest."""
+
+    w: FloatArray
+    b: float
+    positive: Any
+    names: tuple[str, str]  # of the negative and the positive side
+
+
+def hyperplane(model: Any, class_: Any = None, name: str = "model") -> Hyperplane:
+    """The hyperplane of a model: the only one of two classes, or that of one class among more."""
+    if not hasattr(model, "coef_"):
+        raise ValueError(f"{name}: this {type(model).__name__} has no coef_; pass a trained linear model")
+    coef, intercept = np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)
+    classes = np.asarray(model.classes_).tolist()
+    if class_ is not None and class_ not in classes:
+        raise ValueError(f"class_: {class_!r} is not one of the model's classes {classes}")
+    if len(classes) == 2:
+        sign = -1.0 if class_ is not None and class_ == classes[0] else 1.0
+        negative, positive = classes if sign > 0 else classes[::-1]
+        w, b = sign * coef[-1], sign * float(intercept[-1])
+        return Hyperplane(w, b, positive, (f"class {negative}", f"class {positive}"))
+    if class_ is None:
+        raise ValueError(f"class_: the {name} has {len(classes)} classes; choose one of {classes}")
+    if len(coef) != len(classes):
+        raise ValueError(f"{name}: {len(coef)} hyperplanes for {len(classes)} classes; one a class is needed")
+    k = classes.index(class_)
+    return Hyperplane(coef[k], float(intercept[k]), class_, ("the other classes", f"class {class_}"))
+
+
+def check_labels(y: Any, examples: int, model: Any) -> Array:
+    """Labels of classes that the model knows."""
+    labels = np.asarray(y)
+    if labels.shape != (examples,):
+        raise ValueError(f"y: shape {labels.shape} for {examples} examples")
+    unknown = np.flatnonzero(~np.isin(labels, model.classes_))
+    if len(unknown):
+        found = labels[unknown[0]]
+        known = np.asarray(model.classes_).tolist()
+        raise ValueError(f"y: example {unknown[0]} is of class {found}; the model knows {known}")
+    return labels
