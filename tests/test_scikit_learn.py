@@ -112,6 +112,27 @@ def test_names_of_columns_are_kept_and_checked():
         assert not hasattr(est, "feature_names_in_")
 
 
+def test_names_of_gaussians_are_kept_and_checked():
+    X, y, V = three_classes()
+    names = ["u", "g", "r"]
+    est = svmgsu.LinearSVMGSU(0.1).fit(svmgsu.Gaussians(X, V, feature_names=names), y)
+    assert est.feature_names_in_.tolist() == names
+    est.predict(svmgsu.Gaussians(X, V, feature_names=names))
+    est.predict(svmgsu.Gaussians(X, V))
+    with pytest.raises(ValueError, match=r"feature names should match .*'u', 'g', 'r'; X has 'r', 'g', 'u'"):
+        est.predict(svmgsu.Gaussians(X, V, feature_names=names[::-1]))
+    est.fit(svmgsu.Gaussians(X, V), y)
+    assert not hasattr(est, "feature_names_in_")
+
+
+def test_a_covariance_by_group_is_known_of_new_objects():
+    X, y, _ = three_classes()
+    by_group = svmgsu.Shared({"day": np.full(3, 0.1), "night": np.full(3, 4.0)}, groups=["day", "night"] * 45)
+    each = np.where(np.arange(90)[:, None] % 2, 4.0, 0.1) * np.ones(3)
+    est = svmgsu.LinearSVMGSU(0.1).fit(X, y, each)
+    np.testing.assert_allclose(est.predict_proba(X, by_group), est.predict_proba(X, each), rtol=1e-12)
+
+
 def test_a_stream_keeps_the_names_of_its_first_piece():
     X, y, _ = three_classes()
     frame = named(X)

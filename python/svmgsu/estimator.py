@@ -17,7 +17,7 @@ from .parallel import Team
 from .problem import check_scale
 from .stream import Stream
 from .training import train
-from .validation import Array, FloatArray, check_classes, check_count, check_positive
+from .validation import Array, FloatArray, check_classes, check_count, check_positive, listed
 
 # What is handed on to `train` as it is; named here, since get_params() takes longer than a small fit.
 _SETTINGS = (
@@ -93,8 +93,20 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  #
 
     def _check_names(self, X: Any, *, reset: bool) -> None:
         """scikit-learn's checks of column names, where there are any: they take longer than a small fit."""
-        nameless = isinstance(X, (np.ndarray, Gaussians)) or not hasattr(X, "columns")
-        if isinstance(X, Gaussians) or (nameless and "feature_names_in_" not in self.__dict__):
+        known = "feature_names_in_" in self.__dict__
+        if isinstance(X, Gaussians):
+            names = X.feature_names_in_
+            if reset and names is not None:
+                self.feature_names_in_ = np.asarray(names, dtype=object)
+            elif reset and known:
+                del self.feature_names_in_
+            elif not reset and known and names is not None and list(self.feature_names_in_) != list(names):
+                raise ValueError(
+                    "The feature names should match those that were passed during fit: "
+                    f"{listed(self.feature_names_in_)}; X has {listed(names)}"
+                )
+            return
+        if not known and (isinstance(X, np.ndarray) or not hasattr(X, "columns")):
             return
         try:
             from sklearn.utils.validation import _check_feature_names

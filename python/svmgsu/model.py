@@ -292,7 +292,7 @@ def _threads(threads: int | None) -> int:
 def _depends_on_class(cov: Covariance | None) -> bool:
     if isinstance(cov, Sum):
         return any(_depends_on_class(kind) for _, kind in cov.parts)
-    return isinstance(cov, Shared) and cov.classes is not None
+    return isinstance(cov, Shared) and cov.classes is not None and cov.group is None
 
 
 def _label_texts(classes: Array) -> tuple[str, list[str]]:
