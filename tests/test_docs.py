@@ -12,7 +12,7 @@ import svmgsu
 
 # `_core` is compiled; the twin speaks in the paper's letters, which its module's text explains.
 MODULES = ["svmgsu"] + [
-    f"svmgsu.{m.name}" for m in pkgutil.iter_modules(svmgsu.__path__) if not m.name.startswith("_")
+    m.name for m in pkgutil.walk_packages(svmgsu.__path__, "svmgsu.") if not m.name.startswith("svmgsu._")
 ]
 PUBLIC = [name for name in svmgsu.__all__ if not inspect.ismodule(getattr(svmgsu, name))]
 

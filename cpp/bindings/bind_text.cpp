@@ -135,7 +135,8 @@ void bind_text(py::module_& m) {
         std::string out;
         const Index width = size_of(rows, 1);
         for (std::size_t i = 0; i < leads.size(); ++i)
-          append_line(out, view_of(leads[i]), rows.data() + static_cast<Index>(i) * width, features, style_named(style));
+          append_line(out, view_of(leads[i]), rows.data() + static_cast<Index>(i) * width, features,
+                      style_named(style));
         return py::bytes(out);
       },
       arg("leads"), arg("rows").noconvert(), arg("features"), arg("style"));

@@ -37,7 +37,7 @@ std::shared_ptr<std::string> slurp(const std::string& path) {
 std::optional<std::pair<std::shared_ptr<const void>, std::size_t>> map_file(const std::string& path) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) throw FileError(path + ": " + std::strerror(errno));
-  struct stat about {};
+  struct stat about{};
   void* address = MAP_FAILED;
   std::size_t size = 0;
   if (fstat(file, &about) == 0 && S_ISREG(about.st_mode) && about.st_size > 0) {

@@ -53,7 +53,8 @@ void for_rows(const std::vector<Index>& select, int threads, Body body) {
   const auto count = static_cast<Index>(select.size());
   parallel_for((count + kRowsABlock - 1) / kRowsABlock, threads, [&](Index block) {
     const Index last = std::min(count, (block + 1) * kRowsABlock);
-    for (Index i = block * kRowsABlock; i < last; ++i) body(i, static_cast<std::size_t>(select[static_cast<std::size_t>(i)]));
+    for (Index i = block * kRowsABlock; i < last; ++i)
+      body(i, static_cast<std::size_t>(select[static_cast<std::size_t>(i)]));
   });
 }
 

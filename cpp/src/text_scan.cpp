@@ -51,10 +51,10 @@ int utf8_length(const char* p) {
 
 class Scanner {
  public:
-  Scanner(const TextOptions& options, Piece& out)
-      : options_(options), out_(out), base_(options.zero_based ? 0 : 1) {}
+  Scanner(const TextOptions& options, Piece& out) : options_(options), out_(out), base_(options.zero_based ? 0 : 1) {}
 
   void run(const char* p, const char* end) {
+    end_ = end;
     const bool has_ids = options_.format != TextFormat::svmlight;
     while (p < end) {
       line_ = p;
@@ -125,7 +125,7 @@ class Scanner {
   void label(const char*& p) {
     const char* const first = p;
     double value = 0;
-    const Parsed parsed = parse_number(p, value);
+    const Parsed parsed = parse_number(p, end_, value);
     if (parsed != Parsed::good) fail_number(first, "a label", parsed);
     out_.label.push(value);
   }
@@ -162,13 +162,15 @@ class Scanner {
   double number(const char*& p, const char* entry) const {
     const char* const first = p;
     double value = 0;
-    const Parsed parsed = parse_number(p, value);
-    if (parsed != Parsed::good) {
-      const bool bare = first == entry;
-      if (bare && parsed == Parsed::not_a_number) fail(entry, "expected i,j:value, got " + quoted(token(entry)));
-      fail_number(first, bare ? "the id" : std::string(entry, first), parsed);
-    }
+    const Parsed parsed = parse_number(p, end_, value);
+    if (parsed != Parsed::good) fail_value(first, entry, parsed);
     return value;
+  }
+
+  [[noreturn]] void fail_value(const char* first, const char* entry, Parsed parsed) const {
+    const bool bare = first == entry;
+    if (bare && parsed == Parsed::not_a_number) fail(entry, "expected i,j:value, got " + quoted(token(entry)));
+    fail_number(first, bare ? "the id" : std::string(entry, first), parsed);
   }
 
   [[noreturn]] void fail_entry(const char* entry, const char* wanted) const {
@@ -369,6 +371,7 @@ class Scanner {
   Piece& out_;
   const Index base_;
   const char* line_ = nullptr;
+  const char* end_ = nullptr;
   Buffer<std::int32_t> rows_;  // the row indices of one covariance
   std::vector<Entry> order_, sorted_;
   std::vector<std::size_t> place_;

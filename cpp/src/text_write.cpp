@@ -1,3 +1,4 @@
+#include <charconv>
 #include <cmath>
 
 #include "svmgsu/text_io.hpp"
@@ -41,8 +42,7 @@ void append_line(std::string& out, std::string_view lead, const double* row, Ind
 void append_line(std::string& out, std::string_view lead, const double* value, const std::int32_t* column, Index count,
                  EntryStyle style) {
   out += lead;
-  for (Index k = 0; k < count; ++k)
-    append_entry(out, column[k], column[k], value[k], style == EntryStyle::diagonal);
+  for (Index k = 0; k < count; ++k) append_entry(out, column[k], column[k], value[k], style == EntryStyle::diagonal);
   out += '\n';
 }
 

@@ -20,17 +20,20 @@ from .objective import Objective
 from .training import ConvergenceWarning, TrivialModelWarning, path, train
 
 if TYPE_CHECKING:
-    from . import plot, reference
+    from . import io, plot, reference
     from .cross_validation import LinearSVMGSUCV
     from .estimator import LinearSVMGSU
+    from .io import read_text
 
 __version__: str = _core.config()["version"]
 
-# Loaded when first used: what needs scikit-learn or matplotlib, and the twin.
+# Loaded when first used: what needs scikit-learn or matplotlib, files, and the twin.
 _LAZY = {
     "LinearSVMGSU": "estimator",
     "LinearSVMGSUCV": "cross_validation",
+    "io": "io",
     "plot": "plot",
+    "read_text": "io",
     "reference": "reference",
 }
 
@@ -50,9 +53,11 @@ __all__ = [
     "TrivialModelWarning",
     "get_cmake_dir",
     "get_include",
+    "io",
     "load",
     "path",
     "plot",
+    "read_text",
     "reference",
     "show_config",
     "train",

@@ -66,7 +66,9 @@ class Buffer {
   }
 
  private:
-  void reserve(std::size_t least) { resize_to(least < capacity_ + capacity_ / 2 ? capacity_ + capacity_ / 2 : least + 16); }
+  void reserve(std::size_t least) {
+    resize_to(least < capacity_ + capacity_ / 2 ? capacity_ + capacity_ / 2 : least + 16);
+  }
 
   void resize_to(std::size_t capacity) {
     void* moved = std::realloc(static_cast<void*>(data_.get()), capacity * sizeof(T));

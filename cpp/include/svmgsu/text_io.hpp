@@ -50,11 +50,11 @@ constexpr Index kMostFullFeatures = 65535;  // beyond, one packed matrix has mor
 
 struct TextOptions {
   TextFormat format = TextFormat::means;
-  std::string name = "text";                  // what messages call the file
-  Index most_features = kMostTextFeatures;    // a larger index is an error, which ends with `most_because`
+  std::string name = "text";                // what messages call the file
+  Index most_features = kMostTextFeatures;  // a larger index is an error, which ends with `most_because`
   std::string most_because;
-  bool zero_based = false;                    // svmlight only: indices from 0
-  bool diagonal = false;                      // covariances: off-diagonal entries are an error
+  bool zero_based = false;  // svmlight only: indices from 0
+  bool diagonal = false;    // covariances: off-diagonal entries are an error
   int threads = 0;
   std::function<void(Index done, Index total)> monitor;  // bytes; called now and then by the calling thread
 };
@@ -65,13 +65,13 @@ struct TextRows {
   std::string name;
   std::vector<std::string_view> ids;  // views of `text`; empty for svmlight
   std::vector<Index> line;
-  Buffer<double> label;               // labels and svmlight
+  Buffer<double> label;  // labels and svmlight
   Buffer<Index> start;
-  Buffer<std::int32_t> column;        // 0-based; if `packed`, b(b+1)/2 + a for the entry (a, b), a <= b
+  Buffer<std::int32_t> column;  // 0-based; if `packed`, b(b+1)/2 + a for the entry (a, b), a <= b
   Buffer<double> value;
-  Index features = 0;                 // the largest index of the file
-  bool packed = false;                // covariances with off-diagonal entries
-  bool bare = false;                  // covariances: one value a line, without index
+  Index features = 0;   // the largest index of the file
+  bool packed = false;  // covariances with off-diagonal entries
+  bool bare = false;    // covariances: one value a line, without index
 
   Index examples() const { return static_cast<Index>(line.size()); }
   Index entries() const { return static_cast<Index>(value.size()); }
