@@ -15,6 +15,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ import numpy as np
 from .. import _core
 from ..covariance import Covariance, Diagonal, Full, Isotropic, LowRank, Shared
 from ..gaussians import Gaussians
-from ..validation import Array, SparseRows, is_sparse
+from ..validation import Array, SparseRows, as_float_array, check_deviations, is_sparse
 from .dataset import Dataset, Report, as_dataset
 from .files import Path, Source, is_path, name_of, replacing
 
@@ -50,8 +51,9 @@ def read_npz(path: Source) -> Dataset:
     """
     name = name_of(path)
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            arrays = dict(archive.items())
+        with contextlib.ExitStack() as closing:
+            file = closing.enter_context(open(path, "rb")) if is_path(path) else path  # type: ignore[arg-type]
+            arrays = dict(closing.enter_context(np.load(file, allow_pickle=False)).items())
     except FileNotFoundError:
         raise
     except Exception as error:  # zipfile and NumPy raise many kinds for a damaged file
@@ -65,8 +67,7 @@ def read_npz(path: Source) -> Dataset:
     if mean is None:
         raise _core.FormatError(f"{name}: there is no array 'mean'; there are {sorted(arrays)}")
     try:
-        std = arrays.get("std")
-        data = Gaussians(mean, _covariance(arrays), std=std)
+        data = Gaussians(mean, _covariance(arrays))
         names = arrays.get("feature_names")
         dataset = as_dataset(data, arrays.get("y"), arrays.get("ids"))
     except (ValueError, TypeError) as error:
@@ -93,6 +94,9 @@ def _covariance(arrays: dict[str, Array]) -> Covariance | None:
         return Isotropic(arrays["isotropic"])
     if "var" in arrays or "var_data" in arrays:
         return Diagonal(_matrix(arrays, "var"))
+    if "std" in arrays:
+        check_deviations(as_float_array(arrays["std"], "std", (0, 1, 2)), "std")
+        return _by_dimensions(arrays["std"] ** 2)
     if "cov" in arrays:
         return Full(arrays["cov"])
     if "packed" in arrays:
@@ -100,6 +104,11 @@ def _covariance(arrays: dict[str, Array]) -> Covariance | None:
     if "factors" in arrays:
         return LowRank(arrays["factors"], arrays.get("diagonal"), start=arrays.get("start"))
     return Shared(arrays["shared"]) if "shared" in arrays else None
+
+
+def _by_dimensions(array: Array) -> Covariance:
+    """Unlike arrays from a program, those of a file mean by their number of dimensions alone."""
+    return Isotropic(array) if array.ndim < 2 else Diagonal(array) if array.ndim == 2 else Full(array)
 
 
 def write_npz(data: Any, path: Source, *, y: Any = None, ids: Any = None, compress: bool = False) -> None:
@@ -175,7 +184,7 @@ def read_npy(means: Path, labels: Path | None = None, cov: Path | None = None) -
     labels : path, optional
         An array of shape (l,).
     cov : path, optional
-        Variances or matrices, whose shape says the kind, as for `Gaussians`.
+        Variances (l,) or (l, n), or matrices (l, n, n).
 
     Examples
     --------
@@ -187,7 +196,7 @@ def read_npy(means: Path, labels: Path | None = None, cov: Path | None = None) -
     """
     mean, y, variances = (None if p is None else _map(p) for p in (means, labels, cov))
     try:
-        dataset = as_dataset(Gaussians(mean, variances), y)
+        dataset = as_dataset(Gaussians(mean, None if variances is None else _by_dimensions(variances)), y)
     except (ValueError, TypeError) as error:
         names = ", ".join(name_of(p) for p in (means, labels, cov) if p is not None)
         raise _core.FormatError(f"{names}: {error}") from None
@@ -229,7 +238,7 @@ def write_npy(
     ...     path = os.path.join(folder, "mean.npy")
     ...     svmgsu.io.write_npy([[0.0, 1.0]], path)
     ...     svmgsu.io.read_npy(path).data.mean
-    memmap([[0., 1.]])
+    array([[0., 1.]])
     """
     dataset = as_dataset(data, y)
     gaussians = dataset.data

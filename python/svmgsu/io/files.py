@@ -17,12 +17,12 @@ Source: TypeAlias = Path | IO[Any]
 GZIP, XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
 
 
-def name_of(source: Source) -> str:
-    """What a message calls it."""
+def name_of(source: Source, role: str = "file") -> str:
+    """What a message calls it; `role` names an open file that has no name."""
     if is_path(source):
         return "<stdin>" if source == "-" else os.fsdecode(cast(Path, source))
     name = getattr(source, "name", None)
-    return name if isinstance(name, str) else "<file>"
+    return name if isinstance(name, str) else f"<{role}>"
 
 
 def is_path(source: object) -> bool:
@@ -41,10 +41,12 @@ def mappable(source: Source) -> str | bytes:
         return read_bytes(source)
     path = os.fsdecode(cast(Path, source))
     with open(path, "rb") as file:  # also for Python's errors: no such file, a folder, not permitted
-        regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
-        head = file.read(len(XZ)) if regular else b""
-    plain = regular and not head.startswith(GZIP) and head != XZ
-    return path if plain and path.isprintable() else read_bytes(path)
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode) or not path.isprintable():
+            return _unpacked(file.read(), path)
+        head = file.read(len(XZ))
+        if head.startswith(GZIP) or head == XZ:
+            return _unpacked(head + file.read(), path)
+    return path
 
 
 def read_bytes(source: Source) -> bytes:
@@ -57,6 +59,10 @@ def read_bytes(source: Source) -> bytes:
     else:
         content = cast("IO[Any]", source).read()
         raw = content.encode() if isinstance(content, str) else bytes(content)
+    return _unpacked(raw, name_of(source))
+
+
+def _unpacked(raw: bytes, name: str) -> bytes:
     if raw.startswith(GZIP):
         import gzip
         import zlib
@@ -64,14 +70,14 @@ def read_bytes(source: Source) -> bytes:
         try:
             return gzip.decompress(raw)
         except (EOFError, OSError, zlib.error) as error:
-            raise _core.FormatError(f"{name_of(source)}: the gzip data are damaged ({error})") from None
+            raise _core.FormatError(f"{name}: the gzip data are damaged ({error})") from None
     if raw.startswith(XZ):
         import lzma
 
         try:
             return lzma.decompress(raw)
         except (EOFError, lzma.LZMAError) as error:
-            raise _core.FormatError(f"{name_of(source)}: the xz data are damaged ({error})") from None
+            raise _core.FormatError(f"{name}: the xz data are damaged ({error})") from None
     return raw
 
 

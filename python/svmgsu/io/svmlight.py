@@ -47,19 +47,22 @@ def read_svmlight(
     parse = Parser(threads, verbose)
     most = MOST_FEATURES if n_features is None else check_count(n_features, "n_features")
     asked = "" if n_features is None else f"n_features={n_features}"
-    means = parse(path, "svmlight", most, asked, zero_based=zero_based)
-    rows = None if cov is None else parse(cov, "svmlight", most, asked, zero_based=zero_based)
+    means_name = name_of(path, "means")
+    means = parse(path, means_name, "svmlight", most, asked, zero_based=zero_based)
+    rows, cov_name = None, "" if cov is None else name_of(cov, "cov")
+    if cov is not None:
+        rows = parse(cov, cov_name, "svmlight", most, asked, zero_based=zero_based)
     n = n_features or max(means.features, 0 if rows is None else rows.features)
     if n == 0:
-        raise _core.FormatError(f"{name_of(path)}: all means are zero; pass n_features= to say how many")
-    report = Report(found={name_of(path): means.examples})
+        raise _core.FormatError(f"{means_name}: all means are zero; pass n_features= to say how many")
+    report = Report(found={means_name: means.examples})
     layout = Layout(n, sparse, parse.threads)
     y = means.take_label()
     kind = None
-    if rows is not None and cov is not None:
-        _check_same_examples(rows, name_of(cov), y, name_of(path))
-        report.found[name_of(cov)] = rows.examples
-        kind = Diagonal(layout.matrix(rows, np.arange(rows.examples)), name=name_of(cov))
+    if rows is not None:
+        _check_same_examples(rows, cov_name, y, means_name)
+        report.found[cov_name] = rows.examples
+        kind = Diagonal(layout.matrix(rows, np.arange(rows.examples)), name=cov_name)
     data = Gaussians(layout.matrix(means, np.arange(len(y))), kind)
     return Dataset(data, plain_labels(y), report=report)
 

@@ -83,23 +83,24 @@ def read_text(
     """
     if kind not in (None, *KINDS):
         raise ValueError(f"kind: expected one of {', '.join(KINDS)} or None, got {kind!r}")
+    sources = {"means": means, "labels": labels, "cov": cov}
+    names = {role: name_of(source, role) for role, source in sources.items() if source is not None}
     parse = Parser(threads, verbose)
     most = MOST_FEATURES if n_features is None else check_count(n_features, "n_features")
     asked = "" if n_features is None else f"n_features={n_features}"
-    rows = {"means": parse(means, "means", most, asked)}
+    rows = {"means": parse(means, names["means"], "means", most, asked)}
     if labels is not None:
-        rows["labels"] = parse(labels, "labels")
+        rows["labels"] = parse(labels, names["labels"], "labels")
     n = n_features or rows["means"].features
     if cov is not None:
-        because = asked or f"the {n} features of {name_of(means)}; n_features= sets another number"
-        rows["cov"] = parse(cov, "covariances", n or MOST_FEATURES, because if n else "", kind == "diagonal")
+        because = asked or f"the {n} features of {names['means']}; n_features= sets another number"
+        most = n or MOST_FEATURES
+        rows["cov"] = parse(cov, names["cov"], "covariances", most, because if n else "", kind == "diagonal")
         n = n or rows["cov"].features
     if n == 0:
-        raise _core.FormatError(f"{name_of(means)}: all means are zero; pass n_features= to say how many")
+        raise _core.FormatError(f"{names['means']}: all means are zero; pass n_features= to say how many")
 
     chosen = dict(zip(rows, _core.join(list(rows.values())), strict=True))
-    sources = {"means": means, "labels": labels, "cov": cov}
-    names = {role: name_of(source) for role, source in sources.items() if source is not None}
     report = _report(rows, chosen, names)
     ids = id_array(rows["means"].ids(chosen["means"]))
     layout = Layout(n, sparse, parse.threads)
@@ -121,13 +122,13 @@ class Parser:
     def __call__(
         self,
         source: Source,
+        name: str,
         format: TextFormat,
         most: int = MOST_FEATURES,
         because: str = "",
         diagonal: bool = False,
         zero_based: bool = False,
     ) -> _core.TextRows:
-        name = name_of(source)
         show = _bar(name) if self.verbose else None
         return _core.read_rows(
             mappable(source), format, name, most, because, zero_based, diagonal, self.threads, show
