@@ -153,6 +153,7 @@ class Reader {
     }
     if (first_bare_ == 0 && piece.first_bare > 0) first_bare_ = lines_ + piece.first_bare;
     if (first_indexed_ == 0 && piece.first_indexed > 0) first_indexed_ = lines_ + piece.first_indexed;
+    if (rows.value.size() == 0) expect_like(piece);
     const auto before = static_cast<Index>(rows.value.size());
     rows.ids.insert(rows.ids.end(), piece.ids.begin(), piece.ids.end());
     for (const Index line : piece.line) rows.line.push_back(lines_ + line);
@@ -160,6 +161,15 @@ class Reader {
     rows.label.append(piece.label.data(), piece.label.size());
     rows.column.append(piece.column.data(), piece.column.size());
     rows.value.append(piece.value.data(), piece.value.size());
+  }
+
+  // Makes room for a whole file that goes on like its first piece.
+  void expect_like(const text::Piece& piece) {
+    const std::size_t pieces = rows_.text.body().size() / kPieceBytes;
+    if (pieces < 32) return;
+    const std::size_t entries = piece.value.size() * (pieces + pieces / 16);
+    rows_.column.reserve(entries);
+    rows_.value.reserve(entries);
   }
 
   void stop_if_wrong() const {

@@ -20,31 +20,40 @@ class IdTable {
     std::size_t size = 16;
     while (size < 2 * rows.ids.size()) size *= 2;
     mask_ = size - 1;
-    slots_.assign(size, -1);
+    slots_.assign(size, Slot{-1, 0});
     for (std::size_t i = 0; i < rows.ids.size(); ++i) {
-      Index& slot = slots_[place(bare_id(rows.ids[i]))];
-      if (slot >= 0)
+      const std::string_view id = bare_id(rows.ids[i]);
+      const std::size_t hash = std::hash<std::string_view>()(id);
+      Slot& slot = slots_[place(id, hash)];
+      if (slot.row >= 0)
         throw FormatError(rows.name + ":" + std::to_string(rows.line[i]) + ": the id \"" + std::string(rows.ids[i]) +
-                          "\" is also on line " + std::to_string(rows.line[static_cast<std::size_t>(slot)]));
-      slot = static_cast<Index>(i);
+                          "\" is also on line " + std::to_string(rows.line[static_cast<std::size_t>(slot.row)]));
+      slot = {static_cast<Index>(i), hash};
     }
   }
 
   // The row of an id, -1 if there is none. `guess` is tried first: files mostly have the same order.
   Index find(std::string_view id, Index guess) const {
     if (guess < rows_.examples() && bare_id(rows_.ids[static_cast<std::size_t>(guess)]) == id) return guess;
-    return slots_[place(id)];
+    return slots_[place(id, std::hash<std::string_view>()(id))].row;
   }
 
  private:
-  std::size_t place(std::string_view id) const {
-    std::size_t k = std::hash<std::string_view>()(id) & mask_;
-    while (slots_[k] >= 0 && bare_id(rows_.ids[static_cast<std::size_t>(slots_[k])]) != id) k = (k + 1) & mask_;
+  struct Slot {
+    Index row;
+    std::size_t hash;  // spares a look at most other ids, which are far away in memory
+  };
+
+  std::size_t place(std::string_view id, std::size_t hash) const {
+    std::size_t k = hash & mask_;
+    while (slots_[k].row >= 0 &&
+           (slots_[k].hash != hash || bare_id(rows_.ids[static_cast<std::size_t>(slots_[k].row)]) != id))
+      k = (k + 1) & mask_;
     return k;
   }
 
   const TextRows& rows_;
-  std::vector<Index> slots_;
+  std::vector<Slot> slots_;
   std::size_t mask_ = 0;
 };
 

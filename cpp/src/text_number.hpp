@@ -23,7 +23,7 @@ constexpr std::uint64_t kWholePowersOfTen[] = {1, 10, 100, 1000, 10000, 100000, 
 
 // Appends the digits at p to `mantissa`, modulo 2^64. Where eight bytes can be read, they are taken at once: numbers
 // of changing length then cost no mispredicted branches.
-inline void parse_digits(const char*& p, const char* end, std::uint64_t& mantissa) {
+[[gnu::always_inline]] inline void parse_digits(const char*& p, const char* end, std::uint64_t& mantissa) {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
   while (end - p >= 8) {
     std::uint64_t bytes;
@@ -49,7 +49,7 @@ inline void parse_digits(const char*& p, const char* end, std::uint64_t& mantiss
 //
 // Up to 19 digits that make an integer below 2^53, divided by a power of ten that is a double itself: one rounding,
 // so exact (Clinger). The rest is for the library.
-inline Parsed parse_number(const char*& p, const char* end, double& value) {
+[[gnu::always_inline]] inline Parsed parse_number(const char*& p, const char* end, double& value) {
   const char* const token = p;
   const bool negative = *p == '-';
   p += negative;
@@ -69,8 +69,8 @@ inline Parsed parse_number(const char*& p, const char* end, double& value) {
     digits += places;
   }
   if (ends_token(*p) && digits > 0 && digits <= 19 && mantissa < (std::uint64_t{1} << 53)) {
-    const double magnitude = static_cast<double>(mantissa) / kPowersOfTen[places];
-    value = negative ? -magnitude : magnitude;
+    constexpr double kSigns[] = {1.0, -1.0};  // a branch would be mispredicted every other time
+    value = kSigns[negative] * static_cast<double>(mantissa) / kPowersOfTen[places];
     return Parsed::good;
   }
   while (!ends_token(*p)) ++p;

@@ -131,7 +131,7 @@ class Scanner {
   }
 
   // An index at p, 0-based; p is left behind it. -1 if there is none.
-  Index index(const char*& p) const {
+  [[gnu::always_inline]] inline Index index(const char*& p) const {
     const char* const first = p;
     Index value = 0;
     while (is_digit(*p) && p - first < 18) value = 10 * value + (*p++ - '0');
@@ -159,7 +159,7 @@ class Scanner {
     }
   }
 
-  double number(const char*& p, const char* entry) const {
+  [[gnu::always_inline]] inline double number(const char*& p, const char* entry) const {
     const char* const first = p;
     double value = 0;
     const Parsed parsed = parse_number(p, end_, value);
@@ -181,9 +181,10 @@ class Scanner {
   }
 
   // Means and svmlight: j:v ...
-  void entries(const char*& p, std::size_t first) {
+  void entries(const char*& at, std::size_t first) {
     bool sorted = true;
     Index last = -1;
+    const char* p = at;  // stays in a register
     for (skip_blanks(p); !at_end(p); skip_blanks(p)) {
       const char* const entry = p;
       const Index j = index(p);
@@ -201,6 +202,7 @@ class Scanner {
       out_.column.push(static_cast<std::int32_t>(j));
       out_.value.push(value);
     }
+    at = p;
     if (!sorted) sort_line(first);
     if (out_.value.size() > first) note_features(out_.column[out_.column.size() - 1]);
   }
@@ -239,17 +241,18 @@ class Scanner {
   }
 
   // Covariances: i,j:v ..., or one bare value.
-  void covariance(const char*& p, std::size_t first) {
+  void covariance(const char*& at, std::size_t first) {
     bool sorted = true, off_diagonal = false;
     Index last = -1, largest = -1;
+    const char* p = at;  // stays in a register
     rows_.clear();
     for (skip_blanks(p); !at_end(p); skip_blanks(p)) {
       const char* const entry = p;
-      const Index i = index_or_value(p);
-      if (i < 0) {
-        bare(p, entry, first);
+      if (!begins_with_index(p)) {
+        at = bare(entry, first);
         return;
       }
+      const Index i = index(p);
       ++p;
       const Index j = index(p);
       if (j < 0 || *p != ':') fail_entry(entry, "i,j:value");
@@ -267,6 +270,7 @@ class Scanner {
       out_.column.push(static_cast<std::int32_t>(j));
       out_.value.push(value);
     }
+    at = p;
     if (out_.value.size() == first) return;
     if (out_.first_indexed == 0) out_.first_indexed = out_.lines;
     note_features(largest);
@@ -281,19 +285,19 @@ class Scanner {
     }
   }
 
-  // An index followed by a comma, or -1 where the token is a value; what is neither is refused.
-  Index index_or_value(const char*& p) const {
-    const char* const first = p;
-    const char* q = p;
-    while (is_digit(*q)) ++q;
-    if (q > first && *q == ',') return index(p);
+  // Whether there is an index followed by a comma; if not, the token must be a value.
+  [[gnu::always_inline]] inline bool begins_with_index(const char* first) const {
+    const char* p = first;
+    while (is_digit(*p)) ++p;
+    if (p > first && *p == ',') return true;
     const std::string_view found = token(first);
     if (found.find(':') != std::string_view::npos || found.find(',') != std::string_view::npos)
       fail_entry(first, "i,j:value");
-    return -1;
+    return false;
   }
 
-  void bare(const char*& p, const char* entry, std::size_t first) {
+  const char* bare(const char* entry, std::size_t first) {
+    const char* p = entry;
     if (out_.value.size() > first) fail(entry, "expected i,j:value, got " + quoted(token(entry)));
     const double value = number(p, entry);
     if (value < 0) fail(entry, "a variance must be >= 0, got " + quoted(token(entry)));
@@ -303,6 +307,7 @@ class Scanner {
     note_features(0);
     out_.column.push(0);
     out_.value.push(value);
+    return p;
   }
 
   // The line's matrix as a packed upper triangle; both triangles may be given if they agree.

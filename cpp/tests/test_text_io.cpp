@@ -229,7 +229,7 @@ TEST_CASE("wrong covariances") {
       {"a 1,1:1\nb 1", "f:2:1: one bare variance, but line 1 has indexed entries"},
       {"a 1\nb", "f:2:1: expected a variance after the id"},
       {"a 1,70000:1", "f:1:1: index 70000: full covariances are read up to 65535 features"},
-      {"a 70000,70000:1\nb 1,2:1", "f:2:1: index 70000: full covariances are read up to 65535 features"}};
+      {"a 70000,70000:1\nb 1,2:1\n", "f:2:1: index 70000: full covariances are read up to 65535 features"}};
   for (const auto& [text, wanted] : cases) CHECK(error_of(text, TextFormat::covariances) == wanted);
   const TextRows nearly = read("a 1,1:1 1,2:0.5 2,1:0.5000000001", TextFormat::covariances);
   CHECK(packed(nearly, 2)(0, 1) == doctest::Approx(0.50000000005).epsilon(1e-14));

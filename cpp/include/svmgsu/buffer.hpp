@@ -2,6 +2,7 @@
 // handed on.
 #pragma once
 
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -9,7 +10,21 @@
 #include <type_traits>
 #include <utility>
 
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
 namespace svmgsu {
+
+// Filling new memory page by page takes a quarter of the time of reading a file; with huge pages it does not.
+inline void use_huge_pages([[maybe_unused]] void* data, [[maybe_unused]] std::size_t bytes) {
+#ifdef MADV_HUGEPAGE
+  constexpr std::uintptr_t kHuge = std::uintptr_t{1} << 21;
+  const std::uintptr_t first = (reinterpret_cast<std::uintptr_t>(data) + kHuge - 1) / kHuge * kHuge;
+  const std::uintptr_t last = (reinterpret_cast<std::uintptr_t>(data) + bytes) / kHuge * kHuge;
+  if (last > first + 8 * kHuge) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
+#endif
+}
 
 template <class T>
 class Buffer {
@@ -44,16 +59,20 @@ class Buffer {
   const T* end() const { return data_.get() + size_; }
 
   void clear() { size_ = 0; }
+  // Room for so many; memory that is never touched costs nothing.
+  void reserve(std::size_t capacity) {
+    if (capacity > capacity_) resize_to(capacity);
+  }
   void shrink(std::size_t size) { size_ = size; }
 
   void push(T value) {
-    if (size_ == capacity_) reserve(size_ + 1);
+    if (size_ == capacity_) grow(size_ + 1);
     data_[size_++] = value;
   }
 
   void append(const T* values, std::size_t count) {
     if (count == 0) return;
-    if (size_ + count > capacity_) reserve(size_ + count);
+    if (size_ + count > capacity_) grow(size_ + count);
     std::memcpy(data_.get() + size_, values, count * sizeof(T));
     size_ += count;
   }
@@ -66,7 +85,7 @@ class Buffer {
   }
 
  private:
-  void reserve(std::size_t least) {
+  void grow(std::size_t least) {
     resize_to(least < capacity_ + capacity_ / 2 ? capacity_ + capacity_ / 2 : least + 16);
   }
 
@@ -76,6 +95,7 @@ class Buffer {
     static_cast<void>(data_.release());
     data_.reset(static_cast<T*>(moved));
     capacity_ = capacity;
+    use_huge_pages(moved, capacity * sizeof(T));
   }
 
   Owner data_;
