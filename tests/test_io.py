@@ -582,6 +582,12 @@ def test_predictions_must_fit():
 # The whole
 
 
+def test_a_progress_bar_names_the_file(tmp_path, capsys):
+    (tmp_path / "means.dat").write_text(MEANS)
+    svmgsu.read_text(tmp_path / "means.dat", verbose=True)
+    assert "means.dat: 100%" in capsys.readouterr().err
+
+
 def test_reading_text_loads_numpy_alone(tmp_path):
     (tmp_path / "m").write_text(MEANS)
     code = (

@@ -18,17 +18,20 @@ array([ 1, -1])
 
 from __future__ import annotations
 
-from typing import Any
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from .._core import FormatError
-from .arrays import read_npy, read_npz, write_npy, write_npz
 from .dataset import Dataset, Report
 from .files import Source, extension, is_path, name_of
-from .predictions import write_predictions
-from .svmlight import read_svmlight
-from .tables import ENDINGS, read_table, write_table
 from .text import read_text
-from .text_writing import write_svmlight, write_text
+
+if TYPE_CHECKING:
+    from .arrays import read_npy, read_npz, write_npy, write_npz
+    from .predictions import write_predictions
+    from .svmlight import read_svmlight
+    from .tables import read_table, write_table
+    from .text_writing import write_svmlight, write_text
 
 __all__ = [
     "Dataset",
@@ -50,8 +53,33 @@ __all__ = [
     "write_text",
 ]
 
-FORMATS = ("text", "svmlight", "npz", "npy", *(e[1:] for e in ENDINGS))
+# Loaded when first used: reading text is all that most programs need, and they need it fast.
+_LAZY = {
+    "read_npy": "arrays",
+    "read_npz": "arrays",
+    "read_svmlight": "svmlight",
+    "read_table": "tables",
+    "write_npy": "arrays",
+    "write_npz": "arrays",
+    "write_predictions": "predictions",
+    "write_svmlight": "text_writing",
+    "write_table": "tables",
+    "write_text": "text_writing",
+}
+
 SVMLIGHT = (".svm", ".svmlight", ".libsvm")
+TABLES = (".csv", ".tsv", ".tab", ".parquet", ".feather", ".arrow", ".ipc")
+FORMATS = ("text", "svmlight", "npz", "npy", *(ending[1:] for ending in TABLES))
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'svmgsu.io' has no attribute {name!r}")
+    return getattr(importlib.import_module(f".{_LAZY[name]}", __name__), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
 
 
 def format_of(path: Source, format: str | None = None) -> str:
@@ -63,7 +91,7 @@ def format_of(path: Source, format: str | None = None) -> str:
     end = extension(path)
     if end in SVMLIGHT:
         return "svmlight"
-    return end[1:] if end in (".npz", ".npy", *ENDINGS) else "text"
+    return end[1:] if end in (".npz", ".npy", *TABLES) else "text"
 
 
 def read(
@@ -92,13 +120,21 @@ def read(
     if kind == "text":
         return read_text(path, labels, cov, **options)
     if kind == "npy":
+        from .arrays import read_npy
+
         return read_npy(path, labels, cov, **options)  # type: ignore[arg-type]
     if kind == "svmlight":
+        from .svmlight import read_svmlight
+
         _refuse(kind, labels=labels)
         return read_svmlight(path, cov, **options)
     _refuse(kind, labels=labels, cov=cov)
     if kind == "npz":
+        from .arrays import read_npz
+
         return read_npz(path, **options)
+    from .tables import read_table
+
     return read_table(path, format="." + kind, **options)
 
 
@@ -138,19 +174,27 @@ def write(
     b'a 1:0.5\\n'
     """
     kind = format_of(path, format)
-    if kind == "text":
-        write_text(data, path, labels, cov, y=y, ids=ids, **options)
-    elif kind == "npy":
-        write_npy(data, path, labels, cov, y=y, **options)  # type: ignore[arg-type]
-    elif kind == "svmlight":
-        _refuse(kind, labels=labels)
-        write_svmlight(data, path, cov, y=y, **options)
-    else:
-        _refuse(kind, labels=labels, cov=cov)
-        if kind == "npz":
-            write_npz(data, path, y=y, ids=ids, **options)
+    if kind in ("text", "svmlight"):
+        from .text_writing import write_svmlight, write_text
+
+        if kind == "text":
+            write_text(data, path, labels, cov, y=y, ids=ids, **options)
         else:
-            write_table(data, path, y=y, ids=ids, format="." + kind, **options)
+            _refuse(kind, labels=labels)
+            write_svmlight(data, path, cov, y=y, **options)
+    elif kind in ("npz", "npy"):
+        from .arrays import write_npy, write_npz
+
+        if kind == "npy":
+            write_npy(data, path, labels, cov, y=y, **options)  # type: ignore[arg-type]
+        else:
+            _refuse(kind, labels=labels, cov=cov)
+            write_npz(data, path, y=y, ids=ids, **options)
+    else:
+        from .tables import write_table
+
+        _refuse(kind, labels=labels, cov=cov)
+        write_table(data, path, y=y, ids=ids, format="." + kind, **options)
 
 
 def convert(

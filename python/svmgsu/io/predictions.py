@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
 
 from ..validation import Array
 from .files import Source, extension, replacing
-from .tables import ENDINGS, _pyarrow, _save
+from .tables import ENDINGS, make_table, save_table
 
 JSON_LINES = (".jsonl", ".ndjson", ".json")
 
@@ -86,8 +85,10 @@ def write_predictions(
         columns[f"p_{positive}"] = probabilities[:, 1].tolist()
         columns[f"p_{negative}"] = probabilities[:, 0].tolist()
     if ending in ENDINGS:
-        _save(_pyarrow().table(columns), path, ending)
+        save_table(make_table(columns), path, ending)
         return
+    import json
+
     rows = zip(*columns.values(), strict=True)
     with replacing(path) as (file,):
         for row in rows:

@@ -224,14 +224,20 @@ def write_table(
     expected = n * (1 if variances is None else 2) + sum(c in columns for c in ("id", "label", "_var"))
     if len(columns) != expected:
         raise ValueError("feature_names: two columns would have the same name; pass other names")
-    _save(_pyarrow().table(columns), path, extension(path) if format is None else format)
+    save_table(make_table(columns), path, extension(path) if format is None else format)
 
 
 def _dense(matrix: Any) -> Any:
     return matrix.toarray() if is_sparse(matrix) else matrix
 
 
-def _save(table: Any, path: Source, ending: str) -> None:
+def make_table(columns: dict[str, Any]) -> Any:
+    """An Arrow table of named columns."""
+    return _pyarrow().table(columns)
+
+
+def save_table(table: Any, path: Source, ending: str) -> None:
+    """Writes an Arrow table in the format of the ending."""
     if ending not in ENDINGS:
         raise ValueError(
             f"{name_of(path)}: expected a name that ends in {', '.join(ENDINGS)}, got {ending!r}"

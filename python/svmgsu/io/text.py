@@ -129,26 +129,36 @@ class Parser:
         diagonal: bool = False,
         zero_based: bool = False,
     ) -> _core.TextRows:
-        show = _bar(name) if self.verbose else None
-        return _core.read_rows(
-            mappable(source), format, name, most, because, zero_based, diagonal, self.threads, show
-        )
+        with _Bar(name, self.verbose) as show:
+            return _core.read_rows(
+                mappable(source), format, name, most, because, zero_based, diagonal, self.threads, show
+            )
 
 
-def _bar(name: str) -> Callable[[int, int], None] | None:
-    try:
-        from tqdm.auto import tqdm
-    except ImportError:
-        return None
-    bar = tqdm(desc=name, unit="B", unit_scale=True, leave=False)
+class _Bar:
+    """A progress bar of the bytes read, if asked for and if tqdm is there."""
 
-    def show(done: int, total: int) -> None:
-        bar.total = total
-        bar.update(done - bar.n)
-        if done >= total:
-            bar.close()
+    def __init__(self, name: str, verbose: bool) -> None:
+        self._name, self._verbose = name, verbose
+        self._bar: Any = None
 
-    return show
+    def __enter__(self) -> Callable[[int, int], None] | None:
+        if not self._verbose:
+            return None
+        try:
+            from tqdm.auto import tqdm
+        except ImportError:
+            return None
+        self._bar = tqdm(desc=self._name, unit="B", unit_scale=True)
+        return self._show
+
+    def __exit__(self, *error: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    def _show(self, done: int, total: int) -> None:
+        self._bar.total = total
+        self._bar.update(done - self._bar.n)
 
 
 class Layout:
