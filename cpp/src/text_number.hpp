@@ -19,7 +19,43 @@ constexpr double kPowersOfTen[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7
 inline bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
 inline bool ends_token(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-constexpr std::uint64_t kWholePowersOfTen[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+constexpr std::uint64_t kWholePowersOfTen[] = {1,
+                                               10,
+                                               100,
+                                               1000,
+                                               10000,
+                                               100000,
+                                               1000000,
+                                               10000000,
+                                               100000000,
+                                               1000000000,
+                                               10000000000,
+                                               100000000000,
+                                               1000000000000,
+                                               10000000000000,
+                                               100000000000000,
+                                               1000000000000000,
+                                               10000000000000000,
+                                               100000000000000000,
+                                               1000000000000000000,
+                                               10000000000000000000u};
+
+#ifdef __SIZEOF_INT128__
+// The double nearest to w/d, for w > 0 and d > 0: 63 or 64 bits of the quotient, the lowest of which also says that
+// there is a remainder, are rounded once.
+inline double divide(std::uint64_t w, std::uint64_t d) {
+  __extension__ using Wide = unsigned __int128;
+  const int up = __builtin_clzll(w), down = __builtin_clzll(d);
+  const Wide dividend = static_cast<Wide>(w << up) << 63;
+  const std::uint64_t divisor = d << down;
+  const auto quotient = static_cast<std::uint64_t>(dividend / divisor);
+  const bool inexact = static_cast<std::uint64_t>(dividend) != quotient * divisor;
+  const std::uint64_t exponent = static_cast<std::uint64_t>(1023 - 63 + down - up) << 52;
+  double power;
+  std::memcpy(&power, &exponent, sizeof power);
+  return static_cast<double>(quotient | inexact) * power;
+}
+#endif
 
 // Appends the digits at p to `mantissa`, modulo 2^64. Where eight bytes can be read, they are taken at once: numbers
 // of changing length then cost no mispredicted branches.
@@ -47,8 +83,8 @@ constexpr std::uint64_t kWholePowersOfTen[] = {1, 10, 100, 1000, 10000, 100000, 
 
 // Reads the number at p and leaves p at the end of the token, which some byte before `end` must end.
 //
-// Up to 19 digits that make an integer below 2^53, divided by a power of ten that is a double itself: one rounding,
-// so exact (Clinger). The rest is for the library.
+// Up to 19 digits without an exponent are an integer divided by a power of ten. Below 2^53 both are doubles, and their
+// quotient is rounded once (Clinger); else integers are divided. The rest is for the library.
 [[gnu::always_inline]] inline Parsed parse_number(const char*& p, const char* end, double& value) {
   const char* const token = p;
   const bool negative = *p == '-';
@@ -68,10 +104,16 @@ constexpr std::uint64_t kWholePowersOfTen[] = {1, 10, 100, 1000, 10000, 100000, 
     places = p - fraction;
     digits += places;
   }
-  if (ends_token(*p) && digits > 0 && digits <= 19 && mantissa < (std::uint64_t{1} << 53)) {
+  if (ends_token(*p) && digits > 0 && digits <= 19) {
     constexpr double kSigns[] = {1.0, -1.0};  // a branch would be mispredicted every other time
-    value = kSigns[negative] * static_cast<double>(mantissa) / kPowersOfTen[places];
+    if (mantissa < (std::uint64_t{1} << 53)) {
+      value = kSigns[negative] * static_cast<double>(mantissa) / kPowersOfTen[places];
+      return Parsed::good;
+    }
+#ifdef __SIZEOF_INT128__
+    value = kSigns[negative] * divide(mantissa, kWholePowersOfTen[places]);
     return Parsed::good;
+#endif
   }
   while (!ends_token(*p)) ++p;
   return parse_slowly(token, p, value);

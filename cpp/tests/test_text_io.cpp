@@ -114,6 +114,13 @@ TEST_CASE("numbers of every form are the doubles nearest to them") {
     else
       std::snprintf(digits, sizeof digits, "%.*f", k % 20, random.normal() * 100);
     CHECK_MESSAGE(number(digits) == std::strtod(digits, nullptr), digits);
+    // 19 digits, of which the last ones often decide between two neighbours.
+    const auto even = static_cast<std::uint64_t>(random.uniform() * 0x1p52);
+    const int places = k % 20;
+    std::string exact =
+        std::to_string(((std::uint64_t{1} << 53) | even << 1) * 512 + 512 + static_cast<std::uint64_t>(k % 3) - 1);
+    exact.insert(exact.size() - static_cast<std::size_t>(places % 19), ".");
+    CHECK_MESSAGE(number(exact) == std::strtod(exact.c_str(), nullptr), exact);
     std::string shortest;
     text::append_number(shortest, value);
     CHECK(number(shortest) == value);
