@@ -15,8 +15,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from .. import _core
-from ..covariance import DEFINITENESS_TOLERANCE, Covariance, Diagonal, Full, Isotropic
+from ..covariance import Covariance, Diagonal, Full, Isotropic
 from ..gaussians import Gaussians
+from ..kinds import DEFINITENESS_TOLERANCE
 from ..validation import Array, check_count
 from .dataset import Dataset, Report, plain_labels
 from .files import Source, mappable, name_of
@@ -77,7 +78,7 @@ def read_text(
     >>> cov = io.StringIO("doc_1 1,1:0.1 2,2:0.2\\ndoc_2: 1,1:0.3\\n")
     >>> data, y = svmgsu.read_text(means, labels, cov)
     >>> data
-    Gaussians(2 examples, 2 features, cov=Diagonal(n_examples=2, n_features=2))
+    Gaussians(2 examples, 2 features, cov=Diagonal(n_examples=2, n_features=2), typical error 1 of the spread)
     >>> y
     array([ 1, -1])
     """
