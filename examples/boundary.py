@@ -16,4 +16,4 @@ args = parser.parse_args()
 
 figure, ax = plt.subplots(figsize=(5.6, 5.2), layout="constrained")
 draw_crossing(ax)
-figure.savefig(args.output, dpi=110)
+figure.savefig(args.output, dpi=100)

@@ -36,6 +36,7 @@ for ax, title, data in (
     make_pipeline(svmgsu.GaussianScaler(), search).fit(data, y)
     svmgsu.plot.cov_scale(search, ax)
     ax.set_title(title, fontsize=11, pad=44)
+    ax.set_ylabel("")
 
     # Folds are hard or easy for all settings alike: compare fold by fold, each method at its best λ.
     results = search.cv_results_

@@ -35,7 +35,8 @@ models = {
     for name, factor in (("SVM", 0), ("SVM-GSU", 1))
 }
 
-figure, axes = plt.subplots(1, 3, figsize=(11.4, 3.7), layout="constrained", width_ratios=(1.3, 1, 1))
+figure, axes = plt.subplots(1, 3, figsize=(11.8, 3.6), layout="constrained", width_ratios=(1.3, 1, 1))
+figure.get_layout_engine().set(wspace=0.06)
 sizes, angles = np.linspace(0, 1, 6), np.radians(np.arange(0, 360, 45))
 for (name, model), colour, marker, ax in zip(models.items(), (GREY, BLUE), "so", axes[1:], strict=True):
     accuracy = []
