@@ -148,3 +148,39 @@ def test_random_problems_with_ties_and_zeros_are_certified(kind, count, n, seed,
     p = make_problem(kind, count, n, seed)
     X = np.round(p.means)
     assert_certified(train(X, p.y, p.cov, lam=10**log_lam), X, p.y, p.cov)
+
+
+def wild(seed):
+    """A problem of any size, scale, spread and balance of the classes; features and examples may tie."""
+    rng = np.random.default_rng(seed)
+    count, n = int(rng.integers(2, 300)), int(rng.integers(1, 60))
+    scale, spread = 10 ** rng.uniform(-3, 3), 10 ** rng.uniform(-3, 1)
+    X = rng.normal(size=(count, n)) * 10 ** rng.uniform(-1, 1, n)
+    y = np.where(X[:, 0] + rng.choice([0, 0.3, 2]) * rng.normal(size=count) > rng.choice([0, 0.5]), 1.0, -1.0)
+    y[0] = -y[1]
+    if rng.random() < 0.2:
+        X = np.round(2 * X)
+    kinds = [
+        lambda: None,
+        lambda: svmgsu.Diagonal(spread**2 * rng.gamma(1, 1, (count, n))),
+        lambda: svmgsu.Isotropic(spread**2 * rng.gamma(1, 1, count)),
+        lambda: svmgsu.LowRank(spread * rng.normal(size=(count, 2, n))),
+        lambda: svmgsu.Shared(spread**2 * np.eye(n)),
+        lambda: svmgsu.Diagonal(spread**2 * (rng.random((count, 1)) < 0.5) * np.ones((count, n))),
+    ]
+    cov = kinds[rng.integers(len(kinds))]()
+    weights = rng.gamma(1, 1, count) if rng.random() < 0.3 else None
+    options = {
+        "lam": 10 ** rng.uniform(-6, 1),
+        "fit_intercept": bool(rng.random() < 0.8),
+        "sample_weight": weights,
+    }
+    return scale * X, y, None if cov is None else scale**2 * cov, options
+
+
+@pytest.mark.parametrize("first", range(0, 600, 60))
+def test_wild_problems_are_certified(first):
+    for seed in range(first, first + 60):
+        X, y, cov, options = wild(seed)
+        model = train(X, y, cov, **options)
+        assert 0 <= model.gap_ <= TOL * model.objective_, f"seed {seed}"

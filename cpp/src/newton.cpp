@@ -438,7 +438,9 @@ class Newton {
     const double last_slope = now_.gradient.dot(p.w) + (objective_.intercept() ? now_.gradient_b * p.b : 0.0);
     const double value = objective_.value(before.margins, before.w.squaredNorm(), before.b);
     first_slope_ = slope_at_start(before, hessian, p);
-    if (after_gap <= 0.3 * newton_gap) return true;
+    // Near the optimum the gap tells more than the value; far from it, where the dual value is very
+    // negative, it tells nothing.
+    if (after_gap <= 0.3 * newton_gap && (newton_gap <= value || now_.value <= value)) return true;
     return now_.value <= value * (1 + 1e-12) && last_slope <= 0.5 * std::abs(first_slope_);
   }
 
@@ -467,12 +469,13 @@ class Newton {
     const Margins back = objective_.margins(before.w - p.w);
     passes_ += 1;
     const Ray ray(objective_, before, now_.margins, back, p);
-    const double slope = ray.at(0, 0).gradient(0);
+    const Ray::Point here = ray.at(0, 0);
+    const double slope = here.gradient(0);
     // First t alone: Newton on the slope inside a bracket that grows until the slope has turned.
     double low = 0, high = std::numeric_limits<double>::infinity(), t = 1;
     for (int k = 0; k < 60; ++k) {
       const Ray::Point point = ray.at(t, 0);
-      if (std::abs(point.gradient(0)) <= 1e-2 * std::abs(slope)) break;
+      if (std::abs(point.gradient(0)) <= 1e-2 * std::abs(slope) && point.value <= here.value) break;
       (point.gradient(0) > 0 ? high : low) = t;
       const double newton = t - point.gradient(0) / point.hessian(0, 0);
       if (high == std::numeric_limits<double>::infinity()) {

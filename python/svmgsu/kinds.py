@@ -142,6 +142,9 @@ class Diagonal(Covariance):
 class Full(Covariance):
     """A full covariance matrix for each example, kept packed: n(n+1)/2 numbers each.
 
+    For matrices of low rank `LowRank` is faster and more exact: variances near 0 drown in the rounding of
+    a full matrix, and the certificate of a fit with them.
+
     Parameters
     ----------
     matrices : array of shape (l, n, n)
