@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 import svmgsu
@@ -126,6 +127,29 @@ def test_no_refit_leaves_no_model():
     X, y, V = two_classes()
     search = svmgsu.LinearSVMGSUCV([0.1], refit=False).fit(X, y, V)
     assert not hasattr(search, "model_")
+    with pytest.raises(NotFittedError):
+        search.predict(X)
+
+
+def test_a_fold_without_weight_is_named():
+    X, y, V = two_classes()
+    weights = np.arange(len(y)) % 2
+    folds = [(np.arange(60), np.arange(60, 120, 2))]
+    with pytest.raises(ValueError, match="sample_weight: the validation examples of fold 0 have no weight"):
+        svmgsu.LinearSVMGSUCV([0.1], cv=folds).fit(X, y, V, sample_weight=weights)
+
+
+def test_a_score_that_is_not_a_number_is_the_worst():
+    X, y, V = two_classes()
+
+    def score(model, X, y):
+        return -1.0 if model.lam < 0.5 else np.nan
+
+    search = svmgsu.LinearSVMGSUCV([1.0, 0.1], scoring=score).fit(X, y, V)
+    assert search.lam_ == 0.1
+    assert search.cv_results_["rank_test_score"].tolist() == [2, 1]
+    with pytest.raises(ValueError, match="scoring: no setting has a finite score"):
+        svmgsu.LinearSVMGSUCV([1.0], scoring=score).fit(X, y, V)
 
 
 def test_any_number_of_jobs_gives_the_same_results():
@@ -177,6 +201,22 @@ def test_deployment_noise_of_other_features_is_refused():
     X, y, _ = two_classes()
     with pytest.raises(ValueError, match="deployment_cov"):
         svmgsu.train(X, y, deployment_cov=np.ones(3))
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [-1.0, [-1.0, 1, 1, 1], np.triu(np.ones((4, 4))), -np.eye(4), -np.ones((2, 4)), -np.ones((2, 4, 4))],
+)
+def test_bad_deployment_noise_is_called_by_its_name(bad):
+    X, y, _ = two_classes()
+    with pytest.raises(ValueError, match=r"^deployment_cov: "):
+        svmgsu.train(X, y, deployment_cov=bad)
+
+
+def test_a_scale_multiplies_deployment_noise_too():
+    X, y, V = two_classes()
+    got = svmgsu.train(X, y, V, cov_scale=0.5, deployment_cov=1.0)
+    np.testing.assert_allclose(got.coef_, svmgsu.train(X, y, 0.5 * V + 0.5).coef_, rtol=1e-4)
 
 
 def test_choosing_for_noisy_deployment_beats_choosing_for_clean_data():

@@ -43,11 +43,12 @@ class LinearSVMGSUCV(LinearClassifier):
         sees the means only. By default "expected_accuracy", which without covariances is the accuracy.
         For more than two classes the expected hinge is the mean over the problems; accuracy and log-loss
         compare the classes' log-odds (Platt's, on the training rows), which has no closed form: they are
-        means over 256 fixed draws an example.
+        means over 256 fixed draws an example. Expected scores count validation examples by their weights,
+        those of `class_weight` included; scorers of scikit-learn see no weights.
     class_weight, fit_intercept, deployment_cov, probability, tol, max_iter, threads, verbose
         As in `svmgsu.train`. `deployment_cov` is added to training and validation examples alike.
     refit : bool, default=True
-        Whether to train on all data with the best setting.
+        Whether to train on all data with the best setting; without, there is nothing to predict with.
     n_jobs : int, optional
         Fits at a time; by default as many as OpenMP would use threads.
 
@@ -137,6 +138,7 @@ class LinearSVMGSUCV(LinearClassifier):
         scales = np.array([check_scale(c) for c in np.atleast_1d(self.cov_scales)])
         splitter = check_cv(self.cv, problem.labels, classifier=True)
         folds = list(splitter.split(np.empty((len(problem), 0)), problem.labels, groups))
+        _check_weights(problem, folds)
         report = FitReport(self, X, y, "fit", len(lams) * len(scales) * len(folds))
         scores = self._search(problem, lams, scales, folds, team, report)
 
@@ -201,6 +203,13 @@ class LinearSVMGSUCV(LinearClassifier):
 
         team.map(run, jobs)
         return out
+
+
+def _check_weights(problem: Problem, folds: list[tuple[Array, Array]]) -> None:
+    for k, rows in enumerate(folds):
+        for what, some in zip(("training", "validation"), rows, strict=True):
+            if not problem.weights[some].any():
+                raise ValueError(f"sample_weight: the {what} examples of fold {k} have no weight; change cv")
 
 
 def _scorer(name: Any) -> Any:
@@ -277,16 +286,23 @@ def _results(lams: FloatArray, scales: FloatArray, scores: FloatArray) -> dict[s
         "param_cov_scale": np.repeat(scales, len(lams)),
         "mean_test_score": mean,
         "std_test_score": flat.std(axis=1),
-        "rank_test_score": (mean[:, np.newaxis] < mean).sum(axis=1) + 1,
+        "rank_test_score": (_comparable(mean)[:, np.newaxis] < _comparable(mean)).sum(axis=1) + 1,
     }
     for k in range(flat.shape[1]):
         results[f"split{k}_test_score"] = flat[:, k]
     return results
 
 
+def _comparable(mean: FloatArray) -> FloatArray:
+    """Mean scores where NaN, which a scorer may give, is worst."""
+    return np.where(np.isnan(mean), -np.inf, mean)
+
+
 def _best(results: dict[str, Array]) -> int:
     """The best mean score; among equals the largest λ, then the scale nearest to 1."""
-    mean = results["mean_test_score"]
+    mean = _comparable(results["mean_test_score"])
+    if np.isneginf(mean).all():
+        raise ValueError("scoring: no setting has a finite score in all folds")
     near = np.flatnonzero(mean >= mean.max() - 1e-12)
     order = np.lexsort((np.abs(results["param_cov_scale"][near] - 1), -results["param_lam"][near]))
     return int(near[order[0]])

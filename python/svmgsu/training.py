@@ -85,7 +85,7 @@ def train(
         Factors of the weights of each class's examples; "balanced" gives all classes the same sum.
     fit_intercept : bool, default=True
     cov_scale : float, default=1.0
-        A factor of all covariances given with X; 0 is the ordinary SVM.
+        A factor of all covariances in training, `deployment_cov` too; 0 is the ordinary SVM.
     deployment_cov : array or covariance kind, optional
         Noise that exists only where the model will be used, added to every example: (n,) variances or an
         (n, n) matrix for all, or a pool of covariances, (k, n) or (k, n, n) or a kind, of which each
