@@ -537,6 +537,14 @@ def test_unscaled_weights_give_the_same_decision_values(name):
     np.testing.assert_array_equal(svmgsu.unscale(pipeline[:-1], pipeline[-1]).coef_, rule.coef_)
 
 
+def test_unscale_goes_through_pipelines_within_pipelines():
+    X, y = np.random.default_rng(0).normal(size=(40, N)), np.arange(40) % 2
+    flat = make_pipeline(svmgsu.GaussianScaler(), svmgsu.GaussianPCA(3), svmgsu.LinearSVMGSU(lam=0.1))
+    nested = make_pipeline(make_pipeline(svmgsu.GaussianScaler(), svmgsu.GaussianPCA(3)), flat[-1])
+    for found, expected in zip(svmgsu.unscale(nested.fit(X, y)), svmgsu.unscale(flat.fit(X, y)), strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
 def test_unscale_takes_a_scaler_and_a_model_of_any_number_of_rows():
     X = make_problem("none", 60, N).X
     scaler = svmgsu.GaussianScaler().fit(X)

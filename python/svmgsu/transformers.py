@@ -428,7 +428,8 @@ def unscale(transformer: Any, model: Any = None) -> LinearRule:
     Returns
     -------
     coef_, intercept_ : arrays of shapes (K, n) and (K,)
-        A named tuple. Decision values of unscaled x are coef_ · x + intercept_.
+        A named tuple. Decision values of unscaled x are coef_ · x + intercept_. (Of several classes with
+        probabilities `decision_function` gives log-odds instead; see `Model.decision_function`.)
 
     Examples
     --------
@@ -440,7 +441,7 @@ def unscale(transformer: Any, model: Any = None) -> LinearRule:
     >>> np.allclose(data.mean @ coef[0] + intercept, pipeline.decision_function(data))
     True
     """
-    steps = [step for _, step in transformer.steps] if hasattr(transformer, "steps") else [transformer]
+    steps = _steps(transformer)
     if model is None:
         steps, model = steps[:-1], steps[-1]
     if not hasattr(model, "coef_") or not hasattr(model, "intercept_"):
@@ -461,3 +462,10 @@ def unscale(transformer: Any, model: Any = None) -> LinearRule:
         coef, shift = step.pull_back(coef)
         intercept = intercept + shift
     return LinearRule(coef, intercept)
+
+
+def _steps(transformer: Any) -> list[Any]:
+    """The steps of a Pipeline, also of those within; one that is none is its own step."""
+    if not hasattr(transformer, "steps"):
+        return [transformer]
+    return [inner for _, step in transformer.steps for inner in _steps(step)]
