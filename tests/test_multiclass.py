@@ -301,6 +301,15 @@ def test_bad_class_weights_are_refused(bad, message):
             call(X, y, V, class_weight=bad)
 
 
+def test_weights_of_classes_that_are_not_there_do_no_harm():
+    X, y, V = blobs()
+    factors = {0: 1.0, 1: 3.0, 2: 0.5}
+    some = y != 2
+    got = svmgsu.train(X[some], y[some], V[some], class_weight=factors)
+    expected = svmgsu.train(X[some], y[some], V[some], class_weight={0: 1.0, 1: 3.0})
+    np.testing.assert_array_equal(got.coef_, expected.coef_)
+
+
 def test_a_class_without_weight_is_named():
     X, y, V = blobs()
     with pytest.raises(ValueError, match="sample_weight: class 2 has no weight"):

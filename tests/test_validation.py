@@ -145,6 +145,29 @@ def test_labels_are_numbers_or_strings(X, bad):
         train(X, labels)
 
 
+@pytest.mark.parametrize("missing", [np.nan, None, 3])
+def test_a_label_that_is_no_string_among_strings_is_found(X, missing):
+    labels = ["star", "galaxy"] * (COUNT // 2)
+    labels[17] = missing
+    for given in (labels, np.array(labels, dtype=object)):
+        for fit in (train, svmgsu.LinearSVMGSU().fit):
+            with pytest.raises(ValueError, match=r"^y: "):
+                fit(X, given)
+    if missing is not None:
+        with refuses(f"y: example 17 has the label {missing!r}, others have strings"):
+            train(X, labels)
+
+
+def test_masked_values_are_refused(X, y, V):
+    hidden = np.zeros(X.shape, dtype=bool)
+    hidden[3, 2] = True
+    with refuses("X: example 3, feature 2 is masked"):
+        train(np.ma.masked_array(X, hidden), y)
+    with refuses("cov: example 3, feature 2 is masked"):
+        train(X, y, np.ma.masked_array(V, hidden))
+    train(np.ma.masked_array(X, mask=False), y)
+
+
 # Variances
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import _check_feature_names, check_is_fitted, column_or_1d
 
 from .callbacks import CallbackSupportMixin, FitReport, with_callbacks
 from .gaussians import Gaussians, as_gaussians
@@ -17,7 +17,7 @@ from .parallel import Team
 from .problem import check_scale
 from .stream import Stream
 from .training import train
-from .validation import Array, FloatArray, check_classes, check_count, check_positive, listed
+from .validation import Array, FloatArray, check_classes, check_count, check_positive, listed, plain_labels
 
 # What is handed on to `train` as it is; named here, since get_params() takes longer than a small fit.
 _SETTINGS = (
@@ -53,7 +53,7 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  #
     def predict(self, X: Any, cov: Any = None, std: Any = None) -> Array:
         """The class of each row of X; `cov` and `std` matter for more than two: see `Model.predict`."""
         data = self._examples(X, cov, std)
-        return self.model_.predict(data)
+        return self.model_.predict(data, threads=self.threads)
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any, cov: Any = None, std: Any = None) -> FloatArray:
@@ -63,7 +63,7 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  #
         `Model.predict_proba`.
         """
         data = self._examples(X, cov, std)
-        return self.model_.predict_proba(data)
+        return self.model_.predict_proba(data, threads=self.threads)
 
     def margin_probability(self, X: Any, cov: Any = None, std: Any = None) -> FloatArray:
         """P(w·X + b > 0) of X with covariance `cov` or error bars `std`.
@@ -81,7 +81,7 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  #
             setattr(self, name, getattr(model, name))
 
     def _examples(self, X: Any, cov: Any, std: Any) -> Gaussians:
-        check_is_fitted(self)
+        check_is_fitted(self, "model_")
         self._check_names(X, reset=False)
         data = new_objects(X, cov, std)
         if data.shape[1] != self.n_features_in_:
@@ -108,12 +108,7 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  #
             return
         if not known and (isinstance(X, np.ndarray) or not hasattr(X, "columns")):
             return
-        try:
-            from sklearn.utils.validation import _check_feature_names
-        except ImportError:  # before scikit-learn 1.6
-            self._check_feature_names(X, reset=reset)
-        else:
-            _check_feature_names(self, X, reset=reset)
+        _check_feature_names(self, X, reset=reset)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -334,7 +329,7 @@ class LinearSVMGSU(LinearClassifier):
 
 def labels_of(given: Any) -> Array:
     """y as scikit-learn wants it: a column becomes a row with a warning, and no continuous targets."""
-    y: Array = np.asarray(given)
+    y = plain_labels(given)
     if y.ndim != 1:
         y = np.asarray(column_or_1d(y, warn=True))
     if y.dtype.kind == "f" and np.isfinite(y).all():  # what is not finite, `train` names

@@ -16,14 +16,19 @@ Answer = TypeVar("Answer")
 class Team:
     """The threads of a fit: `threads` in all, shared by at most `n_jobs` pieces of work at a time.
 
+    A negative `n_jobs` counts from the number of threads, -1, down, as in scikit-learn.
+
     The number is asked for here, in the caller's thread, since threadpoolctl limits that one alone.
     """
 
     def __init__(self, threads: Any = None, n_jobs: Any = None) -> None:
         self.threads = _core.config()["threads"] if threads is None else check_count(threads, "threads")
         self.jobs = self.threads
-        if n_jobs is not None and n_jobs != -1:
-            self.jobs = check_count(n_jobs, "n_jobs")
+        if n_jobs is not None:
+            count = check_count(n_jobs, "n_jobs", least=-(2**31))
+            if count == 0:
+                raise ValueError("n_jobs: must not be 0; -1 is one for each thread, -2 one less, and so on")
+            self.jobs = count if count > 0 else max(1, self.threads + 1 + count)
         self._stop = threading.Event()
 
     def inner(self, pieces: int) -> int:

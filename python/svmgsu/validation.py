@@ -27,6 +27,9 @@ def as_float_array(a: Any, name: str, ndim: tuple[int, ...]) -> Array:
     """
     if is_sparse(a):
         raise TypeError(f"{name}: got a sparse matrix, which is not supported here; pass {name}.toarray()")
+    if type(a) is not np.ndarray and isinstance(a, np.ma.MaskedArray) and np.ma.is_masked(a):
+        first = place(int(np.ma.getmaskarray(a).argmax()), a.shape)
+        raise ValueError(f"{name}: {first} is masked; fill in an estimate, or leave such examples out")
     try:
         array = np.asarray(a)
         if array.dtype == object:
@@ -169,12 +172,7 @@ def as_labels(y: Any, examples: int) -> Array:
     """y as an array of one number or string an example."""
     if y is None:
         raise ValueError("y: training requires y to be passed, but the target y is None")
-    try:
-        labels = np.asarray(y)
-        if labels.dtype == object:  # what its members are: numbers, strings, ...
-            labels = np.asarray(labels.tolist())
-    except ValueError as error:
-        raise ValueError(f"y: could not be read as an array of labels ({error})") from None
+    labels = plain_labels(y)
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     if labels.ndim != 1:
@@ -185,6 +183,28 @@ def as_labels(y: Any, examples: int) -> Array:
         raise ValueError(f"y: expected labels that are numbers or strings, got dtype {labels.dtype}")
     if labels.dtype.kind == "f":
         check_finite(labels.astype(np.float64), "y")
+    return labels
+
+
+def plain_labels(y: Any) -> Array:
+    """y as an array of numbers or of strings.
+
+    A mixture is refused. NumPy would make strings of it: of a label that is missing, the class 'nan'.
+    """
+    given: Array = np.asarray(y, dtype=object if isinstance(y, (list, tuple)) else None)
+    if given.dtype != object:
+        return given
+    try:
+        labels = np.asarray(given.tolist())
+    except ValueError as error:
+        raise ValueError(f"y: could not be read as an array of labels ({error})") from None
+    if labels.dtype.kind == "U":
+        strange = next(((i, v) for i, v in enumerate(given.flat) if not isinstance(v, str)), None)
+        if strange is not None:
+            raise ValueError(
+                f"y: example {strange[0]} has the label {strange[1]!r}, others have strings; labels must be "
+                "all numbers or all strings"
+            )
     return labels
 
 
@@ -219,7 +239,9 @@ def class_codes(labels: Array, classes: Array, name: str) -> Array:
 def class_factors(class_weight: Any, classes: Array, codes: Array, weights: FloatArray) -> FloatArray:
     """The factor of each class's weights: by a dict (1 for those not named), or "balanced".
 
-    Balanced classes weigh the same in sum, counted with the weights that the examples have already.
+    Balanced classes weigh the same in sum, counted with the weights that the examples have already. A dict
+    may name classes that are not there, as in a fold without the rarest, if it names all that are: else
+    it is taken for a slip.
     """
     if isinstance(class_weight, str) and class_weight == "balanced":
         total = np.bincount(codes, weights, len(classes))
@@ -229,12 +251,12 @@ def class_factors(class_weight: Any, classes: Array, codes: Array, weights: Floa
     factors = np.ones(len(classes))
     for label, value in class_weight.items():
         place = np.flatnonzero(classes == label)
-        if not len(place):
+        if not len(place) and any(known not in class_weight for known in classes.tolist()):
             raise ValueError(f"class_weight: there is no class {label!r} in y; it has {listed(classes)}")
         number = float(value) if isinstance(value, (int, float, np.integer, np.floating)) else np.nan
         if not (number >= 0 and np.isfinite(number)):
             raise ValueError(f"class_weight: class {label!r} has {value!r}; weights must be >= 0 and finite")
-        factors[place[0]] = number
+        factors[place] = number
     return factors
 
 
