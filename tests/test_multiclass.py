@@ -11,6 +11,7 @@ from sklearn.multiclass import OneVsRestClassifier
 
 import svmgsu
 from svmgsu import scoring
+from svmgsu.problem import Problem
 from svmgsu.validation import class_factors
 
 LAM = 0.02
@@ -131,6 +132,20 @@ def test_one_warning_says_that_the_solver_stopped_early():
     with pytest.warns(svmgsu.ConvergenceWarning, match="max_iter=1 iterations for classes 0, 1, 2") as found:
         svmgsu.train(X, y, V, lam=1e-4, max_iter=1, probability=False)
     assert len(found) == 1
+
+
+def test_the_classes_share_the_time(monkeypatch):
+    X, y, V = blobs()
+    limits = []
+
+    def run(self, options, *others):
+        limits.append(options.max_seconds)
+        return plain(self, options, *others)
+
+    plain = Problem.run
+    monkeypatch.setattr(Problem, "run", run)
+    svmgsu.train(X, y, V, lam=LAM, max_time=3e6, n_jobs=1, probability=False)
+    assert limits == pytest.approx([1e6, 1.5e6, 3e6], rel=1e-3)
 
 
 def test_a_callback_hears_of_all_classes_and_stops_them():

@@ -104,7 +104,7 @@ def train(
     max_iter : int, default=500
         Newton's iterations at the most.
     max_time : float, optional
-        Seconds at the most; the best point so far is kept.
+        Seconds at the most, of all classes together; the best point so far is kept.
     T, k : int, optional
         sgd: the number of steps and the size of a minibatch. By default k = min(l, 100) and T is 20
         readings of the data, at least 1000.
