@@ -30,6 +30,7 @@ def small_model(classes=(0, 1), n=3, **changes):
 LABELS = {
     "int": np.array([-3, 2**62]),
     "uint8": np.array([0, 255], dtype=np.uint8),
+    "uint64": np.array([3, 2**64 - 1], dtype=np.uint64),
     "float": np.array([0.1, 1 / 3]),
     "bool": np.array([False, True]),
     "str": np.array(["no", "yes"]),

@@ -219,6 +219,8 @@ def test_scalers_say_what_they_cannot_do():
         svmgsu.GaussianScaler().fit(sparse)
     with pytest.raises(ValueError, match="sparse means cannot be shifted"):
         svmgsu.GaussianScaler().fit(X).transform(sparse)
+    with pytest.raises(TypeError, match='kind: "minmax" takes no sparse means'):
+        svmgsu.GaussianScaler("minmax", with_mean=False).fit(svmgsu.Gaussians(sparse))
 
 
 # Linear maps, principal axes, columns

@@ -268,7 +268,10 @@ def load(path: str | os.PathLike[str]) -> Model:
     try:
         found = _core.load_model(os.fspath(path))
         classes = _labels_from_texts(found["label_type"], found["labels"])
-    except ValueError as error:  # labels are the only text in the file, and always on its second line
+    except (
+        ValueError,
+        OverflowError,
+    ) as error:  # labels are the only text in the file, and always on its second line
         raise OSError(f"{os.fspath(path)}:2: the labels cannot be read ({error})") from None
     rows = found["calibration"].tolist()
     calibration = tuple(Calibration(a, b, gamma, (A, B)) for A, B, a, b, gamma in rows)
@@ -317,5 +320,7 @@ def _labels_from_texts(kind: str, texts: list[str]) -> Array:
     if len(set(texts)) < len(texts):
         twice = next(text for k, text in enumerate(texts) if text in texts[:k])
         raise ValueError(f"{'both are' if len(texts) == 2 else 'there is more than one'} {twice!r}")
-    values = np.array([readers[kind](t) for t in texts])
-    return values.astype(bool) if kind == "bool" else values
+    values = [readers[kind](t) for t in texts]
+    if kind == "int":  # NumPy would take integers on both sides of 2^63 for floats
+        return np.array(values, dtype=np.uint64 if max(values) >= 2**63 else np.int64)
+    return np.array(values, dtype=bool if kind == "bool" else None)

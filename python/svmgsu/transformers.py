@@ -185,6 +185,8 @@ class GaussianScaler(OneToOneFeatureMixin, GaussianTransformer):  # type: ignore
             raise ValueError(f'kind: expected "standard", "robust" or "minmax", got {self.kind!r}')
         if self.use_cov and self.kind != "standard":
             raise ValueError(f'use_cov: only kind="standard" has a variance to add to, not {self.kind!r}')
+        if is_sparse(data.mean) and self.kind == "minmax":
+            raise TypeError('kind: "minmax" takes no sparse means; pass their .toarray()')
         if is_sparse(data.mean) and self.with_mean:
             raise ValueError("with_mean: sparse means cannot be shifted; pass with_mean=False")
         center, scale = getattr(self, f"_{self.kind}")(data, y)
