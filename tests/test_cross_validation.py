@@ -1,5 +1,7 @@
 """Paths of λ, cross-validation that scores Gaussians, and noise of deployment."""
 
+import time
+
 import numpy as np
 import pytest
 from scipy.stats import norm
@@ -129,6 +131,22 @@ def test_no_refit_leaves_no_model():
     assert not hasattr(search, "model_")
     with pytest.raises(NotFittedError):
         search.predict(X)
+
+
+def test_an_error_ends_the_search_in_all_threads():
+    X, y, V = two_classes()
+    calls = []
+
+    def score(model, X, y):
+        calls.append(model.lam)
+        if len(calls) == 3:
+            raise KeyError("mine")
+        time.sleep(0.01)
+        return 0.0
+
+    with pytest.raises(KeyError, match="mine"):
+        svmgsu.LinearSVMGSUCV(np.logspace(0, -2, 50), cv=4, scoring=score, n_jobs=2).fit(X, y, V)
+    assert len(calls) < 50
 
 
 def test_a_fold_without_weight_is_named():

@@ -182,24 +182,28 @@ class LinearSVMGSUCV(LinearClassifier):
         count = counter(self.verbose, len(jobs) * len(lams), "svmgsu cross-validation")
 
         def done() -> None:
+            team.go_on()
             count()
             report.step()
 
+        def scored(model: Model, rows: tuple[Array, Array]) -> float:
+            team.go_on()
+            return float(score(problem, model, *rows))
+
         def run(job: tuple[int, int]) -> None:
             s, f = job
-            train_rows, test_rows = folds[f]
             options = self._options(problem, 1.0, 1)
             models = follow_path(
                 problem,
                 lams,
                 options,
-                rows=train_rows,
+                rows=folds[f][0],
                 cov_scale=float(scales[s]),
                 team=Team(1, 1),
                 report=lambda progress: not team.stopped,
                 progress=done,
             )
-            out[s, :, f] = [score(problem, model, train_rows, test_rows) for model in models]
+            out[s, :, f] = [scored(model, folds[f]) for model in models]
 
         team.map(run, jobs)
         return out

@@ -13,6 +13,10 @@ Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
 
+class Stopped(Exception):
+    """Ends a piece of work whose answer nobody waits for any more."""
+
+
 class Team:
     """The threads of a fit: `threads` in all, shared by at most `n_jobs` pieces of work at a time.
 
@@ -43,6 +47,11 @@ class Team:
     def stopped(self) -> bool:
         return self._stop.is_set()
 
+    def go_on(self) -> None:
+        """For work of several steps to call between them; raises `Stopped` once it should end."""
+        if self.stopped:
+            raise Stopped
+
     def map(
         self, work: Callable[[Item], Answer], items: Sequence[Item], *, small: bool = False
     ) -> list[Answer]:
@@ -53,11 +62,15 @@ class Team:
         """
         if small or min(self.jobs, len(items)) <= 1:
             return [work(item) for item in items]
-        from concurrent.futures import ThreadPoolExecutor
+        from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 
         with ThreadPoolExecutor(min(self.jobs, len(items))) as pool:
+            futures = [pool.submit(work, item) for item in items]
             try:
-                return list(pool.map(work, items))
+                done, _ = wait(futures, return_when=FIRST_EXCEPTION)
+                return [future.result() for future in futures if future in done]
             except BaseException:
                 self.stop()
+                for future in futures:
+                    future.cancel()
                 raise
