@@ -473,7 +473,7 @@ def test_names_are_carried_and_checked(name):
     assert transformer.feature_names_in_.tolist() == list("abcde")
     assert transformer.transform(data).feature_names_in_ == transformer.get_feature_names_out().tolist()
     assert transformer.transform(data.with_cov(None)).feature_names_in_ is not None
-    with pytest.raises(ValueError, match="X: its features are"):
+    with pytest.raises(ValueError, match="X: the feature names should match"):
         transformer.transform(svmgsu.Gaussians(p.X, feature_names=list("edcba")))
     with pytest.raises(
         ValueError, match=f"X has 4 features, but {type(transformer).__name__} is expecting 5"

@@ -11,13 +11,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_feature_names, check_is_fitted, column_or_1d
 
 from .callbacks import CallbackSupportMixin, FitReport, with_callbacks
-from .gaussians import Gaussians, as_gaussians
+from .gaussians import Gaussians, as_gaussians, keep_names
 from .model import Model, new_objects
 from .parallel import Team
 from .problem import check_scale
 from .stream import Stream
 from .training import train
-from .validation import Array, FloatArray, check_classes, check_count, check_positive, listed, plain_labels
+from .validation import Array, FloatArray, check_classes, check_count, check_positive, plain_labels
 
 # What is handed on to `train` as it is; named here, since get_params() takes longer than a small fit.
 _SETTINGS = (
@@ -93,22 +93,10 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  #
 
     def _check_names(self, X: Any, *, reset: bool) -> None:
         """scikit-learn's checks of column names, where there are any: they take longer than a small fit."""
-        known = "feature_names_in_" in self.__dict__
         if isinstance(X, Gaussians):
-            names = X.feature_names_in_
-            if reset and names is not None:
-                self.feature_names_in_ = np.asarray(names, dtype=object)
-            elif reset and known:
-                del self.feature_names_in_
-            elif not reset and known and names is not None and list(self.feature_names_in_) != list(names):
-                raise ValueError(
-                    "The feature names should match those that were passed during fit: "
-                    f"{listed(self.feature_names_in_)}; X has {listed(names)}"
-                )
-            return
-        if not known and (isinstance(X, np.ndarray) or not hasattr(X, "columns")):
-            return
-        _check_feature_names(self, X, reset=reset)
+            keep_names(self, X, reset=reset)
+        elif "feature_names_in_" in self.__dict__ or hasattr(X, "columns"):
+            _check_feature_names(self, X, reset=reset)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

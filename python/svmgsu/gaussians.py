@@ -277,6 +277,20 @@ def _names(mean: Any, given: Sequence[str] | None, n: int) -> list[str] | None:
     return names
 
 
+def keep_names(estimator: Any, data: Gaussians, *, reset: bool) -> None:
+    """An estimator's `feature_names_in_`, kept in `fit` and compared later, as with frames."""
+    names, known = data.feature_names_in_, getattr(estimator, "feature_names_in_", None)
+    if reset and names is not None:
+        estimator.feature_names_in_ = np.asarray(names, dtype=object)
+    elif reset and known is not None:
+        del estimator.feature_names_in_
+    elif not reset and known is not None and names is not None and names != list(known):
+        raise ValueError(
+            f"X: the feature names should match those that were passed during fit: {listed(known)}; "
+            f"X has {listed(names)}"
+        )
+
+
 def as_gaussians(X: Any, cov: Any = None, std: Any = None) -> Gaussians:
     """X with its covariance as `Gaussians`; itself if it is one already."""
     if isinstance(X, Gaussians):

@@ -21,7 +21,7 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 from sklearn.utils.validation import _check_feature_names_in, check_array, check_is_fitted, validate_data
 
-from .gaussians import Gaussians
+from .gaussians import Gaussians, keep_names
 from .linear_maps import LinearMap, MatrixMap, ScaleMap, SelectMap, as_select_map, dense
 from .validation import Array, FloatArray, as_float_array, check_finite, is_sparse
 
@@ -81,24 +81,14 @@ class GaussianTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc
 
     def _check_names(self, X: Gaussians, reset: bool) -> None:
         """For `Gaussians`, what scikit-learn's `validate_data` does for frames."""
-        names = X.feature_names_in_
         if reset:
             self.n_features_in_ = X.shape[1]
-            if names is not None:
-                self.feature_names_in_ = np.asarray(names, dtype=object)
-            elif hasattr(self, "feature_names_in_"):
-                del self.feature_names_in_
-            return
         if X.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"X has {X.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} "
                 "features as input"
             )
-        known = getattr(self, "feature_names_in_", None)
-        if known is not None and names is not None and names != list(known):
-            raise ValueError(
-                f"X: its features are {names}, but {type(self).__name__} was fitted to {list(known)}"
-            )
+        keep_names(self, X, reset=reset)
 
     def _read_back(self, X: Any, outputs: int) -> Gaussians:
         """What `inverse_transform` is given."""
