@@ -149,6 +149,24 @@ def test_an_error_ends_the_search_in_all_threads():
     assert len(calls) < 50
 
 
+def test_folds_may_be_masks_and_count_from_the_end():
+    X, y, V = two_classes()
+    known = np.arange(len(y)) % 3 > 0
+    forms = [(known, ~known), (np.flatnonzero(known), np.flatnonzero(~known) - len(y))]
+    scores = [svmgsu.LinearSVMGSUCV([0.1], cv=[fold]).fit(X, y, V).best_score_ for fold in forms]
+    assert scores[0] == scores[1]
+    with pytest.raises(IndexError, match="index 120 is out of range for 120 examples"):
+        svmgsu.LinearSVMGSUCV([0.1], cv=[([0, 119], [120])]).fit(X, y, V)
+
+
+def test_nothing_to_search_is_told():
+    X, y, V = two_classes()
+    with pytest.raises(ValueError, match="cv: it gives no folds"):
+        svmgsu.LinearSVMGSUCV([0.1], cv=[]).fit(X, y, V)
+    with pytest.raises(ValueError, match="cov_scales: there are none"):
+        svmgsu.LinearSVMGSUCV([0.1], cov_scales=[]).fit(X, y, V)
+
+
 def test_a_fold_without_weight_is_named():
     X, y, V = two_classes()
     weights = np.arange(len(y)) % 2

@@ -11,6 +11,7 @@ from sklearn.model_selection import check_cv
 from . import _core, scoring
 from .calibration import Calibration, calibrate, check_probability
 from .callbacks import FitReport, with_callbacks
+from .covariance_base import chosen_rows
 from .estimator import LinearClassifier, LinearSVMGSU, labels_of
 from .model import Model
 from .parallel import Team
@@ -136,9 +137,9 @@ class LinearSVMGSUCV(LinearClassifier):
         team = Team(self.threads, self.n_jobs)
         lams = check_lams(self.lams)
         scales = np.array([check_scale(c) for c in np.atleast_1d(self.cov_scales)])
-        splitter = check_cv(self.cv, problem.labels, classifier=True)
-        folds = list(splitter.split(np.empty((len(problem), 0)), problem.labels, groups))
-        _check_weights(problem, folds)
+        if not len(scales):
+            raise ValueError("cov_scales: there are none")
+        folds = _folds(problem, self.cv, groups)
         report = FitReport(self, X, y, "fit", len(lams) * len(scales) * len(folds))
         scores = self._search(problem, lams, scales, folds, team, report)
 
@@ -209,11 +210,18 @@ class LinearSVMGSUCV(LinearClassifier):
         return out
 
 
-def _check_weights(problem: Problem, folds: list[tuple[Array, Array]]) -> None:
+def _folds(problem: Problem, cv: Any, groups: Any) -> list[tuple[Array, Array]]:
+    """Indices of the training and the validation examples of each fold, checked."""
+    count = len(problem)
+    splits = check_cv(cv, problem.labels, classifier=True).split(np.empty((count, 0)), problem.labels, groups)
+    folds = [(chosen_rows(known, count), chosen_rows(new, count)) for known, new in splits]
+    if not folds:
+        raise ValueError("cv: it gives no folds; an iterator is used up by one fit, a list is not")
     for k, rows in enumerate(folds):
         for what, some in zip(("training", "validation"), rows, strict=True):
             if not problem.weights[some].any():
                 raise ValueError(f"sample_weight: the {what} examples of fold {k} have no weight; change cv")
+    return folds
 
 
 def _scorer(name: Any) -> Any:

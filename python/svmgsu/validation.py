@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import operator
 from collections.abc import Mapping
 from typing import Any, TypeAlias
@@ -170,8 +171,6 @@ def check_labels(y: Any, examples: int) -> tuple[Array, Array]:
 
 def as_labels(y: Any, examples: int) -> Array:
     """y as an array of one number or string an example."""
-    if y is None:
-        raise ValueError("y: training requires y to be passed, but the target y is None")
     labels = plain_labels(y)
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
@@ -191,6 +190,8 @@ def plain_labels(y: Any) -> Array:
 
     A mixture is refused. NumPy would make strings of it: of a label that is missing, the class 'nan'.
     """
+    if y is None:
+        raise ValueError("y: training requires y to be passed, but the target y is None")
     given: Array = np.asarray(y, dtype=object if isinstance(y, (list, tuple)) else None)
     if given.dtype != object:
         return given
@@ -198,13 +199,12 @@ def plain_labels(y: Any) -> Array:
         labels = np.asarray(given.tolist())
     except ValueError as error:
         raise ValueError(f"y: could not be read as an array of labels ({error})") from None
-    if labels.dtype.kind == "U":
-        strange = next(((i, v) for i, v in enumerate(given.flat) if not isinstance(v, str)), None)
-        if strange is not None:
-            raise ValueError(
-                f"y: example {strange[0]} has the label {strange[1]!r}, others have strings; labels must be "
-                "all numbers or all strings"
-            )
+    if labels.dtype.kind in "OU":
+        wanted = str if any(isinstance(v, str) for v in given.flat) else numbers.Real
+        for i, value in enumerate(given.flat):
+            if not isinstance(value, wanted):
+                what = "numbers" if wanted is numbers.Real else "strings"
+                raise ValueError(f"y: example {i} has the label {value!r} where others are {what}")
     return labels
 
 
