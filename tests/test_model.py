@@ -83,6 +83,13 @@ def test_a_trained_model_predicts_the_same_after_loading(tmp_path):
     np.testing.assert_array_equal(again.predict_proba(p.X), model.predict_proba(p.X))
 
 
+def test_models_can_be_compared_and_be_keys():
+    one, two = small_model(), small_model()
+    assert one != two
+    assert one in [two, one]
+    assert {one: 1, two: 2}[one] == 1
+
+
 def test_saving_leaves_one_file_and_replaces_the_old(tmp_path):
     path = tmp_path / "m.svmgsu"
     small_model(lam=1.0).save(path)

@@ -120,7 +120,7 @@ class LinearSVMGSU(LinearClassifier):
     warm_start : bool, default=False
         Start from the last fit's solution (newton).
     random_state : int, RandomState or None, default=0
-        Seed of the "sgd" solver and of `partial_fit`.
+        Seed of the "sgd" solver, of `partial_fit`, and of draws from a pool of `deployment_cov`.
 
     Attributes
     ----------

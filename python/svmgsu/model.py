@@ -18,7 +18,7 @@ from .validation import Array, FloatArray, check_count, listed
 FORMATS = ("svmgsu", "gsvm")
 
 
-@dataclass(repr=False)
+@dataclass(repr=False, eq=False)
 class Model:
     """What `svmgsu.train` returns and `svmgsu.load` reads.
 

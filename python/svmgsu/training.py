@@ -111,7 +111,8 @@ def train(
     average : float in [0, 1], default=0.5
         sgd: the last share of the steps that is averaged; 0 returns the last step.
     seed : int, default=0
-        sgd: the same seed gives the same model, for any number of threads.
+        sgd, and draws from a pool of `deployment_cov`: the same seed gives the same model, for any number
+        of threads.
     threads : int, optional
         By default all that OpenMP offers (OMP_NUM_THREADS, threadpoolctl).
     n_jobs : int, optional
