@@ -157,6 +157,14 @@ def test_a_label_that_is_no_string_among_strings_is_found(X, missing):
         train(X, [0, None] * (COUNT // 2))
 
 
+def test_an_object_that_is_no_number_is_found(X, y):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X).astype("Float64")
+    frame.iloc[3, 2] = pandas.NA
+    with refuses("X: could not be read as an array of numbers (example 3, feature 2 is <NA>", TypeError):
+        train(frame, y)
+
+
 def test_masked_values_are_refused(X, y, V):
     hidden = np.zeros(X.shape, dtype=bool)
     hidden[3, 2] = True

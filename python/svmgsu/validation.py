@@ -34,9 +34,7 @@ def as_float_array(a: Any, name: str, ndim: tuple[int, ...]) -> Array:
     try:
         array = np.asarray(a)
         if array.dtype == object:
-            if any(isinstance(value, (str, bytes)) for value in array.flat):
-                raise ValueError("it holds strings")
-            array = array.astype(np.float64)
+            array = _numbers_of(array)
     except (TypeError, ValueError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"{name}: could not be read as an array of numbers ({error})") from None
@@ -50,6 +48,20 @@ def as_float_array(a: Any, name: str, ndim: tuple[int, ...]) -> Array:
         raise ValueError(f"{name}: expected {wanted} dimensions, got an array of shape {array.shape}{hint}")
     kept = array.dtype if array.dtype in (np.float32, np.float64) else np.dtype(np.float64)
     return np.ascontiguousarray(array, dtype=kept) if array.ndim else array.astype(kept)
+
+
+def _numbers_of(objects: Array) -> Array:
+    """Objects as float64; the error names the first that is no number, such as pandas' NA."""
+    if any(isinstance(value, (str, bytes)) for value in objects.flat):
+        raise ValueError("it holds strings")
+    try:
+        return objects.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        for i, value in enumerate(objects.flat):
+            if not isinstance(value, numbers.Real) and value is not None:
+                where = place(i, objects.shape)
+                raise type(error)(f"{where} is {value!r} of type {type(value).__name__}: {error}") from None
+        raise
 
 
 def place(index: int, shape: tuple[int, ...]) -> str:
