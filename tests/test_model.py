@@ -83,6 +83,17 @@ def test_a_trained_model_predicts_the_same_after_loading(tmp_path):
     np.testing.assert_array_equal(again.predict_proba(p.X), model.predict_proba(p.X))
 
 
+def test_labels_that_sort_the_other_way_are_saved_for_the_authors_program(tmp_path):
+    p = make_problem("diagonal")
+    model = svmgsu.train(p.X, np.where(p.y > 0, "+1", "-1"), p.cov, lam=0.1)
+    assert model.classes_.tolist() == ["+1", "-1"]
+    model.save(tmp_path / "m", format="gsvm")
+    again = svmgsu.load(tmp_path / "m")
+    assert again.classes_.tolist() == [-1, 1]
+    np.testing.assert_array_equal(again.predict(p.X), model.predict(p.X).astype(int))
+    np.testing.assert_allclose(again.predict_proba(p.X)[:, ::-1], model.predict_proba(p.X), rtol=1e-12)
+
+
 def test_models_can_be_compared_and_be_keys():
     one, two = small_model(), small_model()
     assert one != two

@@ -190,6 +190,9 @@ class Model:
         kind, texts = _label_texts(self.classes_)
         if format == "gsvm" and kind == "float":
             texts = [f"{value:g}" for value in self.classes_.tolist()]
+        if format == "gsvm" and texts == ["+1", "-1"]:  # strings sort so; the file has -1 first
+            self._turned().save(path, format)
+            return
         rows = [(*c.platt, c.a, c.b, c.gamma) for c in self.calibration_ or ()]
         _core.save_model(
             os.fspath(path),
@@ -209,6 +212,16 @@ class Model:
         return (
             f"Model({self.n_features_in_} features, classes {shown}, lam={self.lam:g}, "
             f"objective={self.objective_:.6g}, gap={self.gap_:.2g})"
+        )
+
+    def _turned(self) -> Model:
+        """The same rule of two classes with the other one as the positive."""
+        return Model(
+            coef_=-self.coef_,
+            intercept_=-self.intercept_,
+            classes_=self.classes_[::-1],
+            lam=self.lam,
+            calibration_=self.calibration_ and tuple(c.turned() for c in self.calibration_),
         )
 
     def _examples(self, X: Any, cov: Any, std: Any) -> Gaussians:
