@@ -1,9 +1,12 @@
 """Paths of λ, cross-validation that scores Gaussians, and noise of deployment."""
 
+import time
+
 import numpy as np
 import pytest
 from scipy.stats import norm
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 import svmgsu
@@ -126,6 +129,63 @@ def test_no_refit_leaves_no_model():
     X, y, V = two_classes()
     search = svmgsu.LinearSVMGSUCV([0.1], refit=False).fit(X, y, V)
     assert not hasattr(search, "model_")
+    with pytest.raises(NotFittedError):
+        search.predict(X)
+
+
+def test_an_error_ends_the_search_in_all_threads():
+    X, y, V = two_classes()
+    calls = []
+
+    def score(model, X, y):
+        calls.append(model.lam)
+        if len(calls) == 3:
+            raise KeyError("mine")
+        time.sleep(0.01)
+        return 0.0
+
+    with pytest.raises(KeyError, match="mine"):
+        svmgsu.LinearSVMGSUCV(np.logspace(0, -2, 50), cv=4, scoring=score, n_jobs=2).fit(X, y, V)
+    assert len(calls) < 50
+
+
+def test_folds_may_be_masks_and_count_from_the_end():
+    X, y, V = two_classes()
+    known = np.arange(len(y)) % 3 > 0
+    forms = [(known, ~known), (np.flatnonzero(known), np.flatnonzero(~known) - len(y))]
+    scores = [svmgsu.LinearSVMGSUCV([0.1], cv=[fold]).fit(X, y, V).best_score_ for fold in forms]
+    assert scores[0] == scores[1]
+    with pytest.raises(IndexError, match="index 120 is out of range for 120 examples"):
+        svmgsu.LinearSVMGSUCV([0.1], cv=[([0, 119], [120])]).fit(X, y, V)
+
+
+def test_nothing_to_search_is_told():
+    X, y, V = two_classes()
+    with pytest.raises(ValueError, match="cv: it gives no folds"):
+        svmgsu.LinearSVMGSUCV([0.1], cv=[]).fit(X, y, V)
+    with pytest.raises(ValueError, match="cov_scales: there are none"):
+        svmgsu.LinearSVMGSUCV([0.1], cov_scales=[]).fit(X, y, V)
+
+
+def test_a_fold_without_weight_is_named():
+    X, y, V = two_classes()
+    weights = np.arange(len(y)) % 2
+    folds = [(np.arange(60), np.arange(60, 120, 2))]
+    with pytest.raises(ValueError, match="sample_weight: the validation examples of fold 0 have no weight"):
+        svmgsu.LinearSVMGSUCV([0.1], cv=folds).fit(X, y, V, sample_weight=weights)
+
+
+def test_a_score_that_is_not_a_number_is_the_worst():
+    X, y, V = two_classes()
+
+    def score(model, X, y):
+        return -1.0 if model.lam < 0.5 else np.nan
+
+    search = svmgsu.LinearSVMGSUCV([1.0, 0.1], scoring=score).fit(X, y, V)
+    assert search.lam_ == 0.1
+    assert search.cv_results_["rank_test_score"].tolist() == [2, 1]
+    with pytest.raises(ValueError, match="scoring: no setting has a finite score"):
+        svmgsu.LinearSVMGSUCV([1.0], scoring=score).fit(X, y, V)
 
 
 def test_any_number_of_jobs_gives_the_same_results():
@@ -177,6 +237,22 @@ def test_deployment_noise_of_other_features_is_refused():
     X, y, _ = two_classes()
     with pytest.raises(ValueError, match="deployment_cov"):
         svmgsu.train(X, y, deployment_cov=np.ones(3))
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [-1.0, [-1.0, 1, 1, 1], np.triu(np.ones((4, 4))), -np.eye(4), -np.ones((2, 4)), -np.ones((2, 4, 4))],
+)
+def test_bad_deployment_noise_is_called_by_its_name(bad):
+    X, y, _ = two_classes()
+    with pytest.raises(ValueError, match=r"^deployment_cov: "):
+        svmgsu.train(X, y, deployment_cov=bad)
+
+
+def test_a_scale_multiplies_deployment_noise_too():
+    X, y, V = two_classes()
+    got = svmgsu.train(X, y, V, cov_scale=0.5, deployment_cov=1.0)
+    np.testing.assert_allclose(got.coef_, svmgsu.train(X, y, 0.5 * V + 0.5).coef_, rtol=1e-4)
 
 
 def test_choosing_for_noisy_deployment_beats_choosing_for_clean_data():

@@ -159,11 +159,39 @@ def test_what_is_wrong_with_a_frame_is_said():
         from_frame(frame, values="u")
 
 
+def test_columns_can_be_named_by_an_index():
+    table = pd.DataFrame({"u": [1.0, 2.0], "g": [3.0, 4.0], "u_err": [0.1, 0.2], "g_err": [0.3, 0.4]})
+    data = svmgsu.Gaussians.from_frame(table, values=table.columns[:2], std=table.columns[2:])
+    assert data.feature_names_in_ == ["u", "g"]
+    np.testing.assert_allclose(data.cov.matrix, [[0.01, 0.09], [0.04, 0.16]])
+
+
+def test_columns_without_names_are_refused():
+    table = pd.DataFrame([[1.0, 0.1], [2.0, 0.2]])
+    for values, message in (([0], "values: expected names that are strings, got 0"), (["u"], "it has 0, 1")):
+        with pytest.raises((TypeError, ValueError), match=message):
+            svmgsu.Gaussians.from_frame(table, values=values)
+
+
 def test_a_frame_of_means_gives_its_names():
     X = pd.DataFrame({"u": [1.0, 2.0], "g": [3.0, 4.0]})
     assert svmgsu.Gaussians(X).feature_names_in_ == ["u", "g"]
     assert svmgsu.Gaussians(pl.from_pandas(X)).feature_names_in_ == ["u", "g"]
     assert svmgsu.Gaussians(pd.DataFrame(X.to_numpy())).feature_names_in_ is None
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
+def test_errors_in_another_order_of_columns_are_refused(make):
+    means = make({"u": [1.0, 2.0, 3.0], "g": [3.0, 4.0, 5.0]})
+    errors = make({"g": [0.1, 0.1, 0.1], "u": [0.2, 0.2, 0.2]})
+    for name in ("cov", "std"):
+        with pytest.raises(
+            ValueError, match=f"{name}: its columns are 'g', 'u', but those of X are 'u', 'g'"
+        ):
+            svmgsu.Gaussians(means, **{name: errors})
+    assert svmgsu.Gaussians(means, std=errors[["u", "g"]]).cov.variances[0, 0] == pytest.approx(0.04)
+    other = make({"u_err": [0.2, 0.2, 0.2], "g_err": [0.1, 0.1, 0.1]})
+    assert svmgsu.Gaussians(means, std=other).cov.variances[0, 0] == pytest.approx(0.04)
 
 
 def test_neither_library_is_imported_for_arrays():

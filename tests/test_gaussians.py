@@ -42,6 +42,8 @@ def test_an_index_error_says_what_to_write():
         data[[0, -12]]
     with pytest.raises(IndexError, match="a slice, a mask or indices"):
         data[[0.5]]
+    with pytest.raises(IndexError, match="features are chosen by svmgsu"):
+        data[:, [0, 1]]
     with pytest.raises(ValueError, match="0 sample"):
         data[[]]
 

@@ -30,6 +30,7 @@ def small_model(classes=(0, 1), n=3, **changes):
 LABELS = {
     "int": np.array([-3, 2**62]),
     "uint8": np.array([0, 255], dtype=np.uint8),
+    "uint64": np.array([3, 2**64 - 1], dtype=np.uint64),
     "float": np.array([0.1, 1 / 3]),
     "bool": np.array([False, True]),
     "str": np.array(["no", "yes"]),
@@ -80,6 +81,24 @@ def test_a_trained_model_predicts_the_same_after_loading(tmp_path):
     np.testing.assert_array_equal(again.decision_function(p.X), model.decision_function(p.X))
     np.testing.assert_array_equal(again.predict(p.X), model.predict(p.X))
     np.testing.assert_array_equal(again.predict_proba(p.X), model.predict_proba(p.X))
+
+
+def test_labels_that_sort_the_other_way_are_saved_for_the_authors_program(tmp_path):
+    p = make_problem("diagonal")
+    model = svmgsu.train(p.X, np.where(p.y > 0, "+1", "-1"), p.cov, lam=0.1)
+    assert model.classes_.tolist() == ["+1", "-1"]
+    model.save(tmp_path / "m", format="gsvm")
+    again = svmgsu.load(tmp_path / "m")
+    assert again.classes_.tolist() == [-1, 1]
+    np.testing.assert_array_equal(again.predict(p.X), model.predict(p.X).astype(int))
+    np.testing.assert_allclose(again.predict_proba(p.X)[:, ::-1], model.predict_proba(p.X), rtol=1e-12)
+
+
+def test_models_can_be_compared_and_be_keys():
+    one, two = small_model(), small_model()
+    assert one != two
+    assert one in [two, one]
+    assert {one: 1, two: 2}[one] == 1
 
 
 def test_saving_leaves_one_file_and_replaces_the_old(tmp_path):

@@ -11,6 +11,7 @@ from sklearn.multiclass import OneVsRestClassifier
 
 import svmgsu
 from svmgsu import scoring
+from svmgsu.problem import Problem
 from svmgsu.validation import class_factors
 
 LAM = 0.02
@@ -131,6 +132,20 @@ def test_one_warning_says_that_the_solver_stopped_early():
     with pytest.warns(svmgsu.ConvergenceWarning, match="max_iter=1 iterations for classes 0, 1, 2") as found:
         svmgsu.train(X, y, V, lam=1e-4, max_iter=1, probability=False)
     assert len(found) == 1
+
+
+def test_the_classes_share_the_time(monkeypatch):
+    X, y, V = blobs()
+    limits = []
+
+    def run(self, options, *others):
+        limits.append(options.max_seconds)
+        return plain(self, options, *others)
+
+    plain = Problem.run
+    monkeypatch.setattr(Problem, "run", run)
+    svmgsu.train(X, y, V, lam=LAM, max_time=3e6, n_jobs=1, probability=False)
+    assert limits == pytest.approx([1e6, 1.5e6, 3e6], rel=1e-3)
 
 
 def test_a_callback_hears_of_all_classes_and_stops_them():
@@ -299,6 +314,15 @@ def test_bad_class_weights_are_refused(bad, message):
     for call in (svmgsu.train, svmgsu.path):
         with pytest.raises(ValueError, match=message):
             call(X, y, V, class_weight=bad)
+
+
+def test_weights_of_classes_that_are_not_there_do_no_harm():
+    X, y, V = blobs()
+    factors = {0: 1.0, 1: 3.0, 2: 0.5}
+    some = y != 2
+    got = svmgsu.train(X[some], y[some], V[some], class_weight=factors)
+    expected = svmgsu.train(X[some], y[some], V[some], class_weight={0: 1.0, 1: 3.0})
+    np.testing.assert_array_equal(got.coef_, expected.coef_)
 
 
 def test_a_class_without_weight_is_named():

@@ -185,11 +185,15 @@ def test_jobs_change_nothing_but_the_time(jobs):
     np.testing.assert_array_equal(other.predict_proba(X, V), one.predict_proba(X, V))
 
 
-@pytest.mark.parametrize(("bad", "error"), [(0, ValueError), (-2, ValueError), (1.5, TypeError)])
+@pytest.mark.parametrize(("bad", "error"), [(0, ValueError), (1.5, TypeError)])
 def test_a_wrong_number_of_jobs_is_refused(bad, error):
     X, y, V = three_classes()
     with pytest.raises(error, match="n_jobs"):
         svmgsu.LinearSVMGSU(n_jobs=bad).fit(X, y, V)
+
+
+def test_negative_numbers_of_jobs_count_from_the_threads_down():
+    assert [Team(threads=4, n_jobs=k).jobs for k in (None, -1, -2, -4, -9)] == [4, 4, 3, 1, 1]
 
 
 def test_limits_of_threadpoolctl_hold_for_the_whole_team():

@@ -219,6 +219,8 @@ def test_scalers_say_what_they_cannot_do():
         svmgsu.GaussianScaler().fit(sparse)
     with pytest.raises(ValueError, match="sparse means cannot be shifted"):
         svmgsu.GaussianScaler().fit(X).transform(sparse)
+    with pytest.raises(TypeError, match='kind: "minmax" takes no sparse means'):
+        svmgsu.GaussianScaler("minmax", with_mean=False).fit(svmgsu.Gaussians(sparse))
 
 
 # Linear maps, principal axes, columns
@@ -471,7 +473,7 @@ def test_names_are_carried_and_checked(name):
     assert transformer.feature_names_in_.tolist() == list("abcde")
     assert transformer.transform(data).feature_names_in_ == transformer.get_feature_names_out().tolist()
     assert transformer.transform(data.with_cov(None)).feature_names_in_ is not None
-    with pytest.raises(ValueError, match="X: its features are"):
+    with pytest.raises(ValueError, match="X: the feature names should match"):
         transformer.transform(svmgsu.Gaussians(p.X, feature_names=list("edcba")))
     with pytest.raises(
         ValueError, match=f"X has 4 features, but {type(transformer).__name__} is expecting 5"
@@ -535,6 +537,14 @@ def test_unscaled_weights_give_the_same_decision_values(name):
         data.mean @ rule.coef_[0] + rule.intercept_, pipeline.decision_function(data), rtol=1e-8, atol=1e-9
     )
     np.testing.assert_array_equal(svmgsu.unscale(pipeline[:-1], pipeline[-1]).coef_, rule.coef_)
+
+
+def test_unscale_goes_through_pipelines_within_pipelines():
+    X, y = np.random.default_rng(0).normal(size=(40, N)), np.arange(40) % 2
+    flat = make_pipeline(svmgsu.GaussianScaler(), svmgsu.GaussianPCA(3), svmgsu.LinearSVMGSU(lam=0.1))
+    nested = make_pipeline(make_pipeline(svmgsu.GaussianScaler(), svmgsu.GaussianPCA(3)), flat[-1])
+    for found, expected in zip(svmgsu.unscale(nested.fit(X, y)), svmgsu.unscale(flat.fit(X, y)), strict=True):
+        np.testing.assert_array_equal(found, expected)
 
 
 def test_unscale_takes_a_scaler_and_a_model_of_any_number_of_rows():

@@ -145,6 +145,36 @@ def test_labels_are_numbers_or_strings(X, bad):
         train(X, labels)
 
 
+@pytest.mark.parametrize("missing", [np.nan, None, 3])
+def test_a_label_that_is_no_string_among_strings_is_found(X, missing):
+    labels = ["star", "galaxy"] * (COUNT // 2)
+    labels[17] = missing
+    for given in (labels, np.array(labels, dtype=object)):
+        for fit in (train, svmgsu.LinearSVMGSU().fit):
+            with refuses(f"y: example 17 has the label {missing!r} where others are strings"):
+                fit(X, given)
+    with refuses("y: example 1 has the label None where others are numbers"):
+        train(X, [0, None] * (COUNT // 2))
+
+
+def test_an_object_that_is_no_number_is_found(X, y):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X).astype("Float64")
+    frame.iloc[3, 2] = pandas.NA
+    with refuses("X: could not be read as an array of numbers (example 3, feature 2 is <NA>", TypeError):
+        train(frame, y)
+
+
+def test_masked_values_are_refused(X, y, V):
+    hidden = np.zeros(X.shape, dtype=bool)
+    hidden[3, 2] = True
+    with refuses("X: example 3, feature 2 is masked"):
+        train(np.ma.masked_array(X, hidden), y)
+    with refuses("cov: example 3, feature 2 is masked"):
+        train(X, y, np.ma.masked_array(V, hidden))
+    train(np.ma.masked_array(X, mask=False), y)
+
+
 # Variances
 
 

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <fstream>
 #include <locale>
+#include <random>
 #include <sstream>
 
 #include "svmgsu/parallel.hpp"
@@ -311,7 +312,7 @@ void Model::save(const std::string& path, ModelFormat format) const {
   else
     write_lines(*this, out);
 
-  const std::string partial = path + ".partial";
+  const std::string partial = path + "." + std::to_string(std::random_device()()) + ".partial";  // one a writer
   {
     std::ofstream file(partial, std::ios::binary);
     file << out.str();

@@ -63,6 +63,10 @@ class Calibration:
         """From `platt` alone: nothing was learnt about error bars, so that they count as they are (γ = 1)."""
         return cls(-platt[0], -platt[1], 1.0, platt)
 
+    def turned(self) -> Calibration:
+        """For decision values of the other sign, which are positive for the other class."""
+        return Calibration(self.a, -self.b, self.gamma, (self.platt[0], -self.platt[1]))
+
     def log_odds(self, margin: FloatArray, variance: FloatArray | None = None) -> FloatArray:
         """log(p/(1 - p)) of objects with decision values `margin` and their `variance`, None if unknown."""
         if variance is None:

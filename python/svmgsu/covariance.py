@@ -104,10 +104,12 @@ def as_deployment(cov: Any, shape: tuple[int, int], seed: int) -> Covariance:
         if array.shape[-1:] not in ((), (n,)):
             raise ValueError(f"deployment_cov: shape {array.shape} does not fit {n} features")
         if array.ndim == 0:
-            return Isotropic(array)
+            return Isotropic(array, name="deployment_cov")
         if array.shape in ((n,), (n, n)):
-            return Shared(array)
-        pool = Full(array) if array.ndim == 3 else Diagonal(array)
+            return Shared(array, name="deployment_cov")
+        pool = (
+            Full(array, name="deployment_cov") if array.ndim == 3 else Diagonal(array, name="deployment_cov")
+        )
     if pool.n_features not in (None, n):
         raise ValueError(f"deployment_cov: {pool.n_features} features, but X has {n}")
     if pool.n_examples is None:

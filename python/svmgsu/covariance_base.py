@@ -198,8 +198,13 @@ def chosen_rows(key: Any, count: int) -> Array:
         raise IndexError(
             f"one example is chosen by a list or a slice: write [[{rows}]] or [{rows}:{rows + 1}]"
         )
+    if isinstance(rows, tuple):
+        raise IndexError(
+            f"expected a slice, a mask or indices of examples, got {key!r}; features are chosen by "
+            "svmgsu.GaussianColumnSelector"
+        )
     chosen = np.asarray(rows)
-    if isinstance(rows, tuple) or chosen.ndim != 1 or (chosen.dtype.kind not in "biu" and chosen.size):
+    if chosen.ndim != 1 or (chosen.dtype.kind not in "biu" and chosen.size):
         raise IndexError(f"expected a slice, a mask or indices of examples, got {key!r}")
     if chosen.dtype == bool:
         if len(chosen) != count:

@@ -11,6 +11,7 @@ from sklearn.model_selection import check_cv
 from . import _core, scoring
 from .calibration import Calibration, calibrate, check_probability
 from .callbacks import FitReport, with_callbacks
+from .covariance_base import chosen_rows
 from .estimator import LinearClassifier, LinearSVMGSU, labels_of
 from .model import Model
 from .parallel import Team
@@ -43,11 +44,12 @@ class LinearSVMGSUCV(LinearClassifier):
         sees the means only. By default "expected_accuracy", which without covariances is the accuracy.
         For more than two classes the expected hinge is the mean over the problems; accuracy and log-loss
         compare the classes' log-odds (Platt's, on the training rows), which has no closed form: they are
-        means over 256 fixed draws an example.
+        means over 256 fixed draws an example. Expected scores count validation examples by their weights,
+        those of `class_weight` included; scorers of scikit-learn see no weights.
     class_weight, fit_intercept, deployment_cov, probability, tol, max_iter, threads, verbose
         As in `svmgsu.train`. `deployment_cov` is added to training and validation examples alike.
     refit : bool, default=True
-        Whether to train on all data with the best setting.
+        Whether to train on all data with the best setting; without, there is nothing to predict with.
     n_jobs : int, optional
         Fits at a time; by default as many as OpenMP would use threads.
 
@@ -135,8 +137,9 @@ class LinearSVMGSUCV(LinearClassifier):
         team = Team(self.threads, self.n_jobs)
         lams = check_lams(self.lams)
         scales = np.array([check_scale(c) for c in np.atleast_1d(self.cov_scales)])
-        splitter = check_cv(self.cv, problem.labels, classifier=True)
-        folds = list(splitter.split(np.empty((len(problem), 0)), problem.labels, groups))
+        if not len(scales):
+            raise ValueError("cov_scales: there are none")
+        folds = _folds(problem, self.cv, groups)
         report = FitReport(self, X, y, "fit", len(lams) * len(scales) * len(folds))
         scores = self._search(problem, lams, scales, folds, team, report)
 
@@ -180,27 +183,45 @@ class LinearSVMGSUCV(LinearClassifier):
         count = counter(self.verbose, len(jobs) * len(lams), "svmgsu cross-validation")
 
         def done() -> None:
+            team.go_on()
             count()
             report.step()
 
+        def scored(model: Model, rows: tuple[Array, Array]) -> float:
+            team.go_on()
+            return float(score(problem, model, *rows))
+
         def run(job: tuple[int, int]) -> None:
             s, f = job
-            train_rows, test_rows = folds[f]
             options = self._options(problem, 1.0, 1)
             models = follow_path(
                 problem,
                 lams,
                 options,
-                rows=train_rows,
+                rows=folds[f][0],
                 cov_scale=float(scales[s]),
                 team=Team(1, 1),
                 report=lambda progress: not team.stopped,
                 progress=done,
             )
-            out[s, :, f] = [score(problem, model, train_rows, test_rows) for model in models]
+            out[s, :, f] = [scored(model, folds[f]) for model in models]
 
         team.map(run, jobs)
         return out
+
+
+def _folds(problem: Problem, cv: Any, groups: Any) -> list[tuple[Array, Array]]:
+    """Indices of the training and the validation examples of each fold, checked."""
+    count = len(problem)
+    splits = check_cv(cv, problem.labels, classifier=True).split(np.empty((count, 0)), problem.labels, groups)
+    folds = [(chosen_rows(known, count), chosen_rows(new, count)) for known, new in splits]
+    if not folds:
+        raise ValueError("cv: it gives no folds; an iterator is used up by one fit, a list is not")
+    for k, rows in enumerate(folds):
+        for what, some in zip(("training", "validation"), rows, strict=True):
+            if not problem.weights[some].any():
+                raise ValueError(f"sample_weight: the {what} examples of fold {k} have no weight; change cv")
+    return folds
 
 
 def _scorer(name: Any) -> Any:
@@ -277,16 +298,23 @@ def _results(lams: FloatArray, scales: FloatArray, scores: FloatArray) -> dict[s
         "param_cov_scale": np.repeat(scales, len(lams)),
         "mean_test_score": mean,
         "std_test_score": flat.std(axis=1),
-        "rank_test_score": (mean[:, np.newaxis] < mean).sum(axis=1) + 1,
+        "rank_test_score": (_comparable(mean)[:, np.newaxis] < _comparable(mean)).sum(axis=1) + 1,
     }
     for k in range(flat.shape[1]):
         results[f"split{k}_test_score"] = flat[:, k]
     return results
 
 
+def _comparable(mean: FloatArray) -> FloatArray:
+    """Mean scores where NaN, which a scorer may give, is worst."""
+    return np.where(np.isnan(mean), -np.inf, mean)
+
+
 def _best(results: dict[str, Array]) -> int:
     """The best mean score; among equals the largest λ, then the scale nearest to 1."""
-    mean = results["mean_test_score"]
+    mean = _comparable(results["mean_test_score"])
+    if np.isneginf(mean).all():
+        raise ValueError("scoring: no setting has a finite score in all folds")
     near = np.flatnonzero(mean >= mean.max() - 1e-12)
     order = np.lexsort((np.abs(results["param_cov_scale"][near] - 1), -results["param_lam"][near]))
     return int(near[order[0]])

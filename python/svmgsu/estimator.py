@@ -8,16 +8,16 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import _check_feature_names, check_is_fitted, column_or_1d
 
 from .callbacks import CallbackSupportMixin, FitReport, with_callbacks
-from .gaussians import Gaussians, as_gaussians
+from .gaussians import Gaussians, as_gaussians, keep_names
 from .model import Model, new_objects
 from .parallel import Team
 from .problem import check_scale
 from .stream import Stream
 from .training import train
-from .validation import Array, FloatArray, check_classes, check_count, check_positive, listed
+from .validation import Array, FloatArray, check_classes, check_count, check_positive, plain_labels
 
 # What is handed on to `train` as it is; named here, since get_params() takes longer than a small fit.
 _SETTINGS = (
@@ -53,7 +53,7 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  #
     def predict(self, X: Any, cov: Any = None, std: Any = None) -> Array:
         """The class of each row of X; `cov` and `std` matter for more than two: see `Model.predict`."""
         data = self._examples(X, cov, std)
-        return self.model_.predict(data)
+        return self.model_.predict(data, threads=self.threads)
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any, cov: Any = None, std: Any = None) -> FloatArray:
@@ -63,7 +63,7 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  #
         `Model.predict_proba`.
         """
         data = self._examples(X, cov, std)
-        return self.model_.predict_proba(data)
+        return self.model_.predict_proba(data, threads=self.threads)
 
     def margin_probability(self, X: Any, cov: Any = None, std: Any = None) -> FloatArray:
         """P(w·X + b > 0) of X with covariance `cov` or error bars `std`.
@@ -81,7 +81,7 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  #
             setattr(self, name, getattr(model, name))
 
     def _examples(self, X: Any, cov: Any, std: Any) -> Gaussians:
-        check_is_fitted(self)
+        check_is_fitted(self, "model_")
         self._check_names(X, reset=False)
         data = new_objects(X, cov, std)
         if data.shape[1] != self.n_features_in_:
@@ -93,26 +93,9 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  #
 
     def _check_names(self, X: Any, *, reset: bool) -> None:
         """scikit-learn's checks of column names, where there are any: they take longer than a small fit."""
-        known = "feature_names_in_" in self.__dict__
         if isinstance(X, Gaussians):
-            names = X.feature_names_in_
-            if reset and names is not None:
-                self.feature_names_in_ = np.asarray(names, dtype=object)
-            elif reset and known:
-                del self.feature_names_in_
-            elif not reset and known and names is not None and list(self.feature_names_in_) != list(names):
-                raise ValueError(
-                    "The feature names should match those that were passed during fit: "
-                    f"{listed(self.feature_names_in_)}; X has {listed(names)}"
-                )
-            return
-        if not known and (isinstance(X, np.ndarray) or not hasattr(X, "columns")):
-            return
-        try:
-            from sklearn.utils.validation import _check_feature_names
-        except ImportError:  # before scikit-learn 1.6
-            self._check_feature_names(X, reset=reset)
-        else:
+            keep_names(self, X, reset=reset)
+        elif "feature_names_in_" in self.__dict__ or hasattr(X, "columns"):
             _check_feature_names(self, X, reset=reset)
 
     def __sklearn_tags__(self) -> Any:
@@ -137,7 +120,7 @@ class LinearSVMGSU(LinearClassifier):
     warm_start : bool, default=False
         Start from the last fit's solution (newton).
     random_state : int, RandomState or None, default=0
-        Seed of the "sgd" solver and of `partial_fit`.
+        Seed of the "sgd" solver, of `partial_fit`, and of draws from a pool of `deployment_cov`.
 
     Attributes
     ----------
@@ -334,7 +317,7 @@ class LinearSVMGSU(LinearClassifier):
 
 def labels_of(given: Any) -> Array:
     """y as scikit-learn wants it: a column becomes a row with a warning, and no continuous targets."""
-    y: Array = np.asarray(given)
+    y = plain_labels(given)
     if y.ndim != 1:
         y = np.asarray(column_or_1d(y, warn=True))
     if y.dtype.kind == "f" and np.isfinite(y).all():  # what is not finite, `train` names

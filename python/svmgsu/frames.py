@@ -5,7 +5,7 @@ A frame is read through its own columns: neither library is imported here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -60,14 +60,21 @@ def _columns(frame: Any) -> list[str]:
 
 
 def _checked(names: Any, columns: list[str], argument: str) -> list[str]:
-    if isinstance(names, str) or not isinstance(names, Sequence):
+    if isinstance(names, (str, bytes)) or not isinstance(names, Iterable):
         raise TypeError(f"{argument}: expected a list of column names, got {names!r}")
-    for name in names:
+    chosen: list[str] = list(names)
+    for name in chosen:
+        if not isinstance(name, str):
+            raise TypeError(
+                f"{argument}: expected names that are strings, got {name!r}; rename the columns, or use "
+                "svmgsu.Gaussians(values, std=errors)"
+            )
         if name not in columns:
-            raise ValueError(f"{argument}: the frame has no column {name!r}; it has {', '.join(columns)}")
-    if argument == "values" and not names:
+            known = ", ".join(map(str, columns))
+            raise ValueError(f"{argument}: the frame has no column {name!r}; it has {known}")
+    if argument == "values" and not chosen:
         raise ValueError("values: no column is named")
-    return list(names)
+    return chosen
 
 
 def _partners(name: str, columns: list[str], suffix: str) -> list[ErrorColumn]:

@@ -21,6 +21,7 @@ from .validation import (
     check_finite,
     check_positive,
     is_sparse,
+    listed,
 )
 
 
@@ -77,8 +78,19 @@ class Gaussians:
             raise ValueError(
                 f"X: Found array with 0 feature(s) (shape={self.shape}) while a minimum of 1 is required."
             )
-        self.cov = as_covariance(cov, std, self.shape)
         self.feature_names_in_ = _names(mean, feature_names, self.shape[1])
+        self._check_order(cov, "cov")
+        self._check_order(std, "std")
+        self.cov = as_covariance(cov, std, self.shape)
+
+    def _check_order(self, frame: Any, name: str) -> None:
+        """Refuses a frame with the same columns in another order: its errors would go to other features."""
+        known, columns = self.feature_names_in_, getattr(frame, "columns", None)
+        if known is None or columns is None or not all(isinstance(column, str) for column in columns):
+            return
+        if list(columns) == known or set(columns) != set(known):
+            return
+        raise ValueError(f"{name}: its columns are {listed(columns)}, but those of X are {listed(known)}")
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -263,6 +275,20 @@ def _names(mean: Any, given: Sequence[str] | None, n: int) -> list[str] | None:
     if len(names) != n or not all(isinstance(name, str) for name in names):
         raise ValueError(f"feature_names: expected {n} strings, one a feature, got {names!r}")
     return names
+
+
+def keep_names(estimator: Any, data: Gaussians, *, reset: bool) -> None:
+    """An estimator's `feature_names_in_`, kept in `fit` and compared later, as with frames."""
+    names, known = data.feature_names_in_, getattr(estimator, "feature_names_in_", None)
+    if reset and names is not None:
+        estimator.feature_names_in_ = np.asarray(names, dtype=object)
+    elif reset and known is not None:
+        del estimator.feature_names_in_
+    elif not reset and known is not None and names is not None and names != list(known):
+        raise ValueError(
+            f"X: the feature names should match those that were passed during fit: {listed(known)}; "
+            f"X has {listed(names)}"
+        )
 
 
 def as_gaussians(X: Any, cov: Any = None, std: Any = None) -> Gaussians:

@@ -152,6 +152,8 @@ class Full(Covariance):
     check : bool, default=True
         Whether to prove that each matrix is positive semidefinite, which takes a Cholesky
         factorisation an example.
+    name : str, default="cov"
+        What an error calls the array.
 
     Examples
     --------
@@ -161,24 +163,24 @@ class Full(Covariance):
             [1., 2.]]])
     """
 
-    def __init__(self, matrices: Any, check: bool = True) -> None:
-        full = as_float_array(matrices, "cov", (3,))
+    def __init__(self, matrices: Any, check: bool = True, *, name: str = "cov") -> None:
+        full = as_float_array(matrices, name, (3,))
         count, n, m = full.shape
         if n != m:
-            raise ValueError(f"cov: expected square matrices, got an array of shape {full.shape}")
-        check_finite(full, "cov")
+            raise ValueError(f"{name}: expected square matrices, got an array of shape {full.shape}")
+        check_finite(full, name)
         packed = np.empty((count, n * (n + 1) // 2), dtype=full.dtype)
         asymmetric = _core.pack(full, SYMMETRY_TOLERANCE, packed)
         if asymmetric >= 0:
             worst = np.abs(full[asymmetric] - full[asymmetric].T)
             i, j = sorted(int(k) for k in np.unravel_index(worst.argmax(), worst.shape))
             raise ValueError(
-                f"cov: example {asymmetric} is not symmetric: entry ({i}, {j}) is {full[asymmetric, i, j]:g} "
-                f"but ({j}, {i}) is {full[asymmetric, j, i]:g}"
+                f"{name}: example {asymmetric} is not symmetric: entry ({i}, {j}) is "
+                f"{full[asymmetric, i, j]:g} but ({j}, {i}) is {full[asymmetric, j, i]:g}"
             )
         self._set(packed, n)
         if check:
-            self._check_definite()
+            self._check_definite(name)
 
     @classmethod
     def from_packed(cls, packed: Any) -> Full:
@@ -200,11 +202,11 @@ class Full(Covariance):
         tolerance = max(DEFINITENESS_TOLERANCE, 8 * float(np.finfo(self.packed.dtype).eps))
         return _core.find_indefinite(self.packed, cast(int, self.n_features), tolerance)
 
-    def _check_definite(self) -> None:
+    def _check_definite(self, name: str) -> None:
         example, eigenvalue = self.indefinite()
         if example >= 0:
             raise ValueError(
-                f"cov: example {example} is not positive semidefinite: its smallest eigenvalue is "
+                f"{name}: example {example} is not positive semidefinite: its smallest eigenvalue is "
                 f"{eigenvalue:.6g}; covariances must have none below zero"
             )
 
@@ -335,6 +337,8 @@ class Shared(Covariance):
     groups : array of shape (l,), optional
         With a dict: the label of each example's group, such as the instrument that measured it. Slicing
         the examples slices the groups.
+    name : str, default="cov"
+        What an error calls the array.
 
     Examples
     --------
@@ -346,22 +350,22 @@ class Shared(Covariance):
     array([1., 1., 9.])
     """
 
-    def __init__(self, matrix: Any, *, groups: Any = None) -> None:
+    def __init__(self, matrix: Any, *, groups: Any = None, name: str = "cov") -> None:
         self.classes = list(matrix) if isinstance(matrix, Mapping) else None
         each = list(matrix.values()) if isinstance(matrix, Mapping) else [matrix]
         if not each:
-            raise ValueError("cov: Shared got no class")
-        arrays = [as_float_array(a, "cov", (1, 2)).astype(np.float64) for a in each]
+            raise ValueError(f"{name}: Shared got no class")
+        arrays = [as_float_array(a, name, (1, 2)).astype(np.float64) for a in each]
         if len({a.shape for a in arrays}) > 1:
             shapes = ", ".join(str(a.shape) for a in arrays)
-            raise ValueError(f"cov: the classes' covariances must have the same shape, got {shapes}")
+            raise ValueError(f"{name}: the classes' covariances must have the same shape, got {shapes}")
         self.is_diagonal = arrays[0].ndim == 1
         stacked = np.stack(arrays)
         if self.is_diagonal:
-            check_variances(stacked, "cov")
+            check_variances(stacked, name)
             self.packed = stacked
         else:
-            self.packed = Full(stacked).packed
+            self.packed = Full(stacked, name=name).packed
         self.n_examples, self.n_features = None, arrays[0].shape[0]
         self.group: Array | None = None
         if groups is not None:

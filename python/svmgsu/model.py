@@ -18,7 +18,7 @@ from .validation import Array, FloatArray, check_count, listed
 FORMATS = ("svmgsu", "gsvm")
 
 
-@dataclass(repr=False)
+@dataclass(repr=False, eq=False)
 class Model:
     """What `svmgsu.train` returns and `svmgsu.load` reads.
 
@@ -132,22 +132,24 @@ class Model:
         columns = zip(self._values(data, team).T, std_.T, strict=True)
         return self._shown(np.stack([probability_right(f, s, ones) for f, s in columns], axis=1))
 
-    def predict(self, X: Any, cov: Any = None, std: Any = None) -> Array:
+    def predict(self, X: Any, cov: Any = None, std: Any = None, *, threads: int | None = None) -> Array:
         """The class of each row of X.
 
         Two classes are told apart by the sign of the decision value. Of more, the most probable is taken,
         X, `cov` and `std` being as in `predict_proba`; without probabilities, the one of the largest
-        decision value.
+        decision value. `threads` as in `decision_function`.
         """
-        data = self._examples(X, cov, std)
-        values = self._values(data, 0)
+        data, team = self._examples(X, cov, std), _threads(threads)
+        values = self._values(data, team)
         if values.shape[1] == 1:
             return np.asarray(self.classes_[(values[:, 0] > 0).astype(int)])
         if self.calibration_ is not None:
-            values = self._log_odds(values, self._variances(data, 0))
+            values = self._log_odds(values, self._variances(data, team))
         return np.asarray(self.classes_[values.argmax(axis=1)])
 
-    def predict_proba(self, X: Any, cov: Any = None, std: Any = None) -> FloatArray:
+    def predict_proba(
+        self, X: Any, cov: Any = None, std: Any = None, *, threads: int | None = None
+    ) -> FloatArray:
         """Probabilities of the classes for each row of X, of shape (l, K); rows sum to one.
 
         Parameters
@@ -157,6 +159,8 @@ class Model:
             Covariances or error bars of these objects: a blurred object gets a humbler probability, by
             the sigmoid σ((a f + b)/√(1 + (π/8) γ a² wᵀΣw)). Without them it is Platt's sigmoid. An object
             of which nothing is said is not taken for one that is known exactly, so `std=0` is more sure.
+        threads : int, optional
+            As in `decision_function`.
 
         Notes
         -----
@@ -164,10 +168,10 @@ class Model:
         covariance that depends on the class (`Shared` of a dict) cannot be known of a new object: in a
         `Gaussians` it is left out, and as `cov` it is refused.
         """
-        data = self._examples(X, cov, std)
+        data, team = self._examples(X, cov, std), _threads(threads)
         if self.calibration_ is None:
             raise RuntimeError("predict_proba: this model was trained with probability=False")
-        z = self._log_odds(self._values(data, 0), self._variances(data, 0))
+        z = self._log_odds(self._values(data, team), self._variances(data, team))
         if z.shape[1] == 1:
             z = np.column_stack([-z, z])
             return np.exp(-np.logaddexp(0, -z))
@@ -186,6 +190,9 @@ class Model:
         kind, texts = _label_texts(self.classes_)
         if format == "gsvm" and kind == "float":
             texts = [f"{value:g}" for value in self.classes_.tolist()]
+        if format == "gsvm" and texts == ["+1", "-1"]:  # strings sort so; the file has -1 first
+            self._turned().save(path, format)
+            return
         rows = [(*c.platt, c.a, c.b, c.gamma) for c in self.calibration_ or ()]
         _core.save_model(
             os.fspath(path),
@@ -205,6 +212,16 @@ class Model:
         return (
             f"Model({self.n_features_in_} features, classes {shown}, lam={self.lam:g}, "
             f"objective={self.objective_:.6g}, gap={self.gap_:.2g})"
+        )
+
+    def _turned(self) -> Model:
+        """The same rule of two classes with the other one as the positive."""
+        return Model(
+            coef_=-self.coef_,
+            intercept_=-self.intercept_,
+            classes_=self.classes_[::-1],
+            lam=self.lam,
+            calibration_=self.calibration_ and tuple(c.turned() for c in self.calibration_),
         )
 
     def _examples(self, X: Any, cov: Any, std: Any) -> Gaussians:
@@ -264,7 +281,10 @@ def load(path: str | os.PathLike[str]) -> Model:
     try:
         found = _core.load_model(os.fspath(path))
         classes = _labels_from_texts(found["label_type"], found["labels"])
-    except ValueError as error:  # labels are the only text in the file, and always on its second line
+    except (
+        ValueError,
+        OverflowError,
+    ) as error:  # labels are the only text in the file, and always on its second line
         raise OSError(f"{os.fspath(path)}:2: the labels cannot be read ({error})") from None
     rows = found["calibration"].tolist()
     calibration = tuple(Calibration(a, b, gamma, (A, B)) for A, B, a, b, gamma in rows)
@@ -313,5 +333,7 @@ def _labels_from_texts(kind: str, texts: list[str]) -> Array:
     if len(set(texts)) < len(texts):
         twice = next(text for k, text in enumerate(texts) if text in texts[:k])
         raise ValueError(f"{'both are' if len(texts) == 2 else 'there is more than one'} {twice!r}")
-    values = np.array([readers[kind](t) for t in texts])
-    return values.astype(bool) if kind == "bool" else values
+    values = [readers[kind](t) for t in texts]
+    if kind == "int":  # NumPy would take integers on both sides of 2^63 for floats
+        return np.array(values, dtype=np.uint64 if max(values) >= 2**63 else np.int64)
+    return np.array(values, dtype=bool if kind == "bool" else None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -183,7 +184,8 @@ class Problem:
         cov_scale: float | None,
         report: Report,
     ) -> list[Any]:
-        inner = changed_options(options, threads=team.inner(self.parts))
+        began, threads = time.monotonic(), team.inner(self.parts)
+        at_a_time = 1 if self.small else min(team.jobs, self.parts)
 
         def watch(progress: Any) -> bool:
             if report is not None and report(progress) is False:
@@ -191,7 +193,10 @@ class Problem:
             return not team.stopped
 
         def work(part: int) -> Any:
-            return self.run(inner, part, start, rows, cov_scale, watch)
+            left = options.max_seconds - (time.monotonic() - began)
+            turns = -(-(self.parts - part) // at_a_time)  # that have to share what is left of the time
+            own = changed_options(options, threads=threads, max_seconds=max(left / turns, 1e-3))
+            return self.run(own, part, start, rows, cov_scale, watch)
 
         return team.map(work, range(self.parts), small=self.small)
 

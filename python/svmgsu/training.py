@@ -85,7 +85,7 @@ def train(
         Factors of the weights of each class's examples; "balanced" gives all classes the same sum.
     fit_intercept : bool, default=True
     cov_scale : float, default=1.0
-        A factor of all covariances given with X; 0 is the ordinary SVM.
+        A factor of all covariances in training, `deployment_cov` too; 0 is the ordinary SVM.
     deployment_cov : array or covariance kind, optional
         Noise that exists only where the model will be used, added to every example: (n,) variances or an
         (n, n) matrix for all, or a pool of covariances, (k, n) or (k, n, n) or a kind, of which each
@@ -104,14 +104,15 @@ def train(
     max_iter : int, default=500
         Newton's iterations at the most.
     max_time : float, optional
-        Seconds at the most; the best point so far is kept.
+        Seconds at the most, of all classes together; the best point so far is kept.
     T, k : int, optional
         sgd: the number of steps and the size of a minibatch. By default k = min(l, 100) and T is 20
         readings of the data, at least 1000.
     average : float in [0, 1], default=0.5
         sgd: the last share of the steps that is averaged; 0 returns the last step.
     seed : int, default=0
-        sgd: the same seed gives the same model, for any number of threads.
+        sgd, and draws from a pool of `deployment_cov`: the same seed gives the same model, for any number
+        of threads.
     threads : int, optional
         By default all that OpenMP offers (OMP_NUM_THREADS, threadpoolctl).
     n_jobs : int, optional

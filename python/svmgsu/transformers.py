@@ -21,7 +21,7 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 from sklearn.utils.validation import _check_feature_names_in, check_array, check_is_fitted, validate_data
 
-from .gaussians import Gaussians
+from .gaussians import Gaussians, keep_names
 from .linear_maps import LinearMap, MatrixMap, ScaleMap, SelectMap, as_select_map, dense
 from .validation import Array, FloatArray, as_float_array, check_finite, is_sparse
 
@@ -81,24 +81,14 @@ class GaussianTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc
 
     def _check_names(self, X: Gaussians, reset: bool) -> None:
         """For `Gaussians`, what scikit-learn's `validate_data` does for frames."""
-        names = X.feature_names_in_
         if reset:
             self.n_features_in_ = X.shape[1]
-            if names is not None:
-                self.feature_names_in_ = np.asarray(names, dtype=object)
-            elif hasattr(self, "feature_names_in_"):
-                del self.feature_names_in_
-            return
         if X.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"X has {X.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} "
                 "features as input"
             )
-        known = getattr(self, "feature_names_in_", None)
-        if known is not None and names is not None and names != list(known):
-            raise ValueError(
-                f"X: its features are {names}, but {type(self).__name__} was fitted to {list(known)}"
-            )
+        keep_names(self, X, reset=reset)
 
     def _read_back(self, X: Any, outputs: int) -> Gaussians:
         """What `inverse_transform` is given."""
@@ -185,6 +175,8 @@ class GaussianScaler(OneToOneFeatureMixin, GaussianTransformer):  # type: ignore
             raise ValueError(f'kind: expected "standard", "robust" or "minmax", got {self.kind!r}')
         if self.use_cov and self.kind != "standard":
             raise ValueError(f'use_cov: only kind="standard" has a variance to add to, not {self.kind!r}')
+        if is_sparse(data.mean) and self.kind == "minmax":
+            raise TypeError('kind: "minmax" takes no sparse means; pass their .toarray()')
         if is_sparse(data.mean) and self.with_mean:
             raise ValueError("with_mean: sparse means cannot be shifted; pass with_mean=False")
         center, scale = getattr(self, f"_{self.kind}")(data, y)
@@ -428,7 +420,8 @@ def unscale(transformer: Any, model: Any = None) -> LinearRule:
     Returns
     -------
     coef_, intercept_ : arrays of shapes (K, n) and (K,)
-        A named tuple. Decision values of unscaled x are coef_ · x + intercept_.
+        A named tuple. Decision values of unscaled x are coef_ · x + intercept_. (Of several classes with
+        probabilities `decision_function` gives log-odds instead; see `Model.decision_function`.)
 
     Examples
     --------
@@ -440,7 +433,7 @@ def unscale(transformer: Any, model: Any = None) -> LinearRule:
     >>> np.allclose(data.mean @ coef[0] + intercept, pipeline.decision_function(data))
     True
     """
-    steps = [step for _, step in transformer.steps] if hasattr(transformer, "steps") else [transformer]
+    steps = _steps(transformer)
     if model is None:
         steps, model = steps[:-1], steps[-1]
     if not hasattr(model, "coef_") or not hasattr(model, "intercept_"):
@@ -461,3 +454,10 @@ def unscale(transformer: Any, model: Any = None) -> LinearRule:
         coef, shift = step.pull_back(coef)
         intercept = intercept + shift
     return LinearRule(coef, intercept)
+
+
+def _steps(transformer: Any) -> list[Any]:
+    """The steps of a Pipeline, also of those within; one that is none is its own step."""
+    if not hasattr(transformer, "steps"):
+        return [transformer]
+    return [inner for _, step in transformer.steps for inner in _steps(step)]

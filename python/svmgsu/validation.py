@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import operator
 from collections.abc import Mapping
 from typing import Any, TypeAlias
@@ -27,12 +28,13 @@ def as_float_array(a: Any, name: str, ndim: tuple[int, ...]) -> Array:
     """
     if is_sparse(a):
         raise TypeError(f"{name}: got a sparse matrix, which is not supported here; pass {name}.toarray()")
+    if type(a) is not np.ndarray and isinstance(a, np.ma.MaskedArray) and np.ma.is_masked(a):
+        first = place(int(np.ma.getmaskarray(a).argmax()), a.shape)
+        raise ValueError(f"{name}: {first} is masked; fill in an estimate, or leave such examples out")
     try:
         array = np.asarray(a)
         if array.dtype == object:
-            if any(isinstance(value, (str, bytes)) for value in array.flat):
-                raise ValueError("it holds strings")
-            array = array.astype(np.float64)
+            array = _numbers_of(array)
     except (TypeError, ValueError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"{name}: could not be read as an array of numbers ({error})") from None
@@ -46,6 +48,20 @@ def as_float_array(a: Any, name: str, ndim: tuple[int, ...]) -> Array:
         raise ValueError(f"{name}: expected {wanted} dimensions, got an array of shape {array.shape}{hint}")
     kept = array.dtype if array.dtype in (np.float32, np.float64) else np.dtype(np.float64)
     return np.ascontiguousarray(array, dtype=kept) if array.ndim else array.astype(kept)
+
+
+def _numbers_of(objects: Array) -> Array:
+    """Objects as float64; the error names the first that is no number, such as pandas' NA."""
+    if any(isinstance(value, (str, bytes)) for value in objects.flat):
+        raise ValueError("it holds strings")
+    try:
+        return objects.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        for i, value in enumerate(objects.flat):
+            if not isinstance(value, numbers.Real) and value is not None:
+                where = place(i, objects.shape)
+                raise type(error)(f"{where} is {value!r} of type {type(value).__name__}: {error}") from None
+        raise
 
 
 def place(index: int, shape: tuple[int, ...]) -> str:
@@ -167,14 +183,7 @@ def check_labels(y: Any, examples: int) -> tuple[Array, Array]:
 
 def as_labels(y: Any, examples: int) -> Array:
     """y as an array of one number or string an example."""
-    if y is None:
-        raise ValueError("y: training requires y to be passed, but the target y is None")
-    try:
-        labels = np.asarray(y)
-        if labels.dtype == object:  # what its members are: numbers, strings, ...
-            labels = np.asarray(labels.tolist())
-    except ValueError as error:
-        raise ValueError(f"y: could not be read as an array of labels ({error})") from None
+    labels = plain_labels(y)
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     if labels.ndim != 1:
@@ -185,6 +194,29 @@ def as_labels(y: Any, examples: int) -> Array:
         raise ValueError(f"y: expected labels that are numbers or strings, got dtype {labels.dtype}")
     if labels.dtype.kind == "f":
         check_finite(labels.astype(np.float64), "y")
+    return labels
+
+
+def plain_labels(y: Any) -> Array:
+    """y as an array of numbers or of strings.
+
+    A mixture is refused. NumPy would make strings of it: of a label that is missing, the class 'nan'.
+    """
+    if y is None:
+        raise ValueError("y: training requires y to be passed, but the target y is None")
+    given: Array = np.asarray(y, dtype=object if isinstance(y, (list, tuple)) else None)
+    if given.dtype != object:
+        return given
+    try:
+        labels = np.asarray(given.tolist())
+    except ValueError as error:
+        raise ValueError(f"y: could not be read as an array of labels ({error})") from None
+    if labels.dtype.kind in "OU":
+        wanted = str if any(isinstance(v, str) for v in given.flat) else numbers.Real
+        for i, value in enumerate(given.flat):
+            if not isinstance(value, wanted):
+                what = "numbers" if wanted is numbers.Real else "strings"
+                raise ValueError(f"y: example {i} has the label {value!r} where others are {what}")
     return labels
 
 
@@ -219,7 +251,9 @@ def class_codes(labels: Array, classes: Array, name: str) -> Array:
 def class_factors(class_weight: Any, classes: Array, codes: Array, weights: FloatArray) -> FloatArray:
     """The factor of each class's weights: by a dict (1 for those not named), or "balanced".
 
-    Balanced classes weigh the same in sum, counted with the weights that the examples have already.
+    Balanced classes weigh the same in sum, counted with the weights that the examples have already. A dict
+    may name classes that are not there, as in a fold without the rarest, if it names all that are: else
+    it is taken for a slip.
     """
     if isinstance(class_weight, str) and class_weight == "balanced":
         total = np.bincount(codes, weights, len(classes))
@@ -229,12 +263,12 @@ def class_factors(class_weight: Any, classes: Array, codes: Array, weights: Floa
     factors = np.ones(len(classes))
     for label, value in class_weight.items():
         place = np.flatnonzero(classes == label)
-        if not len(place):
+        if not len(place) and any(known not in class_weight for known in classes.tolist()):
             raise ValueError(f"class_weight: there is no class {label!r} in y; it has {listed(classes)}")
         number = float(value) if isinstance(value, (int, float, np.integer, np.floating)) else np.nan
         if not (number >= 0 and np.isfinite(number)):
             raise ValueError(f"class_weight: class {label!r} has {value!r}; weights must be >= 0 and finite")
-        factors[place[0]] = number
+        factors[place] = number
     return factors
 
 
