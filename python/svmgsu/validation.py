@@ -48,6 +48,14 @@ def as_float_array(a: Any, name: str, ndim: tuple[int, ...]) -> Array:
     return np.ascontiguousarray(array, dtype=kept) if array.ndim else array.astype(kept)
 
 
+def column_names(a: Any) -> list[str] | None:
+    """The columns of a DataFrame, if they are strings."""
+    columns = getattr(a, "columns", None)
+    if columns is None or not all(isinstance(name, str) for name in columns):
+        return None
+    return list(columns)
+
+
 def place(index: int, shape: tuple[int, ...]) -> str:
     """A flat index as words: example, feature (and second feature)."""
     words = ("example", "feature", "feature")
