@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..gaussians import Gaussians
-from ..validation import Array
+from ..validation import Array, as_labels
 
 
 @dataclass
@@ -46,15 +46,13 @@ class Dataset:
     Attributes
     ----------
     data : Gaussians
-        Means and covariances.
+        Means and covariances; with `feature_names_in_` where the file has names of columns.
     y : array or None
         Labels.
     ids : array of str or None
         Names of the examples.
     report : Report
         What was found and what was dropped.
-    feature_names : list of str or None
-        Names of the columns, where the file has them.
 
     Examples
     --------
@@ -68,7 +66,6 @@ class Dataset:
     y: Array | None = None
     ids: Array | None = None
     report: Report = field(default_factory=Report)
-    feature_names: list[str] | None = None
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.data, self.y))
@@ -78,12 +75,11 @@ def as_dataset(data: Any, y: Any = None, ids: Any = None) -> Dataset:
     """`data`, a Dataset, Gaussians or an array, as a Dataset; `y` and `ids`, if given, replace its own."""
     if not isinstance(data, Dataset):
         data = Dataset(data if isinstance(data, Gaussians) else Gaussians(data))
-    y = data.y if y is None else np.asarray(y)
-    ids = data.ids if ids is None else np.asarray(ids)
-    for name, array in (("y", y), ("ids", ids)):
-        if array is not None and np.shape(array) != (len(data.data),):
-            raise ValueError(f"{name}: shape {np.shape(array)}, but there are {len(data.data)} examples")
-    return Dataset(data.data, y, ids, data.report, data.feature_names)
+    y, ids = data.y if y is None else y, data.ids if ids is None else np.asarray(ids)
+    y = None if y is None else as_labels(y, len(data.data))
+    if ids is not None and np.shape(ids) != (len(data.data),):
+        raise ValueError(f"ids: shape {np.shape(ids)}, but there are {len(data.data)} examples")
+    return Dataset(data.data, y, ids, data.report)
 
 
 def plain_labels(values: Array) -> Array:

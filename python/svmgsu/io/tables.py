@@ -9,7 +9,8 @@ import numpy as np
 from .. import _core
 from ..covariance import Isotropic
 from ..gaussians import Gaussians
-from ..validation import Array, is_sparse
+from ..linear_maps import dense
+from ..validation import Array
 from .dataset import Dataset, Report, as_dataset
 from .files import Source, extension, mappable, name_of, replacing
 from .pairing import pair_columns
@@ -81,7 +82,8 @@ def read_table(
     )
     y = None if label is None else _values(table[label], keep, label, name)
     ids = None if id is None else _values(table[id], keep, id, name).astype(np.str_)
-    return Dataset(Gaussians(np.ascontiguousarray(X), cov), y, ids, report, list(paired.features))
+    data = Gaussians(np.ascontiguousarray(X), cov, feature_names=paired.features)
+    return Dataset(data, y, ids, report)
 
 
 def _pick(columns: list[str], asked: str | None, usual: tuple[str, ...], what: str, name: str) -> str | None:
@@ -203,7 +205,7 @@ def write_table(
     dataset = as_dataset(data, y, ids)
     gaussians = dataset.data
     n = gaussians.shape[1]
-    names = list(feature_names or dataset.feature_names or [f"x{j + 1}" for j in range(n)])
+    names = list(feature_names or gaussians.feature_names_in_ or [f"x{j + 1}" for j in range(n)])
     if len(names) != n:
         raise ValueError(f"feature_names: {len(names)} names for {n} features")
     columns: dict[str, Any] = {}
@@ -211,12 +213,12 @@ def write_table(
         columns["id"] = dataset.ids.astype(np.str_).tolist()
     if dataset.y is not None:
         columns["label"] = dataset.y if dataset.y.dtype.kind in "biuf" else dataset.y.tolist()
-    means = _dense(gaussians.mean)
+    means = dense(gaussians.mean)
     variances = None
     if isinstance(gaussians.cov, Isotropic):
         columns["_var"] = np.broadcast_to(gaussians.cov.variances, len(gaussians))
     elif gaussians.cov is not None:
-        variances = _dense(variances_of(gaussians))
+        variances = dense(variances_of(gaussians))
     for j, feature in enumerate(names):
         columns[feature] = means[:, j]
         if variances is not None:
@@ -225,10 +227,6 @@ def write_table(
     if len(columns) != expected:
         raise ValueError("feature_names: two columns would have the same name; pass other names")
     save_table(make_table(columns), path, extension(path) if format is None else format)
-
-
-def _dense(matrix: Any) -> Any:
-    return matrix.toarray() if is_sparse(matrix) else matrix
 
 
 def make_table(columns: dict[str, Any]) -> Any:
