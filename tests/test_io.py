@@ -464,6 +464,14 @@ def test_npz_from_elsewhere(tmp_path):
         svmgsu.io.read(path)
 
 
+def test_a_sparse_matrix_that_lacks_a_part_is_refused(tmp_path):
+    np.savez(tmp_path / "a.npz", mean_data=[1.0], mean_indices=[0])
+    with pytest.raises(
+        FormatError, match=r"a.npz: mean_data: a sparse matrix needs mean_indptr, mean_shape too"
+    ):
+        svmgsu.io.read(tmp_path / "a.npz")
+
+
 def test_labels_of_objects_are_numbers_or_strings_in_a_file(tmp_path):
     path, y = tmp_path / "a.npz", np.array(["star", "quasar"], dtype=object)
     svmgsu.io.write([[0.0], [1.0]], path, y=y)
@@ -643,6 +651,17 @@ def test_reading_text_loads_numpy_alone(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", timeout=60)
     assert done.stdout == "set()\n", done.stderr
+
+
+def test_sparse_data_without_scipy_name_the_extra(tmp_path, monkeypatch):
+    svmgsu.io.write(scipy.sparse.csr_array([[0.0, 1.0]]), tmp_path / "a.npz")
+    monkeypatch.setitem(sys.modules, "scipy.sparse", None)
+    for read_it in (
+        lambda: svmgsu.io.read(tmp_path / "a.npz"),
+        lambda: svmgsu.read_text(text("a 1:1\n"), sparse=True),
+    ):
+        with pytest.raises(ImportError, match=r"sparse data need SciPy: pip install 'svmgsu\[sklearn\]'"):
+            read_it()
 
 
 def test_tables_without_pyarrow_name_the_extra(monkeypatch):

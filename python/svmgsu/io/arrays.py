@@ -26,7 +26,7 @@ from ..covariance import Covariance, Diagonal, Full, Isotropic, LowRank, Shared
 from ..gaussians import Gaussians
 from ..linear_maps import dense
 from ..validation import Array, as_float_array, check_deviations, is_sparse
-from .dataset import Dataset, Report, as_dataset
+from .dataset import Dataset, Report, as_dataset, compressed_rows
 from .files import Path, Source, is_path, mappable, name_of, replacing
 
 KINDS = ("isotropic", "var", "var_data", "std", "cov", "packed", "factors", "shared")
@@ -70,10 +70,10 @@ def read_npz(path: Source) -> Dataset:
     kinds = [key for key in KINDS if key in arrays]
     if len(kinds) > 1:
         raise _core.FormatError(f"{name}: more than one covariance: {', '.join(kinds)}")
-    mean = _matrix(arrays, "mean")
-    if mean is None:
+    if "mean" not in arrays and "mean_data" not in arrays:
         raise _core.FormatError(f"{name}: there is no array 'mean'; there are {sorted(arrays)}")
     try:
+        mean = _matrix(arrays, "mean")
         names = arrays.get("feature_names")
         data = Gaussians(mean, _covariance(arrays), feature_names=None if names is None else names.tolist())
         dataset = as_dataset(data, arrays.get("y"), arrays.get("ids"))
@@ -89,10 +89,11 @@ def read_npz(path: Source) -> Dataset:
 def _matrix(arrays: dict[str, Array], key: str) -> Any:
     if f"{key}_data" not in arrays:
         return arrays.get(key)
-    from scipy.sparse import csr_array
-
+    missing = [f"{key}_{part}" for part in SPARSE_PARTS if f"{key}_{part}" not in arrays]
+    if missing:
+        raise ValueError(f"{key}_data: a sparse matrix needs {', '.join(missing)} too")
     data, indices, indptr, shape = (arrays[f"{key}_{part}"] for part in SPARSE_PARTS)
-    return csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
+    return compressed_rows(data, indices, indptr, shape.tolist())
 
 
 def _covariance(arrays: dict[str, Array]) -> Covariance | None:

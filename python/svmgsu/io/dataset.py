@@ -70,6 +70,11 @@ class Dataset:
     def __iter__(self) -> Iterator[Any]:
         return iter((self.data, self.y))
 
+    @property
+    def feature_names(self) -> list[str] | None:
+        """Names of the features, where the file has them: those of `data`."""
+        return self.data.feature_names_in_
+
 
 def as_dataset(data: Any, y: Any = None, ids: Any = None) -> Dataset:
     """`data`, a Dataset, Gaussians or an array, as a Dataset; `y` and `ids`, if given, replace its own."""
@@ -80,6 +85,15 @@ def as_dataset(data: Any, y: Any = None, ids: Any = None) -> Dataset:
     if ids is not None and np.shape(ids) != (len(data.data),):
         raise ValueError(f"ids: shape {np.shape(ids)}, but there are {len(data.data)} examples")
     return Dataset(data.data, y, ids, data.report)
+
+
+def compressed_rows(value: Array, column: Array, start: Array, shape: Any) -> Any:
+    """A sparse matrix of SciPy."""
+    try:
+        from scipy.sparse import csr_array
+    except ImportError as error:
+        raise ImportError("sparse data need SciPy: pip install 'svmgsu[sklearn]'") from error
+    return csr_array((value, column, start), shape=tuple(shape))
 
 
 def plain_labels(values: Array) -> Array:
