@@ -211,6 +211,14 @@ def test_holes_of_pandas_and_polars_are_holes():
         assert found.feature_names_in_ == ["a", "b"]
 
 
+@pytest.mark.parametrize("dtype", [int, np.float32, float])
+def test_masked_values_are_holes(dtype):
+    table = np.ma.masked_equal(np.array([[1, 2], [3, 0], [5, 4], [2, 2]], dtype=dtype), 0)
+    found, wanted = from_missing(table), from_missing(np.where(table.mask, np.nan, table.data))
+    np.testing.assert_allclose(found.mean, wanted.mean, rtol=1e-6)
+    assert found.mean.dtype == (np.float32 if dtype == np.float32 else float)
+
+
 def test_progress_is_shown(capsys):
     fit_gaussian(holed()[1], verbose=True)
     assert "expectation" in capsys.readouterr().err

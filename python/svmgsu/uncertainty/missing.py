@@ -43,7 +43,8 @@ def from_missing(
 
     Parameters
     ----------
-    X : array or DataFrame of shape (l, n), NaN where missing
+    X : array or DataFrame of shape (l, n)
+        NaN where missing; also pandas.NA, null, or masked.
     method : {"conditional", "marginal"}
         "conditional" is the model above. "marginal" ignores the other features: a missing value has the
         mean and the variance of its column.
@@ -241,6 +242,8 @@ def _conditional(table: Array, holes: Array, population: Population) -> tuple[Ar
 
 def _as_table(X: Any, complete_columns: bool) -> tuple[Array, Array]:
     """X and where its holes are; `complete_columns` allows a column without any value."""
+    if isinstance(X, np.ma.MaskedArray):
+        X = np.ma.filled(X if X.dtype.kind == "f" else X.astype(np.float64), np.nan)
     if hasattr(X, "iloc") and np.asarray(X).dtype == object:  # pandas.NA is no number, but can be told to be
         X = X.to_numpy(dtype=np.float64, na_value=np.nan)
     table = as_float_array(X, "X", (2,))

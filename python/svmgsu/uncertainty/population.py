@@ -62,7 +62,8 @@ def posterior(
     one_population : bool, default=False
         True says that you know the assumption, and silences the `OnePopulationWarning`.
     tol : float, default=1e-3
-        Stop when neither m nor T changes by more, in units of the spread.
+        Stop when neither m nor T changes by more, in units of the spread. With noise far above the
+        population's own spread steps are short, and T is then left some percent too wide; 1e-5 goes on.
     max_iter : int, default=1000
         Steps at the most; a `ConvergenceWarning` says if they were not enough.
     verbose : bool, default=False
