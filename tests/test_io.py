@@ -339,6 +339,14 @@ def test_columns_are_paired_by_their_endings():
     assert found.report.notes == ["<file>: not used: name"]
 
 
+def test_a_column_y_with_errors_is_a_feature():
+    found = svmgsu.io.read(text("x,x_err,y,y_err\n1,0.5,2,1\n3,0.5,4,2\n"), format="csv")
+    assert found.y is None and found.data.feature_names_in_ == ["x", "y"]
+    assert found.data.cov.variances.tolist() == [[0.25, 1], [0.25, 4]]
+    found = svmgsu.io.read(text("x,x_err,y\n1,0.5,2\n3,0.5,4\n"), format="csv")
+    assert found.y.tolist() == [2, 4]
+
+
 def test_features_labels_and_ids_can_be_chosen():
     found = svmgsu.io.read_table(text(TABLE), label="name", id="label", features=["size"], format=".csv")
     assert found.y.tolist() == ["x", "y"] and found.ids.tolist() == ["star", "quasar"]
@@ -356,6 +364,9 @@ def test_features_labels_and_ids_can_be_chosen():
         ("a,a_err1\n1,1\n", "a_err1 alone; expected both a_err1 and a_err2"),
         ("a,a_err,_var\n1,1,1\n", "_var is for all features, but some have their own"),
         ("a,a_err\n1,1\n2,-1\n", "a_err is -1 in example 1; it must be >= 0"),
+        ("a,a_err1,a_err2\n1,-1,1\n", "a_err1 is -1 in example 0; it must be >= 0"),
+        ("a,a_err1,a_err2\n1,1,1\n2,1,-1\n", "a_err2 is -1 in example 1; it must be >= 0"),
+        ("a,b\n", "there is no example in this file"),
         ("a,a\n1,1\n", "the column 'a' appears twice"),
         ("a,b\n1\n", "CSV parse error"),
         ("name\nx\n", "there is no numeric column"),

@@ -13,7 +13,7 @@ from ..linear_maps import dense
 from ..validation import Array
 from .dataset import Dataset, Report, as_dataset
 from .files import Source, extension, mappable, name_of, replacing
-from .pairing import pair_columns
+from .pairing import SUFFIXES, pair_columns
 from .text_writing import variances_of
 
 LABELS, IDS = ("label", "y"), ("id", "doc_id")
@@ -38,7 +38,8 @@ def read_table(
     path : path, "-" or file
         Its ending tells the format: .csv, .tsv, .tab (.gz and .xz too), .parquet, .feather, .arrow, .ipc.
     label, id : str, optional
-        The columns of labels and ids; by default "label" or "y", and "id" or "doc_id", if there are such.
+        The columns of labels and ids; by default "label" or "y", and "id" or "doc_id", if there are such
+        without errors beside them.
     features : list of str, optional
         The columns of means; by default all numeric columns that are nothing else. A feature without a column
         of errors is certain.
@@ -66,6 +67,8 @@ def read_table(
     if len(set(columns)) < len(columns):
         twice = next(c for c in columns if columns.count(c) > 1)
         raise _core.FormatError(f"{name}: the column {twice!r} appears twice")
+    if table.num_rows == 0:
+        raise _core.FormatError(f"{name}: there is no example in this file")
     label = _pick(columns, label, LABELS, "label", name)
     id = _pick(columns, id, IDS, "id", name)
     numeric = [c for c in columns if _is_numeric(table.schema.field(c).type)]
@@ -89,7 +92,11 @@ def read_table(
 def _pick(columns: list[str], asked: str | None, usual: tuple[str, ...], what: str, name: str) -> str | None:
     if asked is not None and asked not in columns:
         raise ValueError(f"{name}: {what}: there is no column {asked!r}; there are {columns}")
-    return asked if asked is not None else next((c for c in usual if c in columns), None)
+    if asked is not None:
+        return asked
+    # A column with errors of its own is a measurement, whatever its name: the y of a place, say.
+    plain = [c for c in usual if c in columns and not any(c + s in columns for s in SUFFIXES)]
+    return plain[0] if plain else None
 
 
 def _pyarrow() -> Any:
