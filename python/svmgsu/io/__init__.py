@@ -135,7 +135,7 @@ def read(
         return read_npz(path, **options)
     from .tables import read_table
 
-    return read_table(path, format="." + kind, **options)
+    return read_table(path, format=kind, **options)
 
 
 def write(
@@ -194,7 +194,7 @@ def write(
         from .tables import write_table
 
         _refuse(kind, labels=labels, cov=cov)
-        write_table(data, path, y=y, ids=ids, format="." + kind, **options)
+        write_table(data, path, y=y, ids=ids, format=kind, **options)
 
 
 def convert(

@@ -46,13 +46,13 @@ def read_table(
     missing : {"error", "drop"}
         What to do with rows where a number is missing.
     format : str, optional
-        The ending to assume, such as ".csv".
+        The ending to assume, such as "csv".
 
     Examples
     --------
     >>> import io, svmgsu
     >>> file = io.BytesIO(b"name,flux,flux_err,label\\ns1,1.5,0.5,star\\nq1,3.0,0.25,quasar\\n")
-    >>> data, y = svmgsu.io.read_table(file, format=".csv")
+    >>> data, y = svmgsu.io.read_table(file, format="csv")
     >>> data.cov.variances
     array([[0.25  ],
            [0.0625]])
@@ -61,7 +61,7 @@ def read_table(
     """
     if missing not in ("error", "drop"):
         raise ValueError(f'missing: expected "error" or "drop", got {missing!r}')
-    table = _load(path, extension(path) if format is None else format)
+    table = _load(path, _ending(path, format))
     name = name_of(path)
     columns = list(table.column_names)
     if len(set(columns)) < len(columns):
@@ -97,6 +97,10 @@ def _pick(columns: list[str], asked: str | None, usual: tuple[str, ...], what: s
     # A column with errors of its own is a measurement, whatever its name: the y of a place, say.
     plain = [c for c in usual if c in columns and not any(c + s in columns for s in SUFFIXES)]
     return plain[0] if plain else None
+
+
+def _ending(path: Source, format: str | None) -> str:
+    return extension(path) if format is None else "." + format.removeprefix(".")
 
 
 def _pyarrow() -> Any:
@@ -196,14 +200,14 @@ def write_table(
     feature_names : list of str, optional
         By default those of `data`, or x1, x2, ...
     format : str, optional
-        The ending to assume, such as ".csv".
+        The ending to assume, such as "csv".
 
     Examples
     --------
     >>> import io, svmgsu
     >>> file = io.BytesIO()
     >>> data = svmgsu.Gaussians([[1.5], [3.0]], std=[[0.5], [0.25]])
-    >>> svmgsu.io.write_table(data, file, y=[1, 0], format=".csv")
+    >>> svmgsu.io.write_table(data, file, y=[1, 0], format="csv")
     >>> print(file.getvalue().decode(), end="")
     "label","x1","x1_var"
     1,1.5,0.25
@@ -233,7 +237,7 @@ def write_table(
     expected = n * (1 if variances is None else 2) + sum(c in columns for c in ("id", "label", "_var"))
     if len(columns) != expected:
         raise ValueError("feature_names: two columns would have the same name; pass other names")
-    save_table(make_table(columns), path, extension(path) if format is None else format)
+    save_table(make_table(columns), path, _ending(path, format))
 
 
 def make_table(columns: dict[str, Any]) -> Any:
