@@ -4,7 +4,7 @@
 |---|---|
 | x | the mean of feature x |
 | x_err, x_std | its standard deviation |
-| x_err1, x_err2 | its upper and lower error, whose mean size is the standard deviation; lower ones may be <= 0 |
+| x_err1, x_err2 | its upper and lower error (also with a minus sign); their mean is the deviation |
 | x_var | its variance |
 | _err, _std, _var, without x | one standard deviation or variance for all features |
 """
