@@ -80,11 +80,12 @@ def as_dataset(data: Any, y: Any = None, ids: Any = None) -> Dataset:
     """`data`, a Dataset, Gaussians or an array, as a Dataset; `y` and `ids`, if given, replace its own."""
     if not isinstance(data, Dataset):
         data = Dataset(data if isinstance(data, Gaussians) else Gaussians(data))
-    y, ids = data.y if y is None else y, data.ids if ids is None else np.asarray(ids)
-    y = None if y is None else as_labels(y, len(data.data))
-    if ids is not None and np.shape(ids) != (len(data.data),):
-        raise ValueError(f"ids: shape {np.shape(ids)}, but there are {len(data.data)} examples")
-    return Dataset(data.data, y, ids, data.report)
+    y = data.y if y is None else np.asarray(y)
+    ids = data.ids if ids is None else np.asarray(ids)
+    for name, array in (("y", y), ("ids", ids)):
+        if array is not None and np.shape(array) != (len(data.data),):
+            raise ValueError(f"{name}: shape {np.shape(array)}, but there are {len(data.data)} examples")
+    return Dataset(data.data, None if y is None else as_labels(y, len(data.data)), ids, data.report)
 
 
 def compressed_rows(value: Array, column: Array, start: Array, shape: Any) -> Any:
