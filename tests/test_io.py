@@ -332,11 +332,19 @@ b,quasar,2.5,0.25,3,1,-1,y,2,9
 
 def test_columns_are_paired_by_their_endings():
     found = svmgsu.io.read(text(TABLE), format="csv")
-    assert found.feature_names == ["flux", "colour", "size"]
+    assert found.data.feature_names_in_ == ["flux", "colour", "size"]
     assert found.data.mean.tolist() == [[1.5, 2, 1], [2.5, 3, 2]]
     assert found.data.cov.variances.tolist() == [[0.25, 0.25, 4], [0.0625, 1, 9]]
     assert found.ids.tolist() == ["a", "b"] and found.y.tolist() == ["star", "quasar"]
     assert found.report.notes == ["<file>: not used: name"]
+
+
+def test_a_column_y_with_errors_is_a_feature():
+    found = svmgsu.io.read(text("x,x_err,y,y_err\n1,0.5,2,1\n3,0.5,4,2\n"), format="csv")
+    assert found.y is None and found.data.feature_names_in_ == ["x", "y"]
+    assert found.data.cov.variances.tolist() == [[0.25, 1], [0.25, 4]]
+    found = svmgsu.io.read(text("x,x_err,y\n1,0.5,2\n3,0.5,4\n"), format="csv")
+    assert found.y.tolist() == [2, 4]
 
 
 def test_features_labels_and_ids_can_be_chosen():
@@ -356,6 +364,9 @@ def test_features_labels_and_ids_can_be_chosen():
         ("a,a_err1\n1,1\n", "a_err1 alone; expected both a_err1 and a_err2"),
         ("a,a_err,_var\n1,1,1\n", "_var is for all features, but some have their own"),
         ("a,a_err\n1,1\n2,-1\n", "a_err is -1 in example 1; it must be >= 0"),
+        ("a,a_err1,a_err2\n1,-1,1\n", "a_err1 is -1 in example 0; it must be >= 0"),
+        ("a,a_err1,a_err2\n1,1,1\n2,1,-1\n", "a_err2 is -1 in example 1; it must be >= 0"),
+        ("a,b\n", "there is no example in this file"),
         ("a,a\n1,1\n", "the column 'a' appears twice"),
         ("a,b\n1\n", "CSV parse error"),
         ("name\nx\n", "there is no numeric column"),
@@ -464,6 +475,42 @@ def test_npz_from_elsewhere(tmp_path):
         svmgsu.io.read(path)
 
 
+def test_a_sparse_matrix_that_lacks_a_part_is_refused(tmp_path):
+    np.savez(tmp_path / "a.npz", mean_data=[1.0], mean_indices=[0])
+    with pytest.raises(
+        FormatError, match=r"a.npz: mean_data: a sparse matrix needs mean_indptr, mean_shape too"
+    ):
+        svmgsu.io.read(tmp_path / "a.npz")
+
+
+def test_labels_of_objects_are_numbers_or_strings_in_a_file(tmp_path):
+    path, y = tmp_path / "a.npz", np.array(["star", "quasar"], dtype=object)
+    svmgsu.io.write([[0.0], [1.0]], path, y=y)
+    assert svmgsu.io.read(path).y.tolist() == ["star", "quasar"]
+    with pytest.raises(ValueError, match=r"y: shape \(3,\), but there are 2 examples"):
+        svmgsu.io.write([[0.0], [1.0]], path, y=[1, 2, 3])
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress])
+def test_a_packed_npz_is_read_but_not_written(tmp_path, pack):
+    file, path = io.BytesIO(), tmp_path / "a.npz.gz"
+    svmgsu.io.write([[0.5]], file, format="npz")
+    path.write_bytes(pack(file.getvalue()))
+    assert svmgsu.io.read(path).data.mean.tolist() == [[0.5]]
+    with pytest.raises(ValueError, match=r"a.npz.gz: NumPy files are not packed.*pass compress=True"):
+        svmgsu.io.write([[0.5]], path)
+    for use in (svmgsu.io.read, lambda p: svmgsu.io.write([[0.5]], p)):
+        with pytest.raises(ValueError, match=r"a.npy.xz: NumPy files are not packed"):
+            use(tmp_path / "a.npy.xz")
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.npz"])
+def test_names_of_features_go_there_and_back(tmp_path, name):
+    data = svmgsu.Gaussians([[1.0, 2.0]], std=[[0.1, 0.2]], feature_names=["flux", "colour"])
+    svmgsu.io.write(data, tmp_path / name)
+    assert svmgsu.io.read(tmp_path / name).data.feature_names_in_ == ["flux", "colour"]
+
+
 def test_npy_files_are_mapped_not_copied(tmp_path):
     problem = make_problem("diagonal", count=6, n=6)
     paths = [tmp_path / name for name in ("mean.npy", "y.npy", "var.npy")]
@@ -506,6 +553,25 @@ def test_conversion_keeps_the_numbers(tmp_path, target):
     assert same_bits(found.data.mean, problem.X)
     assert same_bits(found.data.cov.variances, problem.cov.variances)
     assert (found.y == problem.y).all()
+
+
+@pytest.mark.parametrize(
+    ("target", "lost"),
+    [
+        ("m.dat", ["labels", "covariances"]),
+        (("m.dat", "l.dat", "c.dat"), []),
+        ("m.svm", ["covariances", "ids"]),
+        (("m.svm", None, "v.svm"), ["ids"]),
+        (("m.npy", "y.npy"), ["covariances", "ids"]),
+        ("a.csv", []),
+    ],
+)
+def test_conversion_says_what_it_does_not_write(tmp_path, monkeypatch, target, lost):
+    monkeypatch.chdir(tmp_path)
+    svmgsu.io.write(svmgsu.Gaussians([[1.0], [2.0]], [[0.1], [0.2]]), "all.npz", y=[0, 1], ids=["a", "b"])
+    first = target if isinstance(target, str) else target[0]
+    wanted = [f"{first}: {what} were read but not written" for what in lost]
+    assert svmgsu.io.convert("all.npz", target).report.notes == wanted
 
 
 def test_a_failed_write_leaves_nothing_and_harms_nothing(tmp_path):
@@ -596,6 +662,17 @@ def test_reading_text_loads_numpy_alone(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", timeout=60)
     assert done.stdout == "set()\n", done.stderr
+
+
+def test_sparse_data_without_scipy_name_the_extra(tmp_path, monkeypatch):
+    svmgsu.io.write(scipy.sparse.csr_array([[0.0, 1.0]]), tmp_path / "a.npz")
+    monkeypatch.setitem(sys.modules, "scipy.sparse", None)
+    for read_it in (
+        lambda: svmgsu.io.read(tmp_path / "a.npz"),
+        lambda: svmgsu.read_text(text("a 1:1\n"), sparse=True),
+    ):
+        with pytest.raises(ImportError, match=r"sparse data need SciPy: pip install 'svmgsu\[sklearn\]'"):
+            read_it()
 
 
 def test_tables_without_pyarrow_name_the_extra(monkeypatch):

@@ -241,6 +241,14 @@ def test_true_probabilities_are_calibrated_and_others_are_not():
     assert metrics.calibration_error(outcome, np.sqrt(proba)) == pytest.approx(2 / 3 - 1 / 2, abs=0.01)
 
 
+@pytest.mark.parametrize("outcome", [[1, -1], ["yes", "no"], [1.0, np.nan]])
+def test_labels_are_no_outcomes(outcome):
+    with pytest.raises(
+        ValueError, match=r"outcome: example [01] has .*; expected True or False, as from y =="
+    ):
+        metrics.calibration_error(outcome, [0.9, 0.1])
+
+
 def test_with_more_classes_the_calibration_error_is_that_of_the_greatest_probability(three_classes):
     y, scores, proba, weights = three_classes
     right = np.array([3, 5, 9])[proba.argmax(axis=1)] == y

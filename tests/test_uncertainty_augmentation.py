@@ -53,6 +53,12 @@ def test_few_and_many_draws_give_the_covariance_of_numpy(draws):
     np.testing.assert_allclose(data.cov.to_full(), covariances, atol=1e-10)
 
 
+def test_by_default_eight_directions_are_kept_or_all():
+    for features, draws, kept in ((3, 30, 3), (20, 30, 8), (20, 5, 4)):
+        data = from_augmentation(np.ones((1, features)), lambda x, rng: x + rng.normal(size=x.shape), n=draws)
+        assert len(data.cov.factors) == kept
+
+
 def test_a_rank_keeps_the_largest_directions_and_the_residual_the_variances():
     everything = from_augmentation(X, noise, n=30, rank=3)
     some = from_augmentation(X, noise, n=30, rank=1)

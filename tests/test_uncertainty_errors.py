@@ -1,6 +1,7 @@
 """Error bars and standard errors."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from moments import assert_moments
 
@@ -177,3 +178,13 @@ def test_the_rule_on_the_breast_cancer_data():
 def test_standard_errors_say_what_is_wrong(arguments, message):
     with pytest.raises(ValueError, match=message):
         from_standard_errors(X, **arguments)
+
+
+@pytest.mark.parametrize("argument", ["std", "upper", "lower", "se"])
+def test_bars_in_a_frame_of_another_order_are_refused(argument):
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    bars = {argument: frame[["b", "a"]]}
+    if argument in ("upper", "lower"):
+        bars = {"upper": frame, "lower": frame} | bars
+    with pytest.raises(ValueError, match=rf"{argument}: its columns are \['b', 'a'\], but those of X"):
+        (from_standard_errors if argument == "se" else from_errors)(frame, **bars)

@@ -49,6 +49,12 @@ def test_by_hand():
     np.testing.assert_allclose(only_down.cov.to_full(), 0.25)
 
 
+def test_a_mean_blur_below_zero_sharpens():
+    blurred, sharp = (from_images(IMAGE[None], blur=1, mean={"blur": m}).mean[0] for m in (0.5, -0.5))
+    np.testing.assert_allclose(sharp - IMAGE.ravel(), IMAGE.ravel() - blurred, atol=1e-12)
+    assert blurred.max() < IMAGE.max() < sharp.max()
+
+
 def test_the_papers_covariance_of_shifts_is_taken_whole():
     """Appendix B: Σ_X = ∇f Σ_t ∇fᵀ."""
     S = np.array([[0.5, 0.3], [0.3, 0.4]])

@@ -3,7 +3,18 @@
 import subprocess
 import sys
 
+import numpy as np
+import pandas as pd
+
 import svmgsu
+from svmgsu.uncertainty import (
+    from_errors,
+    from_missing,
+    from_samples,
+    from_standard_errors,
+    posterior,
+    propagate,
+)
 
 
 def test_importing_the_builders_loads_numpy_alone():
@@ -20,3 +31,19 @@ def test_importing_the_builders_loads_numpy_alone():
 def test_every_public_name_is_reachable():
     for name in svmgsu.uncertainty.__all__:
         assert getattr(svmgsu.uncertainty, name) is not None
+
+
+def test_names_of_columns_are_kept():
+    frame = pd.DataFrame({"u": [1.0, 2.0, 4.0], "g": [3.0, 5.0, 4.0]})
+    bars = from_errors(frame, 0.1)
+    built = [
+        bars,
+        from_errors(frame, upper=0.1, lower=0.2),
+        from_standard_errors(frame, 0.1),
+        from_samples(frame, ["a", "a", "a"]),
+        from_missing(frame, method="marginal"),
+        posterior(bars, one_population=True),
+        propagate(np.log, bars, elementwise=True),
+    ]
+    assert [data.feature_names_in_ for data in built] == [["u", "g"]] * len(built)
+    assert propagate([[1, -1]], bars).feature_names_in_ is None

@@ -193,6 +193,32 @@ def test_a_fit_that_did_not_end_says_so():
         fit_gaussian(holed()[1], max_iter=2)
 
 
+def test_holes_of_pandas_and_polars_are_holes():
+    import pandas as pd
+    import polars as pl
+
+    columns = {"a": [1, None, 3, 4, 7], "b": [1.5, 2.0, None, 4.0, 6.0]}
+    wanted = from_missing(np.array(list(columns.values()), dtype=float).T)
+    nullable = pd.DataFrame(columns).astype({"a": "Int64", "b": "Float64"})
+    for frame in (
+        nullable,
+        pd.DataFrame(columns),
+        pd.DataFrame(columns, dtype=object),
+        pl.DataFrame(columns),
+    ):
+        found = from_missing(frame)
+        np.testing.assert_array_equal(found.mean, wanted.mean)
+        assert found.feature_names_in_ == ["a", "b"]
+
+
+@pytest.mark.parametrize("dtype", [int, np.float32, float])
+def test_masked_values_are_holes(dtype):
+    table = np.ma.masked_equal(np.array([[1, 2], [3, 0], [5, 4], [2, 2]], dtype=dtype), 0)
+    found, wanted = from_missing(table), from_missing(np.where(table.mask, np.nan, table.data))
+    np.testing.assert_allclose(found.mean, wanted.mean, rtol=1e-6)
+    assert found.mean.dtype == (np.float32 if dtype == np.float32 else float)
+
+
 def test_progress_is_shown(capsys):
     fit_gaussian(holed()[1], verbose=True)
     assert "expectation" in capsys.readouterr().err
@@ -219,6 +245,7 @@ def test_without_scikit_learn_the_extra_is_named(monkeypatch):
         ({"population": ([0.0], [[1.0]])}, r"population: mean and cov have shapes \(1,\) and \(1, 1\)"),
         ({"population": 3}, r"population: expected a pair \(mean, cov\)"),
         ({"population": (np.zeros(5), np.triu(np.ones((5, 5))))}, "population: .* symmetric"),
+        ({"population": (np.zeros(5), -np.eye(5))}, "population: feature 0 has variance -1"),
         ({"population": (np.zeros(5), 1.0 - np.eye(5) / 2)}, "population: the covariance has the negative"),
     ],
 )

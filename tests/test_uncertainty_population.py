@@ -7,7 +7,6 @@ from moments import assert_moments
 
 import svmgsu
 from svmgsu.uncertainty import OnePopulationWarning, posterior
-from svmgsu.uncertainty._support import variances_of
 
 M, T = np.array([1.0, -2.0]), np.array([[1.0, 0.6], [0.6, 2.0]])
 
@@ -120,13 +119,22 @@ def test_a_fit_that_did_not_end_says_so():
 def test_every_kind_of_covariance_is_understood(kind):
     problem = make_problem(kind, count=30, n=4)
     data = svmgsu.Gaussians(problem.X, problem.cov)
-    np.testing.assert_allclose(
-        variances_of(problem.cov, data.shape), np.diagonal(problem.full, axis1=1, axis2=2), atol=1e-12
-    )
     shrunk = posterior(data, one_population=True)
     plain = posterior(svmgsu.Gaussians(problem.means, svmgsu.Full(problem.full)), one_population=True)
     np.testing.assert_allclose(shrunk.mean, plain.mean, atol=1e-9)
     np.testing.assert_allclose(shrunk.cov.to_full(), plain.cov.to_full(), atol=1e-9)
+
+
+@pytest.mark.parametrize("population", ["full", "diagonal"])
+def test_covariances_by_group_are_those_of_the_examples(population):
+    _, data = noisy(40)
+    n = data.shape[1]
+    kinds, group = {"old": 2 * np.eye(n), "new": np.eye(n)}, np.tile(["old", "new"], 20)
+    by_group = svmgsu.Gaussians(data.mean, svmgsu.Shared(kinds, groups=group))
+    one_by_one = svmgsu.Gaussians(data.mean, svmgsu.Full(np.array([kinds[g] for g in group])))
+    found, wanted = (posterior(d, population=population, one_population=True) for d in (by_group, one_by_one))
+    np.testing.assert_allclose(found.mean, wanted.mean, atol=1e-12)
+    np.testing.assert_allclose(found.cov.to_full(), wanted.cov.to_full(), atol=1e-12)
 
 
 def test_float32_stays_and_blocks_do_not_show(monkeypatch):
@@ -157,6 +165,10 @@ def test_progress_is_shown(capsys):
         ({"cap": -1}, "cap: must be positive"),
         ({"cap": 0.1, "floor": 0.2}, "floor: 0.2 is above cap, 0.1"),
         ({"tol": 0}, "tol: must be positive"),
+        (
+            {"data": svmgsu.Gaussians(np.ones((2, 1)), svmgsu.Shared({0: [[1.0]], 1: [[2.0]]}))},
+            r"cov: one covariance a class needs the labels y.*groups=y",
+        ),
     ],
 )
 def test_errors_say_what_is_wrong(arguments, message):

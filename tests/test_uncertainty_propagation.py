@@ -103,6 +103,13 @@ def test_few_factors_stay_factors_and_many_become_a_matrix():
     assert isinstance(propagate(A, shared).cov, svmgsu.Shared)
 
 
+def test_covariances_by_group_stay_with_their_examples():
+    kinds, groups = {"a": np.eye(4), "b": 3 * np.eye(4)}, ["a", "b", "b", "a", "b"]
+    out = propagate(A, svmgsu.Gaussians(np.ones((5, 4)), svmgsu.Shared(kinds, groups=groups)))
+    assert isinstance(out.cov, svmgsu.Shared)
+    np.testing.assert_allclose(out.cov.to_full(), [A @ kinds[g] @ A.T for g in groups])
+
+
 def test_a_function_near_the_edge_of_its_domain_is_not_asked_beyond_it():
     """Features of tiny values with tiny errors beside large ones: the step goes by each one's own error."""
     X = np.array([[1e-6, 1e6], [2e-6, 3e6]])

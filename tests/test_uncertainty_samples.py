@@ -133,7 +133,7 @@ def test_errors_say_where_and_what():
         from_samples([good[0], good[1][:, :3]])
     with pytest.raises(ValueError, match="samples: example 1: expected 2 dimensions"):
         from_samples([good[0], good[1][0]])
-    with pytest.raises(TypeError, match=r"rows together with groups=; got an array of shape \(5, 4\)"):
+    with pytest.raises(TypeError, match=r"rows together with groups=; got ndarray of shape \(5, 4\)"):
         from_samples(good[1])
     with pytest.raises(ValueError, match="samples: no examples"):
         from_samples([])
@@ -141,6 +141,8 @@ def test_errors_say_where_and_what():
         from_samples(good[1], [1, 1, 2, 2])
     with pytest.raises(ValueError, match="groups: example 1 is nan"):
         from_samples(good[1], [1, np.nan, 2, 2, 2])
+    with pytest.raises(ValueError, match="groups: the ids cannot be sorted; they must be all numbers or all"):
+        from_samples(np.ones((3, 4)), ["a", None, "a"])
     with pytest.raises(ValueError, match="samples: every example has one sample"):
         from_samples([np.ones((1, 2))], single="pooled")
     with pytest.raises(ValueError, match="covariance: expected one of"):

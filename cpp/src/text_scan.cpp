@@ -28,7 +28,10 @@ std::string hex(char c) {
 std::string quoted(std::string_view token) {
   if (token.empty()) return "nothing";
   std::string out = "\"";
-  for (const char c : token.substr(0, kShownBytes)) out += c < ' ' || c == 127 ? hex(c) : std::string(1, c);
+  for (const char c : token.substr(0, kShownBytes)) {
+    const auto byte = static_cast<unsigned char>(c);  // char has a sign on some machines only
+    out += byte < ' ' || byte >= 127 ? hex(c) : std::string(1, c);
+  }
   return out + (token.size() > kShownBytes ? "...\"" : "\"");
 }
 

@@ -20,6 +20,7 @@ from .validation import (
     check_count,
     check_finite,
     check_positive,
+    column_names,
     is_sparse,
     listed,
 )
@@ -266,11 +267,9 @@ class Gaussians:
 
 def _names(mean: Any, given: Sequence[str] | None, n: int) -> list[str] | None:
     """The names of the features: as given, or the columns of a DataFrame."""
+    given = column_names(mean) if given is None else given
     if given is None:
-        columns = getattr(mean, "columns", None)
-        if columns is None or not all(isinstance(name, str) for name in columns):
-            return None
-        given = list(columns)
+        return None
     names = list(given)
     if len(names) != n or not all(isinstance(name, str) for name in names):
         raise ValueError(f"feature_names: expected {n} strings, one a feature, got {names!r}")

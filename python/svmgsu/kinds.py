@@ -306,7 +306,13 @@ class LowRank(Covariance):
         out = np.zeros((n_examples, n_features))
         if self.diagonal is not None:
             out += self.diagonal.diagonals(n_examples, n_features)
-        np.add.at(out, self._owner, self.factors.astype(np.float64) ** 2)
+        ranks = np.diff(self.start)
+        for part in blocks(n_examples, n_features * int(ranks.max(initial=1))):
+            filled = part.start + np.flatnonzero(ranks[part])
+            if len(filled):  # reduceat gives nonsense for an example without factors
+                first, last = self.start[part.start], self.start[part.stop]
+                squares = np.square(self.factors[first:last], dtype=np.float64)
+                out[filled] += np.add.reduceat(squares, self.start[filled] - first)
         return out
 
     def noise(self, rng: np.random.Generator, shape: tuple[int, int, int], y: Any = None) -> FloatArray:

@@ -57,9 +57,15 @@ def reliability_bins(
     ([0.2, 0.7], [0.0, 1.0])
     """
     chance = check_probabilities(proba, (1,))
-    happened = np.asarray(outcome).astype(float)
+    happened = np.asarray(outcome)
     if happened.shape != chance.shape:
         raise ValueError(f"outcome: shape {happened.shape} for probabilities of shape {chance.shape}")
+    strange = np.flatnonzero((happened != 0) & (happened != 1))
+    if len(strange):
+        found = happened[strange[0]].item()
+        raise ValueError(
+            f"outcome: example {strange[0]} has {found!r}; expected True or False, as from y == label"
+        )
     if strategy not in STRATEGIES:
         raise ValueError(f'strategy: expected "uniform" or "quantile", got {strategy!r}')
     weights = check_weights(sample_weight, len(chance))
@@ -69,7 +75,7 @@ def reliability_bins(
     total = np.bincount(place, weights, bins)
     filled = total > 0
     mean = np.bincount(place, weights * chance, bins)[filled] / total[filled]
-    frequency = np.bincount(place, weights * happened, bins)[filled] / total[filled]
+    frequency = np.bincount(place, weights * (happened == 1), bins)[filled] / total[filled]
     count = np.bincount(place, minlength=bins)[filled].astype(float)
     return Bins(mean, frequency, total[filled] / total.sum(), count)
 

@@ -64,6 +64,14 @@ def _numbers_of(objects: Array) -> Array:
         raise
 
 
+def column_names(a: Any) -> list[str] | None:
+    """The columns of a DataFrame, if they are strings."""
+    columns = getattr(a, "columns", None)
+    if columns is None or not all(isinstance(name, str) for name in columns):
+        return None
+    return list(columns)
+
+
 def place(index: int, shape: tuple[int, ...]) -> str:
     """A flat index as words: example, feature (and second feature)."""
     words = ("example", "feature", "feature")

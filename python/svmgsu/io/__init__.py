@@ -135,7 +135,7 @@ def read(
         return read_npz(path, **options)
     from .tables import read_table
 
-    return read_table(path, format="." + kind, **options)
+    return read_table(path, format=kind, **options)
 
 
 def write(
@@ -194,7 +194,7 @@ def write(
         from .tables import write_table
 
         _refuse(kind, labels=labels, cov=cov)
-        write_table(data, path, y=y, ids=ids, format="." + kind, **options)
+        write_table(data, path, y=y, ids=ids, format=kind, **options)
 
 
 def convert(
@@ -210,7 +210,8 @@ def convert(
     Parameters
     ----------
     source, target : path or tuple (means, labels, cov)
-        A tuple for the formats that have a file for each; a part may be None or left away.
+        A tuple for the formats that have a file for each; a part may be None or left away, and is then not
+        written.
     from_format, to_format : str, optional
         As `format` of `read`.
     **options
@@ -219,7 +220,7 @@ def convert(
     Returns
     -------
     Dataset
-        What was read; its `report` says what was dropped.
+        What was read; its `report` says what was dropped, and what was not written.
 
     Examples
     --------
@@ -238,7 +239,24 @@ def convert(
         raise ValueError(f"target: {same[0]} is a file to read; write to another name")
     dataset = read(*sources, format=from_format, **options)
     write(dataset, *targets, format=to_format)
+    dataset.report.notes += _left_out(dataset, targets, format_of(targets[0], to_format))
     return dataset
+
+
+def _left_out(dataset: Dataset, targets: tuple[Any, ...], kind: str) -> list[str]:
+    """What was read and has no place in the files written."""
+    _, labels, cov = (*targets, None, None)[:3]
+    apart = kind in ("text", "npy")
+    lost = {
+        "labels": dataset.y is not None and apart and labels is None,
+        "covariances": dataset.data.cov is not None and (apart or kind == "svmlight") and cov is None,
+        "ids": dataset.ids is not None and kind in ("svmlight", "npy"),
+    }
+    return [
+        f"{name_of(targets[0])}: {what} were read but not written"
+        for what, is_lost in lost.items()
+        if is_lost
+    ]
 
 
 def _files(files: Any, what: str) -> tuple[Any, ...]:

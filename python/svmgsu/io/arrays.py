@@ -16,6 +16,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 from typing import Any
 
 import numpy as np
@@ -23,9 +24,10 @@ import numpy as np
 from .. import _core
 from ..covariance import Covariance, Diagonal, Full, Isotropic, LowRank, Shared
 from ..gaussians import Gaussians
-from ..validation import Array, SparseRows, as_float_array, check_deviations, is_sparse
-from .dataset import Dataset, Report, as_dataset
-from .files import Path, Source, is_path, name_of, replacing
+from ..linear_maps import dense
+from ..validation import Array, as_float_array, check_deviations, is_sparse
+from .dataset import Dataset, Report, as_dataset, compressed_rows
+from .files import Path, Source, is_path, mappable, name_of, replacing
 
 KINDS = ("isotropic", "var", "var_data", "std", "cov", "packed", "factors", "shared")
 KEYS = ("mean", "mean_data", *KINDS, "start", "diagonal", "y", "ids", "feature_names")
@@ -52,7 +54,12 @@ def read_npz(path: Source) -> Dataset:
     name = name_of(path)
     try:
         with contextlib.ExitStack() as closing:
-            file = closing.enter_context(open(path, "rb")) if is_path(path) else path  # type: ignore[arg-type]
+            content = mappable(path)
+            file = (
+                io.BytesIO(content)
+                if isinstance(content, bytes)
+                else closing.enter_context(open(content, "rb"))
+            )
             arrays = dict(closing.enter_context(np.load(file, allow_pickle=False)).items())
     except FileNotFoundError:
         raise
@@ -63,12 +70,12 @@ def read_npz(path: Source) -> Dataset:
     kinds = [key for key in KINDS if key in arrays]
     if len(kinds) > 1:
         raise _core.FormatError(f"{name}: more than one covariance: {', '.join(kinds)}")
-    mean = _matrix(arrays, "mean")
-    if mean is None:
+    if "mean" not in arrays and "mean_data" not in arrays:
         raise _core.FormatError(f"{name}: there is no array 'mean'; there are {sorted(arrays)}")
     try:
-        data = Gaussians(mean, _covariance(arrays))
+        mean = _matrix(arrays, "mean")
         names = arrays.get("feature_names")
+        data = Gaussians(mean, _covariance(arrays), feature_names=None if names is None else names.tolist())
         dataset = as_dataset(data, arrays.get("y"), arrays.get("ids"))
     except (ValueError, TypeError) as error:
         raise _core.FormatError(f"{name}: {error}") from None
@@ -76,17 +83,17 @@ def read_npz(path: Source) -> Dataset:
     dataset.report = Report(
         {name: len(data)}, notes=[f"{name}: not used: {', '.join(unused)}"] if unused else []
     )
-    dataset.feature_names = None if names is None else names.tolist()
     return dataset
 
 
 def _matrix(arrays: dict[str, Array], key: str) -> Any:
     if f"{key}_data" not in arrays:
         return arrays.get(key)
-    from scipy.sparse import csr_array
-
+    missing = [f"{key}_{part}" for part in SPARSE_PARTS if f"{key}_{part}" not in arrays]
+    if missing:
+        raise ValueError(f"{key}_data: a sparse matrix needs {', '.join(missing)} too")
     data, indices, indptr, shape = (arrays[f"{key}_{part}"] for part in SPARSE_PARTS)
-    return csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
+    return compressed_rows(data, indices, indptr, shape.tolist())
 
 
 def _covariance(arrays: dict[str, Array]) -> Covariance | None:
@@ -138,10 +145,17 @@ def write_npz(data: Any, path: Source, *, y: Any = None, ids: Any = None, compre
         arrays["y"] = dataset.y
     if dataset.ids is not None:
         arrays["ids"] = dataset.ids.astype(np.str_)
-    if dataset.feature_names is not None:
-        arrays["feature_names"] = np.array(dataset.feature_names)
+    if dataset.data.feature_names_in_ is not None:
+        arrays["feature_names"] = np.array(dataset.data.feature_names_in_)
+    _refuse_packed(path, "pass compress=True")
     with replacing(path) as (file,):
         (np.savez_compressed if compress else np.savez)(file, **arrays)
+
+
+def _refuse_packed(path: Source, instead: str) -> None:
+    name = name_of(path)
+    if is_path(path) and name.lower().endswith((".gz", ".xz")):
+        raise ValueError(f"{name}: NumPy files are not packed by gzip or xz; {instead}")
 
 
 def cov_arrays(data: Gaussians, y: Array | None) -> dict[str, Array]:
@@ -152,14 +166,13 @@ def cov_arrays(data: Gaussians, y: Array | None) -> dict[str, Array]:
     if isinstance(cov, Isotropic):
         return {"isotropic": cov.variances}
     if isinstance(cov, Diagonal):
-        return _parts("var", cov.variances.matrix if isinstance(cov.variances, SparseRows) else cov.variances)
+        return _parts("var", cov.matrix)
     if isinstance(cov, Full):
         return {"packed": cov.packed}
     if isinstance(cov, LowRank):
         arrays = {"factors": cov.factors, "start": cov.start}
         if cov.diagonal is not None:
-            v = cov.diagonal.variances
-            arrays["diagonal"] = v.matrix.toarray() if isinstance(v, SparseRows) else v
+            arrays["diagonal"] = dense(cov.diagonal.matrix)
         return arrays
     if isinstance(cov, Shared) and cov.classes is None:
         return {"shared": cov.to_full(1)[0]}
@@ -207,6 +220,7 @@ def read_npy(means: Path, labels: Path | None = None, cov: Path | None = None) -
 def _map(path: Path) -> Array:
     if not is_path(path) or path == "-":
         raise ValueError(f"{name_of(path)}: .npy files are mapped, so they must be paths")
+    _refuse_packed(path, "unpack it, or use .npz")
     with open(path, "rb"):  # for Python's own errors
         pass
     try:
@@ -242,7 +256,7 @@ def write_npy(
     """
     dataset = as_dataset(data, y)
     gaussians = dataset.data
-    arrays = [(means, _dense(gaussians.mean))]
+    arrays = [(means, dense(gaussians.mean))]
     if labels is not None:
         if dataset.y is None:
             raise ValueError("y: there are no labels to write")
@@ -251,13 +265,11 @@ def write_npy(
         if gaussians.cov is None:
             raise ValueError("cov: the examples have no covariance to write")
         arrays.append((cov, _dense_cov(gaussians, dataset.y)))
+    for path, _ in arrays:
+        _refuse_packed(path, "use .npz with compress=True")
     with replacing(*(path for path, _ in arrays)) as files:
         for file, (_, array) in zip(files, arrays, strict=True):
             np.save(file, array, allow_pickle=False)
-
-
-def _dense(matrix: Any) -> Any:
-    return matrix.toarray() if is_sparse(matrix) else matrix
 
 
 def _dense_cov(data: Gaussians, y: Array | None) -> Array:
@@ -266,6 +278,5 @@ def _dense_cov(data: Gaussians, y: Array | None) -> Array:
     if isinstance(cov, Isotropic):
         return np.array(np.broadcast_to(cov.variances, len(data)))
     if isinstance(cov, Diagonal):
-        v = cov.variances
-        return np.asarray(v.matrix.toarray() if isinstance(v, SparseRows) else v)
+        return dense(cov.matrix)
     return cov.to_full(*data.shape, y)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..gaussians import Gaussians
-from ..validation import Array
+from ..validation import Array, as_labels
 
 
 @dataclass
@@ -46,15 +46,13 @@ class Dataset:
     Attributes
     ----------
     data : Gaussians
-        Means and covariances.
+        Means and covariances; with `feature_names_in_` where the file has names of columns.
     y : array or None
         Labels.
     ids : array of str or None
         Names of the examples.
     report : Report
         What was found and what was dropped.
-    feature_names : list of str or None
-        Names of the columns, where the file has them.
 
     Examples
     --------
@@ -68,10 +66,14 @@ class Dataset:
     y: Array | None = None
     ids: Array | None = None
     report: Report = field(default_factory=Report)
-    feature_names: list[str] | None = None
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.data, self.y))
+
+    @property
+    def feature_names(self) -> list[str] | None:
+        """Names of the features, where the file has them: those of `data`."""
+        return self.data.feature_names_in_
 
 
 def as_dataset(data: Any, y: Any = None, ids: Any = None) -> Dataset:
@@ -83,7 +85,16 @@ def as_dataset(data: Any, y: Any = None, ids: Any = None) -> Dataset:
     for name, array in (("y", y), ("ids", ids)):
         if array is not None and np.shape(array) != (len(data.data),):
             raise ValueError(f"{name}: shape {np.shape(array)}, but there are {len(data.data)} examples")
-    return Dataset(data.data, y, ids, data.report, data.feature_names)
+    return Dataset(data.data, None if y is None else as_labels(y, len(data.data)), ids, data.report)
+
+
+def compressed_rows(value: Array, column: Array, start: Array, shape: Any) -> Any:
+    """A sparse matrix of SciPy."""
+    try:
+        from scipy.sparse import csr_array
+    except ImportError as error:
+        raise ImportError("sparse data need SciPy: pip install 'svmgsu[sklearn]'") from error
+    return csr_array((value, column, start), shape=tuple(shape))
 
 
 def plain_labels(values: Array) -> Array:

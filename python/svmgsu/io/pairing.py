@@ -4,7 +4,7 @@
 |---|---|
 | x | the mean of feature x |
 | x_err, x_std | its standard deviation |
-| x_err1, x_err2 | its upper and lower error; their mean size is the standard deviation |
+| x_err1, x_err2 | its upper and lower error (also with a minus sign); their mean is the deviation |
 | x_var | its variance |
 | _err, _std, _var, without x | one standard deviation or variance for all features |
 """
@@ -100,10 +100,19 @@ def pair_columns(
 
 def _variance(found: dict[str, str], numbers: dict[str, Array], name: str) -> Array:
     if "_err1" in found:
-        return ((np.abs(numbers[found["_err1"]]) + np.abs(numbers[found["_err2"]])) / 2) ** 2
+        upper, lower = numbers[found["_err1"]], numbers[found["_err2"]]
+        if (lower <= 0).all():  # tables write lower errors with a minus sign or without
+            lower = -lower
+        _check_positive(upper, found["_err1"], name)
+        _check_positive(lower, found["_err2"], name)
+        return ((upper + lower) / 2) ** 2
     ((suffix, column),) = found.items()
     values = numbers[column]
+    _check_positive(values, column, name)
+    return values if suffix == "_var" else values**2
+
+
+def _check_positive(values: Array, column: str, name: str) -> None:
     if (values < 0).any():
         row = int(np.argmax(values < 0))
         raise _core.FormatError(f"{name}: {column} is {values[row]:g} in example {row}; it must be >= 0")
-    return values if suffix == "_var" else values**2

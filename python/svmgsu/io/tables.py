@@ -9,10 +9,11 @@ import numpy as np
 from .. import _core
 from ..covariance import Isotropic
 from ..gaussians import Gaussians
-from ..validation import Array, is_sparse
+from ..linear_maps import dense
+from ..validation import Array
 from .dataset import Dataset, Report, as_dataset
 from .files import Source, extension, mappable, name_of, replacing
-from .pairing import pair_columns
+from .pairing import SUFFIXES, pair_columns
 from .text_writing import variances_of
 
 LABELS, IDS = ("label", "y"), ("id", "doc_id")
@@ -37,20 +38,21 @@ def read_table(
     path : path, "-" or file
         Its ending tells the format: .csv, .tsv, .tab (.gz and .xz too), .parquet, .feather, .arrow, .ipc.
     label, id : str, optional
-        The columns of labels and ids; by default "label" or "y", and "id" or "doc_id", if there are such.
+        The columns of labels and ids; by default "label" or "y", and "id" or "doc_id", if there are such
+        without errors beside them.
     features : list of str, optional
         The columns of means; by default all numeric columns that are nothing else. A feature without a column
         of errors is certain.
     missing : {"error", "drop"}
         What to do with rows where a number is missing.
     format : str, optional
-        The ending to assume, such as ".csv".
+        The ending to assume, such as "csv".
 
     Examples
     --------
     >>> import io, svmgsu
     >>> file = io.BytesIO(b"name,flux,flux_err,label\\ns1,1.5,0.5,star\\nq1,3.0,0.25,quasar\\n")
-    >>> data, y = svmgsu.io.read_table(file, format=".csv")
+    >>> data, y = svmgsu.io.read_table(file, format="csv")
     >>> data.cov.variances
     array([[0.25  ],
            [0.0625]])
@@ -59,12 +61,14 @@ def read_table(
     """
     if missing not in ("error", "drop"):
         raise ValueError(f'missing: expected "error" or "drop", got {missing!r}')
-    table = _load(path, extension(path) if format is None else format)
+    table = _load(path, _ending(path, format))
     name = name_of(path)
     columns = list(table.column_names)
     if len(set(columns)) < len(columns):
         twice = next(c for c in columns if columns.count(c) > 1)
         raise _core.FormatError(f"{name}: the column {twice!r} appears twice")
+    if table.num_rows == 0:
+        raise _core.FormatError(f"{name}: there is no example in this file")
     label = _pick(columns, label, LABELS, "label", name)
     id = _pick(columns, id, IDS, "id", name)
     numeric = [c for c in columns if _is_numeric(table.schema.field(c).type)]
@@ -81,13 +85,22 @@ def read_table(
     )
     y = None if label is None else _values(table[label], keep, label, name)
     ids = None if id is None else _values(table[id], keep, id, name).astype(np.str_)
-    return Dataset(Gaussians(np.ascontiguousarray(X), cov), y, ids, report, list(paired.features))
+    data = Gaussians(np.ascontiguousarray(X), cov, feature_names=paired.features)
+    return Dataset(data, y, ids, report)
 
 
 def _pick(columns: list[str], asked: str | None, usual: tuple[str, ...], what: str, name: str) -> str | None:
     if asked is not None and asked not in columns:
         raise ValueError(f"{name}: {what}: there is no column {asked!r}; there are {columns}")
-    return asked if asked is not None else next((c for c in usual if c in columns), None)
+    if asked is not None:
+        return asked
+    # A column with errors of its own is a measurement, whatever its name: the y of a place, say.
+    plain = [c for c in usual if c in columns and not any(c + s in columns for s in SUFFIXES)]
+    return plain[0] if plain else None
+
+
+def _ending(path: Source, format: str | None) -> str:
+    return extension(path) if format is None else "." + format.removeprefix(".")
 
 
 def _pyarrow() -> Any:
@@ -187,14 +200,14 @@ def write_table(
     feature_names : list of str, optional
         By default those of `data`, or x1, x2, ...
     format : str, optional
-        The ending to assume, such as ".csv".
+        The ending to assume, such as "csv".
 
     Examples
     --------
     >>> import io, svmgsu
     >>> file = io.BytesIO()
     >>> data = svmgsu.Gaussians([[1.5], [3.0]], std=[[0.5], [0.25]])
-    >>> svmgsu.io.write_table(data, file, y=[1, 0], format=".csv")
+    >>> svmgsu.io.write_table(data, file, y=[1, 0], format="csv")
     >>> print(file.getvalue().decode(), end="")
     "label","x1","x1_var"
     1,1.5,0.25
@@ -203,7 +216,7 @@ def write_table(
     dataset = as_dataset(data, y, ids)
     gaussians = dataset.data
     n = gaussians.shape[1]
-    names = list(feature_names or dataset.feature_names or [f"x{j + 1}" for j in range(n)])
+    names = list(feature_names or gaussians.feature_names_in_ or [f"x{j + 1}" for j in range(n)])
     if len(names) != n:
         raise ValueError(f"feature_names: {len(names)} names for {n} features")
     columns: dict[str, Any] = {}
@@ -211,12 +224,12 @@ def write_table(
         columns["id"] = dataset.ids.astype(np.str_).tolist()
     if dataset.y is not None:
         columns["label"] = dataset.y if dataset.y.dtype.kind in "biuf" else dataset.y.tolist()
-    means = _dense(gaussians.mean)
+    means = dense(gaussians.mean)
     variances = None
     if isinstance(gaussians.cov, Isotropic):
         columns["_var"] = np.broadcast_to(gaussians.cov.variances, len(gaussians))
     elif gaussians.cov is not None:
-        variances = _dense(variances_of(gaussians))
+        variances = dense(variances_of(gaussians))
     for j, feature in enumerate(names):
         columns[feature] = means[:, j]
         if variances is not None:
@@ -224,11 +237,7 @@ def write_table(
     expected = n * (1 if variances is None else 2) + sum(c in columns for c in ("id", "label", "_var"))
     if len(columns) != expected:
         raise ValueError("feature_names: two columns would have the same name; pass other names")
-    save_table(make_table(columns), path, extension(path) if format is None else format)
-
-
-def _dense(matrix: Any) -> Any:
-    return matrix.toarray() if is_sparse(matrix) else matrix
+    save_table(make_table(columns), path, _ending(path, format))
 
 
 def make_table(columns: dict[str, Any]) -> Any:

@@ -19,7 +19,7 @@ from ..covariance import Covariance, Diagonal, Full, Isotropic
 from ..gaussians import Gaussians
 from ..kinds import DEFINITENESS_TOLERANCE
 from ..validation import Array, check_count
-from .dataset import Dataset, Report, plain_labels
+from .dataset import Dataset, Report, compressed_rows, plain_labels
 from .files import Source, mappable, name_of
 
 TextFormat: TypeAlias = Literal["means", "labels", "covariances", "svmlight"]
@@ -183,14 +183,8 @@ class Layout:
         return out
 
     def _compressed(self, rows: _core.TextRows, chosen: Array | None) -> Any:
-        try:
-            from scipy.sparse import csr_array
-        except ImportError as error:
-            raise ImportError(
-                "sparse text needs SciPy: pip install 'svmgsu[sklearn]', or pass sparse=False"
-            ) from error
         start, column, value = rows.take_entries()
-        matrix = csr_array((value, column, start), shape=(len(start) - 1, self.n))
+        matrix = compressed_rows(value, column, start, (len(start) - 1, self.n))
         return matrix if chosen is None else matrix[chosen]
 
 

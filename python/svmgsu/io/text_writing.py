@@ -98,7 +98,7 @@ def variances_of(gaussians: Gaussians) -> Any:
     if isinstance(cov, Isotropic):
         return np.broadcast_to(np.reshape(cov.variances, (-1, 1)), gaussians.shape)
     if isinstance(cov, Diagonal):
-        return cov.variances.matrix if isinstance(cov.variances, SparseRows) else cov.variances
+        return cov.matrix
     found = "no covariance" if cov is None else repr(cov)
     raise ValueError(
         f"cov: this format holds isotropic and diagonal covariances, got {found}; use text or .npz"
@@ -147,8 +147,7 @@ def _cov_lines(cov: Covariance, names: list[str], n: int, y: Array | None) -> It
         text = "".join(f"{name} 1,1:{value!r}\n" for name, value in zip(names, values, strict=True))
         return iter([text.encode()])
     if isinstance(cov, Diagonal):
-        v = cov.variances
-        return _lines(v.matrix if isinstance(v, SparseRows) else v, names, "diagonal", n)
+        return _lines(cov.matrix, names, "diagonal", n)
     return _full_lines(cov, names, n, y)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..io.files import replacing
 from ..validation import FloatArray
 
 AT = ("precision_at", "recall_at", "average_precision_at")
@@ -110,16 +111,9 @@ class Evaluation:
 
     def save_text(self, path: str | os.PathLike[str]) -> None:
         """Writes `to_text` to the file `path`; a reader never sees half of it."""
-        text, target = self.to_text(), os.fspath(path)
-        temporary = f"{target}.{os.getpid()}.tmp"
-        try:
-            with open(temporary, "x", encoding="utf-8") as file:
-                file.write(text)
-            os.replace(temporary, target)
-        except BaseException:
-            if os.path.exists(temporary):
-                os.remove(temporary)
-            raise
+        text = self.to_text()
+        with replacing(path) as (file,):
+            file.write(text.encode())
 
     def __repr__(self) -> str:
         return "\n".join([*_headline(self), "", *_top_table(self), "", *_class_table(self)])

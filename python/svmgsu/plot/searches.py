@@ -114,7 +114,7 @@ def coefficients(models: Any, ax: Any = None, *, lam: float | None = None, names
     lam : float, optional
         A λ to mark, as the one that a search has chosen.
     names : list of str, optional
-        Names of the features. The largest weights are named in the legend, legend_above, the others are grey.
+        Names of the features. The largest weights are named in the legend, the others are grey.
 
     Returns
     -------

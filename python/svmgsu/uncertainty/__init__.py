@@ -1,7 +1,7 @@
 """Where uncertainty comes from: error bars, repeats, images, signals and holes in a table as `Gaussians`.
 
 Each function states its model, what it assumes and when it harms. Whether the uncertainty helps is a
-question to the data: `LinearSVMGSUCV(cov_scales=[0, 0.1, 1])` tries it beside none.
+question to the data: `check(data, y)` looks at its size and tries it beside none.
 
 >>> from svmgsu.uncertainty import from_errors
 >>> from_errors([[1.0, 2.0]], std=[[0.1, 0.3]]).shape
@@ -11,6 +11,7 @@ question to the data: `LinearSVMGSUCV(cov_scales=[0, 0.1, 1])` tries it beside n
 from __future__ import annotations
 
 from .augmentation import from_augmentation
+from .checking import Check, LargeUncertaintyWarning, check
 from .errors import from_errors, from_standard_errors
 from .images import from_images
 from .missing import fit_gaussian, from_missing
@@ -23,7 +24,10 @@ __all__ = [
     "DEAP_BANDS",
     "DEAP_PAIRS",
     "DEAP_PAIR_BANDS",
+    "Check",
+    "LargeUncertaintyWarning",
     "OnePopulationWarning",
+    "check",
     "fit_gaussian",
     "from_augmentation",
     "from_errors",

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable, Iterator
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
-from ..covariance import Covariance, Diagonal, Full, Isotropic, LowRank, Shared, Sum
-from ..validation import Array, FloatArray, SparseRows, as_float_array, check_deviations, check_finite
+from ..validation import Array, as_float_array, check_deviations, check_finite, column_names
 
 BLOCK_NUMBERS = 1 << 21  # numbers in a temporary array: 16 MB of float64, whatever the size of the data
 
@@ -72,6 +71,15 @@ def deviations(a: Any, shape: tuple[int, int], name: str) -> Array:
     return array
 
 
+def check_column_order(X: Any, **frames: Any) -> None:
+    """Refuses frames with the columns of X in another order: their errors would go to other features."""
+    known = column_names(X)
+    for name, frame in frames.items():
+        columns = column_names(frame)
+        if known and columns and columns != known and set(columns) == set(known):
+            raise ValueError(f"{name}: its columns are {columns}, but those of X are {known}")
+
+
 def blocks(count: int, numbers_each: int) -> Iterator[slice]:
     """Slices of `count` examples whose temporaries, `numbers_each` an example, stay small."""
     size = max(1, BLOCK_NUMBERS // max(1, numbers_each))
@@ -91,38 +99,3 @@ def track(items: Iterable[Any], total: int, title: str, verbose: bool) -> Iterat
                 yield from bar
             return
     yield from items
-
-
-def variances_of(cov: Covariance, shape: tuple[int, int]) -> FloatArray:
-    """The diagonals of all covariances, (l, n), of any kind, without forming a matrix an example."""
-    n = shape[1]
-    if isinstance(cov, Sum):
-        return cast(FloatArray, sum(scale * variances_of(kind, shape) for scale, kind in cov.parts))
-    if isinstance(cov, Isotropic):
-        v = np.asarray(cov.variances, dtype=np.float64)
-        return np.array(np.broadcast_to(v[:, np.newaxis] if v.ndim else v, shape))
-    if isinstance(cov, Diagonal):
-        V = cov.variances
-        return np.array(V.matrix.toarray() if isinstance(V, SparseRows) else V, dtype=np.float64)
-    if isinstance(cov, Full):
-        ends = np.cumsum(np.arange(n, 0, -1))  # a packed row of k numbers starts with the diagonal's
-        return np.asarray(cov.packed[:, ends - np.arange(n, 0, -1)], dtype=np.float64)
-    if isinstance(cov, LowRank):
-        return _low_rank_variances(cov, shape)
-    if isinstance(cov, Shared) and cov.classes is None:
-        one: FloatArray = np.diagonal(cov.to_full(n_examples=1)[0])
-        return np.array(np.broadcast_to(one, shape))
-    raise ValueError(
-        f"data: {type(cov).__name__} is not known example by example; pass Diagonal, Full or LowRank"
-    )
-
-
-def _low_rank_variances(cov: LowRank, shape: tuple[int, int]) -> FloatArray:
-    out: FloatArray = np.zeros(shape) if cov.diagonal is None else variances_of(cov.diagonal, shape)
-    for rows in blocks(shape[0], shape[1] * int(np.diff(cov.start).max(initial=1))):
-        first, last = cov.start[rows.start], cov.start[rows.stop]
-        squares = np.square(cov.factors[first:last], dtype=np.float64)
-        filled = np.flatnonzero(np.diff(cov.start[rows.start : rows.stop + 1]))
-        if len(filled):  # reduceat gives nonsense for an example without factors
-            out[rows.start + filled] += np.add.reduceat(squares, cov.start[rows.start + filled] - first)
-    return out

@@ -15,6 +15,7 @@ from ..validation import Array, FloatArray, as_float_array, check_count, check_f
 from ._support import need, track
 
 CHUNK = 16  # examples that a process gets at a time
+RANK = 8  # directions kept, unless another number is asked for
 
 
 def from_augmentation(
@@ -22,7 +23,7 @@ def from_augmentation(
     augment: Callable[[Array, np.random.Generator], Any],
     *,
     n: int = 64,
-    rank: int = 8,
+    rank: int | None = None,
     residual: bool = False,
     seed: int = 0,
     n_jobs: int = 1,
@@ -48,8 +49,8 @@ def from_augmentation(
         results must have the same size. With `n_jobs` above 1 it must be picklable (cloudpickle's way).
     n : int, default=64
         Draws of each example.
-    rank : int, default=8
-        Directions to keep, at most n − 1 and the number of features.
+    rank : int, optional
+        Directions to keep, at most n − 1 and the number of features; by default 8, or all if there are fewer.
     residual : bool, default=False
         Whether to add the variances that the directions leave out as a diagonal, so that every
         feature has its full variance.
@@ -80,7 +81,7 @@ def from_augmentation(
         raise ValueError(f"X: expected one or more examples of one or more features, got {examples.shape}")
     check_finite(examples.reshape(len(examples), -1), "X")
     draws = check_count(n, "n", least=2)
-    kept = check_count(rank, "rank")
+    kept = None if rank is None else check_count(rank, "rank")
     root = check_count(seed, "seed", least=0, most=2**63 - 1)
     if not callable(augment):
         raise TypeError(f"augment: expected a function of (example, generator), got {augment!r}")
@@ -108,7 +109,7 @@ class _Task(NamedTuple):
 
     augment: Callable[[Array, np.random.Generator], Any]
     draws: int
-    rank: int
+    rank: int | None
     residual: bool
     seed: int
     dtype: np.dtype[Any]
@@ -150,15 +151,16 @@ class _Task(NamedTuple):
         """Mean, leading factors, and the variances that these leave out."""
         draws, n = sample.shape
         most = min(draws - 1, n)
-        if self.rank > most:
-            raise ValueError(f"rank: {draws} draws of {n} features have {most} directions, got {self.rank}")
+        rank = min(RANK, most) if self.rank is None else self.rank
+        if rank > most:
+            raise ValueError(f"rank: {draws} draws of {n} features have {most} directions, got {rank}")
         mean = sample.mean(axis=0)
         D = (sample - mean) / np.sqrt(draws - 1)
         if draws <= n:  # the left vectors u of D from the small matrix D Dᵀ; uᵀD is the direction, scaled
-            F = np.linalg.eigh(D @ D.T)[1][:, ::-1][:, : self.rank].T @ D
+            F = np.linalg.eigh(D @ D.T)[1][:, ::-1][:, :rank].T @ D
         else:
             _, s, V = np.linalg.svd(D, full_matrices=False)
-            F = s[: self.rank, None] * V[: self.rank]
+            F = s[:rank, None] * V[:rank]
         left = np.maximum((D**2).sum(axis=0) - (F**2).sum(axis=0), 0) if self.residual else np.empty(0)
         return mean.astype(self.dtype), F.astype(self.dtype), left.astype(self.dtype)
 

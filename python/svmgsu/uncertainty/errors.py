@@ -8,8 +8,8 @@ import numpy as np
 
 from ..covariance import Diagonal
 from ..gaussians import Gaussians
-from ..validation import Array, FloatArray, as_float_array, check_positive
-from ._support import as_examples, check_choice, deviations, over_examples
+from ..validation import Array, FloatArray, as_float_array, check_positive, column_names
+from ._support import as_examples, check_choice, check_column_order, deviations, over_examples
 
 UNITS = ("same", "relative", "linear of log10", "linear of log")
 CENTRES = ("median", "mode")
@@ -76,6 +76,7 @@ def from_errors(
     """
     means = as_examples(X)
     shape = (means.shape[0], means.shape[1])
+    check_column_order(X, std=std, upper=upper, lower=lower)
     check_choice(units, "units", UNITS)
     check_choice(centre, "centre", CENTRES)
     unit = _unit(means, units)
@@ -83,13 +84,13 @@ def from_errors(
         if upper is not None or lower is not None:
             raise ValueError("std: give either std or upper and lower, not both")
         bars = deviations(std, shape, "std") * unit
-        return _diagonal(means, _raised(bars, floor) ** 2)
+        return _diagonal(means, _raised(bars, floor) ** 2, X)
     if upper is None or lower is None:
         raise ValueError("std: missing; give std, or both upper and lower")
     up = _raised(deviations(upper, shape, "upper") * unit, floor)
     down = _raised(_lower(lower, shape) * unit, floor)
     moved, variances = _asymmetric(up, down, centre)
-    return _diagonal((means + moved).astype(means.dtype), variances)
+    return _diagonal((means + moved).astype(means.dtype), variances, X)
 
 
 def from_standard_errors(
@@ -150,6 +151,7 @@ def from_standard_errors(
     """
     means = as_examples(X)
     shape = (means.shape[0], means.shape[1])
+    check_column_order(X, se=se)
     errors = deviations(se, shape, "se").astype(np.float64)
     if n is not None and range_fraction is not None:
         raise ValueError("range_fraction: it stands for an unknown n; give one of the two")
@@ -169,7 +171,7 @@ def from_standard_errors(
         shape_of = errors if as_printed else variances
         top = shape_of.max(axis=0)
         variances = shape_of * np.divide(largest, top, out=np.zeros_like(top), where=top > 0)
-    return _diagonal(means, _raised(np.sqrt(variances), floor) ** 2)
+    return _diagonal(means, _raised(np.sqrt(variances), floor) ** 2, X)
 
 
 def _unit(means: Array, units: str) -> FloatArray | float:
@@ -211,5 +213,6 @@ def _asymmetric(up: FloatArray, down: FloatArray, centre: str) -> tuple[FloatArr
     return np.sqrt(2 / np.pi) * skew, (1 - 2 / np.pi) * skew**2 + up * down
 
 
-def _diagonal(means: Array, variances: FloatArray) -> Gaussians:
-    return Gaussians(means, Diagonal(variances.astype(means.dtype, copy=False)))
+def _diagonal(means: Array, variances: FloatArray, X: Any) -> Gaussians:
+    cov = Diagonal(variances.astype(means.dtype, copy=False))
+    return Gaussians(means, cov, feature_names=column_names(X))

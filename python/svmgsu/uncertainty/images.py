@@ -166,7 +166,7 @@ def _deviation_matrix(given: dict[str, Any]) -> FloatArray:
 def _in_tangent_units(name: str, value: float) -> float:
     if name in ("rotation", "shear"):
         return float(np.radians(value))
-    return value**2 if name == "blur" else value
+    return value * abs(value) if name == "blur" else value  # a mean below zero sharpens
 
 
 def _shift_root(shift: Any) -> FloatArray:

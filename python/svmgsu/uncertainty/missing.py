@@ -11,7 +11,7 @@ import numpy as np
 from ..covariance import Diagonal, LowRank
 from ..gaussians import Gaussians
 from ..training import ConvergenceWarning
-from ..validation import Array, FloatArray, as_float_array, check_count, check_positive
+from ..validation import Array, FloatArray, as_float_array, check_count, check_positive, column_names
 from ._support import blocks, check_choice, need, track
 
 Population = tuple[FloatArray, FloatArray]
@@ -43,7 +43,8 @@ def from_missing(
 
     Parameters
     ----------
-    X : array of shape (l, n), NaN where missing
+    X : array or DataFrame of shape (l, n)
+        NaN where missing; also pandas.NA, null, or masked.
     method : {"conditional", "marginal"}
         "conditional" is the model above. "marginal" ignores the other features: a missing value has the
         mean and the variance of its column.
@@ -79,11 +80,13 @@ def from_missing(
     if method == "marginal":
         centre, variances = _column_moments(table) if known is None else (known[0], np.diag(known[1]))
         means = np.where(holes, centre, table).astype(table.dtype)
-        return Gaussians(means, Diagonal((holes * variances).astype(table.dtype)))
+        cov = Diagonal((holes * variances).astype(table.dtype))
+        return Gaussians(means, cov, feature_names=column_names(X))
     if known is None:
         fit = fit_gaussian(table, shrink=shrink, tol=tol, max_iter=max_iter, verbose=verbose)
         known = _as_population(fit, table.shape[1])
-    return _conditional(table, holes, known)
+    means, factors = _conditional(table, holes, known)
+    return Gaussians(means, factors, feature_names=column_names(X))
 
 
 def fit_gaussian(
@@ -225,7 +228,7 @@ def _precision(S: FloatArray) -> tuple[FloatArray, Array]:
     return (vectors / values) @ vectors.T / scale / scale[:, None], constant
 
 
-def _conditional(table: Array, holes: Array, population: Population) -> Gaussians:
+def _conditional(table: Array, holes: Array, population: Population) -> tuple[Array, LowRank]:
     n = table.shape[1]
     means = np.where(holes, 0.0, table).astype(table.dtype)
     start = np.concatenate([[0], np.cumsum(holes.sum(axis=1))])
@@ -234,11 +237,15 @@ def _conditional(table: Array, holes: Array, population: Population) -> Gaussian
         means[rows[:, None], where] = mean
         lines = start[rows, None] + np.arange(where.shape[1])
         factors[lines[:, :, None], where[:, None, :]] = F
-    return Gaussians(means, LowRank(factors, start=start))
+    return means, LowRank(factors, start=start)
 
 
 def _as_table(X: Any, complete_columns: bool) -> tuple[Array, Array]:
     """X and where its holes are; `complete_columns` allows a column without any value."""
+    if isinstance(X, np.ma.MaskedArray):
+        X = np.ma.filled(X if X.dtype.kind == "f" else X.astype(np.float64), np.nan)
+    if hasattr(X, "iloc") and np.asarray(X).dtype == object:  # pandas.NA is no number, but can be told to be
+        X = X.to_numpy(dtype=np.float64, na_value=np.nan)
     table = as_float_array(X, "X", (2,))
     if 0 in table.shape:
         raise ValueError(f"X: expected at least one example and one feature, got shape {table.shape}")
@@ -271,6 +278,9 @@ def _as_population(population: tuple[Any, Any], n: int) -> Population:
         raise ValueError(f"population: mean and cov have shapes {m.shape} and {S.shape}; X has {n} features")
     if not (np.isfinite(m).all() and np.isfinite(S).all()) or not np.allclose(S, S.T):
         raise ValueError("population: the mean must be finite, the covariance finite and symmetric")
+    if (np.diag(S) < 0).any():
+        j = int(np.argmax(np.diag(S) < 0))
+        raise ValueError(f"population: feature {j} has variance {S[j, j]:g}; variances must be >= 0")
     return m, S
 
 

@@ -11,7 +11,7 @@ from ..covariance import Diagonal, Full
 from ..gaussians import Gaussians
 from ..training import ConvergenceWarning
 from ..validation import Array, FloatArray, check_count, check_positive, is_sparse
-from ._support import blocks, check_choice, track, variances_of
+from ._support import blocks, check_choice, track
 
 JITTER = 1e-10  # of a feature's variance: certain examples and flat populations can then be inverted
 
@@ -62,7 +62,8 @@ def posterior(
     one_population : bool, default=False
         True says that you know the assumption, and silences the `OnePopulationWarning`.
     tol : float, default=1e-3
-        Stop when neither m nor T changes by more, in units of the spread.
+        Stop when neither m nor T changes by more, in units of the spread. With noise far above the
+        population's own spread steps are short, and T is then left some percent too wide; 1e-5 goes on.
     max_iter : int, default=1000
         Steps at the most; a `ConvergenceWarning` says if they were not enough.
     verbose : bool, default=False
@@ -109,7 +110,8 @@ def posterior(
     solver: _Diagonal | _Full = (_Diagonal if population == "diagonal" else _Full)(Z, data, spread)
     _fit(solver, tol, max_iter, verbose)
     shrunk, cov = solver.result(most, least, means.dtype)
-    return Gaussians((centre + spread * shrunk).astype(means.dtype), cov)
+    mean = (centre + spread * shrunk).astype(means.dtype)
+    return Gaussians(mean, cov, feature_names=data.feature_names_in_)
 
 
 def _fit(solver: _Diagonal | _Full, tol: float, max_iter: int, verbose: bool) -> None:
@@ -131,7 +133,7 @@ class _Diagonal:
     def __init__(self, Z: FloatArray, data: Gaussians, spread: FloatArray) -> None:
         assert data.cov is not None
         self.Z, self.spread = Z, spread
-        self.V = variances_of(data.cov, data.shape) / spread**2
+        self.V = data.cov.diagonals(*data.shape) / spread**2
         self.m = np.zeros(Z.shape[1])
         self.T = np.maximum(Z.var(axis=0) - self.V.mean(axis=0), 0.1)
 
@@ -163,7 +165,7 @@ class _Full:
         self.n = Z.shape[1]
         self.m = np.zeros(self.n)
         assert data.cov is not None
-        noise = variances_of(data.cov, data.shape).mean(axis=0) / spread**2
+        noise = data.cov.diagonals(*data.shape).mean(axis=0) / spread**2
         self.T = np.diag(np.maximum(Z.var(axis=0) - noise, 0.1))
 
     def _noise(self, rows: slice) -> FloatArray:

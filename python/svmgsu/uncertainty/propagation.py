@@ -10,7 +10,7 @@ import numpy as np
 from ..covariance import Covariance, Diagonal, Full, Isotropic, LowRank, Shared, Sum
 from ..gaussians import Gaussians
 from ..validation import Array, FloatArray, as_float_array, check_finite, check_positive, is_sparse
-from ._support import blocks, check_choice, variances_of
+from ._support import blocks, check_choice
 
 ROUNDING_STEP = float(np.cbrt(np.finfo(float).eps))  # of |x|: the best step of a central difference
 
@@ -86,13 +86,15 @@ def propagate(
         through = _Matrix(f, X)
     dtype = data.mean.dtype
     means = through.means.astype(dtype)
+    names = data.feature_names_in_ if elementwise else None
     if data.cov is None:
-        return Gaussians(means)
+        return Gaussians(means, feature_names=names)
     parts = [(scale, kind) for s, c in _terms(data.cov) for scale, kind in _split(s, c)]
     if covariance == "diagonal":
         total = sum(scale * _variances(kind, through) for scale, kind in parts)
-        return Gaussians(means, Diagonal(np.asarray(total).astype(dtype)))
-    return Gaussians(means, _added([(scale, _carried(kind, through, dtype)) for scale, kind in parts]))
+        return Gaussians(means, Diagonal(np.asarray(total).astype(dtype)), feature_names=names)
+    cov = _added([(scale, _carried(kind, through, dtype)) for scale, kind in parts])
+    return Gaussians(means, cov, feature_names=names)
 
 
 class _Map:
@@ -212,7 +214,7 @@ def _added(parts: list[tuple[float, Covariance]]) -> Covariance:
 def _roots(kind: Covariance, through: _Map, count: int, n: int) -> Any:
     """A function from a slice of examples to their factors carried through the map, (k, r, m)."""
     if isinstance(kind, (Diagonal, Isotropic)):
-        deviations = np.sqrt(variances_of(kind, (count, n)))
+        deviations = np.sqrt(kind.diagonals(count, n))
         return lambda rows: through.axes(rows, deviations[rows])
     if isinstance(kind, LowRank):
         return lambda rows: through.directions(rows, _padded(kind, rows))
@@ -243,7 +245,7 @@ def _variances(kind: Covariance, through: _Map) -> FloatArray:
     (count, m), n = through.means.shape, through.n
     slopes = through.slopes()
     if slopes is not None:
-        return variances_of(kind, (count, n)) * slopes**2
+        return kind.diagonals(count, n) * slopes**2
     carried, out = _roots(kind, through, count, n), np.empty((count, m))
     for rows in blocks(count, 3 * _rank(kind, n) * max(n, m)):
         out[rows] = (carried(rows) ** 2).sum(axis=1)
@@ -257,7 +259,7 @@ def _carried(kind: Covariance, through: _Map, dtype: np.dtype[Any]) -> Covarianc
     if slopes is not None:
         return _scaled(kind, slopes, dtype)
     if isinstance(kind, Shared) and isinstance(through, _Matrix):
-        return _shared(kind, through.A)
+        return kind.map(through.A)
     rank = _rank(kind, n)
     carried = _roots(kind, through, count, n)
     parts = blocks(count, 3 * (rank * max(n, m) + m))
@@ -277,14 +279,6 @@ def _carried(kind: Covariance, through: _Map, dtype: np.dtype[Any]) -> Covarianc
     return LowRank(factors, start=start)
 
 
-def _shared(kind: Shared, A: FloatArray) -> Shared:
-    """One covariance for all, or one a class, stays that."""
-    if kind.classes is None:
-        return Shared(A @ kind.to_full(n_examples=1)[0] @ A.T)
-    each = kind.to_full(n_examples=len(kind.classes), y=kind.classes)
-    return Shared({label: A @ S @ A.T for label, S in zip(kind.classes, each, strict=True)})
-
-
 def _scaled(kind: Covariance, slopes: FloatArray, dtype: np.dtype[Any]) -> Covariance:
     """Each feature scaled by its slope."""
     count, n = slopes.shape
@@ -292,7 +286,7 @@ def _scaled(kind: Covariance, slopes: FloatArray, dtype: np.dtype[Any]) -> Covar
         factors = kind.factors * np.repeat(slopes, np.diff(kind.start), axis=0)
         return LowRank(factors.astype(dtype), start=kind.start)
     if isinstance(kind, (Diagonal, Isotropic)):
-        return Diagonal((variances_of(kind, slopes.shape) * slopes**2).astype(dtype))
+        return Diagonal((kind.diagonals(count, n) * slopes**2).astype(dtype))
     upper = np.triu_indices(n)
     packed = np.empty((count, len(upper[0])), dtype=dtype)
     for rows in blocks(count, 2 * n * n):

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..covariance import Covariance, Diagonal, Full, Isotropic, LowRank
 from ..gaussians import Gaussians
-from ..validation import Array, FloatArray, as_float_array, check_finite
+from ..validation import Array, FloatArray, as_float_array, check_finite, column_names
 from ._support import as_examples, blocks, check_choice, need
 
 KINDS = ("diagonal", "full", "lowrank", "ledoit_wolf", "oas")
@@ -84,7 +84,8 @@ def from_samples(
         raise ValueError("samples: every example has one sample; from which no covariance can be pooled")
     divisor = ragged.sizes.astype(np.float64) if of_mean else np.ones(len(ragged))
     build = {"diagonal": _diagonal, "full": _full, "lowrank": _low_rank}.get(covariance, _shrunk(covariance))
-    return Gaussians(ragged.means.astype(ragged.dtype), build(ragged, divisor))
+    names = column_names(samples)
+    return Gaussians(ragged.means.astype(ragged.dtype), build(ragged, divisor), feature_names=names)
 
 
 class _Ragged:
@@ -202,7 +203,8 @@ def _as_ragged(samples: Any, groups: Any) -> _Ragged:
     if not isinstance(samples, Sequence) and not (isinstance(samples, np.ndarray) and samples.ndim == 3):
         raise TypeError(
             "samples: expected a list of arrays, one an example, or rows together with groups=; got "
-            + (f"an array of shape {samples.shape}" if isinstance(samples, np.ndarray) else repr(samples))
+            + type(samples).__name__
+            + (f" of shape {samples.shape}" if hasattr(samples, "shape") else "")
         )
     if len(samples) == 0:
         raise ValueError("samples: no examples")
@@ -240,7 +242,12 @@ def _from_rows(samples: Any, groups: Any) -> _Ragged:
         )
     if ids.dtype.kind == "f":
         check_finite(np.ascontiguousarray(ids, dtype=np.float64), "groups")
-    _, which = np.unique(ids, return_inverse=True)
+    try:
+        _, which = np.unique(ids, return_inverse=True)
+    except TypeError:  # None among strings, say
+        raise ValueError(
+            "groups: the ids cannot be sorted; they must be all numbers or all strings"
+        ) from None
     order = np.argsort(which, kind="stable")
     start = np.concatenate([[0], np.cumsum(np.bincount(which))])
     return _Ragged(rows[order], start)

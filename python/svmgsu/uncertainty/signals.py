@@ -60,7 +60,8 @@ def from_welch(
     fs : float
         Samples a second.
     bands : dict from name to (low, high), in Hz
-        Power from low up to, not including, high. By default the five bands of the paper.
+        Power from low up to, not including, high; above fs/2 there is none. By default the five bands of
+        the paper.
     nperseg : int, default=256
         Samples a window.
     noverlap : int, optional
@@ -106,6 +107,7 @@ def from_welch(
         )
     frequencies = np.fft.rfftfreq(size, 1 / rate)
     chosen = _band_masks(bands, frequencies)
+    pairs = list(pairs)  # an array has no truth value
     differences = _check_pairs(pairs, pair_bands, x.shape[1], list(bands))
     spectrogram = need("scipy.signal", "from_welch").spectrogram
     features = np.empty(
@@ -124,16 +126,19 @@ def _features(log_power: Array, pairs: Sequence[tuple[int, int]], bands: list[in
     flat = log_power.reshape(*log_power.shape[:2], -1)
     if not pairs:
         return flat
-    left, right = np.array(pairs).T
+    left, right = np.array(pairs, dtype=np.intp).T
     apart = log_power[:, :, right][..., bands] - log_power[:, :, left][..., bands]
     return np.concatenate([flat, apart.reshape(*flat.shape[:2], -1)], axis=2)
 
 
 def _band_masks(bands: Mapping[str, tuple[float, float]], frequencies: Array) -> Array:
-    if not bands:
-        raise ValueError("bands: none given")
+    if not isinstance(bands, Mapping) or not bands:
+        raise ValueError(f"bands: expected a dict from name to (low, high) in Hz, got {bands!r}")
     masks = []
-    for name, (low, high) in bands.items():
+    for name, edges in bands.items():
+        if np.shape(edges) != (2,):
+            raise ValueError(f"bands: expected (low, high) in Hz for {name!r}, got {edges!r}")
+        low, high = edges
         inside = (frequencies >= low) & (frequencies < high)
         if not inside.any():
             raise ValueError(
@@ -149,7 +154,7 @@ def _check_pairs(
 ) -> list[int]:
     """The places of the pairs' bands."""
     for pair in pairs:
-        if len(pair) != 2 or not all(0 <= c < channels for c in pair):
+        if len(pair) != 2 or any(c not in range(channels) for c in pair):
             raise ValueError(f"pairs: {tuple(pair)} is not a pair of channels from 0 to {channels - 1}")
     for name in pair_bands or ():
         if name not in names:
