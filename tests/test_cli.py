@@ -1,7 +1,12 @@
 """The command `svmgsu`: exit codes, help, and the demo's table and picture."""
 
+import contextlib
+import importlib
+import io
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -62,6 +67,21 @@ def test_help_of_every_command_teaches_by_example(command, capsys):
     assert f"  svmgsu {command.name}" in out and "Exit codes" in out
 
 
+def test_output_may_go_to_a_string():
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as err:
+        assert main(["info"]) == 0
+        assert main(["info", "nowhere"]) == 1
+    assert "compiler" in out.getvalue() and err.getvalue().startswith("svmgsu info: nowhere: ")
+
+
+def test_help_is_printed_where_there_are_no_greek_letters():
+    done = python(
+        "import sys; from svmgsu.cli import main\n"
+        "sys.stdout.reconfigure(encoding='ascii'); main(['train', '--help'])"
+    )
+    assert done.returncode == 0 and "Exit codes" in done.stdout
+
+
 def test_demo_prints_the_table_and_writes_the_picture(tmp_path, capsys):
     path = tmp_path / "demo.png"
     assert main(["demo", "--splits", "2", "--output", str(path)]) == 0
@@ -87,6 +107,16 @@ def test_a_missing_package_is_named():
     )
     assert done.returncode == 1
     assert done.stderr == "svmgsu demo: needs sklearn: pip install 'svmgsu[demo]'\n"
+
+
+def test_the_programs_that_are_installed_exist():
+    text = (Path(__file__).parent.parent / "pyproject.toml").read_text("utf-8")
+    section = text.split("[project.scripts]\n")[1].split("\n\n")[0]
+    scripts = dict(re.findall(r'^([\w-]+) = "(.+)"$', section, re.MULTILINE))
+    assert set(scripts) == {"svmgsu", "gsvm-train", "gsvm-predict"}
+    for place in scripts.values():
+        module, function = place.split(":")
+        assert callable(getattr(importlib.import_module(module), function))
 
 
 def test_importing_the_command_line_is_light():

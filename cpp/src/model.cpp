@@ -33,12 +33,10 @@ std::string escape(const std::string& text) {
   return out.empty() ? "%" : out;
 }
 
-// Reads the file line by line and complains with its name and the line's number.
+// Reads a file line by line and complains with its name and the line's number.
 class Lines {
  public:
-  explicit Lines(const std::string& path) : path_(path), file_(path) {
-    if (!file_) throw FileError(path + ": cannot be opened");
-  }
+  Lines(std::istream& file, const std::string& path) : path_(path), file_(file) {}
 
   [[noreturn]] void fail(const std::string& reason) const {
     throw FileError(path_ + ":" + std::to_string(number_) + ": " + reason);
@@ -101,7 +99,7 @@ class Lines {
 
  private:
   std::string path_;
-  std::ifstream file_;
+  std::istream& file_;
   Index number_ = 0;
 };
 
@@ -296,7 +294,7 @@ Index Model::predict(const Vector& decision, const Vector* variance) const {
   return largest(calibration.empty() ? decision : all_log_odds(*this, decision, variance));
 }
 
-void Model::save(const std::string& path, ModelFormat format) const {
+void Model::write(std::ostream& out, ModelFormat format) const {
   require(labels.size() >= 2, "labels: at least two are wanted");
   const Index values = labels.size() == 2 ? 1 : static_cast<Index>(labels.size());
   require(w.rows() == values && b.size() == values && w.cols() > 0, "w: " + std::to_string(w.rows()) + " rows and " +
@@ -304,14 +302,19 @@ void Model::save(const std::string& path, ModelFormat format) const {
                                                                         std::to_string(labels.size()) + " classes");
   require(calibration.empty() || static_cast<Index>(calibration.size()) == values,
           "calibration: one a decision value is wanted");
-  std::ostringstream out;
-  out.imbue(std::locale::classic());
-  out.precision(17);
+  std::ostringstream text;
+  text.imbue(std::locale::classic());
+  text.precision(17);
   if (format == ModelFormat::gsvm)
-    write_authors_lines(*this, out);
+    write_authors_lines(*this, text);
   else
-    write_lines(*this, out);
+    write_lines(*this, text);
+  out << text.str();
+}
 
+void Model::save(const std::string& path, ModelFormat format) const {
+  std::ostringstream out;
+  write(out, format);
   const std::string partial = path + "." + std::to_string(std::random_device()()) + ".partial";  // one a writer
   {
     std::ofstream file(partial, std::ios::binary);
@@ -329,7 +332,13 @@ void Model::save(const std::string& path, ModelFormat format) const {
 }
 
 Model Model::load(const std::string& path) {
-  Lines lines(path);
+  std::ifstream file(path);
+  if (!file) throw FileError(path + ": cannot be opened");
+  return read(file, path);
+}
+
+Model Model::read(std::istream& file, const std::string& name) {
+  Lines lines(file, name);
   auto first = lines.next();
   std::string magic;
   int version = 0;

@@ -137,7 +137,7 @@ class Model:
 
         Two classes are told apart by the sign of the decision value. Of more, the most probable is taken,
         X, `cov` and `std` being as in `predict_proba`; without probabilities, the one of the largest
-        decision value. `threads` as in `decision_function`.
+        decision value. `threads` is as in `decision_function`.
         """
         data, team = self._examples(X, cov, std), _threads(threads)
         values = self._values(data, team)

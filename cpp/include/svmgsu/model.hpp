@@ -15,6 +15,7 @@
 // -1 and +1, with the sigmoid 1/(1 + exp(sigmA f + sigmB)).
 #pragma once
 
+#include <iosfwd>
 #include <string>
 #include <vector>
 
@@ -51,8 +52,11 @@ struct Model {
 
   // Writes beside the file and renames, so that a reader never sees half a model.
   void save(const std::string& path, ModelFormat format = ModelFormat::svmgsu) const;
+  void write(std::ostream& out, ModelFormat format = ModelFormat::svmgsu) const;
   // Refuses files that are not models, are damaged, or of a newer version, saying which line and why.
   static Model load(const std::string& path);
+  // The same from a stream, which messages call `name`.
+  static Model read(std::istream& file, const std::string& name);
 };
 
 // w·x_i + b for all examples, the same bits for any number of threads.

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from .. import _core
 from ..validation import Array
 from .files import Source, extension, replacing
-from .tables import ENDINGS, make_table, save_table
 
 JSON_LINES = (".jsonl", ".ndjson", ".json")
+TABLES = (".csv", ".tsv", ".tab", ".parquet", ".arrow", ".ipc", ".feather")
 
 
 def write_predictions(
@@ -33,14 +34,14 @@ def write_predictions(
         the most probable positive first.
     predicted : array of shape (l,)
         The predicted labels.
-    proba : array of shape (l, 2), optional
-        Probabilities of the negative and the positive class; the authors' layout needs them.
-    decision : array of shape (l,), optional
+    proba : array of shape (l, K), optional
+        Probabilities of the classes; the authors' layout needs them.
+    decision : array of shape (l,), or (l, K) for more than two classes, optional
         Decision values. The authors' layout ranks by them, for probabilities can be equal where they are not.
     ids : array of shape (l,), optional
         By default 1, 2, ...
-    classes : pair, default=(-1, 1)
-        The negative and the positive class, for the headings.
+    classes : sequence of K labels, default=(-1, 1)
+        For the headings; of two, the negative and the positive class. The authors' layout is for two.
     format : str, optional
         The ending to assume; ".txt" is the authors' layout.
 
@@ -56,35 +57,42 @@ def write_predictions(
     doc_1 0.25 0.75 -1
     """
     labels = np.asarray(predicted)
-    count = len(labels)
+    count, known = len(labels), [c.item() if isinstance(c, np.generic) else c for c in classes]
     names = np.arange(1, count + 1).astype(np.str_) if ids is None else np.asarray(ids).astype(np.str_)
-    negative, positive = (c.item() if isinstance(c, np.generic) else c for c in classes)
     probabilities = None if proba is None else np.asarray(proba, dtype=np.float64)
     decisions = None if decision is None else np.asarray(decision, dtype=np.float64)
     for name, array, shape in (
         ("ids", names, (count,)),
-        ("proba", probabilities, (count, 2)),
-        ("decision", decisions, (count,)),
+        ("proba", probabilities, (count, len(known))),
+        ("decision", decisions, (count,) if len(known) == 2 else (count, len(known))),
     ):
         if array is not None and array.shape != shape:
             raise ValueError(f"{name}: expected shape {shape}, got {array.shape}")
     ending = extension(path) if format is None else format
-    if ending not in (*ENDINGS, *JSON_LINES):
+    if ending not in (*TABLES, *JSON_LINES):
+        if len(known) != 2:
+            raise ValueError(
+                f"classes: the authors' layout is for two, not {len(known)}; write .csv or .jsonl"
+            )
         if probabilities is None:
             raise ValueError(
                 "proba: the authors' layout holds probabilities; pass them, or write .csv or .jsonl"
             )
-        text = _authors(names, probabilities, decisions, labels, negative, positive)
+        text = _authors(names, probabilities, decisions, labels, *known)
         with replacing(path) as (file,):
-            file.write(text.encode())
+            file.write(text)
         return
     columns: dict[str, Any] = {"id": names.tolist(), "label": labels.tolist()}
-    if decisions is not None:
+    if decisions is not None and decisions.ndim == 1:
         columns["decision"] = decisions.tolist()
+    elif decisions is not None:
+        columns |= {f"decision_{c}": decisions[:, k].tolist() for k, c in enumerate(known)}
     if probabilities is not None:
-        columns[f"p_{positive}"] = probabilities[:, 1].tolist()
-        columns[f"p_{negative}"] = probabilities[:, 0].tolist()
-    if ending in ENDINGS:
+        order = range(len(known)) if len(known) > 2 else (1, 0)  # of two the positive class comes first
+        columns |= {f"p_{known[k]}": probabilities[:, k].tolist() for k in order}
+    if ending in TABLES:
+        from .tables import make_table, save_table
+
         save_table(make_table(columns), path, ending)
         return
     import json
@@ -97,14 +105,14 @@ def write_predictions(
 
 def _authors(
     names: Array, proba: Array, decisions: Array | None, labels: Array, negative: Any, positive: Any
-) -> str:
+) -> bytes:
     rank = proba[:, 1] if decisions is None else decisions
-    lines = [f"doc_id {_heading(positive)} {_heading(negative)} label"]
-    for i in np.argsort(-rank, kind="stable"):
-        label = labels[i].item() if isinstance(labels[i], np.generic) else labels[i]
-        shown = int(label) if isinstance(label, float) and label == int(label) else label
-        lines.append(f"{names[i]} {proba[i, 1].item()!r} {proba[i, 0].item()!r} {shown}")
-    return "\n".join(lines) + "\n"
+    order = np.argsort(-rank, kind="stable")
+    shown = {v: str(int(v) if isinstance(v, float) and v == int(v) else v) for v in set(labels.tolist())}
+    said = [shown[label] for label in labels[order].tolist()]
+    heading = f"doc_id {_heading(positive)} {_heading(negative)} label\n"
+    rows = np.ascontiguousarray(proba[order, ::-1])
+    return heading.encode() + _core.format_table(names[order].tolist(), rows, said)
 
 
 def _heading(label: Any) -> str:

@@ -1,0 +1,43 @@
+// Feeds the reader of model files, ours and the authors', with bytes: fuzz_model corpus/model [seconds [seed]].
+// A model that is read must be usable, and come back the same from the file it is saved to.
+#include <cstdlib>
+#include <sstream>
+#include <string>
+
+#include "fuzz.hpp"
+#include "svmgsu/model.hpp"
+
+using namespace svmgsu;
+
+namespace {
+
+void require_usable(const Model& model) {
+  const Vector decision = model.decision(Vector::Zero(model.w.cols()));
+  const Index place = model.predict(decision);
+  if (place < 0 || place >= static_cast<Index>(model.labels.size())) std::abort();
+  if (!model.calibration.empty() && model.probabilities(decision).size() != static_cast<Index>(model.labels.size()))
+    std::abort();
+}
+
+void require_same(const Model& a, const Model& b) {
+  if (a.w != b.w || a.b != b.b || a.lambda != b.lambda || a.labels != b.labels || a.label_type != b.label_type ||
+      a.calibration.size() != b.calibration.size())
+    std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  std::istringstream file(std::string(reinterpret_cast<const char*>(data), size));
+  Model model;
+  try {
+    model = Model::read(file, "fuzz");
+  } catch (const FileError&) {
+    return 0;
+  }
+  require_usable(model);
+  std::stringstream again;
+  model.write(again);
+  require_same(model, Model::read(again, "again"));
+  return 0;
+}

@@ -1,0 +1,69 @@
+"""The command `svmgsu`. A subcommand is one entry in COMMANDS and a module, imported when it runs."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from .base import EXIT_CODES, execute, make_parser
+
+DESCRIPTION = "Maximum-margin learning from uncertain data: every example is a mean with its error bars."
+
+
+class Command(NamedTuple):
+    """A subcommand, and a line of help. The module of its name has EXAMPLES, add_arguments and run."""
+
+    name: str
+    help: str
+
+    def parser(self) -> argparse.ArgumentParser:
+        """The parser of this command alone; the others cost no time."""
+        module = importlib.import_module(f".{self.name}", __name__)
+        parser = make_parser(f"svmgsu {self.name}", self.help, module.EXAMPLES)
+        module.add_arguments(parser)
+        parser.set_defaults(run=module.run)
+        return parser
+
+
+COMMANDS = (
+    Command("train", "train a classifier on uncertain examples, or search for its best setting"),
+    Command("predict", "apply a model to new examples: labels, decision values and probabilities"),
+    Command("evaluate", "measure a model on labelled examples"),
+    Command("plot", "draw a model, its data, a search or the solver's convergence"),
+    Command("convert", "convert examples between text, svmlight, CSV, Parquet, Arrow and NumPy files"),
+    Command("info", "describe a model or data file, or this installation"),
+    Command("demo", "compare an SVM trained with and without error bars on the Wisconsin breast cancer data"),
+    Command("completion", "print a script that completes commands and options in bash, zsh or fish"),
+)
+
+
+def _overview() -> argparse.ArgumentParser:
+    """The parser of a line without a command: help, version, or a complaint."""
+    from .. import __version__
+
+    width = max(len(command.name) for command in COMMANDS)
+    listing = "\n".join(f"  svmgsu {command.name:<{width}}  {command.help}" for command in COMMANDS)
+    parser = argparse.ArgumentParser(
+        prog="svmgsu",
+        description=DESCRIPTION,
+        epilog=f"commands:\n{listing}\n\n`svmgsu COMMAND --help` shows options and examples.\n{EXIT_CODES}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage="svmgsu [-h] [--version] COMMAND ...",
+    )
+    parser.add_argument("--version", action="version", version=f"svmgsu {__version__}")
+    names = [command.name for command in COMMANDS]
+    parser.add_argument("command", metavar="COMMAND", choices=names, help=argparse.SUPPRESS)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs a command line and returns its exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    for command in COMMANDS:
+        if words[:1] == [command.name]:
+            return execute(command.parser(), words[1:])
+    _overview().parse_args(words[:1])
+    raise AssertionError("unreachable: help, version and complaints end the program")

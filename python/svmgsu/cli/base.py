@@ -1,0 +1,215 @@
+"""What all commands share: parsers, exit codes, one-line messages, and the types of option values."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import math
+import os
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+EXIT_CODES = "Exit codes: 0 success, 1 wrong data or files (one line on stderr says which), 2 wrong usage."
+OPTIONS = {
+    "n_features= ": "--n-features ",
+    "n_features=": "--n-features ",
+    'missing="drop"': "--missing drop",
+    'kind="diagonal"': "--kind diagonal",
+}
+GOOD, BAD_DATA, INTERRUPTED = 0, 1, 130
+
+
+class UsageError(Exception):
+    """Options that do not go together: exit code 2."""
+
+
+def make_parser(prog: str, help: str, examples: str) -> argparse.ArgumentParser:
+    """The parser of one command, with --debug."""
+    parser = argparse.ArgumentParser(
+        prog=prog,
+        description=help[0].upper() + help[1:] + ".",
+        epilog=examples + EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    return parser
+
+
+def execute(parser: argparse.ArgumentParser, words: Sequence[str]) -> int:
+    """Runs a command and turns whatever goes wrong into one line on stderr and an exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.encoding.lower() != "utf-8":
+            stream.reconfigure(errors="backslashreplace")  # a λ must not stop a terminal that has none
+    args = parser.parse_args(words)
+    args.prog, args.notes = parser.prog, []
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", UserWarning)
+            warnings.showwarning = lambda message, *rest, **more: args.notes.append(str(message))
+            args.run(args)
+            sys.stdout.flush()
+        for note in args.notes:
+            say(args, f"note: {note}")
+        return GOOD
+    except UsageError as error:
+        parser.error(str(error))
+    except BrokenPipeError:  # the reader of our output, such as `head`, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BAD_DATA
+    except KeyboardInterrupt:
+        say(args, "interrupted")
+        return INTERRUPTED
+    except (ValueError, TypeError, OSError, ImportError, RuntimeError, MemoryError) as error:
+        if args.debug:
+            raise
+        notes = f" ({'; '.join(args.notes)})" if args.notes else ""
+        say(args, reason(error) + notes)
+        return BAD_DATA
+
+
+def reason(error: BaseException) -> str:
+    """An error in words, with the file it is about."""
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        return f"needs {error.name.split('.')[0]}: pip install 'svmgsu[{_extra(error.name)}]'"
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{os.fsdecode(error.filename)}: {error.strerror[0].lower()}{error.strerror[1:]}"
+    return str(error) or type(error).__name__
+
+
+def _extra(module: str) -> str:
+    extras = {"matplotlib": "plot", "pyarrow": "io", "sklearn": "sklearn", "scipy": "sklearn"}
+    return extras.get(module.split(".")[0], "demo")
+
+
+def say(args: argparse.Namespace, text: str) -> None:
+    """One line on stderr, where the library's arguments have the names of options."""
+    for argument, option in OPTIONS.items():
+        text = text.replace(argument, option)
+    print(f"{args.prog}: {' '.join(text.split())}", file=sys.stderr)
+
+
+@contextlib.contextmanager
+def about(name: str, labels: str | None = None, cov: str | None = None) -> Iterator[None]:
+    """Puts the name of the file before errors of the library, which begin with the argument's name."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        text, files = str(error), {"X": name, "y": labels or name, "cov": cov or name}
+        if any(text.startswith(file) for file in files.values()):
+            raise
+        argument, _, rest = text.partition(": ")
+        raise ValueError(f"{files[argument]}: {rest}" if argument in files else f"{name}: {text}") from error
+
+
+def check_target(path: str) -> None:
+    """Before long work: is there a folder to write `path` into?"""
+    if path == "-":
+        return
+    if os.path.isdir(path):
+        raise ValueError(f"{path}: is a folder; a file is to be written there")
+    folder = os.path.dirname(path) or "."
+    if not os.path.isdir(folder):
+        raise ValueError(f"{path}: there is no folder {folder!r}")
+
+
+def show(args: argparse.Namespace, facts: dict[str, Any], text: str, *, taken: bool = False) -> None:
+    """Prints facts as JSON or as text; on stderr where stdout is `taken` by a file."""
+    stream = sys.stderr if taken else sys.stdout
+    if args.json:
+        import json
+
+        text = json.dumps(plain(facts), ensure_ascii=False, allow_nan=False)
+    print(text, file=stream)
+
+
+def plain(value: Any) -> Any:
+    """Without NumPy's types and NaN, for JSON."""
+    if isinstance(value, dict):
+        return {str(key): plain(v) for key, v in value.items()}
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
+        return [plain(v) for v in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print JSON, one object, for machines")
+
+
+def positive(text: str) -> float:
+    """A type of argparse: a number > 0."""
+    value = nonnegative(text)
+    if value == 0:
+        raise argparse.ArgumentTypeError("must be > 0, got 0")
+    return value
+
+
+def nonnegative(text: str) -> float:
+    """A type of argparse: a number >= 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected a number, got {text!r}") from None
+    if not (value >= 0 and math.isfinite(value)):
+        raise argparse.ArgumentTypeError(f"must be >= 0 and finite, got {text}")
+    return value
+
+
+def fraction(text: str) -> float:
+    """A type of argparse: a number in (0, 1]."""
+    value = positive(text)
+    if value > 1:
+        raise argparse.ArgumentTypeError(f"must be in (0, 1], got {text}")
+    return value
+
+
+def share(text: str) -> float:
+    """A type of argparse: a number in [0, 1]."""
+    value = nonnegative(text)
+    if value > 1:
+        raise argparse.ArgumentTypeError(f"must be in [0, 1], got {text}")
+    return value
+
+
+def count(text: str) -> int:
+    """A type of argparse: a whole number >= 1."""
+    value = natural(text)
+    if value == 0:
+        raise argparse.ArgumentTypeError("must be >= 1, got 0")
+    return value
+
+
+def natural(text: str) -> int:
+    """A type of argparse: a whole number >= 0."""
+    try:
+        value = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected a whole number, got {text!r}") from None
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"must be >= 0, got {text}")
+    return value
+
+
+def grid(text: str) -> list[float]:
+    """A type of argparse: "1,0.1,0.01", or "1e-4:1:10", ten from 1e-4 to 1 in equal ratios."""
+    if ":" not in text:
+        return [nonnegative(word) for word in text.split(",")]
+    words = text.split(":")
+    if len(words) != 3:
+        raise argparse.ArgumentTypeError(f"expected FROM:TO:COUNT or numbers with commas, got {text!r}")
+    first, last, steps = positive(words[0]), positive(words[1]), count(words[2])
+    powers = [k / max(1, steps - 1) for k in range(steps)]
+    return [float(f"{first ** (1 - power) * last**power:.12g}") for power in powers]  # 0.01, not 0.0099...98
+
+
+def lams(text: str) -> list[float]:
+    """A type of argparse: a grid of numbers > 0."""
+    values = grid(text)
+    if 0 in values:
+        raise argparse.ArgumentTypeError("must be > 0, got 0")
+    return values

@@ -1,0 +1,60 @@
+"""`svmgsu convert`: examples from one file format to another."""
+
+from __future__ import annotations
+
+import argparse
+
+from .. import io
+from .base import UsageError, add_json, check_target, show
+from .data import add_data_options, add_effort_options, check_own_files, read_data
+
+EXAMPLES = """\
+examples:
+  svmgsu convert mean.dat stars.parquet --labels labels.dat --cov cov.dat
+        three text files into one table with columns x1, x1_var, ..., label, id
+  svmgsu convert stars.csv mean.dat --to-labels labels.dat --to-cov cov.dat
+        and back
+  svmgsu convert stars.csv stars.npz
+        NumPy, the fastest to read; every kind of covariance is kept
+  svmgsu convert data.svm - --to-format text
+        to standard output; .gz and .xz names are read and written compressed
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of the command."""
+    parser.usage = "svmgsu convert SOURCE TARGET [options]"
+    parser.add_argument("data", metavar="SOURCE", help="means, or all; - is standard input")
+    parser.add_argument("target", metavar="TARGET", help="means, or all; - is standard output")
+    parser.add_argument("--to-labels", metavar="FILE", help="labels, for formats with a file for them")
+    parser.add_argument("--to-cov", metavar="FILE", help="covariances, for formats with a file for them")
+    parser.add_argument(
+        "--to-format", choices=io.FORMATS, metavar="F", help="instead of the ending, as --format"
+    )
+    add_json(parser)
+    add_data_options(parser)
+    add_effort_options(parser)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Runs the command."""
+    targets = [t for t in (args.target, args.to_labels, args.to_cov) if t is not None]
+    sources = {s for s in (args.data, args.labels, args.cov) if s not in (None, "-")}
+    for target in targets:
+        check_target(target)
+        if target in sources:
+            raise UsageError(f"TARGET: {target} is a file to read; write to another name")
+    if targets.count("-") > 1:
+        raise UsageError("-: standard output can be written only once")
+    format = io.format_of(args.target, args.to_format)
+    check_own_files(format, args.target, "--to-", labels=args.to_labels, cov=args.to_cov)
+    dataset = read_data(args)
+    io.write(dataset, args.target, args.to_labels, args.to_cov, format=args.to_format)
+    facts = {
+        "targets": targets,
+        "examples": len(dataset.data),
+        "features": dataset.data.shape[1],
+        "notes": args.notes,
+    }
+    text = f"{facts['examples']} examples, {facts['features']} features: {', '.join(targets)}"
+    show(args, facts, text, taken="-" in targets)

@@ -1,0 +1,162 @@
+"""Options that say where examples are and what they are, and reading them."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import Any
+
+from .. import io
+from ..gaussians import Gaussians
+from ..io.dataset import Dataset
+from .base import UsageError, about, count, nonnegative
+
+KINDS = ("full", "diagonal", "isotropic", "none")
+SMALL = 2**20  # numbers: for fewer, one thread and no progress bar; neither would be ready in time
+SMALL_FILE = 2**24  # bytes
+TABLES = tuple(ending[1:] for ending in io.TABLES)
+# Which formats have files of their own for labels and covariances, and know which options of the readers.
+OWN_FILES = {"labels": ("text", "npy"), "cov": ("text", "npy", "svmlight")}
+APPLIES = {
+    "n_features": ("text", "svmlight"),
+    "zero_based": ("svmlight",),
+    "label_column": TABLES,
+    "id_column": TABLES,
+    "features": TABLES,
+    "missing": TABLES,
+}
+
+
+def add_data_options(parser: argparse.ArgumentParser, *, labels: bool = True) -> None:
+    """The options of a command that reads examples from the positional argument `data`."""
+    files = parser.add_argument_group("data")
+    if labels:
+        files.add_argument("--labels", metavar="FILE", help="labels, where they have a file of their own")
+    files.add_argument("--cov", metavar="FILE", help="covariances, where they have a file of their own")
+    files.add_argument(
+        "--kind",
+        choices=KINDS,
+        help="the kind of covariance (default: what the file shows); none leaves it out: an ordinary SVM",
+    )
+    files.add_argument(
+        "--std", type=nonnegative, metavar="S", help="one standard deviation for all numbers, without --cov"
+    )
+    files.add_argument(
+        "--format", choices=io.FORMATS, metavar="F", help=f"instead of the ending: {', '.join(io.FORMATS)}"
+    )
+    files.add_argument("--n-features", type=count, metavar="N", help="text, svmlight: how many features")
+    files.add_argument("--zero-based", action="store_true", help="svmlight: indices begin at 0")
+    files.add_argument("--label-column", metavar="NAME", help="tables: the column of labels")
+    files.add_argument("--id-column", metavar="NAME", help="tables: the column of ids")
+    files.add_argument("--features", metavar="A,B,...", help="tables: the columns of means")
+    files.add_argument("--missing", choices=("error", "drop"), help="tables: rows where a number is missing")
+
+
+def add_effort_options(parser: argparse.ArgumentParser) -> None:
+    """Threads and progress."""
+    parser.add_argument("--threads", type=count, metavar="N", help="default: all, or 1 for small data")
+    parser.add_argument(
+        "--progress", action="store_true", help="show progress bars even for short work or without a terminal"
+    )
+
+
+def read_data(args: argparse.Namespace, *, labelled: bool = False) -> Dataset:
+    """The examples that the options name; says what was dropped."""
+    format = io.format_of(args.data, args.format)
+    labels = getattr(args, "labels", None)
+    check_streams(args.data, labels, args.cov)
+    check_own_files(format, args.data, labels=labels, cov=args.cov)
+    if labelled and labels is None and format in ("text", "npy"):
+        raise UsageError(f"--labels: {args.data} has no labels; name the file that has them")
+    if args.std is not None and (args.cov is not None or args.kind is not None):
+        raise UsageError("--std: not together with --cov or --kind")
+    dataset = io.read(
+        args.data, labels, args.cov, format=args.format, **_reader_options(args, format, labels)
+    )
+    with about(args.data, labels, args.cov):
+        dataset.data = _uncertain(args, dataset.data, format)
+        if labelled and dataset.y is None:
+            raise ValueError("there are no labels; --label-column names their column")
+    for name, number in dataset.report.dropped.items():
+        if number:
+            args.notes.append(f"{name}: {number} of {dataset.report.found[name]} examples dropped")
+    args.notes += dataset.report.notes
+    return dataset
+
+
+def check_streams(*files: str | None) -> None:
+    """Refuses "-" for more than one of the files to read."""
+    if files.count("-") > 1:
+        raise UsageError("-: standard input can be read only once")
+
+
+def check_own_files(format: str, name: str, prefix: str = "--", **files: str | None) -> None:
+    """Refuses --labels and --cov for formats that hold everything in one file."""
+    for part, file in files.items():
+        if file is not None and format not in OWN_FILES[part]:
+            raise UsageError(
+                f"{prefix}{part}: {name} is of the format {format}, which has no file of its own for it"
+            )
+
+
+def _reader_options(args: argparse.Namespace, format: str, labels: str | None) -> dict[str, Any]:
+    options: dict[str, Any] = {}
+    names = {"label_column": "label", "id_column": "id"}
+    for option, formats in APPLIES.items():
+        value = getattr(args, option, None)
+        if value is None or value is False:
+            continue
+        if format not in formats:
+            flag = "--" + option.replace("_", "-")
+            raise UsageError(f"{flag}: not for {format} files, such as {args.data}")
+        options[names.get(option, option)] = value.split(",") if option == "features" else value
+    if format == "text" and args.kind not in (None, "none"):
+        options["kind"] = args.kind
+    if format in ("text", "svmlight"):
+        size = sum(size_of(name) for name in (args.data, labels, args.cov) if name is not None)
+        options["threads"] = args.threads or (1 if size < SMALL_FILE else None)
+        options["verbose"] = shows_progress(args, size >= SMALL_FILE)
+    return options
+
+
+def size_of(path: str) -> int:
+    """Bytes of a file; 0 of what is none."""
+    try:
+        return os.stat(path).st_size if path != "-" else 0
+    except OSError:
+        return 0  # the reader will say what is wrong
+
+
+def _uncertain(args: argparse.Namespace, data: Gaussians, format: str) -> Gaussians:
+    """The examples with the covariance that was asked for."""
+    if args.std is not None:
+        if data.cov is not None:
+            raise ValueError("has covariances of its own; leave out --std")
+        return Gaussians(data.mean, std=args.std)
+    if args.kind is None or (args.kind != "none" and format == "text" and args.cov is not None):
+        return data
+    if args.kind == "none":
+        return Gaussians(data.mean)
+    found = "none" if data.cov is None else type(data.cov).__name__.lower()
+    if found != args.kind:
+        raise ValueError(f"--kind {args.kind}, but the covariance is {found}")
+    return data
+
+
+def threads_for(args: argparse.Namespace, data: Gaussians) -> int | None:
+    """The threads asked for, or 1 where more would start later than the work is done."""
+    return args.threads or (1 if is_small(data) else None)
+
+
+def shows_progress(args: argparse.Namespace, long: bool) -> bool:
+    """Whether to show progress bars: if asked for, and of long work on a terminal."""
+    return args.progress or (long and sys.stderr.isatty())
+
+
+def is_small(data: Gaussians) -> bool:
+    """Whether passes over the data take less than some milliseconds."""
+    from ..covariance import Full
+
+    examples, features = data.shape
+    return examples * features * (features if isinstance(data.cov, Full) else 1) < SMALL

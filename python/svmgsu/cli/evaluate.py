@@ -1,0 +1,63 @@
+"""`svmgsu evaluate`: the measures of a model on labelled examples, as a table, JSON or the authors' file."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from ..io.files import replacing
+from .base import UsageError, about, check_target
+from .data import add_data_options, add_effort_options, check_streams, threads_for
+from .predict import load_model, predictions_of, read_like
+
+EXAMPLES = """\
+examples:
+  svmgsu evaluate stars.svmgsu mean.dat --labels labels.dat --cov cov.dat
+        accuracy, precision, recall, F, average precision, log-loss, calibration; at k and by class
+  svmgsu evaluate stars.svmgsu test.csv --json
+        the same for machines
+  svmgsu evaluate stars.svmgsu test.csv --output-format gsvm -o metrics.txt
+        the lines of `gsvm-predict -m`
+"""
+LAYOUTS = ("table", "json", "gsvm")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of the command."""
+    parser.usage = "svmgsu evaluate MODEL DATA [--labels FILE] [--cov FILE] [options] [-o FILE]"
+    parser.add_argument("model", metavar="MODEL", help="a file of svmgsu train or gsvm-train")
+    parser.add_argument("data", metavar="DATA", help="means, or all; - is standard input")
+    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="default: -, standard output")
+    parser.add_argument("--output-format", choices=LAYOUTS, help="default: table")
+    parser.add_argument("--json", action="store_true", help="short for --output-format json")
+    add_data_options(parser)
+    add_effort_options(parser)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Runs the command."""
+    if args.json and args.output_format not in (None, "json"):
+        raise UsageError(f"--json: not together with --output-format {args.output_format}")
+    check_target(args.output)
+    check_streams(args.model, args.data, args.labels, args.cov)
+    model = load_model(args.model)
+    dataset = read_like(args, model, labelled=True)
+    with about(args.data, args.labels, args.cov):
+        found = measure(model, dataset.data, dataset.y, threads_for(args, dataset.data))
+        layout = "json" if args.json else args.output_format or "table"
+        text = {"table": lambda: f"{found}\n", "json": lambda: found.to_json() + "\n", "gsvm": found.to_text}
+        content = text[layout]()
+    if args.output == "-":
+        sys.stdout.write(content)
+        return
+    with replacing(args.output) as (file,):
+        file.write(content.encode())
+
+
+def measure(model: Any, data: Any, y: Any, threads: int | None) -> Any:
+    """The Evaluation of a model on labelled examples, its probabilities with their covariances."""
+    from ..metrics import evaluate
+
+    rows = predictions_of(model, data, threads)
+    return evaluate(y, rows.decision, labels=model.classes_, predicted=rows.labels, proba=rows.proba)

@@ -1,0 +1,231 @@
+"""`gsvm-train` and `gsvm-predict`: the flags, defaults, files and layouts of the authors' programs.
+
+Beside them: errors have exit codes, ids are joined in linear time, and metrics have their usual definitions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..io.dataset import Dataset
+from ..io.files import name_of, read_bytes
+from ..io.predictions import write_predictions
+from ..io.text import Parser, read_text
+from ..model import Model
+from ..training import train
+from ..validation import Array
+from .base import UsageError, about, check_target, count, execute, fraction, make_parser, natural, positive
+from .data import SMALL, SMALL_FILE, check_streams, size_of
+from .predict import load_model
+
+KINDS = {0: "full", 1: "diagonal", 2: "isotropic", 3: "isotropic"}
+TRAIN_EXAMPLES = """\
+examples:
+  gsvm-train -d 1 -l 0.01 mean.dat labels.dat cov.dat stars.model
+  gsvm-train -d 2 -p 0.9 mean.dat labels.dat cov_iso.dat stars.model
+  gsvm-train -d 0 --solver sgd -T 10000 -k 10 mean.dat labels.dat cov.dat stars.model
+"""
+PREDICT_EXAMPLES = """\
+examples:
+  gsvm-predict mean.dat stars.model predictions.txt
+  gsvm-predict -t labels.dat -m metrics.txt mean.dat stars.model predictions.txt
+"""
+
+
+def train_main(argv: Sequence[str] | None = None) -> int:
+    """Runs `gsvm-train` and returns its exit code."""
+    parser = make_parser(
+        "gsvm-train", "train the linear SVM-GSU with the authors' options and files", TRAIN_EXAMPLES
+    )
+    parser.add_argument("-v", type=int, choices=(0, 1), default=0, help="1: say what is done")
+    parser.add_argument(
+        "-t", type=int, choices=(0, 2), default=0, help="0: linear; 2: RBF kernel, not there yet"
+    )
+    parser.add_argument(
+        "-d",
+        type=int,
+        choices=tuple(KINDS),
+        default=0,
+        help="covariances: 0 full, 1 diagonal, 2 or 3 isotropic",
+    )
+    parser.add_argument("-l", type=positive, default=1.0, metavar="LAM", help="default: 1")
+    parser.add_argument("-g", type=positive, metavar="GAMMA", help="of the RBF kernel")
+    parser.add_argument(
+        "-p", type=fraction, default=1.0, metavar="P", help="share of variance kept (default: 1)"
+    )
+    parser.add_argument("-T", type=count, default=1000, metavar="N", help="sgd: steps (default: 1000)")
+    parser.add_argument("-k", type=count, default=1, metavar="N", help="sgd: examples a step (default: 1)")
+    parser.add_argument(
+        "--solver",
+        choices=("newton", "sgd"),
+        default="newton",
+        help="exact (default), or the authors' iteration",
+    )
+    parser.add_argument("--seed", type=natural, default=0, metavar="N", help="sgd: same seed, same model")
+    _add_files(parser, means="id j:v ...", labels="id label", cov="id i,j:v ...", model="is written")
+    parser.set_defaults(run=_train)
+    return execute(parser, sys.argv[1:] if argv is None else argv)
+
+
+def predict_main(argv: Sequence[str] | None = None) -> int:
+    """Runs `gsvm-predict` and returns its exit code."""
+    parser = make_parser(
+        "gsvm-predict", "apply a linear model with the authors' options and files", PREDICT_EXAMPLES
+    )
+    parser.add_argument("-v", type=int, choices=(0, 1), default=0, help="1: say what is done")
+    parser.add_argument("-t", metavar="LABELS", help="true labels, to measure the model")
+    parser.add_argument("-m", metavar="FILE", help="write the measures there; needs -t and scikit-learn")
+    _add_files(parser, means="id j:v ...", model="of gsvm-train", output="is written: doc_id +1 -1 label")
+    parser.set_defaults(run=_predict)
+    return execute(parser, sys.argv[1:] if argv is None else argv)
+
+
+def _add_files(parser: argparse.ArgumentParser, **files: str) -> None:
+    for name, help in files.items():
+        parser.add_argument(name, help=help)
+    parser.add_argument("--threads", type=count, metavar="N", help="default: all, or 1 for small data")
+
+
+def _train(args: argparse.Namespace) -> None:
+    if args.t == 2:
+        raise UsageError("-t 2: kernels are not there yet; -t 0 trains the linear model")
+    check_target(args.model)
+    dataset = _read(args, args.means, args.labels, args.cov, kind=KINDS[args.d])
+    y = _plus_minus(dataset, args.labels)
+    small = dataset.data.shape[0] * dataset.data.shape[1] ** (2 if args.d == 0 else 1) < SMALL
+    sgd = {"T": args.T, "k": args.k, "average": 0.0} if args.solver == "sgd" else {}
+    with about(args.means, args.labels, args.cov):
+        model = train(
+            dataset.data,
+            y,
+            lam=args.l,
+            solver=args.solver,
+            subspace=None if args.p == 1 else args.p,
+            subspace_mode="project",
+            probability="train",
+            seed=args.seed,
+            threads=args.threads or (1 if small else None),
+            **sgd,
+        )
+    model.save(args.model, format="gsvm")
+    if args.v:
+        print(
+            f"{len(y)} examples, {model.n_features_in_} features; objective {model.objective_:.6g}, "
+            f"gap {model.gap_:.2g}, {model.n_iter_} iterations: {args.model}"
+        )
+
+
+def _predict(args: argparse.Namespace) -> None:
+    if args.m is not None and args.t is None:
+        raise UsageError("-m: needs the true labels, -t LABELS")
+    for target in (args.output, args.m):
+        if target is not None:
+            check_target(target)
+    check_streams(args.model, args.means, args.t)
+    model = load_model(args.model)
+    if len(model.classes_) > 2 or model.calibration_ is None:
+        raise ValueError(f"{args.model}: not a model of two classes with probabilities; use svmgsu predict")
+    dataset = _read(args, args.means)
+    X = dataset.data.mean
+    _fit_to_width(args, model, X.shape[1])
+    threads = args.threads or (1 if X.shape[0] * X.shape[1] < SMALL else None)
+    scores = model.decision_function(X, threads=threads)
+    proba = model.predict_proba(X, threads=threads)
+    labels = model.classes_[np.where(scores < 0, 0, 1)]
+    found = None
+    if args.t is not None:
+        found = _measures(args, dataset, model, scores, proba, labels)
+    log_odds = model.calibration_[0].log_odds(scores)  # ranks like P(+1), also where that is 1.0
+    write_predictions(
+        args.output,
+        labels,
+        proba=proba,
+        decision=log_odds,
+        ids=dataset.ids,
+        classes=model.classes_,
+        format=".txt",
+    )
+    if found is not None and args.m is not None:
+        found.save_text(args.m)
+    if args.v:
+        print(f"{len(labels)} examples, {int((scores >= 0).sum())} of them positive: {args.output}")
+
+
+def _read(
+    args: argparse.Namespace,
+    means: str,
+    labels: str | None = None,
+    cov: str | None = None,
+    *,
+    kind: str | None = None,
+) -> Dataset:
+    check_streams(means, labels, cov)
+    files = [name for name in (means, labels, cov) if name is not None]
+    threads = args.threads or (1 if sum(map(size_of, files)) < SMALL_FILE else None)
+    dataset = read_text(means, labels, cov, kind=kind, threads=threads)
+    for name, number in dataset.report.dropped.items():
+        if number:
+            args.notes.append(f"{name}: {number} of {dataset.report.found[name]} examples dropped")
+    return dataset
+
+
+def _plus_minus(dataset: Dataset, path: str) -> Array:
+    """Labels, all of which are -1 or +1."""
+    assert dataset.y is not None and dataset.ids is not None
+    others = np.flatnonzero(np.abs(dataset.y) != 1)
+    if len(others):
+        first = int(others[0])
+        where = _line_of(path, str(dataset.ids[first]))
+        raise ValueError(
+            f"{where}: label {dataset.y[first]:g}; the labels must be -1 and +1 (svmgsu train takes any)"
+        )
+    return dataset.y
+
+
+def _line_of(path: str, id: str) -> str:
+    """`path:line` of an id, or the path alone of a stream that is gone."""
+    if path != "-":
+        for number, line in enumerate(read_bytes(path).decode(errors="replace").split("\n"), 1):
+            if line.split()[:1] in ([id], [id + ":"]):
+                return f"{path}:{number}"
+    return name_of(path)
+
+
+def _fit_to_width(args: argparse.Namespace, model: Model, features: int) -> None:
+    """Cuts the model to the features of the data, or adds zeros, as the authors' program does."""
+    own = model.n_features_in_
+    if own == features:
+        return
+    w = np.zeros((1, features))
+    w[:, : min(own, features)] = model.coef_[:, : min(own, features)]
+    model.coef_ = w
+    what = "its last weights are not used" if own > features else "the last features are not used"
+    args.notes.append(f"{args.model} has {own} features, {args.means} has {features}: {what}")
+
+
+def _measures(
+    args: argparse.Namespace, dataset: Dataset, model: Model, scores: Array, proba: Array, said: Array
+) -> Any:
+    """What -t and -m ask for, over the examples that have a label."""
+    rows = Parser(args.threads, False)(args.t, name_of(args.t), "labels")
+    truth = dict(zip(rows.ids(np.arange(rows.examples)), rows.take_label().tolist(), strict=True))
+    assert dataset.ids is not None
+    known = np.array([id in truth for id in dataset.ids.tolist()])
+    if not known.any():
+        raise ValueError(f"{args.t}: no id of it is in {args.means}")
+    y = np.array([truth[id] for id in dataset.ids[known].tolist()]).astype(model.classes_.dtype)
+    if args.v:
+        print(f"accuracy {np.mean(said[known] == y):.6g} on {len(y)} labelled examples")
+    if args.m is None:
+        return None
+    from ..metrics import evaluate
+
+    with about(args.t):
+        return evaluate(
+            y, scores[known], labels=model.classes_, predicted=said[known], proba=np.asarray(proba)[known]
+        )

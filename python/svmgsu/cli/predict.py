@@ -1,0 +1,130 @@
+"""`svmgsu predict`: a model and new examples in; labels, decision values and probabilities out."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import io
+from ..gaussians import Gaussians
+from ..io.dataset import Dataset
+from ..io.files import extension
+from ..io.predictions import JSON_LINES, TABLES
+from ..model import Model, load
+from ..validation import Array, FloatArray
+from .base import about, add_json, check_target, show
+from .data import add_data_options, add_effort_options, check_streams, read_data, threads_for
+
+EXAMPLES = """\
+examples:
+  svmgsu predict stars.svmgsu mean.dat --cov cov.dat -o predictions.txt
+        the authors' layout, most probable first; error bars make probabilities humbler
+  svmgsu predict stars.svmgsu new.csv -o predictions.parquet
+        tables: .csv, .tsv, .parquet, .arrow; .jsonl has one object a line
+  cat new.dat | svmgsu predict stars.svmgsu - | head
+        from standard input to standard output
+"""
+PREDICTION_FORMATS = ("text", "csv", "tsv", "parquet", "feather", "arrow", "jsonl")
+
+
+class Predictions(NamedTuple):
+    """What a model says of examples."""
+
+    labels: Array
+    decision: FloatArray
+    proba: FloatArray | None
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of the command."""
+    parser.usage = "svmgsu predict MODEL DATA [--cov FILE] [options] [-o FILE]"
+    parser.add_argument("model", metavar="MODEL", help="a file of svmgsu train or gsvm-train")
+    parser.add_argument("data", metavar="DATA", help="means, or all; - is standard input")
+    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="default: -, standard output")
+    add_output_format(parser)
+    add_json(parser)
+    add_data_options(parser, labels=False)
+    add_effort_options(parser)
+
+
+def add_output_format(parser: argparse.ArgumentParser) -> None:
+    """Which layout predictions have."""
+    parser.add_argument(
+        "--output-format",
+        choices=PREDICTION_FORMATS,
+        help="of predictions, instead of the ending; text is the authors' layout",
+    )
+
+
+def run(args: argparse.Namespace) -> None:
+    """Runs the command."""
+    check_target(args.output)
+    check_streams(args.model, args.data, args.cov)
+    model = load_model(args.model)
+    dataset = read_like(args, model)
+    with about(args.data, cov=args.cov):
+        rows = predictions_of(model, dataset.data, threads_for(args, dataset.data))
+    write(args, args.output, rows, dataset.ids, model)
+    if args.output != "-" or args.json:
+        said = {str(c): int(np.sum(rows.labels == c)) for c in model.classes_.tolist()}
+        facts = {"output": args.output, "examples": len(rows.labels), "predicted": said}
+        text = f"{facts['examples']} examples: " + ", ".join(f"{n} × {c}" for c, n in said.items())
+        show(args, facts, f"{text}: {args.output}", taken=args.output == "-")
+
+
+def load_model(path: str) -> Model:
+    """The model in a file, or from standard input."""
+    if path == "-":
+        return load("/dev/stdin")
+    with open(path, "rb"):  # for Python's own errors: no such file, a folder, not permitted
+        pass
+    return load(path)
+
+
+def read_like(args: argparse.Namespace, model: Model, *, labelled: bool = False) -> Dataset:
+    """Examples with as many features as the model has; zeros at the end of all lines are not written."""
+    own = model.n_features_in_
+    if args.n_features is None and io.format_of(args.data, args.format) in ("text", "svmlight"):
+        args.n_features = own
+    try:
+        dataset = read_data(args, labelled=labelled)
+    except io.FormatError as error:
+        text = str(error).replace(f"n_features={own}", f"the {own} features of {args.model}")
+        raise io.FormatError(text) from error
+    if dataset.data.shape[1] != own:
+        raise ValueError(
+            f"{args.data}: {dataset.data.shape[1]} features, but the model {args.model} has {own}"
+        )
+    return dataset
+
+
+def predictions_of(model: Model, data: Gaussians, threads: int | None) -> Predictions:
+    """All that a model says, taking covariances into account where there are some."""
+    proba = None if model.calibration_ is None else model.predict_proba(data, threads=threads)
+    decision = model.decision_function(data, threads=threads)
+    return Predictions(model.predict(data, threads=threads), decision, proba)
+
+
+def layout_of(args: argparse.Namespace, path: str) -> str:
+    """The ending of a table or of JSON lines, or ".txt", which is the authors' layout."""
+    ending = extension(path) if args.output_format is None else "." + args.output_format
+    return ending if ending in (*TABLES, *JSON_LINES) else ".txt"
+
+
+def write(args: argparse.Namespace, path: str, rows: Predictions, ids: Any, model: Model) -> None:
+    """Writes predictions in the layout asked for; by default the authors', where they can be written so."""
+    ending = layout_of(args, path)
+    if path == "-" and args.output_format is None and (rows.proba is None or len(model.classes_) > 2):
+        ending = ".jsonl"
+    with about(path):
+        io.write_predictions(
+            path,
+            rows.labels,
+            proba=rows.proba,
+            decision=rows.decision,
+            ids=ids,
+            classes=model.classes_.tolist(),
+            format=ending,
+        )

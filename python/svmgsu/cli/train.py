@@ -1,0 +1,307 @@
+"""`svmgsu train`: files in, a model out; λ and the scale of the covariances by cross-validation if asked."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from typing import Any
+
+from ..io.dataset import Dataset
+from ..model import FORMATS, Model
+from ..training import SOLVERS, train
+from .base import (
+    UsageError,
+    about,
+    add_json,
+    check_target,
+    count,
+    fraction,
+    grid,
+    lams,
+    natural,
+    nonnegative,
+    positive,
+    share,
+    show,
+)
+from .data import add_data_options, add_effort_options, is_small, read_data, shows_progress, threads_for
+from .predict import add_output_format, layout_of, predictions_of, write
+
+EXAMPLES = """\
+examples:
+  svmgsu train mean.dat --labels labels.dat --cov cov.dat --lam 0.01 -o stars.svmgsu
+        the authors' text files; joined by id, the kind of covariance is seen from the file
+  svmgsu train stars.csv -o stars.svmgsu
+        a table: columns x and x_err belong together, `label` (or --label-column) has the labels
+  svmgsu train stars.csv --lams 1e-4:1:10 --cov-scales 0,0.5,1,2 --cv 5 -o stars.svmgsu
+        the best of ten λ and four scales of the error bars (0 is the ordinary SVM) in five folds
+  svmgsu train data.svm --std 0.1 --class-weight balanced -o m.svmgsu --predictions fitted.csv
+        svmlight, one error bar for all numbers, rare classes count as much; also write predictions
+  zcat mean.gz | svmgsu train - --labels labels.dat --kind none -o m.svmgsu --json
+        from standard input, without covariances; facts as JSON
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of the command."""
+    parser.usage = "svmgsu train DATA [--labels FILE] [--cov FILE] [options] -o MODEL"
+    parser.add_argument("data", metavar="DATA", help="means, or all; - is standard input")
+    parser.add_argument("-o", "--output", required=True, metavar="MODEL", help="the model; - is stdout")
+    parser.add_argument(
+        "--model-format", choices=FORMATS, default="svmgsu", help="svmgsu, or the authors' (two classes)"
+    )
+    parser.add_argument("--predictions", metavar="FILE", help="also write predictions for the examples")
+    add_output_format(parser)
+    add_json(parser)
+    add_data_options(parser)
+    _add_problem(parser)
+    _add_search(parser)
+    _add_solver(parser)
+
+
+def _add_problem(parser: argparse.ArgumentParser) -> None:
+    problem = parser.add_argument_group("problem")
+    problem.add_argument("--lam", type=positive, metavar="LAM", help="weight of the penalty (default: 0.01)")
+    problem.add_argument("--cov-scale", type=nonnegative, metavar="F", help="a factor of all covariances")
+    problem.add_argument(
+        "--deployment-cov",
+        metavar="FILE",
+        help=".npy file of noise only where the model will be used: (n,) or (n, n), or a pool of them",
+    )
+    problem.add_argument(
+        "--subspace", type=fraction, metavar="P", help="keep the eigenvectors with this share of the variance"
+    )
+    problem.add_argument(
+        "--subspace-mode",
+        choices=("truncate", "project"),
+        default="truncate",
+        help="project is the paper's (default: truncate)",
+    )
+    problem.add_argument("--class-weight", metavar="W", help="balanced, or LABEL=WEIGHT,LABEL=WEIGHT,...")
+    problem.add_argument("--no-intercept", action="store_true", help="w·x without b")
+    problem.add_argument(
+        "--probability",
+        choices=("cv", "train"),
+        default="cv",
+        help="fit probabilities to held-out scores (default: cv) or to the training scores",
+    )
+    problem.add_argument("--no-probability", action="store_true", help="fit none")
+
+
+def _add_search(parser: argparse.ArgumentParser) -> None:
+    search = parser.add_argument_group("search, by cross-validation (needs scikit-learn)")
+    search.add_argument("--lams", type=lams, metavar="GRID", help="FROM:TO:COUNT, or values with commas")
+    search.add_argument("--cov-scales", type=grid, metavar="GRID", help="factors of the covariances to try")
+    search.add_argument("--cv", type=count, metavar="K", help="folds (default: 5)")
+    search.add_argument(
+        "--scoring",
+        metavar="NAME",
+        help="expected_accuracy (default), expected_hinge, expected_log_loss, or a scorer of scikit-learn",
+    )
+
+
+def _add_solver(parser: argparse.ArgumentParser) -> None:
+    solver = parser.add_argument_group("solver")
+    solver.add_argument("--solver", choices=SOLVERS, default="newton", help="exact (default), or the paper's")
+    solver.add_argument("--tol", type=positive, default=1e-6, help="relative, proven (default: 1e-6)")
+    solver.add_argument("--max-iter", type=count, default=500, metavar="N", help="default: 500")
+    solver.add_argument("--max-time", type=positive, metavar="S", help="seconds; the best so far is kept")
+    solver.add_argument("-T", "--steps", type=count, metavar="N", help="sgd: steps")
+    solver.add_argument("-k", "--batch", type=count, metavar="N", help="sgd: size of a minibatch")
+    solver.add_argument(
+        "--average", type=share, default=0.5, metavar="F", help="sgd: share of steps averaged"
+    )
+    solver.add_argument("--seed", type=natural, default=0, metavar="N", help="same seed, same model")
+    solver.add_argument("--jobs", type=count, metavar="N", help="fits at a time, of classes and folds")
+    add_effort_options(solver)  # type: ignore[arg-type]
+
+
+def run(args: argparse.Namespace) -> None:
+    """Runs the command."""
+    _check_usage(args)
+    targets = [target for target in (args.output, args.predictions) if target is not None]
+    for target in targets:
+        check_target(target)
+    began = time.perf_counter()
+    dataset = read_data(args, labelled=True)
+    _check_outputs(args, dataset.y)
+    with about(args.data, args.labels, args.cov):
+        model, found = _fit(args, dataset)
+        if args.predictions is not None:
+            rows = predictions_of(model, dataset.data, threads_for(args, dataset.data))
+        save(model, args.output, args.model_format)
+        if args.predictions is not None:
+            write(args, args.predictions, rows, dataset.ids, model)
+    facts = _facts(args, model, dataset, time.perf_counter() - began) | found
+    show(args, facts, _text(facts), taken="-" in targets)
+
+
+def _check_usage(args: argparse.Namespace) -> None:
+    searching = args.lams is not None or args.cov_scales is not None
+    if searching and args.solver == "sgd":
+        raise UsageError("--solver sgd: not for a search; leave out --lams and --cov-scales")
+    if args.lams is not None and args.lam is not None:
+        raise UsageError("--lam: not together with --lams, which chooses it")
+    if args.cov_scales is not None and args.cov_scale is not None:
+        raise UsageError("--cov-scale: not together with --cov-scales, which chooses it")
+    if not searching and (args.cv is not None or args.scoring is not None):
+        raise UsageError("--cv, --scoring: for a search; add --lams or --cov-scales")
+    if args.cv == 1:
+        raise UsageError("--cv: at least 2 folds are wanted")
+    if args.output == "-" and args.predictions == "-":
+        raise UsageError("--predictions: standard output takes the model already")
+
+
+def _check_outputs(args: argparse.Namespace, y: Any) -> None:
+    """Before training: can what will be found be written as asked?"""
+    classes = sorted(set(y.tolist()))
+    if args.model_format == "gsvm" and (classes != [-1, 1] or args.no_probability):
+        raise UsageError("--model-format gsvm: for the classes -1 and 1, with probabilities")
+    if args.predictions is None or (len(classes) == 2 and not args.no_probability):
+        return
+    if layout_of(args, args.predictions) == ".txt":
+        raise UsageError(
+            f"--predictions {args.predictions}: the authors' layout is for two classes with probabilities; "
+            "write .csv or .jsonl"
+        )
+
+
+def _fit(args: argparse.Namespace, dataset: Dataset) -> tuple[Model, dict[str, Any]]:
+    data, y = dataset.data, dataset.y
+    assert y is not None
+    shared: dict[str, Any] = {
+        "class_weight": class_weights(args.class_weight, y),
+        "fit_intercept": not args.no_intercept,
+        "deployment_cov": _deployment(args.deployment_cov),
+        "tol": args.tol,
+        "max_iter": args.max_iter,
+        "threads": threads_for(args, data),
+        "n_jobs": args.jobs,
+        "verbose": shows_progress(args, not is_small(data)),
+    }
+    lam = 1e-2 if args.lam is None else args.lam
+    cov_scale = 1.0 if args.cov_scale is None else args.cov_scale
+    found: dict[str, Any] = {}
+    if args.lams is not None or args.cov_scales is not None:
+        grids: dict[str, Any] = {"lams": args.lams or [lam], "cov_scales": args.cov_scales or [cov_scale]}
+        if args.subspace is not None:
+            data = data.subspace(args.subspace, args.subspace_mode, y=y)
+        found = {
+            "search": search(
+                data, y, cv=args.cv or 5, scoring=args.scoring, **grids, **shared | {"threads": args.threads}
+            )
+        }
+        lam, cov_scale = found["search"]["lam"], found["search"]["cov_scale"]
+    model = train(
+        dataset.data,
+        y,
+        lam=lam,
+        cov_scale=cov_scale,
+        solver=args.solver,
+        subspace=args.subspace,
+        subspace_mode=args.subspace_mode,
+        probability=False if args.no_probability else args.probability,
+        max_time=args.max_time,
+        T=args.steps,
+        k=args.batch,
+        average=args.average,
+        seed=args.seed,
+        **shared,
+    )
+    return model, found
+
+
+def search(data: Any, y: Any, **options: Any) -> dict[str, Any]:
+    """The best setting and the scores of all, by `LinearSVMGSUCV`."""
+    from ..cross_validation import LinearSVMGSUCV
+
+    found = LinearSVMGSUCV(refit=False, probability=False, **options).fit(data, y)
+    results = found.cv_results_
+    names = ("param_lam", "param_cov_scale", "mean_test_score", "std_test_score")
+    columns = zip(*(results[name].tolist() for name in names), strict=True)
+    return {
+        "lam": found.lam_,
+        "cov_scale": found.cov_scale_,
+        "score": found.best_score_,
+        "tried": [dict(zip(("lam", "cov_scale", "mean", "std"), row, strict=True)) for row in columns],
+    }
+
+
+def class_weights(text: str | None, y: Any) -> Any:
+    """What --class-weight says: None, "balanced", or a dict with the labels of the data."""
+    if text is None or text == "balanced":
+        return text
+    labels = {str(label): label for label in set(y.tolist())}
+    weights = {}
+    for item in text.split(","):
+        name, _, weight = item.rpartition("=")
+        try:
+            weights[labels[name]] = float(weight)
+        except (KeyError, ValueError):
+            known = ", ".join(sorted(labels))
+            raise UsageError(
+                f"--class-weight: expected balanced or LABEL=WEIGHT with a label of {known}, got {item!r}"
+            ) from None
+    return weights
+
+
+def _deployment(path: str | None) -> Any:
+    if path is None:
+        return None
+    import numpy as np
+
+    try:
+        return np.load(path, allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        raise ValueError(f"{path}: not a readable .npy file ({error})") from None
+
+
+def save(model: Model, path: str, format: str) -> None:
+    """Writes a model to a file or to standard output."""
+    if path != "-":
+        model.save(path, format)
+        return
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        name = os.path.join(folder, "model")
+        model.save(name, format)
+        with open(name, encoding="utf-8") as file:
+            sys.stdout.write(file.read())
+
+
+def _facts(args: argparse.Namespace, model: Model, dataset: Dataset, seconds: float) -> dict[str, Any]:
+    return {
+        "model": args.output,
+        "examples": len(dataset.data),
+        "features": model.n_features_in_,
+        "classes": model.classes_.tolist(),
+        "covariance": None if dataset.data.cov is None else type(dataset.data.cov).__name__.lower(),
+        "lam": model.lam,
+        "objective": model.objective_,
+        "gap": model.gap_,
+        "iterations": model.n_iter_,
+        "seconds": seconds,
+        "notes": args.notes,
+    }
+
+
+def _text(facts: dict[str, Any]) -> str:
+    uncertainty = facts["covariance"] or "no"
+    lines = [
+        f"{facts['examples']} examples, {facts['features']} features, {uncertainty} covariance, "
+        f"classes {', '.join(map(str, facts['classes']))}"
+    ]
+    if "search" in facts:
+        best = facts["search"]
+        lines.append(
+            f"best of {len(best['tried'])}: lam {best['lam']:.4g}, cov_scale {best['cov_scale']:.4g}, "
+            f"score {best['score']:.4f}"
+        )
+    lines.append(
+        f"lam {facts['lam']:g}, objective {facts['objective']:.6g}, gap {facts['gap']:.2g}, "
+        f"{facts['iterations']} iterations, {facts['seconds']:.2f} s: {facts['model']}"
+    )
+    return "\n".join(lines)
