@@ -141,6 +141,17 @@ void bind_text(py::module_& m) {
       },
       arg("leads"), arg("rows").noconvert(), arg("features"), arg("style"));
   m.def(
+      "format_table",
+      [](const py::list& leads, const Array<double>& rows, const py::list& tails) {
+        std::string out;
+        const Index width = size_of(rows, 1);
+        for (std::size_t i = 0; i < leads.size(); ++i)
+          append_table_line(out, view_of(leads[i]), rows.data() + static_cast<Index>(i) * width, width,
+                            view_of(tails[i]));
+        return py::bytes(out);
+      },
+      arg("leads"), arg("rows").noconvert(), arg("tails"));
+  m.def(
       "format_sparse",
       [](const py::list& leads, const Array<double>& value, const Array<std::int32_t>& column,
          const Array<Index>& start, const std::string& style) {

@@ -46,4 +46,15 @@ void append_line(std::string& out, std::string_view lead, const double* value, c
   out += '\n';
 }
 
+void append_table_line(std::string& out, std::string_view lead, const double* row, Index count, std::string_view tail) {
+  out += lead;
+  for (Index k = 0; k < count; ++k) {
+    out += ' ';
+    text::append_number(out, row[k]);
+  }
+  out += ' ';
+  out += tail;
+  out += '\n';
+}
+
 }  // namespace svmgsu

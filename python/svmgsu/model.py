@@ -132,22 +132,24 @@ class Model:
         columns = zip(self._values(data, team).T, std_.T, strict=True)
         return self._shown(np.stack([probability_right(f, s, ones) for f, s in columns], axis=1))
 
-    def predict(self, X: Any, cov: Any = None, std: Any = None) -> Array:
+    def predict(self, X: Any, cov: Any = None, std: Any = None, *, threads: int | None = None) -> Array:
         """The class of each row of X.
 
         Two classes are told apart by the sign of the decision value. Of more, the most probable is taken,
         X, `cov` and `std` being as in `predict_proba`; without probabilities, the one of the largest
-        decision value.
+        decision value. `threads` is as in `decision_function`.
         """
-        data = self._examples(X, cov, std)
-        values = self._values(data, 0)
+        data, team = self._examples(X, cov, std), _threads(threads)
+        values = self._values(data, team)
         if values.shape[1] == 1:
             return np.asarray(self.classes_[(values[:, 0] > 0).astype(int)])
         if self.calibration_ is not None:
-            values = self._log_odds(values, self._variances(data, 0))
+            values = self._log_odds(values, self._variances(data, team))
         return np.asarray(self.classes_[values.argmax(axis=1)])
 
-    def predict_proba(self, X: Any, cov: Any = None, std: Any = None) -> FloatArray:
+    def predict_proba(
+        self, X: Any, cov: Any = None, std: Any = None, *, threads: int | None = None
+    ) -> FloatArray:
         """Probabilities of the classes for each row of X, of shape (l, K); rows sum to one.
 
         Parameters
@@ -157,6 +159,8 @@ class Model:
             Covariances or error bars of these objects: a blurred object gets a humbler probability, by
             the sigmoid σ((a f + b)/√(1 + (π/8) γ a² wᵀΣw)). Without them it is Platt's sigmoid. An object
             of which nothing is said is not taken for one that is known exactly, so `std=0` is more sure.
+        threads : int, optional
+            As in `decision_function`.
 
         Notes
         -----
@@ -164,10 +168,10 @@ class Model:
         covariance that depends on the class (`Shared` of a dict) cannot be known of a new object: in a
         `Gaussians` it is left out, and as `cov` it is refused.
         """
-        data = self._examples(X, cov, std)
+        data, team = self._examples(X, cov, std), _threads(threads)
         if self.calibration_ is None:
             raise RuntimeError("predict_proba: this model was trained with probability=False")
-        z = self._log_odds(self._values(data, 0), self._variances(data, 0))
+        z = self._log_odds(self._values(data, team), self._variances(data, team))
         if z.shape[1] == 1:
             z = np.column_stack([-z, z])
             return np.exp(-np.logaddexp(0, -z))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -58,6 +57,8 @@ def html_table(data: Gaussians) -> str:
         rows.append(("typical spread of a feature", f"{np.median(sizes[1]):.3g}"))
     if ratio is not None:
         rows.append(("typical error / spread", f"{ratio:.3g}"))
+    import html  # here: it is large, and only notebooks need it
+
     lines = [f"<tr><th>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>" for name, text in rows]
     return "\n".join(["<table>", "<caption>Gaussians</caption>", *lines, "</table>"])
 

@@ -93,5 +93,7 @@ enum class EntryStyle { feature, diagonal, packed };
 void append_line(std::string& out, std::string_view lead, const double* row, Index features, EntryStyle style);
 void append_line(std::string& out, std::string_view lead, const double* value, const std::int32_t* column, Index count,
                  EntryStyle style);
+// `lead number number ... tail`, as the lines of predictions.
+void append_table_line(std::string& out, std::string_view lead, const double* row, Index count, std::string_view tail);
 
 }  // namespace svmgsu

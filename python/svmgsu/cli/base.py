@@ -12,6 +12,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 EXIT_CODES = "Exit codes: 0 success, 1 wrong data or files (one line on stderr says which), 2 wrong usage."
+OPTIONS = {
+    "n_features= ": "--n-features ",
+    "n_features=": "--n-features ",
+    'missing="drop"': "--missing drop",
+    'kind="diagonal"': "--kind diagonal",
+}
 GOOD, BAD_DATA, INTERRUPTED = 0, 1, 130
 
 
@@ -35,14 +41,16 @@ def make_parser(prog: str, help: str, examples: str) -> argparse.ArgumentParser:
 def execute(parser: argparse.ArgumentParser, words: Sequence[str]) -> int:
     """Runs a command and turns whatever goes wrong into one line on stderr and an exit code."""
     args = parser.parse_args(words)
-    args.prog = parser.prog
+    args.prog, args.notes = parser.prog, []
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)
-            warnings.showwarning = lambda message, *rest, **more: say(args, f"note: {message}")
-            code = args.run(args)
+            warnings.showwarning = lambda message, *rest, **more: args.notes.append(str(message))
+            args.run(args)
             sys.stdout.flush()
-        return GOOD if code is None else int(code)
+        for note in args.notes:
+            say(args, f"note: {note}")
+        return GOOD
     except UsageError as error:
         parser.error(str(error))
     except BrokenPipeError:  # the reader of our output, such as `head`, has seen enough
@@ -54,7 +62,8 @@ def execute(parser: argparse.ArgumentParser, words: Sequence[str]) -> int:
     except (ValueError, TypeError, OSError, ImportError, RuntimeError, MemoryError) as error:
         if args.debug:
             raise
-        say(args, reason(error))
+        notes = f" ({'; '.join(args.notes)})" if args.notes else ""
+        say(args, reason(error) + notes)
         return BAD_DATA
 
 
@@ -73,19 +82,23 @@ def _extra(module: str) -> str:
 
 
 def say(args: argparse.Namespace, text: str) -> None:
-    """One line on stderr."""
+    """One line on stderr, where the library's arguments have the names of options."""
+    for argument, option in OPTIONS.items():
+        text = text.replace(argument, option)
     print(f"{args.prog}: {' '.join(text.split())}", file=sys.stderr)
 
 
 @contextlib.contextmanager
-def about(name: str) -> Iterator[None]:
-    """Puts the name of a file before errors that do not begin with it."""
+def about(name: str, labels: str | None = None, cov: str | None = None) -> Iterator[None]:
+    """Puts the name of the file before errors of the library, which begin with the argument's name."""
     try:
         yield
     except (ValueError, TypeError) as error:
-        if str(error).startswith(name):
+        text, files = str(error), {"X": name, "y": labels or name, "cov": cov or name}
+        if any(text.startswith(file) for file in files.values()):
             raise
-        raise ValueError(f"{name}: {error}") from error
+        argument, _, rest = text.partition(": ")
+        raise ValueError(f"{files[argument]}: {rest}" if argument in files else f"{name}: {text}") from error
 
 
 def check_target(path: str) -> None:

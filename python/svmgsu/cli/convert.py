@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> None:
         "targets": targets,
         "examples": len(dataset.data),
         "features": dataset.data.shape[1],
-        "dropped": {name: number for name, number in dataset.report.dropped.items() if number},
+        "notes": args.notes,
     }
     text = f"{facts['examples']} examples, {facts['features']} features: {', '.join(targets)}"
     show(args, facts, text, taken="-" in targets)

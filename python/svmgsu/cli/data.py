@@ -10,7 +10,7 @@ from typing import Any
 from .. import io
 from ..gaussians import Gaussians
 from ..io.dataset import Dataset
-from .base import UsageError, about, count, nonnegative, say
+from .base import UsageError, about, count, nonnegative
 
 KINDS = ("full", "diagonal", "isotropic", "none")
 SMALL = 2**20  # numbers: for fewer, one thread and no progress bar; neither would be ready in time
@@ -45,8 +45,7 @@ def add_data_options(parser: argparse.ArgumentParser, *, labels: bool = True) ->
     )
     files.add_argument("--n-features", type=count, metavar="N", help="text, svmlight: how many features")
     files.add_argument("--zero-based", action="store_true", help="svmlight: indices begin at 0")
-    if labels:
-        files.add_argument("--label-column", metavar="NAME", help="tables: the column of labels")
+    files.add_argument("--label-column", metavar="NAME", help="tables: the column of labels")
     files.add_argument("--id-column", metavar="NAME", help="tables: the column of ids")
     files.add_argument("--features", metavar="A,B,...", help="tables: the columns of means")
     files.add_argument("--missing", choices=("error", "drop"), help="tables: rows where a number is missing")
@@ -73,15 +72,14 @@ def read_data(args: argparse.Namespace, *, labelled: bool = False) -> Dataset:
     dataset = io.read(
         args.data, labels, args.cov, format=args.format, **_reader_options(args, format, labels)
     )
-    with about(args.data):
+    with about(args.data, labels, args.cov):
         dataset.data = _uncertain(args, dataset.data, format)
         if labelled and dataset.y is None:
             raise ValueError("there are no labels; --label-column names their column")
     for name, number in dataset.report.dropped.items():
         if number:
-            say(args, f"note: {name}: {number} of {dataset.report.found[name]} examples dropped")
-    for note in dataset.report.notes:
-        say(args, f"note: {note}")
+            args.notes.append(f"{name}: {number} of {dataset.report.found[name]} examples dropped")
+    args.notes += dataset.report.notes
     return dataset
 
 

@@ -9,8 +9,8 @@ from typing import Any
 from .. import io
 from ..io.files import replacing
 from .base import UsageError, about, check_target
-from .data import add_data_options, add_effort_options, read_data
-from .predict import load_model, predictions_of
+from .data import add_data_options, add_effort_options, read_data, threads_for
+from .predict import check_width, load_model, predictions_of
 
 EXAMPLES = """\
 examples:
@@ -45,8 +45,9 @@ def run(args: argparse.Namespace) -> None:
     if args.n_features is None and io.format_of(args.data, args.format) in ("text", "svmlight"):
         args.n_features = model.n_features_in_
     dataset = read_data(args, labelled=True)
-    with about(args.data):
-        found = measure(model, dataset.data, dataset.y)
+    check_width(args, model, dataset.data)
+    with about(args.data, args.labels, args.cov):
+        found = measure(model, dataset.data, dataset.y, threads_for(args, dataset.data))
         layout = "json" if args.json else args.output_format or "table"
         text = {"table": lambda: f"{found}\n", "json": lambda: found.to_json() + "\n", "gsvm": found.to_text}
         content = text[layout]()
@@ -57,9 +58,9 @@ def run(args: argparse.Namespace) -> None:
         file.write(content.encode())
 
 
-def measure(model: Any, data: Any, y: Any) -> Any:
+def measure(model: Any, data: Any, y: Any, threads: int | None) -> Any:
     """The Evaluation of a model on labelled examples, its probabilities with their covariances."""
     from ..metrics import evaluate
 
-    rows = predictions_of(model, data)
+    rows = predictions_of(model, data, threads)
     return evaluate(y, rows.decision, labels=model.classes_, predicted=rows.labels, proba=rows.proba)

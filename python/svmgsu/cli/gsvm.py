@@ -19,7 +19,7 @@ from ..io.text import Parser, read_text
 from ..model import Model
 from ..training import train
 from ..validation import Array
-from .base import UsageError, about, check_target, count, execute, fraction, make_parser, positive, say
+from .base import UsageError, about, check_target, count, execute, fraction, make_parser, positive
 from .data import SMALL, SMALL_FILE, size_of
 from .predict import load_model
 
@@ -100,7 +100,7 @@ def _train(args: argparse.Namespace) -> None:
     y = _plus_minus(dataset, args.labels)
     small = dataset.data.shape[0] * dataset.data.shape[1] ** (2 if args.d == 0 else 1) < SMALL
     sgd = {"T": args.T, "k": args.k, "average": 0.0} if args.solver == "sgd" else {}
-    with about(args.means):
+    with about(args.means, args.labels, args.cov):
         model = train(
             dataset.data,
             y,
@@ -133,8 +133,9 @@ def _predict(args: argparse.Namespace) -> None:
     dataset = _read(args, args.means)
     X = dataset.data.mean
     _fit_to_width(args, model, X.shape[1])
-    scores = model.decision_function(X)
-    proba = model.predict_proba(X)
+    threads = args.threads or (1 if X.shape[0] * X.shape[1] < SMALL else None)
+    scores = model.decision_function(X, threads=threads)
+    proba = model.predict_proba(X, threads=threads)
     labels = model.classes_[np.where(scores < 0, 0, 1)]
     found = None
     if args.t is not None:
@@ -170,7 +171,7 @@ def _read(
     dataset = read_text(means, labels, cov, kind=kind, threads=threads)
     for name, number in dataset.report.dropped.items():
         if number:
-            say(args, f"note: {name}: {number} of {dataset.report.found[name]} examples dropped")
+            args.notes.append(f"{name}: {number} of {dataset.report.found[name]} examples dropped")
     return dataset
 
 
@@ -205,7 +206,7 @@ def _fit_to_width(args: argparse.Namespace, model: Model, features: int) -> None
     w[:, : min(own, features)] = model.coef_[:, : min(own, features)]
     model.coef_ = w
     what = "its last weights are not used" if own > features else "the last features are not used"
-    say(args, f"note: {args.model} has {own} features, {args.means} has {features}: {what}")
+    args.notes.append(f"{args.model} has {own} features, {args.means} has {features}: {what}")
 
 
 def _measures(

@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> None:
             raise UsageError(f"{wanted}: {args.picture} needs it")
     model = None if args.model is None else load_model(args.model)
     dataset = None if args.data is None else read_data(args, labelled=True)
-    with about(args.data or args.model):
+    with about(args.data or args.model or "", args.labels, args.cov):
         axes = PICTURES[args.picture](args, model, dataset)
     partial = f"{args.output}.{os.getpid()}.partial{os.path.splitext(args.output)[1]}"
     try:

@@ -12,7 +12,7 @@ from ..gaussians import Gaussians
 from ..model import Model, load
 from ..validation import Array, FloatArray
 from .base import about, add_json, check_target, show
-from .data import add_data_options, add_effort_options, read_data
+from .data import add_data_options, add_effort_options, read_data, threads_for
 
 EXAMPLES = """\
 examples:
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="default: -, standard output")
     add_output_format(parser)
     add_json(parser)
-    add_data_options(parser)
+    add_data_options(parser, labels=False)
     add_effort_options(parser)
 
 
@@ -62,8 +62,9 @@ def run(args: argparse.Namespace) -> None:
     if args.n_features is None and io.format_of(args.data, args.format) in ("text", "svmlight"):
         args.n_features = model.n_features_in_  # zeros at the end of all lines are not written
     dataset = read_data(args)
-    with about(args.data):
-        rows = predictions_of(model, dataset.data)
+    check_width(args, model, dataset.data)
+    with about(args.data, cov=args.cov):
+        rows = predictions_of(model, dataset.data, threads_for(args, dataset.data))
     write(args, args.output, rows, dataset.ids, model)
     if args.output != "-" or args.json:
         said = {str(c): int(np.sum(rows.labels == c)) for c in model.classes_.tolist()}
@@ -81,10 +82,18 @@ def load_model(path: str) -> Model:
     return load(path)
 
 
-def predictions_of(model: Model, data: Gaussians) -> Predictions:
+def check_width(args: argparse.Namespace, model: Model, data: Gaussians) -> None:
+    """A model is for as many features as it was trained with."""
+    if data.shape[1] != model.n_features_in_:
+        own = model.n_features_in_
+        raise ValueError(f"{args.data}: {data.shape[1]} features, but the model {args.model} has {own}")
+
+
+def predictions_of(model: Model, data: Gaussians, threads: int | None) -> Predictions:
     """All that a model says, taking covariances into account where there are some."""
-    proba = None if model.calibration_ is None else model.predict_proba(data)
-    return Predictions(model.predict(data), model.decision_function(data), proba)
+    proba = None if model.calibration_ is None else model.predict_proba(data, threads=threads)
+    decision = model.decision_function(data, threads=threads)
+    return Predictions(model.predict(data, threads=threads), decision, proba)
 
 
 def write(args: argparse.Namespace, path: str, rows: Predictions, ids: Any, model: Model) -> None:

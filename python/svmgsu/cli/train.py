@@ -126,10 +126,10 @@ def run(args: argparse.Namespace) -> None:
         check_target(target)
     began = time.perf_counter()
     dataset = read_data(args, labelled=True)
-    with about(args.data):
+    with about(args.data, args.labels, args.cov):
         model, found = _fit(args, dataset)
         if args.predictions is not None:
-            rows = predictions_of(model, dataset.data)
+            rows = predictions_of(model, dataset.data, threads_for(args, dataset.data))
         save(model, args.output, args.model_format)
         if args.predictions is not None:
             write(args, args.predictions, rows, dataset.ids, model)
@@ -269,7 +269,7 @@ def _facts(args: argparse.Namespace, model: Model, dataset: Dataset, seconds: fl
         "gap": model.gap_,
         "iterations": model.n_iter_,
         "seconds": seconds,
-        "dropped": {name: number for name, number in dataset.report.dropped.items() if number},
+        "notes": args.notes,
     }
 
 

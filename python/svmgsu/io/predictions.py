@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import _core
 from ..validation import Array
 from .files import Source, extension, replacing
 
@@ -79,7 +80,7 @@ def write_predictions(
             )
         text = _authors(names, probabilities, decisions, labels, *known)
         with replacing(path) as (file,):
-            file.write(text.encode())
+            file.write(text)
         return
     columns: dict[str, Any] = {"id": names.tolist(), "label": labels.tolist()}
     if decisions is not None and decisions.ndim == 1:
@@ -104,14 +105,14 @@ def write_predictions(
 
 def _authors(
     names: Array, proba: Array, decisions: Array | None, labels: Array, negative: Any, positive: Any
-) -> str:
+) -> bytes:
     rank = proba[:, 1] if decisions is None else decisions
     order = np.argsort(-rank, kind="stable")
-    said = [int(v) if isinstance(v, float) and v == int(v) else v for v in labels[order].tolist()]
-    rows = zip(names[order].tolist(), *proba[order, ::-1].T.tolist(), said, strict=True)
-    lines = [f"doc_id {_heading(positive)} {_heading(negative)} label\n"]
-    lines += [f"{name} {p!r} {q!r} {label}\n" for name, p, q, label in rows]
-    return "".join(lines)
+    shown = {v: str(int(v) if isinstance(v, float) and v == int(v) else v) for v in set(labels.tolist())}
+    said = [shown[label] for label in labels[order].tolist()]
+    heading = f"doc_id {_heading(positive)} {_heading(negative)} label\n"
+    rows = np.ascontiguousarray(proba[order, ::-1])
+    return heading.encode() + _core.format_table(names[order].tolist(), rows, said)
 
 
 def _heading(label: Any) -> str:

@@ -1,0 +1,104 @@
+"""The command line from start to end, beside `python -c "import numpy"`: `python -m bench.cli`.
+
+The authors' toy set (10,000 × 16; the folder svm_gsu_toy of SVMGSU_DATA): text in, model and predictions out.
+Every program is a new process, in turns; the least of N counts, of the clock and of processor time (user and
+system), which says more on a busy machine. Writes cli.json and cli.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import compileall
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import svmgsu
+
+from .timing import machine
+
+SVMGSU = "import sys; from svmgsu.cli import main; sys.exit(main())"
+TRAIN = "import sys; from svmgsu.cli.gsvm import train_main; sys.exit(train_main())"
+PREDICT = "import sys; from svmgsu.cli.gsvm import predict_main; sys.exit(predict_main())"
+LIMIT = 3.0
+
+
+def programs(data: Path, out: Path) -> dict[str, list[str]]:
+    """The code that each console script runs, with its arguments."""
+    means, labels, cov = (str(data / f"{name}.dat") for name in ("mean", "labels", "cov_diag"))
+    files = [means, "--labels", labels, "--cov", cov]
+    model = str(out / "toy.model")
+    one = [SVMGSU, "train", *files, "--lam", "1", "-o", str(out / "a"), "--predictions", str(out / "a.txt")]
+    return {
+        "import numpy": ["import numpy"],
+        "svmgsu train --predictions": one,
+        "svmgsu train --predictions --probability train": [*one, "--probability", "train"],
+        "gsvm-train": [TRAIN, "-d", "1", means, labels, cov, model],
+        "gsvm-predict": [PREDICT, means, model, str(out / "g.txt")],
+    }
+
+
+def run(words: list[str], environment: dict[str, str]) -> tuple[float, float]:
+    """Seconds of the clock and of the processor."""
+    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    subprocess.run([sys.executable, "-c", *words], env=environment, check=True, stdout=subprocess.DEVNULL)
+    clock, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return clock, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def measure(data: Path, repeat: int) -> dict[str, dict[str, float]]:
+    """The least seconds of each program; a round runs each once."""
+    package = Path(svmgsu.__file__).parent
+    compileall.compile_dir(package, quiet=1)  # as pip does when it installs
+    environment = os.environ | {"PYTHONPATH": str(package.parent)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    with tempfile.TemporaryDirectory() as folder:
+        rivals = programs(data, Path(folder))
+        rounds = [[run(words, environment) for words in rivals.values()] for _ in range(repeat)]
+    least = np.min(rounds, axis=0)
+    found = {name: {"clock": c, "processor": p} for name, (c, p) in zip(rivals, least.tolist(), strict=True)}
+    pair = np.array([[row[3], row[4]] for row in rounds]).sum(axis=1).min(axis=0)
+    found["gsvm-train and gsvm-predict"] = {"clock": float(pair[0]), "processor": float(pair[1])}
+    return found
+
+
+def table(found: dict[str, dict[str, float]]) -> str:
+    """In Markdown."""
+    base = found["import numpy"]
+    lines = ["| program | clock, ms | times numpy | processor, ms | times numpy |", "|---|---|---|---|---|"]
+    for name, seconds in found.items():
+        cells = [f"{1e3 * seconds[k]:.0f} | {seconds[k] / base[k]:.2f}" for k in ("clock", "processor")]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Measures, prints and writes."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", default=os.environ.get("SVMGSU_DATA"), help="default: SVMGSU_DATA")
+    parser.add_argument("--repeat", type=int, default=30)
+    parser.add_argument("--output", type=Path, default=Path(__file__).parent / "results")
+    args = parser.parse_args()
+    if not args.data:
+        parser.error("--data: the folder that holds svm_gsu_toy is wanted")
+    found = measure(Path(args.data) / "svm_gsu_toy", args.repeat)
+    text = (
+        "# The command line, start to end\n\n"
+        f"{__doc__.split(chr(10), 2)[2].strip()} The limit is {LIMIT:g} times.\n\n{table(found)}\n"
+    )
+    print(text)
+    result: dict[str, Any] = {"machine": machine(), "repeat": args.repeat, "seconds": found}
+    (args.output / "cli.json").write_text(json.dumps(result, indent=2) + "\n")
+    (args.output / "cli.md").write_text(text)
+
+
+if __name__ == "__main__":
+    main()
