@@ -548,7 +548,7 @@ def predictions(ending, **options):
 
 
 def test_predictions_in_the_authors_layout_are_ranked_by_decision_values():
-    wanted = "doc_id +1 -1 label\nc 1.0 0.0 1\nb 1.0 0.0 1\na 0.25 0.75 -1\n"
+    wanted = "doc_id +1 -1 label\nc 1 0 1\nb 1 0 1\na 0.25 0.75 -1\n"
     assert predictions(".txt", decision=[-1, 40, 50]).decode() == wanted
 
 

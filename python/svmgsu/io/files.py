@@ -40,7 +40,10 @@ def mappable(source: Source) -> str | bytes:
     if not is_path(source) or source == "-":
         return read_bytes(source)
     path = os.fsdecode(cast(Path, source))
-    with open(path, "rb") as file:  # also for Python's errors: no such file, a folder, not permitted
+    with (
+        _named(path),
+        open(path, "rb") as file,
+    ):  # also for Python's errors: no such file, a folder, not permitted
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode) or not path.isprintable():
             return _unpacked(file.read(), path)
         head = file.read(len(XZ))
@@ -54,12 +57,23 @@ def read_bytes(source: Source) -> bytes:
     if source == "-":
         raw = sys.stdin.buffer.read()
     elif is_path(source):
-        with open(cast(Path, source), "rb") as file:
+        with _named(cast(Path, source)), open(cast(Path, source), "rb") as file:
             raw = file.read()
     else:
         content = cast("IO[Any]", source).read()
         raw = content.encode() if isinstance(content, str) else bytes(content)
     return _unpacked(raw, name_of(source))
+
+
+@contextlib.contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Adds the name to errors of reading, which lack it, unlike those of opening."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and error.errno is not None:
+            error.filename = os.fsdecode(path)
+        raise
 
 
 def _unpacked(raw: bytes, name: str) -> bytes:
