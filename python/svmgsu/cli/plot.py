@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..io.dataset import Dataset
+from ..io.files import replacing
 from ..model import Model
 from .base import UsageError, about, check_target, count, fraction, grid, lams, positive
 from .data import add_data_options, add_effort_options, is_small, read_data, shows_progress, threads_for
@@ -66,28 +67,16 @@ def run(args: argparse.Namespace) -> None:
             raise UsageError(f"{wanted}: {args.picture} needs it")
     model = None if args.model is None else load_model(args.model)
     dataset = None if args.data is None else read_data(args, labelled=True)
+    import matplotlib
+
+    matplotlib.use("Agg")  # a file is drawn, no window
+    from matplotlib import pyplot as plt
+
     with about(args.data or args.model or "", args.labels, args.cov):
-        axes = PICTURES[args.picture](args, model, dataset)
-    partial = f"{args.output}.{os.getpid()}.partial{os.path.splitext(args.output)[1]}"
-    try:
-        axes.figure.savefig(partial, dpi=args.dpi)
-        os.replace(partial, args.output)
-    finally:
-        if os.path.exists(partial):
-            os.remove(partial)
-
-
-def _axes(size: tuple[float, float] = (5.6, 3.8), equal: bool = False) -> Any:
-    """Axes that belong to no window."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=size, layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
-    if equal:
-        axes.set_aspect("equal", adjustable="datalim")
-    return axes
+        figure = PICTURES[args.picture](args, model, dataset).figure
+    with replacing(args.output) as (file,):
+        figure.savefig(file, dpi=args.dpi, format=os.path.splitext(args.output)[1][1:].lower())
+    plt.close(figure)
 
 
 def _class_of(args: argparse.Namespace, model: Any) -> Any:
@@ -103,17 +92,14 @@ def _boundary(args: argparse.Namespace, model: Any, dataset: Any) -> Any:
     from ..plot import boundary
 
     options = {} if dataset.feature_names is None else {"names": tuple(dataset.feature_names)}
-    axes = _axes(equal=True)
-    return boundary(
-        model, dataset.data, dataset.y, axes, mass=args.mass, class_=_class_of(args, model), **options
-    )
+    return boundary(model, dataset.data, dataset.y, mass=args.mass, class_=_class_of(args, model), **options)
 
 
 def _histogram(args: argparse.Namespace, model: Any, dataset: Any) -> Any:
     from ..plot import histogram
 
     class_ = _class_of(args, model)
-    return histogram(model, dataset.data, dataset.y, _axes(), bins=args.bins or 30, class_=class_)
+    return histogram(model, dataset.data, dataset.y, bins=args.bins or 30, class_=class_)
 
 
 def _reliability(args: argparse.Namespace, model: Any, dataset: Any) -> Any:
@@ -123,8 +109,7 @@ def _reliability(args: argparse.Namespace, model: Any, dataset: Any) -> Any:
     if dataset.data.cov is not None:
         proba["with error bars"] = model.predict_proba(dataset.data)
     class_ = _class_of(args, model)
-    axes = _axes((4.4, 4.4))
-    return reliability(proba, dataset.y, axes, class_=class_, classes=model.classes_, bins=args.bins or 10)
+    return reliability(proba, dataset.y, class_=class_, classes=model.classes_, bins=args.bins or 10)
 
 
 def _weights(args: argparse.Namespace, model: Any, dataset: Any) -> Any:
@@ -134,7 +119,7 @@ def _weights(args: argparse.Namespace, model: Any, dataset: Any) -> Any:
         shape = tuple(int(word) for word in args.shape.lower().split("x"))
     except ValueError:
         raise UsageError(f"--shape: expected HEIGHTxWIDTH, got {args.shape!r}") from None
-    return weights(model, shape, _axes((4.4, 4.0)), class_=_class_of(args, model))
+    return weights(model, shape, class_=_class_of(args, model))
 
 
 def _search(args: argparse.Namespace, dataset: Dataset) -> Any:
@@ -155,7 +140,7 @@ def _search(args: argparse.Namespace, dataset: Dataset) -> Any:
 def _path(args: argparse.Namespace, model: Any, dataset: Any) -> Any:
     from ..plot import path
 
-    return path(_search(args, dataset), _axes())
+    return path(_search(args, dataset))
 
 
 def _cov_scale(args: argparse.Namespace, model: Any, dataset: Any) -> Any:
@@ -163,7 +148,7 @@ def _cov_scale(args: argparse.Namespace, model: Any, dataset: Any) -> Any:
 
     if args.cov_scales is None:
         args.cov_scales = [0.0, 0.1, 0.3, 1.0, 3.0]
-    return cov_scale(_search(args, dataset), _axes())
+    return cov_scale(_search(args, dataset))
 
 
 def _coefficients(args: argparse.Namespace, model: Any, dataset: Any) -> Any:
@@ -173,7 +158,7 @@ def _coefficients(args: argparse.Namespace, model: Any, dataset: Any) -> Any:
     threads = threads_for(args, dataset.data)
     weights = class_weights(args.class_weight, dataset.y)
     models = path(dataset.data, dataset.y, lams=args.lams, class_weight=weights, threads=threads)
-    return coefficients(models, _axes(), names=dataset.feature_names)
+    return coefficients(models, names=dataset.feature_names)
 
 
 def _convergence(args: argparse.Namespace, model: Any, dataset: Any) -> Any:
@@ -189,13 +174,13 @@ def _convergence(args: argparse.Namespace, model: Any, dataset: Any) -> Any:
         threads=threads_for(args, dataset.data),
         verbose=shows_progress(args, not is_small(dataset.data)),
     )
-    return convergence(trained, _axes())
+    return convergence(trained)
 
 
 def _loss(args: argparse.Namespace, model: Any, dataset: Any) -> Any:
     from ..plot import loss
 
-    return loss(_axes())
+    return loss()
 
 
 Draw = Callable[[argparse.Namespace, "Model | None", "Dataset | None"], Any]
