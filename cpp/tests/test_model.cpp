@@ -136,6 +136,16 @@ TEST_CASE("random models come back exactly") {
   }
 }
 
+TEST_CASE("a stream is read and written like a file, and messages call it by the name given") {
+  std::stringstream stream;
+  example_of_three().write(stream);
+  const Model back = Model::read(stream, "pipe");
+  CHECK(back.w == example_of_three().w);
+  CHECK(back.labels == example_of_three().labels);
+  std::istringstream wrong("svmgsu-model 2\nlabels int 1 2\nlambda x\n");
+  CHECK_THROWS_WITH_AS(Model::read(wrong, "pipe"), "pipe:3: expected a finite number for lambda", FileError);
+}
+
 TEST_CASE("a file with Windows line ends is read") {
   const Folder folder;
   example().save(folder.file("m"));

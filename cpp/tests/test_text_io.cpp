@@ -343,6 +343,13 @@ TEST_CASE("lines that are written are read back bit by bit") {
   CHECK(packed(read(matrices, TextFormat::covariances), 3) == x.cwiseAbs());
 }
 
+TEST_CASE("a line of a table has all numbers, also zeros, as short as they read back") {
+  const double row[] = {0.1, 0, -2.5e-300};
+  std::string out;
+  append_table_line(out, "id", row, 3, "+1");
+  CHECK(out == "id 0.1 0 -2.5e-300 +1\n");
+}
+
 TEST_CASE("random bytes are read or refused") {
   Random random(7);
   const std::string likely = "0123456789.,:+-eE #ab\t\r\n\n  ";

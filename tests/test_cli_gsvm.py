@@ -1,0 +1,216 @@
+"""`gsvm-train` and `gsvm-predict`: the authors' flags, files and layouts, right numbers and exit codes."""
+
+import numpy as np
+import pytest
+import scipy.optimize
+from scipy.stats import norm
+import sklearn.metrics
+
+import svmgsu
+from svmgsu.cli.gsvm import predict_main, train_main
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("gsvm")
+    rng = np.random.default_rng(1)
+    y = np.repeat([-1, 1], [25, 35])
+    X = rng.normal(size=(60, 3)) + 0.5 * y[:, np.newaxis]
+    V = rng.uniform(0.1, 1, X.shape)
+    full = np.einsum("lij,lkj->lik", *[rng.normal(size=(60, 3, 3))] * 2) / 6
+    kinds = {
+        "diagonal": svmgsu.Diagonal(V),
+        "isotropic": svmgsu.Isotropic(V[:, 0]),
+        "full": svmgsu.Full(full),
+    }
+    svmgsu.io.write_text(X, folder / "means", folder / "labels", y=y)
+    for name, cov in kinds.items():
+        svmgsu.io.write_text(svmgsu.Gaussians(X, cov), folder / "means", cov=folder / name)
+    return folder, X, y, kinds
+
+
+def words(folder, *names):
+    return [str(folder / name) for name in names]
+
+
+@pytest.mark.parametrize(("d", "name"), [(0, "full"), (1, "diagonal"), (2, "isotropic"), (3, "isotropic")])
+def test_kinds_of_covariance(d, name, files, tmp_path, capsys):
+    folder, X, y, kinds = files
+    assert train_main(["-d", str(d), *words(folder, "means", "labels", name), str(tmp_path / "m")]) == 0
+    assert capsys.readouterr() == ("", "")
+    model = svmgsu.load(tmp_path / "m")
+    assert (tmp_path / "m").read_text().startswith("SVM-GSU Model_File\nkernel_type linear\nlambda 1\n")
+    wanted = svmgsu.train(X, y, kinds[name], lam=1.0, probability="train")
+    assert np.allclose(model.coef_, wanted.coef_, rtol=1e-12) and model.platt_ == pytest.approx(wanted.platt_)
+
+
+def test_the_objective_is_minimised(files, tmp_path):
+    folder, X, y, _ = files
+    path = tmp_path / "m"
+    assert (
+        train_main(["-d", "1", "-l", "0.05", *words(folder, "means", "labels", "diagonal"), str(path)]) == 0
+    )
+    model = svmgsu.load(path)
+    V = svmgsu.io.read_text(folder / "means", cov=folder / "diagonal").data.cov.variances
+
+    def J(theta):
+        w, b = theta[:3], theta[3]
+        margin, spread = y * (X @ w + b), np.sqrt(V @ w**2)
+        gap = 1 - margin
+        return 0.025 * w @ w + np.mean(gap * norm.cdf(gap / spread) + spread * norm.pdf(gap / spread))
+
+    start = np.r_[model.coef_[0], model.intercept_]
+    best = scipy.optimize.minimize(J, np.full(4, 0.1), method="BFGS", options={"gtol": 1e-9})
+    assert J(start) <= best.fun + 1e-6 * best.fun
+
+
+def test_subspaces_are_the_paper_s(files, tmp_path):
+    folder, X, y, kinds = files
+    assert train_main(["-p", "0.7", *words(folder, "means", "labels", "full"), str(tmp_path / "m")]) == 0
+    wanted = svmgsu.train(
+        X, y, kinds["full"], lam=1.0, subspace=0.7, subspace_mode="project", probability=False
+    )
+    assert np.allclose(svmgsu.load(tmp_path / "m").coef_, wanted.coef_, rtol=1e-9)
+
+
+def test_sgd_is_their_iteration(files, tmp_path):
+    folder, X, y, kinds = files
+    names = words(folder, "means", "labels", "diagonal")
+    for flags, settings in (
+        ([], {"T": 1000, "k": 1}),
+        (["-T", "77", "-k", "5", "--seed", "3"], {"T": 77, "k": 5, "seed": 3}),
+    ):
+        assert train_main(["-d", "1", "--solver", "sgd", *flags, *names, str(tmp_path / "m")]) == 0
+        wanted = svmgsu.train(
+            X, y, kinds["diagonal"], lam=1.0, solver="sgd", average=0.0, probability=False, **settings
+        )
+        assert np.allclose(svmgsu.load(tmp_path / "m").coef_, wanted.coef_, rtol=1e-12)
+
+
+def test_kernels_are_refused_until_they_are_there(files, tmp_path, capsys):
+    folder = files[0]
+    with pytest.raises(SystemExit) as exit_:
+        train_main(["-t", "2", "-g", "0.5", *words(folder, "means", "labels", "full"), str(tmp_path / "m")])
+    assert exit_.value.code == 2
+    assert "kernels are not there yet" in capsys.readouterr().err
+    assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [["-d", "4"], ["-l", "0"], ["-l", "x"], ["-p", "0"], ["-p", "2"], ["-T", "0"], ["-v"], ["-z", "1"]],
+)
+def test_wrong_flags_are_exit_code_2(flags, files, tmp_path):
+    with pytest.raises(SystemExit) as exit_:
+        train_main([*flags, *words(files[0], "means", "labels", "full"), str(tmp_path / "m")])
+    assert exit_.value.code == 2
+
+
+def test_too_few_files_are_exit_code_2():
+    for main in (train_main, predict_main):
+        with pytest.raises(SystemExit) as exit_:
+            main(["means"])
+        assert exit_.value.code == 2
+
+
+def test_verbose_says_what_was_done(files, tmp_path, capsys):
+    folder = files[0]
+    assert train_main(["-v", "1", *words(folder, "means", "labels", "full"), str(tmp_path / "m")]) == 0
+    assert capsys.readouterr().out.startswith("60 examples, 3 features; objective ")
+    names = [str(folder / "means"), str(tmp_path / "m"), str(tmp_path / "o")]
+    assert predict_main(["-v", "1", "-t", str(folder / "labels"), *names]) == 0
+    assert "accuracy 0." in capsys.readouterr().out
+
+
+MODEL = (
+    "SVM-GSU Model_File\nkernel_type linear\nlambda 1\nsigmA {A}\nsigmB 0.5\ncov_mat_type full\nw {w}\nb 0\n"
+)
+
+
+def predicted(tmp_path, means, A="-2", w="1 0", flags=()):
+    """The lines that `gsvm-predict` writes."""
+    (tmp_path / "means").write_text(means)
+    (tmp_path / "m").write_text(MODEL.format(A=A, w=w))
+    assert predict_main([*flags, *words(tmp_path, "means", "m", "out")]) == 0
+    return [line.split() for line in (tmp_path / "out").read_text().splitlines()]
+
+
+def test_output_has_the_authors_layout(tmp_path):
+    lines = predicted(tmp_path, "a 1:-1 2:1\nb 1:2\nc 2:1\n")
+    assert lines[0] == ["doc_id", "+1", "-1", "label"]
+    assert [line[0] for line in lines[1:]] == ["b", "c", "a"]
+    for (_, p, q, _), f in zip(lines[1:], (2, 0, -1), strict=True):
+        assert float(p) == pytest.approx(1 / (1 + np.exp(-2 * f + 0.5)), rel=1e-14)
+        assert float(p) + float(q) == pytest.approx(1)
+    assert [line[3] for line in lines[1:]] == ["1", "1", "-1"]  # at f = 0 it is +1
+
+
+def test_ranking_is_by_probability_even_where_it_is_saturated_or_falls_with_the_score(tmp_path):
+    assert [line[0] for line in predicted(tmp_path, "a 1:300\nb 1:400\nc 1:-1 2:1\n")[1:]] == ["b", "a", "c"]
+    assert [line[0] for line in predicted(tmp_path, "a 1:3\nb 1:4\nc 1:-1 2:1\n", A="2")[1:]] == [
+        "c",
+        "a",
+        "b",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("w", "note"),
+    [("1", "the last features are not used"), ("1 0 7 7", "its last weights are not used")],
+)
+def test_a_model_of_another_length_is_cut_or_filled(w, note, tmp_path, capsys):
+    means = "a 1:-1 2:1\nb 1:2\n"
+    wanted = predicted(tmp_path, means)
+    assert capsys.readouterr().err == ""
+    assert predicted(tmp_path, means, w=w) == wanted
+    assert note in capsys.readouterr().err
+
+
+def test_metrics_have_their_usual_definitions(files, tmp_path, capsys):
+    folder, X, y, _ = files
+    path = str(tmp_path / "m")
+    assert train_main(["-d", "1", *words(folder, "means", "labels", "diagonal"), path]) == 0
+    out, metrics = str(tmp_path / "o"), tmp_path / "metrics"
+    names = [str(folder / "means"), path, out]
+    assert predict_main(["-t", str(folder / "labels"), "-m", str(metrics), *names]) == 0
+    rows = dict(line.split() for line in metrics.read_text().splitlines())
+    assert list(rows)[:8] == ["num_ret", "num_rel", "TP", "TN", "FP", "FN", "acc", "prec"]
+    scores = svmgsu.load(path).decision_function(X)
+    said = np.where(scores < 0, -1, 1)
+    assert int(rows["num_ret"]) == 60 and int(rows["num_rel"]) == 35
+    assert float(rows["recall"]) == pytest.approx(sklearn.metrics.recall_score(y, said))
+    assert float(rows["prec"]) == pytest.approx(sklearn.metrics.precision_score(y, said))
+    assert float(rows["ap"]) == pytest.approx(sklearn.metrics.average_precision_score(y, scores))
+
+
+def test_metrics_are_over_the_examples_that_have_a_label(tmp_path):
+    (tmp_path / "labels").write_text("z +1\na -1\nb +1\n")
+    flags = ["-t", str(tmp_path / "labels"), "-m", str(tmp_path / "metrics")]
+    lines = predicted(tmp_path, "a 1:-1 2:1\nb 1:2\nc 2:1\n", flags=flags)
+    assert len(lines) == 4
+    assert (tmp_path / "metrics").read_text().startswith("num_ret\t2\nnum_rel\t1\n")
+
+
+def test_metrics_need_labels(tmp_path, capsys):
+    with pytest.raises(SystemExit) as exit_:
+        predict_main(["-m", "metrics", "means", "m", "out"])
+    assert exit_.value.code == 2
+    assert "-t LABELS" in capsys.readouterr().err
+
+
+def test_a_model_of_svmgsu_train_is_read_too(files, tmp_path):
+    folder, X, y, _ = files
+    svmgsu.train(X, y).save(tmp_path / "m")
+    assert predict_main([str(folder / "means"), str(tmp_path / "m"), str(tmp_path / "o")]) == 0
+    assert (tmp_path / "o").read_text().startswith("doc_id +1 -1 label\n")
+
+
+def test_the_toy_data_end_to_end(data_folder, tmp_path):
+    toy = data_folder / "svm_gsu_toy"
+    names = words(toy, "mean.dat", "labels.dat", "cov_diag.dat")
+    assert train_main(["-d", "1", *names, str(tmp_path / "m")]) == 0
+    assert predict_main([names[0], str(tmp_path / "m"), str(tmp_path / "o")]) == 0
+    lines = (tmp_path / "o").read_text().splitlines()
+    truth = dict(line.split() for line in (toy / "labels.dat").read_text().splitlines())
+    right = [truth[line.split()[0]] == line.split()[3] for line in lines[1:]]
+    assert len(right) == 10_000 and np.mean(right) > 0.999

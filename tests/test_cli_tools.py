@@ -1,0 +1,170 @@
+"""`svmgsu plot`, `convert`, `info` and `completion`."""
+
+import json
+import shutil
+import subprocess
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+import svmgsu
+from svmgsu.cli import COMMANDS, main
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("tools")
+    rng = np.random.default_rng(0)
+    y = np.repeat([-1, 1], 20)
+    X = rng.normal(size=(40, 2)) + y[:, np.newaxis]
+    data = svmgsu.Gaussians(X, svmgsu.Diagonal(rng.uniform(0.05, 0.5, X.shape)))
+    svmgsu.io.write(data, path / "data.npz", y=y)
+    svmgsu.io.write_text(data, path / "mean.dat", path / "labels.dat", path / "cov.dat", y=y)
+    svmgsu.train(data, y).save(path / "model")
+    return path
+
+
+BEGINNINGS = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
+PICTURES = {
+    "boundary": ["{data}", "--model", "{model}", "--mass", "0.9"],
+    "histogram": ["{data}", "--model", "{model}", "--bins", "12"],
+    "reliability": ["{data}", "--model", "{model}"],
+    "path": ["{data}", "--lams", "1e-2:1:3", "--cv", "3"],
+    "cov_scale": ["{data}", "--lams", "0.1", "--cov-scales", "0,1", "--cv", "3"],
+    "coefficients": ["{data}", "--lams", "1e-2:1:3"],
+    "convergence": ["{data}", "--lam", "0.1"],
+    "weights": ["--model", "{model}", "--shape", "1x2"],
+    "loss": [],
+}
+
+
+@pytest.mark.parametrize("picture", PICTURES)
+def test_pictures(picture, folder, tmp_path, capsys):
+    ending = list(BEGINNINGS)[len(picture) % 3]
+    out = tmp_path / f"picture.{ending}"
+    names = {"data": folder / "data.npz", "model": folder / "model"}
+    words = [word.format(**names) for word in PICTURES[picture]]
+    assert main(["plot", picture, *words, "-o", str(out)]) == 0
+    assert capsys.readouterr() == ("", "")
+    assert out.read_bytes().startswith(BEGINNINGS[ending])
+    assert list(tmp_path.iterdir()) == [out]
+    assert plt.get_fignums() == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["boundary", "data.npz", "-o", "a.png"],
+        ["boundary", "--model", "model", "-o", "a.png"],
+        ["weights", "--model", "model", "-o", "a.png"],
+        ["weights", "--model", "model", "--shape", "one", "-o", "a.png"],
+        ["loss", "-o", "a.txt"],
+        ["flower", "-o", "a.png"],
+        ["histogram", "data.npz", "--model", "model", "--class", "7", "-o", "a.png"],
+    ],
+)
+def test_wrong_usage_of_plot(words, folder, tmp_path, monkeypatch, capsys):
+    for name in ("data.npz", "model"):
+        shutil.copy(folder / name, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as exit_:
+        main(["plot", *words])
+    assert exit_.value.code == 2
+    assert {p.name for p in tmp_path.iterdir()} == {"data.npz", "model"}
+
+
+def test_convert_there_and_back(folder, tmp_path, capsys):
+    table, means, labels, cov = (tmp_path / name for name in ("t.csv.gz", "means", "labels", "cov"))
+    text = [
+        str(folder / "mean.dat"),
+        "--labels",
+        str(folder / "labels.dat"),
+        "--cov",
+        str(folder / "cov.dat"),
+    ]
+    assert main(["convert", text[0], str(table), *text[1:]]) == 0
+    assert capsys.readouterr().out == f"40 examples, 2 features: {table}\n"
+    back = ["convert", str(table), str(means), "--to-labels", str(labels), "--to-cov", str(cov)]
+    assert main([*back, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["targets"] == [str(means), str(labels), str(cov)]
+    for new, old in ((means, "mean.dat"), (labels, "labels.dat")):
+        assert new.read_text() == (folder / old).read_text()
+    first, again = (svmgsu.io.read_text(folder / "mean.dat", cov=c).data for c in (folder / "cov.dat", cov))
+    assert np.allclose(first.cov.variances, again.cov.variances, rtol=1e-14)
+
+
+def test_convert_to_standard_output(folder, capfdbinary):
+    assert main(["convert", str(folder / "data.npz"), "-", "--to-format", "svmlight"]) == 0
+    captured = capfdbinary.readouterr()
+    assert captured.out.count(b"\n") == 40 and captured.out.startswith(b"-1 1:")
+    assert b"40 examples" in captured.err
+
+
+def test_convert_does_not_overwrite_what_it_reads(folder, capsys):
+    with pytest.raises(SystemExit) as exit_:
+        main(["convert", str(folder / "data.npz"), str(folder / "data.npz")])
+    assert exit_.value.code == 2
+    assert "is a file to read" in capsys.readouterr().err
+
+
+def test_convert_refuses_what_a_format_cannot_hold(folder, tmp_path, capsys):
+    target, labels = tmp_path / "t.npz", tmp_path / "labels"
+    assert main(["convert", str(folder / "data.npz"), str(target), "--to-labels", str(labels)]) == 1
+    assert "the format npz has no file of its own for it" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_info_of_a_model(folder, capsys):
+    assert main(["info", str(folder / "model"), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    model = svmgsu.load(folder / "model")
+    assert (found["file"], found["features"], found["classes"]) == ("model", 2, [-1, 1])
+    assert found["intercept"] == model.intercept_.tolist()
+    assert main(["info", str(folder / "model")]) == 0
+    assert "probabilities  yes\n" in capsys.readouterr().out
+
+
+def test_info_of_data(folder, capsys):
+    assert main(["info", str(folder / "data.npz")]) == 0
+    out = capsys.readouterr().out
+    assert (
+        "examples    40\n" in out and "covariance  diagonal\n" in out and "classes     -1: 20, 1: 20\n" in out
+    )
+
+
+def test_info_of_this_installation_as_json(capsys):
+    assert main(["info", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["version"] == svmgsu.__version__
+
+
+def completed(line, capsys):
+    """What bash would offer after this line."""
+    assert main(["completion", "bash"]) == 0
+    script = capsys.readouterr().out
+    words = line.split(" ")
+    quoted = " ".join(f"'{word}'" for word in words)
+    script += f"COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; _svmgsu; echo ${{COMPREPLY[@]}}"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    return done.stdout.split()
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
+def test_bash_completes_commands_options_and_values(capsys):
+    assert completed("svmgsu ", capsys) == [command.name for command in COMMANDS]
+    assert completed("svmgsu pr", capsys) == ["predict"]
+    assert completed("svmgsu train --cov", capsys) == ["--cov", "--cov-scale", "--cov-scales"]
+    assert completed("svmgsu train --solver ", capsys) == ["newton", "sgd"]
+    assert completed("svmgsu plot bou", capsys) == ["boundary"]
+    assert completed("svmgsu train mea", capsys) == []  # files: bash's own completion takes over
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_scripts_for_other_shells(shell, capsys):
+    assert main(["completion", shell]) == 0
+    script = capsys.readouterr().out
+    for command in COMMANDS:
+        assert command.name in script
+    if shutil.which(shell):
+        subprocess.run([shell, "-n"], input=script, text=True, check=True)
