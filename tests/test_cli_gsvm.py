@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 import scipy.optimize
-from scipy.stats import norm
 import sklearn.metrics
+from scipy.stats import norm
 
 import svmgsu
 from svmgsu.cli.gsvm import predict_main, train_main

@@ -110,8 +110,15 @@ def test_convert_does_not_overwrite_what_it_reads(folder, capsys):
 
 def test_convert_refuses_what_a_format_cannot_hold(folder, tmp_path, capsys):
     target, labels = tmp_path / "t.npz", tmp_path / "labels"
-    assert main(["convert", str(folder / "data.npz"), str(target), "--to-labels", str(labels)]) == 1
-    assert "the format npz has no file of its own for it" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as exit_:
+        main(["convert", str(folder / "data.npz"), str(target), "--to-labels", str(labels)])
+    assert exit_.value.code == 2
+    assert "the format npz, which has no file of its own for it" in capsys.readouterr().err
+    full = tmp_path / "full.npz"
+    svmgsu.io.write(svmgsu.Gaussians(np.eye(2), svmgsu.Full(np.array([np.eye(2)] * 2))), full)
+    assert main(["convert", str(full), str(tmp_path / "t.csv")]) == 1
+    assert "holds isotropic and diagonal covariances" in capsys.readouterr().err
+    full.unlink()
     assert list(tmp_path.iterdir()) == []
 
 

@@ -280,6 +280,10 @@ WRONG_USAGE = {
     "column of text": [*TO_FILE, "--label-column", "y"],
     "unknown class": [*TO_FILE, "--class-weight", "star=2"],
     "abbreviated": ["train", "{mean}", "--lab", "{labels}", "-o", "m"],
+    "labels beside npz": ["train", "{npz}", "--labels", "{labels}", "-o", "m"],
+    "model and data from stdin": ["predict", "-", "-"],
+    "authors' model without probabilities": [*TO_FILE, "--model-format", "gsvm", "--no-probability"],
+    "authors' layout without probabilities": [*TO_FILE, "--predictions", "p", "--no-probability"],
     "json and a table": ["evaluate", "m", "{mean}", "--json", "--output-format", "table"],
 }
 
@@ -288,6 +292,7 @@ WRONG_USAGE = {
 def test_wrong_usage_is_exit_code_2(name, files, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     paths = {key: str(files / f"{key}.dat") for key in ("mean", "labels", "cov")}
+    paths["npz"] = str(files / "data.npz")
     with pytest.raises(SystemExit) as exit_:
         main([word.format(**paths) for word in WRONG_USAGE[name]])
     assert exit_.value.code == 2
@@ -300,6 +305,27 @@ def test_where_nothing_can_be_written_nothing_is_read(target, text, capsys):
     assert main(["train", "missing.dat", *text[1:], "-o", target]) == 1
     err = capsys.readouterr().err
     assert err.startswith(f"svmgsu train: {target}: ") and "folder" in err
+
+
+def test_an_index_that_the_model_does_not_know(text, tmp_path, capsys):
+    trained(text, tmp_path / "m", capsys)
+    (tmp_path / "new").write_text("a 1:1 4:1\n")
+    assert main(["predict", str(tmp_path / "m"), str(tmp_path / "new")]) == 1
+    err = capsys.readouterr().err
+    assert (
+        err
+        == f"svmgsu predict: {tmp_path / 'new'}:1:7: index 4 is beyond the 3 features of {tmp_path / 'm'}\n"
+    )
+
+
+def test_an_interrupted_command_writes_nothing(text, tmp_path, monkeypatch, capsys):
+    def interrupt(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("svmgsu.cli.train.train", interrupt)
+    assert main(["train", *text, "-o", str(tmp_path / "m")]) == 130
+    assert capsys.readouterr().err == "svmgsu train: interrupted\n"
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_another_kind_than_the_file_has(files, tmp_path, capsys):

@@ -6,7 +6,7 @@ import argparse
 
 from .. import io
 from .base import UsageError, add_json, check_target, show
-from .data import add_data_options, add_effort_options, read_data
+from .data import add_data_options, add_effort_options, check_own_files, read_data
 
 EXAMPLES = """\
 examples:
@@ -46,7 +46,8 @@ def run(args: argparse.Namespace) -> None:
             raise UsageError(f"TARGET: {target} is a file to read; write to another name")
     if targets.count("-") > 1:
         raise UsageError("-: standard output can be written only once")
-    io.format_of(args.target, args.to_format)
+    format = io.format_of(args.target, args.to_format)
+    check_own_files(format, args.target, "--to-", labels=args.to_labels, cov=args.to_cov)
     dataset = read_data(args)
     io.write(dataset, args.target, args.to_labels, args.to_cov, format=args.to_format)
     facts = {

@@ -15,14 +15,16 @@ from .base import UsageError, about, count, nonnegative
 KINDS = ("full", "diagonal", "isotropic", "none")
 SMALL = 2**20  # numbers: for fewer, one thread and no progress bar; neither would be ready in time
 SMALL_FILE = 2**24  # bytes
-# Which formats know which options of the readers.
+TABLES = tuple(ending[1:] for ending in io.TABLES)
+# Which formats have files of their own for labels and covariances, and know which options of the readers.
+OWN_FILES = {"labels": ("text", "npy"), "cov": ("text", "npy", "svmlight")}
 APPLIES = {
     "n_features": ("text", "svmlight"),
     "zero_based": ("svmlight",),
-    "label_column": tuple(ending[1:] for ending in io.TABLES),
-    "id_column": tuple(ending[1:] for ending in io.TABLES),
-    "features": tuple(ending[1:] for ending in io.TABLES),
-    "missing": tuple(ending[1:] for ending in io.TABLES),
+    "label_column": TABLES,
+    "id_column": TABLES,
+    "features": TABLES,
+    "missing": TABLES,
 }
 
 
@@ -63,8 +65,8 @@ def read_data(args: argparse.Namespace, *, labelled: bool = False) -> Dataset:
     """The examples that the options name; says what was dropped."""
     format = io.format_of(args.data, args.format)
     labels = getattr(args, "labels", None)
-    if [args.data, labels, args.cov].count("-") > 1:
-        raise UsageError("-: standard input can be read only once")
+    check_streams(args.data, labels, args.cov)
+    check_own_files(format, args.data, labels=labels, cov=args.cov)
     if labelled and labels is None and format in ("text", "npy"):
         raise UsageError(f"--labels: {args.data} has no labels; name the file that has them")
     if args.std is not None and (args.cov is not None or args.kind is not None):
@@ -81,6 +83,21 @@ def read_data(args: argparse.Namespace, *, labelled: bool = False) -> Dataset:
             args.notes.append(f"{name}: {number} of {dataset.report.found[name]} examples dropped")
     args.notes += dataset.report.notes
     return dataset
+
+
+def check_streams(*files: str | None) -> None:
+    """Refuses "-" for more than one of the files to read."""
+    if files.count("-") > 1:
+        raise UsageError("-: standard input can be read only once")
+
+
+def check_own_files(format: str, name: str, prefix: str = "--", **files: str | None) -> None:
+    """Refuses --labels and --cov for formats that hold everything in one file."""
+    for part, file in files.items():
+        if file is not None and format not in OWN_FILES[part]:
+            raise UsageError(
+                f"{prefix}{part}: {name} is of the format {format}, which has no file of its own for it"
+            )
 
 
 def _reader_options(args: argparse.Namespace, format: str, labels: str | None) -> dict[str, Any]:

@@ -6,11 +6,10 @@ import argparse
 import sys
 from typing import Any
 
-from .. import io
 from ..io.files import replacing
 from .base import UsageError, about, check_target
-from .data import add_data_options, add_effort_options, read_data, threads_for
-from .predict import check_width, load_model, predictions_of
+from .data import add_data_options, add_effort_options, check_streams, threads_for
+from .predict import load_model, predictions_of, read_like
 
 EXAMPLES = """\
 examples:
@@ -41,11 +40,9 @@ def run(args: argparse.Namespace) -> None:
     if args.json and args.output_format not in (None, "json"):
         raise UsageError(f"--json: not together with --output-format {args.output_format}")
     check_target(args.output)
+    check_streams(args.model, args.data, args.labels, args.cov)
     model = load_model(args.model)
-    if args.n_features is None and io.format_of(args.data, args.format) in ("text", "svmlight"):
-        args.n_features = model.n_features_in_
-    dataset = read_data(args, labelled=True)
-    check_width(args, model, dataset.data)
+    dataset = read_like(args, model, labelled=True)
     with about(args.data, args.labels, args.cov):
         found = measure(model, dataset.data, dataset.y, threads_for(args, dataset.data))
         layout = "json" if args.json else args.output_format or "table"

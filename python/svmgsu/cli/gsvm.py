@@ -20,7 +20,7 @@ from ..model import Model
 from ..training import train
 from ..validation import Array
 from .base import UsageError, about, check_target, count, execute, fraction, make_parser, positive
-from .data import SMALL, SMALL_FILE, size_of
+from .data import SMALL, SMALL_FILE, check_streams, size_of
 from .predict import load_model
 
 KINDS = {0: "full", 1: "diagonal", 2: "isotropic", 3: "isotropic"}
@@ -127,6 +127,7 @@ def _predict(args: argparse.Namespace) -> None:
     for target in (args.output, args.m):
         if target is not None:
             check_target(target)
+    check_streams(args.model, args.means, args.t)
     model = load_model(args.model)
     if len(model.classes_) > 2 or model.calibration_ is None:
         raise ValueError(f"{args.model}: not a model of two classes with probabilities; use svmgsu predict")
@@ -164,9 +165,8 @@ def _read(
     *,
     kind: str | None = None,
 ) -> Dataset:
+    check_streams(means, labels, cov)
     files = [name for name in (means, labels, cov) if name is not None]
-    if files.count("-") > 1:
-        raise UsageError("-: standard input can be read only once")
     threads = args.threads or (1 if sum(map(size_of, files)) < SMALL_FILE else None)
     dataset = read_text(means, labels, cov, kind=kind, threads=threads)
     for name, number in dataset.report.dropped.items():

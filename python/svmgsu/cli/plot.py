@@ -11,8 +11,16 @@ from ..io.dataset import Dataset
 from ..io.files import replacing
 from ..model import Model
 from .base import UsageError, about, check_target, count, fraction, grid, lams, positive
-from .data import add_data_options, add_effort_options, is_small, read_data, shows_progress, threads_for
-from .predict import load_model
+from .data import (
+    add_data_options,
+    add_effort_options,
+    check_streams,
+    is_small,
+    read_data,
+    shows_progress,
+    threads_for,
+)
+from .predict import load_model, read_like
 from .train import class_weights
 
 EXAMPLES = """\
@@ -65,8 +73,11 @@ def run(args: argparse.Namespace) -> None:
     for option, wanted in (("data", "DATA"), ("model", "--model"), ("shape", "--shape")):
         if getattr(args, option) is None and option in NEEDS[args.picture]:
             raise UsageError(f"{wanted}: {args.picture} needs it")
+    check_streams(args.model, args.data, args.labels, args.cov)
     model = None if args.model is None else load_model(args.model)
-    dataset = None if args.data is None else read_data(args, labelled=True)
+    dataset = None
+    if args.data is not None:
+        dataset = read_data(args, labelled=True) if model is None else read_like(args, model, labelled=True)
     import matplotlib
 
     matplotlib.use("Agg")  # a file is drawn, no window

@@ -9,10 +9,13 @@ import numpy as np
 
 from .. import io
 from ..gaussians import Gaussians
+from ..io.dataset import Dataset
+from ..io.files import extension
+from ..io.predictions import JSON_LINES, TABLES
 from ..model import Model, load
 from ..validation import Array, FloatArray
 from .base import about, add_json, check_target, show
-from .data import add_data_options, add_effort_options, read_data, threads_for
+from .data import add_data_options, add_effort_options, check_streams, read_data, threads_for
 
 EXAMPLES = """\
 examples:
@@ -58,11 +61,9 @@ def add_output_format(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Runs the command."""
     check_target(args.output)
+    check_streams(args.model, args.data, args.cov)
     model = load_model(args.model)
-    if args.n_features is None and io.format_of(args.data, args.format) in ("text", "svmlight"):
-        args.n_features = model.n_features_in_  # zeros at the end of all lines are not written
-    dataset = read_data(args)
-    check_width(args, model, dataset.data)
+    dataset = read_like(args, model)
     with about(args.data, cov=args.cov):
         rows = predictions_of(model, dataset.data, threads_for(args, dataset.data))
     write(args, args.output, rows, dataset.ids, model)
@@ -82,11 +83,21 @@ def load_model(path: str) -> Model:
     return load(path)
 
 
-def check_width(args: argparse.Namespace, model: Model, data: Gaussians) -> None:
-    """A model is for as many features as it was trained with."""
-    if data.shape[1] != model.n_features_in_:
-        own = model.n_features_in_
-        raise ValueError(f"{args.data}: {data.shape[1]} features, but the model {args.model} has {own}")
+def read_like(args: argparse.Namespace, model: Model, *, labelled: bool = False) -> Dataset:
+    """Examples with as many features as the model has; zeros at the end of all lines are not written."""
+    own = model.n_features_in_
+    if args.n_features is None and io.format_of(args.data, args.format) in ("text", "svmlight"):
+        args.n_features = own
+    try:
+        dataset = read_data(args, labelled=labelled)
+    except io.FormatError as error:
+        text = str(error).replace(f"n_features={own}", f"the {own} features of {args.model}")
+        raise io.FormatError(text) from error
+    if dataset.data.shape[1] != own:
+        raise ValueError(
+            f"{args.data}: {dataset.data.shape[1]} features, but the model {args.model} has {own}"
+        )
+    return dataset
 
 
 def predictions_of(model: Model, data: Gaussians, threads: int | None) -> Predictions:
@@ -96,10 +107,16 @@ def predictions_of(model: Model, data: Gaussians, threads: int | None) -> Predic
     return Predictions(model.predict(data, threads=threads), decision, proba)
 
 
+def layout_of(args: argparse.Namespace, path: str) -> str:
+    """The ending of a table or of JSON lines, or ".txt", which is the authors' layout."""
+    ending = extension(path) if args.output_format is None else "." + args.output_format
+    return ending if ending in (*TABLES, *JSON_LINES) else ".txt"
+
+
 def write(args: argparse.Namespace, path: str, rows: Predictions, ids: Any, model: Model) -> None:
     """Writes predictions in the layout asked for; by default the authors', where they can be written so."""
-    ending = None if args.output_format is None else "." + args.output_format
-    if ending is None and path == "-" and (rows.proba is None or len(model.classes_) > 2):
+    ending = layout_of(args, path)
+    if path == "-" and args.output_format is None and (rows.proba is None or len(model.classes_) > 2):
         ending = ".jsonl"
     with about(path):
         io.write_predictions(

@@ -27,7 +27,7 @@ from .base import (
     show,
 )
 from .data import add_data_options, add_effort_options, is_small, read_data, shows_progress, threads_for
-from .predict import add_output_format, predictions_of, write
+from .predict import add_output_format, layout_of, predictions_of, write
 
 EXAMPLES = """\
 examples:
@@ -126,6 +126,7 @@ def run(args: argparse.Namespace) -> None:
         check_target(target)
     began = time.perf_counter()
     dataset = read_data(args, labelled=True)
+    _check_outputs(args, dataset.y)
     with about(args.data, args.labels, args.cov):
         model, found = _fit(args, dataset)
         if args.predictions is not None:
@@ -151,6 +152,20 @@ def _check_usage(args: argparse.Namespace) -> None:
         raise UsageError("--cv: at least 2 folds are wanted")
     if args.output == "-" and args.predictions == "-":
         raise UsageError("--predictions: standard output takes the model already")
+
+
+def _check_outputs(args: argparse.Namespace, y: Any) -> None:
+    """Before training: can what will be found be written as asked?"""
+    classes = sorted(set(y.tolist()))
+    if args.model_format == "gsvm" and (classes != [-1, 1] or args.no_probability):
+        raise UsageError("--model-format gsvm: for the classes -1 and 1, with probabilities")
+    if args.predictions is None or (len(classes) == 2 and not args.no_probability):
+        return
+    if layout_of(args, args.predictions) == ".txt":
+        raise UsageError(
+            f"--predictions {args.predictions}: the authors' layout is for two classes with probabilities; "
+            "write .csv or .jsonl"
+        )
 
 
 def _fit(args: argparse.Namespace, dataset: Dataset) -> tuple[Model, dict[str, Any]]:
