@@ -1,7 +1,10 @@
 """The command `svmgsu`: exit codes, help, and the demo's table and picture."""
 
+import importlib
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -87,6 +90,16 @@ def test_a_missing_package_is_named():
     )
     assert done.returncode == 1
     assert done.stderr == "svmgsu demo: needs sklearn: pip install 'svmgsu[demo]'\n"
+
+
+def test_the_programs_that_are_installed_exist():
+    text = (Path(__file__).parent.parent / "pyproject.toml").read_text("utf-8")
+    section = text.split("[project.scripts]\n")[1].split("\n\n")[0]
+    scripts = dict(re.findall(r'^([\w-]+) = "(.+)"$', section, re.MULTILINE))
+    assert set(scripts) == {"svmgsu", "gsvm-train", "gsvm-predict"}
+    for place in scripts.values():
+        module, function = place.split(":")
+        assert callable(getattr(importlib.import_module(module), function))
 
 
 def test_importing_the_command_line_is_light():

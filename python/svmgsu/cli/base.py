@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import io
 import math
 import os
 import sys
@@ -40,6 +41,9 @@ def make_parser(prog: str, help: str, examples: str) -> argparse.ArgumentParser:
 
 def execute(parser: argparse.ArgumentParser, words: Sequence[str]) -> int:
     """Runs a command and turns whatever goes wrong into one line on stderr and an exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream.encoding.lower() not in ("utf-8", "utf8") and isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a λ must not stop a terminal that has none
     args = parser.parse_args(words)
     args.prog, args.notes = parser.prog, []
     try:

@@ -19,7 +19,7 @@ from ..io.text import Parser, read_text
 from ..model import Model
 from ..training import train
 from ..validation import Array
-from .base import UsageError, about, check_target, count, execute, fraction, make_parser, positive
+from .base import UsageError, about, check_target, count, execute, fraction, make_parser, natural, positive
 from .data import SMALL, SMALL_FILE, check_streams, size_of
 from .predict import load_model
 
@@ -42,20 +42,19 @@ def train_main(argv: Sequence[str] | None = None) -> int:
     parser = make_parser(
         "gsvm-train", "train the linear SVM-GSU with the authors' options and files", TRAIN_EXAMPLES
     )
-    number = int
-    parser.add_argument("-v", type=number, choices=(0, 1), default=0, help="1: say what is done")
+    parser.add_argument("-v", type=int, choices=(0, 1), default=0, help="1: say what is done")
     parser.add_argument(
-        "-t", type=number, choices=(0, 2), default=0, help="0: linear; 2: RBF kernel, not there yet"
+        "-t", type=int, choices=(0, 2), default=0, help="0: linear; 2: RBF kernel, not there yet"
     )
     parser.add_argument(
         "-d",
-        type=number,
+        type=int,
         choices=tuple(KINDS),
         default=0,
         help="covariances: 0 full, 1 diagonal, 2 or 3 isotropic",
     )
-    parser.add_argument("-l", type=positive, default=1.0, metavar="λ", help="default: 1")
-    parser.add_argument("-g", type=positive, metavar="γ", help="of the RBF kernel")
+    parser.add_argument("-l", type=positive, default=1.0, metavar="LAM", help="default: 1")
+    parser.add_argument("-g", type=positive, metavar="GAMMA", help="of the RBF kernel")
     parser.add_argument(
         "-p", type=fraction, default=1.0, metavar="P", help="share of variance kept (default: 1)"
     )
@@ -67,7 +66,7 @@ def train_main(argv: Sequence[str] | None = None) -> int:
         default="newton",
         help="exact (default), or the authors' iteration",
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="sgd: same seed, same model")
+    parser.add_argument("--seed", type=natural, default=0, metavar="N", help="sgd: same seed, same model")
     _add_files(parser, means="id j:v ...", labels="id label", cov="id i,j:v ...", model="is written")
     parser.set_defaults(run=_train)
     return execute(parser, sys.argv[1:] if argv is None else argv)

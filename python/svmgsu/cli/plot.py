@@ -54,7 +54,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--shape", metavar="HxW", help="weights: height and width of the images")
     parser.add_argument("--mass", type=fraction, default=0.5, help="boundary: of the ellipses (default: 0.5)")
     parser.add_argument("--bins", type=count, metavar="N", help="histogram, reliability: how many bins")
-    parser.add_argument("--lam", type=positive, default=0.01, metavar="λ", help="convergence (default: 0.01)")
+    parser.add_argument(
+        "--lam", type=positive, default=0.01, metavar="LAM", help="convergence (default: 0.01)"
+    )
     parser.add_argument("--lams", type=lams, metavar="GRID", help="FROM:TO:COUNT, or values with commas")
     parser.add_argument("--cov-scales", type=grid, metavar="GRID", help="factors of the covariances to try")
     parser.add_argument("--cv", type=count, default=5, metavar="K", help="folds of a search (default: 5)")

@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_problem(parser: argparse.ArgumentParser) -> None:
     problem = parser.add_argument_group("problem")
-    problem.add_argument("--lam", type=positive, metavar="λ", help="weight of the penalty (default: 0.01)")
+    problem.add_argument("--lam", type=positive, metavar="LAM", help="weight of the penalty (default: 0.01)")
     problem.add_argument("--cov-scale", type=nonnegative, metavar="F", help="a factor of all covariances")
     problem.add_argument(
         "--deployment-cov",
