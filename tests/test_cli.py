@@ -1,6 +1,8 @@
 """The command `svmgsu`: exit codes, help, and the demo's table and picture."""
 
+import contextlib
 import importlib
+import io
 import re
 import subprocess
 import sys
@@ -63,6 +65,21 @@ def test_help_of_every_command_teaches_by_example(command, capsys):
     assert exit_.value.code == 0
     out = capsys.readouterr().out
     assert f"  svmgsu {command.name}" in out and "Exit codes" in out
+
+
+def test_output_may_go_to_a_string():
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as err:
+        assert main(["info"]) == 0
+        assert main(["info", "nowhere"]) == 1
+    assert "compiler" in out.getvalue() and err.getvalue().startswith("svmgsu info: nowhere: ")
+
+
+def test_help_is_printed_where_there_are_no_greek_letters():
+    done = python(
+        "import sys; from svmgsu.cli import main\n"
+        "sys.stdout.reconfigure(encoding='ascii'); main(['train', '--help'])"
+    )
+    assert done.returncode == 0 and "Exit codes" in done.stdout
 
 
 def test_demo_prints_the_table_and_writes_the_picture(tmp_path, capsys):

@@ -42,7 +42,7 @@ def make_parser(prog: str, help: str, examples: str) -> argparse.ArgumentParser:
 def execute(parser: argparse.ArgumentParser, words: Sequence[str]) -> int:
     """Runs a command and turns whatever goes wrong into one line on stderr and an exit code."""
     for stream in (sys.stdout, sys.stderr):
-        if stream.encoding.lower() not in ("utf-8", "utf8") and isinstance(stream, io.TextIOWrapper):
+        if isinstance(stream, io.TextIOWrapper) and stream.encoding.lower() != "utf-8":
             stream.reconfigure(errors="backslashreplace")  # a λ must not stop a terminal that has none
     args = parser.parse_args(words)
     args.prog, args.notes = parser.prog, []
