@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from .. import _core
+from ..calibration import Calibration
 from ..io.dataset import Dataset
 from ..io.files import name_of, read_bytes
 from ..io.predictions import write_predictions
@@ -98,6 +100,7 @@ def _train(args: argparse.Namespace) -> None:
     dataset = _read(args, args.means, args.labels, args.cov, kind=KINDS[args.d])
     y = _plus_minus(dataset, args.labels)
     small = dataset.data.shape[0] * dataset.data.shape[1] ** (2 if args.d == 0 else 1) < SMALL
+    threads = args.threads or (1 if small else None)
     sgd = {"T": args.T, "k": args.k, "average": 0.0} if args.solver == "sgd" else {}
     with about(args.means, args.labels, args.cov):
         model = train(
@@ -107,11 +110,15 @@ def _train(args: argparse.Namespace) -> None:
             solver=args.solver,
             subspace=None if args.p == 1 else args.p,
             subspace_mode="project",
-            probability="train",
+            probability=False,
             seed=args.seed,
-            threads=args.threads or (1 if small else None),
+            threads=threads,
             **sgd,
         )
+    # Their files hold Platt's sigmoid on the training scores, without what error bars would add to it.
+    scores = model.decision_function(dataset.data, threads=threads)
+    platt = _core.fit_platt(scores, y.astype(np.float64), np.ones(len(y)))
+    model.calibration_ = (Calibration.from_platt(platt),)
     model.save(args.model, format="gsvm")
     if args.v:
         print(
