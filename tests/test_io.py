@@ -643,6 +643,12 @@ def test_predictions_must_fit():
         svmgsu.io.write_predictions(io.BytesIO(), [1], proba=PROBA)
     with pytest.raises(ValueError, match="proba: the authors' layout holds probabilities"):
         svmgsu.io.write_predictions(io.BytesIO(), [1])
+    with pytest.raises(ValueError, match="format: expected one of txt, .*csv.*, got 'xls'"):
+        svmgsu.io.write_predictions(io.BytesIO(), [1], format="xls")
+
+
+def test_a_format_of_predictions_has_a_dot_or_none():
+    assert predictions("csv") == predictions(".csv")
 
 
 # The whole

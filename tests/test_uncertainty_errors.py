@@ -186,5 +186,5 @@ def test_bars_in_a_frame_of_another_order_are_refused(argument):
     bars = {argument: frame[["b", "a"]]}
     if argument in ("upper", "lower"):
         bars = {"upper": frame, "lower": frame} | bars
-    with pytest.raises(ValueError, match=rf"{argument}: its columns are \['b', 'a'\], but those of X"):
+    with pytest.raises(ValueError, match=rf"{argument}: its columns are 'b', 'a', but those of X"):
         (from_standard_errors if argument == "se" else from_errors)(frame, **bars)

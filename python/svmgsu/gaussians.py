@@ -17,6 +17,7 @@ from .validation import (
     FloatArray,
     SparseRows,
     as_float_array,
+    check_column_order,
     check_count,
     check_finite,
     check_positive,
@@ -80,18 +81,8 @@ class Gaussians:
                 f"X: Found array with 0 feature(s) (shape={self.shape}) while a minimum of 1 is required."
             )
         self.feature_names_in_ = _names(mean, feature_names, self.shape[1])
-        self._check_order(cov, "cov")
-        self._check_order(std, "std")
+        check_column_order(self.feature_names_in_, cov=cov, std=std)
         self.cov = as_covariance(cov, std, self.shape)
-
-    def _check_order(self, frame: Any, name: str) -> None:
-        """Refuses a frame with the same columns in another order: its errors would go to other features."""
-        known, columns = self.feature_names_in_, getattr(frame, "columns", None)
-        if known is None or columns is None or not all(isinstance(column, str) for column in columns):
-            return
-        if list(columns) == known or set(columns) != set(known):
-            return
-        raise ValueError(f"{name}: its columns are {listed(columns)}, but those of X are {listed(known)}")
 
     def __len__(self) -> int:
         return self.shape[0]

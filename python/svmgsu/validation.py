@@ -72,6 +72,14 @@ def column_names(a: Any) -> list[str] | None:
     return list(columns)
 
 
+def check_column_order(known: list[str] | None, **frames: Any) -> None:
+    """Refuses frames with the `known` columns in another order: their errors would go to other features."""
+    for name, frame in frames.items():
+        columns = column_names(frame)
+        if known and columns and columns != known and set(columns) == set(known):
+            raise ValueError(f"{name}: its columns are {listed(columns)}, but those of X are {listed(known)}")
+
+
 def place(index: int, shape: tuple[int, ...]) -> str:
     """A flat index as words: example, feature (and second feature)."""
     words = ("example", "feature", "feature")

@@ -43,7 +43,7 @@ def write_predictions(
     classes : sequence of K labels, default=(-1, 1)
         For the headings; of two, the negative and the positive class. The authors' layout is for two.
     format : str, optional
-        The ending to assume; ".txt" is the authors' layout.
+        The ending to assume, "csv" as well as ".csv"; "txt" is the authors' layout.
 
     Examples
     --------
@@ -68,7 +68,10 @@ def write_predictions(
     ):
         if array is not None and array.shape != shape:
             raise ValueError(f"{name}: expected shape {shape}, got {array.shape}")
-    ending = extension(path) if format is None else format
+    ending = extension(path) if format is None else "." + format.removeprefix(".")
+    if format is not None and ending not in (*TABLES, *JSON_LINES, ".txt"):
+        known_formats = ", ".join(e.removeprefix(".") for e in ("txt", *TABLES, *JSON_LINES))
+        raise ValueError(f"format: expected one of {known_formats}, got {format!r}")
     if ending not in (*TABLES, *JSON_LINES):
         if len(known) != 2:
             raise ValueError(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..validation import Array, as_float_array, check_deviations, check_finite, column_names
+from ..validation import Array, as_float_array, check_deviations, check_finite
 
 BLOCK_NUMBERS = 1 << 21  # numbers in a temporary array: 16 MB of float64, whatever the size of the data
 
@@ -69,15 +69,6 @@ def deviations(a: Any, shape: tuple[int, int], name: str) -> Array:
     array = over_examples(a, shape, name)
     check_deviations(array, name)
     return array
-
-
-def check_column_order(X: Any, **frames: Any) -> None:
-    """Refuses frames with the columns of X in another order: their errors would go to other features."""
-    known = column_names(X)
-    for name, frame in frames.items():
-        columns = column_names(frame)
-        if known and columns and columns != known and set(columns) == set(known):
-            raise ValueError(f"{name}: its columns are {columns}, but those of X are {known}")
 
 
 def blocks(count: int, numbers_each: int) -> Iterator[slice]:

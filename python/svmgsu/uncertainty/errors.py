@@ -8,8 +8,8 @@ import numpy as np
 
 from ..covariance import Diagonal
 from ..gaussians import Gaussians
-from ..validation import Array, FloatArray, as_float_array, check_positive, column_names
-from ._support import as_examples, check_choice, check_column_order, deviations, over_examples
+from ..validation import Array, FloatArray, as_float_array, check_column_order, check_positive, column_names
+from ._support import as_examples, check_choice, deviations, over_examples
 
 UNITS = ("same", "relative", "linear of log10", "linear of log")
 CENTRES = ("median", "mode")
@@ -76,7 +76,7 @@ def from_errors(
     """
     means = as_examples(X)
     shape = (means.shape[0], means.shape[1])
-    check_column_order(X, std=std, upper=upper, lower=lower)
+    check_column_order(column_names(X), std=std, upper=upper, lower=lower)
     check_choice(units, "units", UNITS)
     check_choice(centre, "centre", CENTRES)
     unit = _unit(means, units)
@@ -151,7 +151,7 @@ def from_standard_errors(
     """
     means = as_examples(X)
     shape = (means.shape[0], means.shape[1])
-    check_column_order(X, se=se)
+    check_column_order(column_names(X), se=se)
     errors = deviations(se, shape, "se").astype(np.float64)
     if n is not None and range_fraction is not None:
         raise ValueError("range_fraction: it stands for an unknown n; give one of the two")
