@@ -13,7 +13,7 @@ import svmgsu
 
 # `_core` is compiled; the twin speaks in the paper's letters, which its module's text explains.
 MODULES = ["svmgsu"] + [
-    m.name for m in pkgutil.walk_packages(svmgsu.__path__, "svmgsu.") if not m.name.startswith("svmgsu._")
+    m.name for m in pkgutil.walk_packages(svmgsu.__path__, "svmgsu.") if "._" not in m.name
 ]
 PUBLIC = [name for name in svmgsu.__all__ if not inspect.ismodule(getattr(svmgsu, name))]
 
@@ -41,7 +41,7 @@ def public_callables():
                 method = getattr(thing, member)
                 if not member.startswith("_") and inspect.isroutine(method) and _is_ours(method):
                     yield f"{name}.{member}", method
-    for module in (svmgsu.metrics, svmgsu.plot):
+    for module in (svmgsu.metrics, svmgsu.plot, svmgsu.uncertainty):
         for name in module.__all__:
             if callable(getattr(module, name)):
                 yield f"{module.__name__}.{name}", getattr(module, name)

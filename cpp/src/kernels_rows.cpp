@@ -1,10 +1,11 @@
 // Sums over rows: dot products, weighted sums, and products with packed symmetric matrices.
 //
-// The lanes are written out (eight partial sums a row), so that a vector unit of any width adds in the
-// same order; together with -ffp-contract=off this makes results equal on all instruction sets.
+// Each row has eight partial sums, so that a vector unit of any width adds in the same order; together with
+// -ffp-contract=off this makes results equal on all instruction sets.
 #include <algorithm>
 
 #include "dispatch.hpp"
+#include "four.hpp"
 #include "svmgsu/kernels.hpp"
 
 namespace svmgsu::kernels {
@@ -12,78 +13,53 @@ namespace {
 
 constexpr int kLanes = 8;
 
-SVMGSU_INLINE double sum_lanes(const double* lane) {
-  return ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
-}
+// Eight partial sums of a dot product.
+struct Lanes {
+  Four low = {}, high = {};
 
-// The numbers after the last whole vector are read as the last eight of the row, against weights that
-// are zero where a number has been counted already.
-struct Tail {
-  double weight[kLanes];
-  SVMGSU_INLINE Tail(const double* w, Index length) {
-    const Index counted = length / kLanes * kLanes, first = length - kLanes;
-    for (int k = 0; k < kLanes; ++k) weight[k] = first + k >= counted ? w[first + k] : 0.0;
+  template <class T>
+  SVMGSU_INLINE void add(const T* a, const Four& w_low, const Four& w_high) {
+    Four x, y;
+    read(a, x);
+    read(a + 4, y);
+    low += x * w_low;
+    high += y * w_high;
+  }
+  // The numbers after the last whole vector, one by one.
+  template <class T>
+  SVMGSU_INLINE double sum(const T* rest, const double* w, Index length) {
+    double lane[kLanes];
+    write(low, lane);
+    write(high, lane + 4);
+    for (int k = 0; k < length; ++k) lane[k] += static_cast<double>(rest[k]) * w[k];
+    return ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
   }
 };
 
-// With kPrefetch, `next` are four rows to fetch meanwhile: hardware prefetching ends with a page, and
-// so starts anew with every row of some hundred numbers.
-template <bool kPrefetch, class T>
-SVMGSU_INLINE void dots4(const T* a, const T* b, const T* c, const T* d, const T* const* next, Index length,
-                         const double* w, const double* tail, double* out) {
-  double sa[kLanes] = {}, sb[kLanes] = {}, sc[kLanes] = {}, sd[kLanes] = {};
+// With kAhead, the rows that far on are fetched meanwhile: hardware prefetching ends with a page, and so
+// starts anew with every row of some hundred numbers.
+template <int kRows, int kAhead, class T>
+SVMGSU_INLINE void dots(const T* const* rows, Index length, const double* w, double* out) {
+  Lanes sum[kRows];
   Index j = 0;
   for (; j + kLanes <= length; j += kLanes) {
-    if (kPrefetch)
-      for (int k = 0; k < 4; ++k) SVMGSU_PREFETCH(next[k] + j);
-    for (int k = 0; k < kLanes; ++k) sa[k] += static_cast<double>(a[j + k]) * w[j + k];
-    for (int k = 0; k < kLanes; ++k) sb[k] += static_cast<double>(b[j + k]) * w[j + k];
-    for (int k = 0; k < kLanes; ++k) sc[k] += static_cast<double>(c[j + k]) * w[j + k];
-    for (int k = 0; k < kLanes; ++k) sd[k] += static_cast<double>(d[j + k]) * w[j + k];
-  }
-  if (length >= kLanes) {
-    const Index last = length - kLanes;
-    for (int k = 0; k < kLanes; ++k) sa[k] += static_cast<double>(a[last + k]) * tail[k];
-    for (int k = 0; k < kLanes; ++k) sb[k] += static_cast<double>(b[last + k]) * tail[k];
-    for (int k = 0; k < kLanes; ++k) sc[k] += static_cast<double>(c[last + k]) * tail[k];
-    for (int k = 0; k < kLanes; ++k) sd[k] += static_cast<double>(d[last + k]) * tail[k];
-  } else {
-    for (int k = 0; k < length; ++k) {
-      sa[k] += static_cast<double>(a[k]) * w[k];
-      sb[k] += static_cast<double>(b[k]) * w[k];
-      sc[k] += static_cast<double>(c[k]) * w[k];
-      sd[k] += static_cast<double>(d[k]) * w[k];
+    Four w_low, w_high;
+    read(w + j, w_low);
+    read(w + j + 4, w_high);
+    for (int r = 0; r < kRows; ++r) {
+      if (kAhead) SVMGSU_PREFETCH(rows[r + kAhead] + j);
+      sum[r].add(rows[r] + j, w_low, w_high);
     }
   }
-  out[0] = sum_lanes(sa);
-  out[1] = sum_lanes(sb);
-  out[2] = sum_lanes(sc);
-  out[3] = sum_lanes(sd);
-}
-
-template <class T>
-SVMGSU_INLINE double dot1(const T* a, Index length, const double* w, const double* tail) {
-  double sum[kLanes] = {};
-  Index j = 0;
-  for (; j + kLanes <= length; j += kLanes)
-    for (int k = 0; k < kLanes; ++k) sum[k] += static_cast<double>(a[j + k]) * w[j + k];
-  if (length >= kLanes) {
-    for (int k = 0; k < kLanes; ++k) sum[k] += static_cast<double>(a[length - kLanes + k]) * tail[k];
-  } else {
-    for (int k = 0; k < length; ++k) sum[k] += static_cast<double>(a[k]) * w[k];
-  }
-  return sum_lanes(sum);
+  for (int r = 0; r < kRows; ++r) out[r] = sum[r].sum(rows[r] + j, w + j, length - j);
 }
 
 template <class T>
 SVMGSU_INLINE void all_dots(const T* const* rows, int count, Index length, const double* w, double* out) {
-  const Tail tail(w, length);
   int i = 0;
-  for (; i + 8 <= count; i += 4)
-    dots4<true>(rows[i], rows[i + 1], rows[i + 2], rows[i + 3], rows + i + 4, length, w, tail.weight, out + i);
-  for (; i + 4 <= count; i += 4)
-    dots4<false>(rows[i], rows[i + 1], rows[i + 2], rows[i + 3], rows, length, w, tail.weight, out + i);
-  for (; i < count; ++i) out[i] = dot1(rows[i], length, w, tail.weight);
+  for (; i + 8 <= count; i += 4) dots<4, 4>(rows + i, length, w, out + i);
+  for (; i + 4 <= count; i += 4) dots<4, 0>(rows + i, length, w, out + i);
+  for (; i < count; ++i) dots<1, 0>(rows + i, length, w, out + i);
 }
 
 template <class T>
@@ -111,10 +87,12 @@ SVMGSU_INLINE void add_all(const T* const* rows, int count, Index length, const 
       waiting = 0;
     }
   }
-  for (int i = 0; i < waiting; ++i) {
-    const T* SVMGSU_RESTRICT row = kept[i];
-    for (Index j = 0; j < length; ++j) sum[j] += factor[i] * static_cast<double>(row[j]);
+  if (waiting == 0) return;
+  for (int i = waiting; i < 4; ++i) {  // one loop over `sum` for the last rows, too
+    kept[i] = kept[0];
+    factor[i] = 0;
   }
+  add4(kept[0], kept[1], kept[2], kept[3], length, factor, sum);
 }
 
 // One row of the triangle at a time: it is a row of S to the right of the diagonal (a dot product),
@@ -127,8 +105,9 @@ SVMGSU_INLINE void packed_product(const T* SVMGSU_RESTRICT packed, Index n, doub
     const T* right = packed + 1;
     const double scaled = factor * v[i];
     double* below = out + i + 1;
-    out[i] +=
-        factor * (static_cast<double>(packed[0]) * v[i] + dot1(right, rest, v + i + 1, Tail(v + i + 1, rest).weight));
+    double dot;
+    dots<1, 0>(&right, rest, v + i + 1, &dot);
+    out[i] += factor * (static_cast<double>(packed[0]) * v[i] + dot);
     for (Index j = 0; j < rest; ++j) below[j] += scaled * static_cast<double>(right[j]);
     packed += rest + 1;
   }

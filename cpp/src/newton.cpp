@@ -20,10 +20,10 @@ constexpr Index kMostDense = 1500;        // features up to which a dense factor
 constexpr Index kMostRows = 600;          // of the sketch that replaces it beyond
 constexpr Index kMostNumbers = 10000000;  // of the sketch
 constexpr double kSecondsBetweenCalls = 0.2;
-constexpr double kDenseShare = 0.3;     // of active examples, above which products cost like passes
+constexpr double kDenseShare = 0.08;    // of active examples, below which Hessian products are cheap
 constexpr std::size_t kMemory = 12;     // pairs that a quasi-Newton step remembers
 constexpr std::size_t kTrial = 10;      // quasi-Newton steps in which what is left must shrink
-constexpr std::size_t kFactorLife = 6;  // quasi-Newton steps with one preconditioner
+constexpr std::size_t kFactorLife = 7;  // quasi-Newton steps with one preconditioner
 constexpr double kTrialGain = 3;        // by this factor
 constexpr int kManyProducts = 6;        // after which conjugate gradients want a new preconditioner
 constexpr int kPatience = 40;           // iterations without progress of the gap
@@ -173,8 +173,8 @@ class Newton {
 
   Result run(const Vector* start_w, double start_b) {
     start(start_w, start_b);
-    double factor = 0.2, last_gap = std::numeric_limits<double>::infinity();
-    int steps_here = 0, idle = 0;
+    double last_gap = std::numeric_limits<double>::infinity();
+    int idle = 0;
     while (true) {
       if (finished()) break;
       idle = gap() < 0.99 * last_gap ? 0 : idle + 1;
@@ -183,28 +183,16 @@ class Newton {
         result_.stop = Stop::stalled;
         break;
       }
-      const double epsilon = objective_.smoothing;
       const double target = 0.3 * options_.tolerance * result_.objective;
       const double newton_gap = now_.value - now_.dual - now_.smoothed_share;
       const double smoothing_gap = result_.objective - now_.dual - newton_gap;
-      // What is left to gain at this ε: proven, or estimated by the last quasi-Newton step, since the
-      // proof comes late where λ is small.
-      const double left = quasi_ && !decrements_.empty() ? std::min(newton_gap, decrements_.back()) : newton_gap;
-      ++steps_here;
-      double next_epsilon = epsilon;
-      if (left <= 2 * smoothing_gap && smoothing_gap > target) {
-        if (reductions_++ > 0) {
-          if (steps_here == 1) factor = std::max(0.05, factor / 2);
-          if (steps_here > 2) factor = std::min(0.5, 1.5 * factor);
-        }
-        next_epsilon = factor * epsilon;
-        steps_here = 0;
-      }
+      const double worth_a_cut = smoothing_gap > target ? 2 * smoothing_gap : 0.0;
       ++result_.iterations;
+      ++steps_here_;
       if (prefers_quasi()) {
-        quasi_step(next_epsilon);
+        quasi_step(newton_gap, worth_a_cut);
       } else {
-        newton_step(next_epsilon, newton_gap, target);
+        newton_step(next_epsilon(newton_gap, worth_a_cut), newton_gap, target);
       }
       if (result_.stop != Stop::converged) break;
     }
@@ -270,6 +258,18 @@ class Newton {
     return result_.stop != Stop::converged;
   }
 
+  // ε for the next point: cut once no more is left to gain at the present one than a cut is worth, by a
+  // factor that follows how many steps the last cut took.
+  double next_epsilon(double left, double worth_a_cut) {
+    if (left > worth_a_cut) return objective_.smoothing;
+    if (reductions_++ > 0) {
+      if (steps_here_ == 1) factor_of_cut_ = std::max(0.05, factor_of_cut_ / 2);
+      if (steps_here_ > 2) factor_of_cut_ = std::min(0.5, 1.5 * factor_of_cut_);
+    }
+    steps_here_ = 0;
+    return factor_of_cut_ * objective_.smoothing;
+  }
+
   // Quasi-Newton steps cost one pass each. They are worth it while most examples are active, so that a
   // Hessian product would cost a pass as well, and as long as they shrink what is left to gain by the
   // next one; then never again. (The gap itself falls late where λ is small.)
@@ -284,21 +284,23 @@ class Newton {
     return quasi_;
   }
 
-  // One step of L-BFGS whose first matrix is a factored estimate of the Hessian, made anew when the
-  // steps get poor.
-  void quasi_step(double epsilon) {
+  // One step of L-BFGS whose first matrix is a factored estimate of the Hessian, made anew from time to
+  // time. What is left at this ε is what the step itself promises: the proof comes late where λ is small.
+  void quasi_step(double newton_gap, double worth_a_cut) {
     if (!factor_ || factor_age_ >= kFactorLife) {
       factor_ = estimate(Hessian(objective_, now_, kNegligibleKappa));
       factor_age_ = 0;
+      pairs_.clear();
     }
     ++factor_age_;
-    const bool cut = epsilon != objective_.smoothing;
     const Step gradient{now_.gradient, objective_.intercept() ? now_.gradient_b : 0.0};
     Step p = two_loops(gradient);
     p.w = -p.w;
     p.b = objective_.intercept() ? -p.b : 0.0;
     const double slope = gradient.dot(p);
     decrements_.push_back(-slope);
+    const double epsilon = next_epsilon(std::min(newton_gap, -slope), worth_a_cut);
+    const bool cut = epsilon != objective_.smoothing;
     objective_.smoothing = epsilon;
     const Evaluation before = std::move(now_);
     visit(before.w + p.w, before.b + p.b);
@@ -524,6 +526,8 @@ class Newton {
   std::unique_ptr<Preconditioner> factor_;
   std::vector<double> decrements_;  // of the quasi-Newton steps
   std::size_t factor_age_ = 0;
+  double factor_of_cut_ = 0.1;  // of ε
+  int steps_here_ = 0;          // since the last cut
   int reductions_ = 0, last_products_ = kManyProducts + 1;
   bool quasi_ = true;
   std::vector<double> cross_along_;  // wᵀΣp of the active examples

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from .build import get_cmake_dir, get_include, show_config
+from .concatenation import concatenate
 from .covariance import Covariance, Diagonal, Full, Isotropic, LowRank, Shared
 from .gaussians import Gaussians
 from .model import Model, load
@@ -20,19 +21,35 @@ from .objective import Objective
 from .training import ConvergenceWarning, TrivialModelWarning, path, train
 
 if TYPE_CHECKING:
-    from . import metrics, plot, reference
+    from . import metrics, plot, reference, uncertainty
     from .cross_validation import LinearSVMGSUCV
     from .estimator import LinearSVMGSU
+    from .function_transformers import GaussianFunctionTransformer, GaussianNormalizer
+    from .transformers import (
+        GaussianColumnSelector,
+        GaussianLinearMap,
+        GaussianPCA,
+        GaussianScaler,
+        unscale,
+    )
 
 __version__: str = _core.config()["version"]
 
-# Loaded when first used: what needs scikit-learn or matplotlib, and the twin.
+# Loaded when first used: what needs scikit-learn or matplotlib, the twin, and the builders.
 _LAZY = {
+    "GaussianColumnSelector": "transformers",
+    "GaussianFunctionTransformer": "function_transformers",
+    "GaussianLinearMap": "transformers",
+    "GaussianNormalizer": "function_transformers",
+    "GaussianPCA": "transformers",
+    "GaussianScaler": "transformers",
     "LinearSVMGSU": "estimator",
     "LinearSVMGSUCV": "cross_validation",
     "metrics": "metrics",
     "plot": "plot",
     "reference": "reference",
+    "uncertainty": "uncertainty",
+    "unscale": "transformers",
 }
 
 __all__ = [
@@ -40,6 +57,12 @@ __all__ = [
     "Covariance",
     "Diagonal",
     "Full",
+    "GaussianColumnSelector",
+    "GaussianFunctionTransformer",
+    "GaussianLinearMap",
+    "GaussianNormalizer",
+    "GaussianPCA",
+    "GaussianScaler",
     "Gaussians",
     "Isotropic",
     "LinearSVMGSU",
@@ -49,6 +72,7 @@ __all__ = [
     "Objective",
     "Shared",
     "TrivialModelWarning",
+    "concatenate",
     "get_cmake_dir",
     "get_include",
     "load",
@@ -58,6 +82,8 @@ __all__ = [
     "reference",
     "show_config",
     "train",
+    "uncertainty",
+    "unscale",
 ]
 
 

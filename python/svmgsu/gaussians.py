@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from . import _core
-from .covariance import Covariance, LowRank, as_covariance
+from .covariance import Covariance, Diagonal, LowRank, as_covariance
+from .covariance_base import chosen_rows
+from .linear_maps import dense
+from .summary import error_against_spread, html_table
 from .validation import (
     Array,
     FloatArray,
     SparseRows,
     as_float_array,
+    check_count,
     check_finite,
     check_positive,
     is_sparse,
@@ -31,6 +36,14 @@ class Gaussians:
         means by its shape: a number or (l,) isotropic, (l, n) diagonal, (l, n, n) full.
     std : array, optional
         Error bars instead of `cov`: standard deviations, a number, (l,) or (l, n).
+    feature_names : list of str, optional
+        By default the columns of a DataFrame, if they are strings.
+
+    Attributes
+    ----------
+    mean, cov, shape
+        What was given; `shape` is (l, n).
+    feature_names_in_ : list of str or None
 
     Examples
     --------
@@ -43,7 +56,9 @@ class Gaussians:
     mean: Any
     cov: Covariance | None
 
-    def __init__(self, mean: Any, cov: Any = None, *, std: Any = None) -> None:
+    def __init__(
+        self, mean: Any, cov: Any = None, *, std: Any = None, feature_names: Sequence[str] | None = None
+    ) -> None:
         self._rows: Array | SparseRows
         if is_sparse(mean):
             self._rows = SparseRows(mean, "X")
@@ -63,27 +78,139 @@ class Gaussians:
                 f"X: Found array with 0 feature(s) (shape={self.shape}) while a minimum of 1 is required."
             )
         self.cov = as_covariance(cov, std, self.shape)
+        self.feature_names_in_ = _names(mean, feature_names, self.shape[1])
 
     def __len__(self) -> int:
         return self.shape[0]
 
     def __getitem__(self, key: Any) -> Gaussians:
         """Some of the examples: `key` is a slice, a mask or indices, or scikit-learn's `(indices, ...)`."""
-        rows = key[0] if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis else key
-        chosen = np.arange(len(self))[rows]
-        if chosen.ndim != 1:
-            raise IndexError(f"Gaussians take a slice, a mask or indices of examples, got {key!r}")
-        return Gaussians(self.mean[chosen], None if self.cov is None else self.cov.take(chosen))
+        rows = chosen_rows(key, len(self))
+        cov = None if self.cov is None else self.cov.take(rows)
+        return Gaussians(self.mean[rows], cov, feature_names=self.feature_names_in_)
+
+    def __iter__(self) -> Any:
+        raise TypeError("Gaussians cannot be iterated over; .mean and .cov hold what there is to read")
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        raise TypeError(
+            "Gaussians are no plain array, which would lose the covariances: use .mean where only the means "
+            "are wanted, or a tool that carries covariances, such as svmgsu.GaussianScaler"
+        )
 
     def __repr__(self) -> str:
-        return f"Gaussians({self.shape[0]} examples, {self.shape[1]} features, cov={self.cov!r})"
+        ratio = error_against_spread(self)
+        size = "" if ratio is None else f", typical error {ratio:.2g} of the spread"
+        return f"Gaussians({self.shape[0]} examples, {self.shape[1]} features, cov={self.cov!r}{size})"
+
+    def _repr_html_(self) -> str:
+        return html_table(self)
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        values: Any = None,
+        std: Any = None,
+        *,
+        suffix: str = "_err",
+        asymmetric: str = "mean",
+        floor: Any = None,
+        missing: Any = None,
+    ) -> Gaussians:
+        """From a table of values and error bars, a pandas or polars `frame`.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            Of pandas or polars; neither is imported unless given.
+        values : list of column names, optional
+            The features. By default all columns that have a column of errors beside them: "x" with
+            "x_err", or with "x_err1" and "x_err2".
+        std : list, optional
+            For each of `values`: the column of its errors (standard deviations), a pair of columns
+            (upper, lower), a number for all rows, or None for no error. By default found by `suffix`.
+        suffix : str, default="_err"
+            What follows a value's name in the name of its errors.
+        asymmetric : {"mean", "split-normal"}
+            How an upper and a lower error become one. "mean": the mean of their sizes. "split-normal": the
+            value is the mode of two half normals, and mean and variance are theirs; this moves the mean
+            by √(2/π) (upper - lower).
+        floor : number, or list of one for each of `values`, optional
+            The least error: smaller ones, zero too, are raised to it. By default a zero is refused;
+            `floor=0` lets it be.
+        missing : {"median", "max"} or number, optional
+            What stands for missing errors: the median or largest of the column's, or a number. By
+            default they are refused. Missing values are always refused.
+
+        Examples
+        --------
+        >>> import pandas as pd, svmgsu
+        >>> table = pd.DataFrame({"u": [1.0, 2.0], "u_err": [0.1, 0.2], "name": ["a", "b"]})
+        >>> data = svmgsu.Gaussians.from_frame(table)
+        >>> data.feature_names_in_, data.mean.ravel().tolist()
+        (['u'], [1.0, 2.0])
+        """
+        from .frames import read_frame
+
+        names, mean, variances = read_frame(
+            frame, values, std, suffix=suffix, asymmetric=asymmetric, floor=floor, missing=missing
+        )
+        return cls(mean, None if variances is None else Diagonal(variances), feature_names=names)
 
     def with_cov(self, cov: Covariance | None) -> Gaussians:
         """The same means with another covariance, `cov`."""
         out = Gaussians.__new__(Gaussians)
         out._rows, out.mean, out.shape = self._rows, self.mean, self.shape
+        out.feature_names_in_ = self.feature_names_in_
         out.cov = as_covariance(cov, None, self.shape)
         return out
+
+    def scale_cov(self, t: float) -> Gaussians:
+        """The same means with all covariances times `t`, a number that is not negative; 0 is none at all.
+
+        Examples
+        --------
+        >>> import svmgsu
+        >>> svmgsu.Gaussians([[0.0]], std=2.0).scale_cov(0.5).cov.to_full(n_features=1, n_examples=1).item()
+        2.0
+        """
+        if self.cov is None:
+            return self
+        scaled = t * self.cov
+        return self.with_cov(scaled if t else None)
+
+    def sample(self, k: int = 1, random_state: Any = None, *, y: Any = None) -> FloatArray:
+        """Draws from every example's Gaussian, exact for every kind of covariance.
+
+        Parameters
+        ----------
+        k : int, default=1
+            Draws for each example.
+        random_state : int, Generator, RandomState or None
+            The same seed gives the same draws.
+        y : array of shape (l,), optional
+            Labels, needed where there is one covariance a class.
+
+        Returns
+        -------
+        array of shape (l, k, n)
+            Dense, for sparse means too. `.reshape(-1, n)` makes rows of it, with labels
+            `np.repeat(y, k)`.
+
+        Examples
+        --------
+        >>> import svmgsu
+        >>> svmgsu.Gaussians([[0.0, 5.0]], std=[[1.0, 0.0]]).sample(3, random_state=0)[..., 1]
+        array([[5., 5., 5.]])
+        """
+        if isinstance(random_state, np.random.RandomState):
+            random_state = random_state.randint(2**31 - 1)
+        rng = np.random.default_rng(random_state)
+        shape = (self.shape[0], check_count(k, "k"), self.shape[1])
+        mean = dense(self.mean).astype(np.float64)[:, np.newaxis, :]
+        noise = np.zeros(shape) if self.cov is None else self.cov.noise(rng, shape, y)
+        return np.asarray(mean + noise)
 
     def subspace(self, p: float, mode: str = "truncate", *, y: Any = None) -> Gaussians:
         """Each covariance reduced to its leading eigenvectors (the paper's Sect. 3.2).
@@ -109,9 +236,8 @@ class Gaussians:
         factors, start = _core.eigen_subspaces(terms, count, n, float(p))
         mean = self.mean
         if mode == "project":
-            dense = mean.toarray() if is_sparse(mean) else mean
-            mean = _core.project_means(np.ascontiguousarray(dense), factors, start)
-        return Gaussians(mean, LowRank(factors, start=start))
+            mean = _core.project_means(np.ascontiguousarray(dense(mean)), factors, start)
+        return Gaussians(mean, LowRank(factors, start=start), feature_names=self.feature_names_in_)
 
     def core(self, signs: FloatArray, weights: FloatArray, y: Array | None) -> Any:
         """The view that the core trains on, with `signs` -1 and +1 and `weights`; `y` tells classes apart."""
@@ -124,6 +250,19 @@ class Gaussians:
         if isinstance(rows, SparseRows):
             return _core.sparse_means(rows.value, rows.column, rows.start, rows.shape[1])
         return _core.dense_means(rows)
+
+
+def _names(mean: Any, given: Sequence[str] | None, n: int) -> list[str] | None:
+    """The names of the features: as given, or the columns of a DataFrame."""
+    if given is None:
+        columns = getattr(mean, "columns", None)
+        if columns is None or not all(isinstance(name, str) for name in columns):
+            return None
+        given = list(columns)
+    names = list(given)
+    if len(names) != n or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"feature_names: expected {n} strings, one a feature, got {names!r}")
+    return names
 
 
 def as_gaussians(X: Any, cov: Any = None, std: Any = None) -> Gaussians:

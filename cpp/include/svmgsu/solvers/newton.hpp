@@ -8,8 +8,8 @@
 //   1. At (w, b) split what is left into Newton's work at this ε (G) and what the smoothing costs (S).
 //      Once G ≤ 2S, ε is cut by a factor that adapts between 0.05 and 0.5.
 //   2. While most examples are active, steps are quasi-Newton (L-BFGS from a factored Hessian): one pass
-//      each. G is then the step's own estimate, because the proof comes late where λ is small.
-//   3. When such steps stop to gain, or few examples are active so that Hessian products are cheap, the
+//      each. G is then what the step itself promises, because the proof comes late where λ is small.
+//   3. When such steps stop to gain, or very few examples are active so that Hessian products are cheap, the
 //      direction solves H p = −∇J, with −(ε' − ε) ∂∇J/∂ε added when ε is cut to ε' (a tangent step along
 //      the path: it halves the passes on hinge-like data), by conjugate gradients.
 //   4. The factored Hessian, there the first matrix and here the preconditioner, is dense up to 1500

@@ -1,0 +1,463 @@
+"""scikit-learn transformers that carry the covariance along: affine ones, and `unscale`.
+
+They take and return `Gaussians`; plain arrays are taken too, and returned as arrays.
+"""
+
+from __future__ import annotations
+
+import functools
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    OneToOneFeatureMixin,
+    TransformerMixin,
+)
+from sklearn.decomposition import PCA
+from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
+from sklearn.utils.validation import _check_feature_names_in, check_array, check_is_fitted, validate_data
+
+from .gaussians import Gaussians
+from .linear_maps import LinearMap, MatrixMap, ScaleMap, SelectMap, as_select_map, dense
+from .validation import Array, FloatArray, as_float_array, check_finite, is_sparse
+
+FLOATS = (np.float64, np.float32)
+
+
+class GaussianTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """What the transformers share: reading X, its names, and giving back what came, `Gaussians` or array."""
+
+    takes_sparse = True
+
+    @abstractmethod
+    def _fit(self, data: Gaussians, y: Any) -> None:
+        """Learns from data that are checked."""
+
+    @abstractmethod
+    def _carry(self, data: Gaussians) -> Gaussians:
+        """The examples transformed; an array comes as `Gaussians` without covariance."""
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Learns from X, an array or `Gaussians`; y is needed only where there is one covariance a class."""
+        self._fit(self._read(X, reset=True), y)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """X transformed: `Gaussians` with their covariance, or an array."""
+        check_is_fitted(self)
+        data = self._read(X, reset=False)
+        out = self._carry(data)
+        if not isinstance(X, Gaussians):
+            return out.mean
+        if X.feature_names_in_ is not None:
+            out.feature_names_in_ = [str(name) for name in self.get_feature_names_out()]
+        return out
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """`fit` to X (and y), then `transform` of X."""
+        return self.fit(X, y).transform(X)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "n_features_in_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.takes_sparse
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def _read(self, X: Any, reset: bool) -> Gaussians:
+        if isinstance(X, Gaussians):
+            if is_sparse(X.mean) and not self.takes_sparse:
+                raise TypeError(f"X: {type(self).__name__} takes no sparse means; pass their .toarray()")
+            self._check_names(X, reset)
+            return X
+        accepted = "csr" if self.takes_sparse else False
+        return Gaussians(validate_data(self, X, reset=reset, accept_sparse=accepted, dtype=FLOATS))
+
+    def _check_names(self, X: Gaussians, reset: bool) -> None:
+        """For `Gaussians`, what scikit-learn's `validate_data` does for frames."""
+        names = X.feature_names_in_
+        if reset:
+            self.n_features_in_ = X.shape[1]
+            if names is not None:
+                self.feature_names_in_ = np.asarray(names, dtype=object)
+            elif hasattr(self, "feature_names_in_"):
+                del self.feature_names_in_
+            return
+        if X.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} "
+                "features as input"
+            )
+        known = getattr(self, "feature_names_in_", None)
+        if known is not None and names is not None and names != list(known):
+            raise ValueError(
+                f"X: its features are {names}, but {type(self).__name__} was fitted to {list(known)}"
+            )
+
+    def _read_back(self, X: Any, outputs: int) -> Gaussians:
+        """What `inverse_transform` is given."""
+        check_is_fitted(self)
+        accepted = "csr" if self.takes_sparse else False
+        is_array = not isinstance(X, Gaussians)
+        data: Gaussians = Gaussians(check_array(X, accept_sparse=accepted, dtype=FLOATS)) if is_array else X
+        if data.shape[1] != outputs:
+            raise ValueError(f"X has {data.shape[1]} features, but {type(self).__name__} makes {outputs}")
+        return data
+
+    def _give_back(self, X: Any, out: Gaussians) -> Any:
+        """What `inverse_transform` returns."""
+        if not isinstance(X, Gaussians):
+            return out.mean
+        names = getattr(self, "feature_names_in_", None)
+        out.feature_names_in_ = None if names is None else [str(name) for name in names]
+        return out
+
+
+def _frames_for_arrays_only(method: Callable[..., Any]) -> Callable[..., Any]:
+    """scikit-learn's wrapper, which may turn the output into a frame, only where X is no `Gaussians`."""
+
+    @functools.wraps(method)
+    def call(self: Any, X: Any, *args: Any, **options: Any) -> Any:
+        inner = method.__wrapped__ if isinstance(X, Gaussians) else method  # type: ignore[attr-defined]
+        return inner(self, X, *args, **options)
+
+    return call
+
+
+for _name in ("transform", "fit_transform"):
+    setattr(GaussianTransformer, _name, _frames_for_arrays_only(getattr(GaussianTransformer, _name)))
+
+
+def carried(data: Gaussians, mean: Any, linear_map: LinearMap) -> Gaussians:
+    """`mean` with the covariance of `data` after a linear map."""
+    return Gaussians(mean, None if data.cov is None else data.cov.mapped(linear_map))
+
+
+class GaussianScaler(OneToOneFeatureMixin, GaussianTransformer):  # type: ignore[misc]
+    """Scales the features; the covariance follows: diag(1/s) Σ diag(1/s).
+
+    Parameters
+    ----------
+    kind : {"standard", "robust", "minmax"}
+        By mean and standard deviation, by median and quartiles, or by least and largest value of the
+        means, as scikit-learn's `StandardScaler`, `RobustScaler` and `MinMaxScaler` do.
+    with_mean, with_std : bool, default=True
+        Whether to shift, and whether to scale. Sparse means cannot be shifted.
+    use_cov : bool, default=False
+        "standard": add the mean of the examples' own variances to the variance of the means, which gives
+        the standard deviation of draws from the examples.
+
+    Attributes
+    ----------
+    center_, scale_ : arrays of shape (n,)
+        A value x becomes (x - center_)/scale_.
+
+    Examples
+    --------
+    >>> import svmgsu
+    >>> data = svmgsu.Gaussians([[0.0], [4.0]], std=1.0)
+    >>> scaled = svmgsu.GaussianScaler().fit_transform(data)
+    >>> scaled.mean.ravel().tolist(), scaled.cov.variances.item()
+    ([-1.0, 1.0], 0.25)
+    """
+
+    def __init__(
+        self,
+        kind: str = "standard",
+        *,
+        with_mean: bool = True,
+        with_std: bool = True,
+        use_cov: bool = False,
+    ) -> None:
+        self.kind = kind
+        self.with_mean = with_mean
+        self.with_std = with_std
+        self.use_cov = use_cov
+
+    def _fit(self, data: Gaussians, y: Any) -> None:
+        if self.kind not in ("standard", "robust", "minmax"):
+            raise ValueError(f'kind: expected "standard", "robust" or "minmax", got {self.kind!r}')
+        if self.use_cov and self.kind != "standard":
+            raise ValueError(f'use_cov: only kind="standard" has a variance to add to, not {self.kind!r}')
+        if is_sparse(data.mean) and self.with_mean:
+            raise ValueError("with_mean: sparse means cannot be shifted; pass with_mean=False")
+        center, scale = getattr(self, f"_{self.kind}")(data, y)
+        n = data.shape[1]
+        self.center_: FloatArray = center if self.with_mean else np.zeros(n)
+        self.scale_: FloatArray = scale if self.with_std else np.ones(n)
+
+    def _standard(self, data: Gaussians, y: Any) -> tuple[FloatArray, FloatArray]:
+        inner = StandardScaler(with_mean=self.with_mean).fit(data.mean)
+        if not self.use_cov or data.cov is None:
+            return inner.mean_, inner.scale_
+        variance = inner.var_ + data.cov.diagonals(*data.shape, y).mean(axis=0)
+        return inner.mean_, np.where(variance > 0, np.sqrt(variance), 1.0)
+
+    def _robust(self, data: Gaussians, y: Any) -> tuple[FloatArray, FloatArray]:
+        inner = RobustScaler(with_centering=self.with_mean).fit(data.mean)
+        return inner.center_, inner.scale_
+
+    def _minmax(self, data: Gaussians, y: Any) -> tuple[FloatArray, FloatArray]:
+        inner = MinMaxScaler().fit(data.mean)
+        return inner.data_min_, 1 / inner.scale_
+
+    def _carry(self, data: Gaussians) -> Gaussians:
+        mean, dtype = data.mean, data.mean.dtype
+        if is_sparse(mean):
+            if self.center_.any():
+                raise ValueError("X: sparse means cannot be shifted; fit with with_mean=False")
+            scaled = mean.multiply((1 / self.scale_).astype(dtype)).tocsr()
+        else:
+            scaled = (mean - self.center_.astype(dtype)) / self.scale_.astype(dtype)
+        return carried(data, scaled, ScaleMap(1 / self.scale_))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = not self.with_mean and self.kind != "minmax"
+        return tags
+
+    def inverse_transform(self, X: Any) -> Any:
+        """X, an array or `Gaussians`, in the units from before."""
+        data = self._read_back(X, getattr(self, "n_features_in_", 0))
+        mean, dtype = data.mean, data.mean.dtype
+        if is_sparse(mean):
+            back = mean.multiply(self.scale_.astype(dtype)).tocsr()
+        else:
+            back = mean * self.scale_.astype(dtype) + self.center_.astype(dtype)
+        return self._give_back(X, carried(data, back, ScaleMap(self.scale_)))
+
+    def pull_back(self, coef: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The weights `coef` (K, m) of the output as weights of the input, and what they add to b."""
+        weights = coef / self.scale_
+        return weights, -weights @ self.center_
+
+
+class GaussianLinearMap(ClassNamePrefixFeaturesOutMixin, GaussianTransformer):  # type: ignore[misc]
+    """x → A x + c; the covariance becomes A Σ Aᵀ, exactly.
+
+    Parameters
+    ----------
+    matrix : array of shape (m, n), optional
+        A; by default the identity.
+    offset : array of shape (m,), optional
+        c; by default zero.
+
+    Examples
+    --------
+    >>> import svmgsu
+    >>> magnitudes = svmgsu.Gaussians([[19.0, 18.5, 18.4]], std=[[0.3, 0.1, 0.1]])  # u, g, r
+    >>> colours = svmgsu.GaussianLinearMap([[1, -1, 0], [0, 1, -1]]).fit_transform(magnitudes)
+    >>> colours.mean.round(2).tolist(), colours.cov.to_full().round(3).tolist()  # neighbours share g
+    ([[0.5, 0.1]], [[[0.1, -0.01], [-0.01, 0.02]]])
+    """
+
+    def __init__(self, matrix: Any = None, offset: Any = None) -> None:
+        self.matrix = matrix
+        self.offset = offset
+
+    def _fit(self, data: Gaussians, y: Any) -> None:
+        n = data.shape[1]
+        given = np.eye(n) if self.matrix is None else self.matrix
+        matrix = as_float_array(given, "matrix", (2,)).astype(np.float64)
+        check_finite(matrix, "matrix")
+        if matrix.shape[1] != n:
+            raise ValueError(f"matrix: {matrix.shape[1]} columns, but X has {n} features")
+        offset = np.zeros(len(matrix)) if self.offset is None else self.offset
+        offset = as_float_array(offset, "offset", (1,)).astype(np.float64)
+        check_finite(offset, "offset")
+        if len(offset) != len(matrix):
+            raise ValueError(f"offset: {len(offset)} numbers, but the matrix has {len(matrix)} rows")
+        self.matrix_, self.offset_ = matrix, offset
+        self._n_features_out = len(matrix)
+
+    def _carry(self, data: Gaussians) -> Gaussians:
+        dtype = data.mean.dtype
+        mean = np.asarray(data.mean @ self.matrix_.T.astype(dtype)) + self.offset_.astype(dtype)
+        return carried(data, mean, MatrixMap(self.matrix_))
+
+    def inverse_transform(self, X: Any) -> Any:
+        """X, an array or `Gaussians`, before the map; for a square matrix that can be inverted."""
+        data = self._read_back(X, getattr(self, "_n_features_out", 0))
+        rows, columns = self.matrix_.shape
+        if rows != columns or np.linalg.matrix_rank(self.matrix_) < rows:
+            raise ValueError(f"matrix: of shape {self.matrix_.shape}, it has no inverse")
+        inverse, dtype = np.linalg.inv(self.matrix_), data.mean.dtype
+        mean = (dense(data.mean) - self.offset_.astype(dtype)) @ inverse.T.astype(dtype)
+        return self._give_back(X, carried(data, mean, MatrixMap(inverse)))
+
+    def pull_back(self, coef: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The weights `coef` (K, m) of the output as weights of the input, and what they add to b."""
+        return coef @ self.matrix_, coef @ self.offset_
+
+
+class GaussianPCA(ClassNamePrefixFeaturesOutMixin, GaussianTransformer):  # type: ignore[misc]
+    """Principal axes of the means; the covariance becomes UᵀΣU, exactly.
+
+    Parameters
+    ----------
+    n_components : int, float, "mle" or None
+        How many axes, or which share of the variance, as in scikit-learn's `PCA`.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components, n)
+        The axes Uᵀ.
+    mean_, explained_variance_, explained_variance_ratio_
+        As in scikit-learn's `PCA`.
+
+    Examples
+    --------
+    >>> import svmgsu
+    >>> data = svmgsu.Gaussians([[0.0, 0.0], [3.0, 3.0], [6.0, 6.0]], svmgsu.Shared([[1.0, 0.5], [0.5, 1.0]]))
+    >>> svmgsu.GaussianPCA(1).fit_transform(data).cov.to_full(n_examples=1).round(6).item()
+    1.5
+    """
+
+    def __init__(self, n_components: Any = None) -> None:
+        self.n_components = n_components
+
+    def _fit(self, data: Gaussians, y: Any) -> None:
+        # Never the randomized solver: the same data give the same axes.
+        tall = data.shape[0] >= 10 * data.shape[1]
+        solver = "covariance_eigh" if tall or is_sparse(data.mean) else "full"
+        inner = PCA(self.n_components, svd_solver=solver).fit(data.mean)
+        self.components_: FloatArray = inner.components_
+        self.mean_: FloatArray = inner.mean_
+        self.explained_variance_: FloatArray = inner.explained_variance_
+        self.explained_variance_ratio_: FloatArray = inner.explained_variance_ratio_
+        self.n_components_ = self._n_features_out = len(self.components_)
+
+    def _carry(self, data: Gaussians) -> Gaussians:
+        axes = self.components_.T.astype(data.mean.dtype)
+        if is_sparse(data.mean):  # centred afterwards, so that they stay sparse until then
+            mean = np.asarray(data.mean @ axes) - self.mean_.astype(axes.dtype) @ axes
+        else:
+            mean = (data.mean - self.mean_.astype(axes.dtype)) @ axes
+        return carried(data, mean, MatrixMap(self.components_.astype(np.float64)))
+
+    def inverse_transform(self, X: Any) -> Any:
+        """X, an array or `Gaussians`, back in the space of the features, on the principal axes."""
+        data = self._read_back(X, getattr(self, "_n_features_out", 0))
+        dtype = data.mean.dtype
+        mean = np.asarray(data.mean @ self.components_.astype(dtype)) + self.mean_.astype(dtype)
+        return self._give_back(X, carried(data, mean, MatrixMap(self.components_.T.astype(np.float64))))
+
+    def pull_back(self, coef: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The weights `coef` (K, m) of the output as weights of the input, and what they add to b."""
+        weights = coef @ self.components_
+        return weights, -weights @ self.mean_
+
+
+class GaussianColumnSelector(GaussianTransformer):
+    """Some of the features, with their part of the covariance.
+
+    Parameters
+    ----------
+    columns : list of names, list of indices or mask, optional
+        By default all. Names need a DataFrame, or `Gaussians` with `feature_names_in_`.
+
+    Examples
+    --------
+    >>> import svmgsu
+    >>> data = svmgsu.Gaussians([[1.0, 2.0]], std=[[0.1, 0.5]], feature_names=["u", "g"])
+    >>> chosen = svmgsu.GaussianColumnSelector(["g"]).fit_transform(data)
+    >>> chosen.feature_names_in_, chosen.mean.item(), chosen.cov.variances.item()
+    (['g'], 2.0, 0.25)
+    """
+
+    def __init__(self, columns: Any = None) -> None:
+        self.columns = columns
+
+    def _fit(self, data: Gaussians, y: Any) -> None:
+        n = data.shape[1]
+        columns = np.arange(n) if self.columns is None else self.columns
+        if isinstance(columns, str):
+            raise TypeError(f"columns: expected a list, got {columns!r}; pass [{columns!r}]")
+        if any(isinstance(name, str) for name in columns):
+            known = getattr(self, "feature_names_in_", None)
+            if known is None:
+                raise ValueError("columns: X has no names of features; give indices, or a DataFrame")
+            places = {name: j for j, name in enumerate(known)}
+            unknown = [name for name in columns if name not in places]
+            if unknown:
+                raise ValueError(f"columns: X has no feature {unknown[0]!r}; it has {list(known)}")
+            columns = [places[name] for name in columns]
+        chosen = as_select_map(columns, n)
+        assert isinstance(chosen, SelectMap)
+        self.indices_: Array = chosen.columns
+
+    def _carry(self, data: Gaussians) -> Gaussians:
+        return carried(data, data.mean[:, self.indices_], SelectMap(self.indices_, self.n_features_in_))
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """The names of the chosen features; `input_features` as in scikit-learn."""
+        check_is_fitted(self)
+        return _check_feature_names_in(self, input_features)[self.indices_]
+
+    def pull_back(self, coef: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The weights `coef` (K, m) of the output as weights of the input, and what they add to b."""
+        weights = np.zeros((len(coef), self.n_features_in_))
+        weights[:, self.indices_] = coef
+        return weights, np.zeros(len(coef))
+
+
+class LinearRule(NamedTuple):
+    """What `unscale` returns: the decision value is coef_ · x + intercept_."""
+
+    coef_: FloatArray
+    intercept_: FloatArray
+
+
+def unscale(transformer: Any, model: Any = None) -> LinearRule:
+    """The weights and the offset of a linear classifier in the units of the data.
+
+    Parameters
+    ----------
+    transformer : Pipeline or transformer
+        Fitted: `GaussianScaler`, `GaussianLinearMap`, `GaussianPCA`, `GaussianColumnSelector`, or a
+        Pipeline of them, which may end with the classifier.
+    model : fitted linear classifier, optional
+        With `coef_` and `intercept_`; not needed for a Pipeline that ends with it.
+
+    Returns
+    -------
+    coef_, intercept_ : arrays of shapes (K, n) and (K,)
+        A named tuple. Decision values of unscaled x are coef_ · x + intercept_.
+
+    Examples
+    --------
+    >>> import numpy as np, svmgsu
+    >>> from sklearn.pipeline import make_pipeline
+    >>> data, y = svmgsu.Gaussians([[100.0], [101.0], [104.0], [105.0]], std=0.5), [0, 0, 1, 1]
+    >>> pipeline = make_pipeline(svmgsu.GaussianScaler(), svmgsu.LinearSVMGSU(lam=0.1)).fit(data, y)
+    >>> coef, intercept = svmgsu.unscale(pipeline)
+    >>> np.allclose(data.mean @ coef[0] + intercept, pipeline.decision_function(data))
+    True
+    """
+    steps = [step for _, step in transformer.steps] if hasattr(transformer, "steps") else [transformer]
+    if model is None:
+        steps, model = steps[:-1], steps[-1]
+    if not hasattr(model, "coef_") or not hasattr(model, "intercept_"):
+        raise TypeError(
+            f"model: {type(model).__name__} has no coef_ and intercept_; pass a fitted linear model"
+        )
+    coef = np.asarray(model.coef_, dtype=np.float64)
+    intercept = np.asarray(model.intercept_, dtype=np.float64)
+    for step in reversed(steps):
+        if step is None or isinstance(step, str):  # "passthrough"
+            continue
+        if not hasattr(step, "pull_back"):
+            raise TypeError(
+                f"transformer: {type(step).__name__} is not one of GaussianScaler, GaussianLinearMap, "
+                "GaussianPCA, GaussianColumnSelector, so weights cannot be brought back through it"
+            )
+        check_is_fitted(step)
+        coef, shift = step.pull_back(coef)
+        intercept = intercept + shift
+    return LinearRule(coef, intercept)

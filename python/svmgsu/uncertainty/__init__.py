@@ -1,0 +1,37 @@
+"""Where uncertainty comes from: error bars, repeats, images, signals and holes in a table as `Gaussians`.
+
+Each function states its model, what it assumes and when it harms. Whether the uncertainty helps is a
+question to the data: `LinearSVMGSUCV(cov_scales=[0, 0.1, 1])` tries it beside none.
+
+>>> from svmgsu.uncertainty import from_errors
+>>> from_errors([[1.0, 2.0]], std=[[0.1, 0.3]]).shape
+(1, 2)
+"""
+
+from __future__ import annotations
+
+from .augmentation import from_augmentation
+from .errors import from_errors, from_standard_errors
+from .images import from_images
+from .missing import fit_gaussian, from_missing
+from .population import OnePopulationWarning, posterior
+from .propagation import propagate
+from .samples import from_samples
+from .signals import DEAP_BANDS, DEAP_PAIR_BANDS, DEAP_PAIRS, from_welch
+
+__all__ = [
+    "DEAP_BANDS",
+    "DEAP_PAIRS",
+    "DEAP_PAIR_BANDS",
+    "OnePopulationWarning",
+    "fit_gaussian",
+    "from_augmentation",
+    "from_errors",
+    "from_images",
+    "from_missing",
+    "from_samples",
+    "from_standard_errors",
+    "from_welch",
+    "posterior",
+    "propagate",
+]

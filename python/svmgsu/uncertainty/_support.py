@@ -1,0 +1,128 @@
+"""What the builders share: shapes of error bars, blocks of bounded size, progress, optional libraries."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable, Iterator
+from typing import Any, cast
+
+import numpy as np
+
+from ..covariance import Covariance, Diagonal, Full, Isotropic, LowRank, Shared, Sum
+from ..validation import Array, FloatArray, SparseRows, as_float_array, check_deviations, check_finite
+
+BLOCK_NUMBERS = 1 << 21  # numbers in a temporary array: 16 MB of float64, whatever the size of the data
+
+
+def need(module: str, what: str) -> Any:
+    """An optional library, or an error that says how to install it."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        library = (error.name or module).split(".")[0]
+        if library != module.split(".")[0]:
+            raise
+        raise ImportError(
+            f"svmgsu.uncertainty.{what} needs {library}: pip install 'svmgsu[uncertainty]'"
+        ) from error
+
+
+def check_choice(value: Any, name: str, choices: Iterable[str]) -> None:
+    """Refuses what is not one of the words."""
+    words = tuple(choices)
+    if not isinstance(value, str) or value not in words:
+        wanted = ", ".join(f'"{word}"' for word in words)
+        raise ValueError(f"{name}: expected one of {wanted}, got {value!r}")
+
+
+def as_examples(X: Any, name: str = "X") -> Array:
+    """A finite (l, n) array of float32 or float64 with at least one example and one feature."""
+    array = as_float_array(X, name, (2,))
+    if 0 in array.shape:
+        raise ValueError(f"{name}: expected at least one example and one feature, got shape {array.shape}")
+    check_finite(array, name)
+    return array
+
+
+def over_examples(a: Any, shape: tuple[int, int], name: str) -> Array:
+    """`a`, a number, (n,), (l,), (l, 1), (1, n) or (l, n), for every value of (l, n) examples."""
+    array = as_float_array(a, name, (0, 1, 2))
+    count, n = shape
+    if array.ndim == 1:
+        if count == n and len(array) == n > 1:
+            raise ValueError(
+                f"{name}: shape {array.shape} is ambiguous, since there are as many examples as features: "
+                f"pass {name}[:, None] for one an example or {name}[None, :] for one a feature"
+            )
+        if len(array) not in (count, n):
+            raise ValueError(f"{name}: {len(array)} values for {count} examples of {n} features")
+        array = array[np.newaxis, :] if len(array) == n else array[:, np.newaxis]
+    if array.ndim == 2 and any(have not in (1, want) for have, want in zip(array.shape, shape, strict=True)):
+        raise ValueError(
+            f"{name}: shape {array.shape} does not fit {count} examples of {n} features; expected a number, "
+            f"({n},) a feature, ({count},) an example, or ({count}, {n})"
+        )
+    return np.ascontiguousarray(np.broadcast_to(array, shape))
+
+
+def deviations(a: Any, shape: tuple[int, int], name: str) -> Array:
+    """Standard deviations for every value, checked."""
+    array = over_examples(a, shape, name)
+    check_deviations(array, name)
+    return array
+
+
+def blocks(count: int, numbers_each: int) -> Iterator[slice]:
+    """Slices of `count` examples whose temporaries, `numbers_each` an example, stay small."""
+    size = max(1, BLOCK_NUMBERS // max(1, numbers_each))
+    for first in range(0, count, size):
+        yield slice(first, min(first + size, count))
+
+
+def track(items: Iterable[Any], total: int, title: str, verbose: bool) -> Iterator[Any]:
+    """The items, with a progress bar if wanted and tqdm is installed."""
+    if verbose:
+        try:
+            from tqdm.auto import tqdm
+        except ImportError:
+            pass
+        else:
+            with tqdm(items, total=total, desc=title, leave=False) as bar:
+                yield from bar
+            return
+    yield from items
+
+
+def variances_of(cov: Covariance, shape: tuple[int, int]) -> FloatArray:
+    """The diagonals of all covariances, (l, n), of any kind, without forming a matrix an example."""
+    n = shape[1]
+    if isinstance(cov, Sum):
+        return cast(FloatArray, sum(scale * variances_of(kind, shape) for scale, kind in cov.parts))
+    if isinstance(cov, Isotropic):
+        v = np.asarray(cov.variances, dtype=np.float64)
+        return np.array(np.broadcast_to(v[:, np.newaxis] if v.ndim else v, shape))
+    if isinstance(cov, Diagonal):
+        V = cov.variances
+        return np.array(V.matrix.toarray() if isinstance(V, SparseRows) else V, dtype=np.float64)
+    if isinstance(cov, Full):
+        ends = np.cumsum(np.arange(n, 0, -1))  # a packed row of k numbers starts with the diagonal's
+        return np.asarray(cov.packed[:, ends - np.arange(n, 0, -1)], dtype=np.float64)
+    if isinstance(cov, LowRank):
+        return _low_rank_variances(cov, shape)
+    if isinstance(cov, Shared) and cov.classes is None:
+        one: FloatArray = np.diagonal(cov.to_full(n_examples=1)[0])
+        return np.array(np.broadcast_to(one, shape))
+    raise ValueError(
+        f"data: {type(cov).__name__} is not known example by example; pass Diagonal, Full or LowRank"
+    )
+
+
+def _low_rank_variances(cov: LowRank, shape: tuple[int, int]) -> FloatArray:
+    out: FloatArray = np.zeros(shape) if cov.diagonal is None else variances_of(cov.diagonal, shape)
+    for rows in blocks(shape[0], shape[1] * int(np.diff(cov.start).max(initial=1))):
+        first, last = cov.start[rows.start], cov.start[rows.stop]
+        squares = np.square(cov.factors[first:last], dtype=np.float64)
+        filled = np.flatnonzero(np.diff(cov.start[rows.start : rows.stop + 1]))
+        if len(filled):  # reduceat gives nonsense for an example without factors
+            out[rows.start + filled] += np.add.reduceat(squares, cov.start[rows.start + filled] - first)
+    return out

@@ -1,0 +1,215 @@
+"""Error bars and standard errors as Gaussians."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..covariance import Diagonal
+from ..gaussians import Gaussians
+from ..validation import Array, FloatArray, as_float_array, check_positive
+from ._support import as_examples, check_choice, deviations, over_examples
+
+UNITS = ("same", "relative", "linear of log10", "linear of log")
+CENTRES = ("median", "mode")
+
+
+def from_errors(
+    X: Any,
+    std: Any = None,
+    *,
+    upper: Any = None,
+    lower: Any = None,
+    centre: str = "median",
+    units: str = "same",
+    floor: Any = 0.0,
+) -> Gaussians:
+    """Measured values with error bars.
+
+    Model: the value of example i and feature j is N(X_ij, std_ij²), and all errors are independent.
+    Asymmetric bars are a normal distribution of width `upper` above X and `lower` below it, of which the
+    mean and the variance are taken: the mean moves to the longer side.
+
+    Assumes that a bar is one standard deviation (68 %), not two and not a range, and that errors of
+    different features have nothing to do with each other: colours u − g and g − r share the error of g
+    (use `propagate`). Harms if bars are too long, since then every example says little: compare
+    `cov_scale=0` in `LinearSVMGSUCV`.
+
+    Parameters
+    ----------
+    X : array of shape (l, n)
+    std : number or array of shape (n,) a feature, (l,) an example, or (l, n)
+        Symmetric error bars. With as many examples as features, pass (l, 1) or (1, n).
+    upper, lower : as `std`
+        Asymmetric error bars, instead of `std`. Catalogues print lower bars with a minus sign: bars that
+        are all <= 0 are taken without it.
+    centre : {"median", "mode"}
+        What X is where bars are asymmetric. "median": X − lower and X + upper are the 16 % and 84 %
+        quantiles, half of the mass on each side. "mode": the density is continuous at its peak X.
+    units : {"same", "relative", "linear of log10", "linear of log"}
+        Of the bars. "relative": fractions of |X|. "linear of log10": X is log10 of a quantity and the bars
+        are the quantity's own, so that to first order std(X) = std/(ln(10) 10^X); likewise for the natural
+        logarithm. First order is good while a bar is below about a third of the quantity.
+    floor : number, array of shape (n,) or "smallest", default=0.0
+        The smallest error believed, in units of X: shorter bars are raised to it. "smallest" is the
+        feature's smallest bar above zero, for tables in which an unknown error is printed as 0.
+
+    Returns
+    -------
+    Gaussians
+        With `Diagonal` covariances; float32 if X is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from svmgsu.uncertainty import from_errors
+    >>> data = from_errors([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], std=[0.1, 0.2])
+    >>> data.cov.variances[0].round(3)
+    array([0.01, 0.04])
+    >>> flux = from_errors(np.log10([[100.0]]), std=10.0, units="linear of log10")
+    >>> flux.cov.variances.round(5)  # (10/100/ln 10)²
+    array([[0.00189]])
+    >>> skewed = from_errors([[10.0]], upper=2.0, lower=-1.0)
+    >>> skewed.mean.round(3), skewed.cov.variances.round(3)
+    (array([[10.399]]), array([[2.341]]))
+    """
+    means = as_examples(X)
+    shape = (means.shape[0], means.shape[1])
+    check_choice(units, "units", UNITS)
+    check_choice(centre, "centre", CENTRES)
+    unit = _unit(means, units)
+    if std is not None:
+        if upper is not None or lower is not None:
+            raise ValueError("std: give either std or upper and lower, not both")
+        bars = deviations(std, shape, "std") * unit
+        return _diagonal(means, _raised(bars, floor) ** 2)
+    if upper is None or lower is None:
+        raise ValueError("std: missing; give std, or both upper and lower")
+    up = _raised(deviations(upper, shape, "upper") * unit, floor)
+    down = _raised(_lower(lower, shape) * unit, floor)
+    moved, variances = _asymmetric(up, down, centre)
+    return _diagonal((means + moved).astype(means.dtype), variances)
+
+
+def from_standard_errors(
+    X: Any,
+    se: Any,
+    *,
+    n: Any = None,
+    range_fraction: float | None = None,
+    as_printed: bool = False,
+    floor: Any = 0.0,
+) -> Gaussians:
+    """Averages with their standard errors.
+
+    Model: X_ij is the average of N values of variance σ², so its standard error is se = σ/√N. Without
+    `n` the example is the average: its variance is se². With `n` the example stands for single values:
+    their variance is n se². Errors are independent between features.
+
+    Choose by what will be classified: new averages of about as many values, or single values. The wrong
+    one harms: n se² for averages drowns the classes in noise that never comes.
+
+    `range_fraction` is for unknown N, the rule of the paper for the Wisconsin breast cancer data: one N
+    for each feature, such that the largest variance is this fraction (0.8) of the range of the feature's
+    means. It compares a variance with a range, so it depends on the units of X: fix them first (scaling
+    to [0, 1], say). It does not estimate anything; large values harm.
+
+    Parameters
+    ----------
+    X : array of shape (l, n)
+        Averages.
+    se : number or array of shape (n,), (l,) or (l, n)
+        Standard errors.
+    n : number or array of shape (n,), (l,) or (l, n), optional
+        How many values were averaged.
+    range_fraction : float, optional
+        Largest variance over range, for each feature; 0.8 in the paper.
+    as_printed : bool, default=False
+        With `range_fraction`: variances proportional to se, by the paper's s = σ²/N, instead of se²; only
+        to repeat its experiments.
+    floor : number, array of shape (n,) or "smallest", default=0.0
+        The smallest standard deviation of the result, in units of X. The paper gives features without a
+        standard error the variance 1e-6: se = 0 and floor=1e-3.
+
+    Returns
+    -------
+    Gaussians
+        With `Diagonal` covariances; float32 if X is.
+
+    Examples
+    --------
+    >>> from svmgsu.uncertainty import from_standard_errors
+    >>> X, se = [[10.0], [14.0], [20.0]], [[0.5], [1.0], [2.0]]
+    >>> from_standard_errors(X, se).cov.variances.ravel()
+    array([0.25, 1.  , 4.  ])
+    >>> from_standard_errors(X, se, n=25).cov.variances.ravel()
+    array([  6.25,  25.  , 100.  ])
+    >>> from_standard_errors(X, se, range_fraction=0.8).cov.variances.ravel()  # the range is 10
+    array([0.5, 2. , 8. ])
+    """
+    means = as_examples(X)
+    shape = (means.shape[0], means.shape[1])
+    errors = deviations(se, shape, "se").astype(np.float64)
+    if n is not None and range_fraction is not None:
+        raise ValueError("range_fraction: it stands for an unknown n; give one of the two")
+    if as_printed and range_fraction is None:
+        raise ValueError("as_printed: means nothing without range_fraction")
+    if n is not None:
+        counts = over_examples(n, shape, "n")
+        if not (counts >= 1).all():
+            i, j = np.argwhere(~(counts >= 1))[0].tolist()
+            raise ValueError(
+                f"n: example {i} has {counts[i, j]:g} at feature {j}; an average is of 1 or more"
+            )
+        errors = errors * np.sqrt(counts)
+    variances = errors**2
+    if range_fraction is not None:
+        largest = check_positive(range_fraction, "range_fraction") * np.ptp(means.astype(np.float64), axis=0)
+        shape_of = errors if as_printed else variances
+        top = shape_of.max(axis=0)
+        variances = shape_of * np.divide(largest, top, out=np.zeros_like(top), where=top > 0)
+    return _diagonal(means, _raised(np.sqrt(variances), floor) ** 2)
+
+
+def _unit(means: Array, units: str) -> FloatArray | float:
+    """What a bar of length 1 is worth in units of X, by the derivative."""
+    if units == "same":
+        return 1.0
+    x = means.astype(np.float64)
+    if units == "relative":
+        return np.abs(x)
+    return np.asarray(10.0**-x / np.log(10) if units == "linear of log10" else np.exp(-x))
+
+
+def _lower(lower: Any, shape: tuple[int, int]) -> Array:
+    bars = over_examples(lower, shape, "lower")
+    return deviations(-bars if (bars <= 0).all() else bars, shape, "lower")
+
+
+def _raised(bars: Array, floor: Any) -> FloatArray:
+    """Bars of at least `floor`."""
+    bars = bars.astype(np.float64)
+    if isinstance(floor, str):
+        check_choice(floor, "floor", ("smallest",))
+        least = np.min(bars, axis=0, initial=np.inf, where=bars > 0)
+        least[np.isinf(least)] = 0.0
+    else:
+        least = as_float_array(floor, "floor", (0, 1))
+        if least.ndim == 1 and len(least) != bars.shape[1]:
+            raise ValueError(f"floor: {len(least)} values for {bars.shape[1]} features")
+        if not (np.isfinite(least).all() and (least >= 0).all()):
+            raise ValueError(f"floor: must be >= 0 and finite, got {floor!r}")
+    return np.asarray(np.maximum(bars, least))
+
+
+def _asymmetric(up: FloatArray, down: FloatArray, centre: str) -> tuple[FloatArray, FloatArray]:
+    """How far the mean of two half normals lies from where they meet, and their variance."""
+    skew = up - down
+    if centre == "median":  # each half has the mass 1/2
+        return skew / np.sqrt(2 * np.pi), (up**2 + down**2) / 2 - skew**2 / (2 * np.pi)
+    return np.sqrt(2 / np.pi) * skew, (1 - 2 / np.pi) * skew**2 + up * down
+
+
+def _diagonal(means: Array, variances: FloatArray) -> Gaussians:
+    return Gaussians(means, Diagonal(variances.astype(means.dtype, copy=False)))

@@ -1,0 +1,217 @@
+"""Noisy examples drawn towards the population they come from: empirical Bayes."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from ..covariance import Diagonal, Full
+from ..gaussians import Gaussians
+from ..training import ConvergenceWarning
+from ..validation import Array, FloatArray, check_count, check_positive, is_sparse
+from ._support import blocks, check_choice, track, variances_of
+
+JITTER = 1e-10  # of a feature's variance: certain examples and flat populations can then be inverted
+
+
+class OnePopulationWarning(UserWarning):
+    """`posterior` assumes that all examples come from one Gaussian population."""
+
+
+def posterior(
+    data: Gaussians,
+    *,
+    population: str = "full",
+    cap: float | None = None,
+    floor: float | None = None,
+    one_population: bool = False,
+    tol: float = 1e-3,
+    max_iter: int = 1000,
+    verbose: bool = False,
+) -> Gaussians:
+    """What is known of each example once the others are known: empirical Bayes.
+
+    Model: true examples come from one population N(m, T) and are measured with the noise of their given
+    covariances, x_i ~ N(truth_i, Σ_i). m and T are fitted by expectation and maximisation, which takes
+    the noise out of the spread; then truth_i given x_i is Gaussian with
+
+        mean  m + T (T + Σ_i)⁻¹ (x_i − m),   covariance  T − T (T + Σ_i)⁻¹ T.
+
+    For training on noisy examples and use on precise ones: the measured means are spread too widely, and
+    their raw covariance would add the noise a second time. Not for use on examples as noisy as those of
+    training, where it harms, unless these are treated in the same way.
+
+    Assumes one Gaussian population for both classes, and warns so: examples are drawn towards the common
+    mean, so classes far apart against their widths move towards each other. It knows no labels and uses
+    none, for those of new examples are not known. Assumes noise that is independent of the truth.
+
+    Parameters
+    ----------
+    data : Gaussians
+    population : {"full", "diagonal"}
+        "full": T is a matrix, features inform each other, and the result has a matrix an example.
+        "diagonal": each feature by itself, with the variances of the given covariances only.
+    cap : float, optional
+        The largest standard deviation of the result, in units of the feature's spread (the standard
+        deviation of the given means). Correlations are kept.
+    floor : float, optional
+        The smallest standard deviation of the result, in the same units; what lacks is added to the
+        diagonal.
+    one_population : bool, default=False
+        True says that you know the assumption, and silences the `OnePopulationWarning`.
+    tol : float, default=1e-3
+        Stop when neither m nor T changes by more, in units of the spread.
+    max_iter : int, default=1000
+        Steps at the most; a `ConvergenceWarning` says if they were not enough.
+    verbose : bool, default=False
+        Show a progress bar (with tqdm where it is installed).
+
+    Returns
+    -------
+    Gaussians
+        With `Full` or `Diagonal` covariances; float32 if the means are.
+
+    Examples
+    --------
+    >>> import numpy as np, svmgsu
+    >>> from svmgsu.uncertainty import posterior
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.normal(size=(2000, 1))
+    >>> noisy = svmgsu.Gaussians(truth + rng.normal(size=truth.shape), std=np.ones(truth.shape))
+    >>> shrunk = posterior(noisy, one_population=True)  # half signal, half noise: halfway to the mean
+    >>> bool(abs(shrunk.cov.to_full().mean() - 0.5) < 0.05)
+    True
+    """
+    check_choice(population, "population", ("full", "diagonal"))
+    if not isinstance(data, Gaussians) or data.cov is None:
+        raise ValueError(
+            "data: expected Gaussians with covariances; without noise there is nothing to shrink"
+        )
+    most = None if cap is None else check_positive(cap, "cap")
+    least = None if floor is None else check_positive(floor, "floor")
+    if most is not None and least is not None and least > most:
+        raise ValueError(f"floor: {least:g} is above cap, {most:g}")
+    check_positive(tol, "tol")
+    check_count(max_iter, "max_iter")
+    if not one_population:
+        warnings.warn(
+            "posterior assumes that all examples, of whatever class, come from one Gaussian population; "
+            "pass one_population=True if that is meant",
+            OnePopulationWarning,
+            stacklevel=2,
+        )
+    means = np.asarray(data.mean.toarray() if is_sparse(data.mean) else data.mean)
+    centre, spread = means.mean(axis=0, dtype=np.float64), means.std(axis=0, dtype=np.float64)
+    spread[spread == 0] = 1.0
+    Z = (means - centre) / spread
+    solver: _Diagonal | _Full = (_Diagonal if population == "diagonal" else _Full)(Z, data, spread)
+    _fit(solver, tol, max_iter, verbose)
+    shrunk, cov = solver.result(most, least, means.dtype)
+    return Gaussians((centre + spread * shrunk).astype(means.dtype), cov)
+
+
+def _fit(solver: _Diagonal | _Full, tol: float, max_iter: int, verbose: bool) -> None:
+    for _ in track(range(max_iter), max_iter, "empirical Bayes", verbose):
+        change = solver.step()
+        if change <= tol:
+            return
+    warnings.warn(
+        f"posterior: after {max_iter} steps the population still changes by {change:.2g} (tol is {tol:g}); "
+        "raise max_iter",
+        ConvergenceWarning,
+        stacklevel=3,
+    )
+
+
+class _Diagonal:
+    """Each feature by itself; everything (l, n)."""
+
+    def __init__(self, Z: FloatArray, data: Gaussians, spread: FloatArray) -> None:
+        assert data.cov is not None
+        self.Z, self.spread = Z, spread
+        self.V = variances_of(data.cov, data.shape) / spread**2
+        self.m = np.zeros(Z.shape[1])
+        self.T = np.maximum(Z.var(axis=0) - self.V.mean(axis=0), 0.1)
+
+    def posterior(self) -> tuple[FloatArray, FloatArray]:
+        gain = self.T / (self.T + self.V + JITTER)
+        return self.m + gain * (self.Z - self.m), (1 - gain) ** 2 * self.T + gain**2 * self.V
+
+    def step(self) -> float:
+        mean, P = self.posterior()
+        m = mean.mean(axis=0)
+        T = ((mean - m) ** 2 + P).mean(axis=0)
+        change = max(np.abs(m - self.m).max(), np.abs(T - self.T).max())
+        self.m, self.T = m, T
+        return float(change)
+
+    def result(
+        self, cap: float | None, floor: float | None, dtype: np.dtype[Any]
+    ) -> tuple[FloatArray, Diagonal]:
+        mean, P = self.posterior()
+        P = np.clip(P, None if floor is None else floor**2, None if cap is None else cap**2)
+        return mean, Diagonal((P * self.spread**2).astype(dtype))
+
+
+class _Full:
+    """A matrix T; the examples' matrices are made block by block."""
+
+    def __init__(self, Z: FloatArray, data: Gaussians, spread: FloatArray) -> None:
+        self.Z, self.data, self.spread = Z, data, spread
+        self.n = Z.shape[1]
+        self.m = np.zeros(self.n)
+        assert data.cov is not None
+        noise = variances_of(data.cov, data.shape).mean(axis=0) / spread**2
+        self.T = np.diag(np.maximum(Z.var(axis=0) - noise, 0.1))
+
+    def _noise(self, rows: slice) -> FloatArray:
+        cov = self.data.cov
+        assert cov is not None
+        part = cov.take(np.arange(rows.start, rows.stop)).to_full(rows.stop - rows.start, self.n)
+        return np.asarray(part / (self.spread[:, None] * self.spread))
+
+    def _posterior(self, rows: slice) -> tuple[FloatArray, FloatArray]:
+        S = self._noise(rows)
+        gain = np.linalg.solve(self.T + S + JITTER * np.eye(self.n), self.T).transpose(0, 2, 1)
+        mean = self.m + (gain @ (self.Z[rows] - self.m)[:, :, None])[:, :, 0]
+        keep = np.eye(self.n) - gain
+        # Joseph's form: positive semidefinite whatever the rounding.
+        return mean, keep @ self.T @ keep.transpose(0, 2, 1) + gain @ S @ gain.transpose(0, 2, 1)
+
+    def step(self) -> float:
+        shrunk, extra = np.empty_like(self.Z), np.zeros((self.n, self.n))
+        for rows in blocks(len(self.Z), 6 * self.n**2):
+            shrunk[rows], P = self._posterior(rows)
+            extra += P.sum(axis=0)
+        m = shrunk.mean(axis=0)
+        D = shrunk - m
+        T = (D.T @ D + extra) / len(D)
+        T = (T + T.T) / 2
+        change = max(np.abs(m - self.m).max(), np.abs(T - self.T).max())
+        self.m, self.T = m, T
+        return float(change)
+
+    def result(self, cap: float | None, floor: float | None, dtype: np.dtype[Any]) -> tuple[FloatArray, Full]:
+        upper = np.triu_indices(self.n)
+        mean = np.empty_like(self.Z)
+        packed: Array = np.empty((len(self.Z), len(upper[0])), dtype=dtype)
+        for rows in blocks(len(self.Z), 6 * self.n**2):
+            mean[rows], P = self._posterior(rows)
+            P = _limited(P, cap, floor) * (self.spread[:, None] * self.spread)
+            packed[rows] = P[:, upper[0], upper[1]]
+        return mean, Full.from_packed(packed)
+
+
+def _limited(P: FloatArray, cap: float | None, floor: float | None) -> FloatArray:
+    """Covariances with deviations between floor and cap."""
+    variances = np.diagonal(P, axis1=1, axis2=2)
+    if cap is not None:
+        tight = np.minimum(1.0, cap / np.sqrt(np.maximum(variances, np.finfo(float).tiny)))
+        P = tight[:, :, None] * P * tight[:, None, :]
+        variances = np.diagonal(P, axis1=1, axis2=2)
+    if floor is not None:
+        lacking = np.maximum(floor**2 - variances, 0.0)
+        P = P + lacking[:, :, None] * np.eye(P.shape[1])
+    return P

@@ -1,0 +1,190 @@
+"""`Gaussians.from_frame`: tables of values and error bars from pandas and polars."""
+
+import gzip
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy import integrate
+
+import svmgsu
+
+pd = pytest.importorskip("pandas", reason="reads frames of pandas")
+pl = pytest.importorskip("polars", reason="reads frames of polars")
+
+both = pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+from_frame = svmgsu.Gaussians.from_frame
+
+TABLE = {
+    "name": ["a", "b", "c"],
+    "u": [1.0, 2.0, 3.0],
+    "u_err": [0.1, 0.2, 0.3],
+    "g": [10, 20, 30],
+    "g_err": [1, 2, 3],
+    "r": [5.0, 6.0, 7.0],
+}
+
+
+def deviations(data):
+    return np.sqrt(data.cov.variances)
+
+
+@both
+def test_columns_are_paired_by_their_suffix(make):
+    data = from_frame(make(TABLE))
+    assert data.feature_names_in_ == ["u", "g"]
+    np.testing.assert_array_equal(data.mean, [[1, 10], [2, 20], [3, 30]])
+    np.testing.assert_allclose(deviations(data), [[0.1, 1], [0.2, 2], [0.3, 3]])
+    assert data[[2]].feature_names_in_ == ["u", "g"]
+
+
+@both
+def test_columns_can_be_named(make):
+    data = from_frame(make(TABLE), values=["r", "u", "g"], std=["g_err", None, 0.5])
+    assert data.feature_names_in_ == ["r", "u", "g"]
+    np.testing.assert_allclose(deviations(data), [[1, 0, 0.5], [2, 0, 0.5], [3, 0, 0.5]])
+    assert from_frame(make(TABLE), values=["g"]).shape == (3, 1)
+    assert from_frame(make(TABLE), values=["u"], std=[None]).cov is None
+    sigma = from_frame(make({"x": [1.0], "x sigma": [2.0]}), suffix=" sigma")
+    assert deviations(sigma).item() == 2
+
+
+ASYMMETRIC = {"p": [1.0, 2.0], "p_err1": [0.3, 0.1], "p_err2": [-0.1, -0.1]}
+
+
+@both
+def test_upper_and_lower_errors_are_averaged(make):
+    data = from_frame(make(ASYMMETRIC))
+    np.testing.assert_array_equal(data.mean, [[1.0], [2.0]])
+    np.testing.assert_allclose(deviations(data), [[0.2], [0.1]])
+    positive = {**ASYMMETRIC, "p_err2": [0.1, 0.1]}
+    np.testing.assert_allclose(deviations(from_frame(make(positive))), [[0.2], [0.1]])
+    pair = from_frame(make(ASYMMETRIC), values=["p"], std=[("p_err1", "p_err2")])
+    np.testing.assert_array_equal(deviations(pair), deviations(data))
+
+
+@pytest.mark.parametrize(("upper", "lower"), [(0.3, 0.1), (0.1, 0.1), (0.2, 1.7)])
+def test_a_split_normal_has_the_moments_of_its_density(upper, lower):
+    def density(x):
+        return np.exp(-0.5 * (x / (upper if x > 0 else lower)) ** 2)
+
+    def integral(f):
+        return sum(integrate.quad(f, a, b, epsabs=1e-13)[0] for a, b in [(-10 * lower, 0), (0, 10 * upper)])
+
+    mass = integral(density)
+    mean = integral(lambda x: x * density(x)) / mass
+    variance = integral(lambda x: (x - mean) ** 2 * density(x)) / mass
+    frame = pd.DataFrame({"p": [4.0], "p_err1": [upper], "p_err2": [-lower]})
+    data = from_frame(frame, asymmetric="split-normal")
+    assert data.mean.item() == pytest.approx(4 + mean, rel=1e-9)
+    assert data.cov.variances.item() == pytest.approx(variance, rel=1e-9)
+
+
+@both
+@pytest.mark.parametrize("nothing", [None, float("nan")])
+def test_missing_numbers_are_named_and_explained(make, nothing):
+    frame = make({**TABLE, "u_err": [0.1, nothing, 0.3]})
+    with pytest.raises(ValueError, match=r"row 1 of column 'u_err' is nan, one of 1 .* not an error of 0"):
+        from_frame(frame)
+    for missing, wanted in {"max": 0.3, "median": 0.2, 7: 7.0}.items():
+        assert deviations(from_frame(frame, missing=missing))[1, 0] == pytest.approx(wanted)
+    frame = make({**TABLE, "u": [1.0, 2.0, nothing]})
+    with pytest.raises(ValueError, match=r"row 2 of column 'u' is nan.*A missing value is no Gaussian"):
+        from_frame(frame, missing="max")
+    with pytest.raises(ValueError, match="has no error at all"):
+        from_frame(make({"x": [1.0], "x_err": [float("nan")]}), missing="max")
+
+
+@both
+def test_errors_of_zero_need_a_floor(make):
+    frame = make({**TABLE, "g_err": [1, 0, 3]})
+    with pytest.raises(ValueError, match=r"row 1 of column 'g_err' is an error of 0.*pass floor="):
+        from_frame(frame)
+    assert deviations(from_frame(frame, floor=0))[1, 1] == 0
+    np.testing.assert_allclose(deviations(from_frame(frame, floor=2)), [[2, 2], [2, 2], [2, 3]])
+    np.testing.assert_allclose(deviations(from_frame(frame, floor=[0.2, 0.5]))[:, 0], [0.2, 0.2, 0.3])
+
+
+def test_a_row_is_called_by_its_label_too():
+    frame = pd.DataFrame({"x": [1.0, 2.0], "x_err": [1.0, 0.0]}, index=["K1", "K2"])
+    with pytest.raises(ValueError, match=r"row 1 \('K2'\)"):
+        from_frame(frame)
+
+
+def test_nullable_columns_and_other_numbers_are_read():
+    frame = pd.DataFrame({"x": [1, 2], "x_err": [1.0, 2.0]}).astype({"x": "Int64", "x_err": "Float32"})
+    np.testing.assert_array_equal(from_frame(frame).mean, [[1.0], [2.0]])
+    frame.loc[1, "x"] = pd.NA
+    with pytest.raises(ValueError, match="row 1 of column 'x' is nan"):
+        from_frame(frame)
+
+
+def test_what_is_wrong_with_a_frame_is_said():
+    frame = pd.DataFrame(TABLE)
+    wrong = {
+        "suffix: no column has errors beside it": {"suffix": "_sd"},
+        "std: it names the errors of `values`": {"std": ["u_err"]},
+        "std: 1 entries for 2 values": {"values": ["u", "g"], "std": ["u_err"]},
+        "values: the frame has no column 'z'; it has name, u, ": {"values": ["z"]},
+        "std: the frame has no column 'z'": {"values": ["u"], "std": ["z"]},
+        "values: 'r' has no column of errors 'r_err', nor 'r_err1'": {"values": ["r"]},
+        "frame: column 'name' does not hold numbers": {"values": ["name"], "std": [None]},
+        "asymmetric: expected": {"asymmetric": "max"},
+        "floor: must be >= 0": {"floor": -1},
+        "floor: expected a number, or one for each of 2": {"floor": [1, 2, 3]},
+        "std: expected a column, a pair": {"values": ["u"], "std": [-1.0]},
+        "values: no column is named": {"values": []},
+    }
+    for text, options in wrong.items():
+        with pytest.raises(ValueError, match=text):
+            from_frame(frame, **options)
+    with pytest.raises(ValueError, match='missing: expected "median"'):
+        from_frame(pd.DataFrame({"x": [1.0], "x_err": [np.nan]}), missing="min")
+    with pytest.raises(ValueError, match="row 0 of column 'x_err' is -1; errors must be >= 0"):
+        from_frame(pd.DataFrame({"x": [1.0], "x_err": [-1.0]}))
+    with pytest.raises(ValueError, match=r"have both signs: row 1 is 0\.1, row 0 is -0\.1"):
+        from_frame(pd.DataFrame({**ASYMMETRIC, "p_err2": [-0.1, 0.1]}))
+    with pytest.raises(ValueError, match="errors both in 'x_err' and in"):
+        from_frame(pd.DataFrame({name: [1.0] for name in ("x", "x_err", "x_err1", "x_err2")}))
+    with pytest.raises(ValueError, match="column 'x' is there twice"):
+        from_frame(pd.DataFrame([[1.0, 2.0]], columns=["x", "x"]))
+    with pytest.raises(ValueError, match="it has no rows"):
+        from_frame(frame[:0])
+    with pytest.raises(TypeError, match=r"a lazy frame; pass frame\.collect"):
+        from_frame(pl.DataFrame(TABLE).lazy())
+    with pytest.raises(TypeError, match="expected a DataFrame of pandas or polars, got dict"):
+        from_frame(TABLE)
+    with pytest.raises(TypeError, match="values: expected a list of column names, got 'u'"):
+        from_frame(frame, values="u")
+
+
+def test_a_frame_of_means_gives_its_names():
+    X = pd.DataFrame({"u": [1.0, 2.0], "g": [3.0, 4.0]})
+    assert svmgsu.Gaussians(X).feature_names_in_ == ["u", "g"]
+    assert svmgsu.Gaussians(pl.from_pandas(X)).feature_names_in_ == ["u", "g"]
+    assert svmgsu.Gaussians(pd.DataFrame(X.to_numpy())).feature_names_in_ is None
+
+
+def test_neither_library_is_imported_for_arrays():
+    script = (
+        "import sys, svmgsu, svmgsu.frames; svmgsu.Gaussians([[1.0]], std=1.0);"
+        "assert not {'pandas', 'polars', 'sklearn', 'scipy'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_the_kepler_table_is_read_as_it_is(data_folder):
+    path = data_folder / "kepler" / "cumulative.csv.gz"
+    if not path.is_file():
+        pytest.skip(f"real data: {path} is not there")
+    with gzip.open(path, "rt") as file:
+        table = pd.read_csv(file, comment="#")
+    names = ["koi_period", "koi_depth", "koi_duration", "koi_steff"]
+    table = table.dropna(subset=[c for name in names for c in (name, f"{name}_err1", f"{name}_err2")])
+    data = from_frame(table, values=names, floor=1e-9)
+    assert data.shape == (len(table), 4)
+    assert len(data) > 7000
+    i = 5
+    sides = table.iloc[i][["koi_depth_err1", "koi_depth_err2"]].to_numpy(float)
+    assert deviations(data)[i, 1] == pytest.approx(np.abs(sides).mean())

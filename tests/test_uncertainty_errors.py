@@ -1,0 +1,179 @@
+"""Error bars and standard errors."""
+
+import numpy as np
+import pytest
+from moments import assert_moments
+
+import svmgsu
+from svmgsu.uncertainty import from_errors, from_standard_errors
+
+X = np.array([[1.0, 10.0], [2.0, 20.0], [4.0, 50.0]])
+
+
+def variances(data):
+    return data.cov.variances
+
+
+@pytest.mark.parametrize(
+    ("std", "wanted"),
+    [
+        (0.5, np.full((3, 2), 0.25)),
+        ([0.1, 2.0], [[0.01, 4.0]] * 3),
+        ([1.0, 2.0, 3.0], [[1, 1], [4, 4], [9, 9]]),
+        ([[1.0], [2.0], [3.0]], [[1, 1], [4, 4], [9, 9]]),
+        (X / 10, (X / 10) ** 2),
+    ],
+)
+def test_bars_are_for_all_a_feature_an_example_or_a_value(std, wanted):
+    data = from_errors(X, std)
+    assert isinstance(data.cov, svmgsu.Diagonal)
+    np.testing.assert_allclose(variances(data), wanted)
+    np.testing.assert_array_equal(data.mean, X)
+
+
+def test_one_dimension_is_ambiguous_for_as_many_examples_as_features():
+    with pytest.raises(ValueError, match=r"std: shape \(2,\) is ambiguous.*std\[:, None\]"):
+        from_errors(X[:2], [1.0, 2.0])
+    np.testing.assert_allclose(variances(from_errors(X[:2], [[1.0], [2.0]])), [[1, 1], [4, 4]])
+
+
+@pytest.mark.parametrize("centre", ["median", "mode"])
+def test_asymmetric_bars_have_the_moments_of_two_half_normals(centre):
+    up, down = np.array([2.0, 0.3]), np.array([0.5, 0.4])
+    data = from_errors(X[:1], upper=up[None], lower=down[None], centre=centre)
+    rng = np.random.default_rng(0)
+    above = rng.uniform(size=(200_000, 2)) < (0.5 if centre == "median" else up / (up + down))
+    z = np.abs(rng.normal(size=above.shape))
+    draws = X[0] + np.where(above, up * z, -down * z)
+    assert_moments(draws, data.mean[0], variances(data)[0])
+
+
+def test_bars_of_the_median_are_the_quantiles_of_one_deviation():
+    """By hand: (2 − 1)/√(2π) = 0.39894 to the right, variance 5/2 − 1/(2π) = 2.34085."""
+    data = from_errors([[10.0]], upper=2.0, lower=1.0)
+    assert data.mean[0, 0] == pytest.approx(10.39894228)
+    assert variances(data)[0, 0] == pytest.approx(2.34084506)
+
+
+def test_symmetric_bars_are_the_special_case_and_a_minus_sign_is_forgiven():
+    for centre in ("median", "mode"):
+        both = from_errors(X, upper=0.5, lower=-0.5, centre=centre)
+        np.testing.assert_allclose(both.mean, X)
+        np.testing.assert_allclose(variances(both), 0.25)
+    with pytest.raises(ValueError, match="lower: example 1 has standard deviation -1 at feature 0"):
+        from_errors(X, upper=1.0, lower=[[1.0], [-1.0], [1.0]])
+
+
+def test_linear_errors_of_logarithms():
+    """By hand: log10 of 100 ± 10 has the deviation 10/(100 ln 10) = 0.0434294."""
+    data = from_errors(np.log10([[100.0]]), 10.0, units="linear of log10")
+    assert np.sqrt(variances(data)[0, 0]) == pytest.approx(0.04342945)
+    draws = np.log10(100 + np.random.default_rng(0).normal(scale=1.0, size=(100_000, 1)))
+    small = from_errors(np.log10([[100.0]]), 1.0, units="linear of log10")
+    assert_moments(draws, small.mean[0], variances(small)[0], slack=0.01)  # σ/x = 1 %: second order
+    natural = from_errors(np.log([[100.0]]), 10.0, units="linear of log")
+    assert np.sqrt(variances(natural)[0, 0]) == pytest.approx(0.1)
+    relative = from_errors([[-100.0]], 0.02, units="relative")
+    assert np.sqrt(variances(relative)[0, 0]) == pytest.approx(2.0)
+
+
+def test_a_floor_raises_short_bars():
+    bars = np.array([[0.0, 0.2], [0.5, 0.0], [0.3, 0.1]])
+    np.testing.assert_allclose(np.sqrt(variances(from_errors(X, bars, floor=0.15))), np.maximum(bars, 0.15))
+    by_feature = np.sqrt(variances(from_errors(X, bars, floor=[0.1, 0.4])))
+    np.testing.assert_allclose(by_feature, np.maximum(bars, [0.1, 0.4]))
+    smallest = np.sqrt(variances(from_errors(X, bars, floor="smallest")))
+    np.testing.assert_allclose(smallest, [[0.3, 0.2], [0.5, 0.1], [0.3, 0.1]])
+    assert not variances(from_errors(X, 0.0, floor="smallest")).any()
+
+
+def test_float32_stays():
+    for data in (
+        from_errors(X.astype(np.float32), 0.5),
+        from_errors(X.astype(np.float32), upper=1.0, lower=2.0),
+        from_standard_errors(X.astype(np.float32), X, n=3),
+    ):
+        assert data.mean.dtype == variances(data).dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"std": [[1, 1], [1, -1], [1, 1]]}, "std: example 1 has standard deviation -1 at feature 1"),
+        ({"std": [[1, 1], [1, 1], [np.nan, 1]]}, "std: example 2, feature 0 is nan"),
+        ({"std": np.ones((2, 2))}, r"std: shape \(2, 2\) does not fit 3 examples of 2 features"),
+        ({"std": np.ones(7)}, "std: 7 values for 3 examples of 2 features"),
+        ({}, "std: missing"),
+        ({"upper": 1.0}, "std: missing; give std, or both upper and lower"),
+        ({"std": 1.0, "upper": 1.0}, "std: give either std or upper and lower"),
+        ({"upper": np.inf, "lower": 1.0}, "upper: example 0, feature 0 is inf"),
+        ({"std": 1.0, "units": "dex"}, 'units: expected one of "same"'),
+        ({"std": 1.0, "centre": "mean"}, "centre: expected"),
+        ({"std": 1.0, "floor": -1.0}, "floor: must be >= 0"),
+        ({"std": 1.0, "floor": [1.0, 1.0, 1.0]}, "floor: 3 values for 2 features"),
+        ({"std": 1.0, "floor": "least"}, "floor: expected"),
+    ],
+)
+def test_errors_say_where_and_what(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        from_errors(X, **arguments)
+
+
+def test_means_are_checked():
+    with pytest.raises(ValueError, match="X: example 0, feature 1 is nan"):
+        from_errors([[1.0, np.nan]], 1.0)
+    with pytest.raises(ValueError, match="X: expected at least one example"):
+        from_errors(np.empty((0, 2)), 1.0)
+
+
+def test_a_standard_error_is_of_the_average_or_times_root_n_of_one_value():
+    se = [[0.5, 1.0], [1.0, 2.0], [2.0, 4.0]]
+    np.testing.assert_allclose(variances(from_standard_errors(X, se)), np.square(se))
+    counts = [[4], [9], [16]]
+    np.testing.assert_allclose(variances(from_standard_errors(X, se, n=counts)), np.square(se) * counts)
+
+
+def test_standard_errors_of_samples_give_back_their_spread():
+    rng = np.random.default_rng(1)
+    draws = rng.normal([1.0, -2.0], [0.5, 3.0], size=(50_000, 2))
+    se = draws.std(axis=0, ddof=1) / np.sqrt(len(draws))
+    data = from_standard_errors(draws.mean(axis=0)[None], se[None], n=len(draws))
+    assert_moments(rng.normal([1.0, -2.0], [0.5, 3.0], size=(50_000, 2)), *_moments(data), slack=0.05)
+
+
+def _moments(data):
+    return data.mean[0], variances(data)[0]
+
+
+def test_the_largest_variance_is_a_fraction_of_the_range():
+    """Ranges 3 and 40; se of one feature is zero everywhere."""
+    se = np.array([[0.1, 0.0], [0.2, 0.0], [0.4, 0.0]])
+    right = variances(from_standard_errors(X, se, range_fraction=0.8, floor=1e-3))
+    np.testing.assert_allclose(right[:, 0], 0.8 * 3 * np.array([1, 4, 16]) / 16)
+    np.testing.assert_allclose(right[:, 1], 1e-6)
+    printed = variances(from_standard_errors(X, se, range_fraction=0.8, as_printed=True))
+    np.testing.assert_allclose(printed[:, 0], 0.8 * 3 * np.array([1, 2, 4]) / 4)
+
+
+def test_the_rule_on_the_breast_cancer_data():
+    from sklearn.datasets import load_breast_cancer
+
+    table = load_breast_cancer().data
+    data = from_standard_errors(table[:, :10], table[:, 10:20], range_fraction=0.8)
+    np.testing.assert_allclose(variances(data).max(axis=0), 0.8 * np.ptp(table[:, :10], axis=0))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"se": -1.0}, "se: example 0 has standard deviation -1 at feature 0"),
+        ({"se": 1.0, "n": 0}, "n: example 0 has 0 at feature 0"),
+        ({"se": 1.0, "n": [[1], [np.nan], [1]]}, "n: example 1 has nan at feature 0"),
+        ({"se": 1.0, "n": 3, "range_fraction": 0.8}, "range_fraction: it stands for an unknown n"),
+        ({"se": 1.0, "range_fraction": -1}, "range_fraction: must be positive"),
+        ({"se": 1.0, "as_printed": True}, "as_printed: means nothing without range_fraction"),
+    ],
+)
+def test_standard_errors_say_what_is_wrong(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        from_standard_errors(X, **arguments)
