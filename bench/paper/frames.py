@@ -87,8 +87,10 @@ def _searched(folds: list[tuple[Array, Array]], quick: bool, **options: Any) -> 
 
 def report(records: list[Record], page: Page) -> None:
     page.text(
-        f"{SPLITS} folds × {REPEATS} by utterance. Training data are 512 means and covariances of the frames of an "
-        "utterance (12 coefficients); what is classified is a single frame, among nine speakers. λ by cross-validation "
+        f"{SPLITS} folds × {REPEATS} by utterance. Training data are 512 means and covariances of the frames "
+        f"of an "
+        "utterance (12 coefficients); what is classified is a single frame, among nine speakers. λ by "
+        "cross-validation "
         "within the training set."
     )
     plain = values(records, PLAIN)
@@ -102,8 +104,10 @@ def report(records: list[Record], page: Page) -> None:
     best = max(records[0], key=lambda name: values(records, name).mean())
     qda = paired(values(records, QDA), values(records, FULL), OVERLAP)
     page.text(
-        f"The best row is {best}. QDA from the same summaries − LSVM-GSU: {show_gain(qda)}. Where classes are Gaussian "
-        "clouds of different shapes, a quadratic boundary is the right one, and the summaries suffice for it too."
+        f"The best row is {best}. QDA from the same summaries − LSVM-GSU: {show_gain(qda)}. Where classes "
+        f"are Gaussian "
+        "clouds of different shapes, a quadratic boundary is the right one, and the summaries suffice for it "
+        "too."
     )
     wide = values(records, FULL)
     for words, other, wanted in (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -64,11 +65,18 @@ def read_record(path: Path, revision: int) -> Record | None:
 
 def make_record(experiment: Experiment, folder: Path, seed: int, quick: bool, records: Path) -> None:
     """Runs one seed and writes its record."""
+    began = time.process_time()
     with warnings.catch_warnings():
         # That a strongly uncertain problem has a trivial optimum is a result here.
         warnings.simplefilter("ignore", svmgsu.TrivialModelWarning)
         record = experiment.run(folder, seed, quick)
-    content = {"experiment": experiment.name, "seed": seed, "revision": experiment.revision, "record": record}
+    content = {
+        "experiment": experiment.name,
+        "seed": seed,
+        "revision": experiment.revision,
+        "seconds": round(time.process_time() - began, 1),  # of one core
+        "record": record,
+    }
     write_atomically(record_path(records, experiment.name, seed), json.dumps(content) + "\n")
 
 

@@ -92,7 +92,7 @@ def _compare(data: svmgsu.Gaussians, y: Array, parts: Any, T: Array, truth: Arra
 
 
 def _holes(X: Array, y: Array, known: Array, new: Array, parts: Any, seed: int) -> Record:
-    """Values missing in training and test alike; both are filled by conditional means, from the training set."""
+    """Values missing in training and test alike, filled by conditional means learnt in training."""
     rng = np.random.default_rng([seed, 2])
     holed = np.where(rng.random(X.shape) < MISSING, np.nan, X)
     holed[np.isnan(holed).all(axis=1), 0] = X[np.isnan(holed).all(axis=1), 0]
@@ -118,8 +118,10 @@ def _precise(X: Array, V: Array, y: Array, known: Array, new: Array, parts: Any,
 
 def report(records: list[Record], page: Page) -> None:
     page.text(
-        f"{len(records)} splits; λ and, in the third column, the scale of the covariances ({', '.join(map(str, SCALES))}) "
-        "by 3-fold cross-validation of the accuracy at the means, which is what new examples will be scored by. Noise of "
+        f"{len(records)} splits; λ and, in the third column, the scale of the covariances "
+        f"({', '.join(map(str, SCALES))}) "
+        "by 3-fold cross-validation of the accuracy at the means, which is what new examples will be scored "
+        "by. Noise of "
         f"the third row: {NOISE:g} × se²."
     )
     rows = []

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from svmgsu.metrics import paired_t_test
 
 Array = NDArray[Any]
+TIE = 1e-6  # records keep six digits
 
 
 class Estimate(NamedTuple):
@@ -66,10 +67,10 @@ def paired(first: Array, second: Array, overlap: float = 0.0) -> Difference:
     first, second = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
     d = first - second
     if len(d) < 2:
-        return Difference(float(d.mean()), float("nan"), float("nan"), int((d > 0).sum()), len(d))
+        return Difference(float(d.mean()), float("nan"), float("nan"), int((d > TIE).sum()), len(d))
     sizes = {"train": 1.0, "test": overlap} if overlap else {}
     test = paired_t_test(first, second, **sizes)
-    return Difference(test.difference, test.standard_error, test.p_value, int((d > 0).sum()), len(d))
+    return Difference(test.difference, test.standard_error, test.p_value, int((d > TIE).sum()), len(d))
 
 
 def verdict(gain: Difference, paper: float) -> str:

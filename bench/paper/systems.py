@@ -18,7 +18,7 @@ from svmgsu.reference import normal_cdf
 Array = NDArray[Any]
 TOL = 1e-4  # relative gap: far below what a test set can see
 WORST = 1e-2  # a fit that rounding errors stop earlier than this is no fit
-CCCP_ROUNDS = 20
+CCCP_ROUNDS = 10
 
 
 class Hyperplane(NamedTuple):
