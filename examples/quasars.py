@@ -47,6 +47,8 @@ for (name, p), (colour, marker) in zip(probability.items(), svmgsu.plot.CLASS_ST
     loss = -np.log(np.clip(np.where(far[noisy], p, 1 - p), 1e-15, 1))
     ax.plot(blur, [loss[g].mean() for g in groups], color=colour, marker=marker, label=name)
 ax.set(xlabel="photometric error of the objects, magnitudes", ylabel="log-loss", xscale="log", ylim=(0, None))
+ax.set_xticks([0.1, 0.2, 0.4, 0.8], ["0.1", "0.2", "0.4", "0.8"])
+ax.minorticks_off()
 ax.spines[["top", "right"]].set_visible(False)
 ax.legend(frameon=False)
 figure.savefig(sys.argv[2] if len(sys.argv) > 2 else "quasars.png", dpi=110)
