@@ -4,6 +4,9 @@ import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
+os.environ.setdefault("SCIPY_ARRAY_API", "1")  # before SciPy: scikit-learn skips some checks without it
+os.environ.setdefault("MPLBACKEND", "Agg")  # pictures are drawn, not shown
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -11,8 +14,6 @@ from hypothesis import settings
 
 import svmgsu
 from svmgsu import reference
-
-os.environ.setdefault("MPLBACKEND", "Agg")  # pictures are drawn, not shown
 
 settings.register_profile("svmgsu", deadline=None, derandomize=True, max_examples=40)
 settings.load_profile("svmgsu")

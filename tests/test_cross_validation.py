@@ -96,7 +96,7 @@ def test_scores_are_those_of_models_trained_on_copied_folds(name):
     folds = list(StratifiedKFold(3).split(X, y))
     search = svmgsu.LinearSVMGSUCV([1e-2], cv=folds, scoring=name).fit(X, y, V)
     for f, (a, b) in enumerate(folds):
-        model = svmgsu.train(X[a], y[a], V[a], lam=1e-2)
+        model = svmgsu.train(X[a], y[a], V[a], lam=1e-2, probability="train")
         mean = model.decision_function(X[b])
         std = np.sqrt(V[b] @ model.coef_[0] ** 2)
         extra = (model.platt_,) if name == "expected_log_loss" else ()

@@ -18,7 +18,13 @@ QUICK = {"lam": 0.1, "solver": "sgd", "T": 50}
 
 
 @pytest.mark.filterwarnings("ignore:the optimum is the trivial classifier")  # the checks train on noise
-@parametrize_with_checks([svmgsu.LinearSVMGSU(lam=0.1, probability=False, tol=1e-9)])
+@parametrize_with_checks(
+    [
+        svmgsu.LinearSVMGSU(lam=0.1, probability=False, tol=1e-8),
+        svmgsu.LinearSVMGSU(tol=1e-8),
+        svmgsu.LinearSVMGSUCV([0.1, 0.01], cv=3, probability=False, tol=1e-8),
+    ]
+)
 def test_it_keeps_scikit_learn_s_contract(estimator, check):
     check(estimator)
 

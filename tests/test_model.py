@@ -8,16 +8,19 @@ import scipy.sparse
 from conftest import make_problem
 
 import svmgsu
+from svmgsu.calibration import Calibration
 
 
 def small_model(classes=(0, 1), n=3, **changes):
+    """A model of any numbers: one decision value for two classes, one a class for more."""
     rng = np.random.default_rng(0)
+    rows = 1 if len(classes) == 2 else len(classes)
     values = {
-        "coef_": rng.normal(size=(1, n)) * 10.0 ** rng.integers(-300, 300, (1, n)),
-        "intercept_": rng.normal(size=1),
+        "coef_": rng.normal(size=(rows, n)) * 10.0 ** rng.integers(-300, 300, (rows, n)),
+        "intercept_": rng.normal(size=rows),
         "classes_": np.array(classes),
         "lam": 0.1,
-        "platt_": (-1.0 / 3, 1e-17),
+        "calibration_": tuple(Calibration(1 / 3 + k, -0.1, 2e300, (-1.0 / 3, 1e-17)) for k in range(rows)),
     }
     return svmgsu.Model(**{**values, **changes})
 
@@ -35,22 +38,26 @@ LABELS = {
     "percent": np.array(["%", "100%20%"]),
     "empty": np.array(["", "x"]),
     "objects": np.array(["a", "b"], dtype=object),
+    "three": np.array(["a", "b c", ""]),
+    "five": np.arange(5),
 }
 
 
-@pytest.mark.parametrize("platt", [None, (-0.1, 2e300)], ids=["without Platt", "with Platt"])
+@pytest.mark.parametrize("calibrated", [False, True], ids=["without probabilities", "with probabilities"])
 @pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
-def test_a_saved_model_comes_back_exactly(tmp_path, labels, platt):
-    model = small_model(labels, platt_=platt)
+def test_a_saved_model_comes_back_exactly(tmp_path, labels, calibrated):
+    model = small_model(labels)
+    if not calibrated:
+        model.calibration_ = None
     path = tmp_path / "m.svmgsu"
     model.save(path)
     again = svmgsu.load(path)
     np.testing.assert_array_equal(again.coef_, model.coef_)
-    assert again.coef_.shape == (1, 3)
+    assert again.coef_.shape == (1 if len(labels) == 2 else len(labels), 3)
     np.testing.assert_array_equal(again.intercept_, model.intercept_)
     assert again.classes_.tolist() == labels.tolist()
     assert [type(c) for c in again.classes_.tolist()] == [type(c) for c in labels.tolist()]
-    assert (again.lam, again.platt_) == (0.1, platt)
+    assert (again.lam, again.calibration_) == (0.1, model.calibration_)
     again.save(str(path) + "2")
     assert path.read_bytes() == (tmp_path / "m.svmgsu2").read_bytes()
 
@@ -128,9 +135,9 @@ DAMAGE = {
     "empty": ([], 1, "cut off"),
     "wrong magic": (damaged(1, "libsvm-model 1"), 1, "not an svmgsu model"),
     "no version": (damaged(1, "svmgsu-model"), 1, "not an svmgsu model"),
-    "newer version": (damaged(1, "svmgsu-model 2"), 1, "written by a newer svmgsu"),
+    "newer version": (damaged(1, "svmgsu-model 3"), 1, "written by a newer svmgsu"),
     "version zero": (damaged(1, "svmgsu-model 0"), 1, "format 0 does not exist"),
-    "one label": (damaged(2, "labels int 0"), 2, "expected a type and two labels"),
+    "one label": (damaged(2, "labels int 0"), 2, "expected a type and at least two labels"),
     "broken code": (damaged(2, "labels str %4 a"), 2, "broken %XX code"),
     "broken digits": (damaged(2, "labels str %zz a"), 2, "broken %XX code"),
     "unknown label type": (damaged(2, "labels colour red blue"), 2, "type 'colour' is not known"),
@@ -138,7 +145,7 @@ DAMAGE = {
     "not a bool": (damaged(2, "labels bool False maybe"), 2, "labels cannot be read"),
     "equal labels": (damaged(2, "labels int 1 1"), 2, "both are '1'"),
     "labels that are no text": (damaged(2, "labels str a %FF"), 2, "labels cannot be read"),
-    "three labels": (damaged(2, "labels int 0 1 2"), 2, "unexpected '2'"),
+    "three labels": (damaged(2, "labels int 0 1 2"), 2, "expected a type and two labels"),
     "lambda of words": (damaged(3, "lambda small"), 3, "expected a finite number for lambda"),
     "no features": (damaged(4, "features 0"), 4, "expected a positive count"),
     "half a feature": (damaged(4, "features 1.5"), 4, "unexpected '.5'"),
@@ -161,6 +168,76 @@ DAMAGE = {
     "words after the end": (damaged(9, "end of it"), 9, "unexpected 'of'"),
     "lines after the end": ([*LINES, "3"], 10, "there is more after 'end'"),
     "platt without B": ([*LINES[:3], "platt 1", *LINES[3:]], 4, "expected a finite number for B"),
+    "a newer item": ([*LINES[:3], "calibration 1 2 3 4 5", *LINES[3:]], 4, "unknown item 'calibration'"),
+}
+
+THREE = [
+    "svmgsu-model 2",
+    "labels str a b c",
+    "lambda 0.1",
+    *["calibration -1 0 2 0 1"] * 3,
+    "features 2",
+    "intercept 0.5 0.25 1",
+    "weights",
+    "1 2 3",
+    "4 5 6",
+    "end",
+]
+
+
+def of_three(line, text):
+    return [*THREE[: line - 1], text, *THREE[line:]]
+
+
+DAMAGE |= {
+    "of three, an old item": (of_three(4, "platt 1 2"), 4, "unknown item 'platt'"),
+    "of three, two labels": (of_three(2, "labels str a b"), 9, "3 numbers for 1 decision values"),
+    "of three, equal labels": (of_three(2, "labels str a b a"), 2, "there is more than one 'a'"),
+    "of three, too few calibrations": (
+        [*THREE[:3], *THREE[4:]],
+        8,
+        "calibration: 2 lines for 3 decision values",
+    ),
+    "of three, half a calibration": (of_three(4, "calibration 1 2"), 4, "calibration: expected five numbers"),
+    "of three, negative gamma": (of_three(4, "calibration -1 0 2 0 -1"), 4, "the last >= 0"),
+    "of three, endless gamma": (of_three(4, "calibration -1 0 2 0 inf"), 4, "expected a finite number"),
+    "of three, an intercept short": (of_three(8, "intercept 1 2"), 9, "2 numbers for 3 decision values"),
+    "of three, a weight short": (of_three(10, "1 2"), 10, "expected a finite number for a weight"),
+    "of three, a weight more": (of_three(10, "1 2 3 4"), 10, "unexpected '4'"),
+}
+
+AUTHORS = [
+    "SVM-GSU Model_File",
+    "kernel_type linear",
+    "lambda 0.001",
+    "sigmA -0.16095",
+    "sigmB 3.00825",
+    "cov_mat_type diagonal",
+    "w 2.09625 1.63941",
+    "b 33.0391",
+]
+
+
+def of_authors(line, text):
+    return [*AUTHORS[: line - 1], text, *AUTHORS[line:]]
+
+
+DAMAGE |= {
+    "the authors', with a kernel": (
+        of_authors(2, "kernel_type rbf"),
+        2,
+        "a model with kernel 'rbf'; only linear",
+    ),
+    "the authors', no weights": (of_authors(7, "w"), 7, "there are no weights"),
+    "the authors', a word among weights": (
+        of_authors(7, "w 1 two"),
+        7,
+        "expected a finite number for a weight",
+    ),
+    "the authors', cut off": (AUTHORS[:-1], 8, "cut off"),
+    "the authors', an item missing": ([*AUTHORS[:3], *AUTHORS[4:]], 7, "must come before b"),
+    "the authors', an unknown item": (of_authors(6, "gamma 3"), 6, "unknown item 'gamma'"),
+    "the authors', more at the end": ([*AUTHORS, "SV"], 9, "there is more after 'b'"),
 }
 
 
@@ -179,6 +256,62 @@ def test_a_file_cut_off_anywhere_is_refused(tmp_path):
         (tmp_path / "cut").write_bytes(text[:size])
         with pytest.raises(OSError, match="cut:"):
             svmgsu.load(tmp_path / "cut")
+
+
+def test_a_file_of_version_1_is_read_and_its_platt_becomes_the_calibration(tmp_path):
+    (tmp_path / "m").write_text("\n".join([*LINES[:3], "platt -2 0.5", *LINES[3:], ""]))
+    model = svmgsu.load(tmp_path / "m")
+    assert (model.coef_.tolist(), model.intercept_.tolist(), model.lam) == ([[1.0, 2.0]], [0.5], 0.1)
+    assert model.calibration_ == (Calibration.from_platt((-2.0, 0.5)),)
+    (tmp_path / "n").write_text("\n".join([*LINES, ""]))
+    assert svmgsu.load(tmp_path / "n").calibration_ is None
+
+
+def test_a_file_of_three_classes_is_what_it_says(tmp_path):
+    (tmp_path / "m").write_text("\n".join([*THREE, ""]))
+    model = svmgsu.load(tmp_path / "m")
+    assert model.coef_.tolist() == [[1, 4], [2, 5], [3, 6]]
+    assert model.decision_function([[1.0, 1.0]]).tolist() == [[5.5, 7.25, 10.0]]
+    assert model.predict([[1.0, 1.0]]).tolist() == ["c"]
+    model.save(tmp_path / "again")
+    assert (tmp_path / "again").read_text().replace("0.10000000000000001", "0.1") == "\n".join([*THREE, ""])
+
+
+def test_a_file_of_the_authors_is_read(tmp_path):
+    (tmp_path / "m").write_text("\n".join([*AUTHORS, ""]))
+    model = svmgsu.load(tmp_path / "m")
+    assert model.classes_.tolist() == [-1, 1]
+    f = 2.09625 * 3 - 1.63941 + 33.0391
+    assert model.decision_function([[3.0, -1.0]])[0] == pytest.approx(f, rel=1e-14)
+    assert model.predict_proba([[3.0, -1.0]])[0, 1] == pytest.approx(1 / (1 + np.exp(-0.16095 * f + 3.00825)))
+
+
+@pytest.mark.parametrize("labels", [[-1, 1], [-1.0, 1.0], ["-1", "+1"], ["-1", "1"]], ids=str)
+def test_a_model_written_for_the_authors_program_comes_back_exactly(tmp_path, labels):
+    model = small_model(labels)
+    model.save(tmp_path / "m", format="gsvm")
+    lines = (tmp_path / "m").read_text().splitlines()
+    assert [line.split()[0] for line in lines] == [line.split()[0] for line in AUTHORS]
+    again = svmgsu.load(tmp_path / "m")
+    np.testing.assert_array_equal(again.coef_, model.coef_)
+    np.testing.assert_array_equal(again.intercept_, model.intercept_)
+    assert (again.lam, again.platt_) == (model.lam, model.platt_)
+    assert again.classes_.tolist() == [-1, 1]
+
+
+def test_what_the_authors_files_cannot_hold_is_refused(tmp_path):
+    path = tmp_path / "m"
+    with pytest.raises(ValueError, match="format: gsvm files hold two classes, and this model has 3"):
+        small_model((1, 2, 3)).save(path, format="gsvm")
+    with pytest.raises(
+        ValueError, match=r"format: gsvm files hold the labels -1 and \+1, and this model has 'no'"
+    ):
+        small_model(("no", "yes")).save(path, format="gsvm")
+    with pytest.raises(ValueError, match="format: gsvm files hold the sigmoid"):
+        small_model((-1, 1), calibration_=None).save(path, format="gsvm")
+    with pytest.raises(ValueError, match="format: expected one of 'svmgsu', 'gsvm', got 'onnx'"):
+        small_model().save(path, format="onnx")
+    assert not path.exists()
 
 
 def test_files_with_windows_line_ends_are_read(tmp_path):
@@ -252,13 +385,14 @@ def test_probabilities_sum_to_one_and_follow_the_decision_values(trained):
 
 
 def test_probabilities_of_extreme_scores_are_finite():
-    model = small_model(coef_=np.array([[1.0]]), platt_=(-1e3, 0.0))
+    steep = Calibration.from_platt((-1e3, 0.0))
+    model = small_model(coef_=np.array([[1.0]]), calibration_=(steep,))
     np.testing.assert_array_equal(model.predict_proba([[-1e6], [1e6]]), [[1, 0], [0, 1]])
 
 
 def test_a_model_without_probabilities_says_so():
     with pytest.raises(RuntimeError, match="trained with probability=False"):
-        small_model(platt_=None).predict_proba([[1.0, 2.0, 3.0]])
+        small_model(calibration_=None).predict_proba([[1.0, 2.0, 3.0]])
 
 
 def test_a_representation_says_what_it_is():

@@ -71,7 +71,7 @@ CHECKED = [
     svmgsu.GaussianNormalizer(),
     svmgsu.GaussianFunctionTransformer(),
     svmgsu.GaussianFunctionTransformer("sqrt"),
-    svmgsu.GaussianFunctionTransformer(np.arcsinh),
+    svmgsu.GaussianFunctionTransformer(np.arcsinh, inverse_func=np.sinh),
     svmgsu.GaussianColumnSelector(),
 ]
 

@@ -108,10 +108,12 @@ def test_labels_must_be_of_two_classes(X, y):
         train(X, np.full(COUNT, 3))
     with refuses("y: only one class, 'a'"):
         train(X, ["a"] * COUNT)
-    with refuses("y: 3 classes (0, 1, 2); Only binary classification is supported: this version trains two"):
-        train(X, np.arange(COUNT) % 3)
+    with refuses("y: 3 classes (0, 1, 2); an Objective has two"):
+        svmgsu.Objective(X, np.arange(COUNT) % 3)
+    with refuses("y: 3 numbers with fractions (0.0, 0.5, 1.0) are no classes"):
+        train(X, np.arange(COUNT) % 3 / 2)
     with refuses("y: 20 classes (0, 1, 2, 3, 4, ...)"):
-        train(X, np.arange(COUNT))
+        svmgsu.Objective(X, np.arange(COUNT))
 
 
 @NOT_FINITE

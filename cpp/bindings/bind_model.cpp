@@ -1,4 +1,6 @@
 // Model files.
+#include <pybind11/stl.h>
+
 #include "bindings.hpp"
 
 namespace svmgsu::python {
@@ -17,37 +19,42 @@ void bind_model(py::module_& m) {
         return to_array(out);
       },
       arg("means"), arg("w").noconvert(), arg("b"), arg("threads"));
+  // `calibration` has one row (A, B, a, b, gamma) a decision value, or none.
   m.def(
       "save_model",
-      [](const std::string& path, const Array<double>& w, double b, double lam, const py::object& platt,
-         const std::string& label_type, const std::string& negative, const std::string& positive) {
+      [](const std::string& path, const std::string& format, const Array<double>& w, const Array<double>& b, double lam,
+         const Array<double>& calibration, const std::string& label_type, const std::vector<std::string>& labels) {
         Model model;
-        model.w = to_vector(w);
-        model.b = b;
+        model.w = Eigen::Map<const Matrix>(w.data(), size_of(w, 0), size_of(w, 1));
+        model.b = to_vector(b);
         model.lambda = lam;
-        if (!platt.is_none()) {
-          const auto pair = py::cast<py::tuple>(platt);
-          model.platt = Platt{py::cast<double>(pair[0]), py::cast<double>(pair[1])};
+        const double* v = calibration.data();
+        for (py::ssize_t k = 0; k < size_of(calibration, 0); ++k, v += 5) {
+          Calibration c(Platt{v[0], v[1]});
+          c.a = v[2], c.b = v[3], c.gamma = v[4];
+          model.calibration.push_back(c);
         }
         model.label_type = label_type;
-        model.labels = {negative, positive};
-        model.save(path);
+        model.labels = labels;
+        model.save(path, format == "gsvm" ? ModelFormat::gsvm : ModelFormat::svmgsu);
       },
-      arg("path"), arg("w").noconvert(), arg("b"), arg("lam"), arg("platt"), arg("label_type"), arg("negative"),
-      arg("positive"));
+      arg("path"), arg("format"), arg("w").noconvert(), arg("b").noconvert(), arg("lam"),
+      arg("calibration").noconvert(), arg("label_type"), arg("labels"));
   m.def(
       "load_model",
       [](const std::string& path) {
         const Model model = Model::load(path);
-        py::object platt = py::none();
-        if (model.platt) platt = py::make_tuple(model.platt->a, model.platt->b);
+        std::vector<double> w(model.w.data(), model.w.data() + model.w.size()), calibration;
+        for (const Calibration& c : model.calibration)
+          for (const double v : {c.plain.a, c.plain.b, c.a, c.b, c.gamma}) calibration.push_back(v);
         py::dict out;
-        out["w"] = to_array(model.w);
-        out["b"] = model.b;
+        out["w"] = move_to_array(std::move(w), {model.w.rows(), model.w.cols()});
+        out["b"] = to_array(model.b);
         out["lam"] = model.lambda;
-        out["platt"] = platt;
+        out["calibration"] =
+            move_to_array(std::move(calibration), {static_cast<py::ssize_t>(model.calibration.size()), 5});
         out["label_type"] = model.label_type;
-        out["labels"] = py::make_tuple(model.labels[0], model.labels[1]);
+        out["labels"] = model.labels;
         return out;
       },
       arg("path"));

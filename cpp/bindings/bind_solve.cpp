@@ -2,6 +2,7 @@
 #include <pybind11/stl.h>
 
 #include "bindings.hpp"
+#include "svmgsu/solvers/sgd.hpp"
 
 namespace svmgsu::python {
 namespace {
@@ -78,6 +79,27 @@ void bind_solve(py::module_& m) {
         return solve(objective, options, monitor, start_w ? &start : nullptr, start_b);
       },
       arg("data"), arg("options"), arg("callback") = py::none(), arg("start_w") = py::none(), arg("start_b") = 0.0);
+  // `state` is what the last call returned: (w, average, b, average_b, steps, weight, examples).
+  m.def(
+      "continue_sgd",
+      [](const Gaussians& data, double lam, bool intercept, Index batch, std::uint64_t seed, const py::tuple& state) {
+        Stream s;
+        if (!state.empty()) {
+          s.w = to_vector(py::cast<Array<double>>(state[0]));
+          s.average = to_vector(py::cast<Array<double>>(state[1]));
+          s.b = py::cast<double>(state[2]);
+          s.average_b = py::cast<double>(state[3]);
+          s.steps = py::cast<Index>(state[4]);
+          s.weight = py::cast<double>(state[5]);
+          s.examples = py::cast<double>(state[6]);
+        }
+        {
+          py::gil_scoped_release release;
+          continue_sgd(Objective(data, lam, 1, intercept), batch, seed, s);
+        }
+        return py::make_tuple(to_array(s.w), to_array(s.average), s.b, s.average_b, s.steps, s.weight, s.examples);
+      },
+      arg("data"), arg("lam"), arg("intercept"), arg("batch"), arg("seed"), arg("state"));
   m.def(
       "fit_platt",
       [](const Array<double>& scores, const Array<double>& labels, const std::optional<Array<double>>& weights) {

@@ -38,6 +38,18 @@ double mean_weight(const Gaussians& data) {
   return sum / static_cast<double>(data.examples());
 }
 
+// Step t of Algorithm 1, corrected.
+void step(const Objective& objective, const std::vector<Index>& sample, Index t, double radius, Vector& w, double& b) {
+  Vector gradient;
+  double gradient_b = 0;
+  objective.sample_gradient(w, b, sample, gradient, gradient_b);
+  const double rate = 1.0 / (objective.lambda() * static_cast<double>(t));
+  w = (1 - 1 / static_cast<double>(t)) * w - rate * gradient;
+  const double norm = w.norm();
+  if (norm > radius) w *= radius / norm;
+  if (objective.intercept()) b -= std::min(rate, 1 / std::sqrt(static_cast<double>(t))) * gradient_b;
+}
+
 }  // namespace
 
 Result solve_sgd(const Objective& objective, const Options& options, const Monitor& monitor) {
@@ -48,14 +60,13 @@ Result solve_sgd(const Objective& objective, const Options& options, const Monit
                                  " examples; k must be at most the number of examples");
   require(examples < (Index{1} << 32), "means: the stochastic solver takes fewer than 2^32 examples");
   const Index steps = options.steps > 0 ? options.steps : std::max<Index>(1000, 20 * ((examples + batch - 1) / batch));
-  const double lambda = objective.lambda();
-  const double radius = std::sqrt(mean_weight(objective.data()) / lambda);
+  const double radius = std::sqrt(mean_weight(objective.data()) / objective.lambda());
   const Index first_averaged = steps - static_cast<Index>(std::floor(options.average * static_cast<double>(steps)));
   const double passes_per_step = static_cast<double>(batch) / static_cast<double>(examples);
   constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
-  Vector w = Vector::Zero(objective.features()), average = w, gradient;
-  double b = 0, gradient_b = 0, last_report = 0;
+  Vector w = Vector::Zero(objective.features()), average = w;
+  double b = 0, last_report = 0;
   Sampler sampler(examples, options.seed);
   std::vector<Index> sample(static_cast<std::size_t>(batch));
   Result result;
@@ -65,12 +76,7 @@ Result solve_sgd(const Objective& objective, const Options& options, const Monit
   while (t < steps) {
     ++t;
     sampler.draw(sample);
-    objective.sample_gradient(w, b, sample, gradient, gradient_b);
-    const double rate = 1.0 / (lambda * static_cast<double>(t));
-    w = (1 - 1 / static_cast<double>(t)) * w - rate * gradient;
-    const double norm = w.norm();
-    if (norm > radius) w *= radius / norm;
-    if (objective.intercept()) b -= std::min(rate, 1 / std::sqrt(static_cast<double>(t))) * gradient_b;
+    step(objective, sample, t, radius, w, b);
     if (t > first_averaged) average += (w - average) / static_cast<double>(t - first_averaged);
 
     const double now = clock.seconds();
@@ -96,6 +102,28 @@ Result solve_sgd(const Objective& objective, const Options& options, const Monit
   if (result.stop == Stop::iterations && result.gap <= options.tolerance * result.objective)
     result.stop = Stop::converged;
   return result;
+}
+
+void continue_sgd(const Objective& objective, Index batch, std::uint64_t seed, Stream& stream) {
+  const Index examples = objective.examples();
+  require(batch > 0, "k: a minibatch needs at least one example");
+  require(examples < (Index{1} << 32), "means: the stochastic solver takes fewer than 2^32 examples at a time");
+  if (stream.w.size() == 0) stream.w = stream.average = Vector::Zero(objective.features());
+  require(stream.w.size() == objective.features(), "means: " + std::to_string(objective.features()) +
+                                                       " features, but the stream began with " +
+                                                       std::to_string(stream.w.size()));
+  std::vector<Index> order(static_cast<std::size_t>(examples));
+  Sampler(examples, seed).draw(order);
+  for (Index first = 0; first < examples; first += batch) {
+    const std::vector<Index> sample(order.begin() + first, order.begin() + std::min(examples, first + batch));
+    for (const Index i : sample) stream.weight += objective.data().weight(i);
+    stream.examples += static_cast<double>(sample.size());
+    const double radius = std::sqrt(stream.weight / stream.examples / objective.lambda());
+    step(objective, sample, ++stream.steps, radius, stream.w, stream.b);
+    const double share = 4 / (static_cast<double>(stream.steps) + 3);
+    stream.average += share * (stream.w - stream.average);
+    stream.average_b += share * (stream.b - stream.average_b);
+  }
 }
 
 }  // namespace svmgsu

@@ -33,15 +33,36 @@ class Folder {
 };
 
 Model example() {
-  Model model;
-  model.w = Vector(6);
-  model.w << 1.0 / 3, -0.0, std::numeric_limits<double>::max(), std::numeric_limits<double>::min(),
+  Vector w(6);
+  w << 1.0 / 3, -0.0, std::numeric_limits<double>::max(), std::numeric_limits<double>::min(),
       std::numeric_limits<double>::denorm_min(), -1e-17;
-  model.b = 0.1;
-  model.lambda = 1e-3;
-  model.platt = Platt{-1.7, 0.2};
+  Model model(w, 0.1, 1e-3);
+  model.calibration = {Calibration(Platt{-1.7, 0.2})};
+  model.calibration[0].gamma = 0.3;
   model.label_type = "str";
   model.labels = {"no planet", "exo%planet\n\xC3\xA9"};
+  return model;
+}
+
+Model example_of_three() {
+  Model model;
+  model.w = test::Random(31).normals(3, 4);
+  model.b = test::Random(32).normals(3);
+  model.lambda = 0.1;
+  for (int k = 0; k < 3; ++k) {
+    model.calibration.emplace_back(Platt{-1.0 - k, 0.1 * k});
+    model.calibration.back().a = 1.0 / (3 + k);
+    model.calibration.back().b = -k;
+    model.calibration.back().gamma = 0.7;
+  }
+  model.label_type = "str";
+  model.labels = {"star", "galaxy", "quasi stellar"};
+  return model;
+}
+
+Model of_labels(const std::string& negative, const std::string& positive) {
+  Model model = example();
+  model.labels = {negative, positive};
   return model;
 }
 
@@ -75,21 +96,27 @@ TEST_CASE("a model comes back from its file exactly") {
   const Folder folder;
   Model model = example();
   SUBCASE("with probabilities and odd labels") {}
-  SUBCASE("without probabilities") { model.platt.reset(); }
+  SUBCASE("without probabilities") { model.calibration.clear(); }
   SUBCASE("with an empty label") { model.labels = {"", "%"}; }
+  SUBCASE("of three classes") { model = example_of_three(); }
   model.save(folder.file("m"));
   const Model loaded = Model::load(folder.file("m"));
-  REQUIRE(loaded.w.size() == model.w.size());
+  REQUIRE(loaded.w.rows() == model.w.rows());
+  REQUIRE(loaded.w.cols() == model.w.cols());
   for (Index j = 0; j < model.w.size(); ++j) {
-    CHECK(loaded.w(j) == model.w(j));
-    CHECK(std::signbit(loaded.w(j)) == std::signbit(model.w(j)));
+    CHECK(loaded.w.data()[j] == model.w.data()[j]);
+    CHECK(std::signbit(loaded.w.data()[j]) == std::signbit(model.w.data()[j]));
   }
   CHECK(loaded.b == model.b);
   CHECK(loaded.lambda == model.lambda);
-  REQUIRE(loaded.platt.has_value() == model.platt.has_value());
-  if (model.platt) {
-    CHECK(loaded.platt->a == model.platt->a);
-    CHECK(loaded.platt->b == model.platt->b);
+  REQUIRE(loaded.calibration.size() == model.calibration.size());
+  for (std::size_t k = 0; k < model.calibration.size(); ++k) {
+    const Calibration &got = loaded.calibration[k], &wanted = model.calibration[k];
+    CHECK(got.plain.a == wanted.plain.a);
+    CHECK(got.plain.b == wanted.plain.b);
+    CHECK(got.a == wanted.a);
+    CHECK(got.b == wanted.b);
+    CHECK(got.gamma == wanted.gamma);
   }
   CHECK(loaded.label_type == model.label_type);
   CHECK(loaded.labels == model.labels);
@@ -100,10 +127,7 @@ TEST_CASE("random models come back exactly") {
   const Folder folder;
   test::Random random(28);
   for (int trial = 0; trial < 50; ++trial) {
-    Model model;
-    model.w = random.normals(20) * std::pow(10, 20 * random.normal());
-    model.b = random.normal();
-    model.lambda = random.uniform();
+    const Model model(random.normals(20) * std::pow(10, 20 * random.normal()), random.normal(), random.uniform());
     model.save(folder.file("m"));
     const Model loaded = Model::load(folder.file("m"));
     CHECK((loaded.w.array() == model.w.array()).all());
@@ -125,9 +149,9 @@ TEST_CASE("saving replaces a model and leaves no partial file") {
   const Folder folder;
   example().save(folder.file("m"));
   Model other = example();
-  other.b = 7;
+  other.b(0) = 7;
   other.save(folder.file("m"));
-  CHECK(Model::load(folder.file("m")).b == 7);
+  CHECK(Model::load(folder.file("m")).b(0) == 7);
   CHECK(folder.entries() == 1);
 }
 
@@ -146,7 +170,8 @@ TEST_CASE("a model that cannot be written leaves no file behind") {
 
 TEST_CASE("a file that ends early is refused wherever it is cut") {
   const Folder folder;
-  example().save(folder.file("m"));
+  SUBCASE("two classes") { example().save(folder.file("m")); }
+  SUBCASE("three classes") { example_of_three().save(folder.file("m")); }
   const std::string text = read(folder.file("m"));
   for (std::size_t length = 0; length + 1 < text.size(); ++length) {
     CAPTURE(length);
@@ -165,9 +190,9 @@ TEST_CASE("damaged files are refused with the line and the reason") {
     return complaint(path);
   };
   CHECK(complaint(folder.file("absent")) == ": cannot be opened");
-  CHECK(after("svmgsu-model 1", "something 1") == ":1: not an svmgsu model");
-  CHECK(after("svmgsu-model 1", "svmgsu-model 0") == ":1: format 0 does not exist");
-  CHECK(after("svmgsu-model 1", "svmgsu-model 2").find(":1: written by a newer svmgsu") == 0);
+  CHECK(after("svmgsu-model 2", "something 2") == ":1: not an svmgsu model");
+  CHECK(after("svmgsu-model 2", "svmgsu-model 0") == ":1: format 0 does not exist");
+  CHECK(after("svmgsu-model 2", "svmgsu-model 3").find(":1: written by a newer svmgsu") == 0);
   CHECK(after("no%20planet", "no%2planet").find(":2: ") == 0);
   CHECK(after("lambda ", "lambda x") == ":3: expected a finite number for lambda");
   CHECK(after("lambda ", "lambada ") == ":3: unknown item 'lambada'");
@@ -185,7 +210,9 @@ TEST_CASE("damaged files are refused with the line and the reason") {
 TEST_CASE("no single changed byte crashes the reader") {
   const Folder folder;
   const std::string path = folder.file("m");
-  example().save(path);
+  SUBCASE("two classes") { example().save(path); }
+  SUBCASE("three classes") { example_of_three().save(path); }
+  SUBCASE("the authors' format") { of_labels("-1", "1").save(path, ModelFormat::gsvm); }
   const std::string text = read(path);
   for (std::size_t at = 0; at < text.size(); ++at)
     for (const char byte : {'\0', '%', '9', '-', ' ', '\n', '\xFF'}) {
@@ -202,13 +229,93 @@ TEST_CASE("no single changed byte crashes the reader") {
 TEST_CASE("decision values are w·x + b, the same bits for any number of threads") {
   test::Random random(29);
   const Matrix means = random.normals(5000, 13);
-  Model model;
-  model.w = random.normals(13);
-  model.b = 0.25;
+  const Model model(random.normals(13), 0.25, 1);
+  const Vector w = model.w.row(0);
   const DenseMeans<double> view(means.data(), means.rows(), means.cols());
-  const std::vector<double> one = decision_values(view, model.w, model.b, 1);
+  const std::vector<double> one = decision_values(view, w, 0.25, 1);
   REQUIRE(one.size() == 5000);
   for (Index i = 0; i < 5000; i += 97)
-    CHECK(one[static_cast<std::size_t>(i)] == doctest::Approx(model.decision(means.row(i).transpose())).epsilon(1e-14));
-  for (const int threads : {2, 3, 8}) CHECK(decision_values(view, model.w, model.b, threads) == one);
+    CHECK(one[static_cast<std::size_t>(i)] ==
+          doctest::Approx(model.decision(means.row(i).transpose())(0)).epsilon(1e-14));
+  for (const int threads : {2, 3, 8}) CHECK(decision_values(view, w, 0.25, threads) == one);
+}
+
+TEST_CASE("a file of version 1 is read, and its sigmoid is the calibration") {
+  const Folder folder;
+  write(folder.file("m"),
+        "svmgsu-model 1\nlabels int 0 1\nlambda 0.1\nplatt -2 0.5\nfeatures 2\nintercept 0.5\nweights\n1\n2\nend\n");
+  const Model model = Model::load(folder.file("m"));
+  CHECK(model.w == (Matrix(1, 2) << 1, 2).finished());
+  CHECK(model.b(0) == 0.5);
+  REQUIRE(model.calibration.size() == 1);
+  const Vector decision = model.decision(Vector::Zero(2));
+  CHECK(model.probabilities(decision)(1) == doctest::Approx(1 / (1 + std::exp(-2 * 0.5 + 0.5))));
+  const Vector none = Vector::Zero(1);
+  CHECK(model.probabilities(decision, &none)(1) == doctest::Approx(model.probabilities(decision)(1)));
+}
+
+TEST_CASE("a model of the authors comes back exactly, and what their files cannot hold is refused") {
+  const Folder folder;
+  const Model model = of_labels("-1", "1");
+  model.save(folder.file("m"), ModelFormat::gsvm);
+  const Model loaded = Model::load(folder.file("m"));
+  CHECK(loaded.w == model.w);
+  CHECK(loaded.b == model.b);
+  CHECK(loaded.lambda == model.lambda);
+  CHECK(loaded.labels == model.labels);
+  CHECK(loaded.calibration[0].plain.a == model.calibration[0].plain.a);
+  CHECK(loaded.calibration[0].plain.b == model.calibration[0].plain.b);
+  CHECK_THROWS_AS(example().save(folder.file("n"), ModelFormat::gsvm), InvalidArgument);
+  CHECK_THROWS_AS(example_of_three().save(folder.file("n"), ModelFormat::gsvm), InvalidArgument);
+  CHECK(folder.entries() == 1);
+  write(folder.file("m"), replaced(read(folder.file("m")), "linear", "rbf"));
+  CHECK(complaint(folder.file("m")) == ":2: a model with kernel 'rbf'; only linear ones are supported");
+}
+
+TEST_CASE("two classes are told apart by the sign, and their probabilities are the sigmoid's") {
+  Model model(Vector::Constant(1, 2.0), -1, 0.1);
+  CHECK(model.predict(model.decision(Vector::Constant(1, 1.0))) == 1);
+  CHECK(model.predict(model.decision(Vector::Constant(1, 0.0))) == 0);
+  CHECK_THROWS_AS(model.probabilities(Vector::Zero(1)), InvalidArgument);
+  model.calibration = {Calibration(Platt{-3, 0.5})};
+  const Vector p = model.probabilities(Vector::Constant(1, 0.4));
+  CHECK(p(1) == doctest::Approx(1 / (1 + std::exp(-3 * 0.4 + 0.5))));
+  CHECK(p.sum() == doctest::Approx(1));
+}
+
+TEST_CASE("the damped sigmoid is near the mean of a sigmoid over the margin's Gaussian") {
+  Calibration c(Platt{-1.5, 0.3});
+  for (const double f : {-2.0, 0.1, 1.5})
+    for (const double s : {0.0, 0.5, 2.0}) {
+      double mean = 0, total = 0;
+      for (double u = -8; u <= 8; u += 0.01) {
+        const double weight = std::exp(-u * u / 2);
+        mean += weight / (1 + std::exp(-1.5 * (f + s * u) + 0.3));
+        total += weight;
+      }
+      const double damped = 1 / (1 + std::exp(-c.log_odds(f, s * s)));
+      CHECK(std::abs(damped - mean / total) < 0.02);  // MacKay's approximation, not an identity
+    }
+  c.gamma = 0;
+  CHECK(c.log_odds(0.7, 9) == doctest::Approx(c.log_odds(0.7)));
+}
+
+TEST_CASE("of three classes the most probable is taken, and probabilities sum to one even where all are tiny") {
+  Model model = example_of_three();
+  const Vector decision = (Vector(3) << 0.5, 0.4, -0.2).finished();
+  Vector wanted(3);
+  for (int k = 0; k < 3; ++k) wanted(k) = model.calibration[static_cast<std::size_t>(k)].plain.probability(decision(k));
+  CHECK((model.probabilities(decision) - wanted / wanted.sum()).norm() < 1e-15);
+  CHECK(model.predict(decision) == 1);  // the steeper sigmoid
+  model.calibration.clear();
+  CHECK(model.predict(decision) == 0);
+
+  model = example_of_three();
+  const Vector far = Vector::Constant(3, -1e4), p = model.probabilities(far);
+  CHECK(p.sum() == doctest::Approx(1));
+  CHECK(p.allFinite());
+  const Vector variance = (Vector(3) << 0.0, 1.0, 1e4).finished();
+  CHECK(model.probabilities(decision, &variance).sum() == doctest::Approx(1));
+  const Vector two = Vector::Zero(2);
+  CHECK_THROWS_AS(model.probabilities(decision, &two), InvalidArgument);
 }

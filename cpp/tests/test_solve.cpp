@@ -3,6 +3,7 @@
 
 #include "helpers.hpp"
 #include "svmgsu/solve.hpp"
+#include "svmgsu/solvers/sgd.hpp"
 
 using namespace svmgsu;
 using namespace svmgsu::test;
@@ -65,6 +66,29 @@ TEST_CASE("sgd comes near the optimum, and its gap is proven") {
   CHECK(rough.objective >= exact.objective - exact.gap);
   CHECK(rough.objective - rough.gap <= exact.objective);
   CHECK(rough.objective == doctest::Approx(exact.objective).epsilon(1e-2));
+}
+
+TEST_CASE("a stream in pieces takes the steps of one, comes near the optimum, and keeps its dimension") {
+  const Problem problem(kDiagonal, 200, 5), other(kDiagonal, 10, 4);
+  Options options;
+  options.lambda = 0.1;
+  const Result exact = train(problem.data(), options);
+  const Objective objective(problem.data(), 0.1, 1);
+  Stream once, twice;
+  for (std::uint64_t reading = 0; reading < 400; ++reading) continue_sgd(objective, 20, reading, once);
+  CHECK(once.steps == 4000);
+  CHECK(once.examples == 80000);
+  CHECK(objective.value(once.average, once.average_b) == doctest::Approx(exact.objective).epsilon(1e-2));
+
+  Stream again;  // the state is all that there is: a copy goes on as the original does
+  continue_sgd(objective, 20, 1, again);
+  twice = again;
+  continue_sgd(objective, 20, 2, again);
+  continue_sgd(objective, 20, 2, twice);
+  CHECK(again.w == twice.w);
+  CHECK(again.average_b == twice.average_b);
+  CHECK_THROWS_AS(continue_sgd(Objective(other.data(), 0.1, 1), 20, 3, again), InvalidArgument);
+  CHECK_THROWS_AS(continue_sgd(objective, 0, 3, again), InvalidArgument);
 }
 
 TEST_CASE("sgd repeats itself for a seed, whatever the threads, and differs for another") {

@@ -26,18 +26,15 @@ int main() {
   const svmgsu::Result result = svmgsu::train(svmgsu::Gaussians(means, svmgsu::Diagonal(variances), labels), options);
   std::printf("objective %.9f, proven to be within %.1e of the optimum\n", result.objective, result.gap);
 
-  svmgsu::Model model;
-  model.w = result.w;
-  model.b = result.b;
-  model.lambda = options.lambda;
+  const svmgsu::Model model(result.w, result.b, options.lambda);
   model.save("embed.svmgsu");
   const svmgsu::Model loaded = svmgsu::Model::load("embed.svmgsu");
   std::remove("embed.svmgsu");
 
   int right = 0;
   for (int i = 0; i < objects; ++i) {
-    const double decision = loaded.decision(means.row(i).transpose());
-    if (decision != model.decision(means.row(i).transpose())) {
+    const double decision = loaded.decision(means.row(i).transpose())(0);
+    if (decision != model.decision(means.row(i).transpose())(0)) {
       std::fprintf(stderr, "the loaded model differs from the saved one at object %d\n", i);
       return 1;
     }
@@ -48,8 +45,8 @@ int main() {
   // A new object: how sure is the classifier, given this object's own error bars?
   const svmgsu::Vector object = svmgsu::Vector::Constant(features, 0.4);
   const svmgsu::Vector object_variances = svmgsu::Vector::Constant(features, 0.25);
-  const double spread = std::sqrt(loaded.w.cwiseAbs2().dot(object_variances));
+  const double spread = std::sqrt(loaded.w.row(0).cwiseAbs2().dot(object_variances));
   std::printf("the new object is positive with probability %.3f\n",
-              svmgsu::probability_right(loaded.decision(object), spread));
+              svmgsu::probability_right(loaded.decision(object)(0), spread));
   return 0;
 }

@@ -125,6 +125,12 @@ def solve(
     start_w: Doubles | None = None,
     start_b: float = 0.0,
 ) -> Result: ...
+
+_Stream: TypeAlias = tuple[Doubles, Doubles, float, float, int, float, float]
+
+def continue_sgd(
+    data: Gaussians, lam: float, intercept: bool, batch: int, seed: int, state: _Stream | tuple[()]
+) -> _Stream: ...
 def fit_platt(scores: Doubles, labels: Doubles, weights: Doubles | None = None) -> tuple[float, float]: ...
 
 # bind_subspace.cpp
@@ -136,21 +142,21 @@ def project_means(means: npt.NDArray[_Scalar], factors: Doubles, start: Starts) 
 
 class _LoadedModel(TypedDict):
     w: Doubles
-    b: float
+    b: Doubles
     lam: float
-    platt: tuple[float, float] | None
+    calibration: Doubles
     label_type: str
-    labels: tuple[str, str]
+    labels: list[str]
 
 def decision_values(means: Means, w: Doubles, b: float, threads: int) -> Doubles: ...
 def save_model(
     path: str,
+    format: str,
     w: Doubles,
-    b: float,
+    b: Doubles,
     lam: float,
-    platt: tuple[float, float] | None,
+    calibration: Doubles,
     label_type: str,
-    negative: str,
-    positive: str,
+    labels: list[str],
 ) -> None: ...
 def load_model(path: str) -> _LoadedModel: ...

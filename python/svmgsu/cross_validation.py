@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -10,17 +9,20 @@ from sklearn.metrics import get_scorer
 from sklearn.model_selection import check_cv
 
 from . import _core, scoring
+from .calibration import Calibration, calibrate, check_probability
 from .callbacks import FitReport, with_callbacks
-from .estimator import LinearSVMGSU
+from .estimator import LinearClassifier, LinearSVMGSU, labels_of
 from .model import Model
+from .parallel import Team
+from .problem import Problem, check_scale
 from .progress import counter
-from .training import Problem, check_lams, check_scale, follow_path, make_options
-from .validation import Array, FloatArray, check_count
+from .training import check_lams, follow_path, make_options
+from .validation import Array, FloatArray
 
 EXPECTED = ("expected_accuracy", "expected_hinge", "expected_log_loss")
 
 
-class LinearSVMGSUCV(LinearSVMGSU):
+class LinearSVMGSUCV(LinearClassifier):
     """`LinearSVMGSU` with λ (and the covariances' scale) chosen by cross-validation along a path.
 
     Validation examples are Gaussians too: by default a model is scored by what it will do on draws from
@@ -39,7 +41,10 @@ class LinearSVMGSUCV(LinearSVMGSU):
     scoring : str or callable, optional
         "expected_accuracy", "expected_hinge", "expected_log_loss", or a scorer of scikit-learn, which
         sees the means only. By default "expected_accuracy", which without covariances is the accuracy.
-    fit_intercept, deployment_cov, probability, tol, max_iter, threads, verbose
+        For more than two classes the expected hinge is the mean over the problems; accuracy and log-loss
+        compare the classes' log-odds (Platt's, on the training rows), which has no closed form: they are
+        means over 256 fixed draws an example.
+    class_weight, fit_intercept, deployment_cov, probability, tol, max_iter, threads, verbose
         As in `svmgsu.train`. `deployment_cov` is added to training and validation examples alike.
     refit : bool, default=True
         Whether to train on all data with the best setting.
@@ -49,7 +54,7 @@ class LinearSVMGSUCV(LinearSVMGSU):
     Attributes
     ----------
     lam_, cov_scale_ : float
-        The best setting.
+        The best setting. The attributes of `LinearSVMGSU`, `feature_names_in_` too, are those of its fit.
     best_score_ : float
     best_index_ : int
         Its place in `cv_results_`.
@@ -75,9 +80,10 @@ class LinearSVMGSUCV(LinearSVMGSU):
         cov_scales: Any = (1.0,),
         cv: Any = 5,
         scoring: Any = None,
+        class_weight: Any = None,
         fit_intercept: bool = True,
         deployment_cov: Any = None,
-        probability: bool = True,
+        probability: bool | str = True,
         tol: float = 1e-6,
         max_iter: int = 500,
         refit: bool = True,
@@ -89,6 +95,7 @@ class LinearSVMGSUCV(LinearSVMGSU):
         self.cov_scales = cov_scales
         self.cv = cv
         self.scoring = scoring
+        self.class_weight = class_weight
         self.fit_intercept = fit_intercept
         self.deployment_cov = deployment_cov
         self.probability = probability
@@ -113,13 +120,25 @@ class LinearSVMGSUCV(LinearSVMGSU):
 
         X, y, cov, std and sample_weight as in `svmgsu.train`; `groups` are passed to the splitter.
         """
-        problem = Problem(X, y, cov, std=std, sample_weight=sample_weight, deployment_cov=self.deployment_cov)
+        self._check_names(X, reset=True)
+        y = labels_of(y)
+        how = check_probability(self.probability)
+        problem = Problem(
+            X,
+            y,
+            cov,
+            std=std,
+            sample_weight=sample_weight,
+            class_weight=self.class_weight,
+            deployment_cov=self.deployment_cov,
+        )
+        team = Team(self.threads, self.n_jobs)
         lams = check_lams(self.lams)
         scales = np.array([check_scale(c) for c in np.atleast_1d(self.cov_scales)])
         splitter = check_cv(self.cv, problem.labels, classifier=True)
         folds = list(splitter.split(np.empty((len(problem), 0)), problem.labels, groups))
         report = FitReport(self, X, y, "fit", len(lams) * len(scales) * len(folds))
-        scores = self._search(problem, lams, scales, folds, report)
+        scores = self._search(problem, lams, scales, folds, team, report)
 
         self.cv_results_ = _results(lams, scales, scores)
         self.best_index_ = _best(self.cv_results_)
@@ -127,9 +146,10 @@ class LinearSVMGSUCV(LinearSVMGSU):
         self.lam_ = float(self.cv_results_["param_lam"][self.best_index_])
         self.cov_scale_ = float(self.cv_results_["param_cov_scale"][self.best_index_])
         if self.refit:
-            model = problem.solve(self._options(problem, self.lam_, self.threads), cov_scale=self.cov_scale_)
-            if self.probability:
-                problem.fit_platt(model)
+            options = self._options(problem, self.lam_, self.threads)
+            model = problem.solve(options, cov_scale=self.cov_scale_, team=team)
+            if how:
+                calibrate(problem, model, how, options, team, cov_scale=self.cov_scale_)
             self._take(model)
         report.end()
         return self
@@ -150,6 +170,7 @@ class LinearSVMGSUCV(LinearSVMGSU):
         lams: FloatArray,
         scales: FloatArray,
         folds: list[tuple[Array, Array]],
+        team: Team,
         report: FitReport,
     ) -> FloatArray:
         """Scores of shape (scales, lams, folds)."""
@@ -167,14 +188,18 @@ class LinearSVMGSUCV(LinearSVMGSU):
             train_rows, test_rows = folds[f]
             options = self._options(problem, 1.0, 1)
             models = follow_path(
-                problem, lams, options, rows=train_rows, cov_scale=float(scales[s]), progress=done
+                problem,
+                lams,
+                options,
+                rows=train_rows,
+                cov_scale=float(scales[s]),
+                team=Team(1, 1),
+                report=lambda progress: not team.stopped,
+                progress=done,
             )
             out[s, :, f] = [score(problem, model, train_rows, test_rows) for model in models]
 
-        workers = _core.config()["threads"] if self.n_jobs is None else check_count(self.n_jobs, "n_jobs")
-        with ThreadPoolExecutor(workers) as pool:
-            for _ in pool.map(run, jobs):
-                pass
+        team.map(run, jobs)
         return out
 
 
@@ -185,15 +210,21 @@ def _scorer(name: Any) -> Any:
         return _PlainScorer(name)
 
     def score(problem: Problem, model: Model, train_rows: Array, test_rows: Array) -> float:
-        mean, std = _margins(problem, model, test_rows)
-        signs, weights = problem.signs[test_rows], problem.weights[test_rows]
-        if name == "expected_accuracy":
-            return scoring.expected_accuracy(mean, std, signs, weights)
-        if name == "expected_hinge":
-            return -scoring.expected_hinge(mean, std, signs, weights)
-        train_mean, _ = _margins(problem, model, train_rows)
-        platt = _core.fit_platt(train_mean, np.ascontiguousarray(problem.signs[train_rows]))
-        return -scoring.expected_log_loss(mean, std, signs, weights, platt)
+        weights = problem.weights[test_rows]
+        if name == "expected_hinge" or problem.parts == 1:
+            mean, variance = problem.margins(model.coef_, test_rows, threads=1)
+            mean, std = mean + model.intercept_, np.sqrt(variance)
+            signs = [problem.signs(part)[test_rows] for part in range(problem.parts)]
+            if name == "expected_accuracy":
+                return scoring.expected_accuracy(mean[:, 0], std[:, 0], signs[0], weights)
+            if name == "expected_hinge":
+                each = zip(mean.T, std.T, signs, strict=True)
+                return -float(np.mean([scoring.expected_hinge(m, s, y, weights) for m, s, y in each]))
+            platt = _platts(problem, model, train_rows)[0]
+            return -scoring.expected_log_loss(mean[:, 0], std[:, 0], signs[0], weights, platt)
+        mean, cov = _joint_log_odds(problem, model, train_rows, test_rows)
+        accuracy, loss = scoring.expected_class_scores(mean, cov, problem.codes[test_rows], weights)
+        return accuracy if name == "expected_accuracy" else -loss
 
     return score
 
@@ -206,17 +237,36 @@ class _PlainScorer:
 
     def __call__(self, problem: Problem, model: Model, train_rows: Array, test_rows: Array) -> float:
         estimator = LinearSVMGSU(lam=model.lam)
-        train_mean, _ = _margins(problem, model, train_rows)
-        model.platt_ = _core.fit_platt(train_mean, np.ascontiguousarray(problem.signs[train_rows]))
+        model.calibration_ = tuple(map(Calibration.from_platt, _platts(problem, model, train_rows)))
         estimator._take(model)
         return float(self._scorer(estimator, problem.data.mean[test_rows], problem.labels[test_rows]))
 
 
-def _margins(problem: Problem, model: Model, rows: Array) -> tuple[FloatArray, FloatArray]:
-    """Mean and standard deviation of the decision values, with the covariances as they were given."""
-    objective = _core.Objective(problem.core(rows, 1.0), 1.0, 1, True)
-    mean, variance = objective.margins(np.ascontiguousarray(model.coef_[0]))
-    return mean + float(model.intercept_[0]), np.sqrt(variance)
+def _platts(problem: Problem, model: Model, rows: Array) -> list[tuple[float, float]]:
+    """Platt's sigmoids on the training rows: quick, and only used to compare settings."""
+    mean, _ = problem.margins(model.coef_, rows, threads=1)
+    scores, weights = mean + model.intercept_, problem.given_weights[rows]
+    return [
+        _core.fit_platt(np.ascontiguousarray(scores[:, part]), problem.signs(part)[rows], weights)
+        for part in range(problem.parts)
+    ]
+
+
+def _joint_log_odds(
+    problem: Problem, model: Model, train_rows: Array, test_rows: Array
+) -> tuple[FloatArray, FloatArray]:
+    """Means (l, K) and covariances (l, K, K) of the classes' log-odds -(A f + B) for the validation rows."""
+    platt = np.array(_platts(problem, model, train_rows))
+    W = -platt[:, :1] * model.coef_
+    mean, variance = problem.margins(W, test_rows, threads=1)
+    K = len(W)
+    cov = np.zeros((len(test_rows), K, K))
+    cov[:, np.arange(K), np.arange(K)] = variance
+    pairs = [(j, k) for j in range(K) for k in range(j)]
+    _, sums = problem.margins(np.stack([W[j] + W[k] for j, k in pairs]), test_rows, threads=1)
+    for (j, k), of_sum in zip(pairs, sums.T, strict=True):  # u + v has the variances' sum and twice this
+        cov[:, j, k] = cov[:, k, j] = (of_sum - variance[:, j] - variance[:, k]) / 2
+    return mean - platt[:, 0] * model.intercept_ - platt[:, 1], cov
 
 
 def _results(lams: FloatArray, scales: FloatArray, scores: FloatArray) -> dict[str, Array]:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import _core
+from .calibration import Calibration
 from .gaussians import Gaussians
 from .model import Model
 from .reference import normal_cdf
@@ -131,7 +132,8 @@ class Tuner:
         model = train(self._data, self._y, lam=LAMS[int(score.argmax())], probability=False)
         signs = np.where(self._y == model.classes_[1], 1.0, -1.0)
         scores = model.decision_function(practice.reshape(-1, practice.shape[-1]))
-        model.platt_ = _core.fit_platt(scores, np.tile(signs, len(practice)))
+        platt = _core.fit_platt(scores, np.tile(signs, len(practice)))
+        model.calibration_ = (Calibration.from_platt(platt),)
         return model
 
 

@@ -12,18 +12,116 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .callbacks import CallbackSupportMixin, FitReport, with_callbacks
 from .gaussians import Gaussians, as_gaussians
-from .model import Model
+from .model import Model, new_objects
+from .parallel import Team
+from .problem import check_scale
+from .stream import Stream
 from .training import train
-from .validation import Array, FloatArray
+from .validation import Array, FloatArray, check_classes, check_count, check_positive, listed
 
 # What is handed on to `train` as it is; named here, since get_params() takes longer than a small fit.
 _SETTINGS = (
-    *("lam", "solver", "fit_intercept", "cov_scale", "deployment_cov", "subspace", "subspace_mode"),
-    *("probability", "tol", "max_iter", "max_time", "T", "k", "average", "threads", "verbose"),
+    *("lam", "solver", "class_weight", "fit_intercept", "cov_scale", "deployment_cov", "subspace"),
+    *("subspace_mode", "probability", "tol", "max_iter", "max_time", "T", "k", "average", "threads"),
+    *("n_jobs", "verbose"),
 )
+_LEARNT = ("coef_", "intercept_", "classes_", "objective_", "gap_", "n_iter_", "history_", "n_features_in_")
 
 
-class LinearSVMGSU(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+def _has_probabilities(estimator: Any) -> bool:
+    model = getattr(estimator, "model_", None)
+    return bool(estimator.probability) and (model is None or model.calibration_ is not None)
+
+
+class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """What fitted classifiers share: prediction, and scikit-learn's bookkeeping."""
+
+    _stream: Stream | None
+    probability: bool | str
+    threads: int | None
+    model_: Model
+
+    def decision_function(self, X: Any, cov: Any = None, std: Any = None, return_std: bool = False) -> Any:
+        """w·x + b for each row of X: (l,) for two classes, (l, K) comparable ones for more.
+
+        See `Model.decision_function`. With the covariance `cov` or error bars `std` of X, `return_std`
+        gives the standard deviations √(wᵀΣw) as well: (values, standard deviations).
+        """
+        data = self._examples(X, cov, std)
+        return self.model_.decision_function(data, return_std=return_std, threads=self.threads)
+
+    def predict(self, X: Any, cov: Any = None, std: Any = None) -> Array:
+        """The class of each row of X; `cov` and `std` matter for more than two: see `Model.predict`."""
+        data = self._examples(X, cov, std)
+        return self.model_.predict(data)
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any, cov: Any = None, std: Any = None) -> FloatArray:
+        """Probabilities of the classes for each row of X, shape (l, K), by calibration.
+
+        With the covariance `cov` or error bars `std` of X a blurred object gets a humbler one: see
+        `Model.predict_proba`.
+        """
+        data = self._examples(X, cov, std)
+        return self.model_.predict_proba(data)
+
+    def margin_probability(self, X: Any, cov: Any = None, std: Any = None) -> FloatArray:
+        """P(w·X + b > 0) of X with covariance `cov` or error bars `std`.
+
+        It is of shape (l,) for two classes, (l, K) for more, and nothing is fitted: see
+        `Model.margin_probability`.
+        """
+        data = self._examples(X, cov, std)
+        return self.model_.margin_probability(data, threads=self.threads)
+
+    def _take(self, model: Model) -> None:
+        """Shows what a model has learnt as attributes of the estimator."""
+        self.model_ = model
+        for name in _LEARNT:
+            setattr(self, name, getattr(model, name))
+
+    def _examples(self, X: Any, cov: Any, std: Any) -> Gaussians:
+        check_is_fitted(self)
+        self._check_names(X, reset=False)
+        data = new_objects(X, cov, std)
+        if data.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {data.shape[1]} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input"
+            )
+        return data
+
+    def _check_names(self, X: Any, *, reset: bool) -> None:
+        """scikit-learn's checks of column names, where there are any: they take longer than a small fit."""
+        known = "feature_names_in_" in self.__dict__
+        if isinstance(X, Gaussians):
+            names = X.feature_names_in_
+            if reset and names is not None:
+                self.feature_names_in_ = np.asarray(names, dtype=object)
+            elif reset and known:
+                del self.feature_names_in_
+            elif not reset and known and names is not None and list(self.feature_names_in_) != list(names):
+                raise ValueError(
+                    "The feature names should match those that were passed during fit: "
+                    f"{listed(self.feature_names_in_)}; X has {listed(names)}"
+                )
+            return
+        if not known and (isinstance(X, np.ndarray) or not hasattr(X, "columns")):
+            return
+        try:
+            from sklearn.utils.validation import _check_feature_names
+        except ImportError:  # before scikit-learn 1.6
+            self._check_feature_names(X, reset=reset)
+        else:
+            _check_feature_names(self, X, reset=reset)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class LinearSVMGSU(LinearClassifier):
     """Linear support vector machine with Gaussian sample uncertainty.
 
     Parameters
@@ -32,24 +130,28 @@ class LinearSVMGSU(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # typ
         The weight λ of the penalty λ/2 ‖w‖².
     solver : {"newton", "sgd"}
         Exact and certified, or the paper's stochastic algorithm.
-    fit_intercept, cov_scale, deployment_cov, subspace, subspace_mode, probability, tol, max_iter, max_time
+    class_weight, fit_intercept, cov_scale, deployment_cov, subspace, subspace_mode, probability
         As in `svmgsu.train`.
-    T, k, average, threads, verbose
+    tol, max_iter, max_time, T, k, average, threads, n_jobs, verbose
         As in `svmgsu.train`.
     warm_start : bool, default=False
         Start from the last fit's solution (newton).
     random_state : int, RandomState or None, default=0
-        Seed of the "sgd" solver.
+        Seed of the "sgd" solver and of `partial_fit`.
 
     Attributes
     ----------
-    coef_ : array of shape (1, n)
-    intercept_ : array of shape (1,)
-    classes_ : array of shape (2,)
+    coef_ : array of shape (1, n), or (K, n) for K > 2 classes
+    intercept_ : array of shape (1,) or (K,)
+    classes_ : array of shape (2,) or (K,)
     objective_, gap_ : float
-        The objective reached, and a proven upper bound of its distance to the optimum.
+        The objective reached, and a proven upper bound of its distance to the optimum; for more than two
+        classes the sums over the problems. NaN after `partial_fit`.
     n_iter_ : int
-    history_ : list of dict
+    history_ : list of dict, or K lists of them
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n,)
+        The names of X's columns, where it has names that are all strings.
     model_ : svmgsu.Model
         The model without scikit-learn, to save or embed.
 
@@ -59,6 +161,16 @@ class LinearSVMGSU(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # typ
     >>> X, y = np.array([[-2.0, 0.1], [-1.0, -0.2], [1.0, 0.3], [2.0, -0.1]]), ["a", "a", "b", "b"]
     >>> svmgsu.LinearSVMGSU(lam=0.1).fit(X, y, std=np.full((4, 2), 0.3)).predict(X).tolist()
     ['a', 'a', 'b', 'b']
+
+    Of three classes each is trained against the rest; an object's own error bars blur its probabilities:
+
+    >>> X = np.array([[-2.0, 0.0], [-2.0, 1.0], [2.0, 0.0], [2.0, 1.0], [0.0, 4.0], [0.0, 5.0]])
+    >>> three = svmgsu.LinearSVMGSU(lam=0.01, probability="train").fit(X, list("aabbcc"), std=0.3)
+    >>> three.decision_function(X).shape, three.predict([[0.0, 6.0]]).item()
+    ((6, 3), 'c')
+    >>> sharp, blurred = (three.predict_proba([[0.0, 6.0]], std=s)[0, 2] for s in (0.1, 3.0))
+    >>> bool(sharp > blurred)
+    True
     """
 
     def __init__(
@@ -66,12 +178,13 @@ class LinearSVMGSU(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # typ
         lam: float = 1e-2,
         *,
         solver: str = "newton",
+        class_weight: Any = None,
         fit_intercept: bool = True,
         cov_scale: float = 1.0,
         deployment_cov: Any = None,
         subspace: float | None = None,
         subspace_mode: str = "truncate",
-        probability: bool = True,
+        probability: bool | str = True,
         tol: float = 1e-6,
         max_iter: int = 500,
         max_time: float | None = None,
@@ -80,11 +193,13 @@ class LinearSVMGSU(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # typ
         average: float = 0.5,
         random_state: Any = 0,
         threads: int | None = None,
+        n_jobs: int | None = None,
         warm_start: bool = False,
         verbose: bool = False,
     ) -> None:
         self.lam = lam
         self.solver = solver
+        self.class_weight = class_weight
         self.fit_intercept = fit_intercept
         self.cov_scale = cov_scale
         self.deployment_cov = deployment_cov
@@ -99,6 +214,7 @@ class LinearSVMGSU(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # typ
         self.average = average
         self.random_state = random_state
         self.threads = threads
+        self.n_jobs = n_jobs
         self.warm_start = warm_start
         self.verbose = verbose
 
@@ -107,11 +223,8 @@ class LinearSVMGSU(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # typ
         self, X: Any, y: Any, cov: Any = None, std: Any = None, sample_weight: Any = None
     ) -> LinearSVMGSU:
         """Trains on X (or `Gaussians`) with labels y; `cov`, `std`, `sample_weight` as in `svmgsu.train`."""
-        y = np.asarray(y)
-        if y.ndim != 1:
-            y = column_or_1d(y, warn=True)
-        if y.dtype.kind == "f" and np.isfinite(y).all():  # what is not finite, `train` names
-            check_classification_targets(y)
+        self._check_names(X, reset=True)
+        y = labels_of(y)
         settings = {name: getattr(self, name) for name in _SETTINGS}
         if self.warm_start and self.solver == "newton":
             settings["start"] = getattr(self, "model_", None)
@@ -127,47 +240,89 @@ class LinearSVMGSU(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # typ
             **settings,
         )
         self._take(model)
+        self._stream, self._examples_read = None, len(y)
         report.end()
         return self
 
-    def _take(self, model: Model) -> None:
-        """Shows what a model has learnt as attributes of the estimator."""
-        self.model_ = model
-        names = "coef_ intercept_ classes_ objective_ gap_ n_iter_ history_ n_features_in_"
-        for name in names.split():
-            setattr(self, name, getattr(model, name))
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        classes: Any = None,
+        cov: Any = None,
+        std: Any = None,
+        sample_weight: Any = None,
+    ) -> LinearSVMGSU:
+        """Learns from one piece of a stream, by the steps of the paper's algorithm (solver "sgd").
 
-    def decision_function(self, X: Any) -> FloatArray:
-        """w·x + b for each row of X."""
-        data = self._examples(X)
-        return self.model_.decision_function(data, threads=self.threads)
+        Parameters
+        ----------
+        X, y, cov, std
+            The piece, as in `fit`. Each example is used once, `k` (or 100) a step.
+        classes : array, optional
+            All classes that there will be; needed in the first call.
+        sample_weight : array of shape (l,), optional
+            Used as they are, not scaled to mean 1.
 
-    def predict(self, X: Any) -> Array:
-        """The class of each row of X."""
-        data = self._examples(X)
-        return self.model_.predict(data)
+        Returns
+        -------
+        self
 
-    @available_if(lambda self: self.probability)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Probabilities of the two classes for each row of X, shape (l, 2)."""
-        data = self._examples(X)
-        return self.model_.predict_proba(data)
+        Notes
+        -----
+        The steps 1/(λ t) go on from call to call. `coef_` is the average of the iterates, which favours
+        the last ones (the last iterate with `average=0`). The data are not kept, so nothing is proven:
+        `objective_` and `gap_` are NaN; and no probabilities are fitted. After `fit` it goes on from that
+        model, which counts like one reading of its examples. `class_weight` may be a dict;
+        `deployment_cov` and `subspace` are not supported here.
 
-    def _examples(self, X: Any) -> Gaussians:
-        check_is_fitted(self)
-        data = as_gaussians(X)
-        if data.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"X has {data.shape[1]} features, but {type(self).__name__} is expecting "
-                f"{self.n_features_in_} features as input"
-            )
-        return data
+        Examples
+        --------
+        >>> import numpy as np, svmgsu
+        >>> rng = np.random.default_rng(0)
+        >>> est = svmgsu.LinearSVMGSU(lam=0.01)
+        >>> for _ in range(50):
+        ...     y = rng.integers(2, size=100)
+        ...     X = rng.normal(size=(100, 2)) + 3 * y[:, np.newaxis]
+        ...     est = est.partial_fit(X, y, classes=[0, 1], std=0.1)
+        >>> bool(est.score(X, y) > 0.9)
+        True
+        """
+        for name in ("deployment_cov", "subspace"):
+            if getattr(self, name) is not None:
+                raise ValueError(f"{name}: not supported by partial_fit")
+        stream = self._continued_stream(X, classes)
+        stream.read(
+            X,
+            labels_of(y),
+            cov,
+            std,
+            sample_weight,
+            class_weight=self.class_weight,
+            cov_scale=check_scale(self.cov_scale),
+            lam=check_positive(self.lam, "lam"),
+            fit_intercept=bool(self.fit_intercept),
+            batch=None if self.k is None else check_count(self.k, "k"),
+            seed=self._seed(),
+            team=Team(self.threads, self.n_jobs) if len(stream.classes) > 2 else None,
+        )
+        self._stream = stream
+        self._take(stream.model(self.lam, averaged=self.average != 0))
+        return self
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.input_tags.sparse = True
-        return tags
+    def _continued_stream(self, X: Any, classes: Any) -> Stream:
+        known: Stream | None = getattr(self, "_stream", None)
+        if known is None and hasattr(self, "model_"):
+            known = Stream.after(self.model_, self._examples_read, self.k)
+        self._check_names(X, reset=known is None)
+        if known is None:
+            if classes is None:
+                raise ValueError("classes: the first call of partial_fit needs all classes")
+            features = (X if isinstance(X, Gaussians) else as_gaussians(X)).shape[1]
+            return Stream(check_classes(classes, "classes"), features)
+        if classes is not None and not np.array_equal(check_classes(classes, "classes"), known.classes):
+            raise ValueError("classes: not the same as in the call before")
+        return Stream(known.classes, known.features, known.states)
 
     def _seed(self) -> int:
         if isinstance(self.random_state, (int, np.integer)):
@@ -175,3 +330,13 @@ class LinearSVMGSU(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # typ
         from sklearn.utils import check_random_state
 
         return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+
+def labels_of(given: Any) -> Array:
+    """y as scikit-learn wants it: a column becomes a row with a warning, and no continuous targets."""
+    y: Array = np.asarray(given)
+    if y.ndim != 1:
+        y = np.asarray(column_or_1d(y, warn=True))
+    if y.dtype.kind == "f" and np.isfinite(y).all():  # what is not finite, `train` names
+        check_classification_targets(y)
+    return y

@@ -9,31 +9,55 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from .gaussians import Gaussians
-from .validation import Array, FloatArray, check_count
+from .calibration import Calibration
+from .covariance import Covariance, Shared, Sum
+from .gaussians import Gaussians, as_gaussians
+from .scoring import probability_right
+from .validation import Array, FloatArray, check_count, listed
+
+FORMATS = ("svmgsu", "gsvm")
 
 
 @dataclass(repr=False)
 class Model:
     """What `svmgsu.train` returns and `svmgsu.load` reads.
 
+    Of two classes there is one decision value, positive for the second class. Of K > 2 classes there are
+    K, one of each class against the rest.
+
     Attributes
     ----------
-    coef_ : array of shape (1, n)
+    coef_ : array of shape (1, n) or (K, n)
         The weights w.
-    intercept_ : array of shape (1,)
-        The offset b.
-    classes_ : array of shape (2,)
-        The labels of negative and positive decision values.
+    intercept_ : array of shape (1,) or (K,)
+        The offsets b.
+    classes_ : array of shape (2,) or (K,)
+        The labels; of two, those of negative and positive decision values.
     lam : float
         The λ it was trained with.
     objective_, gap_ : float
-        J at the solution, and a proven upper bound of J - J*. NaN after `load`.
+        J at the solution, and a proven upper bound of J - J*; of several classes the sums over the
+        problems. NaN after `load`, and in streams.
     n_iter_ : int
-    history_ : list of dict
+        The solver's iterations; of several classes the most.
+    history_ : list of dict, or K lists of them
         The solver's record: iteration, objective, gap, seconds, passes.
-    platt_ : tuple (A, B) or None
-        P(positive | f) = 1/(1 + exp(A f + B)).
+    calibration_ : tuple of Calibration, or None
+        How decision values become probabilities, one each.
+
+    Examples
+    --------
+    >>> import numpy as np, svmgsu
+    >>> X, y = np.array([[-2.0], [-1.5], [-1.0], [1.0], [1.5], [2.0]]), [0, 0, 0, 1, 1, 1]
+    >>> model = svmgsu.train(X, y, std=0.3, lam=0.1)
+    >>> f, s = model.decision_function([[0.5]], std=0.4, return_std=True)
+    >>> bool(np.allclose(s, 0.4 * abs(model.coef_[0, 0])))
+    True
+    >>> sharp, blurred = (model.predict_proba([[0.5]], std=s)[0, 1] for s in (0.1, 4.0))
+    >>> bool(0.5 < blurred < sharp)
+    True
+    >>> model.margin_probability([[0.0], [0.5]], std=[0.4, 1e-6]).round(2).tolist()
+    [0.5, 1.0]
     """
 
     coef_: FloatArray
@@ -43,79 +67,235 @@ class Model:
     objective_: float = float("nan")
     gap_: float = float("nan")
     n_iter_: int = 0
-    history_: list[dict[str, float]] = field(default_factory=list)
-    platt_: tuple[float, float] | None = None
+    history_: list[Any] = field(default_factory=list)
+    calibration_: tuple[Calibration, ...] | None = None
 
     @property
     def n_features_in_(self) -> int:
         return int(self.coef_.shape[1])
 
-    def decision_function(self, X: Any, *, threads: int | None = None) -> FloatArray:
-        """w·x + b for each row of X (or each mean of `Gaussians`), as an array of shape (l,).
+    @property
+    def platt_(self) -> tuple[float, float] | None:
+        """(A, B) of two classes: P(positive | f) = 1/(1 + exp(A f + B)) where no covariance is given."""
+        if self.calibration_ is None or len(self.calibration_) > 1:
+            return None
+        return self.calibration_[0].platt
 
-        `threads` is by default all that OpenMP offers; the bits are the same for any number.
+    def decision_function(
+        self,
+        X: Any,
+        cov: Any = None,
+        std: Any = None,
+        return_std: bool = False,
+        *,
+        threads: int | None = None,
+    ) -> Any:
+        """Decision values: w·x + b of shape (l,) for two classes, (l, K) for more.
+
+        Of several classes the values w·x + b of different problems do not compare. A model with
+        probabilities gives the log-odds -(A (w·x + b) + B) of Platt's sigmoids instead, which do: the
+        largest is the class that `predict` says. (The plain ones are X @ coef_.T + intercept_.)
+
+        Parameters
+        ----------
+        X : array, SciPy sparse matrix or Gaussians of shape (l, n)
+        cov, std : optional
+            Covariances or error bars of X, as in `svmgsu.Gaussians`.
+        return_std : bool, default=False
+            Whether to return the decision values' standard deviations √(wᵀΣw) as well.
+        threads : int, optional
+            By default all that OpenMP offers; the bits are the same for any number.
+
+        Returns
+        -------
+        values, or (values, standard deviations)
         """
-        data = X if isinstance(X, Gaussians) else Gaussians(X)
+        data, team = self._examples(X, cov, std), _threads(threads)
+        values, scale = self._values(data, team), np.ones(len(self.coef_))
+        if len(self.coef_) > 1 and self.calibration_ is not None:
+            values, scale = self._log_odds(values, None), np.array([c.platt[0] for c in self.calibration_])
+        if not return_std:
+            return self._shown(values)
+        return self._shown(values), self._shown(np.abs(scale) * np.sqrt(self._known_variances(data, team)))
+
+    def margin_probability(
+        self, X: Any, cov: Any = None, std: Any = None, *, threads: int | None = None
+    ) -> FloatArray:
+        """P(w·X + b > 0) = Φ(f/s) for X ~ N(x, Σ): shape (l,) for two classes, (l, K) for more.
+
+        Nothing is fitted: it says how sure the side of the plane is, not the class. X, cov, std and
+        `threads` as in `decision_function`.
+        """
+        data, team = self._examples(X, cov, std), _threads(threads)
+        std_ = np.sqrt(self._known_variances(data, team))
+        ones = np.ones(len(data))
+        columns = zip(self._values(data, team).T, std_.T, strict=True)
+        return self._shown(np.stack([probability_right(f, s, ones) for f, s in columns], axis=1))
+
+    def predict(self, X: Any, cov: Any = None, std: Any = None) -> Array:
+        """The class of each row of X.
+
+        Two classes are told apart by the sign of the decision value. Of more, the most probable is taken,
+        X, `cov` and `std` being as in `predict_proba`; without probabilities, the one of the largest
+        decision value.
+        """
+        data = self._examples(X, cov, std)
+        values = self._values(data, 0)
+        if values.shape[1] == 1:
+            return np.asarray(self.classes_[(values[:, 0] > 0).astype(int)])
+        if self.calibration_ is not None:
+            values = self._log_odds(values, self._variances(data, 0))
+        return np.asarray(self.classes_[values.argmax(axis=1)])
+
+    def predict_proba(self, X: Any, cov: Any = None, std: Any = None) -> FloatArray:
+        """Probabilities of the classes for each row of X, of shape (l, K); rows sum to one.
+
+        Parameters
+        ----------
+        X : array, SciPy sparse matrix or Gaussians of shape (l, n)
+        cov, std : optional
+            Covariances or error bars of these objects: a blurred object gets a humbler probability, by
+            the sigmoid σ((a f + b)/√(1 + (π/8) γ a² wᵀΣw)). Without them it is Platt's sigmoid. An object
+            of which nothing is said is not taken for one that is known exactly, so `std=0` is more sure.
+
+        Notes
+        -----
+        Of several classes the probabilities of each against the rest are divided by their sum. A
+        covariance that depends on the class (`Shared` of a dict) cannot be known of a new object: in a
+        `Gaussians` it is left out, and as `cov` it is refused.
+        """
+        data = self._examples(X, cov, std)
+        if self.calibration_ is None:
+            raise RuntimeError("predict_proba: this model was trained with probability=False")
+        z = self._log_odds(self._values(data, 0), self._variances(data, 0))
+        if z.shape[1] == 1:
+            z = np.column_stack([-z, z])
+            return np.exp(-np.logaddexp(0, -z))
+        logs = -np.logaddexp(0, -z)  # logarithms: rows of tiny probabilities can be scaled up
+        out = np.exp(logs - logs.max(axis=1, keepdims=True))
+        return np.asarray(out / out.sum(axis=1, keepdims=True))
+
+    def save(self, path: str | os.PathLike[str], format: str = "svmgsu") -> None:
+        """Writes the model to `path` as text; a reader never sees half a file.
+
+        `format` is "svmgsu" (documented in model.hpp; numbers come back exactly) or "gsvm", the authors'
+        own: two classes, -1 and +1, with Platt's sigmoid.
+        """
+        if format not in FORMATS:
+            raise ValueError(f"format: expected one of {', '.join(map(repr, FORMATS))}, got {format!r}")
+        kind, texts = _label_texts(self.classes_)
+        if format == "gsvm" and kind == "float":
+            texts = [f"{value:g}" for value in self.classes_.tolist()]
+        rows = [(*c.platt, c.a, c.b, c.gamma) for c in self.calibration_ or ()]
+        _core.save_model(
+            os.fspath(path),
+            format,
+            np.ascontiguousarray(self.coef_),
+            np.ascontiguousarray(self.intercept_),
+            self.lam,
+            np.array(rows, dtype=np.float64).reshape(len(rows), 5),
+            kind,
+            texts,
+        )
+
+    def __repr__(self) -> str:
+        shown = " and ".join(map(repr, self.classes_.tolist()))
+        if len(self.classes_) > 2:
+            shown = listed(self.classes_)
+        return (
+            f"Model({self.n_features_in_} features, classes {shown}, lam={self.lam:g}, "
+            f"objective={self.objective_:.6g}, gap={self.gap_:.2g})"
+        )
+
+    def _examples(self, X: Any, cov: Any, std: Any) -> Gaussians:
+        data = new_objects(X, cov, std)
         if data.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"X: X has {data.shape[1]} features, but this model is expecting {self.n_features_in_} "
                 "features as input"
             )
-        values: FloatArray = _core.decision_values(
-            data.core_means(),
-            np.ascontiguousarray(self.coef_[0]),
-            float(self.intercept_[0]),
-            0 if threads is None else check_count(threads, "threads"),
-        )
-        return values
+        return data
 
-    def predict(self, X: Any) -> Array:
-        """The class of each row of X."""
-        return np.asarray(self.classes_[(self.decision_function(X) > 0).astype(int)])
+    def _values(self, data: Gaussians, threads: int) -> FloatArray:
+        """Decision values as (l, number of problems)."""
+        means = data.core_means()
+        problems = zip(self.coef_, self.intercept_.tolist(), strict=True)
+        values = [_core.decision_values(means, np.ascontiguousarray(w), b, threads) for w, b in problems]
+        return values[0][:, np.newaxis] if len(values) == 1 else np.stack(values, axis=1)
 
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Probabilities of the two classes for each row of X, by Platt scaling; shape (l, 2)."""
-        if self.platt_ is None:
-            raise RuntimeError("predict_proba: this model was trained with probability=False")
-        a, b = self.platt_
-        z = a * self.decision_function(X) + b
-        negative = np.exp(-np.logaddexp(0, -z))
-        positive = np.exp(-np.logaddexp(0, z))
-        return np.column_stack([negative, positive])
+    def _shown(self, values: FloatArray) -> FloatArray:
+        return values[:, 0] if values.shape[1] == 1 else values
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the model to `path` as text (documented in model.hpp); a reader never sees half a file."""
-        kind, negative, positive = _label_texts(self.classes_)
-        w = np.ascontiguousarray(self.coef_[0])
-        _core.save_model(
-            os.fspath(path), w, float(self.intercept_[0]), self.lam, self.platt_, kind, negative, positive
-        )
+    def _variances(self, data: Gaussians, threads: int) -> FloatArray | None:
+        """wᵀΣw of the objects as (l, number of problems); None if their covariance is not known."""
+        if data.cov is None or _depends_on_class(data.cov):
+            return None
+        ones = np.ones(len(data))
+        objective = _core.Objective(data.core(ones, ones, None), 1.0, threads, True)
+        return np.stack([objective.margins(np.ascontiguousarray(w))[1] for w in self.coef_], axis=1)
 
-    def __repr__(self) -> str:
-        negative, positive = self.classes_.tolist()
-        return (
-            f"Model({self.n_features_in_} features, classes {negative!r} and {positive!r}, lam={self.lam:g}, "
-            f"objective={self.objective_:.6g}, gap={self.gap_:.2g})"
-        )
+    def _known_variances(self, data: Gaussians, threads: int) -> FloatArray:
+        found = self._variances(data, threads)
+        if found is None:
+            raise ValueError("cov: nothing is said of the uncertainty of X; pass cov= or std=")
+        return found
+
+    def _log_odds(self, values: FloatArray, variances: FloatArray | None) -> FloatArray:
+        columns = [
+            c.log_odds(values[:, k], None if variances is None else variances[:, k])
+            for k, c in enumerate(self.calibration_ or ())
+        ]
+        return np.stack(columns, axis=1)
 
 
 def load(path: str | os.PathLike[str]) -> Model:
-    """Reads the model that `Model.save` or the C++ library wrote to `path`."""
+    """Reads the model that `Model.save`, the C++ library or the authors' gsvm-train wrote to `path`.
+
+    Examples
+    --------
+    >>> import numpy as np, svmgsu, tempfile, os
+    >>> model = svmgsu.train(np.array([[-1.0], [1.0]]), ["no", "yes"], std=0.1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(os.path.join(folder, "m.svmgsu"))
+    ...     again = svmgsu.load(os.path.join(folder, "m.svmgsu"))
+    >>> bool((again.coef_ == model.coef_).all()), again.classes_.tolist()
+    (True, ['no', 'yes'])
+    """
     try:
         found = _core.load_model(os.fspath(path))
         classes = _labels_from_texts(found["label_type"], found["labels"])
     except ValueError as error:  # labels are the only text in the file, and always on its second line
         raise OSError(f"{os.fspath(path)}:2: the labels cannot be read ({error})") from None
+    rows = found["calibration"].tolist()
+    calibration = tuple(Calibration(a, b, gamma, (A, B)) for A, B, a, b, gamma in rows)
     return Model(
-        coef_=found["w"][np.newaxis, :],
-        intercept_=np.array([found["b"]]),
+        coef_=found["w"],
+        intercept_=found["b"],
         classes_=classes,
         lam=found["lam"],
-        platt_=found["platt"],
+        calibration_=calibration or None,
     )
 
 
-def _label_texts(classes: Array) -> tuple[str, str, str]:
+def new_objects(X: Any, cov: Any, std: Any) -> Gaussians:
+    """X with its covariance, for objects whose class is not known."""
+    data = as_gaussians(X, cov, std)
+    if cov is not None and _depends_on_class(data.cov):
+        raise ValueError("cov: one covariance a class cannot be known of objects without a class")
+    return data
+
+
+def _threads(threads: int | None) -> int:
+    return 0 if threads is None else check_count(threads, "threads")
+
+
+def _depends_on_class(cov: Covariance | None) -> bool:
+    if isinstance(cov, Sum):
+        return any(_depends_on_class(kind) for _, kind in cov.parts)
+    return isinstance(cov, Shared) and cov.classes is not None and cov.group is None
+
+
+def _label_texts(classes: Array) -> tuple[str, list[str]]:
     names = {"b": "bool", "i": "int", "u": "int", "f": "float", "U": "str"}
     values = classes.tolist()
     kind = names.get(classes.dtype.kind)
@@ -123,15 +303,15 @@ def _label_texts(classes: Array) -> tuple[str, str, str]:
         kind = "str"
     if kind is None:
         raise TypeError(f"classes_: labels of dtype {classes.dtype} cannot be saved; use numbers or strings")
-    texts = [repr(v) if kind == "float" else str(v) for v in values]
-    return kind, texts[0], texts[1]
+    return kind, [repr(v) if kind == "float" else str(v) for v in values]
 
 
-def _labels_from_texts(kind: str, texts: tuple[str, str]) -> Array:
+def _labels_from_texts(kind: str, texts: list[str]) -> Array:
     readers: dict[str, Any] = {"bool": ("False", "True").index, "int": int, "float": float, "str": str}
     if kind not in readers:
         raise ValueError(f"type {kind!r} is not known; it must be one of {', '.join(readers)}")
-    if texts[0] == texts[1]:
-        raise ValueError(f"both are {texts[0]!r}")
+    if len(set(texts)) < len(texts):
+        twice = next(text for k, text in enumerate(texts) if text in texts[:k])
+        raise ValueError(f"{'both are' if len(texts) == 2 else 'there is more than one'} {twice!r}")
     values = np.array([readers[kind](t) for t in texts])
     return values.astype(bool) if kind == "bool" else values

@@ -8,7 +8,15 @@ import numpy as np
 
 from . import _core
 from .gaussians import as_gaussians
-from .validation import FloatArray, as_float_array, check_count, check_labels, check_positive, check_weights
+from .validation import (
+    FloatArray,
+    as_float_array,
+    check_count,
+    check_labels,
+    check_positive,
+    check_weights,
+    listed,
+)
 
 
 class Objective:
@@ -60,9 +68,15 @@ class Objective:
     ) -> None:
         self.data = as_gaussians(X, cov, std)
         self.lam = check_positive(lam, "lam")
-        self.classes, signs = check_labels(y, len(self.data))
+        self.classes, codes = check_labels(y, len(self.data))
+        if len(self.classes) > 2:
+            raise ValueError(
+                f"y: {len(self.classes)} classes ({listed(self.classes)}); an Objective has two. "
+                "svmgsu.train takes more, one objective a class"
+            )
+        signs = 2.0 * codes - 1.0
         weights = check_weights(sample_weight, len(self.data))
-        core = self.data.core(signs, weights, self.classes[(signs > 0).astype(int)])
+        core = self.data.core(signs, weights, self.classes[codes])
         team = 0 if threads is None else check_count(threads, "threads")
         self._core = _core.Objective(core, self.lam, team, True)
 

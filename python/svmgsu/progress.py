@@ -42,7 +42,7 @@ class ProgressBar:
         known = not math.isnan(progress.objective)
         text = f"objective {progress.objective:.6g}, gap {progress.gap:.2g}" if known else ""
         if self._bar is not None:
-            self._bar.update(progress.iteration - self._bar.n)
+            self._bar.update(max(0, progress.iteration - self._bar.n))  # several classes come in turns
             self._bar.set_postfix_str(text)
         elif progress.seconds - self._last_line >= SECONDS_BETWEEN_LINES:
             self._last_line = progress.seconds

@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
-import warnings
+import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from . import _core
-from .covariance import as_deployment
-from .gaussians import as_gaussians
+from .calibration import calibrate, check_probability
 from .model import Model
+from .parallel import Team
+from .problem import ConvergenceWarning, Problem, TrivialModelWarning, check_scale
 from .progress import ProgressBar, counter
-from .validation import (
-    Array,
-    FloatArray,
-    as_float_array,
-    check_count,
-    check_labels,
-    check_positive,
-    check_weights,
-)
+from .validation import Array, FloatArray, as_float_array, check_count, check_positive
+
+__all__ = [
+    "ConvergenceWarning",
+    "Problem",
+    "TrivialModelWarning",
+    "check_lams",
+    "check_scale",
+    "follow_path",
+    "make_options",
+    "path",
+    "train",
+]
 
 SOLVERS = ("newton", "sgd")
-
-
-class TrivialModelWarning(UserWarning):
-    """The optimum is w = 0: the model says the same class whatever the example."""
-
-
-class ConvergenceWarning(UserWarning):
-    """The solver stopped before it reached the asked precision; the message states the gap reached."""
 
 
 def train(
@@ -43,12 +40,13 @@ def train(
     lam: float = 1e-2,
     solver: str = "newton",
     sample_weight: Any = None,
+    class_weight: Any = None,
     fit_intercept: bool = True,
     cov_scale: float = 1.0,
     deployment_cov: Any = None,
     subspace: float | None = None,
     subspace_mode: str = "truncate",
-    probability: bool = True,
+    probability: bool | str = True,
     tol: float = 1e-6,
     max_iter: int = 500,
     max_time: float | None = None,
@@ -57,6 +55,7 @@ def train(
     average: float = 0.5,
     seed: int = 0,
     threads: int | None = None,
+    n_jobs: int | None = None,
     start: Model | None = None,
     callback: Callable[[Any], bool | None] | None = None,
     verbose: bool = False,
@@ -68,7 +67,8 @@ def train(
     X : array, SciPy sparse matrix or Gaussians of shape (l, n)
         The examples' means, or means and covariances together.
     y : array of shape (l,)
-        Labels of two classes.
+        Labels of two or more classes, numbers or strings. Of more than two each is trained against the
+        rest, in parallel, on the same arrays.
     cov : array or covariance kind, optional
         Uncertainty of X: a number or (l,) variances for isotropic, (l, n) for diagonal, (l, n, n) for
         full covariances, or `svmgsu.Isotropic`, `Diagonal`, `Full`, `LowRank`, `Shared` and their sums.
@@ -81,6 +81,8 @@ def train(
         optimum. "sgd" is the paper's stochastic algorithm, corrected.
     sample_weight : array of shape (l,), optional
         Scaled to mean 1, so that a weight of 2 is the same as having an example twice.
+    class_weight : dict or "balanced", optional
+        Factors of the weights of each class's examples; "balanced" gives all classes the same sum.
     fit_intercept : bool, default=True
     cov_scale : float, default=1.0
         A factor of all covariances given with X; 0 is the ordinary SVM.
@@ -92,8 +94,11 @@ def train(
         Keep only the leading eigenvectors of each covariance, up to this fraction of its variance.
     subspace_mode : {"truncate", "project"}
         See `Gaussians.subspace`; "project" is the paper's.
-    probability : bool, default=True
-        Whether to fit Platt's sigmoid to the training scores, as in the paper.
+    probability : {True, "cv", "train", False}, default=True
+        Whether to fit probabilities, and to what. "cv", which True means, fits them to the scores of
+        examples held out in five folds (fewer where a class is small), each solved to `tol` or 1e-3 from
+        the full model on. "train" fits them to the training scores, as in the paper: faster and too sure.
+        With covariances the fit learns how much error bars matter: see `Model.predict_proba`.
     tol : float, default=1e-6
         Newton stops when gap <= tol * objective.
     max_iter : int, default=500
@@ -109,11 +114,14 @@ def train(
         sgd: the same seed gives the same model, for any number of threads.
     threads : int, optional
         By default all that OpenMP offers (OMP_NUM_THREADS, threadpoolctl).
+    n_jobs : int, optional
+        Fits at a time, of several classes and of folds; they share the threads. By default as many as
+        there are threads. The result has the same bits for any number.
     start : Model, optional
         newton: a model to start from.
     callback : function of one argument, optional
         Called between iterations with `.iteration, .objective, .gap, .seconds, .passes`; training
-        stops when it returns False.
+        stops when it returns False. Of several classes each calls it, from threads of their own.
     verbose : bool, default=False
         Show progress (with tqdm where it is installed).
 
@@ -129,12 +137,15 @@ def train(
     >>> model.predict([[1.5, 0.0]])
     array([1])
     """
+    began = time.monotonic()
+    how = check_probability(probability)
     problem = Problem(
         X,
         y,
         cov,
         std=std,
         sample_weight=sample_weight,
+        class_weight=class_weight,
         subspace=subspace,
         subspace_mode=subspace_mode,
         cov_scale=cov_scale,
@@ -155,105 +166,16 @@ def train(
         seed=seed,
         threads=threads,
     )
+    team = None
+    if how or problem.parts > 1:
+        team = Team(threads, n_jobs)
     with ProgressBar(verbose, options, callback) as report:
-        model = problem.solve(options, start=start, report=report)
-    if probability:
-        problem.fit_platt(model)
+        model = problem.solve(options, start=start, report=report, team=team)
+    if how and team is not None:
+        how = "train" if problem.interrupted else how
+        deadline = began + options.max_seconds
+        calibrate(problem, model, how, options, team, deadline=deadline, verbose=verbose)
     return model
-
-
-class Problem:
-    """A training set, checked once: any number of fits, on all its examples or on some, share its arrays."""
-
-    def __init__(
-        self,
-        X: Any,
-        y: Any,
-        cov: Any = None,
-        *,
-        std: Any = None,
-        sample_weight: Any = None,
-        subspace: float | None = None,
-        subspace_mode: str = "truncate",
-        cov_scale: float = 1.0,
-        deployment_cov: Any = None,
-        seed: int = 0,
-    ) -> None:
-        data = as_gaussians(X, cov, std)
-        self.classes, self.signs = check_labels(y, len(data))
-        self.labels = self.classes[(self.signs > 0).astype(int)]
-        self.given_weights = check_weights(sample_weight, len(data))
-        self.weights = self.given_weights
-        if sample_weight is not None:
-            self.weights = self.weights / self.weights.mean()
-            for sign, label in zip((-1.0, 1.0), self.classes.tolist(), strict=True):
-                if not self.weights[self.signs == sign].any():
-                    raise ValueError(
-                        f"sample_weight: class {label!r} has no weight; training needs examples of two"
-                    )
-        if subspace is not None:
-            data = data.subspace(subspace, subspace_mode, y=self.labels)
-        if deployment_cov is not None:
-            extra = as_deployment(deployment_cov, data.shape, seed)
-            data = data.with_cov(extra if data.cov is None else data.cov + extra)
-        self.data = data
-        self._means = data.core_means()
-        self._terms = () if data.cov is None else data.cov.terms(*data.shape, self.labels)
-        self.cov_scale = check_scale(cov_scale)
-
-    def __len__(self) -> int:
-        return len(self.data)
-
-    @property
-    def uncertain(self) -> bool:
-        """Whether there is any covariance."""
-        return bool(self._terms)
-
-    def core(self, rows: Array | None = None, cov_scale: float | None = None) -> Any:
-        """The core's view of all examples, or of some rows; covariances are not copied."""
-        scale = self.cov_scale if cov_scale is None else cov_scale
-        terms = tuple((kind, scale * factor) for kind, factor in self._terms) if scale else ()
-        if rows is None:
-            return _core.Gaussians(self._means, terms, self.signs, self.weights)
-        rows = np.ascontiguousarray(rows, dtype=np.int64)
-        return _core.Gaussians(self._means, terms, self.signs[rows], self.weights[rows], rows)
-
-    def solve(
-        self,
-        options: Any,
-        *,
-        start: Model | None = None,
-        rows: Array | None = None,
-        cov_scale: float | None = None,
-        report: Callable[[Any], bool | None] | None = None,
-        expect_trivial: bool = False,
-    ) -> Model:
-        """One fit. Warns where the optimum was not reached, or unexpectedly is the trivial classifier."""
-        start_w, start_b = None, 0.0
-        if start is not None:
-            if start.n_features_in_ != self.data.shape[1]:
-                raise ValueError(f"start: {start.n_features_in_} features, but X has {self.data.shape[1]}")
-            start_w, start_b = np.ascontiguousarray(start.coef_[0]), float(start.intercept_[0])
-        result = _core.solve(self.core(rows, cov_scale), options, report, start_w, start_b)
-        _warn_if_unfinished(result, options)
-        if result.stop == "converged" and not result.w.any() and not expect_trivial:
-            _warn_of_trivial(result, options)
-        names = ("iteration", "objective", "gap", "seconds", "passes")
-        return Model(
-            coef_=result.w[np.newaxis, :],
-            intercept_=np.array([result.b]),
-            classes_=self.classes,
-            lam=options.lam,
-            objective_=result.objective,
-            gap_=result.gap,
-            n_iter_=result.iterations,
-            history_=[{name: getattr(p, name) for name in names} for p in result.history],
-        )
-
-    def fit_platt(self, model: Model) -> None:
-        """Platt's sigmoid from the training scores, with weights as given: 2 counts like an example twice."""
-        scores = model.decision_function(self.data)
-        model.platt_ = _core.fit_platt(scores, self.signs, self.given_weights)
 
 
 def path(
@@ -264,22 +186,24 @@ def path(
     *,
     std: Any = None,
     sample_weight: Any = None,
+    class_weight: Any = None,
     cov_scale: float = 1.0,
     deployment_cov: Any = None,
-    probability: bool = False,
+    probability: bool | str = False,
     tol: float = 1e-6,
     fit_intercept: bool = True,
     max_iter: int = 500,
     threads: int | None = None,
+    n_jobs: int | None = None,
     verbose: bool = False,
 ) -> list[Model]:
     """The models along a path of λ, each started from its neighbour.
 
     Parameters
     ----------
-    X, y, cov, std, sample_weight, cov_scale, deployment_cov
+    X, y, cov, std, sample_weight, class_weight, cov_scale, deployment_cov
         As in `svmgsu.train`.
-    probability, tol, fit_intercept, max_iter, threads
+    probability, tol, fit_intercept, max_iter, threads, n_jobs
         As in `svmgsu.train`.
     lams : array, optional
         The values of λ; by default ten from 10 down to 1e-4.
@@ -298,17 +222,28 @@ def path(
     >>> [round(m.coef_.item(), 2) for m in svmgsu.path(X, y, std=0.5, lams=[1.0, 0.1])]
     [0.6, 1.13]
     """
+    how = check_probability(probability)
     problem = Problem(
-        X, y, cov, std=std, sample_weight=sample_weight, cov_scale=cov_scale, deployment_cov=deployment_cov
+        X,
+        y,
+        cov,
+        std=std,
+        sample_weight=sample_weight,
+        class_weight=class_weight,
+        cov_scale=cov_scale,
+        deployment_cov=deployment_cov,
     )
     grid = check_lams(lams)
     options = make_options(
         len(problem), tol=tol, fit_intercept=fit_intercept, max_iter=max_iter, threads=threads
     )
-    models = follow_path(problem, grid, options, progress=counter(verbose, len(grid), "svmgsu path"))
-    if probability:
+    team = Team(threads, n_jobs)
+    progress = counter(verbose, len(grid), "svmgsu path")
+    models = follow_path(problem, grid, options, team=team, progress=progress)
+    if how:
         for model in models:
-            problem.fit_platt(model)
+            options.lam = model.lam
+            calibrate(problem, model, how, options, team)
     return models
 
 
@@ -319,6 +254,8 @@ def follow_path(
     *,
     rows: Array | None = None,
     cov_scale: float | None = None,
+    team: Team | None = None,
+    report: Callable[[Any], bool | None] | None = None,
     progress: Callable[[], None] = lambda: None,
 ) -> list[Model]:
     """The models at `lams`, in that order; each fit starts from the next larger λ.
@@ -329,7 +266,15 @@ def follow_path(
     start = None
     for index in np.argsort(-lams, kind="stable"):
         options.lam = float(lams[index])
-        start = problem.solve(options, start=start, rows=rows, cov_scale=cov_scale, expect_trivial=True)
+        start = problem.solve(
+            options,
+            start=start,
+            rows=rows,
+            cov_scale=cov_scale,
+            report=report,
+            team=team,
+            expect_trivial=True,
+        )
         models[int(index)] = start
         progress()
     return [models[k] for k in range(len(lams))]
@@ -345,17 +290,6 @@ def check_lams(lams: Any) -> FloatArray:
     for value in grid.tolist():
         check_positive(value, "lams")
     return grid
-
-
-def check_scale(value: Any) -> float:
-    """A factor of all covariances."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"cov_scale: expected a number, got {value!r}") from None
-    if not (number >= 0 and np.isfinite(number)):
-        raise ValueError(f"cov_scale: must be >= 0 and finite, got {value!r}")
-    return number
 
 
 def make_options(
@@ -396,30 +330,3 @@ def make_options(
     options.seed = check_count(seed, "seed", least=0, most=2**64 - 1)
     options.threads = 0 if threads is None else check_count(threads, "threads")
     return options
-
-
-def _warn_of_trivial(result: Any, options: Any) -> None:
-    warnings.warn(
-        f"the optimum is the trivial classifier w = 0 (objective {result.objective:.6g}, proven to within "
-        f"{result.gap:.2g}): at lam={options.lam:g} the spread of the examples outweighs the distance of the "
-        "classes. Try a smaller lam, a smaller cov_scale, or more weight for the rarer class (sample_weight)",
-        TrivialModelWarning,
-        stacklevel=4,
-    )
-
-
-def _warn_if_unfinished(result: Any, options: Any) -> None:
-    if result.stop in ("converged", "callback") or (options.solver == "sgd" and result.stop == "iterations"):
-        return
-    reason = {
-        "iterations": f"after max_iter={options.max_iterations} iterations",
-        "time": f"after max_time={options.max_seconds:g} seconds",
-        "stalled": "because rounding errors allow no further progress",
-    }[result.stop]
-    relative = result.gap / result.objective if result.objective else 0.0
-    warnings.warn(
-        f"the solver stopped {reason} with a relative gap of {relative:.2g}, where tol={options.tolerance:g} "
-        "was asked; the best point found is kept",
-        ConvergenceWarning,
-        stacklevel=4,
-    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -154,7 +155,18 @@ def check_count(value: Any, name: str, least: int = 1, most: int = 2**31 - 1) ->
 
 
 def check_labels(y: Any, examples: int) -> tuple[Array, Array]:
-    """Labels as (the two classes, sorted; signs -1 and +1 as float64)."""
+    """Labels as (the classes, sorted; for each example the place of its class among them)."""
+    labels = as_labels(y, examples)
+    classes, codes = np.unique(labels, return_inverse=True)
+    if len(classes) == 1:
+        raise ValueError(f"y: only one class, {classes[0].item()!r}; training needs examples of two")
+    if len(classes) > 2 and classes.dtype.kind == "f" and (classes != np.floor(classes)).any():
+        raise ValueError(f"y: {len(classes)} numbers with fractions ({listed(classes)}) are no classes")
+    return classes, codes
+
+
+def as_labels(y: Any, examples: int) -> Array:
+    """y as an array of one number or string an example."""
     if y is None:
         raise ValueError("y: training requires y to be passed, but the target y is None")
     try:
@@ -173,16 +185,57 @@ def check_labels(y: Any, examples: int) -> tuple[Array, Array]:
         raise ValueError(f"y: expected labels that are numbers or strings, got dtype {labels.dtype}")
     if labels.dtype.kind == "f":
         check_finite(labels.astype(np.float64), "y")
-    classes, codes = np.unique(labels, return_inverse=True)
-    if len(classes) == 1:
-        raise ValueError(f"y: only one class, {classes[0].item()!r}; training needs examples of two")
-    if len(classes) > 2:
-        shown = ", ".join(repr(c) for c in classes[:5].tolist()) + (", ..." if len(classes) > 5 else "")
+    return labels
+
+
+def listed(values: Any) -> str:
+    """Labels for a message, at most five of them."""
+    shown = [repr(value) for value in np.asarray(values).tolist()]
+    return ", ".join(shown[:5]) + (", ..." if len(shown) > 5 else "")
+
+
+def check_classes(classes: Any, name: str) -> Array:
+    """All classes that there will be, sorted."""
+    found = np.unique(as_labels(classes, len(np.atleast_1d(np.asarray(classes)))))
+    if len(found) < 2:
+        raise ValueError(f"{name}: at least two classes are needed, got {listed(found)}")
+    return found
+
+
+def class_codes(labels: Array, classes: Array, name: str) -> Array:
+    """For each label its place among `classes`; refuses a label that is not there."""
+    codes = np.searchsorted(classes, labels)
+    codes[codes == len(classes)] = 0
+    strange = classes[codes] != labels
+    if strange.any():
+        label = labels[strange][0].item()
         raise ValueError(
-            f"y: {len(classes)} classes ({shown}); Only binary classification is supported: "
-            "this version trains two"
+            f"{name}: example {int(strange.argmax())} has the label {label!r}, which is not among the "
+            f"classes {listed(classes)}"
         )
-    return classes, 2.0 * codes.astype(np.float64) - 1.0
+    return codes
+
+
+def class_factors(class_weight: Any, classes: Array, codes: Array, weights: FloatArray) -> FloatArray:
+    """The factor of each class's weights: by a dict (1 for those not named), or "balanced".
+
+    Balanced classes weigh the same in sum, counted with the weights that the examples have already.
+    """
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        total = np.bincount(codes, weights, len(classes))
+        return np.asarray(weights.sum() / (len(classes) * np.where(total > 0, total, 1.0)))
+    if not isinstance(class_weight, Mapping):
+        raise ValueError(f'class_weight: expected a dict, "balanced" or None, got {class_weight!r}')
+    factors = np.ones(len(classes))
+    for label, value in class_weight.items():
+        place = np.flatnonzero(classes == label)
+        if not len(place):
+            raise ValueError(f"class_weight: there is no class {label!r} in y; it has {listed(classes)}")
+        number = float(value) if isinstance(value, (int, float, np.integer, np.floating)) else np.nan
+        if not (number >= 0 and np.isfinite(number)):
+            raise ValueError(f"class_weight: class {label!r} has {value!r}; weights must be >= 0 and finite")
+        factors[place[0]] = number
+    return factors
 
 
 def check_weights(sample_weight: Any, examples: int) -> FloatArray:

@@ -1,37 +1,56 @@
-// A trained linear classifier on its own: decision values, probabilities, and a text file.
+// A trained linear classifier on its own: decision values, probabilities, and text files.
 //
-// The file is plain text, one item a line, numbers with 17 digits (they come back exactly):
-//     svmgsu-model 1
-//     labels <type> <negative> <positive>        text with %XX for blanks
+// The file is plain text, one item a line, numbers with 17 digits (they come back exactly). There is one
+// decision value for two classes and one a class, "this or the rest", for more:
+//     svmgsu-model 2
+//     labels <type> <label> <label> ...          text with %XX for blanks; of two, negative and positive
 //     lambda <number>
-//     platt <A> <B>                              only if probabilities were fitted
+//     calibration <A> <B> <a> <b> <gamma>      one line a decision value, if there are probabilities
 //     features <n>
-//     intercept <b>
-//     weights, then n lines, then: end
+//     intercept <b> ...                          one number a decision value
+//     weights, then n lines of one number a decision value, then: end
+// Version 1 had two classes and `platt <A> <B>` in place of calibrations; it is still read.
+//
+// The authors' own files (gsvm-train) are read too, and written on request: linear models of the labels
+// -1 and +1, with the sigmoid 1/(1 + exp(sigmA f + sigmB)).
 #pragma once
 
-#include <array>
-#include <optional>
 #include <string>
+#include <vector>
 
+#include "svmgsu/calibration.hpp"
 #include "svmgsu/means.hpp"
-#include "svmgsu/platt.hpp"
 #include "svmgsu/types.hpp"
 
 namespace svmgsu {
 
-struct Model {
-  Vector w;
-  double b = 0;
-  double lambda = 0;
-  std::optional<Platt> platt;
-  std::string label_type = "int";
-  std::array<std::string, 2> labels = {"-1", "1"};  // of negative and positive decision values
+enum class ModelFormat { svmgsu, gsvm };
 
-  double decision(const Eigen::Ref<const Vector>& x) const { return w.dot(x) + b; }
+struct Model {
+  Matrix w;  // one row a decision value
+  Vector b;
+  double lambda = 0;
+  std::vector<Calibration> calibration;  // one a decision value, or none
+  std::string label_type = "int";
+  std::vector<std::string> labels = {"-1", "1"};
+
+  Model() = default;
+  // Of two classes, -1 and 1.
+  Model(const Vector& weights, double intercept, double lambda_)
+      : w(weights.transpose()), b(Vector::Constant(1, intercept)), lambda(lambda_) {}
+
+  Vector decision(const Eigen::Ref<const Vector>& x) const { return w * x + b; }
+
+  // One probability a class; they sum to one. `variance` holds wᵀΣw of the object for each decision
+  // value; without it nothing is known of the object's error bars.
+  Vector probabilities(const Vector& decision, const Vector* variance = nullptr) const;
+
+  // The place in `labels`: for two classes by the sign, for more by the largest probability, or the
+  // largest decision value where there are no probabilities.
+  Index predict(const Vector& decision, const Vector* variance = nullptr) const;
 
   // Writes beside the file and renames, so that a reader never sees half a model.
-  void save(const std::string& path) const;
+  void save(const std::string& path, ModelFormat format = ModelFormat::svmgsu) const;
   // Refuses files that are not models, are damaged, or of a newer version, saying which line and why.
   static Model load(const std::string& path);
 };

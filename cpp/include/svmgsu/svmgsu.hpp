@@ -1,6 +1,7 @@
 // The one include of an application that embeds the library; link the CMake target svmgsu::svmgsu.
 #pragma once
 
+#include "svmgsu/calibration.hpp"
 #include "svmgsu/covariance.hpp"
 #include "svmgsu/expected_hinge.hpp"
 #include "svmgsu/gaussians.hpp"

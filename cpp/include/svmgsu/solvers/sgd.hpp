@@ -14,4 +14,18 @@ namespace svmgsu {
 
 Result solve_sgd(const Objective& objective, const Options& options, const Monitor& monitor);
 
+// Where a stream of data has come to. The answer so far is `average`, `average_b`.
+struct Stream {
+  Vector w, average;
+  double b = 0, average_b = 0;
+  Index steps = 0;
+  double weight = 0, examples = 0;  // seen so far: the sum of weights, and the count
+};
+
+// The same steps over data that come in pieces: one reading of this piece, `batch` examples a step in an
+// order drawn by `seed`, with t going on from piece to piece. Nothing is certified, since the data are
+// not kept. The iterates are averaged with weights that rise like t³ (Shamir and Zhang, ICML 2013: the
+// noisy first ones are forgotten and no end need be known).
+void continue_sgd(const Objective& objective, Index batch, std::uint64_t seed, Stream& stream);
+
 }  // namespace svmgsu

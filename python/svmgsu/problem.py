@@ -1,0 +1,294 @@
+"""A training set, checked once: any number of fits, on all its examples or on some, share its arrays."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from .covariance import as_deployment
+from .gaussians import as_gaussians
+from .model import Model
+from .parallel import Team
+from .validation import Array, FloatArray, check_labels, check_weights, class_factors, listed
+
+Report = Callable[[Any], bool | None] | None
+
+_OPTIONS = (
+    *("lam", "solver", "intercept", "threads", "tolerance", "max_iterations", "max_seconds"),
+    *("steps", "batch", "average", "seed"),
+)
+_SMALL = 20_000
+
+
+class TrivialModelWarning(UserWarning):
+    """The optimum is w = 0: the model says the same class whatever the example."""
+
+
+class ConvergenceWarning(UserWarning):
+    """The solver stopped before it reached the asked precision; the message states the gap reached."""
+
+
+class Problem:
+    """Examples, labels and weights. Of two classes it is one problem; of more, one a class against the rest.
+
+    The problems share the arrays: only their signs differ.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        y: Any,
+        cov: Any = None,
+        *,
+        std: Any = None,
+        sample_weight: Any = None,
+        class_weight: Any = None,
+        subspace: float | None = None,
+        subspace_mode: str = "truncate",
+        cov_scale: float = 1.0,
+        deployment_cov: Any = None,
+        seed: int = 0,
+    ) -> None:
+        data = as_gaussians(X, cov, std)
+        self.observed = data  # as it was given, and as new objects will be
+        self.classes, self.codes = check_labels(y, len(data))
+        self.labels = self.classes[self.codes]
+        self.parts = 1 if len(self.classes) == 2 else len(self.classes)  # problems
+        self.given_weights = check_weights(sample_weight, len(data))
+        if class_weight is not None:
+            factors = class_factors(class_weight, self.classes, self.codes, self.given_weights)
+            self.given_weights = self.given_weights * factors[self.codes]
+        self.weights = self.given_weights
+        if sample_weight is not None or class_weight is not None:
+            self._check_classes_have_weight("sample_weight" if class_weight is None else "class_weight")
+            self.weights = self.weights / self.weights.mean()
+        if subspace is not None:
+            data = data.subspace(subspace, subspace_mode, y=self.labels)
+        if deployment_cov is not None:
+            extra = as_deployment(deployment_cov, data.shape, seed)
+            data = data.with_cov(extra if data.cov is None else data.cov + extra)
+        self.data = data
+        self._means = data.core_means()
+        self._terms = () if data.cov is None else data.cov.terms(*data.shape, self.labels)
+        self.cov_scale = check_scale(cov_scale)
+        self.interrupted = False  # whether a callback has stopped the last fit
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def _check_classes_have_weight(self, name: str) -> None:
+        total = np.bincount(self.codes, self.weights, len(self.classes))
+        if not total.all():
+            label = self.classes[int(np.argmin(total))].item()
+            raise ValueError(f"{name}: class {label!r} has no weight; training needs examples of every class")
+
+    @property
+    def small(self) -> bool:
+        """Whether a fit takes less than some milliseconds."""
+        return self.data.shape[0] * self.data.shape[1] < _SMALL
+
+    def signs(self, part: int) -> FloatArray:
+        """+1 for the positive class of a problem and -1 for the rest."""
+        if self.parts == 1:
+            return 2.0 * self.codes - 1.0
+        return np.where(self.codes == part, 1.0, -1.0)
+
+    def core(self, rows: Array | None = None, cov_scale: float | None = None, part: int = 0) -> Any:
+        """The core's view of all examples, or of some rows; covariances are not copied."""
+        scale = self.cov_scale if cov_scale is None else cov_scale
+        terms = self._terms
+        if scale != 1.0:
+            terms = tuple((kind, scale * factor) for kind, factor in terms) if scale else ()
+        signs = self.signs(part)
+        if rows is None:
+            return _core.Gaussians(self._means, terms, signs, self.weights)
+        rows = np.ascontiguousarray(rows, dtype=np.int64)
+        weights = self.weights[rows]
+        weights = weights / (weights.mean() or 1.0)
+        return _core.Gaussians(self._means, terms, signs[rows], weights, rows)
+
+    def solve(
+        self,
+        options: Any,
+        *,
+        start: Model | None = None,
+        rows: Array | None = None,
+        cov_scale: float | None = None,
+        report: Report = None,
+        team: Team | None = None,
+        expect_trivial: bool = False,
+    ) -> Model:
+        """One model. Warns where the optimum was not reached, or unexpectedly is the trivial classifier.
+
+        The problems of several classes run in parallel, as `team` allows.
+        """
+        self._check_start(start)
+        if self.parts == 1:
+            results = [self.run(options, 0, start, rows, cov_scale, report)]
+        else:
+            results = self._run_parts(options, team or Team(), start, rows, cov_scale, report)
+        stops = [result.stop for result in results]
+        self.interrupted = "callback" in stops
+        coef = results[0].w[np.newaxis] if self.parts == 1 else np.stack([result.w for result in results])
+        if stops != ["converged"] * len(stops):
+            _warn_if_unfinished(results, options, self.classes)
+        if not expect_trivial:
+            _warn_of_trivial(results, coef, options, self.classes)
+        records = [_record(result.history) for result in results]
+        return Model(
+            coef_=coef,
+            intercept_=np.array([result.b for result in results]),
+            classes_=self.classes,
+            lam=options.lam,
+            objective_=sum([result.objective for result in results]),
+            gap_=sum([result.gap for result in results]),
+            n_iter_=max([result.iterations for result in results]),
+            history_=records[0] if self.parts == 1 else records,
+        )
+
+    def _check_start(self, start: Model | None) -> None:
+        if start is None:
+            return
+        if start.n_features_in_ != self.data.shape[1]:
+            raise ValueError(f"start: {start.n_features_in_} features, but X has {self.data.shape[1]}")
+        if len(start.coef_) != self.parts:
+            raise ValueError(f"start: {len(start.classes_)} classes, but y has {len(self.classes)}")
+
+    def run(
+        self,
+        options: Any,
+        part: int,
+        start: Model | None,
+        rows: Array | None,
+        cov_scale: float | None,
+        report: Report,
+    ) -> Any:
+        """The core's result for one problem."""
+        core = self.core(rows, cov_scale, part)
+        if start is None:
+            return _core.solve(core, options, report)
+        w, b = np.ascontiguousarray(start.coef_[part]), float(start.intercept_[part])
+        return _core.solve(core, options, report, w, b)
+
+    def _run_parts(
+        self,
+        options: Any,
+        team: Team,
+        start: Model | None,
+        rows: Array | None,
+        cov_scale: float | None,
+        report: Report,
+    ) -> list[Any]:
+        inner = changed_options(options, threads=team.inner(self.parts))
+
+        def watch(progress: Any) -> bool:
+            if report is not None and report(progress) is False:
+                team.stop()
+            return not team.stopped
+
+        def work(part: int) -> Any:
+            return self.run(inner, part, start, rows, cov_scale, watch)
+
+        return team.map(work, range(self.parts), small=self.small)
+
+    def margins(
+        self, coef: FloatArray, rows: Array | None = None, *, observed: bool = False, threads: int = 0
+    ) -> tuple[FloatArray, FloatArray]:
+        """w·x_i and wᵀΣ_i w for each row w of `coef`, as (l, rows of coef); covariances times 1.
+
+        `observed` leaves out what training adds: noise of deployment, and subspaces.
+        """
+        core = self.core(rows, 1.0) if not observed else self._observed_core(rows)
+        objective = _core.Objective(core, 1.0, threads, True)
+        both = [objective.margins(np.ascontiguousarray(w)) for w in coef]
+        return np.stack([m for m, _ in both], axis=1), np.stack([v for _, v in both], axis=1)
+
+    def _observed_core(self, rows: Array | None) -> Any:
+        data = self.observed
+        if data is self.data:
+            return self.core(rows, 1.0)
+        rows = np.arange(len(data), dtype=np.int64) if rows is None else np.ascontiguousarray(rows, np.int64)
+        terms = () if data.cov is None else data.cov.terms(*data.shape, self.labels)
+        ones = np.ones(len(rows))
+        return _core.Gaussians(data.core_means(), terms, ones, ones, rows)
+
+
+def changed_options(options: Any, **changes: Any) -> Any:
+    """A copy of the core's options with some of them changed."""
+    out = _core.Options()
+    for name in _OPTIONS:
+        setattr(out, name, changes.get(name, getattr(options, name)))
+    return out
+
+
+def check_scale(value: Any) -> float:
+    """A factor of all covariances."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"cov_scale: expected a number, got {value!r}") from None
+    if not (number >= 0 and np.isfinite(number)):
+        raise ValueError(f"cov_scale: must be >= 0 and finite, got {value!r}")
+    return number
+
+
+def _named(places: list[int], classes: Array) -> str:
+    """Which of several classes a message is about; nothing where there are two."""
+    if len(classes) == 2:
+        return ""
+    return f" for class{'es' if len(places) > 1 else ''} {listed(classes[places])} against the rest"
+
+
+def _record(history: list[Any]) -> list[dict[str, float]]:
+    return [
+        {
+            "iteration": p.iteration,
+            "objective": p.objective,
+            "gap": p.gap,
+            "seconds": p.seconds,
+            "passes": p.passes,
+        }
+        for p in history
+    ]
+
+
+def _warn_of_trivial(results: list[Any], coef: FloatArray, options: Any, classes: Array) -> None:
+    places = [k for k, w in enumerate(coef) if not w.any() and results[k].stop == "converged"]
+    if not places:
+        return
+    worst = max((results[k] for k in places), key=lambda result: float(result.gap))
+    warnings.warn(
+        f"the optimum is the trivial classifier w = 0{_named(places, classes)} (objective "
+        f"{worst.objective:.6g}, proven to within {worst.gap:.2g}): at lam={options.lam:g} the spread of the "
+        "examples outweighs the distance of the classes. Try a smaller lam, a smaller cov_scale, or more "
+        "weight for the rarer class (class_weight, sample_weight)",
+        TrivialModelWarning,
+        stacklevel=4,
+    )
+
+
+def _warn_if_unfinished(results: list[Any], options: Any, classes: Array) -> None:
+    fine = ("converged", "callback", "iterations") if options.solver == "sgd" else ("converged", "callback")
+    places = [k for k, result in enumerate(results) if result.stop not in fine]
+    if not places:
+        return
+
+    def relative(k: int) -> float:
+        return float(results[k].gap / results[k].objective) if results[k].objective else 0.0
+
+    worst = max(places, key=relative)
+    reason = {
+        "iterations": f"after max_iter={options.max_iterations} iterations",
+        "time": f"after max_time={options.max_seconds:g} seconds",
+        "stalled": "because rounding errors allow no further progress",
+    }[results[worst].stop]
+    warnings.warn(
+        f"the solver stopped {reason}{_named(places, classes)} with a relative gap of {relative(worst):.2g}, "
+        f"where tol={options.tolerance:g} was asked; the best point found is kept",
+        ConvergenceWarning,
+        stacklevel=4,
+    )

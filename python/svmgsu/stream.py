@@ -1,0 +1,96 @@
+"""Learning from data that come in pieces, by the steps of the paper's stochastic algorithm."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from .gaussians import as_gaussians
+from .model import Model
+from .parallel import Team
+from .validation import Array, as_labels, check_weights, class_codes, class_factors
+
+BATCH = 100
+
+
+@dataclass
+class Stream:
+    """What is kept between pieces: the classes, the number of features, and where each problem has come to.
+
+    Nothing is certified, since the data are not kept.
+    """
+
+    classes: Array
+    features: int
+    states: list[Any] = field(default_factory=list)
+
+    @classmethod
+    def after(cls, model: Model, examples: int, batch: int | None) -> Stream:
+        """Goes on from a trained model, which counts like one reading of its examples."""
+        steps = -(-examples // (batch or BATCH))
+        planes = zip(model.coef_, model.intercept_.tolist(), strict=True)
+        states = [(w, w, b, b, steps, float(examples), float(examples)) for w, b in planes]
+        return cls(model.classes_, model.n_features_in_, states)
+
+    def read(
+        self,
+        X: Any,
+        y: Any,
+        cov: Any = None,
+        std: Any = None,
+        sample_weight: Any = None,
+        *,
+        class_weight: Any = None,
+        cov_scale: float = 1.0,
+        lam: float = 1e-2,
+        fit_intercept: bool = True,
+        batch: int | None = None,
+        seed: int = 0,
+        team: Team | None = None,
+    ) -> None:
+        """Takes one step for each `batch` examples of the piece (X, y, cov), in an order drawn by `seed`.
+
+        Weights are used as they are; "balanced" cannot be, since the classes' sizes are not known.
+        """
+        data = as_gaussians(X, cov, std)
+        if data.shape[1] != self.features:
+            raise ValueError(
+                f"X has {data.shape[1]} features, but LinearSVMGSU is expecting {self.features} features as "
+                "input: the stream began with so many"
+            )
+        codes = class_codes(as_labels(y, len(data)), self.classes, "y")
+        weights = check_weights(sample_weight, len(data))
+        if class_weight is not None:
+            if isinstance(class_weight, str):
+                raise ValueError(
+                    f"class_weight: {class_weight!r} needs all of y, and partial_fit sees a part; give a dict"
+                )
+            weights = weights * class_factors(class_weight, self.classes, codes, weights)[codes]
+        terms = () if data.cov is None else data.cov.terms(*data.shape, self.classes[codes])
+        terms = tuple((kind, cov_scale * factor) for kind, factor in terms) if cov_scale else ()
+        means = data.core_means()
+        parts = 1 if len(self.classes) == 2 else len(self.classes)
+        states = self.states or [()] * parts
+
+        def work(part: int) -> Any:
+            positive = codes == (1 if parts == 1 else part)
+            core = _core.Gaussians(means, terms, np.where(positive, 1.0, -1.0), weights)
+            state = states[part]
+            steps = state[4] if state else 0
+            return _core.continue_sgd(core, lam, fit_intercept, batch or BATCH, seed + steps, state)
+
+        self.states = (team or Team(1)).map(work, range(parts))
+
+    def model(self, lam: float, averaged: bool) -> Model:
+        """The model so far: the average of the iterates that favours the last ones, or the last iterate."""
+        place = 1 if averaged else 0
+        return Model(
+            coef_=np.stack([state[place] for state in self.states]),
+            intercept_=np.array([state[2 + place] for state in self.states]),
+            classes_=self.classes,
+            lam=lam,
+            n_iter_=self.states[0][4],
+        )

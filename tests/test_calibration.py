@@ -1,0 +1,291 @@
+"""Probabilities: the fitted sigmoids, what error bars do to them, and the scores they are fitted to."""
+
+import numpy as np
+import pytest
+from conftest import UNCERTAIN_KINDS, make_problem
+from scipy.optimize import minimize
+from scipy.stats import norm
+from sklearn.metrics import log_loss
+
+import svmgsu
+from svmgsu import calibration
+from svmgsu.calibration import Calibration
+
+
+def noisy_margins(count=20000, gamma=1.0, slope=3.0, seed=0):
+    """Labels follow a sigmoid of the true margin; its noise is told as variance / gamma."""
+    rng = np.random.default_rng(seed)
+    truth, s = 1.5 * rng.normal(size=count), rng.uniform(0, 2, count)
+    signs = np.where(rng.random(count) < 1 / (1 + np.exp(-slope * truth)), 1.0, -1.0)
+    measured = truth + s * rng.normal(size=count)
+    return measured, s**2 / gamma, signs, np.ones(count)
+
+
+def penalised(theta, margin, variance, signs, weights):
+    """The objective written out from the documentation, in the fitted parameters a, b, log gamma."""
+    a, b, log_gamma = theta
+    z = (a * margin + b) / np.sqrt(1 + np.pi / 8 * np.exp(log_gamma) * a**2 * variance)
+    positives, negatives = weights[signs > 0].sum(), weights[signs < 0].sum()
+    target = np.where(signs > 0, (positives + 1) / (positives + 2), 1 / (negatives + 2))
+    loss = -target * np.log(1 / (1 + np.exp(-z))) - (1 - target) * np.log(1 / (1 + np.exp(z)))
+    return weights @ loss + log_gamma**2 / 2
+
+
+@pytest.mark.parametrize("gamma", [0.2, 1.0, 5.0])
+def test_the_fit_is_scipys_minimum(gamma):
+    margin, variance, signs, weights = noisy_margins(400, gamma)
+    weights = weights + (np.arange(400) % 3)
+    got = calibration.fit(margin, variance, signs, weights)
+    theta = np.array([got.a, got.b, np.log(got.gamma)])
+    found = minimize(penalised, theta + 0.1, args=(margin, variance, signs, weights), method="Nelder-Mead")
+    best = penalised(theta, margin, variance, signs, weights)
+    assert best <= found.fun + 1e-6
+    np.testing.assert_allclose(theta, found.x, atol=2e-2)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_its_derivatives_are_those_of_finite_differences(seed):
+    rng = np.random.default_rng(seed)
+    x, v, theta = rng.normal(size=30), rng.uniform(0, 3, 30), rng.normal(size=3)
+    _, slopes = calibration._damped(theta, x, v)
+    for k in range(3):
+        step = 1e-6 * np.eye(3)[k]
+        numeric = (
+            calibration._damped(theta + step, x, v)[0] - calibration._damped(theta - step, x, v)[0]
+        ) / 2e-6
+        np.testing.assert_allclose(slopes[k], numeric, atol=1e-8)
+
+
+def test_gamma_follows_the_scale_of_the_error_bars():
+    found = [calibration.fit(*noisy_margins(gamma=g)).gamma for g in (0.1, 1.0, 10.0)]
+    assert found[1] / found[0] == pytest.approx(10, rel=0.15)
+    assert found[2] / found[1] == pytest.approx(10, rel=0.15)
+
+
+def test_error_bars_that_mean_nothing_get_a_small_gamma_and_do_no_harm():
+    rng = np.random.default_rng(1)
+    margin = rng.normal(size=5000)
+    signs = np.where(rng.random(5000) < 1 / (1 + np.exp(-4 * margin)), 1.0, -1.0)
+    variance = rng.exponential(4.0, 5000)
+    got = calibration.fit(margin, variance, signs, np.ones(5000))
+    assert got.gamma < 0.02
+    with_bars, without = got.probability(margin, variance), got.probability(margin)
+    assert log_loss(signs, with_bars) < log_loss(signs, without) + 0.003
+
+
+def test_a_blurred_object_gets_a_probability_nearer_to_a_half():
+    c = Calibration(2.0, 0.3, 0.5, (-2.0, -0.3))
+    p = c.probability(np.full(4, 1.2), np.array([0.0, 1.0, 10.0, 1e12]))
+    assert (np.diff(p) < 0).all()
+    assert p[-1] == pytest.approx(0.5, abs=1e-5)
+    assert p[0] == pytest.approx(1 / (1 + np.exp(-(2.0 * 1.2 + 0.3))))
+
+
+@pytest.mark.parametrize("margin", [-2.0, 0.1, 3.0])
+@pytest.mark.parametrize("std", [0.1, 1.0, 4.0])
+def test_the_damping_is_near_the_mean_of_a_sigmoid(margin, std):
+    c = Calibration(1.3, -0.2, 1.0, (-1.3, 0.2))
+    nodes = np.linspace(-9, 9, 20001)
+    exact = np.trapezoid(norm.pdf(nodes) / (1 + np.exp(-1.3 * (margin + std * nodes) + 0.2)), nodes)
+    assert float(c.probability(np.array(margin), np.array(std**2))) == pytest.approx(exact, abs=0.02)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
+@pytest.mark.parametrize("offset", [0.0, 50.0])
+def test_units_and_offsets_of_the_scores_do_not_matter(scale, offset):
+    margin, variance, signs, weights = noisy_margins(500)
+    plain = calibration.fit(margin, variance, signs, weights).probability(margin, variance)
+    moved = scale * (margin + offset)
+    other = calibration.fit(moved, scale**2 * variance, signs, weights)
+    np.testing.assert_allclose(other.probability(moved, scale**2 * variance), plain, atol=1e-5)
+
+
+def test_a_weight_of_two_is_an_example_twice():
+    margin, variance, signs, _ = noisy_margins(200)
+    twice = 1 + np.arange(200) % 2
+    one = calibration.fit(margin, variance, signs, twice.astype(float))
+    two = calibration.fit(*(np.repeat(a, twice) for a in (margin, variance, signs)), np.ones(twice.sum()))
+    np.testing.assert_allclose([one.a, one.b, one.gamma], [two.a, two.b, two.gamma], rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("margin", "variance"),
+    [
+        (np.array([-3.0, -2, -1, 1, 2, 3]), np.array([1.0, 0.1, 0, 2, 0, 1])),  # separable
+        (np.full(6, 2.0), np.arange(6.0)),  # all alike
+        (np.array([-3.0, -2, -1, 1, 2, 3]), np.full(6, 1e12)),  # nothing but noise
+        (np.array([3.0, 2, 1, -1, -2, -3]), np.arange(6.0)),  # the wrong way round
+        (np.array([1e-12, 2e-12, 0, 4e-12, 5e-12, 9e-12]), np.full(6, 1e-30)),
+    ],
+)
+def test_degenerate_scores_give_finite_probabilities(margin, variance):
+    got = calibration.fit(margin, variance, np.array([-1.0, -1, -1, 1, 1, 1]), np.ones(6))
+    for v in (variance, None):
+        p = got.probability(margin, v)
+        assert np.isfinite(p).all()
+        assert ((p > 0) & (p < 1)).all()
+
+
+# Models
+
+
+@pytest.mark.parametrize("kind", UNCERTAIN_KINDS)
+def test_a_model_s_deviations_are_those_of_the_covariance(kind):
+    p = make_problem(kind)
+    model = svmgsu.train(p.X, p.y, p.cov, lam=0.1)
+    if kind == "shared by class":
+        with pytest.raises(ValueError, match="cov: nothing is said"):
+            model.decision_function(svmgsu.Gaussians(p.X, p.cov), return_std=True)
+        return
+    variance = np.einsum("iab,a,b->i", p.full, model.coef_[0], model.coef_[0])
+    values, std = model.decision_function(p.X, p.cov, return_std=True)
+    np.testing.assert_array_equal(values, model.decision_function(p.X))
+    np.testing.assert_allclose(std, np.sqrt(variance), rtol=1e-6)
+    with np.errstate(divide="ignore"):
+        np.testing.assert_allclose(
+            model.margin_probability(p.X, p.cov), norm.cdf(values / np.sqrt(variance)), rtol=1e-5
+        )
+    proba = model.predict_proba(p.X, p.cov)
+    c = model.calibration_[0]
+    z = (c.a * values + c.b) / np.sqrt(1 + np.pi / 8 * c.gamma * c.a**2 * variance)
+    np.testing.assert_allclose(proba[:, 1], 1 / (1 + np.exp(-z)), rtol=1e-6)
+    np.testing.assert_array_equal(model.predict_proba(svmgsu.Gaussians(p.X, p.cov)), proba)
+
+
+def test_without_a_covariance_probabilities_are_platts():
+    p = make_problem("diagonal")
+    model = svmgsu.train(p.X, p.y, p.cov, lam=0.1)
+    A, B = model.platt_
+    plain = 1 / (1 + np.exp(A * model.decision_function(p.X) + B))
+    np.testing.assert_allclose(model.predict_proba(p.X)[:, 1], plain, rtol=1e-12)
+    assert not np.allclose(model.predict_proba(p.X, std=0.0)[:, 1], plain, rtol=1e-3)
+
+
+def test_a_model_trained_without_covariances_takes_error_bars_as_they_are():
+    p = make_problem("none")
+    model = svmgsu.train(p.X, p.y, lam=0.1)
+    assert model.calibration_ == (Calibration.from_platt(model.platt_),)
+    np.testing.assert_allclose(model.predict_proba(p.X, std=0.0), model.predict_proba(p.X), rtol=1e-12)
+    sure = np.abs(model.predict_proba(p.X)[:, 1] - 0.5)
+    assert (np.abs(model.predict_proba(p.X, std=1.0)[:, 1] - 0.5) < sure).all()
+
+
+def test_train_is_platts_sigmoid_on_the_training_scores():
+    from svmgsu import _core
+
+    p = make_problem("none")
+    model = svmgsu.train(p.X, p.y, lam=0.1, probability="train")
+    assert model.platt_ == _core.fit_platt(model.decision_function(p.X), p.y, np.ones(60))
+
+
+def test_held_out_probabilities_are_less_sure_than_those_of_training_scores():
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(80, 60)), rng.integers(2, size=80)  # noise that can be learnt by heart
+    new, truth = rng.normal(size=(500, 60)), rng.integers(2, size=500)
+    loss = {
+        how: log_loss(truth, svmgsu.train(X, y, lam=1e-3, probability=how).predict_proba(new)[:, 1])
+        for how in ("train", "cv")
+    }
+    assert loss["cv"] < 0.8 < loss["train"]
+
+
+def test_held_out_scores_are_those_of_models_without_the_fold():
+    from svmgsu.parallel import Team
+    from svmgsu.training import Problem, make_options
+
+    p = make_problem("diagonal", 90)
+    problem, options = Problem(p.X, p.y, p.cov), make_options(90, lam=0.1)
+    model = problem.solve(options)
+    margin, variance = calibration.held_out(problem, model, options, Team(1))
+    scores = model.decision_function(p.X)
+    folds = np.empty(90, dtype=int)
+    for sign in (-1, 1):
+        members = np.flatnonzero(p.y == sign)
+        folds[members[np.argsort(scores[members])]] = np.arange(len(members)) % 5
+    for fold in range(5):
+        known, new = folds != fold, folds == fold
+        single = svmgsu.train(p.X[known], p.y[known], p.cov.take(known), lam=0.1, probability=False)
+        np.testing.assert_allclose(margin[new, 0], single.decision_function(p.X[new]), atol=0.05)
+        np.testing.assert_allclose(variance[new, 0], p.twin[new] @ single.coef_[0] ** 2, rtol=0.1)
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 7])
+def test_few_examples_of_a_class_are_no_error(count):
+    rng = np.random.default_rng(3)
+    y = np.r_[np.ones(count - 1), np.zeros(20)]
+    X = rng.normal(size=(len(y), 2)) + 2 * y[:, None]
+    with np.errstate(all="raise"):
+        model = svmgsu.train(X, y, lam=0.01, std=0.1)
+    assert np.isfinite(model.predict_proba(X, std=0.1)).all()
+
+
+def test_the_order_of_the_examples_does_not_matter():
+    p = make_problem("diagonal", 80)
+    order = np.random.default_rng(4).permutation(80)
+    one = svmgsu.train(p.X, p.y, p.cov, lam=0.1, tol=1e-9)
+    two = svmgsu.train(p.X[order], p.y[order], p.cov.take(order), lam=0.1, tol=1e-9)
+    np.testing.assert_allclose(two.predict_proba(p.X), one.predict_proba(p.X), atol=1e-5)
+
+
+def test_noise_of_deployment_is_left_out_of_the_calibration():
+    p = make_problem("diagonal", 80)
+    seen = []
+
+    def spy(margin, variance, signs, weights):
+        seen.append(variance)
+        return Calibration.from_platt((-1.0, 0.0))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(calibration, "fit", spy)
+        model = svmgsu.train(p.X, p.y, p.cov, lam=0.1, deployment_cov=1.0, cov_scale=2.0, probability="train")
+    np.testing.assert_allclose(seen[0], p.twin @ model.coef_[0] ** 2, rtol=1e-10)
+
+
+@pytest.mark.parametrize("bad", ["yes", 2, None, "CV"])
+def test_another_word_for_probability_is_refused(bad):
+    p = make_problem("none")
+    with pytest.raises(ValueError, match="probability: expected True"):
+        svmgsu.train(p.X, p.y, probability=bad)
+
+
+def test_questions_that_need_a_covariance_say_so():
+    p = make_problem("none")
+    model = svmgsu.train(p.X, p.y, lam=0.1)
+    with pytest.raises(ValueError, match="cov: nothing is said of the uncertainty of X"):
+        model.margin_probability(p.X)
+    with pytest.raises(ValueError, match="cov: nothing is said of the uncertainty of X"):
+        model.decision_function(p.X, return_std=True)
+    with pytest.raises(ValueError, match="X has 3 features, but this model is expecting 7"):
+        model.predict_proba(np.zeros((2, 3)), std=1.0)
+    with pytest.raises(ValueError, match=r"cov: .*does not fit 60 examples"):
+        model.predict_proba(p.X, np.ones((59, 7)))
+    with pytest.raises(ValueError, match="cov: X is a Gaussians and has its covariance already"):
+        model.predict_proba(svmgsu.Gaussians(p.X, std=1.0), std=1.0)
+
+
+def test_a_time_limit_holds_for_the_folds_too():
+    p = make_problem("diagonal", 2000, 40)
+    with pytest.warns(svmgsu.ConvergenceWarning, match="max_time"):
+        model = svmgsu.train(p.X, p.y, p.cov, lam=1e-4, tol=1e-15, max_time=1e-3)
+    assert model.calibration_ is not None
+
+
+def test_error_bars_halve_the_log_loss_of_noisy_quasars(data_folder):
+    """SDSS: trained on 8000 precise objects, tested on the noisy half (bench/probability.py does all)."""
+    pandas = pytest.importorskip("pandas", reason="reading the table needs pandas")
+    table = pandas.read_csv(data_folder / "sdss_qso" / "SDSS_QSO.tab.gz", sep=r"\s+")
+    magnitude = table[[f"{band}_mag" for band in "ugriz"]].to_numpy()
+    error = table[[f"sig_{band}_mag" for band in "ugriz"]].to_numpy()
+    good = ((magnitude > 0) & (error > 0) & (error < 5)).all(axis=1)
+    X, V, y = magnitude[good], error[good] ** 2, table["z"].to_numpy()[good] >= 2.2
+    A = np.vstack([np.eye(5)[:4] - np.eye(5)[1:], np.eye(5)[3]])
+    precise = V.sum(axis=1) <= np.median(V.sum(axis=1))
+    known = np.random.default_rng(0).permutation(np.flatnonzero(precise))[:8000]
+    A /= (X[known] @ A.T).std(axis=0)[:, None]
+    cov = svmgsu.Full(np.einsum("aj,ij,bj->iab", A, V, A))
+    data = svmgsu.Gaussians((X - X[known].mean(axis=0)) @ A.T, cov)
+    model = svmgsu.train(data[known], y[known], lam=1e-3)
+    noisy = np.flatnonzero(~precise)
+    plain = log_loss(y[noisy], model.predict_proba(data.mean[noisy])[:, 1])
+    ours = log_loss(y[noisy], model.predict_proba(data[noisy])[:, 1])
+    assert ours < 0.6 * plain

@@ -1,0 +1,342 @@
+"""More than two classes: each against the rest, on the same arrays, with comparable scores."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import warnings
+
+import numpy as np
+import pytest
+from conftest import spd
+from sklearn.multiclass import OneVsRestClassifier
+
+import svmgsu
+from svmgsu import scoring
+from svmgsu.validation import class_factors
+
+LAM = 0.02
+
+
+def blobs(count=150, n=4, K=3, seed=0, spread=1.0):
+    rng = np.random.default_rng(seed)
+    y = np.arange(count) % K
+    X = rng.normal(size=(count, n)) * spread + 2.5 * rng.normal(size=(K, n))[y]
+    return X, y, rng.uniform(0.05, 0.5, (count, n))
+
+
+@pytest.fixture(scope="module")
+def three():
+    X, y, V = blobs()
+    names = np.array(["ant", "bee", "cat"])[y]
+    return svmgsu.train(X, names, V, lam=LAM), X, names, V
+
+
+def test_each_problem_is_the_class_against_the_rest(three):
+    model, X, names, V = three
+    assert model.coef_.shape == (3, 4)
+    assert model.intercept_.shape == (3,)
+    assert model.classes_.tolist() == ["ant", "bee", "cat"]
+    singles = [svmgsu.train(X, names == label, V, lam=LAM) for label in model.classes_]
+    np.testing.assert_array_equal(model.coef_, np.concatenate([s.coef_ for s in singles]))
+    np.testing.assert_array_equal(model.intercept_, np.concatenate([s.intercept_ for s in singles]))
+    assert model.objective_ == pytest.approx(sum(s.objective_ for s in singles), rel=1e-15)
+    assert model.gap_ == pytest.approx(sum(s.gap_ for s in singles), rel=1e-12)
+    assert model.n_iter_ == max(s.n_iter_ for s in singles)
+    assert [len(h) for h in model.history_] == [len(s.history_) for s in singles]
+
+
+def test_it_is_scikit_learns_one_against_the_rest_without_probabilities():
+    X, y, V = blobs()
+    ours = svmgsu.LinearSVMGSU(LAM, probability=False).fit(X, y, V)
+    data = svmgsu.Gaussians(X, V)
+    theirs = [svmgsu.LinearSVMGSU(LAM, probability=False).fit(data, y == k) for k in range(3)]
+    np.testing.assert_array_equal(
+        ours.decision_function(X), np.column_stack([t.decision_function(X) for t in theirs])
+    )
+    plain = OneVsRestClassifier(svmgsu.LinearSVMGSU(LAM, probability=False)).fit(X, y)
+    np.testing.assert_array_equal(
+        plain.predict(X), svmgsu.LinearSVMGSU(LAM, probability=False).fit(X, y).predict(X)
+    )
+
+
+def test_probabilities_sum_to_one_and_decide(three):
+    model, X, names, V = three
+    for cov in (None, V, 100 * V):
+        p = model.predict_proba(X, cov)
+        assert p.shape == (150, 3)
+        np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-14)
+        np.testing.assert_array_equal(model.predict(X, cov), model.classes_[p.argmax(axis=1)])
+    assert (model.predict(X) == names).mean() > 0.9
+
+
+def test_decision_values_compare_where_there_are_probabilities(three):
+    model, X, _, V = three
+    values = model.decision_function(X)
+    np.testing.assert_array_equal(model.classes_[values.argmax(axis=1)], model.predict(X))
+    raw = X @ model.coef_.T + model.intercept_
+    platt = np.array([c.platt for c in model.calibration_])
+    np.testing.assert_allclose(values, -(platt[:, 0] * raw + platt[:, 1]), rtol=1e-12)
+    _, std = model.decision_function(X, V, return_std=True)
+    np.testing.assert_allclose(std, np.abs(platt[:, 0]) * np.sqrt(V @ (model.coef_**2).T), rtol=1e-12)
+
+
+def test_probabilities_are_finite_where_all_are_tiny(three):
+    model, *_ = three
+    far = model.predict_proba(np.full((1, 4), 1e6) * np.array([[1], [-1]]))
+    assert np.isfinite(far).all()
+    np.testing.assert_allclose(far.sum(axis=1), 1)
+
+
+def test_the_side_of_each_plane_has_a_probability(three):
+    model, X, _, V = three
+    p = model.margin_probability(X[:5], V[:5])
+    rng = np.random.default_rng(1)
+    draws = X[:5, None] + np.sqrt(V[:5, None]) * rng.normal(size=(5, 40000, 4))
+    right = (draws @ model.coef_.T + model.intercept_ > 0).mean(axis=1)
+    assert np.abs(p - right).max() < 4 * 0.5 / np.sqrt(40000)
+
+
+def test_a_shared_covariance_by_class_means_the_true_class():
+    X, y, _ = blobs()
+    A = spd(np.random.default_rng(2), 3, 4)
+    model = svmgsu.train(X, y, svmgsu.Shared(dict(enumerate(A))), lam=LAM, probability=False)
+    full = svmgsu.train(X, y, svmgsu.Full(A[y]), lam=LAM, probability=False)
+    np.testing.assert_allclose(model.coef_, full.coef_, rtol=1e-4)
+    data = svmgsu.Gaussians(X, svmgsu.Shared(dict(enumerate(A))))
+    calibrated = svmgsu.train(data, y, lam=LAM)
+    np.testing.assert_array_equal(calibrated.predict(data), calibrated.predict(X))
+    with pytest.raises(ValueError, match="cov: one covariance a class cannot be known"):
+        calibrated.predict_proba(X, svmgsu.Shared(dict(enumerate(A))))
+
+
+@pytest.mark.parametrize("probability", [False, True])
+def test_any_number_of_threads_and_jobs_gives_the_same_bits(probability):
+    X, y, V = blobs(9000)
+    one = svmgsu.train(X, y, V, lam=LAM, threads=1, n_jobs=1, probability=probability)
+    for threads, jobs in ((3, 2), (4, -1), (2, None)):
+        other = svmgsu.train(X, y, V, lam=LAM, threads=threads, n_jobs=jobs, probability=probability)
+        np.testing.assert_array_equal(other.coef_, one.coef_)
+        assert other.calibration_ == one.calibration_
+
+
+def test_one_warning_names_the_classes_that_are_trivial():
+    X, y, _ = blobs(160, K=4)
+    X[y > 1] = 0.0  # these two cannot be told apart
+    with pytest.warns(svmgsu.TrivialModelWarning, match="w = 0 for classes 2, 3 against the rest") as found:
+        svmgsu.train(X, y, lam=0.1, std=0.1)
+    assert len(found) == 1
+
+
+def test_one_warning_says_that_the_solver_stopped_early():
+    X, y, V = blobs()
+    with pytest.warns(svmgsu.ConvergenceWarning, match="max_iter=1 iterations for classes 0, 1, 2") as found:
+        svmgsu.train(X, y, V, lam=1e-4, max_iter=1, probability=False)
+    assert len(found) == 1
+
+
+def test_a_callback_hears_of_all_classes_and_stops_them():
+    X, y, V = blobs(9000)
+    seen = []
+    svmgsu.train(X, y, V, lam=1e-4, callback=lambda p: seen.append(p.iteration), probability=False)
+    assert seen.count(1) == 3
+    stopped = svmgsu.train(X, y, V, lam=1e-4, tol=1e-12, callback=lambda p: False)
+    assert stopped.n_iter_ <= 2
+    assert stopped.calibration_ is not None
+
+
+def test_an_error_in_a_callback_ends_the_fit():
+    X, y, V = blobs(9000)
+    before = threading.active_count()
+
+    def fail(progress):
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        svmgsu.train(X, y, V, lam=1e-4, callback=fail, n_jobs=2)
+    assert threading.active_count() == before
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+def test_ctrl_c_ends_all_classes():
+    """The child trains for hours in two threads; a signal must end it."""
+    script = """
+        import sys
+        import numpy as np
+        import svmgsu
+
+        rng = np.random.default_rng(0)
+        X, y = rng.normal(size=(2000, 20)), np.arange(2000) % 3
+        told = []
+
+        def tell(progress):
+            if not told:
+                told.append(True)
+                print("training", flush=True)
+
+        try:
+            svmgsu.train(X, y, 1.0, solver="sgd", T=10**12, callback=tell, n_jobs=2)
+        except KeyboardInterrupt:
+            print("interrupted")
+            sys.exit(7)
+    """
+    child = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert child.stdout.readline() == "training\n"
+        child.send_signal(signal.SIGINT)
+        output, _ = child.communicate(timeout=20)
+    finally:
+        child.kill()
+        child.wait()
+    assert (output, child.returncode) == ("interrupted\n", 7)
+
+
+def test_a_model_is_a_start_of_another():
+    X, y, V = blobs()
+    first = svmgsu.train(X, y, V, lam=0.1, probability=False)
+    again = svmgsu.train(X, y, V, lam=0.05, start=first, probability=False)
+    assert again.objective_ == pytest.approx(svmgsu.train(X, y, V, lam=0.05).objective_, rel=3e-6)
+    with pytest.raises(ValueError, match="start: 3 classes, but y has 2"):
+        svmgsu.train(X, y == 0, V, start=first)
+
+
+def test_a_path_has_models_of_all_classes():
+    X, y, V = blobs()
+    models = svmgsu.path(X, y, V, lams=[0.1, 0.01], probability="train")
+    for model, lam in zip(models, (0.1, 0.01), strict=True):
+        assert model.objective_ == pytest.approx(svmgsu.train(X, y, V, lam=lam).objective_, rel=3e-6)
+        assert model.predict_proba(X).shape == (150, 3)
+
+
+# Choosing λ
+
+
+@pytest.mark.parametrize(
+    "scoring_", [None, "expected_hinge", "expected_log_loss", "accuracy", "neg_log_loss"]
+)
+def test_cross_validation_takes_several_classes(scoring_):
+    X, y, V = blobs()
+    search = svmgsu.LinearSVMGSUCV([0.1, 1e-3], cv=3, scoring=scoring_).fit(X, y, V)
+    assert search.coef_.shape == (3, 4)
+    assert search.score(X, y) > 0.9
+    again = svmgsu.LinearSVMGSUCV([0.1, 1e-3], cv=3, scoring=scoring_, n_jobs=1).fit(X, y, V)
+    np.testing.assert_array_equal(again.cv_results_["mean_test_score"], search.cv_results_["mean_test_score"])
+
+
+def test_without_covariances_the_expected_accuracy_is_the_accuracy():
+    X, y, _ = blobs(spread=2.0)
+    scores = [
+        svmgsu.LinearSVMGSUCV([0.01], cv=4, scoring=name).fit(X, y).best_score_
+        for name in ("expected_accuracy", "accuracy")
+    ]
+    assert scores[0] == pytest.approx(scores[1], abs=1e-12)
+
+
+def test_expected_scores_of_several_classes_are_means_over_draws():
+    rng = np.random.default_rng(3)
+    mean, cov, codes = rng.normal(size=(60, 4)), spd(rng, 60, 4), np.arange(60) % 4
+    weights = rng.uniform(0.5, 2, 60)
+    accuracy, loss = scoring.expected_class_scores(mean, cov, codes, weights)
+    draws = mean[:, None] + np.einsum(
+        "ijk,idk->idj", np.linalg.cholesky(cov), rng.normal(size=(60, 20000, 4))
+    )
+    right = (draws.argmax(axis=2) == codes[:, None]).mean(axis=1)
+    assert accuracy == pytest.approx(np.average(right, weights=weights), abs=0.004)
+    p = 1 / (1 + np.exp(-draws))
+    own = np.take_along_axis(p, codes[:, None, None], axis=2)[:, :, 0] / p.sum(axis=2)
+    assert loss == pytest.approx(np.average(-np.log(own).mean(axis=1), weights=weights), rel=0.01)
+    assert scoring.expected_class_scores(mean, cov, codes, weights) == (accuracy, loss)
+
+
+def test_of_two_classes_the_draws_agree_with_the_closed_form():
+    rng = np.random.default_rng(4)
+    f, s = rng.normal(size=80), rng.uniform(0.2, 2, 80)
+    codes = rng.integers(2, size=80)
+    mean, cov = np.column_stack([-f, f]), (s**2)[:, None, None] * np.array([[1, -1], [-1, 1]])
+    got, _ = scoring.expected_class_scores(mean, cov, codes, np.ones(80))
+    assert got == pytest.approx(scoring.expected_accuracy(f, s, 2.0 * codes - 1, np.ones(80)), abs=0.002)
+
+
+# Weights of classes
+
+
+def test_a_class_weight_is_a_weight_of_its_examples():
+    X, y, V = blobs()
+    factor = np.array([1.0, 3.0, 0.5])
+    by_class = svmgsu.train(X, y, V, lam=LAM, class_weight={1: 3.0, 2: 0.5}, sample_weight=1 + y)
+    by_hand = svmgsu.train(X, y, V, lam=LAM, sample_weight=(1 + y) * factor[y])
+    np.testing.assert_array_equal(by_class.coef_, by_hand.coef_)
+    assert by_class.calibration_ == by_hand.calibration_
+
+
+def test_balanced_is_what_scikit_learn_means():
+    from sklearn.utils.class_weight import compute_class_weight
+
+    codes = np.array([0, 0, 0, 1, 2, 2])
+    got = class_factors("balanced", np.arange(3), codes, np.ones(6))
+    np.testing.assert_allclose(got, compute_class_weight("balanced", classes=np.arange(3), y=codes))
+    twice = class_factors("balanced", np.arange(3), codes, np.array([1, 1, 1, 2, 1, 1.0]))
+    np.testing.assert_allclose(
+        twice, compute_class_weight("balanced", classes=np.arange(3), y=[0, 0, 0, 1, 1, 2, 2])
+    )
+
+
+def test_balanced_classes_keep_the_rare_one_from_being_ignored():
+    rng = np.random.default_rng(5)
+    y = np.where(np.arange(300) < 15, 1, 0)
+    X = rng.normal(size=(300, 2)) + 1.5 * y[:, None]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", svmgsu.TrivialModelWarning)
+        plain = svmgsu.train(X, y, lam=0.1, std=0.5).predict(X)
+    balanced = svmgsu.train(X, y, lam=0.1, std=0.5, class_weight="balanced").predict(X)
+    assert (plain[y == 1] == 1).mean() < 0.3
+    assert (balanced[y == 1] == 1).mean() > 0.7
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ({7: 2.0}, "class_weight: there is no class 7 in y; it has 0, 1, 2"),
+        ({1: -1.0}, "class_weight: class 1 has -1.0; weights must be >= 0"),
+        ({1: "much"}, "class_weight: class 1 has 'much'"),
+        ({1: np.nan}, "class_weight: class 1 has nan"),
+        ("even", "class_weight: expected a dict, \"balanced\" or None, got 'even'"),
+        ({1: 0.0}, "class_weight: class 1 has no weight"),
+    ],
+)
+def test_bad_class_weights_are_refused(bad, message):
+    X, y, V = blobs()
+    for call in (svmgsu.train, svmgsu.path):
+        with pytest.raises(ValueError, match=message):
+            call(X, y, V, class_weight=bad)
+
+
+def test_a_class_without_weight_is_named():
+    X, y, V = blobs()
+    with pytest.raises(ValueError, match="sample_weight: class 2 has no weight"):
+        svmgsu.train(X, y, V, sample_weight=(y != 2).astype(float))
+
+
+def test_nine_speakers_from_summaries_of_their_utterances(data_folder):
+    """Japanese Vowels: trained on means and covariances of utterances, used on single frames."""
+    with np.load(data_folder / "japvowels" / "japvowels.npz") as archive:
+        frames, length, y = (archive[f"train_{name}"] for name in ("frames", "len", "y"))
+        new, speaker = archive["test_frames"], np.repeat(archive["test_y"], archive["test_len"])
+    centre, scale = frames.mean(axis=0), frames.std(axis=0)
+    parts = np.split((frames - centre) / scale, np.cumsum(length)[:-1])
+    X = np.array([part.mean(axis=0) for part in parts], dtype=float)
+    S = np.array([np.cov(part.T) for part in parts])
+    new = ((new - centre) / scale).astype(float)
+
+    def accuracy(cov, lam, **settings):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", svmgsu.TrivialModelWarning)
+            model = svmgsu.train(X, y, cov, lam=lam, **settings)
+        return (model.predict(new) == speaker).mean()
+
+    assert accuracy(S, 0.01) > accuracy(None, 0.01) + 0.1
+    assert accuracy(S, 0.1) > accuracy(S, 0.1, probability=False) + 0.02
