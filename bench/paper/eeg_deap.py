@@ -48,7 +48,8 @@ def run(folder: Path, seed: int, quick: bool) -> Record:
         if min((y > 0).sum(), (y < 0).sum()) <= FOLDS:  # nothing to learn from
             continue
         guesses: dict[str, list[float]] = {name: [] for name in (*SYSTEMS, "naive Bayes")}
-        for left_out in range(len(y)):
+        videos = range(0, len(y), 10) if quick else range(len(y))
+        for left_out in videos:
             known = np.delete(np.arange(len(y)), left_out)
             train, test = _prepared(X, V, y, known, left_out)
             parts = systems.folds(y[known], FOLDS, seed)
@@ -56,7 +57,7 @@ def run(folder: Path, seed: int, quick: bool) -> Record:
                 found = systems.search(path, train, y[known], LAMS, parts)
                 guesses[name].append(float(found.best.predict(test)[0]))
             guesses["naive Bayes"].append(float(systems.naive_bayes(train, y[known]).predict(test)[0]))
-        out[target] = {name: _scores(np.array(guess), y) for name, guess in guesses.items()}
+        out[target] = {name: _scores(np.array(guess), y[videos]) for name, guess in guesses.items()}
     return out
 
 

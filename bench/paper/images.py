@@ -64,8 +64,9 @@ def moments(images: Array, seed: int, rank: int = 8) -> svmgsu.Gaussians:
     """Mean and leading directions of augmented copies, instead of tangents."""
     copies = augmented(images, 64, np.random.default_rng(seed)).reshape(64, len(images), -1)
     mean = copies.mean(axis=0)
-    _, s, v = np.linalg.svd((copies - mean).transpose(1, 0, 2), full_matrices=False)
-    factors = s[:, :rank, None] * v[:, :rank] / np.sqrt(63)
+    apart = (copies - mean).transpose(1, 0, 2)
+    _, vectors = np.linalg.eigh(apart @ apart.transpose(0, 2, 1))  # 64 by 64, instead of 784 by 784
+    factors = vectors[:, :, -rank:].transpose(0, 2, 1) @ apart / np.sqrt(63)
     return svmgsu.Gaussians(mean, svmgsu.LowRank(factors.astype(images.dtype)))
 
 

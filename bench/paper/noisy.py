@@ -75,8 +75,8 @@ def _compare(
 ) -> Record:
     rng = np.random.default_rng([seed, 1])
     data = svmgsu.Gaussians(X[known], svmgsu.Diagonal(V[known]))
-    test = X[new] + np.sqrt(V[new]) * rng.standard_normal((TEST_DRAWS, *X[new].shape))
-    T, truth = test.reshape(-1, X.shape[1]), np.tile(y[new], TEST_DRAWS)
+    test = svmgsu.Gaussians(X[new], svmgsu.Diagonal(V[new])).sample(TEST_DRAWS, rng)
+    T, truth = test.reshape(-1, X.shape[1]), np.repeat(y[new], TEST_DRAWS)
     paths = {
         CLEAN: (systems.lsvm, systems.accuracy),
         PLAIN: (systems.lsvm, systems.expected_accuracy),
@@ -90,9 +90,9 @@ def _compare(
         f = found.best.decide(T)
         p = calibration.predict_proba(f[:, None])[:, 1]
         out[name] = _measures(found.best.predict(T), f, p, truth)
-    copies = systems.samples(data, COPIES, rng).reshape(-1, X.shape[1])
-    forest = RandomForestClassifier(20 if quick else 60, min_samples_leaf=5, random_state=seed)
-    p = forest.fit(copies, np.tile(y[known], COPIES)).predict_proba(T)[:, 1]
+    copies = data.sample(COPIES, rng).reshape(-1, X.shape[1])
+    forest = RandomForestClassifier(20 if quick else 40, min_samples_leaf=5, random_state=seed)
+    p = forest.fit(copies, np.repeat(y[known], COPIES)).predict_proba(T)[:, 1]
     out[FOREST] = _measures(np.where(p > 0.5, 1.0, -1.0), p, p, truth)
     return out
 
@@ -104,8 +104,8 @@ def _calibrate(
     scores, labels = [], []
     for known, held_out in parts:
         (h,) = path(data[known], y[known], lam)
-        scores.append(h.decide(systems.samples(data[held_out], TEST_DRAWS, rng)).ravel())
-        labels.append(np.tile(y[held_out], TEST_DRAWS))
+        scores.append(h.decide(data[held_out].sample(TEST_DRAWS, rng)).ravel())
+        labels.append(np.repeat(y[held_out], TEST_DRAWS))
     return LogisticRegression(C=1e6).fit(np.concatenate(scores)[:, None], np.concatenate(labels))
 
 

@@ -102,7 +102,6 @@ def power(data: svmgsu.Gaussians, y: Array, lams: Sequence[float]) -> list[Hyper
     the hinge of an SVM on the means moved by y r u, and touches it there. So every round is an exact SVM,
     and the objective never rises.
     """
-    X = np.asarray(data.mean.toarray() if hasattr(data.mean, "toarray") else data.mean)
     radius = np.sqrt(traces(data) / data.shape[1])
     out = []
     for lam, start in zip(lams, lsvm(data, y, lams), strict=True):
@@ -111,11 +110,11 @@ def power(data: svmgsu.Gaussians, y: Array, lams: Sequence[float]) -> list[Hyper
             length = np.linalg.norm(now.w)
             if length == 0:
                 break
-            moved = X + (y * radius)[:, None] * (now.w / length)
+            moved = data.mean + (y * radius)[:, None] * (now.w / length)
             (following,) = solve(svmgsu.Gaussians(moved), y, [lam])
             step = np.linalg.norm(following.w - now.w)
             now = following
-            if step <= 1e-3 * length:
+            if step <= 1e-2 * length:
                 break
         out.append(now)
     return out
@@ -133,8 +132,8 @@ def sampled(count: int, seed: int) -> Path:
     def path(data: svmgsu.Gaussians, y: Array, lams: Sequence[float]) -> list[Hyperplane]:
         basis = _span(data)  # samples lie in it
         small = data if basis is None else _in_basis(data, basis)
-        draws = samples(small, count, np.random.default_rng(seed))
-        found = solve(svmgsu.Gaussians(draws.reshape(-1, small.shape[1])), np.tile(y, count), lams)
+        draws = small.sample(count, seed).reshape(-1, small.shape[1])
+        found = solve(svmgsu.Gaussians(draws), np.repeat(y, count), lams)
         return found if basis is None else [Hyperplane(basis @ h.w, h.b) for h in found]
 
     return path
@@ -161,30 +160,7 @@ def naive_bayes(data: svmgsu.Gaussians, y: Array) -> GaussianNB:
 
 def traces(data: svmgsu.Gaussians) -> Array:
     """The trace of each covariance."""
-    cov = data.cov
-    if isinstance(cov, svmgsu.Diagonal):
-        V = cov.variances
-        return np.asarray((V.matrix if hasattr(V, "matrix") else V).sum(axis=1), dtype=float).ravel()
-    if isinstance(cov, svmgsu.LowRank) and cov.diagonal is None:
-        squares = (cov.factors.astype(float) ** 2).sum(axis=1)
-        return np.bincount(np.repeat(np.arange(len(data)), np.diff(cov.start)), squares, len(data))
-    return np.trace(cov.to_full(*data.shape), axis1=1, axis2=2)
-
-
-def samples(data: svmgsu.Gaussians, count: int, rng: np.random.Generator) -> Array:
-    """(count, l, n) draws."""
-    X, cov = np.asarray(data.mean), data.cov
-    if isinstance(cov, svmgsu.Diagonal):
-        return X + np.sqrt(np.asarray(cov.variances)) * rng.standard_normal((count, *X.shape))
-    if isinstance(cov, svmgsu.LowRank) and cov.diagonal is None:
-        owner = np.repeat(np.arange(len(X)), np.diff(cov.start))
-        out = np.repeat(X[np.newaxis].astype(float), count, axis=0)
-        for draw in out:
-            np.add.at(draw, owner, rng.standard_normal((len(owner), 1)) * cov.factors)
-        return out
-    values, vectors = np.linalg.eigh(cov.to_full(*data.shape))
-    roots = vectors * np.sqrt(np.maximum(values, 0))[:, None, :]
-    return X + np.einsum("lij,clj->cli", roots, rng.standard_normal((count, *X.shape)))
+    return data.cov.diagonals(*data.shape).sum(axis=1)
 
 
 # Scores, of a hyperplane (or of several) on validation examples

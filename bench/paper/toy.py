@@ -12,7 +12,7 @@ from svmgsu.demo import crossing
 
 from .harness import Experiment, Record
 from .report import Page, number
-from .systems import Array, samples
+from .systems import Array
 
 DIMENSIONS = (2, 3, 10, 50)
 SIZES = (10, 100, 1000, 10_000, 100_000)
@@ -47,9 +47,9 @@ def run(folder: Path, seed: int, quick: bool) -> Record:
         gsu = svmgsu.train(data, y, lam=LAM, tol=1e-9, probability=False)
         row = []
         for count in sizes:
-            X = samples(data, count, rng).reshape(-1, n)
+            X = data.sample(count, rng).reshape(-1, n)
             # The optimum is unique; starting near it only saves time.
-            svm = svmgsu.train(X, np.tile(y, count), lam=LAM, tol=1e-6, probability=False, start=gsu)
+            svm = svmgsu.train(X, np.repeat(y, count), lam=LAM, tol=1e-6, probability=False, start=gsu)
             row.append(angle(gsu.coef_[0], svm.coef_[0]))
         angles[str(n)] = row
     return {"sizes": list(sizes), "angles": angles}
@@ -121,8 +121,8 @@ def _picture(page: Page) -> None:
     figure, axes = plt.subplots(1, 4, figsize=(13, 4.2), layout="constrained", sharex=True, sharey=True)
     for ax, count in zip(axes, (0, 10, 100, 1000), strict=True):
         if count:
-            X = samples(data, count, np.random.default_rng(count)).reshape(-1, 2)
-            other, name = svmgsu.train(X, np.tile(y, count), lam=LAM), f"SVM, N = {count}"
+            X = data.sample(count, count).reshape(-1, 2)
+            other, name = svmgsu.train(X, np.repeat(y, count), lam=LAM), f"SVM, N = {count}"
         else:
             other, name = svmgsu.train(data.mean, y, lam=LAM), "SVM on the means"
         plot.boundary(gsu, data, y, ax, other=other, labels=("LSVM-GSU", name))
