@@ -130,6 +130,17 @@ def _progress(futures: Iterator[Any], total: int) -> Iterator[Any]:
     yield from tqdm(futures, total=total, unit="record", smoothing=0.05, mininterval=1.0)
 
 
+def work(experiments: list[Experiment], quick: bool, records: Path) -> float:
+    """Seconds of one core that the records took, whoever made them."""
+    total = 0.0
+    for experiment in experiments:
+        for seed in range(experiment.count(quick)):
+            path = record_path(records, experiment.name, seed)
+            if read_record(path, experiment.revision) is not None:
+                total += json.loads(path.read_text(encoding="utf-8"))["seconds"]
+    return total
+
+
 def load_records(experiment: Experiment, quick: bool, records: Path) -> list[Record]:
     """All records of an experiment, in the order of their seeds."""
     found = [

@@ -12,11 +12,12 @@ import svmgsu
 from . import systems
 from .harness import Experiment, Record
 from .images import FILE, SHIFTS, digits, draw, with_shifts
-from .mnist import FOLDS, LAMS, PAPER_FRACTIONS
+from .mnist import FOLDS, LAMS, PAPER, PAPER_FRACTIONS
 from .report import Page, show, show_gain
 from .statistics import estimate, paired, values
 from .systems import Array
 
+NAMES = ("D0", "D1", "D2", "D3", "D4")  # the paper shows D3 and D4
 SIZES = (25, 50, 100, 500, 1000, 3000, 6000)
 LARGE = 500  # from here on: fewer λ, one held-out part instead of three, a larger tolerance
 SYSTEMS = ("LSVM", "LSVM-GSU", "subspaces, project")
@@ -26,7 +27,7 @@ def run(folder: Path, seed: int, quick: bool) -> Record:
     """Test accuracy by data set, size and system."""
     out: Record = {}
     available = min(int((digits(folder)["y_train"] == s).sum()) for s in (-1.0, 1.0))
-    for name in ("D3",) if quick else ("D3", "D4"):
+    for name in ("D3",) if quick else NAMES:
         for a_class in SIZES[:2] if quick else SIZES:
             rng = np.random.default_rng([seed, a_class, list(SHIFTS).index(name)])
             images, y, T, truth = draw(folder, name, min(a_class, available), rng)
@@ -70,10 +71,11 @@ def report(records: list[Record], page: Page) -> None:
     keys = list(records[0])
     names = sorted({key.split()[0] for key in keys})
     sizes = sorted({int(key.split()[1]) for key in keys})
+    shown = [name for name in names if name in ("D3", "D4")]
     figure, axes = plt.subplots(
-        1, len(names), figsize=(4.8 * len(names), 3.9), layout="constrained", squeeze=False
+        1, len(shown), figsize=(4.8 * len(shown), 3.9), layout="constrained", squeeze=False
     )
-    for ax, name in zip(axes[0], names, strict=True):
+    for ax, name in zip(axes[0], shown, strict=True):
         for system, (colour, dashes, marker) in zip(SYSTEMS, CYCLE, strict=False):
             points = [estimate(values(records, f"{name} {size}", system)) for size in sizes]
             means, errors = [e.mean for e in points], [e.se for e in points]
@@ -90,12 +92,20 @@ def report(records: list[Record], page: Page) -> None:
     )
     rows = []
     for key in keys:
-        shown = [show(estimate(values(records, key, s))) for s in SYSTEMS]
+        cells = [show(estimate(values(records, key, s))) for s in SYSTEMS]
         gain = paired(values(records, key, "LSVM-GSU"), values(records, key, "LSVM"))
         page.keep(f"{key}, gain of LSVM-GSU over LSVM", gain)
-        rows.append((key, *shown, show_gain(gain)))
+        rows.append((key, *cells, show_gain(gain)))
     page.table(("images a class", *SYSTEMS, "LSVM-GSU − LSVM"), rows)
     for name in names:
+        paper = PAPER["LSVM"][list(SHIFTS).index(name)]
+        means = [values(records, f"{name} {size}", "LSVM").mean() for size in sizes]
+        nearest = sizes[int(np.argmin(np.abs(np.array(means) - paper)))]
+        page.text(
+            f"{name}: the paper's accuracy of LSVM with 25 images a class, {paper:.4f}, is nearest to ours with "
+            f"{nearest:,} a class; ours with {sizes[0]} is {means[0]:.4f}."
+        )
+    for name in (n for n in names if n in ("D3", "D4")):
         size = sizes[-1]
         gain = paired(
             values(records, f"{name} {size}", "LSVM-GSU"), values(records, f"{name} {size}", "LSVM")
@@ -112,5 +122,5 @@ def report(records: list[Record], page: Page) -> None:
 
 
 EXPERIMENT = Experiment(
-    "mnist-sizes", "MNIST with more images (Fig. 7)", run, report, seeds=6, quick_seeds=1, needs=(FILE,)
+    "mnist-sizes", "MNIST with more images (Fig. 7)", run, report, seeds=5, quick_seeds=1, needs=(FILE,)
 )
