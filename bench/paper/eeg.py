@@ -82,15 +82,12 @@ def _windows(signals: systems.Array, rate: float) -> systems.Array:
 
 def report(records: list[Record], page: Page) -> None:
     page.text(
-        f"DEAP is licensed: `eeg_deap.py` runs the paper's own table where its files are. Here: Bonn's five "
-        f"sets of "
-        f"100 segments (single channel, 23.6 s), {len(records)} random splits into 80 % and 20 %, log powers "
-        f"of six bands "
-        "with their spread over the windows of Welch's method. The files do not name people, so that "
-        "segments of one "
-        "person can be on both sides. *Segments*: whole segments are classified, as in the paper. *Windows*: "
-        "trained on "
-        "the same summaries, single windows of 1.5 s are classified; λ is chosen by the expected accuracy."
+        "DEAP is licensed: `eeg_deap.py` runs the paper's own table where its files are. Here: Bonn's "
+        f"five sets of 100 segments (single channel, 23.6 s), {len(records)} random splits into 80 % and "
+        "20 %, log powers of six bands with their spread over the windows of Welch's method. The files "
+        "do not name people, so that segments of one person can be on both sides. *Segments*: whole "
+        "segments are classified, as in the paper. *Windows*: trained on the same summaries, single "
+        "windows of 1.5 s are classified; λ is chosen by the expected accuracy."
     )
     for kind in ("segments", "windows"):
         rows = []

@@ -87,11 +87,9 @@ def _searched(folds: list[tuple[Array, Array]], quick: bool, **options: Any) -> 
 
 def report(records: list[Record], page: Page) -> None:
     page.text(
-        f"{SPLITS} folds × {REPEATS} by utterance. Training data are 512 means and covariances of the frames "
-        f"of an "
-        "utterance (12 coefficients); what is classified is a single frame, among nine speakers. λ by "
-        "cross-validation "
-        "within the training set."
+        f"{SPLITS} folds × {REPEATS} by utterance. Training data are 512 means and covariances of the "
+        "frames of an utterance (12 coefficients); what is classified is a single frame, among nine "
+        "speakers. λ by cross-validation within the training set."
     )
     plain = values(records, PLAIN)
     rows = []
@@ -105,9 +103,8 @@ def report(records: list[Record], page: Page) -> None:
     qda = paired(values(records, QDA), values(records, FULL), OVERLAP)
     page.text(
         f"The best row is {best}. QDA from the same summaries − LSVM-GSU: {show_gain(qda)}. Where classes "
-        f"are Gaussian "
-        "clouds of different shapes, a quadratic boundary is the right one, and the summaries suffice for it "
-        "too."
+        "are Gaussian clouds of different shapes, a quadratic boundary is the right one, and the "
+        "summaries suffice for it too."
     )
     wide = values(records, FULL)
     for words, other, wanted in (

@@ -86,15 +86,12 @@ def report(records: list[Record], page: Page) -> None:
     names = list(records[0])
     columns = [list(SHIFTS).index(name) for name in names]
     page.text(
-        f"{len(records)} seeds: 25 images a class, drawn and polluted anew; all 2,163 test images, polluted "
-        f"anew; "
-        f"covariances of Appendix B with σ = 5/3 pixels; λ from {LAMS[0]:g} to {LAMS[-1]:g} by {FOLDS}-fold "
-        "cross-validation. In brackets the paper's value. Subspaces keep the fraction p that the paper found "
-        "best. "
-        f"The last rows go beyond the paper: a tangent for turns as well (σ = {TURN_DEVIATION:.1f}°); mean "
-        f"and covariance "
-        f"of 64 simulated copies instead of tangents; and the plain rival, an SVM on {AUGMENTED} augmented "
-        f"copies."
+        f"{len(records)} seeds: 25 images a class, drawn and polluted anew; all 2,163 test images, "
+        f"polluted anew; covariances of Appendix B with σ = 5/3 pixels; λ from {LAMS[0]:g} to "
+        f"{LAMS[-1]:g} by {FOLDS}-fold cross-validation. In brackets the paper's value. Subspaces keep "
+        "the fraction p that the paper found best. The last rows go beyond the paper: a tangent for "
+        f"turns as well (σ = {TURN_DEVIATION:.1f}°); mean and covariance of 64 simulated copies instead "
+        f"of tangents; and the plain rival, an SVM on {AUGMENTED} augmented copies."
     )
     rows = []
     for system in (s for s in records[0][names[0]]):

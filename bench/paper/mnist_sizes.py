@@ -63,10 +63,9 @@ def report(records: list[Record], page: Page) -> None:
     from svmgsu.plot import CYCLE
 
     page.text(
-        f"{len(records)} seeds. From {LARGE} images a class on, λ is one of four, by one held-out third, and "
-        f"the optimum is "
-        "proven to a thousandth: the curves are flat there. MNIST has 6,265 sevens, so 6,000 a class is "
-        "nearly all."
+        f"{len(records)} seeds. From {LARGE} images a class on, λ is one of four, by one held-out third, "
+        "and the optimum is proven to a thousandth: the curves are flat there. MNIST has 6,265 sevens, "
+        "so 6,000 a class is nearly all."
     )
     keys = list(records[0])
     names = sorted({key.split()[0] for key in keys})
@@ -102,8 +101,8 @@ def report(records: list[Record], page: Page) -> None:
         means = [values(records, f"{name} {size}", "LSVM").mean() for size in sizes]
         nearest = sizes[int(np.argmin(np.abs(np.array(means) - paper)))]
         page.text(
-            f"{name}: the paper's accuracy of LSVM with 25 images a class, {paper:.4f}, is nearest to ours with "
-            f"{nearest:,} a class; ours with {sizes[0]} is {means[0]:.4f}."
+            f"{name}: the paper's accuracy of LSVM with 25 images a class, {paper:.4f}, is nearest to ours "
+            f"with {nearest:,} a class; ours with {sizes[0]} is {means[0]:.4f}."
         )
     for name in (n for n in names if n in ("D3", "D4")):
         size = sizes[-1]

@@ -41,9 +41,8 @@ def report(records: list[Record], page: Page) -> None:
     from svmgsu.plot import BLUE, GREY, VERMILLION
 
     page.text(
-        f"{len(records)} seeds, otherwise as in Table 1. Appendix B gives covariances of rank two, so p only "
-        f"decides "
-        "which images keep one direction instead of two: it cannot do more."
+        f"{len(records)} seeds, otherwise as in Table 1. Appendix B gives covariances of rank two, so p "
+        "only decides which images keep one direction instead of two: it cannot do more."
     )
     names = list(records[0])
     figure, axes = plt.subplots(2, 3, figsize=(10.5, 6), layout="constrained", squeeze=False)

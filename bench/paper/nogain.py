@@ -119,10 +119,8 @@ def _precise(X: Array, V: Array, y: Array, known: Array, new: Array, parts: Any,
 def report(records: list[Record], page: Page) -> None:
     page.text(
         f"{len(records)} splits; λ and, in the third column, the scale of the covariances "
-        f"({', '.join(map(str, SCALES))}) "
-        "by 3-fold cross-validation of the accuracy at the means, which is what new examples will be scored "
-        "by. Noise of "
-        f"the third row: {NOISE:g} × se²."
+        f"({', '.join(map(str, SCALES))}) by 3-fold cross-validation of the accuracy at the means, which "
+        f"is what new examples will be scored by. Noise of the third row: {NOISE:g} × se²."
     )
     rows = []
     for name in records[0]:

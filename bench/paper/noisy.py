@@ -116,15 +116,12 @@ def _measures(guess: Array, score: Array, p: Array, truth: Array) -> dict[str, f
 
 def report(records: list[Record], page: Page) -> None:
     page.text(
-        f"{len(records)} splits. *WDBC*: halves, ten averages; new examples carry noise of {NOISE:g} × se². "
-        f"*Kepler*: "
-        "confirmed planets against false positives, nine features with error bars and three without, 2,500 "
-        "objects to "
-        "train on, split by star; new objects carry the error bars of the noisiest quarter besides. Counting "
-        "undecided "
-        "candidates as planets blurs the classes, and the gain is smaller. All linear systems but the first "
-        "choose λ for the noise, by the expected accuracy of held-out "
-        "Gaussians, and are calibrated on noisy copies of held-out examples."
+        f"{len(records)} splits. *WDBC*: halves, ten averages; new examples carry noise of {NOISE:g} × "
+        "se². *Kepler*: confirmed planets against false positives, nine features with error bars and "
+        "three without, 2,500 objects to train on, split by star; new objects carry the error bars of "
+        "the noisiest quarter besides. Counting undecided candidates as planets blurs the classes, and "
+        "the gain is smaller. All linear systems but the first choose λ for the noise, by the expected "
+        "accuracy of held-out Gaussians, and are calibrated on noisy copies of held-out examples."
     )
     overlaps = {"WDBC": 1.0, "Kepler": 3 / 7, "Kepler, candidates too": 3 / 7}
     for name in records[0]:

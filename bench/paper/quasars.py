@@ -70,12 +70,10 @@ def _measures(p: Array, y: Array) -> dict[str, float]:
 def report(records: list[Record], page: Page) -> None:
     page.text(
         f"{len(records)} draws: {TRAIN:,} quasars of the precise half to train on, {TEST:,} of the noisy "
-        f"half to test "
-        "on; redshift above 2.2 or not, from four colours with full covariances. One classifier (its "
-        "accuracy is "
-        f"{number(values(records, 'accuracy').mean(), 3)}), four ways to its probabilities. “With error "
-        f"bars” is "
-        "`predict_proba(X, cov=...)`, fitted on the precise half like the others."
+        "half to test on; redshift above 2.2 or not, from four colours with full covariances. One "
+        f"classifier (its accuracy is {number(values(records, 'accuracy').mean(), 3)}), four ways to its "
+        "probabilities. “With error bars” is `predict_proba(X, cov=...)`, fitted on the precise half "
+        "like the others."
     )
     plain = values(records, PLATT, "log-loss")
     rows = []

@@ -59,9 +59,9 @@ def report(records: list[Record], page: Page) -> None:
     sizes = records[0]["sizes"]
     table = {n: np.array([r["angles"][str(n)] for r in records]) for n in DIMENSIONS}
     page.text(
-        f"{len(records)} random sets of {2 * A_CLASS} Gaussians with random axes; λ = {LAM:g} for both. The "
-        f"paper's own "
-        "two sets are not published: its 1.7° at N = 10³ (2-D) and 5·10⁴ (3-D) belong to them."
+        f"{len(records)} random sets of {2 * A_CLASS} Gaussians with random axes; λ = {LAM:g} for both. "
+        "The paper's own two sets are not published: its 1.7° at N = 10³ (2-D) and 5·10⁴ (3-D) belong to "
+        "them."
     )
     _picture(page)
     _angles(page, table, sizes)

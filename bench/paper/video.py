@@ -98,13 +98,11 @@ def _on_frames(everything: Utterances, X: Array, known: Array, new: Array, y: Ar
 
 def report(records: list[Record], page: Page) -> None:
     page.text(
-        "TRECVID MED is not public. The same pipeline on Japanese Vowels: an utterance for a video, its 7 to "
-        "29 frames "
-        "for keyframes, nine speakers for events; mean and diagonal covariance over the frames "
-        "(configuration 1), and "
-        f"the variances as features besides (configuration 2). {len(records)} random halves, λ by "
-        f"{FOLDS}-fold "
-        "cross-validation of the average precision. Only the order of the systems can be compared."
+        "TRECVID MED is not public. The same pipeline on Japanese Vowels: an utterance for a video, its "
+        "7 to 29 frames for keyframes, nine speakers for events; mean and diagonal covariance over the "
+        "frames (configuration 1), and the variances as features besides (configuration 2). "
+        f"{len(records)} random halves, λ by {FOLDS}-fold cross-validation of the average precision. Only "
+        "the order of the systems can be compared."
     )
     speakers = sorted({key.split()[1] for key in records[0]})
     for c, name in enumerate(("1", "2")):

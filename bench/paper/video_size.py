@@ -56,10 +56,9 @@ def _peak() -> float:
 def report(records: list[Record], page: Page) -> None:
     (r,) = records
     page.text(
-        f"{r['shape'][0]:,} examples of {r['shape'][1]:,} features with diagonal covariances in float32, as "
-        f"large as "
-        f"the paper's MED training set; λ = {LAM:g}, one thread. Time is the only number here that another "
-        f"run changes."
+        f"{r['shape'][0]:,} examples of {r['shape'][1]:,} features with diagonal covariances in float32, "
+        f"as large as the paper's MED training set; λ = {LAM:g}, one thread. Time is the only number here "
+        "that another run changes."
     )
     page.table(
         ("seconds", "readings of the data", "proven relative gap", "data, MB", "memory beyond the data, MB"),

@@ -108,14 +108,12 @@ def _at(X: Array) -> svmgsu.Gaussians:
 
 def report(records: list[Record], page: Page) -> None:
     page.text(
-        f"{len(records)} random splits into 90 % and 10 %, λ by {FOLDS}-fold cross-validation. Two models of "
-        f"the "
-        "covariance: "
+        f"{len(records)} random splits into 90 % and 10 %, λ by {FOLDS}-fold cross-validation. Two models "
+        "of the covariance: "
         + "; ".join(f"{k}: {v}" for k, v in MODELS.items())
         + ". *Noisy*: the ten averages alone, "
-        f"standardised; the test examples carry noise of {NOISE:g} × se², all systems choose λ for it, and "
-        f"the accuracy "
-        "is the exact expectation over the noise."
+        f"standardised; the test examples carry noise of {NOISE:g} × se², all systems choose λ for it, "
+        "and the accuracy is the exact expectation over the noise."
     )
     titles = {"clean": "standardised", "raw": "raw", "noisy": f"noisy, {NOISE:g} se²"}
     for part in (p for p in titles if p in records[0]):
