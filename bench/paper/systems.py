@@ -47,6 +47,9 @@ def solve(data: svmgsu.Gaussians, y: Array, lams: Sequence[float], tol: float = 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", svmgsu.ConvergenceWarning)
         models = svmgsu.path(small, y, lams=lams, tol=tol, threads=1)
+        for k, model in enumerate(models):  # a warm start can stall where a cold one does not
+            if model.gap_ > WORST * model.objective_:
+                models[k] = svmgsu.train(small, y, lam=model.lam, tol=tol, threads=1, probability=False)
     for model in models:
         if model.gap_ > WORST * model.objective_:
             raise RuntimeError(f"λ = {model.lam:g}: objective {model.objective_:g}, gap {model.gap_:g}")
