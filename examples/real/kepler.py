@@ -1,11 +1,11 @@
-"""Train on precise data, use on noisy data: python noisy_deployment.py DATA [output.png].
+"""Train on precise data, use on noisy data.
 
 Planets against false positives among Kepler's objects. The model will be used on objects measured as badly
-as the worst quarter of the known ones. DATA holds kepler/cumulative.csv.gz.
+as the worst quarter of the known ones. The folder given with --data holds kepler/cumulative.csv.gz.
 """
 
+import argparse
 import gzip
-import sys
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -14,11 +14,16 @@ from sklearn.model_selection import GroupShuffleSplit
 import svmgsu
 from svmgsu.uncertainty import from_errors
 
+parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+parser.add_argument("--data", required=True, metavar="FOLDER")
+parser.add_argument("--output", default="kepler.png", help="the picture (default: %(default)s)")
+args = parser.parse_args()
+
 LOGARITHMIC = ("koi_period", "koi_duration", "koi_depth", "koi_prad", "koi_insol", "koi_srad")
 PLAIN = ("koi_impact", "koi_steff", "koi_slogg")
 EXACT = ("koi_model_snr", "koi_teq", "koi_kepmag")  # without error bars
 
-with gzip.open(f"{sys.argv[1]}/kepler/cumulative.csv.gz", "rt", encoding="utf-8") as file:
+with gzip.open(f"{args.data}/kepler/cumulative.csv.gz", "rt", encoding="utf-8") as file:
     rows = (line for line in file if not line.startswith("#"))
     table = np.genfromtxt(rows, delimiter=",", names=True, dtype=None, encoding="utf-8")
 table = table[table["koi_disposition"] != "CANDIDATE"]
@@ -63,4 +68,4 @@ ax.scatter(svm, gsu, color=svmgsu.plot.BLUE, zorder=3)
 ax.set(xlabel="linear SVM, accuracy on noisy objects, %", ylabel="SVM-GSU, accuracy, %", aspect="equal")
 ax.set_title(f"Kepler: a point is a split, mean gain {np.mean(gsu - svm):+.1f} points", fontsize=10)
 ax.spines[["top", "right"]].set_visible(False)
-figure.savefig(sys.argv[2] if len(sys.argv) > 2 else "noisy_deployment.png", dpi=110)
+figure.savefig(args.output, dpi=110)

@@ -1,10 +1,10 @@
-"""Train on summaries, use on single frames: python frames.py DATA [output.png].
+"""Train on summaries, use on single frames.
 
 Utterances of nine speakers are known by mean and covariance of their frames (Japanese Vowels). A new frame
-is to be told its speaker. DATA holds japvowels/japvowels.npz.
+is to be told its speaker. The folder given with --data holds japvowels/japvowels.npz.
 """
 
-import sys
+import argparse
 import warnings
 
 import matplotlib.pyplot as plt
@@ -13,7 +13,12 @@ import numpy as np
 import svmgsu
 from svmgsu.uncertainty import from_samples
 
-with np.load(f"{sys.argv[1]}/japvowels/japvowels.npz") as found:
+parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+parser.add_argument("--data", required=True, metavar="FOLDER")
+parser.add_argument("--output", default="speakers.png", help="the picture (default: %(default)s)")
+args = parser.parse_args()
+
+with np.load(f"{args.data}/japvowels/japvowels.npz") as found:
     frames, lengths, speaker = (found[f"train_{name}"] for name in ("frames", "len", "y"))
     new_frames = found["test_frames"]
     new_speaker = np.repeat(found["test_y"], found["test_len"])
@@ -45,4 +50,4 @@ ax.bar_label(bars, fmt="%.1f %%", padding=4)
 ax.set(xlabel="new frames classified rightly, % (nine speakers)", xlim=(0, 100))
 ax.invert_yaxis()
 ax.spines[["top", "right"]].set_visible(False)
-figure.savefig(sys.argv[2] if len(sys.argv) > 2 else "frames.png", dpi=110)
+figure.savefig(args.output, dpi=110)

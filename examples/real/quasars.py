@@ -1,18 +1,23 @@
-"""Probabilities that know error bars: python quasars.py DATA [output.png].
+"""Probabilities that know error bars.
 
 Is a quasar far away (redshift above 2.2)? Learnt from well-measured ones, asked of badly measured ones.
-DATA holds sdss_qso/SDSS_QSO.tab.gz.
+The folder given with --data holds sdss_qso/SDSS_QSO.tab.gz.
 """
 
+import argparse
 import gzip
-import sys
 
 import matplotlib.pyplot as plt
 import numpy as np
 
 import svmgsu
 
-with gzip.open(f"{sys.argv[1]}/sdss_qso/SDSS_QSO.tab.gz", "rt") as file:
+parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+parser.add_argument("--data", required=True, metavar="FOLDER")
+parser.add_argument("--output", default="quasars.png", help="the picture (default: %(default)s)")
+args = parser.parse_args()
+
+with gzip.open(f"{args.data}/sdss_qso/SDSS_QSO.tab.gz", "rt") as file:
     table = np.loadtxt(file, skiprows=1, usecols=range(1, 12))
 redshift, magnitude, error = table[:, 0], table[:, 1::2], table[:, 2::2]
 good = (magnitude > 0).all(axis=1) & (error > 0).all(axis=1) & (error < 5).all(axis=1)
@@ -51,4 +56,4 @@ ax.set_xticks([0.1, 0.2, 0.4, 0.8], ["0.1", "0.2", "0.4", "0.8"])
 ax.minorticks_off()
 ax.spines[["top", "right"]].set_visible(False)
 ax.legend(frameon=False)
-figure.savefig(sys.argv[2] if len(sys.argv) > 2 else "quasars.png", dpi=110)
+figure.savefig(args.output, dpi=110)
