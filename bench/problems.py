@@ -107,19 +107,9 @@ def digits(count: int, folder: Path | None) -> Problem:
 
 def toy(folder: Path | None) -> Problem:
     """The authors' toy set, 10000 × 16 with diagonal covariances."""
-    means = _text_rows(_wanted(folder, "svm_gsu_toy/mean.dat"))
-    variances = _text_rows(_wanted(folder, "svm_gsu_toy/cov_diag.dat"))
-    lines = _wanted(folder, "svm_gsu_toy/labels.dat").read_text().splitlines()
-    labels = {name: float(label) for name, label in (line.split() for line in lines)}
-    names = [name for name in means if name in labels]
-    n = max(int(key) for entries in means.values() for key in entries)
-    X, V = np.zeros((2, len(names), n))
-    for i, name in enumerate(names):
-        for key, value in means[name].items():
-            X[i, int(key) - 1] = value
-        for key, value in variances[name].items():
-            V[i, int(key.split(",")[0]) - 1] = value
-    return Problem(X, np.array([labels[name] for name in names]), variances=V)
+    names = [_wanted(folder, f"svm_gsu_toy/{part}.dat") for part in ("mean", "labels", "cov_diag")]
+    data, y = svmgsu.read_text(*names)
+    return Problem(data.mean, y.astype(float), variances=data.cov.variances)
 
 
 def wdbc(standardised: bool) -> Problem:
@@ -193,12 +183,3 @@ def _wanted(folder: Path | None, name: str) -> Path:
     if not path.is_file():
         raise MissingData(f"{name} is not in the data folder")
     return path
-
-
-def _text_rows(path: Path) -> dict[str, dict[str, float]]:
-    """Lines of `name key:value key:value ...`."""
-    rows = {}
-    for line in path.read_text().splitlines():
-        name, *entries = line.split()
-        rows[name] = {key: float(value) for key, value in (entry.split(":") for entry in entries)}
-    return rows

@@ -273,7 +273,7 @@ def measure_tiny(repeat: int) -> dict[str, float]:
     core = data.core(y, np.ones(len(y)), None)
     options = svmgsu._core.Options()
     options.lam, options.threads = 1e-2, 1
-    estimator = svmgsu.LinearSVMGSU(lam=1e-2, threads=1)
+    estimator = svmgsu.LinearSVMGSU(lam=1e-2, threads=1, probability=False)  # LinearSVC has none either
     rival = LinearSVC(loss="hinge", C=1.0 / (1e-2 * len(y)), max_iter=100_000, random_state=0)
     rivals = {
         "raw call": lambda: seconds_a_call(lambda: svmgsu._core.solve(core, options)),

@@ -1,6 +1,10 @@
 """What the tests share: problems with every kind of covariance beside its twin, and the real data."""
 
 import os
+import signal
+import subprocess
+import sys
+import textwrap
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -155,8 +159,35 @@ def data_folder():
     """The folder of real data sets, from the environment variable SVMGSU_DATA."""
     folder = os.environ.get("SVMGSU_DATA")
     if not folder:
-        pytest.skip("real data: set SVMGSU_DATA to the folder that holds svm_gsu_toy")
+        pytest.skip("real data: set SVMGSU_DATA to the folder that holds svm_gsu_toy, mnist and the others")
     path = Path(folder)
     if not path.is_dir():
         pytest.fail(f"SVMGSU_DATA: {path} is not a folder")
     return path
+
+
+@pytest.fixture(scope="session")
+def toy_text(data_folder):
+    """The authors' toy data: X, y, variances (l, n) and isotropic variances (l,)."""
+    folder = data_folder / "svm_gsu_toy"
+    if not folder.is_dir():
+        pytest.skip(f"real data: there is no folder {folder.name} in SVMGSU_DATA")
+    names = [folder / "mean.dat", folder / "labels.dat"]
+    data, y = svmgsu.read_text(*names, folder / "cov_diag.dat")
+    isotropic, _ = svmgsu.read_text(*names, folder / "cov_iso.dat")
+    return data.mean, y.astype(float), data.cov.variances, isotropic.cov.variances
+
+
+def interrupted(script):
+    """What a Python program prints that gets Ctrl-C once it has said "training", and its exit code."""
+    child = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert child.stdout.readline() == "training\n"
+        child.send_signal(signal.SIGINT)
+        output, _ = child.communicate(timeout=20)
+    finally:
+        child.kill()
+        child.wait()
+    return output, child.returncode

@@ -2,15 +2,13 @@
 
 import gc
 import os
-import signal
-import subprocess
 import sys
-import textwrap
 import threading
 
 import numpy as np
 import pytest
 import scipy.sparse
+from conftest import interrupted
 
 from svmgsu import _core
 
@@ -321,17 +319,7 @@ def test_ctrl_c_interrupts_training_at_once():
             print("interrupted")
             sys.exit(7)
     """
-    child = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE, text=True
-    )
-    try:
-        assert child.stdout.readline() == "training\n"
-        child.send_signal(signal.SIGINT)
-        output, _ = child.communicate(timeout=20)
-    finally:
-        child.kill()
-        child.wait()
-    assert (output, child.returncode) == ("interrupted\n", 7)
+    assert interrupted(script) == ("interrupted\n", 7)
 
 
 # Configuration

@@ -1,16 +1,12 @@
 """More than two classes: each against the rest, on the same arrays, with comparable scores."""
 
 import os
-import signal
-import subprocess
-import sys
-import textwrap
 import threading
 import warnings
 
 import numpy as np
 import pytest
-from conftest import spd
+from conftest import interrupted, spd
 from sklearn.multiclass import OneVsRestClassifier
 
 import svmgsu
@@ -182,17 +178,7 @@ def test_ctrl_c_ends_all_classes():
             print("interrupted")
             sys.exit(7)
     """
-    child = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE, text=True
-    )
-    try:
-        assert child.stdout.readline() == "training\n"
-        child.send_signal(signal.SIGINT)
-        output, _ = child.communicate(timeout=20)
-    finally:
-        child.kill()
-        child.wait()
-    assert (output, child.returncode) == ("interrupted\n", 7)
+    assert interrupted(script) == ("interrupted\n", 7)
 
 
 def test_a_model_is_a_start_of_another():

@@ -297,11 +297,16 @@ def test_an_ambiguous_shape_is_refused_with_the_names_of_the_kinds():
         train(square, y, np.ones((5, 5)))
     assert "svmgsu.Diagonal" in str(two.value)
     assert "svmgsu.Shared" in str(two.value)
-    with refuses("std: shape (5, 5) is ambiguous"):
-        train(square, y, std=np.ones((5, 5)))
+    error_bars = svmgsu.Gaussians(square, std=np.ones((5, 5)))  # these have one meaning only
+    assert isinstance(error_bars.cov, svmgsu.Diagonal)
     for kind in (svmgsu.Isotropic(np.ones(5)), svmgsu.Diagonal(np.ones((5, 5))), svmgsu.Shared(np.eye(5))):
         train(square, y, kind)
     train(square, y, np.array([np.eye(5)] * 5))
+
+
+def test_one_example_of_one_feature_has_an_error_bar():
+    for uncertain in ({"std": [[0.5]]}, {"cov": [[0.25]]}, {"std": [0.5]}, {"cov": 0.25}):
+        assert svmgsu.Gaussians([[1.5]], **uncertain).cov.to_full(1, 1).item() == 0.25
 
 
 @pytest.mark.parametrize(

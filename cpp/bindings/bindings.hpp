@@ -67,5 +67,6 @@ void bind_model(py::module_& m);
 void bind_objective(py::module_& m);
 void bind_solve(py::module_& m);
 void bind_subspace(py::module_& m);
+void bind_text(py::module_& m);
 
 }  // namespace svmgsu::python

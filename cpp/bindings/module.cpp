@@ -10,4 +10,5 @@ PYBIND11_MODULE(_core, m) {
   bind_solve(m);
   bind_subspace(m);
   bind_model(m);
+  bind_text(m);
 }

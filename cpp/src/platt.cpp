@@ -19,7 +19,7 @@ Platt fit_platt(const std::vector<double>& scores, const std::vector<double>& la
   require(weights.size() == scores.size(), "weights: as many as scores");
   double count = 0, positives = 0, mean = 0, spread = 0;
   for (std::size_t i = 0; i < scores.size(); ++i) {
-    require(std::isfinite(scores[i]), "scores: number " + std::to_string(i) + " is not finite");
+    if (!std::isfinite(scores[i])) require(false, "scores: number " + std::to_string(i) + " is not finite");
     count += weights[i];
     positives += labels[i] > 0 ? weights[i] : 0.0;
     mean += weights[i] * scores[i];

@@ -21,10 +21,11 @@ from .objective import Objective
 from .training import ConvergenceWarning, TrivialModelWarning, path, train
 
 if TYPE_CHECKING:
-    from . import metrics, plot, reference, uncertainty
+    from . import io, metrics, plot, reference, uncertainty
     from .cross_validation import LinearSVMGSUCV
     from .estimator import LinearSVMGSU
     from .function_transformers import GaussianFunctionTransformer, GaussianNormalizer
+    from .io import read_text
     from .transformers import (
         GaussianColumnSelector,
         GaussianLinearMap,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 __version__: str = _core.config()["version"]
 
-# Loaded when first used: what needs scikit-learn or matplotlib, the twin, and the builders.
+# Loaded when first used: what needs scikit-learn or matplotlib, the twin, files and the builders.
 _LAZY = {
     "GaussianColumnSelector": "transformers",
     "GaussianFunctionTransformer": "function_transformers",
@@ -45,8 +46,10 @@ _LAZY = {
     "GaussianScaler": "transformers",
     "LinearSVMGSU": "estimator",
     "LinearSVMGSUCV": "cross_validation",
+    "io": "io",
     "metrics": "metrics",
     "plot": "plot",
+    "read_text": "io",
     "reference": "reference",
     "uncertainty": "uncertainty",
     "unscale": "transformers",
@@ -75,10 +78,12 @@ __all__ = [
     "concatenate",
     "get_cmake_dir",
     "get_include",
+    "io",
     "load",
     "metrics",
     "path",
     "plot",
+    "read_text",
     "reference",
     "show_config",
     "train",

@@ -51,6 +51,8 @@ def as_covariance(cov: Any, std: Any, shape: tuple[int, int]) -> Covariance | No
 
 def _by_shape(array: Array, name: str, shape: tuple[int, int]) -> Covariance:
     count, n = shape
+    if name == "std" and array.shape == shape:  # error bars have no other meaning
+        return Diagonal(array, name=name)
     if array.ndim in (1, 2) and count == n and array.shape == (n,) * array.ndim and n > 1:
         readings = {
             1: "one variance an example (svmgsu.Isotropic) or one a feature (svmgsu.Shared)",
@@ -60,7 +62,7 @@ def _by_shape(array: Array, name: str, shape: tuple[int, int]) -> Covariance:
             f"{name}: shape {array.shape} is ambiguous, since there are as many examples as features: "
             f"{readings}? Pass one of these kinds"
         )
-    if array.shape == (n,) or array.shape == (n, n):
+    if array.shape in ((n,), (n, n)) and count != n:
         raise ValueError(
             f"{name}: shape {array.shape} fits the features but not the {count} examples; for one covariance "
             f"for all examples pass svmgsu.Shared({name})"

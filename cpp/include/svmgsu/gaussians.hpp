@@ -54,14 +54,16 @@ class Gaussians {
     const Index total = means_->examples();
     require(!ids_.empty(), "means: there are no examples");
     require(features() > 0, "means: there are no features");
-    for (const Index id : ids_) require(id >= 0 && id < total, "rows: " + std::to_string(id) + " is not an example");
+    for (const Index id : ids_)  // the message only where it is needed: it takes longer than the check
+      if (id < 0 || id >= total) require(false, "rows: " + std::to_string(id) + " is not an example");
     require(labels_.size() == ids_.size(),
             "labels: " + std::to_string(labels_.size()) + " for " + std::to_string(ids_.size()) + " examples");
     require(weights_.size() == ids_.size(),
             "weights: " + std::to_string(weights_.size()) + " for " + std::to_string(ids_.size()) + " examples");
     for (std::size_t i = 0; i < labels_.size(); ++i)
-      require(labels_[i] == 1 || labels_[i] == -1, "labels: example " + std::to_string(i) + " has " +
-                                                       std::to_string(labels_[i]) + "; labels must be -1 or +1");
+      if (labels_[i] != 1 && labels_[i] != -1)
+        require(false, "labels: example " + std::to_string(i) + " has " + std::to_string(labels_[i]) +
+                           "; labels must be -1 or +1");
     for (const auto& term : covariance_.terms()) {
       require(term.kind->examples() < 0 || term.kind->examples() == total,
               "covariance: " + std::to_string(term.kind->examples()) + " examples, but the means have " +

@@ -11,4 +11,5 @@
 #include "svmgsu/platt.hpp"
 #include "svmgsu/solve.hpp"
 #include "svmgsu/subspace.hpp"
+#include "svmgsu/text_io.hpp"
 #include "svmgsu/types.hpp"

@@ -1,0 +1,197 @@
+"""How fast text files are read, beside others: `python -m bench.io`.
+
+The same numbers as the authors' text and as svmlight, in a temporary folder that is deleted. One thread, in
+turns; the least processor time of N counts. Writes io.json and io.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.datasets import load_svmlight_file
+
+import svmgsu
+from svmgsu import _core
+
+from .timing import interleaved, machine
+
+FEATURES = 200
+PLAIN_SHARE = 20  # the plain Python reader gets one line in so many, for it is slow
+
+
+def seconds_of(function: Callable[[], Any]) -> float:
+    """Processor time: all use one thread, and on a busy machine it says more than the clock."""
+    began = time.process_time()
+    function()
+    return time.process_time() - began
+
+
+def plain_reader(path: Path) -> np.ndarray:
+    """What one writes without a library: split, int, float."""
+    rows = []
+    with open(path) as lines:
+        for line in lines:
+            row = np.zeros(FEATURES)
+            for entry in line.split()[1:]:
+                j, _, value = entry.partition(":")
+                row[int(j) - 1] = float(value)
+            rows.append(row)
+    return np.array(rows)
+
+
+def rounded(a: np.ndarray, digits: int) -> np.ndarray:
+    """As if printed with so many significant digits."""
+    return np.array([float(f"{v:.{digits}g}") for v in a.ravel()]).reshape(a.shape)
+
+
+class Files:
+    """Means, diagonal and full covariances, svmlight, and a short means file, of about `megabytes` each."""
+
+    def __init__(self, folder: Path, megabytes: float, digits: int) -> None:
+        rng = np.random.default_rng(0)
+        block = rounded(rng.normal(size=(500, FEATURES)), digits)
+        a_row = len(_core.format_dense(["doc_123456"], block[:1].copy(), FEATURES, "feature"))
+        self.examples = max(PLAIN_SHARE, int(megabytes * 1e6 / a_row))
+        X = block[np.arange(self.examples) % len(block)]
+        ids = [f"doc_{i}" for i in range(self.examples)]
+        self.means, self.diagonal, self.full = folder / "means", folder / "diagonal", folder / "full"
+        self.svmlight, self.short, self.short_svmlight = folder / "svmlight", folder / "short", folder / "svm"
+        svmgsu.io.write_text(
+            svmgsu.Gaussians(X, svmgsu.Diagonal(X * X)), self.means, cov=self.diagonal, ids=ids
+        )
+        svmgsu.io.write_svmlight(X, self.svmlight, y=np.ones(len(X)))
+        few = X[: len(X) // PLAIN_SHARE]
+        svmgsu.io.write_text(few, self.short)
+        packed = np.abs(block[:, : FEATURES // 2])
+        self._write_full(packed, megabytes)
+
+    def _write_full(self, rows: np.ndarray, megabytes: float) -> None:
+        """Both triangles of matrices of 100 features, row after row."""
+        n, written, i = rows.shape[1], 0, 0
+        with open(self.full, "w") as file:
+            while written < megabytes * 1e6:
+                v = [repr(x) for x in rows[i % len(rows)].tolist()]
+                entries = (f"{a + 1},{b + 1}:{v[(a + b) % n]}" for a in range(n) for b in range(n))
+                written += file.write(f"doc_{i} " + " ".join(entries) + "\n")
+                i += 1
+
+
+def parse(path: Path, format: Any, threads: int) -> float:
+    def run() -> None:
+        _core.read_rows(str(path), format, path.name, 2**31 - 1, "", False, False, threads)
+
+    return seconds_of(run)
+
+
+def measure_parsers(megabytes: float, digits: int, repeat: int) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as name:
+        files = Files(Path(name), megabytes, digits)
+        rivals = {
+            "means": lambda: parse(files.means, "means", 1),
+            "diagonal covariances": lambda: parse(files.diagonal, "covariances", 1),
+            "full covariances": lambda: parse(files.full, "covariances", 1),
+            "read_text, means": lambda: seconds_of(lambda: svmgsu.read_text(files.means, threads=1)),
+            "svmlight": lambda: seconds_of(lambda: svmgsu.io.read_svmlight(files.svmlight, threads=1)),
+            "load_svmlight_file": lambda: seconds_of(lambda: load_svmlight_file(str(files.svmlight))),
+            "plain Python": lambda: seconds_of(lambda: plain_reader(files.short)),
+        }
+        sizes = {
+            "means": files.means,
+            "diagonal covariances": files.diagonal,
+            "full covariances": files.full,
+            "read_text, means": files.means,
+            "svmlight": files.svmlight,
+            "load_svmlight_file": files.svmlight,
+            "plain Python": files.short,
+        }
+        bytes_ = {rival: path.stat().st_size for rival, path in sizes.items()}
+        best = interleaved(rivals, repeat, budget=120.0)
+    speed = {rival: bytes_[rival] / 1e6 / best[rival] for rival in rivals}
+    return {"digits": digits, "megabytes": bytes_["means"] / 1e6, "megabytes_per_second": speed}
+
+
+def measure_join(counts: list[int], repeat: int) -> list[dict[str, float]]:
+    """Three files of short lines whose ids are in different orders."""
+    rng = np.random.default_rng(1)
+    out = []
+    for count in counts:
+        with tempfile.TemporaryDirectory() as name:
+            paths = [Path(name) / part for part in ("means", "labels", "cov")]
+            for path, line in zip(paths, ("doc_{} 1:1\n", "doc_{} 1\n", "doc_{}: 0.5\n"), strict=True):
+                path.write_text("".join(line.format(i) for i in rng.permutation(count)))
+            rows = [
+                _core.read_rows(str(p), f, p.name, 2**31 - 1, "", False, False, 1)
+                for p, f in zip(paths, ("means", "labels", "covariances"), strict=True)
+            ]
+            best = interleaved(
+                {
+                    "join": lambda rows=rows: seconds_of(lambda: _core.join(rows)),
+                    "read_text": lambda paths=paths: seconds_of(lambda: svmgsu.read_text(*paths, threads=1)),
+                },
+                repeat,
+            )
+            out.append({"ids": count, **best})
+    return out
+
+
+def report(results: dict[str, Any]) -> str:
+    lines = [
+        "# Reading text files",
+        "",
+        f"{results['machine']['cpu']}, best of {results['repeat']}, one thread, processor time; load at the "
+        f"start {results['machine']['load_at_start']}.",
+        "",
+    ]
+    for table in results["parsers"]:
+        speed = table["megabytes_per_second"]
+        lines += [
+            f"Files of {table['megabytes']:.0f} MB, numbers of {table['digits']} digits "
+            f"(asked: ≥ 400 MB/s, ≥ 15 × scikit-learn):",
+            "",
+            "| reader | MB/s | × load_svmlight_file | × plain Python |",
+            "|---|---|---|---|",
+        ]
+        for rival, value in speed.items():
+            sklearn, plain = value / speed["load_svmlight_file"], value / speed["plain Python"]
+            lines.append(f"| {rival} | {value:.0f} | {sklearn:.1f} | {plain:.0f} |")
+        lines.append("")
+    lines += ["Joining three files whose ids are in different orders:", ""]
+    lines += ["| ids | join, ms | ns an id | read_text in all, ms |", "|---|---|---|---|"]
+    for row in results["join"]:
+        lines.append(
+            f"| {row['ids']:,} | {1e3 * row['join']:.1f} | {1e9 * row['join'] / row['ids']:.0f} "
+            f"| {1e3 * row['read_text']:.1f} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.io", description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="files of 10 MB")
+    parser.add_argument("--megabytes", type=float, help="the size of a file; default: 200, quick 10")
+    parser.add_argument("--output", type=Path, default=Path("bench/results"), help="default: %(default)s")
+    parser.add_argument("--repeat", type=int, default=5, help="rounds, of which the best counts; default: 5")
+    args = parser.parse_args()
+    megabytes = args.megabytes or (10.0 if args.quick else 200.0)
+    results: dict[str, Any] = {"machine": machine(), "repeat": args.repeat, "parsers": []}
+    for digits in (6, 17):
+        results["parsers"].append(measure_parsers(megabytes, digits, args.repeat))
+    results["join"] = measure_join([10_000, 40_000, 200_000, 1_000_000], args.repeat)
+    args.output.mkdir(parents=True, exist_ok=True)
+    text = report(results)
+    (args.output / "io.md").write_text(text)
+    (args.output / "io.json").write_text(json.dumps(results, indent=1) + "\n")
+    print(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,50 @@
+"""A table with error bars: do they help? Cross-validation says, for λ and for the size of the bars.
+
+Wisconsin's breast cancer table has ten averages over the cells of each tumour, and their standard errors.
+As they are, the bars are small and nothing is gained. With bars √10 times as long, as of averages over a
+tenth of the cells, training with them is better: validation examples are Gaussians, too, so the score is
+the accuracy to expect at that noise.
+"""
+
+import argparse
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import load_breast_cancer
+from sklearn.pipeline import make_pipeline
+
+import svmgsu
+
+parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+parser.add_argument("--output", default="error_bars.png", help="the picture (default: %(default)s)")
+args = parser.parse_args()
+
+# A frame with columns "radius" and "radius_err", and so on: the form that `from_frame` expects.
+cancer = load_breast_cancer(as_frame=True)
+names = {f"mean {name[:-6]}": name[:-6] for name in cancer.data.columns[10:20]}
+table = cancer.data.iloc[:, :20].rename(columns=lambda c: names.get(c, c.replace(" error", "_err")))
+y = cancer.target_names[cancer.target]
+careful = svmgsu.Gaussians.from_frame(table, floor=0)
+print(careful)
+
+figure, (left, middle, right) = plt.subplots(1, 3, figsize=(12.4, 4.4), layout="constrained", sharey=True)
+for ax, title, data in (
+    (middle, "error bars as they are", careful),
+    (right, "error bars √10 times as long", careful.scale_cov(10)),
+):
+    search = svmgsu.LinearSVMGSUCV(np.logspace(0, -4, 13), cov_scales=[0, 0.1, 0.3, 1, 3], cv=10)
+    make_pipeline(svmgsu.GaussianScaler(), search).fit(data, y)
+    svmgsu.plot.cov_scale(search, ax)
+    ax.set_title(title, fontsize=11, pad=44)
+    ax.set_ylabel("")
+
+    # Folds are hard or easy for all settings alike: compare fold by fold, each method at its best λ.
+    results = search.cv_results_
+    folds = 100 * np.array([results[f"split{k}_test_score"] for k in range(10)])
+    svm, gsu = (max(folds[:, results["param_cov_scale"] == scale].T, key=np.mean) for scale in (0, 1))
+    gain, error = (gsu - svm).mean(), (gsu - svm).std(ddof=1) / np.sqrt(10)
+    print(f"{title}: chosen factor {search.cov_scale_:g}, λ = {search.lam_:.2g}; expected accuracy")
+    print(f"  SVM {svm.mean():.1f} %, SVM-GSU {gsu.mean():.1f} %, gain {gain:+.2f} ± {error:.2f}")
+svmgsu.plot.path(search, left)
+left.set_title("λ, for the longer bars", fontsize=11, pad=44)
+figure.savefig(args.output, dpi=120)

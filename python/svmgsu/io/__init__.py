@@ -1,0 +1,255 @@
+"""Files of uncertain examples: the authors' text, svmlight, CSV, Parquet, Arrow and NumPy, to and fro.
+
+`read`, `write` and `convert` choose the format by the ending of the name (.gz and .xz do not count):
+
+| ending | format | files |
+|---|---|---|
+| .svm, .svmlight, .libsvm | svmlight | means, and variances |
+| .csv, .tsv, .tab, .parquet, .feather, .arrow, .ipc | table | one |
+| .npz | NumPy archive | one |
+| .npy | NumPy arrays, mapped | means, labels, covariances |
+| any other | the authors' text | means, labels, covariances |
+
+>>> import io, svmgsu
+>>> data, y = svmgsu.io.read(io.StringIO("+1 1:0.5\\n-1 1:2\\n"), format="svmlight")
+>>> y
+array([ 1, -1])
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from .._core import FormatError
+from .dataset import Dataset, Report
+from .files import Source, extension, is_path, name_of
+from .text import read_text
+
+if TYPE_CHECKING:
+    from .arrays import read_npy, read_npz, write_npy, write_npz
+    from .predictions import write_predictions
+    from .svmlight import read_svmlight
+    from .tables import read_table, write_table
+    from .text_writing import write_svmlight, write_text
+
+__all__ = [
+    "Dataset",
+    "FormatError",
+    "Report",
+    "convert",
+    "read",
+    "read_npy",
+    "read_npz",
+    "read_svmlight",
+    "read_table",
+    "read_text",
+    "write",
+    "write_npy",
+    "write_npz",
+    "write_predictions",
+    "write_svmlight",
+    "write_table",
+    "write_text",
+]
+
+# Loaded when first used: reading text is all that most programs need, and they need it fast.
+_LAZY = {
+    "read_npy": "arrays",
+    "read_npz": "arrays",
+    "read_svmlight": "svmlight",
+    "read_table": "tables",
+    "write_npy": "arrays",
+    "write_npz": "arrays",
+    "write_predictions": "predictions",
+    "write_svmlight": "text_writing",
+    "write_table": "tables",
+    "write_text": "text_writing",
+}
+
+SVMLIGHT = (".svm", ".svmlight", ".libsvm")
+TABLES = (".csv", ".tsv", ".tab", ".parquet", ".feather", ".arrow", ".ipc")
+FORMATS = ("text", "svmlight", "npz", "npy", *(ending[1:] for ending in TABLES))
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'svmgsu.io' has no attribute {name!r}")
+    return getattr(importlib.import_module(f".{_LAZY[name]}", __name__), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+def format_of(path: Source, format: str | None = None) -> str:
+    """The format of a file, one of `FORMATS`: the one asked for, or that of its ending."""
+    if format is not None:
+        if format not in FORMATS:
+            raise ValueError(f"format: expected one of {', '.join(FORMATS)}, got {format!r}")
+        return format
+    end = extension(path)
+    if end in SVMLIGHT:
+        return "svmlight"
+    return end[1:] if end in (".npz", ".npy", *TABLES) else "text"
+
+
+def read(
+    path: Source, labels: Any = None, cov: Any = None, *, format: str | None = None, **options: Any
+) -> Dataset:
+    """Reads examples; the ending of the name tells the format.
+
+    Parameters
+    ----------
+    path : path, "-" or file
+        The means, or all.
+    labels, cov : path, "-" or file, optional
+        Files of their own, for the formats that have such.
+    format : str, optional
+        "text", "svmlight", "npz", "npy", or an ending of a table such as "csv".
+    **options
+        For the reader of the format: `read_text`, `read_svmlight`, `read_table`.
+
+    Examples
+    --------
+    >>> import io, svmgsu
+    >>> svmgsu.io.read(io.BytesIO(b"a,a_err\\n1,0.5\\n"), format="csv").data
+    Gaussians(1 examples, 1 features, cov=Diagonal(n_examples=1, n_features=1))
+    """
+    kind = format_of(path, format)
+    if kind == "text":
+        return read_text(path, labels, cov, **options)
+    if kind == "npy":
+        from .arrays import read_npy
+
+        return read_npy(path, labels, cov, **options)  # type: ignore[arg-type]
+    if kind == "svmlight":
+        from .svmlight import read_svmlight
+
+        _refuse(kind, labels=labels)
+        return read_svmlight(path, cov, **options)
+    _refuse(kind, labels=labels, cov=cov)
+    if kind == "npz":
+        from .arrays import read_npz
+
+        return read_npz(path, **options)
+    from .tables import read_table
+
+    return read_table(path, format="." + kind, **options)
+
+
+def write(
+    data: Any,
+    path: Source,
+    labels: Any = None,
+    cov: Any = None,
+    *,
+    y: Any = None,
+    ids: Any = None,
+    format: str | None = None,
+    **options: Any,
+) -> None:
+    """Writes examples; the ending of the name tells the format. Files appear complete or not at all.
+
+    Parameters
+    ----------
+    data : Dataset, Gaussians or array
+    path : path, "-" or binary file
+        For the means, or for all.
+    labels, cov : path, "-" or binary file, optional
+        Files of their own, for the formats that have such.
+    y, ids : arrays of shape (l,), optional
+        By default those of `data`.
+    format : str, optional
+        As for `read`.
+    **options
+        For the writer of the format: `write_npz`, `write_table`.
+
+    Examples
+    --------
+    >>> import io, svmgsu
+    >>> file = io.BytesIO()
+    >>> svmgsu.io.write([[0.5]], file, ids=["a"], format="text")
+    >>> file.getvalue()
+    b'a 1:0.5\\n'
+    """
+    kind = format_of(path, format)
+    if kind in ("text", "svmlight"):
+        from .text_writing import write_svmlight, write_text
+
+        if kind == "text":
+            write_text(data, path, labels, cov, y=y, ids=ids, **options)
+        else:
+            _refuse(kind, labels=labels)
+            write_svmlight(data, path, cov, y=y, **options)
+    elif kind in ("npz", "npy"):
+        from .arrays import write_npy, write_npz
+
+        if kind == "npy":
+            write_npy(data, path, labels, cov, y=y, **options)  # type: ignore[arg-type]
+        else:
+            _refuse(kind, labels=labels, cov=cov)
+            write_npz(data, path, y=y, ids=ids, **options)
+    else:
+        from .tables import write_table
+
+        _refuse(kind, labels=labels, cov=cov)
+        write_table(data, path, y=y, ids=ids, format="." + kind, **options)
+
+
+def convert(
+    source: Any,
+    target: Any,
+    *,
+    from_format: str | None = None,
+    to_format: str | None = None,
+    **options: Any,
+) -> Dataset:
+    """Reads examples from one format and writes them in another.
+
+    Parameters
+    ----------
+    source, target : path or tuple (means, labels, cov)
+        A tuple for the formats that have a file for each; a part may be None or left away.
+    from_format, to_format : str, optional
+        As `format` of `read`.
+    **options
+        For the reader, such as `kind=` or `missing=`.
+
+    Returns
+    -------
+    Dataset
+        What was read; its `report` says what was dropped.
+
+    Examples
+    --------
+    >>> import io, svmgsu
+    >>> text, table = io.StringIO("a 1:0.5\\n"), io.BytesIO()
+    >>> _ = svmgsu.io.convert(text, table, from_format="text", to_format="csv")
+    >>> print(table.getvalue().decode(), end="")
+    "id","x1"
+    "a",0.5
+    """
+    sources, targets = _files(source, "source"), _files(target, "target")
+    format_of(targets[0], to_format)  # before anything is read
+    paths = {name_of(s) for s in sources if s is not None and is_path(s)} - {"<stdin>"}
+    same = [name_of(t) for t in targets if t is not None and is_path(t) and name_of(t) in paths]
+    if same:
+        raise ValueError(f"target: {same[0]} is a file to read; write to another name")
+    dataset = read(*sources, format=from_format, **options)
+    write(dataset, *targets, format=to_format)
+    return dataset
+
+
+def _files(files: Any, what: str) -> tuple[Any, ...]:
+    if not isinstance(files, (tuple, list)):
+        return (files,)
+    if not 1 <= len(files) <= 3 or files[0] is None:
+        raise ValueError(f"{what}: expected (means, labels, cov), got {files!r}")
+    return tuple(files)
+
+
+def _refuse(kind: str, **others: Any) -> None:
+    for name, value in others.items():
+        if value is not None:
+            raise ValueError(f"{name}: the format {kind} has no file of its own for it, got {value!r}")

@@ -1,0 +1,271 @@
+"""NumPy files: .npz holds everything under these keys; .npy holds one array each and is mapped, not copied.
+
+| key | array |
+|---|---|
+| mean | (l, n); sparse: mean_data, mean_indices, mean_indptr, mean_shape |
+| isotropic | (l,) or a number: one variance an example |
+| var | (l, n) variances; sparse: var_data, var_indices, var_indptr, var_shape |
+| std | a number, (l,) or (l, n) standard deviations (read only) |
+| cov | (l, n, n) matrices (read only; written packed) |
+| packed | (l, n(n+1)/2) upper triangles |
+| factors | (l, r, n), or (rows, n) with start (l + 1,); with diagonal (l, n) if there is one |
+| shared | (n,) or (n, n): one covariance for all |
+| y, ids, feature_names | labels, ids, names of the columns |
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from ..covariance import Covariance, Diagonal, Full, Isotropic, LowRank, Shared
+from ..gaussians import Gaussians
+from ..validation import Array, SparseRows, as_float_array, check_deviations, is_sparse
+from .dataset import Dataset, Report, as_dataset
+from .files import Path, Source, is_path, name_of, replacing
+
+KINDS = ("isotropic", "var", "var_data", "std", "cov", "packed", "factors", "shared")
+KEYS = ("mean", "mean_data", *KINDS, "start", "diagonal", "y", "ids", "feature_names")
+SPARSE_PARTS = ("data", "indices", "indptr", "shape")
+
+
+def read_npz(path: Source) -> Dataset:
+    """Reads an .npz file with the keys that `svmgsu.io.arrays` documents.
+
+    Parameters
+    ----------
+    path : path or binary file
+
+    Examples
+    --------
+    >>> import io, numpy as np, svmgsu
+    >>> file = io.BytesIO()
+    >>> np.savez(file, mean=[[0.0, 1.0]], std=[[0.1, 0.2]], y=[1])
+    >>> _ = file.seek(0)
+    >>> data, y = svmgsu.io.read_npz(file)
+    >>> data.cov
+    Diagonal(n_examples=1, n_features=2)
+    """
+    name = name_of(path)
+    try:
+        with contextlib.ExitStack() as closing:
+            file = closing.enter_context(open(path, "rb")) if is_path(path) else path  # type: ignore[arg-type]
+            arrays = dict(closing.enter_context(np.load(file, allow_pickle=False)).items())
+    except FileNotFoundError:
+        raise
+    except Exception as error:  # zipfile and NumPy raise many kinds for a damaged file
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise _core.FormatError(f"{name}: not a readable .npz file ({error})") from None
+    kinds = [key for key in KINDS if key in arrays]
+    if len(kinds) > 1:
+        raise _core.FormatError(f"{name}: more than one covariance: {', '.join(kinds)}")
+    mean = _matrix(arrays, "mean")
+    if mean is None:
+        raise _core.FormatError(f"{name}: there is no array 'mean'; there are {sorted(arrays)}")
+    try:
+        data = Gaussians(mean, _covariance(arrays))
+        names = arrays.get("feature_names")
+        dataset = as_dataset(data, arrays.get("y"), arrays.get("ids"))
+    except (ValueError, TypeError) as error:
+        raise _core.FormatError(f"{name}: {error}") from None
+    unused = sorted(k for k in arrays if k not in KEYS and k.partition("_")[2] not in SPARSE_PARTS)
+    dataset.report = Report(
+        {name: len(data)}, notes=[f"{name}: not used: {', '.join(unused)}"] if unused else []
+    )
+    dataset.feature_names = None if names is None else names.tolist()
+    return dataset
+
+
+def _matrix(arrays: dict[str, Array], key: str) -> Any:
+    if f"{key}_data" not in arrays:
+        return arrays.get(key)
+    from scipy.sparse import csr_array
+
+    data, indices, indptr, shape = (arrays[f"{key}_{part}"] for part in SPARSE_PARTS)
+    return csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
+
+
+def _covariance(arrays: dict[str, Array]) -> Covariance | None:
+    if "isotropic" in arrays:
+        return Isotropic(arrays["isotropic"])
+    if "var" in arrays or "var_data" in arrays:
+        return Diagonal(_matrix(arrays, "var"))
+    if "std" in arrays:
+        check_deviations(as_float_array(arrays["std"], "std", (0, 1, 2)), "std")
+        return _by_dimensions(arrays["std"] ** 2)
+    if "cov" in arrays:
+        return Full(arrays["cov"])
+    if "packed" in arrays:
+        return Full.from_packed(arrays["packed"])
+    if "factors" in arrays:
+        return LowRank(arrays["factors"], arrays.get("diagonal"), start=arrays.get("start"))
+    return Shared(arrays["shared"]) if "shared" in arrays else None
+
+
+def _by_dimensions(array: Array) -> Covariance:
+    """Unlike arrays from a program, those of a file mean by their number of dimensions alone."""
+    return Isotropic(array) if array.ndim < 2 else Diagonal(array) if array.ndim == 2 else Full(array)
+
+
+def write_npz(data: Any, path: Source, *, y: Any = None, ids: Any = None, compress: bool = False) -> None:
+    """Writes examples, labels and ids to one .npz file, with the keys that `svmgsu.io.arrays` documents.
+
+    Parameters
+    ----------
+    data : Dataset, Gaussians or array
+        Every kind of covariance is kept as it is, but for sums and covariances a class, which become full.
+    path : path or binary file
+    y, ids : arrays of shape (l,), optional
+        By default those of `data`.
+    compress : bool, default=False
+
+    Examples
+    --------
+    >>> import io, svmgsu
+    >>> file = io.BytesIO()
+    >>> svmgsu.io.write_npz(svmgsu.Gaussians([[0.0, 1.0]], 0.5), file)
+    >>> _ = file.seek(0)
+    >>> svmgsu.io.read_npz(file).data
+    Gaussians(1 examples, 2 features, cov=Isotropic(n_examples=None, n_features=None))
+    """
+    dataset = as_dataset(data, y, ids)
+    arrays = _parts("mean", dataset.data.mean) | cov_arrays(dataset.data, dataset.y)
+    if dataset.y is not None:
+        arrays["y"] = dataset.y
+    if dataset.ids is not None:
+        arrays["ids"] = dataset.ids.astype(np.str_)
+    if dataset.feature_names is not None:
+        arrays["feature_names"] = np.array(dataset.feature_names)
+    with replacing(path) as (file,):
+        (np.savez_compressed if compress else np.savez)(file, **arrays)
+
+
+def cov_arrays(data: Gaussians, y: Array | None) -> dict[str, Array]:
+    """The arrays of a covariance under the keys of an .npz file."""
+    cov = data.cov
+    if cov is None:
+        return {}
+    if isinstance(cov, Isotropic):
+        return {"isotropic": cov.variances}
+    if isinstance(cov, Diagonal):
+        return _parts("var", cov.variances.matrix if isinstance(cov.variances, SparseRows) else cov.variances)
+    if isinstance(cov, Full):
+        return {"packed": cov.packed}
+    if isinstance(cov, LowRank):
+        arrays = {"factors": cov.factors, "start": cov.start}
+        if cov.diagonal is not None:
+            v = cov.diagonal.variances
+            arrays["diagonal"] = v.matrix.toarray() if isinstance(v, SparseRows) else v
+        return arrays
+    if isinstance(cov, Shared) and cov.classes is None:
+        return {"shared": cov.to_full(1)[0]}
+    return {"packed": Full(cov.to_full(*data.shape, y), check=False).packed}
+
+
+def _parts(key: str, matrix: Any) -> dict[str, Any]:
+    if not is_sparse(matrix):
+        return {key: matrix}
+    csr = matrix.tocsr()
+    values = (csr.data, csr.indices, csr.indptr, np.array(csr.shape))
+    return {f"{key}_{part}": value for part, value in zip(SPARSE_PARTS, values, strict=True)}
+
+
+def read_npy(means: Path, labels: Path | None = None, cov: Path | None = None) -> Dataset:
+    """Reads .npy files of means, labels and covariances, which are mapped: no copy is made of float arrays.
+
+    Parameters
+    ----------
+    means : path
+        An array of shape (l, n).
+    labels : path, optional
+        An array of shape (l,).
+    cov : path, optional
+        Variances (l,) or (l, n), or matrices (l, n, n).
+
+    Examples
+    --------
+    >>> import os, tempfile, numpy as np, svmgsu
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(os.path.join(folder, "mean.npy"), np.zeros((3, 2)))
+    ...     svmgsu.io.read_npy(os.path.join(folder, "mean.npy")).data.shape
+    (3, 2)
+    """
+    mean, y, variances = (None if p is None else _map(p) for p in (means, labels, cov))
+    try:
+        dataset = as_dataset(Gaussians(mean, None if variances is None else _by_dimensions(variances)), y)
+    except (ValueError, TypeError) as error:
+        names = ", ".join(name_of(p) for p in (means, labels, cov) if p is not None)
+        raise _core.FormatError(f"{names}: {error}") from None
+    dataset.report = Report({name_of(means): len(dataset.data)})
+    return dataset
+
+
+def _map(path: Path) -> Array:
+    if not is_path(path) or path == "-":
+        raise ValueError(f"{name_of(path)}: .npy files are mapped, so they must be paths")
+    with open(path, "rb"):  # for Python's own errors
+        pass
+    try:
+        array: Array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, EOFError, OSError) as error:
+        raise _core.FormatError(f"{name_of(path)}: not a readable .npy file ({error})") from None
+    if not isinstance(array, np.ndarray):
+        raise _core.FormatError(f"{name_of(path)}: expected one array; it is an .npz file")
+    return array
+
+
+def write_npy(
+    data: Any, means: Path, labels: Path | None = None, cov: Path | None = None, *, y: Any = None
+) -> None:
+    """Writes means, labels and covariances as .npy files, which `read_npy` maps.
+
+    Parameters
+    ----------
+    data : Dataset, Gaussians or array
+    means, labels, cov : path
+        Isotropic covariances are written as (l,), diagonal ones as (l, n), others as (l, n, n).
+    y : array of shape (l,), optional
+        By default the labels of `data`.
+
+    Examples
+    --------
+    >>> import os, tempfile, svmgsu
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "mean.npy")
+    ...     svmgsu.io.write_npy([[0.0, 1.0]], path)
+    ...     svmgsu.io.read_npy(path).data.mean
+    array([[0., 1.]])
+    """
+    dataset = as_dataset(data, y)
+    gaussians = dataset.data
+    arrays = [(means, _dense(gaussians.mean))]
+    if labels is not None:
+        if dataset.y is None:
+            raise ValueError("y: there are no labels to write")
+        arrays.append((labels, dataset.y))
+    if cov is not None:
+        if gaussians.cov is None:
+            raise ValueError("cov: the examples have no covariance to write")
+        arrays.append((cov, _dense_cov(gaussians, dataset.y)))
+    with replacing(*(path for path, _ in arrays)) as files:
+        for file, (_, array) in zip(files, arrays, strict=True):
+            np.save(file, array, allow_pickle=False)
+
+
+def _dense(matrix: Any) -> Any:
+    return matrix.toarray() if is_sparse(matrix) else matrix
+
+
+def _dense_cov(data: Gaussians, y: Array | None) -> Array:
+    cov = data.cov
+    assert cov is not None
+    if isinstance(cov, Isotropic):
+        return np.array(np.broadcast_to(cov.variances, len(data)))
+    if isinstance(cov, Diagonal):
+        v = cov.variances
+        return np.asarray(v.matrix.toarray() if isinstance(v, SparseRows) else v)
+    return cov.to_full(*data.shape, y)

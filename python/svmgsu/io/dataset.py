@@ -1,0 +1,93 @@
+"""What reading a file gives: examples, labels, ids, and a report of what was left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..gaussians import Gaussians
+from ..validation import Array
+
+
+@dataclass
+class Report:
+    """What a reader found.
+
+    Attributes
+    ----------
+    found : dict
+        How many examples each file has.
+    dropped : dict
+        How many of them were left out, because another file lacks their id or a value is missing.
+    notes : list of str
+        Choices that were made and that a user may want to know.
+    """
+
+    found: dict[str, int] = field(default_factory=dict)
+    dropped: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        lines = [
+            f"{name}: {count} examples"
+            + (f", {self.dropped[name]} of them dropped" if self.dropped.get(name) else "")
+            for name, count in self.found.items()
+        ]
+        return "\n".join(lines + self.notes)
+
+
+@dataclass(eq=False)
+class Dataset:
+    """Examples from files. Unpacks into its first two parts: `data, y = svmgsu.read_text(...)`.
+
+    Attributes
+    ----------
+    data : Gaussians
+        Means and covariances.
+    y : array or None
+        Labels.
+    ids : array of str or None
+        Names of the examples.
+    report : Report
+        What was found and what was dropped.
+    feature_names : list of str or None
+        Names of the columns, where the file has them.
+
+    Examples
+    --------
+    >>> import svmgsu
+    >>> data, y = svmgsu.io.Dataset(svmgsu.Gaussians([[0.0], [1.0]]), [-1, 1])
+    >>> data.shape
+    (2, 1)
+    """
+
+    data: Gaussians
+    y: Array | None = None
+    ids: Array | None = None
+    report: Report = field(default_factory=Report)
+    feature_names: list[str] | None = None
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.data, self.y))
+
+
+def as_dataset(data: Any, y: Any = None, ids: Any = None) -> Dataset:
+    """`data`, a Dataset, Gaussians or an array, as a Dataset; `y` and `ids`, if given, replace its own."""
+    if not isinstance(data, Dataset):
+        data = Dataset(data if isinstance(data, Gaussians) else Gaussians(data))
+    y = data.y if y is None else np.asarray(y)
+    ids = data.ids if ids is None else np.asarray(ids)
+    for name, array in (("y", y), ("ids", ids)):
+        if array is not None and np.shape(array) != (len(data.data),):
+            raise ValueError(f"{name}: shape {np.shape(array)}, but there are {len(data.data)} examples")
+    return Dataset(data.data, y, ids, data.report, data.feature_names)
+
+
+def plain_labels(values: Array) -> Array:
+    """Float labels as integers, where that is what they are."""
+    if np.all(np.abs(values) < 2**53) and np.all(values == np.floor(values)):
+        return values.astype(np.int64)
+    return values
