@@ -119,4 +119,4 @@ def report(records: list[Record], page: Page) -> None:
         )
 
 
-EXPERIMENT = Experiment("eeg", "EEG (Table 3)", run, report, seeds=20, quick_seeds=1, needs=(BONN,))
+EXPERIMENT = Experiment("eeg", "EEG (Table 3)", run, report, seeds=15, quick_seeds=1, needs=(BONN,))

@@ -121,5 +121,5 @@ def report(records: list[Record], page: Page) -> None:
 
 
 EXPERIMENT = Experiment(
-    "mnist-sizes", "MNIST with more images (Fig. 7)", run, report, seeds=5, quick_seeds=1, needs=(FILE,)
+    "mnist-sizes", "MNIST with more images (Fig. 7)", run, report, seeds=4, quick_seeds=1, needs=(FILE,)
 )

@@ -103,7 +103,7 @@ EXPERIMENT = Experiment(
     "MNIST, learning in subspaces (Fig. 6)",
     run,
     report,
-    seeds=30,
+    seeds=20,
     quick_seeds=1,
     needs=(FILE,),
 )

@@ -158,4 +158,4 @@ def report(records: list[Record], page: Page) -> None:
         )
 
 
-EXPERIMENT = Experiment("tv", "Commercials in TV news (Table 4)", run, report, seeds=12, needs=FILES)
+EXPERIMENT = Experiment("tv", "Commercials in TV news (Table 4)", run, report, seeds=10, needs=FILES)
