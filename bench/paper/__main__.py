@@ -37,8 +37,10 @@ def main(arguments: list[str] | None = None) -> int:
     pages = []
     for experiment in EXPERIMENTS:  # those of earlier runs too
         found = harness.load_records(experiment, quick, records)
-        if len(found) == experiment.count(quick):
+        if len(found) >= experiment.quick_seeds:
             page = report.Page(experiment.title, out / "figures")
+            if len(found) < experiment.count(quick):
+                page.text(f"**Not finished: {len(found)} of {experiment.count(quick)} seeds.**")
             experiment.report(found, page)
             pages.append((experiment, page))
     report.write(out, pages, skipped, quick)

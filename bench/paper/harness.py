@@ -95,6 +95,8 @@ def run_all(experiments: list[Experiment], folder: Path, quick: bool, records: P
         for seed in range(e.count(quick))
         if read_record(record_path(records, e.name, seed), e.revision) is None
     ]
+    # All experiments advance alike, so that a run that is stopped has something of each.
+    todo.sort(key=lambda pair: pair[1] / pair[0].count(quick))
     total = sum(e.count(quick) for e in experiments)
     if len(todo) < total:
         print(f"{total - len(todo)} of {total} records are there already in {records}")
