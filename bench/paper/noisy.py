@@ -26,6 +26,7 @@ COPIES = 10
 TEST_DRAWS = 5
 FOLDS = 3
 NOISE = 10.0  # × se², breast cancer
+FRESH = 100  # the first seed: those from 0 on were used up in choosing the protocol
 PLAIN, GSU = "LSVM, λ for the noise", "LSVM-GSU"
 SAMPLED, FOREST = f"LSVM, {COPIES} noisy copies", f"random forest, {COPIES} noisy copies"
 CLEAN = "LSVM, λ on clean data"
@@ -34,6 +35,7 @@ MEASURES = ("accuracy", "average precision", "log-loss")
 
 def run(folder: Path, seed: int, quick: bool) -> Record:
     """Accuracy, average precision and log-loss on noisy new examples, by data set and system."""
+    seed += FRESH
     out = {"WDBC": _compare(*_wdbc(seed), seed, quick)}
     if (folder / KEPLER).exists():
         for name, candidates in (("Kepler", False), ("Kepler, candidates too", True))[: 1 if quick else 2]:
@@ -123,6 +125,13 @@ def report(records: list[Record], page: Page) -> None:
         "the gain is smaller. All linear systems but the first choose λ for the noise, by the expected "
         "accuracy of held-out Gaussians, and are calibrated on noisy copies of held-out examples."
     )
+    page.text(
+        "How Kepler's protocol was chosen: 20 variants (candidates counted or left out, five more or "
+        "less rich sets of features, noise drawn by object or by feature) were compared on three or four "
+        "seeds, which are not among those here. Their gains went from −0.2 to +4.1 points, larger with "
+        "more features and without candidates. The first Kepler table is one of the better variants, so "
+        "its gain is not that of a typical choice; the second one shows a weaker variant."
+    )
     overlaps = {"WDBC": 1.0, "Kepler": 3 / 7, "Kepler, candidates too": 3 / 7}
     for name in records[0]:
         rows = []
@@ -163,5 +172,11 @@ def _forest(records: list[Record]) -> str:
 
 
 EXPERIMENT = Experiment(
-    "noisy", "Where it helps: train on precise, deploy on noisy data", run, report, seeds=20, quick_seeds=1
+    "noisy",
+    "Where it helps: train on precise, deploy on noisy data",
+    run,
+    report,
+    seeds=20,
+    quick_seeds=1,
+    revision=2,
 )
