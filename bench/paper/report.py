@@ -1,0 +1,169 @@
+"""Writes what was found: RESULTS.md, results.json and the figures."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .harness import Experiment, write_atomically
+from .statistics import Difference, Estimate, met
+
+VERDICTS = ("reproduced", "partly", "not reproduced")
+
+
+def number(x: float, digits: int = 4, sign: str = "") -> str:
+    return "–" if x is None or math.isnan(x) else f"{x:{sign}.{digits}f}".replace("-", "−")
+
+
+def show(e: Estimate, digits: int = 4) -> str:
+    return f"{number(e.mean, digits)} ± {number(e.se, digits)}"
+
+
+def show_gain(d: Difference, digits: int = 4) -> str:
+    return f"{number(d.mean, digits, '+')} ± {number(d.se, digits)} ({d.wins} of {d.count})"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    lines += ["| " + " | ".join(row) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+@dataclass
+class Page:
+    """One experiment's part of the report."""
+
+    title: str
+    figures: Path
+    parts: list[str] = field(default_factory=list)
+    claims: list[dict[str, Any]] = field(default_factory=list)
+    targets: list[dict[str, Any]] = field(default_factory=list)
+    numbers: dict[str, Any] = field(default_factory=dict)
+
+    def text(self, words: str) -> None:
+        self.parts.append(words)
+
+    def table(self, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+        self.parts.append(table(head, rows))
+
+    def figure(self, figure: Any, name: str, words: str) -> None:
+        """Saves a picture; `words` say what it shows."""
+        import matplotlib.pyplot as plt
+
+        self.figures.mkdir(parents=True, exist_ok=True)
+        figure.savefig(self.figures / f"{name}.png", dpi=100, metadata={"Software": None})
+        plt.close(figure)
+        self.parts.append(f"![{words}](figures/{name}.png)\n\n{words}")
+
+    def claim(
+        self, words: str, *, paper: float | None, ours: float, se: float, verdict: str, note: str = ""
+    ) -> None:
+        """A claim of the paper beside what was found."""
+        self.claims.append(
+            {"claim": words, "paper": paper, "ours": ours, "se": se, "verdict": verdict, "note": note}
+        )
+
+    def target(self, words: str, value: float, se: float, wanted: float) -> None:
+        """What this project asks of itself: value >= wanted."""
+        self.targets.append(
+            {"target": words, "value": value, "se": se, "wanted": wanted, "verdict": met(value, wanted)}
+        )
+
+    def keep(self, name: str, e: Estimate | Difference) -> None:
+        self.numbers[name] = e._asdict()
+
+
+def claims_table(claims: list[dict[str, Any]]) -> str:
+    head = ("claim", "paper", "ours", "difference", "standard error", "verdict")
+    rows = []
+    for c in claims:
+        apart = None if c["paper"] is None else c["ours"] - c["paper"]
+        verdict = f"**{c['verdict']}**" + (f" ({c['note']})" if c["note"] else "")
+        paper = "–" if c["paper"] is None else number(c["paper"])
+        gap = "–" if apart is None else number(apart, 4, "+")
+        rows.append((c["claim"], paper, number(c["ours"]), gap, number(c["se"]), verdict))
+    return table(head, rows)
+
+
+def targets_table(targets: list[dict[str, Any]]) -> str:
+    rows = [
+        (t["target"], f"≥ {number(t['wanted'])}", f"{number(t['value'])} ± {number(t['se'])}", t["verdict"])
+        for t in targets
+    ]
+    return table(("target", "wanted", "found ± standard error", ""), rows)
+
+
+ERRATA = (
+    ("(7), (11), second term", "−½(erf + 1)x", "−½ y(erf + 1)x"),
+    ("(8), (12)", "−(erf + 1)", "−½ y(erf + 1)"),
+    ("text after (6)", "loss → 0 as d → +∞", "as d → −∞"),
+    ("Algorithm 1", "step (η/k) ∂J", "step η ∂J: J has the 1/k already"),
+    ("(13)", "2 exp(−r²/(2‖w‖²))", "2 exp(−N r²/(2wᵀΣw)); the remark on the dimension does not follow"),
+    ("WDBC, standard error", "s = σ²/N", "s = σ/√N"),
+    ("App. A", "aᵀUᵀU z", "aᵀUᵀz"),
+)
+
+HEAD = """# The paper, reproduced
+
+C. Tzelepis, V. Mezaris, I. Patras: Linear Maximum Margin Classifier for Learning from Uncertain Data (2017):
+its experiments, run again with this library. `python -m bench.paper --data DIR` wrote this page, the figures
+and `results.json` beside it; the same seeds give the same tables.
+
+How to read it:
+
+- Differences are paired: both systems see the same training set, the same test set and the same folds.
+- ± is a standard error over seeds. Where seeds are random splits of one data set, it allows for what they
+  share (Nadeau and Bengio 2003). In brackets, how many seeds gained.
+- λ is chosen by cross-validation on the training set. "Best λ in hindsight" is the one λ that is best on the
+  test sets: no user can have it, and it shows what the choice of λ costs.
+- **reproduced**: the gain is clear (more than two standard errors) and at least half of the paper's.
+  **partly**: clear but smaller. **not reproduced**: neither. Absolute values: within two standard errors, or
+  within .01 (breast cancer: .005).
+"""
+
+
+def _absent(files: list[Path]) -> str:
+    first = "/".join(files[0].parts[-2:])
+    others = f" and {len(files) - 1} files more are" if len(files) > 1 else " is"
+    return f"{first}{others} not in the data folder."
+
+
+def write(
+    folder: Path,
+    pages: list[tuple[Experiment, Page]],
+    skipped: list[tuple[Experiment, list[Path]]],
+    quick: bool,
+) -> None:
+    """RESULTS.md and results.json in `folder`."""
+    parts = [HEAD]
+    if quick:
+        parts.append("**A quick run: few seeds, small settings. These numbers prove nothing.**")
+    claims = [c for _, page in pages for c in page.claims]
+    targets = [t for _, page in pages for t in page.targets]
+    if claims:
+        counts = ", ".join(f"{sum(c['verdict'] == v for c in claims)} {v}" for v in VERDICTS)
+        parts += ["## The paper's claims", f"{len(claims)} claims: {counts}.", claims_table(claims)]
+    if targets:
+        fulfilled = sum(t["verdict"] == "met" for t in targets)
+        parts += ["## What this project asks of itself", f"{fulfilled} of {len(targets)} met."]
+        parts.append(targets_table(targets))
+    parts += ["## Errata of the paper", "Each has a test in `tests/test_errata.py`."]
+    parts.append(table(("where", "printed", "right"), ERRATA))
+    for _, page in pages:
+        parts += [f"## {page.title}", *page.parts]
+    if skipped:
+        parts.append("## Not run")
+        parts += [f"- {e.title}: {_absent(files)}" for e, files in skipped]
+    write_atomically(folder / "RESULTS.md", "\n\n".join(parts) + "\n")
+    content = {
+        "quick": quick,
+        "experiments": {
+            e.name: {"seeds": e.count(quick), "claims": p.claims, "targets": p.targets, "numbers": p.numbers}
+            for e, p in pages
+        },
+    }
+    write_atomically(folder / "results.json", json.dumps(content, indent=1, ensure_ascii=False) + "\n")

@@ -1,0 +1,324 @@
+"""bench.paper: its systems are what they say, its readers read, and a run can be stopped and resumed."""
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+from bench.paper import EXPERIMENTS, __main__, harness, report, statistics, systems, tv
+from bench.paper.frames import GaussianClasses
+from bench.paper.recordings import DEAP_SHAPE, load_deap
+from bench.paper.toy import angle, random_set
+from conftest import relative_error
+
+import svmgsu
+
+LAMS = (1.0, 0.1, 0.01)
+
+
+@pytest.fixture
+def images():
+    """A dozen examples of 60 features with two directions of uncertainty each."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([-1.0, 1.0], 6)
+    X = rng.normal(size=(12, 60)) + 0.5 * y[:, None]
+    return svmgsu.Gaussians(X, svmgsu.LowRank(0.4 * rng.normal(size=(12, 2, 60)))), y
+
+
+@pytest.fixture
+def table():
+    """Overlapping classes of 5 features with error bars."""
+    rng = np.random.default_rng(1)
+    y = np.where(np.arange(80) < 30, 1.0, -1.0)
+    X = rng.normal(size=(80, 5)) + 0.6 * y[:, None]
+    return svmgsu.Gaussians(X, svmgsu.Diagonal(rng.uniform(0.1, 1, (80, 5)))), y
+
+
+# Systems
+
+
+@pytest.mark.parametrize("path", [systems.lsvm, systems.gsu, systems.isotropic])
+def test_solving_in_the_span_of_the_data_changes_nothing(images, path):
+    data, y = images
+    direct = {
+        systems.lsvm: svmgsu.Gaussians(data.mean),
+        systems.gsu: data,
+        systems.isotropic: svmgsu.Gaussians(data.mean, svmgsu.Isotropic(systems.traces(data) / 60)),
+    }[path]
+    for h, lam in zip(path(data, y, LAMS), LAMS, strict=True):
+        model = svmgsu.train(direct, y, lam=lam, tol=1e-9, probability=False)
+        value = svmgsu.Objective(direct, y, lam=lam).value(h.w, h.b)
+        assert value <= model.objective_ * (1 + 2 * systems.TOL)
+        assert relative_error(h.decide(data.mean), model.decision_function(data.mean)) < 0.05
+
+
+def test_the_rounds_of_power_svm_never_raise_its_objective(table):
+    data, y = table
+    radius = np.sqrt(systems.traces(data) / data.shape[1])
+    lam = 0.05
+    (h,) = systems.lsvm(data, y, [lam])
+    values = [systems.power_objective(h, data.mean, y, radius, lam)]
+    for _ in range(6):
+        moved = data.mean + (y * radius)[:, None] * (h.w / np.linalg.norm(h.w))
+        (h,) = systems.solve(svmgsu.Gaussians(moved), y, [lam])
+        values.append(systems.power_objective(h, data.mean, y, radius, lam))
+    assert (np.diff(values) <= systems.TOL * values[0]).all()
+    (found,) = systems.power(data, y, [lam])
+    assert systems.power_objective(found, data.mean, y, radius, lam) <= values[-1] * 1.01 < values[0]
+
+
+def test_power_svm_with_points_is_the_svm(table):
+    data, y = table
+    points = data.with_cov(svmgsu.Diagonal(np.zeros(data.shape)))
+    for a, b in zip(systems.power(points, y, LAMS), systems.lsvm(points, y, LAMS), strict=True):
+        assert relative_error(a.w, b.w) < 0.02
+
+
+def test_the_svm_on_many_samples_comes_near_the_exact_one(table):
+    data, y = table
+    (exact,) = systems.gsu(data, y, [0.1])
+    (few,), (many,) = (systems.sampled(n, 0)(data, y, [0.1]) for n in (2, 500))
+    assert angle(exact.w, many.w) < angle(exact.w, few.w)
+    assert angle(exact.w, many.w) < 2
+
+
+def test_subspaces_of_the_whole_variance_differ_as_the_two_readings_do(images):
+    data, y = images
+    (exact,) = systems.gsu(data, y, [0.1])
+    (truncated,) = systems.subspaces(1.0, "truncate")(data, y, [0.1])
+    (projected,) = systems.subspaces(1.0, "project")(data, y, [0.1])
+    assert relative_error(truncated.w, exact.w) < 0.02
+    assert relative_error(projected.w, exact.w) > 0.1
+
+
+def test_the_search_takes_the_largest_of_equally_good_values(table):
+    data, y = table
+    parts = systems.folds(y, 3, 0)
+    equal = systems.search(systems.lsvm, data, y, LAMS, parts, lambda h, d, t: 1.0)
+    assert equal.chosen == 0
+    smallest = systems.search(systems.lsvm, data, y, LAMS, parts, lambda h, d, t: float(h.w @ h.w))
+    assert smallest.chosen == 2
+
+
+def test_expected_accuracy_is_that_of_many_draws(table):
+    data, y = table
+    h = systems.Hyperplane(np.array([1.0, -0.5, 0.2, 0.0, 0.3]), 0.1)
+    right = h.predict(data.sample(5000, 3)) == y[:, None]
+    assert systems.expected_accuracy(h, data, y) == pytest.approx(right.mean(), abs=0.005)
+
+
+def test_discriminants_from_summaries_are_those_of_the_frames():
+    """Summaries with covariances divided by their size hold all that LDA and QDA need."""
+    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+
+    rng = np.random.default_rng(4)
+    sizes = rng.integers(5, 12, 60)
+    owner = np.repeat(np.arange(60), sizes)
+    y = np.arange(60) % 3
+    roots = rng.normal(size=(3, 2, 2))
+    frames = np.einsum("li,lij->lj", rng.normal(size=(len(owner), 2)), roots[y[owner]]) + y[owner][:, None]
+    mean = np.array([frames[owner == i].mean(axis=0) for i in range(60)])
+    cov = np.array([np.cov(frames[owner == i].T, bias=True) for i in range(60)])
+    data = svmgsu.Gaussians(mean, svmgsu.Full(cov))
+    T = rng.normal(size=(500, 2)) * 2
+    for shared, rival in ((True, LinearDiscriminantAnalysis()), (False, QuadraticDiscriminantAnalysis())):
+        ours = GaussianClasses(data, sizes, y, shared).predict(T)
+        assert (ours == rival.fit(frames, y[owner]).predict(T)).mean() > 0.99
+
+
+# Statistics
+
+
+def test_a_verdict_needs_clear_and_large_gains():
+    def gain(mean, se):
+        return statistics.Difference(mean, se, 0.0, 1, 1)
+
+    assert statistics.verdict(gain(0.03, 0.001), 0.04) == "reproduced"
+    assert statistics.verdict(gain(0.01, 0.001), 0.04) == "partly"
+    assert statistics.verdict(gain(0.03, 0.02), 0.04) == "not reproduced"
+    assert statistics.verdict(gain(float("nan"), float("nan")), 0.04) == "not reproduced"
+
+
+def test_hindsight_takes_one_value_for_all_seeds():
+    records = [
+        {"a": {"by_lam": [0.5, 0.9, 0.6], "chosen": 0}},
+        {"a": {"by_lam": [0.8, 0.6, 0.5], "chosen": 2}},
+    ]
+    assert statistics.values(records, "a").tolist() == [0.5, 0.5]
+    assert statistics.hindsight(records, "a").tolist() == [0.9, 0.6]
+
+
+def test_paired_differences_allow_for_overlap():
+    a, b = np.array([0.8, 0.9, 0.85]), np.array([0.7, 0.85, 0.85])
+    plain, corrected = statistics.paired(a, b), statistics.paired(a, b, overlap=1.0)
+    assert plain.mean == corrected.mean == pytest.approx(0.05)
+    assert plain.se == pytest.approx((a - b).std(ddof=1) / np.sqrt(3))
+    assert corrected.se == pytest.approx(plain.se * 2)
+    assert plain.wins == 2
+
+
+# Readers
+
+
+def test_the_original_tv_files_are_read(tmp_path):
+    """libsvm text of 4125 features: shot averages, text areas, a word, the edge change ratio."""
+    path = tmp_path / "BBC.txt"
+    path.write_text(
+        "1  1:29 2:3.8 3:1.5 8:0.07 9:0.05 90:0.2 105:0.1 123:0.5 4124:0.52 4125:0.87\n"
+        "-1 1:40 2:2.0 4:13.5 5:7.0 104:0.3 119:0.4\n"
+    )
+    data, y = tv.load_uci(path)
+    assert y.tolist() == [1, -1]
+    assert data.shape == (2, 4125)
+    means, variances = data.mean.toarray(), data.cov.diagonals(*data.shape)
+    assert {int(j) + 1: means[0, j] for j in np.flatnonzero(means[0])} == {
+        **{1: 29, 2: 3.8, 8: 0.07},
+        **{90: 0.2, 123: 0.5},
+    }
+    found = {int(j) + 1: round(float(variances[0, j]), 6) for j in np.flatnonzero(variances[0])}
+    assert found == {2: 2.25, 8: 0.0025, 90: 0.01}  # standard deviations, squared, at the place of the mean
+    assert variances[1, 103] == pytest.approx(0.16)
+    with_edges, _ = tv.load_uci(path, edges=True)
+    assert with_edges.mean.toarray()[0, 4123] == 0.52
+    assert with_edges.cov.diagonals(*data.shape)[0, 4123] == pytest.approx(0.87**2)
+    model = svmgsu.train(data, y, lam=0.1, probability=False)
+    assert model.predict(data.mean).tolist() == [1, -1]
+
+
+def test_other_labels_in_a_tv_file_are_refused(tmp_path):
+    path = tmp_path / "BBC.txt"
+    path.write_text("3 1:29\n-1 1:40\n")
+    with pytest.raises(ValueError, match=r"BBC\.txt: labels must be -1 and \+1"):
+        tv.load_uci(path)
+
+
+def test_a_participant_of_deap_is_read(tmp_path):
+    """Python 2 wrote the files; protocol 2 is what it used."""
+    data = np.zeros(DEAP_SHAPE, dtype=np.float32)
+    data[3, 5, 384], data[3, 5, 383], data[:, 33] = 7.0, 99.0, -1.0
+    labels = np.tile([1.0, 9.0, 5.0, 6.5], (40, 1))
+    path = tmp_path / "s01.dat"
+    path.write_bytes(pickle.dumps({"data": data, "labels": labels}, protocol=2))
+    eeg, ratings = load_deap(path)
+    assert eeg.shape == (40, 32, 7680)
+    assert eeg[3, 5, 0] == 7.0  # the baseline of three seconds is gone
+    assert ratings.shape == (40, 4)
+
+
+def test_a_deap_file_cannot_run_code(tmp_path):
+    class Evil:
+        def __reduce__(self):
+            return (print, ("run",))
+
+    path = tmp_path / "s01.dat"
+    path.write_bytes(pickle.dumps({"data": Evil(), "labels": 0}))
+    with pytest.raises(ValueError, match="not a file of DEAP"):
+        load_deap(path)
+
+
+def test_a_deap_file_of_another_shape_is_refused(tmp_path):
+    path = tmp_path / "s01.dat"
+    path.write_bytes(pickle.dumps({"data": np.zeros((2, 3, 4)), "labels": np.zeros((2, 4))}, protocol=2))
+    with pytest.raises(ValueError, match=r"data of shape \(2, 3, 4\)"):
+        load_deap(path)
+
+
+def test_deap_s_table_runs_on_a_participant_of_noise(tmp_path):
+    """A synthetic file in DEAP's format goes through the whole experiment."""
+    experiment = next(e for e in EXPERIMENTS if e.name == "eeg-deap")
+    rng = np.random.default_rng(5)
+    data = rng.normal(size=DEAP_SHAPE).astype(np.float32)
+    labels = rng.uniform(1, 9, (40, 4))
+    (tmp_path / "deap").mkdir()
+    path = tmp_path / "deap" / "s01.dat"
+    path.write_bytes(pickle.dumps({"data": data, "labels": labels}, protocol=2))
+    record = experiment.run(tmp_path, 0, True)
+    assert set(record) == {"arousal", "valence", "liking"}
+    assert all(0 <= record["arousal"][s]["accuracy"] <= 1 for s in record["arousal"])
+    page = report.Page("DEAP", tmp_path)
+    experiment.report([record, record], page)
+    assert len(page.claims) == 6
+
+
+# The harness
+
+
+def counting(folder, seed, quick):
+    return {"seed": seed, "value": {"by_lam": [0.1 * seed, 0.2], "chosen": 1}}
+
+
+def test_a_finished_record_is_not_made_again(tmp_path):
+    made = []
+
+    def run(folder, seed, quick):
+        made.append(seed)
+        return counting(folder, seed, quick)
+
+    experiment = harness.Experiment("counting", "Counting", run, lambda records, page: None, seeds=3)
+    for seed in (0, 1):
+        harness.make_record(experiment, tmp_path, seed, False, tmp_path)
+    assert harness.read_record(harness.record_path(tmp_path, "counting", 1), 1) == counting(None, 1, False)
+    assert harness.read_record(harness.record_path(tmp_path, "counting", 2), 1) is None
+    assert len(harness.load_records(experiment, False, tmp_path)) == 2
+    assert made == [0, 1]
+
+
+def test_a_record_of_an_older_revision_or_half_a_record_counts_as_none(tmp_path):
+    experiment = harness.Experiment("counting", "Counting", counting, lambda r, p: None, seeds=1)
+    harness.make_record(experiment, tmp_path, 0, False, tmp_path)
+    path = harness.record_path(tmp_path, "counting", 0)
+    assert harness.read_record(path, 2) is None
+    path.write_text(path.read_text()[:20])
+    assert harness.read_record(path, 1) is None
+    assert not list(tmp_path.rglob("*.partial"))
+
+
+def test_a_run_resumes_and_gives_the_same_tables(tmp_path, data_folder):
+    command = [
+        "--data",
+        str(data_folder),
+        "--quick",
+        "--only",
+        "toy",
+        "--jobs",
+        "1",
+        "--output",
+        str(tmp_path),
+    ]
+    assert __main__.main(command) == 0
+    first = (tmp_path / "RESULTS.md").read_text()
+    record = tmp_path / "records" / "toy" / "001.json"
+    kept, lost = (tmp_path / "records" / "toy" / "000.json"), json.loads(record.read_text())
+    before = kept.stat().st_mtime_ns
+    record.unlink()
+    assert __main__.main(command) == 0
+    assert json.loads(record.read_text()) == lost
+    assert kept.stat().st_mtime_ns == before
+    assert (tmp_path / "RESULTS.md").read_text() == first
+    assert "Fig. 5" in first
+    assert (tmp_path / "figures" / "toy-angles.png").stat().st_size > 1000
+    assert "toy" in json.loads((tmp_path / "results.json").read_text())["experiments"]
+
+
+def test_an_unknown_experiment_is_refused_with_the_known_ones(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        __main__.main(["--data", str(tmp_path), "--only", "nothing"])
+    assert "there is no experiment 'nothing'; choose from toy, mnist" in capsys.readouterr().err
+
+
+def test_missing_files_are_named_and_skipped(tmp_path, capsys):
+    command = ["--data", str(tmp_path), "--only", "quasars", "--quick", "--output", str(tmp_path / "out")]
+    assert __main__.main(command) == 0
+    assert (
+        f"quasars: skipped, there is no {tmp_path / 'sdss_qso' / 'SDSS_QSO.tab.gz'}"
+        in capsys.readouterr().err
+    )
+    assert "## Not run" in (tmp_path / "out" / "RESULTS.md").read_text()
+
+
+def test_random_sets_are_two_classes_of_full_gaussians():
+    data, y = random_set(3, np.random.default_rng(0))
+    assert len(data) == len(y) == 8
+    deviations = np.sqrt(np.linalg.eigvalsh(data.cov.to_full()))
+    assert deviations.min() >= 0.2 - 1e-9
+    assert deviations.max() <= 1.4 + 1e-9
