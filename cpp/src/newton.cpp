@@ -17,6 +17,7 @@ constexpr double kNegligibleKappa = 1e-10;  // of the largest
 constexpr double kResidual = 0.03;          // of conjugate gradients, relative
 constexpr int kMostProducts = 200;
 constexpr Index kMostDense = 1500;        // features up to which a dense factor is worth its cost
+constexpr Index kAlwaysDense = 200;       // features up to which it costs next to nothing
 constexpr Index kMostRows = 600;          // of the sketch that replaces it beyond
 constexpr Index kMostNumbers = 10000000;  // of the sketch
 constexpr double kSecondsBetweenCalls = 0.2;
@@ -345,12 +346,24 @@ class Newton {
     return static_cast<Index>(std::max(500.0, std::min(6 * n, std::max(1.5 * n, affordable))));
   }
 
+  // Whether a sketch that leaves nothing out is smaller than the dense matrix: examples are much fewer
+  // than features, as with images.
+  bool few_rows(const Hessian& hessian) const {
+    if (objective_.features() <= kAlwaysDense) return false;
+    Index each = 1;
+    for (const auto& term : objective_.data().covariance()) {
+      if (term.kind->dense()) return false;
+      each += std::max<Index>(0, term.kind->rank(0));
+    }
+    return 2 * each * hessian.active() < std::min(objective_.features(), 2 * kMostRows);
+  }
+
   // The estimate of the Hessian over (w, b); without an intercept, b is cut off.
   std::unique_ptr<Preconditioner> estimate(const Hessian& hessian) const {
     const Index n = objective_.features();
     const auto seed = static_cast<std::uint64_t>(result_.iterations);
     const double tiny = 1e-12 * mean_weight();
-    if (n > kMostDense) {
+    if (n > kMostDense || few_rows(hessian)) {
       Hessian::Sketch sketch = hessian.sketch(std::min(kMostRows, kMostNumbers / n), seed);
       // b has no penalty of its own: let D carry a share of what the rows say of it.
       sketch.diagonal(n) = objective_.intercept() ? 0.01 * sketch.rows.col(n).squaredNorm() + tiny : 1.0;

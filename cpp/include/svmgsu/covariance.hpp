@@ -68,6 +68,8 @@ class Covariance {
 
   // The number of rows of F_i where Σ_i = F_iᵀF_i is known as factors; −1 where it is not.
   virtual Index rank(Index /*example*/) const { return -1; }
+  // Whether there are entries off the diagonal that are not known by factors.
+  virtual bool dense() const { return false; }
   // Writes √scale · F_i to `out`, rank(example) × n numbers.
   virtual void factors(Index /*example*/, double /*scale*/, double* /*out*/) const {}
 };
@@ -155,6 +157,7 @@ class Full final : public Covariance {
   Index examples() const override { return examples_; }
   Index features() const override { return features_; }
   double numbers_per_example() const override { return static_cast<double>(sum_size()); }
+  bool dense() const override { return true; }
   Index sum_size() const override { return features_ * (features_ + 1) / 2; }
   void prepare(const double* w, Index n, Plan& plan) const override;
   void quadratic(Batch batch, Plan& plan, double scale, double* q) const override;
@@ -222,6 +225,7 @@ class Shared final : public Covariance {
   Index examples() const override { return group_ ? examples_ : -1; }
   Index features() const override { return features_; }
   double numbers_per_example() const override { return 1; }
+  bool dense() const override { return true; }
   Index sum_size() const override { return count_; }
   void prepare(const double* w, Index n, Plan& plan) const override;
   void quadratic(Batch batch, Plan& plan, double scale, double* q) const override;
