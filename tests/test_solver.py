@@ -65,6 +65,22 @@ def test_more_features_than_a_dense_hessian_is_worth():
         assert_certified(train(X, y, lam=lam), X, y, None)
 
 
+@every_lam
+def test_far_fewer_examples_than_features(lam):
+    rng = np.random.default_rng(10)
+    X = rng.normal(size=(40, 500)) / np.sqrt(500)
+    y = noisy_rule(rng, X)
+    F = rng.normal(size=(40, 2, 500)) / np.sqrt(500)
+    for cov in (
+        None,
+        np.full(40, 0.01),
+        rng.uniform(0, 0.01, X.shape),
+        svmgsu.LowRank(F),
+        svmgsu.Shared(np.eye(500) / 500),
+    ):
+        assert_certified(train(X, y, cov, lam=lam), X, y, cov)
+
+
 def test_many_sparse_features():
     rng = np.random.default_rng(9)
     shape = (300, 20000)
