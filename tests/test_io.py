@@ -643,7 +643,7 @@ def test_predictions_must_fit():
         svmgsu.io.write_predictions(io.BytesIO(), [1], proba=PROBA)
     with pytest.raises(ValueError, match="proba: the authors' layout holds probabilities"):
         svmgsu.io.write_predictions(io.BytesIO(), [1])
-    with pytest.raises(ValueError, match="format: expected one of txt, .*csv.*, got 'xls'"):
+    with pytest.raises(ValueError, match=r"format: expected one of txt, .*csv.*, got 'xls'"):
         svmgsu.io.write_predictions(io.BytesIO(), [1], format="xls")
 
 
