@@ -1,7 +1,8 @@
 """Train on summaries, use on single frames.
 
 Utterances of nine speakers are known by mean and covariance of their frames (Japanese Vowels). A new frame
-is to be told its speaker. The folder given with --data holds japvowels/japvowels.npz.
+is to be told its speaker. The folder given with --data holds japvowels/japvowels.npz. This is one split and
+one λ for all; with λ chosen for each the means do better and variances gain nothing (bench/paper/RESULTS.md).
 """
 
 import argparse

@@ -1,0 +1,288 @@
+"""The authors' text files: joined by id, read and written exactly, wrong ones named with their place."""
+
+import gzip
+import io
+import lzma
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse
+from conftest import make_problem
+from hypothesis import example, given
+from hypothesis import strategies as st
+from io_cases import DIAGONAL, LABELS, MEANS, dense, matrices, read, same_bits, text, words
+from sklearn.datasets import dump_svmlight_file, load_svmlight_file
+
+import svmgsu
+from svmgsu.io import FormatError
+
+# The authors' text
+
+
+def test_files_are_joined_by_id_in_the_order_of_the_means():
+    found = read(MEANS, LABELS, DIAGONAL)
+    assert found.ids.tolist() == ["doc_1", "doc_2", "doc_3"]
+    assert found.y.tolist() == [1, -1, 1] and found.y.dtype == np.int64
+    assert found.data.mean.tolist() == [[1.5, -2], [0, 0.3], [4, 0]]
+    assert found.data.cov.variances.tolist() == [[0, 0.5], [1, 0], [0.1, 0.2]]
+
+
+def test_the_result_unpacks_into_data_and_labels():
+    data, y = read(MEANS, LABELS)
+    assert isinstance(data, svmgsu.Gaussians) and len(y) == len(data) == 3
+
+
+def test_what_another_file_lacks_is_dropped_and_reported():
+    found = read(MEANS + "doc_4 1:1\n", "doc_1 1\ndoc_3 -1\nstray 1\n", DIAGONAL)
+    assert found.ids.tolist() == ["doc_1", "doc_3"]
+    assert found.report.dropped == {"<means>": 2, "<labels>": 1, "<cov>": 1}
+    assert "<means>: 4 examples, 2 of them dropped" in str(found.report)
+
+
+def test_files_without_a_common_id_are_refused():
+    with pytest.raises(FormatError, match=r"no id is in all of the files .*'doc_1'.*'a'"):
+        read(MEANS, "a 1\n")
+
+
+@pytest.mark.parametrize(
+    ("role", "line"), [("means", "doc_2 1:1\n"), ("labels", "doc_2 1\n"), ("cov", "doc_2: 1,1:1\n")]
+)
+def test_an_id_that_comes_twice_is_refused_with_both_lines(role, line):
+    parts = {"means": MEANS, "labels": LABELS, "cov": DIAGONAL}
+    first = (
+        parts[role].splitlines().index(next(s for s in parts[role].splitlines() if s.startswith("doc_2"))) + 1
+    )
+    parts[role] += "\n" + line
+    with pytest.raises(FormatError, match=rf'^<{role}>:5: the id "doc_2:?" is also on line {first}$'):
+        read(**parts)
+
+
+def test_blank_space_comments_and_line_ends_do_not_matter():
+    messy = "# means\r\n\r\n\tdoc_1\t1:1.5   2:-2\t# first\r\n doc_2 2:3e-1\n\n\ndoc_3 1:4"
+    assert same_bits(read(messy).data.mean, read(MEANS).data.mean)
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress])
+def test_compressed_files_are_unpacked_whatever_their_name(tmp_path, pack):
+    path = tmp_path / "means.dat"
+    path.write_bytes(pack(MEANS.encode()))
+    assert same_bits(svmgsu.read_text(path).data.mean, read().data.mean)
+    path.write_bytes(pack(MEANS.encode())[:-9])
+    with pytest.raises(FormatError, match=r"means\.dat: the (gzip|xz) data are damaged"):
+        svmgsu.read_text(path)
+
+
+def test_standard_input(monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(MEANS.encode())))
+    assert len(svmgsu.read_text("-").data) == 3
+
+
+def test_a_pipe(tmp_path):
+    fifo = tmp_path / "pipe"
+    os.mkfifo(fifo)
+    writer = subprocess.Popen([sys.executable, "-c", f"open({str(fifo)!r}, 'w').write({MEANS!r})"])
+    assert len(svmgsu.read_text(fifo).data) == 3
+    assert writer.wait(timeout=30) == 0
+
+
+@pytest.mark.parametrize(
+    ("cov", "kind", "matrix"),
+    [
+        ("doc_1 0.5\n", svmgsu.Isotropic, [[0.5, 0], [0, 0.5]]),
+        ("doc_1 1,1:0.5\n", svmgsu.Isotropic, [[0.5, 0], [0, 0.5]]),
+        ("doc_1 1,1:0.5 2,2:0\n", svmgsu.Diagonal, [[0.5, 0], [0, 0]]),
+        ("doc_1 2,2:0.5\n", svmgsu.Diagonal, [[0, 0], [0, 0.5]]),
+        ("doc_1 1,1:2 1,2:1 2,2:3\n", svmgsu.Full, [[2, 1], [1, 3]]),
+        ("doc_1 1,1:2 2,1:1 2,2:3\n", svmgsu.Full, [[2, 1], [1, 3]]),
+        ("doc_1 2,2:3 1,2:1 2,1:1 1,1:2\n", svmgsu.Full, [[2, 1], [1, 3]]),
+    ],
+)
+def test_the_kind_of_the_covariances_is_seen(cov, kind, matrix):
+    data = read(MEANS, cov=cov).data
+    assert type(data.cov) is kind
+    assert data.cov.to_full(n_features=2).tolist() == [matrix]
+
+
+def test_the_kind_can_be_asked_for():
+    assert type(read(cov="doc_1 1,1:2\n", kind="diagonal").data.cov) is svmgsu.Diagonal
+    full = read(cov="doc_1 1,1:2\n", kind="full").data.cov
+    assert type(full) is svmgsu.Full and full.to_full().tolist() == [[[2, 0], [0, 0]]]
+    with pytest.raises(
+        FormatError, match=r'^<cov>:2:7: expected j,j:value in a diagonal covariance, got "1,2:1"'
+    ):
+        read(cov="#\ndoc_1 1,2:1\n", kind="diagonal")
+    with pytest.raises(FormatError, match=r"^<cov>: isotropic covariances have one value a line"):
+        read(cov="doc_1 2,2:1\n", kind="isotropic")
+    with pytest.raises(FormatError, match=r"^<cov>: full covariances are written i,j:v"):
+        read(cov="doc_1 2\n", kind="full")
+    with pytest.raises(ValueError, match="kind: expected one of isotropic, diagonal, full"):
+        read(kind="round")
+
+
+@pytest.mark.parametrize(
+    ("means", "cov", "message"),
+    [
+        ("a 1:1\nb 4:abc\n", None, '<means>:2:5: expected a number after 4:, got "abc"'),
+        ("a 1:nan\n", None, '<means>:1:5: expected a finite number after 1:, got "nan"'),
+        ("a 1:1 1:2\n", None, "<means>:1:7: index 1 appears twice in this line"),
+        ("a\0 1:1\n", None, "<means>:1:2: byte \\x00: this is not a text file"),
+        ("", None, "<means>:1: there is no example in this file"),
+        ("a\n", None, "<means>: all means are zero; pass n_features= to say how many"),
+        (MEANS, "doc_1 3,3:1\n", "<cov>:1:7: index 3 is beyond the 2 features of <means>"),
+        (MEANS, "doc_1 1,2:1 2,1:2\n", "<cov>:1:1: the matrix is not symmetric: 1,2:1 but 2,1:2"),
+        (MEANS, "#\ndoc_1 1,2:1\n", "<cov>:2: the covariance of 'doc_1' is not positive semidefinite"),
+        (MEANS, "doc_1 2,2:-1\n", '<cov>:1:11: a variance must be >= 0, got "-1"'),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_place(means, cov, message):
+    with pytest.raises(FormatError) as caught:
+        read(means, cov=cov)
+    assert str(caught.value).startswith(message)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_number_of_features_can_be_set():
+    assert read(n_features=5).data.shape == (3, 5)
+    assert read(cov="doc_1 3,3:1\n", n_features=3).data.cov.variances.tolist() == [[0, 0, 1]]
+    with pytest.raises(FormatError, match="<means>:1:13: index 2 is beyond n_features=1"):
+        read(n_features=1)
+
+
+def test_python_s_own_errors_for_files_that_cannot_be_opened(tmp_path):
+    with pytest.raises(FileNotFoundError, match="nothing"):
+        svmgsu.read_text(tmp_path / "nothing.dat")
+    with pytest.raises(IsADirectoryError):
+        svmgsu.read_text(tmp_path)
+
+
+def test_sparse_and_dense_are_the_same_numbers():
+    rng = np.random.default_rng(0)
+    X = np.where(rng.uniform(size=(2000, 700)) < 0.05, rng.normal(size=(2000, 700)), 0.0)
+    means = io.BytesIO()
+    svmgsu.io.write_text(X, means)
+    chosen = read(means.getvalue()).data.mean
+    assert scipy.sparse.issparse(chosen)
+    assert same_bits(chosen, X)
+    assert same_bits(read(means.getvalue(), sparse=False).data.mean, X)
+    some = "".join(f"{i} 1\n" for i in range(2000, 0, -7))
+    kept = sorted(i - 1 for i in range(2000, 0, -7))
+    assert same_bits(read(means.getvalue(), some).data.mean, X[kept])
+    assert scipy.sparse.issparse(read(sparse=True).data.mean)
+
+
+@pytest.mark.parametrize("kind", ["diagonal", "full", "isotropic"])
+def test_any_number_of_threads_gives_the_same(tmp_path, kind):
+    problem = make_problem(kind, count=3000, n=30)
+    paths = [tmp_path / name for name in ("means", "labels", "cov")]
+    svmgsu.io.write_text(svmgsu.Gaussians(problem.X, problem.cov), *paths, y=problem.y)
+    one = svmgsu.read_text(*paths, threads=1)
+    for threads in (2, 8):
+        many = svmgsu.read_text(*paths, threads=threads)
+        assert same_bits(many.data.mean, one.data.mean)
+        assert same_bits(_numbers(many), _numbers(one))
+        assert (many.ids == one.ids).all() and (many.y == one.y).all()
+    assert same_bits(one.data.mean, problem.X)
+    assert same_bits(_numbers(one), _numbers(svmgsu.io.Dataset(svmgsu.Gaussians(problem.X, problem.cov))))
+
+
+def _numbers(dataset):
+    cov = dataset.data.cov
+    return cov.packed if isinstance(cov, svmgsu.Full) else cov.variances
+
+
+@given(matrices, st.data())
+@example(np.array([[-0.0, 0.0], [0.0, 0.0]]), None)
+def test_text_written_is_read_back_bit_by_bit(X, data):
+    ids = None if data is None else data.draw(st.lists(words, min_size=len(X), max_size=len(X), unique=True))
+    files = [io.BytesIO() for _ in range(3)]
+    V = np.abs(X)[::-1]
+    svmgsu.io.write_text(svmgsu.Gaussians(X, svmgsu.Diagonal(V)), *files, y=np.arange(len(X)) - 1, ids=ids)
+    found = read(*(file.getvalue() for file in files), n_features=X.shape[1])
+    assert same_bits(found.data.mean, X)
+    assert same_bits(found.data.cov.variances, V)
+    assert found.y.tolist() == list(range(-1, len(X) - 1))
+    assert ids is None or found.ids.tolist() == ids
+    assert read(files[0].getvalue()).data.shape == X.shape
+
+
+@given(st.binary(max_size=120), st.sampled_from(["means", "labels", "covariances", "svmlight"]))
+@example(b"\n\x00\xff1:1", "svmlight")
+def test_random_bytes_are_read_or_refused(content, format):
+    from svmgsu import _core
+
+    try:
+        rows = _core.read_rows(content, format, "f", 2**31 - 1, "", False, False, 1)
+    except FormatError as error:
+        assert str(error).startswith("f:")
+    else:
+        assert rows.examples > 0
+
+
+@pytest.mark.parametrize("kind", ["low-rank", "shared", "sum"])
+def test_every_kind_of_covariance_can_be_written_as_text(kind):
+    rng = np.random.default_rng(1)
+    X, F = rng.normal(size=(4, 3)), rng.normal(size=(4, 2, 3))
+    cov = {
+        "low-rank": svmgsu.LowRank(F),
+        "shared": svmgsu.Shared({0: [1.0, 2.0, 3.0], 1: [4.0, 5.0, 6.0]}),
+        "sum": svmgsu.LowRank(F) + 0.5 * svmgsu.Isotropic(1.0),
+    }[kind]
+    y = np.array([0, 1, 0, 1])
+    files = [io.BytesIO() for _ in range(3)]
+    svmgsu.io.write_text(svmgsu.Gaussians(X, cov), *files, y=y)
+    found = read(*(file.getvalue() for file in files)).data.cov
+    np.testing.assert_allclose(found.to_full(), cov.to_full(4, 3, y), rtol=1e-15)
+
+
+def test_ids_and_labels_that_text_cannot_hold_are_refused():
+    X = np.ones((2, 1))
+    for ids, message in [
+        (["a", "a b"], "'a b' of example 1 must be a word"),
+        (["", "a"], "'' of example 0"),
+        (["#a", "b"], "'#a' of example 0"),
+        (["a", "a"], "examples 0 and 1 have the same id, 'a'"),
+        (["a", "a:"], "examples 0 and 1 have the same id, 'a:'"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            svmgsu.io.write_text(X, io.BytesIO(), ids=ids)
+    with pytest.raises(ValueError, match="labels in text files must be finite numbers"):
+        svmgsu.io.write_text(X, io.BytesIO(), io.BytesIO(), y=["cat", "dog"])
+    with pytest.raises(ValueError, match="ids: shape"):
+        svmgsu.io.write_text(X, io.BytesIO(), ids=["a"])
+
+
+# svmlight
+
+
+def test_svmlight_is_what_scikit_learn_reads_and_writes():
+    rng = np.random.default_rng(2)
+    X = np.where(rng.uniform(size=(50, 8)) < 0.5, rng.normal(size=(50, 8)), 0.0)
+    y = rng.integers(0, 2, 50)
+    theirs = io.BytesIO()
+    dump_svmlight_file(X, y, theirs, zero_based=False)
+    found = svmgsu.io.read_svmlight(io.BytesIO(theirs.getvalue()), n_features=8)
+    matrix, labels = load_svmlight_file(io.BytesIO(theirs.getvalue()), n_features=8)
+    assert same_bits(found.data.mean, matrix) and (found.y == labels).all()
+    ours, variances = io.BytesIO(), io.BytesIO()
+    svmgsu.io.write_svmlight(svmgsu.Gaussians(X, X * X), ours, variances, y=y)
+    matrix, labels = load_svmlight_file(io.BytesIO(ours.getvalue()))
+    assert same_bits(matrix, X) and (labels == y).all()
+    both = svmgsu.io.read_svmlight(io.BytesIO(ours.getvalue()), io.BytesIO(variances.getvalue()))
+    assert same_bits(both.data.mean, X) and same_bits(both.data.cov.variances, X * X)
+    zero_based = io.BytesIO()
+    dump_svmlight_file(X, y, zero_based)
+    again = svmgsu.io.read_svmlight(io.BytesIO(zero_based.getvalue()), zero_based=True, n_features=8)
+    assert (dense(again.data.mean) == dense(found.data.mean)).all()
+
+
+def test_svmlight_variances_must_be_of_the_same_examples():
+    means = "1 1:1\n-1 1:2\n"
+    with pytest.raises(FormatError, match=r"<cov>: 1 examples, but <means> has 2"):
+        svmgsu.io.read_svmlight(text(means), text("1 1:1\n"))
+    with pytest.raises(FormatError, match=r"<cov>:3: label 1, but example 2 of <means> has -1"):
+        svmgsu.io.read_svmlight(text(means), text("1 1:1\n\n1 1:1\n"))
+    with pytest.raises(ValueError, match=r"variance -1 at feature 0"):
+        svmgsu.io.read_svmlight(text(means), text("1 1:1\n-1 1:-1\n"))
