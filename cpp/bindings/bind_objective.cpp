@@ -77,7 +77,8 @@ class PyObjective {
   const Evaluation& evaluate(const Vector& w, double b) {
     if (!known(w, b)) {
       hessian_.reset();
-      last_ = objective_.evaluate(w, b);
+      if (!last_) last_.emplace();
+      objective_.evaluate(w, b, *last_);
     }
     return *last_;
   }

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "passes.hpp"
+#include "rows.hpp"
 #include "svmgsu/kernels.hpp"
 #include "svmgsu/parallel.hpp"
 #include "svmgsu/random.hpp"
@@ -71,20 +72,26 @@ void Hessian::sweep(const Vector& v, double vb, Link link, Vector& out, double& 
         const Index last = std::min(count, (k + 1) * block);
         for (Index first = k * block; first < last; first += batch) {
           const auto at = static_cast<std::size_t>(first);
-          const Batch part{ids_.data() + first, static_cast<int>(std::min<Index>(batch, last - first))};
+          const Batch part = batch_at(ids_, first, std::min(last, first + batch));
           double* xv = &xv_[at];
           double* uv = &uv_[at];
-          data.means().dots(part, v.data(), xv);
-          std::fill_n(uv, part.count, 0.0);
-          for (std::size_t t = 0; t < terms_.size(); ++t) terms_[t]->cross(part, terms[t].scale, uv);
+          std::size_t t = 0;
+          if (!terms.empty() && dots_together(data.means().dense(), terms_[0]->like_means(), data.features(), part,
+                                              v.data(), terms_[0]->weights(), xv, uv)) {
+            for (int i = 0; i < part.count; ++i) uv[i] *= terms[0].scale;
+            t = 1;
+          } else {
+            data.means().dots(part, v.data(), xv);
+            std::fill_n(uv, part.count, 0.0);
+          }
+          for (; t < terms_.size(); ++t) terms_[t]->cross(part, terms[t].scale, uv);
           for (int i = 0; i < part.count; ++i) {
             xv[i] += vb;
             link(at + static_cast<std::size_t>(i), xv[i], uv[i], coefficient[i], tau[i]);
             local.b += coefficient[i];
           }
           data.means().add(part, coefficient, local.x.data());
-          for (std::size_t t = 0; t < terms_.size(); ++t)
-            terms_[t]->weigh(part, tau, &kappa_[at], local.terms[t].data());
+          for (t = 0; t < terms_.size(); ++t) terms_[t]->weigh(part, tau, &kappa_[at], local.terms[t].data());
         }
       },
       [&](const Local& local) {

@@ -221,7 +221,7 @@ class Newton {
 
   // A pass at (w, b): the best objective and the best bound are kept, from whichever points they came.
   void visit(const Vector& w, double b) {
-    now_ = objective_.evaluate(w, b);
+    objective_.evaluate(w, b, now_);
     passes_ += 1;
     bound_ = std::max(bound_, now_.certificate.bound);
     if (now_.certificate.value < result_.objective) {
@@ -303,7 +303,8 @@ class Newton {
     const double epsilon = next_epsilon(std::min(newton_gap, -slope), worth_a_cut);
     const bool cut = epsilon != objective_.smoothing;
     objective_.smoothing = epsilon;
-    const Evaluation before = std::move(now_);
+    std::swap(before_, now_);
+    const Evaluation& before = before_;
     visit(before.w + p.w, before.b + p.b);
     if (!(now_.value <= before.value + 1e-4 * slope)) {
       const Vector2 best = line_search(before, p);
@@ -400,7 +401,8 @@ class Newton {
     if (result_.stop != Stop::converged) return;
 
     objective_.smoothing = epsilon;
-    const Evaluation before = std::move(now_);
+    std::swap(before_, now_);
+    const Evaluation& before = before_;
     visit(before.w + p.w, before.b + p.b);
     if (accepts(before, hessian, p, newton_gap)) return;
     // The unit step is too long (or, after a cut of ε, no descent at all: then stay and turn).
@@ -531,7 +533,7 @@ class Newton {
   const Options& options_;
   const Monitor& monitor_;
   const Clock clock_;
-  Evaluation now_;
+  Evaluation now_, before_;  // and the point before, in whose memory the next evaluation goes
   Result result_;
   double bound_ = 0, trivial_b_ = 1, passes_ = 0, last_call_ = 0, first_slope_ = 0;
   struct Pair {

@@ -3,8 +3,10 @@
 
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "passes.hpp"
+#include "rows.hpp"
 #include "svmgsu/expected_hinge.hpp"
 #include "svmgsu/parallel.hpp"
 
@@ -33,16 +35,16 @@ struct Objective::Sums {
 };
 
 struct Objective::Local {
-  double loss = 0, smooth_loss = 0, kappa = 0;
-  Sums of[2];  // negative and positive examples; all in of[0] where classes are not kept apart
+  double loss = 0, kappa = 0;
+  Sums of[2];                       // negative and positive examples; all in of[0] where classes are not kept apart
+  std::vector<Index> position, id;  // the block's examples in the order of their visit
 
   void reset(Index features, const std::vector<CovarianceSum::Term>& covariance, int sides) {
-    loss = smooth_loss = kappa = 0;
+    loss = kappa = 0;
     for (int side = 0; side < sides; ++side) of[side].reset(features, covariance);
   }
   void add(const Local& other, int sides) {
     loss += other.loss;
-    smooth_loss += other.smooth_loss;
     kappa += other.kappa;
     for (int side = 0; side < sides; ++side) of[side].add(other.of[side]);
   }
@@ -72,10 +74,10 @@ void Objective::prepare(const Vector& w, std::vector<Plan>& plans) const {
   for (std::size_t t = 0; t < plans.size(); ++t) data_.covariance()[t].kind->prepare(w.data(), features(), plans[t]);
 }
 
-// The one loop over examples. For each batch: read w·x and wᵀΣw (kRead), let `link(first, count,
+// The one loop over examples. For each batch: read w·x and wᵀΣw (kRead), let `link(position, count,
 // mean, variance, x_coefficient, kappa, local)` turn them into coefficients, and add the weighted
-// examples up (kWrite), each class for itself or together. `ids` are rows of the arrays; `first` is a
-// position in `ids`.
+// examples up (kWrite), all together or each class for itself (kByClass). `ids` are rows of the arrays; a
+// position is a place in `ids`.
 template <bool kRead, bool kWrite, bool kByClass, class Link>
 void Objective::sweep(const std::vector<Index>& ids, const Vector& w, std::vector<Plan>& plans, Link link,
                       Local* total) const {
@@ -88,41 +90,63 @@ void Objective::sweep(const std::vector<Index>& ids, const Vector& w, std::vecto
   const int batch = batch_size(numbers);
   const int threads = static_cast<double>(count) * numbers < kSerialNumbers ? 1 : resolve_threads(threads_);
 
-  if (kWrite) total->reset(features(), terms, kSides);
+  const auto read = [&](Batch part, double* mean, double* variance) {
+    std::size_t t = 0;
+    if (!terms.empty() && dots_together(data_.means().dense(), terms[0].kind->like_means(), features(), part, w.data(),
+                                        plans[0].of_w.data(), mean, variance)) {
+      for (int i = 0; i < part.count; ++i) variance[i] *= terms[0].scale;
+      t = 1;
+    } else {
+      data_.means().dots(part, w.data(), mean);
+      std::fill_n(variance, part.count, 0.0);
+    }
+    for (; t < terms.size(); ++t) terms[t].kind->quadratic(part, plans[t], terms[t].scale, variance);
+    for (int i = 0; i < part.count; ++i) variance[i] = std::max(0.0, variance[i]);
+  };
   const auto add_up = [&](Batch part, const double* coefficient, const double* kappa, Sums& sums) {
     data_.means().add(part, coefficient, sums.x.data());
     for (std::size_t t = 0; t < terms.size(); ++t) terms[t].kind->weigh(part, plans[t], kappa, sums.terms[t].data());
   };
+  const auto add_by_class = [&](Batch part, const Index* position, const double* coefficient, const double* kappa,
+                                Sums* sums) {
+    for (int side : {0, 1}) {
+      Index id[kMaxBatch + 1];
+      double x[kMaxBatch + 1], curvature[kMaxBatch + 1];
+      int size = 0;
+      for (int i = 0; i < part.count; ++i) {  // without a branch, which could not be foreseen
+        id[size] = part.id[i];
+        x[size] = coefficient[i];
+        curvature[size] = kappa[i];
+        size += (data_.label(position[i]) > 0) == (side == 1);
+      }
+      if (size > 0) add_up(Batch{id, size}, x, curvature, sums[side]);
+    }
+  };
+
+  if (kWrite) total->reset(features(), terms, kSides);
   ordered_blocks<Local>(
       blocks, threads,
       [&](Index k, Local& local) {
         double mean[kMaxBatch], variance[kMaxBatch], coefficient[kMaxBatch], kappa[kMaxBatch];
         if (kWrite) local.reset(features(), terms, kSides);
-        const Index last = std::min(count, (k + 1) * block);
-        for (Index first = k * block; first < last; first += batch) {
-          const Batch part{ids.data() + first, static_cast<int>(std::min<Index>(batch, last - first))};
-          if (kRead) {
-            data_.means().dots(part, w.data(), mean);
-            std::fill_n(variance, part.count, 0.0);
-            for (std::size_t t = 0; t < terms.size(); ++t)
-              terms[t].kind->quadratic(part, plans[t], terms[t].scale, variance);
-            for (int i = 0; i < part.count; ++i) variance[i] = std::max(0.0, variance[i]);
-          }
-          link(first, part.count, mean, variance, coefficient, kappa, local);
+        const Index start = k * block;
+        local.position.resize(static_cast<std::size_t>(std::min(block, count - start)));
+        local.id.resize(local.position.size());
+        std::iota(local.position.begin(), local.position.end(), start);
+        // A small batch of both classes would be added up in pieces of one or two.
+        if (kByClass && batch < kManyExamples)
+          std::stable_partition(local.position.begin(), local.position.end(),
+                                [&](Index i) { return data_.label(i) < 0; });
+        for (std::size_t i = 0; i < local.id.size(); ++i)
+          local.id[i] = ids[static_cast<std::size_t>(local.position[i])];
+        const auto size = static_cast<Index>(local.id.size());
+        for (Index first = 0; first < size; first += batch) {
+          const Batch part = batch_at(local.id, first, std::min(size, first + batch));
+          const Index* position = &local.position[static_cast<std::size_t>(first)];
+          if (kRead) read(part, mean, variance);
+          link(position, part.count, mean, variance, coefficient, kappa, local);
           if (kWrite && !kByClass) add_up(part, coefficient, kappa, local.of[0]);
-          if (kWrite && kByClass) {
-            Index id[2][kMaxBatch];
-            double x[2][kMaxBatch], curvature[2][kMaxBatch];
-            int size[2] = {0, 0};
-            for (int i = 0; i < part.count; ++i) {
-              const int side = data_.label(first + i) > 0;
-              const int at = size[side]++;
-              id[side][at] = part.id[i];
-              x[side][at] = coefficient[i];
-              curvature[side][at] = kappa[i];
-            }
-            for (int side : {0, 1}) add_up(Batch{id[side], size[side]}, x[side], curvature[side], local.of[side]);
-          }
+          if (kWrite && kByClass) add_by_class(part, position, coefficient, kappa, local.of);
         }
       },
       [&](const Local& local) {
@@ -138,12 +162,13 @@ void Objective::finish(const std::vector<std::vector<double>>& terms, const Vect
                                        out.data());
 }
 
-void Objective::derivatives(const double* mean, const double* variance, Index first, int count, double b,
-                            double epsilon, double* loss, double* cdf, double* kappa) const {
+// Loss, Φ and κ of some examples, given their labels, margins' means and variances.
+void Objective::derivatives(const double* y, const double* mean, const double* variance, int count, double b,
+                            double epsilon, double* loss, double* cdf, double* kappa) {
   double d[kMaxBatch], s[kMaxBatch];
   const double extra = epsilon * epsilon;
   for (int i = 0; i < count; ++i) {
-    d[i] = 1 - data_.label(first + i) * (mean[i] + b);
+    d[i] = 1 - y[i] * (mean[i] + b);
     s[i] = std::sqrt(variance[i] + extra);
   }
   kernels::expected_hinge(count, d, s, loss, cdf, kappa);
@@ -161,31 +186,36 @@ Margins Objective::margins(const Vector& w, std::vector<Plan>& plans) const {
   prepare(w, plans);
   sweep<true, false, false>(
       data_.ids(), w, plans,
-      [&](Index first, int count, const double* mean, const double* variance, double*, double*, Local&) {
-        std::copy_n(mean, count, result.mean.begin() + first);
-        std::copy_n(variance, count, result.variance.begin() + first);
+      [&](const Index* position, int count, const double* mean, const double* variance, double*, double*, Local&) {
+        std::copy_n(mean, count, result.mean.begin() + *position);
+        std::copy_n(variance, count, result.variance.begin() + *position);
       },
       nullptr);
   return result;
 }
 
-// Summed in the blocks of evaluate(), so that both give the same bits.
-double Objective::value(const Margins& margins, double w_squared, double b) const {
+// The sum of all losses, each with its weight. Value and evaluate() both end here and give the same bits.
+double Objective::total_of(const std::vector<double>& losses) const {
   double total = 0;
-  double loss[kMaxBatch], cdf[kMaxBatch], kappa[kMaxBatch];
-  const Index block = block_size(examples(), 2 * sum_size());
-  for (Index start = 0; start < examples(); start += block) {
-    const Index end = std::min(examples(), start + block);
+  for (std::size_t first = 0; first < losses.size(); first += kMaxBatch) {
+    const std::size_t last = std::min(losses.size(), first + kMaxBatch);
     double part = 0;
-    for (Index first = start; first < end; first += kMaxBatch) {
-      const auto at = static_cast<std::size_t>(first);
-      const int count = static_cast<int>(std::min<Index>(kMaxBatch, end - first));
-      derivatives(&margins.mean[at], &margins.variance[at], first, count, b, smoothing, loss, cdf, kappa);
-      for (int i = 0; i < count; ++i) part += data_.weight(first + i) * loss[i];
-    }
+    for (std::size_t i = first; i < last; ++i) part += data_.weight(static_cast<Index>(i)) * losses[i];
     total += part;
   }
-  return lambda_ / 2 * w_squared + total / static_cast<double>(examples());
+  return total;
+}
+
+double Objective::value(const Margins& margins, double w_squared, double b) const {
+  std::vector<double> losses(static_cast<std::size_t>(examples()));
+  double cdf[kMaxBatch], kappa[kMaxBatch];
+  for (Index first = 0; first < examples(); first += kMaxBatch) {
+    const auto at = static_cast<std::size_t>(first);
+    const int count = static_cast<int>(std::min<Index>(kMaxBatch, examples() - first));
+    derivatives(data_.labels() + first, &margins.mean[at], &margins.variance[at], count, b, smoothing, &losses[at], cdf,
+                kappa);
+  }
+  return lambda_ / 2 * w_squared + total_of(losses) / static_cast<double>(examples());
 }
 
 double Objective::value(const Vector& w, double b) const { return value(margins(w), w.squaredNorm(), b); }
@@ -209,37 +239,45 @@ Certificate Objective::dual_bound(const Vector& positive, const Vector& negative
 
 Evaluation Objective::evaluate(const Vector& w, double b) const {
   Evaluation e;
+  evaluate(w, b, e);
+  return e;
+}
+
+void Objective::evaluate(const Vector& w, double b, Evaluation& e) const {
   e.w = w;
   e.b = b;
   const auto size = static_cast<std::size_t>(examples());
-  for (auto* array : {&e.margins.mean, &e.margins.variance, &e.cdf, &e.kappa}) array->resize(size);
+  for (auto* array : {&e.margins.mean, &e.margins.variance, &e.loss, &e.cdf, &e.kappa}) array->resize(size);
   prepare(w, e.plans);
   Local total;
   sweep<true, true, true>(
       data_.ids(), w, e.plans,
-      [&](Index first, int count, const double* mean, const double* variance, double* coefficient, double* kappa,
-          Local& local) {
-        const auto at = static_cast<std::size_t>(first);
-        double loss[kMaxBatch], true_loss[kMaxBatch];
-        derivatives(mean, variance, first, count, b, smoothing, loss, &e.cdf[at], &e.kappa[at]);
-        const double* exact = loss;
+      [&](const Index* position, int count, const double* mean, const double* variance, double* coefficient,
+          double* kappa, Local& local) {
+        double labels[kMaxBatch], loss[kMaxBatch], cdf[kMaxBatch];
+        for (int i = 0; i < count; ++i) labels[i] = data_.label(position[i]);
+        derivatives(labels, mean, variance, count, b, smoothing, loss, cdf, kappa);
         if (smoothing > 0) {
-          double ignored[kMaxBatch], ignored_too[kMaxBatch];
-          derivatives(mean, variance, first, count, b, 0.0, true_loss, ignored, ignored_too);
-          exact = true_loss;
+          double exact[kMaxBatch], ignored[kMaxBatch], ignored_too[kMaxBatch];
+          derivatives(labels, mean, variance, count, b, 0.0, exact, ignored, ignored_too);
+          for (int i = 0; i < count; ++i) local.loss += data_.weight(position[i]) * exact[i];
         }
-        std::copy_n(mean, count, &e.margins.mean[at]);
-        std::copy_n(variance, count, &e.margins.variance[at]);
+        double mass_of[2] = {0, 0};
         for (int i = 0; i < count; ++i) {
-          const double weight = data_.weight(first + i), y = data_.label(first + i);
-          const double mass = weight * e.cdf[at + static_cast<std::size_t>(i)];
-          coefficient[i] = y * mass;
-          kappa[i] = weight * e.kappa[at + static_cast<std::size_t>(i)];
-          local.smooth_loss += weight * loss[i];
-          local.loss += weight * exact[i];
+          const auto at = static_cast<std::size_t>(position[i]);
+          const double mass = data_.weight(position[i]) * cdf[i];
+          e.margins.mean[at] = mean[i];
+          e.margins.variance[at] = variance[i];
+          e.loss[at] = loss[i];
+          e.cdf[at] = cdf[i];
+          e.kappa[at] = kappa[i];
+          coefficient[i] = labels[i] * mass;
+          kappa[i] *= data_.weight(position[i]);
           local.kappa += kappa[i];
-          local.of[y > 0].mass += mass;
+          mass_of[0] += labels[i] < 0 ? mass : 0.0;
+          mass_of[1] += labels[i] > 0 ? mass : 0.0;
         }
+        for (int side : {0, 1}) local.of[side].mass += mass_of[side];
       },
       &total);
   const double share = 1.0 / static_cast<double>(examples());
@@ -251,14 +289,14 @@ Evaluation Objective::evaluate(const Vector& w, double b) const {
     finish(total.of[k].terms, w, -share, side[k]);
     mass[k] = share * total.of[k].mass;
   }
-  e.value = penalty + total.smooth_loss / static_cast<double>(examples());
-  e.certificate = dual_bound(side[1], side[0], mass, penalty + share * total.loss, &e.dual);
+  e.value = penalty + total_of(e.loss) / static_cast<double>(examples());
+  const double exact = smoothing > 0 ? penalty + share * total.loss : e.value;
+  e.certificate = dual_bound(side[1], side[0], mass, exact, &e.dual);
   e.smoothed_share = smoothing * smoothing * share * total.kappa;
   e.gradient = lambda_ * w - side[0] - side[1];
   e.gradient_b = mass[0] - mass[1];
   total.of[0].add(total.of[1]);
   e.sums = std::move(total.of[0].terms);
-  return e;
 }
 
 void Objective::sample_gradient(const Vector& w, double b, const std::vector<Index>& sample, Vector& gw,
@@ -272,18 +310,15 @@ void Objective::sample_gradient(const Vector& w, double b, const std::vector<Ind
   Local total;
   sweep<true, true, false>(
       ids, w, plans_here,
-      [&](Index first, int count, const double* mean, const double* variance, double* coefficient, double* kappa,
-          Local& local) {
-        double d[kMaxBatch], s[kMaxBatch], loss[kMaxBatch], cdf[kMaxBatch];
+      [&](const Index* position, int count, const double* mean, const double* variance, double* coefficient,
+          double* kappa, Local& local) {
+        double labels[kMaxBatch], loss[kMaxBatch], cdf[kMaxBatch];
+        const Index* drawn = &sample[static_cast<std::size_t>(*position)];
+        for (int i = 0; i < count; ++i) labels[i] = data_.label(drawn[i]);
+        derivatives(labels, mean, variance, count, b, 0.0, loss, cdf, kappa);
         for (int i = 0; i < count; ++i) {
-          d[i] = 1 - data_.label(sample[static_cast<std::size_t>(first + i)]) * (mean[i] + b);
-          s[i] = std::sqrt(variance[i]);
-        }
-        kernels::expected_hinge(count, d, s, loss, cdf, kappa);
-        for (int i = 0; i < count; ++i) {
-          const Index position = sample[static_cast<std::size_t>(first + i)];
-          coefficient[i] = data_.weight(position) * data_.label(position) * cdf[i];
-          kappa[i] *= data_.weight(position);
+          coefficient[i] = data_.weight(drawn[i]) * labels[i] * cdf[i];
+          kappa[i] *= data_.weight(drawn[i]);
           local.of[0].mass += coefficient[i];
         }
       },
@@ -301,8 +336,8 @@ double Objective::mass_difference(const Margins& margins, double b, double* slop
   *slope = 0;
   for (Index first = 0; first < examples(); first += kMaxBatch) {
     const int count = static_cast<int>(std::min<Index>(kMaxBatch, examples() - first));
-    derivatives(&margins.mean[static_cast<std::size_t>(first)], &margins.variance[static_cast<std::size_t>(first)],
-                first, count, b, smoothing, loss, cdf, kappa);
+    derivatives(data_.labels() + first, &margins.mean[static_cast<std::size_t>(first)],
+                &margins.variance[static_cast<std::size_t>(first)], count, b, smoothing, loss, cdf, kappa);
     for (int i = 0; i < count; ++i) {
       difference += data_.weight(first + i) * data_.label(first + i) * cdf[i];
       *slope -= data_.weight(first + i) * kappa[i];

@@ -1,16 +1,34 @@
 // A batch of examples as the row pointers that the kernels take.
 #pragma once
 
+#include "svmgsu/covariance.hpp"
 #include "svmgsu/kernels.hpp"
 
 namespace svmgsu {
 
 template <class Scalar>
 struct RowPointers {
-  const Scalar* at[kMaxBatch] = {};
+  const Scalar* at[kMaxBatch + kMaxAhead];
   RowPointers(const Scalar* data, Index length, Batch batch) {
-    for (int i = 0; i < batch.count; ++i) at[i] = data + batch.id[i] * length;
+    for (int i = 0; i < batch.count + batch.ahead; ++i) at[i] = data + batch.id[i] * length;
   }
 };
+
+template <class Scalar>
+bool dots_together(const Scalar* a, const Scalar* b, Index features, Batch batch, const double* wa, const double* wb,
+                   double* out_a, double* out_b) {
+  if (!a || !b) return false;
+  const RowPointers<Scalar> rows_a(a, features, batch), rows_b(b, features, batch);
+  kernels::paired_dots(rows_a.at, rows_b.at, batch.count, batch.ahead, features, wa, wb, out_a, out_b);
+  return true;
+}
+
+// out_a[i] = a_i·wa and out_b[i] = b_i·wb in one reading; false where the rows are not both dense, in the
+// same precision.
+inline bool dots_together(DenseView a, DenseView b, Index features, Batch batch, const double* wa, const double* wb,
+                          double* out_a, double* out_b) {
+  return dots_together(a.wide, b.wide, features, batch, wa, wb, out_a, out_b) ||
+         dots_together(a.narrow, b.narrow, features, batch, wa, wb, out_a, out_b);
+}
 
 }  // namespace svmgsu

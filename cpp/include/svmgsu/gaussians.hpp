@@ -47,6 +47,7 @@ class Gaussians {
   const std::vector<CovarianceSum::Term>& covariance() const { return covariance_.terms(); }
   const std::vector<Index>& ids() const { return ids_; }
   double label(Index i) const { return labels_[static_cast<std::size_t>(i)]; }
+  const double* labels() const { return labels_.data(); }
   double weight(Index i) const { return weights_[static_cast<std::size_t>(i)]; }
 
  private:

@@ -5,6 +5,16 @@
 
 namespace svmgsu {
 
+// Where dense rows lie in memory, in double or in float; nowhere if they are not dense.
+struct DenseView {
+  const double* wide = nullptr;
+  const float* narrow = nullptr;
+
+  DenseView() = default;
+  explicit DenseView(const double* data) : wide(data) {}
+  explicit DenseView(const float* data) : narrow(data) {}
+};
+
 class Means {
  public:
   virtual ~Means() = default;
@@ -12,6 +22,7 @@ class Means {
   virtual Index features() const = 0;
   // Numbers that one example brings into a pass, on average; sizes the blocks of a pass.
   virtual double numbers_per_example() const = 0;
+  virtual DenseView dense() const { return {}; }
   // out[i] = x_i · w
   virtual void dots(Batch batch, const double* w, double* out) const = 0;
   // sum += Σ coefficient[i] x_i
@@ -26,6 +37,7 @@ struct DenseRows {
   Index examples, features;
 
   double numbers_per_example() const { return static_cast<double>(features); }
+  DenseView dense() const { return DenseView(data); }
   void dots(Batch batch, const double* w, double* out) const;
   void add(Batch batch, const double* coefficient, double* sum) const;
   // sum += factor · (row ∘ w)
@@ -43,6 +55,7 @@ struct SparseRows {
   double numbers_per_example() const {
     return examples ? 1.5 * static_cast<double>(start[examples]) / static_cast<double>(examples) : 0.0;
   }
+  DenseView dense() const { return {}; }
   void dots(Batch batch, const double* w, double* out) const;
   void add(Batch batch, const double* coefficient, double* sum) const;
   void add_product(Index example, double factor, const double* w, double* sum) const;
@@ -56,6 +69,7 @@ class RowMeans : public Means {
   Index examples() const override { return rows_.examples; }
   Index features() const override { return rows_.features; }
   double numbers_per_example() const override { return rows_.numbers_per_example(); }
+  DenseView dense() const override { return rows_.dense(); }
   void dots(Batch batch, const double* w, double* out) const override { rows_.dots(batch, w, out); }
   void add(Batch batch, const double* coefficient, double* sum) const override { rows_.add(batch, coefficient, sum); }
 

@@ -38,6 +38,7 @@ struct Evaluation {
   Vector gradient;            // ∂J/∂w
   double gradient_b = 0;      // ∂J/∂b
   Margins margins;
+  std::vector<double> loss;               // L_i
   std::vector<double> cdf;                // Φ(r_i)
   std::vector<double> kappa;              // φ(r_i)/s_i
   std::vector<Plan> plans;                // one a covariance term
@@ -60,6 +61,7 @@ class Objective {
 
   double value(const Vector& w, double b) const;
   Evaluation evaluate(const Vector& w, double b) const;
+  void evaluate(const Vector& w, double b, Evaluation& e) const;  // into the memory of an earlier one
   Margins margins(const Vector& w) const;
 
   // J from margins that are already known: no pass over the data.
@@ -87,8 +89,9 @@ class Objective {
   double sum_size() const;  // numbers that a pass sums up
   void prepare(const Vector& w, std::vector<Plan>& plans) const;
   Margins margins(const Vector& w, std::vector<Plan>& plans) const;
-  void derivatives(const double* mean, const double* variance, Index first, int count, double b, double epsilon,
-                   double* loss, double* cdf, double* kappa) const;
+  static void derivatives(const double* y, const double* mean, const double* variance, int count, double b,
+                          double epsilon, double* loss, double* cdf, double* kappa);
+  double total_of(const std::vector<double>& losses) const;
   Certificate dual_bound(const Vector& positive, const Vector& negative, const double* mass, double value,
                          double* unscaled) const;
   void finish(const std::vector<std::vector<double>>& terms, const Vector& w, double factor, Vector& out) const;

@@ -25,12 +25,15 @@ inline void require(bool holds, const std::string& message) {
   if (!holds) throw InvalidArgument(message);
 }
 
-// The examples of a pass are visited a few at a time: `id[0..count)` are rows of the data.
+// The examples of a pass are visited a few at a time: `id[0..count)` are rows of the data. The `ahead`
+// ids after them come next, and their rows may be fetched.
 struct Batch {
   const Index* id;
   int count;
+  int ahead = 0;
 };
 
 constexpr int kMaxBatch = 64;
+constexpr int kMaxAhead = 4;
 
 }  // namespace svmgsu
