@@ -132,6 +132,30 @@ class FullCurvature final : public Curvature {
   const double* v_ = nullptr;
 };
 
+// All rows of F of a batch's examples, kMaxBatch at a time whatever example they belong to: use(rows, count)
+// with, for each, its number k in F, its example's place in the batch and where it lies.
+template <class Scalar>
+struct FactorRows {
+  Index k[kMaxBatch];
+  int example[kMaxBatch];
+  const Scalar* at[kMaxBatch];
+};
+template <class Scalar, class Use>
+void for_factor_rows(const LowRank<Scalar>& kind, Batch batch, Use use) {
+  FactorRows<Scalar> rows;
+  int count = 0;
+  for (int i = 0; i < batch.count; ++i)
+    for (Index k = kind.begin(batch.id[i]); k < kind.end(batch.id[i]); ++k) {
+      rows.k[count] = k;
+      rows.example[count] = i;
+      rows.at[count] = kind.row(k);
+      if (++count < kMaxBatch) continue;
+      use(rows, count);
+      count = 0;
+    }
+  if (count > 0) use(rows, count);
+}
+
 // LowRank: t_i = F_i w is remembered; a product needs F_i v once and then Fᵀ(τ t + κ F v).
 template <class Scalar>
 class LowRankCurvature final : public Curvature {
@@ -140,42 +164,31 @@ class LowRankCurvature final : public Curvature {
   Index sum_size() const override { return kind_.features(); }
   void prepare(const double* v) override { v_ = v; }
   void cross(Batch batch, double scale, double* out) const override {
-    for (int i = 0; i < batch.count; ++i) {
-      const Index first = kind_.begin(batch.id[i]), last = kind_.end(batch.id[i]);
-      dots(first, last);
-      double product = 0;
-      for (Index k = first; k < last; ++k)
-        product += t_[static_cast<std::size_t>(k)] * fv_[static_cast<std::size_t>(k)];
-      out[i] += scale * product;
-    }
+    for_factor_rows(kind_, batch, [&](const FactorRows<Scalar>& rows, int count) {
+      double product[kMaxBatch];
+      kernels::row_dots(rows.at, count, kind_.features(), v_, product);
+      for (int j = 0; j < count; ++j) {
+        const auto k = static_cast<std::size_t>(rows.k[j]);
+        fv_[k] = product[j];
+        out[rows.example[j]] += scale * t_[k] * product[j];
+      }
+    });
   }
   void weigh(Batch batch, const double* tau, const double* kappa, double* sum) const override {
-    for (int i = 0; i < batch.count; ++i)
-      for (Index k = kind_.begin(batch.id[i]); k < kind_.end(batch.id[i]); k += kMaxBatch) {
-        const int count = static_cast<int>(std::min<Index>(kMaxBatch, kind_.end(batch.id[i]) - k));
-        const Scalar* rows[kMaxBatch];
-        double coefficient[kMaxBatch];
-        for (int j = 0; j < count; ++j) {
-          const auto at = static_cast<std::size_t>(k + j);
-          rows[j] = kind_.row(k + j);
-          coefficient[j] = tau[i] * t_[at] + kappa[i] * fv_[at];
-        }
-        kernels::add_rows(rows, count, kind_.features(), coefficient, sum);
+    for_factor_rows(kind_, batch, [&](const FactorRows<Scalar>& rows, int count) {
+      double coefficient[kMaxBatch];
+      for (int j = 0; j < count; ++j) {
+        const auto k = static_cast<std::size_t>(rows.k[j]);
+        coefficient[j] = tau[rows.example[j]] * t_[k] + kappa[rows.example[j]] * fv_[k];
       }
+      kernels::add_rows(rows.at, count, kind_.features(), coefficient, sum);
+    });
   }
   void finish(const double* sum, double scale, double* out) const override {
     add_scaled(kind_.features(), scale, sum, out);
   }
 
  private:
-  void dots(Index first, Index last) const {
-    for (Index k = first; k < last; k += kMaxBatch) {
-      const int count = static_cast<int>(std::min<Index>(kMaxBatch, last - k));
-      const Scalar* rows[kMaxBatch];
-      for (int j = 0; j < count; ++j) rows[j] = kind_.row(k + j);
-      kernels::row_dots(rows, count, kind_.features(), v_, fv_.data() + k);
-    }
-  }
   LowRank<Scalar> kind_;
   std::vector<double> t_;
   mutable std::vector<double> fv_;  // each example writes its own rows
@@ -391,54 +404,23 @@ void LowRank<Scalar>::prepare(const double* w, Index n, Plan& plan) const {
 }
 template <class Scalar>
 void LowRank<Scalar>::quadratic(Batch batch, Plan& plan, double scale, double* q) const {
-  const Scalar* pointer[kMaxBatch];
-  double t[kMaxBatch];
-  for (int i = 0; i < batch.count;) {
-    // As many whole examples as fit into one call, or a slice of one with many rows.
-    int last = i, count = 0;
-    while (last < batch.count && count + (end(batch.id[last]) - begin(batch.id[last])) <= kMaxBatch) {
-      for (Index k = begin(batch.id[last]); k < end(batch.id[last]); ++k) pointer[count++] = row(k);
-      ++last;
+  for_factor_rows(*this, batch, [&](const FactorRows<Scalar>& rows, int count) {
+    double t[kMaxBatch];
+    kernels::row_dots(rows.at, count, features_, plan.of_w.data(), t);
+    for (int j = 0; j < count; ++j) {
+      plan.of_example[static_cast<std::size_t>(rows.k[j])] = t[j];
+      q[rows.example[j]] += scale * t[j] * t[j];
     }
-    if (last > i) {
-      kernels::row_dots(pointer, count, features_, plan.of_w.data(), t);
-      const double* at = t;
-      for (; i < last; ++i)
-        for (Index k = begin(batch.id[i]); k < end(batch.id[i]); ++k, ++at) {
-          plan.of_example[static_cast<std::size_t>(k)] = *at;
-          q[i] += scale * *at * *at;
-        }
-      continue;
-    }
-    for (Index k = begin(batch.id[i]); k < end(batch.id[i]); k += kMaxBatch) {
-      count = static_cast<int>(std::min<Index>(kMaxBatch, end(batch.id[i]) - k));
-      for (int j = 0; j < count; ++j) pointer[j] = row(k + j);
-      kernels::row_dots(pointer, count, features_, plan.of_w.data(), t);
-      for (int j = 0; j < count; ++j) {
-        plan.of_example[static_cast<std::size_t>(k + j)] = t[j];
-        q[i] += scale * t[j] * t[j];
-      }
-    }
-    ++i;
-  }
+  });
 }
 template <class Scalar>
 void LowRank<Scalar>::weigh(Batch batch, const Plan& plan, const double* kappa, double* sum) const {
-  const Scalar* pointer[kMaxBatch];
-  double coefficient[kMaxBatch];
-  int count = 0;
-  for (int i = 0; i < batch.count; ++i) {
-    if (kappa[i] == 0) continue;
-    for (Index k = begin(batch.id[i]); k < end(batch.id[i]); ++k) {
-      pointer[count] = row(k);
-      coefficient[count] = kappa[i] * plan.of_example[static_cast<std::size_t>(k)];
-      if (++count == kMaxBatch) {
-        kernels::add_rows(pointer, count, features_, coefficient, sum);
-        count = 0;
-      }
-    }
-  }
-  kernels::add_rows(pointer, count, features_, coefficient, sum);
+  for_factor_rows(*this, batch, [&](const FactorRows<Scalar>& rows, int count) {
+    double coefficient[kMaxBatch];
+    for (int j = 0; j < count; ++j)
+      coefficient[j] = kappa[rows.example[j]] * plan.of_example[static_cast<std::size_t>(rows.k[j])];
+    kernels::add_rows(rows.at, count, features_, coefficient, sum);
+  });
 }
 template <class Scalar>
 void LowRank<Scalar>::finish(const double* sum, const double*, Index n, double scale, double* out) const {
