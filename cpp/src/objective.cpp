@@ -55,12 +55,14 @@ Objective::Objective(Gaussians data, double lambda, int threads, bool intercept)
   require(lambda > 0 && std::isfinite(lambda), "lambda: must be positive and finite, got " + std::to_string(lambda));
 }
 
-// Blocks are large enough for their work to outweigh the summing of their results, and depend on the
-// problem alone.
+// Blocks are large enough for their work to outweigh the summing of their results, about equal, and depend
+// on the problem alone.
 Index Objective::block_size(Index count, double sum_size) const {
   const double per_example = std::max(1.0, numbers_per_example(data_));
-  const Index for_sums = static_cast<Index>(32 * sum_size / per_example);
-  return std::max<Index>({32, for_sums, std::min<Index>(256, count / 64)});
+  const Index for_sums = static_cast<Index>(48 * sum_size / per_example);
+  const Index largest = std::max<Index>({32, for_sums, std::min<Index>(256, count / 64)});
+  const Index blocks = std::max<Index>(1, (count + largest - 1) / largest);
+  return (count + blocks - 1) / blocks;
 }
 
 double Objective::sum_size() const {
