@@ -18,16 +18,17 @@ constexpr double kResidual = 0.03;          // of conjugate gradients, relative
 constexpr int kMostProducts = 200;
 constexpr Index kMostDense = 1500;        // features up to which a dense factor is worth its cost
 constexpr Index kAlwaysDense = 200;       // features up to which it costs next to nothing
-constexpr Index kMostRows = 600;          // of the sketch that replaces it beyond
+constexpr Index kMostRows = 700;          // of the sketch that replaces it beyond
 constexpr Index kMostNumbers = 10000000;  // of the sketch
 constexpr double kSecondsBetweenCalls = 0.2;
 constexpr double kDenseShare = 0.08;    // of active examples, below which Hessian products are cheap
 constexpr std::size_t kMemory = 12;     // pairs that a quasi-Newton step remembers
 constexpr std::size_t kTrial = 10;      // quasi-Newton steps in which what is left must shrink
 constexpr std::size_t kFactorLife = 7;  // quasi-Newton steps with one preconditioner
-constexpr double kTrialGain = 3;        // by this factor
-constexpr int kManyProducts = 6;        // after which conjugate gradients want a new preconditioner
-constexpr int kPatience = 40;           // iterations without progress of the gap
+constexpr std::size_t kSketchLife = 15;
+constexpr double kTrialGain = 3;  // by this factor
+constexpr int kManyProducts = 6;  // after which conjugate gradients want a new preconditioner
+constexpr int kPatience = 40;     // iterations without progress of the gap
 
 // A direction in (w, b).
 struct Step {
@@ -35,6 +36,10 @@ struct Step {
   double b = 0;
   double dot(const Step& other) const { return w.dot(other.w) + b * other.b; }
   double norm() const { return std::sqrt(dot(*this)); }
+  void add(double factor, const Step& other) {
+    w += factor * other.w;
+    b += factor * other.b;
+  }
 };
 
 // Solves with an estimate of the Hessian.
@@ -79,20 +84,29 @@ class SketchFactor final : public Preconditioner {
   SketchFactor(Hessian::Sketch sketch, int threads) : root_(sketch.diagonal.cwiseSqrt().cwiseInverse()) {
     y_ = std::move(sketch.rows);
     y_.array().rowwise() *= root_.transpose().array();
-    const Matrix transposed = y_.transpose();
-    Matrix gram = Matrix::Identity(y_.rows(), y_.rows());
-    kernels::add_gram(transposed.data(), transposed.rows(), y_.rows(), 1.0, gram.data(), y_.rows(), threads);
+    Matrix gram = Matrix::Identity(y_.rows(), y_.rows()), transposed;
+    for (Index first = 0; first < y_.cols(); first += kColumns) {  // a few at a time, which stay in the cache
+      transposed = y_.middleCols(first, std::min(kColumns, y_.cols() - first)).transpose();
+      kernels::add_gram(transposed.data(), transposed.rows(), y_.rows(), 1.0, gram.data(), y_.rows(), threads);
+    }
     factor_.compute(gram);
+    for (Index i = 0; i < y_.rows(); ++i) rows_.push_back(y_.row(i).data());
   }
   using Preconditioner::solve;
   Vector solve(const Vector& r) const override {
-    const Vector scaled = root_.cwiseProduct(r);
-    return root_.cwiseProduct(scaled - y_.transpose() * factor_.solve(y_ * scaled));
+    const int count = static_cast<int>(rows_.size());
+    Vector scaled = root_.cwiseProduct(r), inner(count);
+    kernels::row_dots(rows_.data(), count, scaled.size(), scaled.data(), inner.data());
+    inner = -factor_.solve(inner);
+    kernels::add_rows(rows_.data(), count, scaled.size(), inner.data(), scaled.data());
+    return root_.cwiseProduct(scaled);
   }
 
  private:
+  static constexpr Index kColumns = 256;
   Vector root_;  // D^−½
   Matrix y_;     // R D^−½
+  std::vector<const double*> rows_;
   Eigen::LLT<Matrix> factor_;
 };
 
@@ -288,7 +302,8 @@ class Newton {
   // One step of L-BFGS whose first matrix is a factored estimate of the Hessian, made anew from time to
   // time. What is left at this ε is what the step itself promises: the proof comes late where λ is small.
   void quasi_step(double newton_gap, double worth_a_cut) {
-    if (!factor_ || factor_age_ >= kFactorLife) {
+    if (!factor_ || factor_age_ >= (sketches() ? kSketchLife : kFactorLife)) {
+      factor_.reset();  // its memory may be wanted
       factor_ = estimate(Hessian(objective_, now_, kNegligibleKappa));
       factor_age_ = 0;
       pairs_.clear();
@@ -296,8 +311,7 @@ class Newton {
     ++factor_age_;
     const Step gradient{now_.gradient, objective_.intercept() ? now_.gradient_b : 0.0};
     Step p = two_loops(gradient);
-    p.w = -p.w;
-    p.b = objective_.intercept() ? -p.b : 0.0;
+    if (!objective_.intercept()) p.b = 0;
     const double slope = gradient.dot(p);
     decrements_.push_back(-slope);
     const double epsilon = next_epsilon(std::min(newton_gap, -slope), worth_a_cut);
@@ -315,25 +329,36 @@ class Newton {
     if (cut) return;  // the difference of gradients is not one of points alone
     const Step y{now_.gradient - before.gradient, objective_.intercept() ? now_.gradient_b - before.gradient_b : 0.0};
     if (!(p.dot(y) > 1e-14 * p.norm() * y.norm())) return;
-    pairs_.push_back({p, y, 1 / p.dot(y)});
+    pairs_.push_back({p, y, {}, 1 / p.dot(y)});
     if (pairs_.size() > kMemory) pairs_.erase(pairs_.begin());
   }
 
-  Step two_loops(Step q) const {
+  // −Hg for the inverse Hessian H that L-BFGS makes of the pairs and γF⁻¹. A sketch F is too small by a factor,
+  // for its few examples speak for many features: γ is what suits the last pair. F⁻¹g is the only product with
+  // F⁻¹; those with y are differences of it.
+  Step two_loops(const Step& gradient) {
+    const Step solved = factor_->solve(gradient);
+    if (!pairs_.empty()) {
+      Pair& last = pairs_.back();
+      if (last.solved.w.size() == 0) last.solved = {solved.w - solved_.w, solved.b - solved_.b};
+      if (sketches()) gamma_ = 1 / (last.inverse * last.y.dot(last.solved));
+    }
+    solved_ = solved;
+    Step q = gradient, p = solved;
     std::vector<double> alpha(pairs_.size());
     for (std::size_t k = pairs_.size(); k-- > 0;) {
       alpha[k] = pairs_[k].inverse * pairs_[k].s.dot(q);
-      q.w -= alpha[k] * pairs_[k].y.w;
-      q.b -= alpha[k] * pairs_[k].y.b;
+      q.add(-alpha[k], pairs_[k].y);
+      p.add(-alpha[k], pairs_[k].solved);
     }
-    q = factor_->solve(q);
-    for (std::size_t k = 0; k < pairs_.size(); ++k) {
-      const double beta = pairs_[k].inverse * pairs_[k].y.dot(q);
-      q.w += (alpha[k] - beta) * pairs_[k].s.w;
-      q.b += (alpha[k] - beta) * pairs_[k].s.b;
-    }
-    return q;
+    p = {gamma_ * p.w, gamma_ * p.b};
+    for (std::size_t k = 0; k < pairs_.size(); ++k)
+      p.add(alpha[k] - pairs_[k].inverse * pairs_[k].y.dot(p), pairs_[k].s);
+    return {-p.w, -p.b};
   }
+
+  // Whether there are too many features for a dense estimate of the Hessian.
+  bool sketches() const { return objective_.features() > kMostDense; }
 
   // Examples for a dense estimate: as many as cost about two passes, but 1.5 n to 6 n.
   Index rows_for_dense() const {
@@ -364,7 +389,7 @@ class Newton {
     const Index n = objective_.features();
     const auto seed = static_cast<std::uint64_t>(result_.iterations);
     const double tiny = 1e-12 * mean_weight();
-    if (n > kMostDense || few_rows(hessian)) {
+    if (sketches() || few_rows(hessian)) {
       Hessian::Sketch sketch = hessian.sketch(std::min(kMostRows, kMostNumbers / n), seed);
       // b has no penalty of its own: let D carry a share of what the rows say of it.
       sketch.diagonal(n) = objective_.intercept() ? 0.01 * sketch.rows.col(n).squaredNorm() + tiny : 1.0;
@@ -415,8 +440,11 @@ class Newton {
     const bool intercept = objective_.intercept();
     const double tiny = 1e-12 * mean_weight();
     // An old factor will do only while κ has hardly moved; a cut of ε moves it, and most on hinge-like data.
-    const bool cheap = objective_.features() <= kMostDense && hessian.active() <= rows_for_dense();
-    if (!factor_ || cut || cheap || last_products_ > kManyProducts) factor_ = estimate(hessian);
+    const bool cheap = !sketches() && hessian.active() <= rows_for_dense();
+    if (!factor_ || cut || cheap || last_products_ > kManyProducts) {
+      factor_.reset();  // its memory may be wanted
+      factor_ = estimate(hessian);
+    }
     const Preconditioner& factor = *factor_;
     last_products_ = 0;
     Step x{Vector::Zero(n), 0}, r = rhs, z = factor.solve(r), p = z, hp;
@@ -537,10 +565,12 @@ class Newton {
   Result result_;
   double bound_ = 0, trivial_b_ = 1, passes_ = 0, last_call_ = 0, first_slope_ = 0;
   struct Pair {
-    Step s, y;
-    double inverse;  // 1/(s·y)
+    Step s, y, solved;  // difference of points, of gradients, F⁻¹y
+    double inverse;     // 1/(s·y)
   };
   std::vector<Pair> pairs_;
+  Step solved_;       // F⁻¹g at the last quasi-Newton step
+  double gamma_ = 1;  // of γF⁻¹
   std::unique_ptr<Preconditioner> factor_;
   std::vector<double> decrements_;  // of the quasi-Newton steps
   std::size_t factor_age_ = 0;
