@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import platform
+import resource
+import subprocess
+import sys
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
@@ -31,6 +34,46 @@ def interleaved(
             best[name] = min(best[name], run())
             spent[name] += time.perf_counter() - began
     return best
+
+
+class Time(NamedTuple):
+    """Seconds of the clock, and of the processor over all threads."""
+
+    wall: float
+    cpu: float
+
+
+def race(
+    rivals: dict[str, Callable[[], Any]], repeat: int, budget: float = 10.0, at_least: float = 0.02
+) -> dict[str, Time]:
+    """The least time of a call of each rival over `repeat` rounds; in a round each has its turn.
+
+    A call shorter than `at_least` is made several times in a turn. The first round also warms up. A rival
+    that has spent `budget` seconds is not run again.
+    """
+    found: dict[str, list[Time]] = {name: [] for name in rivals}
+    spent = dict.fromkeys(rivals, 0.0)
+    for _ in range(repeat):
+        for name, run in rivals.items():
+            if spent[name] > budget:
+                continue
+            fastest = min((t.wall for t in found[name]), default=at_least)
+            calls = max(1, round(at_least / fastest))
+            wall, cpu = time.perf_counter(), time.process_time()
+            for _ in range(calls):
+                run()
+            wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+            spent[name] += wall
+            found[name].append(Time(wall / calls, cpu / calls))
+    return {name: Time(min(t.wall for t in ts), min(t.cpu for t in ts)) for name, ts in found.items()}
+
+
+def of_process(words: list[str], environment: dict[str, str]) -> Time:
+    """Of a new Python that is given `-c` and these words, from its start to its end."""
+    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    subprocess.run([sys.executable, "-c", *words], env=environment, check=True, stdout=subprocess.DEVNULL)
+    wall, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return Time(wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
 
 
 def seconds_of(function: Callable[[], Any]) -> float:
