@@ -37,7 +37,7 @@ class Problem:
         """The same for the library."""
         if self.factors is not None:
             return svmgsu.LowRank(self.factors)
-        return self.variances if self.variances is not None else self.matrices
+        return svmgsu.Diagonal(self.variances) if self.variances is not None else self.matrices
 
     def median_s(self, w: np.ndarray, b: float) -> tuple[float, float]:
         """How smooth the problem is at (w, b): the median of s = √(wᵀΣw), and the share with |d/s| > 6."""

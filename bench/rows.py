@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,6 @@ class Settings:
 
     quick: bool = False
     repeat: int = 7
-    data: Path | None = None  # folder of real data
     threads: int = 2  # the most that are compared with one
 
 

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 
-def markdown(header: list[str], rows: list[list[str]]) -> str:
-    """In Markdown, numbers to the right."""
-    lines = [header, ["---"] + ["---:"] * (len(header) - 1), *rows]
+def markdown(header: list[str], rows: list[list[str]], words: int = 0) -> str:
+    """A table; the first column and the last `words` are words, between them are numbers."""
+    right = ["---:"] * (len(header) - 1 - words)
+    lines = [header, ["---", *right, *["---"] * words], *rows]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
 
 

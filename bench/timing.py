@@ -36,6 +36,9 @@ def interleaved(
     return best
 
 
+CALM = 0.01  # seconds after which the threads of a rival's OpenMP have stopped to wait actively
+
+
 class Time(NamedTuple):
     """Seconds of the clock, and of the processor over all threads."""
 
@@ -57,8 +60,9 @@ def race(
         for name, run in rivals.items():
             if spent[name] > budget:
                 continue
-            fastest = min((t.wall for t in found[name]), default=at_least)
+            fastest = min((t.wall for t in found[name]), default=np.inf)
             calls = max(1, round(at_least / fastest))
+            time.sleep(CALM)
             wall, cpu = time.perf_counter(), time.process_time()
             for _ in range(calls):
                 run()
