@@ -165,7 +165,7 @@ def parse(words: list[str] | None) -> argparse.Namespace:
 def main(words: list[str] | None = None) -> int:
     args = parse(words)
     try:
-        with threadpool_limits(1, user_api="blas"):
+        with threadpool_limits(1):  # of BLAS, and of OpenMP where no number of threads is given
             return bench(args)
     except KeyboardInterrupt:
         say("\nstopped")

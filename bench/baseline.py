@@ -34,9 +34,9 @@ class Comparison:
     compared: int = 0
 
 
-def load(path: Path = PATH) -> dict[str, Any]:
+def load() -> dict[str, Any]:
     """Empty where there is none yet."""
-    return dict(json.loads(path.read_text())) if path.exists() else {}
+    return dict(json.loads(PATH.read_text())) if PATH.exists() else {}
 
 
 def known(baseline: dict[str, Any], origin: Origin, group: str) -> dict[str, float] | None:
@@ -71,12 +71,12 @@ def compare(rows: list[Row], baseline: dict[str, Any], origin: Origin) -> Compar
     return result
 
 
-def record(rows: list[Row], origin: Origin, path: Path = PATH) -> None:
+def record(rows: list[Row], origin: Origin) -> None:
     """Keeps the rows' figures in place of the earlier ones; what was not measured stays."""
-    baseline = load(path)
+    baseline = load()
     ratios = baseline.setdefault("ratios", {}).setdefault(origin.cpu, {}).setdefault(origin.mode, {})
     ratios.update({row.name: row.figure for row in rows if row.group != COUNTS})
     if origin.build is not None:
         counts = baseline.setdefault("counts", {}).setdefault(origin.build, {})
         counts.update({row.name: row.figure for row in rows if row.group == COUNTS})
-    write(path, as_json(baseline))
+    write(PATH, as_json(baseline))

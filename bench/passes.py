@@ -64,7 +64,7 @@ def diagonal(settings: Settings, count: int, n: int) -> list[Row]:
     single = Problem(
         double.X.astype(np.float32), double.y, variances=double.variances.astype(np.float32, copy=False)
     )
-    z, crews = some_point(n), (1, settings.threads)
+    z, crews = some_point(n), sorted({1, settings.threads})
     rivals: dict[str, Callable[[], Any]] = {}
     for name, problem in (("float64", double), ("float32", single)):
         for t in crews:

@@ -20,12 +20,12 @@ Curve = list[tuple[float, float]]
 
 
 def cases(settings: Settings) -> list[Case]:
-    return [
+    growth = [
         Case("growth with l", partial(examples, settings)),
         Case("growth with n", partial(features, settings)),
         Case("growth with n, CSR", partial(sparse_features, settings)),
-        Case("threads", partial(threads, settings)),
     ]
+    return growth if settings.threads == 1 else [*growth, Case("threads", partial(threads, settings))]
 
 
 def half_decades(first: int, last: int) -> list[int]:

@@ -77,7 +77,7 @@ def whole(settings: Settings, kind: str, count: int, n: int, spread: float) -> l
     ]
     rows[0].curves = curves
     for name, points in stochastic(settings, problem).items():
-        curves[name] = [(taken.wall, value / optimum - 1) for taken, value in points]
+        curves[name] = sorted((taken.wall, value / optimum - 1) for taken, value in points)
         taken, value = min(points, key=lambda point: point[1])
         found[name] = taken
         note = f"it ended at J/J* − 1 = {value / optimum - 1:.1e}"
@@ -262,7 +262,7 @@ def picture(rows: list[Row], file: BinaryIO) -> None:
                 t, above = np.array(row.curves[name]).T
                 ax.plot(t, np.maximum(above, 1e-16), label=name, ms=4, mfc="white", **look)
         ax.axhline(ACCURACY, color="0.6", lw=0.8, zorder=0)
-        ax.set(xscale="log", yscale="log", ylim=(1e-8, 20), xlabel="seconds")
+        ax.set(xscale="log", yscale="log", ylim=(1e-8, 30), xlabel="seconds")
         ax.set_title(row.name.split(": ")[0].removeprefix("training, "), fontsize=10)
         ax.spines[["top", "right"]].set_visible(False)
         ax.grid(color="0.92", lw=0.6)
