@@ -67,7 +67,7 @@ def compare(rows: list[Row], baseline: dict[str, Any], origin: Origin) -> Compar
         result.regressed += [row for row in compared if row.worse_than(before[row.name], LIMIT)]
         new = len(part) - len(compared)
         if new:
-            result.remarks.append(f"{new} rows have nothing to be compared with")
+            result.remarks.append(f"rows without an earlier figure: {new}")
     return result
 
 

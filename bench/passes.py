@@ -61,9 +61,7 @@ def team(threads: int) -> str:
 def diagonal(settings: Settings, count: int, n: int) -> list[Row]:
     double = plain(count, n, seed=0)
     assert double.variances is not None
-    single = Problem(
-        double.X.astype(np.float32), double.y, variances=double.variances.astype(np.float32, copy=False)
-    )
+    single = Problem(double.X.astype(np.float32), double.y, double.variances.astype(np.float32))
     z, crews = some_point(n), sorted({1, settings.threads})
     rivals: dict[str, Callable[[], Any]] = {}
     for name, problem in (("float64", double), ("float32", single)):

@@ -227,7 +227,7 @@ def test_an_unknown_processor_has_nothing_to_compare_with():
 def test_a_new_row_is_no_regression():
     found = baseline.compare([Row("new", 0.1), Row("speed", 2.0)], BEFORE, HERE)
     assert not found.regressed and found.compared == 1
-    assert found.remarks == ["1 rows have nothing to be compared with"]
+    assert found.remarks == ["rows without an earlier figure: 1"]
 
 
 # The command
