@@ -158,7 +158,7 @@ def parse(words: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--check", action="store_true", help="fail if worse than baseline.json by over 20%%")
     parser.add_argument("--rebase", action="store_true", help="make this run the new baseline.json")
     parser.add_argument("--output", type=Path, help="folder; default of a whole run: bench/results")
-    parser.add_argument("--repeat", type=int, help="rounds, of which the best counts; default: 7, quick 3")
+    parser.add_argument("--repeat", type=int, help="rounds, of which the best counts; default: 15, quick 3")
     return parser.parse_args(words)
 
 

@@ -24,6 +24,7 @@ def cases(settings: Settings) -> list[Case]:
         Case("growth with l", partial(examples, settings)),
         Case("growth with n", partial(features, settings)),
         Case("growth with n, CSR", partial(sparse_features, settings)),
+        Case("growth with the non-zeros", partial(non_zeros, settings)),
     ]
     return growth if settings.threads == 1 else [*growth, Case("threads", partial(threads, settings))]
 
@@ -45,7 +46,7 @@ def examples(settings: Settings) -> list[Row]:
 
 
 def features(settings: Settings) -> list[Row]:
-    count = 1000 if settings.quick else 3000
+    count = 1000 if settings.quick else 5000
     sizes = half_decades(10, 10**3 if settings.quick else 10**4)
     problems = ((n, plain(count, n, seed=0)) for n in sizes)
     return [grown(f"growth with n, diagonal, l = {count}", curves(settings, problems))]
@@ -53,12 +54,17 @@ def features(settings: Settings) -> list[Row]:
 
 def sparse_features(settings: Settings) -> list[Row]:
     """A hundredth of the numbers are not zero."""
-    count = 1000 if settings.quick else 3000
+    count = 1000 if settings.quick else 5000
     sizes = half_decades(10**3, 10**4 if settings.quick else 10**5)
     problems = ((n, Problem(*random_sparse(count, n, n // 100, seed=0))) for n in sizes)
-    return [
-        grown(f"growth with the non-zeros, CSR, l = {count}, n/100 an example", curves(settings, problems))
-    ]
+    return [grown(f"growth with n, CSR, l = {count}, n/100 non-zeros an example", curves(settings, problems))]
+
+
+def non_zeros(settings: Settings) -> list[Row]:
+    """More of them in the same number of features."""
+    count, n = (5000 if settings.quick else 20000), 10**4
+    problems = ((each, Problem(*random_sparse(count, n, each, seed=0))) for each in half_decades(30, 300))
+    return [grown(f"growth with the non-zeros, CSR {count} × {n}", curves(settings, problems))]
 
 
 def curves(settings: Settings, problems: Iterable[tuple[int, Problem]]) -> dict[str, Curve]:
@@ -121,28 +127,26 @@ def picture(rows: list[Row], file: BinaryIO) -> None:
     import matplotlib.pyplot as plt
 
     blue, orange, grey = "#1f5fa8", "#d9731a", "0.55"
-    fig, (by_l, by_n, by_threads) = plt.subplots(1, 3, figsize=(11.5, 3.7))
+    fig, (by_l, by_n, by_threads) = plt.subplots(1, 3, figsize=(11.5, 4.0))
 
     def draw(ax: plt.Axes, row: Row, colour: str, label: str) -> None:
         for (crew, curve), style in zip(row.curves.items(), ("o-", "s--"), strict=False):
             x, t = np.array(curve).T
             ax.plot(x, t, style, color=colour, ms=3.5, lw=1.4, label=f"{label}, {crew}", mfc="white")
         x, t = np.array(row.curves["1 thread"]).T
-        ax.plot(x, t[-1] * x / x[-1], color=grey, lw=0.8, ls=":", zorder=0)
+        ax.plot(x, t[-1] * x / x[-1], color=grey, lw=0.8, ls=":", zorder=0, label="linear growth")
 
     for row in rows:
         if row.name.startswith("growth with l"):
             draw(by_l, row, blue, "diagonal")
             by_l.set_title(row.name.removeprefix("growth with l, "), fontsize=10)
-        elif row.name.startswith("growth with n"):
+        elif row.name.startswith("growth with n, diagonal"):
             draw(by_n, row, blue, "diagonal")
             by_n.set_title(row.name.removeprefix("growth with n, diagonal, "), fontsize=10)
-        elif row.name.startswith("growth with the non-zeros"):
+        elif row.name.startswith("growth with n, CSR"):
             draw(by_n, row, orange, "CSR, n/100 non-zeros")
     for ax, what in ((by_l, "examples l"), (by_n, "features n")):
         ax.set(xscale="log", yscale="log", xlabel=what)
-        ax.plot([], [], color=grey, lw=0.8, ls=":", label="linear")
-        ax.legend(frameon=False, fontsize=8)
     by_l.set_ylabel("seconds a pass")
     speeds = {next(iter(row.curves)): row for row in rows if row.name.startswith("threads, ")}
     if speeds:
@@ -157,7 +161,9 @@ def picture(rows: list[Row], file: BinaryIO) -> None:
         ax.spines[["top", "right"]].set_visible(False)
         ax.grid(color="0.92", lw=0.6, axis="both" if ax is not by_threads else "y")
         ax.set_axisbelow(True)
+    lines = {line.get_label(): line for ax in (by_l, by_n) for line in ax.lines}
+    fig.legend(lines.values(), lines, ncols=5, loc="lower center", frameon=False, fontsize=9)
     fig.suptitle("One pass over the data: J and its gradient", fontsize=11)
-    fig.tight_layout()
+    fig.tight_layout(rect=(0, 0.07, 1, 1))
     fig.savefig(file, dpi=130)
     plt.close(fig)

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 import warnings
 from collections.abc import Callable
 from functools import partial
@@ -71,21 +70,23 @@ def whole(settings: Settings, kind: str, count: int, n: int, spread: float) -> l
             found,
             name,
             4.0 if name == "L-BFGS, NumPy" and not settings.quick else None,
-            note="" if rival.reached else f"it ended at J/J* − 1 = {rival.suboptimality:.1e}",
+            note="" if rival.reached else ended((1 + rival.suboptimality) * optimum, optimum),
         )
         for name, rival in rivals.items()
     ]
     rows[0].curves = curves
-    for name, points in stochastic(settings, problem).items():
+    for name, points in others(settings, problem).items():
         curves[name] = sorted((taken.wall, value / optimum - 1) for taken, value in points)
-        taken, value = min(points, key=lambda point: point[1])
-        found[name] = taken
-        note = f"it ended at J/J* − 1 = {value / optimum - 1:.1e}"
-        rows.append(versus(f"{lead}: against {name}", found, name, note=note))
+        found[name], value = min(points, key=lambda point: point[1])
+        rows.append(versus(f"{lead}: against {name}", found, name, note=ended(value, optimum)))
     return rows
 
 
-def stochastic(settings: Settings, problem: Problem) -> dict[str, list[tuple[Time, float]]]:
+def ended(value: float, optimum: float) -> str:
+    return f"it ended at J/J* − 1 = {value / optimum - 1:.1e}"
+
+
+def others(settings: Settings, problem: Problem) -> dict[str, list[tuple[Time, float]]]:
     """(time, J reached) of stochastic solvers for growing numbers of steps, and of LinearSVC on the means."""
     from sklearn.linear_model import SGDClassifier
     from sklearn.svm import LinearSVC
@@ -107,8 +108,25 @@ def stochastic(settings: Settings, problem: Problem) -> dict[str, list[tuple[Tim
         "SGDClassifier on the means": [partial(fit, sgd_classifier(T), X, y) for T in epochs],
         "LinearSVC on the means": [partial(fit, linear_svc(LinearSVC, len(y)), X, y)],
     }
+    numbered = {(name, i): run for name, series in runs.items() for i, run in enumerate(series)}
+    found, points = race_with_results(numbered, rounds=2)
     J = svmgsu.Objective(X, y, V, lam=LAM, threads=1).value
-    return {name: [reached(J, run) for run in series] for name, series in runs.items()}
+    return {
+        name: [(found[name, i], J(*points[name, i])) for i in range(len(series))]
+        for name, series in runs.items()
+    }
+
+
+def race_with_results(
+    runs: dict[Any, Callable[[], Any]], rounds: int
+) -> tuple[dict[Any, Time], dict[Any, Any]]:
+    """The least time of each, and what it returned."""
+    results: dict[Any, Any] = {}
+
+    def keep(name: Any, run: Callable[[], Any]) -> None:
+        results[name] = run()
+
+    return race({name: partial(keep, name, run) for name, run in runs.items()}, rounds, at_least=0.0), results
 
 
 def linear_svc(kind: Any, count: int) -> Any:
@@ -121,13 +139,6 @@ def fit(estimator: Any, X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, float
         warnings.simplefilter("ignore")
         estimator.fit(X, y)
     return estimator.coef_[0], float(estimator.intercept_[0])
-
-
-def reached(J: Callable[[np.ndarray, float], float], run: Callable[[], Any]) -> tuple[Time, float]:
-    """The time of one run, and J where it ends."""
-    wall, cpu = time.perf_counter(), time.process_time()
-    w, b = run()
-    return Time(time.perf_counter() - wall, time.process_time() - cpu), J(w, b)
 
 
 def samples(settings: Settings, count: int, n: int) -> list[Row]:
@@ -150,13 +161,9 @@ def samples(settings: Settings, count: int, n: int) -> list[Row]:
             what = f"{each} samples a Gaussian"
         for estimator in (linear_svc(LinearSVC, len(y)), SGDClassifier(alpha=LAM, random_state=0)):
             rival = f"{type(estimator).__name__} on {what}"
-            values: list[float] = []
-
-            def theirs(estimator: Any = estimator, X: Any = X, y: Any = y, values: Any = values) -> None:
-                values.append(J(*fit(estimator, X, y)))
-
-            found = race({"ours": mine, rival: theirs}, min(settings.repeat, 3), at_least=0.0)
-            note = f"it ended at J/J* − 1 = {values[-1] / optimum - 1:.1e}"
+            runs = {"ours": mine, rival: partial(fit, estimator, X, y)}
+            found, points = race_with_results(runs, rounds=min(settings.repeat, 3))
+            note = ended(J(*points[rival]), optimum)
             rows.append(versus(f"training {count} × {n}: against {rival}", found, rival, note=note))
     return rows
 
