@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -58,9 +59,9 @@ def accuracy(count: int) -> list[Row]:
         ]
 
 
-def worst_ulp(found: np.ndarray, exact: list[object]) -> float:
+def worst_ulp(found: np.ndarray, exact: list[Any]) -> float:
     """|found − exact| in units of the last place of the exact value."""
     return max(
-        float(abs(have - want)) / float(np.spacing(abs(float(want))))  # type: ignore[operator, arg-type]
+        float(abs(have - want)) / float(np.spacing(abs(float(want))))
         for have, want in zip(found.tolist(), exact, strict=True)
     )

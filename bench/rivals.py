@@ -66,8 +66,8 @@ def numpy_objective(problem: Problem, lam: float, einsum: bool = False) -> Funct
     """Vectorised NumPy. The sums over covariances are calls of BLAS, or of einsum: of (l, n, r) factors."""
     X, y, count, n = problem.X, problem.y, len(problem.y), problem.X.shape[1]
     V, S, F = problem.variances, problem.matrices, problem.factors
-    flat = None if S is None and F is None else (S if S is not None else F).reshape(-1, n)
-    turned = np.ascontiguousarray(F.transpose(0, 2, 1)) if einsum and F is not None else None
+    flat: Any = next((a.reshape(-1, n) for a in (S, F) if a is not None), None)
+    turned: Any = np.ascontiguousarray(F.transpose(0, 2, 1)) if einsum and F is not None else None
 
     def value_and_gradient(z: np.ndarray) -> tuple[float, np.ndarray]:
         w, b = z[:-1], z[-1]
@@ -136,7 +136,7 @@ def numba_objective(problem: Problem, lam: float) -> Function:
 def _numba_diagonal() -> Any:
     import numba
 
-    @numba.njit(fastmath=True)  # type: ignore[untyped-decorator]
+    @numba.njit(fastmath=True)
     def diagonal(X, y, V, w, b, lam):  # type: ignore[no-untyped-def]
         count, n = X.shape
         of_mean, of_variance, in_b, loss = np.zeros(n), np.zeros(n), 0.0, 0.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -129,7 +129,7 @@ def picture(rows: list[Row], file: BinaryIO) -> None:
     blue, orange, grey = "#1f5fa8", "#d9731a", "0.55"
     fig, (by_l, by_n, by_threads) = plt.subplots(1, 3, figsize=(11.5, 4.0))
 
-    def draw(ax: plt.Axes, row: Row, colour: str, label: str) -> None:
+    def draw(ax: Any, row: Row, colour: str, label: str) -> None:
         for (crew, curve), style in zip(row.curves.items(), ("o-", "s--"), strict=False):
             x, t = np.array(curve).T
             ax.plot(x, t, style, color=colour, ms=3.5, lw=1.4, label=f"{label}, {crew}", mfc="white")

@@ -407,7 +407,7 @@ def main() -> int:
     args = parser.parse_args()
     repeat = args.repeat or (1 if args.quick else 3)
     try:
-        with threadpool_limits(1, user_api="blas"):
+        with threadpool_limits(1):  # of BLAS, and of OpenMP where no number of threads is given
             results = run(args.quick, args.data, repeat)
     except KeyboardInterrupt:
         say("\nstopped; nothing was written")

@@ -35,7 +35,8 @@ def about(machine: dict[str, Any]) -> str:
     """The machine and the versions, in one sentence."""
     core = machine["svmgsu"]
     return (
-        f"{machine['cpu']}, {machine['cores']} cores, {core['compiler']}, {core['instruction_set']}; "
+        f"{machine['cpu']}, {machine['cores']} cores, last cache {machine['last_cache']}; "
+        f"{core['compiler']}, {core['instruction_set']}; "
         f"NumPy {machine['numpy']}, SciPy {machine['scipy']}, scikit-learn {machine['scikit-learn']}."
     )
 

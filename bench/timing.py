@@ -9,7 +9,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import scipy
@@ -36,6 +37,8 @@ def interleaved(
     return best
 
 
+Name = TypeVar("Name")
+
 CALM = 0.01  # seconds after which the threads of a rival's OpenMP have stopped to wait actively
 
 
@@ -47,14 +50,14 @@ class Time(NamedTuple):
 
 
 def race(
-    rivals: dict[str, Callable[[], Any]], repeat: int, budget: float = 10.0, at_least: float = 0.02
-) -> dict[str, Time]:
+    rivals: dict[Name, Callable[[], Any]], repeat: int, budget: float = 10.0, at_least: float = 0.02
+) -> dict[Name, Time]:
     """The least time of a call of each rival over `repeat` rounds; in a round each has its turn.
 
     A call shorter than `at_least` is made several times in a turn. The first round also warms up. A rival
     that has spent `budget` seconds is not run again.
     """
-    found: dict[str, list[Time]] = {name: [] for name in rivals}
+    found: dict[Name, list[Time]] = {name: [] for name in rivals}
     spent = dict.fromkeys(rivals, 0.0)
     for _ in range(repeat):
         for name, run in rivals.items():
@@ -102,6 +105,7 @@ def machine() -> dict[str, Any]:
     return {
         "cpu": _cpu_model(),
         "cores": os.cpu_count(),
+        "last_cache": _last_cache(),
         "system": f"{platform.system()} {platform.machine()}",
         "load_at_start": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
         "svmgsu": svmgsu._core.config(),
@@ -110,6 +114,12 @@ def machine() -> dict[str, Any]:
         "scipy": scipy.__version__,
         "scikit-learn": sklearn.__version__,
     }
+
+
+def _last_cache() -> str:
+    """The size of the largest cache, such as "32768K"."""
+    levels = sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size"))
+    return levels[-1].read_text().strip() if levels else "unknown"
 
 
 def _cpu_model() -> str:

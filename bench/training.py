@@ -161,7 +161,7 @@ def samples(settings: Settings, count: int, n: int) -> list[Row]:
             what = f"{each} samples a Gaussian"
         for estimator in (linear_svc(LinearSVC, len(y)), SGDClassifier(alpha=LAM, random_state=0)):
             rival = f"{type(estimator).__name__} on {what}"
-            runs = {"ours": mine, rival: partial(fit, estimator, X, y)}
+            runs: dict[str, Callable[[], Any]] = {"ours": mine, rival: partial(fit, estimator, X, y)}
             found, points = race_with_results(runs, rounds=min(settings.repeat, 3))
             note = ended(J(*points[rival]), optimum)
             rows.append(versus(f"training {count} × {n}: against {rival}", found, rival, note=note))
