@@ -94,8 +94,8 @@ def report(results: dict[str, Any], rows: list[Row]) -> str:
         "# Speed",
         f"{about(results['machine'])} {results['versions']} Load average at the start: "
         f"{results['machine']['load_at_start']}.",
-        f"Rivals take turns in one process; the least of {results['repeat']} rounds counts. Ratios are of "
-        "times by the clock; one thread unless said"
+        f"Rivals take turns in one process; the least of {results['repeat']} rounds counts, of whole "
+        "trainings of 2 or 3. Ratios are of times by the clock; one thread unless said"
         + ("; small versions of the problems (--quick)." if results["quick"] else "."),
         f"{len(targets) - len(missed)} of {len(targets)} targets are met"
         + (": the others are in bold." if missed else "."),
@@ -174,9 +174,8 @@ def main(words: list[str] | None = None) -> int:
 
 def bench(args: argparse.Namespace) -> int:
     """The exit code: 1 if a check finds something worse than before."""
-    settings = Settings(
-        args.quick, args.repeat or (3 if args.quick else 7), threads=min(2, os.cpu_count() or 1)
-    )
+    repeat = args.repeat or (3 if args.quick else 15)
+    settings = Settings(args.quick, repeat, threads=min(2, os.cpu_count() or 1))
     results: dict[str, Any] = {
         "machine": machine(),
         "versions": versions(),
