@@ -1,1 +1,1 @@
-"""Measurements. Each module is a program: `python -m bench.solvers --help`."""
+"""Measurements. `python -m bench` is of speed; others are programs too: `python -m bench.solvers --help`."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import tempfile
 import tracemalloc
 import warnings
 from collections.abc import Callable
@@ -21,6 +20,7 @@ import svmgsu
 from svmgsu import uncertainty
 
 from .problems import MissingData, _wanted
+from .tables import markdown, write
 from .timing import machine, seconds_of
 
 MISSING = 0.3
@@ -151,7 +151,7 @@ def report(
         "Largest memory is what NumPy and Python allocate beyond the images themselves.",
         costs
         if isinstance(costs, str)
-        else _table(["builder", "data", "seconds", "largest memory", "factors alone"], costs),
+        else markdown(["builder", "data", "seconds", "largest memory", "factors alone"], costs),
         "## Missing values",
         f"Wisconsin breast cancer, 30 features, {MISSING:.0%} of the values missing completely at random; "
         f"{len(results[0][BASELINE])} random halves, the same for all methods; λ chosen in the training half "
@@ -168,7 +168,7 @@ def report(
         rows[0][2:] = ["", ""]
         parts += [
             f"### {title.capitalize()}",
-            _table(["method", "accuracy", "gain over the first", "better in"], rows),
+            markdown(["method", "accuracy", "gain over the first", "better in"], rows),
         ]
         plain, gsu = accuracy["conditional mean, linear SVM"], accuracy["`from_missing`, SVM-GSU"]
         tuned = accuracy["`from_missing`, SVM-GSU, tuned scale"]
@@ -181,11 +181,6 @@ def report(
 
 def _mean(values: np.ndarray, sign: str = "") -> str:
     return f"{100 * values.mean():{sign}.2f} ± {100 * values.std(ddof=1) / np.sqrt(len(values)):.2f}"
-
-
-def _table(head: list[str], rows: list[list[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def say(*words: Any) -> None:
@@ -210,11 +205,7 @@ def main() -> int:
     except MissingData as missing:
         costs = f"Not measured: {missing}."
     text = report(about, costs, compare_missing(options.repetitions))
-    options.output.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile("w", dir=options.output, delete=False, encoding="utf-8") as file:
-        file.write(text)
-    os.chmod(file.name, 0o644)
-    os.replace(file.name, options.output / "builders.md")
+    write(options.output / "builders.md", text)
     print(text)
     return 0
 

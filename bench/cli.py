@@ -12,11 +12,7 @@ import argparse
 import compileall
 import json
 import os
-import resource
-import subprocess
-import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +20,7 @@ import numpy as np
 
 import svmgsu
 
-from .timing import machine
+from .timing import machine, of_process
 
 SVMGSU = "import sys; from svmgsu.cli import main; sys.exit(main())"
 TRAIN = "import sys; from svmgsu.cli.gsvm import train_main; sys.exit(train_main())"
@@ -47,14 +43,6 @@ def programs(data: Path, out: Path) -> dict[str, list[str]]:
     }
 
 
-def run(words: list[str], environment: dict[str, str]) -> tuple[float, float]:
-    """Seconds of the clock and of the processor."""
-    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    subprocess.run([sys.executable, "-c", *words], env=environment, check=True, stdout=subprocess.DEVNULL)
-    clock, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
-    return clock, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-
 def measure(data: Path, repeat: int) -> dict[str, dict[str, float]]:
     """Seconds and ratios of each program; a round runs each once."""
     package = Path(svmgsu.__file__).parent
@@ -63,7 +51,7 @@ def measure(data: Path, repeat: int) -> dict[str, dict[str, float]]:
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     with tempfile.TemporaryDirectory() as folder:
         rivals = programs(data, Path(folder))
-        rounds = [[run(words, environment) for words in rivals.values()] for _ in range(repeat)]
+        rounds = [[of_process(words, environment) for words in rivals.values()] for _ in range(repeat)]
     seconds = np.array(rounds)  # (rounds, programs, clock and processor)
     names = [*rivals, "gsvm-train and gsvm-predict"]
     seconds = np.concatenate([seconds, seconds[:, 3:5].sum(axis=1, keepdims=True)], axis=1)

@@ -37,7 +37,7 @@ class Problem:
         """The same for the library."""
         if self.factors is not None:
             return svmgsu.LowRank(self.factors)
-        return self.variances if self.variances is not None else self.matrices
+        return svmgsu.Diagonal(self.variances) if self.variances is not None else self.matrices
 
     def median_s(self, w: np.ndarray, b: float) -> tuple[float, float]:
         """How smooth the problem is at (w, b): the median of s = √(wᵀΣw), and the share with |d/s| > 6."""
@@ -60,10 +60,10 @@ def correlated(rng: np.random.Generator, count: int, n: int) -> np.ndarray:
     return X / X.std(axis=0)
 
 
-def noisy_rule(rng: np.random.Generator, X: np.ndarray, noise: float = 0.2) -> np.ndarray:
+def noisy_rule(rng: np.random.Generator, X: Any, noise: float = 0.2) -> np.ndarray:
     """Labels of a random hyperplane, with noise of `noise` times the score's deviation."""
     score = X @ rng.normal(size=X.shape[1])
-    return np.where(score + noise * score.std() * rng.normal(size=len(X)) > 0, 1.0, -1.0)
+    return np.where(score + noise * score.std() * rng.normal(size=X.shape[0]) > 0, 1.0, -1.0)
 
 
 def uneven_variances(rng: np.random.Generator, X: np.ndarray, spread: float) -> np.ndarray:
@@ -76,6 +76,30 @@ def diagonal(count: int, n: int, spread: float, seed: int) -> Problem:
     rng = np.random.default_rng(seed)
     X = correlated(rng, count, n)
     return Problem(X, noisy_rule(rng, X), variances=uneven_variances(rng, X, spread))
+
+
+def plain(count: int, n: int, seed: int, dtype: Any = np.float64) -> Problem:
+    """White noise with variances up to 0.2: quick to make, for timing passes over many numbers."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((count, n), dtype=dtype)
+    V = rng.random((count, n), dtype=dtype)
+    V *= 0.2
+    return Problem(X, noisy_rule(rng, X), variances=V)
+
+
+def concepts(count: int, n: int, seed: int, dtype: Any = np.float64) -> Problem:
+    """Concept scores of videos: positive, nearly sparse; the spread of a video's frames grows with its mean.
+
+    Made row by row, so that the arrays themselves are all the memory it takes.
+    """
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(count) < count * 2 // 7, 1.0, -1.0)
+    X, V = np.empty((2, count, n), dtype=dtype)
+    for row, variance, label in zip(X, V, y, strict=True):
+        row[:] = rng.gamma(0.3, 0.1, n)
+        row[:50] += 0.02 * (label > 0)
+        variance[:] = 0.5 * row * rng.gamma(1.0, 0.1, n)
+    return Problem(X, y, variances=V)
 
 
 def white(count: int, n: int, seed: int) -> Problem:

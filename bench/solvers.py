@@ -8,130 +8,25 @@ All run on one thread, in turns; the best of N counts. Writes solvers.json, solv
 from __future__ import annotations
 
 import argparse
-import contextlib
-import json
 import os
 import sys
 import time
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.special import ndtr
 from threadpoolctl import threadpool_limits
 
 import svmgsu
 
 from .problems import LAMS, Entry, MissingData, Problem, diagonal, entries, wdbc
+from .rivals import ACCURACY, LBFGS, improvements, numpy_objective, our_objective, ours
+from .tables import about, as_json, duration, markdown, times, write
 from .timing import interleaved, machine, seconds_a_call, seconds_of
 
-ACCURACY = 1e-6
-TINY_TARGETS = {"raw call": "≥ 10×", "LinearSVMGSU.fit": "≥ 3×", "LinearSVC.fit": ""}
 PICTURED = ("smooth diagonal", "near-hinge diagonal", "all with Σ = 0")
 PICTURED_LAM = 1e-3
-
-Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
-
-
-# Ours
-
-
-def ours(problem: Problem, lam: float, tol: float = ACCURACY, threads: int = 1) -> svmgsu.Model:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", svmgsu.ConvergenceWarning)  # the gap reached is in the table
-        warnings.simplefilter("ignore", svmgsu.TrivialModelWarning)
-        return svmgsu.train(
-            problem.X, problem.y, problem.cov, lam=lam, tol=tol, threads=threads, probability=False
-        )
-
-
-# Rivals
-
-
-def numpy_objective(problem: Problem, lam: float) -> Function:
-    """J and its gradient in vectorised NumPy, over z = (w, b)."""
-    X, y, count = problem.X, problem.y, len(problem.y)
-    V, S, F = problem.variances, problem.matrices, problem.factors
-
-    def value_and_gradient(z: np.ndarray) -> tuple[float, np.ndarray]:
-        w, b = z[:-1], z[-1]
-        if V is not None:
-            q = V @ (w * w)
-        elif S is not None:
-            u = S @ w
-            q = u @ w
-        elif F is not None:
-            p = F @ w
-            q = (p * p).sum(axis=1)
-        else:
-            q = np.zeros(count)
-        s = np.sqrt(np.maximum(q, 1e-30))
-        d = 1.0 - y * (X @ w + b)
-        r = d / s
-        Phi, phi = ndtr(r), np.exp(-0.5 * r * r) / np.sqrt(2.0 * np.pi)
-        yPhi = y * Phi
-        gradient = lam * w - X.T @ yPhi / count
-        kappa = phi / s / count
-        if V is not None:
-            gradient += (V.T @ kappa) * w
-        elif S is not None:
-            gradient += kappa @ u
-        elif F is not None:
-            gradient += (kappa[:, None] * p).ravel() @ F.reshape(-1, F.shape[2])
-        value = 0.5 * lam * (w @ w) + (d * Phi + s * phi).sum() / count
-        return float(value), np.append(gradient, -yPhi.sum() / count)
-
-    return value_and_gradient
-
-
-def our_objective(problem: Problem, lam: float) -> Function:
-    """The same from the library's C++."""
-    objective = svmgsu.Objective(problem.X, problem.y, problem.cov, lam=lam, threads=1)
-
-    def value_and_gradient(z: np.ndarray) -> tuple[float, np.ndarray]:
-        value, gw, gb = objective.value_and_gradient(z[:-1], z[-1])
-        return value, np.append(gw, gb)
-
-    return value_and_gradient
-
-
-class Enough(Exception):
-    """The asked accuracy is reached, or the patience is over."""
-
-
-class LBFGS:
-    """SciPy's L-BFGS-B on a function, stopped when its value first comes within ACCURACY of the optimum."""
-
-    def __init__(self, function: Function, size: int, optimum: float, patience: float) -> None:
-        self.function, self.size, self.patience = function, size, patience
-        self.optimum, self.target = optimum, optimum + ACCURACY * abs(optimum)
-        self.trace: list[tuple[float, float]] = []  # (seconds, value), of the fastest run
-        self.reached = False
-        self.suboptimality = np.inf
-
-    def run(self) -> float:
-        """Its seconds; infinite if it did not get there."""
-        trace: list[tuple[float, float]] = []
-        began = time.perf_counter()
-
-        def record(z: np.ndarray) -> tuple[float, np.ndarray]:
-            value, gradient = self.function(z)
-            trace.append((time.perf_counter() - began, value))
-            if value <= self.target or trace[-1][0] > self.patience:
-                raise Enough
-            return value, gradient
-
-        options = {"maxiter": 10**6, "maxfun": 10**6, "ftol": 0.0, "gtol": 0.0, "maxcor": 20}
-        with contextlib.suppress(Enough):
-            minimize(record, np.zeros(self.size), jac=True, method="L-BFGS-B", options=options)
-        reached = trace[-1][1] <= self.target
-        if not self.trace or (reached and trace[-1][0] < self.trace[-1][0]):
-            self.trace, self.reached = trace, reached
-            self.suboptimality = min(value for _, value in trace) / self.optimum - 1.0
-        return trace[-1][0] if reached else np.inf
 
 
 class Liblinear:
@@ -237,19 +132,9 @@ def measure(entry: Entry, problem: Problem, lam: float, repeat: int, patience: f
             "ours": [
                 (h["seconds"], h["objective"] / optimum - 1.0, h["gap"] / optimum) for h in model.history_
             ],
-            "lbfgs": _improvements(numpy_rival.trace, optimum),
+            "lbfgs": improvements(numpy_rival.trace, optimum),
         }
     return row
-
-
-def _improvements(trace: list[tuple[float, float]], optimum: float) -> list[tuple[float, float]]:
-    """(seconds, suboptimality) where it fell by a tenth, and at the end: enough for a curve."""
-    kept: list[tuple[float, float]] = []
-    for seconds, value in trace:
-        above = value / optimum - 1.0
-        if not kept or above < 0.9 * kept[-1][1]:
-            kept.append((seconds, above))
-    return [*kept, (trace[-1][0], min(kept[-1][1], trace[-1][1] / optimum - 1.0))]
 
 
 def _of_rival(name: str, rival: LBFGS, seconds: float) -> dict[str, Any]:
@@ -318,45 +203,27 @@ def measure_search(repeat: int, quick: bool) -> dict[str, float]:
 # Reports
 
 
-def _time(seconds: float) -> str:
-    if not np.isfinite(seconds):
-        return "not reached"
-    return f"{1e3 * seconds:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"
-
-
-def _times(ratio: float) -> str:
-    return f"{ratio:.2g}×" if ratio < 10 else f"{ratio:.0f}×"
-
-
 def _ratio(row: dict[str, Any], rival: str) -> str:
     if row[f"{rival}_reached"]:
-        return _times(row[f"{rival}_seconds"] / row["seconds"])
+        return times(row[f"{rival}_seconds"] / row["seconds"])
     if row[f"{rival}_spent"] < row["patience"]:
         return "broke down"
-    return f"> {_times(row[f'{rival}_spent'] / row['seconds'])}"
-
-
-def _table(header: list[str], rows: list[list[str]]) -> str:
-    lines = [header, ["---"] + ["---:"] * (len(header) - 1), *rows]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+    return f"> {times(row[f'{rival}_spent'] / row['seconds'])}"
 
 
 def report(results: dict[str, Any]) -> str:
     """The tables, in Markdown."""
     rows: list[dict[str, Any]] = results["rows"]
-    about = results["machine"]
-    core = about["svmgsu"]
     parts = [
         "# Time to a proven optimum",
-        f"{about['cpu']}, {about['cores']} cores, {core['compiler']}, {core['instruction_set']}; "
-        f"NumPy {about['numpy']}, SciPy {about['scipy']}, scikit-learn {about['scikit-learn']}. "
+        f"{about(results['machine'])} "
         f"One thread unless said, best of {results['repeat']}, rivals in turns"
         + (", small versions of the problems (--quick)." if results["quick"] else "."),
         "Ours is the whole call of `svmgsu.train`, checks of the data included; it stops when it has proven "
         "a relative gap of 1e-6. L-BFGS (SciPy's, on a vectorised NumPy objective) is told the optimum and "
         "stopped within 1e-6 of it; where its line search breaks down or its time is over before, the table "
         "says how far it came. s is the deviation of a margin at the optimum.",
-        _table(
+        markdown(
             [
                 "problem",
                 "λ",
@@ -379,9 +246,9 @@ def report(results: dict[str, Any]) -> str:
                     f"{100 * row['share_beyond_6s']:.0f}%",
                     f"{row['relative_gap']:.1e}" + ("" if row["certified"] else " (!)"),
                     str(row["iterations"]),
-                    _time(row["seconds"]),
-                    _times(row["seconds"] / row["seconds_2_threads"]),
-                    _time(row["lbfgs_seconds"])
+                    duration(row["seconds"]),
+                    times(row["seconds"] / row["seconds_2_threads"]),
+                    duration(row["lbfgs_seconds"])
                     + ("" if row["lbfgs_reached"] else f", at {row['lbfgs_suboptimality']:.0e}"),
                     str(row["lbfgs_evaluations"]),
                     _ratio(row, "lbfgs"),
@@ -391,14 +258,14 @@ def report(results: dict[str, Any]) -> str:
             ],
         ),
         "## The same L-BFGS on the library's own C++ objective",
-        _table(
+        markdown(
             ["problem", "λ", "ours", "L-BFGS", "evaluations", "ratio", "asked"],
             [
                 [
                     row["problem"],
                     f"{row['lam']:g}",
-                    _time(row["seconds"]),
-                    _time(row["cpp_lbfgs_seconds"]),
+                    duration(row["seconds"]),
+                    duration(row["cpp_lbfgs_seconds"]),
                     str(row["cpp_lbfgs_evaluations"]),
                     _ratio(row, "cpp_lbfgs"),
                     "≥ 1.8×",
@@ -410,17 +277,17 @@ def report(results: dict[str, Any]) -> str:
         '## Σ = 0: scikit-learn\'s LinearSVC(loss="hinge")',
         "With the loosest tolerance of 1e-1 … 1e-6 that comes within 1e-6 of the optimum, in 20000 "
         "iterations at the most; where none does, with the one that comes closest.",
-        _table(
+        markdown(
             ["λ", "ours", "LinearSVC", "above the optimum", "its tol", "ratio", "asked"],
             [
                 [
                     f"{row['lam']:g}",
-                    _time(row["seconds"]),
-                    _time(row["linear_svc_seconds"]),
+                    duration(row["seconds"]),
+                    duration(row["linear_svc_seconds"]),
                     f"{row['linear_svc_suboptimality']:.1e}" + ("" if row["linear_svc_reached"] else " (!)"),
                     f"{row['linear_svc_tol']:g}",
                     ("" if row["linear_svc_reached"] else "> ")
-                    + _times(row["linear_svc_seconds"] / row["seconds"]),
+                    + times(row["linear_svc_seconds"] / row["seconds"]),
                     "≥ 1×",
                 ]
                 for row in rows
@@ -428,13 +295,13 @@ def report(results: dict[str, Any]) -> str:
             ],
         ),
         "## Tiny problems, 50 × 30",
-        _table(
+        markdown(
             ["", "µs", "LinearSVC.fit takes", "asked"],
             [
                 [
                     name,
                     f"{results['tiny'][name]:.0f}",
-                    "" if not asked else _times(results["tiny"]["LinearSVC.fit"] / results["tiny"][name]),
+                    "" if not asked else times(results["tiny"]["LinearSVC.fit"] / results["tiny"][name]),
                     asked,
                 ]
                 for name, asked in (
@@ -449,8 +316,8 @@ def report(results: dict[str, Any]) -> str:
     mine, theirs = search["LinearSVMGSUCV"], search["LinearSVC fits"]
     parts += [
         "## Choosing λ on WDBC",
-        f"LinearSVMGSUCV, {search['fits']} fits with their scores and the final one: {_time(mine)}; "
-        f"as many fits of LinearSVC alone: {_time(theirs)}, {_times(theirs / mine)} (asked ≥ 3×).",
+        f"LinearSVMGSUCV, {search['fits']} fits with their scores and the final one: {duration(mine)}; "
+        f"as many fits of LinearSVC alone: {duration(theirs)}, {times(theirs / mine)} (asked ≥ 3×).",
     ]
     if results["skipped"]:
         parts += ["Not measured: " + "; ".join(f"{k} ({v})" for k, v in results["skipped"].items()) + "."]
@@ -511,29 +378,19 @@ def run(quick: bool, folder: Path | None, repeat: int) -> dict[str, Any]:
         for lam in LAMS:
             row = measure(entry, problem, lam, repeat, patience)
             results["rows"].append(row)
+            svc = row.get("linear_svc_seconds")
             say(
                 f"{entry.name}, λ = {lam:g}: median s {row['median_s']:.2g}, "
                 f"{100 * row['share_beyond_6s']:.0f}% beyond 6 s; "
-                f"ours {_time(row['seconds'])}, gap {row['relative_gap']:.1e}; "
-                f"L-BFGS {_time(row['lbfgs_seconds'])} ({_ratio(row, 'lbfgs')})"
-                + (f"; LinearSVC {_time(row['linear_svc_seconds'])}" if "linear_svc_seconds" in row else "")
+                f"ours {duration(row['seconds'])}, gap {row['relative_gap']:.1e}; "
+                f"L-BFGS {duration(row['lbfgs_seconds'])} ({_ratio(row, 'lbfgs')})"
+                + ("" if svc is None else f"; LinearSVC {duration(svc)}")
             )
     say("tiny problems")
     results["tiny"] = measure_tiny(repeat)
     say("choosing λ on WDBC")
     results["search"] = measure_search(repeat, quick)
     return results
-
-
-def _finite(value: Any) -> Any:
-    """JSON has no infinity: None stands for a time that was not reached."""
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_finite(item) for item in value]
-    if isinstance(value, float):
-        return float(f"{value:.6g}") if np.isfinite(value) else None
-    return value
 
 
 def main() -> int:
@@ -550,17 +407,14 @@ def main() -> int:
     args = parser.parse_args()
     repeat = args.repeat or (1 if args.quick else 3)
     try:
-        with threadpool_limits(1, user_api="blas"):
+        with threadpool_limits(1):  # of BLAS, and of OpenMP where no number of threads is given
             results = run(args.quick, args.data, repeat)
     except KeyboardInterrupt:
         say("\nstopped; nothing was written")
         return 130
-    args.output.mkdir(parents=True, exist_ok=True)
     text = report(results)
-    (args.output / "solvers.md").write_text(text)
-    (args.output / "solvers.json").write_text(
-        json.dumps(_finite(results), indent=1, ensure_ascii=False) + "\n"
-    )
+    write(args.output / "solvers.md", text)
+    write(args.output / "solvers.json", as_json(results))
     picture(results["rows"], args.output / "solvers.png")
     print(text)
     say(f"written to {args.output}: solvers.md, solvers.json, solvers.png")

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 import platform
+import resource
+import subprocess
+import sys
 import time
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import scipy
@@ -33,6 +37,52 @@ def interleaved(
     return best
 
 
+Name = TypeVar("Name")
+
+CALM = 0.01  # seconds after which the threads of a rival's OpenMP have stopped to wait actively
+
+
+class Time(NamedTuple):
+    """Seconds of the clock, and of the processor over all threads."""
+
+    wall: float
+    cpu: float
+
+
+def race(
+    rivals: dict[Name, Callable[[], Any]], repeat: int, budget: float = 10.0, at_least: float = 0.02
+) -> dict[Name, Time]:
+    """The least time of a call of each rival over `repeat` rounds; in a round each has its turn.
+
+    A call shorter than `at_least` is made several times in a turn. The first round also warms up. A rival
+    that has spent `budget` seconds is not run again.
+    """
+    found: dict[Name, list[Time]] = {name: [] for name in rivals}
+    spent = dict.fromkeys(rivals, 0.0)
+    for _ in range(repeat):
+        for name, run in rivals.items():
+            if spent[name] > budget:
+                continue
+            fastest = min((t.wall for t in found[name]), default=np.inf)
+            calls = max(1, round(at_least / fastest))
+            time.sleep(CALM)
+            wall, cpu = time.perf_counter(), time.process_time()
+            for _ in range(calls):
+                run()
+            wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+            spent[name] += wall
+            found[name].append(Time(wall / calls, cpu / calls))
+    return {name: Time(min(t.wall for t in ts), min(t.cpu for t in ts)) for name, ts in found.items()}
+
+
+def of_process(words: list[str], environment: dict[str, str]) -> Time:
+    """Of a new Python that is given `-c` and these words, from its start to its end."""
+    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    subprocess.run([sys.executable, "-c", *words], env=environment, check=True, stdout=subprocess.DEVNULL)
+    wall, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return Time(wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+
+
 def seconds_of(function: Callable[[], Any]) -> float:
     began = time.perf_counter()
     function()
@@ -55,6 +105,7 @@ def machine() -> dict[str, Any]:
     return {
         "cpu": _cpu_model(),
         "cores": os.cpu_count(),
+        "last_cache": _last_cache(),
         "system": f"{platform.system()} {platform.machine()}",
         "load_at_start": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
         "svmgsu": svmgsu._core.config(),
@@ -63,6 +114,12 @@ def machine() -> dict[str, Any]:
         "scipy": scipy.__version__,
         "scikit-learn": sklearn.__version__,
     }
+
+
+def _last_cache() -> str:
+    """The size of the largest cache, such as "32768K"."""
+    levels = sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size"))
+    return levels[-1].read_text().strip() if levels else "unknown"
 
 
 def _cpu_model() -> str:

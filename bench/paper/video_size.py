@@ -11,6 +11,7 @@ import numpy as np
 
 import svmgsu
 
+from ..problems import concepts
 from .harness import Experiment, Record
 from .report import Page, number
 
@@ -21,16 +22,9 @@ LAM = 1e-3
 def run(folder: Path, seed: int, quick: bool) -> Record:
     """Seconds, certified gap and peak memory of one fit on one thread."""
     count, n = (700, 500) if quick else SHAPE
-    rng = np.random.default_rng(seed)
-    y = np.where(np.arange(count) < count * 2 // 7, 1.0, -1.0)
-    # Concept scores are sparse-ish and positive; the spread of a video's frames grows with its mean.
-    X, V = np.empty((2, count, n), dtype=np.float32)
-    for row, variance, label in zip(
-        X, V, y, strict=True
-    ):  # row by row: the peak of memory is to be the fit's
-        row[:] = rng.gamma(0.3, 0.1, n)
-        row[:50] += 0.02 * (label > 0)
-        variance[:] = 0.5 * row * rng.gamma(1.0, 0.1, n)
+    problem = concepts(count, n, seed, np.float32)  # its making takes no memory but the arrays
+    X, y, V = problem.X, problem.y, problem.variances
+    assert V is not None
     data_bytes = X.nbytes + V.nbytes
     before = _peak()
     began = time.perf_counter()

@@ -1,0 +1,257 @@
+"""Other ways to the same objective and optimum: what one would write with NumPy, SciPy, numba or JAX.
+
+An objective is a function of z = (w, b) that returns J and its gradient.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib.util
+import math
+import os
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import ndtr
+
+import svmgsu
+from svmgsu import reference
+
+from .problems import Problem
+
+ACCURACY = 1e-6
+
+Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
+
+
+def installed(package: str) -> bool:
+    return importlib.util.find_spec(package) is not None
+
+
+# Objectives
+
+
+def our_objective(problem: Problem, lam: float, threads: int = 1) -> Function:
+    """The library's C++."""
+    return as_function(svmgsu.Objective(problem.X, problem.y, problem.cov, lam=lam, threads=threads))
+
+
+def as_function(objective: svmgsu.Objective) -> Function:
+    def value_and_gradient(z: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gw, gb = objective.value_and_gradient(z[:-1], z[-1])
+        return value, np.append(gw, gb)
+
+    return value_and_gradient
+
+
+def reference_objective(problem: Problem, lam: float) -> Function:
+    """The pure-Python version, svmgsu.reference."""
+    cov: Any = problem.variances if problem.variances is not None else problem.matrices
+    if problem.factors is not None:
+        cov = reference.Factors(problem.factors)
+
+    def value_and_gradient(z: np.ndarray) -> tuple[float, np.ndarray]:
+        point = z[:-1], float(z[-1]), problem.X, problem.y, cov, lam
+        return reference.objective(*point), np.append(*reference.gradient(*point))
+
+    return value_and_gradient
+
+
+def numpy_objective(problem: Problem, lam: float, einsum: bool = False) -> Function:
+    """Vectorised NumPy. The sums over covariances are calls of BLAS, or of einsum: of (l, n, r) factors."""
+    X, y, count, n = problem.X, problem.y, len(problem.y), problem.X.shape[1]
+    V, S, F = problem.variances, problem.matrices, problem.factors
+    flat: Any = next((a.reshape(-1, n) for a in (S, F) if a is not None), None)
+    turned: Any = np.ascontiguousarray(F.transpose(0, 2, 1)) if einsum and F is not None else None
+
+    def value_and_gradient(z: np.ndarray) -> tuple[float, np.ndarray]:
+        w, b = z[:-1], z[-1]
+        if V is not None:
+            q = V @ (w * w)
+        elif S is not None:
+            u = np.einsum("ijk,k->ij", S, w) if einsum else (flat @ w).reshape(count, n)
+            q = u @ w
+        elif F is not None:
+            p = np.einsum("inr,n->ir", turned, w) if einsum else (flat @ w).reshape(count, -1)
+            q = (p * p).sum(axis=1)
+        else:
+            q = np.zeros(count)
+        s = np.sqrt(np.maximum(q, 1e-30))
+        d = 1.0 - y * (X @ w + b)
+        loss, Phi, kappa = _hinge(d, s)
+        yPhi = y * Phi
+        gradient = lam * w - X.T @ yPhi / count
+        kappa /= count
+        if V is not None:
+            gradient += (V.T @ kappa) * w
+        elif S is not None:
+            gradient += kappa @ u
+        elif F is not None:
+            weighted = kappa[:, None] * p
+            gradient += np.einsum("inr,ir->n", turned, weighted) if einsum else weighted.ravel() @ flat
+        return float(0.5 * lam * (w @ w) + loss.sum() / count), np.append(gradient, -yPhi.sum() / count)
+
+    return value_and_gradient
+
+
+def sparse_objective(X: Any, y: np.ndarray, V: Any, lam: float) -> Function:
+    """SciPy's sparse matrices."""
+    count, XT, VT = len(y), X.T, V.T
+
+    def value_and_gradient(z: np.ndarray) -> tuple[float, np.ndarray]:
+        w, b = z[:-1], z[-1]
+        s = np.sqrt(np.maximum(V @ (w * w), 1e-30))
+        loss, Phi, kappa = _hinge(1.0 - y * (X @ w + b), s)
+        gradient = lam * w - XT @ (y * Phi) / count + (VT @ kappa) * w / count
+        return float(0.5 * lam * (w @ w) + loss.sum() / count), np.append(gradient, -(y @ Phi) / count)
+
+    return value_and_gradient
+
+
+def _hinge(d: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Loss, Φ and φ/s."""
+    r = d / s
+    Phi, phi = ndtr(r), np.exp(-0.5 * r * r) / np.sqrt(2.0 * np.pi)
+    return d * Phi + s * phi, Phi, phi / s
+
+
+def numba_objective(problem: Problem, lam: float) -> Function:
+    """A fused loop over diagonal covariances, one thread, compiled by numba."""
+    diagonal = _numba_diagonal()
+    X, y, V = problem.X, problem.y, problem.variances
+
+    def value_and_gradient(z: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = diagonal(X, y, V, z[:-1].copy(), z[-1], lam)
+        return float(value), gradient
+
+    return value_and_gradient
+
+
+@functools.cache
+def _numba_diagonal() -> Any:
+    import numba
+
+    @numba.njit(fastmath=True)
+    def diagonal(X, y, V, w, b, lam):  # type: ignore[no-untyped-def]
+        count, n = X.shape
+        of_mean, of_variance, in_b, loss = np.zeros(n), np.zeros(n), 0.0, 0.0
+        for i in range(count):
+            margin, q = b, 1e-30
+            for j in range(n):
+                margin += X[i, j] * w[j]
+                q += V[i, j] * w[j] * w[j]
+            s = math.sqrt(q)
+            d = 1.0 - y[i] * margin
+            r = d / s
+            Phi = 0.5 * math.erfc(-r * math.sqrt(0.5))
+            phi = math.exp(-0.5 * r * r) / math.sqrt(2.0 * math.pi)
+            loss += d * Phi + s * phi
+            in_mean, in_variance = -y[i] * Phi, phi / s
+            in_b += in_mean
+            for j in range(n):
+                of_mean[j] += in_mean * X[i, j]
+                of_variance[j] += in_variance * V[i, j]
+        gradient = np.empty(n + 1)
+        gradient[:n] = lam * w + (of_mean + of_variance * w) / count
+        gradient[n] = in_b / count
+        return 0.5 * lam * (w * w).sum() + loss / count, gradient
+
+    return diagonal
+
+
+def jax_objective(problem: Problem, lam: float) -> Function:
+    """Diagonal covariances in JAX: its own derivatives, compiled for the CPU, one thread, float64."""
+    os.environ |= {"JAX_PLATFORMS": "cpu", "NPROC": "1"}  # read when JAX first computes
+    import jax
+    import jax.numpy as jnp
+    from jax.scipy.stats import norm
+
+    jax.config.update("jax_enable_x64", True)
+
+    def objective(z: Any, X: Any, y: Any, V: Any) -> Any:
+        w, b = z[:-1], z[-1]
+        s = jnp.sqrt(jnp.maximum(V @ (w * w), 1e-30))
+        d = 1.0 - y * (X @ w + b)
+        return 0.5 * lam * (w @ w) + jnp.mean(d * norm.cdf(d / s) + s * norm.pdf(d / s))
+
+    compiled = jax.jit(jax.value_and_grad(objective))
+    data = [jnp.asarray(a) for a in (problem.X, problem.y, problem.variances)]
+
+    def value_and_gradient(z: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = compiled(z, *data)
+        return float(value), np.asarray(gradient)
+
+    return value_and_gradient
+
+
+def diagonal_objectives(problem: Problem, lam: float) -> dict[str, Function]:
+    """The rivals for diagonal covariances that are to be had here."""
+    rivals = {"NumPy": numpy_objective(problem, lam)}
+    if installed("numba"):
+        rivals["numba"] = numba_objective(problem, lam)
+    if installed("jax"):
+        rivals["JAX"] = jax_objective(problem, lam)
+    return rivals
+
+
+# Whole trainings
+
+
+def ours(problem: Problem, lam: float, tol: float = ACCURACY, threads: int = 1) -> svmgsu.Model:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", svmgsu.ConvergenceWarning)  # the gap reached is in the table
+        warnings.simplefilter("ignore", svmgsu.TrivialModelWarning)
+        return svmgsu.train(
+            problem.X, problem.y, problem.cov, lam=lam, tol=tol, threads=threads, probability=False
+        )
+
+
+class Enough(Exception):
+    """The asked accuracy is reached, or the patience is over."""
+
+
+class LBFGS:
+    """SciPy's L-BFGS-B on a function, stopped when its value first comes within ACCURACY of the optimum."""
+
+    def __init__(self, function: Function, size: int, optimum: float, patience: float) -> None:
+        self.function, self.size, self.patience = function, size, patience
+        self.optimum, self.target = optimum, optimum + ACCURACY * abs(optimum)
+        self.trace: list[tuple[float, float]] = []  # (seconds, value), of the fastest run
+        self.reached = False
+        self.suboptimality = np.inf
+
+    def run(self) -> float:
+        """Its seconds; infinite if it did not get there."""
+        trace: list[tuple[float, float]] = []
+        began = time.perf_counter()
+
+        def record(z: np.ndarray) -> tuple[float, np.ndarray]:
+            value, gradient = self.function(z)
+            trace.append((time.perf_counter() - began, value))
+            if value <= self.target or trace[-1][0] > self.patience:
+                raise Enough
+            return value, gradient
+
+        options = {"maxiter": 10**6, "maxfun": 10**6, "ftol": 0.0, "gtol": 0.0, "maxcor": 20}
+        with contextlib.suppress(Enough):
+            minimize(record, np.zeros(self.size), jac=True, method="L-BFGS-B", options=options)
+        reached = trace[-1][1] <= self.target
+        if not self.trace or (reached and trace[-1][0] < self.trace[-1][0]):
+            self.trace, self.reached = trace, reached
+            self.suboptimality = min(value for _, value in trace) / self.optimum - 1.0
+        return trace[-1][0] if reached else np.inf
+
+
+def improvements(trace: list[tuple[float, float]], optimum: float) -> list[tuple[float, float]]:
+    """(seconds, suboptimality) where it fell by a tenth, and at the end: enough for a curve."""
+    kept: list[tuple[float, float]] = []
+    for seconds, value in trace:
+        above = value / optimum - 1.0
+        if not kept or above < 0.9 * kept[-1][1]:
+            kept.append((seconds, above))
+    return [*kept, (trace[-1][0], min(kept[-1][1], trace[-1][1] / optimum - 1.0))]

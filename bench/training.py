@@ -1,0 +1,287 @@
+"""Whole trainings: to a certified optimum, beside others' way there, and on a set of the paper's MED size."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+import svmgsu
+from svmgsu import reference
+
+from .problems import Problem, concepts, diagonal
+from .rivals import (
+    ACCURACY,
+    LBFGS,
+    diagonal_objectives,
+    improvements,
+    our_objective,
+    ours,
+)
+from .rows import LAM, Case, Row, Settings, versus
+from .timing import Time, race
+
+BATCH = 100  # examples a step, of the stochastic solvers
+
+
+def cases(settings: Settings) -> list[Case]:
+    count, n = (2000, 100) if settings.quick else (20000, 500)
+    size = (1400, 2022) if settings.quick else (7000, 5055)
+    return [
+        Case("smooth training", partial(whole, settings, "smooth", count, n, 0.3)),
+        Case("near-hinge training", partial(whole, settings, "near-hinge", count, n, 0.03)),
+        Case("training on samples", partial(samples, settings, 500 if settings.quick else 2000, 50)),
+        Case("MED-size training", partial(large, settings, *size)),
+    ]
+
+
+def whole(settings: Settings, kind: str, count: int, n: int, spread: float) -> list[Row]:
+    """One thread. L-BFGS is told the optimum and stopped within 1e-6 of it, which is more than a user has."""
+    problem = diagonal(count, n, spread, seed=1)
+    optimum = ours(problem, LAM, tol=1e-9).objective_
+    patience = 5.0 if settings.quick else 40.0
+    rivals = {
+        f"L-BFGS, {name}": LBFGS(function, n + 1, optimum, patience)
+        for name, function in diagonal_objectives(problem, LAM).items()
+    }
+    models: list[svmgsu.Model] = []
+    found = race(
+        {"ours": lambda: models.append(ours(problem, LAM))}
+        | {name: rival.run for name, rival in rivals.items()},
+        min(settings.repeat, 3),
+        at_least=0.0,
+    )
+    curves: dict[str, Any] = {name: improvements(rival.trace, optimum) for name, rival in rivals.items()}
+    fastest = min(models, key=lambda model: model.history_[-1]["seconds"])
+    curves["svmgsu"] = [(h["seconds"], h["objective"] / optimum - 1) for h in fastest.history_]
+    curves["svmgsu, proven gap"] = [(h["seconds"], h["gap"] / optimum) for h in fastest.history_]
+    lead = f"training, {kind} {count} × {n}"
+    rows = [
+        versus(
+            f"{lead}: against {name}",
+            found,
+            name,
+            4.0 if name == "L-BFGS, NumPy" and not settings.quick else None,
+            note="" if rival.reached else ended((1 + rival.suboptimality) * optimum, optimum),
+        )
+        for name, rival in rivals.items()
+    ]
+    rows[0].curves = curves
+    for name, points in others(settings, problem).items():
+        curves[name] = sorted((taken.wall, value / optimum - 1) for taken, value in points)
+        found[name], value = min(points, key=lambda point: point[1])
+        rows.append(versus(f"{lead}: against {name}", found, name, note=ended(value, optimum)))
+    return rows
+
+
+def ended(value: float, optimum: float) -> str:
+    return f"it ended at J/J* − 1 = {value / optimum - 1:.1e}"
+
+
+def others(settings: Settings, problem: Problem) -> dict[str, list[tuple[Time, float]]]:
+    """(time, J reached) of stochastic solvers for growing numbers of steps, and of LinearSVC on the means."""
+    from sklearn.linear_model import SGDClassifier
+    from sklearn.svm import LinearSVC
+
+    X, y, V = problem.X, problem.y, problem.variances
+    steps = [30, 100, 300] if settings.quick else [100, 300, 1000, 3000]
+    epochs = [1, 3, 10] if settings.quick else [1, 3, 10, 30, 100]
+
+    def our_sgd(T: int) -> Any:
+        model = svmgsu.train(X, y, V, lam=LAM, solver="sgd", T=T, k=BATCH, threads=1, probability=False)
+        return model.coef_[0], model.intercept_[0]
+
+    def sgd_classifier(epochs: int) -> Any:
+        return SGDClassifier(alpha=LAM, max_iter=epochs, tol=None, average=True, random_state=0)
+
+    runs: dict[str, list[Callable[[], Any]]] = {
+        "svmgsu, SGD": [partial(our_sgd, T) for T in [*steps, 10 * steps[-1]]],
+        "pure-Python SGD": [partial(reference.sgd, X, y, V, LAM, T, BATCH) for T in steps],
+        "SGDClassifier on the means": [partial(fit, sgd_classifier(T), X, y) for T in epochs],
+        "LinearSVC on the means": [partial(fit, linear_svc(LinearSVC, len(y)), X, y)],
+    }
+    numbered = {(name, i): run for name, series in runs.items() for i, run in enumerate(series)}
+    found, points = race_with_results(numbered, rounds=2)
+    J = svmgsu.Objective(X, y, V, lam=LAM, threads=1).value
+    return {
+        name: [(found[name, i], J(*points[name, i])) for i in range(len(series))]
+        for name, series in runs.items()
+    }
+
+
+def race_with_results(
+    runs: dict[Any, Callable[[], Any]], rounds: int
+) -> tuple[dict[Any, Time], dict[Any, Any]]:
+    """The least time of each, and what it returned."""
+    results: dict[Any, Any] = {}
+
+    def keep(name: Any, run: Callable[[], Any]) -> None:
+        results[name] = run()
+
+    return race({name: partial(keep, name, run) for name, run in runs.items()}, rounds, at_least=0.0), results
+
+
+def linear_svc(kind: Any, count: int) -> Any:
+    return kind(loss="hinge", C=1.0 / (LAM * count), random_state=0)
+
+
+def fit(estimator: Any, X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, float]:
+    """(w, b), whether or not it says that it has converged."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        estimator.fit(X, y)
+    return estimator.coef_[0], float(estimator.intercept_[0])
+
+
+def samples(settings: Settings, count: int, n: int) -> list[Row]:
+    """scikit-learn on the means, and on 10 and 100 samples of each Gaussian."""
+    from sklearn.linear_model import SGDClassifier
+    from sklearn.svm import LinearSVC
+
+    problem = diagonal(count, n, spread=1.0, seed=3)
+    assert problem.variances is not None
+    optimum = ours(problem, LAM, tol=1e-9).objective_
+    J = svmgsu.Objective(problem.X, problem.y, problem.cov, lam=LAM, threads=1).value
+    mine = partial(ours, problem, LAM)
+    rng = np.random.default_rng(0)
+    rows = []
+    for each in (0, 10, 100):
+        X, y, what = problem.X, problem.y, "the means"
+        if each:
+            noise = rng.standard_normal((each, *X.shape)) * np.sqrt(problem.variances)
+            X, y = (X + noise).reshape(-1, n), np.tile(y, each)
+            what = f"{each} samples a Gaussian"
+        for estimator in (linear_svc(LinearSVC, len(y)), SGDClassifier(alpha=LAM, random_state=0)):
+            rival = f"{type(estimator).__name__} on {what}"
+            runs: dict[str, Callable[[], Any]] = {"ours": mine, rival: partial(fit, estimator, X, y)}
+            found, points = race_with_results(runs, rounds=min(settings.repeat, 3))
+            note = ended(J(*points[rival]), optimum)
+            rows.append(versus(f"training {count} × {n}: against {rival}", found, rival, note=note))
+    return rows
+
+
+def large(settings: Settings, count: int, n: int) -> list[Row]:
+    """In a process of its own, whose peak of memory is that of the training."""
+    words = [sys.executable, "-m", "bench.training", str(count), str(n), str(settings.threads)]
+    path = os.pathsep.join([str(Path(svmgsu.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        words,
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"PYTHONPATH": path},
+        cwd=Path(__file__).parents[1],
+    )
+    found = json.loads(done.stdout)
+    times = {name: Time(*pair) for name, pair in found["times"].items()}
+    train, a_pass = times["training"], times["one pass"]
+    lead = f"training, MED size {count} × {n}, {settings.threads} threads"
+    rows = [
+        Row(
+            f"{lead}: to a certified 1e-6",
+            train.wall / a_pass.wall,
+            None if settings.quick else 60.0,
+            "pass-times",
+            less=True,
+            times=times,
+            note=f"{train.wall:.2g} s, {found['passes']:.0f} passes, relative gap {found['gap']:.0e}; "
+            f"a pass reads {found['bytes'] / a_pass.wall / 1e9:.1f} GB/s",
+        )
+    ]
+    if np.isfinite(found["peak"]):
+        size = f"data of {found['bytes'] / 1e6:.0f} MB"
+        share = found["peak"] / found["bytes"]
+        asked = None if settings.quick else 1.1
+        rows.append(Row(f"{lead}: peak of memory", share, asked, "of the data", less=True, note=size))
+    return rows
+
+
+def large_here(count: int, n: int, threads: int) -> dict[str, Any]:
+    """What `large` reports of: the training alone first, for the peak of memory never falls."""
+    ours(diagonal(50, 5, 0.3, seed=0), LAM, threads=threads)  # what any training loads
+    base = memory("VmRSS")
+    problem = concepts(count, n, seed=0)
+    assert problem.variances is not None
+    models: list[svmgsu.Model] = []
+    train = race({"training": lambda: models.append(ours(problem, LAM, threads=threads))}, 1)
+    peak = memory("VmHWM") - base
+    function, z = our_objective(problem, LAM, threads), np.zeros(n + 1)
+    z[:-1] = models[0].coef_[0]
+
+    def a_pass() -> None:
+        z[-1] += 1e-9
+        function(z)
+
+    again = race(
+        {"one pass": a_pass, "training": lambda: models.append(ours(problem, LAM, threads=threads))}, 3
+    )
+    times = again | {"training": min(train["training"], again["training"])}
+    return {
+        "times": times,
+        "peak": peak,
+        "bytes": problem.X.nbytes + problem.variances.nbytes,
+        "passes": models[0].history_[-1]["passes"],
+        "gap": models[0].gap_ / models[0].objective_,
+    }
+
+
+def memory(field: str) -> float:
+    """Bytes of this process now (VmRSS), or at the most (VmHWM); NaN where the system does not tell."""
+    try:
+        status = Path("/proc/self/status").read_text()
+    except OSError:
+        return np.nan
+    return 1024.0 * int(status.split(f"{field}:")[1].split()[0])
+
+
+def picture(rows: list[Row], file: BinaryIO) -> None:
+    """Distance from the optimum against time, one panel a problem."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    blue, orange = "#1f5fa8", "#d9731a"
+    looks: dict[str, dict[str, Any]] = {
+        "svmgsu": {"color": blue, "lw": 2.2},
+        "svmgsu, proven gap": {"color": blue, "lw": 1.4, "ls": "--"},
+        "svmgsu, SGD": {"color": "#6fa3d8", "marker": "o", "lw": 1.0},
+        "L-BFGS, NumPy": {"color": orange, "lw": 1.6},
+        "L-BFGS, numba": {"color": "#c9a227", "lw": 1.6},
+        "L-BFGS, JAX": {"color": "#a33b2e", "lw": 1.6},
+        "pure-Python SGD": {"color": "0.35", "marker": "s", "lw": 1.0},
+        "SGDClassifier on the means": {"color": "#4f8f4f", "marker": "^", "lw": 1.0},
+        "LinearSVC on the means": {"color": "#8a5fa8", "marker": "D", "lw": 0},
+    }
+    pictured = [row for row in rows if row.curves]
+    fig, axes = plt.subplots(1, len(pictured), figsize=(5.2 * len(pictured), 4.3), sharey=True, squeeze=False)
+    for ax, row in zip(axes[0], pictured, strict=True):
+        for name, look in looks.items():
+            if name in row.curves:
+                t, above = np.array(row.curves[name]).T
+                ax.plot(t, np.maximum(above, 1e-16), label=name, ms=4, mfc="white", **look)
+        ax.axhline(ACCURACY, color="0.6", lw=0.8, zorder=0)
+        ax.set(xscale="log", yscale="log", ylim=(1e-8, 30), xlabel="seconds")
+        ax.set_title(row.name.split(": ")[0].removeprefix("training, "), fontsize=10)
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.grid(color="0.92", lw=0.6)
+        ax.set_axisbelow(True)
+    axes[0][0].set_ylabel("J/J* − 1")
+    handles, labels = axes[0][0].get_legend_handles_labels()
+    fig.legend(handles, labels, ncols=5, loc="lower center", frameon=False, fontsize=8.5)
+    fig.suptitle(f"Distance from the optimum against time, λ = {LAM:g}, one thread", fontsize=11)
+    fig.tight_layout(rect=(0, 0.1, 1, 1))
+    fig.savefig(file, dpi=130)
+    plt.close(fig)
+
+
+if __name__ == "__main__":
+    print(json.dumps(large_here(*map(int, sys.argv[1:]))))
