@@ -43,7 +43,7 @@ Index first_where(const Array<Scalar>& a, Test wrong) {
   const Index size = a.size(), block = 1 << 16, blocks = (size + block - 1) / block;
   py::gil_scoped_release release;
   std::vector<Index> found(static_cast<std::size_t>(blocks), -1);
-  parallel_for(blocks, blocks < 4 ? 1 : 0, [&](Index k) {
+  parallel_for(blocks, blocks < 64 ? 1 : 0, [&](Index k) {
     const Index last = std::min(size, (k + 1) * block);
     bool any = false;
     for (Index i = k * block; i < last; ++i) any |= wrong(data[i]);
