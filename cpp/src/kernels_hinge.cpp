@@ -1,113 +1,92 @@
-// The batched Φ/φ kernel behind the expected hinge: branch-free, so that the compiler vectorises it.
+// The batched Φ/φ kernel behind the expected hinge: branch-free, four numbers to a vector, several vectors at once.
 //
-// Accuracy. φ(r) = exp(−r²/2) magnifies a relative error of r by r², so r = d/s is carried with its
-// rounding error, and r² is split into a part that is exact and a small rest. Q/φ and its complement ψ
-// are polynomials (mills_table.hpp). Powers of two are applied last and in two steps: a result that is
-// a normal number is right to a few ulp even where φ itself would underflow.
-#include <cmath>
+// Accuracy. φ(r) = exp(−r²/2) magnifies a relative error of r by r², so x = |r| = |d|/s is found as m + f, where m is
+// a multiple of 1/32 and f = (|d| − m s)/s is free of cancellation: x² = m² + (m + x) f, of which m² is exact. Q/φ
+// and its complement come from one quotient of polynomials (mills_table.hpp). Powers of two are applied last and in
+// two steps: a result that is a normal number is right to a few ulp even where φ itself would underflow.
 #include <cstdint>
-#include <cstring>
 
 #include "dispatch.hpp"
 #include "mills_table.hpp"
+#include "sixteen.hpp"
 #include "svmgsu/kernels.hpp"
 
 namespace svmgsu::kernels {
 namespace {
 
-using detail::kComplement;
-using detail::kMills;
-using detail::kMillsShift;
+using detail::kDenominator;
+using detail::kDensity;
+using detail::kFarthest;  // beyond, φ(r)/s is zero for any s
+using detail::kNumerator;
 
-constexpr double kInverseSqrt2Pi = 0.39894228040143267794;
 constexpr double kLog2E = 1.4426950408889634074;
 constexpr double kLn2High = 6.93147180369123816490e-01;  // few enough bits for k·ln2 to be exact
 constexpr double kLn2Low = 1.90821492927058770002e-10;
-constexpr double kRound = 6755399441055744.0;  // 1.5·2⁵²: adding it rounds to an integer
-constexpr double kSplitter = 134217729.0;      // 2²⁷ + 1 (Veltkamp)
-constexpr double kSmallest = 1e-290;           // below, s is zero: 1/s would overflow
-constexpr double kLargest = 1e290;             // above, r needs no correction, which would overflow
-constexpr double kFarthest = 50;               // beyond, φ(r)/s is zero for any s
+constexpr double kRound = 6755399441055744.0;     // 1.5·2⁵²: adding it rounds to an integer
+constexpr double kRoundMost = kRound / 32;        // and this to a multiple of 1/32
+constexpr std::uint64_t kMagnitude = ~0ull >> 1;  // all bits but the sign
+constexpr std::uint64_t kUpper = ~0ull << 11;     // few enough bits for a product with m to be exact
+constexpr std::uint64_t kBias = 1023;             // of the exponent of a double
+constexpr double kSmallest = 1e-290;              // below, s is zero: 1/s would overflow
+constexpr double kLargest = 1e306;                // above, d/s is taken for d/kLargest: products with s would overflow
 
-// Even and odd powers apart: two shorter chains instead of one long.
-template <int Count>
-SVMGSU_INLINE double polynomial(const double (&c)[Count], double t) {
-  static_assert(Count % 2 == 0, "an even number of coefficients");
-  const double t2 = t * t;
-  double even = c[Count - 2], odd = c[Count - 1];
-  for (int k = Count - 4; k >= 0; k -= 2) {
-    even = even * t2 + c[k];
-    odd = odd * t2 + c[k + 1];
-  }
-  return even + odd * t;
+// Of degree 10 or 11. Pairs, then fours: short chains; the constant last: one rounding of the sum.
+template <class V, int kCount>
+SVMGSU_INLINE V polynomial(const double (&c)[kCount], const V& x, const V& x2, const V& x4) {
+  static_assert(kCount == 11 || kCount == 12, "the sum below");
+  const V low = (c[1] + c[2] * x) + (c[3] + c[4] * x) * x2;
+  const V middle = (c[5] + c[6] * x) + (c[7] + c[8] * x) * x2;
+  V high = c[9] + c[10] * x;
+  if constexpr (kCount == 12) high = high + c[11] * x2;
+  return c[0] + (low + (middle + high * x4) * x4) * x;
 }
 
-constexpr double kExp[] = {
-    1.0,        1.0,         1.0 / 2,      1.0 / 6,       1.0 / 24,       1.0 / 120,       1.0 / 720,
-    1.0 / 5040, 1.0 / 40320, 1.0 / 362880, 1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800};
+template <class V>
+SVMGSU_INLINE void hinge(const double* SVMGSU_RESTRICT d_at, const double* SVMGSU_RESTRICT s_at,
+                         double* SVMGSU_RESTRICT loss, double* SVMGSU_RESTRICT cdf, double* SVMGSU_RESTRICT kappa) {
+  V d, s;
+  read(d_at, d);
+  read(s_at, s);
+  const V zero = {}, smallest = zero + kSmallest, largest = zero + kLargest;
+  const V positive = if_less(s, smallest, smallest, s);
+  const V safe = if_less(largest, positive, largest, positive);
+  const V inverse = 1.0 / safe;
+  const V magnitude = of_bits(bits_of(d) & kMagnitude), farthest = kFarthest * safe;
+  const V size = if_less(farthest, magnitude, farthest, magnitude);
+  const V m = (size * inverse + kRoundMost) - kRoundMost;
+  const V s_high = of_bits(bits_of(safe) & kUpper), s_low = safe - s_high;
+  const V f = ((size - m * s_high) - m * s_low) * inverse;
+  const V x = m + f;
 
-SVMGSU_INLINE double power_of_two(std::int64_t exponent) {
-  const std::uint64_t bits = static_cast<std::uint64_t>(exponent + 1023) << 52;
-  double result;
-  std::memcpy(&result, &bits, sizeof result);
-  return result;
+  const V x2 = x * x, x4 = x2 * x2;
+  const V p = polynomial(kNumerator, x, x2, x4), q = polynomial(kDenominator, x, x2, x4);
+  const V sum = x * q + p;  // Q/φ = q/sum, 1 − x Q/φ = p/sum
+
+  // With x² = 2 k ln2 − t, φ(x) = exp(t/2)/√(2π) · 2^−k.
+  const V high = m * m, low = (m + x) * f;
+  const V shifted = (high + low) * (0.5 * kLog2E) + kRound;
+  const V k = shifted - kRound;
+  const V t = (k * (2 * kLn2High) - high) + (k * (2 * kLn2Low) - low);
+  const V t2 = t * t, t4 = t2 * t2;
+  const auto exponent = bits_of(shifted), half = exponent >> 1;  // k and k/2 in the last bits
+  const V density = of_bits(bits_of(polynomial(kDensity, t, t2, t4)) - (half << 52));
+  const V scale = of_bits((kBias - (exponent - half)) << 52);
+
+  const V phi = if_less(s, smallest, zero, density);  // times scale
+  const V share = phi / sum;
+  const V tail = (share * q) * scale;
+  write(if_less(d, zero, zero, d) + ((share * p) * s) * scale, loss);
+  write(if_less(zero, d, 1.0 - tail, tail), cdf);
+  write((phi * inverse) * scale, kappa);
 }
 
-// d − r·s, exactly but for the last rounding (Dekker's product).
-SVMGSU_INLINE double remainder_of(double d, double r, double s) {
-  const double r_big = kSplitter * r, s_big = kSplitter * s;
-  const double r_high = r_big - (r_big - r), s_high = s_big - (s_big - s);
-  const double r_low = r - r_high, s_low = s - s_high;
-  const double product = r * s;
-  const double error = ((r_high * s_high - product) + r_high * s_low + r_low * s_high) + r_low * s_low;
-  return (d - product) - error;
-}
-
-SVMGSU_INLINE void hinge_one(double d, double s, double& loss, double& cdf, double& kappa) {
-  const bool certain = s < kSmallest;
-  const double safe = certain ? 1.0 : s;
-  const double inverse = 1.0 / safe;
-  const double r = d / safe;
-  const double x_raw = std::fabs(r);
-  const double x = x_raw > kFarthest ? kFarthest : x_raw;
-  const double rest = remainder_of(d, r, safe) * inverse;
-  const double signed_rest = r < 0 ? -rest : rest;
-  const double x_low = x_raw < kFarthest && s < kLargest ? signed_rest : 0.0;
-
-  // x²/2 = m²/2 + low with m a multiple of 1/16, so that m²/2 is exact.
-  const double m = ((16 * x + kRound) - kRound) * 0.0625;
-  const double f = x - m;
-  const double high = 0.5 * m * m;
-  const double low = (m + 0.5 * f) * f + x * x_low;
-  const double shifted = (high + low) * kLog2E + kRound;
-  const double k = shifted - kRound;
-  const double t = (k * kLn2High - high) + (k * kLn2Low - low);
-  const double mantissa = polynomial(kExp, t) * kInverseSqrt2Pi;  // φ = mantissa · 2^−k
-  std::uint64_t bits;
-  std::memcpy(&bits, &shifted, sizeof bits);
-  const std::int64_t exponent = static_cast<std::int64_t>(bits & 0xFFFF);
-  const std::int64_t half = exponent >> 1;
-  const double scale1 = power_of_two(-half), scale2 = power_of_two(half - exponent);
-
-  const double u = 1.0 / (x + kMillsShift);
-  const double v = (x - kMillsShift) * u;
-  const double mills = u * polynomial(kMills, v);                  // Q(x)/φ(x)
-  const double complement = u * (u * polynomial(kComplement, v));  // 1 − x Q(x)/φ(x)
-
-  const double tail_loss = (mantissa * complement * safe) * scale1 * scale2;
-  const double tail_cdf = (mantissa * mills) * scale1 * scale2;
-  const double hinge = d < 0 ? 0.0 : d;
-  const double upper = 1.0 - tail_cdf;
-  const double smooth_cdf = r < 0 ? tail_cdf : upper;
-  const double step = d > 0 ? 1.0 : 0.0;
-  loss = hinge + (certain ? 0.0 : tail_loss);
-  cdf = certain ? step : smooth_cdf;
-  kappa = certain ? 0.0 : (mantissa * inverse) * scale1 * scale2;
-}
-
-SVMGSU_CLONES void hinge_all(int count, const double* SVMGSU_RESTRICT d, const double* SVMGSU_RESTRICT s,
-                             double* SVMGSU_RESTRICT loss, double* SVMGSU_RESTRICT cdf, double* SVMGSU_RESTRICT kappa) {
-  for (int i = 0; i < count; ++i) hinge_one(d[i], s[i], loss[i], cdf[i], kappa[i]);
+SVMGSU_CLONES void hinge_all(int count, const double* d, const double* s, double* loss, double* cdf, double* kappa) {
+  int i = 0;
+#if defined(SVMGSU_CLONE_LEVELS) || defined(SVMGSU_CLONE_CPUS)  // elsewhere the compiler's own vectors do as well
+  for (; i + 16 <= count; i += 16) hinge<SixteenDoubles>(d + i, s + i, loss + i, cdf + i, kappa + i);
+  for (; i + 4 <= count; i += 4) hinge<Four>(d + i, s + i, loss + i, cdf + i, kappa + i);
+#endif
+  for (; i < count; ++i) hinge<double>(d + i, s + i, loss + i, cdf + i, kappa + i);
 }
 
 }  // namespace
