@@ -62,7 +62,7 @@ Index Objective::block_size(Index count, double sum_size) const {
   const Index for_sums = static_cast<Index>(48 * sum_size / per_example);
   const Index largest = std::max<Index>({32, for_sums, std::min<Index>(256, count / 64)});
   const Index blocks = std::max<Index>(1, (count + largest - 1) / largest);
-  return (count + blocks - 1) / blocks;
+  return std::max<Index>(1, (count + blocks - 1) / blocks);
 }
 
 double Objective::sum_size() const {
@@ -111,18 +111,21 @@ void Objective::sweep(const std::vector<Index>& ids, const Vector& w, std::vecto
   };
   const auto add_by_class = [&](Batch part, const Index* position, const double* coefficient, const double* kappa,
                                 Sums* sums) {
-    for (int side : {0, 1}) {
-      Index id[kMaxBatch + 1];
-      double x[kMaxBatch + 1], curvature[kMaxBatch + 1];
-      int size = 0;
-      for (int i = 0; i < part.count; ++i) {  // without a branch, which could not be foreseen
-        id[size] = part.id[i];
-        x[size] = coefficient[i];
-        curvature[size] = kappa[i];
-        size += (data_.label(position[i]) > 0) == (side == 1);
+    Index id[2][kMaxBatch + 1];
+    double x[2][kMaxBatch + 1], curvature[2][kMaxBatch + 1];
+    int size[2] = {0, 0};
+    for (int i = 0; i < part.count; ++i) {  // without a branch, which could not be foreseen: one write is void
+      for (int side : {0, 1}) {
+        id[side][size[side]] = part.id[i];
+        x[side][size[side]] = coefficient[i];
+        curvature[side][size[side]] = kappa[i];
       }
-      if (size > 0) add_up(Batch{id, size}, x, curvature, sums[side]);
+      const bool positive = data_.label(position[i]) > 0;
+      size[0] += !positive;
+      size[1] += positive;
     }
+    for (int side : {0, 1})
+      if (size[side] > 0) add_up(Batch{id[side], size[side]}, x[side], curvature[side], sums[side]);
   };
 
   if (kWrite) total->reset(features(), terms, kSides);
