@@ -35,16 +35,19 @@ struct Objective::Sums {
 };
 
 struct Objective::Local {
-  double loss = 0, kappa = 0;
+  double loss = 0, smooth_loss = 0, kappa = 0;
   Sums of[2];                       // negative and positive examples; all in of[0] where classes are not kept apart
-  std::vector<Index> position, id;  // the block's examples in the order of their visit
+  Index start = 0;                  // where the block begins
+  std::vector<Index> position, id;  // its examples in the order of their visit
+  std::vector<double> losses;       // of them, c L, in the order of the data
 
   void reset(Index features, const std::vector<CovarianceSum::Term>& covariance, int sides) {
-    loss = kappa = 0;
+    loss = smooth_loss = kappa = 0;
     for (int side = 0; side < sides; ++side) of[side].reset(features, covariance);
   }
   void add(const Local& other, int sides) {
     loss += other.loss;
+    smooth_loss += other.smooth_loss;
     kappa += other.kappa;
     for (int side = 0; side < sides; ++side) of[side].add(other.of[side]);
   }
@@ -134,10 +137,11 @@ void Objective::sweep(const std::vector<Index>& ids, const Vector& w, std::vecto
       [&](Index k, Local& local) {
         double mean[kMaxBatch], variance[kMaxBatch], coefficient[kMaxBatch], kappa[kMaxBatch];
         if (kWrite) local.reset(features(), terms, kSides);
-        const Index start = k * block;
-        local.position.resize(static_cast<std::size_t>(std::min(block, count - start)));
+        local.start = k * block;
+        local.position.resize(static_cast<std::size_t>(std::min(block, count - local.start)));
         local.id.resize(local.position.size());
-        std::iota(local.position.begin(), local.position.end(), start);
+        local.losses.assign(kByClass ? local.position.size() : 0, 0.0);
+        std::iota(local.position.begin(), local.position.end(), local.start);
         // A small batch of both classes would be added up in pieces of one or two.
         if (kByClass && batch < kManyExamples)
           std::stable_partition(local.position.begin(), local.position.end(),
@@ -153,6 +157,7 @@ void Objective::sweep(const std::vector<Index>& ids, const Vector& w, std::vecto
           if (kWrite && !kByClass) add_up(part, coefficient, kappa, local.of[0]);
           if (kWrite && kByClass) add_by_class(part, position, coefficient, kappa, local.of);
         }
+        for (const double loss : local.losses) local.smooth_loss += loss;
       },
       [&](const Local& local) {
         if (kWrite) total->add(local, kSides);
@@ -199,28 +204,24 @@ Margins Objective::margins(const Vector& w, std::vector<Plan>& plans) const {
   return result;
 }
 
-// The sum of all losses, each with its weight. Value and evaluate() both end here and give the same bits.
-double Objective::total_of(const std::vector<double>& losses) const {
+// Summed in the blocks of evaluate(), so that both give the same bits.
+double Objective::value(const Margins& margins, double w_squared, double b) const {
   double total = 0;
-  for (std::size_t first = 0; first < losses.size(); first += kMaxBatch) {
-    const std::size_t last = std::min(losses.size(), first + kMaxBatch);
+  double loss[kMaxBatch], cdf[kMaxBatch], kappa[kMaxBatch];
+  const Index block = block_size(examples(), 2 * sum_size());
+  for (Index start = 0; start < examples(); start += block) {
+    const Index end = std::min(examples(), start + block);
     double part = 0;
-    for (std::size_t i = first; i < last; ++i) part += data_.weight(static_cast<Index>(i)) * losses[i];
+    for (Index first = start; first < end; first += kMaxBatch) {
+      const auto at = static_cast<std::size_t>(first);
+      const int count = static_cast<int>(std::min<Index>(kMaxBatch, end - first));
+      derivatives(data_.labels() + first, &margins.mean[at], &margins.variance[at], count, b, smoothing, loss, cdf,
+                  kappa);
+      for (int i = 0; i < count; ++i) part += data_.weight(first + i) * loss[i];
+    }
     total += part;
   }
-  return total;
-}
-
-double Objective::value(const Margins& margins, double w_squared, double b) const {
-  std::vector<double> losses(static_cast<std::size_t>(examples()));
-  double cdf[kMaxBatch], kappa[kMaxBatch];
-  for (Index first = 0; first < examples(); first += kMaxBatch) {
-    const auto at = static_cast<std::size_t>(first);
-    const int count = static_cast<int>(std::min<Index>(kMaxBatch, examples() - first));
-    derivatives(data_.labels() + first, &margins.mean[at], &margins.variance[at], count, b, smoothing, &losses[at], cdf,
-                kappa);
-  }
-  return lambda_ / 2 * w_squared + total_of(losses) / static_cast<double>(examples());
+  return lambda_ / 2 * w_squared + total / static_cast<double>(examples());
 }
 
 double Objective::value(const Vector& w, double b) const { return value(margins(w), w.squaredNorm(), b); }
@@ -252,7 +253,7 @@ void Objective::evaluate(const Vector& w, double b, Evaluation& e) const {
   e.w = w;
   e.b = b;
   const auto size = static_cast<std::size_t>(examples());
-  for (auto* array : {&e.margins.mean, &e.margins.variance, &e.loss, &e.cdf, &e.kappa}) array->resize(size);
+  for (auto* array : {&e.margins.mean, &e.margins.variance, &e.kappa}) array->resize(size);
   prepare(w, e.plans);
   Local total;
   sweep<true, true, true>(
@@ -270,14 +271,13 @@ void Objective::evaluate(const Vector& w, double b, Evaluation& e) const {
         double mass_of[2] = {0, 0};
         for (int i = 0; i < count; ++i) {
           const auto at = static_cast<std::size_t>(position[i]);
-          const double mass = data_.weight(position[i]) * cdf[i];
+          const double weight = data_.weight(position[i]), mass = weight * cdf[i];
           e.margins.mean[at] = mean[i];
           e.margins.variance[at] = variance[i];
-          e.loss[at] = loss[i];
-          e.cdf[at] = cdf[i];
           e.kappa[at] = kappa[i];
+          local.losses[static_cast<std::size_t>(position[i] - local.start)] = weight * loss[i];
           coefficient[i] = labels[i] * mass;
-          kappa[i] *= data_.weight(position[i]);
+          kappa[i] *= weight;
           local.kappa += kappa[i];
           mass_of[0] += labels[i] < 0 ? mass : 0.0;
           mass_of[1] += labels[i] > 0 ? mass : 0.0;
@@ -294,7 +294,7 @@ void Objective::evaluate(const Vector& w, double b, Evaluation& e) const {
     finish(total.of[k].terms, w, -share, side[k]);
     mass[k] = share * total.of[k].mass;
   }
-  e.value = penalty + total_of(e.loss) / static_cast<double>(examples());
+  e.value = penalty + total.smooth_loss / static_cast<double>(examples());
   const double exact = smoothing > 0 ? penalty + share * total.loss : e.value;
   e.certificate = dual_bound(side[1], side[0], mass, exact, &e.dual);
   e.smoothed_share = smoothing * smoothing * share * total.kappa;

@@ -38,8 +38,6 @@ struct Evaluation {
   Vector gradient;            // ∂J/∂w
   double gradient_b = 0;      // ∂J/∂b
   Margins margins;
-  std::vector<double> loss;               // L_i
-  std::vector<double> cdf;                // Φ(r_i)
   std::vector<double> kappa;              // φ(r_i)/s_i
   std::vector<Plan> plans;                // one a covariance term
   std::vector<std::vector<double>> sums;  // Σ c_i κ_i Σ_i of each term
@@ -91,7 +89,6 @@ class Objective {
   Margins margins(const Vector& w, std::vector<Plan>& plans) const;
   static void derivatives(const double* y, const double* mean, const double* variance, int count, double b,
                           double epsilon, double* loss, double* cdf, double* kappa);
-  double total_of(const std::vector<double>& losses) const;
   Certificate dual_bound(const Vector& positive, const Vector& negative, const double* mass, double value,
                          double* unscaled) const;
   void finish(const std::vector<std::vector<double>>& terms, const Vector& w, double factor, Vector& out) const;
