@@ -12,7 +12,7 @@ namespace svmgsu::kernels {
 namespace {
 
 constexpr int kLanes = 8;
-constexpr int kSomeLines = 4;  // of a row, fetched before it is its turn: hardware goes on from there
+constexpr int kSomeLines = 16;  // of a row, fetched before it is its turn: hardware goes on from there
 
 // Eight partial sums of a dot product.
 struct Lanes {
@@ -37,9 +37,8 @@ struct Tail {
 };
 
 template <class T>
-SVMGSU_INLINE void fetch_start(const T* row, Index length) {
-  constexpr Index kLine = 64 / sizeof(T);
-  for (Index j = 0; j < kSomeLines * kLine && j < length; j += kLine) SVMGSU_PREFETCH(row + j);
+SVMGSU_INLINE void fetch_start(const T* row) {
+  for (int line = 0; line < kSomeLines; ++line) SVMGSU_PREFETCH(reinterpret_cast<const char*>(row) + 64 * line);
 }
 
 // The numbers from `first` to `last`, eight at a time.
@@ -138,8 +137,9 @@ SVMGSU_INLINE void all_dots(const T* const* rows, int count, Index length, const
 }
 
 template <class T>
-SVMGSU_INLINE void all_pairs(const T* const* rows_a, const T* const* rows_b, int count, int ahead, Index length,
-                             const double* wa, const double* wb, double* out_a, double* out_b) {
+SVMGSU_INLINE void all_pairs(const T* const* rows_a, const T* const* rows_b, int count, const T* const* next_a,
+                             const T* const* next_b, Index length, const double* wa, const double* wb, double* out_a,
+                             double* out_b) {
   const int quarter = count / 4;
   for (int i = 0; i < quarter; ++i) {
     Spread<T> a(rows_a, i, quarter), b(rows_b, i, quarter);
@@ -148,9 +148,9 @@ SVMGSU_INLINE void all_pairs(const T* const* rows_a, const T* const* rows_b, int
     b.store(out_b);
   }
   for (int i = 4 * quarter; i < count; ++i) dots<1, 1>(rows_a + i, rows_b + i, length, wa, wb, out_a + i, out_b + i);
-  for (int i = count; i < count + ahead; ++i) {
-    fetch_start(rows_a[i], length);
-    fetch_start(rows_b[i], length);
+  for (int k = 0; k < 4; ++k) {
+    fetch_start(next_a[k]);
+    fetch_start(next_b[k]);
   }
 }
 
@@ -215,20 +215,21 @@ SVMGSU_INLINE void packed_product(const T* SVMGSU_RESTRICT packed, Index n, doub
   }
 }
 
-#define SVMGSU_ROW_KERNELS(Scalar)                                                                                \
-  SVMGSU_CLONES void dots_of(const Scalar* const* rows, int count, Index length, const double* w, double* out) {  \
-    all_dots(rows, count, length, w, out);                                                                        \
-  }                                                                                                               \
-  SVMGSU_CLONES void pairs_of(const Scalar* const* a, const Scalar* const* b, int count, int ahead, Index length, \
-                              const double* wa, const double* wb, double* out_a, double* out_b) {                 \
-    all_pairs(a, b, count, ahead, length, wa, wb, out_a, out_b);                                                  \
-  }                                                                                                               \
-  SVMGSU_CLONES void add_of(const Scalar* const* rows, int count, Index length, const double* coefficient,        \
-                            double* sum) {                                                                        \
-    add_all(rows, count, length, coefficient, sum);                                                               \
-  }                                                                                                               \
-  SVMGSU_CLONES void packed_of(const Scalar* packed, Index n, double factor, const double* v, double* out) {      \
-    packed_product(packed, n, factor, v, out);                                                                    \
+#define SVMGSU_ROW_KERNELS(Scalar)                                                                                    \
+  SVMGSU_CLONES void dots_of(const Scalar* const* rows, int count, Index length, const double* w, double* out) {      \
+    all_dots(rows, count, length, w, out);                                                                            \
+  }                                                                                                                   \
+  SVMGSU_CLONES void pairs_of(const Scalar* const* a, const Scalar* const* b, int count, const Scalar* const* next_a, \
+                              const Scalar* const* next_b, Index length, const double* wa, const double* wb,          \
+                              double* out_a, double* out_b) {                                                         \
+    all_pairs(a, b, count, next_a, next_b, length, wa, wb, out_a, out_b);                                             \
+  }                                                                                                                   \
+  SVMGSU_CLONES void add_of(const Scalar* const* rows, int count, Index length, const double* coefficient,            \
+                            double* sum) {                                                                            \
+    add_all(rows, count, length, coefficient, sum);                                                                   \
+  }                                                                                                                   \
+  SVMGSU_CLONES void packed_of(const Scalar* packed, Index n, double factor, const double* v, double* out) {          \
+    packed_product(packed, n, factor, v, out);                                                                        \
   }
 SVMGSU_ROW_KERNELS(double)
 SVMGSU_ROW_KERNELS(float)
@@ -243,13 +244,15 @@ void row_dots(const double* const* rows, int count, Index length, const double* 
 void row_dots(const float* const* rows, int count, Index length, const double* w, double* out) {
   dots_of(rows, count, length, w, out);
 }
-void paired_dots(const double* const* a, const double* const* b, int count, int ahead, Index length, const double* wa,
-                 const double* wb, double* out_a, double* out_b) {
-  pairs_of(a, b, count, ahead, length, wa, wb, out_a, out_b);
+void paired_dots(const double* const* a, const double* const* b, int count, const double* const* next_a,
+                 const double* const* next_b, Index length, const double* wa, const double* wb, double* out_a,
+                 double* out_b) {
+  pairs_of(a, b, count, next_a, next_b, length, wa, wb, out_a, out_b);
 }
-void paired_dots(const float* const* a, const float* const* b, int count, int ahead, Index length, const double* wa,
-                 const double* wb, double* out_a, double* out_b) {
-  pairs_of(a, b, count, ahead, length, wa, wb, out_a, out_b);
+void paired_dots(const float* const* a, const float* const* b, int count, const float* const* next_a,
+                 const float* const* next_b, Index length, const double* wa, const double* wb, double* out_a,
+                 double* out_b) {
+  pairs_of(a, b, count, next_a, next_b, length, wa, wb, out_a, out_b);
 }
 void add_rows(const double* const* rows, int count, Index length, const double* coefficient, double* sum) {
   add_of(rows, count, length, coefficient, sum);

@@ -23,7 +23,7 @@ constexpr int kManyExamples = 12;
 // The batch ids[first .. last), with what follows it.
 inline Batch batch_at(const std::vector<Index>& ids, Index first, Index last) {
   return {ids.data() + first, static_cast<int>(last - first),
-          static_cast<int>(std::min<Index>(kMaxAhead, static_cast<Index>(ids.size()) - last))};
+          static_cast<int>(std::min<Index>(last - first, static_cast<Index>(ids.size()) - last))};
 }
 
 inline double numbers_per_example(const Gaussians& data) {

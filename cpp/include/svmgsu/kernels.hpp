@@ -11,11 +11,13 @@ void row_dots(const double* const* rows, int count, Index length, const double* 
 void row_dots(const float* const* rows, int count, Index length, const double* w, double* out);
 
 // The same for two arrays at once, out_a[i] = a[i]·wa and out_b[i] = b[i]·wb, which keeps memory busier.
-// `ahead` more rows of each follow: they will be wanted next.
-void paired_dots(const double* const* a, const double* const* b, int count, int ahead, Index length, const double* wa,
-                 const double* wb, double* out_a, double* out_b);
-void paired_dots(const float* const* a, const float* const* b, int count, int ahead, Index length, const double* wa,
-                 const double* wb, double* out_a, double* out_b);
+// `next_a` and `next_b` are four rows each that will be wanted next: their beginnings are fetched.
+void paired_dots(const double* const* a, const double* const* b, int count, const double* const* next_a,
+                 const double* const* next_b, Index length, const double* wa, const double* wb, double* out_a,
+                 double* out_b);
+void paired_dots(const float* const* a, const float* const* b, int count, const float* const* next_a,
+                 const float* const* next_b, Index length, const double* wa, const double* wb, double* out_a,
+                 double* out_b);
 
 // sum[j] += Σ_i coefficient[i] rows[i][j]. Rows whose coefficient is zero are not read.
 void add_rows(const double* const* rows, int count, Index length, const double* coefficient, double* sum);

@@ -26,7 +26,7 @@ inline void require(bool holds, const std::string& message) {
 }
 
 // The examples of a pass are visited a few at a time: `id[0..count)` are rows of the data. The `ahead`
-// ids after them come next, and their rows may be fetched.
+// ids after them are the next batch, whose rows may be fetched.
 struct Batch {
   const Index* id;
   int count;
@@ -34,6 +34,5 @@ struct Batch {
 };
 
 constexpr int kMaxBatch = 64;
-constexpr int kMaxAhead = 4;
 
 }  // namespace svmgsu
