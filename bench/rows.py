@@ -89,6 +89,11 @@ def versus(
     return Row(name, times[rival].wall / times[ours].wall, target, times=taken, note=note)
 
 
+def team(threads: int) -> str:
+    """How the name of a measurement ends that uses so many threads."""
+    return "" if threads == 1 else f", {threads} threads"
+
+
 def slope(sizes: list[float], seconds: list[float]) -> float:
     """The exponent p of seconds ~ sizes^p over the last decade of sizes; 1 is linear growth."""
     x, t = np.array(sizes, dtype=float), np.array(seconds)

@@ -8,10 +8,10 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from .passes import moving, random_sparse, some_point, team
+from .passes import moving, random_sparse, some_point
 from .problems import Problem, full, noisy_rule, plain
 from .rivals import our_objective
-from .rows import LAM, Case, Row, Settings, slope
+from .rows import LAM, Case, Row, Settings, slope, team
 from .timing import race
 
 GROWTH = 1.1  # of the exponent: 1 is linear, and a little is left to noise

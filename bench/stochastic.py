@@ -11,7 +11,7 @@ from svmgsu import reference
 
 from . import native
 from .problems import plain
-from .rows import LAM, Case, Row, Settings, versus
+from .rows import LAM, Case, Row, Settings, team, versus
 from .timing import Time, race
 
 BATCH = 100
@@ -27,16 +27,17 @@ def iteration(settings: Settings, count: int, n: int) -> list[Row]:
     X, y, V = problem.X, problem.y, problem.variances
     assert V is not None
     core = svmgsu.Gaussians(X, V).core(y, y * y, None)
-    options = svmgsu._core.Options()
-    options.lam, options.solver, options.batch, options.threads = LAM, "sgd", BATCH, 1
 
-    def ours(steps: int) -> None:
-        options.steps = steps
+    def ours(threads: int, steps: int) -> None:
+        options = svmgsu._core.Options()
+        options.lam, options.solver, options.batch = LAM, "sgd", BATCH
+        options.threads, options.steps = threads, steps
         svmgsu._core.solve(core, options)
 
     few, many = (20, 520) if settings.quick else (100, 2100)
+    crews = sorted({1, settings.threads})
     rivals: dict[str, tuple[Callable[[int], Any], int, int]] = {
-        "ours": (ours, few, many),
+        **{f"ours{team(t)}": (partial(ours, t), few, many) for t in crews},
         "pure Python": (lambda steps: reference.sgd(X, y, V, LAM, steps, BATCH), 5, 5 + many // 4),
     }
     if native.available():
@@ -51,7 +52,10 @@ def iteration(settings: Settings, count: int, n: int) -> list[Row]:
         for name, (_, low, high) in rivals.items()
     }
     lead = f"SGD iteration, k = {BATCH}, {count} × {n}"
-    rows = [versus(f"{lead}: against pure Python", each, "pure Python", 20.0)]
-    if "Eigen loop" in each:
-        rows.append(versus(f"{lead}: against a plain Eigen loop", each, "Eigen loop", 3.0))
-    return rows
+    asked = {"pure Python": 20.0, "Eigen loop": 3.0}
+    return [
+        versus(f"{lead}: against {words}{team(t)}", each, rival, asked[rival], ours=f"ours{team(t)}")
+        for rival, words in (("pure Python", "pure Python"), ("Eigen loop", "a plain Eigen loop"))
+        if rival in each
+        for t in crews
+    ]
