@@ -190,14 +190,19 @@ def sparse(settings: Settings, count: int, n: int, each: int) -> list[Row]:
     X, y, V = random_sparse(count, n, each, seed=0)
     z = some_point(n)
     z *= np.sqrt(n / each)
+    crews = sorted({1, settings.threads})
     found = race(
         {
-            "ours": moving(our_objective(Problem(X, y, V), LAM), z),
+            **{f"ours{team(t)}": moving(our_objective(Problem(X, y, V), LAM, t), z) for t in crews},
             "SciPy": moving(sparse_objective(X, y, V, LAM), z),
         },
         settings.repeat,
     )
-    return [versus(f"CSR {count} × {n}, {each} non-zeros a row: against SciPy sparse", found, "SciPy", 2.0)]
+    lead = f"CSR {count} × {n}, {each} non-zeros a row"
+    return [
+        versus(f"{lead}: against SciPy sparse{team(t)}", found, "SciPy", 2.0, ours=f"ours{team(t)}")
+        for t in crews
+    ]
 
 
 def hessian_diagonal(settings: Settings, count: int, n: int) -> list[Row]:
