@@ -57,7 +57,7 @@ class DiagonalCurvature final : public Curvature {
   DiagonalCurvature(Rows rows, Vector w, std::vector<double> m)
       : rows_(rows), w_(std::move(w)), m_(std::move(m)), wv_(w_.size()) {}
   Index sum_size() const override { return w_.size(); }
-  DenseView like_means() const override { return rows_.dense(); }
+  RowsView like_means() const override { return rows_.view(); }
   const double* weights() const override { return wv_.data(); }
   void prepare(const double* v) override {
     v_ = v;

@@ -55,6 +55,8 @@ void Hessian::sweep(const Vector& v, double vb, Link link, Vector& out, double& 
     total.terms.emplace_back(static_cast<std::size_t>(term->sum_size()), 0.0);
     sum_size += static_cast<double>(term->sum_size());
   }
+  const bool paired = data.paired();  // then the first term is read with the means
+  const RowPair pair{data.means().rows(), paired ? terms_[0]->like_means() : RowsView(), data.features()};
   const Index count = active();
   const Index block = objective_.block_size(count, sum_size);
   const Index blocks = (count + block - 1) / block;
@@ -75,23 +77,27 @@ void Hessian::sweep(const Vector& v, double vb, Link link, Vector& out, double& 
           const Batch part = batch_at(ids_, first, std::min(last, first + batch));
           double* xv = &xv_[at];
           double* uv = &uv_[at];
-          std::size_t t = 0;
-          if (!terms.empty() && dots_together(data.means().dense(), terms_[0]->like_means(), data.features(), part,
-                                              v.data(), terms_[0]->weights(), xv, uv)) {
+          if (paired) {
+            pair.dots(part, v.data(), terms_[0]->weights(), xv, uv);
             for (int i = 0; i < part.count; ++i) uv[i] *= terms[0].scale;
-            t = 1;
           } else {
             data.means().dots(part, v.data(), xv);
             std::fill_n(uv, part.count, 0.0);
           }
-          for (; t < terms_.size(); ++t) terms_[t]->cross(part, terms[t].scale, uv);
+          for (std::size_t t = paired; t < terms_.size(); ++t) terms_[t]->cross(part, terms[t].scale, uv);
           for (int i = 0; i < part.count; ++i) {
             xv[i] += vb;
             link(at + static_cast<std::size_t>(i), xv[i], uv[i], coefficient[i], tau[i]);
             local.b += coefficient[i];
           }
-          data.means().add(part, coefficient, local.x.data());
-          for (t = 0; t < terms_.size(); ++t) terms_[t]->weigh(part, tau, &kappa_[at], local.terms[t].data());
+          const bool both = paired && pair.sparse();
+          if (both) {
+            pair.add(part, coefficient, tau, local.x.data(), local.terms[0].data());
+          } else {
+            data.means().add(part, coefficient, local.x.data());
+          }
+          for (std::size_t t = both; t < terms_.size(); ++t)
+            terms_[t]->weigh(part, tau, &kappa_[at], local.terms[t].data());
         }
       },
       [&](const Local& local) {

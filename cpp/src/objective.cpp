@@ -95,22 +95,28 @@ void Objective::sweep(const std::vector<Index>& ids, const Vector& w, std::vecto
   const int batch = batch_size(numbers);
   const int threads = static_cast<double>(count) * numbers < kSerialNumbers ? 1 : resolve_threads(threads_);
 
+  const bool paired = data_.paired();  // then the first term is read with the means
+  const RowPair pair{data_.means().rows(), paired ? terms[0].kind->like_means() : RowsView(), features()};
   const auto read = [&](Batch part, double* mean, double* variance) {
-    std::size_t t = 0;
-    if (!terms.empty() && dots_together(data_.means().dense(), terms[0].kind->like_means(), features(), part, w.data(),
-                                        plans[0].of_w.data(), mean, variance)) {
+    if (paired) {
+      pair.dots(part, w.data(), plans[0].of_w.data(), mean, variance);
       for (int i = 0; i < part.count; ++i) variance[i] *= terms[0].scale;
-      t = 1;
     } else {
       data_.means().dots(part, w.data(), mean);
       std::fill_n(variance, part.count, 0.0);
     }
-    for (; t < terms.size(); ++t) terms[t].kind->quadratic(part, plans[t], terms[t].scale, variance);
+    for (std::size_t t = paired; t < terms.size(); ++t)
+      terms[t].kind->quadratic(part, plans[t], terms[t].scale, variance);
     for (int i = 0; i < part.count; ++i) variance[i] = std::max(0.0, variance[i]);
   };
   const auto add_up = [&](Batch part, const double* coefficient, const double* kappa, Sums& sums) {
-    data_.means().add(part, coefficient, sums.x.data());
-    for (std::size_t t = 0; t < terms.size(); ++t) terms[t].kind->weigh(part, plans[t], kappa, sums.terms[t].data());
+    const bool both = paired && pair.sparse();
+    if (both) {
+      pair.add(part, coefficient, kappa, sums.x.data(), sums.terms[0].data());
+    } else {
+      data_.means().add(part, coefficient, sums.x.data());
+    }
+    for (std::size_t t = both; t < terms.size(); ++t) terms[t].kind->weigh(part, plans[t], kappa, sums.terms[t].data());
   };
   const auto add_by_class = [&](Batch part, const Index* position, const double* coefficient, const double* kappa,
                                 Sums* sums) {

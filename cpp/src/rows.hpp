@@ -1,8 +1,8 @@
-// A batch of examples as the row pointers that the kernels take.
+// Batches of examples for the kernels: as row pointers, and two arrays at once.
 #pragma once
 
-#include "svmgsu/covariance.hpp"
 #include "svmgsu/kernels.hpp"
+#include "svmgsu/means.hpp"
 
 namespace svmgsu {
 
@@ -14,33 +14,17 @@ struct RowPointers {
   }
 };
 
-template <class Scalar>
-bool dots_together(const Scalar* a, const Scalar* b, Index features, Batch batch, const double* wa, const double* wb,
-                   double* out_a, double* out_b) {
-  if (!a || !b) return false;
-  const RowPointers<Scalar> rows_a(a, features, batch), rows_b(b, features, batch);
-  // Where the streams of the next batch begin.
-  const int streams = std::min(4, batch.ahead);
-  const Scalar *next_a[4], *next_b[4];
-  for (int k = 0; k < streams; ++k) {
-    const Index id = batch.id[batch.count + k * (batch.ahead / 4)];
-    next_a[k] = a + id * features;
-    next_b[k] = b + id * features;
-  }
-  for (int k = streams; k < 4; ++k) {
-    next_a[k] = rows_a.at[0];
-    next_b[k] = rows_b.at[0];
-  }
-  kernels::paired_dots(rows_a.at, rows_b.at, batch.count, next_a, next_b, features, wa, wb, out_a, out_b);
-  return true;
-}
+// Two arrays of rows that are alike, read in one loop: dense ones keep memory busier that way, of sparse ones the
+// columns are read once.
+struct RowPair {
+  RowsView a, b;
+  Index features;
 
-// out_a[i] = a_i·wa and out_b[i] = b_i·wb in one reading; false where the rows are not both dense, in the
-// same precision.
-inline bool dots_together(DenseView a, DenseView b, Index features, Batch batch, const double* wa, const double* wb,
-                          double* out_a, double* out_b) {
-  return dots_together(a.wide, b.wide, features, batch, wa, wb, out_a, out_b) ||
-         dots_together(a.narrow, b.narrow, features, batch, wa, wb, out_a, out_b);
-}
+  // out_a[i] = a_i·wa and out_b[i] = b_i·wb
+  void dots(Batch batch, const double* wa, const double* wb, double* out_a, double* out_b) const;
+  // sum_a += Σ ca[i] a_i and sum_b += Σ cb[i] b_i; for sparse rows.
+  void add(Batch batch, const double* ca, const double* cb, double* sum_a, double* sum_b) const;
+  bool sparse() const { return a.column != nullptr; }
+};
 
 }  // namespace svmgsu

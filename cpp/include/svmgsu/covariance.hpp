@@ -36,7 +36,7 @@ class Curvature {
   virtual void finish(const double* sum, double scale, double* out) const = 0;
 
   // As Covariance::like_means; wᵀΣ_i v is row i times `weights()`.
-  virtual DenseView like_means() const { return {}; }
+  virtual RowsView like_means() const { return {}; }
   virtual const double* weights() const { return nullptr; }
 };
 
@@ -55,7 +55,7 @@ class Covariance {
 
   // Where wᵀΣ_i w is the product of row i, as long as a mean, with the plan's `of_w`: the rows. A pass then
   // reads them together with the means.
-  virtual DenseView like_means() const { return {}; }
+  virtual RowsView like_means() const { return {}; }
 
   // `sum` is Σ κ_i Σ_i from the pass at w; `active` are the examples whose κ_i is not zero.
   virtual std::unique_ptr<Curvature> curvature(const Vector& w, const Plan& plan, const std::vector<double>& sum,
@@ -119,7 +119,7 @@ class RowDiagonal : public Covariance {
   Index examples() const override { return rows_.examples; }
   Index features() const override { return rows_.features; }
   double numbers_per_example() const override { return rows_.numbers_per_example(); }
-  DenseView like_means() const override { return rows_.dense(); }
+  RowsView like_means() const override { return rows_.view(); }
   Index sum_size() const override { return rows_.features; }
   void prepare(const double* w, Index n, Plan& plan) const override;
   void quadratic(Batch batch, Plan& plan, double scale, double* q) const override;

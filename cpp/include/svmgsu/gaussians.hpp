@@ -30,6 +30,8 @@ class Gaussians {
     }
     if (weights_.empty()) weights_.assign(ids_.size(), 1.0);
     check();
+    const auto& terms = covariance_.terms();
+    paired_ = !terms.empty() && means_->rows().alike(terms[0].kind->like_means(), means_->examples());
   }
 
   template <class Scalar>
@@ -46,6 +48,8 @@ class Gaussians {
   const Means& means() const { return *means_; }
   const std::vector<CovarianceSum::Term>& covariance() const { return covariance_.terms(); }
   const std::vector<Index>& ids() const { return ids_; }
+  // Whether the means and the rows of the first covariance term can be read in one loop.
+  bool paired() const { return paired_; }
   double label(Index i) const { return labels_[static_cast<std::size_t>(i)]; }
   const double* labels() const { return labels_.data(); }
   double weight(Index i) const { return weights_[static_cast<std::size_t>(i)]; }
@@ -79,6 +83,7 @@ class Gaussians {
   CovarianceSum covariance_;
   std::vector<double> labels_, weights_;
   std::vector<Index> ids_;
+  bool paired_ = false;
 };
 
 }  // namespace svmgsu

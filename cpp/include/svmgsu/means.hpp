@@ -5,14 +5,21 @@
 
 namespace svmgsu {
 
-// Where dense rows lie in memory, in double or in float; nowhere if they are not dense.
-struct DenseView {
+// Where rows of numbers lie in memory, in double or in float: dense ones one after another, sparse ones with their
+// columns and where each row starts. Empty for what is no such rows.
+struct RowsView {
   const double* wide = nullptr;
   const float* narrow = nullptr;
+  const std::int32_t* column = nullptr;
+  const Index* start = nullptr;
 
-  DenseView() = default;
-  explicit DenseView(const double* data) : wide(data) {}
-  explicit DenseView(const float* data) : narrow(data) {}
+  RowsView() = default;
+  explicit RowsView(const double* data, const std::int32_t* c = nullptr, const Index* s = nullptr)
+      : wide(data), column(c), start(s) {}
+  explicit RowsView(const float* data, const std::int32_t* c = nullptr, const Index* s = nullptr)
+      : narrow(data), column(c), start(s) {}
+  // Whether the other's numbers have the same precision and stand in the same places: both can be read in one loop.
+  bool alike(const RowsView& other, Index examples) const;
 };
 
 class Means {
@@ -22,7 +29,7 @@ class Means {
   virtual Index features() const = 0;
   // Numbers that one example brings into a pass, on average; sizes the blocks of a pass.
   virtual double numbers_per_example() const = 0;
-  virtual DenseView dense() const { return {}; }
+  virtual RowsView rows() const = 0;
   // out[i] = x_i · w
   virtual void dots(Batch batch, const double* w, double* out) const = 0;
   // sum += Σ coefficient[i] x_i
@@ -37,7 +44,7 @@ struct DenseRows {
   Index examples, features;
 
   double numbers_per_example() const { return static_cast<double>(features); }
-  DenseView dense() const { return DenseView(data); }
+  RowsView view() const { return RowsView(data); }
   void dots(Batch batch, const double* w, double* out) const;
   void add(Batch batch, const double* coefficient, double* sum) const;
   // sum += factor · (row ∘ w)
@@ -55,7 +62,7 @@ struct SparseRows {
   double numbers_per_example() const {
     return examples ? 1.5 * static_cast<double>(start[examples]) / static_cast<double>(examples) : 0.0;
   }
-  DenseView dense() const { return {}; }
+  RowsView view() const { return RowsView(value, column, start); }
   void dots(Batch batch, const double* w, double* out) const;
   void add(Batch batch, const double* coefficient, double* sum) const;
   void add_product(Index example, double factor, const double* w, double* sum) const;
@@ -69,7 +76,7 @@ class RowMeans : public Means {
   Index examples() const override { return rows_.examples; }
   Index features() const override { return rows_.features; }
   double numbers_per_example() const override { return rows_.numbers_per_example(); }
-  DenseView dense() const override { return rows_.dense(); }
+  RowsView rows() const override { return rows_.view(); }
   void dots(Batch batch, const double* w, double* out) const override { rows_.dots(batch, w, out); }
   void add(Batch batch, const double* coefficient, double* sum) const override { rows_.add(batch, coefficient, sum); }
 
