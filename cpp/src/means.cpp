@@ -1,9 +1,15 @@
 // Reading rows: dense ones by the kernels, sparse ones entry by entry.
 #include "svmgsu/means.hpp"
 
+#include "dispatch.hpp"
 #include "rows.hpp"
 
 namespace svmgsu {
+namespace {
+
+constexpr Index kAhead = 160;
+
+}  // namespace
 
 template <class Scalar>
 void DenseRows<Scalar>::dots(Batch batch, const double* w, double* out) const {
@@ -23,27 +29,37 @@ void DenseRows<Scalar>::add_product(Index example, double factor, const double* 
   for (Index j = 0; j < features; ++j) sum[j] += factor * static_cast<double>(row[j]) * w[j];
 }
 
+// Four partial sums: the additions of one need not wait for those of another. The entries a few rows on are fetched
+// meanwhile: reading w all over the place leaves the hardware's own prefetching behind.
 template <class Scalar>
 void SparseRows<Scalar>::dots(Batch batch, const double* w, double* out) const {
   for (int i = 0; i < batch.count; ++i) {
-    const Index first = start[batch.id[i]], last = start[batch.id[i] + 1];
-    double even = 0, odd = 0;
-    Index k = first;
-    for (; k + 2 <= last; k += 2) {
-      even += static_cast<double>(value[k]) * w[column[k]];
-      odd += static_cast<double>(value[k + 1]) * w[column[k + 1]];
+    const Index last = start[batch.id[i] + 1];
+    Index k = start[batch.id[i]];
+    const auto product = [&](Index at) { return static_cast<double>(value[at]) * w[column[at]]; };
+    double a = 0, b = 0, c = 0, d = 0;
+    for (; k + 4 <= last; k += 4) {
+      SVMGSU_PREFETCH(value + k + kAhead);
+      SVMGSU_PREFETCH(column + k + 2 * kAhead);
+      a += product(k);
+      b += product(k + 1);
+      c += product(k + 2);
+      d += product(k + 3);
     }
-    if (k < last) even += static_cast<double>(value[k]) * w[column[k]];
-    out[i] = even + odd;
+    for (; k < last; ++k) a += product(k);
+    out[i] = (a + b) + (c + d);
   }
 }
 
 template <class Scalar>
-void SparseRows<Scalar>::add(Batch batch, const double* coefficient, double* sum) const {
+void SparseRows<Scalar>::add(Batch batch, const double* coefficient, double* SVMGSU_RESTRICT sum) const {
   for (int i = 0; i < batch.count; ++i) {
-    if (coefficient[i] == 0) continue;
-    const Index last = start[batch.id[i] + 1];
-    for (Index k = start[batch.id[i]]; k < last; ++k) sum[column[k]] += coefficient[i] * static_cast<double>(value[k]);
+    const double factor = coefficient[i];
+    if (factor == 0) continue;
+    const Index first = start[batch.id[i]], count = start[batch.id[i] + 1] - first;
+    const Scalar* v = value + first;
+    const std::int32_t* j = column + first;
+    for (Index k = 0; k < count; ++k) sum[j[k]] += factor * static_cast<double>(v[k]);
   }
 }
 
