@@ -47,6 +47,7 @@ void Hessian::sweep(const Vector& v, double vb, Link link, Vector& out, double& 
     double b = 0;
     Vector x;
     std::vector<std::vector<double>> terms;
+    std::vector<double> sparse_pair;  // x and the first term side by side, until the block is done
   };
   Local total;
   total.x = Vector::Zero(data.features());
@@ -56,7 +57,9 @@ void Hessian::sweep(const Vector& v, double vb, Link link, Vector& out, double& 
     sum_size += static_cast<double>(term->sum_size());
   }
   const bool paired = data.paired();  // then the first term is read with the means
-  const RowPair pair{data.means().rows(), paired ? terms_[0]->like_means() : RowsView(), data.features()};
+  const RowPair pair(data.means().rows(), paired ? terms_[0]->like_means() : RowsView(), data.features(), v.data(),
+                     paired ? terms_[0]->weights() : nullptr);
+  const bool side_by_side = paired && pair.sparse();
   const Index count = active();
   const Index block = objective_.block_size(count, sum_size);
   const Index blocks = (count + block - 1) / block;
@@ -69,6 +72,7 @@ void Hessian::sweep(const Vector& v, double vb, Link link, Vector& out, double& 
         local.b = 0;
         local.x.setZero(data.features());
         local.terms.resize(terms_.size());
+        local.sparse_pair.assign(side_by_side ? 2 * static_cast<std::size_t>(data.features()) : 0, 0.0);
         for (std::size_t t = 0; t < terms_.size(); ++t) local.terms[t].assign(total.terms[t].size(), 0.0);
         double coefficient[kMaxBatch], tau[kMaxBatch];
         const Index last = std::min(count, (k + 1) * block);
@@ -78,7 +82,7 @@ void Hessian::sweep(const Vector& v, double vb, Link link, Vector& out, double& 
           double* xv = &xv_[at];
           double* uv = &uv_[at];
           if (paired) {
-            pair.dots(part, v.data(), terms_[0]->weights(), xv, uv);
+            pair.dots(part, xv, uv);
             for (int i = 0; i < part.count; ++i) uv[i] *= terms[0].scale;
           } else {
             data.means().dots(part, v.data(), xv);
@@ -90,15 +94,15 @@ void Hessian::sweep(const Vector& v, double vb, Link link, Vector& out, double& 
             link(at + static_cast<std::size_t>(i), xv[i], uv[i], coefficient[i], tau[i]);
             local.b += coefficient[i];
           }
-          const bool both = paired && pair.sparse();
-          if (both) {
-            pair.add(part, coefficient, tau, local.x.data(), local.terms[0].data());
+          if (side_by_side) {
+            pair.add(part, coefficient, tau, local.sparse_pair.data());
           } else {
             data.means().add(part, coefficient, local.x.data());
           }
-          for (std::size_t t = both; t < terms_.size(); ++t)
+          for (std::size_t t = side_by_side; t < terms_.size(); ++t)
             terms_[t]->weigh(part, tau, &kappa_[at], local.terms[t].data());
         }
+        if (side_by_side) add_apart(local.sparse_pair, local.x.data(), local.terms[0].data());
       },
       [&](const Local& local) {
         total.b += local.b;

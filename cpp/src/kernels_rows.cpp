@@ -18,7 +18,7 @@ constexpr int kSomeLines = 16;  // of a row, fetched before it is its turn: hard
 struct Lanes {
   Four low = {}, high = {};
 
-  Four four() const { return low + high; }
+  SVMGSU_INLINE Four four() const { return low + high; }
 };
 
 // What w contributes at a row's last, incomplete vector.

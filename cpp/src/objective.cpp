@@ -18,8 +18,10 @@ struct Objective::Sums {
   double mass = 0;
   Vector x;
   std::vector<std::vector<double>> terms;
+  std::vector<double> sparse_pair;  // x and the first term side by side, until the block is done
 
-  void reset(Index features, const std::vector<CovarianceSum::Term>& covariance) {
+  void reset(Index features, const std::vector<CovarianceSum::Term>& covariance, bool side_by_side = false) {
+    sparse_pair.assign(side_by_side ? 2 * static_cast<std::size_t>(features) : 0, 0.0);
     mass = 0;
     x.setZero(features);
     terms.resize(covariance.size());
@@ -41,9 +43,9 @@ struct Objective::Local {
   std::vector<Index> position, id;  // its examples in the order of their visit
   std::vector<double> losses;       // of them, c L, in the order of the data
 
-  void reset(Index features, const std::vector<CovarianceSum::Term>& covariance, int sides) {
+  void reset(Index features, const std::vector<CovarianceSum::Term>& covariance, int sides, bool side_by_side = false) {
     loss = smooth_loss = kappa = 0;
-    for (int side = 0; side < sides; ++side) of[side].reset(features, covariance);
+    for (int side = 0; side < sides; ++side) of[side].reset(features, covariance, side_by_side);
   }
   void add(const Local& other, int sides) {
     loss += other.loss;
@@ -96,10 +98,12 @@ void Objective::sweep(const std::vector<Index>& ids, const Vector& w, std::vecto
   const int threads = static_cast<double>(count) * numbers < kSerialNumbers ? 1 : resolve_threads(threads_);
 
   const bool paired = data_.paired();  // then the first term is read with the means
-  const RowPair pair{data_.means().rows(), paired ? terms[0].kind->like_means() : RowsView(), features()};
+  const RowPair pair(data_.means().rows(), paired ? terms[0].kind->like_means() : RowsView(), features(), w.data(),
+                     paired ? plans[0].of_w.data() : nullptr);
+  const bool side_by_side = paired && pair.sparse();
   const auto read = [&](Batch part, double* mean, double* variance) {
     if (paired) {
-      pair.dots(part, w.data(), plans[0].of_w.data(), mean, variance);
+      pair.dots(part, mean, variance);
       for (int i = 0; i < part.count; ++i) variance[i] *= terms[0].scale;
     } else {
       data_.means().dots(part, w.data(), mean);
@@ -110,13 +114,13 @@ void Objective::sweep(const std::vector<Index>& ids, const Vector& w, std::vecto
     for (int i = 0; i < part.count; ++i) variance[i] = std::max(0.0, variance[i]);
   };
   const auto add_up = [&](Batch part, const double* coefficient, const double* kappa, Sums& sums) {
-    const bool both = paired && pair.sparse();
-    if (both) {
-      pair.add(part, coefficient, kappa, sums.x.data(), sums.terms[0].data());
+    if (side_by_side) {
+      pair.add(part, coefficient, kappa, sums.sparse_pair.data());
     } else {
       data_.means().add(part, coefficient, sums.x.data());
     }
-    for (std::size_t t = both; t < terms.size(); ++t) terms[t].kind->weigh(part, plans[t], kappa, sums.terms[t].data());
+    for (std::size_t t = side_by_side; t < terms.size(); ++t)
+      terms[t].kind->weigh(part, plans[t], kappa, sums.terms[t].data());
   };
   const auto add_by_class = [&](Batch part, const Index* position, const double* coefficient, const double* kappa,
                                 Sums* sums) {
@@ -142,7 +146,7 @@ void Objective::sweep(const std::vector<Index>& ids, const Vector& w, std::vecto
       blocks, threads,
       [&](Index k, Local& local) {
         double mean[kMaxBatch], variance[kMaxBatch], coefficient[kMaxBatch], kappa[kMaxBatch];
-        if (kWrite) local.reset(features(), terms, kSides);
+        if (kWrite) local.reset(features(), terms, kSides, side_by_side);
         local.start = k * block;
         local.position.resize(static_cast<std::size_t>(std::min(block, count - local.start)));
         local.id.resize(local.position.size());
@@ -164,6 +168,11 @@ void Objective::sweep(const std::vector<Index>& ids, const Vector& w, std::vecto
           if (kWrite && kByClass) add_by_class(part, position, coefficient, kappa, local.of);
         }
         for (const double loss : local.losses) local.smooth_loss += loss;
+        if (kWrite && side_by_side)
+          for (int side = 0; side < kSides; ++side) {
+            Sums& sums = local.of[side];
+            add_apart(sums.sparse_pair, sums.x.data(), sums.terms[0].data());
+          }
       },
       [&](const Local& local) {
         if (kWrite) total->add(local, kSides);

@@ -1,6 +1,8 @@
 // Batches of examples for the kernels: as row pointers, and two arrays at once.
 #pragma once
 
+#include <vector>
+
 #include "svmgsu/kernels.hpp"
 #include "svmgsu/means.hpp"
 
@@ -14,17 +16,26 @@ struct RowPointers {
   }
 };
 
-// Two arrays of rows that are alike, read in one loop: dense ones keep memory busier that way, of sparse ones the
-// columns are read once.
-struct RowPair {
-  RowsView a, b;
-  Index features;
-
+// Two arrays of rows that are alike, read in one loop with weights wa and wb: dense ones keep memory busier that way.
+// Of sparse ones the columns are read once, and what belongs to one column, of the weights and of the sums, stands
+// side by side.
+class RowPair {
+ public:
+  RowPair(RowsView a, RowsView b, Index features, const double* wa, const double* wb);
+  bool sparse() const { return a_.column != nullptr; }
   // out_a[i] = a_i·wa and out_b[i] = b_i·wb
-  void dots(Batch batch, const double* wa, const double* wb, double* out_a, double* out_b) const;
-  // sum_a += Σ ca[i] a_i and sum_b += Σ cb[i] b_i; for sparse rows.
-  void add(Batch batch, const double* ca, const double* cb, double* sum_a, double* sum_b) const;
-  bool sparse() const { return a.column != nullptr; }
+  void dots(Batch batch, double* out_a, double* out_b) const;
+  // Of sparse rows: sums[2j] += Σ ca[i] a_ij and sums[2j + 1] += Σ cb[i] b_ij
+  void add(Batch batch, const double* ca, const double* cb, double* sums) const;
+
+ private:
+  RowsView a_, b_;
+  Index features_;
+  const double *wa_, *wb_;
+  std::vector<double> weights_;  // wa and wb side by side
 };
+
+// a += the first of each two numbers, b += the second
+void add_apart(const std::vector<double>& sums, double* a, double* b);
 
 }  // namespace svmgsu
