@@ -20,41 +20,54 @@ void dense_dots(const Scalar* a, const Scalar* b, Index features, Batch batch, c
   kernels::paired_dots(rows_a.at, rows_b.at, batch.count, next_a, next_b, features, wa, wb, out_a, out_b);
 }
 
+// Weights of both arrays, side by side in memory.
+struct SideBySide {
+  const double* weights;
+  double of_a(std::int32_t j) const { return weights[2 * Index{j}]; }
+  double of_b(std::int32_t j, double) const { return weights[2 * Index{j} + 1]; }
+};
+
+// The weights of the second array are the squares of the first's: half as much to read.
+struct Squares {
+  const double* weights;
+  double of_a(std::int32_t j) const { return weights[j]; }
+  double of_b(std::int32_t, double of_a) const { return of_a * of_a; }
+};
+
 // Two partial sums each: the additions of one need not wait for those of the other.
-template <class Scalar>
-void sparse_dots(const Scalar* a, const Scalar* b, const std::int32_t* column, const Index* start, Batch batch,
-                 const double* weights, double* out_a, double* out_b) {
+template <class Scalar, class Weights>
+void sparse_dots(const Scalar* a, const Scalar* b, const RowsView& at, Batch batch, Weights weights, double* out_a,
+                 double* out_b) {
   for (int i = 0; i < batch.count; ++i) {
-    const Index last = start[batch.id[i] + 1];
-    Index k = start[batch.id[i]];
+    const Index last = at.start[batch.id[i] + 1];
     double a_even = 0, a_odd = 0, b_even = 0, b_odd = 0;
+    const auto add = [&](Index k, double& sum_a, double& sum_b) {
+      const double w = weights.of_a(at.column[k]);
+      sum_a += static_cast<double>(a[k]) * w;
+      sum_b += static_cast<double>(b[k]) * weights.of_b(at.column[k], w);
+    };
+    Index k = at.start[batch.id[i]];
     for (; k + 2 <= last; k += 2) {
-      const double *even = weights + 2 * Index{column[k]}, *odd = weights + 2 * Index{column[k + 1]};
-      a_even += static_cast<double>(a[k]) * even[0];
-      b_even += static_cast<double>(b[k]) * even[1];
-      a_odd += static_cast<double>(a[k + 1]) * odd[0];
-      b_odd += static_cast<double>(b[k + 1]) * odd[1];
+      add(k, a_even, b_even);
+      add(k + 1, a_odd, b_odd);
     }
-    if (k < last) {
-      a_even += static_cast<double>(a[k]) * weights[2 * Index{column[k]}];
-      b_even += static_cast<double>(b[k]) * weights[2 * Index{column[k]} + 1];
-    }
+    if (k < last) add(k, a_even, b_even);
     out_a[i] = a_even + a_odd;
     out_b[i] = b_even + b_odd;
   }
 }
 
 template <class Scalar>
-void sparse_add(const Scalar* a, const Scalar* b, const std::int32_t* column, const Index* start, Batch batch,
-                const double* ca, const double* cb, double* sums) {
+void sparse_add(const Scalar* a, const Scalar* b, const RowsView& at, Batch batch, const double* ca, const double* cb,
+                double* sums) {
   for (int i = 0; i < batch.count; ++i) {
     const double factor_a = ca[i], factor_b = cb[i];
     if (factor_a == 0 && factor_b == 0) continue;
-    const Index last = start[batch.id[i] + 1];
-    for (Index k = start[batch.id[i]]; k < last; ++k) {
-      double* at = sums + 2 * Index{column[k]};
-      at[0] += factor_a * static_cast<double>(a[k]);
-      at[1] += factor_b * static_cast<double>(b[k]);
+    const Index last = at.start[batch.id[i] + 1];
+    for (Index k = at.start[batch.id[i]]; k < last; ++k) {
+      double* sum = sums + 2 * Index{at.column[k]};
+      sum[0] += factor_a * static_cast<double>(a[k]);
+      sum[1] += factor_b * static_cast<double>(b[k]);
     }
   }
 }
@@ -71,26 +84,29 @@ bool RowsView::alike(const RowsView& other, Index examples) const {
 RowPair::RowPair(RowsView a, RowsView b, Index features, const double* wa, const double* wb)
     : a_(a), b_(b), features_(features), wa_(wa), wb_(wb) {
   if (!sparse() || !wb) return;
-  weights_.resize(2 * static_cast<std::size_t>(features));
-  for (std::size_t j = 0; j < weights_.size(); j += 2) {
-    weights_[j] = wa[j / 2];
-    weights_[j + 1] = wb[j / 2];
-  }
+  squares_ = std::equal(wa, wa + features, wb, [](double x, double square) { return x * x == square; });
+  if (squares_) return;
+  for (Index j = 0; j < features; ++j) weights_.insert(weights_.end(), {wa[j], wb[j]});
+}
+
+template <class Scalar>
+void RowPair::dots(const Scalar* a, const Scalar* b, Batch batch, double* out_a, double* out_b) const {
+  if (!sparse())
+    dense_dots(a, b, features_, batch, wa_, wb_, out_a, out_b);
+  else if (squares_)
+    sparse_dots(a, b, a_, batch, Squares{wa_}, out_a, out_b);
+  else
+    sparse_dots(a, b, a_, batch, SideBySide{weights_.data()}, out_a, out_b);
 }
 
 void RowPair::dots(Batch batch, double* out_a, double* out_b) const {
-  if (sparse()) {
-    if (a_.wide) sparse_dots(a_.wide, b_.wide, a_.column, a_.start, batch, weights_.data(), out_a, out_b);
-    if (a_.narrow) sparse_dots(a_.narrow, b_.narrow, a_.column, a_.start, batch, weights_.data(), out_a, out_b);
-  } else {
-    if (a_.wide) dense_dots(a_.wide, b_.wide, features_, batch, wa_, wb_, out_a, out_b);
-    if (a_.narrow) dense_dots(a_.narrow, b_.narrow, features_, batch, wa_, wb_, out_a, out_b);
-  }
+  if (a_.wide) dots(a_.wide, b_.wide, batch, out_a, out_b);
+  if (a_.narrow) dots(a_.narrow, b_.narrow, batch, out_a, out_b);
 }
 
 void RowPair::add(Batch batch, const double* ca, const double* cb, double* sums) const {
-  if (a_.wide) sparse_add(a_.wide, b_.wide, a_.column, a_.start, batch, ca, cb, sums);
-  if (a_.narrow) sparse_add(a_.narrow, b_.narrow, a_.column, a_.start, batch, ca, cb, sums);
+  if (a_.wide) sparse_add(a_.wide, b_.wide, a_, batch, ca, cb, sums);
+  if (a_.narrow) sparse_add(a_.narrow, b_.narrow, a_, batch, ca, cb, sums);
 }
 
 void add_apart(const std::vector<double>& sums, double* a, double* b) {

@@ -29,10 +29,14 @@ class RowPair {
   void add(Batch batch, const double* ca, const double* cb, double* sums) const;
 
  private:
+  template <class Scalar>
+  void dots(const Scalar* a, const Scalar* b, Batch batch, double* out_a, double* out_b) const;
+
   RowsView a_, b_;
   Index features_;
   const double *wa_, *wb_;
-  std::vector<double> weights_;  // wa and wb side by side
+  bool squares_ = false;         // of sparse rows: whether wb is the square of wa
+  std::vector<double> weights_;  // or else wa and wb side by side
 };
 
 // a += the first of each two numbers, b += the second
