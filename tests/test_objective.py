@@ -111,6 +111,44 @@ def test_float32_means_and_float64_covariances_mix():
     agree_with_the_twin(mixed, *point(7))
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 7, 8, 9, 11, 12, 15, 16, 17, 63, 64, 65, 130])
+def test_rows_of_every_length_and_batches_of_every_size(n, dtype):
+    """The loops take eight numbers and four rows at a time: what is left over at either end counts, too."""
+    rng = np.random.default_rng(n)
+    for count in (2, 3, 4, 5, 8, 13, 33, 64, 65, 70):
+        X = rng.normal(size=(count, n)).astype(dtype)
+        V = rng.gamma(2.0, 0.1, size=(count, n)).astype(dtype)
+        F = (0.3 * rng.normal(size=(count, 3, n))).astype(dtype)
+        y = np.where(np.arange(count) % 3 == 0, 1.0, -1.0)
+        for cov, twin in (
+            (svmgsu.Diagonal(V), V.astype(float)),
+            (svmgsu.LowRank(F), reference.Factors(F.astype(float))),
+        ):
+            agree_with_the_twin(Problem(X, y, cov, X.astype(float), twin, None), *point(n))
+
+
+@pytest.mark.parametrize("dtypes", [("f8", "f8"), ("f4", "f4"), ("f8", "f4")], ids="-".join)
+@pytest.mark.parametrize("places", ["the same", "others", "as many, but others"])
+def test_sparse_variances_in_the_places_of_the_means_or_in_others(places, dtypes):
+    rng = np.random.default_rng(0)
+    count, n = 90, 40
+    X = scipy.sparse.random_array((count, n), density=0.2, format="csr", rng=rng)
+    V = (
+        X.copy()
+        if places == "the same"
+        else scipy.sparse.random_array((count, n), density=0.3, format="csr", rng=rng)
+    )
+    if places == "as many, but others":
+        V = X.copy()
+        V.indices = n - 1 - V.indices
+    V.data = rng.gamma(2.0, 0.1, size=V.nnz)
+    X, V = X.astype(dtypes[0]), V.astype(dtypes[1])
+    y = np.where(X.toarray().sum(axis=1) > X.sum() / count, 1.0, -1.0)
+    means, variances = X.toarray().astype(float), V.toarray().astype(float)
+    agree_with_the_twin(Problem(X, y, svmgsu.Diagonal(V), means, variances, None), *point(n))
+
+
 @every_kind
 def test_sparse_means_are_the_same_as_dense_ones(kind):
     p = make_problem(kind)
