@@ -132,7 +132,7 @@ def test_rows_of_every_length_and_batches_of_every_size(n, dtype):
 @pytest.mark.parametrize("places", ["the same", "others", "as many, but others"])
 def test_sparse_variances_in_the_places_of_the_means_or_in_others(places, dtypes):
     rng = np.random.default_rng(0)
-    count, n = 90, 40
+    count, n = 3000, 40  # several blocks
     X = scipy.sparse.random_array((count, n), density=0.2, format="csr", rng=rng)
     V = (
         X.copy()

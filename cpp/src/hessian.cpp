@@ -47,7 +47,7 @@ void Hessian::sweep(const Vector& v, double vb, Link link, Vector& out, double& 
     double b = 0;
     Vector x;
     std::vector<std::vector<double>> terms;
-    std::vector<double> sparse_pair;  // x and the first term side by side, until the block is done
+    std::vector<double> sparse_pair;  // x and the first term side by side, in place of both
   };
   Local total;
   total.x = Vector::Zero(data.features());
@@ -70,10 +70,10 @@ void Hessian::sweep(const Vector& v, double vb, Link link, Vector& out, double& 
       blocks, threads,
       [&](Index k, Local& local) {
         local.b = 0;
-        local.x.setZero(data.features());
+        local.x.setZero(side_by_side ? 0 : data.features());
         local.terms.resize(terms_.size());
         local.sparse_pair.assign(side_by_side ? 2 * static_cast<std::size_t>(data.features()) : 0, 0.0);
-        for (std::size_t t = 0; t < terms_.size(); ++t) local.terms[t].assign(total.terms[t].size(), 0.0);
+        for (std::size_t t = side_by_side; t < terms_.size(); ++t) local.terms[t].assign(total.terms[t].size(), 0.0);
         double coefficient[kMaxBatch], tau[kMaxBatch];
         const Index last = std::min(count, (k + 1) * block);
         for (Index first = k * block; first < last; first += batch) {
@@ -102,13 +102,15 @@ void Hessian::sweep(const Vector& v, double vb, Link link, Vector& out, double& 
           for (std::size_t t = side_by_side; t < terms_.size(); ++t)
             terms_[t]->weigh(part, tau, &kappa_[at], local.terms[t].data());
         }
-        if (side_by_side) add_apart(local.sparse_pair, local.x.data(), local.terms[0].data());
       },
       [&](const Local& local) {
         total.b += local.b;
-        total.x += local.x;
+        if (side_by_side)
+          add_apart(local.sparse_pair, total.x.data(), total.terms[0].data());
+        else
+          total.x += local.x;
         for (std::size_t t = 0; t < total.terms.size(); ++t)
-          for (std::size_t j = 0; j < total.terms[t].size(); ++j) total.terms[t][j] += local.terms[t][j];
+          for (std::size_t j = 0; j < local.terms[t].size(); ++j) total.terms[t][j] += local.terms[t][j];
       });
   const double share = 1.0 / static_cast<double>(data.examples());
   out = share * total.x;

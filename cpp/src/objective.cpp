@@ -18,21 +18,22 @@ struct Objective::Sums {
   double mass = 0;
   Vector x;
   std::vector<std::vector<double>> terms;
-  std::vector<double> sparse_pair;  // x and the first term side by side, until the block is done
+  std::vector<double> sparse_pair;  // x and the first term side by side, in place of both
 
   void reset(Index features, const std::vector<CovarianceSum::Term>& covariance, bool side_by_side = false) {
-    sparse_pair.assign(side_by_side ? 2 * static_cast<std::size_t>(features) : 0, 0.0);
     mass = 0;
-    x.setZero(features);
+    sparse_pair.assign(side_by_side ? 2 * static_cast<std::size_t>(features) : 0, 0.0);
+    x.setZero(side_by_side ? 0 : features);
     terms.resize(covariance.size());
-    for (std::size_t t = 0; t < terms.size(); ++t)
+    for (std::size_t t = side_by_side; t < terms.size(); ++t)
       terms[t].assign(static_cast<std::size_t>(covariance[t].kind->sum_size()), 0.0);
   }
   void add(const Sums& other) {
     mass += other.mass;
-    x += other.x;
+    if (other.sparse_pair.empty()) x += other.x;
+    add_apart(other.sparse_pair, x.data(), terms.empty() ? nullptr : terms[0].data());
     for (std::size_t t = 0; t < terms.size(); ++t)
-      for (std::size_t j = 0; j < terms[t].size(); ++j) terms[t][j] += other.terms[t][j];
+      for (std::size_t j = 0; j < other.terms[t].size(); ++j) terms[t][j] += other.terms[t][j];
   }
 };
 
@@ -63,7 +64,8 @@ Objective::Objective(Gaussians data, double lambda, int threads, bool intercept)
 // Blocks are large enough for their work to outweigh the summing of their results, about equal, and depend
 // on the problem alone.
 Index Objective::block_size(Index count, double sum_size) const {
-  const double per_example = std::max(1.0, numbers_per_example(data_));
+  const double effort = data_.means().rows().column ? 6 : 1;  // a number of a sparse row takes longer
+  const double per_example = std::max(1.0, effort * numbers_per_example(data_));
   const Index for_sums = static_cast<Index>(48 * sum_size / per_example);
   const Index largest = std::max<Index>({32, for_sums, std::min<Index>(256, count / 64)});
   const Index blocks = std::max<Index>(1, (count + largest - 1) / largest);
@@ -168,11 +170,6 @@ void Objective::sweep(const std::vector<Index>& ids, const Vector& w, std::vecto
           if (kWrite && kByClass) add_by_class(part, position, coefficient, kappa, local.of);
         }
         for (const double loss : local.losses) local.smooth_loss += loss;
-        if (kWrite && side_by_side)
-          for (int side = 0; side < kSides; ++side) {
-            Sums& sums = local.of[side];
-            add_apart(sums.sparse_pair, sums.x.data(), sums.terms[0].data());
-          }
       },
       [&](const Local& local) {
         if (kWrite) total->add(local, kSides);
