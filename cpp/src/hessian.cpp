@@ -56,10 +56,9 @@ void Hessian::sweep(const Vector& v, double vb, Link link, Vector& out, double& 
     total.terms.emplace_back(static_cast<std::size_t>(term->sum_size()), 0.0);
     sum_size += static_cast<double>(term->sum_size());
   }
-  const bool paired = data.paired();  // then the first term is read with the means
-  const RowPair pair(data.means().rows(), paired ? terms_[0]->like_means() : RowsView(), data.features(), v.data(),
-                     paired ? terms_[0]->weights() : nullptr);
-  const bool side_by_side = paired && pair.sparse();
+  RowPair pair;  // of the means and the first term
+  if (data.paired())
+    pair = RowPair(data.means().rows(), terms_[0]->like_means(), data.features(), v.data(), terms_[0]->weights());
   const Index count = active();
   const Index block = objective_.block_size(count, sum_size);
   const Index blocks = (count + block - 1) / block;
@@ -70,10 +69,10 @@ void Hessian::sweep(const Vector& v, double vb, Link link, Vector& out, double& 
       blocks, threads,
       [&](Index k, Local& local) {
         local.b = 0;
-        local.x.setZero(side_by_side ? 0 : data.features());
+        local.x.setZero(pair.sparse() ? 0 : data.features());
         local.terms.resize(terms_.size());
-        local.sparse_pair.assign(side_by_side ? 2 * static_cast<std::size_t>(data.features()) : 0, 0.0);
-        for (std::size_t t = side_by_side; t < terms_.size(); ++t) local.terms[t].assign(total.terms[t].size(), 0.0);
+        local.sparse_pair.assign(pair.sparse() ? 2 * static_cast<std::size_t>(data.features()) : 0, 0.0);
+        for (std::size_t t = pair.sparse(); t < terms_.size(); ++t) local.terms[t].assign(total.terms[t].size(), 0.0);
         double coefficient[kMaxBatch], tau[kMaxBatch];
         const Index last = std::min(count, (k + 1) * block);
         for (Index first = k * block; first < last; first += batch) {
@@ -81,31 +80,31 @@ void Hessian::sweep(const Vector& v, double vb, Link link, Vector& out, double& 
           const Batch part = batch_at(ids_, first, std::min(last, first + batch));
           double* xv = &xv_[at];
           double* uv = &uv_[at];
-          if (paired) {
+          if (pair.exists()) {
             pair.dots(part, xv, uv);
             for (int i = 0; i < part.count; ++i) uv[i] *= terms[0].scale;
           } else {
             data.means().dots(part, v.data(), xv);
             std::fill_n(uv, part.count, 0.0);
           }
-          for (std::size_t t = paired; t < terms_.size(); ++t) terms_[t]->cross(part, terms[t].scale, uv);
+          for (std::size_t t = pair.exists(); t < terms_.size(); ++t) terms_[t]->cross(part, terms[t].scale, uv);
           for (int i = 0; i < part.count; ++i) {
             xv[i] += vb;
             link(at + static_cast<std::size_t>(i), xv[i], uv[i], coefficient[i], tau[i]);
             local.b += coefficient[i];
           }
-          if (side_by_side) {
+          if (pair.sparse()) {
             pair.add(part, coefficient, tau, local.sparse_pair.data());
           } else {
             data.means().add(part, coefficient, local.x.data());
           }
-          for (std::size_t t = side_by_side; t < terms_.size(); ++t)
+          for (std::size_t t = pair.sparse(); t < terms_.size(); ++t)
             terms_[t]->weigh(part, tau, &kappa_[at], local.terms[t].data());
         }
       },
       [&](const Local& local) {
         total.b += local.b;
-        if (side_by_side)
+        if (pair.sparse())
           add_apart(local.sparse_pair, total.x.data(), total.terms[0].data());
         else
           total.x += local.x;

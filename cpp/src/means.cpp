@@ -7,7 +7,7 @@
 namespace svmgsu {
 namespace {
 
-constexpr Index kAhead = 160;
+constexpr Index kAhead = 160;  // entries
 
 }  // namespace
 

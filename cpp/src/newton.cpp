@@ -21,14 +21,14 @@ constexpr Index kAlwaysDense = 200;       // features up to which it costs next 
 constexpr Index kMostRows = 700;          // of the sketch that replaces it beyond
 constexpr Index kMostNumbers = 10000000;  // of the sketch
 constexpr double kSecondsBetweenCalls = 0.2;
-constexpr double kDenseShare = 0.08;    // of active examples, below which Hessian products are cheap
-constexpr std::size_t kMemory = 12;     // pairs that a quasi-Newton step remembers
-constexpr std::size_t kTrial = 10;      // quasi-Newton steps in which what is left must shrink
-constexpr std::size_t kFactorLife = 7;  // quasi-Newton steps with one preconditioner
-constexpr std::size_t kSketchLife = 15;
-constexpr double kTrialGain = 3;  // by this factor
-constexpr int kManyProducts = 6;  // after which conjugate gradients want a new preconditioner
-constexpr int kPatience = 40;     // iterations without progress of the gap
+constexpr double kDenseShare = 0.08;     // of active examples, below which Hessian products are cheap
+constexpr std::size_t kMemory = 12;      // pairs that a quasi-Newton step remembers
+constexpr std::size_t kTrial = 10;       // quasi-Newton steps in which what is left must shrink
+constexpr std::size_t kFactorLife = 7;   // quasi-Newton steps with one preconditioner
+constexpr std::size_t kSketchLife = 15;  // the same with a sketch
+constexpr double kTrialGain = 3;         // by this factor
+constexpr int kManyProducts = 6;         // after which conjugate gradients want a new preconditioner
+constexpr int kPatience = 40;            // iterations without progress of the gap
 
 // A direction in (w, b).
 struct Step {
@@ -341,7 +341,8 @@ class Newton {
     if (!pairs_.empty()) {
       Pair& last = pairs_.back();
       if (last.solved.w.size() == 0) last.solved = {solved.w - solved_.w, solved.b - solved_.b};
-      if (sketches()) gamma_ = 1 / (last.inverse * last.y.dot(last.solved));
+      const double curvature = last.y.dot(last.solved);  // rounding may leave nothing of it near the optimum
+      if (sketches() && curvature > 0) gamma_ = 1 / (last.inverse * curvature);
     }
     solved_ = solved;
     Step q = gradient, p = solved;

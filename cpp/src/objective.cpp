@@ -99,29 +99,28 @@ void Objective::sweep(const std::vector<Index>& ids, const Vector& w, std::vecto
   const int batch = batch_size(numbers);
   const int threads = static_cast<double>(count) * numbers < kSerialNumbers ? 1 : resolve_threads(threads_);
 
-  const bool paired = data_.paired();  // then the first term is read with the means
-  const RowPair pair(data_.means().rows(), paired ? terms[0].kind->like_means() : RowsView(), features(), w.data(),
-                     paired ? plans[0].of_w.data() : nullptr);
-  const bool side_by_side = paired && pair.sparse();
+  RowPair pair;  // of the means and the first term
+  if (data_.paired())
+    pair = RowPair(data_.means().rows(), terms[0].kind->like_means(), features(), w.data(), plans[0].of_w.data());
   const auto read = [&](Batch part, double* mean, double* variance) {
-    if (paired) {
+    if (pair.exists()) {
       pair.dots(part, mean, variance);
       for (int i = 0; i < part.count; ++i) variance[i] *= terms[0].scale;
     } else {
       data_.means().dots(part, w.data(), mean);
       std::fill_n(variance, part.count, 0.0);
     }
-    for (std::size_t t = paired; t < terms.size(); ++t)
+    for (std::size_t t = pair.exists(); t < terms.size(); ++t)
       terms[t].kind->quadratic(part, plans[t], terms[t].scale, variance);
     for (int i = 0; i < part.count; ++i) variance[i] = std::max(0.0, variance[i]);
   };
   const auto add_up = [&](Batch part, const double* coefficient, const double* kappa, Sums& sums) {
-    if (side_by_side) {
+    if (pair.sparse()) {
       pair.add(part, coefficient, kappa, sums.sparse_pair.data());
     } else {
       data_.means().add(part, coefficient, sums.x.data());
     }
-    for (std::size_t t = side_by_side; t < terms.size(); ++t)
+    for (std::size_t t = pair.sparse(); t < terms.size(); ++t)
       terms[t].kind->weigh(part, plans[t], kappa, sums.terms[t].data());
   };
   const auto add_by_class = [&](Batch part, const Index* position, const double* coefficient, const double* kappa,
@@ -148,7 +147,7 @@ void Objective::sweep(const std::vector<Index>& ids, const Vector& w, std::vecto
       blocks, threads,
       [&](Index k, Local& local) {
         double mean[kMaxBatch], variance[kMaxBatch], coefficient[kMaxBatch], kappa[kMaxBatch];
-        if (kWrite) local.reset(features(), terms, kSides, side_by_side);
+        if (kWrite) local.reset(features(), terms, kSides, pair.sparse());
         local.start = k * block;
         local.position.resize(static_cast<std::size_t>(std::min(block, count - local.start)));
         local.id.resize(local.position.size());

@@ -83,7 +83,7 @@ bool RowsView::alike(const RowsView& other, Index examples) const {
 
 RowPair::RowPair(RowsView a, RowsView b, Index features, const double* wa, const double* wb)
     : a_(a), b_(b), features_(features), wa_(wa), wb_(wb) {
-  if (!sparse() || !wb) return;
+  if (!sparse()) return;
   squares_ = std::equal(wa, wa + features, wb, [](double x, double square) { return x * x == square; });
   if (squares_) return;
   for (Index j = 0; j < features; ++j) weights_.insert(weights_.end(), {wa[j], wb[j]});

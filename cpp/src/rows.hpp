@@ -21,7 +21,9 @@ struct RowPointers {
 // side by side.
 class RowPair {
  public:
+  RowPair() = default;  // none: the means and the first term are read one after the other
   RowPair(RowsView a, RowsView b, Index features, const double* wa, const double* wb);
+  bool exists() const { return features_ > 0; }
   bool sparse() const { return a_.column != nullptr; }
   // out_a[i] = a_i·wa and out_b[i] = b_i·wb
   void dots(Batch batch, double* out_a, double* out_b) const;
@@ -33,8 +35,8 @@ class RowPair {
   void dots(const Scalar* a, const Scalar* b, Batch batch, double* out_a, double* out_b) const;
 
   RowsView a_, b_;
-  Index features_;
-  const double *wa_, *wb_;
+  Index features_ = 0;
+  const double *wa_ = nullptr, *wb_ = nullptr;
   bool squares_ = false;         // of sparse rows: whether wb is the square of wa
   std::vector<double> weights_;  // or else wa and wb side by side
 };
