@@ -1,7 +1,7 @@
 // Means, covariance kinds and the training set, as views of NumPy arrays.
 #include <pybind11/stl.h>
 
-#include "bindings.hpp"
+#include "checks.hpp"
 
 namespace svmgsu::python {
 namespace {
@@ -12,6 +12,9 @@ using MeansPtr = std::shared_ptr<Means>;
 template <class Scalar>
 SparseRows<Scalar> sparse_rows(const Array<Scalar>& value, const Array<std::int32_t>& column, const Array<Index>& start,
                                Index features) {
+  require_size(column.size(), value.size(), "column");
+  require_starts(start, value.size(), "start");
+  require_indices(column.data(), column.size(), features, "column");
   return {value.data(), column.data(), start.data(), start.size() - 1, features};
 }
 
@@ -50,12 +53,14 @@ void bind_kinds(py::module_& m) {
   m.def(
       "full",
       [](const Array<Scalar>& packed, Index features) -> Kind {
+        require_triangles(packed, features);
         return std::make_shared<Full<Scalar>>(packed.data(), size_of(packed, 0), features);
       },
       arg("packed").noconvert(), arg("features"), result_keeps<1>());
   m.def(
       "low_rank",
       [](const Array<Scalar>& factors, const Array<Index>& start) -> Kind {
+        require_starts(start, size_of(factors, 0), "start");
         return std::make_shared<LowRank<Scalar>>(factors.data(), start.data(), start.size() - 1, size_of(factors, 1));
       },
       arg("factors").noconvert(), arg("start").noconvert(), result_keeps<1>(), result_keeps<2>());
@@ -65,6 +70,9 @@ void bind_kinds(py::module_& m) {
         const Scalar* in = full.data();
         Scalar* out = packed.mutable_data();
         const Index examples = size_of(full, 0), n = size_of(full, 1);
+        require_size(size_of(full, 2), n, "full: rows");
+        require_size(size_of(packed, 0), examples, "packed");
+        require_triangles(packed, n);
         py::gil_scoped_release release;
         return pack(in, examples, n, tolerance, 0, out);
       },
@@ -74,6 +82,7 @@ void bind_kinds(py::module_& m) {
       [](const Array<Scalar>& packed, Index n, double tolerance) {
         const Scalar* in = packed.data();
         const Index examples = size_of(packed, 0);
+        require_triangles(packed, n);
         Indefinite found;
         {
           py::gil_scoped_release release;
@@ -91,7 +100,11 @@ void bind_covariance(py::module_& m) {
   py::class_<Means, MeansPtr>(m, "Means").def_property_readonly("examples", &Means::examples);
   py::class_<Covariance, Kind>(m, "Covariance")
       .def("add_full", [](const Covariance& kind, Index example, double scale, Array<double>& out) {
-        Matrix full = Matrix::Zero(size_of(out, 0), size_of(out, 1));
+        const Index n = size_of(out, 0), own = kind.features();
+        require_size(size_of(out, 1), own < 0 ? n : own, "out");
+        require_size(n, size_of(out, 1), "out");
+        if (kind.examples() >= 0) require_indices(&example, 1, kind.examples(), "example");
+        Matrix full = Matrix::Zero(n, n);
         kind.add_full(example, scale, full);
         Eigen::Map<Matrix>(out.mutable_data(), full.rows(), full.cols()) += full;
       });
@@ -103,10 +116,14 @@ void bind_covariance(py::module_& m) {
         const std::int32_t* ids = nullptr;
         Index examples = -1;
         if (!group.is_none()) {
+          require(py::isinstance<Array<std::int32_t>>(group), "group: expected an array of int32");
           const auto array = py::cast<Array<std::int32_t>>(group);
           ids = array.data();
           examples = array.size();
+          require_indices(ids, examples, size_of(packed, 0), "group");
         }
+        require_triangles(packed, features, diagonal);
+        require(size_of(packed, 0) > 0, "packed: there is no covariance");
         return std::make_shared<Shared>(packed.data(), size_of(packed, 0), features, diagonal, ids, examples);
       },
       arg("packed").noconvert(), arg("features"), arg("diagonal"), arg("group"), result_keeps<1>(), result_keeps<4>());

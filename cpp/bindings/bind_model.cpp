@@ -1,7 +1,7 @@
 // Model files.
 #include <pybind11/stl.h>
 
-#include "bindings.hpp"
+#include "checks.hpp"
 
 namespace svmgsu::python {
 
@@ -10,6 +10,7 @@ void bind_model(py::module_& m) {
   m.def(
       "decision_values",
       [](const Means& means, const Array<double>& w, double b, int threads) {
+        require_size(w.size(), means.features(), "w");
         const Vector weights = to_vector(w);
         std::vector<double> out;
         {
@@ -28,6 +29,7 @@ void bind_model(py::module_& m) {
         model.w = Eigen::Map<const Matrix>(w.data(), size_of(w, 0), size_of(w, 1));
         model.b = to_vector(b);
         model.lambda = lam;
+        require_size(size_of(calibration, 1), 5, "calibration: rows");
         const double* v = calibration.data();
         for (py::ssize_t k = 0; k < size_of(calibration, 0); ++k, v += 5) {
           Calibration c(Platt{v[0], v[1]});

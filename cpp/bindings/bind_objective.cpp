@@ -3,7 +3,7 @@
 #include <mutex>
 #include <optional>
 
-#include "bindings.hpp"
+#include "checks.hpp"
 
 namespace svmgsu::python {
 namespace {
@@ -16,13 +16,13 @@ class PyObjective {
   const Objective& objective() const { return objective_; }
 
   double value(const Array<double>& w, double b) {
-    const Vector at = to_vector(w);
+    const Vector at = point(w);
     py::gil_scoped_release release;
     const std::lock_guard<std::mutex> lock(mutex_);
     return known(at, b) ? last_->value : objective_.value(at, b);
   }
   py::tuple value_and_gradient(const Array<double>& w, double b) {
-    const Vector at = to_vector(w);
+    const Vector at = point(w);
     Vector gradient;
     double value, gradient_b;
     {
@@ -36,7 +36,7 @@ class PyObjective {
     return py::make_tuple(value, to_array(gradient), gradient_b);
   }
   py::tuple hessian_product(const Array<double>& w, double b, const Array<double>& vw, double vb) {
-    const Vector at = to_vector(w), v = to_vector(vw);
+    const Vector at = point(w), v = point(vw);
     Vector out;
     double out_b;
     {
@@ -49,7 +49,7 @@ class PyObjective {
     return py::make_tuple(to_array(out), out_b);
   }
   py::tuple certify(const Array<double>& w, double b) {
-    const Vector at = to_vector(w);
+    const Vector at = point(w);
     Certificate c;
     {
       py::gil_scoped_release release;
@@ -58,12 +58,12 @@ class PyObjective {
     return py::make_tuple(c.value, c.bound);
   }
   double best_intercept(const Array<double>& w, double start) {
-    const Vector at = to_vector(w);
+    const Vector at = point(w);
     py::gil_scoped_release release;
     return objective_.best_intercept(objective_.margins(at), start);
   }
   py::tuple margins(const Array<double>& w) {
-    const Vector at = to_vector(w);
+    const Vector at = point(w);
     Margins m;
     {
       py::gil_scoped_release release;
@@ -73,6 +73,10 @@ class PyObjective {
   }
 
  private:
+  Vector point(const Array<double>& w) const {
+    require_size(w.size(), objective_.data().features(), "w");
+    return to_vector(w);
+  }
   bool known(const Vector& w, double b) const { return last_ && last_->b == b && last_->w == w; }
   const Evaluation& evaluate(const Vector& w, double b) {
     if (!known(w, b)) {
@@ -107,6 +111,8 @@ void bind_objective(py::module_& m) {
       "expected_hinge",
       [](const Array<double>& d, const Array<double>& s) {
         const py::ssize_t size = d.size();
+        require_size(s.size(), size, "s");
+        require(size < (Index{1} << 31), "d: too many numbers");
         Array<double> loss(size), cdf(size), kappa(size);
         kernels::expected_hinge(static_cast<int>(size), d.data(), s.data(), loss.mutable_data(), cdf.mutable_data(),
                                 kappa.mutable_data());

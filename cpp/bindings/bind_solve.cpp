@@ -1,7 +1,7 @@
 // Training: one Options in, one Result out; a monitor that keeps Ctrl-C alive.
 #include <pybind11/stl.h>
 
-#include "bindings.hpp"
+#include "checks.hpp"
 #include "svmgsu/solvers/sgd.hpp"
 
 namespace svmgsu::python {
@@ -72,7 +72,10 @@ void bind_solve(py::module_& m) {
       [](const Gaussians& data, const Options& options, const py::object& callback,
          const std::optional<Array<double>>& start_w, double start_b) {
         Vector start;
-        if (start_w) start = to_vector(*start_w);
+        if (start_w) {
+          require_size(start_w->size(), data.features(), "start_w");
+          start = to_vector(*start_w);
+        }
         const Monitor monitor = monitor_of(callback);
         py::gil_scoped_release release;
         const Objective objective(data, options.lambda, options.threads, options.intercept);
@@ -85,8 +88,10 @@ void bind_solve(py::module_& m) {
       [](const Gaussians& data, double lam, bool intercept, Index batch, std::uint64_t seed, const py::tuple& state) {
         Stream s;
         if (!state.empty()) {
+          require_size(static_cast<Index>(state.size()), 7, "state");
           s.w = to_vector(py::cast<Array<double>>(state[0]));
           s.average = to_vector(py::cast<Array<double>>(state[1]));
+          require_size(s.average.size(), s.w.size(), "state: average");
           s.b = py::cast<double>(state[2]);
           s.average_b = py::cast<double>(state[3]);
           s.steps = py::cast<Index>(state[4]);

@@ -1,5 +1,5 @@
 // Eigenanalysis of each example's covariance.
-#include "bindings.hpp"
+#include "checks.hpp"
 
 namespace svmgsu::python {
 namespace {
@@ -19,6 +19,9 @@ void bind_projection(py::module_& m) {
       "project_means",
       [](const Array<Scalar>& means, const Array<double>& factors, const Array<Index>& start) {
         Array<Scalar> out({means.shape(0), means.shape(1)});
+        require_size(start.size(), size_of(means, 0) + 1, "start");
+        require_size(size_of(factors, 1), size_of(means, 1), "factors: rows");
+        require_starts(start, size_of(factors, 0), "start");
         const Subspaces subspaces{to_std(factors), to_std(start)};
         const Scalar* in = means.data();
         Scalar* projected = out.mutable_data();
@@ -39,6 +42,12 @@ void bind_subspace(py::module_& m) {
       "eigen_subspaces",
       [](const py::tuple& terms, Index examples, Index features, double p) {
         const CovarianceSum covariance = sum_of(terms);
+        require(examples >= 0 && features > 0, "examples, features: must be >= 0 and > 0");
+        for (const auto& term : covariance.terms()) {
+          const Index own = term.kind->examples();
+          require(own < 0 || examples <= own, "examples: the covariance has " + std::to_string(own));
+          if (term.kind->features() >= 0) require_size(term.kind->features(), features, "terms: features");
+        }
         Subspaces result;
         {
           py::gil_scoped_release release;

@@ -1,7 +1,7 @@
 // Text files: rows read into arrays that NumPy then owns, and lines of text from arrays.
 #include <pybind11/stl.h>
 
-#include "bindings.hpp"
+#include "checks.hpp"
 #include "svmgsu/text_io.hpp"
 
 namespace svmgsu::python {
@@ -40,6 +40,7 @@ std::string_view view_of(const py::handle& text) {
 }
 
 py::list ids_of(const TextRows& rows, const std::vector<Index>& select) {
+  require_indices(select.data(), static_cast<Index>(select.size()), static_cast<Index>(rows.ids.size()), "select");
   py::list out(select.size());
   for (std::size_t i = 0; i < select.size(); ++i) {
     const std::string_view id = rows.ids[static_cast<std::size_t>(select[i])];
@@ -48,6 +49,14 @@ py::list ids_of(const TextRows& rows, const std::vector<Index>& select) {
     PyList_SET_ITEM(out.ptr(), static_cast<Py_ssize_t>(i), text);
   }
   return out;
+}
+
+// Rows that can be written to `out`, whose lines have room for `features`.
+void require_fits(const TextRows& rows, const std::vector<Index>& select, Index features, const py::array& out) {
+  require(rows.start.size() == rows.line.size() + 1, "rows: their entries were taken");
+  require(rows.features <= features, "features: the rows have indices up to " + std::to_string(rows.features));
+  require_indices(select.data(), static_cast<Index>(select.size()), rows.examples(), "select");
+  require_size(size_of(out, 0), static_cast<Index>(select.size()), "out: rows");
 }
 
 EntryStyle style_named(const std::string& name) {
@@ -76,6 +85,8 @@ void bind_text(py::module_& m) {
             const auto chosen = to_std(select);
             double* const to = out.mutable_data();
             const Index features = size_of(out, 1);
+            require(!rows.packed, "rows: they are matrices");
+            require_fits(rows, chosen, features, out);
             py::gil_scoped_release release;
             fill_dense(rows, chosen, features, threads, to);
           },
@@ -85,6 +96,8 @@ void bind_text(py::module_& m) {
           [](const TextRows& rows, const Array<Index>& select, Index features, int threads, Array<double>& out) {
             const auto chosen = to_std(select);
             double* const to = out.mutable_data();
+            require_triangles(out, features);
+            require_fits(rows, chosen, features, out);
             py::gil_scoped_release release;
             fill_packed(rows, chosen, features, threads, to);
           },
@@ -117,6 +130,9 @@ void bind_text(py::module_& m) {
       arg("source"), arg("format"), arg("name"), arg("most_features"), arg("most_because"), arg("zero_based"),
       arg("diagonal"), arg("threads"), arg("callback") = py::none(), result_keeps<1>());
   m.def("join", [](const std::vector<const TextRows*>& files) {
+    require(!files.empty() && std::find(files.begin(), files.end(), nullptr) == files.end(), "files: there is none");
+    for (const TextRows* file : files)
+      require_size(static_cast<Index>(file->ids.size()), file->examples(), "files: ids");
     std::vector<std::vector<Index>> rows;
     {
       py::gil_scoped_release release;
@@ -134,6 +150,8 @@ void bind_text(py::module_& m) {
       [](const py::list& leads, const Array<double>& rows, Index features, const std::string& style) {
         std::string out;
         const Index width = size_of(rows, 1);
+        require_size(size_of(rows, 0), static_cast<Index>(leads.size()), "rows");
+        require_triangles(rows, features, style != "packed");
         for (std::size_t i = 0; i < leads.size(); ++i)
           append_line(out, view_of(leads[i]), rows.data() + static_cast<Index>(i) * width, features,
                       style_named(style));
@@ -145,6 +163,8 @@ void bind_text(py::module_& m) {
       [](const py::list& leads, const Array<double>& rows, const py::list& tails) {
         std::string out;
         const Index width = size_of(rows, 1);
+        require_size(size_of(rows, 0), static_cast<Index>(leads.size()), "rows");
+        require_size(static_cast<Index>(tails.size()), static_cast<Index>(leads.size()), "tails");
         for (std::size_t i = 0; i < leads.size(); ++i)
           append_table_line(out, view_of(leads[i]), rows.data() + static_cast<Index>(i) * width, width,
                             view_of(tails[i]));
@@ -156,6 +176,9 @@ void bind_text(py::module_& m) {
       [](const py::list& leads, const Array<double>& value, const Array<std::int32_t>& column,
          const Array<Index>& start, const std::string& style) {
         std::string out;
+        require_size(start.size(), static_cast<Index>(leads.size()) + 1, "start");
+        require_size(column.size(), value.size(), "column");
+        require_starts(start, value.size(), "start");
         for (std::size_t i = 0; i < leads.size(); ++i) {
           const Index first = start.data()[i], last = start.data()[i + 1];
           append_line(out, view_of(leads[i]), value.data() + first, column.data() + first, last - first,

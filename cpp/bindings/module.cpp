@@ -2,7 +2,8 @@
 
 PYBIND11_MODULE(_core, m) {
   using namespace svmgsu::python;
-  m.doc() = "The C++ core of svmgsu. It trusts its arguments; the package around it checks and explains.";
+  m.doc() =
+      "The C++ core of svmgsu. It refuses what would lead outside an array; the package around it checks and explains.";
   py::register_exception<svmgsu::FileError>(m, "FileError", PyExc_OSError);
   bind_config(m);
   bind_covariance(m);

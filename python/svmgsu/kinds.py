@@ -183,14 +183,20 @@ class Full(Covariance):
             self._check_definite(name)
 
     @classmethod
-    def from_packed(cls, packed: Any) -> Full:
-        """From `packed`, (l, n(n+1)/2): upper triangles, row after row; used without a copy, unchecked."""
+    def from_packed(cls, packed: Any, check: bool = False) -> Full:
+        """From `packed`, (l, n(n+1)/2): upper triangles, row after row; used without a copy.
+
+        With `check` they must be finite and positive semidefinite.
+        """
         array = as_float_array(packed, "packed", (2,))
         n = int(np.sqrt(2 * array.shape[1]))
         if n * (n + 1) // 2 != array.shape[1]:
             raise ValueError(f"packed: rows must have n(n+1)/2 numbers, got {array.shape[1]}")
         out = cls.__new__(cls)
         out._set(array, n)
+        if check:
+            check_finite(array, "packed")
+            out._check_definite("packed")
         return out
 
     def _set(self, packed: Array, n: int) -> None:
@@ -271,7 +277,10 @@ class LowRank(Covariance):
             count, rank = array.shape[:2]
             self.start = rank * np.arange(count + 1, dtype=np.int64)
         else:
-            self.start = np.ascontiguousarray(start, dtype=np.int64)
+            given = np.asarray(start)
+            if given.size and given.dtype.kind not in "iu":
+                raise ValueError(f"start: expected whole numbers, got an array of {given.dtype}")
+            self.start = np.ascontiguousarray(given, dtype=np.int64)
             grows = self.start.ndim == 1 and len(self.start) > 0 and bool((np.diff(self.start) >= 0).all())
             if not grows or self.start[0] != 0 or self.start[-1] != len(array):
                 raise ValueError(f"start: must rise from 0 to the number of rows, {len(array)}")

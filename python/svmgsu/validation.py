@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
+from .sparse_checks import check_sparse, is_canonical
 
 Array: TypeAlias = npt.NDArray[Any]
 FloatArray: TypeAlias = npt.NDArray[np.float64]
@@ -18,7 +19,7 @@ FloatArray: TypeAlias = npt.NDArray[np.float64]
 
 def is_sparse(a: object) -> bool:
     """True for SciPy's sparse matrices and arrays, without importing SciPy."""
-    return hasattr(a, "tocsr") and hasattr(a, "nnz")
+    return hasattr(type(a), "tocsr") and hasattr(type(a), "nnz")
 
 
 def as_float_array(a: Any, name: str, ndim: tuple[int, ...]) -> Array:
@@ -47,7 +48,9 @@ def as_float_array(a: Any, name: str, ndim: tuple[int, ...]) -> Array:
         hint = ". Reshape your data: one row an example, one column a feature" if 2 in ndim else ""
         raise ValueError(f"{name}: expected {wanted} dimensions, got an array of shape {array.shape}{hint}")
     kept = array.dtype if array.dtype in (np.float32, np.float64) else np.dtype(np.float64)
-    return np.ascontiguousarray(array, dtype=kept) if array.ndim else array.astype(kept)
+    if not array.ndim:
+        return array.astype(kept)
+    return np.require(np.ascontiguousarray(array, dtype=kept), requirements="A")
 
 
 def _numbers_of(objects: Array) -> Array:
@@ -124,23 +127,29 @@ class SparseRows:
     """Rows in the compressed form that the core reads; made from any SciPy sparse matrix."""
 
     def __init__(self, a: Any, name: str) -> None:
+        check_sparse(a, name)
         csr = a.tocsr()
-        if not csr.has_canonical_format:
-            csr = csr.copy()
-            csr.sum_duplicates()
+        if csr is not a:
+            check_sparse(csr, name)
         if csr.dtype.kind == "c":
             raise ValueError(f"{name}: Complex data not supported; got {csr.dtype}")
-        if len(csr.shape) != 2:
-            raise ValueError(f"{name}: expected 2 dimensions, got a sparse array of shape {csr.shape}")
-        if csr.dtype not in (np.float32, np.float64):
-            csr = csr.astype(np.float64)
+        if csr.dtype.kind not in "fiub":
+            raise ValueError(f"{name}: expected numbers, got dtype {csr.dtype}")
         if csr.shape[1] >= 2**31:
             raise ValueError(f"{name}: {csr.shape[1]} columns; at most 2^31 - 1 are supported")
+        entries = int(csr.indptr[-1])
+        if not is_canonical(csr.indices[:entries], csr.indptr):
+            csr = csr.copy()
+            csr.has_sorted_indices = csr.has_canonical_format = False  # whatever was remembered of them
+            csr.sum_duplicates()
+            entries = int(csr.indptr[-1])
+        if csr.dtype not in (np.float32, np.float64):
+            csr = csr.astype(np.float64)
         self.matrix = csr
         self.shape: tuple[int, int] = (int(csr.shape[0]), int(csr.shape[1]))
         self.dtype: np.dtype[Any] = csr.dtype
-        self.value: Array = np.ascontiguousarray(csr.data)
-        self.column: Array = np.ascontiguousarray(csr.indices, dtype=np.int32)
+        self.value: Array = np.ascontiguousarray(csr.data[:entries])
+        self.column: Array = np.ascontiguousarray(csr.indices[:entries], dtype=np.int32)
         self.start: Array = np.ascontiguousarray(csr.indptr, dtype=np.int64)
 
     def locate(self, entry: int) -> str:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import warnings
 from typing import Any
 
 import numpy as np
@@ -25,12 +26,14 @@ from .. import _core
 from ..covariance import Covariance, Diagonal, Full, Isotropic, LowRank, Shared
 from ..gaussians import Gaussians
 from ..linear_maps import dense
+from ..sparse_checks import check_parts
 from ..validation import Array, as_float_array, check_deviations, is_sparse
 from .dataset import Dataset, Report, as_dataset, compressed_rows
 from .files import Path, Source, is_path, mappable, name_of, replacing
 
 KINDS = ("isotropic", "var", "var_data", "std", "cov", "packed", "factors", "shared")
 KEYS = ("mean", "mean_data", *KINDS, "start", "diagonal", "y", "ids", "feature_names")
+MOST = 2**31 - 1  # rows and columns of a sparse matrix
 SPARSE_PARTS = ("data", "indices", "indptr", "shape")
 
 
@@ -52,21 +55,7 @@ def read_npz(path: Source) -> Dataset:
     Diagonal(n_examples=1, n_features=2)
     """
     name = name_of(path)
-    try:
-        with contextlib.ExitStack() as closing:
-            content = mappable(path)
-            file = (
-                io.BytesIO(content)
-                if isinstance(content, bytes)
-                else closing.enter_context(open(content, "rb"))
-            )
-            arrays = dict(closing.enter_context(np.load(file, allow_pickle=False)).items())
-    except FileNotFoundError:
-        raise
-    except Exception as error:  # zipfile and NumPy raise many kinds for a damaged file
-        if isinstance(error, OSError) and error.errno is not None:
-            raise
-        raise _core.FormatError(f"{name}: not a readable .npz file ({error})") from None
+    arrays = _load(path, name)
     kinds = [key for key in KINDS if key in arrays]
     if len(kinds) > 1:
         raise _core.FormatError(f"{name}: more than one covariance: {', '.join(kinds)}")
@@ -75,6 +64,10 @@ def read_npz(path: Source) -> Dataset:
     try:
         mean = _matrix(arrays, "mean")
         names = arrays.get("feature_names")
+        if names is not None and names.ndim != 1:
+            raise ValueError(
+                f"feature_names: expected one name a feature, got an array of shape {names.shape}"
+            )
         data = Gaussians(mean, _covariance(arrays), feature_names=None if names is None else names.tolist())
         dataset = as_dataset(data, arrays.get("y"), arrays.get("ids"))
     except (ValueError, TypeError) as error:
@@ -86,6 +79,29 @@ def read_npz(path: Source) -> Dataset:
     return dataset
 
 
+def _load(path: Source, name: str) -> dict[str, Array]:
+    """All arrays of an archive; those of objects, which are pickles, are refused."""
+    try:
+        with contextlib.ExitStack() as closing:
+            content = mappable(path)
+            file = (
+                io.BytesIO(content)
+                if isinstance(content, bytes)
+                else closing.enter_context(open(content, "rb"))
+            )
+            closing.enter_context(warnings.catch_warnings())
+            warnings.simplefilter("ignore")  # a damaged header is read as Python, which may warn
+            archive = np.load(file, allow_pickle=False)
+            if isinstance(archive, np.ndarray):
+                raise ValueError("it is one array, a .npy file")
+            closing.enter_context(archive)
+            return {key: value for key, value in archive.items() if isinstance(value, np.ndarray)}
+    except Exception as error:  # zipfile and NumPy raise many kinds for a damaged file
+        if isinstance(error, OSError) and error.errno is not None and error.filename is not None:
+            raise
+        raise _core.FormatError(f"{name}: not a readable .npz file ({error})") from None
+
+
 def _matrix(arrays: dict[str, Array], key: str) -> Any:
     if f"{key}_data" not in arrays:
         return arrays.get(key)
@@ -93,6 +109,11 @@ def _matrix(arrays: dict[str, Array], key: str) -> Any:
     if missing:
         raise ValueError(f"{key}_data: a sparse matrix needs {', '.join(missing)} too")
     data, indices, indptr, shape = (arrays[f"{key}_{part}"] for part in SPARSE_PARTS)
+    if shape.shape != (2,) or shape.dtype.kind not in "iu" or (shape > MOST).any() or (shape < 0).any():
+        raise ValueError(f"{key}_shape: expected two whole numbers from 0 to {MOST}, got {shape.tolist()}")
+    if data.ndim != 1 or data.dtype.kind not in "fiub":
+        raise ValueError(f"{key}_data: expected numbers, got {data.dtype} of shape {data.shape}")
+    check_parts(data, indices, indptr, (int(shape[0]), int(shape[1])), key)
     return compressed_rows(data, indices, indptr, shape.tolist())
 
 
@@ -102,12 +123,13 @@ def _covariance(arrays: dict[str, Array]) -> Covariance | None:
     if "var" in arrays or "var_data" in arrays:
         return Diagonal(_matrix(arrays, "var"))
     if "std" in arrays:
-        check_deviations(as_float_array(arrays["std"], "std", (0, 1, 2)), "std")
-        return _by_dimensions(arrays["std"] ** 2)
+        std = as_float_array(arrays["std"], "std", (0, 1, 2))
+        check_deviations(std, "std")
+        return _by_dimensions(std**2)
     if "cov" in arrays:
         return Full(arrays["cov"])
     if "packed" in arrays:
-        return Full.from_packed(arrays["packed"])
+        return Full.from_packed(arrays["packed"], check=True)
     if "factors" in arrays:
         return LowRank(arrays["factors"], arrays.get("diagonal"), start=arrays.get("start"))
     return Shared(arrays["shared"]) if "shared" in arrays else None

@@ -1,0 +1,47 @@
+// The last door before memory: arrays whose indices or lengths would lead outside an array are refused here, whatever
+// Python did not see. One pass over the indices, at memory speed.
+#pragma once
+
+#include <algorithm>
+#include <string>
+
+#include "bindings.hpp"
+
+namespace svmgsu::python {
+
+inline void require_size(Index found, Index wanted, const char* name) {
+  if (found != wanted)
+    require(false,
+            std::string(name) + ": expected " + std::to_string(wanted) + " numbers, got " + std::to_string(found));
+}
+
+// All of 0 <= index < below.
+template <class Int>
+void require_indices(const Int* index, Index count, Index below, const char* name) {
+  Int least = 0, most = 0;
+  for (Index i = 0; i < count; ++i) {
+    least = std::min(least, index[i]);
+    most = std::max(most, index[i]);
+  }
+  if (least < 0 || (count > 0 && static_cast<Index>(most) >= below))
+    require(false, std::string(name) + ": indices from " + std::to_string(least) + " to " + std::to_string(most) +
+                       ", but they must be >= 0 and < " + std::to_string(below));
+}
+
+// Where rows begin: rises from 0 to the number of entries.
+inline void require_starts(const Array<Index>& start, Index entries, const char* name) {
+  const Index* const at = start.data();
+  const Index size = start.size();
+  bool rises = size > 0 && at[0] == 0 && at[size - 1] == entries;
+  for (Index i = 1; i < size; ++i) rises &= at[i - 1] <= at[i];
+  if (!rises)
+    require(false, std::string(name) + ": must rise from 0 to the number of entries, " + std::to_string(entries));
+}
+
+// Rows of n(n+1)/2 numbers, or of n.
+inline void require_triangles(const py::array& packed, Index features, bool diagonal = false) {
+  require(features >= 0 && features < (Index{1} << 31), "features: must be >= 0 and < 2^31");
+  require_size(size_of(packed, 1), diagonal ? features : features * (features + 1) / 2, "packed: rows");
+}
+
+}  // namespace svmgsu::python

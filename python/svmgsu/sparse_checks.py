@@ -1,0 +1,92 @@
+"""Sparse matrices at the door: every index is checked once, before SciPy or the core follows it.
+
+SciPy itself checks neither columns nor the order of row starts, and its conversions write where they point.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+COMPRESSED = ("csr", "csc", "bsr")
+
+
+def check_sparse(a: Any, name: str) -> None:
+    """Refuses a sparse matrix whose parts do not fit together, naming the first index that is wrong."""
+    if len(a.shape) != 2:
+        raise ValueError(f"{name}: expected 2 dimensions, got a sparse array of shape {a.shape}")
+    if min(a.shape) < 0:
+        raise ValueError(f"{name}: a sparse matrix cannot have the shape {tuple(a.shape)}")
+    if a.format in COMPRESSED:
+        _check_compressed(a, name)
+    elif a.format == "coo":
+        lengths = {len(a.row), len(a.col), len(a.data)}
+        if len(lengths) > 1:
+            raise ValueError(f"{name}: {len(a.data)} values, {len(a.row)} rows and {len(a.col)} columns")
+        for what, index, below in (("row", a.row, a.shape[0]), ("column", a.col, a.shape[1])):
+            _check_range(index, below, what, name)
+
+
+def check_parts(
+    data: Any, index: Any, start: Any, shape: tuple[int, int], name: str, what: str = "column"
+) -> None:
+    """Refuses parts of compressed rows that do not fit together; `what` is what `index` counts."""
+    if index.ndim != 1 or len(data) < len(index):
+        raise ValueError(f"{name}: {len(data)} values for indices of shape {index.shape}")
+    _check_row_starts(start, shape[0], len(index), name)
+    _check_range(index[: int(start[-1])], shape[1], what, name)
+
+
+def is_canonical(column: npt.NDArray[Any], start: npt.NDArray[Any]) -> bool:
+    """Whether the columns of each row rise strictly: sorted, without duplicates."""
+    rises = column[1:] > column[:-1]
+    inner = start[1:-1]
+    rises[inner[(inner > 0) & (inner < len(column))] - 1] = True
+    return bool(rises.all())
+
+
+def _check_compressed(a: Any, name: str) -> None:
+    major, minor = a.shape
+    if a.format == "bsr":
+        if a.data.ndim != 3 or 0 in a.data.shape[1:] or major % a.data.shape[1] or minor % a.data.shape[2]:
+            raise ValueError(
+                f"{name}: blocks of shape {a.data.shape} do not fill a matrix of shape {a.shape}"
+            )
+        major, minor = major // a.data.shape[1], minor // a.data.shape[2]
+    elif a.format == "csc":
+        major, minor = minor, major
+    what = "row" if a.format == "csc" else "column"
+    check_parts(a.data, a.indices, a.indptr, (major, minor), name, what)
+
+
+def _check_row_starts(start: Any, rows: int, entries: int, name: str) -> None:
+    """Refuses row starts that do not rise from 0 to at most `entries` over `rows` rows."""
+    if start.ndim != 1 or len(start) != rows + 1 or start.dtype.kind not in "iu":
+        raise ValueError(
+            f"{name}: row starts (indptr) must be {rows + 1} whole numbers for {rows} rows, "
+            f"got an array of {start.dtype} of shape {start.shape}"
+        )
+    if start[0] != 0 or start[-1] > entries:
+        raise ValueError(
+            f"{name}: row starts (indptr) run from {start[0]} to {start[-1]}; they must run from 0 to "
+            f"the number of entries, {entries}"
+        )
+    falls = start[1:] < start[:-1]
+    if falls.any():
+        row = int(falls.argmax())
+        raise ValueError(
+            f"{name}: row {row} starts at entry {start[row]} and ends before it, at {start[row + 1]}"
+        )
+
+
+def _check_range(index: Any, below: int, what: str, name: str) -> None:
+    if index.ndim != 1 or index.dtype.kind not in "iu":
+        raise ValueError(f"{name}: {what} indices must be whole numbers, got an array of {index.dtype}")
+    if len(index) and (index.min() < 0 or index.max() >= below):
+        entry = int(np.argmax((index < 0) | (index >= below)))
+        raise ValueError(
+            f"{name}: entry {entry} has the {what} index {index[entry]}, but the matrix has {below} {what}s; "
+            f"indices must be from 0 to {below - 1}"
+        )
