@@ -307,7 +307,7 @@ def test_shapes_that_disagree_are_refused(X, y, shape):
 def test_a_wrong_number_of_variances_is_refused(X, y):
     with refuses("cov: 19 variances for 20 examples"):
         train(X, y, np.ones(19))
-    with refuses("std: 19 variances for 20 examples"):
+    with refuses("std: 19 standard deviations for 20 examples"):
         train(X, y, std=np.ones(19))
 
 

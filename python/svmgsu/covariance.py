@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from .covariance_base import Covariance, Sum
-from .kinds import Diagonal, Full, Isotropic, LowRank, Shared
-from .validation import Array, as_float_array, check_deviations, is_sparse
+from .kinds import SYMMETRY_TOLERANCE, Diagonal, Full, Isotropic, LowRank, Shared
+from .validation import Array, FloatArray, as_float_array, check_deviations, is_sparse
 
 __all__ = [
     "Covariance",
@@ -57,25 +57,32 @@ def _by_shape(array: Array, name: str, shape: tuple[int, int]) -> Covariance:
         readings = {
             1: "one variance an example (svmgsu.Isotropic) or one a feature (svmgsu.Shared)",
             2: "variances (svmgsu.Diagonal) or one covariance matrix for all examples (svmgsu.Shared)",
-        }[array.ndim]
+        }[array.ndim] + "? Pass one of these kinds"
+        if name == "std":
+            readings = (
+                "one an example, as cov=svmgsu.Isotropic(np.square(std)), or one a feature, as "
+                "cov=svmgsu.Shared(np.square(std))? Pass one of these instead of std"
+            )
         raise ValueError(
             f"{name}: shape {array.shape} is ambiguous, since there are as many examples as features: "
-            f"{readings}? Pass one of these kinds"
+            + readings
         )
     if array.shape in ((n,), (n, n)) and count != n:
+        shared = "svmgsu.Shared(cov)" if name == "cov" else "cov=svmgsu.Shared(np.square(std)) instead of std"
         raise ValueError(
             f"{name}: shape {array.shape} fits the features but not the {count} examples; for one covariance "
-            f"for all examples pass svmgsu.Shared({name})"
+            f"for all examples pass {shared}"
         )
     if array.ndim <= 1:
         if array.ndim == 1 and len(array) != count:
-            raise ValueError(f"{name}: {len(array)} variances for {count} examples")
+            what = "variances" if name == "cov" else "standard deviations"
+            raise ValueError(f"{name}: {len(array)} {what} for {count} examples")
         return Isotropic(array, name=name)
     if array.shape[:2] != (count, n) or (array.ndim == 3 and array.shape[2] != n):
+        more = f" or ({count}, {n}, {n}), or one of svmgsu.Isotropic, Diagonal, Full, LowRank, Shared"
         raise ValueError(
             f"{name}: shape {array.shape} does not fit {count} examples of {n} features; expected a number, "
-            f"({count},), ({count}, {n}) or ({count}, {n}, {n}), or one of svmgsu.Isotropic, Diagonal, Full, "
-            "LowRank, Shared"
+            f"({count},), " + (f"({count}, {n})" + more if name == "cov" else f"or ({count}, {n})")
         )
     return Diagonal(array, name=name) if array.ndim == 2 else Full(array)
 
@@ -83,7 +90,27 @@ def _by_shape(array: Array, name: str, shape: tuple[int, int]) -> Covariance:
 def _from_std(std: Any, shape: tuple[int, int]) -> Covariance:
     array = as_float_array(std, "std", (0, 1, 2))
     check_deviations(array, "std")
-    return _by_shape(array * array, "std", shape)
+    return _by_shape(squared(array), "std", shape)
+
+
+def squared(deviations: Array) -> Array:
+    """Variances of standard deviations; float32 stays float32 where the squares fit in."""
+    with np.errstate(over="ignore", under="ignore"):
+        squares = np.asarray(deviations * deviations)
+    fits = squares.dtype != np.float32 or _in_range(squares, deviations)
+    return squares if fits else np.square(deviations, dtype=np.float64)
+
+
+def stored_as(variances: FloatArray, dtype: Any) -> Array:
+    """Variances as `dtype`; as float64 where one would vanish, lose its digits or become infinite."""
+    return variances.astype(dtype) if dtype != np.float32 or _in_range(variances, variances) else variances
+
+
+def _in_range(variances: Array, positive: Array) -> bool:
+    """Whether float32 holds variances, which are above 0 where `positive` is, with all its digits."""
+    limits = np.finfo(np.float32)
+    least = np.min(variances, where=positive > 0, initial=np.inf)
+    return bool(least >= limits.tiny and np.max(variances, initial=0) <= limits.max)
 
 
 def _check_fits(cov: Covariance, shape: tuple[int, int]) -> None:
@@ -105,6 +132,8 @@ def as_deployment(cov: Any, shape: tuple[int, int], seed: int) -> Covariance:
             raise ValueError(f"deployment_cov: shape {array.shape} does not fit {n} features")
         if array.ndim == 0:
             return Isotropic(array, name="deployment_cov")
+        if array.shape == (n, n) and n > 1:
+            _check_is_matrix(array)
         if array.shape in ((n,), (n, n)):
             return Shared(array, name="deployment_cov")
         pool = (
@@ -115,3 +144,14 @@ def as_deployment(cov: Any, shape: tuple[int, int], seed: int) -> Covariance:
     if pool.n_examples is None:
         return pool
     return pool.take(np.random.default_rng(seed).integers(pool.n_examples, size=count))
+
+
+def _check_is_matrix(array: Array) -> None:
+    """Refuses n variances of n features, a pool of as many covariances as features."""
+    same = bool((array == array[0, 0]).all())
+    if same or not np.allclose(array, array.T, rtol=SYMMETRY_TOLERANCE, atol=0.0, equal_nan=True):
+        why = "all its entries are the same" if same else "it is not symmetric"
+        raise ValueError(
+            f"deployment_cov: shape {array.shape} means one covariance matrix, but {why}; for a pool of "
+            f"{len(array)} covariances pass svmgsu.Diagonal(variances), for a matrix svmgsu.Shared(matrix)"
+        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import get_scorer
+from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.model_selection import check_cv
 
 from . import _core, scoring
@@ -139,9 +139,10 @@ class LinearSVMGSUCV(LinearClassifier):
         scales = np.array([check_scale(c) for c in np.atleast_1d(self.cov_scales)])
         if not len(scales):
             raise ValueError("cov_scales: there are none")
+        score = _scorer(self.scoring)
         folds = _folds(problem, self.cv, groups)
         report = FitReport(self, X, y, "fit", len(lams) * len(scales) * len(folds))
-        scores = self._search(problem, lams, scales, folds, team, report)
+        scores = self._search(problem, lams, scales, folds, score, team, report)
 
         self.cv_results_ = _results(lams, scales, scores)
         self.best_index_ = _best(self.cv_results_)
@@ -173,11 +174,11 @@ class LinearSVMGSUCV(LinearClassifier):
         lams: FloatArray,
         scales: FloatArray,
         folds: list[tuple[Array, Array]],
+        score: Any,
         team: Team,
         report: FitReport,
     ) -> FloatArray:
         """Scores of shape (scales, lams, folds)."""
-        score = _scorer(self.scoring)
         jobs = [(s, f) for f in range(len(folds)) for s in range(len(scales))]
         out = np.empty((len(scales), len(lams), len(folds)))
         count = counter(self.verbose, len(jobs) * len(lams), "svmgsu cross-validation")
@@ -221,6 +222,13 @@ def _folds(problem: Problem, cv: Any, groups: Any) -> list[tuple[Array, Array]]:
         for what, some in zip(("training", "validation"), rows, strict=True):
             if not problem.weights[some].any():
                 raise ValueError(f"sample_weight: the {what} examples of fold {k} have no weight; change cv")
+        present = np.unique(problem.codes[rows[0]])
+        if len(present) == 1:
+            label = problem.classes[present[0]].item()
+            raise ValueError(
+                f"cv: the training examples of fold {k} are all of class {label!r}; "
+                "training needs examples of two. Use fewer folds, or a stratified splitter, as cv=5 is"
+            )
     return folds
 
 
@@ -254,6 +262,11 @@ class _PlainScorer:
     """A scorer of scikit-learn, shown a fitted estimator and the means of the validation examples."""
 
     def __init__(self, name: Any) -> None:
+        if not callable(name) and name not in get_scorer_names():
+            raise ValueError(
+                f"scoring: expected one of {', '.join(map(repr, EXPECTED))}, a callable, or the name of a "
+                f"scorer of scikit-learn such as 'accuracy' or 'roc_auc'; got {name!r}"
+            )
         self._scorer = name if callable(name) else get_scorer(name)
 
     def __call__(self, problem: Problem, model: Model, train_rows: Array, test_rows: Array) -> float:

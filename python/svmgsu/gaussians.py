@@ -231,8 +231,7 @@ class Gaussians:
         """
         if check_positive(p, "subspace") > 1:
             raise ValueError(f"subspace: the fraction p must be in (0, 1], got {p!r}")
-        if mode not in ("truncate", "project"):
-            raise ValueError(f'subspace_mode: expected "truncate" or "project", got {mode!r}')
+        check_subspace_mode(mode)
         if self.cov is None:
             raise ValueError("subspace: the examples have no covariance to reduce")
         count, n = self.shape
@@ -254,6 +253,12 @@ class Gaussians:
         if isinstance(rows, SparseRows):
             return _core.sparse_means(rows.value, rows.column, rows.start, rows.shape[1])
         return _core.dense_means(rows)
+
+
+def check_subspace_mode(mode: Any) -> None:
+    """Refuses what is not a mode of `Gaussians.subspace`."""
+    if mode not in ("truncate", "project"):
+        raise ValueError(f'subspace_mode: expected "truncate" or "project", got {mode!r}')
 
 
 def _names(mean: Any, given: Sequence[str] | None, n: int) -> list[str] | None:

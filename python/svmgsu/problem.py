@@ -11,7 +11,7 @@ import numpy as np
 
 from . import _core
 from .covariance import as_deployment
-from .gaussians import as_gaussians
+from .gaussians import as_gaussians, check_subspace_mode
 from .model import Model
 from .parallel import Team
 from .validation import Array, FloatArray, check_labels, check_weights, class_factors, listed
@@ -23,6 +23,11 @@ _OPTIONS = (
     *("steps", "batch", "average", "seed"),
 )
 _SMALL = 20_000
+_ADVICE = {
+    "iterations": "Raise max_iter, scale the features (svmgsu.GaussianScaler), or take a larger lam",
+    "time": "Raise max_time, scale the features (svmgsu.GaussianScaler), or take a larger lam",
+    "stalled": "Scale and centre the features (svmgsu.GaussianScaler), use float64, or ask for a larger tol",
+}
 
 
 class TrivialModelWarning(UserWarning):
@@ -67,6 +72,7 @@ class Problem:
         if sample_weight is not None or class_weight is not None:
             self._check_classes_have_weight("sample_weight" if class_weight is None else "class_weight")
             self.weights = self.weights / self.weights.mean()
+        check_subspace_mode(subspace_mode)
         if subspace is not None:
             data = data.subspace(subspace, subspace_mode, y=self.labels)
         if deployment_cov is not None:
@@ -154,6 +160,8 @@ class Problem:
     def _check_start(self, start: Model | None) -> None:
         if start is None:
             return
+        if not isinstance(start, Model):
+            raise TypeError(f"start: expected a svmgsu.Model, got {start!r}")
         if start.n_features_in_ != self.data.shape[1]:
             raise ValueError(f"start: {start.n_features_in_} features, but X has {self.data.shape[1]}")
         if len(start.coef_) != self.parts:
@@ -286,14 +294,15 @@ def _warn_if_unfinished(results: list[Any], options: Any, classes: Array) -> Non
         return float(results[k].gap / results[k].objective) if results[k].objective else 0.0
 
     worst = max(places, key=relative)
+    stop = results[worst].stop
     reason = {
         "iterations": f"after max_iter={options.max_iterations} iterations",
         "time": f"after max_time={options.max_seconds:g} seconds",
         "stalled": "because rounding errors allow no further progress",
-    }[results[worst].stop]
+    }[stop]
     warnings.warn(
         f"the solver stopped {reason}{_named(places, classes)} with a relative gap of {relative(worst):.2g}, "
-        f"where tol={options.tolerance:g} was asked; the best point found is kept",
+        f"where tol={options.tolerance:g} was asked; the best point found is kept. {_ADVICE[stop]}",
         ConvergenceWarning,
         stacklevel=4,
     )

@@ -75,7 +75,7 @@ def train(
     std : array, optional
         Error bars instead of `cov`: a number, (l,) or (l, n) standard deviations.
     lam : float, default=1e-2
-        The weight λ of the penalty λ/2 ‖w‖².
+        The weight λ of the penalty λ/2 ‖w‖²: λ = 1/(Cℓ) for the C of other libraries' SVMs.
     solver : {"newton", "sgd"}
         "newton" is exact: it stops when a proven bound says that the objective is within `tol` of the
         optimum. "sgd" is the paper's stochastic algorithm, corrected.
@@ -89,7 +89,7 @@ def train(
     deployment_cov : array or covariance kind, optional
         Noise that exists only where the model will be used, added to every example: (n,) variances or an
         (n, n) matrix for all, or a pool of covariances, (k, n) or (k, n, n) or a kind, of which each
-        example draws one at random (by `seed`).
+        example draws one at random (by `seed`). A pool of n variances is `svmgsu.Diagonal(pool)`.
     subspace : float in (0, 1], optional
         Keep only the leading eigenvectors of each covariance, up to this fraction of its variance.
     subspace_mode : {"truncate", "project"}
@@ -167,12 +167,10 @@ def train(
         seed=seed,
         threads=threads,
     )
-    team = None
-    if how or problem.parts > 1:
-        team = Team(threads, n_jobs)
+    team = Team(threads, n_jobs)
     with ProgressBar(verbose, options, callback) as report:
         model = problem.solve(options, start=start, report=report, team=team)
-    if how and team is not None:
+    if how:
         how = "train" if problem.interrupted else how
         deadline = began + options.max_seconds
         calibrate(problem, model, how, options, team, deadline=deadline, verbose=verbose)

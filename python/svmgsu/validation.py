@@ -16,6 +16,8 @@ from .sparse_checks import check_sparse, is_canonical
 Array: TypeAlias = npt.NDArray[Any]
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 
+FROM_MISSING = "svmgsu.uncertainty.from_missing(X) makes Gaussians of a table with missing values"
+
 
 def is_sparse(a: object) -> bool:
     """True for SciPy's sparse matrices and arrays, without importing SciPy."""
@@ -31,7 +33,8 @@ def as_float_array(a: Any, name: str, ndim: tuple[int, ...]) -> Array:
         raise TypeError(f"{name}: got a sparse matrix, which is not supported here; pass {name}.toarray()")
     if type(a) is not np.ndarray and isinstance(a, np.ma.MaskedArray) and np.ma.is_masked(a):
         first = place(int(np.ma.getmaskarray(a).argmax()), a.shape)
-        raise ValueError(f"{name}: {first} is masked; fill in an estimate, or leave such examples out")
+        advice = FROM_MISSING if name == "X" else "fill in an estimate, or leave such examples out"
+        raise ValueError(f"{name}: {first} is masked; {advice}")
     try:
         array = np.asarray(a)
         if array.dtype == object:
@@ -94,11 +97,14 @@ def check_finite(a: Array, name: str) -> None:
     """Refuses NaN and infinity, naming the first one."""
     found = _core.first_nonfinite(a) if a.size else -1
     if found >= 0:
-        like_sklearn = " (Input X contains NaN or inf)" if name == "X" else ""
-        raise ValueError(
-            f"{name}: {place(found, a.shape)} is {a.flat[found]}; NaN and infinity are not allowed"
-            + like_sklearn
-        )
+        raise ValueError(_not_finite(name, place(found, a.shape), a.flat[found]))
+
+
+def _not_finite(name: str, where: str, value: float) -> str:
+    """The message; scikit-learn looks for its own words about X."""
+    missing = f"; {FROM_MISSING}" if name == "X" and np.isnan(value) else ""
+    words = " (Input X contains NaN or inf)" if name == "X" else ""
+    return f"{name}: {where} is {value}; NaN and infinity are not allowed{missing}{words}"
 
 
 def check_variances(a: Array, name: str) -> None:
@@ -161,9 +167,7 @@ class SparseRows:
         """The checks of `check_finite` and, for variances, `check_variances`."""
         found = _core.first_nonfinite(self.value) if self.value.size else -1
         if found >= 0:
-            raise ValueError(
-                f"{name}: {self.locate(found)} is {self.value[found]}; NaN and infinity are not allowed"
-            )
+            raise ValueError(_not_finite(name, self.locate(found), self.value[found]))
         found = _core.first_negative(self.value) if variances and self.value.size else -1
         if found >= 0:
             raise ValueError(_negative(name, self.locate(found), "variance", self.value[found]))

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..covariance import Covariance, Diagonal, Full, Isotropic, LowRank, Shared
+from ..covariance import Covariance, Diagonal, Full, Isotropic, LowRank, Shared, squared
 from ..gaussians import Gaussians
 from ..linear_maps import dense
 from ..sparse_checks import check_parts
@@ -125,7 +125,7 @@ def _covariance(arrays: dict[str, Array]) -> Covariance | None:
     if "std" in arrays:
         std = as_float_array(arrays["std"], "std", (0, 1, 2))
         check_deviations(std, "std")
-        return _by_dimensions(std**2)
+        return _by_dimensions(squared(std))
     if "cov" in arrays:
         return Full(arrays["cov"])
     if "packed" in arrays:

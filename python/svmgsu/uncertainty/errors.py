@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..covariance import Diagonal
+from ..covariance import Diagonal, stored_as
 from ..gaussians import Gaussians
 from ..validation import Array, FloatArray, as_float_array, check_column_order, check_positive, column_names
 from ._support import as_examples, check_choice, deviations, over_examples
@@ -214,5 +214,5 @@ def _asymmetric(up: FloatArray, down: FloatArray, centre: str) -> tuple[FloatArr
 
 
 def _diagonal(means: Array, variances: FloatArray, X: Any) -> Gaussians:
-    cov = Diagonal(variances.astype(means.dtype, copy=False))
+    cov = Diagonal(stored_as(variances, means.dtype))
     return Gaussians(means, cov, feature_names=column_names(X))

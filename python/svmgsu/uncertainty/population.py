@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..covariance import Diagonal, Full
+from ..covariance import Diagonal, Full, stored_as
 from ..gaussians import Gaussians
 from ..training import ConvergenceWarning
 from ..validation import Array, FloatArray, check_count, check_positive, is_sparse
@@ -154,7 +154,7 @@ class _Diagonal:
     ) -> tuple[FloatArray, Diagonal]:
         mean, P = self.posterior()
         P = np.clip(P, None if floor is None else floor**2, None if cap is None else cap**2)
-        return mean, Diagonal((P * self.spread**2).astype(dtype))
+        return mean, Diagonal(stored_as(P * self.spread**2, dtype))
 
 
 class _Full:

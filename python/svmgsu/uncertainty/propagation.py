@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..covariance import Covariance, Diagonal, Full, Isotropic, LowRank, Shared, Sum
+from ..covariance import Covariance, Diagonal, Full, Isotropic, LowRank, Shared, Sum, stored_as
 from ..gaussians import Gaussians
 from ..validation import Array, FloatArray, as_float_array, check_finite, check_positive, is_sparse
 from ._support import blocks, check_choice
@@ -286,7 +286,7 @@ def _scaled(kind: Covariance, slopes: FloatArray, dtype: np.dtype[Any]) -> Covar
         factors = kind.factors * np.repeat(slopes, np.diff(kind.start), axis=0)
         return LowRank(factors.astype(dtype), start=kind.start)
     if isinstance(kind, (Diagonal, Isotropic)):
-        return Diagonal((kind.diagonals(count, n) * slopes**2).astype(dtype))
+        return Diagonal(stored_as(kind.diagonals(count, n) * slopes**2, dtype))
     upper = np.triu_indices(n)
     packed = np.empty((count, len(upper[0])), dtype=dtype)
     for rows in blocks(count, 2 * n * n):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..covariance import Covariance, Diagonal, Full, Isotropic, LowRank
+from ..covariance import Covariance, Diagonal, Full, Isotropic, LowRank, stored_as
 from ..gaussians import Gaussians
 from ..validation import Array, FloatArray, as_float_array, check_finite, column_names
 from ._support import as_examples, blocks, check_choice, need
@@ -128,7 +128,7 @@ def _diagonal(ragged: _Ragged, divisor: FloatArray) -> Covariance:
         V[chosen] = (D**2).sum(axis=1) / (k - 1)
     if (ragged.sizes == 1).any():
         V[ragged.sizes == 1] = ragged.pooled_variances()
-    return Diagonal((V / divisor[:, None]).astype(ragged.dtype))
+    return Diagonal(stored_as(V / divisor[:, None], ragged.dtype))
 
 
 def _full(ragged: _Ragged, divisor: FloatArray) -> Covariance:

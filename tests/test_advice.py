@@ -1,0 +1,170 @@
+"""Messages say what to write instead, and what they advise works."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+from sklearn.datasets import load_breast_cancer
+from sklearn.model_selection import KFold
+
+import svmgsu
+from svmgsu import uncertainty
+
+
+def problem(count=40, n=3):
+    rng = np.random.default_rng(0)
+    y = np.arange(count) % 2
+    return rng.normal(size=(count, n)) + y[:, None], y
+
+
+def advised(message, **names):
+    """What stands after "pass " in a message, as the argument it is."""
+    name, _, value = message.partition("pass ")[2].partition(" instead")[0].partition("=")
+    return {name: eval(value, {"np": np, "svmgsu": svmgsu, **names})}
+
+
+def test_one_error_bar_a_feature_is_refused_with_advice_that_works():
+    X, y = problem()
+    std = np.array([0.1, 0.2, 0.3])
+    with pytest.raises(ValueError, match=r"^std: shape \(3,\) fits the features") as caught:
+        svmgsu.train(X, y, std=std)
+    got = svmgsu.train(X, y, **advised(str(caught.value), std=std)).coef_
+    np.testing.assert_allclose(got, svmgsu.train(X, y, std=np.tile(std, (40, 1))).coef_, rtol=1e-5)
+
+
+def test_error_bars_of_as_many_examples_as_features_are_refused_with_both_readings():
+    X, y = problem(4, 4)
+    with pytest.raises(ValueError, match=r"^std: shape \(4,\) is ambiguous") as caught:
+        svmgsu.train(X, y, std=np.ones(4))
+    for kind in ("cov=svmgsu.Isotropic(np.square(std))", "cov=svmgsu.Shared(np.square(std))"):
+        assert kind in str(caught.value)
+        svmgsu.train(
+            X, y, lam=0.1, **{"cov": eval(kind[4:], {"np": np, "svmgsu": svmgsu, "std": np.ones(4)})}
+        )
+
+
+def test_error_bars_of_a_wrong_shape_are_not_told_of_shapes_that_error_bars_cannot_have():
+    X, y = problem()
+    with pytest.raises(ValueError, match=r"expected a number, \(40,\), or \(40, 3\)$"):
+        svmgsu.train(X, y, std=np.ones((40, 2)))
+    with pytest.raises(ValueError, match=r"^std: 7 standard deviations for 40 examples"):
+        svmgsu.train(X, y, std=np.ones(7))
+
+
+def holes(kind):
+    X, y = problem()
+    X[3, 1] = np.nan
+    if kind == "sparse":
+        return scipy.sparse.csr_array(X), y
+    if kind == "frame":
+        return pd.DataFrame(X), y
+    return (np.ma.masked_invalid(X) if kind == "masked" else X), y
+
+
+@pytest.mark.parametrize("kind", ["array", "sparse", "frame", "masked"])
+def test_a_missing_value_points_to_from_missing(kind):
+    X, y = holes(kind)
+    with pytest.raises(
+        ValueError, match=r"^X: example 3, feature 1 .*svmgsu\.uncertainty\.from_missing\(X\)"
+    ):
+        svmgsu.train(X, y)
+    if kind != "sparse":
+        svmgsu.train(uncertainty.from_missing(X), y)
+
+
+def test_infinity_is_not_a_missing_value():
+    X, y = problem()
+    X[3, 1] = np.inf
+    with pytest.raises(ValueError, match=r"^X: example 3, feature 1 is inf") as caught:
+        svmgsu.train(X, y)
+    assert "missing" not in str(caught.value)
+
+
+@pytest.mark.parametrize("typo", ["expected_acuracy", "accurracy", 3, ["accuracy"]])
+def test_a_typo_in_scoring_is_told_the_expected_scores(typo):
+    X, y = problem()
+    with pytest.raises(
+        ValueError, match=r"^scoring: .*'expected_accuracy', 'expected_hinge', 'expected_log_loss'"
+    ):
+        svmgsu.LinearSVMGSUCV(scoring=typo).fit(X, y)
+
+
+def test_a_solver_that_stops_early_says_what_to_do():
+    X, y = load_breast_cancer(return_X_y=True)
+    with pytest.warns(svmgsu.ConvergenceWarning, match=r"max_iter=1 .*Raise max_iter, scale the features"):
+        svmgsu.train(X, y, lam=1e-4, max_iter=1, probability=False)
+
+
+# What was accepted without a word
+
+
+def test_a_training_fold_of_one_class_is_refused():
+    X, y = problem()
+    order = np.argsort(y, kind="stable")
+    with pytest.raises(
+        ValueError, match=r"^cv: the training examples of fold 0 are all of class 1; .*stratified"
+    ):
+        svmgsu.LinearSVMGSUCV(cv=KFold(2)).fit(X[order], y[order])
+
+
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        ({"subspace_mode": "x"}, "subspace_mode: expected"),
+        ({"n_jobs": 0}, "n_jobs: must not be 0"),
+        ({"start": "x"}, "start: expected a svmgsu.Model, got 'x'"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_an_argument_is_checked_where_it_is_not_needed(argument, message):
+    X, y = problem()
+    with pytest.raises((TypeError, ValueError), match=f"^{message}"):
+        svmgsu.train(X, y, **argument, probability=False)
+
+
+def test_as_many_pooled_covariances_as_features_are_no_matrix():
+    X, y = problem()
+    pool = np.array([[0.1, 0.2, 0.3], [0.1, 0.1, 0.1], [1.0, 1.0, 0.5]])
+    for given in (pool, np.full((3, 3), 0.1)):
+        with pytest.raises(
+            ValueError, match=r"^deployment_cov: shape \(3, 3\).*svmgsu\.Diagonal\(variances\)"
+        ):
+            svmgsu.train(X, y, deployment_cov=given)
+    drawn = pool[np.random.default_rng(0).integers(3, size=40)]
+    got = svmgsu.train(X, y, deployment_cov=svmgsu.Diagonal(pool)).coef_
+    np.testing.assert_array_equal(got, svmgsu.train(X, y, drawn).coef_)
+    matrix = np.full((3, 3), 0.1) + np.eye(3)
+    np.testing.assert_array_equal(
+        svmgsu.train(X, y, deployment_cov=matrix).coef_,
+        svmgsu.train(X, y, deployment_cov=svmgsu.Shared(matrix)).coef_,
+    )
+
+
+# float32 error bars
+
+
+@pytest.mark.parametrize("size", [1e-24, 1e-21, 1e25])
+@pytest.mark.parametrize("form", [lambda s: s, lambda s: np.full(40, s), lambda s: np.full((40, 3), s)])
+def test_float32_error_bars_are_squared_without_loss(size, form):
+    X, _ = problem()
+    std = form(np.float32(size))
+    cov = svmgsu.Gaussians(X, std=std).cov
+    np.testing.assert_allclose(cov.diagonals(40, 3), float(np.float32(size)) ** 2, rtol=1e-12)
+
+
+def test_ordinary_float32_error_bars_stay_float32():
+    X, _ = problem()
+    std = np.full((40, 3), 0.1, dtype=np.float32)
+    std[0, 0] = 0
+    assert svmgsu.Gaussians(X, std=std).cov.variances.dtype == np.float32
+
+
+def test_builders_keep_tiny_variances_of_float32_data(tmp_path):
+    X = np.zeros((4, 2), dtype=np.float32)
+    X[:, 0] = [0, 1e-24, 2e-24, 3e-24]
+    assert (uncertainty.from_errors(X, std=np.float32(1e-24)).cov.variances > 0).all()
+    np.testing.assert_allclose(
+        uncertainty.from_samples([X]).cov.variances[0, 0], np.var(X[:, 0].astype(float), ddof=1)
+    )
+    np.savez(tmp_path / "a.npz", mean=X, std=np.full((4, 2), 1e-24, dtype=np.float32))
+    np.testing.assert_allclose(svmgsu.io.read(tmp_path / "a.npz").data.cov.variances, 1e-48, rtol=1e-6)
