@@ -1,4 +1,4 @@
-"""Fit the functions of cpp/src/mills_table.hpp: what the normal distribution needs on 0 <= x <= FARTHEST.
+"""Fit the functions of kernels/mills_table.hpp: what the normal distribution needs on 0 <= x <= FARTHEST.
 
     t(x) = phi(x)/Q(x) - x = p(x)/q(x)     two polynomials; all coefficients are positive, nothing cancels
     exp(t/2)/sqrt(2 pi)                    one polynomial, for |t| <= ln 2
@@ -6,7 +6,7 @@
 With t, the Mills ratio Q/phi = 1/(x + t) and its complement 1 - x Q/phi = t/(x + t) need one division.
 Both fits are the best in relative error, found by Remez' exchange in 50 digits. To write that file:
 
-    python tools/fit_mills.py > cpp/src/mills_table.hpp && clang-format -i cpp/src/mills_table.hpp
+    cd cpp/src/kernels; python ../../../tools/fit_mills.py > mills_table.hpp; clang-format -i mills_table.hpp
 """
 
 import mpmath as mp

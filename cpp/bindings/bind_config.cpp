@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "bindings.hpp"
-#include "svmgsu/parallel.hpp"
+#include "svmgsu/support/parallel.hpp"
 
 namespace svmgsu::python {
 namespace {

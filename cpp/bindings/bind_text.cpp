@@ -2,7 +2,7 @@
 #include <pybind11/stl.h>
 
 #include "checks.hpp"
-#include "svmgsu/text_io.hpp"
+#include "svmgsu/text/io.hpp"
 
 namespace svmgsu::python {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "fuzz.hpp"
-#include "svmgsu/model.hpp"
+#include "svmgsu/models/model.hpp"
 
 using namespace svmgsu;
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "fuzz.hpp"
-#include "svmgsu/text_io.hpp"
+#include "svmgsu/text/io.hpp"
 
 using namespace svmgsu;
 

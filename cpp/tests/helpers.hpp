@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "svmgsu/random.hpp"
+#include "svmgsu/support/random.hpp"
 #include "svmgsu/svmgsu.hpp"
 
 namespace svmgsu::test {

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "helpers.hpp"
-#include "svmgsu/covariance.hpp"
+#include "svmgsu/kinds/covariance.hpp"
 
 using namespace svmgsu;
 using namespace svmgsu::test;

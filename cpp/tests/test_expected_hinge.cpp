@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "helpers.hpp"
-#include "svmgsu/expected_hinge.hpp"
+#include "svmgsu/losses/expected_hinge.hpp"
 
 using svmgsu::expected_hinge;
 using svmgsu::ExpectedHinge;

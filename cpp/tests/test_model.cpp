@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "helpers.hpp"
-#include "svmgsu/model.hpp"
+#include "svmgsu/models/model.hpp"
 
 using namespace svmgsu;
 namespace fs = std::filesystem;

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "helpers.hpp"
-#include "svmgsu/objective.hpp"
+#include "svmgsu/engines/objective.hpp"
 
 using namespace svmgsu;
 using namespace svmgsu::test;

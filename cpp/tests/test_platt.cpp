@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "helpers.hpp"
-#include "svmgsu/platt.hpp"
+#include "svmgsu/models/platt.hpp"
 
 using svmgsu::fit_platt;
 using svmgsu::Platt;

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "svmgsu/random.hpp"
+#include "svmgsu/support/random.hpp"
 
 using svmgsu::SplitMix64;
 

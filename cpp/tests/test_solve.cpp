@@ -2,8 +2,8 @@
 #include <doctest/doctest.h>
 
 #include "helpers.hpp"
-#include "svmgsu/solve.hpp"
 #include "svmgsu/solvers/sgd.hpp"
+#include "svmgsu/solvers/solve.hpp"
 
 using namespace svmgsu;
 using namespace svmgsu::test;

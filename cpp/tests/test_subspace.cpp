@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "helpers.hpp"
-#include "svmgsu/subspace.hpp"
+#include "svmgsu/data/subspace.hpp"
 
 using namespace svmgsu;
 using namespace svmgsu::test;

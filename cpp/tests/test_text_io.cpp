@@ -8,7 +8,7 @@
 
 #include "../src/text_number.hpp"
 #include "helpers.hpp"
-#include "svmgsu/text_io.hpp"
+#include "svmgsu/text/io.hpp"
 
 using namespace svmgsu;
 using namespace svmgsu::test;

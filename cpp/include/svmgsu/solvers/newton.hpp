@@ -24,7 +24,7 @@
 // subsample needed more passes or stalled on hinge-like data.
 #pragma once
 
-#include "svmgsu/solve.hpp"
+#include "svmgsu/solvers/solve.hpp"
 
 namespace svmgsu {
 

@@ -1,0 +1,28 @@
+// Learning in linear subspaces (paper, Sect. 3.2): each Σ_i is replaced by its leading eigenvectors.
+#pragma once
+
+#include <vector>
+
+#include "svmgsu/kinds/covariance.hpp"
+
+namespace svmgsu {
+
+// Example i keeps rows start[i] .. start[i+1]: √λ_t u_tᵀ, largest first, so that Σ'_i = F_iᵀF_i.
+struct Subspaces {
+  std::vector<double> factors;
+  std::vector<Index> start;
+};
+
+// The number of leading eigenvalues (descending) whose share of the sum exceeds p; at p = 1 the
+// numerical rank; none of a zero covariance.
+Index kept_eigenvalues(const Vector& descending, Index n, double p);
+
+// Eigenanalysis of every example, in parallel. Low-rank covariances go through the small Gram matrix
+// FFᵀ; only the others form an n × n matrix, one a thread.
+Subspaces eigen_subspaces(const CovarianceSum& covariance, Index examples, Index features, double p, int threads);
+
+// The paper's reading: means projected onto their example's subspace, U'U'ᵀx. `out` is ℓ × n.
+template <class Scalar>
+void project_means(const Scalar* means, const Subspaces& subspaces, Index features, int threads, Scalar* out);
+
+}  // namespace svmgsu

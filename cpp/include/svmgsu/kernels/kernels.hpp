@@ -1,0 +1,39 @@
+// The hot leaf loops. Each is compiled for several instruction sets and chosen when the program
+// starts; all of them add in the same order and never fuse, so that every choice gives the same bits.
+#pragma once
+
+#include "svmgsu/support/types.hpp"
+
+namespace svmgsu::kernels {
+
+// out[i] = Σ_j rows[i][j] w[j], summed in double. A row's result does not depend on its neighbours.
+void row_dots(const double* const* rows, int count, Index length, const double* w, double* out);
+void row_dots(const float* const* rows, int count, Index length, const double* w, double* out);
+
+// The same for two arrays at once, out_a[i] = a[i]·wa and out_b[i] = b[i]·wb, which keeps memory busier.
+// `next_a` and `next_b` are four rows each that will be wanted next: their beginnings are fetched.
+void paired_dots(const double* const* a, const double* const* b, int count, const double* const* next_a,
+                 const double* const* next_b, Index length, const double* wa, const double* wb, double* out_a,
+                 double* out_b);
+void paired_dots(const float* const* a, const float* const* b, int count, const float* const* next_a,
+                 const float* const* next_b, Index length, const double* wa, const double* wb, double* out_a,
+                 double* out_b);
+
+// sum[j] += Σ_i coefficient[i] rows[i][j]. Rows whose coefficient is zero are not read.
+void add_rows(const double* const* rows, int count, Index length, const double* coefficient, double* sum);
+void add_rows(const float* const* rows, int count, Index length, const double* coefficient, double* sum);
+
+// out += factor · S v for one symmetric matrix S, packed as its upper triangle, row after row.
+void packed_times(const double* packed, Index n, double factor, const double* v, double* out);
+void packed_times(const float* packed, Index n, double factor, const double* v, double* out);
+
+// c += aᵀa for `rows` rows of length n (both row-major; c is n × n of leading dimension `stride`).
+void add_gram(const double* a, Index rows, Index n, double sign, double* c, Index stride, int threads);
+
+// The expected hinge of many examples at once; see expected_hinge.hpp for what each array means.
+void expected_hinge(int count, const double* d, const double* s, double* loss, double* cdf, double* kappa);
+
+// Name of the instruction set that the loops above run on here, such as "x86-64-v3 (AVX2)".
+const char* instruction_set();
+
+}  // namespace svmgsu::kernels

@@ -1,0 +1,55 @@
+// What the library knows of a loss: five numbers of an example's residual.
+//
+// The residual of example i is D = t − σ(w·X + b) with X ~ N(x, Σ), which is N(d, s²) with d = t − σ(w·x + b) and
+// s² = wᵀΣw. For a convex ℓ(D) ≥ 0 with inf ℓ = 0, L(d, s) = E ℓ(D), and the derivatives below are in d. They are all
+// that value, gradient, Hessian, line search and certificate need, because ∂L/∂(s²) = ½L″ (the heat equation) and
+// E ℓ*(ℓ′(D)) = dL′ + s²L″ − L (Stein's identity; ℓ* is the conjugate).
+//
+// A new loss is one file beside src/losses/hinge.cpp, one row of the table in src/losses/losses.cpp, and its tests.
+#pragma once
+
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "svmgsu/support/types.hpp"
+
+namespace svmgsu {
+
+class Loss {
+ public:
+  virtual ~Loss() = default;
+  virtual const char* name() const = 0;
+
+  // Whether L″ stays bounded as s → 0: solvers then need no smoothing.
+  virtual bool smooth() const = 0;
+
+  // |computed L − L| is at most this for any (d, s): a part of the gap, times the mean weight.
+  virtual double error() const { return 0; }
+
+  // L, L′ and L″ of count ≤ kMaxBatch examples, for a gradient. Where s = 0: the plain loss, a subgradient, and 0
+  // where L″ would be infinite.
+  virtual void gradient(int count, const double* d, const double* s, double* L, double* L1, double* L2) const = 0;
+
+  // L″, L‴ and L⁗, for a Hessian product. Where s = 0: 0 for what would be infinite.
+  virtual void curvature(int count, const double* d, const double* s, double* L2, double* L3, double* L4) const = 0;
+};
+
+enum class Task { classification, regression };
+
+struct LossInfo {
+  std::string name;
+  Task task;
+  std::string parameter;  // its name, or empty
+  double standard;        // the parameter's value where none is given; NaN without a parameter
+};
+
+// Every loss that make_loss knows, in the order of the documentation.
+std::vector<LossInfo> known_losses();
+
+// `parameter` is NaN for the loss's own default.
+std::shared_ptr<const Loss> make_loss(const std::string& name,
+                                      double parameter = std::numeric_limits<double>::quiet_NaN());
+
+}  // namespace svmgsu

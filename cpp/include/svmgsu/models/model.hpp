@@ -1,0 +1,71 @@
+// A trained linear classifier on its own: decision values, probabilities, and text files.
+//
+// The file is plain text, one item a line, numbers with 17 digits (they come back exactly). There is one
+// decision value for two classes and one a class, "this or the rest", for more:
+//     svmgsu-model 2
+//     labels <type> <label> <label> ...          text with %XX for blanks; of two, negative and positive
+//     lambda <number>
+//     calibration <A> <B> <a> <b> <gamma>      one line a decision value, if there are probabilities
+//     features <n>
+//     intercept <b> ...                          one number a decision value
+//     weights, then n lines of one number a decision value, then: end
+// Version 1 had two classes and `platt <A> <B>` in place of calibrations; it is still read.
+//
+// The authors' own files (gsvm-train) are read too, and written on request: linear models of the labels
+// -1 and +1, with the sigmoid 1/(1 + exp(sigmA f + sigmB)).
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "svmgsu/data/means.hpp"
+#include "svmgsu/models/calibration.hpp"
+#include "svmgsu/support/types.hpp"
+
+namespace svmgsu {
+
+enum class ModelFormat { svmgsu, gsvm };
+
+struct Model {
+  Matrix w;  // one row a decision value
+  Vector b;
+  double lambda = 0;
+  std::vector<Calibration> calibration;  // one a decision value, or none
+  std::string label_type = "int";
+  std::vector<std::string> labels = {"-1", "1"};
+
+  Model() = default;
+  // Of two classes, -1 and 1.
+  Model(const Vector& weights, double intercept, double lambda_)
+      : w(weights.transpose()), b(Vector::Constant(1, intercept)), lambda(lambda_) {}
+
+  Vector decision(const Eigen::Ref<const Vector>& x) const { return w * x + b; }
+
+  // One probability a class; they sum to one. `variance` holds wᵀΣw of the object for each decision
+  // value; without it nothing is known of the object's error bars.
+  Vector probabilities(const Vector& decision, const Vector* variance = nullptr) const;
+
+  // The place in `labels`: for two classes by the sign, for more by the largest probability, or the
+  // largest decision value where there are no probabilities.
+  Index predict(const Vector& decision, const Vector* variance = nullptr) const;
+
+  // Writes beside the file and renames, so that a reader never sees half a model.
+  void save(const std::string& path, ModelFormat format = ModelFormat::svmgsu) const;
+  void write(std::ostream& out, ModelFormat format = ModelFormat::svmgsu) const;
+  // Refuses files that are not models, are damaged, or of a newer version, saying which line and why.
+  static Model load(const std::string& path);
+  // The same from a stream, which messages call `name`.
+  static Model read(std::istream& file, const std::string& name);
+};
+
+// w·x_i + b for all examples, the same bits for any number of threads.
+std::vector<double> decision_values(const Means& means, const Vector& w, double b, int threads = 0);
+
+// A file that cannot be read or written, or is not what it should be.
+class FileError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace svmgsu

@@ -1,0 +1,63 @@
+// solve(objective, Options, Monitor) → Result: the door to all solvers.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include "svmgsu/engines/objective.hpp"
+
+namespace svmgsu {
+
+enum class Solver {
+  newton,  // exact and certified: solvers/newton.hpp
+  sgd,     // the paper's Algorithm 1, corrected: solvers/sgd.hpp
+};
+
+struct Options {
+  double lambda = 1e-2;
+  Solver solver = Solver::newton;
+  bool intercept = true;
+  int threads = 0;             // 0: all that OpenMP offers
+  double tolerance = 1e-6;     // stop when gap ≤ tolerance · objective (newton)
+  Index max_iterations = 500;  // newton
+  double max_seconds = std::numeric_limits<double>::infinity();
+
+  Index steps = 0;         // sgd: the paper's T; 0 chooses by the number of examples
+  Index batch = 0;         // sgd: the paper's k; 0: min(ℓ, 100)
+  double average = 0.5;    // sgd: the last share of the iterates that is averaged
+  std::uint64_t seed = 0;  // sgd
+};
+
+struct Progress {
+  Index iteration = 0;
+  double objective = 0;  // NaN where a solver does not know it (sgd, between passes)
+  double gap = 0;        // likewise
+  double seconds = 0;
+  double passes = 0;  // readings of the whole data so far
+};
+
+// Called between iterations; returns false to stop early with the best point so far.
+using Monitor = std::function<bool(const Progress&)>;
+
+enum class Stop { converged, iterations, time, monitor, stalled };
+
+struct Result {
+  Vector w;
+  double b = 0;
+  double objective = 0;
+  double gap = 0;  // proven: objective − optimum ≤ gap
+  Index iterations = 0;
+  Stop stop = Stop::converged;
+  std::vector<Progress> history;
+};
+
+// `start` (w, b) warm-starts the newton solver where given.
+Result solve(const Objective& objective, const Options& options, const Monitor& monitor = {},
+             const Vector* start_w = nullptr, double start_b = 0);
+
+// The whole of training in one call.
+Result train(const Gaussians& data, const Options& options, const Monitor& monitor = {});
+
+}  // namespace svmgsu

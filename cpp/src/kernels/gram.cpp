@@ -1,0 +1,63 @@
+// c += ±aᵀa, the one matrix-matrix product of the library: it builds the preconditioner of Newton's method.
+#include <vector>
+
+#include "kernels/dispatch.hpp"
+#include "svmgsu/kernels/kernels.hpp"
+#include "svmgsu/support/parallel.hpp"
+
+namespace svmgsu::kernels {
+namespace {
+
+constexpr int kWide = 16;  // columns of a panel
+constexpr int kTall = 4;   // columns of the left factor of a tile; written out below, for the vectoriser
+
+// tile = (kTall columns of left)ᵀ · (kWide columns of right); panels are packed, kWide numbers a row.
+SVMGSU_CLONES void tile_product(const double* SVMGSU_RESTRICT left, const double* SVMGSU_RESTRICT right, Index rows,
+                                double* SVMGSU_RESTRICT tile) {
+  double s0[kWide] = {}, s1[kWide] = {}, s2[kWide] = {}, s3[kWide] = {};
+  for (Index r = 0; r < rows; ++r) {
+    const double* a = left + r * kWide;
+    const double* b = right + r * kWide;
+    const double a0 = a[0], a1 = a[1], a2 = a[2], a3 = a[3];
+    for (int j = 0; j < kWide; ++j) s0[j] += a0 * b[j];
+    for (int j = 0; j < kWide; ++j) s1[j] += a1 * b[j];
+    for (int j = 0; j < kWide; ++j) s2[j] += a2 * b[j];
+    for (int j = 0; j < kWide; ++j) s3[j] += a3 * b[j];
+  }
+  for (int j = 0; j < kWide; ++j) {
+    tile[j] = s0[j];
+    tile[kWide + j] = s1[j];
+    tile[2 * kWide + j] = s2[j];
+    tile[3 * kWide + j] = s3[j];
+  }
+}
+
+}  // namespace
+
+void add_gram(const double* a, Index rows, Index n, double sign, double* c, Index stride, int threads) {
+  const Index panels = (n + kWide - 1) / kWide;
+  const int team = rows * n * n < 400000 ? 1 : threads;
+  std::vector<double> packed(static_cast<std::size_t>(panels * rows * kWide), 0.0);
+  const auto panel = [&](Index k) { return packed.data() + k * rows * kWide; };
+  parallel_for(panels, team, [&](Index k) {
+    const Index width = std::min<Index>(kWide, n - k * kWide);
+    double* out = panel(k);
+    for (Index r = 0; r < rows; ++r) std::copy_n(a + r * n + k * kWide, width, out + r * kWide);
+  });
+  parallel_for(panels, team, [&](Index k) {
+    double tile[kTall * kWide];
+    for (Index m = k; m < panels; ++m)
+      for (int part = 0; part < kWide; part += kTall) {
+        tile_product(panel(k) + part, panel(m), rows, tile);
+        for (Index i = 0; i < kTall; ++i)
+          for (Index j = 0; j < kWide; ++j) {
+            const Index row = k * kWide + part + i, column = m * kWide + j;
+            if (row >= n || column >= n) continue;
+            c[row * stride + column] += sign * tile[i * kWide + j];
+            if (m > k) c[column * stride + row] += sign * tile[i * kWide + j];
+          }
+      }
+  });
+}
+
+}  // namespace svmgsu::kernels

@@ -1,0 +1,284 @@
+// Sums over rows: dot products, weighted sums, and products with packed symmetric matrices.
+//
+// Each row has eight partial sums, so that a vector unit of any width adds in the same order; together with
+// -ffp-contract=off this makes results equal on all instruction sets.
+#include <algorithm>
+
+#include "kernels/dispatch.hpp"
+#include "kernels/four.hpp"
+#include "svmgsu/kernels/kernels.hpp"
+
+namespace svmgsu::kernels {
+namespace {
+
+constexpr int kLanes = 8;
+constexpr int kSomeLines = 16;  // of a row, fetched before it is its turn: hardware goes on from there
+
+// Eight partial sums of a dot product.
+struct Lanes {
+  Four low = {}, high = {};
+
+  SVMGSU_INLINE Four four() const { return low + high; }
+};
+
+// What w contributes at a row's last, incomplete vector.
+struct Tail {
+  Four w = {};
+  Index at;    // where its four numbers begin
+  bool whole;  // or whether there is none
+
+  // A row of four numbers and more is read once more from its fourth last on, with zeros where w has been used.
+  Tail(const double* weights, Index length) : at(length - 4), whole(length % 4 == 0 || length < 4) {
+    if (whole) return;
+    double last[4];
+    for (int k = 0; k < 4; ++k) last[k] = at + k < length / 4 * 4 ? 0.0 : weights[at + k];
+    read(last, w);
+  }
+};
+
+template <class T>
+SVMGSU_INLINE void fetch_start(const T* row) {
+  for (int line = 0; line < kSomeLines; ++line) SVMGSU_PREFETCH(reinterpret_cast<const char*>(row) + 64 * line);
+}
+
+// The numbers from `first` to `last`, eight at a time.
+template <int kRows, class T>
+SVMGSU_INLINE void add_eights(const T* const* rows, Index first, Index last, const double* w, Lanes* total) {
+  Lanes sum[kRows + (kRows == 0)];
+  for (int r = 0; r < kRows; ++r) sum[r] = total[r];
+  for (Index j = first; j < last; j += kLanes) {
+    Four w_low, w_high, x;
+    read(w + j, w_low);
+    read(w + j + 4, w_high);
+    for (int r = 0; r < kRows; ++r) {
+      read(rows[r] + j, x);
+      sum[r].low += x * w_low;
+      read(rows[r] + j + 4, x);
+      sum[r].high += x * w_high;
+    }
+  }
+  for (int r = 0; r < kRows; ++r) total[r] = sum[r];
+}
+
+// The numbers after the last eight, from j on, and the sums.
+template <int kRows, class T>
+SVMGSU_INLINE void finish(const T* const* rows, Index j, Index length, const double* w, Lanes* sum, double* out) {
+  Four weights, x;
+  if (j + 4 <= length) {
+    read(w + j, weights);
+    for (int r = 0; r < kRows; ++r) {
+      read(rows[r] + j, x);
+      sum[r].low += x * weights;
+    }
+  }
+  const Tail tail(w, length);
+  if (!tail.whole) {
+    for (int r = 0; r < kRows; ++r) {
+      read(rows[r] + tail.at, x);
+      sum[r].high += x * tail.w;
+    }
+  }
+  if (kRows == 4) {
+    write(sums_of(sum[0].four(), sum[1 % kRows].four(), sum[2 % kRows].four(), sum[3 % kRows].four()), out);
+  } else {
+    for (int r = 0; r < kRows; ++r) out[r] = sum_of(sum[r].four());
+  }
+  if (length < 4) {
+    for (int r = 0; r < kRows; ++r)
+      for (Index k = 0; k < length; ++k) out[r] += static_cast<double>(rows[r][k]) * w[k];
+  }
+}
+
+// Dot products of kA rows of one array and kB of another, a piece of each in turn: memory is busiest with
+// about eight streams, but registers suffice for four rows.
+template <int kA, int kB, class T>
+SVMGSU_INLINE void dots(const T* const* a, const T* const* b, Index length, const double* wa, const double* wb,
+                        double* out_a, double* out_b) {
+  constexpr Index kPiece = kB > 0 ? 64 : 1 << 30;
+  Lanes sum_a[kA], sum_b[kB + (kB == 0)];
+  const Index eights = length / kLanes * kLanes;
+  for (Index j = 0; j < eights; j += kPiece) {
+    const Index last = std::min(eights, j + kPiece);
+    add_eights<kA>(a, j, last, wa, sum_a);
+    add_eights<kB>(b, j, last, wb, sum_b);
+  }
+  finish<kA>(a, eights, length, wa, sum_a, out_a);
+  finish<kB>(b, eights, length, wb, sum_b, out_b);
+}
+
+// Rows i, i + step, i + 2 step and i + 3 step. Where rows follow one another in memory, each of the four is a
+// stream that goes on from row to row; neighbours would be four streams that stop at the end of the row.
+template <class T>
+struct Spread {
+  const T* row[4];
+  double product[4];
+  int first, step;
+
+  SVMGSU_INLINE Spread(const T* const* rows, int i, int distance) : first(i), step(distance) {
+    for (int k = 0; k < 4; ++k) row[k] = rows[first + k * step];
+  }
+  SVMGSU_INLINE void store(double* out) const {
+    for (int k = 0; k < 4; ++k) out[first + k * step] = product[k];
+  }
+};
+
+template <class T>
+SVMGSU_INLINE void all_dots(const T* const* rows, int count, Index length, const double* w, double* out) {
+  const int eighth = count / 8;
+  for (int i = 0; i < eighth; ++i) {
+    Spread<T> a(rows, i, eighth), b(rows, i + 4 * eighth, eighth);
+    dots<4, 4>(a.row, b.row, length, w, w, a.product, b.product);
+    a.store(out);
+    b.store(out);
+  }
+  int i = 8 * eighth;
+  for (; i + 4 <= count; i += 4) dots<4, 0>(rows + i, rows, length, w, w, out + i, out);
+  for (; i < count; ++i) dots<1, 0>(rows + i, rows, length, w, w, out + i, out);
+}
+
+template <class T>
+SVMGSU_INLINE void all_pairs(const T* const* rows_a, const T* const* rows_b, int count, const T* const* next_a,
+                             const T* const* next_b, Index length, const double* wa, const double* wb, double* out_a,
+                             double* out_b) {
+  const int quarter = count / 4;
+  for (int i = 0; i < quarter; ++i) {
+    Spread<T> a(rows_a, i, quarter), b(rows_b, i, quarter);
+    dots<4, 4>(a.row, b.row, length, wa, wb, a.product, b.product);
+    a.store(out_a);
+    b.store(out_b);
+  }
+  for (int i = 4 * quarter; i < count; ++i) dots<1, 1>(rows_a + i, rows_b + i, length, wa, wb, out_a + i, out_b + i);
+  for (int k = 0; k < 4; ++k) {
+    fetch_start(next_a[k]);
+    fetch_start(next_b[k]);
+  }
+}
+
+template <class T>
+SVMGSU_INLINE void add4(const T* const* rows, Index length, const double* coefficient, double* SVMGSU_RESTRICT sum) {
+  const T *a = rows[0], *b = rows[1], *c = rows[2], *d = rows[3];
+  const Four ca = four_times(coefficient[0]), cb = four_times(coefficient[1]);
+  const Four cc = four_times(coefficient[2]), cd = four_times(coefficient[3]);
+  Index j = 0;
+  for (; j + 4 <= length; j += 4) {
+    Four xa, xb, xc, xd, x;
+    read(a + j, xa);
+    read(b + j, xb);
+    read(c + j, xc);
+    read(d + j, xd);
+    read(sum + j, x);
+    write(x + ((ca * xa + cb * xb) + (cc * xc + cd * xd)), sum + j);
+  }
+  for (; j < length; ++j)
+    sum[j] += (coefficient[0] * static_cast<double>(a[j]) + coefficient[1] * static_cast<double>(b[j])) +
+              (coefficient[2] * static_cast<double>(c[j]) + coefficient[3] * static_cast<double>(d[j]));
+}
+
+template <class T>
+SVMGSU_INLINE void add_all(const T* const* rows, int count, Index length, const double* coefficient,
+                           double* SVMGSU_RESTRICT sum) {
+  const T* kept[4];
+  double factor[4];
+  int waiting = 0;
+  for (int i = 0; i < count; ++i) {
+    if (coefficient[i] == 0) continue;
+    kept[waiting] = rows[i];
+    factor[waiting] = coefficient[i];
+    if (++waiting == 4) {
+      add4(kept, length, factor, sum);
+      waiting = 0;
+    }
+  }
+  if (waiting == 0) return;
+  for (int i = waiting; i < 4; ++i) {  // one loop over `sum` for the last rows, too
+    kept[i] = kept[0];
+    factor[i] = 0;
+  }
+  add4(kept, length, factor, sum);
+}
+
+// One row of the triangle at a time: it is a row of S to the right of the diagonal (a dot product),
+// and by symmetry a column below it (an update of `out`).
+template <class T>
+SVMGSU_INLINE void packed_product(const T* SVMGSU_RESTRICT packed, Index n, double factor,
+                                  const double* SVMGSU_RESTRICT v, double* SVMGSU_RESTRICT out) {
+  for (Index i = 0; i < n; ++i) {
+    const Index rest = n - i - 1;
+    const T* right = packed + 1;
+    const double scaled = factor * v[i];
+    double* below = out + i + 1;
+    double dot;
+    dots<1, 0>(&right, &right, rest, v + i + 1, v, &dot, &dot);
+    out[i] += factor * (static_cast<double>(packed[0]) * v[i] + dot);
+    for (Index j = 0; j < rest; ++j) below[j] += scaled * static_cast<double>(right[j]);
+    packed += rest + 1;
+  }
+}
+
+#define SVMGSU_ROW_KERNELS(Scalar)                                                                                    \
+  SVMGSU_CLONES void dots_of(const Scalar* const* rows, int count, Index length, const double* w, double* out) {      \
+    all_dots(rows, count, length, w, out);                                                                            \
+  }                                                                                                                   \
+  SVMGSU_CLONES void pairs_of(const Scalar* const* a, const Scalar* const* b, int count, const Scalar* const* next_a, \
+                              const Scalar* const* next_b, Index length, const double* wa, const double* wb,          \
+                              double* out_a, double* out_b) {                                                         \
+    all_pairs(a, b, count, next_a, next_b, length, wa, wb, out_a, out_b);                                             \
+  }                                                                                                                   \
+  SVMGSU_CLONES void add_of(const Scalar* const* rows, int count, Index length, const double* coefficient,            \
+                            double* sum) {                                                                            \
+    add_all(rows, count, length, coefficient, sum);                                                                   \
+  }                                                                                                                   \
+  SVMGSU_CLONES void packed_of(const Scalar* packed, Index n, double factor, const double* v, double* out) {          \
+    packed_product(packed, n, factor, v, out);                                                                        \
+  }
+SVMGSU_ROW_KERNELS(double)
+SVMGSU_ROW_KERNELS(float)
+#undef SVMGSU_ROW_KERNELS
+
+}  // namespace
+
+// The public names wrap the clones: clang 14 does not clone a function that a header has declared.
+void row_dots(const double* const* rows, int count, Index length, const double* w, double* out) {
+  dots_of(rows, count, length, w, out);
+}
+void row_dots(const float* const* rows, int count, Index length, const double* w, double* out) {
+  dots_of(rows, count, length, w, out);
+}
+void paired_dots(const double* const* a, const double* const* b, int count, const double* const* next_a,
+                 const double* const* next_b, Index length, const double* wa, const double* wb, double* out_a,
+                 double* out_b) {
+  pairs_of(a, b, count, next_a, next_b, length, wa, wb, out_a, out_b);
+}
+void paired_dots(const float* const* a, const float* const* b, int count, const float* const* next_a,
+                 const float* const* next_b, Index length, const double* wa, const double* wb, double* out_a,
+                 double* out_b) {
+  pairs_of(a, b, count, next_a, next_b, length, wa, wb, out_a, out_b);
+}
+void add_rows(const double* const* rows, int count, Index length, const double* coefficient, double* sum) {
+  add_of(rows, count, length, coefficient, sum);
+}
+void add_rows(const float* const* rows, int count, Index length, const double* coefficient, double* sum) {
+  add_of(rows, count, length, coefficient, sum);
+}
+void packed_times(const double* packed, Index n, double factor, const double* v, double* out) {
+  packed_of(packed, n, factor, v, out);
+}
+void packed_times(const float* packed, Index n, double factor, const double* v, double* out) {
+  packed_of(packed, n, factor, v, out);
+}
+
+const char* instruction_set() {
+#if defined(SVMGSU_CLONE_LEVELS) || defined(SVMGSU_CLONE_CPUS)
+  __builtin_cpu_init();
+  const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+  const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                  __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  if (v4) return "x86-64-v4 (AVX-512)";
+  if (v3) return "x86-64-v3 (AVX2)";
+  return "x86-64 (SSE2)";
+#else
+  return "the compiler's default (no run-time dispatch)";
+#endif
+}
+
+}  // namespace svmgsu::kernels

@@ -1,0 +1,32 @@
+// The hinge ℓ(D) = max(0, D) (paper, eq. 6): L = dΦ + sφ, L′ = Φ, L″ = φ/s = κ, L‴ = −(r/s)κ, L⁗ = ((r² − 1)/s²)κ
+// with r = d/s.
+#include "losses/losses.hpp"
+#include "svmgsu/kernels/kernels.hpp"
+
+namespace svmgsu {
+namespace {
+
+class Hinge final : public Loss {
+ public:
+  const char* name() const override { return "hinge"; }
+  bool smooth() const override { return false; }
+
+  void gradient(int count, const double* d, const double* s, double* L, double* L1, double* L2) const override {
+    kernels::expected_hinge(count, d, s, L, L1, L2);
+  }
+
+  void curvature(int count, const double* d, const double* s, double* L2, double* L3, double* L4) const override {
+    kernels::expected_hinge(count, d, s, L3, L4, L2);
+    for (int i = 0; i < count; ++i) {
+      const double inverse = L2[i] > 0 ? 1 / (s[i] * s[i]) : 0.0, ratio = d[i] * inverse;  // 1/s² and r/s
+      L3[i] = -L2[i] * ratio;
+      L4[i] = L2[i] * (ratio * ratio - inverse);
+    }
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<const Loss> make_hinge(double) { return std::make_shared<Hinge>(); }
+
+}  // namespace svmgsu

@@ -1,0 +1,129 @@
+#include "svmgsu/solvers/sgd.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "svmgsu/support/clock.hpp"
+
+namespace svmgsu {
+namespace {
+
+constexpr double kReportEvery = 0.05;  // seconds between calls of the monitor
+
+// Draws k of ℓ positions without replacement in O(k): the first k places of a Fisher–Yates shuffle
+// whose permutation is kept from step to step.
+class Sampler {
+ public:
+  Sampler(Index examples, std::uint64_t seed) : order_(static_cast<std::size_t>(examples)), random_(seed) {
+    std::iota(order_.begin(), order_.end(), Index{0});
+  }
+  void draw(std::vector<Index>& sample) {
+    for (std::size_t j = 0; j < sample.size(); ++j) {
+      const std::size_t i = j + random_.below(static_cast<std::uint32_t>(order_.size() - j));
+      std::swap(order_[j], order_[i]);
+      sample[j] = order_[j];
+    }
+  }
+
+ private:
+  std::vector<Index> order_;
+  SplitMix64 random_;
+};
+
+double mean_weight(const Gaussians& data) {
+  double sum = 0;
+  for (Index i = 0; i < data.examples(); ++i) sum += data.weight(i);
+  return sum / static_cast<double>(data.examples());
+}
+
+// Step t of Algorithm 1, corrected.
+void step(const Objective& objective, const std::vector<Index>& sample, Index t, double radius, Vector& w, double& b) {
+  Vector gradient;
+  double gradient_b = 0;
+  objective.sample_gradient(w, b, sample, gradient, gradient_b);
+  const double rate = 1.0 / (objective.lambda() * static_cast<double>(t));
+  w = (1 - 1 / static_cast<double>(t)) * w - rate * gradient;
+  const double norm = w.norm();
+  if (norm > radius) w *= radius / norm;
+  if (objective.intercept()) b -= std::min(rate, 1 / std::sqrt(static_cast<double>(t))) * gradient_b;
+}
+
+}  // namespace
+
+Result solve_sgd(const Objective& objective, const Options& options, const Monitor& monitor) {
+  const Clock clock;
+  const Index examples = objective.examples();
+  const Index batch = options.batch > 0 ? options.batch : std::min<Index>(examples, 100);
+  require(batch <= examples, "k: a minibatch of " + std::to_string(batch) + " from " + std::to_string(examples) +
+                                 " examples; k must be at most the number of examples");
+  require(examples < (Index{1} << 32), "means: the stochastic solver takes fewer than 2^32 examples");
+  const Index steps = options.steps > 0 ? options.steps : std::max<Index>(1000, 20 * ((examples + batch - 1) / batch));
+  const double radius = std::sqrt(mean_weight(objective.data()) / objective.lambda());
+  const Index first_averaged = steps - static_cast<Index>(std::floor(options.average * static_cast<double>(steps)));
+  const double passes_per_step = static_cast<double>(batch) / static_cast<double>(examples);
+  constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+
+  Vector w = Vector::Zero(objective.features()), average = w;
+  double b = 0, last_report = 0;
+  Sampler sampler(examples, options.seed);
+  std::vector<Index> sample(static_cast<std::size_t>(batch));
+  Result result;
+  result.stop = Stop::iterations;
+
+  Index t = 0;
+  while (t < steps) {
+    ++t;
+    sampler.draw(sample);
+    step(objective, sample, t, radius, w, b);
+    if (t > first_averaged) average += (w - average) / static_cast<double>(t - first_averaged);
+
+    const double now = clock.seconds();
+    if (now - last_report >= kReportEvery) {
+      last_report = now;
+      const Progress progress{t, unknown, unknown, now, static_cast<double>(t) * passes_per_step};
+      if (monitor && !monitor(progress)) result.stop = Stop::monitor;
+      if (now > options.max_seconds) result.stop = Stop::time;
+      if (result.stop != Stop::iterations) break;
+    }
+  }
+
+  result.w = t > first_averaged ? average : w;
+  const Margins margins = objective.margins(result.w);
+  result.b = objective.intercept() ? objective.best_intercept(margins, b) : 0.0;
+  const Certificate certificate = objective.certify(result.w, result.b);
+  result.objective = certificate.value;
+  result.gap = certificate.gap();
+  result.iterations = t;
+  const Progress end{t, result.objective, result.gap, clock.seconds(), static_cast<double>(t) * passes_per_step + 3};
+  result.history.push_back(end);
+  if (monitor) monitor(end);
+  if (result.stop == Stop::iterations && result.gap <= options.tolerance * result.objective)
+    result.stop = Stop::converged;
+  return result;
+}
+
+void continue_sgd(const Objective& objective, Index batch, std::uint64_t seed, Stream& stream) {
+  const Index examples = objective.examples();
+  require(batch > 0, "k: a minibatch needs at least one example");
+  require(examples < (Index{1} << 32), "means: the stochastic solver takes fewer than 2^32 examples at a time");
+  if (stream.w.size() == 0) stream.w = stream.average = Vector::Zero(objective.features());
+  require(stream.w.size() == objective.features(), "means: " + std::to_string(objective.features()) +
+                                                       " features, but the stream began with " +
+                                                       std::to_string(stream.w.size()));
+  std::vector<Index> order(static_cast<std::size_t>(examples));
+  Sampler(examples, seed).draw(order);
+  for (Index first = 0; first < examples; first += batch) {
+    const std::vector<Index> sample(order.begin() + first, order.begin() + std::min(examples, first + batch));
+    for (const Index i : sample) stream.weight += objective.data().weight(i);
+    stream.examples += static_cast<double>(sample.size());
+    const double radius = std::sqrt(stream.weight / stream.examples / objective.lambda());
+    step(objective, sample, ++stream.steps, radius, stream.w, stream.b);
+    const double share = 4 / (static_cast<double>(stream.steps) + 3);
+    stream.average += share * (stream.w - stream.average);
+    stream.average_b += share * (stream.b - stream.average_b);
+  }
+}
+
+}  // namespace svmgsu

@@ -1,0 +1,233 @@
+#include "svmgsu/text/io.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <exception>
+#include <fstream>
+#include <iterator>
+#include <optional>
+
+#include "svmgsu/models/model.hpp"
+#include "svmgsu/support/parallel.hpp"
+#include "text/scan.hpp"
+
+#if defined(__unix__) || defined(__APPLE__)
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#define SVMGSU_MMAP
+#endif
+
+namespace svmgsu {
+namespace {
+
+constexpr std::size_t kPieceBytes = std::size_t{1} << 18;
+constexpr Index kPiecesARound = 128;  // between two calls of the monitor: 32 MB
+
+std::shared_ptr<std::string> slurp(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  auto bytes = std::make_shared<std::string>(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+  if (!file && !file.eof()) throw FileError(path + ": cannot be read");
+  return bytes;
+}
+
+#ifdef SVMGSU_MMAP
+// The mapped bytes of a regular file, or nothing if it must be read instead (a pipe, say).
+std::optional<std::pair<std::shared_ptr<const void>, std::size_t>> map_file(const std::string& path) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) throw FileError(path + ": " + std::strerror(errno));
+  struct stat about{};
+  void* address = MAP_FAILED;
+  std::size_t size = 0;
+  if (fstat(file, &about) == 0 && S_ISREG(about.st_mode) && about.st_size > 0) {
+    size = static_cast<std::size_t>(about.st_size);
+    address = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
+  }
+  close(file);
+  if (S_ISDIR(about.st_mode)) throw FileError(path + ": " + std::strerror(EISDIR));
+  if (address == MAP_FAILED) return std::nullopt;
+  madvise(address, size, MADV_SEQUENTIAL);
+  return std::pair(std::shared_ptr<const void>(address, [size](void* p) { munmap(p, size); }), size);
+}
+#endif
+
+// A piece in the making, with whatever went wrong in it.
+struct Job {
+  text::Piece piece;
+  std::optional<text::Fault> fault;
+  std::exception_ptr error;
+};
+
+// The lines that begin in the k-th window of kPieceBytes. A window inside one long line has none, and
+// finding that out costs no more than the window.
+std::string_view piece_of(std::string_view body, std::size_t k) {
+  const std::size_t from = k * kPieceBytes, to = std::min(body.size(), from + kPieceBytes);
+  std::size_t first = 0;
+  if (k > 0) {
+    const void* before = std::memchr(body.data() + from - 1, '\n', to - from);
+    if (before == nullptr) return {};
+    first = static_cast<std::size_t>(static_cast<const char*>(before) - body.data()) + 1;
+  }
+  const std::size_t last = to == body.size() ? to : body.find('\n', to - 1) + 1;
+  return body.substr(first, last - first);
+}
+
+class Reader {
+ public:
+  Reader(Text text, const TextOptions& options) : options_(options) {
+    rows_.text = std::move(text);
+    rows_.name = options.name;
+    rows_.start.push(0);
+  }
+
+  TextRows read() && {
+    const std::string_view body = rows_.text.body();
+    if (body.substr(0, 3) == "\xEF\xBB\xBF" || rows_.text.tail().substr(0, 3) == "\xEF\xBB\xBF")
+      fail(1, 1, "the file begins with a byte order mark; save it as plain UTF-8");
+    const auto pieces = static_cast<Index>((body.size() + kPieceBytes - 1) / kPieceBytes);
+    for (Index first = 0; first < pieces; first += kPiecesARound) {
+      const Index count = std::min(kPiecesARound, pieces - first);
+      ordered_blocks<Job>(
+          count, options_.threads,
+          [&](Index k, Job& job) { scan(piece_of(body, static_cast<std::size_t>(first + k)), job); },
+          [&](Job& job) { merge(job); });
+      stop_if_wrong();
+      if (options_.monitor)
+        options_.monitor(std::min(static_cast<Index>(body.size()), (first + count) * static_cast<Index>(kPieceBytes)),
+                         static_cast<Index>(body.size()));
+    }
+    Job last;
+    scan(rows_.text.tail(), last);
+    merge(last);
+    stop_if_wrong();
+    check();
+    return std::move(rows_);
+  }
+
+ private:
+  [[noreturn]] void fail(Index line, Index column, const std::string& reason) const {
+    throw FormatError(options_.name + ":" + std::to_string(line) + ":" + std::to_string(column) + ": " + reason);
+  }
+
+  // No exception may leave a parallel loop.
+  void scan(std::string_view lines, Job& job) const noexcept {
+    job.fault.reset();
+    job.error = nullptr;
+    job.piece.clear();
+    try {
+      text::scan(lines, options_, job.piece);
+    } catch (const text::Fault& fault) {
+      job.fault = fault;
+    } catch (...) {
+      job.error = std::current_exception();
+    }
+  }
+
+  // In the order of the file; after the first error nothing more.
+  void merge(Job& job) noexcept {
+    if (fault_ || error_) return;
+    error_ = job.error;
+    try {
+      if (!error_) append(job.piece);
+    } catch (...) {
+      error_ = std::current_exception();
+    }
+    if (job.fault) {
+      fault_ = job.fault;
+      fault_->line += lines_;
+    }
+    lines_ += job.piece.lines;
+  }
+
+  void append(text::Piece& piece) {
+    TextRows& rows = rows_;
+    rows.features = std::max(rows.features, piece.features);
+    if (piece.packed != rows.packed) {
+      if (rows.features > kMostFullFeatures)
+        throw FormatError(rows.name + ": index " + std::to_string(rows.features) +
+                          ": full covariances are read up to " + std::to_string(kMostFullFeatures) + " features");
+      Buffer<std::int32_t>& other = rows.packed ? piece.column : rows.column;
+      text::pack_columns(other.begin(), other.end());
+      rows.packed = true;
+    }
+    if (first_bare_ == 0 && piece.first_bare > 0) first_bare_ = lines_ + piece.first_bare;
+    if (first_indexed_ == 0 && piece.first_indexed > 0) first_indexed_ = lines_ + piece.first_indexed;
+    if (rows.value.size() == 0) expect_like(piece);
+    const auto before = static_cast<Index>(rows.value.size());
+    rows.ids.insert(rows.ids.end(), piece.ids.begin(), piece.ids.end());
+    for (const Index line : piece.line) rows.line.push_back(lines_ + line);
+    for (const Index end : piece.end) rows.start.push(before + end);
+    rows.label.append(piece.label.data(), piece.label.size());
+    rows.column.append(piece.column.data(), piece.column.size());
+    rows.value.append(piece.value.data(), piece.value.size());
+  }
+
+  // Makes room for a whole file that goes on like its first piece.
+  void expect_like(const text::Piece& piece) {
+    const std::size_t pieces = rows_.text.body().size() / kPieceBytes;
+    if (pieces < 32) return;
+    const std::size_t entries = piece.value.size() * (pieces + pieces / 16);
+    rows_.column.reserve(entries);
+    rows_.value.reserve(entries);
+  }
+
+  void stop_if_wrong() const {
+    if (error_) std::rethrow_exception(error_);
+    if (fault_) fail(fault_->line, fault_->column, fault_->reason);
+  }
+
+  void check() {
+    if (rows_.examples() == 0) throw FormatError(options_.name + ":1: there is no example in this file");
+    if (first_bare_ == 0) return;
+    if (first_indexed_ > 0) {
+      const bool bare_first = first_bare_ < first_indexed_;
+      fail(std::max(first_bare_, first_indexed_), 1,
+           bare_first ? "an indexed entry, but line " + std::to_string(first_bare_) + " has one bare variance"
+                      : "one bare variance, but line " + std::to_string(first_indexed_) + " has indexed entries");
+    }
+    rows_.bare = true;
+    for (std::size_t i = 0; i < rows_.line.size(); ++i)
+      if (rows_.start[i] == rows_.start[i + 1]) fail(rows_.line[i], 1, "expected a variance after the id");
+  }
+
+  const TextOptions& options_;
+  TextRows rows_;
+  std::optional<text::Fault> fault_;
+  std::exception_ptr error_;
+  Index lines_ = 0, first_bare_ = 0, first_indexed_ = 0;
+};
+
+}  // namespace
+
+void Text::set(std::string_view bytes) {
+  const std::size_t last = bytes.rfind('\n');
+  const std::size_t size = last == std::string_view::npos ? 0 : last + 1;
+  body_ = bytes.substr(0, size);
+  if (size < bytes.size()) tail_ = std::make_shared<const std::string>(std::string(bytes.substr(size)) + '\n');
+}
+
+Text Text::lend(std::string_view bytes) {
+  Text out;
+  out.set(bytes);
+  return out;
+}
+
+Text Text::map(const std::string& path) {
+  Text out;
+#ifdef SVMGSU_MMAP
+  if (const auto mapped = map_file(path)) {
+    out.owner_ = mapped->first;
+    out.set({static_cast<const char*>(mapped->first.get()), mapped->second});
+    return out;
+  }
+#endif
+  const auto bytes = slurp(path);
+  out.owner_ = bytes;
+  out.set(*bytes);
+  return out;
+}
+
+TextRows read_rows(Text text, const TextOptions& options) { return Reader(std::move(text), options).read(); }
+
+}  // namespace svmgsu

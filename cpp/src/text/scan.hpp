@@ -1,0 +1,39 @@
+// One piece of a text file, line by line, into arrays. See text_io.hpp for the formats.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "svmgsu/text/io.hpp"
+
+namespace svmgsu::text {
+
+// What is wrong in a piece; lines and columns count from 1.
+struct Fault {
+  Index line;
+  Index column;
+  std::string reason;
+};
+
+// The rows of one piece, in the form of TextRows; line numbers are relative to the piece.
+struct Piece {
+  std::vector<std::string_view> ids;
+  Buffer<Index> line, end;  // of each row: its line, and where its entries end
+  Buffer<double> label, value;
+  Buffer<std::int32_t> column;
+  Index lines = 0;
+  Index features = 0;
+  bool packed = false;
+  Index first_bare = 0, first_indexed = 0;  // lines; 0 if none
+
+  void clear();
+};
+
+// Scans whole lines; the last byte must be '\n'. Throws Fault.
+void scan(std::string_view lines, const TextOptions& options, Piece& out);
+
+// Columns j of diagonal entries become those of packed triangles, j(j+1)/2 + j.
+void pack_columns(std::int32_t* first, std::int32_t* last);
+
+}  // namespace svmgsu::text
