@@ -236,7 +236,7 @@ def test_standard_streams(text, tmp_path):
             capture_output=True,
         )
     assert first.returncode == 0, first.stderr
-    assert first.stdout.startswith(b"svmgsu-model 2\n") and first.stdout.endswith(b"end\n")
+    assert first.stdout.startswith(b"svmgsu-model 3\n") and first.stdout.endswith(b"end\n")
     assert b"60 examples" in first.stderr
     second = subprocess.run(
         [sys.executable, "-c", PROGRAM, "predict", "-", text[0]], input=first.stdout, capture_output=True

@@ -154,7 +154,7 @@ DAMAGE = {
     "empty": ([], 1, "cut off"),
     "wrong magic": (damaged(1, "libsvm-model 1"), 1, "not an svmgsu model"),
     "no version": (damaged(1, "svmgsu-model"), 1, "not an svmgsu model"),
-    "newer version": (damaged(1, "svmgsu-model 3"), 1, "written by a newer svmgsu"),
+    "newer version": (damaged(1, "svmgsu-model 4"), 1, "written by a newer svmgsu"),
     "version zero": (damaged(1, "svmgsu-model 0"), 1, "format 0 does not exist"),
     "one label": (damaged(2, "labels int 0"), 2, "expected a type and at least two labels"),
     "broken code": (damaged(2, "labels str %4 a"), 2, "broken %XX code"),
@@ -165,6 +165,9 @@ DAMAGE = {
     "equal labels": (damaged(2, "labels int 1 1"), 2, "both are '1'"),
     "labels that are no text": (damaged(2, "labels str a %FF"), 2, "labels cannot be read"),
     "three labels": (damaged(2, "labels int 0 1 2"), 2, "expected a type and two labels"),
+    "infinite labels": (damaged(2, "labels float 0 inf"), 2, "not all finite"),
+    "lambda of zero": (damaged(3, "lambda 0"), 3, "lambda: expected a number > 0"),
+    "an item twice": ([*LINES[:3], *LINES[2:]], 4, "'lambda' is there twice"),
     "lambda of words": (damaged(3, "lambda small"), 3, "expected a finite number for lambda"),
     "no features": (damaged(4, "features 0"), 4, "expected a positive count"),
     "half a feature": (damaged(4, "features 1.5"), 4, "unexpected '.5'"),
@@ -223,6 +226,41 @@ DAMAGE |= {
     "of three, an intercept short": (of_three(8, "intercept 1 2"), 9, "2 numbers for 3 decision values"),
     "of three, a weight short": (of_three(10, "1 2"), 10, "expected a finite number for a weight"),
     "of three, a weight more": (of_three(10, "1 2 3 4"), 10, "unexpected '4'"),
+}
+
+NAMED = [
+    "svmgsu-model 3",
+    "labels int 0 1",
+    "lambda 0.1",
+    "features 2",
+    "names colour size%20in%0Am",
+    "intercept 0.5",
+    "weights",
+    "1",
+    "2",
+    "end",
+]
+
+
+def with_names(line, text):
+    return [*NAMED[: line - 1], text, *NAMED[line:]]
+
+
+DAMAGE |= {
+    "a name short": (with_names(5, "names colour"), 7, "names: 1 for 2 features"),
+    "a name more": (with_names(5, "names a b c"), 7, "names: 3 for 2 features"),
+    "names without a name": (with_names(5, "names"), 7, "names: 0 for 2 features"),
+    "a name twice": (with_names(5, "names colour colour"), 5, "names: 'colour' is there twice"),
+    "a name with half a code": (with_names(5, "names colour %4"), 5, "a name has a broken %XX code"),
+    "a name that is no text": (with_names(5, "names colour %FF"), 5, "name 2 is not UTF-8"),
+    "a name with a surrogate": (with_names(5, "names a %ED%A0%80"), 5, "name 2 is not UTF-8"),
+    "a name that is too long in UTF-8": (with_names(5, "names a %C0%80"), 5, "name 2 is not UTF-8"),
+    "names in format 2": (with_names(1, "svmgsu-model 2"), 5, "unknown item 'names'"),
+    "a key of the future": (
+        with_names(5, "scheme one-vs-one"),
+        5,
+        "unknown item 'scheme'; was it written by a newer svmgsu?",
+    ),
 }
 
 AUTHORS = [
@@ -293,7 +331,8 @@ def test_a_file_of_three_classes_is_what_it_says(tmp_path):
     assert model.decision_function([[1.0, 1.0]]).tolist() == [[5.5, 7.25, 10.0]]
     assert model.predict([[1.0, 1.0]]).tolist() == ["c"]
     model.save(tmp_path / "again")
-    assert (tmp_path / "again").read_text().replace("0.10000000000000001", "0.1") == "\n".join([*THREE, ""])
+    wanted = "\n".join(["svmgsu-model 3", *THREE[1:], ""])
+    assert (tmp_path / "again").read_text().replace("0.10000000000000001", "0.1") == wanted
 
 
 def test_a_file_of_the_authors_is_read(tmp_path):

@@ -473,8 +473,15 @@ def test_names_are_carried_and_checked(name):
     assert transformer.feature_names_in_.tolist() == list("abcde")
     assert transformer.transform(data).feature_names_in_ == transformer.get_feature_names_out().tolist()
     assert transformer.transform(data.with_cov(None)).feature_names_in_ is not None
-    with pytest.raises(ValueError, match="X: the feature names should match"):
-        transformer.transform(svmgsu.Gaussians(p.X, feature_names=list("edcba")))
+    turned = svmgsu.Gaussians(p.X[:, ::-1], p.cov.select([4, 3, 2, 1, 0]), feature_names=list("edcba"))
+    out, wanted = transformer.transform(turned), transformer.transform(data)
+    np.testing.assert_array_equal(out.mean, wanted.mean)
+    np.testing.assert_array_equal(full_of(out), full_of(wanted))
+    assert out.feature_names_in_ == wanted.feature_names_in_
+    with pytest.raises(
+        ValueError, match="X: its features are not those of the model: missing 'e'; unknown 'f'"
+    ):
+        transformer.transform(svmgsu.Gaussians(p.X, feature_names=list("abcdf")))
     with pytest.raises(
         ValueError, match=f"X has 4 features, but {type(transformer).__name__} is expecting 5"
     ):

@@ -4,6 +4,45 @@
 #include "checks.hpp"
 
 namespace svmgsu::python {
+namespace {
+
+// A model as Python sees it: what has a key in the file has one here. `calibration` has one row
+// (A, B, a, b, gamma) for each decision value, or none.
+py::dict items_of(const Model& model) {
+  std::vector<double> w(model.w.data(), model.w.data() + model.w.size()), calibration;
+  for (const Calibration& c : model.calibration)
+    for (const double v : {c.plain.a, c.plain.b, c.a, c.b, c.gamma}) calibration.push_back(v);
+  py::dict out;
+  out["w"] = move_to_array(std::move(w), {model.w.rows(), model.w.cols()});
+  out["b"] = to_array(model.b);
+  out["lam"] = model.lambda;
+  out["calibration"] = move_to_array(std::move(calibration), {static_cast<py::ssize_t>(model.calibration.size()), 5});
+  out["label_type"] = model.label_type;
+  out["labels"] = model.labels;
+  out["names"] = model.names;
+  return out;
+}
+
+Model model_of(const py::dict& items) {
+  Model model;
+  const auto w = items["w"].cast<Array<double>>(), calibration = items["calibration"].cast<Array<double>>();
+  model.w = Eigen::Map<const Matrix>(w.data(), size_of(w, 0), size_of(w, 1));
+  model.b = to_vector(items["b"].cast<Array<double>>());
+  model.lambda = items["lam"].cast<double>();
+  require_size(size_of(calibration, 1), 5, "calibration: rows");
+  const double* v = calibration.data();
+  for (py::ssize_t k = 0; k < size_of(calibration, 0); ++k, v += 5) {
+    Calibration c(Platt{v[0], v[1]});
+    c.a = v[2], c.b = v[3], c.gamma = v[4];
+    model.calibration.push_back(c);
+  }
+  model.label_type = items["label_type"].cast<std::string>();
+  model.labels = items["labels"].cast<std::vector<std::string>>();
+  model.names = items["names"].cast<std::vector<std::string>>();
+  return model;
+}
+
+}  // namespace
 
 void bind_model(py::module_& m) {
   using py::arg;
@@ -20,46 +59,14 @@ void bind_model(py::module_& m) {
         return to_array(out);
       },
       arg("means"), arg("w").noconvert(), arg("b"), arg("threads"));
-  // `calibration` has one row (A, B, a, b, gamma) a decision value, or none.
+  m.def("match_names", &match_names, arg("wanted"), arg("given"));
   m.def(
       "save_model",
-      [](const std::string& path, const std::string& format, const Array<double>& w, const Array<double>& b, double lam,
-         const Array<double>& calibration, const std::string& label_type, const std::vector<std::string>& labels) {
-        Model model;
-        model.w = Eigen::Map<const Matrix>(w.data(), size_of(w, 0), size_of(w, 1));
-        model.b = to_vector(b);
-        model.lambda = lam;
-        require_size(size_of(calibration, 1), 5, "calibration: rows");
-        const double* v = calibration.data();
-        for (py::ssize_t k = 0; k < size_of(calibration, 0); ++k, v += 5) {
-          Calibration c(Platt{v[0], v[1]});
-          c.a = v[2], c.b = v[3], c.gamma = v[4];
-          model.calibration.push_back(c);
-        }
-        model.label_type = label_type;
-        model.labels = labels;
-        model.save(path, format == "gsvm" ? ModelFormat::gsvm : ModelFormat::svmgsu);
+      [](const std::string& path, const std::string& format, const py::dict& items) {
+        model_of(items).save(path, format == "gsvm" ? ModelFormat::gsvm : ModelFormat::svmgsu);
       },
-      arg("path"), arg("format"), arg("w").noconvert(), arg("b").noconvert(), arg("lam"),
-      arg("calibration").noconvert(), arg("label_type"), arg("labels"));
-  m.def(
-      "load_model",
-      [](const std::string& path) {
-        const Model model = Model::load(path);
-        std::vector<double> w(model.w.data(), model.w.data() + model.w.size()), calibration;
-        for (const Calibration& c : model.calibration)
-          for (const double v : {c.plain.a, c.plain.b, c.a, c.b, c.gamma}) calibration.push_back(v);
-        py::dict out;
-        out["w"] = move_to_array(std::move(w), {model.w.rows(), model.w.cols()});
-        out["b"] = to_array(model.b);
-        out["lam"] = model.lambda;
-        out["calibration"] =
-            move_to_array(std::move(calibration), {static_cast<py::ssize_t>(model.calibration.size()), 5});
-        out["label_type"] = model.label_type;
-        out["labels"] = model.labels;
-        return out;
-      },
-      arg("path"));
+      arg("path"), arg("format"), arg("items"));
+  m.def("load_model", [](const std::string& path) { return items_of(Model::load(path)); }, arg("path"));
 }
 
 }  // namespace svmgsu::python

@@ -21,7 +21,7 @@ void require_usable(const Model& model) {
 
 void require_same(const Model& a, const Model& b) {
   if (a.w != b.w || a.b != b.b || a.lambda != b.lambda || a.labels != b.labels || a.label_type != b.label_type ||
-      a.calibration.size() != b.calibration.size())
+      a.names != b.names || a.calibration.size() != b.calibration.size())
     std::abort();
 }
 

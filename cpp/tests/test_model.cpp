@@ -99,6 +99,7 @@ TEST_CASE("a model comes back from its file exactly") {
   SUBCASE("without probabilities") { model.calibration.clear(); }
   SUBCASE("with an empty label") { model.labels = {"", "%"}; }
   SUBCASE("of three classes") { model = example_of_three(); }
+  SUBCASE("with names") { model.names = {"flux", "", "a b", "%41", "\xC3\xA9\n\r", "\xF0\x9F\x90\x88"}; }
   model.save(folder.file("m"));
   const Model loaded = Model::load(folder.file("m"));
   REQUIRE(loaded.w.rows() == model.w.rows());
@@ -120,7 +121,33 @@ TEST_CASE("a model comes back from its file exactly") {
   }
   CHECK(loaded.label_type == model.label_type);
   CHECK(loaded.labels == model.labels);
+  CHECK(loaded.names == model.names);
   CHECK(folder.entries() == 1);
+}
+
+TEST_CASE("columns are put in the order of the model by their names") {
+  Model model((Vector(3) << 1, 10, 100).finished(), 0, 1);
+  model.names = {"u", "g", "r"};
+  const Matrix rows = (Matrix(2, 3) << 3, 1, 2, 6, 4, 5).finished();
+  const Matrix ordered = model.in_order(rows, {"r", "u", "g"});
+  CHECK(ordered == (Matrix(2, 3) << 1, 2, 3, 4, 5, 6).finished());
+  CHECK(model.decision(ordered.row(1).transpose())(0) == 654);
+  CHECK_THROWS_WITH_AS(model.in_order(rows, {"r", "u", "i"}),
+                       "X: its features are not those of the model: missing 'g'; unknown 'i'", InvalidArgument);
+  CHECK_THROWS_WITH_AS(model.in_order(rows, {"r", "u", "u"}), "X: feature 'u' is there twice", InvalidArgument);
+  CHECK_THROWS_WITH_AS(model.in_order(rows, {"r", "u"}), "columns: 2 names for 3 columns", InvalidArgument);
+  model.names.clear();
+  CHECK_THROWS_AS(model.in_order(rows, {"r", "u", "g"}), InvalidArgument);
+}
+
+TEST_CASE("names that do not fit the weights or that no file can hold are not written") {
+  Model model((Vector(2) << 1, 2).finished(), 0, 1);
+  std::ostringstream out;
+  for (const std::vector<std::string>& names :
+       {std::vector<std::string>{"a"}, {"a", "a"}, {"a", "\xFF"}, {"a", "\xED\xA0\x80"}, {"a", "\xE2\x82"}}) {
+    model.names = names;
+    CHECK_THROWS_AS(model.write(out), InvalidArgument);
+  }
 }
 
 TEST_CASE("random models come back exactly") {
@@ -200,12 +227,17 @@ TEST_CASE("damaged files are refused with the line and the reason") {
     return complaint(path);
   };
   CHECK(complaint(folder.file("absent")) == ": cannot be opened");
-  CHECK(after("svmgsu-model 2", "something 2") == ":1: not an svmgsu model");
-  CHECK(after("svmgsu-model 2", "svmgsu-model 0") == ":1: format 0 does not exist");
-  CHECK(after("svmgsu-model 2", "svmgsu-model 3").find(":1: written by a newer svmgsu") == 0);
+  CHECK(after("svmgsu-model 3", "something 2") == ":1: not an svmgsu model");
+  CHECK(after("svmgsu-model 3", "svmgsu-model 0") == ":1: format 0 does not exist");
+  CHECK(after("svmgsu-model 3", "svmgsu-model 4").find(":1: written by a newer svmgsu") == 0);
   CHECK(after("no%20planet", "no%2planet").find(":2: ") == 0);
   CHECK(after("lambda ", "lambda x") == ":3: expected a finite number for lambda");
-  CHECK(after("lambda ", "lambada ") == ":3: unknown item 'lambada'");
+  CHECK(after("lambda ", "lambada ") == ":3: unknown item 'lambada'; was it written by a newer svmgsu?");
+  CHECK(after("lambda ", "lambda -") == ":3: lambda: expected a number > 0");
+  CHECK(after("features 6", "features 6\nfeatures 6") == ":6: 'features' is there twice");
+  CHECK(after("features 6", "features 6\nnames a b") == ":8: names: 2 for 6 features");
+  CHECK(after("features 6", "features 6\nnames a b c d e a") == ":6: names: 'a' is there twice");
+  CHECK(after("features 6", "features 6\nnames a b c d e \xC3").find(":6: names: name 6 is not UTF-8") == 0);
   CHECK(after("features 6", "features -6") == ":5: features: expected a positive count");
   CHECK(after("features 6", "features 0") == ":5: features: expected a positive count");
   CHECK(after("features 6", "features 5").find("expected 'end' after 5 weights") != std::string::npos);

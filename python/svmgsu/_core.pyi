@@ -140,26 +140,19 @@ def project_means(means: npt.NDArray[_Scalar], factors: Doubles, start: Starts) 
 
 # bind_model.cpp
 
-class _LoadedModel(TypedDict):
+class ModelItems(TypedDict):
     w: Doubles
     b: Doubles
     lam: float
     calibration: Doubles
     label_type: str
     labels: list[str]
+    names: list[str]
 
 def decision_values(means: Means, w: Doubles, b: float, threads: int) -> Doubles: ...
-def save_model(
-    path: str,
-    format: str,
-    w: Doubles,
-    b: Doubles,
-    lam: float,
-    calibration: Doubles,
-    label_type: str,
-    labels: list[str],
-) -> None: ...
-def load_model(path: str) -> _LoadedModel: ...
+def match_names(wanted: list[str], given: list[str]) -> list[int]: ...
+def save_model(path: str, format: str, items: ModelItems) -> None: ...
+def load_model(path: str) -> ModelItems: ...
 
 # bind_text.cpp
 

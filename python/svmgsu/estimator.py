@@ -82,8 +82,7 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  #
 
     def _examples(self, X: Any, cov: Any, std: Any) -> Gaussians:
         check_is_fitted(self, "model_")
-        self._check_names(X, reset=False)
-        data = new_objects(X, cov, std)
+        data = new_objects(self._check_names(X, reset=False), cov, std)
         if data.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"X has {data.shape[1]} features, but {type(self).__name__} is expecting "
@@ -91,12 +90,16 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  #
             )
         return data
 
-    def _check_names(self, X: Any, *, reset: bool) -> None:
-        """scikit-learn's checks of column names, where there are any: they take longer than a small fit."""
+    def _check_names(self, X: Any, *, reset: bool) -> Any:
+        """X, `Gaussians` in the order that features had in the fit; scikit-learn wants that order of frames.
+
+        Its checks are made where there are names alone: they take longer than a small fit.
+        """
         if isinstance(X, Gaussians):
-            keep_names(self, X, reset=reset)
-        elif "feature_names_in_" in self.__dict__ or hasattr(X, "columns"):
+            return keep_names(self, X, reset=reset)
+        if "feature_names_in_" in self.__dict__ or hasattr(X, "columns"):
             _check_feature_names(self, X, reset=reset)
+        return X
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -134,7 +137,9 @@ class LinearSVMGSU(LinearClassifier):
     history_ : list of dict, or K lists of them
     n_features_in_ : int
     feature_names_in_ : array of shape (n,)
-        The names of X's columns, where it has names that are all strings.
+        The names of X's columns, where it has names that are all strings. At prediction `Gaussians` with
+        these names in another order are put in order; of a DataFrame scikit-learn wants the order of
+        the fit (`model_`, like every `svmgsu.Model`, puts its columns in order too).
     model_ : svmgsu.Model
         The model without scikit-learn, to save or embed.
 
@@ -274,7 +279,7 @@ class LinearSVMGSU(LinearClassifier):
         for name in ("deployment_cov", "subspace"):
             if getattr(self, name) is not None:
                 raise ValueError(f"{name}: not supported by partial_fit")
-        stream = self._continued_stream(X, classes)
+        stream, X = self._continued_stream(X, classes)
         stream.read(
             X,
             labels_of(y),
@@ -290,22 +295,25 @@ class LinearSVMGSU(LinearClassifier):
             team=Team(self.threads, self.n_jobs) if len(stream.classes) > 2 else None,
         )
         self._stream = stream
-        self._take(stream.model(self.lam, averaged=self.average != 0))
+        model = stream.model(self.lam, averaged=self.average != 0)
+        names = getattr(self, "feature_names_in_", None)
+        model.feature_names_in_ = None if names is None else [str(name) for name in names]
+        self._take(model)
         return self
 
-    def _continued_stream(self, X: Any, classes: Any) -> Stream:
+    def _continued_stream(self, X: Any, classes: Any) -> tuple[Stream, Any]:
         known: Stream | None = getattr(self, "_stream", None)
         if known is None and hasattr(self, "model_"):
             known = Stream.after(self.model_, self._examples_read, self.k)
-        self._check_names(X, reset=known is None)
+        X = self._check_names(X, reset=known is None)
         if known is None:
             if classes is None:
                 raise ValueError("classes: the first call of partial_fit needs all classes")
             features = (X if isinstance(X, Gaussians) else as_gaussians(X)).shape[1]
-            return Stream(check_classes(classes, "classes"), features)
+            return Stream(check_classes(classes, "classes"), features), X
         if classes is not None and not np.array_equal(check_classes(classes, "classes"), known.classes):
             raise ValueError("classes: not the same as in the call before")
-        return Stream(known.classes, known.features, known.states)
+        return Stream(known.classes, known.features, known.states), X
 
     def _seed(self) -> int:
         if isinstance(self.random_state, (int, np.integer)):

@@ -44,6 +44,10 @@ class Model:
         The solver's record: iteration, objective, gap, seconds, passes.
     calibration_ : tuple of Calibration, or None
         How decision values become probabilities, one each.
+    feature_names_in_ : list of str, or None
+        The names of the features, where the training data had some. New objects with names are matched by
+        them: columns in another order are put in order, with their covariances; names that are missing or
+        unknown are refused. Arrays without names are taken as they are.
 
     Examples
     --------
@@ -69,6 +73,7 @@ class Model:
     n_iter_: int = 0
     history_: list[Any] = field(default_factory=list)
     calibration_: tuple[Calibration, ...] | None = None
+    feature_names_in_: list[str] | None = None
 
     @property
     def n_features_in_(self) -> int:
@@ -183,7 +188,7 @@ class Model:
         """Writes the model to `path` as text; a reader never sees half a file.
 
         `format` is "svmgsu" (documented in model.hpp; numbers come back exactly) or "gsvm", the authors'
-        own: two classes, -1 and +1, with Platt's sigmoid.
+        own: two classes, -1 and +1, with Platt's sigmoid, and no names of features.
         """
         if format not in FORMATS:
             raise ValueError(f"format: expected one of {', '.join(map(repr, FORMATS))}, got {format!r}")
@@ -193,17 +198,20 @@ class Model:
         if format == "gsvm" and texts == ["+1", "-1"]:  # strings sort so; the file has -1 first
             self._turned().save(path, format)
             return
+        _core.save_model(os.fspath(path), format, self._items(kind, texts))
+
+    def _items(self, label_type: str, labels: list[str]) -> _core.ModelItems:
+        """What the core writes to a file."""
         rows = [(*c.platt, c.a, c.b, c.gamma) for c in self.calibration_ or ()]
-        _core.save_model(
-            os.fspath(path),
-            format,
-            np.ascontiguousarray(self.coef_),
-            np.ascontiguousarray(self.intercept_),
-            self.lam,
-            np.array(rows, dtype=np.float64).reshape(len(rows), 5),
-            kind,
-            texts,
-        )
+        return {
+            "w": np.ascontiguousarray(self.coef_),
+            "b": np.ascontiguousarray(self.intercept_),
+            "lam": self.lam,
+            "calibration": np.array(rows, dtype=np.float64).reshape(len(rows), 5),
+            "label_type": label_type,
+            "labels": labels,
+            "names": _encodable(self.feature_names_in_ or []),
+        }
 
     def __repr__(self) -> str:
         shown = " and ".join(map(repr, self.classes_.tolist()))
@@ -222,10 +230,11 @@ class Model:
             classes_=self.classes_[::-1],
             lam=self.lam,
             calibration_=self.calibration_ and tuple(c.turned() for c in self.calibration_),
+            feature_names_in_=self.feature_names_in_,
         )
 
     def _examples(self, X: Any, cov: Any, std: Any) -> Gaussians:
-        data = new_objects(X, cov, std)
+        data = new_objects(X, cov, std).in_order(self.feature_names_in_)
         if data.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"X: X has {data.shape[1]} features, but this model is expecting {self.n_features_in_} "
@@ -294,6 +303,7 @@ def load(path: str | os.PathLike[str]) -> Model:
         classes_=classes,
         lam=found["lam"],
         calibration_=calibration or None,
+        feature_names_in_=found["names"] or None,
     )
 
 
@@ -303,6 +313,13 @@ def new_objects(X: Any, cov: Any, std: Any) -> Gaussians:
     if cov is not None and _depends_on_class(data.cov):
         raise ValueError("cov: one covariance a class cannot be known of objects without a class")
     return data
+
+
+def _encodable(names: list[str]) -> list[str]:
+    for name in names:
+        if any("\ud800" <= c <= "\udfff" for c in name):
+            raise ValueError(f"feature_names_in_: {name!r} is no text that a file can hold")
+    return names
 
 
 def _threads(threads: int | None) -> int:
@@ -334,6 +351,8 @@ def _labels_from_texts(kind: str, texts: list[str]) -> Array:
         twice = next(text for k, text in enumerate(texts) if text in texts[:k])
         raise ValueError(f"{'both are' if len(texts) == 2 else 'there is more than one'} {twice!r}")
     values = [readers[kind](t) for t in texts]
+    if kind == "float" and not np.isfinite(values).all():
+        raise ValueError(f"{texts} are not all finite")
     if kind == "int":  # NumPy would take integers on both sides of 2^63 for floats
         return np.array(values, dtype=np.uint64 if max(values) >= 2**63 else np.int64)
     return np.array(values, dtype=bool if kind == "bool" else None)

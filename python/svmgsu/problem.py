@@ -155,6 +155,7 @@ class Problem:
             gap_=sum([result.gap for result in results]),
             n_iter_=max([result.iterations for result in results]),
             history_=records[0] if self.parts == 1 else records,
+            feature_names_in_=self.observed.feature_names_in_,
         )
 
     def _check_start(self, start: Model | None) -> None:

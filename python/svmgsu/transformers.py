@@ -74,13 +74,12 @@ class GaussianTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc
         if isinstance(X, Gaussians):
             if is_sparse(X.mean) and not self.takes_sparse:
                 raise TypeError(f"X: {type(self).__name__} takes no sparse means; pass their .toarray()")
-            self._check_names(X, reset)
-            return X
+            return self._check_names(X, reset)
         accepted = "csr" if self.takes_sparse else False
         return Gaussians(validate_data(self, X, reset=reset, accept_sparse=accepted, dtype=FLOATS))
 
-    def _check_names(self, X: Gaussians, reset: bool) -> None:
-        """For `Gaussians`, what scikit-learn's `validate_data` does for frames."""
+    def _check_names(self, X: Gaussians, reset: bool) -> Gaussians:
+        """What scikit-learn's `validate_data` does for frames; and the features come in the fit's order."""
         if reset:
             self.n_features_in_ = X.shape[1]
         if X.shape[1] != self.n_features_in_:
@@ -88,7 +87,7 @@ class GaussianTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc
                 f"X has {X.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} "
                 "features as input"
             )
-        keep_names(self, X, reset=reset)
+        return keep_names(self, X, reset=reset)
 
     def _read_back(self, X: Any, outputs: int) -> Gaussians:
         """What `inverse_transform` is given."""

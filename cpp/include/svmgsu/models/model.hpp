@@ -1,15 +1,19 @@
 // A trained linear classifier on its own: decision values, probabilities, and text files.
 //
-// The file is plain text, one item a line, numbers with 17 digits (they come back exactly). There is one
-// decision value for two classes and one a class, "this or the rest", for more:
-//     svmgsu-model 2
-//     labels <type> <label> <label> ...          text with %XX for blanks; of two, negative and positive
+// The file is plain text, numbers with 17 digits (they come back exactly): a line `key value ...` for each item,
+// in any order, then the weights. There is one decision value for two classes and one per class, "this or the
+// rest", for more:
+//     svmgsu-model 3
+//     labels <type> <label> <label> ...          of two, negative and positive
 //     lambda <number>
-//     calibration <A> <B> <a> <b> <gamma>      one line a decision value, if there are probabilities
+//     calibration <A> <B> <a> <b> <gamma>        one line for each decision value, if there are probabilities
 //     features <n>
-//     intercept <b> ...                          one number a decision value
-//     weights, then n lines of one number a decision value, then: end
-// Version 1 had two classes and `platt <A> <B>` in place of calibrations; it is still read.
+//     names <name> ...                           of the features, n of them, where they are known; UTF-8
+//     intercept <b> ...                          one number for each decision value
+//     weights, then n lines of one number for each decision value, then: end
+// In labels and names blanks, control characters and % are written %XX, and nothing at all is %. A key that is
+// not known or comes twice is refused, so that what a later version adds is one more key.
+// Format 2 had no names; format 1 had two classes and `platt <A> <B>` in place of calibrations. Both are read.
 //
 // The authors' own files (gsvm-train) are read too, and written on request: linear models of the labels
 // -1 and +1, with the sigmoid 1/(1 + exp(sigmA f + sigmB)).
@@ -34,6 +38,7 @@ struct Model {
   std::vector<Calibration> calibration;  // one a decision value, or none
   std::string label_type = "int";
   std::vector<std::string> labels = {"-1", "1"};
+  std::vector<std::string> names;  // of the features, in the order of the weights; or none
 
   Model() = default;
   // Of two classes, -1 and 1.
@@ -50,6 +55,10 @@ struct Model {
   // largest decision value where there are no probabilities.
   Index predict(const Vector& decision, const Vector* variance = nullptr) const;
 
+  // The columns of `rows`, which are called `columns`, in the order of the model's features. Names that are
+  // missing or unknown are refused and listed.
+  Matrix in_order(const Eigen::Ref<const Matrix>& rows, const std::vector<std::string>& columns) const;
+
   // Writes beside the file and renames, so that a reader never sees half a model.
   void save(const std::string& path, ModelFormat format = ModelFormat::svmgsu) const;
   void write(std::ostream& out, ModelFormat format = ModelFormat::svmgsu) const;
@@ -61,6 +70,10 @@ struct Model {
 
 // w·x_i + b for all examples, the same bits for any number of threads.
 std::vector<double> decision_values(const Means& means, const Vector& w, double b, int threads = 0);
+
+// For each of the `wanted` features its place among the `given` ones, by name. Refuses names that are missing,
+// unknown or there twice, and lists them.
+std::vector<Index> match_names(const std::vector<std::string>& wanted, const std::vector<std::string>& given);
 
 // A file that cannot be read or written, or is not what it should be.
 class FileError : public std::runtime_error {

@@ -1,0 +1,142 @@
+"""Names of features: saved with a model, and matched at prediction, so that columns cannot be mistaken."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse
+from conftest import make_problem
+
+import svmgsu
+
+NAMES = ["colour", "size in\nm", '"quoted" %41', "größe 猫", "", " ", "x\ty\x7f", "=1+1"]
+ORDER = [3, 0, 7, 2, 6, 1, 5, 4]
+
+
+def problem(kind="diagonal"):
+    p = make_problem(kind, 60, len(NAMES))
+    return svmgsu.Gaussians(p.X, p.cov, feature_names=NAMES), p.y
+
+
+def turned(data):
+    """The same examples with their columns in another order, made without the library's own reordering."""
+    mean = data.mean[:, ORDER]
+    names = [NAMES[j] for j in ORDER]
+    if data.cov is None:
+        return svmgsu.Gaussians(mean, feature_names=names)
+    full = data.cov.to_full(*data.shape)[:, ORDER][:, :, ORDER]
+    return svmgsu.Gaussians(mean, svmgsu.Full(full), feature_names=names)
+
+
+def test_names_of_any_text_come_back_from_a_file(tmp_path):
+    data, y = problem()
+    model = svmgsu.train(data, y, lam=0.1, probability=False)
+    assert model.feature_names_in_ == NAMES
+    model.save(tmp_path / "m")
+    assert svmgsu.load(tmp_path / "m").feature_names_in_ == NAMES
+    assert len((tmp_path / "m").read_text().splitlines()) == 8 + len(NAMES)  # one line holds them all
+
+
+def test_a_model_without_names_has_none_in_its_file(tmp_path):
+    p = make_problem("diagonal")
+    model = svmgsu.train(p.X, p.y, p.cov, lam=0.1, probability=False)
+    model.save(tmp_path / "m")
+    assert "names" not in (tmp_path / "m").read_text()
+    assert model.feature_names_in_ is None and svmgsu.load(tmp_path / "m").feature_names_in_ is None
+
+
+def test_names_that_no_file_can_hold_are_refused(tmp_path):
+    model = svmgsu.train(svmgsu.Gaussians([[0.0], [1.0]], feature_names=["\udc80"]), [0, 1])
+    with pytest.raises(ValueError, match=r"feature_names_in_: '\\udc80' is no text that a file can hold"):
+        model.save(tmp_path / "m")
+    model.feature_names_in_ = ["a", "b"]
+    with pytest.raises(ValueError, match="names: 2 for 1 features"):
+        model.save(tmp_path / "m")
+
+
+@pytest.mark.parametrize(
+    "kind", ["none", "isotropic", "diagonal", "full", "low_rank", "low_rank_diagonal", "shared", "sum"]
+)
+def test_columns_in_another_order_are_put_in_order_with_their_covariances(kind, tmp_path):
+    rng = np.random.default_rng(3)
+    n, y = len(NAMES), np.arange(60) % 2
+    X = rng.normal(size=(60, n)) + y[:, np.newaxis]
+    A = rng.normal(size=(60, 3, n))
+    kinds = {
+        "none": None,
+        "isotropic": svmgsu.Isotropic(rng.random(60)),
+        "diagonal": svmgsu.Diagonal(rng.random((60, n))),
+        "full": svmgsu.Full(A.transpose(0, 2, 1) @ A),
+        "low_rank": svmgsu.LowRank(A),
+        "low_rank_diagonal": svmgsu.LowRank(A, rng.random((60, n))),
+        "shared": svmgsu.Shared(A[0].T @ A[0]),
+        "sum": svmgsu.Shared(rng.random(n)) + 0.5 * svmgsu.LowRank(A),
+    }
+    data = svmgsu.Gaussians(X, kinds[kind], feature_names=NAMES)
+    model = svmgsu.train(data, y, lam=0.1)
+    model.save(tmp_path / "m")
+    for rule in (model, svmgsu.load(tmp_path / "m"), svmgsu.LinearSVMGSU(0.1).fit(data, y)):
+        np.testing.assert_allclose(
+            rule.decision_function(turned(data)), rule.decision_function(data), rtol=1e-12
+        )
+        np.testing.assert_allclose(rule.predict_proba(turned(data)), rule.predict_proba(data), rtol=1e-9)
+        np.testing.assert_array_equal(rule.predict(turned(data)), rule.predict(data))
+    if kind != "none":
+        back = turned(data).in_order(NAMES)
+        np.testing.assert_allclose(back.cov.to_full(*data.shape), data.cov.to_full(*data.shape), rtol=1e-12)
+
+
+def test_sparse_columns_are_put_in_order():
+    rng = np.random.default_rng(0)
+    X = scipy.sparse.random(40, 3, 0.5, format="csr", random_state=rng)
+    V = scipy.sparse.random(40, 3, 0.5, format="csr", random_state=rng)
+    data = svmgsu.Gaussians(X, svmgsu.Diagonal(V), feature_names=["a", "b", "c"]).in_order(["c", "a", "b"])
+    np.testing.assert_array_equal(data.mean.toarray(), X.toarray()[:, [2, 0, 1]])
+    np.testing.assert_array_equal(data.cov.variances.matrix.toarray(), V.toarray()[:, [2, 0, 1]])
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+def test_frames_are_matched_by_the_names_of_their_columns(frame):
+    rng = np.random.default_rng(0)
+    y = np.arange(50) % 2
+    X = {"colour": rng.normal(size=50) + 3 * y, "size": 100 * rng.normal(size=50)}
+    std = {"colour": np.full(50, 0.1), "size": np.full(50, 20.0)}
+    model = svmgsu.train(frame(X), y, std=frame(std))
+    swapped = {name: X[name] for name in ("size", "colour")}
+    std_swapped = {name: std[name] for name in ("size", "colour")}
+    np.testing.assert_array_equal(model.predict(frame(swapped)), model.predict(frame(X)))
+    np.testing.assert_array_equal(
+        model.predict_proba(frame(swapped), std=frame(std_swapped)),
+        model.predict_proba(frame(X), std=frame(std)),
+    )
+    unnamed = np.column_stack([X["colour"], X["size"]])
+    np.testing.assert_array_equal(model.predict(unnamed), model.predict(frame(X)))
+    with pytest.raises(ValueError, match="X: its features are not those of the model: unknown 'mass'"):
+        model.predict(frame({**X, "mass": X["size"]}))
+    with pytest.raises(ValueError, match="missing 'colour'; unknown 'Colour'"):
+        model.predict(frame({"Colour": X["colour"], "size": X["size"]}))
+    with pytest.raises(ValueError, match=r"not those of the model: missing 'colour'$"):
+        model.predict(frame({"size": X["size"]}))
+
+
+def test_long_lists_of_names_are_cut_in_messages():
+    data = svmgsu.Gaussians(np.zeros((2, 9)), feature_names=[f"x{j}" for j in range(9)])
+    with pytest.raises(ValueError, match=r"missing 'a'; unknown 'x0', 'x1', 'x2', 'x3', 'x4', \.\.\. \(9\)$"):
+        data.in_order(["a"])
+
+
+def test_a_name_for_two_features_is_refused():
+    with pytest.raises(ValueError, match="feature_names: 'a' is there twice"):
+        svmgsu.Gaussians(np.zeros((2, 3)), feature_names=["a", "b", "a"])
+
+
+def test_a_stream_goes_on_with_columns_in_another_order():
+    data, y = problem()
+    one, other = (svmgsu.LinearSVMGSU(0.1).partial_fit(data, y, classes=[-1, 1]) for _ in range(2))
+    one.partial_fit(data, y)
+    other.partial_fit(turned(data), y)
+    np.testing.assert_allclose(other.coef_, one.coef_, rtol=1e-12)
+    assert other.model_.feature_names_in_ == NAMES
+    piece = pd.DataFrame(data.mean, columns=NAMES)
+    framed = svmgsu.LinearSVMGSU(0.1).partial_fit(piece, y, classes=[-1, 1])
+    assert framed.model_.feature_names_in_ == NAMES
