@@ -141,7 +141,17 @@ CALLS = {
     "table": lambda: _core.format_table(["a"], np.ones((1, 3)), []),
     "sparse lines": lambda: _core.format_sparse(["a"], np.ones(2), int32(0, 1), int64(0, 7), "feature"),
     "calibration": lambda: _core.save_model(
-        "/nowhere", "svmgsu", np.ones((1, 2)), np.ones(1), 1.0, np.ones((1, 3)), "int", ["0", "1"]
+        "/nowhere",
+        "svmgsu",
+        {
+            "w": np.ones((1, 2)),
+            "b": np.ones(1),
+            "lam": 1.0,
+            "calibration": np.ones((1, 3)),
+            "label_type": "int",
+            "labels": ["0", "1"],
+            "names": [],
+        },
     ),
     "ids": lambda: rows().ids(int64(5)),
     "ids negative": lambda: rows().ids(int64(-1)),
