@@ -7,7 +7,7 @@
 #include <sstream>
 #include <unordered_set>
 
-#include "lines.hpp"
+#include "models/lines.hpp"
 #include "svmgsu/models/model.hpp"
 
 namespace svmgsu {
