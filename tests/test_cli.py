@@ -48,7 +48,7 @@ def test_wrong_usage_is_exit_code_2(argv, capsys):
         (["--splits", "1"], "splits: a standard error needs at least 2, got 1"),
         (["--noise", "-3"], "noise: must be > 0 and finite, got -3"),
         (["--output", "picture.xyz"], "output: 'picture.xyz' should end in one of"),
-        (["--output", "no/such/folder/picture.png"], "output: there is no folder 'no/such/folder'"),
+        (["--output", "no/such/picture.png"], "no/such/picture.png: there is no folder 'no/such'"),
     ],
 )
 def test_wrong_data_is_exit_code_1_and_one_line(argv, message, capsys):

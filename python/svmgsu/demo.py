@@ -15,6 +15,7 @@ import numpy as np
 from . import _core
 from .calibration import Calibration
 from .gaussians import Gaussians
+from .io.output import check_output, replacing
 from .model import Model
 from .reference import normal_cdf
 from .training import train
@@ -225,7 +226,8 @@ def picture(outcomes: list[Outcome], path: str) -> None:
     left, right = figure.subplots(1, 2, width_ratios=(1.0, 1.05))
     draw_crossing(left)
     _draw_outcomes(right, outcomes)
-    figure.savefig(path)
+    with replacing(path) as (file,):
+        figure.savefig(file, format=os.path.splitext(path)[1][1:].lower())
 
 
 def draw_crossing(ax: Any) -> None:
@@ -268,13 +270,12 @@ def _check_output(path: str) -> None:
     """Refuses before the work what could not be written after it."""
     from matplotlib.backend_bases import FigureCanvasBase
 
-    folder, suffix = os.path.dirname(path) or ".", os.path.splitext(path)[1][1:].lower()
+    suffix = os.path.splitext(path)[1][1:].lower()
     formats = FigureCanvasBase.get_supported_filetypes()
     if suffix not in formats:
         known = ", ".join("." + name for name in sorted(formats))
         raise ValueError(f"output: {path!r} should end in one of {known}")
-    if not os.path.isdir(folder):
-        raise FileNotFoundError(f"output: there is no folder {folder!r}")
+    check_output(path)
 
 
 def _progress(items: Iterable[Any], total: int) -> Iterable[Any]:

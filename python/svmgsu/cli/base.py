@@ -12,6 +12,9 @@ import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ..io.files import shown
+from ..io.output import check_apart, check_output, named
+
 EXIT_CODES = "Exit codes: 0 success, 1 wrong data or files (one line on stderr says which), 2 wrong usage."
 OPTIONS = {
     "n_features= ": "--n-features ",
@@ -41,29 +44,29 @@ def make_parser(prog: str, help: str, examples: str) -> argparse.ArgumentParser:
 
 def execute(parser: argparse.ArgumentParser, words: Sequence[str]) -> int:
     """Runs a command and turns whatever goes wrong into one line on stderr and an exit code."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper) and stream.encoding.lower() != "utf-8":
-            stream.reconfigure(errors="backslashreplace")  # a λ must not stop a terminal that has none
+    _prepare_streams()
     args = parser.parse_args(words)
     args.prog, args.notes = parser.prog, []
+    if sys.stdout is None:
+        say(args, "standard output is closed; /dev/null takes what nobody wants to see")
+        return BAD_DATA
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)
             warnings.showwarning = lambda message, *rest, **more: args.notes.append(str(message))
             args.run(args)
-            sys.stdout.flush()
+            with named("standard output"):
+                sys.stdout.flush()
         for note in args.notes:
             say(args, f"note: {note}")
         return GOOD
     except UsageError as error:
         parser.error(str(error))
-    except BrokenPipeError:  # the reader of our output, such as `head`, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return BAD_DATA
     except KeyboardInterrupt:
         say(args, "interrupted")
         return INTERRUPTED
     except (ValueError, TypeError, OSError, ImportError, RuntimeError, MemoryError) as error:
+        _drop_output()
         if args.debug:
             raise
         notes = f" ({'; '.join(args.notes)})" if args.notes else ""
@@ -71,12 +74,33 @@ def execute(parser: argparse.ArgumentParser, words: Sequence[str]) -> int:
         return BAD_DATA
 
 
+def _prepare_streams() -> None:
+    """No character stops a stream that lacks it, and no file gets the number of a stream that is closed."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a λ, or a name that is not UTF-8
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free: this one
+
+
+def _drop_output() -> None:
+    """What a standard output that is full or gone still holds must not raise when the program ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def reason(error: BaseException) -> str:
     """An error in words, with the file it is about."""
     if isinstance(error, ModuleNotFoundError) and error.name:
         return f"needs {error.name.split('.')[0]}: pip install 'svmgsu[{_extra(error.name)}]'"
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
-        return f"{os.fsdecode(error.filename)}: {error.strerror[0].lower()}{error.strerror[1:]}"
+        return f"{shown(os.fsdecode(error.filename))}: {error.strerror[0].lower()}{error.strerror[1:]}"
     return str(error) or type(error).__name__
 
 
@@ -89,7 +113,9 @@ def say(args: argparse.Namespace, text: str) -> None:
     """One line on stderr, where the library's arguments have the names of options."""
     for argument, option in OPTIONS.items():
         text = text.replace(argument, option)
-    print(f"{args.prog}: {' '.join(text.split())}", file=sys.stderr)
+    if sys.stderr is not None:
+        with contextlib.suppress(OSError):
+            print(f"{args.prog}: {' '.join(text.split())}", file=sys.stderr)
 
 
 @contextlib.contextmanager
@@ -105,15 +131,15 @@ def about(name: str, labels: str | None = None, cov: str | None = None) -> Itera
         raise ValueError(f"{files[argument]}: {rest}" if argument in files else f"{name}: {text}") from error
 
 
-def check_target(path: str) -> None:
-    """Before long work: is there a folder to write `path` into?"""
-    if path == "-":
-        return
-    if os.path.isdir(path):
-        raise ValueError(f"{path}: is a folder; a file is to be written there")
-    folder = os.path.dirname(path) or "."
-    if not os.path.isdir(folder):
-        raise ValueError(f"{path}: there is no folder {folder!r}")
+def check_outputs(outputs: Sequence[str | None], inputs: Sequence[str | None]) -> None:
+    """Before long work: can `outputs` be written, and are they other files than `inputs` and one another?"""
+    try:
+        check_apart(outputs, inputs)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    for path in outputs:
+        if path is not None:
+            check_output(path)
 
 
 def show(args: argparse.Namespace, facts: dict[str, Any], text: str, *, taken: bool = False) -> None:
@@ -123,7 +149,8 @@ def show(args: argparse.Namespace, facts: dict[str, Any], text: str, *, taken: b
         import json
 
         text = json.dumps(plain(facts), ensure_ascii=False, allow_nan=False)
-    print(text, file=stream)
+    with named("standard error" if taken else "standard output"):
+        print(text, file=stream)
 
 
 def plain(value: Any) -> Any:

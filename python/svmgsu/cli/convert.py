@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from .. import io
-from .base import UsageError, add_json, check_target, show
+from .base import UsageError, add_json, check_outputs, show
 from .data import add_data_options, add_effort_options, check_own_files, read_data
 
 EXAMPLES = """\
@@ -39,11 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Runs the command."""
     targets = [t for t in (args.target, args.to_labels, args.to_cov) if t is not None]
-    sources = {s for s in (args.data, args.labels, args.cov) if s not in (None, "-")}
-    for target in targets:
-        check_target(target)
-        if target in sources:
-            raise UsageError(f"TARGET: {target} is a file to read; write to another name")
+    check_outputs(targets, [args.data, args.labels, args.cov])
     if targets.count("-") > 1:
         raise UsageError("-: standard output can be written only once")
     format = io.format_of(args.target, args.to_format)

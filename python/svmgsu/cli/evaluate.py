@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import Any
 
-from ..io.files import replacing
-from .base import UsageError, about, check_target
+from ..io.output import replacing
+from .base import UsageError, about, check_outputs
 from .data import add_data_options, add_effort_options, check_streams, threads_for
 from .predict import load_model, predictions_of, read_like
 
@@ -39,7 +38,7 @@ def run(args: argparse.Namespace) -> None:
     """Runs the command."""
     if args.json and args.output_format not in (None, "json"):
         raise UsageError(f"--json: not together with --output-format {args.output_format}")
-    check_target(args.output)
+    check_outputs([args.output], [args.model, args.data, args.labels, args.cov])
     check_streams(args.model, args.data, args.labels, args.cov)
     model = load_model(args.model)
     dataset = read_like(args, model, labelled=True)
@@ -48,9 +47,6 @@ def run(args: argparse.Namespace) -> None:
         layout = "json" if args.json else args.output_format or "table"
         text = {"table": lambda: f"{found}\n", "json": lambda: found.to_json() + "\n", "gsvm": found.to_text}
         content = text[layout]()
-    if args.output == "-":
-        sys.stdout.write(content)
-        return
     with replacing(args.output) as (file,):
         file.write(content.encode())
 

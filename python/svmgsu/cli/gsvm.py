@@ -21,7 +21,7 @@ from ..io.text import Parser, read_text
 from ..model import Model
 from ..training import train
 from ..validation import Array
-from .base import UsageError, about, check_target, count, execute, fraction, make_parser, natural, positive
+from .base import UsageError, about, check_outputs, count, execute, fraction, make_parser, natural, positive
 from .data import SMALL, SMALL_FILE, check_streams, size_of
 from .predict import load_model
 
@@ -96,7 +96,7 @@ def _add_files(parser: argparse.ArgumentParser, **files: str) -> None:
 def _train(args: argparse.Namespace) -> None:
     if args.t == 2:
         raise UsageError("-t 2: kernels are not there yet; -t 0 trains the linear model")
-    check_target(args.model)
+    check_outputs([args.model], [args.means, args.labels, args.cov])
     dataset = _read(args, args.means, args.labels, args.cov, kind=KINDS[args.d])
     y = _plus_minus(dataset, args.labels)
     small = dataset.data.shape[0] * dataset.data.shape[1] ** (2 if args.d == 0 else 1) < SMALL
@@ -130,9 +130,7 @@ def _train(args: argparse.Namespace) -> None:
 def _predict(args: argparse.Namespace) -> None:
     if args.m is not None and args.t is None:
         raise UsageError("-m: needs the true labels, -t LABELS")
-    for target in (args.output, args.m):
-        if target is not None:
-            check_target(target)
+    check_outputs([args.output, args.m], [args.model, args.means, args.t])
     check_streams(args.model, args.means, args.t)
     model = load_model(args.model)
     if len(model.classes_) > 2 or model.calibration_ is None:

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ..io.dataset import Dataset
-from ..io.files import replacing
+from ..io.output import replacing
 from ..model import Model
-from .base import UsageError, about, check_target, count, fraction, grid, lams, positive
+from .base import UsageError, about, check_outputs, count, fraction, grid, lams, positive
 from .data import (
     add_data_options,
     add_effort_options,
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> None:
     """Runs the command."""
     if os.path.splitext(args.output)[1].lower() not in ENDINGS:
         raise UsageError(f"--output: {args.output!r} should end in one of {', '.join(ENDINGS)}")
-    check_target(args.output)
+    check_outputs([args.output], [args.model, args.data, args.labels, args.cov])
     for option, wanted in (("data", "DATA"), ("model", "--model"), ("shape", "--shape")):
         if getattr(args, option) is None and option in NEEDS[args.picture]:
             raise UsageError(f"{wanted}: {args.picture} needs it")

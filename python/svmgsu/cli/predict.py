@@ -14,7 +14,7 @@ from ..io.files import extension
 from ..io.predictions import JSON_LINES, TABLES
 from ..model import Model, load
 from ..validation import Array, FloatArray
-from .base import about, add_json, check_target, show
+from .base import about, add_json, check_outputs, show
 from .data import add_data_options, add_effort_options, check_streams, read_data, threads_for
 
 EXAMPLES = """\
@@ -60,7 +60,7 @@ def add_output_format(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Runs the command."""
-    check_target(args.output)
+    check_outputs([args.output], [args.model, args.data, args.cov])
     check_streams(args.model, args.data, args.cov)
     model = load_model(args.model)
     dataset = read_like(args, model)

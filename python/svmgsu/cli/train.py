@@ -15,7 +15,7 @@ from .base import (
     UsageError,
     about,
     add_json,
-    check_target,
+    check_outputs,
     count,
     fraction,
     grid,
@@ -122,8 +122,7 @@ def run(args: argparse.Namespace) -> None:
     """Runs the command."""
     _check_usage(args)
     targets = [target for target in (args.output, args.predictions) if target is not None]
-    for target in targets:
-        check_target(target)
+    check_outputs(targets, [args.data, args.labels, args.cov, args.deployment_cov])
     began = time.perf_counter()
     dataset = read_data(args, labelled=True)
     _check_outputs(args, dataset.y)

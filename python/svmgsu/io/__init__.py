@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._core import FormatError
 from .dataset import Dataset, Report
-from .files import Source, extension, is_path, name_of
+from .files import Source, extension, name_of
 from .text import read_text
 
 if TYPE_CHECKING:
@@ -233,10 +233,9 @@ def convert(
     """
     sources, targets = _files(source, "source"), _files(target, "target")
     format_of(targets[0], to_format)  # before anything is read
-    paths = {name_of(s) for s in sources if s is not None and is_path(s)} - {"<stdin>"}
-    same = [name_of(t) for t in targets if t is not None and is_path(t) and name_of(t) in paths]
-    if same:
-        raise ValueError(f"target: {same[0]} is a file to read; write to another name")
+    from .output import check_apart
+
+    check_apart(targets, sources)
     dataset = read(*sources, format=from_format, **options)
     write(dataset, *targets, format=to_format)
     dataset.report.notes += _left_out(dataset, targets, format_of(targets[0], to_format))

@@ -29,7 +29,8 @@ from ..linear_maps import dense
 from ..sparse_checks import check_parts
 from ..validation import Array, as_float_array, check_deviations, is_sparse
 from .dataset import Dataset, Report, as_dataset, compressed_rows
-from .files import Path, Source, is_path, mappable, name_of, replacing
+from .files import Path, Source, is_path, mappable, name_of
+from .output import replacing
 
 KINDS = ("isotropic", "var", "var_data", "std", "cov", "packed", "factors", "shared")
 KEYS = ("mean", "mean_data", *KINDS, "start", "diagonal", "y", "ids", "feature_names")

@@ -1,8 +1,9 @@
-"""Opening and writing: standard streams, gzip and xz, and files that appear only when they are complete."""
+"""Opening: paths, standard input, gzip and xz, and what messages call them."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 import sys
@@ -20,9 +21,14 @@ GZIP, XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
 def name_of(source: Source, role: str = "file") -> str:
     """What a message calls it; `role` names an open file that has no name."""
     if is_path(source):
-        return "<stdin>" if source == "-" else os.fsdecode(cast(Path, source))
+        return "<stdin>" if source == "-" else shown(os.fsdecode(cast(Path, source)))
     name = getattr(source, "name", None)
-    return name if isinstance(name, str) else f"<{role}>"
+    return shown(name) if isinstance(name, str) else f"<{role}>"
+
+
+def shown(path: str) -> str:
+    """A name as text: bytes of it that are not UTF-8 become escapes."""
+    return path.encode("utf-8", "backslashreplace").decode()
 
 
 def is_path(source: object) -> bool:
@@ -55,7 +61,7 @@ def mappable(source: Source) -> str | bytes:
 def read_bytes(source: Source) -> bytes:
     """All bytes of a path, "-" for standard input, or an open file; gzip and xz are unpacked."""
     if source == "-":
-        raw = sys.stdin.buffer.read()
+        raw = standard_input().read()
     elif is_path(source):
         with _named(cast(Path, source)), open(cast(Path, source), "rb") as file:
             raw = file.read()
@@ -63,6 +69,13 @@ def read_bytes(source: Source) -> bytes:
         content = cast("IO[Any]", source).read()
         raw = content.encode() if isinstance(content, str) else bytes(content)
     return _unpacked(raw, name_of(source))
+
+
+def standard_input() -> IO[bytes]:
+    """The bytes of standard input; an error if it is closed."""
+    if sys.stdin is None:
+        raise OSError(errno.EBADF, "is closed", "standard input")
+    return sys.stdin.buffer
 
 
 @contextlib.contextmanager
@@ -93,49 +106,3 @@ def _unpacked(raw: bytes, name: str) -> bytes:
         except (EOFError, lzma.LZMAError) as error:
             raise _core.FormatError(f"{name}: the xz data are damaged ({error})") from None
     return raw
-
-
-@contextlib.contextmanager
-def replacing(*targets: Source) -> Iterator[list[IO[bytes]]]:
-    """Opens files to write. They get their names together at the end, or, after an error, not at all.
-
-    A target is a path (.gz and .xz compress), "-" for standard output, or an open binary file.
-    """
-    with contextlib.ExitStack() as undo:
-        files: list[IO[bytes]] = []
-        partials: list[tuple[str, str]] = []
-        with contextlib.ExitStack() as closing:
-            for target in targets:
-                if target == "-":
-                    files.append(sys.stdout.buffer)
-                    closing.callback(sys.stdout.buffer.flush)
-                elif not is_path(target):
-                    files.append(cast("IO[bytes]", target))
-                else:
-                    path = os.fsdecode(cast(Path, target))
-                    partial = f"{path}.{os.getpid()}.partial"
-                    raw = closing.enter_context(open(partial, "wb"))
-                    undo.callback(_remove, partial)
-                    files.append(_compressed(path, raw, closing))
-                    partials.append((partial, path))
-            yield files
-        for partial, path in partials:
-            os.replace(partial, path)
-
-
-def _compressed(path: str, raw: IO[bytes], closing: contextlib.ExitStack) -> IO[bytes]:
-    end = os.path.splitext(path.lower())[1]
-    if end == ".gz":
-        import gzip
-
-        return cast("IO[bytes]", closing.enter_context(gzip.GzipFile("", "wb", fileobj=raw, mtime=0)))
-    if end == ".xz":
-        import lzma
-
-        return closing.enter_context(lzma.LZMAFile(raw, "wb"))
-    return raw
-
-
-def _remove(path: str) -> None:
-    with contextlib.suppress(FileNotFoundError):
-        os.remove(path)

@@ -8,7 +8,8 @@ import numpy as np
 
 from .. import _core
 from ..validation import Array
-from .files import Source, extension, replacing
+from .files import Source, extension
+from .output import replacing
 
 JSON_LINES = (".jsonl", ".ndjson", ".json")
 TABLES = (".csv", ".tsv", ".tab", ".parquet", ".arrow", ".ipc", ".feather")

@@ -12,7 +12,8 @@ from ..gaussians import Gaussians
 from ..linear_maps import dense
 from ..validation import Array
 from .dataset import Dataset, Report, as_dataset
-from .files import Source, extension, mappable, name_of, replacing
+from .files import Source, extension, mappable, name_of
+from .output import replacing
 from .pairing import SUFFIXES, pair_columns
 from .text_writing import variances_of
 

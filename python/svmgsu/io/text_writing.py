@@ -12,7 +12,8 @@ from ..covariance import Covariance, Diagonal, Full, Isotropic
 from ..gaussians import Gaussians
 from ..validation import Array, SparseRows, is_sparse
 from .dataset import as_dataset
-from .files import Source, replacing
+from .files import Source
+from .output import replacing
 
 NUMBERS_A_BLOCK = 2**18
 

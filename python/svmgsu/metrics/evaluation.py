@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..io.files import replacing
+from ..io.output import replacing
 from ..validation import FloatArray
 
 AT = ("precision_at", "recall_at", "average_precision_at")

@@ -1,0 +1,295 @@
+"""Outputs: complete or not at all; links, devices and pipes are written into; inputs are not overwritten."""
+
+import errno
+import fcntl
+import os
+import stat
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import svmgsu
+from svmgsu.cli import main
+from svmgsu.io.output import check_apart, check_output, replacing
+
+GOOD = Path(__file__).parent / "data" / "good"
+PROGRAM = "import sys; from svmgsu.cli import main; sys.exit(main())"
+
+
+def write(path, text=b"new"):
+    with replacing(path) as (file,):
+        file.write(text)
+
+
+def names(folder):
+    return sorted(p.name for p in folder.iterdir())
+
+
+def command(*words, **options):
+    return subprocess.run([sys.executable, "-c", PROGRAM, *map(str, words)], capture_output=True, **options)
+
+
+@pytest.fixture
+def model(tmp_path):
+    path = tmp_path / "given.svmgsu"
+    svmgsu.train(np.array([[-1.0], [1.0]]), [0, 1], std=0.1, lam=0.1).save(path)
+    return path
+
+
+def test_a_symbolic_link_is_written_through(tmp_path):
+    (tmp_path / "there").mkdir()
+    (tmp_path / "link").symlink_to("there/file")
+    write(tmp_path / "link", b"first")  # the file is not there yet
+    write(tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "there" / "file").read_bytes() == b"new"
+    assert names(tmp_path / "there") == ["file"] and names(tmp_path) == ["link", "there"]
+
+
+def read_from_pipe(path, write_to):
+    os.mkfifo(path)
+    found = []
+    reader = threading.Thread(target=lambda: found.append(path.read_bytes()))
+    reader.start()
+    write_to(path)
+    reader.join()
+    assert stat.S_ISFIFO(path.stat().st_mode)
+    return found[0]
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.csv", "a.parquet", "a.npz", "a.svm", "a.csv.gz"])
+def test_every_format_goes_through_a_pipe(tmp_path, name):
+    data = svmgsu.Gaussians([[1.0, 2.0], [3.0, 4.0]])
+    svmgsu.io.write(data, tmp_path / f"plain-{name}", y=[0, 1])
+    found = read_from_pipe(tmp_path / name, lambda pipe: svmgsu.io.write(data, pipe, y=[0, 1]))
+    (tmp_path / f"again-{name}").write_bytes(found)
+    np.testing.assert_array_equal(svmgsu.io.read(tmp_path / f"again-{name}").data.mean, data.mean)
+
+
+def test_a_device_stays_a_device(tmp_path):
+    write("/dev/null")
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+    if os.path.exists("/dev/full"):
+        with pytest.raises(OSError, match="/dev/full") as caught:
+            write("/dev/full")
+        assert caught.value.errno == errno.ENOSPC
+
+
+def test_a_device_of_ones_own(tmp_path):
+    try:
+        os.mknod(tmp_path / "null", stat.S_IFCHR | 0o666, os.makedev(1, 3))
+        write(tmp_path / "null")
+    except PermissionError:
+        pytest.skip("only the superuser makes devices")
+    assert stat.S_ISCHR((tmp_path / "null").stat().st_mode) and names(tmp_path) == ["null"]
+
+
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "-", "link"])
+def test_standard_output_by_all_its_names(tmp_path, model, name):
+    """Also where it is a file: what is there before and after stays, in order."""
+    if name == "link":
+        (tmp_path / "link").symlink_to("/dev/stdout")
+        name = tmp_path / "link"
+    (tmp_path / "means").write_text("a 1:2\n")
+    with open(tmp_path / "out", "wb") as out:
+        out.write(b"before\n")
+        out.flush()
+        words = [
+            sys.executable,
+            "-c",
+            PROGRAM,
+            "predict",
+            str(model),
+            str(tmp_path / "means"),
+            "-o",
+            str(name),
+        ]
+        assert subprocess.run(words, stdout=out, stderr=subprocess.DEVNULL).returncode == 0
+        out.write(b"after\n")
+    lines = (tmp_path / "out").read_text().splitlines()
+    assert lines[:2] == ["before", "doc_id +1 0 label"] and lines[-1] == "after"
+    assert any(line.startswith("a ") for line in lines)
+
+
+def test_mode_and_owner_of_a_file_are_kept(tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+    path.chmod(0o640)
+    if os.geteuid() == 0:
+        os.chown(path, 12345, 54321)
+    before = path.stat()
+    write(path)
+    after = path.stat()
+    assert path.read_bytes() == b"new"
+    assert (after.st_mode, after.st_uid, after.st_gid) == (before.st_mode, before.st_uid, before.st_gid)
+
+
+def test_a_new_file_has_the_mode_that_umask_gives(tmp_path):
+    before = os.umask(0o027)
+    try:
+        write(tmp_path / "file")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o640
+
+
+def test_hard_links_stay_one_file(tmp_path):
+    (tmp_path / "a").write_bytes(b"something longer")
+    os.link(tmp_path / "a", tmp_path / "b")
+    write(tmp_path / "a")
+    assert (tmp_path / "b").read_bytes() == b"new" and names(tmp_path) == ["a", "b"]
+
+
+def test_an_error_leaves_the_old_file_and_nothing_else(tmp_path):
+    (tmp_path / "file").write_bytes(b"old")
+    with pytest.raises(KeyError), replacing(tmp_path / "file", tmp_path / "other") as files:
+        files[0].write(b"half")
+        raise KeyError
+    assert (tmp_path / "file").read_bytes() == b"old" and names(tmp_path) == ["file"]
+
+
+def test_what_a_killed_writer_left_is_removed_and_a_living_ones_is_not(tmp_path):
+    out = tmp_path / "file"
+    killed, alive, others = (tmp_path / f"{n}.partial" for n in ("file.00ff", "file.1234", "file2.00ff"))
+    for path in (killed, alive, others):
+        path.write_bytes(b"half")
+    with open(alive, "rb") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        write(out)
+    assert names(tmp_path) == ["file", "file.1234.partial", "file2.00ff.partial"]
+
+
+def test_a_killed_process_leaves_the_old_file_and_the_next_cleans_up(tmp_path):
+    out = tmp_path / "file"
+    out.write_bytes(b"old")
+    program = (
+        "import os, signal, sys\nfrom svmgsu.io.output import replacing\n"
+        "with replacing(sys.argv[1]) as (file,):\n"
+        "    file.write(b'half'); file.flush(); os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", program, str(out)]).returncode == -9
+    assert out.read_bytes() == b"old" and len(names(tmp_path)) == 2
+    write(out)
+    assert out.read_bytes() == b"new" and names(tmp_path) == ["file"]
+
+
+def test_threads_that_write_one_file_leave_one_whole(tmp_path):
+    out = tmp_path / "file"
+    texts = [bytes([65 + k]) * 10000 for k in range(8)]
+    threads = [threading.Thread(target=write, args=(out, text)) for text in texts]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert out.read_bytes() in texts and names(tmp_path) == ["file"]
+
+
+def test_a_name_as_long_as_the_system_allows(tmp_path):
+    write(tmp_path / ("n" * 255))
+    assert names(tmp_path) == ["n" * 255]
+
+
+@pytest.mark.parametrize("name", ["a.npz", "a.npy", "a.csv", "a.parquet", "a.txt", "a.txt.gz", "a.svm"])
+def test_a_full_disk_is_one_error_with_the_name_and_no_half_file(tmp_path, name):
+    """A limit of the size of files stands for the disk; in a child, since it cannot be raised again."""
+    program = (
+        "import numpy as np, resource, signal, svmgsu, sys\n"
+        "X = np.random.default_rng(0).normal(size=(200, 300))\n"
+        "model = svmgsu.Model(X[:1], np.zeros(1), np.array([0, 1]), 0.1)\n"
+        "import pyarrow.parquet, pyarrow.csv\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))\n"
+        "try:\n"
+        "    model.save(sys.argv[1]) if 'svmgsu' in sys.argv[1] else svmgsu.io.write(X, sys.argv[1])\n"
+        "except OSError as error:\n"
+        "    print(error.errno, error.filename)\n"
+    )
+    path = tmp_path / name
+    path.write_bytes(b"old")
+    run = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True)
+    assert run.stdout == f"{errno.EFBIG} {path}\n", run.stderr
+    assert run.stderr == ""
+    assert path.read_bytes() == b"old" and names(tmp_path) == [name]
+
+
+def test_a_full_standard_output_is_one_line(tmp_path, model):
+    if not os.path.exists("/dev/full"):
+        pytest.skip("there is no /dev/full")
+    (tmp_path / "means").write_text("a 1:2\n")
+    with open("/dev/full", "wb") as full:
+        words = [sys.executable, "-c", PROGRAM, "predict", str(model), str(tmp_path / "means")]
+        run = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert run.returncode == 1
+    assert run.stderr == "svmgsu predict: standard output: no space left on device\n"
+
+
+def test_a_folder_that_cannot_be_written_is_found_before_training(tmp_path, monkeypatch, capsys):
+    import svmgsu.cli.train
+
+    monkeypatch.setattr(svmgsu.cli.train, "read_data", lambda *a, **k: pytest.fail("read before the check"))
+    locked = tmp_path / "locked"
+    locked.mkdir()
+    locked.chmod(0o500)
+    folder = Path("/proc/self") if os.access(locked, os.W_OK) else locked  # the superuser may write elsewhere
+    assert main(["train", str(GOOD / "data.csv"), "-o", str(folder / "m.svmgsu")]) == 1
+    err = capsys.readouterr().err
+    assert err.startswith(f"svmgsu train: {folder / 'm.svmgsu'}: ") and err.count("\n") == 1
+    for out, reason in ((tmp_path, "is a folder"), (tmp_path / "no" / "m", "there is no folder")):
+        assert main(["train", str(GOOD / "data.csv"), "-o", str(out)]) == 1
+        assert reason in capsys.readouterr().err
+
+
+def test_a_check_leaves_everything_as_it_is(tmp_path):
+    (tmp_path / "file").write_bytes(b"old")
+    before = (tmp_path / "file").stat()
+    for name in ("file", "new"):
+        check_output(tmp_path / name)
+    assert names(tmp_path) == ["file"] and (tmp_path / "file").stat() == before
+
+
+@pytest.mark.parametrize("link", [os.symlink, os.link, None])
+def test_an_output_that_is_an_input_is_refused(tmp_path, capsys, link):
+    data, out = tmp_path / "data.csv", tmp_path / "out.csv"
+    data.write_bytes((GOOD / "data.csv").read_bytes())
+    if link is None:
+        out = Path(f"{tmp_path}/./data.csv")
+    else:
+        link(data, out)
+    with pytest.raises(SystemExit, match="2"):
+        main(["train", str(data), "-o", str(out)])
+    assert f"{out}: is a file to read; write to another name" in capsys.readouterr().err
+    with pytest.raises(ValueError, match="is a file to read"):
+        svmgsu.io.convert(data, out)
+    assert data.read_bytes() == (GOOD / "data.csv").read_bytes()
+
+
+def test_two_outputs_are_two_files(tmp_path, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["train", str(GOOD / "data.csv"), "-o", str(tmp_path / "a"), "--predictions", f"{tmp_path}/./a"])
+    assert "is to be written twice" in capsys.readouterr().err
+    check_apart(["/dev/null", "/dev/null", None], ["/dev/null", None])
+
+
+def test_standard_input_that_is_the_output(tmp_path, model):
+    (tmp_path / "means").write_text("a 1:2\n")
+    with open(tmp_path / "means", "rb") as means:
+        run = command("predict", model, "-", "-o", tmp_path / "means", stdin=means)
+    assert run.returncode == 2 and b"is a file to read" in run.stderr
+    assert (tmp_path / "means").read_text() == "a 1:2\n"
+
+
+def test_a_file_in_a_folder_that_takes_no_other_is_written_in_place(tmp_path):
+    if os.geteuid() == 0:
+        pytest.skip("the superuser may write into every folder")
+    (tmp_path / "file").write_bytes(b"something longer")
+    tmp_path.chmod(0o500)
+    try:
+        check_output(tmp_path / "file")
+        write(tmp_path / "file")
+        assert (tmp_path / "file").read_bytes() == b"new"
+    finally:
+        tmp_path.chmod(0o700)
