@@ -13,8 +13,6 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import BaggingClassifier
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict, cross_validate
 from sklearn.multiclass import OneVsRestClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 import svmgsu
 from svmgsu import _core
@@ -53,15 +51,6 @@ def test_a_grid_search_routes_error_bars(routing):
     search = GridSearchCV(est, {"lam": [0.01, 0.1]}, cv=FOLDS).fit(X, y, std=np.sqrt(V))
     best = svmgsu.LinearSVMGSU(search.best_params_["lam"], probability=False).fit(X, y, std=np.sqrt(V))
     np.testing.assert_array_equal(search.best_estimator_.coef_, best.coef_)
-
-
-def test_probabilities_get_their_covariances_through_a_pipeline(routing):
-    X, y, V = three_classes()
-    est = svmgsu.LinearSVMGSU(0.1).set_fit_request(cov=True).set_predict_proba_request(cov=True)
-    pipeline = make_pipeline(StandardScaler(), est).fit(X, y, cov=V)
-    Z = pipeline[0].transform(X)
-    np.testing.assert_array_equal(pipeline.predict_proba(X, cov=V), pipeline[1].predict_proba(Z, V))
-    assert not np.allclose(pipeline.predict_proba(X, cov=V), pipeline[1].predict_proba(Z))
 
 
 def test_bagging_routes_the_covariance(routing):

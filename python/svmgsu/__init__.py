@@ -22,6 +22,7 @@ from .training import ConvergenceWarning, TrivialModelWarning, path, train
 
 if TYPE_CHECKING:
     from . import io, metrics, plot, reference, uncertainty
+    from .composition import GaussianColumnTransformer, GaussianUnion
     from .cross_validation import LinearSVMGSUCV
     from .estimator import LinearSVMGSU
     from .function_transformers import GaussianFunctionTransformer, GaussianNormalizer
@@ -31,19 +32,21 @@ if TYPE_CHECKING:
         GaussianLinearMap,
         GaussianPCA,
         GaussianScaler,
-        unscale,
     )
+    from .unscaling import unscale
 
 __version__: str = _core.config()["version"]
 
 # Loaded when first used: what needs scikit-learn or matplotlib, the twin, files and the builders.
 _LAZY = {
     "GaussianColumnSelector": "transformers",
+    "GaussianColumnTransformer": "composition",
     "GaussianFunctionTransformer": "function_transformers",
     "GaussianLinearMap": "transformers",
     "GaussianNormalizer": "function_transformers",
     "GaussianPCA": "transformers",
     "GaussianScaler": "transformers",
+    "GaussianUnion": "composition",
     "LinearSVMGSU": "estimator",
     "LinearSVMGSUCV": "cross_validation",
     "io": "io",
@@ -52,7 +55,7 @@ _LAZY = {
     "read_text": "io",
     "reference": "reference",
     "uncertainty": "uncertainty",
-    "unscale": "transformers",
+    "unscale": "unscaling",
 }
 
 __all__ = [
@@ -61,11 +64,13 @@ __all__ = [
     "Diagonal",
     "Full",
     "GaussianColumnSelector",
+    "GaussianColumnTransformer",
     "GaussianFunctionTransformer",
     "GaussianLinearMap",
     "GaussianNormalizer",
     "GaussianPCA",
     "GaussianScaler",
+    "GaussianUnion",
     "Gaussians",
     "Isotropic",
     "LinearSVMGSU",

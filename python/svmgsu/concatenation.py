@@ -1,4 +1,5 @@
-"""`concatenate`: several `Gaussians` as one, with the cheapest covariance that holds all exactly."""
+"""Several covariances as one, the cheapest that holds all exactly: examples below examples, by `concatenate`,
+or features beside features."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from .covariance_base import Covariance, Sum, parts_of
 from .gaussians import Gaussians
+from .joined_maps import EmbedMap, side_by_side
 from .kinds import Diagonal, Full, Isotropic, LowRank, Shared, roots
 from .linear_maps import blocks, dense
 from .validation import Array, is_sparse
@@ -54,10 +56,11 @@ def concatenate(parts: Sequence[Gaussians]) -> Gaussians:
     names = {tuple(part.feature_names_in_) for part in data if part.feature_names_in_ is not None}
     if len(names) > 1:
         raise ValueError(f"parts: the names of the features differ: {' and '.join(map(str, sorted(names)))}")
-    cov = _joined([part.cov for part in data], [len(part) for part in data], data[0].shape[1])
-    return Gaussians(
-        _stacked([part.mean for part in data]), cov, feature_names=names.pop() if names else None
-    )
+    counts, n = [len(part) for part in data], data[0].shape[1]
+    cov = _joined([part.cov for part in data], counts, n)
+    out = Gaussians(_stacked([part.mean for part in data]), cov, feature_names=names.pop() if names else None)
+    out.deployment = _joined([part.deployment for part in data], counts, n)
+    return out
 
 
 def _stacked(arrays: list[Any]) -> Any:
@@ -222,3 +225,41 @@ def _join_low_rank(parts: list[Part], n: int) -> list[tuple[float, Covariance]]:
 
 def _scaled(array: Array, factor: float) -> Array:
     return array if factor == 1 else np.asarray(array * np.asarray(factor, dtype=array.dtype))
+
+
+def is_diagonal(cov: Covariance, *, by_class: bool = True) -> bool:
+    """Whether all values are independent; if not `by_class`, without asking for anybody's class."""
+    return all(
+        isinstance(kind, (Isotropic, Diagonal))
+        or (
+            isinstance(kind, Shared)
+            and kind.is_diagonal
+            and (by_class or kind.classes is None or kind.group is not None)
+        )
+        for _, kind in parts_of(cov)
+    )
+
+
+def beside(covs: list[Any], sizes: list[int], count: int) -> Covariance:
+    """Covariances of independent groups of features, of `sizes`, as one: variances stay variances."""
+    total = sum(sizes)
+    simple = [is_diagonal(cov) for cov in covs]
+    if all(simple) and all(isinstance(cov, Diagonal) for cov in covs):
+        return Diagonal(side_by_side([cov.matrix for cov in covs]))
+    if all(simple) and all(cov.n_examples is None for cov in covs):
+        each = [cov.diagonals(1, size)[0] for cov, size in zip(covs, sizes, strict=True)]
+        return Shared(np.concatenate(each))
+    variances, terms, first = np.zeros((count, total)), [], 0
+    for cov, size, flat in zip(covs, sizes, simple, strict=True):
+        if flat:
+            variances[:, first : first + size] = cov.diagonals(count, size)
+        else:
+            if isinstance(cov, Full) and 2 * size < total + 1:  # factors are smaller than triangles
+                cov = LowRank(roots(cov.matrices_of(slice(None))).astype(cov.packed.dtype))
+            terms.append(cov.mapped(EmbedMap(size, first, total)))
+        first += size
+    out: Covariance | None = Diagonal(variances) if variances.any() or not terms else None
+    for term in terms:
+        out = term if out is None else out + term
+    assert out is not None
+    return out

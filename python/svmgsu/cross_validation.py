@@ -18,6 +18,7 @@ from .parallel import Team
 from .problem import Problem, check_scale
 from .progress import counter
 from .training import check_lams, follow_path, make_options
+from .units import check_deployment_units, same_units
 from .validation import Array, FloatArray
 
 EXPECTED = ("expected_accuracy", "expected_hinge", "expected_log_loss")
@@ -123,6 +124,8 @@ class LinearSVMGSUCV(LinearClassifier):
         X, y, cov, std and sample_weight as in `svmgsu.train`; `groups` are passed to the splitter.
         """
         self._check_names(X, reset=True)
+        cov, std = same_units(self, X, cov, std)
+        check_deployment_units(self, X, self.deployment_cov)
         y = labels_of(y)
         how = check_probability(self.probability)
         problem = Problem(

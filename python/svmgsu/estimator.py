@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_feature_names, check_is_fitted, column_or_1d
@@ -17,6 +18,8 @@ from .parallel import Team
 from .problem import check_scale
 from .stream import Stream
 from .training import train
+from .transforming import ROUTED
+from .units import check_deployment_units, same_units
 from .validation import Array, FloatArray, check_classes, check_count, check_positive, plain_labels
 
 # What is handed on to `train` as it is; named here, since get_params() takes longer than a small fit.
@@ -35,6 +38,13 @@ def _has_probabilities(estimator: Any) -> bool:
 
 class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """What fitted classifiers share: prediction, and scikit-learn's bookkeeping."""
+
+    __metadata_request__fit = ROUTED
+    __metadata_request__partial_fit = ROUTED
+    __metadata_request__predict = ROUTED
+    __metadata_request__predict_proba = ROUTED
+    __metadata_request__decision_function = ROUTED
+    __metadata_request__score = ROUTED
 
     _stream: Stream | None
     probability: bool | str
@@ -74,6 +84,13 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  #
         data = self._examples(X, cov, std)
         return self.model_.margin_probability(data, threads=self.threads)
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None, cov: Any = None, std: Any = None) -> float:
+        """The share of the examples of X that are given their class in y, counted by `sample_weight`.
+
+        `cov` and `std` as in `predict`.
+        """
+        return float(accuracy_score(y, self.predict(X, cov, std), sample_weight=sample_weight))
+
     def _take(self, model: Model) -> None:
         """Shows what a model has learnt as attributes of the estimator."""
         self.model_ = model
@@ -82,6 +99,7 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  #
 
     def _examples(self, X: Any, cov: Any, std: Any) -> Gaussians:
         check_is_fitted(self, "model_")
+        cov, std = same_units(self, X, cov, std)
         data = new_objects(self._check_names(X, reset=False), cov, std)
         if data.shape[1] != self.n_features_in_:
             raise ValueError(
@@ -212,6 +230,8 @@ class LinearSVMGSU(LinearClassifier):
     ) -> LinearSVMGSU:
         """Trains on X (or `Gaussians`) with labels y; `cov`, `std`, `sample_weight` as in `svmgsu.train`."""
         self._check_names(X, reset=True)
+        cov, std = same_units(self, X, cov, std)
+        check_deployment_units(self, X, self.deployment_cov)
         y = labels_of(y)
         settings = {name: getattr(self, name) for name in _SETTINGS}
         if self.warm_start and self.solver == "newton":
@@ -279,6 +299,7 @@ class LinearSVMGSU(LinearClassifier):
         for name in ("deployment_cov", "subspace"):
             if getattr(self, name) is not None:
                 raise ValueError(f"{name}: not supported by partial_fit")
+        cov, std = same_units(self, X, cov, std)
         stream, X = self._continued_stream(X, classes)
         stream.read(
             X,

@@ -12,11 +12,11 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import _check_feature_names_in, _generate_get_feature_names_out, check_is_fitted
 
-from .covariance_base import Covariance, parts_of
+from .concatenation import is_diagonal
 from .gaussians import Gaussians
-from .kinds import Diagonal, Full, Isotropic, Shared
-from .linear_maps import DirectionMap, JacobianMap, ScaleMap, blocks, dense
-from .transformers import GaussianTransformer, carried
+from .kinds import Diagonal, Full
+from .linear_maps import DirectionMap, JacobianMap, LinearMap, ScaleMap, blocks, dense
+from .transforming import GaussianTransformer, carried
 from .validation import Array, FloatArray, as_float_array, check_finite, place
 
 LN10 = float(np.log(10))
@@ -149,20 +149,38 @@ class GaussianFunctionTransformer(GaussianTransformer):
                 f"method: the exact moments of {name!r} have no closed form here; those of {known} do"
             )
 
-    def _carry(self, data: Gaussians) -> Gaussians:
+    def _mean(self, data: Gaussians) -> Any:
         if callable(self.func):
-            return _first_order(data, self.func, self.jacobian)
-        return self._by_name(data, self._name)
+            return _applied(self.func, data.mean)
+        _check_domain(data, self._name, FUNCTIONS[self._name])
+        return FUNCTIONS[self._name].value(data.mean)
+
+    def _map(self, data: Gaussians) -> LinearMap:
+        if callable(self.func):
+            return _jacobian_map(data, self.func, self.jacobian, self._n_features_out)
+        return ScaleMap(FUNCTIONS[self._name].derivative(data.mean))
+
+    @property
+    def has_map(self) -> bool:  # type: ignore[override]
+        return self.method != "exact" or callable(self.func) or self.func is None
+
+    def _carry(self, data: Gaussians) -> Gaussians:
+        return super()._carry(data) if callable(self.func) else self._by_name(data, self._name)
 
     def _by_name(self, data: Gaussians, name: str) -> Gaussians:
         function = FUNCTIONS[name]
         _check_domain(data, name, function)
-        if data.cov is None or name == "identity":
-            return data.with_cov(data.cov) if name == "identity" else Gaussians(function.value(data.mean))
-        if self.method == "exact":
-            assert function.moments is not None
-            return exact_moments(data, function.moments, name)
-        return carried(data, function.value(data.mean), ScaleMap(function.derivative(data.mean)))
+        if name == "identity":
+            return data.with_cov(data.cov)
+        if data.cov is None and data.deployment is None:
+            return Gaussians(function.value(data.mean))
+        slopes = ScaleMap(function.derivative(data.mean))
+        if self.method != "exact" or data.cov is None:
+            return carried(data, function.value(data.mean), slopes)
+        assert function.moments is not None
+        out = exact_moments(data, function.moments, name)
+        out.deployment = None if data.deployment is None else data.deployment.mapped(slopes)
+        return out
 
     def inverse_transform(self, X: Any) -> Any:
         """X, an array or `Gaussians`, through the inverse function, by the same method."""
@@ -170,7 +188,11 @@ class GaussianFunctionTransformer(GaussianTransformer):
         if callable(self.func):
             if self.inverse_func is None:
                 raise ValueError("inverse_func: it is needed for the inverse of a callable func")
-            return self._give_back(X, _first_order(data, self.inverse_func, None))
+            mean = _applied(self.inverse_func, data.mean)
+            if data.cov is None and data.deployment is None:
+                return self._give_back(X, Gaussians(mean))
+            back = _jacobian_map(data, self.inverse_func, None, mean.shape[1])
+            return self._give_back(X, carried(data, mean, back))
         name = FUNCTIONS[self._name].inverse
         if name is None:
             raise ValueError(f"func: {self._name!r} has no inverse")
@@ -209,13 +231,6 @@ def _check_domain(data: Gaussians, name: str, function: Function) -> None:
         )
 
 
-def _is_diagonal(cov: Covariance) -> bool:
-    return all(
-        isinstance(kind, (Isotropic, Diagonal)) or (isinstance(kind, Shared) and kind.is_diagonal)
-        for _, kind in parts_of(cov)
-    )
-
-
 def exact_moments(data: Gaussians, moments: Moments, name: str) -> Gaussians:
     """Mean and covariance of a function of each value; independent values stay independent."""
     assert data.cov is not None
@@ -223,7 +238,7 @@ def exact_moments(data: Gaussians, moments: Moments, name: str) -> Gaussians:
     m = data.mean.astype(np.float64)
     v = data.cov.diagonals(count, n)
     mean = moments.mean(m, v)
-    if _is_diagonal(data.cov):
+    if is_diagonal(data.cov):
         return Gaussians(mean, Diagonal(moments.pair(v, m, v, m, v)))
     row, column = np.triu_indices(n)
     packed = np.empty((count, len(row)))
@@ -262,11 +277,9 @@ def _applied(function: Callable[[Any], Any], X: Array) -> Array:
     return out
 
 
-def _first_order(data: Gaussians, function: Callable[[Any], Any], jacobian: Any) -> Gaussians:
-    mean = _applied(function, data.mean)
-    if data.cov is None:
-        return Gaussians(mean)
-    (count, n), m = data.shape, mean.shape[1]
+def _jacobian_map(data: Gaussians, function: Callable[[Any], Any], jacobian: Any, m: int) -> LinearMap:
+    """The derivative of a function with m outputs at the means: given, or by differences."""
+    count, n = data.shape
     if jacobian is None:
         J = numerical_jacobian(function, data.mean.astype(np.float64), m)
     else:
@@ -279,7 +292,7 @@ def _first_order(data: Gaussians, function: Callable[[Any], Any], jacobian: Any)
         own = np.diagonal(J, axis1=1, axis2=2)
         if np.count_nonzero(J) == np.count_nonzero(own):  # each feature is a function of itself alone
             J = np.ascontiguousarray(own)
-    return carried(data, mean, ScaleMap(J) if J.ndim == 2 else JacobianMap(J))
+    return ScaleMap(J) if J.ndim == 2 else JacobianMap(J)
 
 
 def numerical_jacobian(function: Callable[[Any], Any], X: FloatArray, outputs: int) -> FloatArray:
@@ -314,13 +327,13 @@ class GaussianNormalizer(OneToOneFeatureMixin, GaussianTransformer):  # type: ig
     def _fit(self, data: Gaussians, y: Any) -> None:
         """There is nothing to learn but the number of features."""
 
-    def _carry(self, data: Gaussians) -> Gaussians:
-        mean = normalize(data.mean)
-        if data.cov is None:
-            return Gaussians(mean)
+    def _mean(self, data: Gaussians) -> Any:
+        return normalize(data.mean)
+
+    def _map(self, data: Gaussians) -> LinearMap:
         lengths = row_norms(data.mean).astype(np.float64)
         if not lengths.all():
             raise ValueError(
                 f"X: example {int(lengths.argmin())} has mean 0; an uncertain example at 0 has no direction"
             )
-        return carried(data, mean, DirectionMap(dense(mean).astype(np.float64), lengths))
+        return DirectionMap(dense(normalize(data.mean)).astype(np.float64), lengths)

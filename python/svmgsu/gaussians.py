@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from .covariance import Covariance, Diagonal, LowRank, as_covariance
+from .covariance import Covariance, Diagonal, LowRank, as_covariance, as_deployment
 from .covariance_base import chosen_rows
 from .linear_maps import dense
 from .summary import error_against_spread, html_table
@@ -47,6 +47,8 @@ class Gaussians:
     mean, cov, shape
         What was given; `shape` is (l, n).
     feature_names_in_ : list of str or None
+    deployment : covariance kind or None
+        Noise that will exist only where a model is used; see `with_deployment`.
 
     Examples
     --------
@@ -83,6 +85,7 @@ class Gaussians:
         self.feature_names_in_ = _names(mean, feature_names, self.shape[1])
         check_column_order(self.feature_names_in_, cov=cov, std=std)
         self.cov = as_covariance(cov, std, self.shape)
+        self.deployment: Covariance | None = None
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -91,7 +94,9 @@ class Gaussians:
         """Some of the examples: `key` is a slice, a mask or indices, or scikit-learn's `(indices, ...)`."""
         rows = chosen_rows(key, len(self))
         cov = None if self.cov is None else self.cov.take(rows)
-        return Gaussians(self.mean[rows], cov, feature_names=self.feature_names_in_)
+        out = Gaussians(self.mean[rows], cov, feature_names=self.feature_names_in_)
+        out.deployment = None if self.deployment is None else self.deployment.take(rows)
+        return out
 
     def __iter__(self) -> Any:
         raise TypeError("Gaussians cannot be iterated over; .mean and .cov hold what there is to read")
@@ -168,6 +173,36 @@ class Gaussians:
         out._rows, out.mean, out.shape = self._rows, self.mean, self.shape
         out.feature_names_in_ = self.feature_names_in_
         out.cov = as_covariance(cov, None, self.shape)
+        out.deployment = self.deployment
+        return out
+
+    def with_more_cov(self, cov: Covariance) -> Gaussians:
+        """The same means with `cov` added to their covariance."""
+        return self.with_cov(cov if self.cov is None else self.cov + cov)
+
+    def with_deployment(self, cov: Any, seed: int = 0) -> Gaussians:
+        """The same examples with noise that will exist only where a model is used.
+
+        It is added in training, as `deployment_cov` of `svmgsu.train` is, and is no part of `cov`. Here it is
+        in the units of the data: transformers carry it along, so that it can go through a pipeline.
+
+        Parameters
+        ----------
+        cov : array or covariance kind, or None for none
+            (n,) variances or an (n, n) matrix for all examples, or a pool of covariances, (k, n) or
+            (k, n, n) or a kind, of which each example draws one.
+        seed : int, default=0
+            Of the draws from a pool.
+
+        Examples
+        --------
+        >>> import svmgsu
+        >>> data = svmgsu.Gaussians([[0.0], [4.0]]).with_deployment([1.0])
+        >>> svmgsu.GaussianScaler().fit_transform(data).deployment.to_full(n_examples=1).item()
+        0.25
+        """
+        out = self.with_cov(self.cov)
+        out.deployment = None if cov is None else as_deployment(cov, self.shape, seed)
         return out
 
     def in_order(self, names: Sequence[str] | None) -> Gaussians:
@@ -189,7 +224,9 @@ class Gaussians:
             return self
         places = np.array(_core.match_names(list(names), own), dtype=np.int64)
         cov = None if self.cov is None else self.cov.select(places)
-        return Gaussians(self.mean[:, places], cov, feature_names=list(names))
+        out = Gaussians(self.mean[:, places], cov, feature_names=list(names))
+        out.deployment = None if self.deployment is None else self.deployment.select(places)
+        return out
 
     def scale_cov(self, t: float) -> Gaussians:
         """The same means with all covariances times `t`, a number that is not negative; 0 is none at all.
@@ -261,7 +298,9 @@ class Gaussians:
         mean = self.mean
         if mode == "project":
             mean = _core.project_means(np.ascontiguousarray(dense(mean)), factors, start)
-        return Gaussians(mean, LowRank(factors, start=start), feature_names=self.feature_names_in_)
+        out = Gaussians(mean, LowRank(factors, start=start), feature_names=self.feature_names_in_)
+        out.deployment = self.deployment
+        return out
 
     def core(self, signs: FloatArray, weights: FloatArray, y: Array | None) -> Any:
         """The view that the core trains on, with `signs` -1 and +1 and `weights`; `y` tells classes apart."""

@@ -31,6 +31,10 @@ class LinearMap(ABC):
         """The diagonals of A diag(V_i) Aᵀ where nothing is beside them, else None; V dense or CSR."""
         return None
 
+    def inputs(self) -> Array:
+        """Which features have a part in the output, as a mask."""
+        return np.ones(self.features, dtype=bool)
+
     def gram(self) -> Array:
         """A Aᵀ: its diagonal alone where nothing is beside it. Only for a map that is the same for all."""
         raise NotImplementedError
@@ -71,6 +75,9 @@ class MatrixMap(LinearMap):
 
     def rows(self, vectors: Array, owner: Array) -> Array:
         return np.asarray(vectors @ self.matrix.T.astype(vectors.dtype))
+
+    def inputs(self) -> Array:
+        return np.asarray(self.matrix.any(axis=0))
 
     def variances(self, variances: Any) -> Any:
         if (np.count_nonzero(self.matrix, axis=0) > 1).any():
@@ -128,6 +135,9 @@ class SelectMap(LinearMap):
 
     def rows(self, vectors: Array, owner: Array) -> Array:
         return vectors[:, self.columns]
+
+    def inputs(self) -> Array:
+        return np.isin(np.arange(self.features), self.columns)
 
     def variances(self, variances: Any) -> Any:
         return variances[:, self.columns]

@@ -76,8 +76,9 @@ class Problem:
         if subspace is not None:
             data = data.subspace(subspace, subspace_mode, y=self.labels)
         if deployment_cov is not None:
-            extra = as_deployment(deployment_cov, data.shape, seed)
-            data = data.with_cov(extra if data.cov is None else data.cov + extra)
+            data = data.with_more_cov(as_deployment(deployment_cov, data.shape, seed))
+        if data.deployment is not None:
+            data = data.with_more_cov(data.deployment)
         self.data = data
         self._means = data.core_means()
         self._terms = () if data.cov is None else data.cov.terms(*data.shape, self.labels)

@@ -1,131 +1,22 @@
-"""scikit-learn transformers that carry the covariance along: affine ones, and `unscale`.
+"""scikit-learn transformers that carry the covariance along: scaling, linear maps, principal axes, columns.
 
 They take and return `Gaussians`; plain arrays are taken too, and returned as arrays.
 """
 
 from __future__ import annotations
 
-import functools
-from abc import abstractmethod
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    OneToOneFeatureMixin,
-    TransformerMixin,
-)
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, OneToOneFeatureMixin
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
-from sklearn.utils.validation import _check_feature_names_in, check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from .gaussians import Gaussians, keep_names
+from .gaussians import Gaussians
 from .linear_maps import LinearMap, MatrixMap, ScaleMap, SelectMap, as_select_map, dense
+from .transforming import GaussianTransformer, carried
 from .validation import Array, FloatArray, as_float_array, check_finite, is_sparse
-
-FLOATS = (np.float64, np.float32)
-
-
-class GaussianTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """What the transformers share: reading X, its names, and giving back what came, `Gaussians` or array."""
-
-    takes_sparse = True
-
-    @abstractmethod
-    def _fit(self, data: Gaussians, y: Any) -> None:
-        """Learns from data that are checked."""
-
-    @abstractmethod
-    def _carry(self, data: Gaussians) -> Gaussians:
-        """The examples transformed; an array comes as `Gaussians` without covariance."""
-
-    def fit(self, X: Any, y: Any = None) -> Any:
-        """Learns from X, an array or `Gaussians`; y is needed only where there is one covariance a class."""
-        self._fit(self._read(X, reset=True), y)
-        return self
-
-    def transform(self, X: Any) -> Any:
-        """X transformed: `Gaussians` with their covariance, or an array."""
-        check_is_fitted(self)
-        data = self._read(X, reset=False)
-        out = self._carry(data)
-        if not isinstance(X, Gaussians):
-            return out.mean
-        if X.feature_names_in_ is not None:
-            out.feature_names_in_ = [str(name) for name in self.get_feature_names_out()]
-        return out
-
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """`fit` to X (and y), then `transform` of X."""
-        return self.fit(X, y).transform(X)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "n_features_in_")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.takes_sparse
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
-    def _read(self, X: Any, reset: bool) -> Gaussians:
-        if isinstance(X, Gaussians):
-            if is_sparse(X.mean) and not self.takes_sparse:
-                raise TypeError(f"X: {type(self).__name__} takes no sparse means; pass their .toarray()")
-            return self._check_names(X, reset)
-        accepted = "csr" if self.takes_sparse else False
-        return Gaussians(validate_data(self, X, reset=reset, accept_sparse=accepted, dtype=FLOATS))
-
-    def _check_names(self, X: Gaussians, reset: bool) -> Gaussians:
-        """What scikit-learn's `validate_data` does for frames; and the features come in the fit's order."""
-        if reset:
-            self.n_features_in_ = X.shape[1]
-        if X.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} "
-                "features as input"
-            )
-        return keep_names(self, X, reset=reset)
-
-    def _read_back(self, X: Any, outputs: int) -> Gaussians:
-        """What `inverse_transform` is given."""
-        check_is_fitted(self)
-        accepted = "csr" if self.takes_sparse else False
-        is_array = not isinstance(X, Gaussians)
-        data: Gaussians = Gaussians(check_array(X, accept_sparse=accepted, dtype=FLOATS)) if is_array else X
-        if data.shape[1] != outputs:
-            raise ValueError(f"X has {data.shape[1]} features, but {type(self).__name__} makes {outputs}")
-        return data
-
-    def _give_back(self, X: Any, out: Gaussians) -> Any:
-        """What `inverse_transform` returns."""
-        if not isinstance(X, Gaussians):
-            return out.mean
-        names = getattr(self, "feature_names_in_", None)
-        out.feature_names_in_ = None if names is None else [str(name) for name in names]
-        return out
-
-
-def _frames_for_arrays_only(method: Callable[..., Any]) -> Callable[..., Any]:
-    """scikit-learn's wrapper, which may turn the output into a frame, only where X is no `Gaussians`."""
-
-    @functools.wraps(method)
-    def call(self: Any, X: Any, *args: Any, **options: Any) -> Any:
-        inner = method.__wrapped__ if isinstance(X, Gaussians) else method  # type: ignore[attr-defined]
-        return inner(self, X, *args, **options)
-
-    return call
-
-
-for _name in ("transform", "fit_transform"):
-    setattr(GaussianTransformer, _name, _frames_for_arrays_only(getattr(GaussianTransformer, _name)))
-
-
-def carried(data: Gaussians, mean: Any, linear_map: LinearMap) -> Gaussians:
-    """`mean` with the covariance of `data` after a linear map."""
-    return Gaussians(mean, None if data.cov is None else data.cov.mapped(linear_map))
 
 
 class GaussianScaler(OneToOneFeatureMixin, GaussianTransformer):  # type: ignore[misc]
@@ -155,6 +46,8 @@ class GaussianScaler(OneToOneFeatureMixin, GaussianTransformer):  # type: ignore
     >>> scaled.mean.ravel().tolist(), scaled.cov.variances.item()
     ([-1.0, 1.0], 0.25)
     """
+
+    learns_units = True
 
     def __init__(
         self,
@@ -198,15 +91,16 @@ class GaussianScaler(OneToOneFeatureMixin, GaussianTransformer):  # type: ignore
         inner = MinMaxScaler().fit(data.mean)
         return inner.data_min_, 1 / inner.scale_
 
-    def _carry(self, data: Gaussians) -> Gaussians:
+    def _mean(self, data: Gaussians) -> Any:
         mean, dtype = data.mean, data.mean.dtype
-        if is_sparse(mean):
-            if self.center_.any():
-                raise ValueError("X: sparse means cannot be shifted; fit with with_mean=False")
-            scaled = mean.multiply((1 / self.scale_).astype(dtype)).tocsr()
-        else:
-            scaled = (mean - self.center_.astype(dtype)) / self.scale_.astype(dtype)
-        return carried(data, scaled, ScaleMap(1 / self.scale_))
+        if not is_sparse(mean):
+            return (mean - self.center_.astype(dtype)) / self.scale_.astype(dtype)
+        if self.center_.any():
+            raise ValueError("X: sparse means cannot be shifted; fit with with_mean=False")
+        return mean.multiply((1 / self.scale_).astype(dtype)).tocsr()
+
+    def _map(self, data: Gaussians) -> LinearMap:
+        return ScaleMap(1 / self.scale_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -267,10 +161,12 @@ class GaussianLinearMap(ClassNamePrefixFeaturesOutMixin, GaussianTransformer):  
         self.matrix_, self.offset_ = matrix, offset
         self._n_features_out = len(matrix)
 
-    def _carry(self, data: Gaussians) -> Gaussians:
+    def _mean(self, data: Gaussians) -> Any:
         dtype = data.mean.dtype
-        mean = np.asarray(data.mean @ self.matrix_.T.astype(dtype)) + self.offset_.astype(dtype)
-        return carried(data, mean, MatrixMap(self.matrix_))
+        return np.asarray(data.mean @ self.matrix_.T.astype(dtype)) + self.offset_.astype(dtype)
+
+    def _map(self, data: Gaussians) -> LinearMap:
+        return MatrixMap(self.matrix_)
 
     def inverse_transform(self, X: Any) -> Any:
         """X, an array or `Gaussians`, before the map; for a square matrix that can be inverted."""
@@ -310,6 +206,8 @@ class GaussianPCA(ClassNamePrefixFeaturesOutMixin, GaussianTransformer):  # type
     1.5
     """
 
+    learns_units = True
+
     def __init__(self, n_components: Any = None) -> None:
         self.n_components = n_components
 
@@ -324,13 +222,14 @@ class GaussianPCA(ClassNamePrefixFeaturesOutMixin, GaussianTransformer):  # type
         self.explained_variance_ratio_: FloatArray = inner.explained_variance_ratio_
         self.n_components_ = self._n_features_out = len(self.components_)
 
-    def _carry(self, data: Gaussians) -> Gaussians:
+    def _mean(self, data: Gaussians) -> Any:
         axes = self.components_.T.astype(data.mean.dtype)
         if is_sparse(data.mean):  # centred afterwards, so that they stay sparse until then
-            mean = np.asarray(data.mean @ axes) - self.mean_.astype(axes.dtype) @ axes
-        else:
-            mean = (data.mean - self.mean_.astype(axes.dtype)) @ axes
-        return carried(data, mean, MatrixMap(self.components_.astype(np.float64)))
+            return np.asarray(data.mean @ axes) - self.mean_.astype(axes.dtype) @ axes
+        return (data.mean - self.mean_.astype(axes.dtype)) @ axes
+
+    def _map(self, data: Gaussians) -> LinearMap:
+        return MatrixMap(self.components_.astype(np.float64))
 
     def inverse_transform(self, X: Any) -> Any:
         """X, an array or `Gaussians`, back in the space of the features, on the principal axes."""
@@ -368,23 +267,13 @@ class GaussianColumnSelector(GaussianTransformer):
     def _fit(self, data: Gaussians, y: Any) -> None:
         n = data.shape[1]
         columns = np.arange(n) if self.columns is None else self.columns
-        if isinstance(columns, str):
-            raise TypeError(f"columns: expected a list, got {columns!r}; pass [{columns!r}]")
-        if any(isinstance(name, str) for name in columns):
-            known = getattr(self, "feature_names_in_", None)
-            if known is None:
-                raise ValueError("columns: X has no names of features; give indices, or a DataFrame")
-            places = {name: j for j, name in enumerate(known)}
-            unknown = [name for name in columns if name not in places]
-            if unknown:
-                raise ValueError(f"columns: X has no feature {unknown[0]!r}; it has {list(known)}")
-            columns = [places[name] for name in columns]
-        chosen = as_select_map(columns, n)
-        assert isinstance(chosen, SelectMap)
-        self.indices_: Array = chosen.columns
+        self.indices_: Array = column_indices(columns, getattr(self, "feature_names_in_", None), n)
 
-    def _carry(self, data: Gaussians) -> Gaussians:
-        return carried(data, data.mean[:, self.indices_], SelectMap(self.indices_, self.n_features_in_))
+    def _mean(self, data: Gaussians) -> Any:
+        return data.mean[:, self.indices_]
+
+    def _map(self, data: Gaussians) -> LinearMap:
+        return SelectMap(self.indices_, self.n_features_in_)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """The names of the chosen features; `input_features` as in scikit-learn."""
@@ -398,65 +287,18 @@ class GaussianColumnSelector(GaussianTransformer):
         return weights, np.zeros(len(coef))
 
 
-class LinearRule(NamedTuple):
-    """What `unscale` returns: the decision value is coef_ · x + intercept_."""
-
-    coef_: FloatArray
-    intercept_: FloatArray
-
-
-def unscale(transformer: Any, model: Any = None) -> LinearRule:
-    """The weights and the offset of a linear classifier in the units of the data.
-
-    Parameters
-    ----------
-    transformer : Pipeline or transformer
-        Fitted: `GaussianScaler`, `GaussianLinearMap`, `GaussianPCA`, `GaussianColumnSelector`, or a
-        Pipeline of them, which may end with the classifier.
-    model : fitted linear classifier, optional
-        With `coef_` and `intercept_`; not needed for a Pipeline that ends with it.
-
-    Returns
-    -------
-    coef_, intercept_ : arrays of shapes (K, n) and (K,)
-        A named tuple. Decision values of unscaled x are coef_ · x + intercept_. (Of several classes with
-        probabilities `decision_function` gives log-odds instead; see `Model.decision_function`.)
-
-    Examples
-    --------
-    >>> import numpy as np, svmgsu
-    >>> from sklearn.pipeline import make_pipeline
-    >>> data, y = svmgsu.Gaussians([[100.0], [101.0], [104.0], [105.0]], std=0.5), [0, 0, 1, 1]
-    >>> pipeline = make_pipeline(svmgsu.GaussianScaler(), svmgsu.LinearSVMGSU(lam=0.1)).fit(data, y)
-    >>> coef, intercept = svmgsu.unscale(pipeline)
-    >>> np.allclose(data.mean @ coef[0] + intercept, pipeline.decision_function(data))
-    True
-    """
-    steps = _steps(transformer)
-    if model is None:
-        steps, model = steps[:-1], steps[-1]
-    if not hasattr(model, "coef_") or not hasattr(model, "intercept_"):
-        raise TypeError(
-            f"model: {type(model).__name__} has no coef_ and intercept_; pass a fitted linear model"
-        )
-    coef = np.asarray(model.coef_, dtype=np.float64)
-    intercept = np.asarray(model.intercept_, dtype=np.float64)
-    for step in reversed(steps):
-        if step is None or isinstance(step, str):  # "passthrough"
-            continue
-        if not hasattr(step, "pull_back"):
-            raise TypeError(
-                f"transformer: {type(step).__name__} is not one of GaussianScaler, GaussianLinearMap, "
-                "GaussianPCA, GaussianColumnSelector, so weights cannot be brought back through it"
-            )
-        check_is_fitted(step)
-        coef, shift = step.pull_back(coef)
-        intercept = intercept + shift
-    return LinearRule(coef, intercept)
-
-
-def _steps(transformer: Any) -> list[Any]:
-    """The steps of a Pipeline, also of those within; one that is none is its own step."""
-    if not hasattr(transformer, "steps"):
-        return [transformer]
-    return [inner for _, step in transformer.steps for inner in _steps(step)]
+def column_indices(columns: Any, known: Any, n: int) -> Array:
+    """The indices of columns given by names (of those `known`), indices or a mask."""
+    if isinstance(columns, str):
+        raise TypeError(f"columns: expected a list, got {columns!r}; pass [{columns!r}]")
+    if any(isinstance(name, str) for name in columns):
+        if known is None:
+            raise ValueError("columns: X has no names of features; give indices, or a DataFrame")
+        places = {name: j for j, name in enumerate(known)}
+        unknown = [name for name in columns if name not in places]
+        if unknown:
+            raise ValueError(f"columns: X has no feature {unknown[0]!r}; it has {list(known)}")
+        columns = [places[name] for name in columns]
+    chosen = as_select_map(columns, n)
+    assert isinstance(chosen, SelectMap)
+    return chosen.columns

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..gaussians import Gaussians
 from ..validation import Array, as_float_array, check_deviations, check_finite
 
 BLOCK_NUMBERS = 1 << 21  # numbers in a temporary array: 16 MB of float64, whatever the size of the data
@@ -32,6 +33,12 @@ def check_choice(value: Any, name: str, choices: Iterable[str]) -> None:
     if not isinstance(value, str) or value not in words:
         wanted = ", ".join(f'"{word}"' for word in words)
         raise ValueError(f"{name}: expected one of {wanted}, got {value!r}")
+
+
+def check_no_deployment(data: Gaussians, what: str) -> None:
+    """Refuses data with noise of deployment, which would be lost."""
+    if data.deployment is not None:
+        raise ValueError(f"data: {what} does not carry noise of deployment; call with_deployment afterwards")
 
 
 def as_examples(X: Any, name: str = "X") -> Array:

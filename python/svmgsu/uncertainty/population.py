@@ -11,7 +11,7 @@ from ..covariance import Diagonal, Full, stored_as
 from ..gaussians import Gaussians
 from ..training import ConvergenceWarning
 from ..validation import Array, FloatArray, check_count, check_positive, is_sparse
-from ._support import blocks, check_choice, track
+from ._support import blocks, check_choice, check_no_deployment, track
 
 JITTER = 1e-10  # of a feature's variance: certain examples and flat populations can then be inverted
 
@@ -90,6 +90,7 @@ def posterior(
         raise ValueError(
             "data: expected Gaussians with covariances; without noise there is nothing to shrink"
         )
+    check_no_deployment(data, "posterior")
     most = None if cap is None else check_positive(cap, "cap")
     least = None if floor is None else check_positive(floor, "floor")
     if most is not None and least is not None and least > most:

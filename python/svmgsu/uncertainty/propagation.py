@@ -10,7 +10,7 @@ import numpy as np
 from ..covariance import Covariance, Diagonal, Full, Isotropic, LowRank, Shared, Sum, stored_as
 from ..gaussians import Gaussians
 from ..validation import Array, FloatArray, as_float_array, check_finite, check_positive, is_sparse
-from ._support import blocks, check_choice
+from ._support import blocks, check_choice, check_no_deployment
 
 ROUNDING_STEP = float(np.cbrt(np.finfo(float).eps))  # of |x|: the best step of a central difference
 
@@ -73,6 +73,7 @@ def propagate(
     """
     if not isinstance(data, Gaussians):
         raise TypeError(f"data: expected Gaussians, got {type(data).__name__}")
+    check_no_deployment(data, "propagate")
     check_choice(covariance, "covariance", ("auto", "diagonal"))
     size = check_positive(step, "step")
     X = np.asarray(data.mean.toarray() if is_sparse(data.mean) else data.mean, dtype=np.float64)

@@ -1,0 +1,230 @@
+"""Error bars and noise of deployment keep the units of the values, in pipelines and with metadata routing."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse
+import sklearn
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_breast_cancer
+from sklearn.impute import SimpleImputer
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_validate
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+
+import svmgsu
+
+CLASSIFIER = svmgsu.LinearSVMGSU(lam=1e-2, probability=False, tol=1e-9)
+SEARCH = svmgsu.LinearSVMGSUCV([0.1, 0.01], cv=3, probability=False)
+FOLDS = StratifiedKFold(3)
+
+
+@pytest.fixture
+def routing():
+    with sklearn.config_context(enable_metadata_routing=True):
+        yield
+
+
+@pytest.fixture(scope="module")
+def cells():
+    """Ten measurements in units from 0.01 to 1000, with their standard errors."""
+    table = load_breast_cancer()
+    return table.data[:, :10], table.data[:, 10:20], table.target
+
+
+def by_hand(X, E, y, rows=slice(None)):
+    """The classifier of values and error bars that were scaled together."""
+    center, size = X[rows].mean(axis=0), X[rows].std(axis=0)
+    model = clone(CLASSIFIER).fit((X[rows] - center) / size, y[rows], std=E[rows] / size)
+    return lambda Z: model.decision_function((Z - center) / size)
+
+
+def close(got, wanted):
+    np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("form", ["std", "cov"])
+def test_a_pipeline_routes_error_bars_through_its_scaler(cells, routing, form):
+    X, E, y = cells
+    given = {"std": E} if form == "std" else {"cov": E**2}
+    pipeline = make_pipeline(svmgsu.GaussianScaler(), clone(CLASSIFIER)).fit(X, y, **given)
+    close(pipeline.decision_function(X), by_hand(X, E, y)(X))
+    _, blur = pipeline[-1].decision_function(pipeline[0].transform(X, **given), return_std=True)
+    size = X.std(axis=0)
+    close(blur, np.sqrt(((E / size * pipeline[-1].coef_[0]) ** 2).sum(axis=1)))
+
+
+def test_several_steps_hand_on_the_same_error_bars(cells, routing):
+    X, E, y = cells
+    steps = [svmgsu.GaussianScaler(), svmgsu.GaussianPCA(), clone(CLASSIFIER)]
+    close(make_pipeline(*steps).fit(X, y, std=E).decision_function(X), by_hand(X, E, y)(X))
+
+
+def test_searches_and_cross_validation_route_error_bars_through_the_scaler(cells, routing):
+    X, E, y = cells
+    pipeline = make_pipeline(svmgsu.GaussianScaler(), clone(CLASSIFIER))
+    found = cross_validate(pipeline, X, y, cv=FOLDS, params={"std": E}, return_estimator=True)
+    for (rows, _), fitted in zip(FOLDS.split(X, y), found["estimator"], strict=True):
+        close(fitted.decision_function(X), by_hand(X, E, y, rows)(X))
+    search = GridSearchCV(pipeline, {"linearsvmgsu__lam": [1e-2]}, cv=FOLDS).fit(X, y, std=E)
+    close(search.decision_function(X), by_hand(X, E, y)(X))
+
+
+def test_probabilities_are_given_error_bars_through_the_scaler(cells, routing):
+    X, E, y = cells
+    pipeline = make_pipeline(svmgsu.GaussianScaler(), svmgsu.LinearSVMGSU(1e-2)).fit(X, y, std=E)
+    size = X.std(axis=0)
+    wanted = pipeline[-1].predict_proba((X - X.mean(axis=0)) / size, std=E / size)
+    close(pipeline.predict_proba(X, std=E), wanted)
+    assert not np.allclose(pipeline.predict_proba(X), wanted, atol=0.01)
+    assert pipeline.score(X, y, std=E) > 0.9
+
+
+def test_without_routing_the_first_step_takes_the_error_bars(cells):
+    X, E, y = cells
+    pipeline = make_pipeline(svmgsu.GaussianScaler(), clone(CLASSIFIER)).fit(X, y, gaussianscaler__std=E)
+    close(pipeline.decision_function(X), by_hand(X, E, y)(X))
+
+
+def test_a_transformer_given_error_bars_returns_gaussians():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"u": [1.0, 3.0], "g": [5.0, 9.0]})
+    for X in (frame, frame.to_numpy()):
+        out = (
+            svmgsu.GaussianScaler().set_output(transform="pandas").fit_transform(X, std=np.full((2, 2), 0.5))
+        )
+        assert isinstance(out, svmgsu.Gaussians)
+        np.testing.assert_allclose(out.cov.variances, [[0.25, 0.0625]] * 2)
+    fitted = svmgsu.GaussianScaler().fit(frame)
+    assert fitted.transform(frame, cov=1.0).feature_names_in_ == ["u", "g"]
+    with pytest.raises(ValueError, match="its columns are 'g', 'u', but those of X are 'u', 'g'"):
+        fitted.transform(frame, std=frame[["g", "u"]])
+
+
+# What is refused
+
+SCALED = r"^std: the pipeline has changed X before \w+ sees it \(by '(\w+)'\)"
+
+
+@pytest.mark.parametrize("last", [CLASSIFIER, SEARCH], ids=["classifier", "search"])
+@pytest.mark.parametrize("scaler", [svmgsu.GaussianScaler(), StandardScaler(), MaxAbsScaler()])
+def test_raw_error_bars_of_a_step_after_a_scaler_are_refused(cells, scaler, last):
+    X, E, y = cells
+    pipeline = Pipeline([("scaler", clone(scaler)), ("last", clone(last))])
+    with pytest.raises(ValueError, match=SCALED + r".*Pass svmgsu\.Gaussians\(X, std=\.\.\.\)"):
+        pipeline.fit(X, y, last__std=E)
+    with pytest.raises(ValueError, match=r"^cov: the pipeline has changed X"):
+        pipeline.fit(X, y, last__cov=E**2)
+    pipeline.fit(X, y)
+    with pytest.raises(ValueError, match=SCALED):
+        pipeline.predict(X, std=E)
+
+
+def test_raw_error_bars_routed_past_a_scaler_are_refused(cells, routing):
+    X, E, y = cells
+    with pytest.raises(ValueError, match=SCALED + r".*in place of StandardScaler one that carries it"):
+        make_pipeline(StandardScaler(), clone(CLASSIFIER)).fit(X, y, std=E)
+    with pytest.raises(ValueError, match=SCALED):
+        make_pipeline(StandardScaler(), svmgsu.GaussianScaler(), clone(CLASSIFIER)).fit(X, y, std=E)
+    nested = make_pipeline(StandardScaler(), make_pipeline("passthrough", clone(CLASSIFIER)))
+    with pytest.raises(ValueError, match=SCALED):
+        nested.fit(X, y, std=E)
+    inside = make_pipeline(StandardScaler(), CalibratedClassifierCV(clone(CLASSIFIER), cv=FOLDS))
+    with pytest.raises(ValueError, match=SCALED):
+        inside.fit(X, y, std=E)
+
+
+def test_sparse_values_are_compared_as_well(cells, routing):
+    X, E, y = cells
+    sparse = scipy.sparse.csr_array(X)
+    with pytest.raises(ValueError, match=SCALED):
+        make_pipeline(MaxAbsScaler(), clone(CLASSIFIER)).fit(sparse, y, std=E)
+    same = make_pipeline(svmgsu.GaussianColumnSelector(), clone(CLASSIFIER)).set_params(
+        linearsvmgsu__lam=10.0
+    )
+    same[0].set_fit_request(std=False).set_transform_request(std=False)
+    same.fit(sparse, y, std=E)
+
+
+def test_steps_that_keep_the_values_keep_the_units(cells):
+    X, E, y = cells
+    wanted = clone(CLASSIFIER).set_params(lam=10.0).fit(X, y, std=E).coef_
+    for step in (
+        "passthrough",
+        None,
+        SimpleImputer(),
+        svmgsu.GaussianColumnSelector(),
+        StandardScaler(with_mean=False, with_std=False),
+    ):
+        pipeline = Pipeline([("first", step), ("last", clone(CLASSIFIER).set_params(lam=10.0))])
+        close(pipeline.fit(X, y, last__std=E)[-1].coef_, wanted)
+
+
+def test_scaling_by_hand_is_the_user_s_own_affair(cells):
+    X, E, y = cells
+    scaler = svmgsu.GaussianScaler().fit(X)
+    got = clone(CLASSIFIER).fit(scaler.transform(X), y, std=E / scaler.scale_)
+    close(got.decision_function(scaler.transform(X)), by_hand(X, E, y)(X))
+
+
+def test_gaussians_with_error_bars_of_their_own_take_no_others(cells):
+    X, E, y = cells
+    data = svmgsu.Gaussians(X, std=E)
+    with pytest.raises(ValueError, match=r"^std: X is a Gaussians and has its covariance already"):
+        clone(CLASSIFIER).fit(data, y, std=E)
+    with pytest.raises(ValueError, match=r"^cov: X is a Gaussians and has its covariance already"):
+        svmgsu.GaussianScaler().fit(data, cov=E**2)
+
+
+# Noise of deployment
+
+
+def test_noise_of_deployment_in_raw_units_is_refused_after_a_scaler(cells):
+    X, E, y = cells
+    noise = E.mean(axis=0) ** 2
+    for last in (clone(CLASSIFIER), clone(SEARCH)):
+        pipeline = make_pipeline(StandardScaler(), last.set_params(deployment_cov=noise))
+        with pytest.raises(
+            ValueError, match=r"^deployment_cov: the pipeline .*with_deployment\(deployment_cov\)"
+        ):
+            pipeline.fit(X, y)
+    make_pipeline(StandardScaler(), clone(CLASSIFIER).set_params(deployment_cov=0.1)).fit(
+        X, y
+    )  # of each spread
+    logs = make_pipeline(
+        svmgsu.GaussianFunctionTransformer(np.log1p),
+        clone(CLASSIFIER).set_params(deployment_cov=np.full(10, 0.1)),
+    )
+    logs.fit(X, y)  # a function has the same units for all data
+
+
+def test_data_carry_noise_of_deployment_through_a_scaler(cells):
+    X, E, y = cells
+    noise, size = E.mean(axis=0) ** 2, X.std(axis=0)
+    data = svmgsu.Gaussians(X, std=E).with_deployment(noise)
+    assert data.cov.variances.max() == pytest.approx((E**2).max())
+    got = make_pipeline(svmgsu.GaussianScaler(), clone(CLASSIFIER)).fit(data, y)
+    scaled = (X - X.mean(axis=0)) / size
+    wanted = clone(CLASSIFIER).set_params(deployment_cov=noise / size**2).fit(scaled, y, std=E / size)
+    close(got[-1].coef_, wanted.coef_)
+    without = make_pipeline(svmgsu.GaussianScaler(), clone(CLASSIFIER)).fit(svmgsu.Gaussians(X, std=E), y)
+    assert not np.allclose(got[-1].coef_, without[-1].coef_, rtol=0.05)
+
+
+def test_noise_of_deployment_is_sliced_joined_and_pickled_with_the_data():
+    pool = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    data = svmgsu.Gaussians(np.ones((6, 2)), std=0.1).with_deployment(pool, seed=3)
+    drawn = pool[np.random.default_rng(3).integers(3, size=6)]
+    np.testing.assert_array_equal(data.deployment.variances, drawn)
+    np.testing.assert_array_equal(data[[4, 1]].deployment.variances, drawn[[4, 1]])
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(data)).deployment.variances, drawn)
+    both = svmgsu.concatenate([data, svmgsu.Gaussians(np.ones((1, 2)), std=0.1)])
+    np.testing.assert_array_equal(both.deployment.variances, [*drawn, [0.0, 0.0]])
+    exact = svmgsu.GaussianFunctionTransformer("exp", method="exact").fit_transform(data)
+    np.testing.assert_allclose(exact.deployment.variances, drawn * np.e**2)
+    assert data.with_deployment(None).deployment is None
+    for builder in (svmgsu.uncertainty.posterior, lambda d: svmgsu.uncertainty.propagate(np.eye(2), d)):
+        with pytest.raises(ValueError, match="call with_deployment afterwards"):
+            builder(data)
