@@ -50,6 +50,15 @@ def test_a_symbolic_link_is_written_through(tmp_path):
     assert names(tmp_path / "there") == ["file"] and names(tmp_path) == ["link", "there"]
 
 
+def test_a_model_too_is_written_through_a_link_and_into_a_pipe(tmp_path, model):
+    again = svmgsu.load(model)
+    (tmp_path / "link").symlink_to("target")
+    again.save(tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "target").read_bytes() == model.read_bytes()
+    assert read_from_pipe(tmp_path / "pipe", lambda pipe: again.save(pipe)) == model.read_bytes()
+
+
 def read_from_pipe(path, write_to):
     os.mkfifo(path)
     found = []
@@ -193,7 +202,9 @@ def test_a_name_as_long_as_the_system_allows(tmp_path):
     assert names(tmp_path) == ["n" * 255]
 
 
-@pytest.mark.parametrize("name", ["a.npz", "a.npy", "a.csv", "a.parquet", "a.txt", "a.txt.gz", "a.svm"])
+@pytest.mark.parametrize(
+    "name", ["a.npz", "a.npy", "a.csv", "a.parquet", "a.txt", "a.txt.gz", "a.svm", "m.svmgsu"]
+)
 def test_a_full_disk_is_one_error_with_the_name_and_no_half_file(tmp_path, name):
     """A limit of the size of files stands for the disk; in a child, since it cannot be raised again."""
     program = (

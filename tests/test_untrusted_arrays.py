@@ -140,8 +140,7 @@ CALLS = {
     "packed width": lambda: _core.format_dense(["a"], np.ones((1, 3)), 3, "packed"),
     "table": lambda: _core.format_table(["a"], np.ones((1, 3)), []),
     "sparse lines": lambda: _core.format_sparse(["a"], np.ones(2), int32(0, 1), int64(0, 7), "feature"),
-    "calibration": lambda: _core.save_model(
-        "/nowhere",
+    "calibration": lambda: _core.format_model(
         "svmgsu",
         {
             "w": np.ones((1, 2)),

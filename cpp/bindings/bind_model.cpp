@@ -1,6 +1,8 @@
 // Model files.
 #include <pybind11/stl.h>
 
+#include <sstream>
+
 #include "checks.hpp"
 
 namespace svmgsu::python {
@@ -60,13 +62,22 @@ void bind_model(py::module_& m) {
       },
       arg("means"), arg("w").noconvert(), arg("b"), arg("threads"));
   m.def("match_names", &match_names, arg("wanted"), arg("given"));
+  // Python opens, names and replaces files itself.
   m.def(
-      "save_model",
-      [](const std::string& path, const std::string& format, const py::dict& items) {
-        model_of(items).save(path, format == "gsvm" ? ModelFormat::gsvm : ModelFormat::svmgsu);
+      "format_model",
+      [](const std::string& format, const py::dict& items) {
+        std::ostringstream out;
+        model_of(items).write(out, format == "gsvm" ? ModelFormat::gsvm : ModelFormat::svmgsu);
+        return py::bytes(out.str());
       },
-      arg("path"), arg("format"), arg("items"));
-  m.def("load_model", [](const std::string& path) { return items_of(Model::load(path)); }, arg("path"));
+      arg("format"), arg("items"));
+  m.def(
+      "parse_model",
+      [](const std::string& text, const std::string& name) {
+        std::istringstream file(text);
+        return items_of(Model::read(file, name));
+      },
+      arg("text"), arg("name"));
 }
 
 }  // namespace svmgsu::python

@@ -185,7 +185,7 @@ class Model:
         return np.asarray(out / out.sum(axis=1, keepdims=True))
 
     def save(self, path: str | os.PathLike[str], format: str = "svmgsu") -> None:
-        """Writes the model to `path` as text; a reader never sees half a file.
+        """Writes the model to `path` as text ("-": standard output); a reader never sees half a file.
 
         `format` is "svmgsu" (documented in model.hpp; numbers come back exactly) or "gsvm", the authors'
         own: two classes, -1 and +1, with Platt's sigmoid, and no names of features.
@@ -198,7 +198,11 @@ class Model:
         if format == "gsvm" and texts == ["+1", "-1"]:  # strings sort so; the file has -1 first
             self._turned().save(path, format)
             return
-        _core.save_model(os.fspath(path), format, self._items(kind, texts))
+        text = _core.format_model(format, self._items(kind, texts))
+        from .io.output import replacing
+
+        with replacing(path) as (file,):
+            file.write(text)
 
     def _items(self, label_type: str, labels: list[str]) -> _core.ModelItems:
         """What the core writes to a file."""
@@ -287,14 +291,21 @@ def load(path: str | os.PathLike[str]) -> Model:
     >>> bool((again.coef_ == model.coef_).all()), again.classes_.tolist()
     (True, ['no', 'yes'])
     """
+    from .io.files import name_of, read_bytes
+
+    return parse(read_bytes(path), name_of(path))
+
+
+def parse(text: bytes, name: str) -> Model:
+    """The model in the content of a file; messages call it `name`."""
     try:
-        found = _core.load_model(os.fspath(path))
+        found = _core.parse_model(text, name)
         classes = _labels_from_texts(found["label_type"], found["labels"])
     except (
         ValueError,
         OverflowError,
     ) as error:  # labels are the only text in the file, and always on its second line
-        raise OSError(f"{os.fspath(path)}:2: the labels cannot be read ({error})") from None
+        raise OSError(f"{name}:2: the labels cannot be read ({error})") from None
     rows = found["calibration"].tolist()
     calibration = tuple(Calibration(a, b, gamma, (A, B)) for A, B, a, b, gamma in rows)
     return Model(

@@ -1,14 +1,13 @@
 // Model files: the format is described in model.hpp.
-#include <cstdio>
 #include <fstream>
 #include <locale>
-#include <random>
 #include <set>
 #include <sstream>
 #include <unordered_set>
 
 #include "models/lines.hpp"
 #include "svmgsu/models/model.hpp"
+#include "svmgsu/support/output.hpp"
 
 namespace svmgsu {
 namespace {
@@ -73,41 +72,37 @@ Model read_authors_lines(Lines& lines) {
   model.calibration.resize(1);
   model.b.resize(1);
   Platt platt;
-  bool kernel = false, lambda = false, a = false, b = false, weights = false, intercept = false;
-  while (!intercept) {
+  std::set<std::string> seen;
+  while (!seen.count("b")) {
     auto words = lines.next();
     std::string key, text;
     words >> key;
+    if (!seen.insert(key).second) lines.fail("'" + key + "' is there twice");
     if (key == "kernel_type") {
       words >> text;
       if (text != "linear") lines.fail("a model with kernel '" + text + "'; only linear ones are supported");
-      kernel = true;
     } else if (key == "lambda") {
       read_lambda(lines, words, model);
-      lambda = true;
     } else if (key == "sigmA") {
       platt.a = lines.number(words, "sigmA");
-      a = true;
     } else if (key == "sigmB") {
       platt.b = lines.number(words, "sigmB");
-      b = true;
     } else if (key == "cov_mat_type") {
       words >> text;
     } else if (key == "w") {
       const std::vector<double> values = lines.numbers(words, "a weight");
       if (values.empty()) lines.fail("w: there are no weights");
       model.w = Eigen::Map<const Matrix>(values.data(), 1, static_cast<Index>(values.size()));
-      weights = true;
     } else if (key == "b") {
       model.b(0) = lines.number(words, "b");
-      intercept = true;
     } else {
       lines.fail("unknown item '" + key + "'");
     }
     lines.ends(words);
   }
-  if (!kernel || !lambda || !a || !b || !weights)
-    lines.fail("kernel_type, lambda, sigmA, sigmB and w must come before b");
+  for (const char* key : {"kernel_type", "lambda", "sigmA", "sigmB", "w"})
+    if (!seen.count(key)) lines.fail("kernel_type, lambda, sigmA, sigmB and w must come before b");
+  if (!lines.last_ended()) lines.fail("the file ends in the middle of a line; its last number may be cut off");
   if (!lines.finished()) lines.fail("there is more after 'b'");
   model.calibration[0] = Calibration(platt);
   return model;
@@ -249,20 +244,7 @@ void Model::write(std::ostream& out, ModelFormat format) const {
 void Model::save(const std::string& path, ModelFormat format) const {
   std::ostringstream out;
   write(out, format);
-  const std::string partial = path + "." + std::to_string(std::random_device()()) + ".partial";  // one a writer
-  {
-    std::ofstream file(partial, std::ios::binary);
-    file << out.str();
-    file.flush();
-    if (!file) {
-      std::remove(partial.c_str());
-      throw FileError(path + ": cannot be written");
-    }
-  }
-  if (std::rename(partial.c_str(), path.c_str()) != 0) {
-    std::remove(partial.c_str());
-    throw FileError(path + ": cannot be written");
-  }
+  write_file(path, out.str());
 }
 
 Model Model::load(const std::string& path) {

@@ -43,11 +43,15 @@ class Lines {
     std::string line;
     ++number_;
     if (!std::getline(file_, line)) fail("the file ends here; it is cut off");
+    ended_ = !file_.eof();
     if (!line.empty() && line.back() == '\r') line.pop_back();
     std::istringstream words(line);
     words.imbue(std::locale::classic());
     return words;
   }
+
+  // Whether the line last read ended with a newline, not with the file.
+  bool last_ended() const { return ended_; }
 
   bool finished() {
     std::string line;
@@ -99,6 +103,7 @@ class Lines {
   std::string path_;
   std::istream& file_;
   Index number_ = 0;
+  bool ended_ = true;
 };
 
 // Whether bytes are UTF-8: no stray or missing continuation, nothing overlong, no surrogates.

@@ -6,9 +6,10 @@ import argparse
 from typing import Any
 
 from ..io.output import replacing
+from ..model import load
 from .base import UsageError, about, check_outputs
 from .data import add_data_options, add_effort_options, check_streams, threads_for
-from .predict import load_model, predictions_of, read_like
+from .predict import predictions_of, read_like
 
 EXAMPLES = """\
 examples:
@@ -40,7 +41,7 @@ def run(args: argparse.Namespace) -> None:
         raise UsageError(f"--json: not together with --output-format {args.output_format}")
     check_outputs([args.output], [args.model, args.data, args.labels, args.cov])
     check_streams(args.model, args.data, args.labels, args.cov)
-    model = load_model(args.model)
+    model = load(args.model)
     dataset = read_like(args, model, labelled=True)
     with about(args.data, args.labels, args.cov):
         found = measure(model, dataset.data, dataset.y, threads_for(args, dataset.data))

@@ -18,12 +18,11 @@ from ..io.dataset import Dataset
 from ..io.files import name_of, read_bytes
 from ..io.predictions import write_predictions
 from ..io.text import Parser, read_text
-from ..model import Model
+from ..model import Model, load
 from ..training import train
 from ..validation import Array
 from .base import UsageError, about, check_outputs, count, execute, fraction, make_parser, natural, positive
 from .data import SMALL, SMALL_FILE, check_streams, size_of
-from .predict import load_model
 
 KINDS = {0: "full", 1: "diagonal", 2: "isotropic", 3: "isotropic"}
 TRAIN_EXAMPLES = """\
@@ -132,7 +131,7 @@ def _predict(args: argparse.Namespace) -> None:
         raise UsageError("-m: needs the true labels, -t LABELS")
     check_outputs([args.output, args.m], [args.model, args.means, args.t])
     check_streams(args.model, args.means, args.t)
-    model = load_model(args.model)
+    model = load(args.model)
     if len(model.classes_) > 2 or model.calibration_ is None:
         raise ValueError(f"{args.model}: not a model of two classes with probabilities; use svmgsu predict")
     dataset = _read(args, args.means)

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..io.dataset import Dataset
 from ..io.output import replacing
-from ..model import Model
+from ..model import Model, load
 from .base import UsageError, about, check_outputs, count, fraction, grid, lams, positive
 from .data import (
     add_data_options,
@@ -20,7 +20,7 @@ from .data import (
     shows_progress,
     threads_for,
 )
-from .predict import load_model, read_like
+from .predict import read_like
 from .train import class_weights
 
 EXAMPLES = """\
@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> None:
         if getattr(args, option) is None and option in NEEDS[args.picture]:
             raise UsageError(f"{wanted}: {args.picture} needs it")
     check_streams(args.model, args.data, args.labels, args.cov)
-    model = None if args.model is None else load_model(args.model)
+    model = None if args.model is None else load(args.model)
     dataset = None
     if args.data is not None:
         dataset = read_data(args, labelled=True) if model is None else read_like(args, model, labelled=True)

@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> None:
     """Runs the command."""
     check_outputs([args.output], [args.model, args.data, args.cov])
     check_streams(args.model, args.data, args.cov)
-    model = load_model(args.model)
+    model = load(args.model)
     dataset = read_like(args, model)
     with about(args.data, cov=args.cov):
         rows = predictions_of(model, dataset.data, threads_for(args, dataset.data))
@@ -72,15 +72,6 @@ def run(args: argparse.Namespace) -> None:
         facts = {"output": args.output, "examples": len(rows.labels), "predicted": said}
         text = f"{facts['examples']} examples: " + ", ".join(f"{n} × {c}" for c, n in said.items())
         show(args, facts, f"{text}: {args.output}", taken=args.output == "-")
-
-
-def load_model(path: str) -> Model:
-    """The model in a file, or from standard input."""
-    if path == "-":
-        return load("/dev/stdin")
-    with open(path, "rb"):  # for Python's own errors: no such file, a folder, not permitted
-        pass
-    return load(path)
 
 
 def read_like(args: argparse.Namespace, model: Model, *, labelled: bool = False) -> Dataset:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
-import sys
 import time
 from typing import Any
 
@@ -130,7 +128,7 @@ def run(args: argparse.Namespace) -> None:
         model, found = _fit(args, dataset)
         if args.predictions is not None:
             rows = predictions_of(model, dataset.data, threads_for(args, dataset.data))
-        save(model, args.output, args.model_format)
+        model.save(args.output, args.model_format)
         if args.predictions is not None:
             write(args, args.predictions, rows, dataset.ids, model)
     facts = _facts(args, model, dataset, time.perf_counter() - began) | found
@@ -255,20 +253,6 @@ def _deployment(path: str | None) -> Any:
         return np.load(path, allow_pickle=False)
     except (ValueError, EOFError) as error:
         raise ValueError(f"{path}: not a readable .npy file ({error})") from None
-
-
-def save(model: Model, path: str, format: str) -> None:
-    """Writes a model to a file or to standard output."""
-    if path != "-":
-        model.save(path, format)
-        return
-    import tempfile
-
-    with tempfile.TemporaryDirectory() as folder:
-        name = os.path.join(folder, "model")
-        model.save(name, format)
-        with open(name, encoding="utf-8") as file:
-            sys.stdout.write(file.read())
 
 
 def _facts(args: argparse.Namespace, model: Model, dataset: Dataset, seconds: float) -> dict[str, Any]:

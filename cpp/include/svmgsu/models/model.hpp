@@ -59,7 +59,7 @@ struct Model {
   // missing or unknown are refused and listed.
   Matrix in_order(const Eigen::Ref<const Matrix>& rows, const std::vector<std::string>& columns) const;
 
-  // Writes beside the file and renames, so that a reader never sees half a model.
+  // By write_file: a reader never sees half a model.
   void save(const std::string& path, ModelFormat format = ModelFormat::svmgsu) const;
   void write(std::ostream& out, ModelFormat format = ModelFormat::svmgsu) const;
   // Refuses files that are not models, are damaged, or of a newer version, saying which line and why.
