@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from conftest import UNCERTAIN_KINDS, make_problem, spd
 from moments import assert_moments
+from scipy.optimize import minimize
 
 import svmgsu
 from svmgsu.uncertainty import OnePopulationWarning, posterior
+from svmgsu.uncertainty.population import _fit, _Full
 
 M, T = np.array([1.0, -2.0]), np.array([[1.0, 0.6], [0.6, 2.0]])
 
@@ -109,10 +111,76 @@ def test_it_warns_of_its_assumption():
 
 
 def test_a_fit_that_did_not_end_says_so():
-    with pytest.warns(
-        svmgsu.ConvergenceWarning, match="posterior: after 1 steps the population still changes"
-    ):
-        posterior(noisy(50)[1], one_population=True, max_iter=1)
+    for population in ("full", "diagonal"):
+        with pytest.warns(svmgsu.ConvergenceWarning, match=r"posterior: after 1 steps .*raise max_iter"):
+            posterior(noisy(50)[1], population=population, one_population=True, max_iter=1)
+
+
+# The maximum of the likelihood
+
+
+def spread_of(data, shrunk):
+    """T of one feature, from the posterior of the examples: gain = T/(T + V), variance = gain V."""
+    gain = shrunk.cov.to_full()[:, 0, 0] / data.cov.to_full()[:, 0, 0]
+    return (gain / (1 - gain) * data.cov.to_full()[:, 0, 0])[0]
+
+
+@pytest.mark.parametrize("population", ["full", "diagonal"])
+@pytest.mark.parametrize("ratio", [1, 3, 10, 30])
+def test_noise_far_above_the_signal_leaves_the_maximum_of_the_likelihood(population, ratio):
+    """Of equal noise V the best variance is that of the values less V, exactly."""
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(4000, 1)) + ratio * rng.normal(size=(4000, 1))
+    x *= np.sqrt(ratio**2 + 0.66) / x.std()  # so that it is 0.66
+    data = svmgsu.Gaussians(x, svmgsu.Diagonal(np.full(x.shape, float(ratio**2))))
+    some = posterior(data, population=population, one_population=True)
+    assert spread_of(data[:3], some[:3]) == pytest.approx(0.66, rel=1e-3)
+
+
+def test_several_features_with_equal_noise_have_the_positive_part_of_what_is_left():
+    rng = np.random.default_rng(1)
+    S = np.diag([100.0, 100.0, 400.0]) + 20
+    X = rng.normal(size=(2000, 3)) @ np.diag([0.0, 8.0, 9.0]) + rng.multivariate_normal(np.zeros(3), S, 2000)
+    shrunk = posterior(svmgsu.Gaussians(X, svmgsu.Shared(S)), one_population=True, tol=1e-6)
+    root = np.linalg.cholesky(S)
+    values, axes = np.linalg.eigh(np.linalg.inv(root) @ np.cov(X.T, bias=True) @ np.linalg.inv(root).T)
+    assert values.min() < 1  # so that one direction has no signal at all
+    best = root @ (axes * np.maximum(values - 1, 0)) @ axes.T @ root.T
+    gain = best @ np.linalg.inv(best + S)
+    np.testing.assert_allclose(shrunk.mean, X.mean(axis=0) + (X - X.mean(axis=0)) @ gain.T, atol=1e-3)
+
+
+def minus_likelihood(X, V, m, factor):
+    """The negative log-likelihood of N(m, FFᵀ + V_i), and its slopes in m and F."""
+    A, r = V + factor @ factor.T, X - m
+    W = np.linalg.inv(A)
+    u = np.einsum("ijk,ik->ij", W, r)
+    value = (np.linalg.slogdet(A)[1].sum() + (r * u).sum()) / 2
+    return value, -u.sum(axis=0), (W.sum(axis=0) - u.T @ u) @ factor
+
+
+@pytest.mark.parametrize(("noise", "unlike", "n"), [(10.0, 2.0, 3), (1.0, 2.0, 4), (30.0, 1.0, 2)])
+def test_unequal_noise_ends_at_the_maximum_of_the_likelihood(noise, unlike, n):
+    """A general optimiser, over a factor of T, finds nothing better."""
+    rng = np.random.default_rng(n)
+    std = noise * np.exp(unlike * rng.normal(size=(500, n)))
+    X = rng.normal(size=(500, n)) * np.linspace(0.5, 2, n) + std * rng.normal(size=(500, n))
+    V = np.array([np.diag(v) for v in std**2])
+    solver = _Full(X, svmgsu.Gaussians(X, std=std), np.ones(n))
+    _fit(solver, 1e-3, 1000, False)
+    value = minus_likelihood(X, V, solver.m, np.linalg.cholesky(solver.T + 1e-9 * np.eye(n)))[0]
+    lower = np.tril_indices(n)
+
+    def objective(z):
+        factor = np.zeros((n, n))
+        factor[lower] = z[n:]
+        value, gm, gf = minus_likelihood(X, V, z[:n], factor)
+        return value, np.concatenate([gm, gf[lower]])
+
+    for start in (np.linalg.cholesky(solver.T + 0.1 * np.eye(n)), np.eye(n)):
+        z = np.concatenate([solver.m, start[lower]])
+        found = minimize(objective, z, jac=True, method="L-BFGS-B", options={"ftol": 1e-15, "gtol": 1e-8})
+        assert value - found.fun < 1e-4
 
 
 @pytest.mark.parametrize("kind", [k for k in UNCERTAIN_KINDS if k != "shared by class"])

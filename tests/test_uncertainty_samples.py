@@ -17,10 +17,11 @@ def ragged(sizes=(2, 5, 9, 3), n=4, seed=0, dtype=float):
 
 
 def wanted(groups, kind):
-    if kind == "ledoit_wolf":
-        return [LedoitWolf().fit(g).covariance_ for g in groups]
-    if kind == "oas":
-        return [OAS().fit(g).covariance_ for g in groups]
+    if kind in ("ledoit_wolf", "oas"):  # in units of the deviations within the groups
+        squares = sum(((g - g.mean(axis=0)) ** 2).sum(axis=0) for g in groups)
+        unit = np.sqrt(squares / sum(len(g) - 1 for g in groups))
+        estimate = LedoitWolf if kind == "ledoit_wolf" else OAS
+        return [estimate().fit(g / unit).covariance_ * np.outer(unit, unit) for g in groups]
     full = [np.cov(g.T) for g in groups]
     return [np.diag(np.diag(S)) for S in full] if kind == "diagonal" else full
 
@@ -52,6 +53,24 @@ def test_rows_with_group_ids_are_the_same_in_any_order(kind):
     grouped = from_samples(rows[shuffled], ids[shuffled], covariance=kind)
     np.testing.assert_allclose(grouped.mean, listed.mean)
     np.testing.assert_allclose(grouped.cov.to_full(), listed.cov.to_full(), atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_units_do_not_matter(kind):
+    """Metres or millimetres: the covariances are the same, in their units."""
+    units = np.array([1.0, 1e3, 1e-3, 1.0])
+    groups = ragged((3, 4, 6))
+    one, other = (from_samples([g * u for g in groups], covariance=kind).cov.to_full() for u in (1.0, units))
+    np.testing.assert_allclose(other, one * np.outer(units, units), rtol=1e-8)
+
+
+@pytest.mark.parametrize("kind", ["ledoit_wolf", "oas"])
+def test_two_samples_each_are_shrunk_to_what_training_takes(kind):
+    rng = np.random.default_rng(0)
+    data = from_samples(list(rng.normal(size=(200, 2, 3)) * [1.0, 1e4, 1e-4]), covariance=kind)
+    scaled = svmgsu.GaussianScaler().fit_transform(data)
+    svmgsu.LinearSVMGSU(0.01, probability=False).fit(scaled, scaled.mean[:, 0] > 0)
+    assert np.linalg.eigvalsh(data.cov.scale_features([1.0, 1e-4, 1e4]).to_full()).min() > -1e-12
 
 
 def test_low_rank_has_as_many_factors_as_the_samples_determine():

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..covariance import Covariance, Diagonal, Full, Isotropic, LowRank, stored_as
+from ..covariance import Covariance, Diagonal, Full, LowRank, stored_as
 from ..gaussians import Gaussians
 from ..validation import Array, FloatArray, as_float_array, check_finite, column_names
 from ._support import as_examples, blocks, check_choice, need
@@ -42,8 +42,8 @@ def from_samples(
     covariance : {"diagonal", "full", "lowrank", "ledoit_wolf", "oas"}
         "diagonal": variances only, as in the paper. "full": a matrix an example. "lowrank": the same
         covariance exactly, as min(k − 1, n) factors; far less memory if k is small. "ledoit_wolf",
-        "oas": shrunk towards a multiple of the identity by scikit-learn's estimate (divided by k), kept as
-        factors and one variance, also without a matrix.
+        "oas": shrunk by scikit-learn's estimate (divided by k) in standardised units, that is towards a
+        multiple of the variances within all examples; kept as factors and variances, without a matrix.
     of_mean : bool, default=False
         Whether to divide each covariance by its number of samples.
     single : {"error", "pooled"}
@@ -179,20 +179,29 @@ def _helmert(k: int) -> FloatArray:
 
 def _shrunk(method: str) -> Any:
     def build(ragged: _Ragged, divisor: FloatArray) -> Covariance:
-        """(1 − a) S + a (trace S/n) I with S = DᵀD/k, as factors and one variance."""
+        """(1 − a) S + a t D with S the samples' covariance (divided by k): as factors and variances.
+
+        D are the variances within all examples, and t the mean of S's variances in units of D.
+        """
         sklearn_covariance = need("sklearn.covariance", f'from_samples(covariance="{method}")')
+        unit = ragged.pooled_variances()
+        root = np.sqrt(np.where(unit > 0, unit, 1.0))
         amount, level = np.zeros(len(ragged)), np.zeros(len(ragged))
         for k, chosen, batch in ragged.batches():
-            for i, D in zip(chosen, batch, strict=True):
+            for i, D in zip(chosen, batch / root, strict=True):
                 if method == "oas":
                     amount[i] = sklearn_covariance.oas(D, assume_centered=True)[1]
                 else:
                     amount[i] = sklearn_covariance.ledoit_wolf_shrinkage(D, assume_centered=True)
                 level[i] = (D**2).sum() / (k * ragged.n)
+        amount = np.clip(amount, 0.0, 1.0)  # which rounding may leave
         with np.errstate(divide="ignore"):  # all shrunk: the factors are divided by infinity
             factors, start = _factors(ragged, np.sqrt(ragged.sizes * divisor) / np.sqrt(1 - amount))
-        low = LowRank(factors, _pooled_diagonal(ragged), start=start)
-        return low + Isotropic((amount * level / divisor).astype(ragged.dtype))
+        diagonal = np.outer(amount * level / divisor, unit)
+        pooled = _pooled_diagonal(ragged)
+        return LowRank(
+            factors, (diagonal if pooled is None else diagonal + pooled).astype(ragged.dtype), start=start
+        )
 
     return build
 
