@@ -106,7 +106,7 @@ void bind_covariance(py::module_& m) {
         if (kind.examples() >= 0) require_indices(&example, 1, kind.examples(), "example");
         Matrix full = Matrix::Zero(n, n);
         kind.add_full(example, scale, full);
-        Eigen::Map<Matrix>(out.mutable_data(), full.rows(), full.cols()) += full;
+        Eigen::Map<EigenMatrix>(out.mutable_data(), full.rows(), full.cols()) += full;
       });
   bind_kinds<double>(m);
   bind_kinds<float>(m);

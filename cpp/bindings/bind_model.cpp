@@ -28,7 +28,7 @@ py::dict items_of(const Model& model) {
 Model model_of(const py::dict& items) {
   Model model;
   const auto w = items["w"].cast<Array<double>>(), calibration = items["calibration"].cast<Array<double>>();
-  model.w = Eigen::Map<const Matrix>(w.data(), size_of(w, 0), size_of(w, 1));
+  model.w = Eigen::Map<const EigenMatrix>(w.data(), size_of(w, 0), size_of(w, 1));
   model.b = to_vector(items["b"].cast<Array<double>>());
   model.lambda = items["lam"].cast<double>();
   require_size(size_of(calibration, 1), 5, "calibration: rows");

@@ -37,7 +37,7 @@ namespace svmgsu::python {
 template <class Scalar>
 using Array = py::array_t<Scalar, py::array::c_style>;
 
-inline Vector to_vector(const Array<double>& a) { return Eigen::Map<const Vector>(a.data(), a.size()); }
+inline Vector to_vector(const Array<double>& a) { return Eigen::Map<const EigenVector>(a.data(), a.size()); }
 
 template <class Scalar>
 std::vector<Scalar> to_std(const Array<Scalar>& a) {

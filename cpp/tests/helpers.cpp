@@ -32,7 +32,7 @@ Noise no_noise(Index examples, Index n, Random&) {
 template <class Scalar>
 Noise isotropic_noise(Index examples, Index n, Random& random) {
   Noise noise;
-  using Variances = Eigen::Matrix<Scalar, Eigen::Dynamic, 1>;
+  using Variances = VectorOf<Scalar>;
   Variances& v = noise.keep<Variances>(random.normals(examples).cwiseAbs2().cast<Scalar>());
   v(0) = 0;
   noise.sum = Isotropic<Scalar>(v);

@@ -176,5 +176,8 @@ TEST_CASE("an eigenvalue that is negative by rounding only is accepted") {
 }
 
 TEST_CASE("a packed row must have n(n+1)/2 numbers") {
-  for (Index n = 1; n <= 50; ++n) CHECK(Full<double>(Matrix(0, n * (n + 1) / 2).eval()).features() == n);
+  for (Index n = 1; n <= 50; ++n) {
+    const Matrix none(0, n * (n + 1) / 2);
+    CHECK(Full<double>(none).features() == n);
+  }
 }

@@ -189,11 +189,11 @@ TEST_CASE("training refuses what it cannot learn from, and says why") {
     CHECK(message().find("labels: example 3 has 0") == 0);
   }
   SUBCASE("too few labels") {
-    problem.labels.conservativeResize(19);
+    problem.labels = problem.labels.head(19).eval();
     CHECK(message() == "labels: 19 for 20 examples");
   }
   SUBCASE("too few weights") {
-    problem.weights.conservativeResize(19);
+    problem.weights = problem.weights.head(19).eval();
     CHECK(message() == "weights: 19 for 20 examples");
   }
   SUBCASE("no examples") {

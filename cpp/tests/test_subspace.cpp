@@ -13,12 +13,12 @@ constexpr Index kExamples = 8, kFeatures = 6;
 
 Matrix rows_of(const Subspaces& subspaces, Index example, Index n) {
   const auto at = static_cast<std::size_t>(example);
-  return Eigen::Map<const Matrix>(subspaces.factors.data() + subspaces.start[at] * n,
-                                  subspaces.start[at + 1] - subspaces.start[at], n);
+  return Eigen::Map<const EigenMatrix>(subspaces.factors.data() + subspaces.start[at] * n,
+                                       subspaces.start[at + 1] - subspaces.start[at], n);
 }
 
 Vector values(std::initializer_list<double> list) {
-  return Eigen::Map<const Vector>(list.begin(), static_cast<Index>(list.size()));
+  return Eigen::Map<const EigenVector>(list.begin(), static_cast<Index>(list.size()));
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ struct Eigenpairs {
   Vector values;
   Matrix vectors;  // one a column
   explicit Eigenpairs(const Matrix& symmetric) {
-    const Eigen::SelfAdjointEigenSolver<Matrix> solver(symmetric);
+    const Eigen::SelfAdjointEigenSolver<EigenMatrix> solver(symmetric);
     values = solver.eigenvalues().reverse().cwiseMax(0.0);
     vectors = solver.eigenvectors().rowwise().reverse();
   }
@@ -81,14 +81,14 @@ Subspaces eigen_subspaces(const CovarianceSum& covariance, Index examples, Index
 
 template <class Scalar>
 void project_means(const Scalar* means, const Subspaces& subspaces, Index n, int threads, Scalar* out) {
-  using Row = Eigen::Matrix<Scalar, Eigen::Dynamic, 1>;
+  using Row = EigenOf<Scalar, 1>;
   const auto examples = static_cast<Index>(subspaces.start.size()) - 1;
   parallel_for(examples, threads, [&](Index i) {
     const Vector x = Eigen::Map<const Row>(means + i * n, n).template cast<double>();
     Vector projected = Vector::Zero(n);
     for (Index k = subspaces.start[static_cast<std::size_t>(i)]; k < subspaces.start[static_cast<std::size_t>(i) + 1];
          ++k) {
-      const Eigen::Map<const Vector> f(subspaces.factors.data() + k * n, n);  // √λ u
+      const Eigen::Map<const EigenVector> f(subspaces.factors.data() + k * n, n);  // √λ u
       projected += (f.dot(x) / f.squaredNorm()) * f;
     }
     Eigen::Map<Row>(out + i * n, n) = projected.cast<Scalar>();

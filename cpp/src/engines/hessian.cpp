@@ -188,7 +188,7 @@ void Hessian::outer_rows(std::size_t j, double weight, double* z, double* u) con
   for (const auto& term : data.covariance()) term.kind->add_product(ids_[j], term.scale, w_.data(), n, u);
   data.means().add(Batch{&ids_[j], 1}, &y, z);
   z[n] = y;
-  Eigen::Map<Vector> z_row(z, n), u_row(u, n);
+  Eigen::Map<EigenVector> z_row(z, n), u_row(u, n);
   z_row += root * rho_[j] * u_row;
   u_row *= std::sqrt(weight * inverse_q_[j]);
 }

@@ -61,7 +61,7 @@ class DiagonalCurvature final : public Curvature {
   const double* weights() const override { return wv_.data(); }
   void prepare(const double* v) override {
     v_ = v;
-    wv_ = w_.cwiseProduct(Eigen::Map<const Vector>(v, w_.size()));
+    wv_ = w_.cwiseProduct(Eigen::Map<const EigenVector>(v, w_.size()));
   }
   void cross(Batch batch, double scale, double* out) const override {
     double product[kMaxBatch];
@@ -434,8 +434,7 @@ std::unique_ptr<Curvature> LowRank<Scalar>::curvature(const Vector&, const Plan&
 template <class Scalar>
 void LowRank<Scalar>::add_full(Index example, double scale, Matrix& out) const {
   for (Index k = begin(example); k < end(example); ++k) {
-    const Vector f =
-        Eigen::Map<const Eigen::Matrix<Scalar, Eigen::Dynamic, 1>>(row(k), features_).template cast<double>();
+    const Vector f = Eigen::Map<const EigenOf<Scalar, 1>>(row(k), features_).template cast<double>();
     out.noalias() += scale * f * f.transpose();
   }
 }

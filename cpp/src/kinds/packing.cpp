@@ -13,7 +13,7 @@ template <class Scalar>
 Index pack(const Scalar* full, Index examples, Index n, double tolerance, int threads, Scalar* packed) {
   std::atomic<Index> asymmetric{examples};
   parallel_for(examples, threads, [&](Index i) {
-    const Eigen::Map<const MatrixOf<Scalar>> s(full + i * n * n, n, n);
+    const Eigen::Map<const EigenOf<Scalar, -1>> s(full + i * n * n, n, n);
     Scalar* out = packed + i * (n * (n + 1) / 2);
     Scalar difference = 0;
     for (Index a = 0; a < n; ++a)
@@ -41,8 +41,8 @@ Indefinite find_indefinite(const Scalar* packed, Index examples, Index n, double
     // A Cholesky factor of Σ + allowed·I proves what we ask; only a failure is looked at closer.
     Matrix shifted = s;
     shifted.diagonal().array() += allowed;
-    if (Eigen::LLT<Matrix>(shifted).info() == Eigen::Success || s.cwiseAbs().maxCoeff() == 0) return;
-    const double low = Eigen::SelfAdjointEigenSolver<Matrix>(s, Eigen::EigenvaluesOnly).eigenvalues()(0);
+    if (Eigen::LLT<EigenMatrix>(shifted).info() == Eigen::Success || s.cwiseAbs().maxCoeff() == 0) return;
+    const double low = Eigen::SelfAdjointEigenSolver<EigenMatrix>(s, Eigen::EigenvaluesOnly).eigenvalues()(0);
     if (low < -allowed) smallest[static_cast<std::size_t>(i)] = low;
   });
   for (Index i = 0; i < examples; ++i)

@@ -92,7 +92,7 @@ Model read_authors_lines(Lines& lines) {
     } else if (key == "w") {
       const std::vector<double> values = lines.numbers(words, "a weight");
       if (values.empty()) lines.fail("w: there are no weights");
-      model.w = Eigen::Map<const Matrix>(values.data(), 1, static_cast<Index>(values.size()));
+      model.w = Eigen::Map<const EigenMatrix>(values.data(), 1, static_cast<Index>(values.size()));
     } else if (key == "b") {
       model.b(0) = lines.number(words, "b");
     } else {
@@ -212,7 +212,7 @@ Index read_header(Lines& lines, int version, Model& model) {
     lines.ends(words);
   }
   check_header(lines, header, model);
-  model.b = Eigen::Map<const Vector>(header.intercept.data(), static_cast<Index>(header.intercept.size()));
+  model.b = Eigen::Map<const EigenVector>(header.intercept.data(), static_cast<Index>(header.intercept.size()));
   return header.features;
 }
 
@@ -279,7 +279,7 @@ Model Model::read(std::istream& file, const std::string& name) {
   if (!(words >> key) || key != "end") lines.fail("expected 'end' after " + std::to_string(features) + " weights");
   lines.ends(words);
   if (!lines.finished()) lines.fail("there is more after 'end'");
-  model.w = Eigen::Map<const Matrix>(weights.data(), features, values).transpose();
+  model.w = Eigen::Map<const EigenMatrix>(weights.data(), features, values).transpose();
   return model;
 }
 

@@ -81,6 +81,15 @@ std::vector<Index> match_names(const std::vector<std::string>& wanted, const std
   return out;
 }
 
+Model::Model(const Vector& weights, double intercept, double lambda_)
+    : w(weights.transpose()), b(Vector::Constant(1, intercept)), lambda(lambda_) {}
+
+Vector Model::decision(const Vector& x) const {
+  require(x.size() == w.cols(),
+          "x: " + std::to_string(x.size()) + " features, but the model has " + std::to_string(w.cols()));
+  return w * x + b;
+}
+
 Vector Model::probabilities(const Vector& decision, const Vector* variance) const {
   const Vector z = all_log_odds(*this, decision, variance);
   if (z.size() == 1) {
@@ -98,7 +107,7 @@ Index Model::predict(const Vector& decision, const Vector* variance) const {
   return largest(calibration.empty() ? decision : all_log_odds(*this, decision, variance));
 }
 
-Matrix Model::in_order(const Eigen::Ref<const Matrix>& rows, const std::vector<std::string>& columns) const {
+Matrix Model::in_order(const Matrix& rows, const std::vector<std::string>& columns) const {
   require(rows.cols() == static_cast<Index>(columns.size()),
           "columns: " + std::to_string(columns.size()) + " names for " + std::to_string(rows.cols()) + " columns");
   require(!names.empty(), "names: the model has none, so that columns cannot be put in order");

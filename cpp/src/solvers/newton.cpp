@@ -75,7 +75,7 @@ class DenseFactor final : public Preconditioner {
 
  private:
   Vector scale_;
-  Eigen::LLT<Matrix> factor_;
+  Eigen::LLT<EigenMatrix> factor_;
 };
 
 // D + RᵀR with few rows R, by Woodbury: only a matrix of rows × rows is factored.
@@ -107,7 +107,7 @@ class SketchFactor final : public Preconditioner {
   Vector root_;  // D^−½
   Matrix y_;     // R D^−½
   std::vector<const double*> rows_;
-  Eigen::LLT<Matrix> factor_;
+  Eigen::LLT<EigenMatrix> factor_;
 };
 
 using Vector2 = Eigen::Vector2d;

@@ -41,7 +41,15 @@ class Gaussians {
                   std::vector<double>(labels.data(), labels.data() + labels.size()),
                   std::vector<double>(weights.data(), weights.data() + weights.size())) {}
   template <class Scalar>
+  Gaussians(const EigenOf<Scalar, -1>& means, CovarianceSum covariance, const Vector& labels,
+            const Vector& weights = Vector())
+      : Gaussians(std::make_shared<DenseMeans<Scalar>>(means.data(), means.rows(), means.cols()), std::move(covariance),
+                  std::vector<double>(labels.data(), labels.data() + labels.size()),
+                  std::vector<double>(weights.data(), weights.data() + weights.size())) {}
+  template <class Scalar>
   Gaussians(MatrixOf<Scalar>&&, CovarianceSum, const Vector&, const Vector& = Vector()) = delete;
+  template <class Scalar>
+  Gaussians(EigenOf<Scalar, -1>&&, CovarianceSum, const Vector&, const Vector& = Vector()) = delete;
 
   Index examples() const { return static_cast<Index>(ids_.size()); }
   Index features() const { return means_->features(); }

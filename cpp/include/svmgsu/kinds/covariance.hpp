@@ -87,8 +87,10 @@ template <class Scalar>
 class Isotropic final : public Covariance {
  public:
   Isotropic(const Scalar* variances, Index examples) : variances_(variances), examples_(examples) {}
-  explicit Isotropic(const Eigen::Matrix<Scalar, Eigen::Dynamic, 1>& v) : Isotropic(v.data(), v.size()) {}
-  explicit Isotropic(Eigen::Matrix<Scalar, Eigen::Dynamic, 1>&&) = delete;
+  explicit Isotropic(const VectorOf<Scalar>& v) : Isotropic(v.data(), v.size()) {}
+  explicit Isotropic(const EigenOf<Scalar, 1>& v) : Isotropic(v.data(), v.size()) {}
+  explicit Isotropic(VectorOf<Scalar>&&) = delete;
+  explicit Isotropic(EigenOf<Scalar, 1>&&) = delete;
 
   Index examples() const override { return examples_; }
   Index features() const override { return -1; }
@@ -142,7 +144,9 @@ class Diagonal final : public RowDiagonal<DenseRows<Scalar>> {
   Diagonal(const Scalar* variances, Index examples, Index features)
       : RowDiagonal<DenseRows<Scalar>>({variances, examples, features}) {}
   explicit Diagonal(const MatrixOf<Scalar>& v) : Diagonal(v.data(), v.rows(), v.cols()) {}
+  explicit Diagonal(const EigenOf<Scalar, -1>& v) : Diagonal(v.data(), v.rows(), v.cols()) {}
   explicit Diagonal(MatrixOf<Scalar>&&) = delete;
+  explicit Diagonal(EigenOf<Scalar, -1>&&) = delete;
 };
 
 // The same in compressed sparse rows.

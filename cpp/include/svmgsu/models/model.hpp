@@ -42,10 +42,10 @@ struct Model {
 
   Model() = default;
   // Of two classes, -1 and 1.
-  Model(const Vector& weights, double intercept, double lambda_)
-      : w(weights.transpose()), b(Vector::Constant(1, intercept)), lambda(lambda_) {}
+  Model(const Vector& weights, double intercept, double lambda_);
 
-  Vector decision(const Eigen::Ref<const Vector>& x) const { return w * x + b; }
+  // One value for each row of w.
+  Vector decision(const Vector& x) const;
 
   // One probability a class; they sum to one. `variance` holds wᵀΣw of the object for each decision
   // value; without it nothing is known of the object's error bars.
@@ -57,7 +57,7 @@ struct Model {
 
   // The columns of `rows`, which are called `columns`, in the order of the model's features. Names that are
   // missing or unknown are refused and listed.
-  Matrix in_order(const Eigen::Ref<const Matrix>& rows, const std::vector<std::string>& columns) const;
+  Matrix in_order(const Matrix& rows, const std::vector<std::string>& columns) const;
 
   // By write_file: a reader never sees half a model.
   void save(const std::string& path, ModelFormat format = ModelFormat::svmgsu) const;

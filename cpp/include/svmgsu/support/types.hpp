@@ -1,19 +1,12 @@
 // The few types that every header of the library speaks in.
 #pragma once
 
-#include <Eigen/Core>
-#include <cstdint>
 #include <stdexcept>
 #include <string>
 
+#include "svmgsu/support/dense.hpp"
+
 namespace svmgsu {
-
-using Index = std::int64_t;
-using Vector = Eigen::VectorXd;
-using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-
-template <class Scalar>
-using MatrixOf = Eigen::Matrix<Scalar, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 // What a caller did wrong: the message names the argument and what is wanted.
 class InvalidArgument : public std::invalid_argument {
