@@ -1,6 +1,7 @@
 // The one include of an application that embeds the library; link the CMake target svmgsu::svmgsu.
 #pragma once
 
+#include "svmgsu/data/check.hpp"
 #include "svmgsu/data/gaussians.hpp"
 #include "svmgsu/data/subspace.hpp"
 #include "svmgsu/engines/hessian.hpp"

@@ -1,9 +1,29 @@
 #include "svmgsu/solvers/solve.hpp"
 
+#include <cmath>
+
+#include "svmgsu/data/check.hpp"
 #include "svmgsu/solvers/newton.hpp"
 #include "svmgsu/solvers/sgd.hpp"
 
 namespace svmgsu {
+namespace {
+
+void check_options(const Options& o) {
+  const auto least = [](double value, double bound, const char* name) {
+    require(value >= bound, std::string(name) + ": must be >= " + to_text(bound) + ", got " + to_text(value));
+  };
+  require(o.lambda > 0 && std::isfinite(o.lambda), "lambda: must be positive and finite, got " + to_text(o.lambda));
+  require(o.tolerance > 0 && std::isfinite(o.tolerance),
+          "tolerance: must be positive and finite, got " + to_text(o.tolerance));
+  least(static_cast<double>(o.max_iterations), 0, "max_iterations");
+  least(o.max_seconds, 0, "max_seconds");
+  least(static_cast<double>(o.steps), 0, "steps");
+  least(static_cast<double>(o.batch), 0, "batch");
+  require(o.average >= 0 && o.average <= 1, "average: must be in [0, 1], got " + to_text(o.average));
+}
+
+}  // namespace
 
 Result solve(const Objective& objective, const Options& options, const Monitor& monitor, const Vector* start_w,
              double start_b) {
@@ -12,6 +32,8 @@ Result solve(const Objective& objective, const Options& options, const Monitor& 
 }
 
 Result train(const Gaussians& data, const Options& options, const Monitor& monitor) {
+  check_options(options);
+  if (options.check) check(data, options.threads);
   bool seen[2] = {false, false};
   for (Index i = 0; i < data.examples(); ++i) seen[data.label(i) > 0] = true;
   require(seen[0] && seen[1], "labels: one class only; training needs examples of both");

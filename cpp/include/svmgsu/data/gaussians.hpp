@@ -2,6 +2,7 @@
 // covariances stay where the caller has them (and must outlive it); labels and weights are copied.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -77,7 +78,12 @@ class Gaussians {
       if (labels_[i] != 1 && labels_[i] != -1)
         require(false, "labels: example " + std::to_string(i) + " has " + std::to_string(labels_[i]) +
                            "; labels must be -1 or +1");
+    for (std::size_t i = 0; i < weights_.size(); ++i)
+      if (!(weights_[i] >= 0 && weights_[i] <= std::numeric_limits<double>::max()))
+        require(false, "weights: example " + std::to_string(i) + " has " + std::to_string(weights_[i]) +
+                           "; weights must be >= 0 and finite");
     for (const auto& term : covariance_.terms()) {
+      require(term.kind != nullptr, "covariance: a term has no kind");
       require(term.kind->examples() < 0 || term.kind->examples() == total,
               "covariance: " + std::to_string(term.kind->examples()) + " examples, but the means have " +
                   std::to_string(total));

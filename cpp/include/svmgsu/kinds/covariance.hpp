@@ -61,6 +61,9 @@ class Covariance {
   virtual std::unique_ptr<Curvature> curvature(const Vector& w, const Plan& plan, const std::vector<double>& sum,
                                                const std::vector<Index>& active, int threads) const = 0;
 
+  // What is wrong with the numbers of these examples (check.hpp): the first fault in words, or nothing.
+  virtual std::string fault(const std::vector<Index>& ids, Index n, int threads) const = 0;
+
   // Σ_i as an n × n matrix, for looking and testing.
   virtual void add_full(Index example, double scale, Matrix& out) const = 0;
 
@@ -102,6 +105,7 @@ class Isotropic final : public Covariance {
   void finish(const double* sum, const double* w, Index n, double scale, double* out) const override;
   std::unique_ptr<Curvature> curvature(const Vector&, const Plan&, const std::vector<double>&,
                                        const std::vector<Index>&, int) const override;
+  std::string fault(const std::vector<Index>& ids, Index n, int threads) const override;
   void add_full(Index example, double scale, Matrix& out) const override;
   void add_product(Index example, double factor, const double* w, Index n, double* out) const override;
   bool expand(const double* sum, Index n, double scale, double* out, Index stride) const override;
@@ -129,6 +133,7 @@ class RowDiagonal : public Covariance {
   void finish(const double* sum, const double* w, Index n, double scale, double* out) const override;
   std::unique_ptr<Curvature> curvature(const Vector&, const Plan&, const std::vector<double>&,
                                        const std::vector<Index>&, int) const override;
+  std::string fault(const std::vector<Index>& ids, Index n, int threads) const override;
   void add_full(Index example, double scale, Matrix& out) const override;
   void add_product(Index example, double factor, const double* w, Index n, double* out) const override;
   bool expand(const double* sum, Index n, double scale, double* out, Index stride) const override;
@@ -178,6 +183,7 @@ class Full final : public Covariance {
   void finish(const double* sum, const double* w, Index n, double scale, double* out) const override;
   std::unique_ptr<Curvature> curvature(const Vector&, const Plan&, const std::vector<double>&,
                                        const std::vector<Index>&, int) const override;
+  std::string fault(const std::vector<Index>& ids, Index n, int threads) const override;
   void add_full(Index example, double scale, Matrix& out) const override;
   void add_product(Index example, double factor, const double* w, Index n, double* out) const override;
   bool expand(const double* sum, Index n, double scale, double* out, Index stride) const override;
@@ -210,6 +216,7 @@ class LowRank final : public Covariance {
   void finish(const double* sum, const double* w, Index n, double scale, double* out) const override;
   std::unique_ptr<Curvature> curvature(const Vector&, const Plan&, const std::vector<double>&,
                                        const std::vector<Index>&, int) const override;
+  std::string fault(const std::vector<Index>& ids, Index n, int threads) const override;
   void add_full(Index example, double scale, Matrix& out) const override;
   void add_product(Index example, double factor, const double* w, Index n, double* out) const override;
   bool expand(const double* sum, Index n, double scale, double* out, Index stride) const override;
@@ -246,6 +253,7 @@ class Shared final : public Covariance {
   void finish(const double* sum, const double* w, Index n, double scale, double* out) const override;
   std::unique_ptr<Curvature> curvature(const Vector&, const Plan&, const std::vector<double>&,
                                        const std::vector<Index>&, int) const override;
+  std::string fault(const std::vector<Index>& ids, Index n, int threads) const override;
   void add_full(Index example, double scale, Matrix& out) const override;
   void add_product(Index example, double factor, const double* w, Index n, double* out) const override;
   bool expand(const double* sum, Index n, double scale, double* out, Index stride) const override;

@@ -19,6 +19,7 @@ struct Options {
   double lambda = 1e-2;
   Solver solver = Solver::newton;
   bool intercept = true;
+  bool check = true;           // train: look for NaN, negative variances and the like first (check.hpp)
   int threads = 0;             // 0: all that OpenMP offers
   double tolerance = 1e-6;     // stop when gap ≤ tolerance · objective (newton)
   Index max_iterations = 500;  // newton
@@ -57,7 +58,7 @@ struct Result {
 Result solve(const Objective& objective, const Options& options, const Monitor& monitor = {},
              const Vector* start_w = nullptr, double start_b = 0);
 
-// The whole of training in one call.
+// The whole of training in one call. What it cannot learn from is an InvalidArgument.
 Result train(const Gaussians& data, const Options& options, const Monitor& monitor = {});
 
 }  // namespace svmgsu

@@ -14,6 +14,9 @@ class InvalidArgument : public std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
+// A number for such a message: six digits, whatever the locale.
+std::string to_text(double value);
+
 inline void require(bool holds, const std::string& message) {
   if (!holds) throw InvalidArgument(message);
 }

@@ -1,0 +1,15 @@
+// What a program that embeds the library may have got wrong: numbers that are not numbers, negative variances, indices
+// that lead outside an array. `train` looks for it first, unless Options::check is false; one pass over the data.
+#pragma once
+
+#include "svmgsu/data/gaussians.hpp"
+
+namespace svmgsu {
+
+// Throws InvalidArgument, whose message names the array, the example and the feature:
+//     covariance: example 17 has variance -0.3 at feature 4; variances must be >= 0
+// Of a full matrix it looks at variances and correlations (of -1 to 1), which costs no more than a pass; whether it is
+// positive semidefinite, find_indefinite tells. Examples and features are counted from 0.
+void check(const Gaussians& data, int threads = 0);
+
+}  // namespace svmgsu
