@@ -5,71 +5,159 @@ A frame is read through its own columns: neither library is imported here.
 
 from __future__ import annotations
 
+import decimal
+import numbers
+import warnings
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
+from .error_bars import (
+    LOWER,
+    STD,
+    UPPER,
+    VARIANCE,
+    SignError,
+    check_centre,
+    combine,
+    endings_of,
+    lower_sizes,
+    pair_columns,
+    with_errors,
+)
 from .validation import FloatArray
 
-ErrorColumn = str | tuple[str, str] | float | None
+ErrorColumns = dict[str, str] | float | None  # {what it is: column}, one number for all, or no error
 
 
 def read_frame(
-    frame: Any, values: Any, std: Any, *, suffix: str, asymmetric: str, floor: Any, missing: Any
+    frame: Any,
+    values: Any,
+    std: Any,
+    *,
+    suffix: str | None,
+    asymmetric: str,
+    floor: Any,
+    missing: Any,
+    ignore: Any,
 ) -> tuple[list[str], FloatArray, FloatArray | None]:
     """(names, means, variances or None) as `Gaussians.from_frame` says."""
-    if asymmetric not in ("mean", "split-normal"):
-        raise ValueError(f'asymmetric: expected "mean" or "split-normal", got {asymmetric!r}')
+    centre = check_centre(asymmetric)
     columns = _columns(frame)
-    names = _pairs(columns, suffix) if values is None else _checked(values, columns, "values")
     if values is None and std is not None:
         raise ValueError("std: it names the errors of `values`; pass values= too")
-    errors = [_find_error(name, columns, suffix) for name in names] if std is None else list(std)
-    if len(errors) != len(names):
-        raise ValueError(f"std: {len(errors)} entries for {len(names)} values")
+    if std is not None:
+        names = _checked(values, columns, "values")
+        errors = _named_errors(std, columns, len(names))
+    else:
+        names, errors = _paired(frame, values, columns, suffix, ignore)
     floors = _floors(floor, len(names))
     mean = np.empty((len(frame), len(names)))
     variances = np.zeros_like(mean)
     for j, (name, error) in enumerate(zip(names, errors, strict=True)):
         mean[:, j] = _values(frame, name)
-        if isinstance(error, (tuple, list)):
-            upper, lower = _sides(frame, _checked(error, columns, "std"), floors[j], missing)
-            shift, variances[:, j] = _combined(upper, lower, asymmetric)
-            mean[:, j] += shift
-        elif isinstance(error, str):
-            _checked([error], columns, "std")
-            variances[:, j] = _errors(frame, error, _numbers(frame, error), floors[j], missing) ** 2
+        if isinstance(error, dict):
+
+            def bars(column: str, what: str, least: float | None = floors[j]) -> FloatArray:
+                return _errors(frame, column, what, least, missing)
+
+            shift, variances[:, j] = combine(error, bars, centre)
+            mean[:, j] += 0 if shift is None else shift
         elif error is not None:
-            variances[:, j] = _constant(error) ** 2
+            variances[:, j] = error**2
     return names, mean, None if all(error is None for error in errors) else variances
 
 
-def _columns(frame: Any) -> list[str]:
+def _paired(
+    frame: Any, values: Any, columns: list[Any], suffix: str | None, ignore: Any
+) -> tuple[list[str], list[ErrorColumns]]:
+    """Features and their errors by the names of the columns; none is left out without being named."""
+    chosen = None if values is None else _checked(values, columns, "values")
+    ignored = [] if ignore is None else _checked(ignore, columns, "ignore")
+    candidates = set(columns)
+    away = with_errors(ignored, candidates, suffix)
+    try:
+        pairing = pair_columns(columns, chosen, suffix=suffix, aside=away)
+    except ValueError as error:
+        raise ValueError(f"frame: {error}") from None
+    errors: list[ErrorColumns] = [pairing.whole or pairing.errors[name] or None for name in pairing.features]
+    without = [name for name, error in zip(pairing.features, errors, strict=True) if error is None]
+    if len(without) == len(errors):
+        raise ValueError(_nothing_found(without, chosen, suffix))
+    if without and chosen is None:
+        shown = ", ".join(f"{name!r} ({frame[name].dtype})" for name in without[:5])
+        raise ValueError(
+            f"values: columns without errors beside them: {shown}{', ...' if len(without) > 5 else ''}; name "
+            "the features in values= (those without errors are then taken as certain), or these in ignore="
+        )
+    if without:
+        warnings.warn(
+            f"from_frame: no errors for {', '.join(without)}: taken as certain; std= can say so, by None",
+            UserWarning,
+            stacklevel=4,
+        )
+    return _checked(pairing.features, columns, "values"), errors
+
+
+def _nothing_found(names: list[Any], chosen: list[str] | None, suffix: str | None) -> str:
+    wanted = [e for e, what in endings_of(suffix).items() if what not in (UPPER, LOWER)]
+    if chosen is None:
+        return (
+            "suffix: no column has errors beside it: none is named like another with "
+            f"{', '.join(map(repr, wanted))} at its end; pass values= and std="
+        )
+    return (
+        f"values: {names[0]!r} has no column of errors {' or '.join(repr(names[0] + e) for e in wanted)}; "
+        "name it in std=, or put None there for a value without error"
+    )
+
+
+def _named_errors(std: Any, columns: list[Any], count: int) -> list[ErrorColumns]:
+    """What a user wrote as `std`, one for each value."""
+    given = list(std)
+    if len(given) != count:
+        raise ValueError(f"std: {len(given)} entries for {count} values")
+    found: list[ErrorColumns] = []
+    for error in given:
+        if isinstance(error, (tuple, list)):
+            if len(_checked(error, columns, "std")) != 2:
+                raise ValueError(f"std: expected a pair (upper, lower) of columns, got {error!r}")
+            found.append({UPPER: error[0], LOWER: error[1]})
+        elif isinstance(error, str):
+            found.append({STD: _checked([error], columns, "std")[0]})
+        else:
+            found.append(None if error is None else _constant(error))
+    return found
+
+
+def _columns(frame: Any) -> list[Any]:
     if hasattr(frame, "collect") and not hasattr(frame, "to_numpy"):
         raise TypeError("frame: a lazy frame; pass frame.collect()")
     if not hasattr(frame, "columns") or not hasattr(frame, "__getitem__"):
         raise TypeError(f"frame: expected a DataFrame of pandas or polars, got {type(frame).__name__}")
     columns = list(frame.columns)
     if len(set(columns)) < len(columns):
-        twice = next(name for name in columns if columns.count(name) > 1)
+        twice = next(name for name, count in Counter(columns).items() if count > 1)
         raise ValueError(f"frame: column {twice!r} is there twice")
     if len(frame) == 0:
         raise ValueError("frame: it has no rows")
     return columns
 
 
-def _checked(names: Any, columns: list[str], argument: str) -> list[str]:
+def _checked(names: Any, columns: list[Any], argument: str) -> list[str]:
     if isinstance(names, (str, bytes)) or not isinstance(names, Iterable):
         raise TypeError(f"{argument}: expected a list of column names, got {names!r}")
     chosen: list[str] = list(names)
+    present = set(columns)
     for name in chosen:
         if not isinstance(name, str):
             raise TypeError(
                 f"{argument}: expected names that are strings, got {name!r}; rename the columns, or use "
                 "svmgsu.Gaussians(values, std=errors)"
             )
-        if name not in columns:
+        if name not in present:
             known = ", ".join(map(str, columns))
             raise ValueError(f"{argument}: the frame has no column {name!r}; it has {known}")
     if argument == "values" and not chosen:
@@ -77,43 +165,59 @@ def _checked(names: Any, columns: list[str], argument: str) -> list[str]:
     return chosen
 
 
-def _partners(name: str, columns: list[str], suffix: str) -> list[ErrorColumn]:
-    both = (f"{name}{suffix}1", f"{name}{suffix}2")
-    found: list[ErrorColumn] = [name + suffix] if name + suffix in columns else []
-    return [*found, both] if set(both) <= set(columns) else found
+def _numbers(frame: Any, column: str) -> FloatArray:
+    """A column as float64, NaN where it has nothing. What holds no numbers is refused."""
+    series = frame[column]
+    kind = getattr(series.dtype, "kind", None)
+    if hasattr(series, "iloc") and kind in (
+        "i",
+        "u",
+        "f",
+    ):  # pandas' nullable columns must be told what nothing is
+        return np.array(series.to_numpy(dtype=np.float64, na_value=np.nan))
+    if kind is None and series.dtype.is_numeric():  # polars
+        return np.array(series.to_numpy(), dtype=np.float64)
+    if kind in (None, "O", "U", "T"):
+        return _of_objects(frame, column, series)
+    raise ValueError(f"frame: column {column!r} does not hold numbers (it is {series.dtype})")
 
 
-def _pairs(columns: list[str], suffix: str) -> list[str]:
-    names = [name for name in columns if isinstance(name, str) and _partners(name, columns, suffix)]
-    if not names:
+def _of_objects(frame: Any, column: str, series: Any) -> FloatArray:
+    """Numbers among objects; a cell that is none, where others are, is named with its row."""
+    cells = series.to_list()
+    found = [_number(cell) for cell in cells]
+    bad = [i for i, number in enumerate(found) if number is None]
+    if not bad:
+        return np.array(found, dtype=np.float64)
+    like = sum(number is not None or _is_numeric(cell) for cell, number in zip(cells, found, strict=True))
+    i = next((i for i in bad if not _is_numeric(cells[i])), None)
+    if i is None or like == sum(number is not None and number != number for number in found):
         raise ValueError(
-            f"suffix: no column has errors beside it: none is named like another with {suffix!r}, or with "
-            f"{suffix + '1'!r} and {suffix + '2'!r}, at its end; pass values= and std="
+            f"frame: column {column!r} does not hold numbers (it is {series.dtype}, such as "
+            f"{cells[bad[0]]!r})"
         )
-    return names
-
-
-def _find_error(name: str, columns: list[str], suffix: str) -> ErrorColumn:
-    found = _partners(name, columns, suffix)
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise ValueError(f"std: {name!r} has errors both in {found[0]!r} and in {found[1]!r}; pass std=")
     raise ValueError(
-        f"values: {name!r} has no column of errors {name + suffix!r}, nor {name + suffix + '1'!r} with "
-        f"{name + suffix + '2'!r}; name it in std=, or put None there for a value without error"
+        f"frame: {_row(frame, i)} of column {column!r} is {cells[i]!r}, which is no number as others in this "
+        f"column are; {sum(not _is_numeric(cells[k]) for k in bad)} such rows"
     )
 
 
-def _numbers(frame: Any, column: str) -> FloatArray:
-    """A column as float64, NaN where it has nothing."""
-    series = frame[column]
+def _number(cell: Any) -> float | None:
+    """A number, NaN for nothing, or None for what is neither."""
+    if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
+        return float("nan")
+    if isinstance(cell, (bool, np.bool_)):
+        return None
+    return float(cell) if isinstance(cell, (numbers.Real, decimal.Decimal)) else None
+
+
+def _is_numeric(cell: Any) -> bool:
+    """Whether a cell is text that reads as a number."""
     try:
-        if hasattr(series, "iloc"):  # pandas, whose nullable columns must be told what nothing is
-            return np.array(series.to_numpy(dtype=np.float64, na_value=np.nan))
-        return np.array(series.to_numpy(), dtype=np.float64)
+        float(cell)
     except (TypeError, ValueError):
-        raise ValueError(f"frame: column {column!r} does not hold numbers (it is {series.dtype})") from None
+        return False
+    return isinstance(cell, str)
 
 
 def _row(frame: Any, i: int) -> str:
@@ -134,9 +238,19 @@ def _values(frame: Any, column: str) -> FloatArray:
     return numbers
 
 
-def _errors(frame: Any, column: str, errors: FloatArray, floor: float | None, missing: Any) -> FloatArray:
-    """The standard deviations `errors` of a column, checked and completed."""
+def _errors(frame: Any, column: str, what: str, floor: float | None, missing: Any) -> FloatArray:
+    """The errors in a column as sizes, checked and completed."""
     where = f"column {column!r}"
+    errors = _numbers(frame, column)
+    if what == LOWER:
+        try:
+            errors = np.asarray(lower_sizes(errors))
+        except SignError as sign:
+            i, k = sign.positive, sign.negative
+            raise ValueError(
+                f"frame: the lower errors in column {column!r} have both signs: {_row(frame, i)} is "
+                f"{errors[i]:g}, {_row(frame, k)} is {errors[k]:g}"
+            ) from None
     absent = ~np.isfinite(errors)
     if absent.any():
         errors[absent] = _stand_in(frame, where, errors, absent, missing)
@@ -150,7 +264,9 @@ def _errors(frame: Any, column: str, errors: FloatArray, floor: float | None, mi
             f"frame: {_row(frame, i)} of {where} is an error of 0, one of {(errors == 0).sum()} such rows; "
             "pass floor= for the least error there can be, or floor=0 if the value is known exactly"
         )
-    return errors if floor is None else np.maximum(errors, floor)
+    if floor is None:
+        return errors
+    return np.maximum(errors, floor**2 if what == VARIANCE else floor)
 
 
 def _constant(error: Any) -> float:
@@ -179,35 +295,6 @@ def _stand_in(frame: Any, where: str, errors: FloatArray, absent: Any, missing: 
     if isinstance(missing, str) or not (np.isfinite(missing) and missing >= 0):
         raise ValueError(f'missing: expected "median", "max" or a number >= 0, got {missing!r}')
     return float(missing)
-
-
-def _sides(
-    frame: Any, columns: list[str], floor: float | None, missing: Any
-) -> tuple[FloatArray, FloatArray]:
-    """Upper and lower errors as sizes. Tables write lower ones as negative or as positive numbers."""
-    if len(columns) != 2:
-        raise ValueError(f"std: expected a pair (upper, lower) of columns, got {columns!r}")
-    upper, lower = columns
-    numbers = _numbers(frame, lower)
-    if (numbers > 0).any() and (numbers < 0).any():
-        i, k = int((numbers > 0).argmax()), int((numbers < 0).argmax())
-        raise ValueError(
-            f"frame: the lower errors in column {lower!r} have both signs: {_row(frame, i)} is "
-            f"{numbers[i]:g}, {_row(frame, k)} is {numbers[k]:g}"
-        )
-    return (
-        _errors(frame, upper, _numbers(frame, upper), floor, missing),
-        _errors(frame, lower, np.abs(numbers), floor, missing),
-    )
-
-
-def _combined(upper: FloatArray, lower: FloatArray, asymmetric: str) -> tuple[FloatArray, FloatArray]:
-    """(shift of the mean, variance) of a value with an upper and a lower error."""
-    if asymmetric == "mean":
-        return np.zeros_like(upper), ((upper + lower) / 2) ** 2
-    # Two half normals that meet at the mode, as heavy as they are wide.
-    skew = upper - lower
-    return np.sqrt(2 / np.pi) * skew, (1 - 2 / np.pi) * skew**2 + upper * lower
 
 
 def _floors(floor: Any, count: int) -> list[float | None]:

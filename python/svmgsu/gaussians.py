@@ -122,10 +122,11 @@ class Gaussians:
         values: Any = None,
         std: Any = None,
         *,
-        suffix: str = "_err",
-        asymmetric: str = "mean",
+        suffix: str | None = None,
+        asymmetric: str = "median",
         floor: Any = None,
         missing: Any = None,
+        ignore: Any = None,
     ) -> Gaussians:
         """From a table of values and error bars, a pandas or polars `frame`.
 
@@ -134,36 +135,46 @@ class Gaussians:
         frame : DataFrame
             Of pandas or polars; neither is imported unless given.
         values : list of column names, optional
-            The features. By default all columns that have a column of errors beside them: "x" with
-            "x_err", or with "x_err1" and "x_err2".
+            The features; one without errors beside it is taken as certain, with a warning. By default all
+            columns that have errors beside them, and then there must be no others but those to `ignore`.
         std : list, optional
             For each of `values`: the column of its errors (standard deviations), a pair of columns
-            (upper, lower), a number for all rows, or None for no error. By default found by `suffix`.
-        suffix : str, default="_err"
-            What follows a value's name in the name of its errors.
-        asymmetric : {"mean", "split-normal"}
-            How an upper and a lower error become one. "mean": the mean of their sizes. "split-normal": the
-            value is the mode of two half normals, and mean and variance are theirs; this moves the mean
-            by √(2/π) (upper - lower).
+            (upper, lower), a number for all rows, or None for no error. By default found by name.
+        suffix : str, optional
+            What follows a value's name in the name of its errors, with 1 and 2 behind it for upper and
+            lower ones. By default as in files: "_err", "_std", "_var", "_err1" with "_err2".
+        asymmetric : {"median", "mode", "mean"}
+            What a value with an upper and a lower error is: the median or the mode of two half normals, as
+            in `uncertainty.from_errors`, whose mean lies on the longer side. "mean": the value stays where
+            it is, and its deviation is the mean of the two.
         floor : number, or list of one for each of `values`, optional
             The least error: smaller ones, zero too, are raised to it. By default a zero is refused;
             `floor=0` lets it be.
         missing : {"median", "max"} or number, optional
             What stands for missing errors: the median or largest of the column's, or a number. By
             default they are refused. Missing values are always refused.
+        ignore : list of column names, optional
+            Columns that are no features: labels, names, dates; their errors are left out too.
 
         Examples
         --------
         >>> import pandas as pd, svmgsu
         >>> table = pd.DataFrame({"u": [1.0, 2.0], "u_err": [0.1, 0.2], "name": ["a", "b"]})
-        >>> data = svmgsu.Gaussians.from_frame(table)
+        >>> data = svmgsu.Gaussians.from_frame(table, ignore=["name"])
         >>> data.feature_names_in_, data.mean.ravel().tolist()
         (['u'], [1.0, 2.0])
         """
         from .frames import read_frame
 
         names, mean, variances = read_frame(
-            frame, values, std, suffix=suffix, asymmetric=asymmetric, floor=floor, missing=missing
+            frame,
+            values,
+            std,
+            suffix=suffix,
+            asymmetric=asymmetric,
+            floor=floor,
+            missing=missing,
+            ignore=ignore,
         )
         return cls(mean, None if variances is None else Diagonal(variances), feature_names=names)
 

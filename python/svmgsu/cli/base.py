@@ -21,6 +21,9 @@ OPTIONS = {
     "n_features=": "--n-features ",
     'missing="drop"': "--missing drop",
     'kind="diagonal"': "--kind diagonal",
+    "ignore=, label= or id=": "--ignore, --label-column or --id-column",
+    "by ignore=, or name the features": "by --ignore, or name the features in --features",
+    "text_labels=True takes": "--text-labels takes",
 }
 GOOD, BAD_DATA, INTERRUPTED = 0, 1, 130
 

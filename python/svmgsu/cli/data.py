@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 from .. import io
+from ..error_bars import CENTRES
 from ..gaussians import Gaussians
 from ..io.dataset import Dataset
 from .base import UsageError, about, count, nonnegative
@@ -18,12 +19,16 @@ SMALL_FILE = 2**24  # bytes
 TABLES = tuple(ending[1:] for ending in io.TABLES)
 # Which formats have files of their own for labels and covariances, and know which options of the readers.
 OWN_FILES = {"labels": ("text", "npy"), "cov": ("text", "npy", "svmlight")}
+LISTS = ("features", "ignore")
 APPLIES = {
     "n_features": ("text", "svmlight"),
     "zero_based": ("svmlight",),
     "label_column": TABLES,
     "id_column": TABLES,
     "features": TABLES,
+    "ignore": TABLES,
+    "asymmetric": TABLES,
+    "text_labels": TABLES,
     "missing": TABLES,
 }
 
@@ -50,6 +55,13 @@ def add_data_options(parser: argparse.ArgumentParser, *, labels: bool = True) ->
     files.add_argument("--label-column", metavar="NAME", help="tables: the column of labels")
     files.add_argument("--id-column", metavar="NAME", help="tables: the column of ids")
     files.add_argument("--features", metavar="A,B,...", help="tables: the columns of means")
+    files.add_argument("--ignore", metavar="A,B,...", help="tables: columns to leave out, with their errors")
+    files.add_argument(
+        "--asymmetric",
+        choices=CENTRES,
+        help="tables: what a value with x_err1 and x_err2 is (default: median)",
+    )
+    files.add_argument("--text-labels", action="store_true", help="tables: labels are text, even if numbers")
     files.add_argument("--missing", choices=("error", "drop"), help="tables: rows where a number is missing")
 
 
@@ -105,12 +117,13 @@ def _reader_options(args: argparse.Namespace, format: str, labels: str | None) -
     names = {"label_column": "label", "id_column": "id"}
     for option, formats in APPLIES.items():
         value = getattr(args, option, None)
-        if value is None or value is False:
+        if value is None or (value is False and option != "label_column"):
             continue
         if format not in formats:
             flag = "--" + option.replace("_", "-")
             raise UsageError(f"{flag}: not for {format} files, such as {args.data}")
-        options[names.get(option, option)] = value.split(",") if option == "features" else value
+        is_list = option in LISTS and isinstance(value, str)
+        options[names.get(option, option)] = value.split(",") if is_list else value
     if format == "text" and args.kind not in (None, "none"):
         options["kind"] = args.kind
     if format in ("text", "svmlight"):
@@ -133,11 +146,11 @@ def _uncertain(args: argparse.Namespace, data: Gaussians, format: str) -> Gaussi
     if args.std is not None:
         if data.cov is not None:
             raise ValueError("has covariances of its own; leave out --std")
-        return Gaussians(data.mean, std=args.std)
+        return Gaussians(data.mean, std=args.std, feature_names=data.feature_names_in_)
     if args.kind is None or (args.kind != "none" and format == "text" and args.cov is not None):
         return data
     if args.kind == "none":
-        return Gaussians(data.mean)
+        return data.with_cov(None)
     found = "none" if data.cov is None else type(data.cov).__name__.lower()
     if found != args.kind:
         raise ValueError(f"--kind {args.kind}, but the covariance is {found}")

@@ -15,6 +15,7 @@ from ..io.predictions import JSON_LINES, TABLES
 from ..model import Model, load
 from ..validation import Array, FloatArray
 from .base import about, add_json, check_outputs, show
+from .data import TABLES as TABLE_FORMATS
 from .data import add_data_options, add_effort_options, check_streams, read_data, threads_for
 
 EXAMPLES = """\
@@ -75,15 +76,21 @@ def run(args: argparse.Namespace) -> None:
 
 
 def read_like(args: argparse.Namespace, model: Model, *, labelled: bool = False) -> Dataset:
-    """Examples with as many features as the model has; zeros at the end of all lines are not written."""
-    own = model.n_features_in_
-    if args.n_features is None and io.format_of(args.data, args.format) in ("text", "svmlight"):
+    """Examples with the features of the model in its order; zeros at the end of all lines are not written."""
+    own, format = model.n_features_in_, io.format_of(args.data, args.format)
+    if args.n_features is None and format in ("text", "svmlight"):
         args.n_features = own
+    if format in TABLE_FORMATS:
+        args.features = args.features or model.feature_names_in_
+        if not labelled and args.label_column is None:
+            args.label_column = False  # labels of new objects are not known, or not wanted
     try:
         dataset = read_data(args, labelled=labelled)
     except io.FormatError as error:
         text = str(error).replace(f"n_features={own}", f"the {own} features of {args.model}")
         raise io.FormatError(text) from error
+    with about(args.data):
+        dataset.data = dataset.data.in_order(model.feature_names_in_)
     if dataset.data.shape[1] != own:
         raise ValueError(
             f"{args.data}: {dataset.data.shape[1]} features, but the model {args.model} has {own}"

@@ -7,14 +7,24 @@ from typing import Any, Literal
 import numpy as np
 
 from .. import _core
-from ..covariance import Isotropic
+from ..covariance import Diagonal, Isotropic, stored_as
+from ..error_bars import (
+    LOWER,
+    Pairing,
+    SignError,
+    check_centre,
+    combine,
+    lower_sizes,
+    pair_columns,
+    with_errors,
+)
 from ..gaussians import Gaussians
 from ..linear_maps import dense
 from ..validation import Array
+from .cells import NAME_IT, ArrowCells, Cells, CsvCells
 from .dataset import Dataset, Report, as_dataset
 from .files import Source, extension, mappable, name_of
 from .output import replacing
-from .pairing import SUFFIXES, pair_columns
 from .text_writing import variances_of
 
 LABELS, IDS = ("label", "y"), ("id", "doc_id")
@@ -26,13 +36,19 @@ ENDINGS = (*DELIMITERS, ".parquet", *ARROW)
 def read_table(
     path: Source,
     *,
-    label: str | None = None,
+    label: str | Literal[False] | None = None,
     id: str | None = None,
     features: list[str] | None = None,
+    ignore: list[str] | None = None,
+    asymmetric: str = "median",
     missing: Literal["error", "drop"] = "error",
+    text_labels: bool = False,
     format: str | None = None,
 ) -> Dataset:
     """Reads a table by pyarrow and pairs columns by their endings: `x` with `x_err`, `x_std` or `x_var`.
+
+    No column is left out silently: what is no number must be named as label, id or to be ignored, and an
+    error needs its value (`x_err` without `x` is refused).
 
     Parameters
     ----------
@@ -40,19 +56,25 @@ def read_table(
         Its ending tells the format: .csv, .tsv, .tab (.gz and .xz too), .parquet, .feather, .arrow, .ipc.
     label, id : str, optional
         The columns of labels and ids; by default "label" or "y", and "id" or "doc_id", if there are such
-        without errors beside them.
+        without errors beside them. `label=False` leaves labels unread. Ids are text: 001 stays 001.
     features : list of str, optional
-        The columns of means; by default all numeric columns that are nothing else. A feature without a column
-        of errors is certain.
+        The columns of means, in this order; all others are then unused, and the report names them. By default
+        all columns that are nothing else. A feature without a column of errors is certain.
+    ignore : list of str, optional
+        Columns to leave out; their errors are left out too.
+    asymmetric : {"median", "mode", "mean"}
+        What a value with `x_err1` and `x_err2` is, as in `Gaussians.from_frame`.
     missing : {"error", "drop"}
-        What to do with rows where a number is missing.
+        What to do with rows where a number or the label is missing.
+    text_labels : bool, default=False
+        Take labels as text. By default they are numbers where all are, and a mixture is refused.
     format : str, optional
         The ending to assume, such as "csv".
 
     Examples
     --------
     >>> import io, svmgsu
-    >>> file = io.BytesIO(b"name,flux,flux_err,label\\ns1,1.5,0.5,star\\nq1,3.0,0.25,quasar\\n")
+    >>> file = io.BytesIO(b"id,flux,flux_err,label\\ns1,1.5,0.5,star\\nq1,3.0,0.25,quasar\\n")
     >>> data, y = svmgsu.io.read_table(file, format="csv")
     >>> data.cov.variances
     array([[0.25  ],
@@ -62,42 +84,112 @@ def read_table(
     """
     if missing not in ("error", "drop"):
         raise ValueError(f'missing: expected "error" or "drop", got {missing!r}')
-    table = _load(path, _ending(path, format))
-    name = name_of(path)
-    columns = list(table.column_names)
-    if len(set(columns)) < len(columns):
-        twice = next(c for c in columns if columns.count(c) > 1)
-        raise _core.FormatError(f"{name}: the column {twice!r} appears twice")
-    if table.num_rows == 0:
-        raise _core.FormatError(f"{name}: there is no example in this file")
-    label = _pick(columns, label, LABELS, "label", name)
-    id = _pick(columns, id, IDS, "id", name)
-    numeric = [c for c in columns if _is_numeric(table.schema.field(c).type)]
-    paired = pair_columns(numeric, {label, id}, features, name)
-    dtype = np.float32 if all(str(table.schema.field(c).type) == "float" for c in paired.used) else np.float64
-    numbers = {c: _numbers(table[c], dtype) for c in paired.used}
-    keep = _complete(numbers, table.num_rows, missing, name)
-    if not keep.any():
-        raise _core.FormatError(f"{name}: there is no example without a missing number")
-    X = np.column_stack([numbers[c][keep] for c in paired.features])
-    cov = paired.covariance({c: v[keep] for c, v in numbers.items()}, name)
-    report = Report(
-        {name: table.num_rows}, {name: int((~keep).sum())}, paired.notes(columns, {label, id}, name)
+    centre = check_centre(asymmetric)
+    cells = _open(path, _ending(path, format))
+    labels = _pick(cells, label or None, LABELS, "label", features)
+    ids = _pick(cells, id, IDS, "id", features)
+    pairing, ignored = _paired(cells, features, {labels, ids} - {None}, ignore)
+    y_column = None if label is False else labels
+    cells.load(pairing.columns, [c for c in dict.fromkeys((y_column, ids)) if c is not None])
+    if cells.rows == 0:
+        raise _core.FormatError(f"{cells.name}: there is no example in this file")
+    numbers = {c: cells.numbers(c) for c in pairing.columns}
+    keep = _complete(cells, numbers, y_column, missing)
+    mean, cov = _assembled(cells, pairing, numbers, keep, centre)
+    unused = [c for c in pairing.unused if c not in ignored]
+    notes = [f"{cells.name}: not used: {', '.join(unused)}"] if unused else []
+    if pairing.certain:
+        notes.insert(0, f"{cells.name}: no errors for {', '.join(pairing.certain)}: taken as certain")
+    return Dataset(
+        Gaussians(mean, cov, feature_names=pairing.features),
+        None if y_column is None else cells.labels(y_column, keep, text_labels),
+        None if ids is None else np.array([str(v) for v in cells.present(ids, keep)]),
+        Report({cells.name: cells.rows}, {cells.name: int((~keep).sum())}, notes),
     )
-    y = None if label is None else _values(table[label], keep, label, name)
-    ids = None if id is None else _values(table[id], keep, id, name).astype(np.str_)
-    data = Gaussians(np.ascontiguousarray(X), cov, feature_names=paired.features)
-    return Dataset(data, y, ids, report)
 
 
-def _pick(columns: list[str], asked: str | None, usual: tuple[str, ...], what: str, name: str) -> str | None:
-    if asked is not None and asked not in columns:
-        raise ValueError(f"{name}: {what}: there is no column {asked!r}; there are {columns}")
+def _pick(
+    cells: Cells, asked: str | None, usual: tuple[str, ...], what: str, features: list[str] | None
+) -> str | None:
+    present = set(cells.columns)
+    if asked is not None and asked not in present:
+        known = ", ".join(cells.columns[:10]) + (", ..." if len(cells.columns) > 10 else "")
+        raise ValueError(f"{cells.name}: {what}: there is no column {asked!r}; there are {known}")
     if asked is not None:
         return asked
     # A column with errors of its own is a measurement, whatever its name: the y of a place, say.
-    plain = [c for c in usual if c in columns and not any(c + s in columns for s in SUFFIXES)]
+    free = [c for c in usual if c in present and c not in (features or ())]
+    plain = [c for c in free if len(with_errors([c], present)) == 1]
     return plain[0] if plain else None
+
+
+def _paired(
+    cells: Cells, features: list[str] | None, known: set[Any], ignore: list[str] | None
+) -> tuple[Pairing, set[str]]:
+    """The pairing, and which columns are left out because a user said so."""
+    present = set(cells.columns)
+    strange = [c for c in ignore or () if c not in present]
+    if strange:
+        raise ValueError(f"{cells.name}: ignore: there is no column {', '.join(map(repr, strange))}")
+    ignored = with_errors(ignore or (), present)
+    named = known | ignored
+    unnamed = next((k for k, c in enumerate(cells.columns) if not c.strip() and c not in named), None)
+    if unnamed is not None and features is None:
+        raise _core.FormatError(
+            f"{cells.name}: column {unnamed + 1} has no name; if it numbers the rows, as pandas does, write "
+            "the table without it (index=False)"
+        )
+    index = set() if features else set(cells.index) - known - ignored
+    try:
+        pairing = pair_columns(cells.columns, features, aside=known | ignored | index)
+    except ValueError as error:
+        raise _core.FormatError(f"{cells.name}: {error}") from None
+    pairing.unused += [c for c in cells.columns if c in index]
+    if not pairing.features:
+        raise _core.FormatError(f"{cells.name}: there is no column to take as a feature")
+    return pairing, ignored
+
+
+def _assembled(
+    cells: Cells, pairing: Pairing, numbers: dict[str, Array], keep: Array, centre: str
+) -> tuple[Array, Any]:
+    """Means and covariance of the rows to keep."""
+    mean = np.column_stack([numbers[c][keep] for c in pairing.features])
+
+    def bars(column: str, what: str) -> Any:
+        return _sizes(cells, column, what, numbers[column], keep)
+
+    if pairing.whole:
+        shift, variance = combine(pairing.whole, bars, centre)
+        if shift is not None:
+            mean = (mean + shift[:, np.newaxis]).astype(mean.dtype)
+        return mean, Isotropic(stored_as(variance, mean.dtype))
+    if not any(pairing.errors.values()):
+        return mean, None
+    variances = np.zeros(mean.shape)
+    for j, found in enumerate(pairing.errors.values()):
+        if found:
+            shift, variances[:, j] = combine(found, bars, centre)
+            mean[:, j] += 0 if shift is None else shift
+    return mean, Diagonal(stored_as(variances, mean.dtype))
+
+
+def _sizes(cells: Cells, column: str, what: str, values: Array, keep: Array) -> Array:
+    """Errors as sizes, which must not be negative."""
+    sizes = values.astype(np.float64)
+    if what == LOWER:
+        try:
+            sizes = lower_sizes(sizes)
+        except SignError as sign:
+            raise cells.fail(
+                sign.negative,
+                f"column {column!r} is {values[sign.negative]:g}, but {values[sign.positive]:g} at "
+                f"{cells.place(sign.positive)}; lower errors must have one sign",
+            ) from None
+    if (sizes < 0).any():
+        row = int(np.argmax(sizes < 0))
+        raise cells.fail(row, f"column {column!r} is {sizes[row]:g}; errors must be >= 0")
+    return sizes[keep]
 
 
 def _ending(path: Source, format: str | None) -> str:
@@ -112,71 +204,49 @@ def _pyarrow() -> Any:
     return pyarrow
 
 
-def _load(path: Source, ending: str) -> Any:
-    arrow = _pyarrow()
+def _open(path: Source, ending: str) -> Cells:
+    arrow, name = _pyarrow(), name_of(path)
+    if ending not in ENDINGS:
+        raise ValueError(f"{name}: expected a name that ends in {', '.join(ENDINGS)}, got {ending!r}")
     content = mappable(path)
+    if ending in DELIMITERS:
+        return CsvCells(content, name, DELIMITERS[ending])
     source = arrow.BufferReader(content) if isinstance(content, bytes) else content
     try:
-        if ending in DELIMITERS:
-            from pyarrow import csv
-
-            return csv.read_csv(
-                source,
-                parse_options=csv.ParseOptions(delimiter=DELIMITERS[ending]),
-                convert_options=csv.ConvertOptions(
-                    strings_can_be_null=True, quoted_strings_can_be_null=False
-                ),
-            )
         if ending == ".parquet":
             from pyarrow import parquet
 
-            return parquet.read_table(source)
-        if ending in ARROW:
-            from pyarrow import feather
+            return ArrowCells(parquet.read_table(source), name)
+        from pyarrow import feather
 
-            return feather.read_table(source)
+        return ArrowCells(feather.read_table(source), name)
     except arrow.ArrowException as error:
-        raise _core.FormatError(f"{name_of(path)}: {' '.join(str(error).split())}") from None
-    raise ValueError(f"{name_of(path)}: expected a name that ends in {', '.join(ENDINGS)}, got {ending!r}")
+        raise _core.FormatError(f"{name}: {' '.join(str(error).split())}") from None
 
 
-def _is_numeric(kind: Any) -> bool:
-    from pyarrow import types
-
-    return bool(
-        types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_null(kind)
-    )
-
-
-def _numbers(column: Any, dtype: Any) -> Array:
-    from pyarrow import types
-
-    if types.is_decimal(column.type) or types.is_null(column.type):
-        column = column.cast("float64")
-    return np.asarray(column.to_numpy(), dtype=dtype)
-
-
-def _complete(numbers: dict[str, Array], count: int, missing: str, name: str) -> Array:
-    keep = np.ones(count, dtype=bool)
+def _complete(cells: Cells, numbers: dict[str, Array], label: str | None, missing: str) -> Array:
+    """Which rows have all their numbers."""
+    keep = np.ones(cells.rows, dtype=bool)
     for column, values in numbers.items():
         wrong = ~np.isfinite(values)
-        if wrong.any() and missing == "error":
-            row = int(np.argmax(wrong))
+        if not wrong.any():
+            continue
+        row = int(np.argmax(wrong))
+        if np.isnan(values).all():
+            raise _core.FormatError(f"{cells.name}: column {column!r} is empty in every row; {NAME_IT}")
+        if missing == "error":
             shown = "missing" if np.isnan(values[row]) else values[row]
-            raise _core.FormatError(
-                f'{name}: {column} is {shown} in example {row}; missing="drop" leaves such examples out'
+            count = int(wrong.sum())
+            more = f", one of {count} such rows" if count > 1 else ""
+            raise cells.fail(
+                row, f'column {column!r} is {shown}{more}; missing="drop" leaves such examples out'
             )
         keep &= ~wrong
+    if label is not None and missing == "drop":
+        keep &= [value is not None and value == value for value in cells.values(label)]
+    if not keep.any():
+        raise _core.FormatError(f"{cells.name}: there is no example without a missing number")
     return keep
-
-
-def _values(column: Any, keep: Array, title: str, name: str) -> Array:
-    """Labels or ids: numbers or strings."""
-    values = column.to_pylist()
-    chosen = [v for v, k in zip(values, keep, strict=True) if k]
-    if None in chosen:
-        raise _core.FormatError(f"{name}: {title} is missing in example {values.index(None)}")
-    return np.array(chosen)
 
 
 def write_table(

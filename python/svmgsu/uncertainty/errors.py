@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from ..covariance import Diagonal, stored_as
+from ..error_bars import UNITS, asymmetric_bars, bar_unit, raised
 from ..gaussians import Gaussians
-from ..validation import Array, FloatArray, as_float_array, check_column_order, check_positive, column_names
+from ..validation import Array, FloatArray, check_column_order, check_positive, column_names
 from ._support import as_examples, check_choice, deviations, over_examples
 
-UNITS = ("same", "relative", "linear of log10", "linear of log")
 CENTRES = ("median", "mode")
 
 
@@ -42,8 +42,8 @@ def from_errors(
     std : number or array of shape (n,) a feature, (l,) an example, or (l, n)
         Symmetric error bars. With as many examples as features, pass (l, 1) or (1, n).
     upper, lower : as `std`
-        Asymmetric error bars, instead of `std`. Catalogues print lower bars with a minus sign: bars that
-        are all <= 0 are taken without it.
+        Asymmetric error bars, instead of `std`. Catalogues print lower bars with a minus sign: a
+        feature's bars that are all <= 0 are taken without it.
     centre : {"median", "mode"}
         What X is where bars are asymmetric. "median": X − lower and X + upper are the 16 % and 84 %
         quantiles, half of the mass on each side. "mode": the density is continuous at its peak X.
@@ -79,17 +79,17 @@ def from_errors(
     check_column_order(column_names(X), std=std, upper=upper, lower=lower)
     check_choice(units, "units", UNITS)
     check_choice(centre, "centre", CENTRES)
-    unit = _unit(means, units)
+    unit = bar_unit(means, units)
     if std is not None:
         if upper is not None or lower is not None:
             raise ValueError("std: give either std or upper and lower, not both")
         bars = deviations(std, shape, "std") * unit
-        return _diagonal(means, _raised(bars, floor) ** 2, X)
+        return _diagonal(means, raised(bars, floor) ** 2, X)
     if upper is None or lower is None:
         raise ValueError("std: missing; give std, or both upper and lower")
-    up = _raised(deviations(upper, shape, "upper") * unit, floor)
-    down = _raised(_lower(lower, shape) * unit, floor)
-    moved, variances = _asymmetric(up, down, centre)
+    up = raised(deviations(upper, shape, "upper") * unit, floor)
+    down = raised(_lower(lower, shape) * unit, floor)
+    moved, variances = asymmetric_bars(up, down, centre)
     return _diagonal((means + moved).astype(means.dtype), variances, X)
 
 
@@ -171,46 +171,12 @@ def from_standard_errors(
         shape_of = errors if as_printed else variances
         top = shape_of.max(axis=0)
         variances = shape_of * np.divide(largest, top, out=np.zeros_like(top), where=top > 0)
-    return _diagonal(means, _raised(np.sqrt(variances), floor) ** 2, X)
-
-
-def _unit(means: Array, units: str) -> FloatArray | float:
-    """What a bar of length 1 is worth in units of X, by the derivative."""
-    if units == "same":
-        return 1.0
-    x = means.astype(np.float64)
-    if units == "relative":
-        return np.abs(x)
-    return np.asarray(10.0**-x / np.log(10) if units == "linear of log10" else np.exp(-x))
+    return _diagonal(means, raised(np.sqrt(variances), floor) ** 2, X)
 
 
 def _lower(lower: Any, shape: tuple[int, int]) -> Array:
     bars = over_examples(lower, shape, "lower")
-    return deviations(-bars if (bars <= 0).all() else bars, shape, "lower")
-
-
-def _raised(bars: Array, floor: Any) -> FloatArray:
-    """Bars of at least `floor`."""
-    bars = bars.astype(np.float64)
-    if isinstance(floor, str):
-        check_choice(floor, "floor", ("smallest",))
-        least = np.min(bars, axis=0, initial=np.inf, where=bars > 0)
-        least[np.isinf(least)] = 0.0
-    else:
-        least = as_float_array(floor, "floor", (0, 1))
-        if least.ndim == 1 and len(least) != bars.shape[1]:
-            raise ValueError(f"floor: {len(least)} values for {bars.shape[1]} features")
-        if not (np.isfinite(least).all() and (least >= 0).all()):
-            raise ValueError(f"floor: must be >= 0 and finite, got {floor!r}")
-    return np.asarray(np.maximum(bars, least))
-
-
-def _asymmetric(up: FloatArray, down: FloatArray, centre: str) -> tuple[FloatArray, FloatArray]:
-    """How far the mean of two half normals lies from where they meet, and their variance."""
-    skew = up - down
-    if centre == "median":  # each half has the mass 1/2
-        return skew / np.sqrt(2 * np.pi), (up**2 + down**2) / 2 - skew**2 / (2 * np.pi)
-    return np.sqrt(2 / np.pi) * skew, (1 - 2 / np.pi) * skew**2 + up * down
+    return deviations(np.where((bars <= 0).all(axis=0), -bars, bars), shape, "lower")
 
 
 def _diagonal(means: Array, variances: FloatArray, X: Any) -> Gaussians:
