@@ -1,6 +1,10 @@
 """What the README shows runs as printed."""
 
+import os
 import re
+import shutil
+import subprocess
+import sys
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -13,8 +17,12 @@ import svmgsu
 README = Path(__file__).parents[1] / "README.md"
 
 
-@pytest.mark.filterwarnings("ignore::svmgsu.TrivialModelWarning")  # four examples, and large errors
-def test_the_examples_run(tmp_path, monkeypatch):
+def blocks(language):
+    return re.findall(rf"```{language}\n(.*?)```", README.read_text(encoding="utf-8"), flags=re.S)
+
+
+def test_the_python_blocks_run_one_after_the_other(tmp_path, monkeypatch):
+    """As printed; only the files that a user would have are made first."""
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     made = svmgsu.Gaussians(rng.normal(size=(6, 2)), std=np.full((6, 2), 0.1))
@@ -22,16 +30,81 @@ def test_the_examples_run(tmp_path, monkeypatch):
     ids = [f"doc_{i}" for i in range(6)]
     svmgsu.io.write(made, "means.dat", "labels.dat", "cov.dat.gz", y=y, ids=ids)
     svmgsu.io.write(made, "stars.parquet", y=y)
-    blocks = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), flags=re.S)
-    assert len(blocks) >= 6
+    assert len(blocks("python")) == 7
     namespace: dict[str, object] = {}
-    exec(compile(blocks[0], "README.md", "exec"), namespace)
-    assert namespace["model"].predict([[6.5, 1.5]]) == ["large"]
-    large = np.arange(60) % 2 == 0  # four examples were enough for the first; a search needs more
-    X = rng.normal(size=(60, 2)) + 2 * large[:, np.newaxis]
-    namespace.update(X=X, y=np.where(large, "large", "small"), error=np.full((60, 2), 0.3))
-    for block in blocks[1:]:
+    for block in blocks("python"):
         exec(compile(block, "README.md", "exec"), namespace)
+    assert namespace["model"].predict([[6.5, 1.5]]) == ["large"]
+    assert namespace["search"].score(namespace["X"], namespace["y"]) > 0.9
+    assert 0 <= namespace["objective"].gap(namespace["found"].x[:-1], namespace["found"].x[-1]) < 1e-6
+
+
+# Shell commands: every one is run here, or stands in this list with the reason why not.
+ELSEWHERE = {
+    "python3 -m venv": "installs; .ci/run does so in a fresh clone, and the demo is run by test_cli.py",
+    'pip install ".[bench]"': "installs",
+    "python -m bench": "takes minutes; test_bench.py runs its parts",
+    "cmake -B build": "test_the_cpp_program_is_built_and_runs",
+}
+
+
+def shell_commands():
+    lines = re.findall(r"^    (\S.*)$", README.read_text(encoding="utf-8"), flags=re.M)
+    return [line for line in lines if re.match(r"(svmgsu|python3?|pip|cmake|gsvm-\w+) ", line)]
+
+
+def run(command, folder, **environment):
+    """A line of the shell, where `svmgsu` and `python` are those of this test."""
+    programs = (
+        f'svmgsu() {{ "{sys.executable}" -m svmgsu.cli "$@"; }}; python() {{ "{sys.executable}" "$@"; }}; '
+    )
+    result = subprocess.run(
+        ["bash", "-c", programs + command],
+        cwd=folder,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, f"{command}\n{result.stdout}{result.stderr}"
+    return result.stdout
+
+
+def test_the_shell_commands_run(tmp_path):
+    rng = np.random.default_rng(0)
+    for name, count in (("stars", 60), ("new", 5), ("test", 30)):
+        kind = np.where(np.arange(count) % 2, "star", "galaxy")
+        flux = rng.normal(size=count) + 2 * (np.arange(count) % 2)
+        frame = pd.DataFrame({"flux": flux, "flux_err": 0.3, "size": rng.normal(size=count), "size_err": 0.1})
+        if name != "new":
+            frame["label"] = kind
+        frame.to_csv(tmp_path / f"{name}.csv", index=False)
+    commands = shell_commands()
+    assert len(commands) >= 7
+    mine = [line for line in commands if not any(line.startswith(known) for known in ELSEWHERE)]
+    assert [line.split()[1] for line in mine] == ["train", "predict", "evaluate"]
+    for line in mine:
+        run(line, tmp_path)
+    assert len((tmp_path / "predictions.csv").read_text().splitlines()) == 6
+
+
+def test_the_cpp_program_is_built_and_runs(tmp_path):
+    folders = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    for program in ("cmake", "c++"):
+        if shutil.which(program, path=folders) is None:
+            pytest.skip(f"{program} is not installed: the C++ program of the README cannot be built")
+    (program,), (lists,) = blocks("cpp"), blocks("cmake")
+    (tmp_path / "main.cpp").write_text(program)
+    head = "cmake_minimum_required(VERSION 3.18)\nproject(app CXX)\nadd_executable(app main.cpp)\n"
+    find, link = lists.splitlines()
+    (tmp_path / "CMakeLists.txt").write_text(f"{head}{find}\n{link}\n")
+    (command,) = [line for line in shell_commands() if line.startswith("cmake")]
+    tools = {"PATH": folders}
+    if shutil.which("ninja", path=folders):
+        tools["CMAKE_GENERATOR"] = "Ninja"
+    run(command, tmp_path, **tools)
+    run("cmake --build build", tmp_path, **tools)
+    assert re.fullmatch(r" *\S+ +\S+, \S+, gap \S+\n", run("build/app", tmp_path))
 
 
 def test_the_calls_of_the_table_of_builders_run():

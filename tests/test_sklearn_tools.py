@@ -10,7 +10,8 @@ from conftest import make_problem, spd
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer, load_iris
-from sklearn.ensemble import BaggingClassifier
+from sklearn.ensemble import BaggingClassifier, StackingClassifier, VotingClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import (
     GridSearchCV,
@@ -157,6 +158,17 @@ def test_one_vs_rest():
         assert not np.allclose(model.coef_, clone(EST).fit(X, y == k).coef_, rtol=0.05)
     assert many.predict(data).shape == (150,)
     assert many.score(data, y) > 0.8
+
+
+def test_votes_and_stacks(problem):
+    X, y, cov = problem
+    data = svmgsu.Gaussians(X, cov)
+    fitted = clone(EST).fit(X, y, cov=cov).coef_
+    vote = VotingClassifier([("a", clone(EST)), ("b", clone(EST).set_params(lam=1.0))]).fit(data, y)
+    np.testing.assert_array_equal(vote.estimators_[0].coef_, fitted)
+    stack = StackingClassifier([("a", clone(EST))], LogisticRegression(), cv=CV).fit(data, y)
+    np.testing.assert_array_equal(stack.estimators_[0].coef_, fitted)
+    assert min(vote.score(data, y), stack.score(data, y)) > 0.7
 
 
 def test_bagging_cannot_take_the_container_and_says_why(problem):

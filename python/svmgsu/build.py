@@ -6,7 +6,7 @@ import os
 
 from . import _core
 
-_HERE = os.path.dirname(os.path.abspath(__file__))
+_HERE = os.path.dirname(os.path.abspath(_core.__file__))  # where the build installs, editable or not
 
 
 def show_config() -> None:
