@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .gaussians import Gaussians
 
 LOOKED_AT = 1000  # examples at the most: a look at a memory map must not read it all
+MOST_NUMBERS = 2**24  # and numbers: sparse rows become dense ones here
 
 
 def error_against_spread(data: Gaussians) -> float | None:
@@ -35,11 +36,15 @@ def _sizes(data: Gaussians) -> tuple[np.ndarray, np.ndarray] | None:
         for _, kind in parts_of(data.cov)
     ):
         return None  # one covariance a class: unknown without labels
-    count = len(data)
-    rows = np.unique(np.linspace(0, count - 1, min(count, LOOKED_AT)).astype(np.int64))
+    count, n = data.shape
+    looked_at = min(count, LOOKED_AT, MOST_NUMBERS // n)
+    if looked_at == 0:
+        return None
+    rows = np.unique(np.linspace(0, count - 1, looked_at).astype(np.int64))
     variances = data.cov.take(rows).diagonals(len(rows), data.shape[1])
     means = dense(data.mean[rows]).astype(np.float64)
-    return np.median(np.sqrt(variances), axis=0), means.std(axis=0)
+    with np.errstate(over="ignore"):
+        return np.median(np.sqrt(variances), axis=0), means.std(axis=0)
 
 
 def html_table(data: Gaussians) -> str:

@@ -53,7 +53,8 @@ def as_float_array(a: Any, name: str, ndim: tuple[int, ...]) -> Array:
     kept = array.dtype if array.dtype in (np.float32, np.float64) else np.dtype(np.float64)
     if not array.ndim:
         return array.astype(kept)
-    return np.require(np.ascontiguousarray(array, dtype=kept), requirements="A")
+    with np.errstate(over="ignore", invalid="ignore"):  # infinities are named by who checks the numbers
+        return np.require(np.ascontiguousarray(array, dtype=kept), requirements="A")
 
 
 def _numbers_of(objects: Array) -> Array:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._core import FormatError
 from .dataset import Dataset, Report
-from .files import Source, extension, name_of
+from .files import Source, damaged, extension, name_of
 from .text import read_text
 
 if TYPE_CHECKING:
@@ -135,7 +135,8 @@ def read(
         return read_npz(path, **options)
     from .tables import read_table
 
-    return read_table(path, format=kind, **options)
+    with damaged(path, "table"):
+        return read_table(path, format=kind, **options)
 
 
 def write(

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import warnings
 from typing import Any
 
 import numpy as np
@@ -29,7 +28,7 @@ from ..linear_maps import dense
 from ..sparse_checks import check_parts
 from ..validation import Array, as_float_array, check_deviations, is_sparse
 from .dataset import Dataset, Report, as_dataset, compressed_rows
-from .files import Path, Source, is_path, mappable, name_of
+from .files import Path, Source, damaged, is_path, mappable, name_of
 from .output import replacing
 
 KINDS = ("isotropic", "var", "var_data", "std", "cov", "packed", "factors", "shared")
@@ -82,25 +81,18 @@ def read_npz(path: Source) -> Dataset:
 
 def _load(path: Source, name: str) -> dict[str, Array]:
     """All arrays of an archive; those of objects, which are pickles, are refused."""
-    try:
-        with contextlib.ExitStack() as closing:
-            content = mappable(path)
-            file = (
-                io.BytesIO(content)
-                if isinstance(content, bytes)
-                else closing.enter_context(open(content, "rb"))
-            )
-            closing.enter_context(warnings.catch_warnings())
-            warnings.simplefilter("ignore")  # a damaged header is read as Python, which may warn
+    content = mappable(path)
+    with damaged(path, ".npz file"), contextlib.ExitStack() as closing:
+        packed = isinstance(content, bytes)
+        file = io.BytesIO(content) if packed else closing.enter_context(open(content, "rb"))
+        try:
             archive = np.load(file, allow_pickle=False)
             if isinstance(archive, np.ndarray):
                 raise ValueError("it is one array, a .npy file")
             closing.enter_context(archive)
             return {key: value for key, value in archive.items() if isinstance(value, np.ndarray)}
-    except Exception as error:  # zipfile and NumPy raise many kinds for a damaged file
-        if isinstance(error, OSError) and error.errno is not None and error.filename is not None:
-            raise
-        raise _core.FormatError(f"{name}: not a readable .npz file ({error})") from None
+        except ValueError as error:
+            raise _core.FormatError(f"{name}: not a readable .npz file ({error})") from None
 
 
 def _matrix(arrays: dict[str, Array], key: str) -> Any:
@@ -246,10 +238,11 @@ def _map(path: Path) -> Array:
     _refuse_packed(path, "unpack it, or use .npz")
     with open(path, "rb"):  # for Python's own errors
         pass
-    try:
-        array: Array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
-        raise _core.FormatError(f"{name_of(path)}: not a readable .npy file ({error})") from None
+    with damaged(path, ".npy file"):
+        try:
+            array: Array = np.load(path, mmap_mode="r", allow_pickle=False)
+        except (ValueError, OSError) as error:
+            raise _core.FormatError(f"{name_of(path)}: not a readable .npy file ({error})") from None
     if not isinstance(array, np.ndarray):
         raise _core.FormatError(f"{name_of(path)}: expected one array; it is an .npz file")
     return array

@@ -7,6 +7,7 @@ import errno
 import os
 import stat
 import sys
+import warnings
 from collections.abc import Iterator
 from typing import IO, Any, TypeAlias, cast
 
@@ -87,6 +88,28 @@ def _named(path: Path) -> Iterator[None]:
         if error.filename is None and error.errno is not None:
             error.filename = os.fsdecode(path)
         raise
+
+
+@contextlib.contextmanager
+def damaged(path: Source, what: str = "file") -> Iterator[None]:
+    """Whatever a library raises at a damaged file becomes a FormatError with its name; `what` it should be.
+
+    Errors of the operating system, of arguments and of what is not installed stay as they are.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # damaged headers of arrays are read as Python, which may warn
+            yield
+    except (ImportError, _core.FormatError):
+        raise
+    except Exception as error:
+        if type(error) in (ValueError, TypeError) or (
+            isinstance(error, OSError) and error.filename is not None
+        ):
+            raise
+        raise _core.FormatError(
+            f"{name_of(path)}: not a readable {what} ({' '.join(str(error).split())})"
+        ) from None
 
 
 def _unpacked(raw: bytes, name: str) -> bytes:
