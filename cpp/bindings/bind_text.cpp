@@ -71,6 +71,7 @@ void bind_text(py::module_& m) {
   py::class_<TextRows>(m, "TextRows")
       .def_property_readonly("examples", &TextRows::examples)
       .def_property_readonly("entries", &TextRows::entries)
+      .def_readonly("name", &TextRows::name)
       .def_readonly("features", &TextRows::features)
       .def_readonly("packed", &TextRows::packed)
       .def_readonly("bare", &TextRows::bare)

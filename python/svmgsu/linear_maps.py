@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .memory import require_memory
 from .validation import Array, as_float_array, check_finite, is_sparse
 
 BLOCK = 2**22  # numbers in a block of matrices
@@ -183,7 +184,13 @@ def blocks(count: int, numbers: int) -> list[slice]:
 
 def dense(a: Any) -> Array:
     """`a` as an array, be it sparse or not."""
-    return np.asarray(a.toarray() if is_sparse(a) else a)
+    if not is_sparse(a):
+        return np.asarray(a)
+    rows, columns = a.shape
+    require_memory(
+        a.dtype.itemsize * rows * columns, f"X: {rows} x {columns} numbers, dense instead of sparse,"
+    )
+    return np.asarray(a.toarray())
 
 
 def as_matrix_map(A: Any) -> LinearMap:

@@ -12,6 +12,7 @@ import numpy as np
 from . import _core
 from .covariance import as_deployment
 from .gaussians import as_gaussians, check_subspace_mode
+from .memory import NotEnoughMemory, require_memory
 from .model import Model
 from .parallel import Team
 from .validation import Array, FloatArray, check_labels, check_weights, class_factors, listed
@@ -23,6 +24,7 @@ _OPTIONS = (
     *("steps", "batch", "average", "seed"),
 )
 _SMALL = 20_000
+VECTORS = 64  # of n numbers, that one fit holds at its peak: measured at n = 2e6
 _ADVICE = {
     "iterations": "Raise max_iter, scale the features (svmgsu.GaussianScaler), or take a larger lam",
     "time": "Raise max_time, scale the features (svmgsu.GaussianScaler), or take a larger lam",
@@ -179,11 +181,14 @@ class Problem:
         report: Report,
     ) -> Any:
         """The core's result for one problem."""
+        n = self.data.shape[1]
+        require_memory(8.0 * VECTORS * n, f"X: training with {n} features")
         core = self.core(rows, cov_scale, part)
-        if start is None:
-            return _core.solve(core, options, report)
-        w, b = np.ascontiguousarray(start.coef_[part]), float(start.intercept_[part])
-        return _core.solve(core, options, report, w, b)
+        at = () if start is None else (np.ascontiguousarray(start.coef_[part]), float(start.intercept_[part]))
+        try:
+            return _core.solve(core, options, report, *at)
+        except MemoryError:
+            raise NotEnoughMemory(f"X: there is not enough memory to train with {n} features") from None
 
     def _run_parts(
         self,

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
+from .memory import require_memory
 from .sparse_checks import check_sparse, is_canonical
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -53,6 +54,8 @@ def as_float_array(a: Any, name: str, ndim: tuple[int, ...]) -> Array:
     kept = array.dtype if array.dtype in (np.float32, np.float64) else np.dtype(np.float64)
     if not array.ndim:
         return array.astype(kept)
+    if array.dtype != kept:
+        require_memory(kept.itemsize * array.size, f"{name}: a copy of {array.size} numbers as {kept}")
     with np.errstate(over="ignore", invalid="ignore"):  # infinities are named by who checks the numbers
         return np.require(np.ascontiguousarray(array, dtype=kept), requirements="A")
 

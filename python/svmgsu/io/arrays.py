@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import contextlib
 import io
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from .. import _core
 from ..covariance import Covariance, Diagonal, Full, Isotropic, LowRank, Shared, squared
 from ..gaussians import Gaussians
 from ..linear_maps import dense
+from ..memory import NotEnoughMemory, require_memory
 from ..sparse_checks import check_parts
 from ..validation import Array, as_float_array, check_deviations, is_sparse
 from .dataset import Dataset, Report, as_dataset, compressed_rows
@@ -83,14 +84,17 @@ def _load(path: Source, name: str) -> dict[str, Array]:
     """All arrays of an archive; those of objects, which are pickles, are refused."""
     content = mappable(path)
     with damaged(path, ".npz file"), contextlib.ExitStack() as closing:
-        packed = isinstance(content, bytes)
-        file = io.BytesIO(content) if packed else closing.enter_context(open(content, "rb"))
+        file: IO[bytes] = io.BytesIO(content) if isinstance(content, bytes) else open(content, "rb")  # noqa: SIM115
+        closing.enter_context(file)
         try:
             archive = np.load(file, allow_pickle=False)
             if isinstance(archive, np.ndarray):
                 raise ValueError("it is one array, a .npy file")
             closing.enter_context(archive)
+            require_memory(sum(item.file_size for item in archive.zip.infolist()), f"{name}: what it holds")
             return {key: value for key, value in archive.items() if isinstance(value, np.ndarray)}
+        except NotEnoughMemory:
+            raise
         except ValueError as error:
             raise _core.FormatError(f"{name}: not a readable .npz file ({error})") from None
 

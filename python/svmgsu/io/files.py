@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import os
 import stat
 import sys
@@ -12,10 +13,12 @@ from collections.abc import Iterator
 from typing import IO, Any, TypeAlias, cast
 
 from .. import _core
+from ..memory import NotEnoughMemory, in_words, require_memory
 
 Path: TypeAlias = str | os.PathLike[str]
 Source: TypeAlias = Path | IO[Any]
 
+PIECE = 2**24  # bytes that are read at a time
 GZIP, XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
 
 
@@ -52,23 +55,23 @@ def mappable(source: Source) -> str | bytes:
         open(path, "rb") as file,
     ):  # also for Python's errors: no such file, a folder, not permitted
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode) or not path.isprintable():
-            return _unpacked(file.read(), path)
+            return _unpacked(_all_of(file, path), path)
         head = file.read(len(XZ))
         if head.startswith(GZIP) or head == XZ:
-            return _unpacked(head + file.read(), path)
+            file.seek(0)
+            return _unpacked(_all_of(file, path), path)
     return path
 
 
 def read_bytes(source: Source) -> bytes:
     """All bytes of a path, "-" for standard input, or an open file; gzip and xz are unpacked."""
     if source == "-":
-        raw = standard_input().read()
+        raw = _all_of(standard_input(), "<stdin>")
     elif is_path(source):
         with _named(cast(Path, source)), open(cast(Path, source), "rb") as file:
-            raw = file.read()
+            raw = _all_of(file, os.fsdecode(cast(Path, source)))
     else:
-        content = cast("IO[Any]", source).read()
-        raw = content.encode() if isinstance(content, str) else bytes(content)
+        raw = _all_of(cast("IO[Any]", source), name_of(source))
     return _unpacked(raw, name_of(source))
 
 
@@ -100,7 +103,7 @@ def damaged(path: Source, what: str = "file") -> Iterator[None]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # damaged headers of arrays are read as Python, which may warn
             yield
-    except (ImportError, _core.FormatError):
+    except (ImportError, _core.FormatError, NotEnoughMemory):
         raise
     except Exception as error:
         if type(error) in (ValueError, TypeError) or (
@@ -112,20 +115,33 @@ def damaged(path: Source, what: str = "file") -> Iterator[None]:
         ) from None
 
 
+def _all_of(file: IO[Any], name: str) -> bytes:
+    """All that a file gives, unless that is more than fits into memory."""
+    pieces: list[bytes] = []
+    size = 0
+    while piece := file.read(PIECE):
+        pieces.append(piece.encode() if isinstance(piece, str) else bytes(piece))
+        size += len(pieces[-1])
+        require_memory(
+            size + PIECE, f"{shown(name)}: more than {in_words(size)} were read; to put them together"
+        )
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
 def _unpacked(raw: bytes, name: str) -> bytes:
     if raw.startswith(GZIP):
         import gzip
         import zlib
 
         try:
-            return gzip.decompress(raw)
+            return _all_of(cast("IO[bytes]", gzip.GzipFile(fileobj=io.BytesIO(raw))), name)
         except (EOFError, OSError, zlib.error) as error:
-            raise _core.FormatError(f"{name}: the gzip data are damaged ({error})") from None
+            raise _core.FormatError(f"{shown(name)}: the gzip data are damaged ({error})") from None
     if raw.startswith(XZ):
         import lzma
 
         try:
-            return lzma.decompress(raw)
+            return _all_of(lzma.LZMAFile(io.BytesIO(raw)), name)
         except (EOFError, lzma.LZMAError) as error:
-            raise _core.FormatError(f"{name}: the xz data are damaged ({error})") from None
+            raise _core.FormatError(f"{shown(name)}: the xz data are damaged ({error})") from None
     return raw

@@ -64,6 +64,7 @@ def read_svmlight(
         report.found[cov_name] = rows.examples
         kind = Diagonal(layout.matrix(rows, np.arange(rows.examples)), name=cov_name)
     data = Gaussians(layout.matrix(means, np.arange(len(y))), kind)
+    report.notes += layout.notes
     return Dataset(data, plain_labels(y), report=report)
 
 

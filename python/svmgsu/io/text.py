@@ -9,6 +9,7 @@ Indices begin at 1, zeros are omitted, `#` begins a comment. An id written `doc_
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
@@ -18,6 +19,7 @@ from .. import _core
 from ..covariance import Covariance, Diagonal, Full, Isotropic
 from ..gaussians import Gaussians
 from ..kinds import DEFINITENESS_TOLERANCE
+from ..memory import NotEnoughMemory, in_words, require_memory
 from ..validation import Array, check_count
 from .dataset import Dataset, Report, compressed_rows, plain_labels
 from .files import Source, mappable, name_of
@@ -25,6 +27,9 @@ from .files import Source, mappable, name_of
 TextFormat: TypeAlias = Literal["means", "labels", "covariances", "svmlight"]
 KINDS = ("isotropic", "diagonal", "full")
 MOST_FEATURES = 2**31 - 1
+HUGE = 2**24  # features; where an index makes so many, the reader says which
+LARGE, LOOK = 2**26, 2**16  # bytes of a file that is looked at before it is read, and of the look
+ENTRY_BYTES, LINE_BYTES = 12, 40  # what an entry and a line of text become
 SPARSE_BELOW = 0.2  # a share of nonzeros under which compressed rows are smaller and faster
 SPARSE_FROM = 2**20  # numbers: smaller arrays stay dense, and SciPy need not be loaded
 
@@ -109,6 +114,7 @@ def read_text(
     if cov is not None:
         kinds = _covariance(rows["cov"], chosen["cov"], kind, layout, names["cov"], ids, report)
     data = Gaussians(layout.matrix(rows["means"], chosen["means"]), kinds)
+    report.notes += layout.notes
     y = plain_labels(rows["labels"].take_label()[chosen["labels"]]) if labels is not None else None
     return Dataset(data, y, ids, report)
 
@@ -130,10 +136,42 @@ class Parser:
         diagonal: bool = False,
         zero_based: bool = False,
     ) -> _core.TextRows:
+        content = mappable(source)
+        _check_size(content, name)
         with _Bar(name, self.verbose) as show:
             return _core.read_rows(
-                mappable(source), format, name, most, because, zero_based, diagonal, self.threads, show
+                content, format, name, most, because, zero_based, diagonal, self.threads, show
             )
+
+
+def _check_size(content: str | bytes, name: str) -> None:
+    """Before a large file is read: do its numbers fit, if it goes on as it begins?"""
+    size = len(content) if isinstance(content, bytes) else os.stat(content).st_size
+    if size < LARGE:
+        return
+    if isinstance(content, bytes):
+        head = content[:LOOK]
+    else:
+        with open(content, "rb") as file:
+            head = file.read(LOOK)
+    entries, lines = (size / len(head) * head.count(sign) for sign in (b":", b"\n"))
+    wanted = entries * ENTRY_BYTES + lines * LINE_BYTES
+    require_memory(wanted, f"{name}: about {entries:.3g} numbers in {in_words(size)} of text")
+
+
+def _check_matrix(rows: _core.TextRows, count: int, width: int, what: str, n: int) -> None:
+    """Before an array is made that a single large index can make huge."""
+    try:
+        require_memory(8.0 * count * width, f"{rows.name}: {count} examples of {n} features as {what}")
+    except NotEnoughMemory as error:
+        start, column, _ = rows.take_entries()  # nobody else will
+        raise NotEnoughMemory(f"{error}; {_origin(rows, start, column)}") from None
+
+
+def _origin(rows: _core.TextRows, start: Array, column: Array) -> str:
+    """Where the largest index of a file is, by its entries."""
+    row = int(np.searchsorted(start, int(column.argmax()), side="right")) - 1 if len(column) else 0
+    return f"line {rows.line(row)} has the largest index, {rows.features}"
 
 
 class _Bar:
@@ -167,6 +205,7 @@ class Layout:
 
     def __init__(self, n: int, sparse: bool | None, threads: int) -> None:
         self.n, self.sparse, self.threads = n, sparse, threads
+        self.notes: list[str] = []
 
     def matrix(self, rows: _core.TextRows, chosen: Array) -> Any:
         whole = len(chosen) == rows.examples and bool((np.diff(chosen) == 1).all())
@@ -178,12 +217,15 @@ class Layout:
             return self._compressed(rows, None if whole else chosen)
         if whole and rows.entries == numbers:
             return rows.take_entries()[2].reshape(rows.examples, self.n)
+        _check_matrix(rows, len(chosen), self.n, "a dense array", self.n)
         out = np.zeros((len(chosen), self.n))
         rows.fill_dense(chosen, self.threads, out)
         return out
 
     def _compressed(self, rows: _core.TextRows, chosen: Array | None) -> Any:
         start, column, value = rows.take_entries()
+        if self.n >= HUGE and rows.features == self.n:
+            self.notes.append(f"{rows.name}: {_origin(rows, start, column)}")
         matrix = compressed_rows(value, column, start, (len(start) - 1, self.n))
         return matrix if chosen is None else matrix[chosen]
 
@@ -238,7 +280,9 @@ def _covariance(
         )
     if kind == "diagonal":
         return Diagonal(layout.matrix(rows, chosen))
-    packed = np.zeros((len(chosen), layout.n * (layout.n + 1) // 2))
+    width = layout.n * (layout.n + 1) // 2
+    _check_matrix(rows, len(chosen), width, "full covariances", layout.n)
+    packed = np.zeros((len(chosen), width))
     rows.fill_packed(chosen, layout.n, layout.threads, packed)
     example, eigenvalue = _core.find_indefinite(packed, layout.n, DEFINITENESS_TOLERANCE)
     if example >= 0:

@@ -1,0 +1,122 @@
+"""What does not fit into memory is refused with its numbers and where it comes from, before it is taken."""
+
+import gzip
+import io
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import svmgsu
+from svmgsu import memory
+from svmgsu.cli import main
+
+
+@pytest.fixture
+def little(monkeypatch):
+    """A machine with 100 MB left, for which nothing is too small to be asked for."""
+    monkeypatch.setattr(memory, "available", lambda: 10**8)
+
+
+def test_what_is_available_is_less_than_the_machine_has():
+    found = memory.available()
+    assert found is None or 0 < found < 2**50
+
+
+def test_sizes_in_words():
+    assert [memory.in_words(v) for v in (999, 1.5e3, 2e6, 51.2e9, 7e12, 1e15, 2e18)] == [
+        "999 bytes",
+        "1.5 kB",
+        "2 MB",
+        "51.2 GB",
+        "7 TB",
+        "1 PB",
+        "2e+03 PB",
+    ]
+
+
+def test_a_system_that_says_nothing_is_trusted(monkeypatch):
+    monkeypatch.setattr(memory, "available", lambda: None)
+    memory.require_memory(1e30, "anything")
+
+
+def test_a_huge_index_names_its_line_when_training_does_not_fit(tmp_path, little, capsys):
+    means, labels = tmp_path / "means", tmp_path / "labels"
+    means.write_text("".join(f"d{k} 1:{k} 2:1\n" for k in range(5)) + "d5 1:3 100000000:1\n")
+    labels.write_text("".join(f"d{k} {2 * (k % 2) - 1}\n" for k in range(6)))
+    assert main(["train", str(means), "--labels", str(labels), "-o", str(tmp_path / "m")]) == 1
+    err = capsys.readouterr().err
+    assert err.startswith(
+        f"svmgsu train: {means}: training with 100000000 features takes 51.2 GB of memory, and"
+    )
+    assert "100 MB are available" in err
+    assert "line 6 has the largest index, 100000000" in err and err.count("\n") == 1
+
+
+@pytest.mark.parametrize("format", ["text", "svmlight"])
+def test_a_dense_array_that_does_not_fit(format, little):
+    lead = "a" if format == "text" else "1"
+    with pytest.raises(
+        memory.NotEnoughMemory, match=r"1 examples of 20000000 features as a dense .* 160 MB"
+    ) as caught:
+        svmgsu.io.read(io.StringIO(f"{lead} 20000000:1\n"), format=format, sparse=False)
+    assert "line 1 has the largest index, 20000000" in str(caught.value)
+
+
+def test_full_covariances_that_do_not_fit(little):
+    means, cov = io.StringIO("a 1:1 6000:1\n"), io.StringIO("a 1,1:1 1,2:0.1 2,2:1\n")
+    with pytest.raises(
+        memory.NotEnoughMemory, match=r"<cov>: 1 examples of 6000 features as full covariances takes 144 MB"
+    ):
+        svmgsu.read_text(means, cov=cov)
+
+
+def test_a_large_text_is_looked_at_before_it_is_read(tmp_path, little):
+    line = b"doc " + b" ".join(b"%d:1" % j for j in range(1, 1000)) + b"\n"
+    path = tmp_path / "means"
+    path.write_bytes(line * 15000)
+    with pytest.raises(memory.NotEnoughMemory, match=r"1\.5\d?e\+07 numbers in .* MB of text takes 18. MB"):
+        svmgsu.read_text(path)
+
+
+def test_packed_files_and_pipes_are_read_as_far_as_memory_goes(tmp_path, little):
+    path = tmp_path / "means.gz"
+    path.write_bytes(gzip.compress(bytes(11 * 10**7), 1))
+    with pytest.raises(memory.NotEnoughMemory, match=r"means.gz: more than .* were read"):
+        svmgsu.read_text(path)
+    if sys.platform == "linux":
+        with pytest.raises(memory.NotEnoughMemory, match="/dev/zero: more than"):
+            svmgsu.read_text("/dev/zero")
+
+
+def test_an_archive_that_unpacks_to_more(tmp_path, monkeypatch):
+    monkeypatch.setattr(memory, "available", lambda: 10**6)
+    monkeypatch.setattr(memory, "SMALL", 0)
+    path = tmp_path / "a.npz"
+    np.savez_compressed(path, mean=np.zeros((100, 2000)))
+    with pytest.raises(memory.NotEnoughMemory, match=r"a.npz: what it holds takes 1.6 MB"):
+        svmgsu.io.read(path)
+
+
+def test_sparse_numbers_that_would_become_dense(little):
+    with pytest.raises(
+        memory.NotEnoughMemory, match="2 x 50000000 numbers, dense instead of sparse, takes 800 MB"
+    ):
+        svmgsu.Gaussians(sp.csr_array((2, 50_000_000))).sample()
+
+
+def test_a_look_at_wide_data_is_cheap():
+    wide = svmgsu.Gaussians(sp.csr_array((6, 10**8)), 1.0)
+    assert "100000000 features" in repr(wide)
+
+
+def test_a_limit_of_the_process_is_seen():
+    resource = pytest.importorskip("resource")
+    program = (
+        "import resource, svmgsu.memory as m\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (2**32, 2**32))\n"
+        "assert m.available() < 2**32, m.available()\n"
+    )
+    assert resource and subprocess.run([sys.executable, "-c", program]).returncode == 0
