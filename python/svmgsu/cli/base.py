@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import errno
 import io
 import math
 import os
@@ -87,6 +88,8 @@ def _prepare_streams() -> None:
             os.fstat(number)
         except OSError:
             os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free: this one
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115  (else argparse would write to standard output)
 
 
 def _drop_output() -> None:
@@ -104,6 +107,12 @@ def reason(error: BaseException) -> str:
         return f"needs {error.name.split('.')[0]}: pip install 'svmgsu[{_extra(error.name)}]'"
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return f"{shown(os.fsdecode(error.filename))}: {error.strerror[0].lower()}{error.strerror[1:]}"
+    if (
+        isinstance(error, OSError)
+        and error.errno in (errno.EPIPE, errno.ENOSPC, errno.EBADF)
+        and error.strerror
+    ):
+        return f"standard output: {error.strerror[0].lower()}{error.strerror[1:]}"  # all others are named
     return str(error) or type(error).__name__
 
 
@@ -116,9 +125,8 @@ def say(args: argparse.Namespace, text: str) -> None:
     """One line on stderr, where the library's arguments have the names of options."""
     for argument, option in OPTIONS.items():
         text = text.replace(argument, option)
-    if sys.stderr is not None:
-        with contextlib.suppress(OSError):
-            print(f"{args.prog}: {' '.join(text.split())}", file=sys.stderr)
+    with contextlib.suppress(OSError):
+        print(f"{args.prog}: {' '.join(text.split())}", file=sys.stderr)
 
 
 @contextlib.contextmanager
