@@ -6,7 +6,7 @@
 #include <fstream>
 #include <limits>
 
-#include "../src/text_number.hpp"
+#include "../src/text/number.hpp"
 #include "helpers.hpp"
 #include "svmgsu/text/io.hpp"
 

@@ -19,6 +19,7 @@ Path: TypeAlias = str | os.PathLike[str]
 Source: TypeAlias = Path | IO[Any]
 
 PIECE = 2**24  # bytes that are read at a time
+CONTENT = ("X: ", "y: ", "cov: ", "variances: ")  # how errors begin that are about numbers, not arguments
 GZIP, XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
 
 
@@ -106,9 +107,9 @@ def damaged(path: Source, what: str = "file") -> Iterator[None]:
     except (ImportError, _core.FormatError, NotEnoughMemory):
         raise
     except Exception as error:
-        if type(error) in (ValueError, TypeError) or (
-            isinstance(error, OSError) and error.filename is not None
-        ):
+        if type(error) is ValueError and str(error).startswith(CONTENT):
+            raise _core.FormatError(f"{name_of(path)}: {error}") from None
+        if type(error) in (ValueError, TypeError) or getattr(error, "filename", None) is not None:
             raise
         raise _core.FormatError(
             f"{name_of(path)}: not a readable {what} ({' '.join(str(error).split())})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, Literal
 
 import numpy as np
@@ -20,16 +21,18 @@ from ..error_bars import (
 )
 from ..gaussians import Gaussians
 from ..linear_maps import dense
+from ..memory import in_words, require_memory
 from ..validation import Array
 from .cells import NAME_IT, ArrowCells, Cells, CsvCells
 from .dataset import Dataset, Report, as_dataset
-from .files import Source, extension, mappable, name_of
+from .files import Source, damaged, extension, mappable, name_of
 from .output import replacing
 from .text_writing import variances_of
 
 LABELS, IDS = ("label", "y"), ("id", "doc_id")
 DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 ARROW = (".arrow", ".ipc", ".feather")
+COPIES = 3  # of the numbers at the peak: as they are read, by column, and together
 ENDINGS = (*DELIMITERS, ".parquet", *ARROW)
 
 
@@ -209,19 +212,30 @@ def _open(path: Source, ending: str) -> Cells:
     if ending not in ENDINGS:
         raise ValueError(f"{name}: expected a name that ends in {', '.join(ENDINGS)}, got {ending!r}")
     content = mappable(path)
+    size = len(content) if isinstance(content, bytes) else os.stat(content).st_size
     if ending in DELIMITERS:
+        require_memory(COPIES * size, f"{name}: a table of {in_words(size)}")
         return CsvCells(content, name, DELIMITERS[ending])
     source = arrow.BufferReader(content) if isinstance(content, bytes) else content
-    try:
-        if ending == ".parquet":
-            from pyarrow import parquet
+    with damaged(path, "table"):
+        try:
+            if ending == ".parquet":
+                from pyarrow import parquet
 
-            return ArrowCells(parquet.read_table(source), name)
-        from pyarrow import feather
+                about = parquet.read_metadata(source)
+                size = 8 * about.num_rows * about.num_columns
+                what = f"{name}: a table of {about.num_rows} rows and {about.num_columns} columns"
+                require_memory(COPIES * size, what)
+                table = parquet.read_table(source)
+            else:
+                from pyarrow import feather
 
-        return ArrowCells(feather.read_table(source), name)
-    except arrow.ArrowException as error:
-        raise _core.FormatError(f"{name}: {' '.join(str(error).split())}") from None
+                require_memory(COPIES * size, f"{name}: a table of {in_words(size)}")
+                table = feather.read_table(source)
+            table.validate(full=True)  # offsets and lengths of a damaged file lead anywhere
+            return ArrowCells(table, name)
+        except arrow.ArrowException as error:
+            raise _core.FormatError(f"{name}: {' '.join(str(error).split())}") from None
 
 
 def _complete(cells: Cells, numbers: dict[str, Array], label: str | None, missing: str) -> Array:
