@@ -103,6 +103,27 @@ def test_a_transformer_given_error_bars_returns_gaussians():
         fitted.transform(frame, std=frame[["g", "u"]])
 
 
+def test_named_data_may_be_followed_by_a_frame_or_an_array(cells, routing):
+    """The scaler makes an array of a frame without error bars; the classifier does not ask for its names."""
+    pandas = pytest.importorskip("pandas")
+    X, E, y = cells
+    frame = pandas.DataFrame(X, columns=[f"f{j}" for j in range(10)])
+    pipeline = make_pipeline(svmgsu.GaussianScaler(), svmgsu.GaussianPCA(), clone(CLASSIFIER)).fit(
+        frame, y, std=E
+    )
+    values = pipeline.decision_function(X)
+    close(pipeline.decision_function(frame), values)
+    close(pipeline.decision_function(svmgsu.Gaussians(frame, std=E)), values)
+    close(pipeline.decision_function(svmgsu.Gaussians(frame[frame.columns[::-1]], std=E[:, ::-1])), values)
+    with pytest.raises(ValueError, match="feature names should match"):
+        pipeline.decision_function(frame[frame.columns[::-1]])
+    with pytest.raises(ValueError, match="features"):
+        pipeline.decision_function(X[:, :5])
+    assert pipeline.fit(frame, y).score(frame, y) > 0.8
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        pipeline.predict(X)
+
+
 # What is refused
 
 SCALED = r"^std: the pipeline has changed X before \w+ sees it \(by '(\w+)'\)"

@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_feature_names, check_is_fitted, column_or_1d
 
 from .callbacks import CallbackSupportMixin, FitReport, with_callbacks
-from .gaussians import Gaussians, as_gaussians, keep_names
+from .gaussians import Gaussians, as_gaussians, keep_names, may_lack_names
 from .model import Model, new_objects
 from .parallel import Team
 from .problem import check_scale
@@ -115,6 +115,10 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  #
         """
         if isinstance(X, Gaussians):
             return keep_names(self, X, reset=reset)
+        if not reset and may_lack_names(self, X):
+            return X
+        if reset:
+            self.__dict__.pop("names_of_gaussians_", None)
         if "feature_names_in_" in self.__dict__ or hasattr(X, "columns"):
             _check_feature_names(self, X, reset=reset)
         return X

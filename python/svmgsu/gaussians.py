@@ -104,7 +104,8 @@ class Gaussians:
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         raise TypeError(
             "Gaussians are no plain array, which would lose the covariances: use .mean where only the means "
-            "are wanted, or a tool that carries covariances, such as svmgsu.GaussianScaler"
+            "are wanted, or a tool that carries covariances, such as svmgsu.GaussianScaler; "
+            "docs/scikit-learn.md shows how other tools can be given them"
         )
 
     def __repr__(self) -> str:
@@ -353,9 +354,15 @@ def keep_names(estimator: Any, data: Gaussians, *, reset: bool) -> Gaussians:
         return data.in_order(None if known is None else list(known))
     if names is not None:
         estimator.feature_names_in_ = np.asarray(names, dtype=object)
+        estimator.names_of_gaussians_ = True
     elif known is not None:
         del estimator.feature_names_in_
     return data
+
+
+def may_lack_names(estimator: Any, X: Any) -> bool:
+    """Whether X without names may be left of data with names: transformers make arrays of frames."""
+    return getattr(estimator, "names_of_gaussians_", False) and not hasattr(X, "columns")
 
 
 def as_gaussians(X: Any, cov: Any = None, std: Any = None) -> Gaussians:

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from .gaussians import Gaussians, keep_names
+from .gaussians import Gaussians, keep_names, may_lack_names
 from .linear_maps import LinearMap
 from .units import as_given, same_units
 from .validation import is_sparse
@@ -95,6 +95,10 @@ class GaussianTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc
                 raise TypeError(f"X: {type(self).__name__} takes no sparse means; pass their .toarray()")
             return self._check_names(X, reset)
         accepted = "csr" if self.takes_sparse else False
+        if not reset and may_lack_names(self, X):
+            return self._check_names(Gaussians(check_array(X, accept_sparse=accepted, dtype=FLOATS)), reset)
+        if reset:
+            self.__dict__.pop("names_of_gaussians_", None)
         return Gaussians(validate_data(self, X, reset=reset, accept_sparse=accepted, dtype=FLOATS))
 
     def _check_names(self, X: Gaussians, reset: bool) -> Gaussians:
