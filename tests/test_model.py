@@ -20,7 +20,7 @@ def small_model(classes=(0, 1), n=3, **changes):
         "intercept_": rng.normal(size=rows),
         "classes_": np.array(classes),
         "lam": 0.1,
-        "calibration_": tuple(Calibration(1 / 3 + k, -0.1, 2e300, (-1.0 / 3, 1e-17)) for k in range(rows)),
+        "calibration_": tuple(Calibration(1 / 3 + k, -0.1, 2e300, 1e-17) for k in range(rows)),
     }
     return svmgsu.Model(**{**values, **changes})
 
@@ -194,10 +194,10 @@ DAMAGE = {
 }
 
 THREE = [
-    "svmgsu-model 2",
+    "svmgsu-model 3",
     "labels str a b c",
     "lambda 0.1",
-    *["calibration -1 0 2 0 1"] * 3,
+    *["calibration 1 0 2 0"] * 3,
     "features 2",
     "intercept 0.5 0.25 1",
     "weights",
@@ -220,9 +220,16 @@ DAMAGE |= {
         8,
         "calibration: 2 lines for 3 decision values",
     ),
-    "of three, half a calibration": (of_three(4, "calibration 1 2"), 4, "calibration: expected five numbers"),
-    "of three, negative gamma": (of_three(4, "calibration -1 0 2 0 -1"), 4, "the last >= 0"),
-    "of three, endless gamma": (of_three(4, "calibration -1 0 2 0 inf"), 4, "expected a finite number"),
+    "of three, half a calibration": (of_three(4, "calibration 1 2"), 4, "calibration: expected four numbers"),
+    "of three, negative kappa": (of_three(4, "calibration 1 0 -1 0"), 4, "the third >= 0"),
+    "of three, endless kappa": (of_three(4, "calibration 1 0 inf 0"), 4, "expected a finite number"),
+    "of three, two shares": ([*THREE[:3], "prior 0.5 0.5", *THREE[3:]], 10, "prior: 2 numbers for 3 classes"),
+    "of three, no share": ([*THREE[:3], "prior 0.5 0.5 0", *THREE[3:]], 4, "prior: expected numbers > 0"),
+    "of three, weights of two": (
+        [*THREE[:3], "class_weight 1 2", *THREE[3:]],
+        10,
+        "class_weight: 2 numbers for 3 classes",
+    ),
     "of three, an intercept short": (of_three(8, "intercept 1 2"), 9, "2 numbers for 3 decision values"),
     "of three, a weight short": (of_three(10, "1 2"), 10, "expected a finite number for a weight"),
     "of three, a weight more": (of_three(10, "1 2 3 4"), 10, "unexpected '4'"),
@@ -424,10 +431,14 @@ def test_a_prediction_does_not_depend_on_its_neighbours(trained):
     assert [model.decision_function(row[None])[0] for row in p.X] == values.tolist()
 
 
-def test_classes_follow_the_sign(trained):
+def test_classes_follow_the_probability_and_without_it_the_sign(trained):
     model, p = trained
-    values = model.decision_function(p.X)
-    np.testing.assert_array_equal(model.predict(p.X), np.where(values > 0, 1.0, -1.0))
+    for std in (None, 0.0, 1.0, 1e3):
+        best = model.predict_proba(p.X, std=std).argmax(axis=1)
+        np.testing.assert_array_equal(model.predict(p.X, std=std), model.classes_[best])
+    plain = svmgsu.train(p.X, p.y, p.cov, lam=0.1, probability=False)
+    values = plain.decision_function(p.X)
+    np.testing.assert_array_equal(plain.predict(p.X), np.where(values > 0, 1.0, -1.0))
     assert model.n_features_in_ == 6
 
 

@@ -265,13 +265,19 @@ def test_of_two_classes_the_draws_agree_with_the_closed_form():
 # Weights of classes
 
 
-def test_a_class_weight_is_a_weight_of_its_examples():
+def test_a_class_weight_is_a_weight_of_its_examples_in_training_but_not_in_probabilities():
     X, y, V = blobs()
     factor = np.array([1.0, 3.0, 0.5])
     by_class = svmgsu.train(X, y, V, lam=LAM, class_weight={1: 3.0, 2: 0.5}, sample_weight=1 + y)
     by_hand = svmgsu.train(X, y, V, lam=LAM, sample_weight=(1 + y) * factor[y])
     np.testing.assert_array_equal(by_class.coef_, by_hand.coef_)
-    assert by_class.calibration_ == by_hand.calibration_
+    shares = np.bincount(y, 1.0 + y) / (1.0 + y).sum()
+    np.testing.assert_allclose(1 / (1 + np.exp([-c.base for c in by_class.calibration_])), shares)
+    blurred = by_class.predict_proba(X[:3], std=1e6)
+    np.testing.assert_allclose(blurred, np.tile(shares, (3, 1)), atol=1e-6)
+    np.testing.assert_allclose(by_class.class_weight_, factor / factor.mean())
+    best = (by_class.predict_proba(X) * factor).argmax(axis=1)
+    np.testing.assert_array_equal(by_class.predict(X), best)
 
 
 def test_balanced_is_what_scikit_learn_means():

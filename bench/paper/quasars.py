@@ -51,7 +51,7 @@ def _at(folder: Path, cut: float, seed: int, quick: bool) -> Record:
     }
     out: Record = {name: _measures(p, y[new]) for name, p in probabilities.items()}
     out["accuracy"] = float((model.predict(X[new]) == y[new]).mean())
-    out["gamma"] = float(model.calibration_[0].gamma)
+    out["kappa"] = float(model.calibration_[0].kappa)
     return out
 
 

@@ -9,16 +9,18 @@ namespace svmgsu::python {
 namespace {
 
 // A model as Python sees it: what has a key in the file has one here. `calibration` has one row
-// (A, B, a, b, gamma) for each decision value, or none.
+// (a, b, kappa, base) for each decision value, or none.
 py::dict items_of(const Model& model) {
   std::vector<double> w(model.w.data(), model.w.data() + model.w.size()), calibration;
   for (const Calibration& c : model.calibration)
-    for (const double v : {c.plain.a, c.plain.b, c.a, c.b, c.gamma}) calibration.push_back(v);
+    for (const double v : {c.a, c.b, c.kappa, c.base}) calibration.push_back(v);
   py::dict out;
   out["w"] = move_to_array(std::move(w), {model.w.rows(), model.w.cols()});
   out["b"] = to_array(model.b);
   out["lam"] = model.lambda;
-  out["calibration"] = move_to_array(std::move(calibration), {static_cast<py::ssize_t>(model.calibration.size()), 5});
+  out["calibration"] = move_to_array(std::move(calibration), {static_cast<py::ssize_t>(model.calibration.size()), 4});
+  out["prior"] = to_array(model.prior);
+  out["class_weight"] = to_array(model.class_weight);
   out["label_type"] = model.label_type;
   out["labels"] = model.labels;
   out["names"] = model.names;
@@ -31,13 +33,12 @@ Model model_of(const py::dict& items) {
   model.w = Eigen::Map<const EigenMatrix>(w.data(), size_of(w, 0), size_of(w, 1));
   model.b = to_vector(items["b"].cast<Array<double>>());
   model.lambda = items["lam"].cast<double>();
-  require_size(size_of(calibration, 1), 5, "calibration: rows");
+  require_size(size_of(calibration, 1), 4, "calibration: rows");
   const double* v = calibration.data();
-  for (py::ssize_t k = 0; k < size_of(calibration, 0); ++k, v += 5) {
-    Calibration c(Platt{v[0], v[1]});
-    c.a = v[2], c.b = v[3], c.gamma = v[4];
-    model.calibration.push_back(c);
-  }
+  for (py::ssize_t k = 0; k < size_of(calibration, 0); ++k, v += 4)
+    model.calibration.emplace_back(v[0], v[1], v[2], v[3]);
+  model.prior = to_vector(items["prior"].cast<Array<double>>());
+  model.class_weight = to_vector(items["class_weight"].cast<Array<double>>());
   model.label_type = items["label_type"].cast<std::string>();
   model.labels = items["labels"].cast<std::vector<std::string>>();
   model.names = items["names"].cast<std::vector<std::string>>();

@@ -37,8 +37,7 @@ Model example() {
   w << 1.0 / 3, -0.0, std::numeric_limits<double>::max(), std::numeric_limits<double>::min(),
       std::numeric_limits<double>::denorm_min(), -1e-17;
   Model model(w, 0.1, 1e-3);
-  model.calibration = {Calibration(Platt{-1.7, 0.2})};
-  model.calibration[0].gamma = 0.3;
+  model.calibration = {Calibration(1.7, -0.2, 0.3, -2.5)};
   model.label_type = "str";
   model.labels = {"no planet", "exo%planet\n\xC3\xA9"};
   return model;
@@ -50,10 +49,7 @@ Model example_of_three() {
   model.b = test::Random(32).normals(3);
   model.lambda = 0.1;
   for (int k = 0; k < 3; ++k) {
-    model.calibration.emplace_back(Platt{-1.0 - k, 0.1 * k});
-    model.calibration.back().a = 1.0 / (3 + k);
-    model.calibration.back().b = -k;
-    model.calibration.back().gamma = 0.7;
+    model.calibration.emplace_back(1.0 / (3 + k), -k, 0.7, -0.7 * k);
   }
   model.label_type = "str";
   model.labels = {"star", "galaxy", "quasi stellar"};
@@ -99,6 +95,10 @@ TEST_CASE("a model comes back from its file exactly") {
   SUBCASE("without probabilities") { model.calibration.clear(); }
   SUBCASE("with an empty label") { model.labels = {"", "%"}; }
   SUBCASE("of three classes") { model = example_of_three(); }
+  SUBCASE("with shares and weights of the classes") {
+    model.prior = (Vector(2) << 0.9, 0.1).finished();
+    model.class_weight = (Vector(2) << 1.0 / 3, 5).finished();
+  }
   SUBCASE("with names") { model.names = {"flux", "", "a b", "%41", "\xC3\xA9\n\r", "\xF0\x9F\x90\x88"}; }
   model.save(folder.file("m"));
   const Model loaded = Model::load(folder.file("m"));
@@ -113,15 +113,16 @@ TEST_CASE("a model comes back from its file exactly") {
   REQUIRE(loaded.calibration.size() == model.calibration.size());
   for (std::size_t k = 0; k < model.calibration.size(); ++k) {
     const Calibration &got = loaded.calibration[k], &wanted = model.calibration[k];
-    CHECK(got.plain.a == wanted.plain.a);
-    CHECK(got.plain.b == wanted.plain.b);
     CHECK(got.a == wanted.a);
     CHECK(got.b == wanted.b);
-    CHECK(got.gamma == wanted.gamma);
+    CHECK(got.kappa == wanted.kappa);
+    CHECK(got.base == wanted.base);
   }
   CHECK(loaded.label_type == model.label_type);
   CHECK(loaded.labels == model.labels);
   CHECK(loaded.names == model.names);
+  CHECK(loaded.prior == model.prior);
+  CHECK(loaded.class_weight == model.class_weight);
   CHECK(folder.entries() == 1);
 }
 
@@ -305,8 +306,8 @@ TEST_CASE("a model of the authors comes back exactly, and what their files canno
   CHECK(loaded.b == model.b);
   CHECK(loaded.lambda == model.lambda);
   CHECK(loaded.labels == model.labels);
-  CHECK(loaded.calibration[0].plain.a == model.calibration[0].plain.a);
-  CHECK(loaded.calibration[0].plain.b == model.calibration[0].plain.b);
+  CHECK(loaded.calibration[0].a == model.calibration[0].a);
+  CHECK(loaded.calibration[0].b == model.calibration[0].b);
   CHECK_THROWS_AS(example().save(folder.file("n"), ModelFormat::gsvm), InvalidArgument);
   CHECK_THROWS_AS(example_of_three().save(folder.file("n"), ModelFormat::gsvm), InvalidArgument);
   CHECK(folder.entries() == 1);
@@ -314,7 +315,7 @@ TEST_CASE("a model of the authors comes back exactly, and what their files canno
   CHECK(complaint(folder.file("m")) == ":2: a model with kernel 'rbf'; only linear ones are supported");
 }
 
-TEST_CASE("two classes are told apart by the sign, and their probabilities are the sigmoid's") {
+TEST_CASE("two classes are told apart by the sign, with probabilities by those, which are the sigmoid's") {
   Model model(Vector::Constant(1, 2.0), -1, 0.1);
   CHECK(model.predict(model.decision(Vector::Constant(1, 1.0))) == 1);
   CHECK(model.predict(model.decision(Vector::Constant(1, 0.0))) == 0);
@@ -323,30 +324,46 @@ TEST_CASE("two classes are told apart by the sign, and their probabilities are t
   const Vector p = model.probabilities(Vector::Constant(1, 0.4));
   CHECK(p(1) == doctest::Approx(1 / (1 + std::exp(-3 * 0.4 + 0.5))));
   CHECK(p.sum() == doctest::Approx(1));
+  CHECK(model.predict(Vector::Constant(1, 0.1)) == 0);  // on the positive side, and less probable
+  model.class_weight = (Vector(2) << 1, 3).finished();
+  CHECK(model.predict(Vector::Constant(1, 0.1)) == 1);
 }
 
-TEST_CASE("the damped sigmoid is near the mean of a sigmoid over the margin's Gaussian") {
-  Calibration c(Platt{-1.5, 0.3});
+TEST_CASE("log-odds are those of Bayes' rule for normal margins with noise") {
+  const double tau2 = 0.64, away = 1.1, share = 0.05;
+  const double base = std::log(share / (1 - share));
+  const Calibration c(2 * away / tau2, base, 1 / tau2, base);
   for (const double f : {-2.0, 0.1, 1.5})
-    for (const double s : {0.0, 0.5, 2.0}) {
-      double mean = 0, total = 0;
-      for (double u = -8; u <= 8; u += 0.01) {
-        const double weight = std::exp(-u * u / 2);
-        mean += weight / (1 + std::exp(-1.5 * (f + s * u) + 0.3));
-        total += weight;
-      }
-      const double damped = 1 / (1 + std::exp(-c.log_odds(f, s * s)));
-      CHECK(std::abs(damped - mean / total) < 0.02);  // MacKay's approximation, not an identity
+    for (const double v : {0.0, 0.5, 9.0}) {
+      const auto density = [&](double mean) { return std::exp(-(f - mean) * (f - mean) / (2 * (tau2 + v))); };
+      const double odds = share * density(away) / ((1 - share) * density(-away));
+      CHECK(c.log_odds(f, v) == doctest::Approx(std::log(odds)));
+      CHECK(c.log_odds(f, v, 0.0) == doctest::Approx(std::log(odds) - base));
     }
-  c.gamma = 0;
-  CHECK(c.log_odds(0.7, 9) == doctest::Approx(c.log_odds(0.7)));
+  CHECK(c.log_odds(1.5, std::numeric_limits<double>::infinity()) == base);
+}
+
+TEST_CASE("an object blurred without end has the shares of training, or those stated") {
+  Model model = example_of_three();
+  const double shares[] = {0.9, 0.08, 0.02};
+  for (std::size_t k = 0; k < 3; ++k)
+    model.calibration[k] = Calibration(1, 0.5, 1, std::log(shares[k] / (1 - shares[k])));
+  const Vector decision = Vector::LinSpaced(3, -2, 5), variance = Vector::Constant(3, 1e12);
+  const Vector p = model.probabilities(decision, &variance);
+  for (Index k = 0; k < 3; ++k) CHECK(p(k) == doctest::Approx(shares[k]).epsilon(1e-6));
+  const Vector stated = (Vector(3) << 0.2, 0.3, 0.5).finished();
+  CHECK((model.probabilities(decision, &variance, &stated) - stated).cwiseAbs().maxCoeff() < 1e-6);
+  model.prior = stated;
+  CHECK((model.probabilities(decision, &variance) - stated).cwiseAbs().maxCoeff() < 1e-6);
+  CHECK_THROWS_AS(model.probabilities(decision, &variance, &decision), InvalidArgument);
 }
 
 TEST_CASE("of three classes the most probable is taken, and probabilities sum to one even where all are tiny") {
   Model model = example_of_three();
   const Vector decision = (Vector(3) << 0.5, 0.4, -0.2).finished();
   Vector wanted(3);
-  for (int k = 0; k < 3; ++k) wanted(k) = model.calibration[static_cast<std::size_t>(k)].plain.probability(decision(k));
+  for (int k = 0; k < 3; ++k)
+    wanted(k) = model.calibration[static_cast<std::size_t>(k)].platt().probability(decision(k));
   CHECK((model.probabilities(decision) - wanted / wanted.sum()).norm() < 1e-15);
   CHECK(model.predict(decision) == 1);  // the steeper sigmoid
   model.calibration.clear();

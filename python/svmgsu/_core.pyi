@@ -145,6 +145,8 @@ class ModelItems(TypedDict):
     b: Doubles
     lam: float
     calibration: Doubles
+    prior: Doubles
+    class_weight: Doubles
     label_type: str
     labels: list[str]
     names: list[str]

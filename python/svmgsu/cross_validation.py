@@ -6,20 +6,21 @@ from typing import Any
 
 import numpy as np
 from sklearn.metrics import get_scorer, get_scorer_names
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import StratifiedGroupKFold, check_cv
 
-from . import _core, scoring
-from .calibration import Calibration, calibrate, check_probability
+from . import scoring
+from .calibration import fit, fit_sigmoid
 from .callbacks import FitReport, with_callbacks
 from .covariance_base import chosen_rows
 from .estimator import LinearClassifier, LinearSVMGSU, labels_of
+from .held_out import calibrate, check_groups, check_probability
 from .model import Model
 from .parallel import Team
 from .problem import Problem, check_scale
 from .progress import counter
 from .training import check_lams, follow_path, make_options
 from .units import check_deployment_units, same_units
-from .validation import Array, FloatArray
+from .validation import Array, FloatArray, check_prior
 
 EXPECTED = ("expected_accuracy", "expected_hinge", "expected_log_loss")
 
@@ -39,7 +40,8 @@ class LinearSVMGSUCV(LinearClassifier):
         Factors of the covariances to try. With 0 among them the result tells whether uncertainty helps
         at all. Validation examples keep the covariance they were given (times 1).
     cv : int, splitter or iterable, default=5
-        As in scikit-learn; stratified for a number.
+        As in scikit-learn; stratified for a number, and by groups where `fit` gets them. A splitter, an
+        iterable or groups decide what is held out for the probabilities too.
     scoring : str or callable, optional
         "expected_accuracy", "expected_hinge", "expected_log_loss", or a scorer of scikit-learn, which
         sees the means only. By default "expected_accuracy", which without covariances is the accuracy.
@@ -47,7 +49,7 @@ class LinearSVMGSUCV(LinearClassifier):
         compare the classes' log-odds (Platt's, on the training rows), which has no closed form: they are
         means over 256 fixed draws an example. Expected scores count validation examples by their weights,
         those of `class_weight` included; scorers of scikit-learn see no weights.
-    class_weight, fit_intercept, deployment_cov, probability, tol, max_iter, threads, verbose
+    class_weight, fit_intercept, deployment_cov, probability, prior, tol, max_iter, threads, verbose
         As in `svmgsu.train`. `deployment_cov` is added to training and validation examples alike.
     refit : bool, default=True
         Whether to train on all data with the best setting; without, there is nothing to predict with.
@@ -87,6 +89,7 @@ class LinearSVMGSUCV(LinearClassifier):
         fit_intercept: bool = True,
         deployment_cov: Any = None,
         probability: bool | str = True,
+        prior: Any = None,
         tol: float = 1e-6,
         max_iter: int = 500,
         refit: bool = True,
@@ -102,6 +105,7 @@ class LinearSVMGSUCV(LinearClassifier):
         self.fit_intercept = fit_intercept
         self.deployment_cov = deployment_cov
         self.probability = probability
+        self.prior = prior
         self.tol = tol
         self.max_iter = max_iter
         self.refit = refit
@@ -121,7 +125,8 @@ class LinearSVMGSUCV(LinearClassifier):
     ) -> LinearSVMGSUCV:
         """Searches, then trains on all data.
 
-        X, y, cov, std and sample_weight as in `svmgsu.train`; `groups` are passed to the splitter.
+        X, y, cov, std, sample_weight and groups as in `svmgsu.train`; a splitter gets the `groups`, and folds
+        of a number keep them together.
         """
         self._check_names(X, reset=True)
         cov, std = same_units(self, X, cov, std)
@@ -138,6 +143,7 @@ class LinearSVMGSUCV(LinearClassifier):
             deployment_cov=self.deployment_cov,
         )
         team = Team(self.threads, self.n_jobs)
+        shares = None if self.prior is None else check_prior(self.prior, problem.classes)
         lams = check_lams(self.lams)
         scales = np.array([check_scale(c) for c in np.atleast_1d(self.cov_scales)])
         if not len(scales):
@@ -155,8 +161,12 @@ class LinearSVMGSUCV(LinearClassifier):
         if self.refit:
             options = self._options(problem, self.lam_, self.threads)
             model = problem.solve(options, cov_scale=self.cov_scale_, team=team)
+            model.prior_ = shares
             if how:
-                calibrate(problem, model, how, options, team, cov_scale=self.cov_scale_)
+                own = groups is not None or not isinstance(self.cv, (int, np.integer, type(None)))
+                calibrate(
+                    problem, model, how, options, team, cv=folds if own else None, cov_scale=self.cov_scale_
+                )
             self._take(model)
         report.end()
         return self
@@ -217,6 +227,10 @@ class LinearSVMGSUCV(LinearClassifier):
 def _folds(problem: Problem, cv: Any, groups: Any) -> list[tuple[Array, Array]]:
     """Indices of the training and the validation examples of each fold, checked."""
     count = len(problem)
+    if groups is not None:
+        check_groups(groups, count)
+        if cv is None or isinstance(cv, (int, np.integer)):
+            cv = StratifiedGroupKFold(5 if cv is None else int(cv))
     splits = check_cv(cv, problem.labels, classifier=True).split(np.empty((count, 0)), problem.labels, groups)
     folds = [(chosen_rows(known, count), chosen_rows(new, count)) for known, new in splits]
     if not folds:
@@ -252,8 +266,8 @@ def _scorer(name: Any) -> Any:
             if name == "expected_hinge":
                 each = zip(mean.T, std.T, signs, strict=True)
                 return -float(np.mean([scoring.expected_hinge(m, s, y, weights) for m, s, y in each]))
-            platt = _platts(problem, model, train_rows)[0]
-            return -scoring.expected_log_loss(mean[:, 0], std[:, 0], signs[0], weights, platt)
+            a, b = _sigmoids(problem, model, train_rows)[0]
+            return -scoring.expected_log_loss(mean[:, 0], std[:, 0], signs[0], weights, (-a, -b))
         mean, cov = _joint_log_odds(problem, model, train_rows, test_rows)
         accuracy, loss = scoring.expected_class_scores(mean, cov, problem.codes[test_rows], weights)
         return accuracy if name == "expected_accuracy" else -loss
@@ -274,27 +288,30 @@ class _PlainScorer:
 
     def __call__(self, problem: Problem, model: Model, train_rows: Array, test_rows: Array) -> float:
         estimator = LinearSVMGSU(lam=model.lam)
-        model.calibration_ = tuple(map(Calibration.from_platt, _platts(problem, model, train_rows)))
+        weights = problem.sample_weights[train_rows]
+        mean, variance = problem.margins(model.coef_, train_rows, observed=True, threads=1)
+        scores, uncertain = mean + model.intercept_, problem.observed.cov is not None
+        model.calibration_ = tuple(
+            fit(scores[:, k], variance[:, k] if uncertain else None, problem.signs(k)[train_rows], weights)
+            for k in range(problem.parts)
+        )
         estimator._take(model)
         return float(self._scorer(estimator, problem.data.mean[test_rows], problem.labels[test_rows]))
 
 
-def _platts(problem: Problem, model: Model, rows: Array) -> list[tuple[float, float]]:
-    """Platt's sigmoids on the training rows: quick, and only used to compare settings."""
+def _sigmoids(problem: Problem, model: Model, rows: Array) -> list[tuple[float, float]]:
+    """(a, b) of σ(a f + b) on the training rows: quick, and only used to compare settings."""
     mean, _ = problem.margins(model.coef_, rows, threads=1)
     scores, weights = mean + model.intercept_, problem.given_weights[rows]
-    return [
-        _core.fit_platt(np.ascontiguousarray(scores[:, part]), problem.signs(part)[rows], weights)
-        for part in range(problem.parts)
-    ]
+    return [fit_sigmoid(scores[:, k], problem.signs(k)[rows], weights) for k in range(problem.parts)]
 
 
 def _joint_log_odds(
     problem: Problem, model: Model, train_rows: Array, test_rows: Array
 ) -> tuple[FloatArray, FloatArray]:
-    """Means (l, K) and covariances (l, K, K) of the classes' log-odds -(A f + B) for the validation rows."""
-    platt = np.array(_platts(problem, model, train_rows))
-    W = -platt[:, :1] * model.coef_
+    """Means (l, K) and covariances (l, K, K) of the classes' log-odds a f + b for the validation rows."""
+    sigmoid = np.array(_sigmoids(problem, model, train_rows))
+    W = sigmoid[:, :1] * model.coef_
     mean, variance = problem.margins(W, test_rows, threads=1)
     K = len(W)
     cov = np.zeros((len(test_rows), K, K))
@@ -303,7 +320,7 @@ def _joint_log_odds(
     _, sums = problem.margins(np.stack([W[j] + W[k] for j, k in pairs]), test_rows, threads=1)
     for (j, k), of_sum in zip(pairs, sums.T, strict=True):  # u + v has the variances' sum and twice this
         cov[:, j, k] = cov[:, k, j] = (of_sum - variance[:, j] - variance[:, k]) / 2
-    return mean - platt[:, 0] * model.intercept_ - platt[:, 1], cov
+    return mean + sigmoid[:, 0] * model.intercept_ + sigmoid[:, 1], cov
 
 
 def _results(lams: FloatArray, scales: FloatArray, scores: FloatArray) -> dict[str, Array]:

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import _core
-from .calibration import Calibration
+from .calibration import fit
 from .gaussians import Gaussians
 from .io.output import check_output, replacing
 from .model import Model
@@ -133,8 +132,8 @@ class Tuner:
         model = train(self._data, self._y, lam=LAMS[int(score.argmax())], probability=False)
         signs = np.where(self._y == model.classes_[1], 1.0, -1.0)
         scores = model.decision_function(practice.reshape(-1, practice.shape[-1]))
-        platt = _core.fit_platt(scores, np.tile(signs, len(practice)))
-        model.calibration_ = (Calibration.from_platt(platt),)
+        labels = np.tile(signs, len(practice))
+        model.calibration_ = (fit(scores, None, labels, np.ones(len(labels))),)
         return model
 
 

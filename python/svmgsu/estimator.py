@@ -26,7 +26,7 @@ from .validation import Array, FloatArray, check_classes, check_count, check_pos
 _SETTINGS = (
     *("lam", "solver", "class_weight", "fit_intercept", "cov_scale", "deployment_cov", "subspace"),
     *("subspace_mode", "probability", "tol", "max_iter", "max_time", "T", "k", "average", "threads"),
-    *("n_jobs", "verbose"),
+    *("n_jobs", "verbose", "prior", "cv"),
 )
 _LEARNT = ("coef_", "intercept_", "classes_", "objective_", "gap_", "n_iter_", "history_", "n_features_in_")
 
@@ -61,19 +61,19 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  #
         return self.model_.decision_function(data, return_std=return_std, threads=self.threads)
 
     def predict(self, X: Any, cov: Any = None, std: Any = None) -> Array:
-        """The class of each row of X; `cov` and `std` matter for more than two: see `Model.predict`."""
+        """The class of each row of X, with its covariance `cov` or error bars `std`: see `Model.predict`."""
         data = self._examples(X, cov, std)
         return self.model_.predict(data, threads=self.threads)
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any, cov: Any = None, std: Any = None) -> FloatArray:
+    def predict_proba(self, X: Any, cov: Any = None, std: Any = None, prior: Any = None) -> FloatArray:
         """Probabilities of the classes for each row of X, shape (l, K), by calibration.
 
-        With the covariance `cov` or error bars `std` of X a blurred object gets a humbler one: see
-        `Model.predict_proba`.
+        With the covariance `cov` or error bars `std` of X a blurred object gets a humbler one; `prior` states
+        the classes' shares. See `Model.predict_proba`.
         """
         data = self._examples(X, cov, std)
-        return self.model_.predict_proba(data, threads=self.threads)
+        return self.model_.predict_proba(data, prior=prior, threads=self.threads)
 
     def margin_probability(self, X: Any, cov: Any = None, std: Any = None) -> FloatArray:
         """P(w·X + b > 0) of X with covariance `cov` or error bars `std`.
@@ -138,8 +138,10 @@ class LinearSVMGSU(LinearClassifier):
         The weight λ of the penalty λ/2 ‖w‖².
     solver : {"newton", "sgd"}
         Exact and certified, or the paper's stochastic algorithm.
-    class_weight, fit_intercept, cov_scale, deployment_cov, subspace, subspace_mode, probability
+    class_weight, fit_intercept, cov_scale, deployment_cov, subspace, subspace_mode
         As in `svmgsu.train`.
+    probability, prior, cv
+        As in `svmgsu.train`: `cv` are the folds for the probabilities.
     tol, max_iter, max_time, T, k, average, threads, n_jobs, verbose
         As in `svmgsu.train`.
     warm_start : bool, default=False
@@ -195,6 +197,8 @@ class LinearSVMGSU(LinearClassifier):
         subspace: float | None = None,
         subspace_mode: str = "truncate",
         probability: bool | str = True,
+        prior: Any = None,
+        cv: Any = None,
         tol: float = 1e-6,
         max_iter: int = 500,
         max_time: float | None = None,
@@ -216,6 +220,8 @@ class LinearSVMGSU(LinearClassifier):
         self.subspace = subspace
         self.subspace_mode = subspace_mode
         self.probability = probability
+        self.prior = prior
+        self.cv = cv
         self.tol = tol
         self.max_iter = max_iter
         self.max_time = max_time
@@ -230,9 +236,18 @@ class LinearSVMGSU(LinearClassifier):
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(
-        self, X: Any, y: Any, cov: Any = None, std: Any = None, sample_weight: Any = None
+        self,
+        X: Any,
+        y: Any,
+        cov: Any = None,
+        std: Any = None,
+        sample_weight: Any = None,
+        groups: Any = None,
     ) -> LinearSVMGSU:
-        """Trains on X (or `Gaussians`) with labels y; `cov`, `std`, `sample_weight` as in `svmgsu.train`."""
+        """Trains on X (or `Gaussians`) with labels y.
+
+        `cov`, `std`, `sample_weight` and `groups` are those of `svmgsu.train`.
+        """
         self._check_names(X, reset=True)
         cov, std = same_units(self, X, cov, std)
         check_deployment_units(self, X, self.deployment_cov)
@@ -247,6 +262,7 @@ class LinearSVMGSU(LinearClassifier):
             cov,
             std=std,
             sample_weight=sample_weight,
+            groups=groups,
             seed=self._seed(),
             callback=report.monitor(),
             **settings,

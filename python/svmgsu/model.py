@@ -13,7 +13,7 @@ from .calibration import Calibration
 from .covariance import Covariance, Shared, Sum
 from .gaussians import Gaussians, as_gaussians
 from .scoring import probability_right
-from .validation import Array, FloatArray, check_count, listed
+from .validation import Array, FloatArray, check_count, check_prior, listed
 
 FORMATS = ("svmgsu", "gsvm")
 
@@ -48,6 +48,10 @@ class Model:
         The names of the features, where the training data had some. New objects with names are matched by
         them: columns in another order are put in order, with their covariances; names that are missing or
         unknown are refused. Arrays without names are taken as they are.
+    prior_ : array of shape (2,) or (K,), or None
+        The classes' shares that probabilities assume, where they were stated; None: those of training.
+    class_weight_ : array of shape (2,) or (K,), or None
+        What `predict` multiplies probabilities by: the `class_weight` of training.
 
     Examples
     --------
@@ -74,6 +78,8 @@ class Model:
     history_: list[Any] = field(default_factory=list)
     calibration_: tuple[Calibration, ...] | None = None
     feature_names_in_: list[str] | None = None
+    prior_: FloatArray | None = None
+    class_weight_: FloatArray | None = None
 
     @property
     def n_features_in_(self) -> int:
@@ -81,7 +87,7 @@ class Model:
 
     @property
     def platt_(self) -> tuple[float, float] | None:
-        """(A, B) of two classes: P(positive | f) = 1/(1 + exp(A f + B)) where no covariance is given."""
+        """(A, B) of two classes: P(positive | f) = 1/(1 + exp(A f + B)) of objects known exactly."""
         if self.calibration_ is None or len(self.calibration_) > 1:
             return None
         return self.calibration_[0].platt
@@ -97,9 +103,11 @@ class Model:
     ) -> Any:
         """Decision values: w·x + b of shape (l,) for two classes, (l, K) for more.
 
-        Of several classes the values w·x + b of different problems do not compare. A model with
+        Of two classes the sign is the side of the plane, which is not always the more probable class: see
+        `predict`. Of several classes the values w·x + b of different problems do not compare. A model with
         probabilities gives the log-odds -(A (w·x + b) + B) of Platt's sigmoids instead, which do: the
-        largest is the class that `predict` says. (The plain ones are X @ coef_.T + intercept_.)
+        largest is the class that `predict` says, if neither `prior` nor `class_weight` were. (The plain
+        ones are X @ coef_.T + intercept_.)
 
         Parameters
         ----------
@@ -118,7 +126,7 @@ class Model:
         data, team = self._examples(X, cov, std), _threads(threads)
         values, scale = self._values(data, team), np.ones(len(self.coef_))
         if len(self.coef_) > 1 and self.calibration_ is not None:
-            values, scale = self._log_odds(values, None), np.array([c.platt[0] for c in self.calibration_])
+            values, scale = self._log_odds(values, None), np.array([c.a for c in self.calibration_])
         if not return_std:
             return self._shown(values)
         return self._shown(values), self._shown(np.abs(scale) * np.sqrt(self._known_variances(data, team)))
@@ -140,20 +148,30 @@ class Model:
     def predict(self, X: Any, cov: Any = None, std: Any = None, *, threads: int | None = None) -> Array:
         """The class of each row of X.
 
-        Two classes are told apart by the sign of the decision value. Of more, the most probable is taken,
-        X, `cov` and `std` being as in `predict_proba`; without probabilities, the one of the largest
-        decision value. `threads` is as in `decision_function`.
+        With probabilities it is the most probable one, X, `cov` and `std` being as in `predict_proba`; a
+        model trained with `class_weight` multiplies the probabilities by it first. Without probabilities it
+        is the sign of the decision value, of more than two classes the largest. `threads` is as in
+        `decision_function`.
         """
         data, team = self._examples(X, cov, std), _threads(threads)
         values = self._values(data, team)
+        if self.calibration_ is not None:
+            chances = self._probabilities(values, self._variances(data, team), None)
+            if self.class_weight_ is not None:
+                chances = chances * self.class_weight_
+            return np.asarray(self.classes_[chances.argmax(axis=1)])
         if values.shape[1] == 1:
             return np.asarray(self.classes_[(values[:, 0] > 0).astype(int)])
-        if self.calibration_ is not None:
-            values = self._log_odds(values, self._variances(data, team))
         return np.asarray(self.classes_[values.argmax(axis=1)])
 
     def predict_proba(
-        self, X: Any, cov: Any = None, std: Any = None, *, threads: int | None = None
+        self,
+        X: Any,
+        cov: Any = None,
+        std: Any = None,
+        *,
+        prior: Any = None,
+        threads: int | None = None,
     ) -> FloatArray:
         """Probabilities of the classes for each row of X, of shape (l, K); rows sum to one.
 
@@ -161,9 +179,12 @@ class Model:
         ----------
         X : array, SciPy sparse matrix or Gaussians of shape (l, n)
         cov, std : optional
-            Covariances or error bars of these objects: a blurred object gets a humbler probability, by
-            the sigmoid σ((a f + b)/√(1 + (π/8) γ a² wᵀΣw)). Without them it is Platt's sigmoid. An object
-            of which nothing is said is not taken for one that is known exactly, so `std=0` is more sure.
+            Covariances or error bars of these objects. The more an object is blurred, the nearer are its
+            probabilities to the classes' shares: with v = wᵀΣw the log-odds are base + (a f + b - base)/(1
+            + κ v). Without them objects are taken as known exactly, as with `std=0`.
+        prior : array of shape (K,) or (l, K), or dict, optional
+            The shares of the classes where these objects come from, of all or of each, if they are not
+            those of training (or those stated there). Probabilities are p ∝ p · prior / shares of training.
         threads : int, optional
             As in `decision_function`.
 
@@ -176,13 +197,8 @@ class Model:
         data, team = self._examples(X, cov, std), _threads(threads)
         if self.calibration_ is None:
             raise RuntimeError("predict_proba: this model was trained with probability=False")
-        z = self._log_odds(self._values(data, team), self._variances(data, team))
-        if z.shape[1] == 1:
-            z = np.column_stack([-z, z])
-            return np.exp(-np.logaddexp(0, -z))
-        logs = -np.logaddexp(0, -z)  # logarithms: rows of tiny probabilities can be scaled up
-        out = np.exp(logs - logs.max(axis=1, keepdims=True))
-        return np.asarray(out / out.sum(axis=1, keepdims=True))
+        shares = None if prior is None else check_prior(prior, self.classes_, len(data))
+        return self._probabilities(self._values(data, team), self._variances(data, team), shares)
 
     def save(self, path: str | os.PathLike[str], format: str = "svmgsu") -> None:
         """Writes the model to `path` as text ("-": standard output); a reader never sees half a file.
@@ -206,12 +222,15 @@ class Model:
 
     def _items(self, label_type: str, labels: list[str]) -> _core.ModelItems:
         """What the core writes to a file."""
-        rows = [(*c.platt, c.a, c.b, c.gamma) for c in self.calibration_ or ()]
+        rows = [(c.a, c.b, c.kappa, c.base) for c in self.calibration_ or ()]
+        none = np.empty(0)
         return {
             "w": np.ascontiguousarray(self.coef_),
             "b": np.ascontiguousarray(self.intercept_),
             "lam": self.lam,
-            "calibration": np.array(rows, dtype=np.float64).reshape(len(rows), 5),
+            "calibration": np.array(rows, dtype=np.float64).reshape(len(rows), 4),
+            "prior": none if self.prior_ is None else self.prior_,
+            "class_weight": none if self.class_weight_ is None else self.class_weight_,
             "label_type": label_type,
             "labels": labels,
             "names": _encodable(self.feature_names_in_ or []),
@@ -234,6 +253,8 @@ class Model:
             classes_=self.classes_[::-1],
             lam=self.lam,
             calibration_=self.calibration_ and tuple(c.turned() for c in self.calibration_),
+            prior_=None if self.prior_ is None else self.prior_[::-1],
+            class_weight_=None if self.class_weight_ is None else self.class_weight_[::-1],
             feature_names_in_=self.feature_names_in_,
         )
 
@@ -269,6 +290,24 @@ class Model:
         if found is None:
             raise ValueError("cov: nothing is said of the uncertainty of X; pass cov= or std=")
         return found
+
+    def _probabilities(
+        self, values: FloatArray, variances: FloatArray | None, prior: FloatArray | None
+    ) -> FloatArray:
+        """The classes' probabilities, (l, K); by logarithms, so that a row of tiny ones can be scaled up."""
+        z = self._log_odds(values, variances)
+        if z.shape[1] == 1:
+            z = np.column_stack([-z, z])
+        logs = -np.logaddexp(0, -z)
+        prior = self.prior_ if prior is None else prior
+        if prior is not None:
+            logs = logs + np.log(prior) - self._log_shares()
+        return np.asarray(np.exp(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True)))
+
+    def _log_shares(self) -> FloatArray:
+        """Logarithms of the classes' shares in training."""
+        base = np.array([c.base for c in self.calibration_ or ()])
+        return np.asarray(-np.logaddexp(0, np.concatenate([base, -base]) if len(base) == 1 else -base))
 
     def _log_odds(self, values: FloatArray, variances: FloatArray | None) -> FloatArray:
         columns = [
@@ -307,13 +346,15 @@ def parse(text: bytes, name: str) -> Model:
     ) as error:  # labels are the only text in the file, and always on its second line
         raise OSError(f"{name}:2: the labels cannot be read ({error})") from None
     rows = found["calibration"].tolist()
-    calibration = tuple(Calibration(a, b, gamma, (A, B)) for A, B, a, b, gamma in rows)
+    calibration = tuple(Calibration(*row) for row in rows)
     return Model(
         coef_=found["w"],
         intercept_=found["b"],
         classes_=classes,
         lam=found["lam"],
         calibration_=calibration or None,
+        prior_=found["prior"] if len(found["prior"]) else None,
+        class_weight_=found["class_weight"] if len(found["class_weight"]) else None,
         feature_names_in_=found["names"] or None,
     )
 

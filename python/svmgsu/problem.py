@@ -66,10 +66,12 @@ class Problem:
         self.classes, self.codes = check_labels(y, len(data))
         self.labels = self.classes[self.codes]
         self.parts = 1 if len(self.classes) == 2 else len(self.classes)  # problems
-        self.given_weights = check_weights(sample_weight, len(data))
+        self.sample_weights = self.given_weights = check_weights(sample_weight, len(data))
+        self.class_weights: FloatArray | None = None
         if class_weight is not None:
             factors = class_factors(class_weight, self.classes, self.codes, self.given_weights)
             self.given_weights = self.given_weights * factors[self.codes]
+            self.class_weights = factors / factors.mean() if np.ptp(factors) else None
         self.weights = self.given_weights
         if sample_weight is not None or class_weight is not None:
             self._check_classes_have_weight("sample_weight" if class_weight is None else "class_weight")
@@ -159,6 +161,7 @@ class Problem:
             n_iter_=max([result.iterations for result in results]),
             history_=records[0] if self.parts == 1 else records,
             feature_names_in_=self.observed.feature_names_in_,
+            class_weight_=self.class_weights,
         )
 
     def _check_start(self, start: Model | None) -> None:

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from .calibration import calibrate, check_probability
+from .held_out import calibrate, check_probability
 from .model import Model
 from .parallel import Team
 from .problem import ConvergenceWarning, Problem, TrivialModelWarning, check_scale
 from .progress import ProgressBar, counter
-from .validation import Array, FloatArray, as_float_array, check_count, check_positive
+from .validation import Array, FloatArray, as_float_array, check_count, check_positive, check_prior
 
 __all__ = [
     "ConvergenceWarning",
@@ -47,6 +47,9 @@ def train(
     subspace: float | None = None,
     subspace_mode: str = "truncate",
     probability: bool | str = True,
+    prior: Any = None,
+    groups: Any = None,
+    cv: Any = None,
     tol: float = 1e-6,
     max_iter: int = 500,
     max_time: float | None = None,
@@ -82,7 +85,8 @@ def train(
     sample_weight : array of shape (l,), optional
         Scaled to mean 1, so that a weight of 2 is the same as having an example twice.
     class_weight : dict or "balanced", optional
-        Factors of the weights of each class's examples; "balanced" gives all classes the same sum.
+        Factors of the weights of each class's examples; "balanced" gives all classes the same sum. They say
+        what mistakes cost: they turn the plane and `predict`, not the probabilities.
     fit_intercept : bool, default=True
     cov_scale : float, default=1.0
         A factor of all covariances in training, `deployment_cov` too; 0 is the ordinary SVM.
@@ -99,6 +103,15 @@ def train(
         examples held out in five folds (fewer where a class is small), each solved to `tol` or 1e-3 from
         the full model on. "train" fits them to the training scores, as in the paper: faster and too sure.
         With covariances the fit learns how much error bars matter: see `Model.predict_proba`.
+    prior : array of shape (K,) or dict, optional
+        The shares of the classes where the model will be used, if they are not those of y (by
+        `sample_weight`).
+    groups : array of shape (l,), optional
+        Examples that belong together, such as those of one patient: probabilities are fitted to scores of
+        models that have seen none of the group.
+    cv : int, splitter or list, optional
+        The folds for the probabilities: their number, a splitter of scikit-learn (which gets `groups`), or
+        a list of (training rows, held-out rows).
     tol : float, default=1e-6
         Newton stops when gap <= tol * objective.
     max_iter : int, default=500
@@ -153,6 +166,7 @@ def train(
         deployment_cov=deployment_cov,
         seed=seed,
     )
+    shares = None if prior is None else check_prior(prior, problem.classes)
     options = make_options(
         len(problem),
         lam=lam,
@@ -170,10 +184,13 @@ def train(
     team = Team(threads, n_jobs)
     with ProgressBar(verbose, options, callback) as report:
         model = problem.solve(options, start=start, report=report, team=team)
+    model.prior_ = shares
     if how:
         how = "train" if problem.interrupted else how
         deadline = began + options.max_seconds
-        calibrate(problem, model, how, options, team, deadline=deadline, verbose=verbose)
+        calibrate(
+            problem, model, how, options, team, groups=groups, cv=cv, deadline=deadline, verbose=verbose
+        )
     return model
 
 

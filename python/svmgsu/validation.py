@@ -305,6 +305,25 @@ def class_factors(class_weight: Any, classes: Array, codes: Array, weights: Floa
     return factors
 
 
+def check_prior(prior: Any, classes: Array, examples: int | None = None) -> FloatArray:
+    """Shares of the classes that sum to 1: (K,), or (l, K) for l `examples`.
+
+    Given as an array in the order of the classes, or as a dict that names them all.
+    """
+    if isinstance(prior, Mapping):
+        labels = classes.tolist()
+        if set(prior) != set(labels):
+            raise ValueError(f"prior: expected a share of each of {listed(classes)}, got {prior!r}")
+        prior = [prior[label] for label in labels]
+    shares = as_float_array(prior, "prior", (1, 2) if examples is not None else (1,)).astype(np.float64)
+    wanted = f"({len(classes)},)" + ("" if examples is None else f" or ({examples}, {len(classes)})")
+    if shares.shape not in ((len(classes),), (examples, len(classes))):
+        raise ValueError(f"prior: expected shape {wanted}, got {shares.shape}")
+    if not (np.isfinite(shares).all() and (shares > 0).all()):
+        raise ValueError("prior: shares must be positive and finite")
+    return np.asarray(shares / shares.sum(axis=-1, keepdims=True))
+
+
 def check_weights(sample_weight: Any, examples: int) -> FloatArray:
     """Sample weights as float64, all ones by default."""
     if sample_weight is None:

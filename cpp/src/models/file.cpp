@@ -27,13 +27,23 @@ std::string trouble_with_names(const std::vector<std::string>& names) {
   return "";
 }
 
+// A line with one number for each class, if there are any.
+void write_numbers(std::ostream& out, const char* key, const Vector& values) {
+  if (!values.size()) return;
+  out << key;
+  for (const double value : values) out << ' ' << value;
+  out << '\n';
+}
+
 void write_lines(const Model& model, std::ostream& out) {
   out << kMagic << ' ' << kVersion << '\n';
   out << "labels " << model.label_type;
   for (const std::string& label : model.labels) out << ' ' << escape(label);
   out << "\nlambda " << model.lambda << '\n';
   for (const Calibration& c : model.calibration)
-    out << "calibration " << c.plain.a << ' ' << c.plain.b << ' ' << c.a << ' ' << c.b << ' ' << c.gamma << '\n';
+    out << "calibration " << c.a << ' ' << c.b << ' ' << c.kappa << ' ' << c.base << '\n';
+  write_numbers(out, "prior", model.prior);
+  write_numbers(out, "class_weight", model.class_weight);
   out << "features " << model.w.cols();
   if (!model.names.empty()) out << "\nnames";
   for (const std::string& name : model.names) out << ' ' << escape(name);
@@ -55,7 +65,7 @@ void write_authors_lines(const Model& model, std::ostream& out) {
   }
   require(!model.calibration.empty(),
           "format: gsvm files hold the sigmoid of the probabilities, and this model was trained without");
-  const Platt& platt = model.calibration[0].plain;
+  const Platt platt = model.calibration[0].platt();
   out << kAuthorsMagic << " Model_File\nkernel_type linear\nlambda " << model.lambda << "\nsigmA " << platt.a
       << "\nsigmB " << platt.b << "\ncov_mat_type full\nw";  // any covariance is a full one; only training needs it
   for (const double weight : model.w.row(0)) out << ' ' << weight;
@@ -131,12 +141,23 @@ void read_platt(const Lines& lines, Words& words, Header&, Model& model) {
   model.calibration = {Calibration(Platt{a, lines.number(words, "B")})};
 }
 
-void read_calibration(const Lines& lines, Words& words, Header&, Model& model) {
+void read_calibration(const Lines& lines, Words& words, Header& header, Model& model) {
   const std::vector<double> v = lines.numbers(words, "a calibration");
-  if (v.size() != 5 || v[4] < 0) lines.fail("calibration: expected five numbers, the last >= 0");
-  Calibration c(Platt{v[0], v[1]});
-  c.a = v[2], c.b = v[3], c.gamma = v[4];
-  model.calibration.push_back(c);
+  if (header.version == 2) {  // Platt's sigmoid, and one for error bars without the shares of the classes
+    if (v.size() != 5 || v[4] < 0) lines.fail("calibration: expected five numbers, the last >= 0");
+    model.calibration.emplace_back(Platt{v[0], v[1]});
+    return;
+  }
+  if (v.size() != 4 || v[2] < 0) lines.fail("calibration: expected four numbers, the third >= 0");
+  model.calibration.emplace_back(v[0], v[1], v[2], v[3]);
+}
+
+// One number > 0 for each class; that there are as many is checked when all lines are known.
+void read_numbers(const Lines& lines, Words& words, const char* key, Vector& out) {
+  const std::vector<double> v = lines.numbers(words, key);
+  for (const double value : v)
+    if (!(value > 0)) lines.fail(std::string(key) + ": expected numbers > 0");
+  out = Eigen::Map<const EigenVector>(v.data(), static_cast<Index>(v.size()));
 }
 
 void read_features(const Lines& lines, Words& words, Header& header, Model&) {
@@ -168,6 +189,12 @@ constexpr Item kItems[] = {
      [](const Lines& lines, Words& words, Header&, Model& model) { read_lambda(lines, words, model); }},
     {"platt", 1, 1, false, read_platt},
     {"calibration", 2, kVersion, true, read_calibration},
+    {"prior", 3, kVersion, false,
+     [](const Lines& lines, Words& words, Header&, Model& model) { read_numbers(lines, words, "prior", model.prior); }},
+    {"class_weight", 3, kVersion, false,
+     [](const Lines& lines, Words& words, Header&, Model& model) {
+       read_numbers(lines, words, "class_weight", model.class_weight);
+     }},
     {"features", 1, kVersion, false, read_features},
     {"names", 3, kVersion, false, read_names},
     {"intercept", 1, kVersion, false, read_intercept},
@@ -189,6 +216,12 @@ void check_header(const Lines& lines, const Header& header, const Model& model) 
     lines.fail("intercept: " + std::to_string(header.intercept.size()) + " numbers" + of_values);
   if (!model.calibration.empty() && model.calibration.size() != values)
     lines.fail("calibration: " + std::to_string(model.calibration.size()) + " lines" + of_values);
+  for (const char* key : {"prior", "class_weight"}) {
+    const Vector& found = *key == 'p' ? model.prior : model.class_weight;
+    if (header.seen.count(key) && static_cast<std::size_t>(found.size()) != model.labels.size())
+      lines.fail(std::string(key) + ": " + std::to_string(found.size()) + " numbers for " +
+                 std::to_string(model.labels.size()) + " classes");
+  }
   if (header.seen.count("names") && static_cast<Index>(model.names.size()) != header.features)
     lines.fail("names: " + std::to_string(model.names.size()) + " for " + std::to_string(header.features) +
                " features");
@@ -227,6 +260,9 @@ void Model::write(std::ostream& out, ModelFormat format) const {
   require(calibration.empty() || static_cast<Index>(calibration.size()) == values,
           "calibration: one a decision value is wanted");
   require(lambda > 0, "lambda: must be > 0");
+  for (const Vector& each : {prior, class_weight})
+    require(!each.size() || (each.size() == static_cast<Index>(labels.size()) && (each.array() > 0).all()),
+            "prior, class_weight: one number > 0 a class is wanted");
   require(names.empty() || static_cast<Index>(names.size()) == w.cols(),
           "names: " + std::to_string(names.size()) + " for " + std::to_string(w.cols()) + " features");
   const std::string trouble = trouble_with_names(names);

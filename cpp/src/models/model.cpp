@@ -41,8 +41,21 @@ Vector all_log_odds(const Model& model, const Vector& decision, const Vector* va
   Vector out(decision.size());
   for (Index k = 0; k < decision.size(); ++k) {
     const Calibration& c = model.calibration[static_cast<std::size_t>(k)];
-    out(k) = variance ? c.log_odds(decision(k), (*variance)(k)) : c.log_odds(decision(k));
+    out(k) = c.log_odds(decision(k), variance ? (*variance)(k) : 0.0);
   }
+  return out;
+}
+
+// Logarithms of the classes' shares in training.
+Vector log_shares(const std::vector<Calibration>& calibration) {
+  if (calibration.size() == 1) {
+    const double base = calibration[0].base;
+    Vector both(2);
+    both << log_sigmoid(-base), log_sigmoid(base);
+    return both;
+  }
+  Vector out(static_cast<Index>(calibration.size()));
+  for (Index k = 0; k < out.size(); ++k) out(k) = log_sigmoid(calibration[static_cast<std::size_t>(k)].base);
   return out;
 }
 
@@ -90,21 +103,29 @@ Vector Model::decision(const Vector& x) const {
   return w * x + b;
 }
 
-Vector Model::probabilities(const Vector& decision, const Vector* variance) const {
-  const Vector z = all_log_odds(*this, decision, variance);
+Vector Model::probabilities(const Vector& decision, const Vector* variance, const Vector* shares) const {
+  Vector z = all_log_odds(*this, decision, variance);
   if (z.size() == 1) {
-    Vector both(2);
-    both << std::exp(log_sigmoid(-z(0))), std::exp(log_sigmoid(z(0)));
-    return both;
+    const double odds = z(0);
+    z = Vector(2);
+    z(0) = -odds, z(1) = odds;
   }
   Vector out = z.unaryExpr(&log_sigmoid);  // as logarithms, so that a row of tiny ones can be scaled up
+  if (!shares && prior.size()) shares = &prior;
+  if (shares) {
+    require(shares->size() == out.size() && (shares->array() > 0).all(), "prior: one share > 0 a class is wanted");
+    out += shares->array().log().matrix() - log_shares(calibration);
+  }
   out = (out.array() - out.maxCoeff()).exp();
   return out / out.sum();
 }
 
 Index Model::predict(const Vector& decision, const Vector* variance) const {
-  if (decision.size() == 1) return decision(0) > 0 ? 1 : 0;
-  return largest(calibration.empty() ? decision : all_log_odds(*this, decision, variance));
+  if (calibration.empty()) return decision.size() == 1 ? Index{decision(0) > 0} : largest(decision);
+  const Vector chances = probabilities(decision, variance);
+  if (!class_weight.size()) return largest(chances);
+  require(class_weight.size() == chances.size(), "class_weight: one a class is wanted");
+  return largest(chances.cwiseProduct(class_weight));
 }
 
 Matrix Model::in_order(const Matrix& rows, const std::vector<std::string>& columns) const {

@@ -62,7 +62,8 @@ def describe_model(model: Model) -> dict[str, Any]:
         "classes": model.classes_.tolist(),
         "lam": model.lam,
         "probabilities": model.calibration_ is not None,
-        "gamma": None if model.calibration_ is None else [c.gamma for c in model.calibration_],
+        "kappa": None if model.calibration_ is None else [c.kappa for c in model.calibration_],
+        "prior": None if model.prior_ is None else model.prior_.tolist(),
         "intercept": model.intercept_.tolist(),
         "norm of w": [float((w @ w) ** 0.5) for w in model.coef_],
     }

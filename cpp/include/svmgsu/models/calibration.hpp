@@ -1,4 +1,4 @@
-// Probabilities from decision values: Platt's sigmoid, and one that is humbler where the object is blurred.
+// Probabilities from decision values: one function for objects known exactly and for blurred ones.
 #pragma once
 
 #include <cmath>
@@ -7,21 +7,27 @@
 
 namespace svmgsu {
 
-// Two sigmoids for one decision value f = w·x + b.
+// The log-odds of the positive class for a decision value f = w·x + b with variance v = wᵀΣw:
+//     z(f, v) = base + (a f + b − base) / (1 + κ v)
+// Known exactly an object has the sigmoid σ(a f + b); of one that is blurred without end nothing is left but
+// the share of the class. That is Bayes' rule for p ∝ share · N(f; μ, τ² + v), with κ = 1/τ².
 struct Calibration {
-  Platt plain;  // where nothing is known of the object's covariance
-  // With the variance v = wᵀΣw of the object: σ((a f + b) / √(1 + (π/8) γ a² v)), the mean of a
-  // sigmoid over a Gaussian (MacKay's approximation). γ says how much of the error bars is margin noise.
-  double a = 1, b = 0, gamma = 1;
+  double a = 1, b = 0;
+  double kappa = 0;  // how fast error bars make f worthless
+  double base = 0;   // the log-odds of the classes' shares in training
 
   Calibration() = default;
-  // Platt's sigmoid alone: nothing was learnt about error bars, so that they count as they are (γ = 1).
-  explicit Calibration(const Platt& platt) : plain(platt), a(-platt.a), b(-platt.b) {}
+  Calibration(double a_, double b_, double kappa_, double base_) : a(a_), b(b_), kappa(kappa_), base(base_) {}
+  // From Platt's sigmoid alone: nothing was learnt about error bars or shares. If the classes are at f = −1 and
+  // 1, as in training, then the slope is 2/τ², so that κ is half of it.
+  explicit Calibration(const Platt& platt) : a(-platt.a), b(-platt.b), kappa(std::abs(platt.a) / 2) {}
 
-  double log_odds(double decision) const { return -(plain.a * decision + plain.b); }
-  double log_odds(double decision, double variance) const {
-    constexpr double kPiOver8 = 0.39269908169872414;
-    return (a * decision + b) / std::sqrt(1 + kPiOver8 * gamma * a * a * variance);
+  Platt platt() const { return {-a, -b}; }
+  double log_odds(double decision, double variance = 0) const { return log_odds(decision, variance, base); }
+  // `prior` is the log-odds of the shares where the model is used, if they are not those of training.
+  double log_odds(double decision, double variance, double prior) const {
+    const double evidence = a * decision + (b - base);
+    return prior + (kappa > 0 ? evidence / (1 + kappa * variance) : evidence);
   }
 };
 

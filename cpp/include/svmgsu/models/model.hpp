@@ -6,14 +6,17 @@
 //     svmgsu-model 3
 //     labels <type> <label> <label> ...          of two, negative and positive
 //     lambda <number>
-//     calibration <A> <B> <a> <b> <gamma>        one line for each decision value, if there are probabilities
+//     calibration <a> <b> <kappa> <base>         one line for each decision value, if there are probabilities
+//     prior <share> ...                          of each class where the model is used, if it was stated
+//     class_weight <factor> ...                  of each class in `predict`, if there are any
 //     features <n>
 //     names <name> ...                           of the features, n of them, where they are known; UTF-8
 //     intercept <b> ...                          one number for each decision value
 //     weights, then n lines of one number for each decision value, then: end
 // In labels and names blanks, control characters and % are written %XX, and nothing at all is %. A key that is
 // not known or comes twice is refused, so that what a later version adds is one more key.
-// Format 2 had no names; format 1 had two classes and `platt <A> <B>` in place of calibrations. Both are read.
+// Format 2 had no names and other calibrations, of which Platt's sigmoid is taken; format 1 had two classes and
+// `platt <A> <B>`. Both are read.
 //
 // The authors' own files (gsvm-train) are read too, and written on request: linear models of the labels
 // -1 and +1, with the sigmoid 1/(1 + exp(sigmA f + sigmB)).
@@ -36,6 +39,8 @@ struct Model {
   Vector b;
   double lambda = 0;
   std::vector<Calibration> calibration;  // one a decision value, or none
+  Vector prior;                          // the classes' shares where the model is used; none: those of training
+  Vector class_weight;                   // what `predict` multiplies the probabilities by, or none
   std::string label_type = "int";
   std::vector<std::string> labels = {"-1", "1"};
   std::vector<std::string> names;  // of the features, in the order of the weights; or none
@@ -48,11 +53,12 @@ struct Model {
   Vector decision(const Vector& x) const;
 
   // One probability a class; they sum to one. `variance` holds wᵀΣw of the object for each decision
-  // value; without it nothing is known of the object's error bars.
-  Vector probabilities(const Vector& decision, const Vector* variance = nullptr) const;
+  // value; without it the object is taken as known exactly. `shares` of the classes are those where the object
+  // comes from, if they are not `prior`.
+  Vector probabilities(const Vector& decision, const Vector* variance = nullptr, const Vector* shares = nullptr) const;
 
-  // The place in `labels`: for two classes by the sign, for more by the largest probability, or the
-  // largest decision value where there are no probabilities.
+  // The place in `labels` of the largest probability, times class_weight if there is one. Without
+  // probabilities: of two classes by the sign, of more by the largest decision value.
   Index predict(const Vector& decision, const Vector* variance = nullptr) const;
 
   // The columns of `rows`, which are called `columns`, in the order of the model's features. Names that are
