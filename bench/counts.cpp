@@ -38,8 +38,8 @@ struct Data {
       means.row(i).array() += 0.3 * labels(i);
     }
   }
-  Gaussians with(const CovarianceSum& covariance) const { return Gaussians(means, covariance, labels); }
-  Gaussians diagonal() const { return with(Diagonal<double>(variances)); }
+  TrainingSet with(const CovarianceSum& covariance) const { return {means, covariance, labels}; }
+  TrainingSet diagonal() const { return with(Diagonal<double>(variances)); }
   Matrix means, variances;
   Vector labels;
 };
@@ -54,8 +54,8 @@ Vector some_w() { return Vector::Constant(kFeatures, 1.0 / kFeatures); }
 // Each of these prepares `work` and returns how many numbers it reads. What it needs stays in static storage,
 // since Gaussians are views.
 
-Index pass(const Gaussians& gaussians, Index numbers) {
-  static const Objective objective(gaussians, kLambda, 1);
+Index pass(const TrainingSet& set, Index numbers) {
+  static const MemoryObjective objective(set, kLambda, 1);
   work = [w = some_w()] { objective.evaluate(w, 0); };
   return numbers;
 }
@@ -92,10 +92,10 @@ Index sparse_pass() {
   const auto rows = [](const std::vector<double>& value) {
     return SparseRows<double>{value.data(), column.data(), start.data(), kExamples, kFeatures};
   };
-  const Vector& y = data().labels;
-  return pass(Gaussians(std::make_shared<SparseMeans<double>>(rows(mean)), SparseDiagonal<double>(rows(variance)),
-                        std::vector<double>(y.data(), y.data() + y.size())),
-              2 * start.back());
+  return pass(
+      TrainingSet(Gaussians(std::make_shared<SparseMeans<double>>(rows(mean)), SparseDiagonal<double>(rows(variance))),
+                  Targets::labels(data().labels)),
+      2 * start.back());
 }
 
 Index normal() {
@@ -108,9 +108,9 @@ Index normal() {
 }
 
 Index hessian_product() {
-  static const Objective objective(data().diagonal(), kLambda, 1);
-  static const Hessian hessian(objective, objective.evaluate(some_w(), 0));
-  work = [v = some_w(), out = Vector(kFeatures), out_b = 0.0]() mutable { hessian.times(v, 1, out, out_b); };
+  static const MemoryObjective objective(data().diagonal(), kLambda, 1);
+  static const std::unique_ptr<Hessian> hessian = objective.hessian(objective.evaluate(some_w(), 0));
+  work = [v = some_w(), out = Vector(kFeatures), out_b = 0.0]() mutable { hessian->times(v, 1, out, out_b); };
   return 2 * kExamples * kFeatures;
 }
 

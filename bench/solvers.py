@@ -155,7 +155,7 @@ def measure_tiny(repeat: int) -> dict[str, float]:
     X, y, V = problem.X, problem.y, problem.variances
     assert V is not None
     data = svmgsu.Gaussians(X, V)
-    core = data.core(y, np.ones(len(y)), None)
+    core = data.labelled(y, np.ones(len(y)), None)
     options = svmgsu._core.Options()
     options.lam, options.threads = 1e-2, 1
     estimator = svmgsu.LinearSVMGSU(lam=1e-2, threads=1, probability=False)  # LinearSVC has none either

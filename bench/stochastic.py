@@ -26,7 +26,7 @@ def iteration(settings: Settings, count: int, n: int) -> list[Row]:
     problem = plain(count, n, seed=0)
     X, y, V = problem.X, problem.y, problem.variances
     assert V is not None
-    core = svmgsu.Gaussians(X, V).core(y, y * y, None)
+    core = svmgsu.Gaussians(X, V).labelled(y, y * y, None)
 
     def ours(threads: int, steps: int) -> None:
         options = svmgsu._core.Options()

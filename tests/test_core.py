@@ -14,14 +14,14 @@ from svmgsu import _core
 
 
 def raw(count=40, n=5, seed=0):
-    """A core Gaussians with two covariance terms, whose arrays nobody else holds."""
+    """A core training set with two covariance terms, whose arrays nobody else holds."""
     rng = np.random.default_rng(seed)
     terms = (
         (_core.diagonal(rng.uniform(0.1, 1, (count, n))), 1.0),
         (_core.isotropic(rng.uniform(0.1, 1, count)), 0.5),
     )
     y = np.where(np.arange(count) % 2, 1.0, -1.0)
-    return _core.Gaussians(_core.dense_means(rng.normal(size=(count, n))), terms, y, np.ones(count))
+    return _core.labelled(_core.dense_means(rng.normal(size=(count, n))), terms, y, np.ones(count))
 
 
 # Types
@@ -51,7 +51,9 @@ def test_float64_functions_refuse_integers():
         lambda: objective.value_and_gradient(whole, 0.0),
         lambda: objective.hessian_product(numbers, 0.0, whole, 0.0),
         lambda: objective.certify(whole, 0.0),
-        lambda: objective.margins(whole),
+        lambda: _core.margins(
+            _core.Gaussians(_core.dense_means(np.ones((3, 5))), ()), np.ones((1, 5), int), 1
+        ),
         lambda: objective.best_intercept(whole, 0.0),
         lambda: _core.expected_hinge(whole, numbers),
         lambda: _core.fit_platt(whole, numbers),
@@ -81,17 +83,17 @@ def test_float32_arrays_find_their_own_functions():
 def test_disagreeing_sizes_are_refused():
     means, y, one = _core.dense_means(np.zeros((3, 2))), np.array([1.0, -1.0, 1.0]), np.ones(3)
     cases = {
-        "labels: 2 for 3 examples": lambda: _core.Gaussians(means, (), y[:2], one),
-        "weights: 2 for 3 examples": lambda: _core.Gaussians(means, (), y, one[:2]),
-        "labels must be -1 or": lambda: _core.Gaussians(means, (), 0 * y, one),
-        "covariance: 4 examples": lambda: _core.Gaussians(
+        "labels: 2 for 3 examples": lambda: _core.labelled(means, (), y[:2], one),
+        "weights: 2 for 3 examples": lambda: _core.labelled(means, (), y, one[:2]),
+        "labels must be -1 or": lambda: _core.labelled(means, (), 0 * y, one),
+        "covariance: 4 examples": lambda: _core.labelled(
             means, ((_core.isotropic(np.ones(4)), 1.0),), y, one
         ),
-        "covariance: 5 features": lambda: _core.Gaussians(
+        "covariance: 5 features": lambda: _core.labelled(
             means, ((_core.diagonal(np.ones((3, 5))), 1.0),), y, one
         ),
-        "rows: 3 is not an example": lambda: _core.Gaussians(means, (), y[:1], one[:1], np.array([3])),
-        "lambda: must be positive": lambda: _core.Objective(_core.Gaussians(means, (), y, one), 0.0, 1, True),
+        "rows: 3 is not an example": lambda: _core.labelled(means, (), y[:1], one[:1], np.array([3])),
+        "lambda: must be positive": lambda: _core.Objective(_core.labelled(means, (), y, one), 0.0, 1, True),
     }
     for message, call in cases.items():
         with pytest.raises(ValueError, match=message):
@@ -102,8 +104,8 @@ def test_rows_choose_examples_without_copying_them():
     rng = np.random.default_rng(0)
     X, V = rng.normal(size=(9, 4)), rng.uniform(size=(9, 4))
     y, rows = np.where(rng.uniform(size=9) < 0.5, 1.0, -1.0), np.array([7, 2, 2, 5])
-    chosen = _core.Gaussians(_core.dense_means(X), ((_core.diagonal(V), 1.0),), y[rows], np.ones(4), rows)
-    copied = _core.Gaussians(
+    chosen = _core.labelled(_core.dense_means(X), ((_core.diagonal(V), 1.0),), y[rows], np.ones(4), rows)
+    copied = _core.labelled(
         _core.dense_means(X[rows]), ((_core.diagonal(V[rows]), 1.0),), y[rows], np.ones(4)
     )
     assert (chosen.examples, chosen.features) == (4, 4)
@@ -146,7 +148,7 @@ def test_the_core_keeps_every_array_alive(sparse):
             means = _core.dense_means(rng.normal(size=(count, n)))
         y = np.where(np.arange(count) % 2, 1.0, -1.0)
         return _core.Objective(
-            _core.Gaussians(means, all_kinds(rng, count, n), y, np.ones(count)), 0.1, 1, True
+            _core.labelled(means, all_kinds(rng, count, n), y, np.ones(count)), 0.1, 1, True
         )
 
     lonely = objective()
@@ -165,7 +167,7 @@ def test_arrays_are_let_go_with_the_objective():
     before = sys.getrefcount(X)
     means = _core.dense_means(X)
     y = np.where(np.arange(10) % 2, 1.0, -1.0)
-    objective = _core.Objective(_core.Gaussians(means, (), y, np.ones(10)), 0.1, 1, True)
+    objective = _core.Objective(_core.labelled(means, (), y, np.ones(10)), 0.1, 1, True)
     assert sys.getrefcount(X) > before
     del means, objective
     gc.collect()
@@ -191,7 +193,7 @@ def big():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4000, 1000))
     y = np.where(np.arange(4000) % 2, 1.0, -1.0)
-    return X, _core.Gaussians(_core.dense_means(X), ((_core.diagonal(X * X), 1.0),), y, np.ones(4000))
+    return X, _core.labelled(_core.dense_means(X), ((_core.diagonal(X * X), 1.0),), y, np.ones(4000))
 
 
 def options(**settings):
@@ -207,7 +209,7 @@ def test_other_python_threads_run_during_long_evaluations():
     All arrays are made beforehand, since NumPy lets go of the lock as well.
     """
     X, data = big()
-    objective = _core.Objective(data, 0.1, 1, True)
+    objective, bare = _core.Objective(data, 0.1, 1, True), _core.Gaussians(_core.dense_means(X), ())
     means, points, settings = (
         _core.dense_means(X),
         [k * np.ones(1000) for k in range(1, 6)],
@@ -221,7 +223,7 @@ def test_other_python_threads_run_during_long_evaluations():
         "value_and_gradient": lambda w: objective.value_and_gradient(w, 1.0),
         "hessian_product": lambda w: objective.hessian_product(w, 2.0, w, 1.0),
         "certify": lambda w: objective.certify(w, 0.0),
-        "margins": lambda w: objective.margins(w),
+        "margins": lambda w: _core.margins(bare, w[np.newaxis], 1),
         "solve": lambda w: _core.solve(data, settings),
         "decision_values": lambda w: _core.decision_values(means, w, 0.0, 1),
         "first_nonfinite": lambda w: _core.first_nonfinite(X),

@@ -126,8 +126,8 @@ CALLS = {
     "definite": lambda: _core.find_indefinite(np.ones((2, 6)), 4, 1e-8),
     "add_full example": lambda: _core.diagonal(X).add_full(3, 1.0, np.zeros((3, 3))),
     "add_full size": lambda: _core.diagonal(X).add_full(0, 1.0, np.zeros((2, 2))),
-    "rows": lambda: _core.Gaussians(MEANS, (), SIGNS, np.ones(3), int64(0, 1, 3)),
-    "kind": lambda: _core.Gaussians(MEANS, ((_core.diagonal(X[:, :2].copy()), 1.0),), SIGNS, np.ones(3)),
+    "rows": lambda: _core.labelled(MEANS, (), SIGNS, np.ones(3), int64(0, 1, 3)),
+    "kind": lambda: _core.labelled(MEANS, ((_core.diagonal(X[:, :2].copy()), 1.0),), SIGNS, np.ones(3)),
     "decision": lambda: _core.decision_values(MEANS, np.ones(2), 0.0, 1),
     "eigen examples": lambda: _core.eigen_subspaces(((_core.diagonal(X), 1.0),), 4, 3, 0.5),
     "eigen features": lambda: _core.eigen_subspaces(((_core.diagonal(X), 1.0),), 3, 2, 0.5),
@@ -179,16 +179,20 @@ def test_the_core_itself_refuses_what_leads_outside_an_array(case):
         CALLS[case]()
 
 
-@pytest.mark.parametrize("method", ["value", "value_and_gradient", "certify", "best_intercept", "margins"])
+@pytest.mark.parametrize("method", ["value", "value_and_gradient", "certify", "best_intercept"])
 def test_the_core_refuses_a_point_of_another_width(method):
-    objective = _core.Objective(_core.Gaussians(MEANS, (), SIGNS, np.ones(3)), 0.1, 1, True)
-    more = () if method == "margins" else (0.0,)
+    objective = _core.Objective(_core.labelled(MEANS, (), SIGNS, np.ones(3)), 0.1, 1, True)
     with pytest.raises(ValueError, match="w: expected 3 numbers, got 4"):
-        getattr(objective, method)(np.ones(4), *more)
+        getattr(objective, method)(np.ones(4), 0.0)
+
+
+def test_the_core_refuses_margins_of_another_width():
+    with pytest.raises(ValueError, match="w: rows: expected 3 numbers, got 4"):
+        _core.margins(_core.Gaussians(MEANS, ()), np.ones((1, 4)), 1)
 
 
 def test_the_core_refuses_a_start_and_a_state_of_another_width():
-    data = _core.Gaussians(MEANS, (), SIGNS, np.ones(3))
+    data = _core.labelled(MEANS, (), SIGNS, np.ones(3))
     with pytest.raises(ValueError, match="start_w: expected 3"):
         _core.solve(data, _core.Options(), None, np.ones(2), 0.0)
     with pytest.raises(ValueError, match="state: average: expected 3"):

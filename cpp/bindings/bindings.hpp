@@ -61,12 +61,23 @@ py::array_t<Scalar> move_to_array(std::vector<Scalar>&& values, std::vector<py::
 
 inline py::ssize_t size_of(const py::array& a, int axis) { return a.shape(axis); }
 
-void bind_config(py::module_& m);
-void bind_covariance(py::module_& m);
-void bind_model(py::module_& m);
-void bind_objective(py::module_& m);
-void bind_solve(py::module_& m);
-void bind_subspace(py::module_& m);
+// The covariance of a tuple of (kind, scale).
+inline CovarianceSum sum_of(const py::tuple& terms) {
+  std::vector<CovarianceSum::Term> list;
+  for (const auto& item : terms) {
+    const auto pair = py::cast<py::tuple>(item);
+    list.push_back({py::cast<std::shared_ptr<Covariance>>(pair[0]), py::cast<double>(pair[1])});
+  }
+  return CovarianceSum(std::move(list));
+}
+
+void bind_data(py::module_& m);
+void bind_engines(py::module_& m);
+void bind_kinds(py::module_& m);
+void bind_losses(py::module_& m);
+void bind_models(py::module_& m);
+void bind_solvers(py::module_& m);
+void bind_support(py::module_& m);
 void bind_text(py::module_& m);
 
 }  // namespace svmgsu::python

@@ -44,4 +44,14 @@ inline void require_triangles(const py::array& packed, Index features, bool diag
   require_size(size_of(packed, 1), diagonal ? features : features * (features + 1) / 2, "packed: rows");
 }
 
+// Compressed rows whose columns and starts have been looked at.
+template <class Scalar>
+SparseRows<Scalar> sparse_rows(const Array<Scalar>& value, const Array<std::int32_t>& column, const Array<Index>& start,
+                               Index features) {
+  require_size(column.size(), value.size(), "column");
+  require_starts(start, value.size(), "start");
+  require_indices(column.data(), column.size(), features, "column");
+  return {value.data(), column.data(), start.data(), start.size() - 1, features};
+}
+
 }  // namespace svmgsu::python

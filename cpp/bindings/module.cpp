@@ -5,11 +5,12 @@ PYBIND11_MODULE(_core, m) {
   m.doc() =
       "The C++ core of svmgsu. It refuses what would lead outside an array; the package around it checks and explains.";
   py::register_exception<svmgsu::FileError>(m, "FileError", PyExc_OSError);
-  bind_config(m);
-  bind_covariance(m);
-  bind_objective(m);
-  bind_solve(m);
-  bind_subspace(m);
-  bind_model(m);
+  bind_support(m);
+  bind_kinds(m);
+  bind_data(m);
+  bind_losses(m);
+  bind_engines(m);
+  bind_solvers(m);
+  bind_models(m);
   bind_text(m);
 }

@@ -69,14 +69,14 @@ std::vector<Matrix> random_covariances(Index count, Index n, Random& random);
 const std::vector<Kind>& every_kind();
 const Kind& kind_named(const std::string& name);
 
-// Two overlapping classes with weights; owns all that its Gaussians look at.
+// Two overlapping classes with weights; owns all that its data look at.
 struct Problem {
   Matrix means;
   Vector labels, weights;
   Noise noise;
 
   Problem(const Kind& kind, Index examples, Index features, std::uint64_t seed = 1);
-  Gaussians data() const { return Gaussians(means, noise.sum, labels, weights); }
+  TrainingSet data() const { return {means, noise.sum, labels, weights}; }
 };
 
 }  // namespace svmgsu::test

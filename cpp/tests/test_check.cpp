@@ -27,7 +27,7 @@ struct Plain {
   Matrix means = Random(3).normals(6, 4);
   Vector labels = (Vector(6) << 1, -1, 1, -1, 1, -1).finished();
   std::string with(const CovarianceSum& covariance, Options options = {}) const {
-    return message_of([&] { train(Gaussians(means, covariance, labels), options); });
+    return message_of([&] { train({means, covariance, labels}, options); });
   }
 };
 
@@ -36,7 +36,7 @@ struct Plain {
 TEST_CASE("every kind passes the check as it is made") {
   for (const Kind& kind : every_kind()) {
     CAPTURE(kind.name);
-    CHECK_NOTHROW(check(Problem(kind, 300, 7).data()));
+    CHECK_NOTHROW(check(Problem(kind, 300, 7).data().data));
   }
 }
 
@@ -46,11 +46,11 @@ TEST_CASE("means must be finite, and the first fault is named for any number of 
   problem.means(431, 3) = kNaN;
   problem.means(431, 4) = kNaN;
   for (const int threads : {1, 4})
-    CHECK(message_of([&] { check(problem.data(), threads); }) ==
+    CHECK(message_of([&] { check(problem.data().data, threads); }) ==
           "means: example 431 has nan at feature 3; all numbers must be finite");
   MatrixOf<float> narrow = problem.means.cast<float>();
   narrow.row(431).setZero();
-  CHECK(message_of([&] { train(Gaussians(narrow, CovarianceSum(), problem.labels), {}); }) ==
+  CHECK(message_of([&] { train(TrainingSet(narrow, CovarianceSum(), problem.labels), Options()); }) ==
         "means: example 777 has inf at feature 0; all numbers must be finite");
 }
 
@@ -59,8 +59,8 @@ TEST_CASE("only the chosen rows are looked at") {
   plain.means(2, 2) = kNaN;
   const auto means = std::make_shared<DenseMeans<double>>(plain.means.data(), 6, 4);
   const std::vector<Index> without = {0, 1, 3}, with = {0, 1, 2};
-  CHECK_NOTHROW(check(Gaussians(means, {}, {1, -1, 1}, {}, &without)));
-  CHECK_THROWS_AS(check(Gaussians(means, {}, {1, -1, 1}, {}, &with)), InvalidArgument);
+  CHECK_NOTHROW(check(Gaussians(means, {}, &without)));
+  CHECK_THROWS_AS(check(Gaussians(means, {}, &with)), InvalidArgument);
 }
 
 TEST_CASE("variances must be >= 0 and finite") {
@@ -147,7 +147,7 @@ TEST_CASE("weights must be >= 0 and finite") {
   for (const double bad : {-1.0, kNaN, kInfinity}) {
     Vector weights = Vector::Ones(6);
     weights(2) = bad;
-    const std::string message = message_of([&] { Gaussians(plain.means, CovarianceSum(), plain.labels, weights); });
+    const std::string message = message_of([&] { TrainingSet(plain.means, CovarianceSum(), plain.labels, weights); });
     CHECK(message.find("weights: example 2 has ") == 0);
     CHECK(message.find("; weights must be >= 0 and finite") != std::string::npos);
   }

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "helpers.hpp"
-#include "svmgsu/kinds/covariance.hpp"
+#include "svmgsu/kinds/kinds.hpp"
 
 using namespace svmgsu;
 using namespace svmgsu::test;
@@ -26,10 +26,10 @@ Pass run(const CovarianceSum& covariance, const Vector& w, const std::vector<dou
   for (const auto& term : covariance.terms()) {
     Plan plan;
     std::vector<double> sum(static_cast<std::size_t>(term.kind->sum_size()), 0.0);
-    term.kind->prepare(w.data(), w.size(), plan);
+    term.kind->prepare(w.data(), w.data(), w.size(), plan);
     for (std::size_t first = 0; first < ids.size(); first += 4) {
       const Batch batch{&ids[first], static_cast<int>(std::min<std::size_t>(4, ids.size() - first))};
-      term.kind->quadratic(batch, plan, term.scale, &pass.quadratic[first]);
+      term.kind->bilinear(batch, plan, term.scale, &pass.quadratic[first]);
       term.kind->weigh(batch, plan, &kappa[first], sum.data());
     }
     term.kind->finish(sum.data(), w.data(), w.size(), term.scale, pass.product.data());
@@ -86,8 +86,8 @@ TEST_CASE("every kind's curvature agrees with its dense matrices") {
     for (const auto& term : noise.sum.terms()) {
       Plan plan;
       std::vector<double> unused(size, 0.0), sum(static_cast<std::size_t>(term.kind->sum_size()), 0.0);
-      term.kind->prepare(w.data(), kFeatures, plan);
-      term.kind->quadratic(batch, plan, 1.0, unused.data());
+      term.kind->prepare(w.data(), w.data(), kFeatures, plan);
+      term.kind->bilinear(batch, plan, 1.0, unused.data());
       term.kind->weigh(batch, plan, kappa.data(), sum.data());
       const auto curvature = term.kind->curvature(w, plan, sum, active, 1);
       std::vector<double> own(static_cast<std::size_t>(curvature->sum_size()), 0.0);

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "helpers.hpp"
-#include "svmgsu/engines/objective.hpp"
+#include "svmgsu/svmgsu.hpp"
 
 using namespace svmgsu;
 using namespace svmgsu::test;
@@ -37,7 +37,7 @@ TEST_CASE("the value is the definition's for every kind") {
   for (const Kind& kind : every_kind()) {
     CAPTURE(kind.name);
     const Problem problem(kind, 70, 7);
-    const Objective objective(problem.data(), kLambda);
+    const MemoryObjective objective(problem.data(), kLambda);
     Random random(11);
     for (const double size : {0.0, 0.1, 1.0, 5.0}) {
       const Vector w = size * random.normals(7);
@@ -46,7 +46,8 @@ TEST_CASE("the value is the definition's for every kind") {
       CHECK(objective.value(w, b) == doctest::Approx(want).epsilon(1e-13));
       CHECK(objective.evaluate(w, b).value == doctest::Approx(want).epsilon(1e-13));
       CHECK(objective.certify(w, b).value == doctest::Approx(want).epsilon(1e-13));
-      CHECK(objective.value(objective.margins(w), w.squaredNorm(), b) == doctest::Approx(want).epsilon(1e-13));
+      CHECK(objective.value(objective.evaluate(w, b + 0.3, 0.1), 0.2) ==
+            doctest::Approx(objective.value(w, b + 0.3, 0.2)).epsilon(1e-13));
     }
   }
 }
@@ -57,15 +58,15 @@ TEST_CASE("the gradient is the value's derivative for every kind") {
       CAPTURE(kind.name);
       CAPTURE(smoothing);
       const Problem problem(kind, 70, 7);
-      Objective objective(problem.data(), kLambda);
-      objective.smoothing = smoothing;
+      const MemoryObjective objective(problem.data(), kLambda);
       Random random(12);
       for (int trial = 0; trial < 3; ++trial) {
         const Vector w = random.normals(7), v = random.normals(7);
         const double b = random.normal(), vb = random.normal(), h = 1e-6;
-        const Evaluation at = objective.evaluate(w, b);
+        const Evaluation at = objective.evaluate(w, b, smoothing);
         const double slope =
-            (objective.value(w + h * v, b + h * vb) - objective.value(w - h * v, b - h * vb)) / (2 * h);
+            (objective.value(w + h * v, b + h * vb, smoothing) - objective.value(w - h * v, b - h * vb, smoothing)) /
+            (2 * h);
         CHECK(at.gradient.dot(v) + at.gradient_b * vb == doctest::Approx(slope).epsilon(1e-7));
       }
     }
@@ -77,18 +78,16 @@ TEST_CASE("the Hessian product is the gradient's derivative for every kind") {
       CAPTURE(kind.name);
       CAPTURE(smoothing);
       const Problem problem(kind, 70, 7);
-      Objective objective(problem.data(), kLambda);
-      objective.smoothing = smoothing;
+      const MemoryObjective objective(problem.data(), kLambda);
       Random random(13);
       const Vector w = random.normals(7), v = random.normals(7);
       const double b = random.normal(), vb = random.normal(), h = 1e-5;
-      const Evaluation at = objective.evaluate(w, b);
-      const Evaluation ahead = objective.evaluate(w + h * v, b + h * vb);
-      const Evaluation behind = objective.evaluate(w - h * v, b - h * vb);
-      const Hessian hessian(objective, at);
+      const Evaluation at = objective.evaluate(w, b, smoothing);
+      const Evaluation ahead = objective.evaluate(w + h * v, b + h * vb, smoothing);
+      const Evaluation behind = objective.evaluate(w - h * v, b - h * vb, smoothing);
       Vector product;
       double product_b;
-      hessian.times(v, vb, product, product_b);
+      objective.hessian(at)->times(v, vb, product, product_b);
       CHECK(relative_error(product, (ahead.gradient - behind.gradient) / (2 * h)) < 1e-7);
       CHECK(product_b == doctest::Approx((ahead.gradient_b - behind.gradient_b) / (2 * h)).epsilon(1e-7));
     }
@@ -98,14 +97,14 @@ TEST_CASE("the Hessian is symmetric and positive definite in w") {
   for (const Kind& kind : every_kind()) {
     CAPTURE(kind.name);
     const Problem problem(kind, 70, 7);
-    const Objective objective(problem.data(), kLambda);
+    const MemoryObjective objective(problem.data(), kLambda);
     Random random(14);
-    const Hessian hessian(objective, objective.evaluate(random.normals(7), 0.2));
+    const auto hessian = objective.hessian(objective.evaluate(random.normals(7), 0.2));
     const Vector u = random.normals(7), v = random.normals(7);
     Vector hu, hv;
     double hu_b, hv_b;
-    hessian.times(u, 0.7, hu, hu_b);
-    hessian.times(v, -1.3, hv, hv_b);
+    hessian->times(u, 0.7, hu, hu_b);
+    hessian->times(v, -1.3, hv, hv_b);
     CHECK(v.dot(hu) - 1.3 * hu_b == doctest::Approx(u.dot(hv) + 0.7 * hv_b).epsilon(1e-12));
     CHECK(u.dot(hu) + 0.7 * hu_b >= kLambda * u.squaredNorm());
   }
@@ -117,23 +116,22 @@ TEST_CASE("results have the same bits for any number of threads") {
     const Problem problem(kind, 2500, 13);
     Random random(15);
     const Vector w = 0.3 * random.normals(13), v = random.normals(13);
-    const Objective one(problem.data(), kLambda, 1);
+    const MemoryObjective one(problem.data(), kLambda, 1);
     const Evaluation want = one.evaluate(w, 0.1);
     Vector want_product;
     double want_product_b;
-    Hessian(one, want).times(v, 1, want_product, want_product_b);
+    one.hessian(want)->times(v, 1, want_product, want_product_b);
     const Certificate want_certificate = one.certify(w, 0.1);
     for (const int threads : {2, 3, 8}) {
       CAPTURE(threads);
-      const Objective many(problem.data(), kLambda, threads);
+      const MemoryObjective many(problem.data(), kLambda, threads);
       const Evaluation got = many.evaluate(w, 0.1);
       CHECK(got.value == want.value);
       CHECK(got.gradient_b == want.gradient_b);
       CHECK(same_bits(got.gradient, want.gradient));
-      CHECK(got.margins.variance == want.margins.variance);
       Vector product;
       double product_b;
-      Hessian(many, got).times(v, 1, product, product_b);
+      many.hessian(got)->times(v, 1, product, product_b);
       CHECK(same_bits(product, want_product));
       CHECK(product_b == want_product_b);
       const Certificate certificate = many.certify(w, 0.1);
@@ -159,12 +157,14 @@ TEST_CASE("a subset of rows equals a copy of those rows") {
     }
     const Matrix packed = packed_upper(dense);
     const auto count = static_cast<Index>(rows.size());
-    const Objective copy(
-        Gaussians(std::make_shared<DenseMeans<double>>(means.data(), count, 7), Full(packed), labels, weights),
+    const Targets targets = Targets::labels(labels, weights);
+    const MemoryObjective copy(
+        TrainingSet(Gaussians(std::make_shared<DenseMeans<double>>(means.data(), count, 7), Full(packed)), targets),
         kLambda);
-    const Objective view(Gaussians(std::make_shared<DenseMeans<double>>(problem.means.data(), 70, 7), problem.noise.sum,
-                                   labels, weights, &rows),
-                         kLambda);
+    const MemoryObjective view(TrainingSet(Gaussians(std::make_shared<DenseMeans<double>>(problem.means.data(), 70, 7),
+                                                     problem.noise.sum, &rows),
+                                           targets),
+                               kLambda);
     Random random(16);
     const Vector w = random.normals(7), v = random.normals(7);
     const Evaluation a = view.evaluate(w, 0.3), b = copy.evaluate(w, 0.3);
@@ -173,8 +173,8 @@ TEST_CASE("a subset of rows equals a copy of those rows") {
     CHECK(view.certify(w, 0.3).bound == doctest::Approx(copy.certify(w, 0.3).bound).epsilon(1e-12));
     Vector hv, hv_copy;
     double hv_b, hv_b_copy;
-    Hessian(view, a).times(v, 1, hv, hv_b);
-    Hessian(copy, b).times(v, 1, hv_copy, hv_b_copy);
+    view.hessian(a)->times(v, 1, hv, hv_b);
+    copy.hessian(b)->times(v, 1, hv_copy, hv_b_copy);
     CHECK(relative_error(hv, hv_copy) < 1e-12);
     CHECK(hv_b == doctest::Approx(hv_b_copy).epsilon(1e-12));
   }
@@ -197,8 +197,8 @@ TEST_CASE("sparse means equal the dense means that they stand for") {
   }
   const auto sparse = std::make_shared<SparseMeans<double>>(
       SparseRows<double>{value.data(), column.data(), start.data(), means.rows(), means.cols()});
-  const Objective a(Gaussians(means, problem.noise.sum, problem.labels), kLambda);
-  const Objective b(Gaussians(sparse, problem.noise.sum, {problem.labels.begin(), problem.labels.end()}), kLambda);
+  const MemoryObjective a({means, problem.noise.sum, problem.labels}, kLambda);
+  const MemoryObjective b({Gaussians(sparse, problem.noise.sum), Targets::labels(problem.labels)}, kLambda);
   const Vector w = Random(17).normals(7);
   CHECK(a.value(w, 0.1) == doctest::Approx(b.value(w, 0.1)).epsilon(1e-14));
   CHECK(relative_error(a.evaluate(w, 0.1).gradient, b.evaluate(w, 0.1).gradient) < 1e-13);
@@ -217,8 +217,8 @@ TEST_CASE("a weight counts like copies of the example, and zero like none") {
       labels.push_back(problem.labels(i));
     }
   const auto means = std::make_shared<DenseMeans<double>>(problem.means.data(), 20, 5);
-  const Objective weighted(Gaussians(problem.means, problem.noise.sum, problem.labels, weights), 1e-9);
-  const Objective copied(Gaussians(means, problem.noise.sum, labels, {}, &rows), 1e-9);
+  const MemoryObjective weighted({problem.means, problem.noise.sum, problem.labels, weights}, 1e-9);
+  const MemoryObjective copied({Gaussians(means, problem.noise.sum, &rows), Targets::labels(labels)}, 1e-9);
   const Vector w = Random(18).normals(5);
   const double ratio = 20.0 / static_cast<double>(rows.size());
   CHECK(copied.value(w, 0.1) == doctest::Approx(ratio * weighted.value(w, 0.1)).epsilon(1e-8));
@@ -230,7 +230,7 @@ TEST_CASE("no point is below the bound that another point certifies") {
       CAPTURE(kind.name);
       CAPTURE(intercept);
       const Problem problem(kind, 70, 7);
-      const Objective objective(problem.data(), kLambda, 0, intercept);
+      const MemoryObjective objective(problem.data(), kLambda, 0, intercept);
       Random random(19);
       double highest_bound = -1e300, lowest_value = 1e300;
       for (int trial = 0; trial < 20; ++trial) {
@@ -248,11 +248,10 @@ TEST_CASE("the best intercept is where the derivative changes sign") {
   for (const Kind& kind : every_kind()) {
     CAPTURE(kind.name);
     const Problem problem(kind, 70, 7);
-    const Objective objective(problem.data(), kLambda);
+    const MemoryObjective objective(problem.data(), kLambda);
     const Vector w = Random(20).normals(7);
-    const Margins margins = objective.margins(w);
     for (const double start : {-1e6, 0.0, 3.0, 1e6}) {
-      const double b = objective.best_intercept(margins, start);
+      const double b = objective.best_intercept(w, start);
       CHECK(objective.evaluate(w, b - 1e-6).gradient_b <= 1e-12);
       CHECK(objective.evaluate(w, b + 1e-6).gradient_b >= -1e-12);
       for (const double other : {b - 1, b - 1e-3, b + 1e-3, b + 1})
@@ -265,7 +264,7 @@ TEST_CASE("a sample of all examples gives the gradient of the loss") {
   for (const Kind& kind : every_kind()) {
     CAPTURE(kind.name);
     const Problem problem(kind, 70, 7);
-    const Objective objective(problem.data(), kLambda);
+    const MemoryObjective objective(problem.data(), kLambda);
     Random random(21);
     const Vector w = random.normals(7);
     std::vector<Index> all(70);
@@ -282,5 +281,5 @@ TEST_CASE("a sample of all examples gives the gradient of the loss") {
 TEST_CASE("lambda must be positive and finite") {
   const Problem problem(kind_named("none"), 20, 5);
   for (const double lambda : {0.0, -1.0, std::numeric_limits<double>::infinity(), std::nan("")})
-    CHECK_THROWS_AS(Objective(problem.data(), lambda), InvalidArgument);
+    CHECK_THROWS_AS(MemoryObjective(problem.data(), lambda), InvalidArgument);
 }

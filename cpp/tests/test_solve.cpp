@@ -3,7 +3,7 @@
 
 #include "helpers.hpp"
 #include "svmgsu/solvers/sgd.hpp"
-#include "svmgsu/solvers/solve.hpp"
+#include "svmgsu/svmgsu.hpp"
 
 using namespace svmgsu;
 using namespace svmgsu::test;
@@ -31,7 +31,7 @@ TEST_CASE("two symmetric points without uncertainty have a known solution") {
   labels << 1, -1;
   Options options;
   options.lambda = 1e-2;
-  const Result exact = train(Gaussians(means, CovarianceSum(), labels), options);
+  const Result exact = train({means, CovarianceSum(), labels}, options);
   CHECK(exact.w(0) == doctest::Approx(0.5).epsilon(1e-4));
   CHECK(exact.b == doctest::Approx(0).epsilon(1e-4));
   CHECK(exact.objective == doctest::Approx(0.01 / 2 * 0.25).epsilon(1e-5));
@@ -47,7 +47,7 @@ TEST_CASE("newton proves the tolerance that was asked for, for every kind") {
     CHECK(result.stop == Stop::converged);
     CHECK(result.gap >= 0);
     CHECK(result.gap <= options.tolerance * result.objective);
-    const Objective objective(problem.data(), options.lambda);
+    const MemoryObjective objective(problem.data(), options.lambda);
     CHECK(result.objective == doctest::Approx(objective.value(result.w, result.b)).epsilon(1e-12));
   }
 }
@@ -73,7 +73,7 @@ TEST_CASE("a stream in pieces takes the steps of one, comes near the optimum, an
   Options options;
   options.lambda = 0.1;
   const Result exact = train(problem.data(), options);
-  const Objective objective(problem.data(), 0.1, 1);
+  const MemoryObjective objective(problem.data(), 0.1, 1);
   Stream once, twice;
   for (std::uint64_t reading = 0; reading < 400; ++reading) continue_sgd(objective, 20, reading, once);
   CHECK(once.steps == 4000);
@@ -87,7 +87,7 @@ TEST_CASE("a stream in pieces takes the steps of one, comes near the optimum, an
   continue_sgd(objective, 20, 2, twice);
   CHECK(again.w == twice.w);
   CHECK(again.average_b == twice.average_b);
-  CHECK_THROWS_AS(continue_sgd(Objective(other.data(), 0.1, 1), 20, 3, again), InvalidArgument);
+  CHECK_THROWS_AS(continue_sgd(MemoryObjective(other.data(), 0.1, 1), 20, 3, again), InvalidArgument);
   CHECK_THROWS_AS(continue_sgd(objective, 0, 3, again), InvalidArgument);
 }
 
@@ -116,7 +116,7 @@ TEST_CASE("without an intercept b stays 0") {
     const Result result = train(problem.data(), options);
     CHECK(result.b == 0);
     CHECK(result.gap >= 0);
-    CHECK(Objective(problem.data(), options.lambda, 0, false).value(result.w, 0) ==
+    CHECK(MemoryObjective(problem.data(), options.lambda, 0, false).value(result.w, 0) ==
           doctest::Approx(result.objective).epsilon(1e-12));
   }
 }
@@ -160,7 +160,7 @@ TEST_CASE("a time limit stops the solver") {
 TEST_CASE("a warm start at the optimum is accepted") {
   const Problem problem(kDiagonal, 200, 5);
   Options options;
-  const Objective objective(problem.data(), options.lambda);
+  const MemoryObjective objective(problem.data(), options.lambda);
   const Result cold = solve(objective, options);
   const Result warm = solve(objective, options, {}, &cold.w, cold.b);
   CHECK(warm.objective <= cold.objective + cold.gap);
@@ -228,6 +228,6 @@ TEST_CASE("training refuses what it cannot learn from, and says why") {
   SUBCASE("a row that does not exist") {
     const auto means = std::make_shared<DenseMeans<double>>(problem.means.data(), 20, 5);
     const std::vector<Index> rows = {0, 20};
-    CHECK(message_of([&] { Gaussians(means, problem.noise.sum, {1, -1}, {}, &rows); }) == "rows: 20 is not an example");
+    CHECK(message_of([&] { Gaussians(means, problem.noise.sum, &rows); }) == "rows: 20 is not an example");
   }
 }

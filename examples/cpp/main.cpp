@@ -23,7 +23,7 @@ int main() {
 
   svmgsu::Options options;
   options.lambda = 1e-2;
-  const svmgsu::Result result = svmgsu::train(svmgsu::Gaussians(means, svmgsu::Diagonal(variances), labels), options);
+  const svmgsu::Result result = svmgsu::train({means, svmgsu::Diagonal(variances), labels}, options);
   std::printf("objective %.9f, proven to be within %.1e of the optimum\n", result.objective, result.gap);
 
   const svmgsu::Model model(result.w, result.b, options.lambda);

@@ -314,10 +314,15 @@ class Gaussians:
         out.deployment = self.deployment
         return out
 
-    def core(self, signs: FloatArray, weights: FloatArray, y: Array | None) -> Any:
-        """The view that the core trains on, with `signs` -1 and +1 and `weights`; `y` tells classes apart."""
+    def core(self, y: Array | None = None) -> Any:
+        """The core's view of the examples; `y` tells classes apart, where covariances depend on them."""
         terms = () if self.cov is None else self.cov.terms(*self.shape, y)
-        return _core.Gaussians(self.core_means(), terms, signs, weights)
+        return _core.Gaussians(self.core_means(), terms)
+
+    def labelled(self, signs: FloatArray, weights: FloatArray, y: Array | None) -> Any:
+        """The view that the core trains a classifier on, with `signs` -1 and +1 and `weights`."""
+        terms = () if self.cov is None else self.cov.terms(*self.shape, y)
+        return _core.labelled(self.core_means(), terms, signs, weights)
 
     def core_means(self) -> Any:
         """The means as the core sees them."""

@@ -281,9 +281,7 @@ class Model:
         """wᵀΣw of the objects as (l, number of problems); None if their covariance is not known."""
         if data.cov is None or _depends_on_class(data.cov):
             return None
-        ones = np.ones(len(data))
-        objective = _core.Objective(data.core(ones, ones, None), 1.0, threads, True)
-        return np.stack([objective.margins(np.ascontiguousarray(w))[1] for w in self.coef_], axis=1)
+        return _core.margins(data.core(), np.ascontiguousarray(self.coef_), threads)[1].T
 
     def _known_variances(self, data: Gaussians, threads: int) -> FloatArray:
         found = self._variances(data, threads)

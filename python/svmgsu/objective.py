@@ -76,7 +76,7 @@ class Objective:
             )
         signs = 2.0 * codes - 1.0
         weights = check_weights(sample_weight, len(self.data))
-        core = self.data.core(signs, weights, self.classes[codes])
+        core = self.data.labelled(signs, weights, self.classes[codes])
         team = 0 if threads is None else check_count(threads, "threads")
         self._core = _core.Objective(core, self.lam, team, True)
 
@@ -101,7 +101,7 @@ class Objective:
     def gap(self, w: Any, b: float) -> float:
         """A proven upper bound of J(w, b) - J*, from a feasible point of the dual problem."""
         value, bound = self._core.certify(self._vector(w, "w"), float(b))
-        return max(0.0, float(value - bound))
+        return max(float(value - bound), 0.0)  # not a number where the point is none
 
     def best_intercept(self, w: Any) -> float:
         """The b that minimises J(w, ·)."""

@@ -20,7 +20,7 @@ from .validation import Array, FloatArray, check_labels, check_weights, class_fa
 Report = Callable[[Any], bool | None] | None
 
 _OPTIONS = (
-    *("lam", "solver", "intercept", "threads", "tolerance", "max_iterations", "max_seconds"),
+    *("lam", "loss", "solver", "intercept", "threads", "tolerance", "max_iterations", "max_seconds"),
     *("steps", "batch", "average", "seed"),
 )
 _SMALL = 20_000
@@ -110,18 +110,18 @@ class Problem:
         return np.where(self.codes == part, 1.0, -1.0)
 
     def core(self, rows: Array | None = None, cov_scale: float | None = None, part: int = 0) -> Any:
-        """The core's view of all examples, or of some rows; covariances are not copied."""
+        """What the core trains on: all examples, or some rows; covariances are not copied."""
         scale = self.cov_scale if cov_scale is None else cov_scale
         terms = self._terms
         if scale != 1.0:
             terms = tuple((kind, scale * factor) for kind, factor in terms) if scale else ()
         signs = self.signs(part)
         if rows is None:
-            return _core.Gaussians(self._means, terms, signs, self.weights)
+            return _core.labelled(self._means, terms, signs, self.weights)
         rows = np.ascontiguousarray(rows, dtype=np.int64)
         weights = self.weights[rows]
         weights = weights / (weights.mean() or 1.0)
-        return _core.Gaussians(self._means, terms, signs[rows], weights, rows)
+        return _core.labelled(self._means, terms, signs[rows], weights, rows)
 
     def solve(
         self,
@@ -225,19 +225,14 @@ class Problem:
 
         `observed` leaves out what training adds: noise of deployment, and subspaces.
         """
-        core = self.core(rows, 1.0) if not observed else self._observed_core(rows)
-        objective = _core.Objective(core, 1.0, threads, True)
-        both = [objective.margins(np.ascontiguousarray(w)) for w in coef]
-        return np.stack([m for m, _ in both], axis=1), np.stack([v for _, v in both], axis=1)
-
-    def _observed_core(self, rows: Array | None) -> Any:
-        data = self.observed
-        if data is self.data:
-            return self.core(rows, 1.0)
-        rows = np.arange(len(data), dtype=np.int64) if rows is None else np.ascontiguousarray(rows, np.int64)
-        terms = () if data.cov is None else data.cov.terms(*data.shape, self.labels)
-        ones = np.ones(len(rows))
-        return _core.Gaussians(data.core_means(), terms, ones, ones, rows)
+        means, terms, data = self._means, self._terms, self.observed
+        if observed and data is not self.data:
+            means = data.core_means()
+            terms = () if data.cov is None else data.cov.terms(*data.shape, self.labels)
+        chosen = None if rows is None else np.ascontiguousarray(rows, dtype=np.int64)
+        core = _core.Gaussians(means, terms, chosen)
+        mean, variance = _core.margins(core, np.ascontiguousarray(coef), threads)
+        return mean.T, variance.T
 
 
 def changed_options(options: Any, **changes: Any) -> Any:

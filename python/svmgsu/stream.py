@@ -77,7 +77,7 @@ class Stream:
 
         def work(part: int) -> Any:
             positive = codes == (1 if parts == 1 else part)
-            core = _core.Gaussians(means, terms, np.where(positive, 1.0, -1.0), weights)
+            core = _core.labelled(means, terms, np.where(positive, 1.0, -1.0), weights)
             state = states[part]
             steps = state[4] if state else 0
             return _core.continue_sgd(core, lam, fit_intercept, batch or BATCH, seed + steps, state)

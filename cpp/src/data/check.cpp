@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "svmgsu/kinds/kinds.hpp"
 #include "svmgsu/support/parallel.hpp"
 
 namespace svmgsu {

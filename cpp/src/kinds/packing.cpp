@@ -1,10 +1,12 @@
 // Packing and checking of full covariance matrices.
+#include "svmgsu/kinds/packing.hpp"
+
 #include <Eigen/Cholesky>
 #include <Eigen/Eigenvalues>
 #include <atomic>
 #include <cmath>
 
-#include "svmgsu/kinds/covariance.hpp"
+#include "svmgsu/kinds/full.hpp"
 #include "svmgsu/support/parallel.hpp"
 
 namespace svmgsu {

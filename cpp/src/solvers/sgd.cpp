@@ -32,27 +32,42 @@ class Sampler {
   SplitMix64 random_;
 };
 
-double mean_weight(const Gaussians& data) {
-  double sum = 0;
-  for (Index i = 0; i < data.examples(); ++i) sum += data.weight(i);
-  return sum / static_cast<double>(data.examples());
+// A convex loss is Lipschitz if its slope stops growing.
+void require_lipschitz(const Loss& loss) {
+  const double d[4] = {-1e6, 1e6, -1e12, 1e12}, s[4] = {0, 0, 0, 0};
+  double value[4], slope[4], curvature[4];
+  loss.gradient(4, d, s, value, slope, curvature);
+  const double near = std::max(std::abs(slope[0]), std::abs(slope[1]));
+  const double far = std::max(std::abs(slope[2]), std::abs(slope[3]));
+  require(far <= 2 * near, std::string("solver sgd: the loss ") + loss.name() + " is not Lipschitz; use newton");
 }
 
+// The loss of an example with label at w = 0, b = 0.
+double loss_at_zero(const Loss& loss) {
+  const double d = 1, s = 0;
+  double value, slope, curvature;
+  loss.gradient(1, &d, &s, &value, &slope, &curvature);
+  return value;
+}
+
+struct Gradient {
+  Vector w;
+  double b = 0;
+};
+
 // Step t of Algorithm 1, corrected.
-void step(const Objective& objective, const std::vector<Index>& sample, Index t, double radius, Vector& w, double& b) {
-  Vector gradient;
-  double gradient_b = 0;
-  objective.sample_gradient(w, b, sample, gradient, gradient_b);
+void step(const Objective& objective, const Gradient& gradient, Index t, double radius, Vector& w, double& b) {
   const double rate = 1.0 / (objective.lambda() * static_cast<double>(t));
-  w = (1 - 1 / static_cast<double>(t)) * w - rate * gradient;
+  w = (1 - 1 / static_cast<double>(t)) * w - rate * gradient.w;
   const double norm = w.norm();
   if (norm > radius) w *= radius / norm;
-  if (objective.intercept()) b -= std::min(rate, 1 / std::sqrt(static_cast<double>(t))) * gradient_b;
+  if (objective.intercept()) b -= std::min(rate, 1 / std::sqrt(static_cast<double>(t))) * gradient.b;
 }
 
 }  // namespace
 
 Result solve_sgd(const Objective& objective, const Options& options, const Monitor& monitor) {
+  require_lipschitz(objective.loss());
   const Clock clock;
   const Index examples = objective.examples();
   const Index batch = options.batch > 0 ? options.batch : std::min<Index>(examples, 100);
@@ -60,15 +75,20 @@ Result solve_sgd(const Objective& objective, const Options& options, const Monit
                                  " examples; k must be at most the number of examples");
   require(examples < (Index{1} << 32), "means: the stochastic solver takes fewer than 2^32 examples");
   const Index steps = options.steps > 0 ? options.steps : std::max<Index>(1000, 20 * ((examples + batch - 1) / batch));
-  const double radius = std::sqrt(mean_weight(objective.data()) / objective.lambda());
+  // At the optimum λ‖w‖² ≤ (1/ℓ) Σ c ℓ(t − σb) for any b, since J = D there and tL′ − E ℓ*(ℓ′(D)) ≤ ℓ(t).
+  const bool values = objective.task() == Task::regression;
+  const Objective::Trivial trivial = values ? objective.trivial() : Objective::Trivial();
+  const double most = values ? trivial.value : loss_at_zero(objective.loss()) * objective.mean_weight();
+  const double radius = std::sqrt(most / objective.lambda());
   const Index first_averaged = steps - static_cast<Index>(std::floor(options.average * static_cast<double>(steps)));
   const double passes_per_step = static_cast<double>(batch) / static_cast<double>(examples);
   constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
   Vector w = Vector::Zero(objective.features()), average = w;
-  double b = 0, last_report = 0;
+  double b = values ? trivial.b : 0.0, last_report = 0;
   Sampler sampler(examples, options.seed);
   std::vector<Index> sample(static_cast<std::size_t>(batch));
+  Gradient gradient;
   Result result;
   result.stop = Stop::iterations;
 
@@ -76,7 +96,8 @@ Result solve_sgd(const Objective& objective, const Options& options, const Monit
   while (t < steps) {
     ++t;
     sampler.draw(sample);
-    step(objective, sample, t, radius, w, b);
+    objective.sample_gradient(w, b, sample, gradient.w, gradient.b);
+    step(objective, gradient, t, radius, w, b);
     if (t > first_averaged) average += (w - average) / static_cast<double>(t - first_averaged);
 
     const double now = clock.seconds();
@@ -90,8 +111,7 @@ Result solve_sgd(const Objective& objective, const Options& options, const Monit
   }
 
   result.w = t > first_averaged ? average : w;
-  const Margins margins = objective.margins(result.w);
-  result.b = objective.intercept() ? objective.best_intercept(margins, b) : 0.0;
+  result.b = objective.intercept() ? objective.best_intercept(result.w, b) : 0.0;
   const Certificate certificate = objective.certify(result.w, result.b);
   result.objective = certificate.value;
   result.gap = certificate.gap();
@@ -105,6 +125,7 @@ Result solve_sgd(const Objective& objective, const Options& options, const Monit
 }
 
 void continue_sgd(const Objective& objective, Index batch, std::uint64_t seed, Stream& stream) {
+  require_lipschitz(objective.loss());
   const Index examples = objective.examples();
   require(batch > 0, "k: a minibatch needs at least one example");
   require(examples < (Index{1} << 32), "means: the stochastic solver takes fewer than 2^32 examples at a time");
@@ -114,12 +135,15 @@ void continue_sgd(const Objective& objective, Index batch, std::uint64_t seed, S
                                                        std::to_string(stream.w.size()));
   std::vector<Index> order(static_cast<std::size_t>(examples));
   Sampler(examples, seed).draw(order);
+  Gradient gradient;
   for (Index first = 0; first < examples; first += batch) {
     const std::vector<Index> sample(order.begin() + first, order.begin() + std::min(examples, first + batch));
-    for (const Index i : sample) stream.weight += objective.data().weight(i);
+    stream.weight += objective.sample_gradient(stream.w, stream.b, sample, gradient.w, gradient.b);
     stream.examples += static_cast<double>(sample.size());
-    const double radius = std::sqrt(stream.weight / stream.examples / objective.lambda());
-    step(objective, sample, ++stream.steps, radius, stream.w, stream.b);
+    const double most = loss_at_zero(objective.loss()) * (stream.weight / stream.examples);
+    const double radius = objective.task() == Task::regression ? std::numeric_limits<double>::infinity()
+                                                               : std::sqrt(most / objective.lambda());
+    step(objective, gradient, ++stream.steps, radius, stream.w, stream.b);
     const double share = 4 / (static_cast<double>(stream.steps) + 3);
     stream.average += share * (stream.w - stream.average);
     stream.average_b += share * (stream.b - stream.average_b);

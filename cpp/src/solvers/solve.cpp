@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "svmgsu/data/check.hpp"
+#include "svmgsu/engines/memory.hpp"
 #include "svmgsu/solvers/newton.hpp"
 #include "svmgsu/solvers/sgd.hpp"
 
@@ -31,13 +32,19 @@ Result solve(const Objective& objective, const Options& options, const Monitor& 
   return solve_newton(objective, options, monitor, start_w, start_b);
 }
 
-Result train(const Gaussians& data, const Options& options, const Monitor& monitor) {
+Result train(const TrainingSet& set, const Options& options, const Monitor& monitor) {
   check_options(options);
-  if (options.check) check(data, options.threads);
+  if (options.check) check(set.data, options.threads);
   bool seen[2] = {false, false};
-  for (Index i = 0; i < data.examples(); ++i) seen[data.label(i) > 0] = true;
-  require(seen[0] && seen[1], "labels: one class only; training needs examples of both");
-  return solve(Objective(data, options.lambda, options.threads, options.intercept), options, monitor);
+  for (Index i = 0; i < set.targets.examples(); ++i) seen[set.targets.sign(i) > 0] = true;
+  if (set.targets.task() == Task::classification)
+    require(seen[0] && seen[1], "labels: one class only; training needs examples of both");
+  return solve(MemoryObjective(set, options.lambda, options.threads, options.intercept, options.loss), options,
+               monitor);
+}
+
+Result train(const Gaussians& data, const Targets& targets, const Options& options, const Monitor& monitor) {
+  return train(TrainingSet(data, targets), options, monitor);
 }
 
 }  // namespace svmgsu

@@ -76,10 +76,9 @@ def histogram(model: Any, data: Any, y: Any, ax: Any = None, *, bins: Any = 30, 
 
 def _decision_values(plane: Hyperplane, data: Gaussians, y: Array) -> tuple[FloatArray, FloatArray]:
     """Means and standard deviations."""
-    ones = np.ones(len(data))
-    objective = _core.Objective(data.core(ones, ones, y), 1.0, 1, True)
-    mean, variance = objective.margins(np.ascontiguousarray(plane.w, dtype=np.float64))
-    return mean + plane.b, np.sqrt(variance)
+    w = np.ascontiguousarray(plane.w, dtype=np.float64)
+    mean, variance = _core.margins(data.core(y), w[np.newaxis], 1)
+    return mean[0] + plane.b, np.sqrt(variance[0])
 
 
 def _edges(bins: Any, mean: FloatArray, std: FloatArray) -> FloatArray:

@@ -215,10 +215,7 @@ def _closest(
 
 def _variances(data: Gaussians, w: FloatArray, y: Array) -> FloatArray:
     """wᵀΣ_i w of all examples."""
-    ones = np.ones(len(data))
-    return np.asarray(
-        _core.Objective(data.core(ones, ones, y), 1.0, 1, True).margins(np.ascontiguousarray(w))[1]
-    )
+    return np.ravel(_core.margins(data.core(y), np.ascontiguousarray(w[np.newaxis]), 1)[1])
 
 
 def _search(data: Gaussians, y: Any, cov_scales: Any, lams: Any, cv: Any) -> Any:

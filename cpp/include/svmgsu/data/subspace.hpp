@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "svmgsu/kinds/covariance.hpp"
+#include "svmgsu/kinds/kinds.hpp"
 
 namespace svmgsu {
 

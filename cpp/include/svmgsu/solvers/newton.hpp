@@ -1,9 +1,9 @@
 // The exact solver: Newton's method that follows a smoothing ε to zero, steered by the certificate.
 //
-// J is not smooth where s_i = 0 (Σ_i = 0, w ⟂ range Σ_i, w = 0). With s̃ = √(s² + ε²) it is, and the
-// half-spaces of the smoothed problem, a_i = Φ(d/s̃), are a feasible point of the true dual: whatever ε
-// is, the bound D is a proof for the true J. One algorithm then serves every problem, from smooth data
-// to the ordinary SVM (Σ = 0) and the trivial optimum w = 0:
+// With the hinge (or another loss with a kink) J is not smooth where s_i = 0 (Σ_i = 0, w ⟂ range Σ_i, w = 0). With
+// s̃ = √(s² + ε²) it is, and the slopes of the smoothed losses (hinge: a_i = Φ(d/s̃)) are a feasible point of the true
+// dual: whatever ε is, the bound D is a proof for the true J. One algorithm then serves every problem, from smooth
+// data to the ordinary SVM (Σ = 0) and the trivial optimum w = 0. Smooth losses stay at ε = 0, and 1 falls away:
 //
 //   1. At (w, b) split what is left into Newton's work at this ε (G) and what the smoothing costs (S).
 //      Once G ≤ 2S, ε is cut by a factor that adapts between 0.05 and 0.5.
@@ -17,8 +17,8 @@
 //      (margin examples, with large κ, always); beyond, it is diagonal plus a sketch of some hundred rows.
 //   5. The unit step is tried first; if it fails, an exact line search in O(ℓ) follows.
 //
-// The trivial classifier w = 0, b = ±1 is a candidate from the beginning, with J = 2 · the smaller
-// class's share. Newton is invariant to the units of the features, so nothing is equilibrated.
+// The trivial solution w = 0 with its best b is a candidate from the beginning (hinge: b = ±1, J = 2 · the smaller
+// class's share). Newton is invariant to the units of the features, so nothing is equilibrated.
 //
 // Chosen by measurement: a primal-dual variant, predictors at the new ε, and warm starts from SGD or a
 // subsample needed more passes or stalled on hinge-like data.

@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "svmgsu/data/training_set.hpp"
 #include "svmgsu/engines/objective.hpp"
 
 namespace svmgsu {
@@ -17,6 +18,7 @@ enum class Solver {
 
 struct Options {
   double lambda = 1e-2;
+  std::shared_ptr<const Loss> loss;  // of make_loss; null: the hinge for labels, the squared loss for values
   Solver solver = Solver::newton;
   bool intercept = true;
   bool check = true;           // train: look for NaN, negative variances and the like first (check.hpp)
@@ -54,11 +56,12 @@ struct Result {
   std::vector<Progress> history;
 };
 
-// `start` (w, b) warm-starts the newton solver where given.
+// `start` (w, b) warm-starts the newton solver where given; one that is not finite or absurdly bad is not used.
 Result solve(const Objective& objective, const Options& options, const Monitor& monitor = {},
              const Vector* start_w = nullptr, double start_b = 0);
 
-// The whole of training in one call. What it cannot learn from is an InvalidArgument.
-Result train(const Gaussians& data, const Options& options, const Monitor& monitor = {});
+// The whole of training in one call, on data in memory. What it cannot learn from is an InvalidArgument.
+Result train(const TrainingSet& set, const Options& options, const Monitor& monitor = {});
+Result train(const Gaussians& data, const Targets& targets, const Options& options, const Monitor& monitor = {});
 
 }  // namespace svmgsu

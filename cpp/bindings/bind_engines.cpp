@@ -10,10 +10,8 @@ namespace {
 
 class PyObjective {
  public:
-  PyObjective(const Gaussians& data, double lambda, int threads, bool intercept)
-      : objective_(data, lambda, threads, intercept) {}
-
-  const Objective& objective() const { return objective_; }
+  PyObjective(const TrainingSet& set, double lambda, int threads, bool intercept, const std::shared_ptr<Loss>& loss)
+      : objective_(set, lambda, threads, intercept, loss) {}
 
   double value(const Array<double>& w, double b) {
     const Vector at = point(w);
@@ -43,7 +41,7 @@ class PyObjective {
       py::gil_scoped_release release;
       const std::lock_guard<std::mutex> lock(mutex_);
       const Evaluation& e = evaluate(at, b);
-      if (!hessian_) hessian_.emplace(objective_, e);
+      if (!hessian_) hessian_ = objective_.hessian(e);
       hessian_->times(v, vb, out, out_b);
     }
     return py::make_tuple(to_array(out), out_b);
@@ -60,21 +58,12 @@ class PyObjective {
   double best_intercept(const Array<double>& w, double start) {
     const Vector at = point(w);
     py::gil_scoped_release release;
-    return objective_.best_intercept(objective_.margins(at), start);
-  }
-  py::tuple margins(const Array<double>& w) {
-    const Vector at = point(w);
-    Margins m;
-    {
-      py::gil_scoped_release release;
-      m = objective_.margins(at);
-    }
-    return py::make_tuple(to_array(m.mean), to_array(m.variance));
+    return objective_.best_intercept(at, start);
   }
 
  private:
   Vector point(const Array<double>& w) const {
-    require_size(w.size(), objective_.data().features(), "w");
+    require_size(w.size(), objective_.features(), "w");
     return to_vector(w);
   }
   bool known(const Vector& w, double b) const { return last_ && last_->b == b && last_->w == w; }
@@ -82,31 +71,49 @@ class PyObjective {
     if (!known(w, b)) {
       hessian_.reset();
       if (!last_) last_.emplace();
-      objective_.evaluate(w, b, *last_);
+      objective_.evaluate(w, b, 0.0, *last_);
     }
     return *last_;
   }
 
-  Objective objective_;
+  MemoryObjective objective_;
   std::mutex mutex_;
   std::optional<Evaluation> last_;
-  std::optional<Hessian> hessian_;
+  std::unique_ptr<Hessian> hessian_;
 };
 
 }  // namespace
 
-void bind_objective(py::module_& m) {
+void bind_engines(py::module_& m) {
   using py::arg;
   py::class_<PyObjective>(m, "Objective")
-      .def(py::init<const Gaussians&, double, int, bool>(), arg("data"), arg("lam"), arg("threads"), arg("intercept"),
-           py::keep_alive<1, 2>())
+      .def(py::init<const TrainingSet&, double, int, bool, const std::shared_ptr<Loss>&>(), arg("data"), arg("lam"),
+           arg("threads"), arg("intercept"), arg("loss") = py::none(), py::keep_alive<1, 2>())
       .def("value", &PyObjective::value, arg("w").noconvert(), arg("b"))
       .def("value_and_gradient", &PyObjective::value_and_gradient, arg("w").noconvert(), arg("b"))
       .def("hessian_product", &PyObjective::hessian_product, arg("w").noconvert(), arg("b"), arg("vw").noconvert(),
            arg("vb"))
       .def("certify", &PyObjective::certify, arg("w").noconvert(), arg("b"))
-      .def("best_intercept", &PyObjective::best_intercept, arg("w").noconvert(), arg("start"))
-      .def("margins", &PyObjective::margins, arg("w").noconvert());
+      .def("best_intercept", &PyObjective::best_intercept, arg("w").noconvert(), arg("start"));
+  // w·x and wᵀΣw, one row for each row of w.
+  m.def(
+      "margins",
+      [](const Gaussians& data, const Array<double>& w, int threads) {
+        const Index rows = size_of(w, 0), count = data.examples();
+        require_size(size_of(w, 1), data.features(), "w: rows");
+        Matrix all(rows, data.features());
+        std::copy_n(w.data(), all.size(), all.data());
+        Array<double> mean({rows, count}), variance({rows, count});
+        double* const out[2] = {mean.mutable_data(), variance.mutable_data()};
+        {
+          py::gil_scoped_release release;
+          const Margins found = margins(data, all, threads);
+          std::copy_n(found.mean.data(), found.mean.size(), out[0]);
+          std::copy_n(found.variance.data(), found.variance.size(), out[1]);
+        }
+        return py::make_tuple(mean, variance);
+      },
+      arg("data"), arg("w").noconvert(), arg("threads"));
   m.def(
       "expected_hinge",
       [](const Array<double>& d, const Array<double>& s) {

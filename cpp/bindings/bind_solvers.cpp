@@ -36,11 +36,14 @@ const char* name_of(Stop stop) {
 
 }  // namespace
 
-void bind_solve(py::module_& m) {
+void bind_solvers(py::module_& m) {
   using py::arg;
   py::class_<Options>(m, "Options")
       .def(py::init<>())
       .def_readwrite("lam", &Options::lambda)
+      .def_property(
+          "loss", [](const Options& o) { return std::const_pointer_cast<Loss>(o.loss); },
+          [](Options& o, const std::shared_ptr<Loss>& loss) { o.loss = loss; })
       .def_property(
           "solver", [](const Options& o) { return o.solver == Solver::sgd ? "sgd" : "newton"; },
           [](Options& o, const std::string& name) { o.solver = name == "sgd" ? Solver::sgd : Solver::newton; })
@@ -69,23 +72,24 @@ void bind_solve(py::module_& m) {
       .def_readonly("history", &Result::history);
   m.def(
       "solve",
-      [](const Gaussians& data, const Options& options, const py::object& callback,
+      [](const TrainingSet& data, const Options& options, const py::object& callback,
          const std::optional<Array<double>>& start_w, double start_b) {
         Vector start;
         if (start_w) {
-          require_size(start_w->size(), data.features(), "start_w");
+          require_size(start_w->size(), data.data.features(), "start_w");
           start = to_vector(*start_w);
         }
         const Monitor monitor = monitor_of(callback);
         py::gil_scoped_release release;
-        const Objective objective(data, options.lambda, options.threads, options.intercept);
+        const MemoryObjective objective(data, options.lambda, options.threads, options.intercept, options.loss);
         return solve(objective, options, monitor, start_w ? &start : nullptr, start_b);
       },
       arg("data"), arg("options"), arg("callback") = py::none(), arg("start_w") = py::none(), arg("start_b") = 0.0);
   // `state` is what the last call returned: (w, average, b, average_b, steps, weight, examples).
   m.def(
       "continue_sgd",
-      [](const Gaussians& data, double lam, bool intercept, Index batch, std::uint64_t seed, const py::tuple& state) {
+      [](const TrainingSet& data, double lam, bool intercept, Index batch, std::uint64_t seed, const py::tuple& state,
+         const std::shared_ptr<Loss>& loss) {
         Stream s;
         if (!state.empty()) {
           require_size(static_cast<Index>(state.size()), 7, "state");
@@ -100,11 +104,11 @@ void bind_solve(py::module_& m) {
         }
         {
           py::gil_scoped_release release;
-          continue_sgd(Objective(data, lam, 1, intercept), batch, seed, s);
+          continue_sgd(MemoryObjective(data, lam, 1, intercept, loss), batch, seed, s);
         }
         return py::make_tuple(to_array(s.w), to_array(s.average), s.b, s.average_b, s.steps, s.weight, s.examples);
       },
-      arg("data"), arg("lam"), arg("intercept"), arg("batch"), arg("seed"), arg("state"));
+      arg("data"), arg("lam"), arg("intercept"), arg("batch"), arg("seed"), arg("state"), arg("loss") = py::none());
   m.def(
       "fit_platt",
       [](const Array<double>& scores, const Array<double>& labels, const std::optional<Array<double>>& weights) {

@@ -1,39 +1,15 @@
-// Means, covariance kinds and the training set, as views of NumPy arrays.
-#include <pybind11/stl.h>
-
+// Covariance kinds, as views of NumPy arrays.
 #include "checks.hpp"
 
 namespace svmgsu::python {
 namespace {
 
 using Kind = std::shared_ptr<Covariance>;
-using MeansPtr = std::shared_ptr<Means>;
-
-template <class Scalar>
-SparseRows<Scalar> sparse_rows(const Array<Scalar>& value, const Array<std::int32_t>& column, const Array<Index>& start,
-                               Index features) {
-  require_size(column.size(), value.size(), "column");
-  require_starts(start, value.size(), "start");
-  require_indices(column.data(), column.size(), features, "column");
-  return {value.data(), column.data(), start.data(), start.size() - 1, features};
-}
 
 // Each function's result keeps its arrays alive.
 template <class Scalar>
 void bind_kinds(py::module_& m) {
   using py::arg;
-  m.def(
-      "dense_means",
-      [](const Array<Scalar>& x) -> MeansPtr {
-        return std::make_shared<DenseMeans<Scalar>>(x.data(), size_of(x, 0), size_of(x, 1));
-      },
-      arg("x").noconvert(), result_keeps<1>());
-  m.def(
-      "sparse_means",
-      [](const Array<Scalar>& value, const Array<std::int32_t>& column, const Array<Index>& start, Index features)
-          -> MeansPtr { return std::make_shared<SparseMeans<Scalar>>(sparse_rows(value, column, start, features)); },
-      arg("value").noconvert(), arg("column").noconvert(), arg("start").noconvert(), arg("features"), result_keeps<1>(),
-      result_keeps<2>(), result_keeps<3>());
   m.def(
       "isotropic",
       [](const Array<Scalar>& v) -> Kind { return std::make_shared<Isotropic<Scalar>>(v.data(), v.size()); },
@@ -95,9 +71,8 @@ void bind_kinds(py::module_& m) {
 
 }  // namespace
 
-void bind_covariance(py::module_& m) {
+void bind_kinds(py::module_& m) {
   using py::arg;
-  py::class_<Means, MeansPtr>(m, "Means").def_property_readonly("examples", &Means::examples);
   py::class_<Covariance, Kind>(m, "Covariance")
       .def("add_full", [](const Covariance& kind, Index example, double scale, Array<double>& out) {
         const Index n = size_of(out, 0), own = kind.features();
@@ -127,25 +102,6 @@ void bind_covariance(py::module_& m) {
         return std::make_shared<Shared>(packed.data(), size_of(packed, 0), features, diagonal, ids, examples);
       },
       arg("packed").noconvert(), arg("features"), arg("diagonal"), arg("group"), result_keeps<1>(), result_keeps<4>());
-
-  // `terms` is a tuple of (kind, scale); it is kept, and with it every array.
-  py::class_<Gaussians>(m, "Gaussians")
-      .def(py::init([](const MeansPtr& means, const py::tuple& terms, const Array<double>& labels,
-                       const Array<double>& weights, const std::optional<Array<Index>>& rows) {
-             std::vector<CovarianceSum::Term> list;
-             for (const auto& item : terms) {
-               const auto pair = py::cast<py::tuple>(item);
-               list.push_back({py::cast<Kind>(pair[0]), py::cast<double>(pair[1])});
-             }
-             std::vector<Index> ids;
-             if (rows) ids = to_std(*rows);
-             return Gaussians(means, CovarianceSum(std::move(list)), to_std(labels), to_std(weights),
-                              rows ? &ids : nullptr);
-           }),
-           arg("means"), arg("terms"), arg("labels").noconvert(), arg("weights").noconvert(), arg("rows") = py::none(),
-           py::keep_alive<1, 2>(), py::keep_alive<1, 3>())
-      .def_property_readonly("examples", &Gaussians::examples)
-      .def_property_readonly("features", &Gaussians::features);
 }
 
 }  // namespace svmgsu::python

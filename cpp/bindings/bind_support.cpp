@@ -69,7 +69,7 @@ void bind_scans(py::module_& m) {
 
 }  // namespace
 
-void bind_config(py::module_& m) {
+void bind_support(py::module_& m) {
   m.def("config", &config);
   bind_scans<double>(m);
   bind_scans<float>(m);

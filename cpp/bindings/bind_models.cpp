@@ -47,7 +47,7 @@ Model model_of(const py::dict& items) {
 
 }  // namespace
 
-void bind_model(py::module_& m) {
+void bind_models(py::module_& m) {
   using py::arg;
   m.def(
       "decision_values",

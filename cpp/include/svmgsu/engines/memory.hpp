@@ -1,0 +1,54 @@
+// The objective of examples that lie in memory.
+//
+// A pass reads each example once, in blocks of fixed size that are summed in their order, so that a result has the
+// same bits for any number of threads. A few numbers of each example are kept from pass to pass.
+#pragma once
+
+#include "svmgsu/data/training_set.hpp"
+#include "svmgsu/engines/objective.hpp"
+
+namespace svmgsu {
+
+class MemoryObjective final : public Objective {
+ public:
+  // `loss` null is the hinge for labels and the squared loss for values.
+  MemoryObjective(TrainingSet set, double lambda, int threads = 0, bool intercept = true,
+                  std::shared_ptr<const Loss> loss = nullptr);
+
+  const Gaussians& data() const { return set_.data; }
+  const Targets& targets() const { return set_.targets; }
+
+  Index examples() const override { return data().examples(); }
+  Index features() const override { return data().features(); }
+  Task task() const override { return targets().task(); }
+  double mean_weight() const override { return mean_weight_; }
+  Cost cost() const override;
+  Trivial trivial() const override;
+
+  using Objective::evaluate;
+  void evaluate(const Vector& w, double b, double epsilon, Evaluation& e) const override;
+  double value(const Vector& w, double b, double epsilon = 0) const override;
+  double value(const Evaluation& at, double epsilon) const override;
+  double active_share(const Evaluation& at, double negligible) const override;
+  std::unique_ptr<Hessian> hessian(const Evaluation& at, double negligible = 0) const override;
+  std::unique_ptr<Ray> ray(const Evaluation& from, const Evaluation& there, const Vector& p, double p_b,
+                           double epsilon) const override;
+  double best_intercept(const Vector& w, double start = 0) const override;
+  Certificate certify(const Vector& w, double b) const override;
+  double sample_gradient(const Vector& w, double b, const std::vector<Index>& sample, Vector& gw,
+                         double& gb) const override;
+
+ private:
+  struct Margins;  // w·x and wᵀΣw of every example
+  Margins margins(const Vector& w) const;
+  double value(const double* mean, const double* variance, double w_squared, double b, double epsilon) const;
+  double best_intercept(const Margins& margins, double start) const;
+  double slope_in_b(const Margins& margins, double b, double* slope) const;
+  Trivial trivial_of_labels() const;
+  Certificate bound(const Vector* side, const double* mass, const double* dual, double value, double* unscaled) const;
+
+  TrainingSet set_;
+  double mean_weight_, centre_;  // of the targets
+};
+
+}  // namespace svmgsu

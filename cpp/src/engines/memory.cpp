@@ -1,0 +1,233 @@
+// Passes over data in memory: value, gradient and bound.
+#include "svmgsu/engines/memory.hpp"
+
+#include <cmath>
+
+#include "engines/memory_kept.hpp"
+
+namespace svmgsu {
+
+MemoryObjective::MemoryObjective(TrainingSet set, double lambda, int threads, bool intercept,
+                                 std::shared_ptr<const Loss> loss)
+    : Objective(loss ? std::move(loss) : make_loss(set.targets.task() == Task::regression ? "squared" : "hinge"),
+                lambda, threads, intercept),
+      set_(std::move(set)),
+      mean_weight_(targets().mean_weight()),
+      centre_(intercept ? targets().centre() : 0.0) {}
+
+Objective::Cost MemoryObjective::cost() const {
+  Cost cost;
+  cost.numbers = data().means().numbers_per_example();
+  for (const auto& term : data().covariance()) {
+    cost.numbers += term.kind->numbers_per_example();
+    cost.rank += term.kind->mean_rank();
+    cost.dense |= term.kind->dense();
+  }
+  return cost;
+}
+
+MemoryObjective::Margins MemoryObjective::margins(const Vector& w) const {
+  Margins result;
+  result.mean.resize(static_cast<std::size_t>(examples()));
+  result.variance.resize(static_cast<std::size_t>(examples()));
+  std::vector<Plan> plans;
+  sweep<Adds::nothing>(
+      Visit{data(), data().ids(), nullptr, threads()}, PointForms(data(), w, plans),
+      [&](const Index* position, int count, const double* mean, const double* variance, double*, double*, char*,
+          Local&) {
+        std::copy_n(mean, count, result.mean.begin() + *position);
+        for (int i = 0; i < count; ++i)
+          result.variance[static_cast<std::size_t>(*position + i)] = std::max(0.0, variance[i]);
+      },
+      nullptr);
+  return result;
+}
+
+// Summed in the blocks of evaluate(), so that both give the same bits.
+double MemoryObjective::value(const double* mean, const double* variance, double w_squared, double b,
+                              double epsilon) const {
+  Residuals r;
+  double total = 0, sum_size = static_cast<double>(features());
+  for (const auto& term : data().covariance()) sum_size += static_cast<double>(term.kind->sum_size());
+  const Index block = block_size(data(), examples(), 2 * sum_size);
+  for (Index start = 0; start < examples(); start += block) {
+    const Index end = std::min(examples(), start + block);
+    double part = 0;
+    for (Index first = start; first < end; first += kMaxBatch) {
+      const int count = static_cast<int>(std::min<Index>(kMaxBatch, end - first));
+      r.set(count, targets().signs() + first, targets().targets() + first, mean + first, variance + first, b, epsilon);
+      r.evaluate(loss(), count);
+      for (int i = 0; i < count; ++i) part += targets().weight(first + i) * r.loss[i];
+    }
+    total += part;
+  }
+  return lambda() / 2 * w_squared + total / static_cast<double>(examples());
+}
+
+double MemoryObjective::value(const Vector& w, double b, double epsilon) const {
+  const Margins m = margins(w);
+  return value(m.mean.data(), m.variance.data(), w.squaredNorm(), b, epsilon);
+}
+
+double MemoryObjective::value(const Evaluation& at, double epsilon) const {
+  return value(kept(at).mean.data(), kept(at).variance.data(), at.w.squaredNorm(), at.b, epsilon);
+}
+
+double MemoryObjective::active_share(const Evaluation& at, double negligible) const {
+  double active = 0, largest = 0;
+  for (const double k : kept(at).curvature) largest = std::max(largest, k);
+  for (const double k : kept(at).curvature) active += k > negligible * largest;
+  return active / static_cast<double>(examples());
+}
+
+// D from the sums of each side, g± = (1/ℓ) Σ± c (σL′x − L″Σw), masses (1/ℓ) Σ± c|L′| and duals (1/ℓ) Σ± c[tL′ − ...]:
+// the side with more mass is scaled down to the other. Any τ·a with τ in [0, 1] is feasible as well, since ℓ*(0) = 0,
+// and D is at least a parabola in τ, of which the best is taken; `unscaled` is the value at τ = 1.
+Certificate MemoryObjective::bound(const Vector* side, const double* mass, const double* dual, double value,
+                                   double* unscaled) const {
+  double rho[2] = {1, 1};
+  if (intercept()) {
+    const double smaller = std::min(mass[0], mass[1]);
+    for (int k : {0, 1}) rho[k] = mass[k] > 0 ? smaller / mass[k] : 0.0;
+  }
+  const double total = rho[0] * dual[0] + rho[1] * dual[1];
+  const double square = (rho[1] * side[1] + rho[0] * side[0]).squaredNorm() / lambda();
+  const double tau = total < 0 ? 0.0 : square > total ? total / square : 1.0;
+  *unscaled = total - square / 2;
+  return {value, tau * total - tau * tau * square / 2 - loss().error() * mean_weight()};
+}
+
+namespace {
+
+// A pass at (w, b): the losses of a batch, what is kept of them, and their coefficients.
+struct GradientLink {
+  const Loss& loss;
+  const Targets& targets;
+  double b, epsilon, centre;
+  MemoryKept& kept;
+
+  void operator()(const Index* position, int count, const double* mean, const double* form, double* coefficient,
+                  double* kappa, char* side, Local& local) const {
+    double sign[kMaxBatch], target[kMaxBatch], variance[kMaxBatch];
+    Residuals r;
+    for (int i = 0; i < count; ++i) {
+      sign[i] = targets.sign(position[i]);
+      target[i] = targets.target(position[i]);
+      variance[i] = std::max(0.0, form[i]);
+    }
+    if (epsilon > 0) {
+      r.set(count, sign, target, mean, variance, b, 0.0);
+      r.evaluate(loss, count);
+      for (int i = 0; i < count; ++i) local.loss += targets.weight(position[i]) * r.loss[i];
+    }
+    r.set(count, sign, target, mean, variance, b, epsilon);
+    r.evaluate(loss, count);
+    double mass_of[2] = {0, 0}, dual_of[2] = {0, 0};
+    for (int i = 0; i < count; ++i) {
+      const auto at = static_cast<std::size_t>(position[i]);
+      const double weight = targets.weight(position[i]), slope = weight * r.slope[i];
+      kept.mean[at] = mean[i];
+      kept.variance[at] = variance[i];
+      kept.curvature[at] = r.curvature[i];
+      local.losses[static_cast<std::size_t>(position[i] - local.start)] = weight * r.loss[i];
+      coefficient[i] = sign[i] * slope;
+      kappa[i] = weight * r.curvature[i];
+      local.curvature += kappa[i];
+      // Any constant may be taken from σt, because Σ cρa = 0: near the targets' own, little cancels.
+      const double dual =
+          (target[i] - sign[i] * centre - r.d[i]) * slope - r.s[i] * r.s[i] * kappa[i] + weight * r.loss[i];
+      side[i] = coefficient[i] > 0 || (coefficient[i] == 0 && sign[i] > 0);
+      const double mass = std::abs(slope);
+      mass_of[0] += side[i] ? 0.0 : mass;
+      mass_of[1] += side[i] ? mass : 0.0;
+      dual_of[0] += side[i] ? 0.0 : dual;
+      dual_of[1] += side[i] ? dual : 0.0;
+    }
+    for (int k : {0, 1}) {
+      local.of[k].mass += mass_of[k];
+      local.dual[k] += dual_of[k];
+    }
+  }
+};
+
+}  // namespace
+
+void MemoryObjective::evaluate(const Vector& w, double b, double epsilon, Evaluation& e) const {
+  e.w = w;
+  e.b = b;
+  e.epsilon = epsilon;
+  if (!e.kept) e.kept = std::make_unique<MemoryKept>();
+  auto& kept = static_cast<MemoryKept&>(*e.kept);
+  for (auto* array : {&kept.mean, &kept.variance, &kept.curvature}) array->resize(static_cast<std::size_t>(examples()));
+  Local total;
+  sweep<Adds::by_side>(Visit{data(), data().ids(), targets().signs(), threads()}, PointForms(data(), w, kept.plans),
+                       GradientLink{loss(), targets(), b, epsilon, centre_, kept}, &total);
+
+  const double share = 1.0 / static_cast<double>(examples());
+  const double penalty = lambda() / 2 * w.squaredNorm();
+  Vector side[2];
+  double mass[2], dual[2];
+  for (int k : {0, 1}) {
+    side[k] = share * total.of[k].x;
+    for (std::size_t t = 0; t < data().covariance().size(); ++t)
+      data().covariance()[t].kind->finish(total.of[k].terms[t].data(), w.data(), features(),
+                                          -share * data().covariance()[t].scale, side[k].data());
+    mass[k] = share * total.of[k].mass;
+    dual[k] = share * total.dual[k];
+  }
+  e.value = penalty + total.smooth_loss / static_cast<double>(examples());
+  const double exact = epsilon > 0 ? penalty + share * total.loss : e.value;
+  e.certificate = bound(side, mass, dual, exact, &e.dual);
+  e.smoothed_share = epsilon * epsilon * share * total.curvature;
+  e.gradient = lambda() * w - side[0] - side[1];
+  e.gradient_b = mass[0] - mass[1];
+  total.of[0].add(total.of[1]);
+  kept.sums = std::move(total.of[0].terms);
+}
+
+double MemoryObjective::sample_gradient(const Vector& w, double b, const std::vector<Index>& sample, Vector& gw,
+                                        double& gb) const {
+  thread_local std::vector<Plan> plans;
+  thread_local std::vector<Index> ids;
+  ids.resize(sample.size());
+  for (std::size_t i = 0; i < sample.size(); ++i) ids[i] = data().ids()[static_cast<std::size_t>(sample[i])];
+  Local total;
+  sweep<Adds::together>(
+      Visit{data(), ids, nullptr, threads()}, PointForms(data(), w, plans),
+      [&](const Index* position, int count, const double* mean, const double* form, double* coefficient, double* kappa,
+          char*, Local& local) {
+        double sign[kMaxBatch], target[kMaxBatch], variance[kMaxBatch];
+        Residuals r;
+        const Index* drawn = &sample[static_cast<std::size_t>(*position)];
+        for (int i = 0; i < count; ++i) {
+          sign[i] = targets().sign(drawn[i]);
+          target[i] = targets().target(drawn[i]);
+          variance[i] = std::max(0.0, form[i]);
+        }
+        r.set(count, sign, target, mean, variance, b, 0.0);
+        r.evaluate(loss(), count);
+        for (int i = 0; i < count; ++i) {
+          const double weight = targets().weight(drawn[i]);
+          coefficient[i] = weight * sign[i] * r.slope[i];
+          kappa[i] = weight * r.curvature[i];
+          local.of[0].mass += coefficient[i];
+          local.loss += weight;
+        }
+      },
+      &total);
+  const double share = 1.0 / static_cast<double>(sample.size());
+  gw = -share * total.of[0].x;
+  for (std::size_t t = 0; t < data().covariance().size(); ++t)
+    data().covariance()[t].kind->finish(total.of[0].terms[t].data(), w.data(), features(),
+                                        share * data().covariance()[t].scale, gw.data());
+  gb = -share * total.of[0].mass;
+  return total.loss;
+}
+
+Certificate MemoryObjective::certify(const Vector& w, double b) const {
+  const Margins m = margins(w);
+  const Evaluation best = evaluate(w, intercept() ? best_intercept(m, b) : b);
+  return {value(m.mean.data(), m.variance.data(), w.squaredNorm(), b, 0.0), best.certificate.bound};
+}
+
+}  // namespace svmgsu

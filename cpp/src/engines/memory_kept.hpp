@@ -1,0 +1,54 @@
+// What the engine in memory remembers of a point, and the losses of a batch.
+#pragma once
+
+#include <cmath>
+
+#include "engines/sweep.hpp"
+#include "svmgsu/engines/memory.hpp"
+
+namespace svmgsu {
+
+struct MemoryObjective::Margins {
+  std::vector<double> mean, variance;
+};
+
+struct MemoryKept final : Kept {
+  std::vector<double> mean, variance, curvature;  // w·x, wᵀΣw and L″ of every example
+  std::vector<Plan> plans;                        // of each covariance term
+  std::vector<std::vector<double>> sums;          // Σ c L″Σ_i of each term
+};
+
+inline const MemoryKept& kept(const Evaluation& e) { return static_cast<const MemoryKept&>(*e.kept); }
+
+// d and s of some examples, and their losses: L, L′ and L″.
+struct Residuals {
+  double d[kMaxBatch], s[kMaxBatch], loss[kMaxBatch], slope[kMaxBatch], curvature[kMaxBatch];
+
+  void set(int count, const double* sign, const double* target, const double* mean, const double* variance, double b,
+           double epsilon) {
+    const double extra = epsilon * epsilon;
+    for (int i = 0; i < count; ++i) {
+      d[i] = target[i] - sign[i] * (mean[i] + b);
+      s[i] = std::sqrt(variance[i] + extra);
+    }
+  }
+  void evaluate(const Loss& of, int count) { of.gradient(count, d, s, loss, slope, curvature); }
+};
+
+// The numbers of the Hessian of one example in (d, s²), in the form
+//     Hv = κ[α σ(x; 1) + (αρ − γη)(u; 0) + (Σv_w; 0)],   α = σξ + ρη,
+// with κ = L″, ρ = −L‴/L″ and γ = ρ² − L⁗/L″, which shows what is positive. (Hinge: ρ = r/s, γ = 1/s².)
+struct Bends {
+  double second[kMaxBatch], rho[kMaxBatch], gamma[kMaxBatch];
+
+  void set(const Loss& loss, int count, const double* d, const double* s) {
+    loss.curvature(count, d, s, second, rho, gamma);
+    for (int i = 0; i < count; ++i) {
+      const bool bends = second[i] > 0;  // it may be too small a number for its inverse to be one
+      rho[i] = bends ? -rho[i] / second[i] : 0.0;
+      gamma[i] = bends ? rho[i] * rho[i] - gamma[i] / second[i] : 0.0;
+    }
+  }
+};
+
+}  // namespace svmgsu

@@ -1,0 +1,210 @@
+// The one loop over examples, behind gradients, Hessian products, stochastic steps and margins: each batch of examples
+// is read as two numbers an example, x·v and a bilinear form of Σ, which a link turns into coefficients with which the
+// examples are then added up.
+#pragma once
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "data/rows.hpp"
+#include "engines/passes.hpp"
+#include "svmgsu/support/parallel.hpp"
+
+namespace svmgsu {
+
+// What a pass adds up: nothing, all examples together, or those of each side (sign of σL′) for themselves.
+enum class Adds { nothing, together, by_side };
+
+// Sums over examples: of their coefficients, of their means and of each covariance term in its own form.
+struct Sums {
+  double mass = 0;
+  Vector x;
+  std::vector<std::vector<double>> terms;
+  std::vector<double> sparse_pair;  // x and the first term side by side, in place of both
+
+  template <class Forms>
+  void reset(Index features, const Forms& forms, bool side_by_side = false) {
+    mass = 0;
+    sparse_pair.assign(side_by_side ? 2 * static_cast<std::size_t>(features) : 0, 0.0);
+    x.setZero(side_by_side ? 0 : features);
+    terms.resize(forms.terms());
+    for (std::size_t t = side_by_side; t < terms.size(); ++t)
+      terms[t].assign(static_cast<std::size_t>(forms.sum_size(t)), 0.0);
+  }
+  void add(const Sums& other) {
+    mass += other.mass;
+    if (other.sparse_pair.empty()) x += other.x;
+    add_apart(other.sparse_pair, x.data(), terms.empty() ? nullptr : terms[0].data());
+    for (std::size_t t = 0; t < terms.size(); ++t)
+      for (std::size_t j = 0; j < other.terms[t].size(); ++j) terms[t][j] += other.terms[t][j];
+  }
+};
+
+// What one block has summed, and then the whole pass.
+struct Local {
+  double loss = 0, smooth_loss = 0, curvature = 0;
+  double dual[2] = {0, 0};
+  Sums of[2];                       // of the sides a ≤ 0 and a ≥ 0; all in of[0] where they are not kept apart
+  Index start = 0;                  // where the block begins
+  std::vector<Index> position, id;  // its examples in the order of their visit
+  std::vector<double> losses;       // of them, c L, in the order of the data
+
+  template <class Forms>
+  void reset(Index features, const Forms& forms, int sides, bool side_by_side = false) {
+    loss = smooth_loss = curvature = dual[0] = dual[1] = 0;
+    for (int side = 0; side < sides; ++side) of[side].reset(features, forms, side_by_side);
+  }
+  void add(const Local& other, int sides) {
+    loss += other.loss;
+    smooth_loss += other.smooth_loss;
+    curvature += other.curvature;
+    for (int side = 0; side < sides; ++side) {
+      dual[side] += other.dual[side];
+      of[side].add(other.of[side]);
+    }
+  }
+};
+
+// The forms of a pass at a point w: w·x_i and wᵀΣ_iw. (Those of a Hessian product are in memory_hessian.cpp.)
+class PointForms {
+ public:
+  PointForms(const Gaussians& data, const Vector& w, std::vector<Plan>& plans) : data_(data), w_(w), plans_(plans) {
+    plans.resize(terms());
+    for (std::size_t t = 0; t < terms(); ++t)
+      data.covariance()[t].kind->prepare(w.data(), w.data(), data.features(), plans[t]);
+  }
+  const double* direction() const { return w_.data(); }
+  std::size_t terms() const { return data_.covariance().size(); }
+  Index sum_size(std::size_t t) const { return data_.covariance()[t].kind->sum_size(); }
+  RowPair pair() const {
+    if (!data_.paired()) return {};
+    return RowPair(data_.means().rows(), data_.covariance()[0].kind->like_means(), data_.features(), w_.data(),
+                   plans_[0].of_w.data());
+  }
+  void bilinear(std::size_t t, Batch part, double scale, double* out) const {
+    data_.covariance()[t].kind->bilinear(part, plans_[t], scale, out);
+  }
+  void weigh(std::size_t t, Batch part, const Index*, const double* weight, double* sum) const {
+    data_.covariance()[t].kind->weigh(part, plans_[t], weight, sum);
+  }
+
+ private:
+  const Gaussians& data_;
+  const Vector& w_;
+  std::vector<Plan>& plans_;
+};
+
+// Reads batches and adds them up.
+template <class Forms>
+class Reader {
+ public:
+  Reader(const Gaussians& data, const Forms& forms) : data_(data), forms_(forms), pair_(forms.pair()) {}
+  bool side_by_side() const { return pair_.sparse(); }
+
+  void read(Batch part, double* dot, double* form) const {
+    const auto& terms = data_.covariance();
+    if (pair_.exists()) {
+      pair_.dots(part, dot, form);
+      for (int i = 0; i < part.count; ++i) form[i] *= terms[0].scale;
+    } else {
+      data_.means().dots(part, forms_.direction(), dot);
+      std::fill_n(form, part.count, 0.0);
+    }
+    for (std::size_t t = pair_.exists(); t < terms.size(); ++t) forms_.bilinear(t, part, terms[t].scale, form);
+  }
+
+  void add(Batch part, const Index* position, const double* coefficient, const double* weight, Sums& sums) const {
+    if (pair_.sparse()) {
+      pair_.add(part, coefficient, weight, sums.sparse_pair.data());
+    } else {
+      data_.means().add(part, coefficient, sums.x.data());
+    }
+    for (std::size_t t = pair_.sparse(); t < sums.terms.size(); ++t)
+      forms_.weigh(t, part, position, weight, sums.terms[t].data());
+  }
+
+  void add_by_side(Batch part, const char* side, const double* coefficient, const double* weight, Sums* sums) const {
+    Index id[2][kMaxBatch + 1];
+    double x[2][kMaxBatch + 1], curvature[2][kMaxBatch + 1];
+    int size[2] = {0, 0};
+    for (int i = 0; i < part.count; ++i) {  // without a branch, which could not be foreseen: one write is void
+      for (int k : {0, 1}) {
+        id[k][size[k]] = part.id[i];
+        x[k][size[k]] = coefficient[i];
+        curvature[k][size[k]] = weight[i];
+      }
+      size[0] += !side[i];
+      size[1] += side[i];
+    }
+    for (int k : {0, 1})
+      if (size[k] > 0) add(Batch{id[k], size[k]}, nullptr, x[k], curvature[k], sums[k]);
+  }
+
+ private:
+  const Gaussians& data_;
+  const Forms& forms_;
+  RowPair pair_;
+};
+
+// Which examples a pass visits: `ids` are rows of the arrays; a position is a place in `ids`. `signs` (may be null)
+// tells which side an example is likely to be on.
+struct Visit {
+  const Gaussians& data;
+  const std::vector<Index>& ids;
+  const double* signs;
+  int threads;
+
+  // The examples of block `start` .. in the order of their visit. A small batch of both sides would be added up in
+  // pieces of one or two.
+  void order(Index size, bool by_side, Local& local) const {
+    local.position.resize(static_cast<std::size_t>(size));
+    local.id.resize(local.position.size());
+    std::iota(local.position.begin(), local.position.end(), local.start);
+    if (by_side && signs)
+      std::stable_partition(local.position.begin(), local.position.end(), [&](Index i) { return signs[i] < 0; });
+    for (std::size_t i = 0; i < local.id.size(); ++i) local.id[i] = ids[static_cast<std::size_t>(local.position[i])];
+  }
+};
+
+// link(position, count, dot, form, coefficient, weight, side, local) turns what was read of `count` examples into the
+// coefficient of x, the weight of Σ and, where sides are kept apart, the side of each.
+template <Adds kAdds, class Forms, class Link>
+void sweep(const Visit& visit, const Forms& forms, Link link, Local* total) {
+  constexpr int kSides = kAdds == Adds::by_side ? 2 : 1;
+  const Gaussians& data = visit.data;
+  const Index features = data.features(), count = static_cast<Index>(visit.ids.size());
+  double sums = static_cast<double>(features);
+  for (std::size_t t = 0; t < forms.terms(); ++t) sums += static_cast<double>(forms.sum_size(t));
+  const Index block = block_size(data, count, kAdds == Adds::nothing ? 0 : kSides * sums);
+  const double numbers = numbers_per_example(data);
+  const int batch = batch_size(numbers);
+  const int threads = static_cast<double>(count) * numbers < kSerialNumbers ? 1 : resolve_threads(visit.threads);
+  const Reader<Forms> reader(data, forms);
+
+  if (kAdds != Adds::nothing) total->reset(features, forms, kSides);
+  ordered_blocks<Local>((count + block - 1) / block, threads,
+                        [&](Index k, Local& local) {
+                          double dot[kMaxBatch], form[kMaxBatch], coefficient[kMaxBatch], weight[kMaxBatch];
+                          char side[kMaxBatch];
+                          if (kAdds != Adds::nothing) local.reset(features, forms, kSides, reader.side_by_side());
+                          local.start = k * block;
+                          const Index size = std::min(block, count - local.start);
+                          visit.order(size, kAdds == Adds::by_side && batch < kManyExamples, local);
+                          local.losses.assign(kAdds == Adds::by_side ? local.position.size() : 0, 0.0);
+                          for (Index first = 0; first < size; first += batch) {
+                            const Batch part = batch_at(local.id, first, std::min(size, first + batch));
+                            const Index* position = &local.position[static_cast<std::size_t>(first)];
+                            reader.read(part, dot, form);
+                            link(position, part.count, dot, form, coefficient, weight, side, local);
+                            if (kAdds == Adds::together) reader.add(part, position, coefficient, weight, local.of[0]);
+                            if (kAdds == Adds::by_side) reader.add_by_side(part, side, coefficient, weight, local.of);
+                          }
+                          for (const double loss : local.losses) local.smooth_loss += loss;
+                        },
+                        [&](const Local& local) {
+                          if (kAdds != Adds::nothing) total->add(local, kSides);
+                        });
+}
+
+}  // namespace svmgsu

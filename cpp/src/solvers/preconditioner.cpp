@@ -1,0 +1,123 @@
+#include "solvers/preconditioner.hpp"
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <vector>
+
+#include "svmgsu/kernels/kernels.hpp"
+
+namespace svmgsu {
+namespace {
+
+constexpr Index kMostDense = 1500;        // features up to which a dense factor is worth its cost
+constexpr Index kAlwaysDense = 200;       // features up to which it costs next to nothing
+constexpr Index kMostRows = 700;          // of the sketch that replaces it beyond
+constexpr Index kMostNumbers = 10000000;  // of the sketch
+
+using Factor = Eigen::LLT<EigenMatrix>;
+
+// A Cholesky factor, in units that make the diagonal one.
+class DenseFactor final : public Preconditioner {
+ public:
+  explicit DenseFactor(const Matrix& h) {
+    scale_ = h.diagonal().cwiseMax(1e-300).cwiseSqrt().cwiseInverse();
+    const Matrix scaled = scale_.asDiagonal() * h * scale_.asDiagonal();
+    for (double jitter = 1e-14; jitter < 1; jitter *= 100) {
+      Matrix shifted = scaled;
+      shifted.diagonal().array() += jitter;
+      factor_.compute(shifted);
+      if (factor_.info() == Eigen::Success) return;
+    }
+    factor_.compute(Matrix::Identity(h.rows(), h.cols()));
+  }
+  using Preconditioner::solve;
+  Vector solve(const Vector& r) const override { return scale_.cwiseProduct(factor_.solve(scale_.cwiseProduct(r))); }
+
+ private:
+  Vector scale_;
+  Factor factor_;
+};
+
+// D + RᵀR with few rows R, by Woodbury: only a matrix of rows × rows is factored.
+class SketchFactor final : public Preconditioner {
+ public:
+  SketchFactor(Hessian::Sketch sketch, int threads) : root_(sketch.diagonal.cwiseSqrt().cwiseInverse()) {
+    y_ = std::move(sketch.rows);
+    y_.array().rowwise() *= root_.transpose().array();
+    Matrix gram = Matrix::Identity(y_.rows(), y_.rows()), transposed;
+    for (Index first = 0; first < y_.cols(); first += kColumns) {  // a few at a time, which stay in the cache
+      transposed = y_.middleCols(first, std::min(kColumns, y_.cols() - first)).transpose();
+      kernels::add_gram(transposed.data(), transposed.rows(), y_.rows(), 1.0, gram.data(), y_.rows(), threads);
+    }
+    factor_.compute(gram);
+    for (Index i = 0; i < y_.rows(); ++i) rows_.push_back(y_.row(i).data());
+  }
+  using Preconditioner::solve;
+  Vector solve(const Vector& r) const override {
+    const int count = static_cast<int>(rows_.size());
+    Vector scaled = root_.cwiseProduct(r), inner(count);
+    kernels::row_dots(rows_.data(), count, scaled.size(), scaled.data(), inner.data());
+    inner = -factor_.solve(inner);
+    kernels::add_rows(rows_.data(), count, scaled.size(), inner.data(), scaled.data());
+    return root_.cwiseProduct(scaled);
+  }
+
+ private:
+  static constexpr Index kColumns = 256;
+  Vector root_;  // D^−½
+  Matrix y_;     // R D^−½
+  std::vector<const double*> rows_;
+  Factor factor_;
+};
+
+// Whether a sketch that leaves nothing out is smaller than the dense matrix: examples are much fewer than features, as
+// with images.
+bool few_rows(const Objective& objective, const Hessian& hessian) {
+  const Index n = objective.features();
+  const Objective::Cost cost = objective.cost();
+  if (n <= kAlwaysDense || cost.dense) return false;
+  return 2 * (1 + cost.rank) * static_cast<double>(hessian.active()) < static_cast<double>(std::min(n, 2 * kMostRows));
+}
+
+}  // namespace
+
+Step Preconditioner::solve(const Step& r) const {
+  Vector both(r.w.size() + 1);
+  both << r.w, r.b;
+  both = solve(both);
+  return {both.head(r.w.size()), both(r.w.size())};
+}
+
+bool sketches(const Objective& objective) { return objective.features() > kMostDense; }
+
+Index rows_for_dense(const Objective& objective) {
+  const Objective::Cost cost = objective.cost();
+  const auto n = static_cast<double>(objective.features());
+  const double affordable = 60 * static_cast<double>(objective.examples()) * cost.numbers / (n * n * (1 + cost.rank));
+  return static_cast<Index>(std::max(500.0, std::min(6 * n, std::max(1.5 * n, affordable))));
+}
+
+double ridge_of_b(const Objective& objective) { return 1e-12 * objective.mean_weight(); }
+
+std::unique_ptr<Preconditioner> make_preconditioner(const Objective& objective, const Hessian& hessian,
+                                                    std::uint64_t seed) {
+  const Index n = objective.features();
+  const double tiny = ridge_of_b(objective);
+  if (sketches(objective) || few_rows(objective, hessian)) {
+    Hessian::Sketch sketch = hessian.sketch(std::min(kMostRows, kMostNumbers / n), seed);
+    // b has no penalty of its own: let D carry a share of what the rows say of it.
+    sketch.diagonal(n) = objective.intercept() ? 0.01 * sketch.rows.col(n).squaredNorm() + tiny : 1.0;
+    if (!objective.intercept()) sketch.rows.col(n).setZero();
+    return std::make_unique<SketchFactor>(std::move(sketch), objective.threads());
+  }
+  Matrix m = hessian.dense(rows_for_dense(objective), seed);
+  m(n, n) += tiny;
+  if (!objective.intercept()) {
+    m.row(n).setZero();
+    m.col(n).setZero();
+    m(n, n) = 1;
+  }
+  return std::make_unique<DenseFactor>(m);
+}
+
+}  // namespace svmgsu

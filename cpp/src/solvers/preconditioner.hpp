@@ -1,0 +1,31 @@
+// Solves with an estimate of the Hessian: dense and factored up to some features, a sketch of few rows beyond.
+#pragma once
+
+#include <memory>
+
+#include "solvers/step.hpp"
+#include "svmgsu/engines/objective.hpp"
+
+namespace svmgsu {
+
+class Preconditioner {
+ public:
+  virtual ~Preconditioner() = default;
+  virtual Vector solve(const Vector& r) const = 0;
+  Step solve(const Step& r) const;
+};
+
+// Whether there are too many features for a dense estimate of the Hessian.
+bool sketches(const Objective& objective);
+
+// Examples for a dense estimate: as many as cost about two passes, but 1.5 n to 6 n.
+Index rows_for_dense(const Objective& objective);
+
+// A small penalty of b, which has none of its own.
+double ridge_of_b(const Objective& objective);
+
+// The estimate of the Hessian over (w, b); without an intercept, b is cut off.
+std::unique_ptr<Preconditioner> make_preconditioner(const Objective& objective, const Hessian& hessian,
+                                                    std::uint64_t seed);
+
+}  // namespace svmgsu
