@@ -26,12 +26,13 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import GroupShuffleSplit
 
 from bench.timing import machine
-from svmgsu.calibration import PRIOR, fit, held_out
+from svmgsu.calibration import fit
+from svmgsu.held_out import held_out
 from svmgsu.parallel import Team
 from svmgsu.training import Problem, make_options
 
 LAM = 1e-3
-PRIORS = [(float(np.log(centre)), width) for centre in (1.0, 0.3) for width in (0.25, 0.5, 1.0, 3.0)]
+COLUMNS = ("Platt", "isotonic", "bars", "bars, share stated", "bars, shares by noise stated", "no bars")
 
 
 class Data(NamedTuple):
@@ -80,27 +81,32 @@ def wdbc() -> Data:
 
 
 def losses(data: Data, known: np.ndarray, new: np.ndarray) -> np.ndarray:
-    """Test log-losses: Platt, isotonic regression, ours with bars of zero; then ours and γ for each prior."""
+    """Test log-losses, in the order of COLUMNS; shares by noise are those of tenths of the test objects."""
     X, cov, y = data.standardised(known)
     problem = Problem(X[known], y[known], cov[known])
     options = make_options(len(problem), lam=LAM)
     model = problem.solve(options)
-    margin, variance = (a[:, 0] for a in held_out(problem, model, options, Team()))
+    scores = held_out(problem, model, options, Team())
+    margin, variance, label = (
+        np.ascontiguousarray(scores.margin[:, 0]),
+        scores.variance[:, 0],
+        y[known][scores.rows],
+    )
     f, s = model.decision_function(X[new], cov[new], return_std=True)
     edge = 1 / len(margin)
-    isotonic = IsotonicRegression(out_of_bounds="clip", y_min=edge, y_max=1 - edge).fit(margin, y[known])
-    signs, ones = problem.signs(0), np.ones(len(margin))
-    fits = [fit(np.ascontiguousarray(margin), variance, signs, ones, prior) for prior in PRIORS]
-    taken = fits[PRIORS.index(PRIOR)]
-    exact = taken.probability(f, np.zeros_like(f))  # as if the objects were known exactly
-    out = [log_loss(y[new], p) for p in (taken.probability(f), isotonic.predict(f), exact)]
-    for found in fits:
-        out += [log_loss(y[new], found.probability(f, s**2)), found.gamma]
-    return np.array(out)
+    isotonic = IsotonicRegression(out_of_bounds="clip", y_min=edge, y_max=1 - edge).fit(margin, label)
+    signs, ones = 2.0 * label - 1, np.ones(len(margin))
+    platt, ours = fit(margin, None, signs, ones), fit(margin, variance, signs, ones)
+    tenth = np.argsort(np.argsort(s)) * 10 // len(s)
+    share = np.array([(y[new][tenth == k].sum() + 1) / ((tenth == k).sum() + 2) for k in range(10)])[tenth]
+    stated = [np.log(p / (1 - p)) for p in (y[new].mean(), share)]
+    chances = [platt.probability(f), isotonic.predict(f), ours.probability(f, s**2)]
+    chances += [ours.probability(f, s**2, prior) for prior in stated] + [ours.probability(f)]
+    return np.array([log_loss(y[new], p) for p in chances])
 
 
 def cases(folder: Path, splits: int) -> Iterator[tuple[str, np.ndarray]]:
-    """A name and the mean over splits of `losses`; the first four are the main ones."""
+    """A name and the mean over splits of `losses`."""
     rng = np.random.default_rng(0)
     quasars, error = sdss(folder)
     precise, noisy = np.flatnonzero(error <= np.median(error)), np.flatnonzero(error > np.median(error))
@@ -134,35 +140,19 @@ def cases(folder: Path, splits: int) -> Iterator[tuple[str, np.ndarray]]:
 def report(folder: Path, splits: int) -> str:
     about = machine()
     core = about["svmgsu"]
-    found = list(cases(folder, splits))
-    ours = 3 + 2 * PRIORS.index(PRIOR)
     lines = [
         "# Probabilities of objects with error bars",
         "",
         f"{about['cpu']}, {about['cores']} cores, {core['compiler']}, {core['instruction_set']}; NumPy "
-        f"{np.__version__}, scikit-learn {sklearn.__version__}. Log-loss on test data, λ = {LAM:g}.",
+        f"{np.__version__}, scikit-learn {sklearn.__version__}. Log-loss on test data, λ = {LAM:g}. "
+        "Stated shares are those of the test objects, of all or of each tenth by noise. Without bars objects "
+        "count as known exactly.",
         "",
-        "| data | Platt | isotonic | error bars | γ | bars of 0 | to Platt | to isotonic |",
-        "| --- |" + " ---: |" * 7,
+        "| data | " + " | ".join(COLUMNS) + " |",
+        "| --- |" + " ---: |" * len(COLUMNS),
     ]
-    for name, row in found[:4]:
-        platt, isotonic, exact, loss, gamma = *row[:3], *row[ours : ours + 2]
-        lines.append(
-            f"| {name} | {platt:.4f} | {isotonic:.4f} | {loss:.4f} | {gamma:.2g} | {exact:.4f} | "
-            f"{loss / platt:.2f} × ({loss - platt:+.4f}) | {loss / isotonic:.2f} × ({loss - isotonic:+.4f}) |"
-        )
-    names = [f"{np.exp(centre):.1g}, {width:g}" for centre, width in PRIORS]
-    lines += [
-        "",
-        "How the prior of γ was chosen: log-loss less that of Platt, and γ (mean over splits), for priors of "
-        f"some centres and widths of log γ. The one taken is {names[PRIORS.index(PRIOR)]}.",
-        "",
-        "| data | Platt | " + " | ".join(names) + " |",
-        "| --- |" + " ---: |" * (1 + len(PRIORS)),
-    ]
-    for name, row in found:
-        cells = [f"{row[k] - row[0]:+.4f} ({row[k + 1]:.2g})" for k in range(3, len(row), 2)]
-        lines.append(f"| {name} | {row[0]:.4f} | " + " | ".join(cells) + " |")
+    for name, row in cases(folder, splits):
+        lines.append(f"| {name} | " + " | ".join(f"{loss:.4f}" for loss in row) + " |")
     return "\n".join([*lines, ""])
 
 
