@@ -22,6 +22,7 @@ from .validation import (
     check_count,
     check_finite,
     check_positive,
+    check_row_order,
     column_names,
     is_sparse,
 )
@@ -84,6 +85,7 @@ class Gaussians:
             )
         self.feature_names_in_ = _names(mean, feature_names, self.shape[1])
         check_column_order(self.feature_names_in_, cov=cov, std=std)
+        check_row_order(mean, cov=cov, std=std)
         self.cov = as_covariance(cov, std, self.shape)
         self.deployment: Covariance | None = None
 

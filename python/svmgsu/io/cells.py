@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import re
 import sys
 from abc import ABC, abstractmethod
@@ -130,6 +131,7 @@ class CsvCells(Cells):
         if first is None:
             raise _core.FormatError(f"{name}: Empty CSV file")
         self.header, self.columns = first
+        self._check_text(self.header, self.columns)
         other = next((d for d in ";\t," if d in self.columns[0] and d != delimiter), None)
         if len(self.columns) == 1 and other:
             raise _core.FormatError(
@@ -166,6 +168,7 @@ class CsvCells(Cells):
             read_options=arrow_csv.ReadOptions(
                 column_names=[str(k) for k in range(len(self.columns))],
                 skip_rows_after_names=self.header,
+                block_size=None if numeric else self._size(),  # a line must fit into a block
             ),
             parse_options=arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
             convert_options=arrow_csv.ConvertOptions(
@@ -176,6 +179,10 @@ class CsvCells(Cells):
             ),
         )
         return table.rename_columns(chosen)
+
+    def _size(self) -> int:
+        size = len(self.content) if isinstance(self.content, bytes) else os.stat(self.content).st_size
+        return min(size + 1, 2**31 - 1)
 
     def numbers(self, column: str) -> Array:
         if not self._text:
@@ -256,8 +263,11 @@ class CsvCells(Cells):
                     raise _core.FormatError(
                         f"{self.name}:{line}: {len(record)} cells, but the header has {want} columns"
                     )
-                if any("\ufffd" in cell for cell in record):
-                    raise _core.FormatError(f"{self.name}:{line}: not UTF-8 text; save the file as UTF-8")
+                self._check_text(line, record)
+
+    def _check_text(self, line: int, record: list[str]) -> None:
+        if any("\ufffd" in cell for cell in record):
+            raise _core.FormatError(f"{self.name}:{line}: not UTF-8 text; save the file as UTF-8")
 
     @contextmanager
     def _records(self) -> Iterator[Iterator[tuple[int, list[str]]]]:

@@ -9,7 +9,7 @@ import numpy as np
 from ..covariance import Diagonal, stored_as
 from ..error_bars import UNITS, asymmetric_bars, bar_unit, raised
 from ..gaussians import Gaussians
-from ..validation import Array, FloatArray, check_column_order, check_positive, column_names
+from ..validation import Array, FloatArray, check_column_order, check_positive, check_row_order, column_names
 from ._support import as_examples, check_choice, deviations, over_examples
 
 CENTRES = ("median", "mode")
@@ -77,6 +77,7 @@ def from_errors(
     means = as_examples(X)
     shape = (means.shape[0], means.shape[1])
     check_column_order(column_names(X), std=std, upper=upper, lower=lower)
+    check_row_order(X, std=std, upper=upper, lower=lower)
     check_choice(units, "units", UNITS)
     check_choice(centre, "centre", CENTRES)
     unit = bar_unit(means, units)
@@ -152,6 +153,7 @@ def from_standard_errors(
     means = as_examples(X)
     shape = (means.shape[0], means.shape[1])
     check_column_order(column_names(X), se=se)
+    check_row_order(X, se=se)
     errors = deviations(se, shape, "se").astype(np.float64)
     if n is not None and range_fraction is not None:
         raise ValueError("range_fraction: it stands for an unknown n; give one of the two")
