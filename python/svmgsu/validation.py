@@ -92,10 +92,12 @@ def check_column_order(known: list[str] | None, **frames: Any) -> None:
 
 def check_row_order(X: Any, **frames: Any) -> None:
     """Refuses frames of pandas whose rows are labelled otherwise than those of X: other objects, perhaps."""
-    index = X.index if hasattr(X, "iloc") else None
+    if not hasattr(X, "iloc"):
+        return
+    index = X.index
     for name, frame in frames.items():
-        own = frame.index if index is not None and hasattr(frame, "iloc") else index
-        if index is not None and len(own) == len(index) and not own.equals(index):
+        own = frame.index if hasattr(frame, "iloc") else index
+        if len(own) == len(index) and not own.equals(index):
             raise ValueError(
                 f"{name}: its rows are labelled {listed(own)}, but those of X {listed(index)}; pass "
                 f"{name}.loc[X.index], or {name}.to_numpy() if the rows are in the order of X"
