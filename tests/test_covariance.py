@@ -265,3 +265,18 @@ def test_full_covariances_of_784_features_need_no_more_memory_than_array_and_pac
     assert done.returncode == 0, done.stderr
     used, array, packed = map(int, done.stdout.split())
     assert used <= array + packed + 150e6
+
+
+def test_a_variance_below_zero_by_rounding_counts_as_zero():
+    matrix = np.array([[-1e-300, 0.0], [0.0, 1.0]])
+    for kind in (svmgsu.Full([matrix, matrix]), svmgsu.Shared(matrix)):
+        assert kind.diagonals(2, 2).tolist() == [[0.0, 1.0], [0.0, 1.0]]
+        assert "typical error 0.5 of the spread" in repr(svmgsu.Gaussians([[0.0, 1.0], [1.0, 3.0]], kind))
+
+
+@pytest.mark.parametrize("start", [None, [0, 1, 2]])
+def test_factors_without_a_finite_square_are_refused(start):
+    F = np.array([[[1.0, 2.0]], [[1.0, -1e151]]])
+    with pytest.raises(ValueError, match=r"factors: -1e\+151 at feature 1 .* 1e\+150"):
+        svmgsu.LowRank(F if start is None else F[:, 0], start=start)
+    assert np.isfinite(svmgsu.LowRank(np.clip(F, -1e150, None)).diagonals(2, 2)).all()

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import os
 import subprocess
 import sys
 
@@ -86,9 +87,77 @@ def test_packed_files_and_pipes_are_read_as_far_as_memory_goes(tmp_path, little)
     path.write_bytes(gzip.compress(bytes(11 * 10**7), 1))
     with pytest.raises(memory.NotEnoughMemory, match=r"means.gz: more than .* were read"):
         svmgsu.read_text(path)
-    if sys.platform == "linux":
-        with pytest.raises(memory.NotEnoughMemory, match="/dev/zero: more than"):
-            svmgsu.read_text("/dev/zero")
+    with pytest.raises(memory.NotEnoughMemory, match=r"<file>: more than .* to make use of them takes"):
+        svmgsu.read_text(Endless())
+
+
+class Endless(io.RawIOBase):
+    """A stream of zeros."""
+
+    def readable(self):
+        return True
+
+    def readinto(self, into):
+        into[:] = bytes(len(into))
+        return len(into)
+
+
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/null"])
+@pytest.mark.parametrize("read", [svmgsu.io.read, svmgsu.load])
+def test_devices_are_no_files_of_examples(device, read):
+    if not os.path.exists(device):
+        pytest.skip(f"there is no {device}")
+    with pytest.raises(ValueError, match=f"{device}: is a device"):
+        read(device)
+
+
+WIDE = 2**31 - 1
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "arrow", "feather"])
+def test_a_table_of_too_many_columns_is_refused_before_they_are_named(ending, little):
+    data, out = svmgsu.Gaussians(sp.csr_array((1, WIDE))), io.BytesIO()
+    with pytest.raises(
+        memory.NotEnoughMemory, match=f"<file>: a table of 1 rows and {WIDE} columns takes .* TB"
+    ):
+        svmgsu.io.write(data, out, format=ending)
+    assert not out.getvalue()
+
+
+def test_arrays_and_text_that_do_not_fit_are_refused_by_their_writers(tmp_path, little):
+    wide = svmgsu.Gaussians(sp.csr_array((1, WIDE)), 1.0)
+    with pytest.raises(memory.NotEnoughMemory, match=f"1 x {WIDE} numbers, dense"):
+        svmgsu.io.write(wide, tmp_path / "a.npy")
+    with pytest.raises(memory.NotEnoughMemory, match=f"X: text of {WIDE} numbers a line takes"):
+        svmgsu.io.write(wide, io.BytesIO(), cov=io.BytesIO(), y=[1], format="svmlight")
+    square = svmgsu.Gaussians(np.zeros((1, 10**4)), svmgsu.LowRank(np.ones((1, 1, 10**4))))
+    with pytest.raises(memory.NotEnoughMemory, match="cov: text of full covariances of 10000 features"):
+        svmgsu.io.write(square, io.BytesIO(), cov=io.BytesIO(), format="text")
+    with pytest.raises(memory.NotEnoughMemory, match="cov: 1 full matrices of 10000 features takes 800 MB"):
+        svmgsu.io.write(square, tmp_path / "a.npy", cov=tmp_path / "b.npy")
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_stays_sparse_is_written_whatever_its_width(tmp_path, little):
+    wide = svmgsu.Gaussians(sp.csr_array(([2.0], ([0], [WIDE - 1])), shape=(1, WIDE)))
+    for name in ("a.npz", "a.txt", "a.svm"):
+        svmgsu.io.write(wide, tmp_path / name)
+        assert svmgsu.io.read(tmp_path / name).data.shape == (1, WIDE)
+
+
+def test_a_huge_index_is_not_converted_into_a_table_with_a_limit_on_memory(tmp_path):
+    resource = pytest.importorskip("resource")
+    pytest.importorskip("pyarrow")
+    (tmp_path / "h").write_text(f"a 1:1 {WIDE}:1\n")
+    program = (
+        "import resource, sys, svmgsu.cli\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (2**32, 2**32))\n"
+        "sys.exit(svmgsu.cli.main(['convert', 'h', 'h.csv']))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True)
+    assert resource and done.returncode == 1
+    assert f"h.csv: a table of 1 rows and {WIDE} columns takes" in done.stderr
+    assert not (tmp_path / "h.csv").exists()
 
 
 def test_an_archive_that_unpacks_to_more(tmp_path, monkeypatch):

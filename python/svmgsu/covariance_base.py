@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .linear_maps import LinearMap, as_matrix_map, as_scale_map, as_select_map
+from .memory import require_memory
 from .validation import Array, FloatArray
 
 Terms = tuple[tuple[Any, float], ...]
@@ -117,6 +118,7 @@ class Covariance(ABC):
         if count is None or n is None:
             missing = "n_examples" if count is None else "n_features"
             raise ValueError(f"{missing}: {type(self).__name__} does not know it; pass {missing}=")
+        require_memory(8.0 * count * n * n, f"cov: {count} full matrices of {n} features")
         out = np.zeros((count, n, n))
         for kind, factor in self.terms(count, n, None if y is None else np.asarray(y)):
             for i in range(count):

@@ -19,6 +19,7 @@ from .validation import (
     FloatArray,
     SparseRows,
     as_float_array,
+    check_factors,
     check_finite,
     check_variances,
     is_sparse,
@@ -232,7 +233,8 @@ class Full(Covariance):
 
     def diagonals(self, n_examples: int, n_features: int, y: Any = None) -> FloatArray:
         row, column = np.triu_indices(n_features)
-        return self.packed[:, row == column].astype(np.float64)
+        # A variance may lie below zero by as much as `indefinite` lets pass.
+        return np.maximum(self.packed[:, row == column].astype(np.float64), 0.0)
 
     def noise(self, rng: np.random.Generator, shape: tuple[int, int, int], y: Any = None) -> FloatArray:
         out = rng.standard_normal(shape)
@@ -271,7 +273,7 @@ class LowRank(Covariance):
 
     def __init__(self, factors: Any, diagonal: Any = None, *, start: Any = None) -> None:
         array = as_float_array(factors, "factors", (3,) if start is None else (2,))
-        check_finite(array, "factors")
+        check_factors(array, "factors")
         n = array.shape[-1]
         if start is None:
             count, rank = array.shape[:2]

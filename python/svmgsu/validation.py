@@ -17,6 +17,7 @@ from .sparse_checks import check_sparse, is_canonical
 Array: TypeAlias = npt.NDArray[Any]
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 
+LARGEST_FACTOR = 1e150
 FROM_MISSING = "svmgsu.uncertainty.from_missing(X) makes Gaussians of a table with missing values"
 
 
@@ -139,6 +140,17 @@ def check_deviations(a: Array, name: str) -> None:
     found = _core.first_negative(a) if a.size else -1
     if found >= 0:
         raise ValueError(_negative(name, place(found, a.shape), "standard deviation", a.flat[found]))
+
+
+def check_factors(a: Array, name: str) -> None:
+    """Refuses what is not finite or has no finite square, naming the first one."""
+    check_finite(a, name)
+    if a.size and a.dtype != np.float32 and max(a.max(), -a.min()) > LARGEST_FACTOR:
+        found = int(np.argmax(np.abs(a) > LARGEST_FACTOR))
+        raise ValueError(
+            f"{name}: {a.flat[found]:g} at feature {found % a.shape[-1]} has no finite square; factors "
+            f"may be up to {LARGEST_FACTOR:g}"
+        )
 
 
 def _negative(name: str, where: str, what: str, value: float) -> str:

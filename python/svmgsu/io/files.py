@@ -55,6 +55,7 @@ def mappable(source: Source) -> str | bytes:
         _named(path),
         open(path, "rb") as file,
     ):  # also for Python's errors: no such file, a folder, not permitted
+        _refuse_device(file, path)
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode) or not path.isprintable():
             return _unpacked(_all_of(file, path), path)
         head = file.read(len(XZ))
@@ -70,6 +71,7 @@ def read_bytes(source: Source) -> bytes:
         raw = _all_of(standard_input(), "<stdin>")
     elif is_path(source):
         with _named(cast(Path, source)), open(cast(Path, source), "rb") as file:
+            _refuse_device(file, os.fsdecode(cast(Path, source)))
             raw = _all_of(file, os.fsdecode(cast(Path, source)))
     else:
         raw = _all_of(cast("IO[Any]", source), name_of(source))
@@ -116,6 +118,15 @@ def damaged(path: Source, what: str = "file") -> Iterator[None]:
         ) from None
 
 
+def _refuse_device(file: IO[Any], path: str) -> None:
+    """A device that is no terminal, such as /dev/zero, holds no examples, and may never end."""
+    mode = os.fstat(file.fileno()).st_mode
+    if (stat.S_ISCHR(mode) or stat.S_ISBLK(mode)) and not file.isatty():
+        raise _core.FormatError(
+            f"{shown(path)}: is a device; examples and models are read from files and pipes"
+        )
+
+
 def _all_of(file: IO[Any], name: str) -> bytes:
     """All that a file gives, unless that is more than fits into memory."""
     pieces: list[bytes] = []
@@ -123,9 +134,8 @@ def _all_of(file: IO[Any], name: str) -> bytes:
     while piece := file.read(PIECE):
         pieces.append(piece.encode() if isinstance(piece, str) else bytes(piece))
         size += len(pieces[-1])
-        require_memory(
-            size + PIECE, f"{shown(name)}: more than {in_words(size)} were read; to put them together"
-        )
+        # They are still to be put together and to become numbers, which take as much again and twice.
+        require_memory(3 * size, f"{shown(name)}: more than {in_words(size)} were read; to make use of them")
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 

@@ -32,7 +32,8 @@ from .text_writing import variances_of
 LABELS, IDS = ("label", "y"), ("id", "doc_id")
 DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 ARROW = (".arrow", ".ipc", ".feather")
-COPIES = 3  # of the numbers at the peak: as they are read, by column, and together
+COPIES = 3  # of the numbers at the peak: as they are read or written, by column, and together
+COLUMN_BYTES, PARQUET_BYTES = 2000, 5500  # measured: what a column takes besides its numbers
 ENDINGS = (*DELIMITERS, ".parquet", *ARROW)
 
 
@@ -301,6 +302,8 @@ def write_table(
     dataset = as_dataset(data, y, ids)
     gaussians = dataset.data
     n = gaussians.shape[1]
+    ending = _ending(path, format)
+    _check_room(gaussians, name_of(path), ending)
     names = list(feature_names or gaussians.feature_names_in_ or [f"x{j + 1}" for j in range(n)])
     if len(names) != n:
         raise ValueError(f"feature_names: {len(names)} names for {n} features")
@@ -322,7 +325,17 @@ def write_table(
     expected = n * (1 if variances is None else 2) + sum(c in columns for c in ("id", "label", "_var"))
     if len(columns) != expected:
         raise ValueError("feature_names: two columns would have the same name; pass other names")
-    save_table(make_table(columns), path, _ending(path, format))
+    save_table(make_table(columns), path, ending)
+
+
+def _check_room(gaussians: Gaussians, name: str, ending: str) -> None:
+    """Before columns are named and filled, of which a single large index can make too many."""
+    count, n = gaussians.shape
+    width = n if gaussians.cov is None or isinstance(gaussians.cov, Isotropic) else 2 * n
+    own = PARQUET_BYTES if ending == ".parquet" else COLUMN_BYTES
+    require_memory(
+        width * (own + 8.0 * COPIES * count), f"{name}: a table of {count} rows and {width} columns"
+    )
 
 
 def make_table(columns: dict[str, Any]) -> Any:

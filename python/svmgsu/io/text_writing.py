@@ -10,12 +10,14 @@ import numpy as np
 from .. import _core
 from ..covariance import Covariance, Diagonal, Full, Isotropic
 from ..gaussians import Gaussians
+from ..memory import require_memory
 from ..validation import Array, SparseRows, is_sparse
 from .dataset import as_dataset
 from .files import Source
 from .output import replacing
 
 NUMBERS_A_BLOCK = 2**18
+NUMBER_BYTES = 32.0  # a number and its text
 
 
 def write_text(
@@ -162,6 +164,8 @@ def _lines(matrix: Any, leads: list[str], style: Literal["feature", "diagonal"],
         b"" if not hidden else b" %d,%d:0" % (hidden, hidden) if style == "diagonal" else b" %d:0" % hidden
     )
     step = max(1, NUMBERS_A_BLOCK // n)
+    if not is_sparse(matrix):
+        require_memory(NUMBER_BYTES * step * n, f"X: text of {n} numbers a line")
     for first in range(0, len(leads), step):
         rows = slice(first, first + step)
         if is_sparse(matrix):
@@ -189,6 +193,7 @@ def _largest_index(matrix: Any) -> int:
 def _full_lines(cov: Covariance, names: list[str], n: int, y: Array | None) -> Iterator[bytes]:
     """Any covariance as upper triangles, a few examples at a time."""
     step = max(1, NUMBERS_A_BLOCK // (n * n))
+    require_memory(2.0 * NUMBER_BYTES * step * n * n, f"cov: text of full covariances of {n} features")
     upper = np.triu_indices(n)
     for first in range(0, len(names), step):
         rows = np.arange(first, min(first + step, len(names)))
