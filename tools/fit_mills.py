@@ -2,9 +2,10 @@
 
     t(x) = phi(x)/Q(x) - x = p(x)/q(x)     two polynomials; all coefficients are positive, nothing cancels
     exp(t/2)/sqrt(2 pi)                    one polynomial, for |t| <= ln 2
+    I2(x)/I1(x), Ik(x) = E max(0, Z - x)^k / k!   two polynomials, for the squared hinge
 
 With t, the Mills ratio Q/phi = 1/(x + t) and its complement 1 - x Q/phi = t/(x + t) need one division.
-Both fits are the best in relative error, found by Remez' exchange in 50 digits. To write that file:
+All fits are the best in relative error, found by Remez' exchange in 50 digits. To write that file:
 
     cd cpp/src/kernels; python ../../../tools/fit_mills.py > mills_table.hpp; clang-format -i mills_table.hpp
 """
@@ -19,6 +20,13 @@ MIDDLE = mp.mpf(3)  # half of the fit's points lie below
 def excess(x):
     with mp.workdps(80):
         return 1 / (mp.sqrt(mp.pi / 2) * mp.exp(x * x / 2) * mp.erfc(x / mp.sqrt(2))) - x
+
+
+def next_moment(x):
+    with mp.workdps(90):
+        ratio = mp.sqrt(mp.pi / 2) * mp.exp(x * x / 2) * mp.erfc(x / mp.sqrt(2))
+        first = 1 - x * ratio
+        return (ratio - x * first) / (2 * first)
 
 
 def density(t):
@@ -93,4 +101,8 @@ if __name__ == "__main__":
     p, _, error = fit(density, 11, 0, lambda z: mp.log(2) * z)
     print(f"// exp(t/2)/sqrt(2 pi) for |t| <= ln 2, relative error of the fit: {mp.nstr(error, 2)}")
     show("kDensity", p)
+    p, q, error = fit(next_moment, 10, 11, bunched)
+    print(f"// E max(0, Z - x)^2 / (2 E max(0, Z - x)), relative error of the fit: {mp.nstr(error, 2)}")
+    show("kMomentNumerator", p)
+    show("kMomentDenominator", q)
     print("\n}  // namespace svmgsu::detail")

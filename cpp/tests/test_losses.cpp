@@ -20,7 +20,7 @@ Numbers at(const Loss& loss, double d, double s) {
   double second;
   loss.gradient(1, &d, &s, &out.L[0], &out.L[1], &out.L[2]);
   loss.curvature(1, &d, &s, &second, &out.L[3], &out.L[4]);
-  CHECK(second == doctest::Approx(out.L[2]).epsilon(1e-14));
+  CHECK((second == out.L[2] || second == doctest::Approx(out.L[2]).epsilon(1e-13)));
   return out;
 }
 
@@ -68,4 +68,38 @@ TEST_CASE("without uncertainty every loss is finite, convex and not negative") {
 TEST_CASE("an unknown loss is refused with the names of the known ones") {
   CHECK_THROWS_WITH_AS(make_loss("hing"), doctest::Contains("loss: 'hing' is not known; it must be one of hinge"),
                        InvalidArgument);
+}
+
+TEST_CASE("no loss answers with NaN, however small or large its arguments") {
+  for (const LossInfo& info : known_losses()) {
+    CAPTURE(info.name);
+    const auto loss = make_loss(info.name);
+    for (const double s : {0.0, 1e-300, 1e-150, 1e-75, 1e-9, 0.03125, 0.9, 1.0, 1e9, 1e150})
+      for (const double size : {0.0, 1e-300, 1.0, 1.35, 60.0, 1e150})
+        for (const double d : {-size, size}) {
+          CAPTURE(d);
+          CAPTURE(s);
+          const Numbers here = at(*loss, d, s);
+          for (const double x : here.L) CHECK_FALSE(std::isnan(x));
+          CHECK(here.L[0] >= 0);
+          CHECK(here.L[2] >= 0);
+        }
+  }
+}
+
+TEST_CASE("a residual or deviation that is no number is not answered with one") {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const LossInfo& info : known_losses()) {
+    CAPTURE(info.name);
+    double d = nan, s = 1, L, L1, L2;
+    make_loss(info.name)->gradient(1, &d, &s, &L, &L1, &L2);
+    CHECK(std::isnan(L));
+  }
+}
+
+TEST_CASE("a wrong parameter is refused by name") {
+  CHECK_THROWS_WITH_AS(make_loss("epsilon_insensitive", -1), doctest::Contains("epsilon: must be >= 0"),
+                       InvalidArgument);
+  CHECK_THROWS_WITH_AS(make_loss("huber", 0), doctest::Contains("delta: must be > 0"), InvalidArgument);
+  CHECK_THROWS_WITH_AS(make_loss("logistic", 1), doctest::Contains("has no parameter"), InvalidArgument);
 }

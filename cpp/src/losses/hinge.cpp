@@ -18,7 +18,7 @@ class Hinge final : public Loss {
   void curvature(int count, const double* d, const double* s, double* L2, double* L3, double* L4) const override {
     kernels::expected_hinge(count, d, s, L3, L4, L2);
     for (int i = 0; i < count; ++i) {
-      const double inverse = L2[i] > 0 ? 1 / (s[i] * s[i]) : 0.0, ratio = d[i] * inverse;  // 1/s² and r/s
+      const double inverse = L2[i] > 0 ? inverse_square(s[i]) : 0.0, ratio = d[i] * inverse;  // 1/s² and r/s
       L3[i] = -L2[i] * ratio;
       L4[i] = L2[i] * (ratio * ratio - inverse);
     }

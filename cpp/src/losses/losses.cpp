@@ -2,6 +2,7 @@
 #include "losses/losses.hpp"
 
 #include <cmath>
+#include <sstream>
 
 namespace svmgsu {
 namespace {
@@ -16,11 +17,26 @@ struct Entry {
 const std::vector<Entry>& table() {
   static const std::vector<Entry> entries = {
       {{"hinge", Task::classification, "", kNone}, make_hinge},
+      {{"squared_hinge", Task::classification, "", kNone}, make_squared_hinge},
+      {{"logistic", Task::classification, "", kNone}, make_logistic},
+      {{"squared", Task::regression, "", kNone}, make_squared},
+      {{"epsilon_insensitive", Task::regression, "epsilon", 0.1}, make_epsilon_insensitive},
+      {{"huber", Task::regression, "delta", 1.35}, make_huber},
   };
   return entries;
 }
 
+double checked(const char* name, double parameter, bool holds, const char* wanted) {
+  std::ostringstream message;
+  message << name << ": must be " << wanted << " and finite, got " << parameter;
+  require(holds && std::isfinite(parameter), message.str());
+  return parameter;
+}
+
 }  // namespace
+
+double at_least_zero(const char* name, double parameter) { return checked(name, parameter, parameter >= 0, ">= 0"); }
+double above_zero(const char* name, double parameter) { return checked(name, parameter, parameter > 0, "> 0"); }
 
 std::vector<LossInfo> known_losses() {
   std::vector<LossInfo> out;
@@ -31,7 +47,10 @@ std::vector<LossInfo> known_losses() {
 std::shared_ptr<const Loss> make_loss(const std::string& name, double parameter) {
   std::string names;
   for (const Entry& entry : table()) {
-    if (entry.info.name == name) return entry.make(std::isnan(parameter) ? entry.info.standard : parameter);
+    if (entry.info.name == name) {
+      require(!entry.info.parameter.empty() || std::isnan(parameter), "loss: '" + name + "' has no parameter");
+      return entry.make(std::isnan(parameter) ? entry.info.standard : parameter);
+    }
     names += (names.empty() ? "" : ", ") + entry.info.name;
   }
   throw InvalidArgument("loss: '" + name + "' is not known; it must be one of " + names);

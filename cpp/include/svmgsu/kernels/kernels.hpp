@@ -33,6 +33,17 @@ void add_gram(const double* a, Index rows, Index n, double sign, double* c, Inde
 // The expected hinge of many examples at once; see expected_hinge.hpp for what each array means.
 void expected_hinge(int count, const double* d, const double* s, double* loss, double* cdf, double* kappa);
 
+// The same at −|d|, the lower tail, and `square`, the mean of max(0, D)² there, all to full relative accuracy.
+void hinge_tails(int count, const double* d, const double* s, double* square, double* hinge, double* cdf,
+                 double* kappa);
+
+// log(1 + e^X) expected under X ~ N(x, s²), its derivatives in x up to the second, and those from the second to the
+// fourth. The slope is the mean of the logistic function: the probability of a logistic model whose score is X.
+// Value, slope and second derivative are within kLogisticError (docs/theory.md), besides rounding.
+constexpr double kLogisticError = 5e-14;
+void expected_logistic(int count, const double* x, const double* s, double* value, double* slope, double* second);
+void logistic_curvature(int count, const double* x, const double* s, double* second, double* third, double* fourth);
+
 // Name of the instruction set that the loops above run on here, such as "x86-64-v3 (AVX2)".
 const char* instruction_set();
 
