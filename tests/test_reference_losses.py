@@ -23,12 +23,12 @@ def problem(rng, name, count=40, n=3):
 
 
 def test_the_twin_has_every_loss_of_the_core():
-    known = {row["name"]: row for row in _core.known_losses()}
-    assert list(known) == NAMES
-    for name, row in known.items():
+    known = _core.known_losses()
+    assert [row[0] for row in known] == NAMES
+    for name, task, parameter, default in known:
         twin = reference.LOSSES[name]
-        assert twin.regression == (row["task"] == "regression")
-        assert row["default"] is None or twin.parameter == row["default"]
+        assert twin.regression == (task == "regression")
+        assert not parameter or twin.parameter == default
 
 
 @pytest.mark.parametrize("name", NAMES)
