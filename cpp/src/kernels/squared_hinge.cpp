@@ -29,7 +29,7 @@ SVMGSU_CLONES void second_moments(int count, const double* SVMGSU_RESTRICT d, co
 
 void hinge_tails(int count, const double* d, const double* s, double* square, double* hinge, double* cdf,
                  double* kappa) {
-  double below[kMaxBatch];
+  double below[kMaxBatch] = {};
   for (int begin = 0; begin < count; begin += kMaxBatch) {
     const int size = count - begin < kMaxBatch ? count - begin : kMaxBatch;
     for (int i = 0; i < size; ++i) below[i] = d[begin + i] < 0 ? d[begin + i] : -d[begin + i];

@@ -13,7 +13,7 @@ class EpsilonInsensitive final : public Loss {
   bool smooth() const override { return false; }
 
   void gradient(int count, const double* d, const double* s, double* L, double* L1, double* L2) const override {
-    double at[kMaxBatch], loss[kMaxBatch], cdf[kMaxBatch], kappa[kMaxBatch];
+    double at[kMaxBatch] = {}, loss[kMaxBatch], cdf[kMaxBatch], kappa[kMaxBatch];
     for (int i = 0; i < count; ++i) at[i] = d[i] - epsilon_;
     kernels::expected_hinge(count, at, s, L, L1, L2);
     for (int i = 0; i < count; ++i) at[i] = -d[i] - epsilon_;
@@ -26,7 +26,7 @@ class EpsilonInsensitive final : public Loss {
   }
 
   void curvature(int count, const double* d, const double* s, double* L2, double* L3, double* L4) const override {
-    double above[kMaxBatch], below[kMaxBatch], kappa[kMaxBatch];
+    double above[kMaxBatch] = {}, below[kMaxBatch] = {}, kappa[kMaxBatch];
     for (int i = 0; i < count; ++i) {
       above[i] = d[i] - epsilon_;
       below[i] = -d[i] - epsilon_;

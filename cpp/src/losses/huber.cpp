@@ -22,7 +22,7 @@ class Huber final : public Loss {
   bool smooth() const override { return true; }
 
   void gradient(int count, const double* d, const double* s, double* L, double* L1, double* L2) const override {
-    double at[kMaxBatch], S2[kMaxBatch], H2[kMaxBatch], F2[kMaxBatch], kappa[kMaxBatch];
+    double at[kMaxBatch] = {}, S2[kMaxBatch], H2[kMaxBatch], F2[kMaxBatch], kappa[kMaxBatch];
     for (int i = 0; i < count; ++i) at[i] = -std::abs(d[i]) - delta_;
     kernels::hinge_tails(count, at, s, S2, H2, F2, kappa);
     for (int i = 0; i < count; ++i) at[i] = std::abs(d[i]) - delta_;
@@ -38,7 +38,7 @@ class Huber final : public Loss {
   }
 
   void curvature(int count, const double* d, const double* s, double* L2, double* L3, double* L4) const override {
-    double at[kMaxBatch], unused[kMaxBatch], F2[kMaxBatch], kappa[kMaxBatch];
+    double at[kMaxBatch] = {}, unused[kMaxBatch], F2[kMaxBatch], kappa[kMaxBatch];
     for (int i = 0; i < count; ++i) at[i] = -std::abs(d[i]) - delta_;
     kernels::expected_hinge(count, at, s, unused, F2, kappa);
     for (int i = 0; i < count; ++i) at[i] = -std::abs(std::abs(d[i]) - delta_);

@@ -13,13 +13,13 @@ class Logistic final : public Loss {
   double error() const override { return kernels::kLogisticError; }
 
   void gradient(int count, const double* d, const double* s, double* L, double* L1, double* L2) const override {
-    double x[kMaxBatch];
+    double x[kMaxBatch] = {};
     for (int i = 0; i < count; ++i) x[i] = d[i] - 1;
     kernels::expected_logistic(count, x, s, L, L1, L2);
   }
 
   void curvature(int count, const double* d, const double* s, double* L2, double* L3, double* L4) const override {
-    double x[kMaxBatch];
+    double x[kMaxBatch] = {};
     for (int i = 0; i < count; ++i) x[i] = d[i] - 1;
     kernels::logistic_curvature(count, x, s, L2, L3, L4);
   }
