@@ -28,7 +28,7 @@ def code(path):
 
 
 def test_a_loss_is_named_in_the_listed_places_alone():
-    """In the library's code, that is: a loss's name in another source file is a place that the page forgets."""
+    """In code, that is: a loss's name in another source file is a place that the page forgets."""
     folders = ("cpp/src", "cpp/include", "cpp/bindings", "python")
     sources = [
         p for folder in folders for p in (ROOT / folder).rglob("*") if p.suffix in (".cpp", ".hpp", ".py")
