@@ -18,6 +18,8 @@ from .covariance import Covariance, Diagonal, Full, Isotropic, LowRank, Shared
 from .gaussians import Gaussians
 from .model import Model, load
 from .objective import Objective
+from .regression import path_regressor, train_regressor
+from .regression_model import RegressionModel
 from .training import ConvergenceWarning, TrivialModelWarning, path, train
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from .estimator import LinearSVMGSU
     from .function_transformers import GaussianFunctionTransformer, GaussianNormalizer
     from .io import read_text
+    from .regressor import LinearSVRGSU, LinearSVRGSUCV
     from .transformers import (
         GaussianColumnSelector,
         GaussianLinearMap,
@@ -49,6 +52,8 @@ _LAZY = {
     "GaussianUnion": "composition",
     "LinearSVMGSU": "estimator",
     "LinearSVMGSUCV": "cross_validation",
+    "LinearSVRGSU": "regressor",
+    "LinearSVRGSUCV": "regressor",
     "io": "io",
     "metrics": "metrics",
     "plot": "plot",
@@ -75,9 +80,12 @@ __all__ = [
     "Isotropic",
     "LinearSVMGSU",
     "LinearSVMGSUCV",
+    "LinearSVRGSU",
+    "LinearSVRGSUCV",
     "LowRank",
     "Model",
     "Objective",
+    "RegressionModel",
     "Shared",
     "TrivialModelWarning",
     "concatenate",
@@ -87,11 +95,13 @@ __all__ = [
     "load",
     "metrics",
     "path",
+    "path_regressor",
     "plot",
     "read_text",
     "reference",
     "show_config",
     "train",
+    "train_regressor",
     "uncertainty",
     "unscale",
 ]

@@ -264,7 +264,7 @@ def path(
 
 
 def follow_path(
-    problem: Problem,
+    problem: Any,
     lams: FloatArray,
     options: Any,
     *,
@@ -273,12 +273,12 @@ def follow_path(
     team: Team | None = None,
     report: Callable[[Any], bool | None] | None = None,
     progress: Callable[[], None] = lambda: None,
-) -> list[Model]:
+) -> list[Any]:
     """The models at `lams`, in that order; each fit starts from the next larger λ.
 
     That the first of them are trivial (w = 0) is what a path is for, so nothing is said about it.
     """
-    models: dict[int, Model] = {}
+    models: dict[int, Any] = {}
     start = None
     for index in np.argsort(-lams, kind="stable"):
         options.lam = float(lams[index])

@@ -1,0 +1,213 @@
+"""Regression on uncertain examples, against scikit-learn, normal equations and quadrature."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from sklearn.linear_model import Ridge
+from sklearn.svm import LinearSVR
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import svmgsu
+
+
+@pytest.fixture(scope="module")
+def problem():
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(150, 4)) * [1.0, 2.0, 0.5, 1.0] + [3.0, 0.0, -1.0, 10.0]
+    y = X @ [1.0, -0.5, 2.0, 0.0] + 5.0 + 0.3 * rng.normal(size=150)
+    return X, y, rng.uniform(0.05, 0.8, size=X.shape)
+
+
+def expected_loss(name, epsilon, D):
+    if name == "squared":
+        return D**2 / 2
+    if name == "epsilon_insensitive":
+        return np.maximum(0, np.abs(D) - epsilon)
+    return np.where(np.abs(D) <= epsilon, D**2 / 2, epsilon * (np.abs(D) - epsilon / 2))
+
+
+def test_without_noise_it_is_ridge_regression(problem):
+    X, y, _ = problem
+    for lam in (10.0, 1e-2, 1e-6):
+        model = svmgsu.train_regressor(X, y, lam=lam, tol=1e-12)
+        ridge = Ridge(alpha=lam * len(y)).fit(X, y)
+        np.testing.assert_allclose(model.coef_, ridge.coef_, rtol=1e-6, atol=1e-8)
+        assert model.intercept_ == pytest.approx(ridge.intercept_, rel=1e-6)
+
+
+def test_without_noise_it_is_linear_svr(problem):
+    X, y, _ = problem
+    lam, epsilon = 1e-2, 0.2
+    model = svmgsu.train_regressor(
+        X, y, loss="epsilon_insensitive", epsilon=epsilon, lam=lam, fit_intercept=False, tol=1e-9
+    )
+    svr = LinearSVR(
+        epsilon=epsilon,
+        C=1 / (lam * len(y)),
+        fit_intercept=False,
+        tol=1e-10,
+        max_iter=1_000_000,
+        random_state=0,
+    ).fit(X, y)
+    J = (
+        lam / 2 * svr.coef_ @ svr.coef_
+        + expected_loss("epsilon_insensitive", epsilon, y - X @ svr.coef_).mean()
+    )
+    assert model.objective_ == pytest.approx(J, rel=1e-6)
+    np.testing.assert_allclose(model.coef_, svr.coef_, rtol=1e-3, atol=1e-4)
+
+
+def test_squared_loss_adds_the_noise_to_the_normal_equations(problem):
+    X, y, E = problem
+    c = np.random.default_rng(1).uniform(0.5, 2, size=len(y))
+    model = svmgsu.train_regressor(X, y, std=E, sample_weight=c, lam=0.05, tol=1e-13)
+    c = c / c.sum()
+    Xc, yc = X - c @ X, y - c @ y
+    w = np.linalg.solve(
+        (Xc * c[:, None]).T @ Xc + np.diag(c @ E**2) + 0.05 * np.eye(4), (Xc * c[:, None]).T @ yc
+    )
+    np.testing.assert_allclose(model.coef_, w, rtol=1e-7)
+    assert model.intercept_ == pytest.approx(c @ y - c @ X @ w, rel=1e-7)
+
+
+@pytest.mark.parametrize(("loss", "epsilon"), [("epsilon_insensitive", 0.3), ("huber", 0.7)])
+def test_other_losses_against_quadrature_and_bfgs(problem, loss, epsilon):
+    X, y, E = (a[:60] for a in problem)
+    nodes = np.linspace(-8, 8, 3001)
+    node_weights = np.exp(-(nodes**2) / 2)
+    node_weights /= node_weights.sum()
+
+    def J(z):
+        d, s = y - X @ z[:4] - z[4], np.sqrt(E**2 @ z[:4] ** 2)
+        return (
+            0.005 * z[:4] @ z[:4]
+            + (expected_loss(loss, epsilon, d[:, None] + s[:, None] * nodes) @ node_weights).mean()
+        )
+
+    model = svmgsu.train_regressor(X, y, std=E, loss=loss, epsilon=epsilon, lam=0.01, tol=1e-9)
+    assert model.gap_ <= 1e-9 * model.objective_
+    here = J(np.append(model.coef_, model.intercept_))
+    assert here == pytest.approx(model.objective_, rel=2e-6)  # kinks between nodes
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        best = minimize(J, np.append(model.coef_, model.intercept_) * 1.05, method="Nelder-Mead",
+                        options={"maxiter": 400, "xatol": 1e-7, "fatol": 1e-10})  # fmt: skip
+    assert best.fun >= here * (1 - 2e-6)
+
+
+def test_errors_of_targets_are_a_likelihood(problem):
+    X, y, _ = problem
+    rng = np.random.default_rng(5)
+    errors = rng.uniform(0.05, 3.0, size=len(y))
+    noisy = y + errors * rng.normal(size=len(y))
+    model = svmgsu.train_regressor(X, noisy, y_std=errors, lam=1e-9, tol=1e-12)
+
+    def minus_log_likelihood(z):
+        v = np.exp(z[5]) + errors**2
+        return np.sum(np.log(v) / 2 + (noisy - X @ z[:4] - z[4]) ** 2 / (2 * v))
+
+    start = np.concatenate([model.coef_, [model.intercept_], [-2.0]])
+    best = minimize(minus_log_likelihood, start, method="BFGS", options={"gtol": 1e-7})
+    np.testing.assert_allclose(model.coef_, best.x[:4], rtol=1e-3, atol=1e-4)
+    assert model.scatter_ == pytest.approx(np.exp(best.x[5] / 2), rel=1e-3)
+    plain = svmgsu.train_regressor(X, noisy, lam=1e-9)
+    truth = np.array([1.0, -0.5, 2.0, 0.0])
+    assert np.linalg.norm(model.coef_ - truth) < np.linalg.norm(plain.coef_ - truth)
+
+
+def test_equal_errors_of_targets_change_nothing(problem):
+    X, y, E = problem
+    for loss in ("squared", "huber", "epsilon_insensitive"):
+        plain = svmgsu.train_regressor(X, y, std=E, loss=loss, tol=1e-10)
+        equal = svmgsu.train_regressor(X, y, std=E, loss=loss, y_std=0.3, tol=1e-10)
+        np.testing.assert_allclose(equal.coef_, plain.coef_, rtol=1e-5)
+
+
+def test_deviation_is_propagated(problem):
+    X, y, E = problem
+    model = svmgsu.train_regressor(X, y, std=E)
+    value, deviation = model.predict(X[:3], std=E[:3], return_std=True)
+    np.testing.assert_allclose(value, X[:3] @ model.coef_ + model.intercept_, rtol=1e-12)
+    np.testing.assert_allclose(deviation, np.sqrt(E[:3] ** 2 @ model.coef_**2), rtol=1e-12)
+    with pytest.raises(ValueError, match="nothing is said of the uncertainty"):
+        model.predict(X, return_std=True)
+
+
+def test_noise_of_the_inputs_flattens_and_the_posterior_mends_it():
+    rng = np.random.default_rng(0)
+    true = rng.normal(size=(4000, 1))
+    y = 2 * true[:, 0] + 0.1 * rng.normal(size=4000)
+    X = true + 0.7 * rng.normal(size=(4000, 1))
+    plain = svmgsu.train_regressor(X, y, lam=1e-9).coef_[0]
+    twice = svmgsu.train_regressor(X, y, std=0.7, lam=1e-9).coef_[0]
+    posterior = svmgsu.uncertainty.posterior(svmgsu.Gaussians(X, std=0.7), one_population=True)
+    mended = svmgsu.train_regressor(posterior.mean, y, lam=1e-9).coef_[0]
+    assert plain == pytest.approx(2 / 1.49, abs=0.05)
+    assert twice == pytest.approx(2 / 1.98, abs=0.05)
+    assert mended == pytest.approx(2.0, abs=0.08)
+
+
+def test_a_path_starts_from_its_neighbours(problem):
+    X, y, E = problem
+    models = svmgsu.path_regressor(X, y, std=E, lams=[1e-3, 1.0, 0.1])
+    for model, lam in zip(models, [1e-3, 1.0, 0.1], strict=True):
+        alone = svmgsu.train_regressor(X, y, std=E, lam=lam)
+        assert model.lam == lam
+        assert model.objective_ == pytest.approx(alone.objective_, rel=2e-6)
+
+
+def test_threads_give_the_same_bits(problem):
+    X, y, E = problem
+    for loss in ("squared", "huber", "epsilon_insensitive"):
+        one, two = (svmgsu.train_regressor(X, y, std=E, loss=loss, threads=t) for t in (1, 3))
+        assert (one.coef_ == two.coef_).all()
+        assert (one.objective_, one.gap_) == (two.objective_, two.gap_)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"loss": "hinge"}, r"'hinge' is for classification; use svmgsu\.train or LinearSVMGSU"),
+        ({"loss": "quadratic"}, "expected one of 'squared'"),
+        ({"loss": "epsilon_insensitive", "epsilon": -1}, r"epsilon: must be >= 0 and finite, got -1"),
+        ({"loss": "epsilon_insensitive", "epsilon": float("nan")}, "epsilon: expected a number"),
+        ({"epsilon": 0.1}, "epsilon: the loss 'squared' has none"),
+        ({"y_std": 0.0}, "y_std: example 0 has error 0; errors of targets must be > 0"),
+        ({"y_std": [1.0, 1.0]}, r"y_std: expected a number or shape \(3,\)"),
+        ({"y": [1.0, float("nan"), 2.0]}, "y: example 1"),
+        ({"y": [2.0, 2.0, 2.0]}, "all targets are 2; a regression needs targets that differ"),
+        ({"y": [1.0, 2.0]}, "2 targets for 3 examples"),
+        ({"y": ["a", "b", "c"]}, "y: expected numbers"),
+    ],
+)
+def test_bad_input(given, message):
+    given = {"y": [1.0, 2.0, 4.0]} | given
+    with pytest.raises(ValueError, match=message):
+        svmgsu.train_regressor(np.arange(6.0).reshape(3, 2), **given)
+
+
+def test_search_chooses_for_the_noise_there_will_be(problem):
+    X, y, E = problem
+    search = svmgsu.LinearSVRGSUCV(lams=[1.0, 1e-2, 1e-4], cov_scales=[0, 1]).fit(X, y, std=E)
+    assert search.cov_scale_ == 1.0
+    assert search.cv_results_["split4_test_score"].shape == (6,)
+    again = svmgsu.LinearSVRGSUCV(lams=[1.0, 1e-2, 1e-4], scoring="r2").fit(X, y, std=E)
+    assert again.score(X, y) > 0.8
+    with pytest.raises(ValueError, match="scoring: expected one of 'expected_squared_error'"):
+        svmgsu.LinearSVRGSUCV(scoring="nonsense").fit(X, y)
+
+
+def test_groups_stay_together(problem):
+    X, y, _ = problem
+    groups = np.arange(len(y)) // 10
+    search = svmgsu.LinearSVRGSUCV(lams=[1.0, 0.1], cv=3).fit(X, y, groups=groups)
+    assert search.lam_ in (1.0, 0.1)
+
+
+@parametrize_with_checks(
+    [svmgsu.LinearSVRGSU(), svmgsu.LinearSVRGSU(loss="huber"), svmgsu.LinearSVRGSUCV(lams=[0.1, 0.01], cv=3)]
+)
+def test_scikit_learn_accepts_them(estimator, check):
+    check(estimator)
