@@ -191,7 +191,8 @@ class _Writer(io.BufferedIOBase):
 
 
 def _standard_output() -> Any:
-    return None if sys.stdout is None else sys.stdout.buffer
+    """The bytes of standard output; None where there is none, or only text, as in notebooks."""
+    return getattr(sys.stdout, "buffer", None)
 
 
 def _stream(path: str) -> IO[bytes]:
