@@ -322,7 +322,7 @@ class Gaussians:
         return _core.Gaussians(self.core_means(), terms)
 
     def labelled(self, signs: FloatArray, weights: FloatArray, y: Array | None) -> Any:
-        """The view that the core trains a classifier on, with `signs` -1 and +1 and `weights`; `y` as in `core`."""
+        """What the core trains a classifier on, with `signs` -1 and +1 and `weights`; `y` as in `core`."""
         terms = () if self.cov is None else self.cov.terms(*self.shape, y)
         return _core.labelled(self.core_means(), terms, signs, weights)
 

@@ -309,7 +309,20 @@ def path_regressor(
 ) -> list[RegressionModel]:
     """The regressions along a path of λ, each started from its neighbour; in the order of `lams`.
 
-    The arguments are those of `train_regressor`; `lams` are ten values from 10 down to 1e-4 by default.
+    Parameters
+    ----------
+    X, y, cov, std, y_std, loss, epsilon, sample_weight, cov_scale, deployment_cov
+        As in `svmgsu.train_regressor`.
+    tol, fit_intercept, max_iter, threads
+        As in `svmgsu.train_regressor`.
+    lams : array, optional
+        The values of λ; by default ten from 10 down to 1e-4.
+    verbose : bool, default=False
+        Show progress over the path.
+
+    Returns
+    -------
+    list of RegressionModel
 
     Examples
     --------

@@ -151,7 +151,10 @@ class LinearSVRGSU(LinearRegressor):
         y_std: Any = None,
         sample_weight: Any = None,
     ) -> LinearSVRGSU:
-        """Trains on X (or `Gaussians`) with targets y; the others as in `svmgsu.train_regressor`."""
+        """Trains on X (or `Gaussians`) with targets y.
+
+        cov, std, y_std and sample_weight are as in `svmgsu.train_regressor`.
+        """
         self._check_names(X, reset=True)
         cov, std = same_units(self, X, cov, std)
         check_deployment_units(self, X, self.deployment_cov)
