@@ -55,8 +55,8 @@ figure.get_layout_engine().set(wspace=0.06)
 for name, style, ax in (("SVM", "s--", axes[1]), ("SVM-GSU", "o-", axes[2])):
     colour = GREY if name == "SVM" else BLUE
     axes[0].plot(sizes, np.mean(accuracy[name], axis=0), style, color=colour, label=name)
-    svmgsu.plot.weights(models[name], (8, 8), ax, class_=3)
-    ax.set_title(f"weights of the 3, {name}", fontsize=11)
+    svmgsu.plot.weights(models[name], (8, 8), ax, class_=(8, 3))
+    ax.set_title(f"weights of 3 against 8, {name}", fontsize=11)
 axes[0].set(xlabel="shift, pixels (mean over eight directions)", ylabel="accuracy on new digits, %")
 axes[0].legend(frameon=False)
 axes[0].spines[["top", "right"]].set_visible(False)

@@ -216,8 +216,8 @@ def test_held_out_scores_are_those_of_models_without_the_fold():
     p = make_problem("diagonal", 90)
     problem, options = Problem(p.X, p.y, p.cov), make_options(90, lam=0.1)
     model = problem.solve(options)
-    found = held_out.held_out(problem, model, options, Team(1))
-    margin, variance = np.empty((2, 90, 1))
+    (found,) = held_out.held_out(problem, model, options, Team(1))
+    margin, variance = np.empty((2, 90))
     margin[found.rows], variance[found.rows] = found.margin, found.variance
     scores = model.decision_function(p.X)
     folds = np.empty(90, dtype=int)
@@ -227,8 +227,8 @@ def test_held_out_scores_are_those_of_models_without_the_fold():
     for fold in range(5):
         known, new = folds != fold, folds == fold
         single = svmgsu.train(p.X[known], p.y[known], p.cov.take(known), lam=0.1, probability=False)
-        np.testing.assert_allclose(margin[new, 0], single.decision_function(p.X[new]), atol=0.05)
-        np.testing.assert_allclose(variance[new, 0], p.twin[new] @ single.coef_[0] ** 2, rtol=0.1)
+        np.testing.assert_allclose(margin[new], single.decision_function(p.X[new]), atol=0.05)
+        np.testing.assert_allclose(variance[new], p.twin[new] @ single.coef_[0] ** 2, rtol=0.1)
 
 
 @pytest.mark.parametrize("count", [2, 3, 4, 7])

@@ -12,9 +12,9 @@ from svmgsu.calibration import Calibration
 
 
 def small_model(classes=(0, 1), n=3, **changes):
-    """A model of any numbers: one decision value for two classes, one a class for more."""
+    """A model of any numbers: one decision value for each pair of classes."""
     rng = np.random.default_rng(0)
-    rows = 1 if len(classes) == 2 else len(classes)
+    rows = len(classes) * (len(classes) - 1) // 2
     values = {
         "coef_": rng.normal(size=(rows, n)) * 10.0 ** rng.integers(-300, 300, (rows, n)),
         "intercept_": rng.normal(size=rows),
@@ -23,6 +23,27 @@ def small_model(classes=(0, 1), n=3, **changes):
         "calibration_": tuple(Calibration(1 / 3 + k, -0.1, 2e300, 1e-17) for k in range(rows)),
     }
     return svmgsu.Model(**{**values, **changes})
+
+
+def test_pairs_of_classes_come_back_from_files_exactly(tmp_path):
+    rng = np.random.default_rng(0)
+    y = np.arange(80) % 4
+    X = rng.normal(size=(80, 3)) + 2 * rng.normal(size=(4, 3))[y]
+    for multi_class in ("ovo", "ovr"):
+        model = svmgsu.train(X, y, std=0.3, multi_class=multi_class)
+        model.save(tmp_path / "m")
+        assert f"multi_class {multi_class}\n" in (tmp_path / "m").read_text()
+        again = svmgsu.load(tmp_path / "m")
+        assert again.multi_class == multi_class
+        for cov in (None, np.full((80, 3), 0.4)):
+            np.testing.assert_array_equal(again.predict_proba(X, cov), model.predict_proba(X, cov))
+            np.testing.assert_array_equal(again.predict(X, cov), model.predict(X, cov))
+    (tmp_path / "m").write_text((tmp_path / "m").read_text().replace("multi_class ovr", "multi_class ovo"))
+    with pytest.raises(OSError, match="intercept: 4 numbers for 6 decision values"):
+        svmgsu.load(tmp_path / "m")
+    (tmp_path / "m").write_text((tmp_path / "m").read_text().replace("multi_class ovo", "multi_class some"))
+    with pytest.raises(OSError, match="m:3: multi_class: expected ovo or ovr"):
+        svmgsu.load(tmp_path / "m")
 
 
 # Files
@@ -54,7 +75,7 @@ def test_a_saved_model_comes_back_exactly(tmp_path, labels, calibrated):
     model.save(path)
     again = svmgsu.load(path)
     np.testing.assert_array_equal(again.coef_, model.coef_)
-    assert again.coef_.shape == (1 if len(labels) == 2 else len(labels), 3)
+    assert again.multi_class == model.multi_class
     np.testing.assert_array_equal(again.intercept_, model.intercept_)
     assert again.classes_.tolist() == labels.tolist()
     assert [type(c) for c in again.classes_.tolist()] == [type(c) for c in labels.tolist()]
@@ -338,7 +359,7 @@ def test_a_file_of_three_classes_is_what_it_says(tmp_path):
     assert model.decision_function([[1.0, 1.0]]).tolist() == [[5.5, 7.25, 10.0]]
     assert model.predict([[1.0, 1.0]]).tolist() == ["c"]
     model.save(tmp_path / "again")
-    wanted = "\n".join(["svmgsu-model 3", *THREE[1:], ""])
+    wanted = "\n".join(["svmgsu-model 3", THREE[1], "multi_class ovr", *THREE[2:], ""])
     assert (tmp_path / "again").read_text().replace("0.10000000000000001", "0.1") == wanted
 
 

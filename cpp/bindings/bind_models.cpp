@@ -23,6 +23,7 @@ py::dict items_of(const Model& model) {
   out["class_weight"] = to_array(model.class_weight);
   out["label_type"] = model.label_type;
   out["labels"] = model.labels;
+  out["multi_class"] = model.multi_class == MultiClass::ovo ? "ovo" : "ovr";
   out["names"] = model.names;
   return out;
 }
@@ -41,6 +42,7 @@ Model model_of(const py::dict& items) {
   model.class_weight = to_vector(items["class_weight"].cast<Array<double>>());
   model.label_type = items["label_type"].cast<std::string>();
   model.labels = items["labels"].cast<std::vector<std::string>>();
+  model.multi_class = items["multi_class"].cast<std::string>() == "ovo" ? MultiClass::ovo : MultiClass::ovr;
   model.names = items["names"].cast<std::vector<std::string>>();
   return model;
 }

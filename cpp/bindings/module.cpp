@@ -12,5 +12,6 @@ PYBIND11_MODULE(_core, m) {
   bind_engines(m);
   bind_solvers(m);
   bind_models(m);
+  bind_coupling(m);
   bind_text(m);
 }

@@ -53,6 +53,7 @@ Model example_of_three() {
   }
   model.label_type = "str";
   model.labels = {"star", "galaxy", "quasi stellar"};
+  model.multi_class = MultiClass::ovr;
   return model;
 }
 

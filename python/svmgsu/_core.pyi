@@ -176,6 +176,11 @@ def continue_sgd(
 ) -> _Stream: ...
 def fit_platt(scores: Doubles, labels: Doubles, weights: Doubles | None = None) -> tuple[float, float]: ...
 
+# bind_coupling.cpp
+
+def couple(pairs: Doubles, classes: int) -> Doubles: ...
+def vote(pairs: Doubles, classes: int) -> Doubles: ...
+
 # bind_models.cpp
 
 class ModelItems(TypedDict):
@@ -187,6 +192,7 @@ class ModelItems(TypedDict):
     class_weight: Doubles
     label_type: str
     labels: list[str]
+    multi_class: str
     names: list[str]
 
 def decision_values(means: Means, w: Doubles, b: float, threads: int) -> Doubles: ...

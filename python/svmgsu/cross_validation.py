@@ -9,7 +9,7 @@ from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.model_selection import StratifiedGroupKFold, check_cv
 
 from . import scoring
-from .calibration import fit, fit_sigmoid
+from .calibration import Calibration, fit, fit_sigmoid
 from .callbacks import FitReport, with_callbacks
 from .covariance_base import chosen_rows
 from .estimator import LinearClassifier, LinearSVMGSU, labels_of
@@ -46,10 +46,13 @@ class LinearSVMGSUCV(LinearClassifier):
         "expected_accuracy", "expected_hinge", "expected_log_loss", or a scorer of scikit-learn, which
         sees the means only. By default "expected_accuracy", which without covariances is the accuracy.
         For more than two classes the expected hinge is the mean over the problems; accuracy and log-loss
-        compare the classes' log-odds (Platt's, on the training rows), which has no closed form: they are
-        means over 256 fixed draws an example. Expected scores count validation examples by their weights,
-        those of `class_weight` included; scorers of scikit-learn see no weights.
-    class_weight, fit_intercept, deployment_cov, probability, prior, tol, max_iter, threads, verbose
+        compare the classes' log-odds (from Platt's sigmoids, on the training rows), which has no closed
+        form: they are means over fixed draws, 256 for an example or fewer where there are many. Expected
+        scores count validation examples by their weights, those of `class_weight` included; scorers of
+        scikit-learn see no weights.
+    class_weight, multi_class, fit_intercept, deployment_cov, probability, prior, tol, max_iter
+        As in `svmgsu.train`.
+    threads, verbose
         As in `svmgsu.train`. `deployment_cov` is added to training and validation examples alike.
     refit : bool, default=True
         Whether to train on all data with the best setting; without, there is nothing to predict with.
@@ -86,6 +89,7 @@ class LinearSVMGSUCV(LinearClassifier):
         cv: Any = 5,
         scoring: Any = None,
         class_weight: Any = None,
+        multi_class: str = "ovo",
         fit_intercept: bool = True,
         deployment_cov: Any = None,
         probability: bool | str = True,
@@ -102,6 +106,7 @@ class LinearSVMGSUCV(LinearClassifier):
         self.cv = cv
         self.scoring = scoring
         self.class_weight = class_weight
+        self.multi_class = multi_class
         self.fit_intercept = fit_intercept
         self.deployment_cov = deployment_cov
         self.probability = probability
@@ -140,6 +145,7 @@ class LinearSVMGSUCV(LinearClassifier):
             std=std,
             sample_weight=sample_weight,
             class_weight=self.class_weight,
+            multi_class=self.multi_class,
             deployment_cov=self.deployment_cov,
         )
         team = Team(self.threads, self.n_jobs)
@@ -256,23 +262,37 @@ def _scorer(name: Any) -> Any:
         return _PlainScorer(name)
 
     def score(problem: Problem, model: Model, train_rows: Array, test_rows: Array) -> float:
+        if name == "expected_hinge":
+            return -_expected_hinge(problem, model, test_rows)
         weights = problem.weights[test_rows]
-        if name == "expected_hinge" or problem.parts == 1:
-            mean, variance = problem.margins(model.coef_, test_rows, threads=1)
-            mean, std = mean + model.intercept_, np.sqrt(variance)
-            signs = [problem.signs(part)[test_rows] for part in range(problem.parts)]
-            if name == "expected_accuracy":
-                return scoring.expected_accuracy(mean[:, 0], std[:, 0], signs[0], weights)
-            if name == "expected_hinge":
-                each = zip(mean.T, std.T, signs, strict=True)
-                return -float(np.mean([scoring.expected_hinge(m, s, y, weights) for m, s, y in each]))
-            a, b = _sigmoids(problem, model, train_rows)[0]
-            return -scoring.expected_log_loss(mean[:, 0], std[:, 0], signs[0], weights, (-a, -b))
-        mean, cov = _joint_log_odds(problem, model, train_rows, test_rows)
-        accuracy, loss = scoring.expected_class_scores(mean, cov, problem.codes[test_rows], weights)
-        return accuracy if name == "expected_accuracy" else -loss
+        if problem.parts > 1:
+            model.calibration_ = _calibration(problem, model, train_rows, quick=True)
+            found = scoring.expected_class_scores(
+                model, problem.data[test_rows], problem.labels[test_rows], weights
+            )
+            return found[0] if name == "expected_accuracy" else -found[1]
+        mean, variance = problem.margins(model.coef_, test_rows, threads=1)
+        mean, std = mean[:, 0] + model.intercept_, np.sqrt(variance[:, 0])
+        signs = problem.signs(0, test_rows)
+        if name == "expected_accuracy":
+            return scoring.expected_accuracy(mean, std, signs, weights)
+        platt = _calibration(problem, model, train_rows, quick=True)[0].platt
+        return -scoring.expected_log_loss(mean, std, signs, weights, platt)
 
     return score
+
+
+def _expected_hinge(problem: Problem, model: Model, test_rows: Array) -> float:
+    """The mean over the problems that have validation examples with weight."""
+    found = []
+    for part in range(problem.parts):
+        rows = problem.rows(part, test_rows)
+        if rows is None or not problem.weights[rows].any():
+            continue
+        mean, variance = problem.margins(model.coef_[part : part + 1], rows, threads=1)
+        margin, signs = mean[:, 0] + model.intercept_[part], problem.signs(part, rows)
+        found.append(scoring.expected_hinge(margin, np.sqrt(variance[:, 0]), signs, problem.weights[rows]))
+    return float(np.mean(found))
 
 
 class _PlainScorer:
@@ -288,39 +308,31 @@ class _PlainScorer:
 
     def __call__(self, problem: Problem, model: Model, train_rows: Array, test_rows: Array) -> float:
         estimator = LinearSVMGSU(lam=model.lam)
-        weights = problem.sample_weights[train_rows]
-        mean, variance = problem.margins(model.coef_, train_rows, observed=True, threads=1)
-        scores, uncertain = mean + model.intercept_, problem.observed.cov is not None
-        model.calibration_ = tuple(
-            fit(scores[:, k], variance[:, k] if uncertain else None, problem.signs(k)[train_rows], weights)
-            for k in range(problem.parts)
-        )
+        model.calibration_ = _calibration(problem, model, train_rows)
         estimator._take(model)
         return float(self._scorer(estimator, problem.data.mean[test_rows], problem.labels[test_rows]))
 
 
-def _sigmoids(problem: Problem, model: Model, rows: Array) -> list[tuple[float, float]]:
-    """(a, b) of σ(a f + b) on the training rows: quick, and only used to compare settings."""
-    mean, _ = problem.margins(model.coef_, rows, threads=1)
-    scores, weights = mean + model.intercept_, problem.given_weights[rows]
-    return [fit_sigmoid(scores[:, k], problem.signs(k)[rows], weights) for k in range(problem.parts)]
+def _calibration(
+    problem: Problem, model: Model, rows: Array, *, quick: bool = False
+) -> tuple[Calibration, ...]:
+    """Probabilities from the scores of the training rows, only used to compare settings.
 
+    `quick` is for decision values, which know nothing of error bars, by the weights of training.
+    """
 
-def _joint_log_odds(
-    problem: Problem, model: Model, train_rows: Array, test_rows: Array
-) -> tuple[FloatArray, FloatArray]:
-    """Means (l, K) and covariances (l, K, K) of the classes' log-odds a f + b for the validation rows."""
-    sigmoid = np.array(_sigmoids(problem, model, train_rows))
-    W = sigmoid[:, :1] * model.coef_
-    mean, variance = problem.margins(W, test_rows, threads=1)
-    K = len(W)
-    cov = np.zeros((len(test_rows), K, K))
-    cov[:, np.arange(K), np.arange(K)] = variance
-    pairs = [(j, k) for j in range(K) for k in range(j)]
-    _, sums = problem.margins(np.stack([W[j] + W[k] for j, k in pairs]), test_rows, threads=1)
-    for (j, k), of_sum in zip(pairs, sums.T, strict=True):  # u + v has the variances' sum and twice this
-        cov[:, j, k] = cov[:, k, j] = (of_sum - variance[:, j] - variance[:, k]) / 2
-    return mean + sigmoid[:, 0] * model.intercept_ + sigmoid[:, 1], cov
+    def fitted(part: int) -> Calibration:
+        own = problem.rows(part, rows)
+        if own is None or not len(own):  # neither class of a pair is there
+            return Calibration(0.0, 0.0, 0.0, 0.0)
+        mean, variance = problem.margins(model.coef_[part : part + 1], own, observed=not quick, threads=1)
+        scores, signs = mean[:, 0] + model.intercept_[part], problem.signs(part, own)
+        if quick:
+            return Calibration(*fit_sigmoid(scores, signs, problem.given_weights[own]), 0.0, 0.0)
+        known = variance[:, 0] if problem.observed.cov is not None else None
+        return fit(scores, known, signs, problem.sample_weights[own])
+
+    return tuple(fitted(part) for part in range(problem.parts))
 
 
 def _results(lams: FloatArray, scales: FloatArray, scores: FloatArray) -> dict[str, Array]:

@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_feature_names, check_is_fitted, column_or_1d
 
 from .callbacks import CallbackSupportMixin, FitReport, with_callbacks
+from .division import Division
 from .gaussians import Gaussians, as_gaussians, keep_names, may_lack_names
 from .model import Model, new_objects
 from .parallel import Team
@@ -24,9 +25,9 @@ from .validation import Array, FloatArray, check_classes, check_count, check_pos
 
 # What is handed on to `train` as it is; named here, since get_params() takes longer than a small fit.
 _SETTINGS = (
-    *("lam", "solver", "class_weight", "fit_intercept", "cov_scale", "deployment_cov", "subspace"),
-    *("subspace_mode", "probability", "tol", "max_iter", "max_time", "T", "k", "average", "threads"),
-    *("n_jobs", "verbose", "prior", "cv"),
+    *("lam", "solver", "class_weight", "multi_class", "fit_intercept", "cov_scale", "deployment_cov"),
+    *("subspace", "subspace_mode", "probability", "tol", "max_iter", "max_time", "T", "k", "average"),
+    *("threads", "n_jobs", "verbose", "prior", "cv"),
 )
 _LEARNT = ("coef_", "intercept_", "classes_", "objective_", "gap_", "n_iter_", "history_", "n_features_in_")
 
@@ -78,7 +79,7 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  #
     def margin_probability(self, X: Any, cov: Any = None, std: Any = None) -> FloatArray:
         """P(w·X + b > 0) of X with covariance `cov` or error bars `std`.
 
-        It is of shape (l,) for two classes, (l, K) for more, and nothing is fitted: see
+        It is of shape (l,) for two classes, one column for each hyperplane for more; nothing is fitted: see
         `Model.margin_probability`.
         """
         data = self._examples(X, cov, std)
@@ -138,7 +139,7 @@ class LinearSVMGSU(LinearClassifier):
         The weight λ of the penalty λ/2 ‖w‖².
     solver : {"newton", "sgd"}
         Exact and certified, or the paper's stochastic algorithm.
-    class_weight, fit_intercept, cov_scale, deployment_cov, subspace, subspace_mode
+    class_weight, multi_class, fit_intercept, cov_scale, deployment_cov, subspace, subspace_mode
         As in `svmgsu.train`.
     probability, prior, cv
         As in `svmgsu.train`: `cv` are the folds for the probabilities.
@@ -151,14 +152,14 @@ class LinearSVMGSU(LinearClassifier):
 
     Attributes
     ----------
-    coef_ : array of shape (1, n), or (K, n) for K > 2 classes
-    intercept_ : array of shape (1,) or (K,)
+    coef_ : array of shape (1, n), or (K(K-1)/2, n) for K > 2 classes, see `Model`; (K, n) with "ovr"
+    intercept_ : array of shape (1,), (K(K-1)/2,) or (K,)
     classes_ : array of shape (2,) or (K,)
     objective_, gap_ : float
         The objective reached, and a proven upper bound of its distance to the optimum; for more than two
         classes the sums over the problems. NaN after `partial_fit`.
     n_iter_ : int
-    history_ : list of dict, or K lists of them
+    history_ : list of dict, or a list of them for each problem
     n_features_in_ : int
     feature_names_in_ : array of shape (n,)
         The names of X's columns, where it has names that are all strings. At prediction `Gaussians` with
@@ -174,7 +175,7 @@ class LinearSVMGSU(LinearClassifier):
     >>> svmgsu.LinearSVMGSU(lam=0.1).fit(X, y, std=np.full((4, 2), 0.3)).predict(X).tolist()
     ['a', 'a', 'b', 'b']
 
-    Of three classes each is trained against the rest; an object's own error bars blur its probabilities:
+    Of three classes each pair is trained; an object's own error bars blur its probabilities:
 
     >>> X = np.array([[-2.0, 0.0], [-2.0, 1.0], [2.0, 0.0], [2.0, 1.0], [0.0, 4.0], [0.0, 5.0]])
     >>> three = svmgsu.LinearSVMGSU(lam=0.01, probability="train").fit(X, list("aabbcc"), std=0.3)
@@ -191,6 +192,7 @@ class LinearSVMGSU(LinearClassifier):
         *,
         solver: str = "newton",
         class_weight: Any = None,
+        multi_class: str = "ovo",
         fit_intercept: bool = True,
         cov_scale: float = 1.0,
         deployment_cov: Any = None,
@@ -214,6 +216,7 @@ class LinearSVMGSU(LinearClassifier):
         self.lam = lam
         self.solver = solver
         self.class_weight = class_weight
+        self.multi_class = multi_class
         self.fit_intercept = fit_intercept
         self.cov_scale = cov_scale
         self.deployment_cov = deployment_cov
@@ -351,10 +354,11 @@ class LinearSVMGSU(LinearClassifier):
             if classes is None:
                 raise ValueError("classes: the first call of partial_fit needs all classes")
             features = (X if isinstance(X, Gaussians) else as_gaussians(X)).shape[1]
-            return Stream(check_classes(classes, "classes"), features), X
+            found = check_classes(classes, "classes")
+            return Stream(found, features, Division(len(found), self.multi_class)), X
         if classes is not None and not np.array_equal(check_classes(classes, "classes"), known.classes):
             raise ValueError("classes: not the same as in the call before")
-        return Stream(known.classes, known.features, known.states), X
+        return Stream(known.classes, known.features, known.division, known.states), X
 
     def _seed(self) -> int:
         if isinstance(self.random_state, (int, np.integer)):

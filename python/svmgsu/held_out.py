@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .calibration import fit
+from .calibration import Calibration, fit
 from .progress import counter
 from .validation import Array, FloatArray, check_count, listed
 
@@ -33,7 +33,7 @@ def check_probability(value: Any) -> str:
 
 
 class Scores(NamedTuple):
-    """Decision values and variances (m, problems) of some rows; a row may be there several times."""
+    """Decision values and variances of one problem for some rows; a row may be there several times."""
 
     rows: Array
     margin: FloatArray
@@ -72,23 +72,28 @@ def calibrate(
         )
     else:
         scores = _training_scores(problem, model, team)
-    weights = problem.sample_weights[scores.rows] / np.bincount(scores.rows)[scores.rows]
-    used = weights > 0
     uncertain = problem.observed.cov is not None
-    model.calibration_ = tuple(
-        fit(
-            np.ascontiguousarray(scores.margin[used, part]),
-            scores.variance[used, part] if uncertain else None,
-            problem.signs(part)[scores.rows[used]],
-            weights[used],
-        )
-        for part in range(problem.parts)
-    )
+
+    def fitted(part: int) -> Calibration:
+        rows, margin, variance = scores[part]
+        weights = problem.sample_weights[rows] / np.bincount(rows)[rows]
+        used = weights > 0
+        signs = problem.signs(part, rows[used])
+        return fit(margin[used], variance[used] if uncertain else None, signs, weights[used])
+
+    model.calibration_ = tuple(fitted(part) for part in range(problem.parts))
 
 
-def _training_scores(problem: Problem, model: Model, team: Team) -> Scores:
-    margin, variance = problem.margins(model.coef_, observed=True, threads=team.threads)
-    return Scores(np.arange(len(margin)), margin + model.intercept_, variance)
+def _training_scores(problem: Problem, model: Model, team: Team) -> list[Scores]:
+    inner, everybody = team.inner(problem.parts), np.arange(len(problem))
+
+    def scores(part: int) -> Scores:
+        own = problem.rows(part, everybody)
+        rows = everybody if own is None else own
+        margin, variance = problem.margins(model.coef_[part : part + 1], rows, observed=True, threads=inner)
+        return Scores(rows, margin[:, 0] + model.intercept_[part], variance[:, 0])
+
+    return team.map(scores, range(problem.parts), small=problem.small)
 
 
 def held_out(
@@ -102,39 +107,56 @@ def held_out(
     cov_scale: float | None = None,
     deadline: float = math.inf,
     verbose: bool = False,
-) -> Scores:
-    """Scores from models that have not seen the example, nor, with `groups`, any of its group.
+) -> list[Scores]:
+    """Scores of each problem from models that have not seen the example, nor, with `groups`, its group.
 
     `cv` is the number of folds, a splitter of scikit-learn or a list of (training rows, held-out rows).
-    Where a class cannot be divided (one example, one group, one decision value for all) they are training
+    Where a side cannot be divided (one example, one group, one decision value for all) they are training
     scores.
     """
     seen = _training_scores(problem, model, team)
-    splits = _splits(problem, seen.margin, groups, cv)
-    if splits is None:
-        return seen
+    splits = _splits(problem, seen, groups, cv)
     fits = _FoldFits(problem, model, options, team, cov_scale, deadline, verbose)
-    return fits.hold_out(splits)
+    return fits.hold_out(splits, seen)
 
 
 Splits = list[tuple[Array, Array]]
 
 
-def _splits(problem: Problem, scores: FloatArray, groups: Any, cv: Any) -> Splits | None:
-    """(training rows, held-out rows) of each fold; None where a class cannot be divided."""
+def _splits(problem: Problem, seen: list[Scores], groups: Any, cv: Any) -> list[Splits | None]:
+    """(training rows, held-out rows) of each fold of each problem; None where a side cannot be divided."""
     used = problem.given_weights > 0
     members = None if groups is None else check_groups(groups, len(problem))
     if cv is not None and not isinstance(cv, (int, np.integer)):
-        return _users_splits(problem, members, cv, used)
+        return _of_parts(problem, _users_splits(problem, members, cv, used))
     most = FOLDS if cv is None else check_count(cv, "cv", least=2)
-    if members is None:
-        folds = _folds(scores, problem.codes, used, most)
-    else:
+    if members is not None:
         folds = _group_folds(members, problem, used, most)
-    if folds is None:
-        return None
+        return _of_parts(problem, None if folds is None else _divided(folds))
+    out: list[Splits | None] = []
+    for part, (rows, margin, _) in enumerate(seen):
+        folds = _folds(margin, problem.signs(part, rows), used[rows], most)
+        out.append(None if folds is None else [(rows[known], rows[new]) for known, new in _divided(folds)])
+    return out
+
+
+def _divided(folds: Array) -> Splits:
+    """(training places, held-out places) from the fold of each place, -1 for those left out."""
     numbers = range(int(folds.max()) + 1)
     return [(np.flatnonzero((folds >= 0) & (folds != k)), np.flatnonzero(folds == k)) for k in numbers]
+
+
+def _of_parts(problem: Problem, splits: Splits | None) -> list[Splits | None]:
+    """The same folds for all problems, of the rows that each is about."""
+
+    def own(part: int, rows: Array) -> Array:
+        found = problem.rows(part, rows)
+        return rows if found is None else found
+
+    parts = range(problem.parts)
+    if splits is None:
+        return [None for _ in parts]
+    return [[(own(part, known), own(part, new)) for known, new in splits] for part in parts]
 
 
 def check_groups(groups: Any, examples: int) -> Array:
@@ -162,19 +184,17 @@ def _users_splits(problem: Problem, groups: Array | None, cv: Any, used: Array) 
     return splits
 
 
-def _folds(scores: FloatArray, codes: Array, used: Array, most: int) -> Array | None:
-    """The fold of each example, -1 for those without weight; None where a class cannot be divided.
+def _folds(scores: FloatArray, signs: FloatArray, used: Array, most: int) -> Array | None:
+    """The fold of each example of a problem, -1 for those without weight; None where a side has too few.
 
-    A class's examples are dealt out in the order of their scores (of several, its own first), equal ones
-    to the same fold. So the folds depend neither on the order of the examples nor on whether one is there
-    twice or has weight 2, and a copy of an example is never held out from itself.
+    Each side's examples are dealt out in the order of their scores, equal ones to the same fold. So the
+    folds depend neither on the order of the examples nor on whether one is there twice or has weight 2, and
+    a copy of an example is never held out from itself.
     """
     dealt = []
-    for code in np.unique(codes):
-        members = np.flatnonzero((codes == code) & used)
-        own = code if scores.shape[1] > 1 else 0
-        keys = np.roll(scores[members], -own, axis=1)
-        different, place = np.unique(keys, axis=0, return_inverse=True)
+    for side in (-1, 1):
+        members = np.flatnonzero((signs == side) & used)
+        different, place = np.unique(scores[members], return_inverse=True)
         dealt.append((members, place.ravel(), len(different)))
     count = min(most, *[different for _, _, different in dealt])
     if count < 2:
@@ -229,28 +249,28 @@ class _FoldFits:
     deadline: float
     verbose: bool
 
-    def hold_out(self, splits: Splits) -> Scores:
+    def hold_out(self, splits: list[Splits | None], seen: list[Scores]) -> list[Scores]:
         """The scores of the held-out rows, by models that have not seen them."""
-        parts = range(self.problem.parts)
-        jobs = [(fold, part) for fold in range(len(splits)) for part in parts]
+        jobs = [(part, *rows) for part, own in enumerate(splits) for rows in own or ()]
         inner = self.team.inner(len(jobs))
         done = counter(self.verbose, len(jobs), "svmgsu calibration")
-        ends = np.cumsum([0] + [len(new) for _, new in splits])
-        margin, variance = np.empty((2, ends[-1], len(parts)))
 
-        def work(job: tuple[int, int]) -> None:
-            fold, part = job
-            known, new = splits[fold]
-            place = slice(ends[fold], ends[fold + 1])
+        def work(job: tuple[int, Array, Array]) -> Scores:
+            part, known, new = job
             result = self.problem.run(
                 self._options(len(known), inner), part, self.model, known, self.cov_scale, self._go_on
             )
             m, v = self.problem.margins(result.w[np.newaxis], new, observed=True, threads=inner)
-            margin[place, part], variance[place, part] = m[:, 0] + result.b, v[:, 0]
             done()
+            return Scores(new, m[:, 0] + result.b, v[:, 0])
 
-        self.team.map(work, jobs, small=self.problem.small)
-        return Scores(np.concatenate([new for _, new in splits]), margin, variance)
+        found = self.team.map(work, jobs, small=self.problem.small)
+        out = list(seen)
+        for part in {job[0] for job in jobs}:
+            own = [scores for job, scores in zip(jobs, found, strict=True) if job[0] == part]
+            if sum(len(scores.rows) for scores in own):
+                out[part] = Scores(*(np.concatenate(column) for column in zip(*own, strict=True)))
+        return out
 
     def _options(self, examples: int, threads: int) -> Any:
         from .problem import changed_options
@@ -258,7 +278,7 @@ class _FoldFits:
         return changed_options(
             self.options,
             threads=threads,
-            tolerance=max(self.options.tolerance, FOLD_TOLERANCE),
+            tolerance=max(self.options.tolerance, 0.0 if self.problem.small else FOLD_TOLERANCE),
             max_seconds=max(self.deadline - time.monotonic(), 1e-3),
             batch=min(self.options.batch, examples),
         )

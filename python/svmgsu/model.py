@@ -16,20 +16,23 @@ from .scoring import probability_right
 from .validation import Array, FloatArray, check_count, check_prior, listed
 
 FORMATS = ("svmgsu", "gsvm")
+_NUMBERS_AT_A_TIME = 4_000_000  # values of pairs of classes
 
 
 @dataclass(repr=False, eq=False)
 class Model:
     """What `svmgsu.train` returns and `svmgsu.load` reads.
 
-    Of two classes there is one decision value, positive for the second class. Of K > 2 classes there are
-    K, one of each class against the rest.
+    Of two classes there is one hyperplane, positive for the second class. Of K > 2 classes there is one for
+    each pair of classes, P = K(K-1)/2 in the order (0, 1), (0, 2), ..., (0, K-1), (1, 2), ... (that of
+    scikit-learn's SVC), each positive for the second of the pair; or, with multi_class="ovr", one for each
+    class against the rest, P = K.
 
     Attributes
     ----------
-    coef_ : array of shape (1, n) or (K, n)
+    coef_ : array of shape (1, n) or (P, n)
         The weights w.
-    intercept_ : array of shape (1,) or (K,)
+    intercept_ : array of shape (1,) or (P,)
         The offsets b.
     classes_ : array of shape (2,) or (K,)
         The labels; of two, those of negative and positive decision values.
@@ -40,10 +43,10 @@ class Model:
         problems. NaN after `load`, and in streams.
     n_iter_ : int
         The solver's iterations; of several classes the most.
-    history_ : list of dict, or K lists of them
+    history_ : list of dict, or P lists of them
         The solver's record: iteration, objective, gap, seconds, passes.
     calibration_ : tuple of Calibration, or None
-        How decision values become probabilities, one each.
+        How the values w·x + b become probabilities, one for each hyperplane.
     feature_names_in_ : list of str, or None
         The names of the features, where the training data had some. New objects with names are matched by
         them: columns in another order are put in order, with their covariances; names that are missing or
@@ -52,6 +55,8 @@ class Model:
         The classes' shares that probabilities assume, where they were stated; None: those of training.
     class_weight_ : array of shape (2,) or (K,), or None
         What `predict` multiplies probabilities by: the `class_weight` of training.
+    multi_class : {"ovo", "ovr"}
+        Whether hyperplanes are of pairs of classes or of each against the rest; of two it does not matter.
 
     Examples
     --------
@@ -80,6 +85,7 @@ class Model:
     feature_names_in_: list[str] | None = None
     prior_: FloatArray | None = None
     class_weight_: FloatArray | None = None
+    multi_class: str = "ovo"
 
     @property
     def n_features_in_(self) -> int:
@@ -104,10 +110,11 @@ class Model:
         """Decision values: w·x + b of shape (l,) for two classes, (l, K) for more.
 
         Of two classes the sign is the side of the plane, which is not always the more probable class: see
-        `predict`. Of several classes the values w·x + b of different problems do not compare. A model with
-        probabilities gives the log-odds -(A (w·x + b) + B) of Platt's sigmoids instead, which do: the
-        largest is the class that `predict` says, if neither `prior` nor `class_weight` were. (The plain
-        ones are X @ coef_.T + intercept_.)
+        `predict`. Of several classes the values w·x + b of different hyperplanes do not compare. A model with
+        probabilities gives the classes' log-odds instead, which do: the largest is the class that `predict`
+        says, if neither `prior` nor `class_weight` were. Without probabilities, pairs of classes vote: the
+        value is the number of pairs that a class wins, and its margins decide among equals. (The plain ones
+        are X @ coef_.T + intercept_.)
 
         Parameters
         ----------
@@ -115,7 +122,9 @@ class Model:
         cov, std : optional
             Covariances or error bars of X, as in `svmgsu.Gaussians`.
         return_std : bool, default=False
-            Whether to return the decision values' standard deviations √(wᵀΣw) as well.
+            Whether to return the decision values' standard deviations √(wᵀΣw) as well. Of log-odds from
+            pairs it is that to first order, had the pairs' errors the same sign: a bound from above, near
+            where one rival matters.
         threads : int, optional
             By default all that OpenMP offers; the bits are the same for any number.
 
@@ -124,20 +133,31 @@ class Model:
         values, or (values, standard deviations)
         """
         data, team = self._examples(X, cov, std), _threads(threads)
-        values, scale = self._values(data, team), np.ones(len(self.coef_))
-        if len(self.coef_) > 1 and self.calibration_ is not None:
-            values, scale = self._log_odds(values, None), np.array([c.a for c in self.calibration_])
         if not return_std:
-            return self._shown(values)
-        return self._shown(values), self._shown(np.abs(scale) * np.sqrt(self._known_variances(data, team)))
+            return self._values(data, team)[:, 0] if len(self.coef_) == 1 else self._scores(data, team, False)
+        values, std_ = self._values(data, team), np.sqrt(self._known_variances(data, team))
+        if len(self.coef_) == 1:
+            return values[:, 0], std_[:, 0]
+        if self.calibration_ is not None:
+            values = self._log_odds(values, None)
+            std_ *= np.abs([c.platt[0] for c in self.calibration_])
+        if self.multi_class == "ovr":
+            return values, std_
+        if self.calibration_ is None:
+            raise ValueError(
+                "return_std: pairs of classes vote in a model without probabilities, and votes have no "
+                "standard deviation; see margin_probability"
+            )
+        scores = _core.couple(values, len(self.classes_))
+        return scores, _coupled_std(values, scores, std_)
 
     def margin_probability(
         self, X: Any, cov: Any = None, std: Any = None, *, threads: int | None = None
     ) -> FloatArray:
-        """P(w·X + b > 0) = Φ(f/s) for X ~ N(x, Σ): shape (l,) for two classes, (l, K) for more.
+        """P(w·X + b > 0) = Φ(f/s) for X ~ N(x, Σ): shape (l,) for two classes, (l, P) for more.
 
-        Nothing is fitted: it says how sure the side of the plane is, not the class. X, cov, std and
-        `threads` as in `decision_function`.
+        Nothing is fitted: it says how sure the side of each hyperplane is, in the order of `coef_`, not the
+        class. X, cov, std and `threads` as in `decision_function`.
         """
         data, team = self._examples(X, cov, std), _threads(threads)
         std_ = np.sqrt(self._known_variances(data, team))
@@ -154,15 +174,14 @@ class Model:
         `decision_function`.
         """
         data, team = self._examples(X, cov, std), _threads(threads)
-        values = self._values(data, team)
         if self.calibration_ is not None:
-            chances = self._probabilities(values, self._variances(data, team), None)
+            chances = self._probabilities(data, team, None)
             if self.class_weight_ is not None:
                 chances = chances * self.class_weight_
             return np.asarray(self.classes_[chances.argmax(axis=1)])
-        if values.shape[1] == 1:
-            return np.asarray(self.classes_[(values[:, 0] > 0).astype(int)])
-        return np.asarray(self.classes_[values.argmax(axis=1)])
+        if len(self.coef_) == 1:
+            return np.asarray(self.classes_[(self._values(data, team)[:, 0] > 0).astype(int)])
+        return np.asarray(self.classes_[self._scores(data, team, True).argmax(axis=1)])
 
     def predict_proba(
         self,
@@ -190,15 +209,17 @@ class Model:
 
         Notes
         -----
-        Of several classes the probabilities of each against the rest are divided by their sum. A
-        covariance that depends on the class (`Shared` of a dict) cannot be known of a new object: in a
-        `Gaussians` it is left out, and as `cov` it is refused.
+        Of several classes the pairs' log-odds z_ij are coupled: p_i ∝ 1/(1 + Σ_j exp(-z_ij)), which is exact
+        where they agree with each other (Price, Knerr, Personnaz and Dreyfus 1994). With multi_class="ovr"
+        the probabilities of each against the rest are divided by their sum. A covariance that depends on the
+        class (`Shared` of a dict) cannot be known of a new object: in a `Gaussians` it is left out, and as
+        `cov` it is refused.
         """
         data, team = self._examples(X, cov, std), _threads(threads)
         if self.calibration_ is None:
             raise RuntimeError("predict_proba: this model was trained with probability=False")
         shares = None if prior is None else check_prior(prior, self.classes_, len(data))
-        return self._probabilities(self._values(data, team), self._variances(data, team), shares)
+        return self._probabilities(data, team, shares)
 
     def save(self, path: str | os.PathLike[str], format: str = "svmgsu") -> None:
         """Writes the model to `path` as text ("-": standard output); a reader never sees half a file.
@@ -233,6 +254,7 @@ class Model:
             "class_weight": none if self.class_weight_ is None else self.class_weight_,
             "label_type": label_type,
             "labels": labels,
+            "multi_class": self.multi_class,
             "names": _encodable(self.feature_names_in_ or []),
         }
 
@@ -274,6 +296,23 @@ class Model:
         values = [_core.decision_values(means, np.ascontiguousarray(w), b, threads) for w, b in problems]
         return values[0][:, np.newaxis] if len(values) == 1 else np.stack(values, axis=1)
 
+    def _scores(self, data: Gaussians, threads: int, blurred: bool) -> FloatArray:
+        """What is compared, of several classes, as (l, K): log-odds, or votes, or plain decision values.
+
+        `blurred` takes the objects' covariances into account. Some objects at a time: there are many pairs.
+        """
+        step = max(1, _NUMBERS_AT_A_TIME // len(self.coef_))
+        if len(data) > step:
+            places = range(0, len(data), step)
+            return np.concatenate([self._scores(data[k : k + step], threads, blurred) for k in places])
+        values = self._values(data, threads)
+        if self.calibration_ is not None:
+            values = self._log_odds(values, self._variances(data, threads) if blurred else None)
+        if self.multi_class == "ovr":
+            return values
+        combine = _core.vote if self.calibration_ is None else _core.couple
+        return combine(values, len(self.classes_))
+
     def _shown(self, values: FloatArray) -> FloatArray:
         return values[:, 0] if values.shape[1] == 1 else values
 
@@ -289,13 +328,13 @@ class Model:
             raise ValueError("cov: nothing is said of the uncertainty of X; pass cov= or std=")
         return found
 
-    def _probabilities(
-        self, values: FloatArray, variances: FloatArray | None, prior: FloatArray | None
-    ) -> FloatArray:
+    def _probabilities(self, data: Gaussians, threads: int, prior: FloatArray | None) -> FloatArray:
         """The classes' probabilities, (l, K); by logarithms, so that a row of tiny ones can be scaled up."""
-        z = self._log_odds(values, variances)
-        if z.shape[1] == 1:
+        if len(self.coef_) == 1:
+            z = self._log_odds(self._values(data, threads), self._variances(data, threads))
             z = np.column_stack([-z, z])
+        else:
+            z = self._scores(data, threads, True)
         logs = -np.logaddexp(0, -z)
         prior = self.prior_ if prior is None else prior
         if prior is not None:
@@ -305,6 +344,8 @@ class Model:
     def _log_shares(self) -> FloatArray:
         """Logarithms of the classes' shares in training."""
         base = np.array([c.base for c in self.calibration_ or ()])
+        if len(base) > 1 and self.multi_class == "ovo":
+            base = _core.couple(base[np.newaxis], len(self.classes_))[0]
         return np.asarray(-np.logaddexp(0, np.concatenate([base, -base]) if len(base) == 1 else -base))
 
     def _log_odds(self, values: FloatArray, variances: FloatArray | None) -> FloatArray:
@@ -350,6 +391,7 @@ def parse(text: bytes, name: str) -> Model:
         intercept_=found["b"],
         classes_=classes,
         lam=found["lam"],
+        multi_class=found["multi_class"],
         calibration_=calibration or None,
         prior_=found["prior"] if len(found["prior"]) else None,
         class_weight_=found["class_weight"] if len(found["class_weight"]) else None,
@@ -370,6 +412,17 @@ def _encodable(names: list[str]) -> list[str]:
         if any("\ud800" <= c <= "\udfff" for c in name):
             raise ValueError(f"feature_names_in_: {name!r} is no text that a file can hold")
     return names
+
+
+def _coupled_std(pairs: FloatArray, scores: FloatArray, std: FloatArray) -> FloatArray:
+    """Standard deviations of the classes' log-odds d_i = -log Σ_j exp(-z_ij): the pairs', by their shares."""
+    out = np.zeros_like(scores)
+    first, second = np.triu_indices(scores.shape[1], 1)
+    for k in range(scores.shape[1]):
+        for place, against in ((first == k, pairs), (second == k, -pairs)):
+            share = np.exp(against[:, place] + scores[:, [k]])
+            out[:, k] += (share * std[:, place]).sum(axis=1)
+    return out
 
 
 def _threads(threads: int | None) -> int:

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from . import _core
 from .covariance import as_deployment
+from .division import Division
 from .gaussians import as_gaussians, check_subspace_mode
 from .memory import NotEnoughMemory, require_memory
 from .model import Model
 from .parallel import Team
-from .validation import Array, FloatArray, check_labels, check_weights, class_factors, listed
+from .validation import Array, FloatArray, check_labels, check_weights, class_factors
 
 Report = Callable[[Any], bool | None] | None
+_Named = Callable[[list[int]], str]
 
 _OPTIONS = (
     *("lam", "loss", "solver", "intercept", "threads", "tolerance", "max_iterations", "max_seconds"),
@@ -41,9 +44,9 @@ class ConvergenceWarning(UserWarning):
 
 
 class Problem:
-    """Examples, labels and weights. Of two classes it is one problem; of more, one a class against the rest.
+    """Examples, labels and weights. Of two classes it is one problem; of more, one for each pair or class.
 
-    The problems share the arrays: only their signs differ.
+    The problems share the arrays: only their rows and signs differ.
     """
 
     def __init__(
@@ -55,6 +58,7 @@ class Problem:
         std: Any = None,
         sample_weight: Any = None,
         class_weight: Any = None,
+        multi_class: str = "ovo",
         subspace: float | None = None,
         subspace_mode: str = "truncate",
         cov_scale: float = 1.0,
@@ -65,7 +69,9 @@ class Problem:
         self.observed = data  # as it was given, and as new objects will be
         self.classes, self.codes = check_labels(y, len(data))
         self.labels = self.classes[self.codes]
-        self.parts = 1 if len(self.classes) == 2 else len(self.classes)  # problems
+        self.division = Division(len(self.classes), multi_class)
+        self.parts = len(self.division)  # problems
+        self._even_sides = class_weight == "balanced" if isinstance(class_weight, str) else False
         self.sample_weights = self.given_weights = check_weights(sample_weight, len(data))
         self.class_weights: FloatArray | None = None
         if class_weight is not None:
@@ -101,27 +107,45 @@ class Problem:
     @property
     def small(self) -> bool:
         """Whether a fit takes less than some milliseconds."""
-        return self.data.shape[0] * self.data.shape[1] < _SMALL
+        share = 1.0 if self.division.pairs is None else 2.0 / len(self.classes)
+        return share * self.data.shape[0] * self.data.shape[1] < _SMALL
 
-    def signs(self, part: int) -> FloatArray:
-        """+1 for the positive class of a problem and -1 for the rest."""
-        if self.parts == 1:
-            return 2.0 * self.codes - 1.0
-        return np.where(self.codes == part, 1.0, -1.0)
+    def rows(self, part: int, rows: Array | None = None) -> Array | None:
+        """Those of some rows that a problem is about; None for all examples."""
+        if rows is None:
+            return self.division.rows(part, self.codes)
+        some = self.division.rows(part, self.codes[rows])
+        return rows if some is None else np.asarray(rows)[some]
+
+    def signs(self, part: int, rows: Array | None = None) -> FloatArray:
+        """+1 for the positive class of a problem and -1 for the other side, of rows that it is about."""
+        return self.division.signs(part, self.codes if rows is None else self.codes[rows])
 
     def core(self, rows: Array | None = None, cov_scale: float | None = None, part: int = 0) -> Any:
-        """What the core trains on: all examples, or some rows; covariances are not copied."""
+        """The core's view of a problem's examples, or of those among some rows; arrays are not copied."""
         scale = self.cov_scale if cov_scale is None else cov_scale
         terms = self._terms
         if scale != 1.0:
             terms = tuple((kind, scale * factor) for kind, factor in terms) if scale else ()
-        signs = self.signs(part)
+        rows = self.rows(part, rows)
+        signs = self.signs(part, rows)
         if rows is None:
-            return _core.labelled(self._means, terms, signs, self.weights)
+            return _core.labelled(self._means, terms, signs, self._part_weights(self.weights, signs))
         rows = np.ascontiguousarray(rows, dtype=np.int64)
-        weights = self.weights[rows]
+        weights = self._part_weights(self.weights[rows], signs)
         weights = weights / (weights.mean() or 1.0)
-        return _core.labelled(self._means, terms, signs[rows], weights, rows)
+        return _core.labelled(self._means, terms, signs, weights, rows)
+
+    def _part_weights(self, weights: FloatArray, signs: FloatArray) -> FloatArray:
+        """Balanced classes have balanced sides too: one class against the rest weighs as much as the rest."""
+        if not (self._even_sides and self.division.pairs is None):
+            return weights
+        positive = signs > 0
+        one, rest = weights[positive].sum(), weights[~positive].sum()
+        if not (one > 0 and rest > 0):
+            return weights
+        factor = (one + rest) / 2
+        return np.asarray(np.where(positive, weights * (factor / one), weights * (factor / rest)))
 
     def solve(
         self,
@@ -147,14 +171,15 @@ class Problem:
         self.interrupted = "callback" in stops
         coef = results[0].w[np.newaxis] if self.parts == 1 else np.stack([result.w for result in results])
         if stops != ["converged"] * len(stops):
-            _warn_if_unfinished(results, options, self.classes)
+            _warn_if_unfinished(results, options, self.named)
         if not expect_trivial:
-            _warn_of_trivial(results, coef, options, self.classes)
+            _warn_of_trivial(results, coef, options, self.named)
         records = [_record(result.history) for result in results]
         return Model(
             coef_=coef,
             intercept_=np.array([result.b for result in results]),
             classes_=self.classes,
+            multi_class=self.division.multi_class,
             lam=options.lam,
             objective_=sum([result.objective for result in results]),
             gap_=sum([result.gap for result in results]),
@@ -171,8 +196,14 @@ class Problem:
             raise TypeError(f"start: expected a svmgsu.Model, got {start!r}")
         if start.n_features_in_ != self.data.shape[1]:
             raise ValueError(f"start: {start.n_features_in_} features, but X has {self.data.shape[1]}")
-        if len(start.coef_) != self.parts:
+        if len(start.classes_) != len(self.classes):
             raise ValueError(f"start: {len(start.classes_)} classes, but y has {len(self.classes)}")
+        if self.parts > 1 and start.multi_class != self.division.multi_class:
+            raise ValueError(f"start: multi_class={start.multi_class!r}, not {self.division.multi_class!r}")
+
+    def named(self, parts: list[int]) -> str:
+        """Which of several problems a message is about."""
+        return self.division.named(parts, self.classes)
 
     def run(
         self,
@@ -186,6 +217,12 @@ class Problem:
         """The core's result for one problem."""
         n = self.data.shape[1]
         require_memory(8.0 * VECTORS * n, f"X: training with {n} features")
+        rows = self.rows(part, rows)
+        count = len(self) if rows is None else len(rows)
+        if count == 0:  # neither class of a pair is there, as in a fold without rare classes
+            return _Nothing(np.zeros(self.data.shape[1]))
+        if options.batch > count:
+            options = changed_options(options, batch=count)
         core = self.core(rows, cov_scale, part)
         at = () if start is None else (np.ascontiguousarray(start.coef_[part]), float(start.intercept_[part]))
         try:
@@ -254,14 +291,20 @@ def check_scale(value: Any) -> float:
     return number
 
 
-def _named(places: list[int], classes: Array) -> str:
-    """Which of several classes a message is about; nothing where there are two."""
-    if len(classes) == 2:
-        return ""
-    return f" for class{'es' if len(places) > 1 else ''} {listed(classes[places])} against the rest"
+@dataclass
+class _Nothing:
+    """The result of a problem without examples."""
+
+    w: FloatArray
+    b: float = 0.0
+    objective: float = 0.0
+    gap: float = 0.0
+    iterations: int = 0
+    stop: str = "converged"
+    history: tuple[Any, ...] = ()
 
 
-def _record(history: list[Any]) -> list[dict[str, float]]:
+def _record(history: Sequence[Any]) -> list[dict[str, float]]:
     return [
         {
             "iteration": p.iteration,
@@ -274,13 +317,13 @@ def _record(history: list[Any]) -> list[dict[str, float]]:
     ]
 
 
-def _warn_of_trivial(results: list[Any], coef: FloatArray, options: Any, classes: Array) -> None:
+def _warn_of_trivial(results: list[Any], coef: FloatArray, options: Any, named: _Named) -> None:
     places = [k for k, w in enumerate(coef) if not w.any() and results[k].stop == "converged"]
     if not places:
         return
     worst = max((results[k] for k in places), key=lambda result: float(result.gap))
     warnings.warn(
-        f"the optimum is the trivial classifier w = 0{_named(places, classes)} (objective "
+        f"the optimum is the trivial classifier w = 0{named(places)} (objective "
         f"{worst.objective:.6g}, proven to within {worst.gap:.2g}): at lam={options.lam:g} the spread of the "
         "examples outweighs the distance of the classes. Try a smaller lam, a smaller cov_scale, or more "
         "weight for the rarer class (class_weight, sample_weight)",
@@ -289,7 +332,7 @@ def _warn_of_trivial(results: list[Any], coef: FloatArray, options: Any, classes
     )
 
 
-def _warn_if_unfinished(results: list[Any], options: Any, classes: Array) -> None:
+def _warn_if_unfinished(results: list[Any], options: Any, named: _Named) -> None:
     fine = ("converged", "callback", "iterations") if options.solver == "sgd" else ("converged", "callback")
     places = [k for k, result in enumerate(results) if result.stop not in fine]
     if not places:
@@ -306,7 +349,7 @@ def _warn_if_unfinished(results: list[Any], options: Any, classes: Array) -> Non
         "stalled": "because rounding errors allow no further progress",
     }[stop]
     warnings.warn(
-        f"the solver stopped {reason}{_named(places, classes)} with a relative gap of {relative(worst):.2g}, "
+        f"the solver stopped {reason}{named(places)} with a relative gap of {relative(worst):.2g}, "
         f"where tol={options.tolerance:g} was asked; the best point found is kept. {_ADVICE[stop]}",
         ConvergenceWarning,
         stacklevel=4,

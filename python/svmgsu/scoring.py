@@ -8,15 +8,22 @@ scores are means over a fixed set of draws.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from . import _core
 from .validation import Array, FloatArray
 
+if TYPE_CHECKING:
+    from .gaussians import Gaussians
+    from .model import Model
+
 NODES = 24  # of Gauss and Legendre's rule
-DRAWS = 256  # an example, of several classes
+DRAWS = 256  # an example at the most, of several classes
+_DRAWS_IN_ALL = 50_000  # of a validation set, unless that is larger
+_WORK = 4_000_000_000  # and about so many multiplications
 _NUMBERS_AT_A_TIME = 2_000_000
 
 
@@ -86,26 +93,40 @@ def _rest_by_legendre(mean: FloatArray, std: FloatArray) -> FloatArray:
 
 
 def expected_class_scores(
-    mean: FloatArray, cov: FloatArray, codes: Array, weights: FloatArray
+    model: Model, data: Gaussians, labels: Array, weights: FloatArray
 ) -> tuple[float, float]:
     """(expected accuracy, expected log-loss) of several classes.
 
     Parameters
     ----------
-    mean, cov : arrays of shape (l, K) and (l, K, K)
-        The log-odds of each class against the rest are Gaussian, too: their means and covariances.
-    codes : array of shape (l,)
-        The place of each example's class.
+    model : Model
+        With probabilities.
+    data : Gaussians
+    labels : array of shape (l,)
+        Of classes that the model knows.
     weights : array of shape (l,)
 
     Notes
     -----
-    A draw is of the class with the largest log-odds z; its probability is σ(z) over their sum. The draws
-    are a lattice, moved by a random vector of its own for each example from a fixed seed: the same for
-    every model, so that comparisons are fair.
+    Means over what the model says of draws from the examples, with a fixed seed: the same for every model, so
+    that comparisons are fair. Log-loss is that of probabilities as they are computed, nowhere infinite.
     """
-    right, loss = np.empty(len(mean)), np.empty(len(mean))
-    for rows, z in _draws(mean, cov):
+    codes, K = np.searchsorted(model.classes_, labels), len(model.classes_)
+    draws = 1
+    if data.cov is not None:
+        most = min(_DRAWS_IN_ALL, _WORK // (K * K + model.coef_.size))
+        draws = max(1, min(DRAWS, most // len(data)))
+    right, loss = np.empty(len(data)), np.empty(len(data))
+    step = max(1, _NUMBERS_AT_A_TIME // (draws * (data.shape[1] + len(model.coef_))))
+    for first in range(0, len(data), step):
+        rows = np.arange(first, min(len(data), first + step))
+        some = data[rows]
+        points = (
+            some.mean
+            if data.cov is None
+            else some.sample(draws, first, y=labels[rows]).reshape(-1, data.shape[1])
+        )
+        z = model.decision_function(points, threads=1).reshape(len(rows), draws, K)
         own = np.take_along_axis(z, codes[rows][:, np.newaxis, np.newaxis], axis=2)[:, :, 0]
         best = z.max(axis=2)
         ties = (z == best[:, :, np.newaxis]).sum(axis=2)
@@ -115,34 +136,3 @@ def expected_class_scores(
         total = top + np.log(np.exp(logs - top[:, :, np.newaxis]).sum(axis=2))
         loss[rows] = (total + np.logaddexp(0, -own)).mean(axis=1)
     return float(np.average(right, weights=weights)), float(np.average(loss, weights=weights))
-
-
-def _draws(mean: FloatArray, cov: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
-    """Draws of the examples, some examples at a time, as (l, draws, K)."""
-    from scipy.special import ndtri
-
-    count, K = mean.shape
-    uncertain = bool(cov.any())
-    draws = DRAWS if uncertain else 1
-    lattice = np.arange(draws)[:, np.newaxis] * np.sqrt(_primes(K))  # Richtmyer's: irrational steps
-    shifts = np.random.default_rng(0).random((count, 1, K))
-    step = max(1, _NUMBERS_AT_A_TIME // (draws * K))
-    for first in range(0, count, step):
-        rows = slice(first, min(count, first + step))
-        if not uncertain:
-            yield rows, mean[rows, np.newaxis]
-            continue
-        values, vectors = np.linalg.eigh(cov[rows])
-        factor = vectors * np.sqrt(np.maximum(values, 0.0))[:, np.newaxis]
-        uniform = np.clip((lattice + shifts[rows]) % 1.0, 1e-16, None)
-        yield rows, mean[rows, np.newaxis] + ndtri(uniform) @ factor.transpose(0, 2, 1)
-
-
-def _primes(count: int) -> FloatArray:
-    found: list[int] = []
-    number = 2
-    while len(found) < count:
-        if all(number % p for p in found):
-            found.append(number)
-        number += 1
-    return np.array(found, dtype=np.float64)

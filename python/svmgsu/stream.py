@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
+from .division import Division
 from .gaussians import as_gaussians
 from .model import Model
 from .parallel import Team
@@ -25,15 +26,19 @@ class Stream:
 
     classes: Array
     features: int
+    division: Division
     states: list[Any] = field(default_factory=list)
 
     @classmethod
     def after(cls, model: Model, examples: int, batch: int | None) -> Stream:
         """Goes on from a trained model, which counts like one reading of its examples."""
+        if model.multi_class == "ovo":
+            examples = -(-2 * examples // len(model.classes_))  # of a pair, on average
         steps = -(-examples // (batch or BATCH))
         planes = zip(model.coef_, model.intercept_.tolist(), strict=True)
         states = [(w, w, b, b, steps, float(examples), float(examples)) for w, b in planes]
-        return cls(model.classes_, model.n_features_in_, states)
+        division = Division(len(model.classes_), model.multi_class)
+        return cls(model.classes_, model.n_features_in_, division, states)
 
     def read(
         self,
@@ -72,17 +77,20 @@ class Stream:
         terms = () if data.cov is None else data.cov.terms(*data.shape, self.classes[codes])
         terms = tuple((kind, cov_scale * factor) for kind, factor in terms) if cov_scale else ()
         means = data.core_means()
-        parts = 1 if len(self.classes) == 2 else len(self.classes)
-        states = self.states or [()] * parts
+        states = self.states or [()] * len(self.division)
 
         def work(part: int) -> Any:
-            positive = codes == (1 if parts == 1 else part)
-            core = _core.labelled(means, terms, np.where(positive, 1.0, -1.0), weights)
-            state = states[part]
+            state, rows = states[part], self.division.rows(part, codes)
+            rows = np.arange(len(codes)) if rows is None else rows
+            if not len(rows):  # neither class of the pair is in this piece
+                nothing = np.zeros(self.features)
+                return state or (nothing, nothing, 0.0, 0.0, 0, 0.0, 0.0)
+            signs = self.division.signs(part, codes[rows])
+            core = _core.labelled(means, terms, signs, weights[rows], rows)
             steps = state[4] if state else 0
             return _core.continue_sgd(core, lam, fit_intercept, batch or BATCH, seed + steps, state)
 
-        self.states = (team or Team(1)).map(work, range(parts))
+        self.states = (team or Team(1)).map(work, range(len(self.division)))
 
     def model(self, lam: float, averaged: bool) -> Model:
         """The model so far: the average of the iterates that favours the last ones, or the last iterate."""
@@ -91,6 +99,7 @@ class Stream:
             coef_=np.stack([state[place] for state in self.states]),
             intercept_=np.array([state[2 + place] for state in self.states]),
             classes_=self.classes,
+            multi_class=self.division.multi_class,
             lam=lam,
-            n_iter_=self.states[0][4],
+            n_iter_=max([state[4] for state in self.states]),
         )

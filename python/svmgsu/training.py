@@ -41,6 +41,7 @@ def train(
     solver: str = "newton",
     sample_weight: Any = None,
     class_weight: Any = None,
+    multi_class: str = "ovo",
     fit_intercept: bool = True,
     cov_scale: float = 1.0,
     deployment_cov: Any = None,
@@ -70,8 +71,8 @@ def train(
     X : array, SciPy sparse matrix or Gaussians of shape (l, n)
         The examples' means, or means and covariances together.
     y : array of shape (l,)
-        Labels of two or more classes, numbers or strings. Of more than two each is trained against the
-        rest, in parallel, on the same arrays.
+        Labels of two or more classes, numbers or strings. Of more than two each pair is trained, in
+        parallel, on the same arrays: see `multi_class`.
     cov : array or covariance kind, optional
         Uncertainty of X: a number or (l,) variances for isotropic, (l, n) for diagonal, (l, n, n) for
         full covariances, or `svmgsu.Isotropic`, `Diagonal`, `Full`, `LowRank`, `Shared` and their sums.
@@ -85,8 +86,13 @@ def train(
     sample_weight : array of shape (l,), optional
         Scaled to mean 1, so that a weight of 2 is the same as having an example twice.
     class_weight : dict or "balanced", optional
-        Factors of the weights of each class's examples; "balanced" gives all classes the same sum. They say
-        what mistakes cost: they turn the plane and `predict`, not the probabilities.
+        Factors of the weights of each class's examples; "balanced" gives all classes the same sum, and with
+        multi_class="ovr" each class the same as the rest of its problem. They say what mistakes cost: they
+        turn the planes and `predict`, not the probabilities.
+    multi_class : {"ovo", "ovr"}
+        How more than two classes become problems of two: "ovo", one for each pair of classes, trained on
+        their examples, with coupled probabilities (`Model.predict_proba`); "ovr", one for each class against
+        the rest, which with strong uncertainty is often the trivial one.
     fit_intercept : bool, default=True
     cov_scale : float, default=1.0
         A factor of all covariances in training, `deployment_cov` too; 0 is the ordinary SVM.
@@ -160,6 +166,7 @@ def train(
         std=std,
         sample_weight=sample_weight,
         class_weight=class_weight,
+        multi_class=multi_class,
         subspace=subspace,
         subspace_mode=subspace_mode,
         cov_scale=cov_scale,
@@ -203,6 +210,7 @@ def path(
     std: Any = None,
     sample_weight: Any = None,
     class_weight: Any = None,
+    multi_class: str = "ovo",
     cov_scale: float = 1.0,
     deployment_cov: Any = None,
     probability: bool | str = False,
@@ -217,7 +225,7 @@ def path(
 
     Parameters
     ----------
-    X, y, cov, std, sample_weight, class_weight, cov_scale, deployment_cov
+    X, y, cov, std, sample_weight, class_weight, multi_class, cov_scale, deployment_cov
         As in `svmgsu.train`.
     probability, tol, fit_intercept, max_iter, threads, n_jobs
         As in `svmgsu.train`.
@@ -246,6 +254,7 @@ def path(
         std=std,
         sample_weight=sample_weight,
         class_weight=class_weight,
+        multi_class=multi_class,
         cov_scale=cov_scale,
         deployment_cov=deployment_cov,
     )

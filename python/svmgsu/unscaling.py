@@ -31,7 +31,7 @@ def unscale(transformer: Any, model: Any = None) -> LinearRule:
 
     Returns
     -------
-    coef_, intercept_ : arrays of shapes (K, n) and (K,)
+    coef_, intercept_ : arrays of shapes (P, n) and (P,), as the model's
         A named tuple. Decision values of unscaled x are coef_ · x + intercept_. (Of several classes with
         probabilities `decision_function` gives log-odds instead; see `Model.decision_function`.)
 

@@ -13,6 +13,7 @@
 #include "svmgsu/losses/expected_hinge.hpp"
 #include "svmgsu/losses/loss.hpp"
 #include "svmgsu/models/calibration.hpp"
+#include "svmgsu/models/coupling.hpp"
 #include "svmgsu/models/model.hpp"
 #include "svmgsu/models/platt.hpp"
 #include "svmgsu/solvers/solve.hpp"

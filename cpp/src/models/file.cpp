@@ -39,6 +39,7 @@ void write_lines(const Model& model, std::ostream& out) {
   out << kMagic << ' ' << kVersion << '\n';
   out << "labels " << model.label_type;
   for (const std::string& label : model.labels) out << ' ' << escape(label);
+  if (model.labels.size() > 2) out << "\nmulti_class " << (model.multi_class == MultiClass::ovo ? "ovo" : "ovr");
   out << "\nlambda " << model.lambda << '\n';
   for (const Calibration& c : model.calibration)
     out << "calibration " << c.a << ' ' << c.b << ' ' << c.kappa << ' ' << c.base << '\n';
@@ -136,6 +137,13 @@ void read_labels(const Lines& lines, Words& words, Header& header, Model& model)
   if (header.version == 1 && model.labels.size() != 2) lines.fail("expected a type and two labels");
 }
 
+void read_multi_class(const Lines& lines, Words& words, Header&, Model& model) {
+  std::string name;
+  words >> name;
+  if (name != "ovo" && name != "ovr") lines.fail("multi_class: expected ovo or ovr");
+  model.multi_class = name == "ovo" ? MultiClass::ovo : MultiClass::ovr;
+}
+
 void read_platt(const Lines& lines, Words& words, Header&, Model& model) {
   const double a = lines.number(words, "A");
   model.calibration = {Calibration(Platt{a, lines.number(words, "B")})};
@@ -185,6 +193,7 @@ struct Item {
 };
 constexpr Item kItems[] = {
     {"labels", 1, kVersion, false, read_labels},
+    {"multi_class", 3, kVersion, false, read_multi_class},
     {"lambda", 1, kVersion, false,
      [](const Lines& lines, Words& words, Header&, Model& model) { read_lambda(lines, words, model); }},
     {"platt", 1, 1, false, read_platt},
@@ -210,7 +219,7 @@ const Item& find_item(const Lines& lines, const std::string& key, const Header& 
 void check_header(const Lines& lines, const Header& header, const Model& model) {
   for (const char* key : {"labels", "lambda", "features", "intercept"})
     if (!header.seen.count(key)) lines.fail("labels, lambda, features and intercept must come before the weights");
-  const std::size_t values = model.labels.size() == 2 ? 1 : model.labels.size();
+  const auto values = static_cast<std::size_t>(model.hyperplanes());
   const std::string of_values = " for " + std::to_string(values) + " decision values";
   if (header.intercept.size() != values)
     lines.fail("intercept: " + std::to_string(header.intercept.size()) + " numbers" + of_values);
@@ -244,6 +253,7 @@ Index read_header(Lines& lines, int version, Model& model) {
     item.read(lines, words, header, model);
     lines.ends(words);
   }
+  if (!header.seen.count("multi_class") && model.labels.size() > 2) model.multi_class = MultiClass::ovr;
   check_header(lines, header, model);
   model.b = Eigen::Map<const EigenVector>(header.intercept.data(), static_cast<Index>(header.intercept.size()));
   return header.features;
@@ -253,7 +263,7 @@ Index read_header(Lines& lines, int version, Model& model) {
 
 void Model::write(std::ostream& out, ModelFormat format) const {
   require(labels.size() >= 2, "labels: at least two are wanted");
-  const Index values = labels.size() == 2 ? 1 : static_cast<Index>(labels.size());
+  const Index values = hyperplanes();
   require(w.rows() == values && b.size() == values && w.cols() > 0, "w: " + std::to_string(w.rows()) + " rows and " +
                                                                         std::to_string(b.size()) + " intercepts for " +
                                                                         std::to_string(labels.size()) + " classes");

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "svmgsu/models/coupling.hpp"
 #include "svmgsu/support/parallel.hpp"
 
 namespace svmgsu {
@@ -47,7 +48,8 @@ Vector all_log_odds(const Model& model, const Vector& decision, const Vector* va
 }
 
 // Logarithms of the classes' shares in training.
-Vector log_shares(const std::vector<Calibration>& calibration) {
+Vector log_shares(const Model& model) {
+  const std::vector<Calibration>& calibration = model.calibration;
   if (calibration.size() == 1) {
     const double base = calibration[0].base;
     Vector both(2);
@@ -55,8 +57,13 @@ Vector log_shares(const std::vector<Calibration>& calibration) {
     return both;
   }
   Vector out(static_cast<Index>(calibration.size()));
-  for (Index k = 0; k < out.size(); ++k) out(k) = log_sigmoid(calibration[static_cast<std::size_t>(k)].base);
-  return out;
+  for (Index k = 0; k < out.size(); ++k) out(k) = calibration[static_cast<std::size_t>(k)].base;
+  if (model.multi_class == MultiClass::ovo) {
+    Vector classes(static_cast<Index>(model.labels.size()));
+    couple(out.data(), classes.size(), classes.data());
+    out = classes;
+  }
+  return out.unaryExpr(&log_sigmoid);
 }
 
 // At most five names, in quotes, on one line.
@@ -103,25 +110,44 @@ Vector Model::decision(const Vector& x) const {
   return w * x + b;
 }
 
+Index Model::hyperplanes() const {
+  const auto classes = static_cast<Index>(labels.size());
+  return classes > 2 && multi_class == MultiClass::ovr ? classes : count_pairs(classes);
+}
+
+Vector Model::class_scores(const Vector& decision, const Vector* variance) const {
+  require(decision.size() == hyperplanes() && decision.size() > 1,
+          "decision: " + std::to_string(decision.size()) + " values, where the model of " +
+              std::to_string(labels.size()) + " classes has " + std::to_string(hyperplanes()));
+  const Vector values = calibration.empty() ? decision : all_log_odds(*this, decision, variance);
+  if (multi_class == MultiClass::ovr) return values;
+  Vector out(static_cast<Index>(labels.size()));
+  (calibration.empty() ? vote : couple)(values.data(), out.size(), out.data());
+  return out;
+}
+
 Vector Model::probabilities(const Vector& decision, const Vector* variance, const Vector* shares) const {
-  Vector z = all_log_odds(*this, decision, variance);
-  if (z.size() == 1) {
-    const double odds = z(0);
+  require(!calibration.empty(), "calibration: the model has no probabilities");
+  Vector z;
+  if (decision.size() == 1) {
+    const double odds = all_log_odds(*this, decision, variance)(0);
     z = Vector(2);
     z(0) = -odds, z(1) = odds;
+  } else {
+    z = class_scores(decision, variance);
   }
   Vector out = z.unaryExpr(&log_sigmoid);  // as logarithms, so that a row of tiny ones can be scaled up
   if (!shares && prior.size()) shares = &prior;
   if (shares) {
     require(shares->size() == out.size() && (shares->array() > 0).all(), "prior: one share > 0 a class is wanted");
-    out += shares->array().log().matrix() - log_shares(calibration);
+    out += shares->array().log().matrix() - log_shares(*this);
   }
   out = (out.array() - out.maxCoeff()).exp();
   return out / out.sum();
 }
 
 Index Model::predict(const Vector& decision, const Vector* variance) const {
-  if (calibration.empty()) return decision.size() == 1 ? Index{decision(0) > 0} : largest(decision);
+  if (calibration.empty()) return decision.size() == 1 ? Index{decision(0) > 0} : largest(class_scores(decision));
   const Vector chances = probabilities(decision, variance);
   if (!class_weight.size()) return largest(chances);
   require(class_weight.size() == chances.size(), "class_weight: one a class is wanted");

@@ -50,7 +50,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", nargs="?", metavar="DATA", help="means, or all; - is standard input")
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="ends in .png, .svg or .pdf")
     parser.add_argument("--model", metavar="MODEL", help="a file of svmgsu train or gsvm-train")
-    parser.add_argument("--class", dest="class_", metavar="LABEL", help="of several, the class to draw")
+    parser.add_argument(
+        "--class", dest="class_", metavar="LABEL", help="of several, the class to draw, or a pair: A,B"
+    )
     parser.add_argument("--shape", metavar="HxW", help="weights: height and width of the images")
     parser.add_argument("--mass", type=fraction, default=0.5, help="boundary: of the ellipses (default: 0.5)")
     parser.add_argument("--bins", type=count, metavar="N", help="histogram, reliability: how many bins")
@@ -96,9 +98,14 @@ def _class_of(args: argparse.Namespace, model: Any) -> Any:
     if args.class_ is None:
         return None
     labels = {str(label): label for label in model.classes_.tolist()}
-    if args.class_ not in labels:
-        raise UsageError(f"--class: {args.class_!r} is not one of {', '.join(labels)}")
-    return labels[args.class_]
+    if args.class_ in labels:
+        return labels[args.class_]
+    first, _, second = args.class_.partition(",")
+    if first not in labels or second not in labels:
+        raise UsageError(
+            f"--class: {args.class_!r} is not one of {', '.join(labels)}, nor a pair of them: A,B"
+        )
+    return labels[first], labels[second]
 
 
 def _boundary(args: argparse.Namespace, model: Any, dataset: Any) -> Any:

@@ -6,6 +6,7 @@ import argparse
 import time
 from typing import Any
 
+from ..division import MULTI_CLASS
 from ..io.dataset import Dataset
 from ..model import FORMATS, Model
 from ..training import SOLVERS, train
@@ -78,6 +79,12 @@ def _add_problem(parser: argparse.ArgumentParser) -> None:
         help="project is the paper's (default: truncate)",
     )
     problem.add_argument("--class-weight", metavar="W", help="balanced, or LABEL=WEIGHT,LABEL=WEIGHT,...")
+    problem.add_argument(
+        "--multi-class",
+        choices=MULTI_CLASS,
+        default="ovo",
+        help="of more than two classes, train each pair (default: ovo) or each against the rest",
+    )
     problem.add_argument("--no-intercept", action="store_true", help="w·x without b")
     problem.add_argument(
         "--probability",
@@ -170,6 +177,7 @@ def _fit(args: argparse.Namespace, dataset: Dataset) -> tuple[Model, dict[str, A
     assert y is not None
     shared: dict[str, Any] = {
         "class_weight": class_weights(args.class_weight, y),
+        "multi_class": args.multi_class,
         "fit_intercept": not args.no_intercept,
         "deployment_cov": _deployment(args.deployment_cov),
         "tol": args.tol,

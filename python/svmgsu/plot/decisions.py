@@ -30,7 +30,8 @@ def histogram(model: Any, data: Any, y: Any, ax: Any = None, *, bins: Any = 30, 
     bins : int or array of edges, default=30
         A number is that of bins between the smallest and the greatest value, with some room for their spread.
     class_ : label, optional
-        The class to set against all others. Needed if the model has more than two.
+        The class to set against all others, needed if the model has more than two; or a pair of classes,
+        the second positive, where it has a hyperplane for each pair ("ovo").
 
     Returns
     -------
@@ -50,6 +51,9 @@ def histogram(model: Any, data: Any, y: Any, ax: Any = None, *, bins: Any = 30, 
     if data.shape[1] != len(plane.w):
         raise ValueError(f"data: {data.shape[1]} features, but the model has {len(plane.w)}")
     labels = check_labels(y, len(data), model)
+    about = plane.is_about(labels)
+    if not about.all():
+        data, labels = data[about], labels[about]
     mean, std = _decision_values(plane, data, labels)
     edges = _edges(bins, mean, std)
     centres, width = (edges[:-1] + edges[1:]) / 2, np.diff(edges)

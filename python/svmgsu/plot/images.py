@@ -21,7 +21,8 @@ def weights(model: Any, shape: Any, ax: Any = None, *, class_: Any = None, chann
         Height and width of the images (and channels, which come last).
     ax : matplotlib Axes, optional
     class_ : label, optional
-        The class whose weights are drawn. Needed if the model has more than two.
+        The class whose weights are drawn, needed if the model has more than two; or a pair of classes,
+        the second positive, where it has a hyperplane for each pair ("ovo").
     channel : int, optional
         The channel of colour images to draw.
 

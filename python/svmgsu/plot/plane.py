@@ -42,7 +42,8 @@ def boundary(
     labels : (str, str)
         Names of the two models in the legend.
     class_ : label, optional
-        The class to set against all others. Needed if the model has more than two.
+        The class to set against all others, needed if the model has more than two; or a pair of classes,
+        the second positive, where it has a hyperplane for each pair ("ovo").
     names : (str, str)
         What the two axes are, with their units.
 
@@ -68,6 +69,9 @@ def boundary(
     plane = _plane(model, class_, "model")
     rival = None if other is None else _plane(other, class_, "other")
     classes = check_labels(y, len(data), model)
+    about = plane.is_about(classes)
+    if not about.all():
+        data, classes = data[about], classes[about]
     ax = own_axes((5.6, 4.6), equal=True) if ax is None else ax
 
     _draw_examples(ax, plane, data, classes, mass)

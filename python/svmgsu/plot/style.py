@@ -48,20 +48,28 @@ def legend_above(ax: Any, *entries: Any, ncols: int = 1) -> None:
 
 
 class Hyperplane(NamedTuple):
-    """The class on the side of positive decision values against the other, or against the rest."""
+    """The class on the side of positive decision values against another, or against the rest."""
 
     w: FloatArray
     b: float
     positive: Any
     names: tuple[str, str]  # of the negative and the positive side
+    negative: Any = None  # the other one of a pair; None for all others
+
+    def is_about(self, labels: Array) -> Array:
+        """Which examples the hyperplane was trained on; all, but for a pair among several classes."""
+        everybody = np.ones(len(labels), dtype=bool)
+        return everybody if self.negative is None else (labels == self.positive) | (labels == self.negative)
 
 
 def hyperplane(model: Any, class_: Any = None, name: str = "model") -> Hyperplane:
-    """The hyperplane of a model: the only one of two classes, or that of one class among more."""
+    """The hyperplane of a model: the only one of two classes, or that of one class, or pair, among more."""
     if not hasattr(model, "coef_"):
         raise ValueError(f"{name}: this {type(model).__name__} has no coef_; pass a trained linear model")
     coef, intercept = np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)
     classes = np.asarray(model.classes_).tolist()
+    if len(classes) > 2 and getattr(model, "multi_class", "ovr") == "ovo":
+        return _pair(coef, intercept, classes, class_, name)
     if class_ is not None and class_ not in classes:
         raise ValueError(f"class_: {class_!r} is not one of the model's classes {classes}")
     if len(classes) == 2:
@@ -75,6 +83,21 @@ def hyperplane(model: Any, class_: Any = None, name: str = "model") -> Hyperplan
         raise ValueError(f"{name}: {len(coef)} hyperplanes for {len(classes)} classes; one a class is needed")
     k = classes.index(class_)
     return Hyperplane(coef[k], float(intercept[k]), class_, ("the other classes", f"class {class_}"))
+
+
+def _pair(coef: FloatArray, intercept: FloatArray, classes: list[Any], class_: Any, name: str) -> Hyperplane:
+    chosen = list(class_) if isinstance(class_, (tuple, list)) else []
+    if len(chosen) != 2 or chosen[0] == chosen[1] or any(label not in classes for label in chosen):
+        raise ValueError(
+            f"class_: the {name} has a hyperplane for each pair of classes; choose two of {classes}, "
+            f"as ({classes[0]!r}, {classes[1]!r}), got {class_!r}"
+        )
+    places = [classes.index(label) for label in chosen]
+    low, high = sorted(places)
+    k = low * len(classes) - low * (low + 1) // 2 + high - low - 1
+    sign = 1.0 if places[1] == high else -1.0
+    names = (f"class {chosen[0]}", f"class {chosen[1]}")
+    return Hyperplane(sign * coef[k], sign * float(intercept[k]), chosen[1], names, chosen[0])
 
 
 def check_labels(y: Any, examples: int, model: Any) -> Array:

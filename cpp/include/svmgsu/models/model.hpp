@@ -1,10 +1,11 @@
 // A trained linear classifier on its own: decision values, probabilities, and text files.
 //
 // The file is plain text, numbers with 17 digits (they come back exactly): a line `key value ...` for each item,
-// in any order, then the weights. There is one decision value for two classes and one per class, "this or the
-// rest", for more:
+// in any order, then the weights. There is one decision value for two classes; of more there is one for each pair
+// of classes, or one for each class against the rest:
 //     svmgsu-model 3
 //     labels <type> <label> <label> ...          of two, negative and positive
+//     multi_class ovo|ovr                        of more than two classes: pairs, or against the rest (if not there)
 //     lambda <number>
 //     calibration <a> <b> <kappa> <base>         one line for each decision value, if there are probabilities
 //     prior <share> ...                          of each class where the model is used, if it was stated
@@ -15,8 +16,8 @@
 //     weights, then n lines of one number for each decision value, then: end
 // In labels and names blanks, control characters and % are written %XX, and nothing at all is %. A key that is
 // not known or comes twice is refused, so that what a later version adds is one more key.
-// Format 2 had no names and other calibrations, of which Platt's sigmoid is taken; format 1 had two classes and
-// `platt <A> <B>`. Both are read.
+// Format 2 had no names, each class against the rest, and other calibrations, of which Platt's sigmoid is taken;
+// format 1 had two classes and `platt <A> <B>`. Both are read.
 //
 // The authors' own files (gsvm-train) are read too, and written on request: linear models of the labels
 // -1 and +1, with the sigmoid 1/(1 + exp(sigmA f + sigmB)).
@@ -34,6 +35,10 @@ namespace svmgsu {
 
 enum class ModelFormat { svmgsu, gsvm };
 
+// Of more than two classes: a hyperplane for each pair, in the order of coupling.hpp, or for each class
+// against the rest.
+enum class MultiClass { ovo, ovr };
+
 struct Model {
   Matrix w;  // one row a decision value
   Vector b;
@@ -44,6 +49,7 @@ struct Model {
   std::string label_type = "int";
   std::vector<std::string> labels = {"-1", "1"};
   std::vector<std::string> names;  // of the features, in the order of the weights; or none
+  MultiClass multi_class = MultiClass::ovo;
 
   Model() = default;
   // Of two classes, -1 and 1.
@@ -57,8 +63,15 @@ struct Model {
   // comes from, if they are not `prior`.
   Vector probabilities(const Vector& decision, const Vector* variance = nullptr, const Vector* shares = nullptr) const;
 
+  // How many hyperplanes there are: one for two classes, and one for each pair or each class of more.
+  Index hyperplanes() const;
+
+  // What is compared, of several classes: their log-odds, or where there are no probabilities the votes of
+  // pairs, or the plain decision values.
+  Vector class_scores(const Vector& decision, const Vector* variance = nullptr) const;
+
   // The place in `labels` of the largest probability, times class_weight if there is one. Without
-  // probabilities: of two classes by the sign, of more by the largest decision value.
+  // probabilities: of two classes by the sign, of more by the largest of `class_scores`.
   Index predict(const Vector& decision, const Vector* variance = nullptr) const;
 
   // The columns of `rows`, which are called `columns`, in the order of the model's features. Names that are

@@ -1,0 +1,247 @@
+"""More than two classes by pairs: a problem for each, coupled probabilities, votes, rare and many classes."""
+
+import itertools
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+from sklearn.svm import SVC
+from test_multiclass import LAM, blobs
+
+import svmgsu
+from svmgsu import _core
+
+
+@pytest.fixture(scope="module")
+def four():
+    X, y, V = blobs(160, K=4, spread=1.5)
+    names = np.array(["ant", "bee", "cat", "dog"])[y]
+    return svmgsu.train(X, names, V, lam=LAM), X, names, V
+
+
+def pairs_of(classes):
+    return list(itertools.combinations(classes, 2))
+
+
+# Training
+
+
+def test_each_problem_is_one_pair_in_the_order_of_scikit_learn(four):
+    model, X, names, V = four
+    assert model.coef_.shape == (6, 4)
+    assert model.multi_class == "ovo"
+    singles = []
+    for pair in pairs_of(model.classes_):
+        own = np.isin(names, pair)
+        singles.append(svmgsu.train(X[own], names[own], V[own], lam=LAM))
+    np.testing.assert_array_equal(model.coef_, np.concatenate([s.coef_ for s in singles]))
+    np.testing.assert_array_equal(model.intercept_, np.concatenate([s.intercept_ for s in singles]))
+    assert model.calibration_ == tuple(s.calibration_[0] for s in singles)
+    assert model.objective_ == pytest.approx(sum(s.objective_ for s in singles), rel=1e-15)
+    assert model.gap_ == pytest.approx(sum(s.gap_ for s in singles), rel=1e-12)
+    assert model.n_iter_ == max(s.n_iter_ for s in singles)
+    assert [len(h) for h in model.history_] == [len(s.history_) for s in singles]
+
+
+def test_without_covariances_it_is_the_svc_of_scikit_learn():
+    X, y, _ = blobs(90, K=3, spread=2.0)
+    ours = svmgsu.train(X, y, lam=1 / 60, probability=False, tol=1e-9)  # C = 1/(λ 60): 60 examples a pair
+    theirs = SVC(kernel="linear", C=1.0, decision_function_shape="ovr", tol=1e-8).fit(X, y)
+    np.testing.assert_allclose(-ours.coef_, theirs.coef_, atol=1e-3)  # positive for the first there
+    np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-3)
+
+
+def test_weights_and_balanced_classes_reach_the_pairs():
+    X, y, V = blobs(150)
+    weights = np.random.default_rng(1).uniform(0.5, 2, 150)
+    model = svmgsu.train(X, y, V, lam=LAM, sample_weight=weights, probability=False)
+    own = y != 1
+    single = svmgsu.train(X[own], y[own], V[own], lam=LAM, sample_weight=weights[own], probability=False)
+    np.testing.assert_allclose(model.coef_[1], single.coef_[0], rtol=1e-9)
+    rare = np.r_[np.flatnonzero(y != 2), np.flatnonzero(y == 2)[:6]]
+    X, y, V = X[rare], y[rare], V[rare]
+    balanced = svmgsu.train(X, y, V, lam=LAM, class_weight="balanced", probability=False)
+    own = y != 1
+    single = svmgsu.train(X[own], y[own], V[own], lam=LAM, class_weight="balanced", probability=False)
+    np.testing.assert_allclose(balanced.coef_[1], single.coef_[0], rtol=1e-6)
+    assert np.abs(balanced.coef_ - svmgsu.train(X, y, V, lam=LAM, probability=False).coef_).max() > 0.01
+
+
+def test_balanced_classes_weigh_as_much_as_the_rest_of_their_problem():
+    X, y, V = blobs(150)
+    balanced = svmgsu.train(X, y, V, lam=LAM, class_weight="balanced", multi_class="ovr", probability=False)
+    for k in range(3):
+        single = svmgsu.train(X, y == k, V, lam=LAM, class_weight="balanced", probability=False)
+        np.testing.assert_allclose(balanced.coef_[k], single.coef_[0], rtol=1e-6)
+
+
+def test_starts_paths_and_streams_know_pairs():
+    X, y, V = blobs(150, K=4)
+    est = svmgsu.LinearSVMGSU(0.1, warm_start=True, probability=False).fit(X, y, V)
+    est.lam = 0.05
+    est.fit(X, y, V)
+    cold = svmgsu.train(X, y, V, lam=0.05, probability=False)
+    assert est.objective_ == pytest.approx(cold.objective_, rel=3e-6)
+    (_, on_path) = svmgsu.path(X, y, V, lams=[0.5, 0.05])
+    assert on_path.objective_ == pytest.approx(cold.objective_, rel=3e-6)
+    with pytest.raises(ValueError, match="start: multi_class='ovo', not 'ovr'"):
+        svmgsu.train(X, y, V, start=cold, multi_class="ovr")
+    with pytest.raises(ValueError, match='multi_class: expected "ovo" or "ovr", got \'crammer\''):
+        svmgsu.train(X, y, V, multi_class="crammer")
+    stream = svmgsu.LinearSVMGSU(0.05, k=10)
+    for _ in range(20):
+        for some in np.array_split(np.random.default_rng(0).permutation(150), 10):
+            stream.partial_fit(X[some], y[some], classes=range(4), std=np.sqrt(V[some]))
+    assert stream.coef_.shape == (6, 4)
+    assert stream.score(X, y) > 0.85
+    stream.partial_fit(X[y == 1], y[y == 1], std=np.sqrt(V[y == 1]))  # pairs without examples stay
+    assert est.partial_fit(X, y, std=np.sqrt(V)).coef_.shape == (6, 4)
+
+
+def test_sgd_takes_minibatches_of_the_size_of_a_pair():
+    X, y, V = blobs(60, K=6)
+    model = svmgsu.train(X, y, V, lam=0.1, solver="sgd", k=50, T=2000, probability=False)
+    assert (model.predict(X) == y).mean() > 0.7
+
+
+# Probabilities
+
+
+def test_coupling_gives_back_probabilities_that_agree():
+    p = np.random.default_rng(0).dirichlet(np.ones(7), size=50)
+    z = np.column_stack([np.log(p[:, j] / p[:, i]) for i, j in pairs_of(range(7))])
+    got = _core.couple(z, 7)
+    np.testing.assert_allclose(got, np.log(p / (1 - p)), rtol=1e-9, atol=1e-12)
+
+
+def test_coupling_survives_any_log_odds():
+    wild = np.array([[0.0, 0, 0], [1e308, -1e308, 1e308], [np.inf, -np.inf, np.inf], [800.0, 800, -800]])
+    scores = _core.couple(wild, 3)
+    assert np.isfinite(scores).all()
+    np.testing.assert_allclose(scores[0], np.full(3, -np.log(2)))
+
+
+def test_the_class_is_the_most_probable_one_and_of_the_largest_decision_value(four):
+    model, X, _, V = four
+    for cov in (None, V, 100 * V, 0 * V):
+        p = model.predict_proba(X, cov)
+        np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-14)
+        np.testing.assert_array_equal(model.predict(X, cov), model.classes_[p.argmax(axis=1)])
+    values = model.decision_function(X)
+    assert values.shape == (160, 4)
+    np.testing.assert_array_equal(model.classes_[values.argmax(axis=1)], model.predict(X))
+    far = model.predict_proba(1e6 * X)
+    assert np.isfinite(far).all()
+    np.testing.assert_array_equal(model.classes_[far.argmax(axis=1)], model.predict(1e6 * X))
+
+
+def test_probabilities_are_those_of_the_formula(four):
+    model, X, _, V = four
+    f = X @ model.coef_.T + model.intercept_
+    v = V @ (model.coef_**2).T
+    for variance in (None, v):
+        z = [
+            c.log_odds(f[:, k], None if variance is None else v[:, k])
+            for k, c in enumerate(model.calibration_)
+        ]
+        odds = np.ones((160, 4))
+        for (i, j), value in zip(pairs_of(range(4)), z, strict=True):
+            odds[:, i] += np.exp(value)
+            odds[:, j] += np.exp(-value)
+        wanted = 1 / odds
+        got = model.predict_proba(X, None if variance is None else V)
+        np.testing.assert_allclose(got, wanted / wanted.sum(axis=1, keepdims=True), rtol=1e-9)
+
+
+def test_deviations_of_log_odds_are_bounded_and_near_where_one_rival_matters(four):
+    model, X, _, V = four
+    values, std = model.decision_function(X[:10], V[:10], return_std=True)
+    np.testing.assert_array_equal(values, model.decision_function(X[:10]))
+    rng = np.random.default_rng(1)
+    step = 1e-4 * rng.normal(size=(10, 4000, 4)) * np.sqrt(V[:10, None])
+    moved = model.decision_function((X[:10, None] + step).reshape(-1, 4)).reshape(10, 4000, 4)
+    exact = moved.std(axis=1) / 1e-4
+    assert (exact < 1.06 * std).all()
+    assert (exact > 0.3 * std).all()
+    assert np.median(exact / std) > 0.8
+
+
+def test_pairs_vote_where_there_are_no_probabilities(four):
+    _, X, names, V = four
+    model = svmgsu.train(X, names, V, lam=LAM, probability=False)
+    f = X @ model.coef_.T + model.intercept_
+    votes, margins = np.zeros((160, 4)), np.zeros((160, 4))
+    for k, (i, j) in enumerate(pairs_of(range(4))):
+        votes[np.arange(160), np.where(f[:, k] > 0, j, i)] += 1
+        margins[:, i] -= f[:, k]
+        margins[:, j] += f[:, k]
+    values = model.decision_function(X)
+    np.testing.assert_allclose(values, votes + margins / (3 * (np.abs(margins) + 1)), rtol=1e-12)
+    np.testing.assert_array_equal(model.predict(X), model.classes_[values.argmax(axis=1)])
+    assert model.margin_probability(X, V).shape == (160, 6)
+    with pytest.raises(ValueError, match="return_std: pairs of classes vote"):
+        model.decision_function(X, V, return_std=True)
+
+
+def test_objects_are_taken_some_at_a_time_where_there_are_many_pairs(four, monkeypatch):
+    model, X, _, V = four
+    whole = model.predict_proba(X, V), model.decision_function(X), model.predict(X)
+    monkeypatch.setattr("svmgsu.model._NUMBERS_AT_A_TIME", 100)
+    pieces = model.predict_proba(X, V), model.decision_function(X), model.predict(X)
+    for a, b in zip(whole, pieces, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+# Rare classes, many classes
+
+
+def test_strong_uncertainty_leaves_no_class_behind():
+    """Each against the rest is often the trivial classifier; pairs are not."""
+    digits = load_digits()
+    rng = np.random.default_rng(0)
+    rows = rng.permutation(len(digits.data))
+    known, new = rows[:500], rows[500:]
+    X, y, std = digits.data / 16, digits.target, 0.5
+    noisy = X[new] + std * rng.normal(size=(len(new), 64))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", svmgsu.TrivialModelWarning)
+        rest = svmgsu.train(X[known], y[known], std=std, multi_class="ovr")
+    model = svmgsu.train(X[known], y[known], std=std)
+    right = [(m.predict(noisy, std=std) == y[new]).mean() for m in (rest, model)]
+    assert right[1] > right[0] + 0.04
+    assert model.coef_.any(axis=1).all()
+
+
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+def test_classes_of_one_and_two_examples_are_normal(multi_class):
+    X, y, V = blobs(90)
+    few = np.r_[np.flatnonzero(y == 0), np.flatnonzero(y == 1)[:1], np.flatnonzero(y == 2)[:2]]
+    X, y, V = X[few], np.array(["many", "one", "two"])[y[few]], V[few]
+    model = svmgsu.train(X, y, V, lam=1e-3, multi_class=multi_class)
+    p = model.predict_proba(X, V)
+    assert np.isfinite(p).all()
+    np.testing.assert_array_equal(model.classes_[p.argmax(axis=1)], model.predict(X, V))
+    folds = [(np.delete(np.arange(33), k), [k]) for k in (0, 30, 31)]  # one without class "one" to learn from
+    search = svmgsu.LinearSVMGSUCV([0.1, 0.01], cv=folds, multi_class=multi_class, probability=False)
+    search.fit(X, y, V)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
+def test_a_fold_may_lack_both_classes_of_a_pair():
+    X, y, V = blobs(120, K=4)
+    some = np.flatnonzero(y < 2)
+    folds = [(some[:40], some[40:]), (np.arange(90), np.arange(90, 120))]
+    for scoring in ("expected_accuracy", "expected_hinge", "expected_log_loss", "accuracy"):
+        search = svmgsu.LinearSVMGSUCV([0.1], cv=folds, scoring=scoring, probability=False).fit(X, y, V)
+        assert np.isfinite(search.best_score_)
+        assert scoring == "expected_hinge" or search.cv_results_["split0_test_score"] > -0.5
+
+
+def test_a_hundred_classes_are_four_thousand_nine_hundred_and_fifty_pairs(tmp_path):
+    rng = np.random.default_rng(0)
+    y = np.arange(600) % 100
+    X = rng.normal(size=(600, 8)) + 4 * rng.normal(size=(100, 8))[y]
+    model = svmgsu.train(X, y, std=0.3, lam=0.01, probability="train")
+    assert model.coef_.shape == (4950, 8)
+    assert (model.predict(X, std=0.3) == y).mean() > 0.9
