@@ -67,6 +67,20 @@ void bind_kinds(py::module_& m) {
         return py::make_tuple(found.example, found.eigenvalue);
       },
       arg("packed").noconvert(), arg("n"), arg("tolerance"));
+  m.def(
+      "clip_indefinite",
+      [](Array<Scalar>& packed, Index n, double rounding, double tolerance) {
+        Scalar* at = packed.mutable_data();
+        const Index examples = size_of(packed, 0);
+        require_triangles(packed, n);
+        Clipped result;
+        {
+          py::gil_scoped_release release;
+          result = clip_indefinite(at, examples, n, rounding, tolerance, 0);
+        }
+        return py::make_tuple(result.examples, result.farthest, result.refused.example, result.refused.eigenvalue);
+      },
+      arg("packed").noconvert(), arg("n"), arg("rounding"), arg("tolerance"));
 }
 
 }  // namespace

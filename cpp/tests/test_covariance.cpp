@@ -167,12 +167,57 @@ TEST_CASE("an indefinite matrix is found with its smallest eigenvalue") {
   CHECK(find_indefinite(single.data(), 20, 4, 1e-6, 1).example == 12);
 }
 
-TEST_CASE("an eigenvalue that is negative by rounding only is accepted") {
+TEST_CASE("a variance that is negative by rounding only is accepted") {
   Matrix sigma = Matrix::Identity(3, 3);
+  sigma(2, 2) = -1e-16;
+  CHECK(find_indefinite(packed_upper({sigma}).data(), 1, 3, 1e-10, 1).example == -1);
   sigma(2, 2) = -1e-13;
-  const Matrix packed = packed_upper({sigma});
-  CHECK(find_indefinite(packed.data(), 1, 3, 1e-10, 1).example == -1);
-  CHECK(find_indefinite(packed.data(), 1, 3, 1e-14, 1).example == 0);
+  CHECK(find_indefinite(packed_upper({sigma}).data(), 1, 3, 1e-10, 1).example == 0);
+}
+
+TEST_CASE("units hide no indefinite matrix") {
+  Matrix sigma = Matrix::Identity(3, 3);
+  sigma(1, 2) = sigma(2, 1) = 1.9;
+  for (const double large : {1.0, 1e8, 1e30}) {
+    sigma(0, 0) = large;
+    const Indefinite found = find_indefinite(packed_upper({sigma}).data(), 1, 3, 1e-4, 1);
+    CHECK(found.example == 0);
+    CHECK(found.eigenvalue == doctest::Approx(-0.9).epsilon(1e-7));
+  }
+  sigma = Vector::LinSpaced(3, 0, 2).asDiagonal();
+  CHECK(find_indefinite(packed_upper({sigma}).data(), 1, 3, 0, 1).example == -1);
+  sigma(0, 1) = sigma(1, 0) = 1e-6;  // a covariance without a variance
+  CHECK(find_indefinite(packed_upper({sigma}).data(), 1, 3, 1e-4, 1).example == 0);
+}
+
+TEST_CASE("what is nearly semidefinite is projected, the same for any number of threads, and the rest is kept") {
+  Random random(11);
+  auto dense = random_covariances(40, 4, random);
+  for (Matrix& sigma : dense) sigma = (sigma + sigma.transpose()) / 2;
+  Matrix near = Matrix::Identity(4, 4);
+  near(0, 1) = near(1, 0) = 1 + 1e-5;
+  Matrix units = Matrix::Identity(4, 4);
+  units(1, 1) = 1e6;
+  dense[7] = near;
+  dense[9] = units * near * units;
+  const Matrix before = packed_upper(dense);
+  for (const int threads : {1, 2, 8}) {
+    Matrix after = before;
+    const Clipped clipped = clip_indefinite(after.data(), 40, 4, 1e-9, 1e-4, threads);
+    CHECK(clipped.examples == 2);
+    CHECK(clipped.farthest == doctest::Approx(1e-5).epsilon(1e-9));
+    CHECK(clipped.refused.example == -1);
+    for (Index i = 0; i < 40; ++i)
+      if (i != 7 && i != 9) CHECK((after.row(i) - before.row(i)).norm() == 0);
+    // The block is 1 + 5e-6 times (1 1; 1 1): its upper eigenvalue is kept, the lower one is 0.
+    CHECK(after(7, 0) == doctest::Approx(1 + 5e-6).epsilon(1e-13));
+    CHECK(after(7, 1) == doctest::Approx(1 + 5e-6).epsilon(1e-13));
+    CHECK(after(9, 1) == doctest::Approx(1e6 * (1 + 5e-6)).epsilon(1e-13));
+    CHECK(find_indefinite(after.data(), 40, 4, 1e-14, threads).example == -1);
+  }
+  dense[20] = -near;
+  Matrix bad = packed_upper(dense);
+  CHECK(clip_indefinite(bad.data(), 40, 4, 1e-9, 1e-4, 2).refused.example == 20);
 }
 
 TEST_CASE("a packed row must have n(n+1)/2 numbers") {

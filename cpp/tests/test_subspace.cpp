@@ -36,6 +36,8 @@ TEST_CASE("eigenvalues are kept until their share exceeds p") {
 
 TEST_CASE("all is kept at p = 1 but what rounding has made, and nothing of a zero covariance") {
   CHECK(kept_eigenvalues(values({2, 1, 1e-17, 0}), 4, 1) == 2);
+  CHECK(kept_eigenvalues(values({2, 1, 1e-7, 0}), 4, 1) == 3);
+  CHECK(kept_eigenvalues(values({2, 1, 1e-7, 0}), 4, 1, std::numeric_limits<float>::epsilon()) == 2);
   CHECK(kept_eigenvalues(values({0, 0, 0}), 3, 1) == 0);
   CHECK(kept_eigenvalues(values({0, 0, 0}), 3, 0.5) == 0);
   CHECK(kept_eigenvalues(Vector(), 3, 0.5) == 0);

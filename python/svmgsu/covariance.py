@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .covariance_base import Covariance, Sum
+from .definiteness import Psd, check_psd
 from .kinds import SYMMETRY_TOLERANCE, Diagonal, Full, Isotropic, LowRank, Shared
 from .validation import Array, FloatArray, as_float_array, check_deviations, is_sparse
 
@@ -26,11 +27,13 @@ __all__ = [
 ]
 
 
-def as_covariance(cov: Any, std: Any, shape: tuple[int, int]) -> Covariance | None:
+def as_covariance(cov: Any, std: Any, shape: tuple[int, int], psd: Psd = "clip") -> Covariance | None:
     """What a user gave as `cov` or `std`, as a kind that fits (l, n) examples.
 
-    Plain arrays mean by their shape: a number or (l,) isotropic, (l, n) diagonal, (l, n, n) full.
+    Plain arrays mean by their shape: a number or (l,) isotropic, (l, n) diagonal, (l, n, n) full, for which
+    `psd` is as in `Full`.
     """
+    check_psd(psd)
     if std is not None:
         if cov is not None:
             raise ValueError("std: give either cov or std, not both")
@@ -44,12 +47,12 @@ def as_covariance(cov: Any, std: Any, shape: tuple[int, int]) -> Covariance | No
         kind: Covariance = Diagonal(cov, name="cov")
     else:
         array = as_float_array(cov, "cov", (0, 1, 2, 3))
-        kind = _by_shape(array, "cov", shape)
+        kind = _by_shape(array, "cov", shape, psd)
     _check_fits(kind, shape)
     return kind
 
 
-def _by_shape(array: Array, name: str, shape: tuple[int, int]) -> Covariance:
+def _by_shape(array: Array, name: str, shape: tuple[int, int], psd: Psd = "clip") -> Covariance:
     count, n = shape
     if name == "std" and array.shape == shape:  # error bars have no other meaning
         return Diagonal(array, name=name)
@@ -84,7 +87,7 @@ def _by_shape(array: Array, name: str, shape: tuple[int, int]) -> Covariance:
             f"{name}: shape {array.shape} does not fit {count} examples of {n} features; expected a number, "
             f"({count},), " + (f"({count}, {n})" + more if name == "cov" else f"or ({count}, {n})")
         )
-    return Diagonal(array, name=name) if array.ndim == 2 else Full(array)
+    return Diagonal(array, name=name) if array.ndim == 2 else Full(array, psd=psd)
 
 
 def _from_std(std: Any, shape: tuple[int, int]) -> Covariance:

@@ -11,6 +11,7 @@ import numpy as np
 from . import _core
 from .covariance import Covariance, Diagonal, LowRank, as_covariance, as_deployment
 from .covariance_base import chosen_rows
+from .definiteness import Psd
 from .linear_maps import dense
 from .summary import error_against_spread, html_table
 from .validation import (
@@ -42,6 +43,8 @@ class Gaussians:
         Error bars instead of `cov`: standard deviations, a number, (l,) or (l, n).
     feature_names : list of str, optional
         By default the columns of a DataFrame, if they are strings.
+    psd : {"clip", "strict"}
+        Of matrices given as a plain array: as for `Full`.
 
     Attributes
     ----------
@@ -63,7 +66,13 @@ class Gaussians:
     cov: Covariance | None
 
     def __init__(
-        self, mean: Any, cov: Any = None, *, std: Any = None, feature_names: Sequence[str] | None = None
+        self,
+        mean: Any,
+        cov: Any = None,
+        *,
+        std: Any = None,
+        feature_names: Sequence[str] | None = None,
+        psd: Psd = "clip",
     ) -> None:
         self._rows: Array | SparseRows
         if is_sparse(mean):
@@ -86,7 +95,7 @@ class Gaussians:
         self.feature_names_in_ = _names(mean, feature_names, self.shape[1])
         check_column_order(self.feature_names_in_, cov=cov, std=std)
         check_row_order(mean, cov=cov, std=std)
-        self.cov = as_covariance(cov, std, self.shape)
+        self.cov = as_covariance(cov, std, self.shape, psd)
         self.deployment: Covariance | None = None
 
     def __len__(self) -> int:
@@ -372,10 +381,10 @@ def may_lack_names(estimator: Any, X: Any) -> bool:
     return getattr(estimator, "names_of_gaussians_", False) and not hasattr(X, "columns")
 
 
-def as_gaussians(X: Any, cov: Any = None, std: Any = None) -> Gaussians:
+def as_gaussians(X: Any, cov: Any = None, std: Any = None, psd: Psd = "clip") -> Gaussians:
     """X with its covariance as `Gaussians`; itself if it is one already."""
     if isinstance(X, Gaussians):
         if cov is not None or std is not None:
             raise ValueError("cov: X is a Gaussians and has its covariance already; pass one of the two")
         return X
-    return Gaussians(X, cov, std=std)
+    return Gaussians(X, cov, std=std, psd=psd)

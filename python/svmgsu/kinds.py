@@ -13,6 +13,7 @@ import numpy as np
 
 from . import _core
 from .covariance_base import Covariance, Terms
+from .definiteness import Psd, first_indefinite, semidefinite
 from .linear_maps import LinearMap, blocks, dense
 from .validation import (
     Array,
@@ -26,7 +27,6 @@ from .validation import (
 )
 
 SYMMETRY_TOLERANCE = 1e-6
-DEFINITENESS_TOLERANCE = 1e-8
 
 
 class Isotropic(Covariance):
@@ -152,7 +152,10 @@ class Full(Covariance):
         Symmetric, positive semidefinite. One packed copy is made; the array itself is not kept.
     check : bool, default=True
         Whether to prove that each matrix is positive semidefinite, which takes a Cholesky
-        factorisation an example.
+        factorisation an example. Correlations are looked at, so units do not matter.
+    psd : {"clip", "strict"}
+        What to do where rounded numbers are not quite positive semidefinite. "clip" takes the nearest matrix
+        that is, with a warning, if no eigenvalue of the correlation matrix is below -1e-4; "strict" refuses.
     name : str, default="cov"
         What an error calls the array.
 
@@ -164,7 +167,7 @@ class Full(Covariance):
             [1., 2.]]])
     """
 
-    def __init__(self, matrices: Any, check: bool = True, *, name: str = "cov") -> None:
+    def __init__(self, matrices: Any, check: bool = True, *, psd: Psd = "clip", name: str = "cov") -> None:
         full = as_float_array(matrices, name, (3,))
         count, n, m = full.shape
         if n != m:
@@ -181,13 +184,13 @@ class Full(Covariance):
             )
         self._set(packed, n)
         if check:
-            self._check_definite(name)
+            self._make_definite(psd, name, own=True)
 
     @classmethod
-    def from_packed(cls, packed: Any, check: bool = False) -> Full:
+    def from_packed(cls, packed: Any, check: bool = False, *, psd: Psd = "clip") -> Full:
         """From `packed`, (l, n(n+1)/2): upper triangles, row after row; used without a copy.
 
-        With `check` they must be finite and positive semidefinite.
+        With `check` they must be finite and positive semidefinite; `psd` is as for the class.
         """
         array = as_float_array(packed, "packed", (2,))
         n = int(np.sqrt(2 * array.shape[1]))
@@ -197,7 +200,7 @@ class Full(Covariance):
         out._set(array, n)
         if check:
             check_finite(array, "packed")
-            out._check_definite("packed")
+            out._make_definite(psd, "packed", own=False)
         return out
 
     def _set(self, packed: Array, n: int) -> None:
@@ -206,16 +209,13 @@ class Full(Covariance):
 
     def indefinite(self) -> tuple[int, float]:
         """The first example that is not positive semidefinite, or -1, and its least eigenvalue."""
-        tolerance = max(DEFINITENESS_TOLERANCE, 8 * float(np.finfo(self.packed.dtype).eps))
-        return _core.find_indefinite(self.packed, cast(int, self.n_features), tolerance)
+        return first_indefinite(self.packed, cast(int, self.n_features))
 
-    def _check_definite(self, name: str) -> None:
-        example, eigenvalue = self.indefinite()
-        if example >= 0:
-            raise ValueError(
-                f"{name}: example {example} is not positive semidefinite: its smallest eigenvalue is "
-                f"{eigenvalue:.6g}; covariances must have none below zero"
-            )
+    def _make_definite(self, psd: Psd, name: str, *, own: bool) -> None:
+        n = cast(int, self.n_features)
+        self.packed = semidefinite(
+            self.packed, n, psd, name, lambda example: f"{name}: example {example}", own=own
+        )
 
     def terms(self, examples: int, features: int, y: Array | None) -> Terms:
         return ((_core.full(self.packed, cast(int, self.n_features)), 1.0),)
@@ -354,6 +354,8 @@ class Shared(Covariance):
     groups : array of shape (l,), optional
         With a dict: the label of each example's group, such as the instrument that measured it. Slicing
         the examples slices the groups.
+    psd : {"clip", "strict"}
+        As for `Full`.
     name : str, default="cov"
         What an error calls the array.
 
@@ -367,7 +369,7 @@ class Shared(Covariance):
     array([1., 1., 9.])
     """
 
-    def __init__(self, matrix: Any, *, groups: Any = None, name: str = "cov") -> None:
+    def __init__(self, matrix: Any, *, groups: Any = None, psd: Psd = "clip", name: str = "cov") -> None:
         self.classes = list(matrix) if isinstance(matrix, Mapping) else None
         each = list(matrix.values()) if isinstance(matrix, Mapping) else [matrix]
         if not each:
@@ -382,7 +384,7 @@ class Shared(Covariance):
             check_variances(stacked, name)
             self.packed = stacked
         else:
-            self.packed = Full(stacked, name=name).packed
+            self.packed = Full(stacked, psd=psd, name=name).packed
         self.n_examples, self.n_features = None, arrays[0].shape[0]
         self.group: Array | None = None
         if groups is not None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from . import _core
 from .covariance import as_deployment
+from .definiteness import Psd
 from .division import Division
 from .gaussians import as_gaussians, check_subspace_mode
 from .memory import NotEnoughMemory, require_memory
@@ -56,6 +57,7 @@ class Problem:
         cov: Any = None,
         *,
         std: Any = None,
+        psd: Psd = "clip",
         sample_weight: Any = None,
         class_weight: Any = None,
         multi_class: str = "ovo",
@@ -65,7 +67,7 @@ class Problem:
         deployment_cov: Any = None,
         seed: int = 0,
     ) -> None:
-        data = as_gaussians(X, cov, std)
+        data = as_gaussians(X, cov, std, psd)
         self.observed = data  # as it was given, and as new objects will be
         self.classes, self.codes = check_labels(y, len(data))
         self.labels = self.classes[self.codes]

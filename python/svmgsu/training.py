@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
+from .definiteness import Psd
 from .held_out import calibrate, check_probability
 from .model import Model
 from .parallel import Team
@@ -37,6 +38,7 @@ def train(
     cov: Any = None,
     *,
     std: Any = None,
+    psd: Psd = "clip",
     lam: float = 1e-2,
     solver: str = "newton",
     sample_weight: Any = None,
@@ -78,6 +80,8 @@ def train(
         full covariances, or `svmgsu.Isotropic`, `Diagonal`, `Full`, `LowRank`, `Shared` and their sums.
     std : array, optional
         Error bars instead of `cov`: a number, (l,) or (l, n) standard deviations.
+    psd : {"clip", "strict"}
+        Of matrices given as a plain array: as for `Full`.
     lam : float, default=1e-2
         The weight λ of the penalty λ/2 ‖w‖²: λ = 1/(Cℓ) for the C of other libraries' SVMs.
     solver : {"newton", "sgd"}
@@ -164,6 +168,7 @@ def train(
         y,
         cov,
         std=std,
+        psd=psd,
         sample_weight=sample_weight,
         class_weight=class_weight,
         multi_class=multi_class,

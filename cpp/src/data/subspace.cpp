@@ -1,7 +1,6 @@
 #include "svmgsu/data/subspace.hpp"
 
 #include <Eigen/Eigenvalues>
-#include <limits>
 
 #include "svmgsu/support/parallel.hpp"
 
@@ -18,6 +17,13 @@ struct Eigenpairs {
     vectors = solver.eigenvectors().rowwise().reverse();
   }
 };
+
+// To what the entries of matrices were rounded. Rounding variances or factors does not change a rank.
+double rounding_of(const CovarianceSum& covariance) {
+  for (const auto& term : covariance.terms())
+    if (dynamic_cast<const Full<float>*>(term.kind.get())) return std::numeric_limits<float>::epsilon();
+  return std::numeric_limits<double>::epsilon();
+}
 
 // The kept rows of one example, from its factors F if it has them: FFᵀ = V Λ Vᵀ gives VᵀF.
 Matrix kept_rows(const CovarianceSum& covariance, Index example, Index n, double p) {
@@ -41,15 +47,15 @@ Matrix kept_rows(const CovarianceSum& covariance, Index example, Index n, double
   Matrix full = Matrix::Zero(n, n);
   for (const auto& term : covariance.terms()) term.kind->add_full(example, term.scale, full);
   const Eigenpairs pairs(full);
-  const Index kept = kept_eigenvalues(pairs.values, n, p);
+  const Index kept = kept_eigenvalues(pairs.values, n, p, rounding_of(covariance));
   return pairs.values.head(kept).cwiseSqrt().asDiagonal() * pairs.vectors.leftCols(kept).transpose();
 }
 
 }  // namespace
 
-Index kept_eigenvalues(const Vector& descending, Index n, double p) {
+Index kept_eigenvalues(const Vector& descending, Index n, double p, double epsilon) {
   if (descending.size() == 0 || !(descending(0) > 0)) return 0;
-  const double negligible = static_cast<double>(n) * std::numeric_limits<double>::epsilon() * descending(0);
+  const double negligible = static_cast<double>(n) * epsilon * descending(0);
   Index rank = 0;
   while (rank < descending.size() && descending(rank) > negligible) ++rank;
   if (p >= 1) return rank;

@@ -3,8 +3,10 @@
 
 #include <Eigen/Cholesky>
 #include <Eigen/Eigenvalues>
+#include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <limits>
 
 #include "svmgsu/kinds/full.hpp"
 #include "svmgsu/support/parallel.hpp"
@@ -32,29 +34,121 @@ Index pack(const Scalar* full, Index examples, Index n, double tolerance, int th
   return asymmetric == examples ? -1 : asymmetric.load();
 }
 
+namespace {
+
+// Σ_i in units of its own variances, R = D^-½ Σ D^-½, so that the units of the features do not matter.
+template <class Scalar>
+class Correlations {
+ public:
+  Correlations(const Scalar* packed, Index example, Index n)
+      : sigma_(Matrix::Zero(n, n)), root_(Vector::Zero(n)), unit_(Vector::Zero(n)) {
+    Full<Scalar>(packed, example + 1, n).add_full(example, 1.0, sigma_);
+    using Limits = std::numeric_limits<Scalar>;
+    const double largest = std::max(0.0, sigma_.diagonal().maxCoeff());
+    const double dust = 8 * std::numeric_limits<double>::epsilon() * largest + static_cast<double>(Limits::min());
+    double least = largest;
+    for (Index a = 0; a < n; ++a) {
+      const double variance = sigma_(a, a);
+      if (variance > 0) {
+        root_(a) = std::sqrt(variance);
+        unit_(a) = 1 / root_(a);
+        least = std::min(least, variance);
+      } else if (sigma_.row(a).cwiseAbs().maxCoeff() > dust) {
+        possible_ = false;  // what has no variance has no covariance
+      }
+    }
+    if (least > 0) spacing_ = static_cast<double>(n) * static_cast<double>(Limits::denorm_min()) / least;
+    r_ = unit_.asDiagonal() * sigma_ * unit_.asDiagonal();
+  }
+
+  // The smallest eigenvalue of R where it is below −tolerance, else 0.
+  double below(double tolerance) {
+    if (!possible_) return -std::numeric_limits<double>::infinity();
+    // A Cholesky factor of R + tolerance·I proves what we ask; only a failure is looked at closer.
+    Matrix shifted = r_;
+    shifted.diagonal().array() += tolerance + spacing_;
+    if (Eigen::LLT<EigenMatrix>(shifted).info() == Eigen::Success) return 0;
+    solver_.compute(r_);
+    const double low = solver_.eigenvalues()(0);
+    return within(low, tolerance) ? 0 : low;
+  }
+  bool within(double low, double tolerance) const { return low >= -(tolerance + spacing_); }
+
+  // The smallest eigenvalue of Σ, after below(). Where features differ so much that it drowns in rounding: the
+  // variance along the direction of R's, which is an upper bound.
+  double eigenvalue() const {
+    const EigenVector values = Eigen::SelfAdjointEigenSolver<EigenMatrix>(sigma_, Eigen::EigenvaluesOnly).eigenvalues();
+    const double drowned =
+        std::numeric_limits<double>::epsilon() * static_cast<double>(values.size()) * values.cwiseAbs().maxCoeff();
+    if (!possible_ || values(0) < -drowned) return values(0);
+    return solver_.eigenvalues()(0) / unit_.cwiseProduct(solver_.eigenvectors().col(0)).squaredNorm();
+  }
+
+  // After below(): the nearest semidefinite matrix in these units, as `packed`.
+  void project(Scalar* packed) const {
+    const EigenVector kept = solver_.eigenvalues().cwiseMax(0.0);
+    const EigenMatrix near = solver_.eigenvectors() * kept.asDiagonal() * solver_.eigenvectors().transpose();
+    for (Index a = 0; a < root_.size(); ++a)
+      for (Index b = a; b < root_.size(); ++b) *packed++ = static_cast<Scalar>(root_(a) * near(a, b) * root_(b));
+  }
+
+ private:
+  Matrix sigma_, r_;
+  Vector root_, unit_;    // √variance, and its inverse; 0 where there is none
+  bool possible_ = true;  // no covariance without a variance
+  double spacing_ = 0;    // what the spacing of the smallest numbers does to R
+  Eigen::SelfAdjointEigenSolver<EigenMatrix> solver_;
+};
+
+// The first example that is not zero in `refused`, with its smallest eigenvalue.
+template <class Scalar>
+Indefinite first_of(const std::vector<char>& refused, const Scalar* packed, Index n) {
+  const auto found = std::find_if(refused.begin(), refused.end(), [](char is) { return is != 0; });
+  if (found == refused.end()) return {-1, 0.0};
+  const auto example = static_cast<Index>(found - refused.begin());
+  Correlations<Scalar> of(packed, example, n);
+  of.below(0);
+  return {example, of.eigenvalue()};
+}
+
+}  // namespace
+
 template <class Scalar>
 Indefinite find_indefinite(const Scalar* packed, Index examples, Index n, double tolerance, int threads) {
-  const Full<Scalar> kind(packed, examples, n);
-  std::vector<double> smallest(static_cast<std::size_t>(examples), 0.0);
-  parallel_for(examples, threads, [&](Index i) {
-    Matrix s = Matrix::Zero(n, n);
-    kind.add_full(i, 1.0, s);
-    const double allowed = tolerance * s.diagonal().cwiseAbs().sum();
-    // A Cholesky factor of Σ + allowed·I proves what we ask; only a failure is looked at closer.
-    Matrix shifted = s;
-    shifted.diagonal().array() += allowed;
-    if (Eigen::LLT<EigenMatrix>(shifted).info() == Eigen::Success || s.cwiseAbs().maxCoeff() == 0) return;
-    const double low = Eigen::SelfAdjointEigenSolver<EigenMatrix>(s, Eigen::EigenvaluesOnly).eigenvalues()(0);
-    if (low < -allowed) smallest[static_cast<std::size_t>(i)] = low;
+  std::vector<char> refused(static_cast<std::size_t>(examples), 0);
+  parallel_for(n > 0 ? examples : 0, threads, [&](Index i) {
+    refused[static_cast<std::size_t>(i)] = Correlations<Scalar>(packed, i, n).below(tolerance) < 0;
   });
-  for (Index i = 0; i < examples; ++i)
-    if (smallest[static_cast<std::size_t>(i)] < 0) return {i, smallest[static_cast<std::size_t>(i)]};
-  return {-1, 0.0};
+  return first_of(refused, packed, n);
+}
+
+template <class Scalar>
+Clipped clip_indefinite(Scalar* packed, Index examples, Index n, double rounding, double tolerance, int threads) {
+  std::vector<char> refused(static_cast<std::size_t>(examples), 0);
+  std::vector<double> distance(static_cast<std::size_t>(examples), 0.0);
+  parallel_for(n > 0 ? examples : 0, threads, [&](Index i) {
+    Correlations<Scalar> of(packed, i, n);
+    const double low = of.below(rounding);
+    if (low < 0 && of.within(low, tolerance)) {
+      of.project(packed + i * (n * (n + 1) / 2));
+      distance[static_cast<std::size_t>(i)] = -low;
+    } else {
+      refused[static_cast<std::size_t>(i)] = low < 0;
+    }
+  });
+  Clipped result{0, 0.0, first_of(refused, packed, n)};
+  for (const double own : distance) {
+    result.examples += own > 0;
+    result.farthest = std::max(result.farthest, own);
+  }
+  return result;
 }
 
 template Index pack(const double*, Index, Index, double, int, double*);
 template Index pack(const float*, Index, Index, double, int, float*);
 template Indefinite find_indefinite(const double*, Index, Index, double, int);
 template Indefinite find_indefinite(const float*, Index, Index, double, int);
+template Clipped clip_indefinite(double*, Index, Index, double, double, int);
+template Clipped clip_indefinite(float*, Index, Index, double, double, int);
 
 }  // namespace svmgsu

@@ -21,6 +21,8 @@ OPTIONS = {
     "n_features= ": "--n-features ",
     "n_features=": "--n-features ",
     'missing="drop"': "--missing drop",
+    'psd="strict"': "--psd strict",
+    'psd="clip"': "--psd clip",
     'kind="diagonal"': "--kind diagonal",
     "ignore=, label= or id=": "--ignore, --label-column or --id-column",
     "by ignore=, or name the features": "by --ignore, or name the features in --features",

@@ -45,6 +45,12 @@ def add_data_options(parser: argparse.ArgumentParser, *, labels: bool = True) ->
         help="the kind of covariance (default: what the file shows); none leaves it out: an ordinary SVM",
     )
     files.add_argument(
+        "--psd",
+        choices=("clip", "strict"),
+        default="clip",
+        help="full covariances that rounding left not quite semidefinite: project (default) or refuse",
+    )
+    files.add_argument(
         "--std", type=nonnegative, metavar="S", help="one standard deviation for all numbers, without --cov"
     )
     files.add_argument(
@@ -84,7 +90,7 @@ def read_data(args: argparse.Namespace, *, labelled: bool = False) -> Dataset:
     if args.std is not None and (args.cov is not None or args.kind is not None):
         raise UsageError("--std: not together with --cov or --kind")
     dataset = io.read(
-        args.data, labels, args.cov, format=args.format, **_reader_options(args, format, labels)
+        args.data, labels, args.cov, format=args.format, psd=args.psd, **_reader_options(args, format, labels)
     )
     with about(args.data, labels, args.cov):
         dataset.data = _uncertain(args, dataset.data, format)

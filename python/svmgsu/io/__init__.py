@@ -22,6 +22,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from .._core import FormatError
+from ..definiteness import Psd, check_psd
 from .dataset import Dataset, Report
 from .files import Source, damaged, extension, name_of
 from .text import read_text
@@ -95,7 +96,13 @@ def format_of(path: Source, format: str | None = None) -> str:
 
 
 def read(
-    path: Source, labels: Any = None, cov: Any = None, *, format: str | None = None, **options: Any
+    path: Source,
+    labels: Any = None,
+    cov: Any = None,
+    *,
+    format: str | None = None,
+    psd: Psd = "clip",
+    **options: Any,
 ) -> Dataset:
     """Reads examples; the ending of the name tells the format.
 
@@ -107,6 +114,8 @@ def read(
         Files of their own, for the formats that have such.
     format : str, optional
         "text", "svmlight", "npz", "npy", or an ending of a table such as "csv".
+    psd : {"clip", "strict"}
+        What to do with full covariances that are not quite positive semidefinite: as for `svmgsu.Full`.
     **options
         For the reader of the format: `read_text`, `read_svmlight`, `read_table`.
 
@@ -117,12 +126,13 @@ def read(
     Gaussians(1 examples, 1 features, cov=Diagonal(n_examples=1, n_features=1))
     """
     kind = format_of(path, format)
+    check_psd(psd)
     if kind == "text":
-        return read_text(path, labels, cov, **options)
+        return read_text(path, labels, cov, psd=psd, **options)
     if kind == "npy":
         from .arrays import read_npy
 
-        return read_npy(path, labels, cov, **options)  # type: ignore[arg-type]
+        return read_npy(path, labels, cov, psd=psd, **options)  # type: ignore[arg-type]
     if kind == "svmlight":
         from .svmlight import read_svmlight
 
@@ -132,7 +142,7 @@ def read(
     if kind == "npz":
         from .arrays import read_npz
 
-        return read_npz(path, **options)
+        return read_npz(path, psd=psd, **options)
     from .tables import read_table
 
     with damaged(path, "table"):

@@ -23,6 +23,7 @@ import numpy as np
 
 from .. import _core
 from ..covariance import Covariance, Diagonal, Full, Isotropic, LowRank, Shared, squared
+from ..definiteness import Psd
 from ..gaussians import Gaussians
 from ..linear_maps import dense
 from ..memory import NotEnoughMemory, require_memory
@@ -38,12 +39,14 @@ MOST = 2**31 - 1  # rows and columns of a sparse matrix
 SPARSE_PARTS = ("data", "indices", "indptr", "shape")
 
 
-def read_npz(path: Source) -> Dataset:
+def read_npz(path: Source, *, psd: Psd = "clip") -> Dataset:
     """Reads an .npz file with the keys that `svmgsu.io.arrays` documents.
 
     Parameters
     ----------
     path : path or binary file
+    psd : {"clip", "strict"}
+        Of full covariances: as for `svmgsu.Full`.
 
     Examples
     --------
@@ -69,7 +72,9 @@ def read_npz(path: Source) -> Dataset:
             raise ValueError(
                 f"feature_names: expected one name a feature, got an array of shape {names.shape}"
             )
-        data = Gaussians(mean, _covariance(arrays), feature_names=None if names is None else names.tolist())
+        data = Gaussians(
+            mean, _covariance(arrays, psd), feature_names=None if names is None else names.tolist()
+        )
         dataset = as_dataset(data, arrays.get("y"), arrays.get("ids"))
     except (ValueError, TypeError) as error:
         raise _core.FormatError(f"{name}: {error}") from None
@@ -114,7 +119,7 @@ def _matrix(arrays: dict[str, Array], key: str) -> Any:
     return compressed_rows(data, indices, indptr, shape.tolist())
 
 
-def _covariance(arrays: dict[str, Array]) -> Covariance | None:
+def _covariance(arrays: dict[str, Array], psd: Psd) -> Covariance | None:
     if "isotropic" in arrays:
         return Isotropic(arrays["isotropic"])
     if "var" in arrays or "var_data" in arrays:
@@ -122,19 +127,21 @@ def _covariance(arrays: dict[str, Array]) -> Covariance | None:
     if "std" in arrays:
         std = as_float_array(arrays["std"], "std", (0, 1, 2))
         check_deviations(std, "std")
-        return _by_dimensions(squared(std))
+        return _by_dimensions(squared(std), psd)
     if "cov" in arrays:
-        return Full(arrays["cov"])
+        return Full(arrays["cov"], psd=psd)
     if "packed" in arrays:
-        return Full.from_packed(arrays["packed"], check=True)
+        return Full.from_packed(arrays["packed"], check=True, psd=psd)
     if "factors" in arrays:
         return LowRank(arrays["factors"], arrays.get("diagonal"), start=arrays.get("start"))
-    return Shared(arrays["shared"]) if "shared" in arrays else None
+    return Shared(arrays["shared"], psd=psd) if "shared" in arrays else None
 
 
-def _by_dimensions(array: Array) -> Covariance:
+def _by_dimensions(array: Array, psd: Psd) -> Covariance:
     """Unlike arrays from a program, those of a file mean by their number of dimensions alone."""
-    return Isotropic(array) if array.ndim < 2 else Diagonal(array) if array.ndim == 2 else Full(array)
+    if array.ndim == 3:
+        return Full(array, psd=psd)
+    return Isotropic(array) if array.ndim < 2 else Diagonal(array)
 
 
 def write_npz(data: Any, path: Source, *, y: Any = None, ids: Any = None, compress: bool = False) -> None:
@@ -206,7 +213,9 @@ def _parts(key: str, matrix: Any) -> dict[str, Any]:
     return {f"{key}_{part}": value for part, value in zip(SPARSE_PARTS, values, strict=True)}
 
 
-def read_npy(means: Path, labels: Path | None = None, cov: Path | None = None) -> Dataset:
+def read_npy(
+    means: Path, labels: Path | None = None, cov: Path | None = None, *, psd: Psd = "clip"
+) -> Dataset:
     """Reads .npy files of means, labels and covariances, which are mapped: no copy is made of float arrays.
 
     Parameters
@@ -217,6 +226,8 @@ def read_npy(means: Path, labels: Path | None = None, cov: Path | None = None) -
         An array of shape (l,).
     cov : path, optional
         Variances (l,) or (l, n), or matrices (l, n, n).
+    psd : {"clip", "strict"}
+        Of matrices: as for `svmgsu.Full`.
 
     Examples
     --------
@@ -228,7 +239,8 @@ def read_npy(means: Path, labels: Path | None = None, cov: Path | None = None) -
     """
     mean, y, variances = (None if p is None else _map(p) for p in (means, labels, cov))
     try:
-        dataset = as_dataset(Gaussians(mean, None if variances is None else _by_dimensions(variances)), y)
+        kind = None if variances is None else _by_dimensions(variances, psd)
+        dataset = as_dataset(Gaussians(mean, kind), y)
     except (ValueError, TypeError) as error:
         names = ", ".join(name_of(p) for p in (means, labels, cov) if p is not None)
         raise _core.FormatError(f"{names}: {error}") from None

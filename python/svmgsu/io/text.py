@@ -17,8 +17,8 @@ import numpy as np
 
 from .. import _core
 from ..covariance import Covariance, Diagonal, Full, Isotropic
+from ..definiteness import Psd, check_psd, semidefinite
 from ..gaussians import Gaussians
-from ..kinds import DEFINITENESS_TOLERANCE
 from ..memory import NotEnoughMemory, in_words, require_memory
 from ..validation import Array, check_count
 from .dataset import Dataset, Report, compressed_rows, plain_labels
@@ -42,6 +42,7 @@ def read_text(
     kind: str | None = None,
     n_features: int | None = None,
     sparse: bool | None = None,
+    psd: Psd = "clip",
     threads: int | None = None,
     verbose: bool = False,
 ) -> Dataset:
@@ -59,6 +60,9 @@ def read_text(
     sparse : bool, optional
         Whether means and diagonal covariances become sparse matrices (which needs SciPy). By default they do
         where they are large and less than a fifth is not zero.
+    psd : {"clip", "strict"}
+        What to do with full covariances that are not quite positive semidefinite, since files have few
+        digits: as for `svmgsu.Full`.
     threads : int, optional
         For parsing; by default all that OpenMP offers. The result is the same for any number.
     verbose : bool, default=False
@@ -89,6 +93,7 @@ def read_text(
     """
     if kind not in (None, *KINDS):
         raise ValueError(f"kind: expected one of {', '.join(KINDS)} or None, got {kind!r}")
+    check_psd(psd)
     sources = {"means": means, "labels": labels, "cov": cov}
     names = {role: name_of(source, role) for role, source in sources.items() if source is not None}
     parse = Parser(threads, verbose)
@@ -109,7 +114,7 @@ def read_text(
     chosen = dict(zip(rows, _core.join(list(rows.values())), strict=True))
     report = _report(rows, chosen, names)
     ids = id_array(rows["means"].ids(chosen["means"]))
-    layout = Layout(n, sparse, parse.threads)
+    layout = Layout(n, sparse, parse.threads, psd)
     kinds = None
     if cov is not None:
         kinds = _covariance(rows["cov"], chosen["cov"], kind, layout, names["cov"], ids, report)
@@ -203,8 +208,8 @@ class _Bar:
 class Layout:
     """Turns parsed rows into arrays: dense or compressed, without a copy where they are complete."""
 
-    def __init__(self, n: int, sparse: bool | None, threads: int) -> None:
-        self.n, self.sparse, self.threads = n, sparse, threads
+    def __init__(self, n: int, sparse: bool | None, threads: int, psd: Psd = "clip") -> None:
+        self.n, self.sparse, self.threads, self.psd = n, sparse, threads, psd
         self.notes: list[str] = []
 
     def matrix(self, rows: _core.TextRows, chosen: Array) -> Any:
@@ -284,10 +289,15 @@ def _covariance(
     _check_matrix(rows, len(chosen), width, "full covariances", layout.n)
     packed = np.zeros((len(chosen), width))
     rows.fill_packed(chosen, layout.n, layout.threads, packed)
-    example, eigenvalue = _core.find_indefinite(packed, layout.n, DEFINITENESS_TOLERANCE)
-    if example >= 0:
-        raise _core.FormatError(
-            f"{name}:{rows.line(int(chosen[example]))}: the covariance of {str(ids[example])!r} is not "
-            f"positive semidefinite: its smallest eigenvalue is {eigenvalue:.6g}"
+    where = "{}:{}: the covariance of {!r}".format
+    return Full.from_packed(
+        semidefinite(
+            packed,
+            layout.n,
+            layout.psd,
+            name,
+            lambda i: where(name, rows.line(int(chosen[i])), str(ids[i])),
+            own=True,
+            error=_core.FormatError,
         )
-    return Full.from_packed(packed)
+    )

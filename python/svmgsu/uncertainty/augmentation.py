@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..covariance import LowRank
+from ..covariance import LowRank, stored_as
 from ..gaussians import Gaussians
 from ..validation import Array, FloatArray, as_float_array, check_count, check_finite
 from ._support import need, track
@@ -92,7 +92,7 @@ def from_augmentation(
     results: list[Array] = []
     for first, pieces in _all(task, examples, jobs, verbose):
         if not results:
-            results = [np.empty((len(examples), *piece.shape[1:]), examples.dtype) for piece in pieces]
+            results = [np.empty((len(examples), *piece.shape[1:]), piece.dtype) for piece in pieces]
         for result, piece in zip(results, pieces, strict=True):
             if piece.shape[1:] != result.shape[1:]:
                 raise ValueError(
@@ -101,7 +101,7 @@ def from_augmentation(
                 )
             result[first : first + len(piece)] = piece
     means, factors, left = results
-    return Gaussians(means, LowRank(factors, left if residual else None))
+    return Gaussians(means, LowRank(factors, stored_as(left, examples.dtype) if residual else None))
 
 
 class _Task(NamedTuple):
@@ -162,7 +162,7 @@ class _Task(NamedTuple):
             _, s, V = np.linalg.svd(D, full_matrices=False)
             F = s[:rank, None] * V[:rank]
         left = np.maximum((D**2).sum(axis=0) - (F**2).sum(axis=0), 0) if self.residual else np.empty(0)
-        return mean.astype(self.dtype), F.astype(self.dtype), left.astype(self.dtype)
+        return mean.astype(self.dtype), F.astype(self.dtype), left
 
 
 def _all(

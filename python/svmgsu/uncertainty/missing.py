@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..covariance import Diagonal, LowRank
+from ..covariance import Diagonal, LowRank, stored_as
 from ..gaussians import Gaussians
 from ..training import ConvergenceWarning
 from ..validation import Array, FloatArray, as_float_array, check_count, check_positive, column_names
@@ -80,7 +80,7 @@ def from_missing(
     if method == "marginal":
         centre, variances = _column_moments(table) if known is None else (known[0], np.diag(known[1]))
         means = np.where(holes, centre, table).astype(table.dtype)
-        cov = Diagonal((holes * variances).astype(table.dtype))
+        cov = Diagonal(stored_as(holes * variances, table.dtype))
         return Gaussians(means, cov, feature_names=column_names(X))
     if known is None:
         fit = fit_gaussian(table, shrink=shrink, tol=tol, max_iter=max_iter, verbose=verbose)
@@ -289,7 +289,7 @@ def _share(shrink: float | str, Z: FloatArray) -> float:
         check_choice(shrink, "shrink", ("ledoit_wolf", "oas"))
         library = need("sklearn.covariance", f'fit_gaussian(shrink="{shrink}")')
         found = library.oas(Z)[1] if shrink == "oas" else library.ledoit_wolf_shrinkage(Z)
-        return float(found)
+        return float(np.clip(found, 0.0, 1.0))  # which rounding may leave
     share = float(as_float_array(shrink, "shrink", (0,)))
     if not 0 <= share <= 1:
         raise ValueError(f"shrink: must be from 0 to 1, got {shrink!r}")

@@ -93,7 +93,7 @@ def propagate(
     parts = [(scale, kind) for s, c in _terms(data.cov) for scale, kind in _split(s, c)]
     if covariance == "diagonal":
         total = sum(scale * _variances(kind, through) for scale, kind in parts)
-        return Gaussians(means, Diagonal(np.asarray(total).astype(dtype)), feature_names=names)
+        return Gaussians(means, Diagonal(stored_as(np.asarray(total), dtype)), feature_names=names)
     cov = _added([(scale, _carried(kind, through, dtype)) for scale, kind in parts])
     return Gaussians(means, cov, feature_names=names)
 

@@ -123,17 +123,22 @@ class _Ragged:
 
 
 def _diagonal(ragged: _Ragged, divisor: FloatArray) -> Covariance:
+    return Diagonal(_variances(ragged, divisor))
+
+
+def _variances(ragged: _Ragged, divisor: FloatArray) -> Array:
     V = np.zeros((len(ragged), ragged.n))
     for k, chosen, D in ragged.batches():
         V[chosen] = (D**2).sum(axis=1) / (k - 1)
     if (ragged.sizes == 1).any():
         V[ragged.sizes == 1] = ragged.pooled_variances()
-    return Diagonal(stored_as(V / divisor[:, None], ragged.dtype))
+    return stored_as(V / divisor[:, None], ragged.dtype)
 
 
 def _full(ragged: _Ragged, divisor: FloatArray) -> Covariance:
     n, upper = ragged.n, np.triu_indices(ragged.n)
-    packed = np.zeros((len(ragged), n * (n + 1) // 2), dtype=ragged.dtype)
+    dtype = _variances(ragged, divisor).dtype  # float32 only where it holds the variances
+    packed = np.zeros((len(ragged), n * (n + 1) // 2), dtype=dtype)
     pooled = np.zeros((n, n))
     for k, chosen, D in ragged.batches(numbers=n * n):
         S = D.transpose(0, 2, 1) @ D
@@ -152,9 +157,9 @@ def _pooled_diagonal(ragged: _Ragged) -> Array | None:
     alone = ragged.sizes == 1
     if not alone.any():
         return None
-    diagonal = np.zeros((len(ragged), ragged.n), dtype=ragged.dtype)
+    diagonal = np.zeros((len(ragged), ragged.n))
     diagonal[alone] = ragged.pooled_variances()
-    return diagonal
+    return stored_as(diagonal, ragged.dtype)
 
 
 def _factors(ragged: _Ragged, divisor: FloatArray) -> tuple[Array, Array]:
@@ -199,9 +204,8 @@ def _shrunk(method: str) -> Any:
             factors, start = _factors(ragged, np.sqrt(ragged.sizes * divisor) / np.sqrt(1 - amount))
         diagonal = np.outer(amount * level / divisor, unit)
         pooled = _pooled_diagonal(ragged)
-        return LowRank(
-            factors, (diagonal if pooled is None else diagonal + pooled).astype(ragged.dtype), start=start
-        )
+        diagonal = diagonal if pooled is None else diagonal + pooled
+        return LowRank(factors, stored_as(diagonal, ragged.dtype), start=start)
 
     return build
 

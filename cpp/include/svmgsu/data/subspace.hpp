@@ -1,6 +1,7 @@
 // Learning in linear subspaces (paper, Sect. 3.2): each Σ_i is replaced by its leading eigenvectors.
 #pragma once
 
+#include <limits>
 #include <vector>
 
 #include "svmgsu/kinds/kinds.hpp"
@@ -14,8 +15,9 @@ struct Subspaces {
 };
 
 // The number of leading eigenvalues (descending) whose share of the sum exceeds p; at p = 1 the
-// numerical rank; none of a zero covariance.
-Index kept_eigenvalues(const Vector& descending, Index n, double p);
+// numerical rank of a matrix whose numbers were rounded to `epsilon`; none of a zero covariance.
+Index kept_eigenvalues(const Vector& descending, Index n, double p,
+                       double epsilon = std::numeric_limits<double>::epsilon());
 
 // Eigenanalysis of every example, in parallel. Low-rank covariances go through the small Gram matrix
 // FFᵀ; only the others form an n × n matrix, one a thread.

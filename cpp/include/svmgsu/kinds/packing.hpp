@@ -11,13 +11,24 @@ namespace svmgsu {
 template <class Scalar>
 Index pack(const Scalar* full, Index examples, Index n, double tolerance, int threads, Scalar* packed);
 
-// The first example that is not positive semidefinite beyond `tolerance` times its trace, with its
-// smallest eigenvalue; example −1 if all are.
+// The first example whose correlation matrix D^-½ Σ D^-½ has an eigenvalue below −`tolerance`, or which has a
+// covariance without a variance, with the smallest eigenvalue of Σ; example −1 if there is none.
 struct Indefinite {
   Index example;
   double eigenvalue;
 };
 template <class Scalar>
 Indefinite find_indefinite(const Scalar* packed, Index examples, Index n, double tolerance, int threads);
+
+// Replaces each Σ whose correlation matrix has its smallest eigenvalue between −`tolerance` and −`rounding` by the
+// nearest that is positive semidefinite, in these units; the others are not touched. `examples` were replaced, whose
+// smallest eigenvalues were down to −`farthest`; `refused` is the first example that is further off.
+struct Clipped {
+  Index examples;
+  double farthest;
+  Indefinite refused;
+};
+template <class Scalar>
+Clipped clip_indefinite(Scalar* packed, Index examples, Index n, double rounding, double tolerance, int threads);
 
 }  // namespace svmgsu

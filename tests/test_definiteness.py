@@ -1,0 +1,225 @@
+"""Covariances are positive semidefinite, nearly so by rounding, or refused; units do not matter."""
+
+import io
+import warnings
+
+import numpy as np
+import pytest
+
+import svmgsu
+from svmgsu import _core
+from svmgsu.cli import main
+
+UNITS = np.array([1e-9, 1.0, 1e7, 1e3])
+DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+
+
+def rank_two(count=30, n=4, seed=0):
+    F = np.random.default_rng(seed).normal(size=(count, 2, n))
+    return F.transpose(0, 2, 1) @ F
+
+
+def rounded(S, digits=6):
+    """To significant digits, as generators of text files write."""
+    return np.vectorize(lambda v: float(f"{v:.{digits}g}"))(S)
+
+
+def packed_of(S):
+    row, column = np.triu_indices(S.shape[1])
+    return S[:, row, column]
+
+
+def lowest(S):
+    """The smallest eigenvalue of each correlation matrix."""
+    root = np.sqrt(np.diagonal(S, axis1=1, axis2=2).astype(float))
+    return np.linalg.eigvalsh(S / (root[:, :, None] * root[:, None, :])).min(axis=1)
+
+
+@DTYPES
+@pytest.mark.parametrize("psd", ["clip", "strict"])
+def test_units_do_not_hide_an_indefinite_matrix(psd, dtype):
+    S = np.array([[[1e8, 0, 0], [0, 1, 1.9], [0, 1.9, 1]]], dtype=dtype)
+    with pytest.raises(
+        ValueError, match=r"cov: example 0 is not positive semidefinite: .* eigenvalue is -0\.9"
+    ):
+        svmgsu.Full(S, psd=psd)
+    with pytest.raises(ValueError, match="packed: example 0 is not positive semidefinite"):
+        svmgsu.Full.from_packed(packed_of(S), check=True, psd=psd)
+    with pytest.raises(ValueError, match="cov: example 0 is not positive semidefinite"):
+        svmgsu.Shared(S[0], psd=psd)
+    with pytest.raises(ValueError, match="deployment_cov: example 0 is not positive semidefinite"):
+        svmgsu.Gaussians(np.zeros((4, 3))).with_deployment(S)
+
+
+def test_an_eigenvalue_that_drowns_in_the_largest_is_still_named():
+    S = np.diag([1e30, 1.0, 1.0])
+    S[1, 2] = S[2, 1] = 1.5
+    with pytest.raises(ValueError, match=r"smallest eigenvalue is -0\.5;"):
+        svmgsu.Full(S[np.newaxis])
+
+
+@DTYPES
+@pytest.mark.parametrize("entry", [1e-3, -1e-3])
+def test_what_has_no_variance_has_no_covariance(entry, dtype):
+    S = np.diag([1.0, 0.0, 2.0]).astype(dtype)
+    svmgsu.Full(S[np.newaxis], psd="strict")
+    S[0, 1] = S[1, 0] = entry
+    with pytest.raises(ValueError, match="example 0 is not positive semidefinite"):
+        svmgsu.Full(S[np.newaxis])
+    with pytest.raises(ValueError, match="example 0 is not positive semidefinite"):
+        svmgsu.Full(np.diag([1e6, entry, -entry])[np.newaxis].astype(dtype))
+
+
+@DTYPES
+@pytest.mark.parametrize("scale", [1e-30, 1.0, 1e30])
+def test_what_rounding_of_its_own_numbers_makes_is_kept_bit_by_bit(scale, dtype):
+    units = np.sqrt(scale) * (UNITS if dtype is np.float64 else np.ones(4))
+    S = (rank_two() * units[:, None] * units).astype(dtype)
+    S = (S + S.transpose(0, 2, 1)) / 2
+    kept = svmgsu.Full(S, psd="strict")
+    np.testing.assert_array_equal(kept.to_full(), S)
+    np.testing.assert_array_equal(svmgsu.Full(S).packed, kept.packed)
+
+
+@pytest.mark.parametrize("units", [np.ones(4), UNITS])
+def test_six_digits_are_projected_onto_the_nearest_that_is_semidefinite(units):
+    S = rounded(rank_two() * units[:, None] * units)
+    S[3] = np.diag(units**2)
+    off = lowest(S) < -4e-9
+    assert 10 < off.sum() < 30 and lowest(S).min() > -1e-4
+    message = (
+        f"cov: {off.sum()} of 30 covariances are not positive semidefinite: .* down to {lowest(S).min():.2g}"
+    )
+    with pytest.warns(UserWarning, match=message):
+        clipped = svmgsu.Full(S)
+    with pytest.raises(ValueError, match=f"cov: example {off.argmax()} is not positive semidefinite"):
+        svmgsu.Full(S, psd="strict")
+    full = clipped.to_full()
+    np.testing.assert_array_equal(full[~off], S[~off])
+    assert lowest(full).min() > -1e-14
+    root = np.sqrt(np.diagonal(S, axis1=1, axis2=2))
+    values, vectors = np.linalg.eigh(S / (root[:, :, None] * root[:, None, :]))
+    nearest = (vectors * np.maximum(values, 0)[:, None, :]) @ vectors.transpose(0, 2, 1)
+    np.testing.assert_allclose(full / (root[:, :, None] * root[:, None, :]), nearest, rtol=0, atol=1e-13)
+    svmgsu.Full(full, psd="strict")  # once is enough
+
+
+def test_a_projected_float32_matrix_is_accepted_again():
+    S = rounded(rank_two(), 5).astype(np.float32)
+    with pytest.warns(UserWarning, match="were projected"):
+        clipped = svmgsu.Full(S)
+    assert clipped.packed.dtype == np.float32
+    svmgsu.Full(clipped.to_full().astype(np.float32), psd="strict")
+
+
+def test_beyond_the_tolerance_is_an_error_that_names_the_example():
+    S = rounded(rank_two())
+    S[17] = rounded(rank_two())[17] - 1e-2 * np.eye(4)
+    with pytest.raises(
+        ValueError, match=r"cov: example 17 is not positive semidefinite: its smallest eigenvalue is -0\.01"
+    ):
+        svmgsu.Full(S)
+
+
+def test_the_projection_has_the_same_bits_for_any_number_of_threads():
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    S = rounded(rank_two(200, 8))
+    results = []
+    for threads in (1, 2, 5):
+        with threadpoolctl.threadpool_limits(threads, "openmp"), pytest.warns(UserWarning, match="projected"):
+            results.append(svmgsu.Full(S).packed)
+    np.testing.assert_array_equal(results[0], results[1])
+    np.testing.assert_array_equal(results[0], results[2])
+
+
+def test_packed_numbers_of_a_user_are_not_changed():
+    packed = packed_of(rounded(rank_two()))
+    before = packed.copy()
+    packed.flags.writeable = False
+    with pytest.warns(UserWarning, match="packed: .* were projected"):
+        out = svmgsu.Full.from_packed(packed, check=True)
+    np.testing.assert_array_equal(packed, before)
+    assert (out.packed != before).any()
+
+
+def test_train_and_gaussians_take_the_choice():
+    S, X, y = rounded(rank_two()), np.random.default_rng(1).normal(size=(30, 4)), np.arange(30) % 2
+    with pytest.warns(UserWarning, match="were projected"):
+        svmgsu.train(X, y, S, probability=False)
+    for make in (svmgsu.Gaussians, lambda *a, **k: svmgsu.train(a[0], y, a[1], **k)):
+        with pytest.raises(ValueError, match=r"not positive semidefinite.*psd=.clip"):
+            make(X, S, psd="strict")
+        with pytest.raises(ValueError, match='psd: expected "clip" or "strict", got \'no\''):
+            make(X, S, psd="no")
+
+
+def text_files(folder, S):
+    (folder / "mean.dat").write_text("".join(f"d{i} 1:{i % 2} 4:{i}\n" for i in range(len(S))))
+    (folder / "labels.dat").write_text("".join(f"d{i} {2 * (i % 2) - 1}\n" for i in range(len(S))))
+    upper = list(zip(*np.triu_indices(S.shape[1]), strict=True))
+    lines = (
+        f"d{i} " + " ".join(f"{a + 1},{b + 1}:{s[a, b]:.6g}" for a, b in upper) + "\n"
+        for i, s in enumerate(S)
+    )
+    (folder / "cov.dat").write_text("".join(lines))
+    return [str(folder / f"{name}.dat") for name in ("mean", "labels", "cov")]
+
+
+def test_files_with_six_digits_are_read(tmp_path):
+    S = rank_two()
+    files = text_files(tmp_path, S)
+    with pytest.warns(UserWarning, match=r"cov\.dat: \d+ of 30 covariances .* were projected") as warned:
+        data, _ = svmgsu.read_text(*files)
+    assert len(warned) == 1
+    np.testing.assert_allclose(data.cov.to_full(), S, rtol=0, atol=1e-4 * S.max())
+    with pytest.raises(
+        svmgsu.io.FormatError, match=r"cov\.dat:\d+: the covariance of 'd\d+' is not positive"
+    ):
+        svmgsu.io.read(*files, psd="strict")
+    for arrays in ({"cov": rounded(S)}, {"packed": packed_of(rounded(S))}):
+        file = io.BytesIO()
+        np.savez(file, mean=np.zeros((30, 4)), **arrays)
+        file.seek(0)
+        with pytest.warns(UserWarning, match="were projected"):
+            svmgsu.io.read(file, format="npz")
+        file.seek(0)
+        with pytest.raises(svmgsu.io.FormatError, match="not positive semidefinite"):
+            svmgsu.io.read(file, format="npz", psd="strict")
+    np.save(tmp_path / "mean.npy", np.zeros((30, 4)))
+    np.save(tmp_path / "cov.npy", rounded(S))
+    arrays = (tmp_path / "mean.npy", None, tmp_path / "cov.npy")
+    with pytest.warns(UserWarning, match="were projected"):
+        svmgsu.io.read(*arrays)
+    with pytest.raises(svmgsu.io.FormatError, match="not positive semidefinite"):
+        svmgsu.io.read(*arrays, psd="strict")
+    np.testing.assert_array_equal(np.load(tmp_path / "cov.npy"), rounded(S))
+
+
+def test_the_command_line_projects_and_says_so(tmp_path, capsys):
+    mean, labels, cov = text_files(tmp_path, rank_two())
+    words = ["train", mean, "--labels", labels, "--cov", cov, "-o", str(tmp_path / "m.svmgsu")]
+    with warnings.catch_warnings():
+        assert main(words) == 0
+        notes = capsys.readouterr().err.splitlines()
+        assert sum("covariances are not positive semidefinite" in note for note in notes) == 1
+        assert any(
+            note.startswith("svmgsu train: note:") and "(--psd strict refuses" in note for note in notes
+        )
+        assert main([*words, "--psd", "strict"]) == 1
+    assert "cov.dat:" in (error := capsys.readouterr().err) and "--psd clip" in error
+
+
+def test_arrays_of_wrong_width_do_not_reach_the_projection():
+    with pytest.raises(ValueError, match="packed"):
+        _core.clip_indefinite(np.ones((2, 6)), 4, 1e-8, 1e-4)
+
+
+def test_float32_matrices_of_rank_two_keep_two_directions():
+    S = rank_two(50, 12).astype(np.float32)
+    reduced = svmgsu.Gaussians(np.zeros((50, 12)), svmgsu.Full(S)).subspace(1.0)
+    np.testing.assert_array_equal(np.diff(reduced.cov.start), 2)
+    exact = svmgsu.Gaussians(np.zeros((50, 12)), svmgsu.Full(rank_two(50, 12))).subspace(1.0)
+    np.testing.assert_array_equal(np.diff(exact.cov.start), 2)
+    fine = np.diag([1.0, 1e-9, 1e-12]).astype(np.float32)
+    kept = svmgsu.Gaussians(np.zeros((1, 3)), np.diagonal(fine)[np.newaxis]).subspace(1.0)
+    assert len(kept.cov.factors) == 3  # variances are exact to their own last digit
