@@ -1,5 +1,7 @@
 """`gsvm-train` and `gsvm-predict`: the authors' flags, files and layouts, right numbers and exit codes."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import scipy.optimize
@@ -33,13 +35,19 @@ def words(folder, *names):
     return [str(folder / name) for name in names]
 
 
-@pytest.mark.parametrize(("d", "name"), [(0, "full"), (1, "diagonal"), (2, "isotropic"), (3, "isotropic")])
-def test_kinds_of_covariance(d, name, files, tmp_path, capsys):
+@pytest.mark.parametrize(
+    ("d", "name", "type"),
+    [(0, "full", "full"), (1, "diagonal", "diagonal"), (2, "isotropic", "isotropic"), (3, "isotropic", "")],
+)
+def test_kinds_of_covariance(d, name, type, files, tmp_path, capsys):
     folder, X, y, kinds = files
     assert train_main(["-d", str(d), *words(folder, "means", "labels", name), str(tmp_path / "m")]) == 0
     assert capsys.readouterr() == ("", "")
     model = svmgsu.load(tmp_path / "m")
     assert (tmp_path / "m").read_text().startswith("SVM-GSU Model_File\nkernel_type linear\nlambda 1\n")
+    assert (tmp_path / "m").read_text().splitlines()[5] == f"cov_mat_type {type}"
+    model.save(tmp_path / "again", format="gsvm")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "m").read_bytes()
     wanted = svmgsu.train(X, y, kinds[name], lam=1.0, probability=False)
     platt = svmgsu._core.fit_platt(wanted.decision_function(X), np.asarray(y, dtype=float))
     assert np.allclose(model.coef_, wanted.coef_, rtol=1e-12) and model.platt_ == pytest.approx(platt)
@@ -114,12 +122,13 @@ def test_too_few_files_are_exit_code_2():
         assert exit_.value.code == 2
 
 
-def test_verbose_says_what_was_done(files, tmp_path, capsys):
+@pytest.mark.parametrize("v", ["1", "2", "-1"])
+def test_verbose_says_what_was_done(v, files, tmp_path, capsys):
     folder = files[0]
-    assert train_main(["-v", "1", *words(folder, "means", "labels", "full"), str(tmp_path / "m")]) == 0
+    assert train_main(["-v", v, *words(folder, "means", "labels", "full"), str(tmp_path / "m")]) == 0
     assert capsys.readouterr().out.startswith("60 examples, 3 features; objective ")
     names = [str(folder / "means"), str(tmp_path / "m"), str(tmp_path / "o")]
-    assert predict_main(["-v", "1", "-t", str(folder / "labels"), *names]) == 0
+    assert predict_main(["-v", v, "-t", str(folder / "labels"), *names]) == 0
     assert "accuracy 0." in capsys.readouterr().out
 
 
@@ -175,21 +184,76 @@ def test_metrics_have_their_usual_definitions(files, tmp_path, capsys):
     names = [str(folder / "means"), path, out]
     assert predict_main(["-t", str(folder / "labels"), "-m", str(metrics), *names]) == 0
     rows = dict(line.split() for line in metrics.read_text().splitlines())
-    assert list(rows)[:8] == ["num_ret", "num_rel", "TP", "TN", "FP", "FN", "acc", "prec"]
     scores = svmgsu.load(path).decision_function(X)
     said = np.where(scores < 0, -1, 1)
     assert int(rows["num_ret"]) == 60 and int(rows["num_rel"]) == 35
-    assert float(rows["recall"]) == pytest.approx(sklearn.metrics.recall_score(y, said))
-    assert float(rows["prec"]) == pytest.approx(sklearn.metrics.precision_score(y, said))
-    assert float(rows["ap"]) == pytest.approx(sklearn.metrics.average_precision_score(y, scores))
+    assert rows["recall"] == f"{sklearn.metrics.recall_score(y, said):g}"
+    assert rows["prec"] == f"{sklearn.metrics.precision_score(y, said):g}"
+    assert rows["ap"] == f"{sklearn.metrics.average_precision_score(y, scores):g}"
 
 
-def test_metrics_are_over_the_examples_that_have_a_label(tmp_path):
-    (tmp_path / "labels").write_text("z +1\na -1\nb +1\n")
+METRICS = """\
+num_ret\t\t6
+num_rel\t\t3
+TP\t\t2
+TN\t\t2
+FP\t\t1
+FN\t\t1
+acc\t\t0.666667
+prec\t\t0.666667
+prec@5\t\t0.6
+prec@10\t\t0
+prec@15\t\t0
+prec@20\t\t0
+prec@30\t\t0
+prec@100\t0
+prec@200\t0
+prec@500\t0
+prec@1000\t0
+ap\t\t0.755556
+ap@5\t\t0.755556
+ap@10\t\t0
+ap@15\t\t0
+ap@20\t\t0
+ap@30\t\t0
+ap@100\t\t0
+ap@200\t\t0
+ap@500\t\t0
+ap@1000\t\t0
+recall\t\t0.666667
+recall@5\t1
+recall@10\t0
+recall@15\t0
+recall@20\t0
+recall@30\t0
+recall@100\t0
+recall@200\t0
+recall@500\t0
+recall@1000\t0
+f-score\t\t0.666667
+"""
+
+
+def test_metrics_have_the_authors_layout(tmp_path):
+    """In the order of scores +, -, +, -, +, -, of which the first three are said to be positive."""
+    (tmp_path / "labels").write_text("a 1\nb -1\nc 1\nd -1\ne 1\nf -1\n")
+    flags = ["-t", str(tmp_path / "labels"), "-m", str(tmp_path / "metrics")]
+    predicted(tmp_path, "a 1:3\nb 1:2\nc 1:1\nd 1:-1\ne 1:-2\nf 1:-3 2:1\n", flags=flags)
+    assert (tmp_path / "metrics").read_text() == METRICS
+
+
+def test_with_labels_only_examples_that_have_one_are_written_and_measured(tmp_path, capsys):
+    (tmp_path / "labels").write_text("z +1\na -1\nb: +1\n")
     flags = ["-t", str(tmp_path / "labels"), "-m", str(tmp_path / "metrics")]
     lines = predicted(tmp_path, "a 1:-1 2:1\nb 1:2\nc 2:1\n", flags=flags)
-    assert len(lines) == 4
-    assert (tmp_path / "metrics").read_text().startswith("num_ret\t2\nnum_rel\t1\n")
+    assert [line[0] for line in lines[1:]] == ["b", "a"]
+    assert "means: 1 of 3 examples dropped" in capsys.readouterr().err
+    assert (tmp_path / "metrics").read_text().startswith("num_ret\t\t2\nnum_rel\t\t1\n")
+
+
+def test_equal_scores_are_in_the_order_of_ids(tmp_path):
+    lines = predicted(tmp_path, "d10 1:1 2:1\nd9 1:1\nb 1:2\nB 1:1\n")
+    assert [line[0] for line in lines[1:]] == ["b", "B", "d10", "d9"]
 
 
 def test_metrics_need_labels(tmp_path, capsys):
@@ -206,12 +270,101 @@ def test_a_model_of_svmgsu_train_is_read_too(files, tmp_path):
     assert (tmp_path / "o").read_text().startswith("doc_id +1 -1 label\n")
 
 
-def test_the_toy_data_end_to_end(data_folder, tmp_path):
+def trained(tmp_path, means, labels, cov, d):
+    """The model of files with these contents, λ = 0.1."""
+    for name, content in (("means", means), ("labels", labels), ("cov", cov)):
+        (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    assert train_main(["-d", d, "-l", "0.1", *words(tmp_path, "means", "labels", "cov", "m")]) == 0
+    return svmgsu.load(tmp_path / "m")
+
+
+MEANS = "a 1:1 2:2\nb 1:-1 2:-2\nc 1:2 2:1\nd 1:-2 2:-1\n"
+LABELS = "a 1\nb -1\nc 1\nd -1\n"
+X = np.array([[1.0, 2], [-1, -2], [2, 1], [-2, -1]])
+Y = [1, -1, 1, -1]
+
+
+@pytest.mark.parametrize(
+    ("d", "first", "cov"),
+    [
+        ("0", "4,4:0.5 1,4:0.25 1,1:1", [[1, 0, 0, 0.25], [0, 0, 0, 0], [0, 0, 0, 0], [0.25, 0, 0, 0.5]]),
+        ("1", "4,4:0.5 1,1:1", np.diag([1, 0, 0, 0.5])),
+    ],
+)
+def test_covariances_may_have_features_beyond_those_of_the_means(d, first, cov, tmp_path, capsys):
+    model = trained(tmp_path, MEANS, LABELS, f"a {first}\nb 1,1:1\nc 2,2:1\nd 3,3:1\n", d)
+    covs = np.array([cov, *(np.diag(np.eye(4)[j]) for j in (0, 1, 2))], dtype=float)
+    wanted = svmgsu.train(np.c_[X, np.zeros((4, 2))], Y, svmgsu.Full(covs), lam=0.1, probability=False)
+    assert model.coef_.shape == (1, 4) and np.allclose(model.coef_, wanted.coef_, rtol=1e-6, atol=1e-9)
+    assert "cov: indices up to 4, but " in capsys.readouterr().err
+    assert predict_main(words(tmp_path, "means", "m", "out")) == 0
+    assert "its last weights are not used" in capsys.readouterr().err
+
+
+def test_of_several_isotropic_variances_the_last_in_the_line_counts(tmp_path, capsys):
+    wanted = trained(tmp_path, MEANS, LABELS, "a 1,1:0.1\nb 1,1:0.2\nc 1,1:0.3\nd 1,1:0.4\n", "2")
+    assert capsys.readouterr().err == ""
+    several = "a 3,3:7 1,1:0.1\nb 1,1:9 1,1:0.2\nc 9,9:0.3\nd 1,1:7 2,2:0.4\n"
+    model = trained(tmp_path, MEANS, LABELS, several, "2")
+    assert model.coef_.tolist() == wanted.coef_.tolist()
+    assert "cov: 3 lines have more than one variance; the last counts" in capsys.readouterr().err
+
+
+def test_labels_count_by_their_sign(tmp_path):
+    cov = "a 1,1:0.1\nb 1,1:0.2\nc 1,1:0.3\nd 1,1:0.4\n"
+    trained(tmp_path, MEANS, LABELS, cov, "1")
+    wanted = (tmp_path / "m").read_bytes()
+    zero_one = (Path(__file__).parent / "data" / "good" / "labels-zero-one").read_text()
+    for labels in (zero_one, "a 0.5\nb 0\nc 7\nd -0.1\n"):
+        trained(tmp_path, MEANS, labels, cov, "1")
+        assert (tmp_path / "m").read_bytes() == wanted
+        flags = ["-t", str(tmp_path / "labels"), "-m", str(tmp_path / "metrics")]
+        assert predict_main([*flags, *words(tmp_path, "means", "m", "out")]) == 0
+        rows = dict(line.split() for line in (tmp_path / "metrics").read_text().splitlines())
+        assert [rows[name] for name in ("TP", "TN", "FP", "FN", "acc")] == ["2", "2", "0", "0", "1"]
+
+
+def test_ids_come_out_as_the_bytes_they_came_in(tmp_path, capsys):
+    ids = {
+        b"a": "caf\xe9".encode("latin-1"),
+        b"b": "Zo\xeb".encode("latin-1"),
+        b"c": "é".encode(),
+        b"d": b"\xff\xfe",
+    }
+
+    def renamed(text):
+        return b"".join(ids[line[:1]] + line[1:] + b"\n" for line in text.encode().splitlines())
+
+    cov = "a 1,1:0.1\nb 1,1:0.2\nc 1,1:0.3\nd 1,1:0.4\n"
+    trained(tmp_path, MEANS, LABELS, cov, "1")
+    wanted = (tmp_path / "m").read_bytes()
+    trained(tmp_path, renamed(MEANS), renamed(LABELS), renamed(cov), "1")
+    assert (tmp_path / "m").read_bytes() == wanted
+    assert predict_main(["-t", *words(tmp_path, "labels", "means", "m", "out")]) == 0
+    lines = (tmp_path / "out").read_bytes().splitlines()[1:]
+    assert {line.split()[0] for line in lines} == set(ids.values())
+    (tmp_path / "means").write_bytes(renamed(MEANS) + ids[b"a"] + b" 1:1\n")
+    assert predict_main(words(tmp_path, "means", "m", "out")) == 1
+    assert 'means:5: the id "caf\\xe9" is also on line 1' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("d", "cov", "type"), [("1", "cov_diag", "diagonal"), ("2", "cov_iso", "isotropic")])
+def test_the_toy_data_end_to_end(d, cov, type, data_folder, tmp_path):
     toy = data_folder / "svm_gsu_toy"
-    names = words(toy, "mean.dat", "labels.dat", "cov_diag.dat")
-    assert train_main(["-d", "1", *names, str(tmp_path / "m")]) == 0
-    assert predict_main([names[0], str(tmp_path / "m"), str(tmp_path / "o")]) == 0
-    lines = (tmp_path / "o").read_text().splitlines()
-    truth = dict(line.split() for line in (toy / "labels.dat").read_text().splitlines())
-    right = [truth[line.split()[0]] == line.split()[3] for line in lines[1:]]
-    assert len(right) == 10_000 and np.mean(right) > 0.999
+    names = words(toy, "mean.dat", "labels.dat", f"{cov}.dat")
+    assert train_main(["-d", d, *names, str(tmp_path / "m")]) == 0
+    lines = (tmp_path / "m").read_text().splitlines()
+    assert [line.split()[0] for line in lines] == [
+        *("SVM-GSU", "kernel_type", "lambda", "sigmA", "sigmB", "cov_mat_type", "w", "b")
+    ]
+    assert lines[5] == f"cov_mat_type {type}" and len(lines[6].split()) == 17
+    some = (toy / "labels.dat").read_text().splitlines()[::2]
+    (tmp_path / "some").write_text("\n".join(some) + "\n")
+    flags = ["-t", str(tmp_path / "some"), "-m", str(tmp_path / "metrics")]
+    assert predict_main([*flags, names[0], str(tmp_path / "m"), str(tmp_path / "o")]) == 0
+    lines = [line.split() for line in (tmp_path / "o").read_text().splitlines()[1:]]
+    truth = dict(line.split() for line in some)
+    assert sorted(line[0] for line in lines) == sorted(truth)
+    assert np.mean([truth[id] == said for id, _, _, said in lines]) > 0.999
+    rows = dict(line.split() for line in (tmp_path / "metrics").read_text().splitlines())
+    assert rows["num_ret"] == str(len(truth)) == "5000" and float(rows["ap"]) > 0.999

@@ -113,7 +113,7 @@ def test_gsvm_predict_refuses_a_malformed_model_and_leaves_the_old_output(tmp_pa
 
 
 def test_three_labels_are_classes_for_svmgsu_train(tmp_path, capsys):
-    labels = MALFORMED / "gsvm-labels" / "three-labels"
+    labels = GOOD / "labels-three"
     run, words = command("labels", labels, tmp_path / "out")
     assert run(words) == 0
     assert "classes -1, 0, 1" in capsys.readouterr().out

@@ -42,6 +42,26 @@ def test_what_another_file_lacks_is_dropped_and_reported():
     assert "<means>: 4 examples, 2 of them dropped" in str(found.report)
 
 
+def test_ids_of_another_encoding_are_kept_as_bytes_or_refused(tmp_path):
+    means, labels, cov = (
+        b"caf\xe9 1:1\n\xc3\xa9 1:2\n",
+        b"caf\xe9 1\n\xc3\xa9 -1\n",
+        b"caf\xe9 1,1:0.5\n\xc3\xa9 1,1:0.25\n",
+    )
+    found = svmgsu.read_text(*(io.BytesIO(content) for content in (means, labels, cov)), kind="isotropic")
+    assert found.ids.tolist() == ["caf\udce9", "é"]
+    files = [io.BytesIO() for _ in range(3)]
+    svmgsu.io.write_text(found, *files)
+    assert [file.getvalue() for file in files] == [means, labels, cov]
+    reason = r"^ids: 'caf\\\\udce9' is not UTF-8"
+    for ending in ("csv", "jsonl"):
+        with pytest.raises(ValueError, match=reason):
+            svmgsu.io.write_predictions(tmp_path / f"p.{ending}", found.y, ids=found.ids)
+    with pytest.raises(ValueError, match=reason):
+        svmgsu.io.write(found, tmp_path / "table.csv")
+    assert not list(tmp_path.iterdir())
+
+
 def test_files_without_a_common_id_are_refused():
     with pytest.raises(FormatError, match=r"no id is in all of the files .*'doc_1'.*'a'"):
         read(MEANS, "a 1\n")
@@ -214,7 +234,7 @@ def test_random_bytes_are_read_or_refused(content, format):
     from svmgsu import _core
 
     try:
-        rows = _core.read_rows(content, format, "f", 2**31 - 1, "", False, False, 1)
+        rows = _core.read_rows(content, format, "f", 2**31 - 1, "", False, False, False, 1)
     except FormatError as error:
         assert str(error).startswith("f:")
     else:

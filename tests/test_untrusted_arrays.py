@@ -164,7 +164,7 @@ CALLS = {
 
 
 def rows():
-    return _core.read_rows(b"a 1:1 2:2\nb 1:3\n", "means", "text", 10, "", False, False, 1)
+    return _core.read_rows(b"a 1:1 2:2\nb 1:3\n", "means", "text", 10, "", False, False, False, 1)
 
 
 def taken():

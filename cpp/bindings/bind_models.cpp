@@ -25,6 +25,7 @@ py::dict items_of(const Model& model) {
   out["labels"] = model.labels;
   out["multi_class"] = model.multi_class == MultiClass::ovo ? "ovo" : "ovr";
   out["names"] = model.names;
+  out["cov_mat_type"] = model.cov_mat_type;
   return out;
 }
 
@@ -44,6 +45,7 @@ Model model_of(const py::dict& items) {
   model.labels = items["labels"].cast<std::vector<std::string>>();
   model.multi_class = items["multi_class"].cast<std::string>() == "ovo" ? MultiClass::ovo : MultiClass::ovr;
   model.names = items["names"].cast<std::vector<std::string>>();
+  model.cov_mat_type = items["cov_mat_type"].cast<std::string>();
   return model;
 }
 

@@ -32,11 +32,43 @@ TextFormat format_named(const std::string& name) {
   return TextFormat::svmlight;
 }
 
-std::string_view view_of(const py::handle& text) {
-  Py_ssize_t size = 0;
-  const char* data = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
-  if (data == nullptr) throw py::error_already_set();
-  return {data, static_cast<std::size_t>(size)};
+// Bytes that are not UTF-8 are lone surrogates in Python's text, and come back as they were.
+constexpr const char* kBytesAsText = "surrogateescape";
+
+// The bytes of a text, for as long as it lives.
+class Bytes {
+ public:
+  explicit Bytes(const py::handle& text) {
+    Py_ssize_t size = 0;
+    const char* data = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+    if (data == nullptr) {
+      PyErr_Clear();
+      owner_ = py::reinterpret_steal<py::object>(PyUnicode_AsEncodedString(text.ptr(), "utf-8", kBytesAsText));
+      if (!owner_) throw py::error_already_set();
+      data = PyBytes_AS_STRING(owner_.ptr());
+      size = PyBytes_GET_SIZE(owner_.ptr());
+    }
+    view_ = {data, static_cast<std::size_t>(size)};
+  }
+  operator std::string_view() const { return view_; }
+
+ private:
+  py::object owner_;
+  std::string_view view_;
+};
+
+py::handle format_error;  // the Python type; the module keeps it
+
+// Messages quote ids, which may be bytes of any encoding.
+void translate_format_error(std::exception_ptr thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const FormatError& error) {
+    const std::string_view text = error.what();
+    const auto reason = py::reinterpret_steal<py::object>(
+        PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
+    if (reason) PyErr_SetObject(format_error.ptr(), reason.ptr());
+  }
 }
 
 py::list ids_of(const TextRows& rows, const std::vector<Index>& select) {
@@ -44,7 +76,7 @@ py::list ids_of(const TextRows& rows, const std::vector<Index>& select) {
   py::list out(select.size());
   for (std::size_t i = 0; i < select.size(); ++i) {
     const std::string_view id = rows.ids[static_cast<std::size_t>(select[i])];
-    PyObject* text = PyUnicode_DecodeUTF8(id.data(), static_cast<Py_ssize_t>(id.size()), nullptr);
+    PyObject* text = PyUnicode_DecodeUTF8(id.data(), static_cast<Py_ssize_t>(id.size()), kBytesAsText);
     if (text == nullptr) throw py::error_already_set();
     PyList_SET_ITEM(out.ptr(), static_cast<Py_ssize_t>(i), text);
   }
@@ -67,7 +99,8 @@ EntryStyle style_named(const std::string& name) {
 
 void bind_text(py::module_& m) {
   using py::arg;
-  py::register_exception<FormatError>(m, "FormatError", PyExc_ValueError);
+  format_error = py::exception<FormatError>(m, "FormatError", PyExc_ValueError).release();
+  py::register_exception_translator(translate_format_error);
   py::class_<TextRows>(m, "TextRows")
       .def_property_readonly("examples", &TextRows::examples)
       .def_property_readonly("entries", &TextRows::entries)
@@ -108,7 +141,8 @@ void bind_text(py::module_& m) {
   m.def(
       "read_rows",
       [](const py::object& source, const std::string& format, const std::string& name, Index most_features,
-         const std::string& most_because, bool zero_based, bool diagonal, int threads, const py::object& callback) {
+         const std::string& most_because, bool zero_based, bool diagonal, bool as_written, int threads,
+         const py::object& callback) {
         TextOptions options;
         options.format = format_named(format);
         options.name = name;
@@ -116,6 +150,7 @@ void bind_text(py::module_& m) {
         options.most_because = most_because;
         options.zero_based = zero_based;
         options.diagonal = diagonal;
+        options.as_written = as_written;
         options.threads = threads;
         options.monitor = text_monitor(callback);
         const bool mapped = py::isinstance<py::str>(source);
@@ -129,7 +164,7 @@ void bind_text(py::module_& m) {
         return read_rows(mapped ? Text::map(path) : Text::lend(bytes), options);
       },
       arg("source"), arg("format"), arg("name"), arg("most_features"), arg("most_because"), arg("zero_based"),
-      arg("diagonal"), arg("threads"), arg("callback") = py::none(), result_keeps<1>());
+      arg("diagonal"), arg("as_written"), arg("threads"), arg("callback") = py::none(), result_keeps<1>());
   m.def("join", [](const std::vector<const TextRows*>& files) {
     require(!files.empty() && std::find(files.begin(), files.end(), nullptr) == files.end(), "files: there is none");
     for (const TextRows* file : files)
@@ -154,8 +189,7 @@ void bind_text(py::module_& m) {
         require_size(size_of(rows, 0), static_cast<Index>(leads.size()), "rows");
         require_triangles(rows, features, style != "packed");
         for (std::size_t i = 0; i < leads.size(); ++i)
-          append_line(out, view_of(leads[i]), rows.data() + static_cast<Index>(i) * width, features,
-                      style_named(style));
+          append_line(out, Bytes(leads[i]), rows.data() + static_cast<Index>(i) * width, features, style_named(style));
         return py::bytes(out);
       },
       arg("leads"), arg("rows").noconvert(), arg("features"), arg("style"));
@@ -167,8 +201,7 @@ void bind_text(py::module_& m) {
         require_size(size_of(rows, 0), static_cast<Index>(leads.size()), "rows");
         require_size(static_cast<Index>(tails.size()), static_cast<Index>(leads.size()), "tails");
         for (std::size_t i = 0; i < leads.size(); ++i)
-          append_table_line(out, view_of(leads[i]), rows.data() + static_cast<Index>(i) * width, width,
-                            view_of(tails[i]));
+          append_table_line(out, Bytes(leads[i]), rows.data() + static_cast<Index>(i) * width, width, Bytes(tails[i]));
         return py::bytes(out);
       },
       arg("leads"), arg("rows").noconvert(), arg("tails"));
@@ -182,7 +215,7 @@ void bind_text(py::module_& m) {
         require_starts(start, value.size(), "start");
         for (std::size_t i = 0; i < leads.size(); ++i) {
           const Index first = start.data()[i], last = start.data()[i + 1];
-          append_line(out, view_of(leads[i]), value.data() + first, column.data() + first, last - first,
+          append_line(out, Bytes(leads[i]), value.data() + first, column.data() + first, last - first,
                       style_named(style));
         }
         return py::bytes(out);

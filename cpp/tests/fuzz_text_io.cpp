@@ -40,6 +40,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     try {
       const TextRows rows = read_rows(Text::lend({bytes.get(), size}), options);
       lay_out(rows);
+      options.diagonal = options.as_written = true;
+      read_rows(Text::lend({bytes.get(), size}), options);
       if (format != TextFormat::svmlight) join({&rows, &rows});
     } catch (const FormatError&) {
     }

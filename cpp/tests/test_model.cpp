@@ -300,8 +300,12 @@ TEST_CASE("a file of version 1 is read, and its sigmoid is the calibration") {
 
 TEST_CASE("a model of the authors comes back exactly, and what their files cannot hold is refused") {
   const Folder folder;
-  const Model model = of_labels("-1", "1");
-  model.save(folder.file("m"), ModelFormat::gsvm);
+  Model model = of_labels("-1", "1");
+  for (const char* type : {"full", "", "isotropic", "diagonal"}) {
+    model.cov_mat_type = type;
+    model.save(folder.file("m"), ModelFormat::gsvm);
+    CHECK(Model::load(folder.file("m")).cov_mat_type == type);
+  }
   const Model loaded = Model::load(folder.file("m"));
   CHECK(loaded.w == model.w);
   CHECK(loaded.b == model.b);
@@ -311,6 +315,8 @@ TEST_CASE("a model of the authors comes back exactly, and what their files canno
   CHECK(loaded.calibration[0].b == model.calibration[0].b);
   CHECK_THROWS_AS(example().save(folder.file("n"), ModelFormat::gsvm), InvalidArgument);
   CHECK_THROWS_AS(example_of_three().save(folder.file("n"), ModelFormat::gsvm), InvalidArgument);
+  model.cov_mat_type = "full\nb 7";
+  CHECK_THROWS_AS(model.save(folder.file("n"), ModelFormat::gsvm), InvalidArgument);
   CHECK(folder.entries() == 1);
   write(folder.file("m"), replaced(read(folder.file("m")), "linear", "rbf"));
   CHECK(complaint(folder.file("m")) == ":2: a model with kernel 'rbf'; only linear ones are supported");

@@ -144,8 +144,6 @@ TEST_CASE("an error names file, line, column and what was wanted") {
       {"a 1:0x1p3", "f:1:5: expected a number after 1:, got \"0x1p3\""},
       {"a 1:--1", "f:1:5: expected a number after 1:, got \"--1\""},
       {"\xC3\xA4 1:1 x", "f:1:7: expected index:value, got \"x\""},
-      {"a\xC3 1:1", "f:1:2: byte \\xc3: the id is not UTF-8"},
-      {"\xED\xA0\x80 1:1", "f:1:1: byte \\xed: the id is not UTF-8"},
       {"\x01 1:1", "f:1:1: byte \\x01: this is not a text file"},
       {"\xEF\xBB\xBF"
        "a 1:1\n",
@@ -155,6 +153,22 @@ TEST_CASE("an error names file, line, column and what was wanted") {
   for (const auto& [text, wanted] : cases) CHECK(error_of(text) == wanted);
   const std::string with_nul("a 1:1\0 2:2", 10);
   CHECK(error_of(with_nul) == "f:1:5: expected a number after 1:, got \"1\\x00\"");
+}
+
+TEST_CASE("ids are bytes of any encoding") {
+  const TextRows rows = read("caf\xE9 1:1\n\xED\xA0\x80\xC3 1:2\n"), labels = read("caf\xE9 -1", TextFormat::labels);
+  CHECK(rows.ids == std::vector<std::string_view>{"caf\xE9", "\xED\xA0\x80\xC3"});
+  CHECK(join({&rows, &labels}) == std::vector<std::vector<Index>>{{0}, {0}});
+}
+
+TEST_CASE("covariances as written keep the order of a line and what it repeats") {
+  TextOptions options;
+  options.format = TextFormat::covariances;
+  options.diagonal = options.as_written = true;
+  const TextRows rows = read_rows(Text::lend("a 2,2:5 1,1:3 2,2:4\nb 1,1:2\n"), options);
+  CHECK(std::vector<double>(rows.value.begin(), rows.value.end()) == std::vector<double>{5, 3, 4, 2});
+  CHECK(rows.features == 2);
+  CHECK_THROWS_AS(read_rows(Text::lend("a 1,2:1\n"), options), FormatError);
 }
 
 TEST_CASE("labels are numbers, one a line") {

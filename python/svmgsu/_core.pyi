@@ -197,6 +197,7 @@ class ModelItems(TypedDict):
     labels: list[str]
     multi_class: str
     names: list[str]
+    cov_mat_type: str
 
 def decision_values(means: Means, w: Doubles, b: float, threads: int) -> Doubles: ...
 def match_names(wanted: list[str], given: list[str]) -> list[int]: ...
@@ -235,6 +236,7 @@ def read_rows(
     most_because: str,
     zero_based: bool,
     diagonal: bool,
+    as_written: bool,
     threads: int,
     callback: Callable[[int, int], None] | None = None,
 ) -> TextRows: ...

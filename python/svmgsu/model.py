@@ -45,6 +45,8 @@ class Model:
         The solver's iterations; of several classes the most.
     history_ : list of dict, or P lists of them
         The solver's record: iteration, objective, gap, seconds, passes.
+    cov_mat_type_ : {"full", "diagonal", "isotropic", ""}
+        What the authors' model files, and they alone, say of the covariances of training.
     calibration_ : tuple of Calibration, or None
         How the values w·x + b become probabilities, one for each hyperplane.
     feature_names_in_ : list of str, or None
@@ -81,6 +83,7 @@ class Model:
     gap_: float = float("nan")
     n_iter_: int = 0
     history_: list[Any] = field(default_factory=list)
+    cov_mat_type_: str = "full"
     calibration_: tuple[Calibration, ...] | None = None
     feature_names_in_: list[str] | None = None
     prior_: FloatArray | None = None
@@ -249,6 +252,7 @@ class Model:
             "w": np.ascontiguousarray(self.coef_),
             "b": np.ascontiguousarray(self.intercept_),
             "lam": self.lam,
+            "cov_mat_type": self.cov_mat_type_,
             "calibration": np.array(rows, dtype=np.float64).reshape(len(rows), 4),
             "prior": none if self.prior_ is None else self.prior_,
             "class_weight": none if self.class_weight_ is None else self.class_weight_,
@@ -273,6 +277,7 @@ class Model:
             coef_=-self.coef_,
             intercept_=-self.intercept_,
             classes_=self.classes_[::-1],
+            cov_mat_type_=self.cov_mat_type_,
             lam=self.lam,
             calibration_=self.calibration_ and tuple(c.turned() for c in self.calibration_),
             prior_=None if self.prior_ is None else self.prior_[::-1],
@@ -392,6 +397,7 @@ def parse(text: bytes, name: str) -> Model:
         classes_=classes,
         lam=found["lam"],
         multi_class=found["multi_class"],
+        cov_mat_type_=found["cov_mat_type"],
         calibration_=calibration or None,
         prior_=found["prior"] if len(found["prior"]) else None,
         class_weight_=found["class_weight"] if len(found["class_weight"]) else None,

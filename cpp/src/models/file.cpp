@@ -56,6 +56,11 @@ void write_lines(const Model& model, std::ostream& out) {
   out << "end\n";
 }
 
+// What the authors' program writes; nothing for -d 3.
+bool is_cov_mat_type(const std::string& text) {
+  return text.empty() || text == "full" || text == "diagonal" || text == "isotropic";
+}
+
 void write_authors_lines(const Model& model, std::ostream& out) {
   require(model.labels.size() == 2, "format: gsvm files hold two classes, and this model has " +
                                         std::to_string(model.labels.size()) + "; save it as svmgsu");
@@ -66,9 +71,10 @@ void write_authors_lines(const Model& model, std::ostream& out) {
   }
   require(!model.calibration.empty(),
           "format: gsvm files hold the sigmoid of the probabilities, and this model was trained without");
+  require(is_cov_mat_type(model.cov_mat_type), "cov_mat_type: full, diagonal, isotropic or nothing is wanted");
   const Platt platt = model.calibration[0].platt();
   out << kAuthorsMagic << " Model_File\nkernel_type linear\nlambda " << model.lambda << "\nsigmA " << platt.a
-      << "\nsigmB " << platt.b << "\ncov_mat_type full\nw";  // any covariance is a full one; only training needs it
+      << "\nsigmB " << platt.b << "\ncov_mat_type " << model.cov_mat_type << "\nw";
   for (const double weight : model.w.row(0)) out << ' ' << weight;
   out << "\nb " << model.b(0) << '\n';
 }
@@ -99,7 +105,10 @@ Model read_authors_lines(Lines& lines) {
     } else if (key == "sigmB") {
       platt.b = lines.number(words, "sigmB");
     } else if (key == "cov_mat_type") {
-      words >> text;
+      model.cov_mat_type.clear();
+      words >> model.cov_mat_type;
+      if (!is_cov_mat_type(model.cov_mat_type))
+        lines.fail("cov_mat_type: expected full, diagonal, isotropic or nothing");
     } else if (key == "w") {
       const std::vector<double> values = lines.numbers(words, "a weight");
       if (values.empty()) lines.fail("w: there are no weights");

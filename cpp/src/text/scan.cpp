@@ -35,23 +35,6 @@ std::string quoted(std::string_view token) {
   return out + (token.size() > kShownBytes ? "...\"" : "\"");
 }
 
-// The length of the UTF-8 character at p, 0 if it is none; the line's '\n' stops every read.
-int utf8_length(const char* p) {
-  const auto byte = [p](int i) { return static_cast<unsigned char>(p[i]); };
-  const auto follows = [&](int i) { return (byte(i) & 0xC0) == 0x80; };
-  if (byte(0) < 0x80) return 1;
-  if (byte(0) >= 0xC2 && byte(0) <= 0xDF && follows(1)) return 2;
-  if ((byte(0) & 0xF0) == 0xE0 && follows(1) && follows(2)) {
-    const int code = (byte(0) & 15) << 12 | (byte(1) & 63) << 6 | (byte(2) & 63);
-    return code >= 0x800 && (code < 0xD800 || code > 0xDFFF) ? 3 : 0;
-  }
-  if ((byte(0) & 0xF8) == 0xF0 && follows(1) && follows(2) && follows(3)) {
-    const int code = (byte(0) & 7) << 18 | (byte(1) & 63) << 12 | (byte(2) & 63) << 6 | (byte(3) & 63);
-    return code >= 0x10000 && code <= 0x10FFFF ? 4 : 0;
-  }
-  return 0;
-}
-
 class Scanner {
  public:
   Scanner(const TextOptions& options, Piece& out) : options_(options), out_(out), base_(options.zero_based ? 0 : 1) {}
@@ -110,18 +93,8 @@ class Scanner {
 
   void id(const char*& p) {
     const char* const first = p;
-    bool ascii = true;
-    for (; !ends_token(*p); ++p) {
+    for (; !ends_token(*p); ++p)
       if (static_cast<unsigned char>(*p) < ' ') fail(p, "byte " + hex(*p) + ": this is not a text file");
-      ascii &= static_cast<unsigned char>(*p) < 0x80;
-    }
-    if (!ascii) {
-      for (const char* q = first; q < p;) {
-        const int length = utf8_length(q);
-        if (length == 0) fail(q, "byte " + hex(*q) + ": the id is not UTF-8");
-        q += length;
-      }
-    }
     out_.ids.emplace_back(first, static_cast<std::size_t>(p - first));
   }
 
@@ -283,7 +256,7 @@ class Scanner {
     if (off_diagonal) {
       full_line(first, largest + 1);
     } else {
-      if (!sorted) sort_line(first);
+      if (!sorted && !options_.as_written) sort_line(first);
       if (out_.packed) pack_columns(out_.column.data() + first, out_.column.end());
     }
   }

@@ -15,9 +15,9 @@ import numpy as np
 from .. import _core
 from ..calibration import Calibration
 from ..io.dataset import Dataset
-from ..io.files import name_of, read_bytes
+from ..io.files import encoded
 from ..io.predictions import write_predictions
-from ..io.text import Parser, read_text
+from ..io.text import read_text
 from ..model import Model, load
 from ..training import train
 from ..validation import Array
@@ -25,6 +25,7 @@ from .base import UsageError, about, check_outputs, count, execute, fraction, ma
 from .data import SMALL, SMALL_FILE, check_streams, size_of
 
 KINDS = {0: "full", 1: "diagonal", 2: "isotropic", 3: "isotropic"}
+TYPES = {**KINDS, 3: ""}  # as the authors' program names them in its model files
 TRAIN_EXAMPLES = """\
 examples:
   gsvm-train -d 1 -l 0.01 mean.dat labels.dat cov.dat stars.model
@@ -43,7 +44,7 @@ def train_main(argv: Sequence[str] | None = None) -> int:
     parser = make_parser(
         "gsvm-train", "train the linear SVM-GSU with the authors' options and files", TRAIN_EXAMPLES
     )
-    parser.add_argument("-v", type=int, choices=(0, 1), default=0, help="1: say what is done")
+    parser.add_argument("-v", type=int, default=0, metavar="N", help="not 0: say what is done")
     parser.add_argument(
         "-t", type=int, choices=(0, 2), default=0, help="0: linear; 2: RBF kernel, not there yet"
     )
@@ -78,8 +79,8 @@ def predict_main(argv: Sequence[str] | None = None) -> int:
     parser = make_parser(
         "gsvm-predict", "apply a linear model with the authors' options and files", PREDICT_EXAMPLES
     )
-    parser.add_argument("-v", type=int, choices=(0, 1), default=0, help="1: say what is done")
-    parser.add_argument("-t", metavar="LABELS", help="true labels, to measure the model")
+    parser.add_argument("-v", type=int, default=0, metavar="N", help="not 0: say what is done")
+    parser.add_argument("-t", metavar="LABELS", help="true labels: what has none is left out")
     parser.add_argument("-m", metavar="FILE", help="write the measures there; needs -t and scikit-learn")
     _add_files(parser, means="id j:v ...", model="of gsvm-train", output="is written: doc_id +1 -1 label")
     parser.set_defaults(run=_predict)
@@ -97,7 +98,8 @@ def _train(args: argparse.Namespace) -> None:
         raise UsageError("-t 2: kernels are not there yet; -t 0 trains the linear model")
     check_outputs([args.model], [args.means, args.labels, args.cov])
     dataset = _read(args, args.means, args.labels, args.cov, kind=KINDS[args.d])
-    y = _plus_minus(dataset, args.labels)
+    assert dataset.y is not None
+    y = _plus_minus(dataset.y)
     small = dataset.data.shape[0] * dataset.data.shape[1] ** (2 if args.d == 0 else 1) < SMALL
     threads = args.threads or (1 if small else None)
     sgd = {"T": args.T, "k": args.k, "average": 0.0} if args.solver == "sgd" else {}
@@ -118,6 +120,7 @@ def _train(args: argparse.Namespace) -> None:
     scores = model.decision_function(dataset.data, threads=threads)
     platt = _core.fit_platt(scores, y.astype(np.float64), np.ones(len(y)))
     model.calibration_ = (Calibration.from_platt(platt),)
+    model.cov_mat_type_ = TYPES[args.d]
     model.save(args.model, format="gsvm")
     if args.v:
         print(
@@ -134,7 +137,7 @@ def _predict(args: argparse.Namespace) -> None:
     model = load(args.model)
     if len(model.classes_) > 2 or model.calibration_ is None:
         raise ValueError(f"{args.model}: not a model of two classes with probabilities; use svmgsu predict")
-    dataset = _read(args, args.means)
+    dataset = _read(args, args.means, args.t)
     X = dataset.data.mean
     _fit_to_width(args, model, X.shape[1])
     threads = args.threads or (1 if X.shape[0] * X.shape[1] < SMALL else None)
@@ -142,15 +145,17 @@ def _predict(args: argparse.Namespace) -> None:
     proba = model.predict_proba(X, threads=threads)
     labels = model.classes_[np.where(scores < 0, 0, 1)]
     found = None
-    if args.t is not None:
-        found = _measures(args, dataset, model, scores, proba, labels)
+    if dataset.y is not None:
+        found = _measures(args, dataset.y, model, scores, proba, labels)
     log_odds = model.calibration_[0].log_odds(scores)  # ranks like P(+1), also where that is 1.0
+    assert dataset.ids is not None
+    by_id = np.array(sorted(range(len(labels)), key=[encoded(id) for id in dataset.ids.tolist()].__getitem__))
     write_predictions(
         args.output,
-        labels,
-        proba=proba,
-        decision=log_odds,
-        ids=dataset.ids,
+        labels[by_id],
+        proba=proba[by_id],
+        decision=log_odds[by_id],
+        ids=dataset.ids[by_id],
         classes=model.classes_,
         format=".txt",
     )
@@ -171,33 +176,17 @@ def _read(
     check_streams(means, labels, cov)
     files = [name for name in (means, labels, cov) if name is not None]
     threads = args.threads or (1 if sum(map(size_of, files)) < SMALL_FILE else None)
-    dataset = read_text(means, labels, cov, kind=kind, threads=threads)
+    dataset = read_text(means, labels, cov, kind=kind, threads=threads, as_authors=True)
     for name, number in dataset.report.dropped.items():
         if number:
             args.notes.append(f"{name}: {number} of {dataset.report.found[name]} examples dropped")
+    args.notes += dataset.report.notes
     return dataset
 
 
-def _plus_minus(dataset: Dataset, path: str) -> Array:
-    """Labels, all of which are -1 or +1."""
-    assert dataset.y is not None and dataset.ids is not None
-    others = np.flatnonzero(np.abs(dataset.y) != 1)
-    if len(others):
-        first = int(others[0])
-        where = _line_of(path, str(dataset.ids[first]))
-        raise ValueError(
-            f"{where}: label {dataset.y[first]:g}; the labels must be -1 and +1 (svmgsu train takes any)"
-        )
-    return dataset.y
-
-
-def _line_of(path: str, id: str) -> str:
-    """`path:line` of an id, or the path alone of a stream that is gone."""
-    if path != "-":
-        for number, line in enumerate(read_bytes(path).decode(errors="replace").split("\n"), 1):
-            if line.split()[:1] in ([id], [id + ":"]):
-                return f"{path}:{number}"
-    return name_of(path)
+def _plus_minus(labels: Array) -> Array:
+    """+1 where a label is positive and -1 elsewhere, as the authors' program takes them."""
+    return np.where(labels > 0, 1, -1)
 
 
 def _fit_to_width(args: argparse.Namespace, model: Model, features: int) -> None:
@@ -213,23 +202,17 @@ def _fit_to_width(args: argparse.Namespace, model: Model, features: int) -> None
 
 
 def _measures(
-    args: argparse.Namespace, dataset: Dataset, model: Model, scores: Array, proba: Array, said: Array
+    args: argparse.Namespace, truth: Array, model: Model, scores: Array, proba: Array, said: Array
 ) -> Any:
-    """What -t and -m ask for, over the examples that have a label."""
-    rows = Parser(args.threads, False)(args.t, name_of(args.t), "labels")
-    truth = dict(zip(rows.ids(np.arange(rows.examples)), rows.take_label().tolist(), strict=True))
-    assert dataset.ids is not None
-    known = np.array([id in truth for id in dataset.ids.tolist()])
-    if not known.any():
-        raise ValueError(f"{args.t}: no id of it is in {args.means}")
-    y = np.array([truth[id] for id in dataset.ids[known].tolist()]).astype(model.classes_.dtype)
+    """What -t and -m ask for."""
+    y = truth if model.classes_.dtype.kind in "biuf" else truth.astype(np.str_)
+    if model.classes_.tolist() == [-1, 1]:
+        y = _plus_minus(truth)
     if args.v:
-        print(f"accuracy {np.mean(said[known] == y):.6g} on {len(y)} labelled examples")
+        print(f"accuracy {np.mean(said == y):.6g} on {len(y)} labelled examples")
     if args.m is None:
         return None
     from ..metrics import evaluate
 
     with about(args.t):
-        return evaluate(
-            y, scores[known], labels=model.classes_, predicted=said[known], proba=np.asarray(proba)[known]
-        )
+        return evaluate(y, scores, labels=model.classes_, predicted=said, proba=proba)

@@ -14,6 +14,7 @@ from typing import IO, Any, TypeAlias, cast
 
 from .. import _core
 from ..memory import NotEnoughMemory, in_words, require_memory
+from ..validation import Array
 
 Path: TypeAlias = str | os.PathLike[str]
 Source: TypeAlias = Path | IO[Any]
@@ -34,6 +35,20 @@ def name_of(source: Source, role: str = "file") -> str:
 def shown(path: str) -> str:
     """A name as text: bytes of it that are not UTF-8 become escapes."""
     return path.encode("utf-8", "backslashreplace").decode()
+
+
+def encoded(text: str) -> bytes:
+    """A text with ids of a text file as bytes: those that were not UTF-8 are again what they were."""
+    return text.encode("utf-8", "surrogateescape")
+
+
+def check_utf8(ids: Array) -> None:
+    """Refuses ids that are bytes of another encoding, for formats that hold nothing but UTF-8."""
+    for id in ids.tolist():
+        if shown(id) != id:
+            raise ValueError(
+                f"ids: {shown(id)!r} is not UTF-8; this format needs it, text files keep any bytes"
+            )
 
 
 def is_path(source: object) -> bool:

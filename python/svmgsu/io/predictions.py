@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import _core
 from ..validation import Array
-from .files import Source, extension
+from .files import Source, check_utf8, extension
 from .output import replacing
 
 JSON_LINES = (".jsonl", ".ndjson", ".json")
@@ -86,6 +86,7 @@ def write_predictions(
         with replacing(path) as (file,):
             file.write(text)
         return
+    check_utf8(names)
     columns: dict[str, Any] = {"id": names.tolist(), "label": labels.tolist()}
     if decisions is not None and decisions.ndim == 1:
         columns["decision"] = decisions.tolist()

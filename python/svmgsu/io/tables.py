@@ -25,7 +25,7 @@ from ..memory import in_words, require_memory
 from ..validation import Array
 from .cells import NAME_IT, ArrowCells, Cells, CsvCells
 from .dataset import Dataset, Report, as_dataset
-from .files import Source, damaged, extension, mappable, name_of
+from .files import Source, check_utf8, damaged, extension, mappable, name_of
 from .output import replacing
 from .text_writing import variances_of
 
@@ -309,6 +309,7 @@ def write_table(
         raise ValueError(f"feature_names: {len(names)} names for {n} features")
     columns: dict[str, Any] = {}
     if dataset.ids is not None:
+        check_utf8(dataset.ids.astype(np.str_))
         columns["id"] = dataset.ids.astype(np.str_).tolist()
     if dataset.y is not None:
         columns["label"] = dataset.y if dataset.y.dtype.kind in "biuf" else dataset.y.tolist()

@@ -4,7 +4,8 @@
     labels        id label
     covariances   id i,j:v ...     diagonal j,j:v; full: one triangle or both; isotropic: one value, or 1,1:v
 
-Indices begin at 1, zeros are omitted, `#` begins a comment. An id written `doc_3:` is `doc_3`.
+Indices begin at 1, zeros are omitted, `#` begins a comment. An id written `doc_3:` is `doc_3`. Ids may be
+in any encoding: bytes that are not UTF-8 are lone surrogates in `ids` (Python's "surrogateescape").
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ def read_text(
     psd: Psd = "clip",
     threads: int | None = None,
     verbose: bool = False,
+    as_authors: bool = False,
 ) -> Dataset:
     """Reads the authors' text files and joins them by id, in the order of the means.
 
@@ -67,6 +69,9 @@ def read_text(
         For parsing; by default all that OpenMP offers. The result is the same for any number.
     verbose : bool, default=False
         Whether to show a progress bar.
+    as_authors : bool, default=False
+        Whether to take two things more that the authors' programs take, with a note in `report`: features
+        that have variances but no means, and of several isotropic variances in a line the last.
 
     Returns
     -------
@@ -103,7 +108,13 @@ def read_text(
     if labels is not None:
         rows["labels"] = parse(labels, names["labels"], "labels")
     n = n_features or rows["means"].features
-    if cov is not None:
+    last_counts = as_authors and kind == "isotropic"
+    if cov is not None and last_counts:
+        rows["cov"] = parse(cov, names["cov"], "covariances", diagonal=True, as_written=True)
+    elif cov is not None and as_authors and n_features is None:
+        rows["cov"] = parse(cov, names["cov"], "covariances", diagonal=kind == "diagonal")
+        n = max(n, rows["cov"].features)
+    elif cov is not None:
         because = asked or f"the {n} features of {names['means']}; n_features= sets another number"
         most = n or MOST_FEATURES
         rows["cov"] = parse(cov, names["cov"], "covariances", most, because if n else "", kind == "diagonal")
@@ -116,10 +127,17 @@ def read_text(
     ids = id_array(rows["means"].ids(chosen["means"]))
     layout = Layout(n, sparse, parse.threads, psd)
     kinds = None
-    if cov is not None:
+    if cov is not None and not last_counts:
         kinds = _covariance(rows["cov"], chosen["cov"], kind, layout, names["cov"], ids, report)
+    elif cov is not None:
+        kinds = _last_of_line(rows["cov"], chosen["cov"], names["cov"], report)
     data = Gaussians(layout.matrix(rows["means"], chosen["means"]), kinds)
     report.notes += layout.notes
+    if as_authors and cov is not None and n_features is None and n > rows["means"].features:
+        report.notes.append(
+            f"{names['cov']}: indices up to {n}, but {names['means']} has {rows['means'].features} features; "
+            "the means of the others are 0"
+        )
     y = plain_labels(rows["labels"].take_label()[chosen["labels"]]) if labels is not None else None
     return Dataset(data, y, ids, report)
 
@@ -140,12 +158,13 @@ class Parser:
         because: str = "",
         diagonal: bool = False,
         zero_based: bool = False,
+        as_written: bool = False,
     ) -> _core.TextRows:
         content = mappable(source)
         _check_size(content, name)
         with _Bar(name, self.verbose) as show:
             return _core.read_rows(
-                content, format, name, most, because, zero_based, diagonal, self.threads, show
+                content, format, name, most, because, zero_based, diagonal, as_written, self.threads, show
             )
 
 
@@ -252,6 +271,18 @@ def id_array(ids: list[str]) -> Array:
     width = max(map(len, ids), default=0)
     wasteful = width > 64 and width * len(ids) > 8 * sum(map(len, ids))
     return np.array(ids, dtype=object if wasteful else np.str_)
+
+
+def _last_of_line(rows: _core.TextRows, chosen: Array, name: str, report: Report) -> Isotropic:
+    """Of each line the last variance, or 0."""
+    start, _, value = rows.take_entries()
+    first, end = start[chosen], start[chosen + 1]
+    several = int((end - first > 1).sum())
+    if several:
+        report.notes.append(f"{name}: {several} lines have more than one variance; the last counts")
+    out = np.zeros(len(chosen))
+    out[end > first] = value[end[end > first] - 1]
+    return Isotropic(out)
 
 
 def _covariance(

@@ -13,7 +13,7 @@ from ..gaussians import Gaussians
 from ..memory import require_memory
 from ..validation import Array, SparseRows, is_sparse
 from .dataset import as_dataset
-from .files import Source
+from .files import Source, encoded
 from .output import replacing
 
 NUMBERS_A_BLOCK = 2**18
@@ -57,7 +57,7 @@ def write_text(
             raise ValueError("y: there are no labels to write")
         leads = label_texts(dataset.y)
         text = "".join(f"{i} {label}\n" for i, label in zip(names, leads, strict=True))
-        blocks.append((labels, iter([text.encode()])))
+        blocks.append((labels, iter([encoded(text)])))
     if cov is not None:
         if gaussians.cov is None:
             raise ValueError("cov: the examples have no covariance to write")
@@ -115,7 +115,8 @@ def check_ids(ids: Array | None, count: int) -> list[str]:
     texts = [str(i) for i in ids]
     seen: dict[str, int] = {}
     for k, text in enumerate(texts):
-        if text.split() != [text] or text.startswith("#") or not text.isprintable():
+        shown = encoded(text).decode(errors="replace")  # an id read from a file may be bytes of any encoding
+        if text.split() != [text] or text.startswith("#") or not shown.isprintable():
             raise ValueError(f"ids: {text!r} of example {k} must be a word: no blanks, no # at its beginning")
         bare = text[:-1] if len(text) > 1 and text.endswith(":") else text
         if seen.setdefault(bare, k) != k:
@@ -148,7 +149,7 @@ def _cov_lines(cov: Covariance, names: list[str], n: int, y: Array | None) -> It
     if isinstance(cov, Isotropic):
         values = np.broadcast_to(cov.variances, len(names)).astype(np.float64).tolist()
         text = "".join(f"{name} 1,1:{value!r}\n" for name, value in zip(names, values, strict=True))
-        return iter([text.encode()])
+        return iter([encoded(text)])
     if isinstance(cov, Diagonal):
         return _lines(cov.matrix, names, "diagonal", n)
     return _full_lines(cov, names, n, y)

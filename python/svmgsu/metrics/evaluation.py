@@ -94,20 +94,29 @@ class Evaluation:
         return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False, default=str)
 
     def to_text(self) -> str:
-        """The metrics file of `gsvm-predict -m`: a name, a tab and a value on each line. Two classes only.
+        """The metrics file of `gsvm-predict -m`: a name, tabs and a value of six digits. Two classes only.
 
-        `num_ret` is the number of examples ranked, `num_rel` that of positive ones; `recall` and `ap@k`
-        have their usual definitions (that of `average_precision_at_k`).
+        The layout is the authors', also in that measures at k are 0 where there are fewer than k examples.
+        `num_ret` is the number of examples ranked, `num_rel` that of positive ones; all measures have
+        their usual definitions (`ap@k` that of `average_precision_at_k`).
         """
         if len(self.labels) != 2:
             raise ValueError(f"to_text: the file is for two classes, and these are {len(self.labels)}")
         (tn, fp), (fn, tp) = self.confusion
         counts = (self.examples, tp + fn, tp, tn, fp, fn)
         lines = list(zip(("num_ret", "num_rel", "TP", "TN", "FP", "FN"), counts, strict=True))
-        lines += [("acc", self.accuracy), ("prec", self.precision), *_at_lines("prec", self.precision_at)]
-        lines += [("ap", self.average_precision), *_at_lines("ap", self.average_precision_at)]
-        lines += [("recall", self.recall), *_at_lines("recall", self.recall_at), ("f-score", self.f_score)]
-        return "".join(f"{name}\t{value:.10g}\n" for name, value in lines)
+        lines += [("acc", self.accuracy)]
+        for name, value, at in (
+            ("prec", self.precision, self.precision_at),
+            ("ap", self.average_precision, self.average_precision_at),
+            ("recall", self.recall, self.recall_at),
+        ):
+            lines += [
+                (name, value),
+                *((f"{name}@{k}", v if k <= self.examples else 0) for k, v in at.items()),
+            ]
+        lines += [("f-score", self.f_score)]
+        return "".join(_aligned(name, value) for name, value in lines)
 
     def save_text(self, path: str | os.PathLike[str]) -> None:
         """Writes `to_text` to the file `path`; a reader never sees half of it."""
@@ -132,8 +141,10 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
-def _at_lines(name: str, values: dict[int, float]) -> list[tuple[str, float]]:
-    return [(f"{name}@{k}", value) for k, value in values.items()]
+def _aligned(name: str, value: float) -> str:
+    """Values begin in the 17th column; a count has all of its digits, a measure six."""
+    text = f"{value:.0f}" if float(value).is_integer() else f"{value:g}"
+    return name + "\t" * (1 if len(name) >= 8 else 2) + text + "\n"
 
 
 def _headline(found: Evaluation) -> list[str]:

@@ -46,6 +46,8 @@ struct Model {
   std::vector<Calibration> calibration;  // one a decision value, or none
   Vector prior;                          // the classes' shares where the model is used; none: those of training
   Vector class_weight;                   // what `predict` multiplies the probabilities by, or none
+  // The covariances of training: full, diagonal, isotropic or nothing. In the authors' files alone.
+  std::string cov_mat_type = "full";
   std::string label_type = "int";
   std::vector<std::string> labels = {"-1", "1"};
   std::vector<std::string> names;  // of the features, in the order of the weights; or none

@@ -6,6 +6,7 @@
 //     covariances   id i,j:v ...      diagonal j,j:v; either triangle or both of a full matrix; isotropic: one value,
 //                                     bare or as 1,1:v
 //     svmlight      label j:v j:v ... (also libsvm; qid:k is skipped)
+// An id is any word of bytes, in whatever encoding.
 // An error says where and what: means.dat:17:23: expected a number after 4:, got "abc"
 #pragma once
 
@@ -55,11 +56,13 @@ struct TextOptions {
   std::string most_because;
   bool zero_based = false;  // svmlight only: indices from 0
   bool diagonal = false;    // covariances: off-diagonal entries are an error
+  bool as_written = false;  // covariances that are `diagonal`: a line keeps its order, and may repeat an index
   int threads = 0;
   std::function<void(Index done, Index total)> monitor;  // bytes; called now and then by the calling thread
 };
 
-// The lines of a file in their order: row i has the entries [start[i], start[i + 1]), sorted by column.
+// The lines of a file in their order: row i has the entries [start[i], start[i + 1]), sorted by column (unless
+// `as_written`).
 struct TextRows {
   Text text;
   std::string name;
