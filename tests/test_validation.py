@@ -127,7 +127,9 @@ def test_a_label_that_is_not_finite_is_found(X, y, value, shown):
 def test_labels_must_be_one_an_example(X, y):
     with refuses("y: 19 labels for 20 examples"):
         train(X, y[:-1])
-    with refuses("y: expected one label an example, got an array of shape (20, 2)"):
+    with refuses("y: expected one label an example, got an array of shape (20, 2, 2)"):
+        train(X, np.zeros((COUNT, 2, 2)))
+    with refuses("y: the class probabilities of example 0 sum to 0; rows must sum to 1"):
         train(X, np.zeros((COUNT, 2)))
     with refuses("y: training requires y to be passed, but the target y is None"):
         train(X, None)

@@ -190,6 +190,7 @@ class ModelItems(TypedDict):
     w: Doubles
     b: Doubles
     lam: float
+    loss: str
     calibration: Doubles
     prior: Doubles
     class_weight: Doubles

@@ -186,6 +186,37 @@ def fit(
     return Calibration(a, height - a * centre, natural * float(np.exp(log_kappa)), base)
 
 
+def own(
+    margin: FloatArray,
+    variance: FloatArray | None,
+    signs: FloatArray,
+    weights: FloatArray,
+    trained_odds: float,
+) -> Calibration:
+    """The probabilities that the logistic loss has of its own: the decision value is the log-odds.
+
+    Parameters
+    ----------
+    margin, variance, signs, weights
+        As in `fit`, of the training examples.
+    trained_odds : float
+        The log-odds of the two sides by the weights of training. Where class weights shift them from the
+        classes' shares, the decision values are shifted as much, and this is taken back.
+
+    Notes
+    -----
+    Of an object with error bars the decision value f is that of its true value, g, and noise of variance v.
+    So P = E[σ(g) | f], an expectation over what g may be, given f. If the population of g is normal in each
+    class, with one variance τ², such that σ(g) is right, then this has the closed form of `Calibration` with
+    κ = 1/τ²: the shares of the classes where nothing is known. (E σ(g) with g ~ N(f, v), as if every g were
+    as frequent, tends to ½ instead, however rare a class is.)
+    """
+    base = log_shares(signs, weights)
+    v = np.zeros(len(margin)) if variance is None else variance
+    spread = _within_classes(1.0, base, margin, v, weights)
+    return Calibration(1.0, base - trained_odds, 1 / spread if spread > 0 else 0.0, base)
+
+
 def _within_classes(a: float, base: float, margin: FloatArray, v: FloatArray, weights: FloatArray) -> float:
     """τ², the variance of true margins within a class, from the slope and the margins' variance V.
 

@@ -9,11 +9,12 @@ from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.model_selection import StratifiedGroupKFold, check_cv
 
 from . import scoring
-from .calibration import Calibration, fit, fit_sigmoid
+from .calibration import Calibration, fit, fit_sigmoid, own
 from .callbacks import FitReport, with_callbacks
 from .covariance_base import chosen_rows
 from .estimator import LinearClassifier, LinearSVMGSU, labels_of
 from .held_out import calibrate, check_groups, check_probability
+from .losses import OWN
 from .model import Model
 from .parallel import Team
 from .problem import Problem, check_scale
@@ -22,7 +23,7 @@ from .training import check_lams, follow_path, make_options
 from .units import check_deployment_units, same_units
 from .validation import Array, FloatArray, check_prior
 
-EXPECTED = ("expected_accuracy", "expected_hinge", "expected_log_loss")
+EXPECTED = ("expected_accuracy", "expected_hinge", "expected_log_loss", "expected_loss")
 
 
 class LinearSVMGSUCV(LinearClassifier):
@@ -36,6 +37,8 @@ class LinearSVMGSUCV(LinearClassifier):
     ----------
     lams : array, optional
         The values of λ to try; by default ten from 10 down to 1e-4.
+    loss : {"hinge", "squared_hinge", "logistic"}
+        As in `svmgsu.train`.
     cov_scales : array, default=(1.0,)
         Factors of the covariances to try. With 0 among them the result tells whether uncertainty helps
         at all. Validation examples keep the covariance they were given (times 1).
@@ -43,9 +46,10 @@ class LinearSVMGSUCV(LinearClassifier):
         As in scikit-learn; stratified for a number, and by groups where `fit` gets them. A splitter, an
         iterable or groups decide what is held out for the probabilities too.
     scoring : str or callable, optional
-        "expected_accuracy", "expected_hinge", "expected_log_loss", or a scorer of scikit-learn, which
-        sees the means only. By default "expected_accuracy", which without covariances is the accuracy.
-        For more than two classes the expected hinge is the mean over the problems; accuracy and log-loss
+        "expected_accuracy", "expected_hinge", "expected_log_loss", "expected_loss" (the one of `loss`), or a
+        scorer of scikit-learn, which sees the means only and needs labels without doubt. By default
+        "expected_accuracy", which without covariances is the accuracy.
+        For more than two classes an expected loss is the mean over the problems; accuracy and log-loss
         compare the classes' log-odds (from Platt's sigmoids, on the training rows), which has no closed
         form: they are means over fixed draws, 256 for an example or fewer where there are many. Expected
         scores count validation examples by their weights, those of `class_weight` included; scorers of
@@ -85,6 +89,7 @@ class LinearSVMGSUCV(LinearClassifier):
         self,
         lams: Any = None,
         *,
+        loss: str = "hinge",
         cov_scales: Any = (1.0,),
         cv: Any = 5,
         scoring: Any = None,
@@ -102,6 +107,7 @@ class LinearSVMGSUCV(LinearClassifier):
         verbose: bool = False,
     ) -> None:
         self.lams = lams
+        self.loss = loss
         self.cov_scales = cov_scales
         self.cv = cv
         self.scoring = scoring
@@ -127,17 +133,18 @@ class LinearSVMGSUCV(LinearClassifier):
         std: Any = None,
         sample_weight: Any = None,
         groups: Any = None,
+        classes: Any = None,
     ) -> LinearSVMGSUCV:
         """Searches, then trains on all data.
 
-        X, y, cov, std, sample_weight and groups as in `svmgsu.train`; a splitter gets the `groups`, and folds
-        of a number keep them together.
+        X, y, cov, std, sample_weight, groups and classes as in `svmgsu.train`; a splitter gets the
+        `groups`, and folds of a number keep them together.
         """
         self._check_names(X, reset=True)
         cov, std = same_units(self, X, cov, std)
         check_deployment_units(self, X, self.deployment_cov)
         y = labels_of(y)
-        how = check_probability(self.probability)
+        how = check_probability(self.probability, self.loss)
         problem = Problem(
             X,
             y,
@@ -145,6 +152,7 @@ class LinearSVMGSUCV(LinearClassifier):
             std=std,
             sample_weight=sample_weight,
             class_weight=self.class_weight,
+            classes=classes,
             multi_class=self.multi_class,
             deployment_cov=self.deployment_cov,
         )
@@ -169,10 +177,9 @@ class LinearSVMGSUCV(LinearClassifier):
             model = problem.solve(options, cov_scale=self.cov_scale_, team=team)
             model.prior_ = shares
             if how:
-                own = groups is not None or not isinstance(self.cv, (int, np.integer, type(None)))
-                calibrate(
-                    problem, model, how, options, team, cv=folds if own else None, cov_scale=self.cov_scale_
-                )
+                users = groups is not None or not isinstance(self.cv, (int, np.integer, type(None)))
+                again = [tuple(map(problem.copies.originals, rows)) for rows in folds] if users else None
+                calibrate(problem, model, how, options, team, cv=again, cov_scale=self.cov_scale_)
             self._take(model)
         report.end()
         return self
@@ -181,6 +188,7 @@ class LinearSVMGSUCV(LinearClassifier):
         return make_options(
             len(problem),
             lam=lam,
+            loss=self.loss,
             tol=self.tol,
             fit_intercept=self.fit_intercept,
             max_iter=self.max_iter,
@@ -232,13 +240,15 @@ class LinearSVMGSUCV(LinearClassifier):
 
 def _folds(problem: Problem, cv: Any, groups: Any) -> list[tuple[Array, Array]]:
     """Indices of the training and the validation examples of each fold, checked."""
-    count = len(problem)
+    count = problem.copies.examples
     if groups is not None:
         check_groups(groups, count)
         if cv is None or isinstance(cv, (int, np.integer)):
             cv = StratifiedGroupKFold(5 if cv is None else int(cv))
-    splits = check_cv(cv, problem.labels, classifier=True).split(np.empty((count, 0)), problem.labels, groups)
-    folds = [(chosen_rows(known, count), chosen_rows(new, count)) for known, new in splits]
+    labels = problem.copies.likeliest(problem.labels)
+    splits = check_cv(cv, labels, classifier=True).split(np.empty((count, 0)), labels, groups)
+    chosen = [(chosen_rows(known, count), chosen_rows(new, count)) for known, new in splits]
+    folds = [(problem.copies.of(known), problem.copies.of(new)) for known, new in chosen]
     if not folds:
         raise ValueError("cv: it gives no folds; an iterator is used up by one fit, a list is not")
     for k, rows in enumerate(folds):
@@ -262,13 +272,14 @@ def _scorer(name: Any) -> Any:
         return _PlainScorer(name)
 
     def score(problem: Problem, model: Model, train_rows: Array, test_rows: Array) -> float:
-        if name == "expected_hinge":
-            return -_expected_hinge(problem, model, test_rows)
+        if name in ("expected_hinge", "expected_loss"):
+            loss = "hinge" if name == "expected_hinge" else model.loss
+            return -_expected_loss(problem, model, test_rows, loss)
         weights = problem.weights[test_rows]
         if problem.parts > 1:
             model.calibration_ = _calibration(problem, model, train_rows, quick=True)
             found = scoring.expected_class_scores(
-                model, problem.data[test_rows], problem.labels[test_rows], weights
+                model, problem.data[problem.copies.places(test_rows)], problem.labels[test_rows], weights
             )
             return found[0] if name == "expected_accuracy" else -found[1]
         mean, variance = problem.margins(model.coef_, test_rows, threads=1)
@@ -282,7 +293,7 @@ def _scorer(name: Any) -> Any:
     return score
 
 
-def _expected_hinge(problem: Problem, model: Model, test_rows: Array) -> float:
+def _expected_loss(problem: Problem, model: Model, test_rows: Array, loss: str) -> float:
     """The mean over the problems that have validation examples with weight."""
     found = []
     for part in range(problem.parts):
@@ -291,7 +302,8 @@ def _expected_hinge(problem: Problem, model: Model, test_rows: Array) -> float:
             continue
         mean, variance = problem.margins(model.coef_[part : part + 1], rows, threads=1)
         margin, signs = mean[:, 0] + model.intercept_[part], problem.signs(part, rows)
-        found.append(scoring.expected_hinge(margin, np.sqrt(variance[:, 0]), signs, problem.weights[rows]))
+        std, weights = np.sqrt(variance[:, 0]), problem.weights[rows]
+        found.append(scoring.expected_loss(margin, std, signs, weights, loss))
     return float(np.mean(found))
 
 
@@ -307,7 +319,12 @@ class _PlainScorer:
         self._scorer = name if callable(name) else get_scorer(name)
 
     def __call__(self, problem: Problem, model: Model, train_rows: Array, test_rows: Array) -> float:
-        estimator = LinearSVMGSU(lam=model.lam)
+        if problem.copies.source is not None:
+            raise ValueError(
+                "scoring: a scorer of scikit-learn needs labels, and y has class probabilities; take one of "
+                + ", ".join(map(repr, EXPECTED))
+            )
+        estimator = LinearSVMGSU(lam=model.lam, loss=model.loss)
         model.calibration_ = _calibration(problem, model, train_rows)
         estimator._take(model)
         return float(self._scorer(estimator, problem.data.mean[test_rows], problem.labels[test_rows]))
@@ -322,15 +339,19 @@ def _calibration(
     """
 
     def fitted(part: int) -> Calibration:
-        own = problem.rows(part, rows)
-        if own is None or not len(own):  # neither class of a pair is there
+        some = problem.rows(part, rows)
+        if some is None or not len(some):  # neither class of a pair is there
             return Calibration(0.0, 0.0, 0.0, 0.0)
-        mean, variance = problem.margins(model.coef_[part : part + 1], own, observed=not quick, threads=1)
-        scores, signs = mean[:, 0] + model.intercept_[part], problem.signs(part, own)
+        mean, variance = problem.margins(model.coef_[part : part + 1], some, observed=not quick, threads=1)
+        scores, signs = mean[:, 0] + model.intercept_[part], problem.signs(part, some)
+        if quick and model.loss == OWN:
+            return Calibration(1.0, 0.0, 0.0, 0.0)
         if quick:
-            return Calibration(*fit_sigmoid(scores, signs, problem.given_weights[own]), 0.0, 0.0)
+            return Calibration(*fit_sigmoid(scores, signs, problem.given_weights[some]), 0.0, 0.0)
         known = variance[:, 0] if problem.observed.cov is not None else None
-        return fit(scores, known, signs, problem.sample_weights[own])
+        if model.loss == OWN:
+            return own(scores, known, signs, problem.sample_weights[some], problem.side_odds(part, rows))
+        return fit(scores, known, signs, problem.sample_weights[some])
 
     return tuple(fitted(part) for part in range(problem.parts))
 

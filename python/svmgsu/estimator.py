@@ -13,6 +13,7 @@ from sklearn.utils.validation import _check_feature_names, check_is_fitted, colu
 
 from .callbacks import CallbackSupportMixin, FitReport, with_callbacks
 from .division import Division
+from .doubt import has_doubt
 from .gaussians import Gaussians, as_gaussians, keep_names, may_lack_names
 from .model import Model, new_objects
 from .parallel import Team
@@ -25,7 +26,7 @@ from .validation import Array, FloatArray, check_classes, check_count, check_pos
 
 # What is handed on to `train` as it is; named here, since get_params() takes longer than a small fit.
 _SETTINGS = (
-    *("lam", "solver", "class_weight", "multi_class", "fit_intercept", "cov_scale", "deployment_cov"),
+    *("lam", "loss", "solver", "class_weight", "multi_class", "fit_intercept", "cov_scale", "deployment_cov"),
     *("subspace", "subspace_mode", "probability", "tol", "max_iter", "max_time", "T", "k", "average"),
     *("threads", "n_jobs", "verbose", "prior", "cv"),
 )
@@ -137,6 +138,8 @@ class LinearSVMGSU(LinearClassifier):
     ----------
     lam : float, default=1e-2
         The weight λ of the penalty λ/2 ‖w‖².
+    loss : {"hinge", "squared_hinge", "logistic"}
+        As in `svmgsu.train`; "logistic" has probabilities of its own.
     solver : {"newton", "sgd"}
         Exact and certified, or the paper's stochastic algorithm.
     class_weight, multi_class, fit_intercept, cov_scale, deployment_cov, subspace, subspace_mode
@@ -190,6 +193,7 @@ class LinearSVMGSU(LinearClassifier):
         self,
         lam: float = 1e-2,
         *,
+        loss: str = "hinge",
         solver: str = "newton",
         class_weight: Any = None,
         multi_class: str = "ovo",
@@ -214,6 +218,7 @@ class LinearSVMGSU(LinearClassifier):
         verbose: bool = False,
     ) -> None:
         self.lam = lam
+        self.loss = loss
         self.solver = solver
         self.class_weight = class_weight
         self.multi_class = multi_class
@@ -246,10 +251,11 @@ class LinearSVMGSU(LinearClassifier):
         std: Any = None,
         sample_weight: Any = None,
         groups: Any = None,
+        classes: Any = None,
     ) -> LinearSVMGSU:
-        """Trains on X (or `Gaussians`) with labels y.
+        """Trains on X (or `Gaussians`) with labels y, or with class probabilities y of shape (l, K).
 
-        `cov`, `std`, `sample_weight` and `groups` are those of `svmgsu.train`.
+        `cov`, `std`, `sample_weight`, `groups` and `classes` are those of `svmgsu.train`.
         """
         self._check_names(X, reset=True)
         cov, std = same_units(self, X, cov, std)
@@ -266,6 +272,7 @@ class LinearSVMGSU(LinearClassifier):
             std=std,
             sample_weight=sample_weight,
             groups=groups,
+            classes=classes,
             seed=self._seed(),
             callback=report.monitor(),
             **settings,
@@ -304,7 +311,8 @@ class LinearSVMGSU(LinearClassifier):
         The steps 1/(λ t) go on from call to call. `coef_` is the average of the iterates, which favours
         the last ones (the last iterate with `average=0`). The data are not kept, so nothing is proven:
         `objective_` and `gap_` are NaN; and no probabilities are fitted. After `fit` it goes on from that
-        model, which counts like one reading of its examples. `class_weight` may be a dict;
+        model, which counts like one reading of its examples. The loss must be Lipschitz: the hinge or the
+        logistic one. `class_weight` may be a dict;
         `deployment_cov` and `subspace` are not supported here.
 
         Examples
@@ -333,13 +341,14 @@ class LinearSVMGSU(LinearClassifier):
             class_weight=self.class_weight,
             cov_scale=check_scale(self.cov_scale),
             lam=check_positive(self.lam, "lam"),
+            loss=self.loss,
             fit_intercept=bool(self.fit_intercept),
             batch=None if self.k is None else check_count(self.k, "k"),
             seed=self._seed(),
             team=Team(self.threads, self.n_jobs) if len(stream.classes) > 2 else None,
         )
         self._stream = stream
-        model = stream.model(self.lam, averaged=self.average != 0)
+        model = stream.model(self.lam, averaged=self.average != 0, loss=self.loss)
         names = getattr(self, "feature_names_in_", None)
         model.feature_names_in_ = None if names is None else [str(name) for name in names]
         self._take(model)
@@ -368,8 +377,13 @@ class LinearSVMGSU(LinearClassifier):
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
 
-def labels_of(given: Any) -> Array:
-    """y as scikit-learn wants it: a column becomes a row with a warning, and no continuous targets."""
+def labels_of(given: Any) -> Any:
+    """y as scikit-learn wants it: a column becomes a row with a warning, and no continuous targets.
+
+    Class probabilities stay as they are, with the names of their columns.
+    """
+    if has_doubt(given):
+        return given
     y = plain_labels(given)
     if y.ndim != 1:
         y = np.asarray(column_or_1d(y, warn=True))

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .calibration import Calibration, fit
+from .calibration import Calibration, fit, own
+from .losses import OWN
 from .progress import counter
 from .validation import Array, FloatArray, check_count, listed
 
@@ -23,10 +24,10 @@ FOLDS = 5
 FOLD_TOLERANCE = 1e-3  # held-out scores need no more: their noise is larger
 
 
-def check_probability(value: Any) -> str:
-    """What a user gave as `probability`: "cv", "train" or "" for none."""
+def check_probability(value: Any, loss: Any = "hinge") -> str:
+    """What a user gave as `probability`: "own", "cv", "train" or "" for none."""
     if isinstance(value, (bool, np.bool_)):
-        return "cv" if value else ""
+        return ("own" if loss == OWN else "cv") if value else ""
     if isinstance(value, str) and value in ("cv", "train"):
         return value
     raise ValueError(f'probability: expected True, "cv", "train" or False, got {value!r}')
@@ -55,6 +56,9 @@ def calibrate(
 ) -> None:
     """Gives `model` its probabilities, from held-out scores (`how` is "cv") or training scores ("train").
 
+    Or its "own", where the loss makes log-odds of the decision values: scores then only tell how far the
+    classes spread.
+
     Scores and variances are those that prediction will see: of the data as they were given. Examples count by
     their sample weights; those of classes shape the plane, not the probabilities.
     """
@@ -79,7 +83,10 @@ def calibrate(
         weights = problem.sample_weights[rows] / np.bincount(rows)[rows]
         used = weights > 0
         signs = problem.signs(part, rows[used])
-        return fit(margin[used], variance[used] if uncertain else None, signs, weights[used])
+        known = variance[used] if uncertain else None
+        if how == "own":
+            return own(margin[used], known, signs, weights[used], problem.side_odds(part))
+        return fit(margin[used], known, signs, weights[used])
 
     model.calibration_ = tuple(fitted(part) for part in range(problem.parts))
 
@@ -126,10 +133,13 @@ Splits = list[tuple[Array, Array]]
 def _splits(problem: Problem, seen: list[Scores], groups: Any, cv: Any) -> list[Splits | None]:
     """(training rows, held-out rows) of each fold of each problem; None where a side cannot be divided."""
     used = problem.given_weights > 0
-    members = None if groups is None else check_groups(groups, len(problem))
+    given = None if groups is None else check_groups(groups, problem.copies.examples)
     if cv is not None and not isinstance(cv, (int, np.integer)):
-        return _of_parts(problem, _users_splits(problem, members, cv, used))
+        return _of_parts(problem, _users_splits(problem, given, cv, used))
     most = FOLDS if cv is None else check_count(cv, "cv", least=2)
+    members = problem.copies.source  # copies of an example belong together
+    if given is not None:
+        members = given[problem.copies.places(np.arange(len(problem)))]
     if members is not None:
         folds = _group_folds(members, problem, used, most)
         return _of_parts(problem, None if folds is None else _divided(folds))
@@ -168,11 +178,11 @@ def check_groups(groups: Any, examples: int) -> Array:
 
 
 def _users_splits(problem: Problem, groups: Array | None, cv: Any, used: Array) -> Splits:
-    count = len(problem)
-    found = cv.split(np.empty((count, 0)), problem.labels, groups) if hasattr(cv, "split") else cv
+    count, labels = problem.copies.examples, problem.copies.likeliest(problem.labels)
+    found = cv.split(np.empty((count, 0)), labels, groups) if hasattr(cv, "split") else cv
     splits = []
     for k, (known, new) in enumerate(found):
-        known, new = (np.arange(count)[np.asarray(rows)] for rows in (known, new))
+        known, new = (problem.copies.of(np.arange(count)[np.asarray(rows)]) for rows in (known, new))
         known, new = known[used[known]], new[used[new]]
         missing = np.flatnonzero(np.bincount(problem.codes[known], minlength=len(problem.classes)) == 0)
         if len(missing):

@@ -36,8 +36,8 @@ class Model:
         The offsets b.
     classes_ : array of shape (2,) or (K,)
         The labels; of two, those of negative and positive decision values.
-    lam : float
-        The λ it was trained with.
+    lam, loss : float, str
+        The λ and the loss it was trained with.
     objective_, gap_ : float
         J at the solution, and a proven upper bound of J - J*; of several classes the sums over the
         problems. NaN after `load`, and in streams.
@@ -89,6 +89,7 @@ class Model:
     prior_: FloatArray | None = None
     class_weight_: FloatArray | None = None
     multi_class: str = "ovo"
+    loss: str = "hinge"
 
     @property
     def n_features_in_(self) -> int:
@@ -212,6 +213,11 @@ class Model:
 
         Notes
         -----
+        A model of loss="logistic" has probabilities of its own, unless probability="cv" or "train" calibrated
+        it: f is the log-odds of an object known exactly (a = 1, b = 0, but for what class weights have
+        shifted), and κ is that of the training margins' spread, not learnt from errors. That is E σ of the
+        object's true decision value, given f and v, where the classes' are normal.
+
         Of several classes the pairs' log-odds z_ij are coupled: p_i ∝ 1/(1 + Σ_j exp(-z_ij)), which is exact
         where they agree with each other (Price, Knerr, Personnaz and Dreyfus 1994). With multi_class="ovr"
         the probabilities of each against the rest are divided by their sum. A covariance that depends on the
@@ -253,6 +259,7 @@ class Model:
             "b": np.ascontiguousarray(self.intercept_),
             "lam": self.lam,
             "cov_mat_type": self.cov_mat_type_,
+            "loss": self.loss,
             "calibration": np.array(rows, dtype=np.float64).reshape(len(rows), 4),
             "prior": none if self.prior_ is None else self.prior_,
             "class_weight": none if self.class_weight_ is None else self.class_weight_,
@@ -266,8 +273,9 @@ class Model:
         shown = " and ".join(map(repr, self.classes_.tolist()))
         if len(self.classes_) > 2:
             shown = listed(self.classes_)
+        loss = "" if self.loss == "hinge" else f"loss={self.loss!r}, "
         return (
-            f"Model({self.n_features_in_} features, classes {shown}, lam={self.lam:g}, "
+            f"Model({self.n_features_in_} features, classes {shown}, {loss}lam={self.lam:g}, "
             f"objective={self.objective_:.6g}, gap={self.gap_:.2g})"
         )
 
@@ -279,6 +287,7 @@ class Model:
             classes_=self.classes_[::-1],
             cov_mat_type_=self.cov_mat_type_,
             lam=self.lam,
+            loss=self.loss,
             calibration_=self.calibration_ and tuple(c.turned() for c in self.calibration_),
             prior_=None if self.prior_ is None else self.prior_[::-1],
             class_weight_=None if self.class_weight_ is None else self.class_weight_[::-1],
@@ -323,7 +332,7 @@ class Model:
 
     def _variances(self, data: Gaussians, threads: int) -> FloatArray | None:
         """wᵀΣw of the objects as (l, number of problems); None if their covariance is not known."""
-        if data.cov is None or _depends_on_class(data.cov):
+        if data.cov is None or depends_on_class(data.cov):
             return None
         return _core.margins(data.core(), np.ascontiguousarray(self.coef_), threads)[1].T
 
@@ -396,6 +405,7 @@ def parse(text: bytes, name: str) -> Model:
         intercept_=found["b"],
         classes_=classes,
         lam=found["lam"],
+        loss=found["loss"],
         multi_class=found["multi_class"],
         cov_mat_type_=found["cov_mat_type"],
         calibration_=calibration or None,
@@ -408,7 +418,7 @@ def parse(text: bytes, name: str) -> Model:
 def new_objects(X: Any, cov: Any, std: Any) -> Gaussians:
     """X with its covariance, for objects whose class is not known."""
     data = as_gaussians(X, cov, std)
-    if cov is not None and _depends_on_class(data.cov):
+    if cov is not None and depends_on_class(data.cov):
         raise ValueError("cov: one covariance a class cannot be known of objects without a class")
     return data
 
@@ -435,9 +445,10 @@ def _threads(threads: int | None) -> int:
     return 0 if threads is None else check_count(threads, "threads")
 
 
-def _depends_on_class(cov: Covariance | None) -> bool:
+def depends_on_class(cov: Covariance | None) -> bool:
+    """Whether there is a covariance for each class."""
     if isinstance(cov, Sum):
-        return any(_depends_on_class(kind) for _, kind in cov.parts)
+        return any(depends_on_class(kind) for _, kind in cov.parts)
     return isinstance(cov, Shared) and cov.classes is not None and cov.group is None
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from . import _core
 from .gaussians import as_gaussians
+from .losses import check_loss
 from .validation import (
     FloatArray,
     as_float_array,
@@ -20,7 +21,7 @@ from .validation import (
 
 
 class Objective:
-    """J(w, b) = λ/2 ‖w‖² + (1/ℓ) Σ c_i L_i, with the exact expected hinge L_i (paper, eq. 3 and 6).
+    """J(w, b) = λ/2 ‖w‖² + (1/ℓ) Σ c_i L_i, with the exact expected loss L_i (the hinge: paper, eq. 3, 6).
 
     Parameters
     ----------
@@ -31,6 +32,8 @@ class Objective:
         As in `svmgsu.Gaussians`.
     lam : float
         λ > 0.
+    loss : {"hinge", "squared_hinge", "logistic"}
+        As in `svmgsu.train`.
     sample_weight : array of shape (l,), optional
         The weights c_i, used as they are.
     threads : int, optional
@@ -63,11 +66,14 @@ class Objective:
         *,
         std: Any = None,
         lam: float = 1e-2,
+        loss: str = "hinge",
         sample_weight: Any = None,
         threads: int | None = None,
     ) -> None:
         self.data = as_gaussians(X, cov, std)
         self.lam = check_positive(lam, "lam")
+        kind = check_loss(loss)
+        self.loss = kind.name
         self.classes, codes = check_labels(y, len(self.data))
         if len(self.classes) > 2:
             raise ValueError(
@@ -78,7 +84,7 @@ class Objective:
         weights = check_weights(sample_weight, len(self.data))
         core = self.data.labelled(signs, weights, self.classes[codes])
         team = 0 if threads is None else check_count(threads, "threads")
-        self._core = _core.Objective(core, self.lam, team, True)
+        self._core = _core.Objective(core, self.lam, team, True, kind)
 
     def value(self, w: Any, b: float) -> float:
         """J(w, b)."""

@@ -11,14 +11,16 @@ from typing import Any
 import numpy as np
 
 from . import _core
+from .calibration import log_shares
 from .covariance import as_deployment
 from .definiteness import Psd
 from .division import Division
+from .doubt import read_labels
 from .gaussians import as_gaussians, check_subspace_mode
 from .memory import NotEnoughMemory, require_memory
-from .model import Model
+from .model import Model, depends_on_class
 from .parallel import Team
-from .validation import Array, FloatArray, check_labels, check_weights, class_factors
+from .validation import Array, FloatArray, check_weights, class_factors
 
 Report = Callable[[Any], bool | None] | None
 _Named = Callable[[list[int]], str]
@@ -60,6 +62,7 @@ class Problem:
         psd: Psd = "clip",
         sample_weight: Any = None,
         class_weight: Any = None,
+        classes: Any = None,
         multi_class: str = "ovo",
         subspace: float | None = None,
         subspace_mode: str = "truncate",
@@ -69,36 +72,44 @@ class Problem:
     ) -> None:
         data = as_gaussians(X, cov, std, psd)
         self.observed = data  # as it was given, and as new objects will be
-        self.classes, self.codes = check_labels(y, len(data))
+        self.classes, self.codes, self.copies = read_labels(y, len(data), classes)
         self.labels = self.classes[self.codes]
+        if self.copies.source is not None and depends_on_class(data.cov):
+            raise ValueError("y: class probabilities do not go with a covariance for each class; give labels")
         self.division = Division(len(self.classes), multi_class)
         self.parts = len(self.division)  # problems
         self._even_sides = class_weight == "balanced" if isinstance(class_weight, str) else False
-        self.sample_weights = self.given_weights = check_weights(sample_weight, len(data))
+        self.sample_weights = self.copies.weights(check_weights(sample_weight, len(data)))
+        self.given_weights = self.sample_weights
         self.class_weights: FloatArray | None = None
         if class_weight is not None:
             factors = class_factors(class_weight, self.classes, self.codes, self.given_weights)
             self.given_weights = self.given_weights * factors[self.codes]
             self.class_weights = factors / factors.mean() if np.ptp(factors) else None
         self.weights = self.given_weights
-        if sample_weight is not None or class_weight is not None:
+        if sample_weight is not None or class_weight is not None or self.copies.source is not None:
             self._check_classes_have_weight("sample_weight" if class_weight is None else "class_weight")
             self.weights = self.weights / self.weights.mean()
         check_subspace_mode(subspace_mode)
         if subspace is not None:
-            data = data.subspace(subspace, subspace_mode, y=self.labels)
+            data = data.subspace(subspace, subspace_mode, y=self._row_labels)
         if deployment_cov is not None:
             data = data.with_more_cov(as_deployment(deployment_cov, data.shape, seed))
         if data.deployment is not None:
             data = data.with_more_cov(data.deployment)
         self.data = data
         self._means = data.core_means()
-        self._terms = () if data.cov is None else data.cov.terms(*data.shape, self.labels)
+        self._terms = () if data.cov is None else data.cov.terms(*data.shape, self._row_labels)
         self.cov_scale = check_scale(cov_scale)
         self.interrupted = False  # whether a callback has stopped the last fit
 
     def __len__(self) -> int:
-        return len(self.data)
+        """The examples, with all copies of those whose label is in doubt."""
+        return len(self.codes)
+
+    @property
+    def _row_labels(self) -> Array | None:
+        return self.labels if self.copies.source is None else None
 
     def _check_classes_have_weight(self, name: str) -> None:
         total = np.bincount(self.codes, self.weights, len(self.classes))
@@ -131,12 +142,13 @@ class Problem:
             terms = tuple((kind, scale * factor) for kind, factor in terms) if scale else ()
         rows = self.rows(part, rows)
         signs = self.signs(part, rows)
-        if rows is None:
+        if rows is None and self.copies.source is None:
             return _core.labelled(self._means, terms, signs, self._part_weights(self.weights, signs))
-        rows = np.ascontiguousarray(rows, dtype=np.int64)
+        rows = np.arange(len(self)) if rows is None else rows
         weights = self._part_weights(self.weights[rows], signs)
         weights = weights / (weights.mean() or 1.0)
-        return _core.labelled(self._means, terms, signs, weights, rows)
+        places = np.ascontiguousarray(self.copies.places(rows), dtype=np.int64)
+        return _core.labelled(self._means, terms, signs, weights, places)
 
     def _part_weights(self, weights: FloatArray, signs: FloatArray) -> FloatArray:
         """Balanced classes have balanced sides too: one class against the rest weighs as much as the rest."""
@@ -148,6 +160,13 @@ class Problem:
             return weights
         factor = (one + rest) / 2
         return np.asarray(np.where(positive, weights * (factor / one), weights * (factor / rest)))
+
+    def side_odds(self, part: int, rows: Array | None = None) -> float:
+        """The log-odds of the two sides of a problem, by the weights of training."""
+        rows = self.rows(part, rows)
+        signs = self.signs(part, rows)
+        weights = self.weights if rows is None else self.weights[rows]
+        return log_shares(signs, self._part_weights(weights, signs))
 
     def solve(
         self,
@@ -183,6 +202,7 @@ class Problem:
             classes_=self.classes,
             multi_class=self.division.multi_class,
             lam=options.lam,
+            loss=options.loss.name,
             objective_=sum([result.objective for result in results]),
             gap_=sum([result.gap for result in results]),
             n_iter_=max([result.iterations for result in results]),
@@ -267,8 +287,9 @@ class Problem:
         means, terms, data = self._means, self._terms, self.observed
         if observed and data is not self.data:
             means = data.core_means()
-            terms = () if data.cov is None else data.cov.terms(*data.shape, self.labels)
-        chosen = None if rows is None else np.ascontiguousarray(rows, dtype=np.int64)
+            terms = () if data.cov is None else data.cov.terms(*data.shape, self._row_labels)
+        rows = np.arange(len(self)) if rows is None and self.copies.source is not None else rows
+        chosen = None if rows is None else np.ascontiguousarray(self.copies.places(rows), dtype=np.int64)
         core = _core.Gaussians(means, terms, chosen)
         mean, variance = _core.margins(core, np.ascontiguousarray(coef), threads)
         return mean.T, variance.T

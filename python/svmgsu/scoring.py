@@ -45,6 +45,14 @@ def expected_hinge(mean: FloatArray, std: FloatArray, signs: FloatArray, weights
     return float(np.average(loss, weights=weights))
 
 
+def expected_loss(
+    mean: FloatArray, std: FloatArray, signs: FloatArray, weights: FloatArray, name: str
+) -> float:
+    """The expected loss of that name, as in training."""
+    values = _core.Loss(name).gradient(np.ascontiguousarray(1 - signs * mean), np.ascontiguousarray(std))[0]
+    return float(np.average(values, weights=weights))
+
+
 def expected_log_loss(
     mean: FloatArray, std: FloatArray, signs: FloatArray, weights: FloatArray, platt: tuple[float, float]
 ) -> float:

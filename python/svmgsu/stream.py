@@ -10,6 +10,7 @@ import numpy as np
 from . import _core
 from .division import Division
 from .gaussians import as_gaussians
+from .losses import check_bounded_slope, check_loss
 from .model import Model
 from .parallel import Team
 from .validation import Array, as_labels, check_weights, class_codes, class_factors
@@ -51,6 +52,7 @@ class Stream:
         class_weight: Any = None,
         cov_scale: float = 1.0,
         lam: float = 1e-2,
+        loss: str = "hinge",
         fit_intercept: bool = True,
         batch: int | None = None,
         seed: int = 0,
@@ -60,6 +62,8 @@ class Stream:
 
         Weights are used as they are; "balanced" cannot be, since the classes' sizes are not known.
         """
+        kind = check_loss(loss)
+        check_bounded_slope(kind, "partial_fit")
         data = as_gaussians(X, cov, std)
         if data.shape[1] != self.features:
             raise ValueError(
@@ -88,11 +92,11 @@ class Stream:
             signs = self.division.signs(part, codes[rows])
             core = _core.labelled(means, terms, signs, weights[rows], rows)
             steps = state[4] if state else 0
-            return _core.continue_sgd(core, lam, fit_intercept, batch or BATCH, seed + steps, state)
+            return _core.continue_sgd(core, lam, fit_intercept, batch or BATCH, seed + steps, state, kind)
 
         self.states = (team or Team(1)).map(work, range(len(self.division)))
 
-    def model(self, lam: float, averaged: bool) -> Model:
+    def model(self, lam: float, averaged: bool, loss: str = "hinge") -> Model:
         """The model so far: the average of the iterates that favours the last ones, or the last iterate."""
         place = 1 if averaged else 0
         return Model(
@@ -101,5 +105,6 @@ class Stream:
             classes_=self.classes,
             multi_class=self.division.multi_class,
             lam=lam,
+            loss=loss,
             n_iter_=max([state[4] for state in self.states]),
         )

@@ -11,6 +11,7 @@ import numpy as np
 from . import _core
 from .definiteness import Psd
 from .held_out import calibrate, check_probability
+from .losses import check_bounded_slope, check_loss
 from .model import Model
 from .parallel import Team
 from .problem import ConvergenceWarning, Problem, TrivialModelWarning, check_scale
@@ -40,9 +41,11 @@ def train(
     std: Any = None,
     psd: Psd = "clip",
     lam: float = 1e-2,
+    loss: str = "hinge",
     solver: str = "newton",
     sample_weight: Any = None,
     class_weight: Any = None,
+    classes: Any = None,
     multi_class: str = "ovo",
     fit_intercept: bool = True,
     cov_scale: float = 1.0,
@@ -72,9 +75,10 @@ def train(
     ----------
     X : array, SciPy sparse matrix or Gaussians of shape (l, n)
         The examples' means, or means and covariances together.
-    y : array of shape (l,)
+    y : array of shape (l,) or (l, K)
         Labels of two or more classes, numbers or strings. Of more than two each pair is trained, in
-        parallel, on the same arrays: see `multi_class`.
+        parallel, on the same arrays: see `multi_class`. Where labels are in doubt: the probabilities of the
+        classes, whose rows sum to 1. An example then counts for each class with that weight, exactly.
     cov : array or covariance kind, optional
         Uncertainty of X: a number or (l,) variances for isotropic, (l, n) for diagonal, (l, n, n) for
         full covariances, or `svmgsu.Isotropic`, `Diagonal`, `Full`, `LowRank`, `Shared` and their sums.
@@ -84,15 +88,21 @@ def train(
         Of matrices given as a plain array: as for `Full`.
     lam : float, default=1e-2
         The weight λ of the penalty λ/2 ‖w‖²: λ = 1/(Cℓ) for the C of other libraries' SVMs.
+    loss : {"hinge", "squared_hinge", "logistic"}
+        Of a draw X ~ N(x, Σ) with label ±1, f = w·X + b: the expectation of max(0, 1 - yf), of its square, or
+        of log(1 + exp(-yf)) is minimised, each exactly. "logistic" has probabilities of its own.
     solver : {"newton", "sgd"}
         "newton" is exact: it stops when a proven bound says that the objective is within `tol` of the
-        optimum. "sgd" is the paper's stochastic algorithm, corrected.
+        optimum. "sgd" is the paper's stochastic algorithm, corrected; not for the squared hinge.
     sample_weight : array of shape (l,), optional
         Scaled to mean 1, so that a weight of 2 is the same as having an example twice.
     class_weight : dict or "balanced", optional
         Factors of the weights of each class's examples; "balanced" gives all classes the same sum, and with
         multi_class="ovr" each class the same as the rest of its problem. They say what mistakes cost: they
         turn the planes and `predict`, not the probabilities.
+    classes : array of shape (K,), optional
+        Of class probabilities: the classes that the columns of y are of; by default the names of its columns,
+        or 0, 1, ...
     multi_class : {"ovo", "ovr"}
         How more than two classes become problems of two: "ovo", one for each pair of classes, trained on
         their examples, with coupled probabilities (`Model.predict_proba`); "ovr", one for each class against
@@ -109,7 +119,8 @@ def train(
     subspace_mode : {"truncate", "project"}
         See `Gaussians.subspace`; "project" is the paper's.
     probability : {True, "cv", "train", False}, default=True
-        Whether to fit probabilities, and to what. "cv", which True means, fits them to the scores of
+        Whether to fit probabilities, and to what. True takes the model's own where loss="logistic" (nothing
+        is fitted: see `Model.predict_proba`), and means "cv" else. "cv" fits them to the scores of
         examples held out in five folds (fewer where a class is small), each solved to `tol` or 1e-3 from
         the full model on. "train" fits them to the training scores, as in the paper: faster and too sure.
         With covariances the fit learns how much error bars matter: see `Model.predict_proba`.
@@ -162,7 +173,7 @@ def train(
     array([1])
     """
     began = time.monotonic()
-    how = check_probability(probability)
+    how = check_probability(probability, loss)
     problem = Problem(
         X,
         y,
@@ -171,6 +182,7 @@ def train(
         psd=psd,
         sample_weight=sample_weight,
         class_weight=class_weight,
+        classes=classes,
         multi_class=multi_class,
         subspace=subspace,
         subspace_mode=subspace_mode,
@@ -182,6 +194,7 @@ def train(
     options = make_options(
         len(problem),
         lam=lam,
+        loss=loss,
         solver=solver,
         fit_intercept=fit_intercept,
         tol=tol,
@@ -198,7 +211,7 @@ def train(
         model = problem.solve(options, start=start, report=report, team=team)
     model.prior_ = shares
     if how:
-        how = "train" if problem.interrupted else how
+        how = "train" if problem.interrupted and how == "cv" else how
         deadline = began + options.max_seconds
         calibrate(
             problem, model, how, options, team, groups=groups, cv=cv, deadline=deadline, verbose=verbose
@@ -213,8 +226,10 @@ def path(
     lams: Any = None,
     *,
     std: Any = None,
+    loss: str = "hinge",
     sample_weight: Any = None,
     class_weight: Any = None,
+    classes: Any = None,
     multi_class: str = "ovo",
     cov_scale: float = 1.0,
     deployment_cov: Any = None,
@@ -230,7 +245,7 @@ def path(
 
     Parameters
     ----------
-    X, y, cov, std, sample_weight, class_weight, multi_class, cov_scale, deployment_cov
+    X, y, cov, std, loss, sample_weight, class_weight, classes, multi_class, cov_scale, deployment_cov
         As in `svmgsu.train`.
     probability, tol, fit_intercept, max_iter, threads, n_jobs
         As in `svmgsu.train`.
@@ -251,7 +266,7 @@ def path(
     >>> [round(m.coef_.item(), 2) for m in svmgsu.path(X, y, std=0.5, lams=[1.0, 0.1])]
     [0.6, 1.13]
     """
-    how = check_probability(probability)
+    how = check_probability(probability, loss)
     problem = Problem(
         X,
         y,
@@ -259,13 +274,14 @@ def path(
         std=std,
         sample_weight=sample_weight,
         class_weight=class_weight,
+        classes=classes,
         multi_class=multi_class,
         cov_scale=cov_scale,
         deployment_cov=deployment_cov,
     )
     grid = check_lams(lams)
     options = make_options(
-        len(problem), tol=tol, fit_intercept=fit_intercept, max_iter=max_iter, threads=threads
+        len(problem), loss=loss, tol=tol, fit_intercept=fit_intercept, max_iter=max_iter, threads=threads
     )
     team = Team(threads, n_jobs)
     progress = counter(verbose, len(grid), "svmgsu path")
@@ -326,6 +342,7 @@ def make_options(
     examples: int,
     *,
     lam: Any = 1e-2,
+    loss: Any = "hinge",
     solver: Any = "newton",
     fit_intercept: Any = True,
     tol: Any = 1e-6,
@@ -343,6 +360,9 @@ def make_options(
     if solver not in SOLVERS:
         raise ValueError(f"solver: expected one of {', '.join(map(repr, SOLVERS))}, got {solver!r}")
     options.solver = solver
+    options.loss = check_loss(loss)
+    if solver == "sgd":
+        check_bounded_slope(options.loss, 'solver="sgd"')
     options.intercept = bool(fit_intercept)
     options.tolerance = check_positive(tol, "tol")
     options.max_iterations = check_count(max_iter, "max_iter")

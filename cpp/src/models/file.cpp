@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "models/lines.hpp"
+#include "svmgsu/losses/loss.hpp"
 #include "svmgsu/models/model.hpp"
 #include "svmgsu/support/output.hpp"
 
@@ -41,6 +42,7 @@ void write_lines(const Model& model, std::ostream& out) {
   for (const std::string& label : model.labels) out << ' ' << escape(label);
   if (model.labels.size() > 2) out << "\nmulti_class " << (model.multi_class == MultiClass::ovo ? "ovo" : "ovr");
   out << "\nlambda " << model.lambda << '\n';
+  if (model.loss != "hinge") out << "loss " << model.loss << '\n';
   for (const Calibration& c : model.calibration)
     out << "calibration " << c.a << ' ' << c.b << ' ' << c.kappa << ' ' << c.base << '\n';
   write_numbers(out, "prior", model.prior);
@@ -82,6 +84,12 @@ void write_authors_lines(const Model& model, std::ostream& out) {
 void read_lambda(const Lines& lines, std::istringstream& words, Model& model) {
   model.lambda = lines.number(words, "lambda");
   if (model.lambda <= 0) lines.fail("lambda: expected a number > 0");
+}
+
+bool is_loss(const std::string& name) {
+  for (const LossInfo& info : known_losses())
+    if (info.task == Task::classification && info.name == name) return true;
+  return false;
 }
 
 Model read_authors_lines(Lines& lines) {
@@ -153,6 +161,12 @@ void read_multi_class(const Lines& lines, Words& words, Header&, Model& model) {
   model.multi_class = name == "ovo" ? MultiClass::ovo : MultiClass::ovr;
 }
 
+void read_loss(const Lines& lines, Words& words, Header&, Model& model) {
+  model.loss.clear();
+  words >> model.loss;
+  if (!is_loss(model.loss)) lines.fail("loss: '" + model.loss + "' is none that this svmgsu knows for classifiers");
+}
+
 void read_platt(const Lines& lines, Words& words, Header&, Model& model) {
   const double a = lines.number(words, "A");
   model.calibration = {Calibration(Platt{a, lines.number(words, "B")})};
@@ -205,6 +219,7 @@ constexpr Item kItems[] = {
     {"multi_class", 3, kVersion, false, read_multi_class},
     {"lambda", 1, kVersion, false,
      [](const Lines& lines, Words& words, Header&, Model& model) { read_lambda(lines, words, model); }},
+    {"loss", 3, kVersion, false, read_loss},
     {"platt", 1, 1, false, read_platt},
     {"calibration", 2, kVersion, true, read_calibration},
     {"prior", 3, kVersion, false,
@@ -279,6 +294,7 @@ void Model::write(std::ostream& out, ModelFormat format) const {
   require(calibration.empty() || static_cast<Index>(calibration.size()) == values,
           "calibration: one a decision value is wanted");
   require(lambda > 0, "lambda: must be > 0");
+  require(is_loss(loss), "loss: '" + loss + "' is not known for classifiers");
   for (const Vector& each : {prior, class_weight})
     require(!each.size() || (each.size() == static_cast<Index>(labels.size()) && (each.array() > 0).all()),
             "prior, class_weight: one number > 0 a class is wanted");

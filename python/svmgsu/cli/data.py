@@ -20,6 +20,7 @@ TABLES = tuple(ending[1:] for ending in io.TABLES)
 # Which formats have files of their own for labels and covariances, and know which options of the readers.
 OWN_FILES = {"labels": ("text", "npy"), "cov": ("text", "npy", "svmlight")}
 LISTS = ("features", "ignore")
+CHANCES = "p_"  # begins the names of columns with probabilities of classes
 APPLIES = {
     "n_features": ("text", "svmlight"),
     "zero_based": ("svmlight",),
@@ -79,8 +80,11 @@ def add_effort_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def read_data(args: argparse.Namespace, *, labelled: bool = False) -> Dataset:
-    """The examples that the options name; says what was dropped."""
+def read_data(args: argparse.Namespace, *, labelled: bool = False, doubtful: bool = False) -> Dataset:
+    """The examples that the options name; says what was dropped.
+
+    `doubtful` takes columns p_<class> of a table for probabilities of classes, where it has no labels.
+    """
     format = io.format_of(args.data, args.format)
     labels = getattr(args, "labels", None)
     check_streams(args.data, labels, args.cov)
@@ -89,9 +93,10 @@ def read_data(args: argparse.Namespace, *, labelled: bool = False) -> Dataset:
         raise UsageError(f"--labels: {args.data} has no labels; name the file that has them")
     if args.std is not None and (args.cov is not None or args.kind is not None):
         raise UsageError("--std: not together with --cov or --kind")
-    dataset = io.read(
-        args.data, labels, args.cov, format=args.format, psd=args.psd, **_reader_options(args, format, labels)
-    )
+    options = _reader_options(args, format, labels)
+    if doubtful and format in TABLES:
+        options["chances"] = CHANCES
+    dataset = io.read(args.data, labels, args.cov, format=args.format, psd=args.psd, **options)
     with about(args.data, labels, args.cov):
         dataset.data = _uncertain(args, dataset.data, format)
         if labelled and dataset.y is None:

@@ -61,6 +61,7 @@ def describe_model(model: Model) -> dict[str, Any]:
         "features": model.n_features_in_,
         "classes": model.classes_.tolist(),
         **({"multi-class": model.multi_class} if len(model.classes_) > 2 else {}),
+        "loss": model.loss,
         "lam": model.lam,
         "probabilities": model.calibration_ is not None,
         "kappa": None if model.calibration_ is None else [c.kappa for c in model.calibration_],

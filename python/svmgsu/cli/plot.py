@@ -150,7 +150,7 @@ def _search(args: argparse.Namespace, dataset: Dataset) -> Any:
         cov_scales=args.cov_scales or [1.0],
         cv=args.cv,
         scoring=args.scoring,
-        class_weight=class_weights(args.class_weight, dataset.y),
+        class_weight=class_weights(args.class_weight, dataset.labels()),
         refit=False,
         threads=args.threads,
         verbose=shows_progress(args, not is_small(dataset.data)),

@@ -8,6 +8,8 @@ from typing import Any
 
 from ..division import MULTI_CLASS
 from ..io.dataset import Dataset
+from ..losses import check_loss
+from ..losses import names as losses_of
 from ..model import FORMATS, Model
 from ..training import SOLVERS, train
 from .base import (
@@ -33,7 +35,8 @@ examples:
   svmgsu train mean.dat --labels labels.dat --cov cov.dat --lam 0.01 -o stars.svmgsu
         the authors' text files; joined by id, the kind of covariance is seen from the file
   svmgsu train stars.csv -o stars.svmgsu
-        a table: columns x and x_err belong together, `label` (or --label-column) has the labels
+        a table: columns x and x_err belong together, `label` (or --label-column) has the labels; where they
+        are in doubt, the columns p_star, p_quasar, ... have the probability of each class instead
   svmgsu train stars.csv --lams 1e-4:1:10 --cov-scales 0,0.5,1,2 --cv 5 -o stars.svmgsu
         the best of ten λ and four scales of the error bars (0 is the ordinary SVM) in five folds
   svmgsu train data.svm --std 0.1 --class-weight balanced -o m.svmgsu --predictions fitted.csv
@@ -63,6 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_problem(parser: argparse.ArgumentParser) -> None:
     problem = parser.add_argument_group("problem")
     problem.add_argument("--lam", type=positive, metavar="LAM", help="weight of the penalty (default: 0.01)")
+    problem.add_argument("--loss", metavar="NAME", help=f"{', '.join(losses_of('classification'))}")
     problem.add_argument("--cov-scale", type=nonnegative, metavar="F", help="a factor of all covariances")
     problem.add_argument(
         "--deployment-cov",
@@ -89,8 +93,8 @@ def _add_problem(parser: argparse.ArgumentParser) -> None:
     problem.add_argument(
         "--probability",
         choices=("cv", "train"),
-        default="cv",
-        help="fit probabilities to held-out scores (default: cv) or to the training scores",
+        help="fit probabilities to held-out scores (default, but for --loss logistic, which has its own: cv) "
+        "or to the training scores",
     )
     problem.add_argument("--no-probability", action="store_true", help="fit none")
 
@@ -103,7 +107,8 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
     search.add_argument(
         "--scoring",
         metavar="NAME",
-        help="expected_accuracy (default), expected_hinge, expected_log_loss, or a scorer of scikit-learn",
+        help="expected_accuracy (default), expected_hinge, expected_log_loss, expected_loss, or a scorer of "
+        "scikit-learn",
     )
 
 
@@ -129,8 +134,8 @@ def run(args: argparse.Namespace) -> None:
     targets = [target for target in (args.output, args.predictions) if target is not None]
     check_outputs(targets, [args.data, args.labels, args.cov, args.deployment_cov])
     began = time.perf_counter()
-    dataset = read_data(args, labelled=True)
-    _check_outputs(args, dataset.y)
+    dataset = read_data(args, labelled=True, doubtful=True)
+    _check_outputs(args, dataset.labels())
     with about(args.data, args.labels, args.cov):
         model, found = _fit(args, dataset)
         if args.predictions is not None:
@@ -152,15 +157,19 @@ def _check_usage(args: argparse.Namespace) -> None:
         raise UsageError("--cov-scale: not together with --cov-scales, which chooses it")
     if not searching and (args.cv is not None or args.scoring is not None):
         raise UsageError("--cv, --scoring: for a search; add --lams or --cov-scales")
+    if args.loss is not None:
+        try:
+            check_loss(args.loss)
+        except ValueError as error:
+            raise UsageError(f"--{error}") from None
     if args.cv == 1:
         raise UsageError("--cv: at least 2 folds are wanted")
     if args.output == "-" and args.predictions == "-":
         raise UsageError("--predictions: standard output takes the model already")
 
 
-def _check_outputs(args: argparse.Namespace, y: Any) -> None:
+def _check_outputs(args: argparse.Namespace, classes: list[Any]) -> None:
     """Before training: can what will be found be written as asked?"""
-    classes = sorted(set(y.tolist()))
     if args.model_format == "gsvm" and (classes != [-1, 1] or args.no_probability):
         raise UsageError("--model-format gsvm: for the classes -1 and 1, with probabilities")
     if args.predictions is None or (len(classes) == 2 and not args.no_probability):
@@ -176,7 +185,8 @@ def _fit(args: argparse.Namespace, dataset: Dataset) -> tuple[Model, dict[str, A
     data, y = dataset.data, dataset.y
     assert y is not None
     shared: dict[str, Any] = {
-        "class_weight": class_weights(args.class_weight, y),
+        "class_weight": class_weights(args.class_weight, dataset.labels()),
+        "loss": args.loss or "hinge",
         "multi_class": args.multi_class,
         "fit_intercept": not args.no_intercept,
         "deployment_cov": _deployment(args.deployment_cov),
@@ -192,22 +202,29 @@ def _fit(args: argparse.Namespace, dataset: Dataset) -> tuple[Model, dict[str, A
     if args.lams is not None or args.cov_scales is not None:
         grids: dict[str, Any] = {"lams": args.lams or [lam], "cov_scales": args.cov_scales or [cov_scale]}
         if args.subspace is not None:
-            data = data.subspace(args.subspace, args.subspace_mode, y=y)
+            data = data.subspace(args.subspace, args.subspace_mode, y=y if dataset.classes is None else None)
         found = {
             "search": search(
-                data, y, cv=args.cv or 5, scoring=args.scoring, **grids, **shared | {"threads": args.threads}
+                data,
+                y,
+                classes=dataset.classes,
+                cv=args.cv or 5,
+                scoring=args.scoring,
+                **grids,
+                **shared | {"threads": args.threads},
             )
         }
         lam, cov_scale = found["search"]["lam"], found["search"]["cov_scale"]
     model = train(
         dataset.data,
         y,
+        classes=dataset.classes,
         lam=lam,
         cov_scale=cov_scale,
         solver=args.solver,
         subspace=args.subspace,
         subspace_mode=args.subspace_mode,
-        probability=False if args.no_probability else args.probability,
+        probability=False if args.no_probability else args.probability or True,
         max_time=args.max_time,
         T=args.steps,
         k=args.batch,
@@ -218,11 +235,11 @@ def _fit(args: argparse.Namespace, dataset: Dataset) -> tuple[Model, dict[str, A
     return model, found
 
 
-def search(data: Any, y: Any, **options: Any) -> dict[str, Any]:
+def search(data: Any, y: Any, *, classes: Any = None, **options: Any) -> dict[str, Any]:
     """The best setting and the scores of all, by `LinearSVMGSUCV`."""
     from ..cross_validation import LinearSVMGSUCV
 
-    found = LinearSVMGSUCV(refit=False, probability=False, **options).fit(data, y)
+    found = LinearSVMGSUCV(refit=False, probability=False, **options).fit(data, y, classes=classes)
     results = found.cv_results_
     names = ("param_lam", "param_cov_scale", "mean_test_score", "std_test_score")
     columns = zip(*(results[name].tolist() for name in names), strict=True)
@@ -234,11 +251,11 @@ def search(data: Any, y: Any, **options: Any) -> dict[str, Any]:
     }
 
 
-def class_weights(text: str | None, y: Any) -> Any:
+def class_weights(text: str | None, classes: list[Any]) -> Any:
     """What --class-weight says: None, "balanced", or a dict with the labels of the data."""
     if text is None or text == "balanced":
         return text
-    labels = {str(label): label for label in set(y.tolist())}
+    labels = {str(label): label for label in classes}
     weights = {}
     for item in text.split(","):
         name, _, weight = item.rpartition("=")
@@ -271,6 +288,7 @@ def _facts(args: argparse.Namespace, model: Model, dataset: Dataset, seconds: fl
         "classes": model.classes_.tolist(),
         "covariance": None if dataset.data.cov is None else type(dataset.data.cov).__name__.lower(),
         "lam": model.lam,
+        "loss": model.loss,
         "objective": model.objective_,
         "gap": model.gap_,
         "iterations": model.n_iter_,
@@ -291,8 +309,9 @@ def _text(facts: dict[str, Any]) -> str:
             f"best of {len(best['tried'])}: lam {best['lam']:.4g}, cov_scale {best['cov_scale']:.4g}, "
             f"score {best['score']:.4f}"
         )
+    loss = "" if facts["loss"] == "hinge" else f"loss {facts['loss']}, "
     lines.append(
-        f"lam {facts['lam']:g}, objective {facts['objective']:.6g}, gap {facts['gap']:.2g}, "
+        f"{loss}lam {facts['lam']:g}, objective {facts['objective']:.6g}, gap {facts['gap']:.2g}, "
         f"{facts['iterations']} iterations, {facts['seconds']:.2f} s: {facts['model']}"
     )
     return "\n".join(lines)

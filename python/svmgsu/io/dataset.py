@@ -48,11 +48,13 @@ class Dataset:
     data : Gaussians
         Means and covariances; with `feature_names_in_` where the file has names of columns.
     y : array or None
-        Labels.
+        Labels; or the probabilities of `classes`, one column for each.
     ids : array of str or None
         Names of the examples.
     report : Report
         What was found and what was dropped.
+    classes : array or None
+        Where labels are in doubt: the classes that the columns of y are of.
 
     Examples
     --------
@@ -66,6 +68,12 @@ class Dataset:
     y: Array | None = None
     ids: Array | None = None
     report: Report = field(default_factory=Report)
+    classes: Array | None = None
+
+    def labels(self) -> list[Any]:
+        """The labels that there are, each once and in order."""
+        found = self.y if self.classes is None else self.classes
+        return [] if found is None else sorted(set(found.tolist()))
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.data, self.y))

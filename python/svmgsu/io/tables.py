@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import _core
 from ..covariance import Diagonal, Isotropic, stored_as
+from ..doubt import TOLERANCE
 from ..error_bars import (
     LOWER,
     Pairing,
@@ -47,6 +48,7 @@ def read_table(
     asymmetric: str = "median",
     missing: Literal["error", "drop"] = "error",
     text_labels: bool = False,
+    chances: str | None = None,
     format: str | None = None,
 ) -> Dataset:
     """Reads a table by pyarrow and pairs columns by their endings: `x` with `x_err`, `x_std` or `x_var`.
@@ -72,6 +74,9 @@ def read_table(
         What to do with rows where a number or the label is missing.
     text_labels : bool, default=False
         Take labels as text. By default they are numbers where all are, and a mixture is refused.
+    chances : str, optional
+        How the names of columns with probabilities of classes begin, such as "p_": of a table without labels
+        `p_star` and `p_quasar` then are y, of shape (l, 2), and star and quasar the `classes`.
     format : str, optional
         The ending to assume, such as "csv".
 
@@ -92,24 +97,57 @@ def read_table(
     cells = _open(path, _ending(path, format))
     labels = _pick(cells, label or None, LABELS, "label", features)
     ids = _pick(cells, id, IDS, "id", features)
-    pairing, ignored = _paired(cells, features, {labels, ids} - {None}, ignore)
+    doubtful = _chances(cells, chances, features, ignore) if chances and label is None and not labels else []
+    pairing, ignored = _paired(cells, features, {labels, ids, *doubtful} - {None}, ignore)
     y_column = None if label is False else labels
-    cells.load(pairing.columns, [c for c in dict.fromkeys((y_column, ids)) if c is not None])
+    cells.load([*pairing.columns, *doubtful], [c for c in dict.fromkeys((y_column, ids)) if c is not None])
     if cells.rows == 0:
         raise _core.FormatError(f"{cells.name}: there is no example in this file")
-    numbers = {c: cells.numbers(c) for c in pairing.columns}
+    numbers = {c: cells.numbers(c) for c in [*pairing.columns, *doubtful]}
     keep = _complete(cells, numbers, y_column, missing)
     mean, cov = _assembled(cells, pairing, numbers, keep, centre)
     unused = [c for c in pairing.unused if c not in ignored]
     notes = [f"{cells.name}: not used: {', '.join(unused)}"] if unused else []
     if pairing.certain:
         notes.insert(0, f"{cells.name}: no errors for {', '.join(pairing.certain)}: taken as certain")
+    y = None if y_column is None else cells.labels(y_column, keep, text_labels)
+    classes = None
+    if doubtful:
+        y = _probabilities(cells, [numbers[c] for c in doubtful], keep)
+        classes = _class_names([c.removeprefix(str(chances)) for c in doubtful], text_labels)
+        notes.append(f"{cells.name}: labels in doubt: {', '.join(doubtful)}")
     return Dataset(
         Gaussians(mean, cov, feature_names=pairing.features),
-        None if y_column is None else cells.labels(y_column, keep, text_labels),
+        y,
         None if ids is None else np.array([str(v) for v in cells.present(ids, keep)]),
         Report({cells.name: cells.rows}, {cells.name: int((~keep).sum())}, notes),
+        classes,
     )
+
+
+def _chances(cells: Cells, begin: str, features: list[str] | None, ignore: list[str] | None) -> list[str]:
+    """The columns of class probabilities: two or more of that name, which are nothing else."""
+    taken = {*(features or ()), *(ignore or ())}
+    free = [c for c in cells.columns if c.startswith(begin) and c != begin and c not in taken]
+    plain = [c for c in free if len(with_errors([c], set(cells.columns))) == 1]
+    return plain if len(plain) > 1 else []
+
+
+def _probabilities(cells: Cells, columns: list[Array], keep: Array) -> Array:
+    """Columns of probabilities as one array; rows must sum to 1."""
+    found = np.column_stack(columns).astype(np.float64)
+    wrong = keep & ((np.abs(found.sum(axis=1) - 1) > TOLERANCE) | (found < 0).any(axis=1))
+    if wrong.any():
+        row = int(wrong.argmax())
+        shown = ", ".join(f"{value:g}" for value in found[row])
+        raise cells.fail(row, f"the probabilities of classes are {shown}; they must be >= 0 and sum to 1")
+    return found[keep]
+
+
+def _class_names(names: list[str], as_text: bool) -> Array:
+    """Names of classes as whole numbers, where all are, as labels would be."""
+    whole = all(name.removeprefix("-").isdecimal() for name in names)
+    return np.array([int(name) for name in names] if whole and not as_text else names)
 
 
 def _pick(

@@ -7,6 +7,7 @@
 //     labels <type> <label> <label> ...          of two, negative and positive
 //     multi_class ovo|ovr                        of more than two classes: pairs, or against the rest (if not there)
 //     lambda <number>
+//     loss <name>                                that it was trained with, if it is not the hinge
 //     calibration <a> <b> <kappa> <base>         one line for each decision value, if there are probabilities
 //     prior <share> ...                          of each class where the model is used, if it was stated
 //     class_weight <factor> ...                  of each class in `predict`, if there are any
@@ -43,6 +44,7 @@ struct Model {
   Matrix w;  // one row a decision value
   Vector b;
   double lambda = 0;
+  std::string loss = "hinge";             // by which it was trained: a name of losses/loss.hpp
   std::vector<Calibration> calibration;  // one a decision value, or none
   Vector prior;                          // the classes' shares where the model is used; none: those of training
   Vector class_weight;                   // what `predict` multiplies the probabilities by, or none

@@ -1,0 +1,263 @@
+"""Labels with doubt: class probabilities for y in all classifiers; each class counts with its probability."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import svmgsu
+from svmgsu.cli import main
+from svmgsu.doubt import Copies
+
+LAM = 0.05
+
+
+def doubtful(count=120, K=3, seed=0, n=4):
+    """Examples around K centres, and what a careful person would say of their classes."""
+    rng = np.random.default_rng(seed)
+    X = 2 * np.eye(K, n)[rng.integers(K, size=count)] + rng.normal(size=(count, n))
+    z = 2 * X[:, :K] - 3 * rng.random((count, 1))
+    P = np.exp(z - z.max(axis=1, keepdims=True))
+    P[P < 0.05] = 0
+    return X, P / P.sum(axis=1, keepdims=True)
+
+
+def duplicated(X, P):
+    source, y = np.nonzero(P)
+    return X[source], y, P[source, y]
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic"])
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+def test_probabilities_are_weighted_duplicates(loss, multi_class):
+    X, P = doubtful()
+    options = {"std": 0.3, "lam": LAM, "loss": loss, "multi_class": multi_class, "tol": 1e-11}
+    model = svmgsu.train(X, P, probability="train", **options)
+    rows, y, weights = duplicated(X, P)
+    other = svmgsu.train(rows, y, sample_weight=weights, probability="train", **options)
+    np.testing.assert_allclose(model.coef_, other.coef_, atol=1e-9)
+    np.testing.assert_allclose(model.objective_, other.objective_, rtol=1e-10)
+    np.testing.assert_allclose(model.predict_proba(X, std=0.5), other.predict_proba(X, std=0.5), atol=1e-8)
+
+
+def test_the_objective_is_the_expectation_over_the_labels():
+    X, P = doubtful(K=2)
+    model = svmgsu.train(X, P, std=0.3, lam=LAM)
+    w, b = model.coef_[0], float(model.intercept_[0])
+    losses = []
+    for sign in (-1, 1):
+        one = np.where(np.arange(len(X)) == 0, -sign, sign)  # an Objective wants both classes
+        value = svmgsu.Objective(X, one, std=0.3, lam=LAM)
+        weights = P[:, (sign + 1) // 2].copy()
+        weights[0] = 0
+        of = svmgsu.Objective(X, one, std=0.3, lam=LAM, sample_weight=weights).value(w, b)
+        losses.append(of - LAM / 2 * (w @ w))
+        assert value.lam == LAM
+    f, s = X[0] @ w + b, 0.3 * np.linalg.norm(w)
+    draws = f + s * np.random.default_rng(0).normal(size=2_000_000)
+    first = P[0, 0] * np.maximum(0, 1 + draws).mean() + P[0, 1] * np.maximum(0, 1 - draws).mean()
+    assert sum(losses) + first / len(X) + LAM / 2 * (w @ w) == pytest.approx(model.objective_, abs=1e-4)
+
+
+@pytest.mark.parametrize("probability", [True, "train"])
+@pytest.mark.parametrize("K", [2, 3])
+def test_certain_probabilities_give_the_bits_of_labels(probability, K):
+    X, P = doubtful(K=K)
+    y = P.argmax(axis=1)
+    names = np.array(["zebra", "ant", "bee"])[:K]
+    certain = np.eye(K)[y]
+    one = svmgsu.train(X, certain, std=0.3, lam=LAM, classes=names, probability=probability)
+    other = svmgsu.train(X, names[y], std=0.3, lam=LAM, probability=probability)
+    np.testing.assert_array_equal(one.coef_, other.coef_)
+    np.testing.assert_array_equal(one.classes_, other.classes_)
+    np.testing.assert_array_equal(one.predict_proba(X, std=0.2), other.predict_proba(X, std=0.2))
+
+
+def test_weights_and_the_order_of_columns():
+    X, P = doubtful()
+    weights = np.random.default_rng(1).random(len(X))
+    options = {"std": 0.3, "lam": LAM, "probability": False, "tol": 1e-11}
+    model = svmgsu.train(X, P, sample_weight=weights, classes=["a", "b", "c"], **options)
+    turned = svmgsu.train(X, P[:, ::-1], sample_weight=weights, classes=["c", "b", "a"], **options)
+    np.testing.assert_allclose(model.coef_, turned.coef_, atol=1e-9)
+    rows, y, shares = duplicated(X, P)
+    own = weights[np.nonzero(P)[0]] * shares
+    for class_weight in (None, "balanced"):
+        one = svmgsu.train(X, P, sample_weight=weights, class_weight=class_weight, **options)
+        other = svmgsu.train(rows, y, sample_weight=own, class_weight=class_weight, **options)
+        np.testing.assert_allclose(one.coef_, other.coef_, atol=1e-9)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_frames_name_the_classes(frame):
+    X, P = doubtful()
+    y = frame({name: P[:, k] for k, name in enumerate(("star", "quasar", "galaxy"))})
+    model = svmgsu.train(X, y, lam=LAM)
+    assert model.classes_.tolist() == ["galaxy", "quasar", "star"]
+    fitted = svmgsu.LinearSVMGSU(lam=LAM).fit(X, y)
+    np.testing.assert_array_equal(fitted.coef_, model.coef_)
+    assert np.mean(fitted.predict(X) == np.array(["star", "quasar", "galaxy"])[P.argmax(axis=1)]) > 0.8
+
+
+def test_path_and_estimators_take_probabilities():
+    X, P = doubtful()
+    models = svmgsu.path(X, P, std=0.3, lams=[1.0, LAM], classes=["a", "b", "c"])
+    one = svmgsu.LinearSVMGSU(lam=LAM).fit(X, P.tolist(), std=0.3, classes=["a", "b", "c"])
+    np.testing.assert_allclose(models[1].objective_, one.objective_, rtol=2e-6)
+    with pytest.raises(ValueError, match="y: expected one label an example"):
+        one.partial_fit(X, P)
+
+
+@pytest.mark.parametrize(
+    "scoring", ["expected_accuracy", "expected_log_loss", "expected_hinge", "expected_loss"]
+)
+@pytest.mark.parametrize("K", [2, 3])
+def test_a_search_counts_each_class_by_its_probability(scoring, K):
+    X, P = doubtful(K=K)
+    half = np.arange(len(X)) % 2 == 0
+    folds = [(np.flatnonzero(half), np.flatnonzero(~half))]
+    search = svmgsu.LinearSVMGSUCV([LAM], scoring=scoring, cv=folds, probability="cv").fit(X, P)
+    rows, y, weights = duplicated(X, P)
+    copies = half[np.nonzero(P)[0]]
+    again = [(np.flatnonzero(copies), np.flatnonzero(~copies))]
+    other = svmgsu.LinearSVMGSUCV([LAM], scoring=scoring, cv=again, probability="cv")
+    other.fit(rows, y, sample_weight=weights)
+    assert search.best_score_ == pytest.approx(other.best_score_, rel=1e-5)
+    np.testing.assert_allclose(search.predict_proba(X), other.predict_proba(X), atol=1e-4)
+
+
+@pytest.mark.parametrize("groups", [False, True])
+def test_copies_of_an_example_are_held_out_together(groups, monkeypatch):
+    X, P = doubtful(60, K=2)
+    members = np.arange(60) // 3 if groups else None
+    seen = []
+    solve = svmgsu.problem._core.solve
+
+    def watched(core, *rest):
+        seen.append(core.examples)
+        return solve(core, *rest)
+
+    monkeypatch.setattr(svmgsu.problem._core, "solve", watched)
+    svmgsu.train(X, P, lam=LAM, groups=members)
+    source = np.nonzero(P)[0]
+    assert len(seen) == 6
+    assert seen[0] == len(source)
+    assert sum(len(source) - count for count in seen[1:]) == len(source)
+    from svmgsu.held_out import _splits, _training_scores
+    from svmgsu.parallel import Team
+
+    problem = svmgsu.problem.Problem(X, P)
+    model = svmgsu.train(X, P, lam=LAM, probability=False)
+    splits = _splits(problem, _training_scores(problem, model, Team(1)), members, None)[0]
+    for known, new in splits:
+        assert not set(source[known]) & set(source[new])
+        if groups:
+            assert not set(source[known] // 3) & set(source[new] // 3)
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.lists(st.lists(st.booleans(), min_size=3, max_size=3).filter(any), min_size=1, max_size=12), st.data()
+)
+def test_copies_and_examples_belong_together(table, data):
+    chances = np.array(table) * np.array([0.2, 0.5, 0.3])
+    source, codes = np.nonzero(chances)
+    copies = Copies(len(table), source, chances[source, codes])
+    some = np.array(data.draw(st.lists(st.integers(0, len(table) - 1), max_size=12)), dtype=int)
+    found = copies.of(some)
+    expected = [k for i in some for k in np.flatnonzero(source == i)]
+    assert found.tolist() == expected
+    assert copies.originals(found).tolist() == sorted(set(some.tolist()))
+    np.testing.assert_array_equal(copies.likeliest(codes), chances.argmax(axis=1))
+
+
+# What is refused
+
+
+def spoilt(P, i, k, value):
+    out = P.copy()
+    out[i, k] = value
+    return out
+
+
+def test_what_is_no_table_of_probabilities_is_refused():
+    X, P = doubtful(20)
+    cases = {
+        "y: example 3, feature 1 is nan": spoilt(P, 3, 1, np.nan),
+        "y: example 4 has the probability -0.5 of class 2; probabilities must be >= 0": spoilt(P, 4, 2, -0.5),
+        "y: the class probabilities of example 5 sum to": spoilt(P, 5, 0, P[5, 0] + 0.01),
+        "y: 19 rows of class probabilities for 20 examples": P[:19],
+        "y: the probability of class 3 is 0 in every row": np.column_stack([P, np.zeros(20)]),
+        "y: expected numbers, got dtype": P.astype(str),
+    }
+    for message, y in cases.items():
+        for fit in (svmgsu.train, svmgsu.path, svmgsu.LinearSVMGSU().fit, svmgsu.LinearSVMGSUCV().fit):
+            with pytest.raises((ValueError, TypeError), match=message):
+                fit(X, y)
+    with pytest.raises(ValueError, match=r"classes: 2 names \('a', 'b'\) for the 3 columns of y"):
+        svmgsu.train(X, P, classes=["a", "b"])
+    with pytest.raises(ValueError, match="classes: 'a' is there twice"):
+        svmgsu.train(X, P, classes=["a", "b", "a"])
+    with pytest.raises(ValueError, match="classes: they name the columns of class probabilities"):
+        svmgsu.train(X, P.argmax(axis=1), classes=[0, 1, 2])
+    with pytest.raises(ValueError, match="do not go with a covariance for each class"):
+        svmgsu.train(X, P, svmgsu.Shared({0: np.eye(4), 1: np.eye(4), 2: np.eye(4)}))
+    with pytest.raises(ValueError, match="scoring: a scorer of scikit-learn needs labels"):
+        svmgsu.LinearSVMGSUCV(scoring="accuracy", cv=2).fit(X, P)
+
+
+def test_sums_of_rounded_probabilities_are_taken_as_one():
+    X, P = doubtful()
+    model = svmgsu.train(X, P.astype(np.float32), lam=LAM, probability=False)
+    other = svmgsu.train(X, P, lam=LAM, probability=False)
+    np.testing.assert_allclose(model.coef_, other.coef_, atol=1e-4)
+
+
+# The command line
+
+
+def write(path, X, P, names):
+    header = ",".join([f"x{j}" for j in range(X.shape[1])] + [f"p_{name}" for name in names])
+    rows = [",".join(repr(float(v)) for v in row) for row in np.column_stack([X, P])]
+    path.write_text(header + "\n" + "\n".join(rows) + "\n")
+    return str(path)
+
+
+@pytest.mark.parametrize("names", [("star", "quasar", "galaxy"), (3, 1, 2)])
+def test_the_command_line_reads_columns_of_probabilities(tmp_path, capsys, names):
+    X, P = doubtful()
+    table, out = write(tmp_path / "t.csv", X, P, names), str(tmp_path / "m.svmgsu")
+    weight = f"{names[0]}=2"
+    assert main(["train", table, "--lam", str(LAM), "--class-weight", weight, "-o", out, "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["features"] == 4
+    assert any("labels in doubt: p_" in note for note in facts["notes"])
+    model = svmgsu.load(out)
+    other = svmgsu.train(X, P, lam=LAM, classes=list(names), class_weight={names[0]: 2.0})
+    assert model.classes_.tolist() == sorted(names)
+    np.testing.assert_allclose(model.coef_, other.coef_, atol=1e-12)
+    assert main(["train", table, "--lams", "0.1,1", "--cv", "3", "-o", out]) == 0
+    assert main(["predict", out, table, "-o", str(tmp_path / "p.csv")]) == 0
+
+
+def test_lines_whose_probabilities_are_wrong_are_named(tmp_path, capsys):
+    X, P = doubtful(20)
+    table = write(tmp_path / "t.csv", X, spoilt(P, 7, 1, 2.0), "abc")
+    assert main(["train", table, "-o", str(tmp_path / "m.svmgsu")]) != 0
+    error = capsys.readouterr().err
+    assert "t.csv:9" in error
+    assert "they must be >= 0 and sum to 1" in error
+
+
+def test_labels_or_named_features_come_before_columns_of_probabilities(tmp_path):
+    X, P = doubtful(20, K=2)
+    path = tmp_path / "t.csv"
+    write(path, X, P, "xy")
+    assert svmgsu.io.read_table(path).data.shape == (20, 6)  # they may be anything
+    assert svmgsu.io.read_table(path, chances="p_").y.shape == (20, 2)
+    assert svmgsu.io.read_table(path, chances="p_", features=["x0", "p_x", "p_y"]).y is None
+    assert svmgsu.io.read_table(path, chances="p_", label="x0").y.shape == (20,)

@@ -1,0 +1,261 @@
+"""`loss=` in classifiers: the hinge, its square and the logistic loss, wherever a classifier is trained."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
+
+import svmgsu
+from svmgsu import _core
+from svmgsu.calibration import Calibration, own
+from svmgsu.cli import main
+from svmgsu.losses import names
+
+LOSSES = ("hinge", "squared_hinge", "logistic")
+LAM = 1e-2
+
+
+def blobs(count=300, share=0.3, K=2, seed=0, n=3):
+    rng = np.random.default_rng(seed)
+    odds = np.full(K, (1 - share) / (K - 1))
+    odds[-1] = share
+    y = rng.choice(K, size=count, p=odds)
+    return rng.normal(size=(count, n)) + 1.5 * np.eye(K, n)[y], y
+
+
+def test_the_names_come_from_the_core():
+    assert tuple(names("classification")) == LOSSES
+    assert "squared" in names("regression")
+
+
+# Against other solvers, without noise
+
+
+def test_logistic_without_noise_is_logistic_regression():
+    X, y = blobs()
+    model = svmgsu.train(X, y, lam=LAM, loss="logistic", tol=1e-12)
+    other = LogisticRegression(C=1 / (LAM * len(y)), tol=1e-10, max_iter=1000).fit(X, y)
+    np.testing.assert_allclose(model.coef_, other.coef_, atol=1e-6)
+    np.testing.assert_allclose(model.intercept_, other.intercept_, atol=1e-6)
+    np.testing.assert_allclose(model.predict_proba(X), other.predict_proba(X), atol=1e-6)
+
+
+def test_squared_hinge_without_noise_is_linear_svc():
+    X, y = blobs()
+    model = svmgsu.train(X, y, lam=LAM, loss="squared_hinge", fit_intercept=False, tol=1e-12)
+    other = LinearSVC(C=1 / (LAM * len(y)), loss="squared_hinge", fit_intercept=False, dual=False, tol=1e-10)
+    np.testing.assert_allclose(model.coef_, other.fit(X, y).coef_, atol=1e-6)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_objective_of_a_model_is_that_of_its_loss_on_draws(loss):
+    X, y = blobs(60)
+    model = svmgsu.train(X, y, std=0.5, lam=LAM, loss=loss, probability=False)
+    rng = np.random.default_rng(1)
+    f = model.decision_function(X)[:, np.newaxis] + 0.5 * np.linalg.norm(model.coef_) * rng.normal(
+        size=(60, 20_000)
+    )
+    m = (2 * y - 1)[:, np.newaxis] * f
+    losses = {
+        "hinge": np.maximum(0, 1 - m),
+        "squared_hinge": np.maximum(0, 1 - m) ** 2,
+        "logistic": np.logaddexp(0, -m),
+    }[loss]
+    drawn = LAM / 2 * float((model.coef_**2).sum()) + losses.mean()
+    assert abs(drawn - model.objective_) < 5 * losses.std() / np.sqrt(losses.size) + 1e-9
+    assert 0 <= model.gap_ <= 1e-6 * model.objective_
+
+
+# Everywhere a classifier is trained
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_train_path_estimator_and_objective_agree(loss):
+    X, y = blobs(120)
+    model = svmgsu.train(X, y, std=0.4, lam=0.1, loss=loss, probability=False)
+    assert model.loss == loss
+    for other in (
+        svmgsu.path(X, y, std=0.4, lams=[1.0, 0.1], loss=loss)[1],
+        svmgsu.LinearSVMGSU(lam=0.1, loss=loss, probability=False).fit(X, y, std=0.4).model_,
+        svmgsu.LinearSVMGSUCV([0.1], loss=loss, probability=False, cv=2).fit(X, y, std=0.4).model_,
+    ):
+        assert other.loss == loss
+        np.testing.assert_allclose(other.objective_, model.objective_, rtol=2e-6)
+    objective = svmgsu.Objective(X, y, std=0.4, lam=0.1, loss=loss)
+    w, b = model.coef_[0], float(model.intercept_[0])
+    assert objective.value(w, b) == pytest.approx(model.objective_, rel=1e-9)
+    assert objective.gap(w, b) < 1e-3 * model.objective_
+    assert objective.loss == loss
+
+
+@pytest.mark.parametrize(
+    "scoring", ["expected_accuracy", "expected_log_loss", "expected_loss", "neg_log_loss"]
+)
+@pytest.mark.parametrize("K", [2, 3])
+def test_a_search_has_every_score_with_the_logistic_loss(scoring, K):
+    X, y = blobs(150, K=K)
+    search = svmgsu.LinearSVMGSUCV([10.0, 0.01], loss="logistic", scoring=scoring, cv=3)
+    search.fit(X, y, std=0.3)
+    assert search.lam_ == 0.01
+    assert search.model_.loss == "logistic"
+
+
+def test_the_expected_loss_of_a_search_is_that_of_its_loss():
+    X, y = blobs(80)
+    halves = [(np.arange(0, 80, 2), np.arange(1, 80, 2))]
+    search = svmgsu.LinearSVMGSUCV([0.1], loss="logistic", scoring="expected_loss", cv=halves).fit(X, y)
+    one = svmgsu.train(X[::2], y[::2], lam=0.1, loss="logistic")
+    f = one.decision_function(X[1::2]) * (2 * y[1::2] - 1)
+    assert search.best_score_ == pytest.approx(-np.logaddexp(0, -f).mean(), rel=1e-6)
+
+
+def test_streams_learn_by_the_logistic_loss_and_refuse_the_squared_hinge():
+    X, y = blobs(3000)
+    stream = svmgsu.LinearSVMGSU(lam=0.1, loss="logistic")
+    for k in range(0, 3000, 300):
+        stream.partial_fit(X[k : k + 300], y[k : k + 300], classes=[0, 1], std=0.2)
+    best = svmgsu.train(X, y, std=0.2, lam=0.1, loss="logistic")
+    objective = svmgsu.Objective(X, y, std=0.2, lam=0.1, loss="logistic")
+    assert stream.model_.loss == "logistic"
+    assert objective.value(stream.coef_[0], stream.intercept_[0]) < 1.05 * best.objective_
+    with pytest.raises(ValueError, match="loss: 'squared_hinge' is not Lipschitz, which partial_fit needs"):
+        svmgsu.LinearSVMGSU(loss="squared_hinge").partial_fit(X, y, classes=[0, 1])
+    with pytest.raises(ValueError, match="loss: 'squared_hinge' is not Lipschitz"):
+        svmgsu.train(X, y, loss="squared_hinge", solver="sgd")
+
+
+@pytest.mark.parametrize(
+    "fit",
+    [
+        lambda X, y, loss: svmgsu.train(X, y, loss=loss),
+        lambda X, y, loss: svmgsu.path(X, y, loss=loss),
+        lambda X, y, loss: svmgsu.Objective(X, y, loss=loss),
+        lambda X, y, loss: svmgsu.LinearSVMGSU(loss=loss).fit(X, y),
+        lambda X, y, loss: svmgsu.LinearSVMGSU(loss=loss).partial_fit(X, y, classes=[0, 1]),
+        lambda X, y, loss: svmgsu.LinearSVMGSUCV(loss=loss).fit(X, y),
+    ],
+)
+def test_unknown_losses_and_those_of_regression_are_refused(fit):
+    X, y = blobs(20)
+    with pytest.raises(
+        ValueError, match="loss: expected one of 'hinge', 'squared_hinge', 'logistic', got 'log'"
+    ):
+        fit(X, y, "log")
+    with pytest.raises(ValueError, match=r"loss: expected one of .* got None"):
+        fit(X, y, None)
+    with pytest.raises(
+        ValueError, match=r"'squared' is for regression; use svmgsu.train_regressor or LinearSVRGSU"
+    ):
+        fit(X, y, "squared")
+
+
+# Probabilities of its own
+
+
+def test_own_probabilities_need_no_folds_and_are_the_sigmoid_of_the_decision_value():
+    X, y = blobs()
+    model = svmgsu.train(X, y, std=0.3, loss="logistic")
+    calibration = model.calibration_[0]
+    assert (calibration.a, calibration.b) == (1.0, 0.0)
+    np.testing.assert_allclose(model.predict_proba(X)[:, 1], expit(model.decision_function(X)), rtol=1e-12)
+    fitted = svmgsu.train(X, y, std=0.3, loss="logistic", probability="cv")
+    assert fitted.calibration_[0].a != 1.0
+    assert svmgsu.train(X, y, loss="logistic", probability=False).calibration_ is None
+
+
+@pytest.mark.parametrize("K", [2, 3])
+def test_no_error_bars_are_bars_of_zero_and_endless_ones_leave_the_shares(K):
+    X, y = blobs(600, share=0.05, K=K)
+    model = svmgsu.train(X, y, std=0.3, loss="logistic")
+    np.testing.assert_array_equal(model.predict_proba(X, std=0.0), model.predict_proba(X))
+    shares = np.bincount(y) / len(y)
+    np.testing.assert_allclose(model.predict_proba(X, std=1e4), np.tile(shares, (len(X), 1)), atol=0.02)
+    stated = np.full(K, 1 / K)
+    np.testing.assert_allclose(model.predict_proba(X, std=1e4, prior=stated), 1 / K, atol=0.03)
+
+
+def test_own_probability_is_the_expected_sigmoid_of_the_true_decision_value():
+    """Normal classes Δ apart with variance τ² = Δ have the log-odds g: draws tell what E[σ(g) | f] is."""
+    rng = np.random.default_rng(0)
+    delta, base, v, count = 2.0, np.log(0.2 / 0.8), 1.5, 500_000
+    y = np.where(rng.random(count) < 0.2, 1.0, -1.0)
+    g = y * delta / 2 + np.sqrt(delta) * rng.normal(size=count) + base
+    f = g + np.sqrt(v) * rng.normal(size=count)
+    fitted = own(f, np.full(count, v), y, np.ones(count), base)
+    assert fitted.kappa == pytest.approx(1 / delta, rel=0.03)
+    exact = Calibration(1.0, 0.0, 1 / delta, base)
+    for level in (-4.0, -2.0, 0.0, 1.0):
+        near = np.abs(f - level) < 0.05
+        error = 4 * expit(g[near]).std() / np.sqrt(near.sum())
+        assert abs(expit(g[near]).mean() - exact.probability(level, v)) < error + 1e-3
+
+
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+def test_class_weights_do_not_distort_own_probabilities(multi_class):
+    X, y = blobs(4000, share=0.1, K=2 if multi_class == "ovo" else 3)
+    plain = svmgsu.train(X, y, loss="logistic", lam=1e-4, multi_class=multi_class)
+    weighted = svmgsu.train(X, y, loss="logistic", lam=1e-4, multi_class=multi_class, class_weight="balanced")
+    shares = np.bincount(y) / len(y)
+    np.testing.assert_allclose(weighted.predict_proba(X).mean(axis=0), shares, atol=0.03)
+    assert np.abs(weighted.predict_proba(X) - plain.predict_proba(X)).mean() < (
+        0.03 if multi_class == "ovo" else 0.05
+    )
+
+
+def test_a_trivial_optimum_says_the_shares():
+    X, y = blobs(100)
+    with pytest.warns(svmgsu.TrivialModelWarning):
+        model = svmgsu.train(np.zeros_like(X), y, std=1.0, loss="logistic")
+    np.testing.assert_allclose(model.predict_proba(X, std=2.0)[:, 1], y.mean(), atol=1e-6)
+
+
+# Files and the command line
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_files_keep_the_loss(tmp_path, loss):
+    X, y = blobs(60, K=3)
+    model = svmgsu.train(X, y, std=0.3, loss=loss)
+    model.save(tmp_path / "m.svmgsu")
+    again = svmgsu.load(tmp_path / "m.svmgsu")
+    assert again.loss == loss
+    np.testing.assert_array_equal(again.predict_proba(X, std=0.5), model.predict_proba(X, std=0.5))
+    assert ("loss=" in repr(model)) == (loss != "hinge")
+    text = (tmp_path / "m.svmgsu").read_text()
+    assert ("\nloss " in text) == (loss != "hinge")  # older versions read models of the hinge
+    text = text.replace(f"\nloss {loss}", "")
+    for wrong in ("nonsense", "squared", ""):
+        with pytest.raises(OSError, match=r"m:2: loss: '.*' is none that this svmgsu knows for classifiers"):
+            svmgsu.model.parse(text.replace("\n", f"\nloss {wrong}\n", 1).encode(), "m")
+
+
+def test_the_core_refuses_a_model_of_a_loss_that_is_not_known():
+    items = svmgsu.train([[-1.0], [1.0]], [0, 1])._items("int", ["0", "1"])
+    with pytest.raises(ValueError, match="loss: 'x' is not known for classifiers"):
+        _core.format_model("svmgsu", items | {"loss": "x"})
+
+
+def write_table(path, X, y):
+    rows = [",".join(f"{v:.6f}" for v in x) + f",{label}" for x, label in zip(X, y, strict=True)]
+    path.write_text("a,b,c,label\n" + "\n".join(rows) + "\n")
+    return str(path)
+
+
+def test_the_command_line_takes_a_loss(tmp_path, capsys):
+    X, y = blobs(80)
+    table, out = write_table(tmp_path / "t.csv", X, y), str(tmp_path / "m.svmgsu")
+    assert main(["train", table, "--loss", "logistic", "-o", out, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["loss"] == "logistic"
+    assert svmgsu.load(out).calibration_[0].a == 1.0
+    assert main(["train", table, "--loss", "logistic", "--lams", "0.1,1", "-o", out]) == 0
+    assert "loss logistic, lam" in capsys.readouterr().out
+    assert main(["train", table, "--loss", "logistic", "--probability", "cv", "-o", out]) == 0
+    assert svmgsu.load(out).calibration_[0].a != 1.0
+    assert main(["info", out]) == 0
+    assert "logistic" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main(["train", table, "--loss", "squared", "-o", out])
+    assert "--loss: 'squared' is for regression" in capsys.readouterr().err
