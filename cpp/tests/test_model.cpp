@@ -100,6 +100,7 @@ TEST_CASE("a model comes back from its file exactly") {
     model.prior = (Vector(2) << 0.9, 0.1).finished();
     model.class_weight = (Vector(2) << 1.0 / 3, 5).finished();
   }
+  SUBCASE("of another loss") { model.loss = "logistic"; }
   SUBCASE("with names") { model.names = {"flux", "", "a b", "%41", "\xC3\xA9\n\r", "\xF0\x9F\x90\x88"}; }
   model.save(folder.file("m"));
   const Model loaded = Model::load(folder.file("m"));
@@ -111,6 +112,7 @@ TEST_CASE("a model comes back from its file exactly") {
   }
   CHECK(loaded.b == model.b);
   CHECK(loaded.lambda == model.lambda);
+  CHECK(loaded.loss == model.loss);
   REQUIRE(loaded.calibration.size() == model.calibration.size());
   for (std::size_t k = 0; k < model.calibration.size(); ++k) {
     const Calibration &got = loaded.calibration[k], &wanted = model.calibration[k];
@@ -236,6 +238,10 @@ TEST_CASE("damaged files are refused with the line and the reason") {
   CHECK(after("lambda ", "lambda x") == ":3: expected a finite number for lambda");
   CHECK(after("lambda ", "lambada ") == ":3: unknown item 'lambada'; was it written by a newer svmgsu?");
   CHECK(after("lambda ", "lambda -") == ":3: lambda: expected a number > 0");
+  const std::string unknown = " is none that this svmgsu knows for classifiers";
+  CHECK(after("features 6", "features 6\nloss absolute") == ":6: loss: 'absolute'" + unknown);
+  CHECK(after("features 6", "features 6\nloss huber") == ":6: loss: 'huber'" + unknown);
+  CHECK(after("features 6", "features 6\nloss") == ":6: loss: ''" + unknown);
   CHECK(after("features 6", "features 6\nfeatures 6") == ":6: 'features' is there twice");
   CHECK(after("features 6", "features 6\nnames a b") == ":8: names: 2 for 6 features");
   CHECK(after("features 6", "features 6\nnames a b c d e a") == ":6: names: 'a' is there twice");
