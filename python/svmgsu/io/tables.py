@@ -9,7 +9,6 @@ import numpy as np
 
 from .. import _core
 from ..covariance import Diagonal, Isotropic, stored_as
-from ..doubt import TOLERANCE
 from ..error_bars import (
     LOWER,
     Pairing,
@@ -25,6 +24,7 @@ from ..linear_maps import dense
 from ..memory import in_words, require_memory
 from ..validation import Array
 from .cells import NAME_IT, ArrowCells, Cells, CsvCells
+from .chances import chance_columns, class_names, probabilities
 from .dataset import Dataset, Report, as_dataset
 from .files import Source, check_utf8, damaged, extension, mappable, name_of
 from .output import replacing
@@ -97,7 +97,8 @@ def read_table(
     cells = _open(path, _ending(path, format))
     labels = _pick(cells, label or None, LABELS, "label", features)
     ids = _pick(cells, id, IDS, "id", features)
-    doubtful = _chances(cells, chances, features, ignore) if chances and label is None and not labels else []
+    wanted = chances if label is None and not labels else None
+    doubtful = chance_columns(cells, wanted, features, ignore) if wanted else []
     pairing, ignored = _paired(cells, features, {labels, ids, *doubtful} - {None}, ignore)
     y_column = None if label is False else labels
     cells.load([*pairing.columns, *doubtful], [c for c in dict.fromkeys((y_column, ids)) if c is not None])
@@ -113,8 +114,8 @@ def read_table(
     y = None if y_column is None else cells.labels(y_column, keep, text_labels)
     classes = None
     if doubtful:
-        y = _probabilities(cells, [numbers[c] for c in doubtful], keep)
-        classes = _class_names([c.removeprefix(str(chances)) for c in doubtful], text_labels)
+        y = probabilities(cells, [numbers[c] for c in doubtful], keep)
+        classes = class_names([c.removeprefix(str(chances)) for c in doubtful], text_labels)
         notes.append(f"{cells.name}: labels in doubt: {', '.join(doubtful)}")
     return Dataset(
         Gaussians(mean, cov, feature_names=pairing.features),
@@ -123,31 +124,6 @@ def read_table(
         Report({cells.name: cells.rows}, {cells.name: int((~keep).sum())}, notes),
         classes,
     )
-
-
-def _chances(cells: Cells, begin: str, features: list[str] | None, ignore: list[str] | None) -> list[str]:
-    """The columns of class probabilities: two or more of that name, which are nothing else."""
-    taken = {*(features or ()), *(ignore or ())}
-    free = [c for c in cells.columns if c.startswith(begin) and c != begin and c not in taken]
-    plain = [c for c in free if len(with_errors([c], set(cells.columns))) == 1]
-    return plain if len(plain) > 1 else []
-
-
-def _probabilities(cells: Cells, columns: list[Array], keep: Array) -> Array:
-    """Columns of probabilities as one array; rows must sum to 1."""
-    found = np.column_stack(columns).astype(np.float64)
-    wrong = keep & ((np.abs(found.sum(axis=1) - 1) > TOLERANCE) | (found < 0).any(axis=1))
-    if wrong.any():
-        row = int(wrong.argmax())
-        shown = ", ".join(f"{value:g}" for value in found[row])
-        raise cells.fail(row, f"the probabilities of classes are {shown}; they must be >= 0 and sum to 1")
-    return found[keep]
-
-
-def _class_names(names: list[str], as_text: bool) -> Array:
-    """Names of classes as whole numbers, where all are, as labels would be."""
-    whole = all(name.removeprefix("-").isdecimal() for name in names)
-    return np.array([int(name) for name in names] if whole and not as_text else names)
 
 
 def _pick(

@@ -44,7 +44,7 @@ struct Model {
   Matrix w;  // one row a decision value
   Vector b;
   double lambda = 0;
-  std::string loss = "hinge";             // by which it was trained: a name of losses/loss.hpp
+  std::string loss = "hinge";            // by which it was trained: a name of losses/loss.hpp
   std::vector<Calibration> calibration;  // one a decision value, or none
   Vector prior;                          // the classes' shares where the model is used; none: those of training
   Vector class_weight;                   // what `predict` multiplies the probabilities by, or none
