@@ -211,3 +211,9 @@ def test_groups_stay_together(problem):
 )
 def test_scikit_learn_accepts_them(estimator, check):
     check(estimator)
+
+
+def test_one_kind_of_warning_for_both_tasks(problem):
+    X, y, E = problem
+    with pytest.warns(svmgsu.ConvergenceWarning, match="after max_iter=1"):
+        svmgsu.train_regressor(X, y, std=E, loss="epsilon_insensitive", lam=1e-4, tol=1e-12, max_iter=1)

@@ -151,7 +151,9 @@ def record(history: Sequence[Any]) -> list[dict[str, float]]:
     return [{name: getattr(progress, name) for name in names} for progress in history]
 
 
-def warn_if_unfinished(results: list[Any], options: Any, named: Callable[[list[int]], str]) -> None:
+def warn_if_unfinished(
+    results: list[Any], options: Any, named: Callable[[list[int]], str], stacklevel: int = 4
+) -> None:
     """Warns where the solver stopped early; `named` says which of several problems a message is about."""
     fine = ("converged", "callback", "iterations") if options.solver == "sgd" else ("converged", "callback")
     places = [k for k, result in enumerate(results) if result.stop not in fine]
@@ -172,5 +174,5 @@ def warn_if_unfinished(results: list[Any], options: Any, named: Callable[[list[i
         f"the solver stopped {reason}{named(places)} with a relative gap of {relative(worst):.2g}, "
         f"where tol={options.tolerance:g} was asked; the best point found is kept. {_ADVICE[stop]}",
         ConvergenceWarning,
-        stacklevel=5,
+        stacklevel=stacklevel,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,13 +16,15 @@ from .covariance import as_deployment
 from .definiteness import Psd
 from .division import Division
 from .doubt import read_labels
+from .examples import VECTORS, ConvergenceWarning, Report, check_scale, record, warn_if_unfinished
 from .gaussians import as_gaussians, check_subspace_mode
 from .memory import NotEnoughMemory, require_memory
 from .model import Model, depends_on_class
 from .parallel import Team
 from .validation import Array, FloatArray, check_weights, class_factors
 
-Report = Callable[[Any], bool | None] | None
+__all__ = ["ConvergenceWarning", "Problem", "TrivialModelWarning", "changed_options", "check_scale"]
+
 _Named = Callable[[list[int]], str]
 
 _OPTIONS = (
@@ -30,20 +32,10 @@ _OPTIONS = (
     *("steps", "batch", "average", "seed"),
 )
 _SMALL = 20_000
-VECTORS = 64  # of n numbers, that one fit holds at its peak: measured at n = 2e6
-_ADVICE = {
-    "iterations": "Raise max_iter, scale the features (svmgsu.GaussianScaler), or take a larger lam",
-    "time": "Raise max_time, scale the features (svmgsu.GaussianScaler), or take a larger lam",
-    "stalled": "Scale and centre the features (svmgsu.GaussianScaler), use float64, or ask for a larger tol",
-}
 
 
 class TrivialModelWarning(UserWarning):
     """The optimum is w = 0: the model says the same class whatever the example."""
-
-
-class ConvergenceWarning(UserWarning):
-    """The solver stopped before it reached the asked precision; the message states the gap reached."""
 
 
 class Problem:
@@ -192,10 +184,10 @@ class Problem:
         self.interrupted = "callback" in stops
         coef = results[0].w[np.newaxis] if self.parts == 1 else np.stack([result.w for result in results])
         if stops != ["converged"] * len(stops):
-            _warn_if_unfinished(results, options, self.named)
+            warn_if_unfinished(results, options, self.named)
         if not expect_trivial:
             _warn_of_trivial(results, coef, options, self.named)
-        records = [_record(result.history) for result in results]
+        records = [record(result.history) for result in results]
         return Model(
             coef_=coef,
             intercept_=np.array([result.b for result in results]),
@@ -303,17 +295,6 @@ def changed_options(options: Any, **changes: Any) -> Any:
     return out
 
 
-def check_scale(value: Any) -> float:
-    """A factor of all covariances."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"cov_scale: expected a number, got {value!r}") from None
-    if not (number >= 0 and np.isfinite(number)):
-        raise ValueError(f"cov_scale: must be >= 0 and finite, got {value!r}")
-    return number
-
-
 @dataclass
 class _Nothing:
     """The result of a problem without examples."""
@@ -327,19 +308,6 @@ class _Nothing:
     history: tuple[Any, ...] = ()
 
 
-def _record(history: Sequence[Any]) -> list[dict[str, float]]:
-    return [
-        {
-            "iteration": p.iteration,
-            "objective": p.objective,
-            "gap": p.gap,
-            "seconds": p.seconds,
-            "passes": p.passes,
-        }
-        for p in history
-    ]
-
-
 def _warn_of_trivial(results: list[Any], coef: FloatArray, options: Any, named: _Named) -> None:
     places = [k for k, w in enumerate(coef) if not w.any() and results[k].stop == "converged"]
     if not places:
@@ -351,29 +319,5 @@ def _warn_of_trivial(results: list[Any], coef: FloatArray, options: Any, named: 
         "examples outweighs the distance of the classes. Try a smaller lam, a smaller cov_scale, or more "
         "weight for the rarer class (class_weight, sample_weight)",
         TrivialModelWarning,
-        stacklevel=4,
-    )
-
-
-def _warn_if_unfinished(results: list[Any], options: Any, named: _Named) -> None:
-    fine = ("converged", "callback", "iterations") if options.solver == "sgd" else ("converged", "callback")
-    places = [k for k, result in enumerate(results) if result.stop not in fine]
-    if not places:
-        return
-
-    def relative(k: int) -> float:
-        return float(results[k].gap / results[k].objective) if results[k].objective else 0.0
-
-    worst = max(places, key=relative)
-    stop = results[worst].stop
-    reason = {
-        "iterations": f"after max_iter={options.max_iterations} iterations",
-        "time": f"after max_time={options.max_seconds:g} seconds",
-        "stalled": "because rounding errors allow no further progress",
-    }[stop]
-    warnings.warn(
-        f"the solver stopped {reason}{named(places)} with a relative gap of {relative(worst):.2g}, "
-        f"where tol={options.tolerance:g} was asked; the best point found is kept. {_ADVICE[stop]}",
-        ConvergenceWarning,
         stacklevel=4,
     )

@@ -93,7 +93,7 @@ class RegressionProblem(Examples):
         where = None if start is None else (start.coef_, start.intercept_)
         result = self.run_core(core, options, report, where)
         self.interrupted = result.stop == "callback"
-        warn_if_unfinished([result], options, lambda places: "")
+        warn_if_unfinished([result], options, lambda places: "", stacklevel=5)
         return RegressionModel(
             coef_=result.w,
             intercept_=result.b,
