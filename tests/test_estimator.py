@@ -21,7 +21,9 @@ QUICK = {"lam": 0.1, "solver": "sgd", "T": 50}
 @parametrize_with_checks(
     [
         svmgsu.LinearSVMGSU(lam=0.1, probability=False, tol=1e-8),
-        svmgsu.LinearSVMGSU(tol=1e-8),
+        svmgsu.LinearSVMGSU(),
+        svmgsu.LinearSVMGSU(solver="sgd"),
+        svmgsu.LinearSVMGSUCV(),
         svmgsu.LinearSVMGSUCV([0.1, 0.01], cv=3, probability=False, tol=1e-8),
     ]
 )
@@ -38,7 +40,42 @@ def test_it_is_train_with_another_face():
     for name in ("coef_", "intercept_", "classes_", "objective_", "gap_", "n_iter_"):
         np.testing.assert_array_equal(getattr(est, name), getattr(model, name))
     np.testing.assert_array_equal(est.predict_proba(p.X), model.predict_proba(p.X))
-    np.testing.assert_array_equal(est.decision_function(p.X), model.decision_function(p.X))
+    np.testing.assert_array_equal(est.model_.decision_function(p.X), model.decision_function(p.X))
+
+
+SETTINGS = {
+    "exact": {},
+    "sgd": QUICK,
+    "weights": {"class_weight": "balanced"},
+    "shares": {"prior": [0.3, 0.7]},
+    "both": {"class_weight": {0: 1, 1: 5}, "prior": [0.5, 0.5]},
+    "no probabilities": {"probability": False},
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_of_two_classes_the_sign_is_the_prediction_and_the_more_probable_class(name):
+    rng = np.random.default_rng(3)
+    y = (rng.random(200) < 0.15).astype(int)
+    X = rng.normal(size=(200, 3)) + 2.5 * y[:, np.newaxis]
+    std = rng.uniform(0.1, 1, X.shape)
+    est = svmgsu.LinearSVMGSU(**{"lam": 0.01} | SETTINGS[name]).fit(X, y, std=std)
+    values = est.decision_function(X)
+    np.testing.assert_array_equal(est.predict(X), values > 0)
+    np.testing.assert_array_equal(est.decision_function(X, std=std, return_std=True)[0], values)
+    offset = values - (X @ est.coef_[0] + est.intercept_)
+    np.testing.assert_allclose(offset, offset[0], atol=1e-12)
+    if "class_weight" not in SETTINGS[name] and name != "no probabilities":
+        for bars in (None, std):
+            chances = est.predict_proba(X, std=bars)
+            np.testing.assert_array_equal(est.predict(X, std=bars), chances.argmax(axis=1))
+
+
+def test_scores_that_say_nothing_have_the_sign_of_the_frequent_class():
+    model = svmgsu.train(np.array([[-1.0], [1.0]]), [0, 1], std=0.1)
+    model.calibration_ = (svmgsu.calibration.Calibration(0.0, -2.0, 0.0, -2.0),)
+    assert model.from_threshold(np.array([-1.0, 3.0])).tolist() == [-2.0, -2.0]
+    assert model.predict([[-1.0], [1.0]]).tolist() == [0, 0]
 
 
 @every_kind

@@ -2,6 +2,7 @@
 
 import errno
 import fcntl
+import io
 import os
 import stat
 import subprocess
@@ -304,3 +305,11 @@ def test_a_file_in_a_folder_that_takes_no_other_is_written_in_place(tmp_path):
         assert (tmp_path / "file").read_bytes() == b"new"
     finally:
         tmp_path.chmod(0o700)
+
+
+def test_a_standard_output_of_text_alone_hinders_no_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "stdout", io.StringIO())  # as in notebooks and doctests
+    svmgsu.io.write([[0.5]], tmp_path / "a.txt", ids=["a"])
+    assert (tmp_path / "a.txt").read_bytes() == b"a 1:0.5\n"
+    with pytest.raises(OSError, match="takes text, not bytes"):
+        svmgsu.io.write([[0.5]], "-", ids=["a"], format="text")

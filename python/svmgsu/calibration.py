@@ -86,6 +86,10 @@ class Calibration:
             evidence = evidence / (1 + self.kappa * np.asarray(variance, dtype=np.float64))
         return np.asarray((self.base if prior is None else prior) + evidence)
 
+    def threshold(self, extra: float = 0.0) -> float | None:
+        """The decision value at which log-odds + `extra` are 0; None where they do not depend on it."""
+        return -(self.b + extra) / self.a if self.a > 0 else None
+
     def probability(
         self,
         margin: FloatArray,

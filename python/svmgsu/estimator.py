@@ -54,13 +54,21 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  #
     model_: Model
 
     def decision_function(self, X: Any, cov: Any = None, std: Any = None, return_std: bool = False) -> Any:
-        """w·x + b for each row of X: (l,) for two classes, (l, K) comparable ones for more.
+        """Decision values for each row of X: (l,) for two classes, (l, K) comparable ones for more.
 
-        See `Model.decision_function`. With the covariance `cov` or error bars `std` of X, `return_std`
-        gives the standard deviations √(wᵀΣw) as well: (values, standard deviations).
+        Of two classes it is w·x + b, less the value at which `predict` goes from one class to the other where
+        there are probabilities: above 0 is the second class, as scikit-learn wants it. (The plain ones are
+        X @ coef_.T + intercept_.) Of more see `Model.decision_function`. With the covariance `cov` or error
+        bars `std` of X, `return_std` gives the standard deviations √(wᵀΣw) as well: (values, standard
+        deviations).
         """
         data = self._examples(X, cov, std)
-        return self.model_.decision_function(data, return_std=return_std, threads=self.threads)
+        found = self.model_.decision_function(data, return_std=return_std, threads=self.threads)
+        if len(self.classes_) > 2:
+            return found
+        values, std_ = found if return_std else (found, None)
+        values = self.model_.from_threshold(values)
+        return (values, std_) if return_std else values
 
     def predict(self, X: Any, cov: Any = None, std: Any = None) -> Array:
         """The class of each row of X, with its covariance `cov` or error bars `std`: see `Model.predict`."""

@@ -356,6 +356,21 @@ class Model:
             logs = logs + np.log(prior) - self._log_shares()
         return np.asarray(np.exp(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True)))
 
+    def from_threshold(self, values: FloatArray) -> FloatArray:
+        """Decision values of two classes less the one at which `predict` goes over to the second class.
+
+        Where decision values say nothing of the class, the same number, of its sign, for all.
+        """
+        if self.calibration_ is None:
+            return values
+        (c,), extra = self.calibration_, 0.0
+        if self.prior_ is not None:
+            extra += float(np.log(self.prior_[1]) - np.log(self.prior_[0])) - c.base
+        if self.class_weight_ is not None:
+            extra += float(np.log(self.class_weight_[1]) - np.log(self.class_weight_[0]))
+        threshold = c.threshold(extra)
+        return np.full_like(values, c.b + extra) if threshold is None else values - threshold
+
     def _log_shares(self) -> FloatArray:
         """Logarithms of the classes' shares in training."""
         base = np.array([c.base for c in self.calibration_ or ()])

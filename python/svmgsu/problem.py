@@ -32,6 +32,7 @@ _OPTIONS = (
     *("steps", "batch", "average", "seed"),
 )
 _SMALL = 20_000
+_OF_TOLERANCE = 0.1  # for each of several problems: probabilities of classes compare them all
 
 
 class TrivialModelWarning(UserWarning):
@@ -264,7 +265,12 @@ class Problem:
         def work(part: int) -> Any:
             left = options.max_seconds - (time.monotonic() - began)
             turns = -(-(self.parts - part) // at_a_time)  # that have to share what is left of the time
-            own = changed_options(options, threads=threads, max_seconds=max(left / turns, 1e-3))
+            own = changed_options(
+                options,
+                threads=threads,
+                max_seconds=max(left / turns, 1e-3),
+                tolerance=_OF_TOLERANCE * options.tolerance,
+            )
             return self.run(own, part, start, rows, cov_scale, watch)
 
         return team.map(work, range(self.parts), small=self.small)

@@ -32,8 +32,8 @@ def unscale(transformer: Any, model: Any = None) -> LinearRule:
     Returns
     -------
     coef_, intercept_ : arrays of shapes (P, n) and (P,), as the model's
-        A named tuple. Decision values of unscaled x are coef_ · x + intercept_. (Of several classes with
-        probabilities `decision_function` gives log-odds instead; see `Model.decision_function`.)
+        A named tuple. Decision values of unscaled x are coef_ · x + intercept_. (With probabilities
+        `decision_function` is shifted, of several classes it gives log-odds: see there.)
 
     Examples
     --------

@@ -133,8 +133,10 @@ def _is_regular(path: str) -> bool:
 
 def _check_stream(path: str) -> None:
     number = 1 if path == "-" else _descriptor(path)
-    if path == "-" and sys.stdout is None:
-        raise OSError(errno.EBADF, "is closed", "standard output")
+    if path == "-" and _standard_output() is None:
+        raise OSError(
+            errno.EBADF, "is closed" if sys.stdout is None else "takes text, not bytes", "standard output"
+        )
     try:
         if number is not None:
             os.fstat(number)
