@@ -49,7 +49,7 @@ Model example_of_three() {
   model.b = test::Random(32).normals(3);
   model.lambda = 0.1;
   for (int k = 0; k < 3; ++k) {
-    model.calibration.emplace_back(1.0 / (3 + k), -k, 0.7, -0.7 * k);
+    model.calibration.emplace_back(1.0 + k, -0.1 * k, 0.7, -0.7 * k);
   }
   model.label_type = "str";
   model.labels = {"star", "galaxy", "quasi stellar"};
