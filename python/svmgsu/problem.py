@@ -32,7 +32,7 @@ _OPTIONS = (
     *("steps", "batch", "average", "seed"),
 )
 _SMALL = 20_000
-_OF_TOLERANCE = 0.1  # for each of several problems: probabilities of classes compare them all
+_PAIRS = 0.1  # of the tolerance, for pairs of classes: coupled probabilities compare them all
 
 
 class TrivialModelWarning(UserWarning):
@@ -269,7 +269,7 @@ class Problem:
                 options,
                 threads=threads,
                 max_seconds=max(left / turns, 1e-3),
-                tolerance=_OF_TOLERANCE * options.tolerance,
+                tolerance=options.tolerance * (1.0 if self.division.pairs is None else _PAIRS),
             )
             return self.run(own, part, start, rows, cov_scale, watch)
 
