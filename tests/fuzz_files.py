@@ -227,7 +227,9 @@ def outcome(path):
         repr(data)
         count, n = data.shape
         ones = np.ones(count)
-        svmgsu._core.Objective(data.labelled(ones, ones, None), 1.0, 1, True).value_and_gradient(np.ones(n), 0.0)
+        svmgsu._core.Objective(data.labelled(ones, ones, None), 1.0, 1, True).value_and_gradient(
+            np.ones(n), 0.0
+        )
         assert y is None or len(y) == count
         return "data"
     except (ValueError, OSError) as error:
