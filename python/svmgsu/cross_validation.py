@@ -17,11 +17,11 @@ from .held_out import calibrate, check_groups, check_probability
 from .losses import OWN
 from .model import Model
 from .parallel import Team
-from .problem import Problem, check_scale
-from .progress import counter
-from .training import check_lams, follow_path, make_options
+from .problem import Problem
+from .search import check_scales, search_path
+from .training import check_lams, make_options
 from .units import check_deployment_units, same_units
-from .validation import Array, FloatArray, check_prior
+from .validation import Array, check_prior
 
 EXPECTED = ("expected_accuracy", "expected_hinge", "expected_log_loss", "expected_loss")
 
@@ -159,16 +159,13 @@ class LinearSVMGSUCV(LinearClassifier):
         team = Team(self.threads, self.n_jobs)
         shares = None if self.prior is None else check_prior(self.prior, problem.classes)
         lams = check_lams(self.lams)
-        scales = np.array([check_scale(c) for c in np.atleast_1d(self.cov_scales)])
-        if not len(scales):
-            raise ValueError("cov_scales: there are none")
+        scales = check_scales(self.cov_scales)
         score = _scorer(self.scoring)
         folds = _folds(problem, self.cv, groups)
         report = FitReport(self, X, y, "fit", len(lams) * len(scales) * len(folds))
-        scores = self._search(problem, lams, scales, folds, score, team, report)
-
-        self.cv_results_ = _results(lams, scales, scores)
-        self.best_index_ = _best(self.cv_results_)
+        self.cv_results_, self.best_index_ = search_path(
+            problem, lams, scales, folds, score, self._options, team, report, self.verbose
+        )
         self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
         self.lam_ = float(self.cv_results_["param_lam"][self.best_index_])
         self.cov_scale_ = float(self.cv_results_["param_cov_scale"][self.best_index_])
@@ -194,48 +191,6 @@ class LinearSVMGSUCV(LinearClassifier):
             max_iter=self.max_iter,
             threads=threads,
         )
-
-    def _search(
-        self,
-        problem: Problem,
-        lams: FloatArray,
-        scales: FloatArray,
-        folds: list[tuple[Array, Array]],
-        score: Any,
-        team: Team,
-        report: FitReport,
-    ) -> FloatArray:
-        """Scores of shape (scales, lams, folds)."""
-        jobs = [(s, f) for f in range(len(folds)) for s in range(len(scales))]
-        out = np.empty((len(scales), len(lams), len(folds)))
-        count = counter(self.verbose, len(jobs) * len(lams), "svmgsu cross-validation")
-
-        def done() -> None:
-            team.go_on()
-            count()
-            report.step()
-
-        def scored(model: Model, rows: tuple[Array, Array]) -> float:
-            team.go_on()
-            return float(score(problem, model, *rows))
-
-        def run(job: tuple[int, int]) -> None:
-            s, f = job
-            options = self._options(problem, 1.0, 1)
-            models = follow_path(
-                problem,
-                lams,
-                options,
-                rows=folds[f][0],
-                cov_scale=float(scales[s]),
-                team=Team(1, 1),
-                report=lambda progress: not team.stopped,
-                progress=done,
-            )
-            out[s, :, f] = [scored(model, folds[f]) for model in models]
-
-        team.map(run, jobs)
-        return out
 
 
 def _folds(problem: Problem, cv: Any, groups: Any) -> list[tuple[Array, Array]]:
@@ -354,33 +309,3 @@ def _calibration(
         return fit(scores, known, signs, problem.sample_weights[some])
 
     return tuple(fitted(part) for part in range(problem.parts))
-
-
-def _results(lams: FloatArray, scales: FloatArray, scores: FloatArray) -> dict[str, Array]:
-    flat = scores.reshape(-1, scores.shape[2])
-    mean = flat.mean(axis=1)
-    results: dict[str, Array] = {
-        "param_lam": np.tile(lams, len(scales)),
-        "param_cov_scale": np.repeat(scales, len(lams)),
-        "mean_test_score": mean,
-        "std_test_score": flat.std(axis=1),
-        "rank_test_score": (_comparable(mean)[:, np.newaxis] < _comparable(mean)).sum(axis=1) + 1,
-    }
-    for k in range(flat.shape[1]):
-        results[f"split{k}_test_score"] = flat[:, k]
-    return results
-
-
-def _comparable(mean: FloatArray) -> FloatArray:
-    """Mean scores where NaN, which a scorer may give, is worst."""
-    return np.where(np.isnan(mean), -np.inf, mean)
-
-
-def _best(results: dict[str, Array]) -> int:
-    """The best mean score; among equals the largest λ, then the scale nearest to 1."""
-    mean = _comparable(results["mean_test_score"])
-    if np.isneginf(mean).all():
-        raise ValueError("scoring: no setting has a finite score in all folds")
-    near = np.flatnonzero(mean >= mean.max() - 1e-12)
-    order = np.lexsort((np.abs(results["param_cov_scale"][near] - 1), -results["param_lam"][near]))
-    return int(near[order[0]])
