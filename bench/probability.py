@@ -26,10 +26,10 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import GroupShuffleSplit
 
 from bench.timing import machine
-from svmgsu.calibration import fit
-from svmgsu.held_out import held_out
-from svmgsu.parallel import Team
-from svmgsu.training import Problem, make_options
+from svmgsu.fit.classification import Problem, make_options
+from svmgsu.fit.held_out import held_out
+from svmgsu.models.calibration import fit
+from svmgsu.support.parallel import Team
 
 LAM = 1e-3
 COLUMNS = ("Platt", "isotonic", "bars", "bars, share stated", "bars, shares by noise stated", "no bars")

@@ -83,7 +83,7 @@ def test_with_label_noise_predict_is_the_more_probable_class(seed):
 def test_the_expected_logistic_loss_is_exact_however_wide(mean, std):
     from scipy.integrate import quad
 
-    from svmgsu.scoring import expected_softplus
+    from svmgsu.models.scoring import expected_softplus
 
     def integrand(x):
         return np.logaddexp(0, mean + std * x) * np.exp(-(x**2) / 2) / np.sqrt(2 * np.pi)

@@ -8,8 +8,9 @@ from scipy.stats import norm
 from sklearn.metrics import log_loss
 
 import svmgsu
-from svmgsu import calibration, held_out
-from svmgsu.calibration import Calibration
+from svmgsu.fit import held_out
+from svmgsu.models import calibration
+from svmgsu.models.calibration import Calibration
 
 
 def noisy_margins(count=20000, gamma=1.0, slope=3.0, seed=0):
@@ -210,8 +211,8 @@ def test_held_out_probabilities_are_less_sure_than_those_of_training_scores():
 
 
 def test_held_out_scores_are_those_of_models_without_the_fold():
-    from svmgsu.parallel import Team
-    from svmgsu.training import Problem, make_options
+    from svmgsu.fit.classification import Problem, make_options
+    from svmgsu.support.parallel import Team
 
     p = make_problem("diagonal", 90)
     problem, options = Problem(p.X, p.y, p.cov), make_options(90, lam=0.1)

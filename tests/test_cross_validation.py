@@ -10,7 +10,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import StratifiedKFold
 
 import svmgsu
-from svmgsu import _core, scoring
+from svmgsu import _core
+from svmgsu.models import scoring
 
 
 def two_classes(count=120, n=4, distance=1.0, seed=0):

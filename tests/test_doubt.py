@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import svmgsu
 from svmgsu.cli import main
-from svmgsu.doubt import Copies
+from svmgsu.data.doubt import Copies
 
 LAM = 0.05
 
@@ -135,22 +135,22 @@ def test_copies_of_an_example_are_held_out_together(groups, monkeypatch):
     X, P = doubtful(60, K=2)
     members = np.arange(60) // 3 if groups else None
     seen = []
-    solve = svmgsu.problem._core.solve
+    solve = svmgsu.fit.problem._core.solve
 
     def watched(core, *rest):
         seen.append(core.examples)
         return solve(core, *rest)
 
-    monkeypatch.setattr(svmgsu.problem._core, "solve", watched)
+    monkeypatch.setattr(svmgsu.fit.problem._core, "solve", watched)
     svmgsu.train(X, P, lam=LAM, groups=members)
     source = np.nonzero(P)[0]
     assert len(seen) == 6
     assert seen[0] == len(source)
     assert sum(len(source) - count for count in seen[1:]) == len(source)
-    from svmgsu.held_out import _splits, _training_scores
-    from svmgsu.parallel import Team
+    from svmgsu.fit.held_out import _splits, _training_scores
+    from svmgsu.support.parallel import Team
 
-    problem = svmgsu.problem.Problem(X, P)
+    problem = svmgsu.fit.problem.Problem(X, P)
     model = svmgsu.train(X, P, lam=LAM, probability=False)
     splits = _splits(problem, _training_scores(problem, model, Team(1)), members, None)[0]
     for known, new in splits:

@@ -73,7 +73,7 @@ def test_of_two_classes_the_sign_is_the_prediction_and_the_more_probable_class(n
 
 def test_scores_that_say_nothing_have_the_sign_of_the_frequent_class():
     model = svmgsu.train(np.array([[-1.0], [1.0]]), [0, 1], std=0.1)
-    model.calibration_ = (svmgsu.calibration.Calibration(0.0, -2.0, 0.0, -2.0),)
+    model.calibration_ = (svmgsu.models.calibration.Calibration(0.0, -2.0, 0.0, -2.0),)
     assert model.from_threshold(np.array([-1.0, 3.0])).tolist() == [-2.0, -2.0]
     assert model.predict([[-1.0], [1.0]]).tolist() == [0, 0]
 

@@ -10,9 +10,9 @@ from sklearn.svm import LinearSVC
 
 import svmgsu
 from svmgsu import _core
-from svmgsu.calibration import Calibration, own
 from svmgsu.cli import main
-from svmgsu.losses import names
+from svmgsu.models.calibration import Calibration, own
+from svmgsu.support.losses import names
 
 LOSSES = ("hinge", "squared_hinge", "logistic")
 LAM = 1e-2
@@ -229,7 +229,7 @@ def test_files_keep_the_loss(tmp_path, loss):
     text = text.replace(f"\nloss {loss}", "")
     for wrong in ("nonsense", "squared", ""):
         with pytest.raises(OSError, match=r"m:2: loss: '.*' is none that this svmgsu knows for classifiers"):
-            svmgsu.model.parse(text.replace("\n", f"\nloss {wrong}\n", 1).encode(), "m")
+            svmgsu.models.classifier.parse(text.replace("\n", f"\nloss {wrong}\n", 1).encode(), "m")
 
 
 def test_the_core_refuses_a_model_of_a_loss_that_is_not_known():

@@ -11,8 +11,8 @@ import pytest
 import scipy.sparse as sp
 
 import svmgsu
-from svmgsu import memory
 from svmgsu.cli import main
+from svmgsu.support import memory
 
 
 @pytest.fixture
@@ -184,7 +184,7 @@ def test_a_look_at_wide_data_is_cheap():
 def test_a_limit_of_the_process_is_seen():
     resource = pytest.importorskip("resource")
     program = (
-        "import resource, svmgsu.memory as m\n"
+        "import resource, svmgsu.support.memory as m\n"
         "resource.setrlimit(resource.RLIMIT_AS, (2**32, 2**32))\n"
         "assert m.available() < 2**32, m.available()\n"
     )

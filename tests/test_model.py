@@ -8,7 +8,7 @@ import scipy.sparse
 from conftest import make_problem
 
 import svmgsu
-from svmgsu.calibration import Calibration
+from svmgsu.models.calibration import Calibration
 
 
 def small_model(classes=(0, 1), n=3, **changes):

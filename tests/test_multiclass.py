@@ -10,9 +10,9 @@ from conftest import interrupted, spd
 from sklearn.multiclass import OneVsRestClassifier
 
 import svmgsu
-from svmgsu import scoring
-from svmgsu.problem import Problem
-from svmgsu.validation import class_factors
+from svmgsu.fit.problem import Problem
+from svmgsu.models import scoring
+from svmgsu.support.validation import class_factors
 
 LAM = 0.02
 

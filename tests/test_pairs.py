@@ -193,7 +193,7 @@ def test_pairs_vote_where_there_are_no_probabilities(four):
 def test_objects_are_taken_some_at_a_time_where_there_are_many_pairs(four, monkeypatch):
     model, X, _, V = four
     whole = model.predict_proba(X, V), model.decision_function(X), model.predict(X)
-    monkeypatch.setattr("svmgsu.model._NUMBERS_AT_A_TIME", 100)
+    monkeypatch.setattr("svmgsu.models.classifier._NUMBERS_AT_A_TIME", 100)
     pieces = model.predict_proba(X, V), model.decision_function(X), model.predict(X)
     for a, b in zip(whole, pieces, strict=True):
         np.testing.assert_array_equal(a, b)

@@ -16,7 +16,7 @@ from sklearn.multiclass import OneVsRestClassifier
 
 import svmgsu
 from svmgsu import _core
-from svmgsu.parallel import Team
+from svmgsu.support.parallel import Team
 
 FOLDS = StratifiedKFold(3)
 

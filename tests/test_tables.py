@@ -10,7 +10,7 @@ import pytest
 from pyarrow import feather, parquet
 
 import svmgsu
-from svmgsu.error_bars import pair_columns
+from svmgsu.data.error_bars import pair_columns
 from svmgsu.io import FormatError
 from svmgsu.uncertainty import from_errors
 

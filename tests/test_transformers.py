@@ -17,7 +17,7 @@ from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler, no
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import svmgsu
-from svmgsu.function_transformers import FUNCTIONS
+from svmgsu.estimators.function_transformers import FUNCTIONS
 
 COUNT, N = 30, 5
 

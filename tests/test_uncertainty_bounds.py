@@ -35,7 +35,7 @@ def accepted(data):
     assert np.isfinite(full).all()
     assert (np.diagonal(full, axis1=1, axis2=2) >= 0).all()
     parts = (
-        [kind for _, kind in data.cov.parts] if isinstance(data.cov, svmgsu.covariance.Sum) else [data.cov]
+        [kind for _, kind in data.cov.parts] if isinstance(data.cov, svmgsu.data.coercion.Sum) else [data.cov]
     )
     for kind in parts:
         if isinstance(kind, svmgsu.Diagonal):

@@ -8,60 +8,63 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from . import _core
-from .build import get_cmake_dir, get_include, show_config
-from .concatenation import concatenate
-from .covariance import Covariance, Diagonal, Full, Isotropic, LowRank, Shared
-from .gaussians import Gaussians
-from .model import Model, load
-from .objective import Objective
-from .regression import path_regressor, train_regressor
-from .regression_model import RegressionModel
-from .training import ConvergenceWarning, TrivialModelWarning, path, train
+from .data.coercion import Covariance, Diagonal, Full, Isotropic, LowRank, Shared
+from .data.concatenation import concatenate
+from .data.gaussians import Gaussians
+from .engines.objective import Objective
+from .fit.classification import ConvergenceWarning, TrivialModelWarning, path, train
+from .fit.regression import path_regressor, train_regressor
+from .models.classifier import Model, load
+from .models.regressor import RegressionModel
+from .support.build import get_cmake_dir, get_include, show_config
+from .support.lazy import lazy
 
 if TYPE_CHECKING:
     from . import io, metrics, plot, reference, uncertainty
-    from .composition import GaussianColumnTransformer, GaussianUnion
-    from .cross_validation import LinearSVMGSUCV
-    from .estimator import LinearSVMGSU
-    from .function_transformers import GaussianFunctionTransformer, GaussianNormalizer
-    from .io import read_text
-    from .regressor import LinearSVRGSU, LinearSVRGSUCV
-    from .transformers import (
+    from .estimators.classifier import LinearSVMGSU
+    from .estimators.classifier_search import LinearSVMGSUCV
+    from .estimators.composition import GaussianColumnTransformer, GaussianUnion
+    from .estimators.function_transformers import GaussianFunctionTransformer, GaussianNormalizer
+    from .estimators.regressor import LinearSVRGSU, LinearSVRGSUCV
+    from .estimators.transformers import (
         GaussianColumnSelector,
         GaussianLinearMap,
         GaussianPCA,
         GaussianScaler,
     )
-    from .unscaling import unscale
+    from .estimators.unscaling import unscale
+    from .io import read_text
 
 __version__: str = _core.config()["version"]
 
 # Loaded when first used: what needs scikit-learn or matplotlib, the twin, files and the builders.
-_LAZY = {
-    "GaussianColumnSelector": "transformers",
-    "GaussianColumnTransformer": "composition",
-    "GaussianFunctionTransformer": "function_transformers",
-    "GaussianLinearMap": "transformers",
-    "GaussianNormalizer": "function_transformers",
-    "GaussianPCA": "transformers",
-    "GaussianScaler": "transformers",
-    "GaussianUnion": "composition",
-    "LinearSVMGSU": "estimator",
-    "LinearSVMGSUCV": "cross_validation",
-    "LinearSVRGSU": "regressor",
-    "LinearSVRGSUCV": "regressor",
-    "io": "io",
-    "metrics": "metrics",
-    "plot": "plot",
-    "read_text": "io",
-    "reference": "reference",
-    "uncertainty": "uncertainty",
-    "unscale": "unscaling",
-}
+__getattr__ = lazy(
+    __name__,
+    {
+        "GaussianColumnSelector": "estimators.transformers",
+        "GaussianColumnTransformer": "estimators.composition",
+        "GaussianFunctionTransformer": "estimators.function_transformers",
+        "GaussianLinearMap": "estimators.transformers",
+        "GaussianNormalizer": "estimators.function_transformers",
+        "GaussianPCA": "estimators.transformers",
+        "GaussianScaler": "estimators.transformers",
+        "GaussianUnion": "estimators.composition",
+        "LinearSVMGSU": "estimators.classifier",
+        "LinearSVMGSUCV": "estimators.classifier_search",
+        "LinearSVRGSU": "estimators.regressor",
+        "LinearSVRGSUCV": "estimators.regressor",
+        "io": "io",
+        "metrics": "metrics",
+        "plot": "plot",
+        "read_text": "io",
+        "reference": "reference",
+        "uncertainty": "uncertainty",
+        "unscale": "estimators.unscaling",
+    },
+)
 
 __all__ = [
     "ConvergenceWarning",
@@ -105,21 +108,6 @@ __all__ = [
     "uncertainty",
     "unscale",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
-        raise AttributeError(f"module 'svmgsu' has no attribute {name!r}")
-    try:
-        module = importlib.import_module(f".{_LAZY[name]}", __name__)
-    except ModuleNotFoundError as error:
-        extra = {"sklearn": "sklearn", "scipy": "sklearn", "matplotlib": "plot"}.get(
-            (error.name or "").split(".")[0]
-        )
-        if extra is None:
-            raise
-        raise ImportError(f"svmgsu.{name} needs {error.name}: pip install 'svmgsu[{extra}]'") from error
-    return module if name == _LAZY[name] else getattr(module, name)
 
 
 def __dir__() -> list[str]:

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .calibration import fit
-from .gaussians import Gaussians
+from .data.gaussians import Gaussians
+from .fit.classification import train
 from .io.output import check_output, replacing
-from .model import Model
+from .models.calibration import fit
+from .models.classifier import Model
 from .reference import normal_cdf
-from .training import train
-from .validation import Array, FloatArray
+from .support.validation import Array, FloatArray
 
 LAMS = (1.0, 1e-1, 1e-2, 1e-3, 1e-4)
 FOLDS = 3

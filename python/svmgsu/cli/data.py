@@ -8,8 +8,8 @@ import sys
 from typing import Any
 
 from .. import io
-from ..error_bars import CENTRES
-from ..gaussians import Gaussians
+from ..data.error_bars import CENTRES
+from ..data.gaussians import Gaussians
 from ..io.dataset import Dataset
 from .base import UsageError, about, count, nonnegative
 
@@ -180,7 +180,7 @@ def shows_progress(args: argparse.Namespace, long: bool) -> bool:
 
 def is_small(data: Gaussians) -> bool:
     """Whether passes over the data take less than some milliseconds."""
-    from ..covariance import Full
+    from ..data.coercion import Full
 
     examples, features = data.shape
     return examples * features * (features if isinstance(data.cov, Full) else 1) < SMALL

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from ..io.output import replacing
-from ..model import load
+from ..models.classifier import load
 from .base import UsageError, about, check_outputs
 from .data import add_data_options, add_effort_options, check_streams, threads_for
 from .predict import predictions_of, read_like

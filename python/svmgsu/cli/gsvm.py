@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..calibration import Calibration
+from ..fit.classification import train
 from ..io.dataset import Dataset
 from ..io.files import encoded
 from ..io.predictions import write_predictions
 from ..io.text import read_text
-from ..model import Model, load
-from ..training import train
-from ..validation import Array
+from ..models.calibration import Calibration
+from ..models.classifier import Model, load
+from ..support.validation import Array
 from .base import UsageError, about, check_outputs, count, execute, fraction, make_parser, natural, positive
 from .data import SMALL, SMALL_FILE, check_streams, size_of
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..build import show_config
-from ..model import Model, load
+from ..models.classifier import Model, load
+from ..support.build import show_config
 from .base import add_json, show
 from .data import add_data_options, add_effort_options, read_data
 

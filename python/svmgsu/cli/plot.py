@@ -9,7 +9,7 @@ from typing import Any
 
 from ..io.dataset import Dataset
 from ..io.output import replacing
-from ..model import Model, load
+from ..models.classifier import Model, load
 from .base import UsageError, about, check_outputs, count, fraction, grid, lams, positive
 from .data import (
     add_data_options,
@@ -143,7 +143,7 @@ def _weights(args: argparse.Namespace, model: Any, dataset: Any) -> Any:
 
 
 def _search(args: argparse.Namespace, dataset: Dataset) -> Any:
-    from ..cross_validation import LinearSVMGSUCV
+    from ..estimators.classifier_search import LinearSVMGSUCV
 
     return LinearSVMGSUCV(
         args.lams,
@@ -172,8 +172,8 @@ def _cov_scale(args: argparse.Namespace, model: Any, dataset: Any) -> Any:
 
 
 def _coefficients(args: argparse.Namespace, model: Any, dataset: Any) -> Any:
+    from ..fit.classification import path
     from ..plot import coefficients
-    from ..training import path
 
     threads = threads_for(args, dataset.data)
     weights = class_weights(args.class_weight, dataset.y)
@@ -182,8 +182,8 @@ def _coefficients(args: argparse.Namespace, model: Any, dataset: Any) -> Any:
 
 
 def _convergence(args: argparse.Namespace, model: Any, dataset: Any) -> Any:
+    from ..fit.classification import train
     from ..plot import convergence
-    from ..training import train
 
     trained = train(
         dataset.data,

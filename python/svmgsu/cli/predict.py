@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import io
-from ..gaussians import Gaussians
+from ..data.gaussians import Gaussians
 from ..io.dataset import Dataset
 from ..io.files import extension
 from ..io.predictions import JSON_LINES, TABLES
-from ..model import Model, load
-from ..validation import Array, FloatArray
+from ..models.classifier import Model, load
+from ..support.validation import Array, FloatArray
 from .base import about, add_json, check_outputs, show
 from .data import TABLES as TABLE_FORMATS
 from .data import add_data_options, add_effort_options, check_streams, read_data, threads_for

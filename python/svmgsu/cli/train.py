@@ -6,12 +6,12 @@ import argparse
 import time
 from typing import Any
 
-from ..division import MULTI_CLASS
+from ..fit.classification import SOLVERS, train
+from ..fit.division import MULTI_CLASS
 from ..io.dataset import Dataset
-from ..losses import check_loss
-from ..losses import names as losses_of
-from ..model import FORMATS, Model
-from ..training import SOLVERS, train
+from ..models.classifier import FORMATS, Model
+from ..support.losses import check_loss
+from ..support.losses import names as losses_of
 from .base import (
     UsageError,
     about,
@@ -237,7 +237,7 @@ def _fit(args: argparse.Namespace, dataset: Dataset) -> tuple[Model, dict[str, A
 
 def search(data: Any, y: Any, *, classes: Any = None, **options: Any) -> dict[str, Any]:
     """The best setting and the scores of all, by `LinearSVMGSUCV`."""
-    from ..cross_validation import LinearSVMGSUCV
+    from ..estimators.classifier_search import LinearSVMGSUCV
 
     found = LinearSVMGSUCV(refit=False, probability=False, **options).fit(data, y, classes=classes)
     results = found.cv_results_

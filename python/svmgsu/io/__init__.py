@@ -18,11 +18,11 @@ array([ 1, -1])
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
 from .._core import FormatError
-from ..definiteness import Psd, check_psd
+from ..data.definiteness import Psd, check_psd
+from ..support.lazy import lazy
 from .dataset import Dataset, Report
 from .files import Source, damaged, extension, name_of
 from .text import read_text
@@ -55,28 +55,25 @@ __all__ = [
 ]
 
 # Loaded when first used: reading text is all that most programs need, and they need it fast.
-_LAZY = {
-    "read_npy": "arrays",
-    "read_npz": "arrays",
-    "read_svmlight": "svmlight",
-    "read_table": "tables",
-    "write_npy": "arrays",
-    "write_npz": "arrays",
-    "write_predictions": "predictions",
-    "write_svmlight": "text_writing",
-    "write_table": "tables",
-    "write_text": "text_writing",
-}
+__getattr__ = lazy(
+    __name__,
+    {
+        "read_npy": "arrays",
+        "read_npz": "arrays",
+        "read_svmlight": "svmlight",
+        "read_table": "tables",
+        "write_npy": "arrays",
+        "write_npz": "arrays",
+        "write_predictions": "predictions",
+        "write_svmlight": "text_writing",
+        "write_table": "tables",
+        "write_text": "text_writing",
+    },
+)
 
 SVMLIGHT = (".svm", ".svmlight", ".libsvm")
 TABLES = (".csv", ".tsv", ".tab", ".parquet", ".feather", ".arrow", ".ipc")
 FORMATS = ("text", "svmlight", "npz", "npy", *(ending[1:] for ending in TABLES))
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
-        raise AttributeError(f"module 'svmgsu.io' has no attribute {name!r}")
-    return getattr(importlib.import_module(f".{_LAZY[name]}", __name__), name)
 
 
 def __dir__() -> list[str]:

@@ -22,13 +22,13 @@ from typing import IO, Any
 import numpy as np
 
 from .. import _core
-from ..covariance import Covariance, Diagonal, Full, Isotropic, LowRank, Shared, squared
-from ..definiteness import Psd
-from ..gaussians import Gaussians
-from ..linear_maps import dense
-from ..memory import NotEnoughMemory, require_memory
-from ..sparse_checks import check_parts
-from ..validation import Array, as_float_array, check_deviations, is_sparse
+from ..data.coercion import Covariance, Diagonal, Full, Isotropic, LowRank, Shared, squared
+from ..data.definiteness import Psd
+from ..data.gaussians import Gaussians
+from ..maps.linear import dense
+from ..support.memory import NotEnoughMemory, require_memory
+from ..support.sparse_checks import check_parts
+from ..support.validation import Array, as_float_array, check_deviations, is_sparse
 from .dataset import Dataset, Report, as_dataset, compressed_rows
 from .files import Path, Source, damaged, is_path, mappable, name_of
 from .output import replacing

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..validation import Array, FloatArray
+from ..support.validation import Array, FloatArray
 
 NUMBER = r"(?i)^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?$|^[+-]?(inf|infinity|nan)$"
 PLAIN_INTEGER = re.compile(r"-?(0|[1-9][0-9]*)")

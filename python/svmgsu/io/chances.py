@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..doubt import TOLERANCE
-from ..error_bars import with_errors
-from ..validation import Array
+from ..data.doubt import TOLERANCE
+from ..data.error_bars import with_errors
+from ..support.validation import Array
 from .cells import Cells
 
 

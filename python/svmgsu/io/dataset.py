@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..gaussians import Gaussians
-from ..validation import Array, as_labels
+from ..data.gaussians import Gaussians
+from ..support.validation import Array, as_labels
 
 
 @dataclass

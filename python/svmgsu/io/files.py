@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from typing import IO, Any, TypeAlias, cast
 
 from .. import _core
-from ..memory import NotEnoughMemory, in_words, require_memory
-from ..validation import Array
+from ..support.memory import NotEnoughMemory, in_words, require_memory
+from ..support.validation import Array
 
 Path: TypeAlias = str | os.PathLike[str]
 Source: TypeAlias = Path | IO[Any]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..validation import Array
+from ..support.validation import Array
 from .files import Source, check_utf8, extension
 from .output import replacing
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from .. import _core
-from ..covariance import Diagonal
-from ..gaussians import Gaussians
-from ..validation import check_count
+from ..data.coercion import Diagonal
+from ..data.gaussians import Gaussians
+from ..support.validation import check_count
 from .dataset import Dataset, Report, plain_labels
 from .files import Source, name_of
 from .text import MOST_FEATURES, Layout, Parser

@@ -8,8 +8,8 @@ from typing import Any, Literal
 import numpy as np
 
 from .. import _core
-from ..covariance import Diagonal, Isotropic, stored_as
-from ..error_bars import (
+from ..data.coercion import Diagonal, Isotropic, stored_as
+from ..data.error_bars import (
     LOWER,
     Pairing,
     SignError,
@@ -19,10 +19,10 @@ from ..error_bars import (
     pair_columns,
     with_errors,
 )
-from ..gaussians import Gaussians
-from ..linear_maps import dense
-from ..memory import in_words, require_memory
-from ..validation import Array
+from ..data.gaussians import Gaussians
+from ..maps.linear import dense
+from ..support.memory import in_words, require_memory
+from ..support.validation import Array
 from .cells import NAME_IT, ArrowCells, Cells, CsvCells
 from .chances import chance_columns, class_names, probabilities
 from .dataset import Dataset, Report, as_dataset

@@ -17,11 +17,11 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from .. import _core
-from ..covariance import Covariance, Diagonal, Full, Isotropic
-from ..definiteness import Psd, check_psd, semidefinite
-from ..gaussians import Gaussians
-from ..memory import NotEnoughMemory, in_words, require_memory
-from ..validation import Array, check_count
+from ..data.coercion import Covariance, Diagonal, Full, Isotropic
+from ..data.definiteness import Psd, check_psd, semidefinite
+from ..data.gaussians import Gaussians
+from ..support.memory import NotEnoughMemory, in_words, require_memory
+from ..support.validation import Array, check_count
 from .dataset import Dataset, Report, compressed_rows, plain_labels
 from .files import Source, mappable, name_of
 

@@ -8,10 +8,10 @@ from typing import Any, Literal
 import numpy as np
 
 from .. import _core
-from ..covariance import Covariance, Diagonal, Full, Isotropic
-from ..gaussians import Gaussians
-from ..memory import require_memory
-from ..validation import Array, SparseRows, is_sparse
+from ..data.coercion import Covariance, Diagonal, Full, Isotropic
+from ..data.gaussians import Gaussians
+from ..support.memory import require_memory
+from ..support.validation import Array, SparseRows, is_sparse
 from .dataset import as_dataset
 from .files import Source, encoded
 from .output import replacing

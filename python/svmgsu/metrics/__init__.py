@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import accuracy_score, confusion_matrix, log_loss, precision_recall_fscore_support
 
-from ..reliability import Bins, calibration_error, check_probabilities, reliability_bins
-from ..validation import Array, FloatArray, as_float_array, check_count, check_finite, check_weights
+from ..support.validation import Array, FloatArray, as_float_array, check_count, check_finite, check_weights
 from .comparison import McNemar, PairedTTest, mcnemar, mcnemar_from_counts, paired_t_test
 from .evaluation import ClassMetrics, Evaluation
 from .ranking import (
@@ -22,6 +21,7 @@ from .ranking import (
     precision_at_k,
     recall_at_k,
 )
+from .reliability import Bins, calibration_error, check_probabilities, reliability_bins
 
 __all__ = [
     "CUTOFFS",

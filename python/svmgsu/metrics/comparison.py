@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from ..validation import as_float_array, check_count, check_finite, check_positive
+from ..support.validation import as_float_array, check_count, check_finite, check_positive
 
 
 @dataclass(frozen=True)

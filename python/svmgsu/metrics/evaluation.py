@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..io.output import replacing
-from ..validation import FloatArray
+from ..support.validation import FloatArray
 
 AT = ("precision_at", "recall_at", "average_precision_at")
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..reliability import calibration_error, check_probabilities, reliability_bins
-from ..validation import Array, FloatArray
+from ..metrics.reliability import calibration_error, check_probabilities, reliability_bins
+from ..support.validation import Array, FloatArray
 from .style import CYCLE, GREY, legend, own_axes
 
 Z = 1.96  # of the 95 % intervals

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..gaussians import Gaussians, as_gaussians
-from ..scoring import probability_right
-from ..validation import Array, FloatArray, as_float_array, check_count
+from ..data.gaussians import Gaussians, as_gaussians
+from ..models.scoring import probability_right
+from ..support.validation import Array, FloatArray, as_float_array, check_count
 from .style import CLASS_STYLES, GREY, Hyperplane, check_labels, hyperplane, legend, own_axes
 
 

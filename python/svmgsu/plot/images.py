@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..validation import check_count
+from ..support.validation import check_count
 from .style import DIVERGING, hyperplane, own_axes
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from matplotlib.patches import Ellipse, Patch
 
-from ..gaussians import as_gaussians
-from ..validation import Array, FloatArray, is_sparse
+from ..data.gaussians import as_gaussians
+from ..support.validation import Array, FloatArray, is_sparse
 from .style import CLASS_STYLES, GREY, Hyperplane, check_labels, hyperplane, legend_above, own_axes
 
 

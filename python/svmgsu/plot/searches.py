@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..validation import FloatArray
+from ..support.validation import FloatArray
 from .style import BLUE, CYCLE, GREY, VERMILLION, legend, legend_above, own_axes
 
 LABELLED = 6  # weights with a colour and a name of their own

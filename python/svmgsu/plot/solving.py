@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import reference
-from ..validation import FloatArray
+from ..support.validation import FloatArray
 from .style import BLUE, CYCLE, VERMILLION, legend, legend_above, own_axes
 
 

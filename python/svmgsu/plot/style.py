@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
 
-from ..validation import Array, FloatArray
+from ..support.validation import Array, FloatArray
 
 # Okabe and Ito's palette, which colour-blind readers can tell apart.
 BLUE, VERMILLION, GREEN, ORANGE, PURPLE = "#0072B2", "#D55E00", "#009E73", "#E69F00", "#CC79A7"

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..gaussians import Gaussians
-from ..validation import Array, as_float_array, check_deviations, check_finite
+from ..data.gaussians import Gaussians
+from ..support.validation import Array, as_float_array, check_deviations, check_finite
 
 BLOCK_NUMBERS = 1 << 21  # numbers in a temporary array: 16 MB of float64, whatever the size of the data
 

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..covariance import LowRank, stored_as
-from ..gaussians import Gaussians
-from ..validation import Array, FloatArray, as_float_array, check_count, check_finite
+from ..data.coercion import LowRank, stored_as
+from ..data.gaussians import Gaussians
+from ..support.validation import Array, FloatArray, as_float_array, check_count, check_finite
 from ._support import need, track
 
 CHUNK = 16  # examples that a process gets at a time

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..gaussians import Gaussians
-from ..linear_maps import dense
-from ..validation import Array, FloatArray, check_labels
+from ..data.gaussians import Gaussians
+from ..maps.linear import dense
+from ..support.validation import Array, FloatArray, check_labels
 from ._support import need
 
 EIGENVALUES_OF = 20  # examples whose matrices are looked into: enough for a median
@@ -219,8 +219,8 @@ def _variances(data: Gaussians, w: FloatArray, y: Array) -> FloatArray:
 
 
 def _search(data: Gaussians, y: Any, cov_scales: Any, lams: Any, cv: Any) -> Any:
-    from ..cross_validation import LinearSVMGSUCV
-    from ..transformers import GaussianScaler
+    from ..estimators.classifier_search import LinearSVMGSUCV
+    from ..estimators.transformers import GaussianScaler
 
     search = LinearSVMGSUCV(lams, cov_scales=cov_scales, cv=cv, refit=False, probability=False)
     return search.fit(GaussianScaler().fit_transform(data, y), y)

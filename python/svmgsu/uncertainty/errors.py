@@ -6,10 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from ..covariance import Diagonal, stored_as
-from ..error_bars import UNITS, asymmetric_bars, bar_unit, raised
-from ..gaussians import Gaussians
-from ..validation import Array, FloatArray, check_column_order, check_positive, check_row_order, column_names
+from ..data.coercion import Diagonal, stored_as
+from ..data.error_bars import UNITS, asymmetric_bars, bar_unit, raised
+from ..data.gaussians import Gaussians
+from ..support.validation import (
+    Array,
+    FloatArray,
+    check_column_order,
+    check_positive,
+    check_row_order,
+    column_names,
+)
 from ._support import as_examples, check_choice, deviations, over_examples
 
 CENTRES = ("median", "mode")

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..covariance import LowRank
-from ..gaussians import Gaussians
-from ..validation import Array, FloatArray, as_float_array, check_finite
+from ..data.coercion import LowRank
+from ..data.gaussians import Gaussians
+from ..support.validation import Array, FloatArray, as_float_array, check_finite
 from ._support import blocks
 
 TEMPORARIES = 16  # images' worth of numbers a block may use: blocks of a few hundred digits fit the cache

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..covariance import Diagonal, LowRank, stored_as
-from ..gaussians import Gaussians
-from ..training import ConvergenceWarning
-from ..validation import Array, FloatArray, as_float_array, check_count, check_positive, column_names
+from ..data.coercion import Diagonal, LowRank, stored_as
+from ..data.gaussians import Gaussians
+from ..fit.classification import ConvergenceWarning
+from ..support.validation import Array, FloatArray, as_float_array, check_count, check_positive, column_names
 from ._support import blocks, check_choice, need, track
 
 Population = tuple[FloatArray, FloatArray]

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..covariance import Diagonal, Full, stored_as
-from ..gaussians import Gaussians
-from ..training import ConvergenceWarning
-from ..validation import Array, FloatArray, check_count, check_positive, is_sparse
+from ..data.coercion import Diagonal, Full, stored_as
+from ..data.gaussians import Gaussians
+from ..fit.classification import ConvergenceWarning
+from ..support.validation import Array, FloatArray, check_count, check_positive, is_sparse
 from ._support import blocks, check_choice, check_no_deployment, track
 
 HALVINGS = 40

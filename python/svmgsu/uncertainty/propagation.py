@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..covariance import Covariance, Diagonal, Full, Isotropic, LowRank, Shared, Sum, stored_as
-from ..gaussians import Gaussians
-from ..validation import Array, FloatArray, as_float_array, check_finite, check_positive, is_sparse
+from ..data.coercion import Covariance, Diagonal, Full, Isotropic, LowRank, Shared, Sum, stored_as
+from ..data.gaussians import Gaussians
+from ..support.validation import Array, FloatArray, as_float_array, check_finite, check_positive, is_sparse
 from ._support import blocks, check_choice, check_no_deployment
 
 ROUNDING_STEP = float(np.cbrt(np.finfo(float).eps))  # of |x|: the best step of a central difference

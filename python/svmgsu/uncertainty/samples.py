@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..covariance import Covariance, Diagonal, Full, LowRank, stored_as
-from ..gaussians import Gaussians
-from ..validation import Array, FloatArray, as_float_array, check_finite, column_names
+from ..data.coercion import Covariance, Diagonal, Full, LowRank, stored_as
+from ..data.gaussians import Gaussians
+from ..support.validation import Array, FloatArray, as_float_array, check_finite, column_names
 from ._support import as_examples, blocks, check_choice, need
 
 KINDS = ("diagonal", "full", "lowrank", "ledoit_wolf", "oas")

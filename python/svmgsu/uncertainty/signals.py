@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..gaussians import Gaussians
-from ..validation import Array, as_float_array, check_count, check_finite, check_positive
+from ..data.gaussians import Gaussians
+from ..support.validation import Array, as_float_array, check_count, check_finite, check_positive
 from ._support import blocks, need
 from .samples import from_samples
 

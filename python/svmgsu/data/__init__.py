@@ -1,0 +1,1 @@
+"""Uncertain examples: `Gaussians`, the kinds of covariance, frames, error bars, concatenation."""

@@ -1,0 +1,131 @@
+"""Labels with doubt: y may hold the probability of each class instead of one label.
+
+An example then counts for every class with that weight, which is exact: the objective is linear in the
+weights. Its copies share one row of the data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..support.validation import (
+    Array,
+    FloatArray,
+    as_float_array,
+    as_labels,
+    check_finite,
+    check_labels,
+    listed,
+    plain_labels,
+)
+
+TOLERANCE = 1e-4  # of the sum of an example's probabilities; they are divided by it
+
+
+@dataclass(frozen=True)
+class Copies:
+    """Which examples the entries of a problem are of: each is there once, or for several classes."""
+
+    examples: int
+    source: Array | None = None  # of each copy: its example, in order; None where each is there once
+    shares: FloatArray | None = None  # of each copy: the probability of its class
+
+    def places(self, rows: Array) -> Array:
+        """The examples that some copies are of."""
+        return rows if self.source is None else self.source[rows]
+
+    def originals(self, rows: Array) -> Array:
+        """The same, each once."""
+        return rows if self.source is None else np.unique(self.source[rows])
+
+    def of(self, examples: Array) -> Array:
+        """All copies of some examples."""
+        if self.source is None:
+            return examples
+        start = np.searchsorted(self.source, examples)
+        count = np.searchsorted(self.source, examples, side="right") - start
+        first = np.repeat(start - np.concatenate([[0], np.cumsum(count)[:-1]]), count)
+        return np.asarray(first + np.arange(len(first)))
+
+    def weights(self, given: FloatArray) -> FloatArray:
+        """The weights of copies from those of examples."""
+        if self.source is None or self.shares is None:
+            return given
+        return np.asarray(given[self.source] * self.shares)
+
+    def likeliest(self, labels: Array) -> Array:
+        """The label of each example from those of its copies: the most probable."""
+        if self.source is None or self.shares is None:
+            return labels
+        order = np.lexsort((-self.shares, self.source))
+        first = np.searchsorted(self.source, np.arange(self.examples))  # `source` is in order
+        return np.asarray(labels[order[first]])
+
+
+def has_doubt(y: Any) -> bool:
+    """Whether y is a table of numbers, with a column for each class."""
+    shape = getattr(y, "shape", None)
+    if shape is None:
+        shape = plain_labels(y).shape if isinstance(y, (list, tuple)) and len(y) else ()
+    return len(shape) == 2 and shape[1] > 1
+
+
+def read_labels(y: Any, examples: int, classes: Any = None) -> tuple[Array, Array, Copies]:
+    """(the classes, of each copy the place of its class, the copies).
+
+    y has labels, of shape (l,), or class probabilities, of shape (l, K); `classes` names their columns.
+    """
+    if not has_doubt(y):
+        if classes is not None:
+            raise ValueError("classes: they name the columns of class probabilities, but y has labels")
+        return *check_labels(y, examples), Copies(examples)
+    names = _names(y, classes)
+    chances = _chances(y, examples, names)
+    order = np.argsort(names, kind="stable")
+    names, chances = names[order], chances[:, order]
+    empty = np.flatnonzero(~chances.any(axis=0))
+    if len(empty):
+        raise ValueError(
+            f"y: the probability of class {names[empty[0]].item()!r} is 0 in every row; training needs "
+            "examples of every class"
+        )
+    source, codes = np.nonzero(chances)
+    if len(source) == examples:  # no doubt at all: the same as labels
+        return names, codes, Copies(examples)
+    return names, codes, Copies(examples, source, chances[source, codes])
+
+
+def _names(y: Any, classes: Any) -> Array:
+    columns = int(y.shape[1]) if hasattr(y, "shape") else len(y[0])
+    if classes is None:
+        classes = list(getattr(y, "columns", range(columns)))
+    names = as_labels(classes, len(np.atleast_1d(np.asarray(classes))))
+    if len(names) != columns:
+        raise ValueError(f"classes: {len(names)} names ({listed(names)}) for the {columns} columns of y")
+    different, count = np.unique(names, return_counts=True)
+    if len(different) < columns:
+        raise ValueError(f"classes: {different[count.argmax()].item()!r} is there twice")
+    return names
+
+
+def _chances(y: Any, examples: int, names: Array) -> FloatArray:
+    """Probabilities that sum to 1 in each row; the error names the first row that does not."""
+    chances = as_float_array(y, "y", (2,)).astype(np.float64)
+    if len(chances) != examples:
+        raise ValueError(f"y: {len(chances)} rows of class probabilities for {examples} examples")
+    check_finite(np.ascontiguousarray(chances), "y")
+    if (chances < 0).any():
+        i, k = np.argwhere(chances < 0)[0]
+        raise ValueError(
+            f"y: example {i} has the probability {chances[i, k]:g} of class {names[k].item()!r}; "
+            "probabilities must be >= 0"
+        )
+    total = chances.sum(axis=1)
+    wrong = np.abs(total - 1) > TOLERANCE
+    if wrong.any():
+        i = int(wrong.argmax())
+        raise ValueError(f"y: the class probabilities of example {i} sum to {total[i]:g}; rows must sum to 1")
+    return np.asarray(chances / total[:, np.newaxis])

@@ -1,0 +1,390 @@
+"""`Gaussians`: means and covariances in one container that can be sliced like an array."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from ..maps.linear import dense
+from ..support.validation import (
+    Array,
+    FloatArray,
+    SparseRows,
+    as_float_array,
+    check_column_order,
+    check_count,
+    check_finite,
+    check_positive,
+    check_row_order,
+    column_names,
+    is_sparse,
+)
+from .coercion import Covariance, Diagonal, LowRank, as_covariance, as_deployment
+from .covariance import chosen_rows
+from .definiteness import Psd
+from .summary import error_against_spread, html_table
+
+
+class Gaussians:
+    """Uncertain examples: example i is the normal distribution N(mean_i, cov_i).
+
+    Parameters
+    ----------
+    mean : array or SciPy sparse matrix of shape (l, n)
+        C-ordered float32 and float64 arrays, `np.memmap` too, are used without a copy.
+    cov : covariance kind, array or None
+        `Isotropic`, `Diagonal`, `Full`, `LowRank`, `Shared`, a sum of them, or a plain array that
+        means by its shape: a number or (l,) isotropic, (l, n) diagonal, (l, n, n) full.
+    std : array, optional
+        Error bars instead of `cov`: standard deviations, a number, (l,) or (l, n).
+    feature_names : list of str, optional
+        By default the columns of a DataFrame, if they are strings.
+    psd : {"clip", "strict"}
+        Of matrices given as a plain array: as for `Full`.
+
+    Attributes
+    ----------
+    mean, cov, shape
+        What was given; `shape` is (l, n).
+    feature_names_in_ : list of str or None
+    deployment : covariance kind or None
+        Noise that will exist only where a model is used; see `with_deployment`.
+
+    Examples
+    --------
+    >>> import numpy as np, svmgsu
+    >>> data = svmgsu.Gaussians(np.zeros((3, 2)), std=np.ones((3, 2)))
+    >>> data.shape, len(data[1:])
+    ((3, 2), 2)
+    """
+
+    mean: Any
+    cov: Covariance | None
+
+    def __init__(
+        self,
+        mean: Any,
+        cov: Any = None,
+        *,
+        std: Any = None,
+        feature_names: Sequence[str] | None = None,
+        psd: Psd = "clip",
+    ) -> None:
+        self._rows: Array | SparseRows
+        if is_sparse(mean):
+            self._rows = SparseRows(mean, "X")
+            self._rows.check("X", variances=False)
+            self.mean = self._rows.matrix
+        else:
+            self._rows = as_float_array(mean, "X", (2,))
+            check_finite(self._rows, "X")
+            self.mean = self._rows
+        self.shape: tuple[int, int] = (int(self._rows.shape[0]), int(self._rows.shape[1]))
+        if self.shape[0] == 0:
+            raise ValueError(
+                f"X: Found array with 0 sample(s) (shape={self.shape}) while a minimum of 1 is required."
+            )
+        if self.shape[1] == 0:
+            raise ValueError(
+                f"X: Found array with 0 feature(s) (shape={self.shape}) while a minimum of 1 is required."
+            )
+        self.feature_names_in_ = _names(mean, feature_names, self.shape[1])
+        check_column_order(self.feature_names_in_, cov=cov, std=std)
+        check_row_order(mean, cov=cov, std=std)
+        self.cov = as_covariance(cov, std, self.shape, psd)
+        self.deployment: Covariance | None = None
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, key: Any) -> Gaussians:
+        """Some of the examples: `key` is a slice, a mask or indices, or scikit-learn's `(indices, ...)`."""
+        rows = chosen_rows(key, len(self))
+        cov = None if self.cov is None else self.cov.take(rows)
+        out = Gaussians(self.mean[rows], cov, feature_names=self.feature_names_in_)
+        out.deployment = None if self.deployment is None else self.deployment.take(rows)
+        return out
+
+    def __iter__(self) -> Any:
+        raise TypeError("Gaussians cannot be iterated over; .mean and .cov hold what there is to read")
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        raise TypeError(
+            "Gaussians are no plain array, which would lose the covariances: use .mean where only the means "
+            "are wanted, or a tool that carries covariances, such as svmgsu.GaussianScaler; "
+            "docs/scikit-learn.md shows how other tools can be given them"
+        )
+
+    def __repr__(self) -> str:
+        ratio = error_against_spread(self)
+        size = "" if ratio is None else f", typical error {ratio:.2g} of the spread"
+        return f"Gaussians({self.shape[0]} examples, {self.shape[1]} features, cov={self.cov!r}{size})"
+
+    def _repr_html_(self) -> str:
+        return html_table(self)
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        values: Any = None,
+        std: Any = None,
+        *,
+        suffix: str | None = None,
+        asymmetric: str = "median",
+        floor: Any = None,
+        missing: Any = None,
+        ignore: Any = None,
+    ) -> Gaussians:
+        """From a table of values and error bars, a pandas or polars `frame`.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            Of pandas or polars; neither is imported unless given.
+        values : list of column names, optional
+            The features; one without errors beside it is taken as certain, with a warning. By default all
+            columns that have errors beside them, and then there must be no others but those to `ignore`.
+        std : list, optional
+            For each of `values`: the column of its errors (standard deviations), a pair of columns
+            (upper, lower), a number for all rows, or None for no error. By default found by name.
+        suffix : str, optional
+            What follows a value's name in the name of its errors, with 1 and 2 behind it for upper and
+            lower ones. By default as in files: "_err", "_std", "_var", "_err1" with "_err2".
+        asymmetric : {"median", "mode", "mean"}
+            What a value with an upper and a lower error is: the median or the mode of two half normals, as
+            in `uncertainty.from_errors`, whose mean lies on the longer side. "mean": the value stays where
+            it is, and its deviation is the mean of the two.
+        floor : number, or list of one for each of `values`, optional
+            The least error: smaller ones, zero too, are raised to it. By default a zero is refused;
+            `floor=0` lets it be.
+        missing : {"median", "max"} or number, optional
+            What stands for missing errors: the median or largest of the column's, or a number. By
+            default they are refused. Missing values are always refused.
+        ignore : list of column names, optional
+            Columns that are no features: labels, names, dates; their errors are left out too.
+
+        Examples
+        --------
+        >>> import pandas as pd, svmgsu
+        >>> table = pd.DataFrame({"u": [1.0, 2.0], "u_err": [0.1, 0.2], "name": ["a", "b"]})
+        >>> data = svmgsu.Gaussians.from_frame(table, ignore=["name"])
+        >>> data.feature_names_in_, data.mean.ravel().tolist()
+        (['u'], [1.0, 2.0])
+        """
+        from .frames import read_frame
+
+        names, mean, variances = read_frame(
+            frame,
+            values,
+            std,
+            suffix=suffix,
+            asymmetric=asymmetric,
+            floor=floor,
+            missing=missing,
+            ignore=ignore,
+        )
+        return cls(mean, None if variances is None else Diagonal(variances), feature_names=names)
+
+    def with_cov(self, cov: Covariance | None) -> Gaussians:
+        """The same means with another covariance, `cov`."""
+        out = Gaussians.__new__(Gaussians)
+        out._rows, out.mean, out.shape = self._rows, self.mean, self.shape
+        out.feature_names_in_ = self.feature_names_in_
+        out.cov = as_covariance(cov, None, self.shape)
+        out.deployment = self.deployment
+        return out
+
+    def with_more_cov(self, cov: Covariance) -> Gaussians:
+        """The same means with `cov` added to their covariance."""
+        return self.with_cov(cov if self.cov is None else self.cov + cov)
+
+    def with_deployment(self, cov: Any, seed: int = 0) -> Gaussians:
+        """The same examples with noise that will exist only where a model is used.
+
+        It is added in training, as `deployment_cov` of `svmgsu.train` is, and is no part of `cov`. Here it is
+        in the units of the data: transformers carry it along, so that it can go through a pipeline.
+
+        Parameters
+        ----------
+        cov : array or covariance kind, or None for none
+            (n,) variances or an (n, n) matrix for all examples, or a pool of covariances, (k, n) or
+            (k, n, n) or a kind, of which each example draws one.
+        seed : int, default=0
+            Of the draws from a pool.
+
+        Examples
+        --------
+        >>> import svmgsu
+        >>> data = svmgsu.Gaussians([[0.0], [4.0]]).with_deployment([1.0])
+        >>> svmgsu.GaussianScaler().fit_transform(data).deployment.to_full(n_examples=1).item()
+        0.25
+        """
+        out = self.with_cov(self.cov)
+        out.deployment = None if cov is None else as_deployment(cov, self.shape, seed)
+        return out
+
+    def in_order(self, names: Sequence[str] | None) -> Gaussians:
+        """The same examples with the features called `names`, in that order, covariances too.
+
+        Names that are missing here, or not among `names`, are an error that lists them. Where one of the
+        two has no names there is nothing to compare, and the examples are as they were.
+
+        Examples
+        --------
+        >>> import svmgsu
+        >>> data = svmgsu.Gaussians([[1.0, 2.0]], std=[[0.1, 0.5]], feature_names=["size", "colour"])
+        >>> turned = data.in_order(["colour", "size"])
+        >>> turned.mean.tolist(), turned.cov.variances.tolist()
+        ([[2.0, 1.0]], [[0.25, 0.010000000000000002]])
+        """
+        own = self.feature_names_in_
+        if names is None or own is None or own == list(names):
+            return self
+        places = np.array(_core.match_names(list(names), own), dtype=np.int64)
+        cov = None if self.cov is None else self.cov.select(places)
+        out = Gaussians(self.mean[:, places], cov, feature_names=list(names))
+        out.deployment = None if self.deployment is None else self.deployment.select(places)
+        return out
+
+    def scale_cov(self, t: float) -> Gaussians:
+        """The same means with all covariances times `t`, a number that is not negative; 0 is none at all.
+
+        Examples
+        --------
+        >>> import svmgsu
+        >>> svmgsu.Gaussians([[0.0]], std=2.0).scale_cov(0.5).cov.to_full(n_features=1, n_examples=1).item()
+        2.0
+        """
+        if self.cov is None:
+            return self
+        scaled = t * self.cov
+        return self.with_cov(scaled if t else None)
+
+    def sample(self, k: int = 1, random_state: Any = None, *, y: Any = None) -> FloatArray:
+        """Draws from every example's Gaussian, exact for every kind of covariance.
+
+        Parameters
+        ----------
+        k : int, default=1
+            Draws for each example.
+        random_state : int, Generator, RandomState or None
+            The same seed gives the same draws.
+        y : array of shape (l,), optional
+            Labels, needed where there is one covariance a class.
+
+        Returns
+        -------
+        array of shape (l, k, n)
+            Dense, for sparse means too. `.reshape(-1, n)` makes rows of it, with labels
+            `np.repeat(y, k)`.
+
+        Examples
+        --------
+        >>> import svmgsu
+        >>> svmgsu.Gaussians([[0.0, 5.0]], std=[[1.0, 0.0]]).sample(3, random_state=0)[..., 1]
+        array([[5., 5., 5.]])
+        """
+        if isinstance(random_state, np.random.RandomState):
+            random_state = random_state.randint(2**31 - 1)
+        rng = np.random.default_rng(random_state)
+        shape = (self.shape[0], check_count(k, "k"), self.shape[1])
+        mean = dense(self.mean).astype(np.float64)[:, np.newaxis, :]
+        noise = np.zeros(shape) if self.cov is None else self.cov.noise(rng, shape, y)
+        return np.asarray(mean + noise)
+
+    def subspace(self, p: float, mode: str = "truncate", *, y: Any = None) -> Gaussians:
+        """Each covariance reduced to its leading eigenvectors (the paper's Sect. 3.2).
+
+        Parameters
+        ----------
+        p : float in (0, 1]
+            The fraction of each example's variance to keep.
+        mode : {"truncate", "project"}
+            "truncate" keeps the mean and replaces the covariance (exact at p = 1). "project", the
+            paper's reading, projects the mean too: what lies outside the subspace is lost in training.
+        y : array of shape (l,), optional
+            Labels, needed where there is one covariance a class.
+        """
+        if check_positive(p, "subspace") > 1:
+            raise ValueError(f"subspace: the fraction p must be in (0, 1], got {p!r}")
+        check_subspace_mode(mode)
+        if self.cov is None:
+            raise ValueError("subspace: the examples have no covariance to reduce")
+        count, n = self.shape
+        terms = self.cov.terms(count, n, None if y is None else np.asarray(y))
+        factors, start = _core.eigen_subspaces(terms, count, n, float(p))
+        mean = self.mean
+        if mode == "project":
+            mean = _core.project_means(np.ascontiguousarray(dense(mean)), factors, start)
+        out = Gaussians(mean, LowRank(factors, start=start), feature_names=self.feature_names_in_)
+        out.deployment = self.deployment
+        return out
+
+    def core(self, y: Array | None = None) -> Any:
+        """The core's view of the examples; `y` tells classes apart, where covariances depend on them."""
+        terms = () if self.cov is None else self.cov.terms(*self.shape, y)
+        return _core.Gaussians(self.core_means(), terms)
+
+    def labelled(self, signs: FloatArray, weights: FloatArray, y: Array | None) -> Any:
+        """What the core trains a classifier on, with `signs` -1 and +1 and `weights`; `y` as in `core`."""
+        terms = () if self.cov is None else self.cov.terms(*self.shape, y)
+        return _core.labelled(self.core_means(), terms, signs, weights)
+
+    def core_means(self) -> Any:
+        """The means as the core sees them."""
+        rows = self._rows
+        if isinstance(rows, SparseRows):
+            return _core.sparse_means(rows.value, rows.column, rows.start, rows.shape[1])
+        return _core.dense_means(rows)
+
+
+def check_subspace_mode(mode: Any) -> None:
+    """Refuses what is not a mode of `Gaussians.subspace`."""
+    if mode not in ("truncate", "project"):
+        raise ValueError(f'subspace_mode: expected "truncate" or "project", got {mode!r}')
+
+
+def _names(mean: Any, given: Sequence[str] | None, n: int) -> list[str] | None:
+    """The names of the features: as given, or the columns of a DataFrame."""
+    given = column_names(mean) if given is None else given
+    if given is None:
+        return None
+    names = list(given)
+    if len(names) != n or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"feature_names: expected {n} strings, one a feature, got {names!r}")
+    if len(set(names)) < n:
+        twice = next(name for name, count in Counter(names).items() if count > 1)
+        raise ValueError(f"feature_names: {twice!r} is there twice; features are told apart by their names")
+    return names
+
+
+def keep_names(estimator: Any, data: Gaussians, *, reset: bool) -> Gaussians:
+    """Keeps the names of the features in `fit`; later the examples come back in the order they had then."""
+    names, known = data.feature_names_in_, getattr(estimator, "feature_names_in_", None)
+    if not reset:
+        return data.in_order(None if known is None else list(known))
+    if names is not None:
+        estimator.feature_names_in_ = np.asarray(names, dtype=object)
+        estimator.names_of_gaussians_ = True
+    elif known is not None:
+        del estimator.feature_names_in_
+    return data
+
+
+def may_lack_names(estimator: Any, X: Any) -> bool:
+    """Whether X without names may be left of data with names: transformers make arrays of frames."""
+    return getattr(estimator, "names_of_gaussians_", False) and not hasattr(X, "columns")
+
+
+def as_gaussians(X: Any, cov: Any = None, std: Any = None, psd: Psd = "clip") -> Gaussians:
+    """X with its covariance as `Gaussians`; itself if it is one already."""
+    if isinstance(X, Gaussians):
+        if cov is not None or std is not None:
+            raise ValueError("cov: X is a Gaussians and has its covariance already; pass one of the two")
+        return X
+    return Gaussians(X, cov, std=std, psd=psd)

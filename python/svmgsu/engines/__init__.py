@@ -1,0 +1,1 @@
+"""Who sums over the examples: the objective in memory."""

@@ -1,0 +1,1 @@
+"""The scikit-learn side: classifiers, regressors, searches and transformers."""

@@ -1,0 +1,63 @@
+"""What linear classifiers and regressors share: scikit-learn's bookkeeping of inputs and names."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import _check_feature_names, check_is_fitted
+
+from ..data.gaussians import Gaussians, keep_names, may_lack_names
+from ..models.rule import new_objects
+from .callbacks import CallbackSupportMixin
+from .transforming import ROUTED
+from .units import same_units
+
+
+class LinearEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
+    """An estimator that is fitted by taking over what a model has learnt."""
+
+    __metadata_request__fit = ROUTED
+    __metadata_request__predict = ROUTED
+    __metadata_request__score = ROUTED
+
+    _learnt: ClassVar[tuple[str, ...]] = ()
+    model_: Any
+    n_features_in_: int
+
+    def _take(self, model: Any) -> None:
+        """Shows what a model has learnt as attributes of the estimator."""
+        self.model_ = model
+        for name in self._learnt:
+            setattr(self, name, getattr(model, name))
+
+    def _examples(self, X: Any, cov: Any, std: Any) -> Gaussians:
+        check_is_fitted(self, "model_")
+        cov, std = same_units(self, X, cov, std)
+        data = new_objects(self._check_names(X, reset=False), cov, std)
+        if data.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {data.shape[1]} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input"
+            )
+        return data
+
+    def _check_names(self, X: Any, *, reset: bool) -> Any:
+        """X, `Gaussians` in the order that features had in the fit; scikit-learn wants that order of frames.
+
+        Its checks are made where there are names alone: they take longer than a small fit.
+        """
+        if isinstance(X, Gaussians):
+            return keep_names(self, X, reset=reset)
+        if not reset and may_lack_names(self, X):
+            return X
+        if reset:
+            self.__dict__.pop("names_of_gaussians_", None)
+        if "feature_names_in_" in self.__dict__ or hasattr(X, "columns"):
+            _check_feature_names(self, X, reset=reset)
+        return X
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,159 @@
+"""What the transformers share: they take and return `Gaussians`, so that the covariance goes along."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from ..data.gaussians import Gaussians, keep_names, may_lack_names
+from ..maps.linear import LinearMap
+from ..support.validation import is_sparse
+from .units import as_given, same_units
+
+FLOATS = (np.float64, np.float32)
+ROUTED = {"cov": True, "std": True}  # with metadata routing, asked for unless a user says no
+
+
+class GaussianTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Reads X and its names, and gives back what came: `Gaussians`, or an array where X has no covariance."""
+
+    takes_sparse = True
+    has_map = True  # whether covariances go through a linear map, be it to first order
+    learns_units = False  # whether the units of the output are known only after `fit`
+    __metadata_request__fit = ROUTED
+    __metadata_request__transform = ROUTED
+
+    @abstractmethod
+    def _fit(self, data: Gaussians, y: Any) -> None:
+        """Learns from data that are checked."""
+
+    @abstractmethod
+    def _mean(self, data: Gaussians) -> Any:
+        """The means transformed."""
+
+    @abstractmethod
+    def _map(self, data: Gaussians) -> LinearMap:
+        """The linear map of the covariances: the transformation's own, or its derivative at the means."""
+
+    def _carry(self, data: Gaussians) -> Gaussians:
+        """The examples transformed; an array comes as `Gaussians` without covariance."""
+        mean = self._mean(data)
+        return Gaussians(mean) if _certain(data) else carried(data, mean, self._map(data))
+
+    def fit(self, X: Any, y: Any = None, cov: Any = None, std: Any = None) -> Any:
+        """Learns from X, an array or `Gaussians`.
+
+        Parameters
+        ----------
+        X : array, DataFrame or Gaussians
+        y : array, optional
+            Needed only where there is one covariance a class.
+        cov, std : optional
+            The covariance or the error bars of an array X, as in `svmgsu.Gaussians`. With metadata routing
+            a pipeline hands them to every step that can use them.
+        """
+        self._fit(self._read(X, cov, std, reset=True), y)
+        return self
+
+    def transform(self, X: Any, cov: Any = None, std: Any = None) -> Any:
+        """X transformed: `Gaussians` where X is, or where `cov` or `std` are given with it; else an array."""
+        check_is_fitted(self)
+        data = self._read(X, cov, std, reset=False)
+        out = self._carry(data)
+        if not isinstance(X, Gaussians) and cov is None and std is None:
+            return out.mean
+        if data.feature_names_in_ is not None:
+            out.feature_names_in_ = [str(name) for name in self.get_feature_names_out()]
+        return as_given(out, cov, std)
+
+    def fit_transform(self, X: Any, y: Any = None, cov: Any = None, std: Any = None) -> Any:
+        """`fit` to X (with y, `cov`, `std`), then `transform` of X."""
+        return self.fit(X, y, cov, std).transform(X, cov, std)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "n_features_in_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.takes_sparse
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def _read(self, X: Any, cov: Any, std: Any, *, reset: bool) -> Gaussians:
+        cov, std = same_units(self, X, cov, std)
+        if not isinstance(X, Gaussians) and (cov is not None or std is not None):
+            X = Gaussians(X, cov, std=std)
+        if isinstance(X, Gaussians):
+            if is_sparse(X.mean) and not self.takes_sparse:
+                raise TypeError(f"X: {type(self).__name__} takes no sparse means; pass their .toarray()")
+            return self._check_names(X, reset)
+        accepted = "csr" if self.takes_sparse else False
+        if not reset and may_lack_names(self, X):
+            return self._check_names(Gaussians(check_array(X, accept_sparse=accepted, dtype=FLOATS)), reset)
+        if reset:
+            self.__dict__.pop("names_of_gaussians_", None)
+        return Gaussians(validate_data(self, X, reset=reset, accept_sparse=accepted, dtype=FLOATS))
+
+    def _check_names(self, X: Gaussians, reset: bool) -> Gaussians:
+        """What scikit-learn's `validate_data` does for frames; and the features come in the fit's order."""
+        if reset:
+            self.n_features_in_ = X.shape[1]
+        if X.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} "
+                "features as input"
+            )
+        return keep_names(self, X, reset=reset)
+
+    def _read_back(self, X: Any, outputs: int) -> Gaussians:
+        """What `inverse_transform` is given."""
+        check_is_fitted(self)
+        accepted = "csr" if self.takes_sparse else False
+        is_array = not isinstance(X, Gaussians)
+        data: Gaussians = Gaussians(check_array(X, accept_sparse=accepted, dtype=FLOATS)) if is_array else X
+        if data.shape[1] != outputs:
+            raise ValueError(f"X has {data.shape[1]} features, but {type(self).__name__} makes {outputs}")
+        return data
+
+    def _give_back(self, X: Any, out: Gaussians) -> Any:
+        """What `inverse_transform` returns."""
+        if not isinstance(X, Gaussians):
+            return out.mean
+        names = getattr(self, "feature_names_in_", None)
+        out.feature_names_in_ = None if names is None else [str(name) for name in names]
+        return out
+
+
+def _frames_for_arrays_only(method: Callable[..., Any]) -> Callable[..., Any]:
+    """scikit-learn's wrapper, which may turn the output into a frame, only where it is an array."""
+
+    @functools.wraps(method)
+    def call(self: Any, X: Any, *args: Any, **options: Any) -> Any:
+        given = inspect.signature(method).bind(self, X, *args, **options).arguments
+        is_array = not isinstance(X, Gaussians) and given.get("cov") is None and given.get("std") is None
+        inner = method if is_array else method.__wrapped__  # type: ignore[attr-defined]
+        return inner(self, X, *args, **options)
+
+    return call
+
+
+for _name in ("transform", "fit_transform"):
+    setattr(GaussianTransformer, _name, _frames_for_arrays_only(getattr(GaussianTransformer, _name)))
+
+
+def carried(data: Gaussians, mean: Any, linear_map: LinearMap) -> Gaussians:
+    """`mean` with the covariances of `data` after a linear map."""
+    out = Gaussians(mean, None if data.cov is None else data.cov.mapped(linear_map))
+    out.deployment = None if data.deployment is None else data.deployment.mapped(linear_map)
+    return out
+
+
+def _certain(data: Gaussians) -> bool:
+    return data.cov is None and data.deployment is None

@@ -1,0 +1,297 @@
+"""Scores of examples that a model has not seen, for its probabilities: folds, and fits without them."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..models.calibration import Calibration, fit, own
+from ..support.losses import OWN
+from ..support.progress import counter
+from ..support.validation import Array, FloatArray, check_count, listed
+
+if TYPE_CHECKING:
+    from ..models.classifier import Model
+    from ..support.parallel import Team
+    from .problem import Problem
+
+FOLDS = 5
+FOLD_TOLERANCE = 1e-3  # held-out scores need no more: their noise is larger
+
+
+def check_probability(value: Any, loss: Any = "hinge") -> str:
+    """What a user gave as `probability`: "own", "cv", "train" or "" for none."""
+    if isinstance(value, (bool, np.bool_)):
+        return ("own" if loss == OWN else "cv") if value else ""
+    if isinstance(value, str) and value in ("cv", "train"):
+        return value
+    raise ValueError(f'probability: expected True, "cv", "train" or False, got {value!r}')
+
+
+class Scores(NamedTuple):
+    """Decision values and variances of one problem for some rows; a row may be there several times."""
+
+    rows: Array
+    margin: FloatArray
+    variance: FloatArray
+
+
+def calibrate(
+    problem: Problem,
+    model: Model,
+    how: str,
+    options: Any,
+    team: Team,
+    *,
+    groups: Any = None,
+    cv: Any = None,
+    cov_scale: float | None = None,
+    deadline: float = math.inf,
+    verbose: bool = False,
+) -> None:
+    """Gives `model` its probabilities, from held-out scores (`how` is "cv") or training scores ("train").
+
+    Or its "own", where the loss makes log-odds of the decision values: scores then only tell how far the
+    classes spread.
+
+    Scores and variances are those that prediction will see: of the data as they were given. Examples count by
+    their sample weights; those of classes shape the plane, not the probabilities.
+    """
+    if how == "cv":
+        scores = held_out(
+            problem,
+            model,
+            options,
+            team,
+            groups=groups,
+            cv=cv,
+            cov_scale=cov_scale,
+            deadline=deadline,
+            verbose=verbose,
+        )
+    else:
+        scores = _training_scores(problem, model, team)
+    uncertain = problem.observed.cov is not None
+
+    def fitted(part: int) -> Calibration:
+        rows, margin, variance = scores[part]
+        weights = problem.sample_weights[rows] / np.bincount(rows)[rows]
+        used = weights > 0
+        signs = problem.signs(part, rows[used])
+        known = variance[used] if uncertain else None
+        if how == "own":
+            return own(margin[used], known, signs, weights[used], problem.side_odds(part))
+        return fit(margin[used], known, signs, weights[used])
+
+    model.calibration_ = tuple(fitted(part) for part in range(problem.parts))
+
+
+def _training_scores(problem: Problem, model: Model, team: Team) -> list[Scores]:
+    inner, everybody = team.inner(problem.parts), np.arange(len(problem))
+
+    def scores(part: int) -> Scores:
+        own = problem.rows(part, everybody)
+        rows = everybody if own is None else own
+        margin, variance = problem.margins(model.coef_[part : part + 1], rows, observed=True, threads=inner)
+        return Scores(rows, margin[:, 0] + model.intercept_[part], variance[:, 0])
+
+    return team.map(scores, range(problem.parts), small=problem.small)
+
+
+def held_out(
+    problem: Problem,
+    model: Model,
+    options: Any,
+    team: Team,
+    *,
+    groups: Any = None,
+    cv: Any = None,
+    cov_scale: float | None = None,
+    deadline: float = math.inf,
+    verbose: bool = False,
+) -> list[Scores]:
+    """Scores of each problem from models that have not seen the example, nor, with `groups`, its group.
+
+    `cv` is the number of folds, a splitter of scikit-learn or a list of (training rows, held-out rows).
+    Where a side cannot be divided (one example, one group, one decision value for all) they are training
+    scores.
+    """
+    seen = _training_scores(problem, model, team)
+    splits = _splits(problem, seen, groups, cv)
+    fits = _FoldFits(problem, model, options, team, cov_scale, deadline, verbose)
+    return fits.hold_out(splits, seen)
+
+
+Splits = list[tuple[Array, Array]]
+
+
+def _splits(problem: Problem, seen: list[Scores], groups: Any, cv: Any) -> list[Splits | None]:
+    """(training rows, held-out rows) of each fold of each problem; None where a side cannot be divided."""
+    used = problem.given_weights > 0
+    given = None if groups is None else check_groups(groups, problem.copies.examples)
+    if cv is not None and not isinstance(cv, (int, np.integer)):
+        return _of_parts(problem, _users_splits(problem, given, cv, used))
+    most = FOLDS if cv is None else check_count(cv, "cv", least=2)
+    members = problem.copies.source  # copies of an example belong together
+    if given is not None:
+        members = given[problem.copies.places(np.arange(len(problem)))]
+    if members is not None:
+        folds = _group_folds(members, problem, used, most)
+        return _of_parts(problem, None if folds is None else _divided(folds))
+    out: list[Splits | None] = []
+    for part, (rows, margin, _) in enumerate(seen):
+        folds = _folds(margin, problem.signs(part, rows), used[rows], most)
+        out.append(None if folds is None else [(rows[known], rows[new]) for known, new in _divided(folds)])
+    return out
+
+
+def _divided(folds: Array) -> Splits:
+    """(training places, held-out places) from the fold of each place, -1 for those left out."""
+    numbers = range(int(folds.max()) + 1)
+    return [(np.flatnonzero((folds >= 0) & (folds != k)), np.flatnonzero(folds == k)) for k in numbers]
+
+
+def _of_parts(problem: Problem, splits: Splits | None) -> list[Splits | None]:
+    """The same folds for all problems, of the rows that each is about."""
+
+    def own(part: int, rows: Array) -> Array:
+        found = problem.rows(part, rows)
+        return rows if found is None else found
+
+    parts = range(problem.parts)
+    if splits is None:
+        return [None for _ in parts]
+    return [[(own(part, known), own(part, new)) for known, new in splits] for part in parts]
+
+
+def check_groups(groups: Any, examples: int) -> Array:
+    """The number of each example's group; groups are of any one type."""
+    given = np.asarray(groups)
+    if given.shape != (examples,):
+        raise ValueError(f"groups: expected one for each of {examples} examples, got shape {given.shape}")
+    return np.asarray(np.unique(given, return_inverse=True)[1]).ravel()
+
+
+def _users_splits(problem: Problem, groups: Array | None, cv: Any, used: Array) -> Splits:
+    count, labels = problem.copies.examples, problem.copies.likeliest(problem.labels)
+    found = cv.split(np.empty((count, 0)), labels, groups) if hasattr(cv, "split") else cv
+    splits = []
+    for k, (known, new) in enumerate(found):
+        known, new = (problem.copies.of(np.arange(count)[np.asarray(rows)]) for rows in (known, new))
+        known, new = known[used[known]], new[used[new]]
+        missing = np.flatnonzero(np.bincount(problem.codes[known], minlength=len(problem.classes)) == 0)
+        if len(missing):
+            label = problem.classes[missing[0]].item()
+            raise ValueError(f"cv: fold {k} leaves no example of class {label!r} to train on")
+        splits.append((known, new))
+    if not sum(len(new) for _, new in splits):
+        raise ValueError("cv: it holds no example out; an iterator is used up by one fit, a list is not")
+    return splits
+
+
+def _folds(scores: FloatArray, signs: FloatArray, used: Array, most: int) -> Array | None:
+    """The fold of each example of a problem, -1 for those without weight; None where a side has too few.
+
+    Each side's examples are dealt out in the order of their scores, equal ones to the same fold. So the
+    folds depend neither on the order of the examples nor on whether one is there twice or has weight 2, and
+    a copy of an example is never held out from itself.
+    """
+    dealt = []
+    for side in (-1, 1):
+        members = np.flatnonzero((signs == side) & used)
+        different, place = np.unique(scores[members], return_inverse=True)
+        dealt.append((members, place.ravel(), len(different)))
+    count = min(most, *[different for _, _, different in dealt])
+    if count < 2:
+        return None
+    folds = np.full(len(scores), -1)
+    for members, place, _ in dealt:
+        folds[members] = place % count
+    return folds
+
+
+def _group_folds(groups: Array, problem: Problem, used: Array, most: int) -> Array | None:
+    """As `_folds`, with whole groups: as many folds as leave examples of every class to train on."""
+    table = np.zeros((int(groups.max()) + 1, len(problem.classes)))
+    np.add.at(table, (groups[used], problem.codes[used]), 1.0)
+    for count in range(min(most, int((table > 0).sum(axis=0).min())), 1, -1):
+        fold_of = _dealt(table, count)
+        held = np.stack([table[fold_of == k].sum(axis=0) for k in range(count)])
+        if (held < table.sum(axis=0)).all() and held.any(axis=1).all():
+            return np.where(used, fold_of[groups], -1)
+    warnings.warn(
+        "groups: they cannot be held out with examples of every class left to train on (of one group: "
+        f"{listed(problem.classes[(table > 0).sum(axis=0) < 2]) or 'none'}); probabilities are fitted to "
+        "training scores, which are too sure",
+        stacklevel=6,
+    )
+    return None
+
+
+def _dealt(table: FloatArray, count: int) -> Array:
+    """The fold of each group (its row counts examples by class): the largest first, each to the fold that has
+    least of its classes."""
+    share = table / table.sum(axis=0)
+    taken = np.zeros((count, table.shape[1]))
+    fold_of = np.empty(len(table), dtype=np.int64)
+    for group in np.argsort(-share.max(axis=1), kind="stable"):
+        present = table[group] > 0
+        load = (taken[:, present] + share[group, present]).max(axis=1, initial=0.0)
+        fold_of[group] = np.lexsort((taken.sum(axis=1), load))[0]
+        taken[fold_of[group]] += share[group]
+    return fold_of
+
+
+@dataclass
+class _FoldFits:
+    """Fits without one fold each, all problems and folds in parallel."""
+
+    problem: Problem
+    model: Model
+    options: Any
+    team: Team
+    cov_scale: float | None
+    deadline: float
+    verbose: bool
+
+    def hold_out(self, splits: list[Splits | None], seen: list[Scores]) -> list[Scores]:
+        """The scores of the held-out rows, by models that have not seen them."""
+        jobs = [(part, *rows) for part, own in enumerate(splits) for rows in own or ()]
+        inner = self.team.inner(len(jobs))
+        done = counter(self.verbose, len(jobs), "svmgsu calibration")
+
+        def work(job: tuple[int, Array, Array]) -> Scores:
+            part, known, new = job
+            result = self.problem.run(
+                self._options(len(known), inner), part, self.model, known, self.cov_scale, self._go_on
+            )
+            m, v = self.problem.margins(result.w[np.newaxis], new, observed=True, threads=inner)
+            done()
+            return Scores(new, m[:, 0] + result.b, v[:, 0])
+
+        found = self.team.map(work, jobs, small=self.problem.small)
+        out = list(seen)
+        for part in {job[0] for job in jobs}:
+            own = [scores for job, scores in zip(jobs, found, strict=True) if job[0] == part]
+            if sum(len(scores.rows) for scores in own):
+                out[part] = Scores(*(np.concatenate(column) for column in zip(*own, strict=True)))
+        return out
+
+    def _options(self, examples: int, threads: int) -> Any:
+        from .problem import changed_options
+
+        return changed_options(
+            self.options,
+            threads=threads,
+            tolerance=max(self.options.tolerance, 0.0 if self.problem.small else FOLD_TOLERANCE),
+            max_seconds=max(self.deadline - time.monotonic(), 1e-3),
+            batch=min(self.options.batch, examples),
+        )
+
+    def _go_on(self, progress: Any) -> bool:
+        return not self.team.stopped

@@ -1,0 +1,351 @@
+"""`svmgsu.train_regressor`: linear regression on uncertain examples, with uncertain targets too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..models.regressor import RegressionModel
+from ..support.losses import regression_loss
+from ..support.parallel import Team
+from ..support.progress import ProgressBar, counter
+from ..support.validation import Array, FloatArray, check_finite, check_weights
+from .classification import check_lams, follow_path, make_options
+from .examples import Examples, Report, check_start, record, warn_if_unfinished
+
+_ROUNDS = 50  # of weights and scatter in turn
+_SETTLED = 1e-6  # relative change of the scatter
+
+
+class RegressionProblem(Examples):
+    """Examples with targets: any number of fits, on all of them or on some, share the arrays."""
+
+    def __init__(
+        self,
+        X: Any,
+        y: Any,
+        cov: Any = None,
+        *,
+        std: Any = None,
+        y_std: Any = None,
+        sample_weight: Any = None,
+        likelihood: bool = True,
+        **settings: Any,
+    ) -> None:
+        super().__init__(X, cov, std, None, **settings)
+        self.targets = check_targets(y, len(self))
+        self.target_errors = check_target_errors(y_std, len(self))
+        self.sample_weights = check_weights(sample_weight, len(self))
+        self.likelihood = likelihood and self.target_errors is not None
+
+    def weights(self, rows: Array | None = None, scatter: float = 0.0) -> FloatArray:
+        """The weights of the examples, or of some, scaled to mean 1: a target that is known well counts more.
+
+        The squared loss is a likelihood, so that a target with error e has the weight 1/(τ² + e²), where τ is
+        the `scatter` of the relation itself. Other losses grow like |D|, and there it is 1/e.
+        """
+        given = self.sample_weights if rows is None else self.sample_weights[rows]
+        if self.target_errors is not None:
+            errors = self.target_errors if rows is None else self.target_errors[rows]
+            given = given / (errors**2 + scatter**2 if self.likelihood else errors)
+        return np.asarray(given / (given.mean() or 1.0))
+
+    def solve(
+        self,
+        options: Any,
+        *,
+        start: RegressionModel | None = None,
+        rows: Array | None = None,
+        cov_scale: float | None = None,
+        report: Report = None,
+        team: Team | None = None,
+        expect_trivial: bool = False,
+    ) -> RegressionModel:
+        """One model; where errors of the targets make a likelihood, weights and scatter in turn.
+
+        Each fit is exact for its weights. Warns where the optimum was not reached. (`team` and
+        `expect_trivial` are those of classifiers: there is one problem, and a constant may be the best.)
+        """
+        check_start(start, RegressionModel, self.data.shape[1])
+        scatter = self._spread(rows) if self.likelihood else 0.0
+        for _ in range(_ROUNDS):
+            model = self._fit(options, self.weights(rows, scatter), start, rows, cov_scale, report)
+            before, scatter = scatter, self._scatter(model, rows)
+            if not self.likelihood or abs(scatter - before) <= _SETTLED * max(scatter, before):
+                break
+            start = model
+        model.scatter_ = scatter
+        return model
+
+    def _fit(
+        self,
+        options: Any,
+        weights: FloatArray,
+        start: RegressionModel | None,
+        rows: Array | None,
+        cov_scale: float | None,
+        report: Report,
+    ) -> RegressionModel:
+        targets = self.targets if rows is None else self.targets[rows]
+        core = self.valued(targets, weights, rows, cov_scale)
+        where = None if start is None else (start.coef_, start.intercept_)
+        result = self.run_core(core, options, report, where)
+        self.interrupted = result.stop == "callback"
+        warn_if_unfinished([result], options, lambda places: "", stacklevel=5)
+        return RegressionModel(
+            coef_=result.w,
+            intercept_=result.b,
+            lam=options.lam,
+            loss="squared" if options.loss is None else options.loss.name,
+            objective_=result.objective,
+            gap_=result.gap,
+            n_iter_=result.iterations,
+            history_=record(result.history),
+            feature_names_in_=self.observed.feature_names_in_,
+        )
+
+    def _spread(self, rows: Array | None) -> float:
+        """The deviation of the targets, to begin with."""
+        targets = self.targets if rows is None else self.targets[rows]
+        return float(targets.std())
+
+    def _scatter(self, model: RegressionModel, rows: Array | None) -> float:
+        """The scatter of targets around the model: root mean square, or of the largest likelihood."""
+        mean, _ = self.margins(model.coef_[np.newaxis], rows)
+        some = slice(None) if rows is None else rows
+        squares = (self.targets[some] - mean[:, 0] - model.intercept_) ** 2
+        if not self.likelihood or self.target_errors is None:
+            weights = self.weights(rows)
+            return float(np.sqrt(weights @ squares / weights.sum()))
+        return likeliest_scatter(squares, self.target_errors[some], self.sample_weights[some])
+
+
+def likeliest_scatter(squares: FloatArray, errors: FloatArray, weights: FloatArray) -> float:
+    """The τ >= 0 that maximises the likelihood of residuals N(0, τ² + e²), given their squares.
+
+    The slope of the log-likelihood in τ² is ½ Σ c (D² - v)/v² with v = τ² + e². It is positive below some
+    solution and negative above the largest square, so that bisection finds a root between.
+    """
+
+    def slope(t: float) -> float:
+        v = t + errors**2
+        return float(weights @ ((squares - v) / v**2))
+
+    low, high = 0.0, float(squares.max(initial=0.0))
+    if not high > 0 or slope(0.0) <= 0:
+        return 0.0
+    for _ in range(200):
+        middle = (low + high) / 2
+        if not low < middle < high:
+            break
+        low, high = (middle, high) if slope(middle) > 0 else (low, middle)
+    return float(np.sqrt((low + high) / 2))
+
+
+def check_targets(y: Any, examples: int) -> FloatArray:
+    """Targets as float64: one finite number for each example, not all the same."""
+    try:
+        targets = np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"y: expected numbers to predict, got {np.asarray(y).dtype} values") from None
+    if targets.ndim != 1:
+        raise ValueError(f"y: expected shape ({examples},), got {targets.shape}")
+    if len(targets) != examples:
+        raise ValueError(f"y: {len(targets)} targets for {examples} examples")
+    check_finite(np.ascontiguousarray(targets), "y")
+    if examples > 1 and (targets == targets[0]).all():
+        raise ValueError(f"y: all targets are {targets[0]:g}; a regression needs targets that differ")
+    return np.ascontiguousarray(targets)
+
+
+def check_target_errors(y_std: Any, examples: int) -> FloatArray | None:
+    """Standard deviations of the targets: a number or one for each, all > 0."""
+    if y_std is None:
+        return None
+    try:
+        errors = np.asarray(y_std, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"y_std: expected numbers, got {np.asarray(y_std).dtype} values") from None
+    if errors.ndim == 0:
+        errors = np.full(examples, float(errors))
+    if errors.shape != (examples,):
+        raise ValueError(f"y_std: expected a number or shape ({examples},), got {errors.shape}")
+    check_finite(errors, "y_std")
+    bad = np.flatnonzero(errors <= 0)
+    if len(bad):
+        raise ValueError(
+            f"y_std: example {bad[0]} has error {errors[bad[0]]:g}; errors of targets must be > 0 "
+            "(a target without an error: leave y_std out, or state how well it is known)"
+        )
+    return errors
+
+
+def train_regressor(
+    X: Any,
+    y: Any,
+    cov: Any = None,
+    *,
+    std: Any = None,
+    y_std: Any = None,
+    loss: str = "squared",
+    epsilon: float | None = None,
+    lam: float = 1e-2,
+    sample_weight: Any = None,
+    fit_intercept: bool = True,
+    cov_scale: float = 1.0,
+    deployment_cov: Any = None,
+    subspace: float | None = None,
+    subspace_mode: str = "truncate",
+    tol: float = 1e-6,
+    max_iter: int = 500,
+    max_time: float | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+    start: RegressionModel | None = None,
+    callback: Callable[[Any], bool | None] | None = None,
+    verbose: bool = False,
+) -> RegressionModel:
+    """Trains a linear regression on uncertain examples.
+
+    It minimises λ/2 ‖w‖² + (1/l) Σ E ℓ(t - w·X - b) over X ~ N(x, Σ): exact, convex, and with a proof of how
+    close to the optimum it ends.
+
+    Parameters
+    ----------
+    X : array, SciPy sparse matrix or Gaussians of shape (l, n)
+        The examples' means, or means and covariances together.
+    y : array of shape (l,)
+        The targets.
+    cov, std : optional
+        Uncertainty of X, as in `svmgsu.train`.
+    y_std : float or array of shape (l,), optional
+        Errors of the targets, > 0. With the squared loss they make a likelihood: a target has the weight
+        1/(τ² + e²), and the scatter τ of the relation itself is estimated with it. With other losses the
+        weight is 1/e.
+    loss : str, default="squared"
+        "squared" (D²/2), "epsilon_insensitive" (max(0, |D| - ε)) or "huber" (a square up to ε, then a line).
+    epsilon : float, optional
+        ε of the losses that have one, in the unit of y: 0.1 by default, 1.35 for "huber".
+    lam, fit_intercept, cov_scale, deployment_cov, subspace, subspace_mode
+        As in `svmgsu.train`. With the squared loss λ is scikit-learn's `Ridge(alpha)` / l.
+    sample_weight : array of shape (l,), optional
+        Scaled to mean 1, so that a weight of 2 is the same as having an example twice.
+    tol, max_iter, max_time, seed, threads, callback, verbose
+        As in `svmgsu.train`.
+    start : RegressionModel, optional
+        A model to start from.
+
+    Returns
+    -------
+    RegressionModel
+
+    Notes
+    -----
+    **What noise of the inputs does.** The expected loss asks for a plane that is good for every X that the
+    example might be, as if the noise came *on top of* x. With the squared loss that adds wᵀΣw/2 for each
+    example, and w shrinks. That is right if the model will be used on inputs with such noise and the target
+    belongs to the noisy value's object, as when new objects are noisier than those of training. If x was
+    measured with this noise and the target belongs to the *true* value, x is scattered already, and a plain
+    regression is already too flat; the covariance would flatten it a second time. Then shrink each
+    example to its posterior first: `posterior(data, one_population=True).mean` of `svmgsu.uncertainty`.
+
+    Examples
+    --------
+    >>> import numpy as np, svmgsu
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> model = svmgsu.train_regressor(X, [0.1, 0.9, 2.1, 2.9], y_std=[0.1, 0.1, 0.1, 0.5], lam=1e-6)
+    >>> model.predict([[1.5]]).round(1).tolist()
+    [1.5]
+    """
+    problem = RegressionProblem(
+        X,
+        y,
+        cov,
+        std=std,
+        y_std=y_std,
+        likelihood=loss == "squared",
+        sample_weight=sample_weight,
+        subspace=subspace,
+        subspace_mode=subspace_mode,
+        cov_scale=cov_scale,
+        deployment_cov=deployment_cov,
+        seed=seed,
+    )
+    options = make_options(
+        len(problem),
+        lam=lam,
+        fit_intercept=fit_intercept,
+        tol=tol,
+        max_iter=max_iter,
+        max_time=max_time,
+        seed=seed,
+        threads=threads,
+    )
+    options.loss = regression_loss(loss, epsilon)
+    with ProgressBar(verbose, options, callback) as report:
+        return problem.solve(options, start=start, report=report)
+
+
+def path_regressor(
+    X: Any,
+    y: Any,
+    cov: Any = None,
+    lams: Any = None,
+    *,
+    std: Any = None,
+    y_std: Any = None,
+    loss: str = "squared",
+    epsilon: float | None = None,
+    sample_weight: Any = None,
+    cov_scale: float = 1.0,
+    deployment_cov: Any = None,
+    tol: float = 1e-6,
+    fit_intercept: bool = True,
+    max_iter: int = 500,
+    threads: int | None = None,
+    verbose: bool = False,
+) -> list[RegressionModel]:
+    """The regressions along a path of λ, each started from its neighbour; in the order of `lams`.
+
+    Parameters
+    ----------
+    X, y, cov, std, y_std, loss, epsilon, sample_weight, cov_scale, deployment_cov
+        As in `svmgsu.train_regressor`.
+    tol, fit_intercept, max_iter, threads
+        As in `svmgsu.train_regressor`.
+    lams : array, optional
+        The values of λ; by default ten from 10 down to 1e-4.
+    verbose : bool, default=False
+        Show progress over the path.
+
+    Returns
+    -------
+    list of RegressionModel
+
+    Examples
+    --------
+    >>> import numpy as np, svmgsu
+    >>> X, y = np.array([[0.0], [1.0], [2.0]]), [0.0, 1.0, 2.0]
+    >>> [round(m.coef_.item(), 2) for m in svmgsu.path_regressor(X, y, lams=[1.0, 0.01])]
+    [0.4, 0.99]
+    """
+    problem = RegressionProblem(
+        X,
+        y,
+        cov,
+        std=std,
+        y_std=y_std,
+        likelihood=loss == "squared",
+        sample_weight=sample_weight,
+        cov_scale=cov_scale,
+        deployment_cov=deployment_cov,
+    )
+    grid = check_lams(lams)
+    options = make_options(
+        len(problem), tol=tol, fit_intercept=fit_intercept, max_iter=max_iter, threads=threads
+    )
+    options.loss = regression_loss(loss, epsilon)
+    progress = counter(verbose, len(grid), "svmgsu path")
+    return follow_path(problem, grid, options, progress=progress)

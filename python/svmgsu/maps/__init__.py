@@ -1,0 +1,1 @@
+"""Maps of Gaussians: what becomes of a mean and a covariance."""

@@ -1,0 +1,1 @@
+"""Fitted models: the rule, its task, its calibration and its file."""

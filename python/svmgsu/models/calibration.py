@@ -1,0 +1,291 @@
+"""Probabilities from decision values: one function for objects known exactly and for blurred ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from .. import _core
+from ..support.validation import FloatArray
+
+# The prior of log κ less the logarithm of its natural value 1/τ²: its deviation.
+WIDTH = 1.0
+# The share of the likelihood that is counted as if nothing were known of the error bars.
+WITHOUT_BARS = 0.05
+MOST_STEPS = 200
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """How a decision value f, with variance v = wᵀΣw, becomes the log-odds of the positive class.
+
+        z(f, v) = base + (a f + b - base) / (1 + κ v)
+
+    Known exactly (v = 0), an object has the sigmoid σ(a f + b). The more it is blurred, the less f says:
+    what is left in the end is the share of the class. That is Bayes' rule where the margins of each class are
+    normal, with one deviation τ: of p ∝ share · N(f; μ, τ² + v) the log-odds are a line in f whose slope
+    falls with 1 + v/τ².
+
+    Attributes
+    ----------
+    a, b : float
+        The sigmoid of objects known exactly; a >= 0 where it was fitted here.
+    kappa : float
+        How fast error bars make f worthless; 1/τ² if they are the margin's noise and nothing else.
+    base : float
+        The log-odds of the classes' shares in training.
+
+    Examples
+    --------
+    >>> from svmgsu.models.calibration import Calibration
+    >>> rare = Calibration(a=2.0, b=0.0, kappa=1.0, base=-3.0)
+    >>> [round(float(rare.probability(1.5, variance)), 2) for variance in (0.0, 1.0, 100.0)]
+    [0.95, 0.5, 0.05]
+    >>> round(float(rare.probability(1.5, 1e9, prior=0.0)), 2)  # deployed where both are as frequent
+    0.5
+    """
+
+    a: float
+    b: float
+    kappa: float
+    base: float
+
+    @classmethod
+    def from_platt(cls, platt: tuple[float, float], base: float = 0.0) -> Calibration:
+        """From 1/(1 + exp(A f + B)) alone.
+
+        Nothing was learnt about error bars. If the classes are at f = -1 and 1, as in training, then the
+        slope is 2/τ², so that κ is half of it.
+        """
+        return cls(-platt[0], -platt[1], abs(platt[0]) / 2, base)
+
+    @property
+    def platt(self) -> tuple[float, float]:
+        """(A, B) of the sigmoid of objects known exactly, as 1/(1 + exp(A f + B))."""
+        return -self.a, -self.b
+
+    def turned(self) -> Calibration:
+        """For decision values of the other sign, which are positive for the other class."""
+        return Calibration(self.a, -self.b, self.kappa, -self.base)
+
+    def log_odds(
+        self,
+        margin: FloatArray,
+        variance: FloatArray | None = None,
+        prior: FloatArray | float | None = None,
+    ) -> FloatArray:
+        """log(p/(1 - p)) of objects with decision values `margin` and their `variance`; None is 0.
+
+        `prior` is the log-odds of the shares where the model is used, if they are not those of training: a
+        number, or one for each object.
+        """
+        evidence = self.a * np.asarray(margin, dtype=np.float64) + (self.b - self.base)
+        if variance is not None and self.kappa > 0:
+            evidence = evidence / (1 + self.kappa * np.asarray(variance, dtype=np.float64))
+        return np.asarray((self.base if prior is None else prior) + evidence)
+
+    def threshold(self, extra: float = 0.0) -> float | None:
+        """The decision value at which log-odds + `extra` are 0; None where they do not depend on it."""
+        return -(self.b + extra) / self.a if self.a > 0 else None
+
+    def probability(
+        self,
+        margin: FloatArray,
+        variance: FloatArray | None = None,
+        prior: FloatArray | float | None = None,
+    ) -> FloatArray:
+        """P(positive) of objects with decision values `margin`; the arguments are those of `log_odds`."""
+        return np.exp(-np.logaddexp(0, -self.log_odds(margin, variance, prior)))
+
+
+def fit_sigmoid(margin: FloatArray, signs: FloatArray, weights: FloatArray) -> tuple[float, float]:
+    """Platt's sigmoid as (a, b) of σ(a f + b), with a >= 0.
+
+    Scores that rank the classes the wrong way round are useless: they say no more than the share of the
+    class.
+    """
+    A, B = _core.fit_platt(np.ascontiguousarray(margin), signs, weights)
+    return (-A, -B) if A < 0 else (0.0, log_shares(signs, weights))
+
+
+def log_shares(signs: FloatArray, weights: FloatArray) -> float:
+    """The log-odds of the classes' shares, by weight."""
+    positives, negatives = (float(weights[signs * side > 0].sum()) for side in (1, -1))
+    if not (positives and negatives):  # no class is ever quite sure
+        positives, negatives = positives + 1, negatives + 1
+    return float(np.log(positives) - np.log(negatives))
+
+
+def fit(
+    margin: FloatArray,
+    variance: FloatArray | None,
+    signs: FloatArray,
+    weights: FloatArray,
+    width: float = WIDTH,
+    without_bars: float = WITHOUT_BARS,
+) -> Calibration:
+    """The calibration of largest penalised likelihood.
+
+    Parameters
+    ----------
+    margin, variance : array of shape (l,)
+        Decision values of examples that were not trained on, and their variances wᵀΣw; None if there are
+        no covariances.
+    signs : array of shape (l,)
+        The classes, -1 and +1.
+    weights : array of shape (l,)
+        An example of weight 2 counts like two.
+    width : float
+        Deviation of the normal prior of log κ, around its natural value.
+    without_bars : float
+        The share of the likelihood at variance 0.
+
+    Notes
+    -----
+    a, b and κ are fitted together, to the smoothed targets of Platt. Since one function has to serve objects
+    with error bars and those of which nothing is said, each example counts in both ways. Both numbers were
+    chosen by measurement (bench/results/probability.md).
+    """
+    base = log_shares(signs, weights)
+    a, b = fit_sigmoid(margin, signs, weights)
+    if a == 0:
+        return Calibration(0.0, base, 0.0, base)
+    v = np.zeros(len(margin)) if variance is None else variance
+    natural = 1 / _within_classes(a, base, margin, v, weights)
+    if not v.any():
+        return Calibration(a, b, natural, base)
+    centre = float(np.average(margin, weights=weights))
+    spread = float(np.abs(margin - centre).max())
+    x, v = (margin - centre) / spread, natural * v
+    positives = float(weights[signs > 0].sum())
+    negatives = float(weights.sum()) - positives
+    target = np.where(signs > 0, (positives + 1) / (positives + 2), 1 / (negatives + 2))
+    parts = ((v, (1 - without_bars) * weights), (np.zeros_like(v), without_bars * weights))
+
+    def loss(theta: FloatArray) -> float:
+        out = float(theta[2]) ** 2 / (2 * width**2)
+        for noise, share in parts:
+            z = _blurred(theta, base, x, noise)[0]
+            out += float(share @ (np.logaddexp(0, z) - target * z))
+        return out
+
+    def derivatives(theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        gradient, hessian = np.zeros(3), np.zeros((3, 3))
+        for noise, share in parts:
+            z, slopes = _blurred(theta, base, x, noise)
+            p = np.exp(-np.logaddexp(0, -z))
+            gradient += slopes @ (share * (p - target))
+            hessian += (slopes * (share * p * (1 - p))) @ slopes.T
+        gradient[2] += theta[2] / width**2
+        hessian[2, 2] += 1 / width**2
+        return gradient, hessian
+
+    start = np.array([a * spread, b + a * centre, 0.0])
+    slope, height, log_kappa = _minimise(loss, derivatives, start).tolist()
+    if slope <= 0:
+        return Calibration(0.0, base, 0.0, base)
+    a = slope / spread
+    return Calibration(a, height - a * centre, natural * float(np.exp(log_kappa)), base)
+
+
+def own(
+    margin: FloatArray,
+    variance: FloatArray | None,
+    signs: FloatArray,
+    weights: FloatArray,
+    trained_odds: float,
+) -> Calibration:
+    """The probabilities that the logistic loss has of its own: the decision value is the log-odds.
+
+    Parameters
+    ----------
+    margin, variance, signs, weights
+        As in `fit`, of the training examples.
+    trained_odds : float
+        The log-odds of the two sides by the weights of training. Where class weights shift them from the
+        classes' shares, the decision values are shifted as much, and this is taken back.
+
+    Notes
+    -----
+    Of an object with error bars the decision value f is that of its true value, g, and noise of variance v.
+    So P = E[σ(g) | f], an expectation over what g may be, given f. If the population of g is normal in each
+    class, with one variance τ², such that σ(g) is right, then this has the closed form of `Calibration` with
+    κ = 1/τ²: the shares of the classes where nothing is known. (E σ(g) with g ~ N(f, v), as if every g were
+    as frequent, tends to ½ instead, however rare a class is.)
+    """
+    base = log_shares(signs, weights)
+    v = np.zeros(len(margin)) if variance is None else variance
+    spread = _within_classes(1.0, base, margin, v, weights)
+    return Calibration(1.0, base - trained_odds, 1 / spread if spread > 0 else 0.0, base)
+
+
+def _within_classes(a: float, base: float, margin: FloatArray, v: FloatArray, weights: FloatArray) -> float:
+    """τ², the variance of true margins within a class, from the slope and the margins' variance V.
+
+    With normal margins of means Δ apart a = Δ/τ², and V = τ² + q Δ² with q the product of the shares.
+    """
+    total = _true_variance(margin, v, weights)
+    q = 1 / (2 + 2 * np.cosh(base))
+    return float(2 * total / (1 + np.sqrt(1 + 4 * q * a**2 * total)))
+
+
+def _true_variance(margin: FloatArray, v: FloatArray, weights: FloatArray) -> float:
+    """The variance V of the true margins: that at which (f - mean)² / (V + v) is 1 on average.
+
+    At least a hundredth of what is seen is believed to be true.
+    """
+    seen = float(np.average((margin - np.average(margin, weights=weights)) ** 2, weights=weights))
+    if not v.any():
+        return seen
+    low, high = 0.01 * seen, seen
+    for _ in range(40):
+        middle = (low + high) / 2
+        precision = weights / (middle + v)
+        excess = precision @ (margin - np.average(margin, weights=precision)) ** 2 - weights.sum()
+        low, high = (middle, high) if excess > 0 else (low, middle)
+    return (low + high) / 2
+
+
+def _blurred(theta: FloatArray, base: float, x: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The log-odds z at θ = (a, b, log κ), and their derivatives, one row each."""
+    a, b, log_kappa = theta.tolist()
+    noise = np.exp(log_kappa) * v
+    damping = 1 / (1 + noise)
+    evidence = (a * x + b - base) * damping
+    return base + evidence, np.stack([x * damping, damping, -evidence * noise * damping])
+
+
+def _minimise(
+    loss: Callable[[FloatArray], float],
+    derivatives: Callable[[FloatArray], tuple[FloatArray, FloatArray]],
+    theta: FloatArray,
+) -> FloatArray:
+    """Fisher's scoring with the damping of Levenberg and Marquardt: the loss is not convex in γ."""
+    with np.errstate(over="ignore", invalid="ignore"):  # a step that is too long is not taken
+        return _search(loss, derivatives, theta)
+
+
+def _search(
+    loss: Callable[[FloatArray], float],
+    derivatives: Callable[[FloatArray], tuple[FloatArray, FloatArray]],
+    theta: FloatArray,
+) -> FloatArray:
+    now, damping = loss(theta), 1e-9
+    for _ in range(MOST_STEPS):
+        gradient, hessian = derivatives(theta)
+        scale = np.diag(np.diag(hessian) + 1e-12)
+        while True:
+            step = -np.linalg.solve(hessian + damping * scale, gradient)
+            following = loss(theta + step)
+            if following <= now:
+                break
+            damping *= 10
+            if damping > 1e9:  # no descent is left at this precision
+                return theta
+        theta, gained, now = theta + step, now - following, following
+        if gained <= 1e-13 * now:
+            break
+        damping = max(damping / 10, 1e-12)
+    return theta

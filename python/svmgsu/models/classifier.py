@@ -1,0 +1,494 @@
+"""A trained linear classifier: decision values, classes, probabilities, files. NumPy only."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from ..data.coercion import Covariance, Shared, Sum
+from ..data.gaussians import Gaussians, as_gaussians
+from ..support.validation import Array, FloatArray, check_count, check_prior, listed
+from .calibration import Calibration
+from .scoring import probability_right
+
+FORMATS = ("svmgsu", "gsvm")
+_NUMBERS_AT_A_TIME = 4_000_000  # values of pairs of classes
+
+
+@dataclass(repr=False, eq=False)
+class Model:
+    """What `svmgsu.train` returns and `svmgsu.load` reads.
+
+    Of two classes there is one hyperplane, positive for the second class. Of K > 2 classes there is one for
+    each pair of classes, P = K(K-1)/2 in the order (0, 1), (0, 2), ..., (0, K-1), (1, 2), ... (that of
+    scikit-learn's SVC), each positive for the second of the pair; or, with multi_class="ovr", one for each
+    class against the rest, P = K.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, n) or (P, n)
+        The weights w.
+    intercept_ : array of shape (1,) or (P,)
+        The offsets b.
+    classes_ : array of shape (2,) or (K,)
+        The labels; of two, those of negative and positive decision values.
+    lam, loss : float, str
+        The λ and the loss it was trained with.
+    objective_, gap_ : float
+        J at the solution, and a proven upper bound of J - J*; of several classes the sums over the
+        problems. NaN after `load`, and in streams.
+    n_iter_ : int
+        The solver's iterations; of several classes the most.
+    history_ : list of dict, or P lists of them
+        The solver's record: iteration, objective, gap, seconds, passes.
+    cov_mat_type_ : {"full", "diagonal", "isotropic", ""}
+        What the authors' model files, and they alone, say of the covariances of training.
+    calibration_ : tuple of Calibration, or None
+        How the values w·x + b become probabilities, one for each hyperplane.
+    feature_names_in_ : list of str, or None
+        The names of the features, where the training data had some. New objects with names are matched by
+        them: columns in another order are put in order, with their covariances; names that are missing or
+        unknown are refused. Arrays without names are taken as they are.
+    prior_ : array of shape (2,) or (K,), or None
+        The classes' shares that probabilities assume, where they were stated; None: those of training.
+    class_weight_ : array of shape (2,) or (K,), or None
+        What `predict` multiplies probabilities by: the `class_weight` of training.
+    multi_class : {"ovo", "ovr"}
+        Whether hyperplanes are of pairs of classes or of each against the rest; of two it does not matter.
+
+    Examples
+    --------
+    >>> import numpy as np, svmgsu
+    >>> X, y = np.array([[-2.0], [-1.5], [-1.0], [1.0], [1.5], [2.0]]), [0, 0, 0, 1, 1, 1]
+    >>> model = svmgsu.train(X, y, std=0.3, lam=0.1)
+    >>> f, s = model.decision_function([[0.5]], std=0.4, return_std=True)
+    >>> bool(np.allclose(s, 0.4 * abs(model.coef_[0, 0])))
+    True
+    >>> sharp, blurred = (model.predict_proba([[0.5]], std=s)[0, 1] for s in (0.1, 4.0))
+    >>> bool(0.5 < blurred < sharp)
+    True
+    >>> model.margin_probability([[0.0], [0.5]], std=[0.4, 1e-6]).round(2).tolist()
+    [0.5, 1.0]
+    """
+
+    coef_: FloatArray
+    intercept_: FloatArray
+    classes_: Array
+    lam: float
+    objective_: float = float("nan")
+    gap_: float = float("nan")
+    n_iter_: int = 0
+    history_: list[Any] = field(default_factory=list)
+    cov_mat_type_: str = "full"
+    calibration_: tuple[Calibration, ...] | None = None
+    feature_names_in_: list[str] | None = None
+    prior_: FloatArray | None = None
+    class_weight_: FloatArray | None = None
+    multi_class: str = "ovo"
+    loss: str = "hinge"
+
+    @property
+    def n_features_in_(self) -> int:
+        return int(self.coef_.shape[1])
+
+    @property
+    def platt_(self) -> tuple[float, float] | None:
+        """(A, B) of two classes: P(positive | f) = 1/(1 + exp(A f + B)) of objects known exactly."""
+        if self.calibration_ is None or len(self.calibration_) > 1:
+            return None
+        return self.calibration_[0].platt
+
+    def decision_function(
+        self,
+        X: Any,
+        cov: Any = None,
+        std: Any = None,
+        return_std: bool = False,
+        *,
+        threads: int | None = None,
+    ) -> Any:
+        """Decision values: w·x + b of shape (l,) for two classes, (l, K) for more.
+
+        Of two classes the sign is the side of the plane, which is not always the more probable class: see
+        `predict`. Of several classes the values w·x + b of different hyperplanes do not compare. A model with
+        probabilities gives the classes' log-odds instead, which do: the largest is the class that `predict`
+        says, if neither `prior` nor `class_weight` were. Without probabilities, pairs of classes vote: the
+        value is the number of pairs that a class wins, and its margins decide among equals. (The plain ones
+        are X @ coef_.T + intercept_.)
+
+        Parameters
+        ----------
+        X : array, SciPy sparse matrix or Gaussians of shape (l, n)
+        cov, std : optional
+            Covariances or error bars of X, as in `svmgsu.Gaussians`.
+        return_std : bool, default=False
+            Whether to return the decision values' standard deviations √(wᵀΣw) as well. Of log-odds from
+            pairs it is that to first order, had the pairs' errors the same sign: a bound from above, near
+            where one rival matters.
+        threads : int, optional
+            By default all that OpenMP offers; the bits are the same for any number.
+
+        Returns
+        -------
+        values, or (values, standard deviations)
+        """
+        data, team = self._examples(X, cov, std), _threads(threads)
+        if not return_std:
+            return self._values(data, team)[:, 0] if len(self.coef_) == 1 else self._scores(data, team, False)
+        values, std_ = self._values(data, team), np.sqrt(self._known_variances(data, team))
+        if len(self.coef_) == 1:
+            return values[:, 0], std_[:, 0]
+        if self.calibration_ is not None:
+            values = self._log_odds(values, None)
+            std_ *= np.abs([c.platt[0] for c in self.calibration_])
+        if self.multi_class == "ovr":
+            return values, std_
+        if self.calibration_ is None:
+            raise ValueError(
+                "return_std: pairs of classes vote in a model without probabilities, and votes have no "
+                "standard deviation; see margin_probability"
+            )
+        scores = _core.couple(values, len(self.classes_))
+        return scores, _coupled_std(values, scores, std_)
+
+    def margin_probability(
+        self, X: Any, cov: Any = None, std: Any = None, *, threads: int | None = None
+    ) -> FloatArray:
+        """P(w·X + b > 0) = Φ(f/s) for X ~ N(x, Σ): shape (l,) for two classes, (l, P) for more.
+
+        Nothing is fitted: it says how sure the side of each hyperplane is, in the order of `coef_`, not the
+        class. X, cov, std and `threads` as in `decision_function`.
+        """
+        data, team = self._examples(X, cov, std), _threads(threads)
+        std_ = np.sqrt(self._known_variances(data, team))
+        ones = np.ones(len(data))
+        columns = zip(self._values(data, team).T, std_.T, strict=True)
+        return self._shown(np.stack([probability_right(f, s, ones) for f, s in columns], axis=1))
+
+    def predict(self, X: Any, cov: Any = None, std: Any = None, *, threads: int | None = None) -> Array:
+        """The class of each row of X.
+
+        With probabilities it is the most probable one, X, `cov` and `std` being as in `predict_proba`; a
+        model trained with `class_weight` multiplies the probabilities by it first. Without probabilities it
+        is the sign of the decision value, of more than two classes the largest. `threads` is as in
+        `decision_function`.
+        """
+        data, team = self._examples(X, cov, std), _threads(threads)
+        if self.calibration_ is not None:
+            chances = self._probabilities(data, team, None)
+            if self.class_weight_ is not None:
+                chances = chances * self.class_weight_
+            return np.asarray(self.classes_[chances.argmax(axis=1)])
+        if len(self.coef_) == 1:
+            return np.asarray(self.classes_[(self._values(data, team)[:, 0] > 0).astype(int)])
+        return np.asarray(self.classes_[self._scores(data, team, True).argmax(axis=1)])
+
+    def predict_proba(
+        self,
+        X: Any,
+        cov: Any = None,
+        std: Any = None,
+        *,
+        prior: Any = None,
+        threads: int | None = None,
+    ) -> FloatArray:
+        """Probabilities of the classes for each row of X, of shape (l, K); rows sum to one.
+
+        Parameters
+        ----------
+        X : array, SciPy sparse matrix or Gaussians of shape (l, n)
+        cov, std : optional
+            Covariances or error bars of these objects. The more an object is blurred, the nearer are its
+            probabilities to the classes' shares: with v = wᵀΣw the log-odds are base + (a f + b - base)/(1
+            + κ v). Without them objects are taken as known exactly, as with `std=0`.
+        prior : array of shape (K,) or (l, K), or dict, optional
+            The shares of the classes where these objects come from, of all or of each, if they are not
+            those of training (or those stated there). Probabilities are p ∝ p · prior / shares of training.
+        threads : int, optional
+            As in `decision_function`.
+
+        Notes
+        -----
+        A model of loss="logistic" has probabilities of its own, unless probability="cv" or "train" calibrated
+        it: f is the log-odds of an object known exactly (a = 1, b = 0, but for what class weights have
+        shifted), and κ is that of the training margins' spread, not learnt from errors. That is E σ of the
+        object's true decision value, given f and v, where the classes' are normal. Where examples of training
+        are as noisy as new ones, "cv" is better: it learns how sure to be, and κ.
+
+        Of several classes the pairs' log-odds z_ij are coupled: p_i ∝ 1/(1 + Σ_j exp(-z_ij)), which is exact
+        where they agree with each other (Price, Knerr, Personnaz and Dreyfus 1994). With multi_class="ovr"
+        the probabilities of each against the rest are divided by their sum. A covariance that depends on the
+        class (`Shared` of a dict) cannot be known of a new object: in a `Gaussians` it is left out, and as
+        `cov` it is refused.
+        """
+        data, team = self._examples(X, cov, std), _threads(threads)
+        if self.calibration_ is None:
+            raise RuntimeError("predict_proba: this model was trained with probability=False")
+        shares = None if prior is None else check_prior(prior, self.classes_, len(data))
+        return self._probabilities(data, team, shares)
+
+    def save(self, path: str | os.PathLike[str], format: str = "svmgsu") -> None:
+        """Writes the model to `path` as text ("-": standard output); a reader never sees half a file.
+
+        `format` is "svmgsu" (documented in model.hpp; numbers come back exactly) or "gsvm", the authors'
+        own: two classes, -1 and +1, with Platt's sigmoid, and no names of features.
+        """
+        if format not in FORMATS:
+            raise ValueError(f"format: expected one of {', '.join(map(repr, FORMATS))}, got {format!r}")
+        kind, texts = _label_texts(self.classes_)
+        if format == "gsvm" and kind == "float":
+            texts = [f"{value:g}" for value in self.classes_.tolist()]
+        if format == "gsvm" and texts == ["+1", "-1"]:  # strings sort so; the file has -1 first
+            self._turned().save(path, format)
+            return
+        text = _core.format_model(format, self._items(kind, texts))
+        from ..io.output import replacing
+
+        with replacing(path) as (file,):
+            file.write(text)
+
+    def _items(self, label_type: str, labels: list[str]) -> _core.ModelItems:
+        """What the core writes to a file."""
+        rows = [(c.a, c.b, c.kappa, c.base) for c in self.calibration_ or ()]
+        none = np.empty(0)
+        return {
+            "w": np.ascontiguousarray(self.coef_),
+            "b": np.ascontiguousarray(self.intercept_),
+            "lam": self.lam,
+            "cov_mat_type": self.cov_mat_type_,
+            "loss": self.loss,
+            "calibration": np.array(rows, dtype=np.float64).reshape(len(rows), 4),
+            "prior": none if self.prior_ is None else self.prior_,
+            "class_weight": none if self.class_weight_ is None else self.class_weight_,
+            "label_type": label_type,
+            "labels": labels,
+            "multi_class": self.multi_class,
+            "names": _encodable(self.feature_names_in_ or []),
+        }
+
+    def __repr__(self) -> str:
+        shown = " and ".join(map(repr, self.classes_.tolist()))
+        if len(self.classes_) > 2:
+            shown = listed(self.classes_)
+        loss = "" if self.loss == "hinge" else f"loss={self.loss!r}, "
+        return (
+            f"Model({self.n_features_in_} features, classes {shown}, {loss}lam={self.lam:g}, "
+            f"objective={self.objective_:.6g}, gap={self.gap_:.2g})"
+        )
+
+    def _turned(self) -> Model:
+        """The same rule of two classes with the other one as the positive."""
+        return Model(
+            coef_=-self.coef_,
+            intercept_=-self.intercept_,
+            classes_=self.classes_[::-1],
+            cov_mat_type_=self.cov_mat_type_,
+            lam=self.lam,
+            loss=self.loss,
+            calibration_=self.calibration_ and tuple(c.turned() for c in self.calibration_),
+            prior_=None if self.prior_ is None else self.prior_[::-1],
+            class_weight_=None if self.class_weight_ is None else self.class_weight_[::-1],
+            feature_names_in_=self.feature_names_in_,
+        )
+
+    def _examples(self, X: Any, cov: Any, std: Any) -> Gaussians:
+        data = new_objects(X, cov, std).in_order(self.feature_names_in_)
+        if data.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X: X has {data.shape[1]} features, but this model is expecting {self.n_features_in_} "
+                "features as input"
+            )
+        return data
+
+    def _values(self, data: Gaussians, threads: int) -> FloatArray:
+        """Decision values as (l, number of problems)."""
+        means = data.core_means()
+        problems = zip(self.coef_, self.intercept_.tolist(), strict=True)
+        values = [_core.decision_values(means, np.ascontiguousarray(w), b, threads) for w, b in problems]
+        return values[0][:, np.newaxis] if len(values) == 1 else np.stack(values, axis=1)
+
+    def _scores(self, data: Gaussians, threads: int, blurred: bool) -> FloatArray:
+        """What is compared, of several classes, as (l, K): log-odds, or votes, or plain decision values.
+
+        `blurred` takes the objects' covariances into account. Some objects at a time: there are many pairs.
+        """
+        step = max(1, _NUMBERS_AT_A_TIME // len(self.coef_))
+        if len(data) > step:
+            places = range(0, len(data), step)
+            return np.concatenate([self._scores(data[k : k + step], threads, blurred) for k in places])
+        values = self._values(data, threads)
+        if self.calibration_ is not None:
+            values = self._log_odds(values, self._variances(data, threads) if blurred else None)
+        if self.multi_class == "ovr":
+            return values
+        combine = _core.vote if self.calibration_ is None else _core.couple
+        return combine(values, len(self.classes_))
+
+    def _shown(self, values: FloatArray) -> FloatArray:
+        return values[:, 0] if values.shape[1] == 1 else values
+
+    def _variances(self, data: Gaussians, threads: int) -> FloatArray | None:
+        """wᵀΣw of the objects as (l, number of problems); None if their covariance is not known."""
+        if data.cov is None or depends_on_class(data.cov):
+            return None
+        return _core.margins(data.core(), np.ascontiguousarray(self.coef_), threads)[1].T
+
+    def _known_variances(self, data: Gaussians, threads: int) -> FloatArray:
+        found = self._variances(data, threads)
+        if found is None:
+            raise ValueError("cov: nothing is said of the uncertainty of X; pass cov= or std=")
+        return found
+
+    def _probabilities(self, data: Gaussians, threads: int, prior: FloatArray | None) -> FloatArray:
+        """The classes' probabilities, (l, K); by logarithms, so that a row of tiny ones can be scaled up."""
+        if len(self.coef_) == 1:
+            z = self._log_odds(self._values(data, threads), self._variances(data, threads))
+            z = np.column_stack([-z, z])
+        else:
+            z = self._scores(data, threads, True)
+        logs = -np.logaddexp(0, -z)
+        prior = self.prior_ if prior is None else prior
+        if prior is not None:
+            logs = logs + np.log(prior) - self._log_shares()
+        return np.asarray(np.exp(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True)))
+
+    def from_threshold(self, values: FloatArray) -> FloatArray:
+        """Decision values of two classes less the one at which `predict` goes over to the second class.
+
+        Where decision values say nothing of the class, the same number, of its sign, for all.
+        """
+        if self.calibration_ is None:
+            return values
+        (c,), extra = self.calibration_, 0.0
+        if self.prior_ is not None:
+            extra += float(np.log(self.prior_[1]) - np.log(self.prior_[0])) - c.base
+        if self.class_weight_ is not None:
+            extra += float(np.log(self.class_weight_[1]) - np.log(self.class_weight_[0]))
+        threshold = c.threshold(extra)
+        return np.full_like(values, c.b + extra) if threshold is None else values - threshold
+
+    def _log_shares(self) -> FloatArray:
+        """Logarithms of the classes' shares in training."""
+        base = np.array([c.base for c in self.calibration_ or ()])
+        if len(base) > 1 and self.multi_class == "ovo":
+            base = _core.couple(base[np.newaxis], len(self.classes_))[0]
+        return np.asarray(-np.logaddexp(0, np.concatenate([base, -base]) if len(base) == 1 else -base))
+
+    def _log_odds(self, values: FloatArray, variances: FloatArray | None) -> FloatArray:
+        columns = [
+            c.log_odds(values[:, k], None if variances is None else variances[:, k])
+            for k, c in enumerate(self.calibration_ or ())
+        ]
+        return np.stack(columns, axis=1)
+
+
+def load(path: str | os.PathLike[str]) -> Model:
+    """Reads the model that `Model.save`, the C++ library or the authors' gsvm-train wrote to `path`.
+
+    Examples
+    --------
+    >>> import numpy as np, svmgsu, tempfile, os
+    >>> model = svmgsu.train(np.array([[-1.0], [1.0]]), ["no", "yes"], std=0.1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(os.path.join(folder, "m.svmgsu"))
+    ...     again = svmgsu.load(os.path.join(folder, "m.svmgsu"))
+    >>> bool((again.coef_ == model.coef_).all()), again.classes_.tolist()
+    (True, ['no', 'yes'])
+    """
+    from ..io.files import name_of, read_bytes
+
+    return parse(read_bytes(path), name_of(path))
+
+
+def parse(text: bytes, name: str) -> Model:
+    """The model in the content of a file; messages call it `name`."""
+    try:
+        found = _core.parse_model(text, name)
+        classes = _labels_from_texts(found["label_type"], found["labels"])
+    except (
+        ValueError,
+        OverflowError,
+    ) as error:  # labels are the only text in the file, and always on its second line
+        raise OSError(f"{name}:2: the labels cannot be read ({error})") from None
+    rows = found["calibration"].tolist()
+    calibration = tuple(Calibration(*row) for row in rows)
+    return Model(
+        coef_=found["w"],
+        intercept_=found["b"],
+        classes_=classes,
+        lam=found["lam"],
+        loss=found["loss"],
+        multi_class=found["multi_class"],
+        cov_mat_type_=found["cov_mat_type"],
+        calibration_=calibration or None,
+        prior_=found["prior"] if len(found["prior"]) else None,
+        class_weight_=found["class_weight"] if len(found["class_weight"]) else None,
+        feature_names_in_=found["names"] or None,
+    )
+
+
+def new_objects(X: Any, cov: Any, std: Any) -> Gaussians:
+    """X with its covariance, for objects whose class is not known."""
+    data = as_gaussians(X, cov, std)
+    if cov is not None and depends_on_class(data.cov):
+        raise ValueError("cov: one covariance a class cannot be known of objects without a class")
+    return data
+
+
+def _encodable(names: list[str]) -> list[str]:
+    for name in names:
+        if any("\ud800" <= c <= "\udfff" for c in name):
+            raise ValueError(f"feature_names_in_: {name!r} is no text that a file can hold")
+    return names
+
+
+def _coupled_std(pairs: FloatArray, scores: FloatArray, std: FloatArray) -> FloatArray:
+    """Standard deviations of the classes' log-odds d_i = -log Σ_j exp(-z_ij): the pairs', by their shares."""
+    out = np.zeros_like(scores)
+    first, second = np.triu_indices(scores.shape[1], 1)
+    for k in range(scores.shape[1]):
+        for place, against in ((first == k, pairs), (second == k, -pairs)):
+            share = np.exp(against[:, place] + scores[:, [k]])
+            out[:, k] += (share * std[:, place]).sum(axis=1)
+    return out
+
+
+def _threads(threads: int | None) -> int:
+    return 0 if threads is None else check_count(threads, "threads")
+
+
+def depends_on_class(cov: Covariance | None) -> bool:
+    """Whether there is a covariance for each class."""
+    if isinstance(cov, Sum):
+        return any(depends_on_class(kind) for _, kind in cov.parts)
+    return isinstance(cov, Shared) and cov.classes is not None and cov.group is None
+
+
+def _label_texts(classes: Array) -> tuple[str, list[str]]:
+    names = {"b": "bool", "i": "int", "u": "int", "f": "float", "U": "str"}
+    values = classes.tolist()
+    kind = names.get(classes.dtype.kind)
+    if kind is None and all(isinstance(v, str) for v in values):
+        kind = "str"
+    if kind is None:
+        raise TypeError(f"classes_: labels of dtype {classes.dtype} cannot be saved; use numbers or strings")
+    return kind, [repr(v) if kind == "float" else str(v) for v in values]
+
+
+def _labels_from_texts(kind: str, texts: list[str]) -> Array:
+    readers: dict[str, Any] = {"bool": ("False", "True").index, "int": int, "float": float, "str": str}
+    if kind not in readers:
+        raise ValueError(f"type {kind!r} is not known; it must be one of {', '.join(readers)}")
+    if len(set(texts)) < len(texts):
+        twice = next(text for k, text in enumerate(texts) if text in texts[:k])
+        raise ValueError(f"{'both are' if len(texts) == 2 else 'there is more than one'} {twice!r}")
+    values = [readers[kind](t) for t in texts]
+    if kind == "float" and not np.isfinite(values).all():
+        raise ValueError(f"{texts} are not all finite")
+    if kind == "int":  # NumPy would take integers on both sides of 2^63 for floats
+        return np.array(values, dtype=np.uint64 if max(values) >= 2**63 else np.int64)
+    return np.array(values, dtype=bool if kind == "bool" else None)

@@ -1,0 +1,1 @@
+"""What every part leans on: checks of arguments, memory, threads, progress, lazy loading."""

@@ -1,0 +1,368 @@
+"""Checks of arguments. Each error names the argument, the place, what was found and what is wanted."""
+
+from __future__ import annotations
+
+import numbers
+import operator
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _core
+from .memory import require_memory
+from .sparse_checks import check_sparse, is_canonical
+
+Array: TypeAlias = npt.NDArray[Any]
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+
+LARGEST_FACTOR = 1e150
+FROM_MISSING = "svmgsu.uncertainty.from_missing(X) makes Gaussians of a table with missing values"
+
+
+def is_sparse(a: object) -> bool:
+    """True for SciPy's sparse matrices and arrays, without importing SciPy."""
+    return hasattr(type(a), "tocsr") and hasattr(type(a), "nnz")
+
+
+def as_float_array(a: Any, name: str, ndim: tuple[int, ...]) -> Array:
+    """`a` as a C-contiguous float64 or float32 array; itself if it is one already (np.memmap too).
+
+    Integers and booleans become float64; anything that is not made of numbers is refused.
+    """
+    if is_sparse(a):
+        raise TypeError(f"{name}: got a sparse matrix, which is not supported here; pass {name}.toarray()")
+    if type(a) is not np.ndarray and isinstance(a, np.ma.MaskedArray) and np.ma.is_masked(a):
+        first = place(int(np.ma.getmaskarray(a).argmax()), a.shape)
+        advice = FROM_MISSING if name == "X" else "fill in an estimate, or leave such examples out"
+        raise ValueError(f"{name}: {first} is masked; {advice}")
+    try:
+        array = np.asarray(a)
+        if array.dtype == object:
+            array = _numbers_of(array)
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{name}: could not be read as an array of numbers ({error})") from None
+    if array.dtype.kind == "c":
+        raise ValueError(f"{name}: Complex data not supported; got {array.dtype}")
+    if array.dtype.kind not in "fiub":
+        raise ValueError(f"{name}: expected numbers, got dtype {array.dtype}")
+    if array.ndim not in ndim:
+        wanted = " or ".join(str(k) for k in ndim)
+        hint = ". Reshape your data: one row an example, one column a feature" if 2 in ndim else ""
+        raise ValueError(f"{name}: expected {wanted} dimensions, got an array of shape {array.shape}{hint}")
+    kept = array.dtype if array.dtype in (np.float32, np.float64) else np.dtype(np.float64)
+    if not array.ndim:
+        return array.astype(kept)
+    if array.dtype != kept:
+        require_memory(kept.itemsize * array.size, f"{name}: a copy of {array.size} numbers as {kept}")
+    with np.errstate(over="ignore", invalid="ignore"):  # infinities are named by who checks the numbers
+        return np.require(np.ascontiguousarray(array, dtype=kept), requirements="A")
+
+
+def _numbers_of(objects: Array) -> Array:
+    """Objects as float64; the error names the first that is no number, such as pandas' NA."""
+    if any(isinstance(value, (str, bytes)) for value in objects.flat):
+        raise ValueError("it holds strings")
+    try:
+        return objects.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        for i, value in enumerate(objects.flat):
+            if not isinstance(value, numbers.Real) and value is not None:
+                where = place(i, objects.shape)
+                raise type(error)(f"{where} is {value!r} of type {type(value).__name__}: {error}") from None
+        raise
+
+
+def column_names(a: Any) -> list[str] | None:
+    """The columns of a DataFrame, if they are strings."""
+    columns = getattr(a, "columns", None)
+    if columns is None or not all(isinstance(name, str) for name in columns):
+        return None
+    return list(columns)
+
+
+def check_column_order(known: list[str] | None, **frames: Any) -> None:
+    """Refuses frames with the `known` columns in another order: their errors would go to other features."""
+    for name, frame in frames.items():
+        columns = column_names(frame)
+        if known and columns and columns != known and set(columns) == set(known):
+            raise ValueError(f"{name}: its columns are {listed(columns)}, but those of X are {listed(known)}")
+
+
+def check_row_order(X: Any, **frames: Any) -> None:
+    """Refuses frames of pandas whose rows are labelled otherwise than those of X: other objects, perhaps."""
+    if not hasattr(X, "iloc"):
+        return
+    index = X.index
+    for name, frame in frames.items():
+        own = frame.index if hasattr(frame, "iloc") else index
+        if len(own) == len(index) and not own.equals(index):
+            raise ValueError(
+                f"{name}: its rows are labelled {listed(own)}, but those of X {listed(index)}; pass "
+                f"{name}.loc[X.index], or {name}.to_numpy() if the rows are in the order of X"
+            )
+
+
+def place(index: int, shape: tuple[int, ...]) -> str:
+    """A flat index as words: example, feature (and second feature)."""
+    words = ("example", "feature", "feature")
+    coordinates = np.unravel_index(index, shape) if shape else ()
+    return ", ".join(f"{word} {int(k)}" for word, k in zip(words, coordinates, strict=False)) or "the value"
+
+
+def check_finite(a: Array, name: str) -> None:
+    """Refuses NaN and infinity, naming the first one."""
+    found = _core.first_nonfinite(a) if a.size else -1
+    if found >= 0:
+        raise ValueError(_not_finite(name, place(found, a.shape), a.flat[found]))
+
+
+def _not_finite(name: str, where: str, value: float) -> str:
+    """The message; scikit-learn looks for its own words about X."""
+    missing = f"; {FROM_MISSING}" if name == "X" and np.isnan(value) else ""
+    words = " (Input X contains NaN or inf)" if name == "X" else ""
+    return f"{name}: {where} is {value}; NaN and infinity are not allowed{missing}{words}"
+
+
+def check_variances(a: Array, name: str) -> None:
+    """Refuses variances below zero, naming the first one."""
+    check_finite(a, name)
+    found = _core.first_negative(a) if a.size else -1
+    if found >= 0:
+        raise ValueError(_negative(name, place(found, a.shape), "variance", a.flat[found]))
+
+
+def check_deviations(a: Array, name: str) -> None:
+    """Refuses standard deviations below zero, naming the first one."""
+    check_finite(a, name)
+    found = _core.first_negative(a) if a.size else -1
+    if found >= 0:
+        raise ValueError(_negative(name, place(found, a.shape), "standard deviation", a.flat[found]))
+
+
+def check_factors(a: Array, name: str) -> None:
+    """Refuses what is not finite or has no finite square, naming the first one."""
+    check_finite(a, name)
+    if a.size and a.dtype != np.float32 and max(a.max(), -a.min()) > LARGEST_FACTOR:
+        found = int(np.argmax(np.abs(a) > LARGEST_FACTOR))
+        raise ValueError(
+            f"{name}: {a.flat[found]:g} at feature {found % a.shape[-1]} has no finite square; factors "
+            f"may be up to {LARGEST_FACTOR:g}"
+        )
+
+
+def _negative(name: str, where: str, what: str, value: float) -> str:
+    example, _, feature = where.partition(", ")
+    at = f" at {feature}" if feature else ""
+    return f"{name}: {example} has {what} {value:g}{at}; {what}s must be >= 0"
+
+
+class SparseRows:
+    """Rows in the compressed form that the core reads; made from any SciPy sparse matrix."""
+
+    def __init__(self, a: Any, name: str) -> None:
+        check_sparse(a, name)
+        csr = a.tocsr()
+        if csr is not a:
+            check_sparse(csr, name)
+        if csr.dtype.kind == "c":
+            raise ValueError(f"{name}: Complex data not supported; got {csr.dtype}")
+        if csr.dtype.kind not in "fiub":
+            raise ValueError(f"{name}: expected numbers, got dtype {csr.dtype}")
+        if csr.shape[1] >= 2**31:
+            raise ValueError(f"{name}: {csr.shape[1]} columns; at most 2^31 - 1 are supported")
+        entries = int(csr.indptr[-1])
+        if not is_canonical(csr.indices[:entries], csr.indptr):
+            csr = csr.copy()
+            csr.has_sorted_indices = csr.has_canonical_format = False  # whatever was remembered of them
+            csr.sum_duplicates()
+            entries = int(csr.indptr[-1])
+        if csr.dtype not in (np.float32, np.float64):
+            csr = csr.astype(np.float64)
+        self.matrix = csr
+        self.shape: tuple[int, int] = (int(csr.shape[0]), int(csr.shape[1]))
+        self.dtype: np.dtype[Any] = csr.dtype
+        self.value: Array = np.ascontiguousarray(csr.data[:entries])
+        self.column: Array = np.ascontiguousarray(csr.indices[:entries], dtype=np.int32)
+        self.start: Array = np.ascontiguousarray(csr.indptr, dtype=np.int64)
+
+    def locate(self, entry: int) -> str:
+        """An index into `value` as words."""
+        row = int(np.searchsorted(self.start, entry, side="right")) - 1
+        return f"example {row}, feature {int(self.column[entry])}"
+
+    def check(self, name: str, variances: bool) -> None:
+        """The checks of `check_finite` and, for variances, `check_variances`."""
+        found = _core.first_nonfinite(self.value) if self.value.size else -1
+        if found >= 0:
+            raise ValueError(_not_finite(name, self.locate(found), self.value[found]))
+        found = _core.first_negative(self.value) if variances and self.value.size else -1
+        if found >= 0:
+            raise ValueError(_negative(name, self.locate(found), "variance", self.value[found]))
+
+
+def check_positive(value: Any, name: str) -> float:
+    """A positive finite number."""
+    try:
+        if isinstance(value, (str, bytes)):
+            raise TypeError
+        number = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name}: expected a number, got {value!r}") from None
+    if not (number > 0 and np.isfinite(number)):
+        raise ValueError(f"{name}: must be positive and finite, got {value!r}")
+    return number
+
+
+def check_count(value: Any, name: str, least: int = 1, most: int = 2**31 - 1) -> int:
+    """A whole number from `least` to `most`."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name}: expected a whole number, got {value!r}") from None
+    if number < least:
+        raise ValueError(f"{name}: must be at least {least}, got {number}")
+    if number > most:
+        raise ValueError(f"{name}: must be at most {most}, got {number}")
+    return number
+
+
+def check_labels(y: Any, examples: int) -> tuple[Array, Array]:
+    """Labels as (the classes, sorted; for each example the place of its class among them)."""
+    labels = as_labels(y, examples)
+    classes, codes = np.unique(labels, return_inverse=True)
+    if len(classes) == 1:
+        raise ValueError(f"y: only one class, {classes[0].item()!r}; training needs examples of two")
+    if len(classes) > 2 and classes.dtype.kind == "f" and (classes != np.floor(classes)).any():
+        raise ValueError(f"y: {len(classes)} numbers with fractions ({listed(classes)}) are no classes")
+    return classes, codes
+
+
+def as_labels(y: Any, examples: int) -> Array:
+    """y as an array of one number or string an example."""
+    labels = plain_labels(y)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    if labels.ndim != 1:
+        raise ValueError(f"y: expected one label an example, got an array of shape {labels.shape}")
+    if len(labels) != examples:
+        raise ValueError(f"y: {len(labels)} labels for {examples} examples")
+    if labels.dtype.kind not in "biufU":
+        raise ValueError(f"y: expected labels that are numbers or strings, got dtype {labels.dtype}")
+    if labels.dtype.kind == "f":
+        check_finite(labels.astype(np.float64), "y")
+    return labels
+
+
+def plain_labels(y: Any) -> Array:
+    """y as an array of numbers or of strings.
+
+    A mixture is refused. NumPy would make strings of it: of a label that is missing, the class 'nan'.
+    """
+    if y is None:
+        raise ValueError("y: training requires y to be passed, but the target y is None")
+    given: Array = np.asarray(y, dtype=object if isinstance(y, (list, tuple)) else None)
+    if given.dtype != object:
+        return given
+    try:
+        labels = np.asarray(given.tolist())
+    except ValueError as error:
+        raise ValueError(f"y: could not be read as an array of labels ({error})") from None
+    if labels.dtype.kind in "OU":
+        wanted = str if any(isinstance(v, str) for v in given.flat) else numbers.Real
+        for i, value in enumerate(given.flat):
+            if not isinstance(value, wanted):
+                what = "numbers" if wanted is numbers.Real else "strings"
+                raise ValueError(f"y: example {i} has the label {value!r} where others are {what}")
+    return labels
+
+
+def listed(values: Any) -> str:
+    """Labels for a message, at most five of them."""
+    shown = [repr(value) for value in np.asarray(values).tolist()]
+    return ", ".join(shown[:5]) + (", ..." if len(shown) > 5 else "")
+
+
+def check_classes(classes: Any, name: str) -> Array:
+    """All classes that there will be, sorted."""
+    found = np.unique(as_labels(classes, len(np.atleast_1d(np.asarray(classes)))))
+    if len(found) < 2:
+        raise ValueError(f"{name}: at least two classes are needed, got {listed(found)}")
+    return found
+
+
+def class_codes(labels: Array, classes: Array, name: str) -> Array:
+    """For each label its place among `classes`; refuses a label that is not there."""
+    codes = np.searchsorted(classes, labels)
+    codes[codes == len(classes)] = 0
+    strange = classes[codes] != labels
+    if strange.any():
+        label = labels[strange][0].item()
+        raise ValueError(
+            f"{name}: example {int(strange.argmax())} has the label {label!r}, which is not among the "
+            f"classes {listed(classes)}"
+        )
+    return codes
+
+
+def class_factors(class_weight: Any, classes: Array, codes: Array, weights: FloatArray) -> FloatArray:
+    """The factor of each class's weights: by a dict (1 for those not named), or "balanced".
+
+    Balanced classes weigh the same in sum, counted with the weights that the examples have already. A dict
+    may name classes that are not there, as in a fold without the rarest, if it names all that are: else
+    it is taken for a slip.
+    """
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        total = np.bincount(codes, weights, len(classes))
+        return np.asarray(weights.sum() / (len(classes) * np.where(total > 0, total, 1.0)))
+    if not isinstance(class_weight, Mapping):
+        raise ValueError(f'class_weight: expected a dict, "balanced" or None, got {class_weight!r}')
+    factors = np.ones(len(classes))
+    for label, value in class_weight.items():
+        place = np.flatnonzero(classes == label)
+        if not len(place) and any(known not in class_weight for known in classes.tolist()):
+            raise ValueError(f"class_weight: there is no class {label!r} in y; it has {listed(classes)}")
+        number = float(value) if isinstance(value, (int, float, np.integer, np.floating)) else np.nan
+        if not (number >= 0 and np.isfinite(number)):
+            raise ValueError(f"class_weight: class {label!r} has {value!r}; weights must be >= 0 and finite")
+        factors[place] = number
+    return factors
+
+
+def check_prior(prior: Any, classes: Array, examples: int | None = None) -> FloatArray:
+    """Shares of the classes that sum to 1: (K,), or (l, K) for l `examples`.
+
+    Given as an array in the order of the classes, or as a dict that names them all.
+    """
+    if isinstance(prior, Mapping):
+        labels = classes.tolist()
+        if set(prior) != set(labels):
+            raise ValueError(f"prior: expected a share of each of {listed(classes)}, got {prior!r}")
+        prior = [prior[label] for label in labels]
+    shares = as_float_array(prior, "prior", (1, 2) if examples is not None else (1,)).astype(np.float64)
+    wanted = f"({len(classes)},)" + ("" if examples is None else f" or ({examples}, {len(classes)})")
+    if shares.shape not in ((len(classes),), (examples, len(classes))):
+        raise ValueError(f"prior: expected shape {wanted}, got {shares.shape}")
+    if not (np.isfinite(shares).all() and (shares > 0).all()):
+        raise ValueError("prior: shares must be positive and finite")
+    return np.asarray(shares / shares.sum(axis=-1, keepdims=True))
+
+
+def check_weights(sample_weight: Any, examples: int) -> FloatArray:
+    """Sample weights as float64, all ones by default."""
+    if sample_weight is None:
+        return np.ones(examples)
+    weights = as_float_array(sample_weight, "sample_weight", (0, 1)).astype(np.float64)
+    if weights.ndim == 0:
+        weights = np.full(examples, float(weights))
+    if len(weights) != examples:
+        raise ValueError(f"sample_weight: {len(weights)} weights for {examples} examples")
+    check_finite(weights, "sample_weight")
+    if weights.min(initial=0.0) < 0:
+        worst = int(weights.argmin())
+        raise ValueError(f"sample_weight: example {worst} has {weights[worst]:g}; weights must be >= 0")
+    if not weights.any():
+        raise ValueError("sample_weight: all weights are zero")
+    return weights
