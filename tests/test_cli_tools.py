@@ -151,7 +151,7 @@ def completed(line, capsys):
     script = capsys.readouterr().out
     words = line.split(" ")
     quoted = " ".join(f"'{word}'" for word in words)
-    script += f"COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; _svmgsu; echo ${{COMPREPLY[@]}}"
+    script += f"COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; _shtab_svmgsu; echo ${{COMPREPLY[@]}}"
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
     assert done.stderr == ""
     return done.stdout.split()

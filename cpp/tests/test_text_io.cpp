@@ -105,12 +105,17 @@ TEST_CASE("numbers of every form are the doubles nearest to them") {
   CHECK(number("1e-400") == 0);
   CHECK(number("0.0000000001e-400") == 0);
   CHECK(number("+3") == 3);
+  CHECK(number("0e0") == 0);
+  CHECK(number("0.0e-22") == 0);
+  CHECK(number("1e0022") == 1e22);
   Random random(3);
   for (int k = 0; k < 20000; ++k) {
     const double value = std::ldexp(random.normal(), static_cast<int>(400 * random.normal()) % 1000);
     char digits[40];
-    if (k % 2)
+    if (k % 3 == 0)
       std::snprintf(digits, sizeof digits, "%.*g", 1 + k % 17, value);
+    else if (k % 3 == 1)  // exponents that a power of ten below 10^22 takes up, and those just beyond
+      std::snprintf(digits, sizeof digits, "%.*e", k % 19, std::ldexp(random.normal(), k % 200 - 100));
     else
       std::snprintf(digits, sizeof digits, "%.*f", k % 20, random.normal() * 100);
     CHECK_MESSAGE(number(digits) == std::strtod(digits, nullptr), digits);

@@ -81,10 +81,23 @@ inline double divide(std::uint64_t w, std::uint64_t d) {
   while (is_digit(*p)) mantissa = 10 * mantissa + static_cast<std::uint64_t>(*p++ - '0');
 }
 
+// Skips "e-07" at p and returns its value; p stays where it is if that is no exponent of at most three digits.
+inline std::ptrdiff_t parse_exponent(const char*& p) {
+  const bool negative = p[1] == '-';
+  const char* q = p + 1 + (negative || p[1] == '+');
+  std::ptrdiff_t exponent = 0;
+  const char* const first = q;
+  while (is_digit(*q) && q - first < 3) exponent = 10 * exponent + (*q++ - '0');
+  if (q == first || !ends_token(*q)) return 0;
+  p = q;
+  return negative ? -exponent : exponent;
+}
+
 // Reads the number at p and leaves p at the end of the token, which some byte before `end` must end.
 //
-// Up to 19 digits without an exponent are an integer divided by a power of ten. Below 2^53 both are doubles, and their
-// quotient is rounded once (Clinger); else integers are divided. The rest is for the library.
+// Up to 19 digits are an integer divided by (or times) a power of ten. If the integer is below 2^53 and the power at
+// most 10^22, both are doubles, and their quotient or product is rounded once (Clinger); else integers are divided. The
+// rest is for the library.
 [[gnu::always_inline]] inline Parsed parse_number(const char*& p, const char* end, double& value) {
   const char* const token = p;
   const bool negative = *p == '-';
@@ -104,9 +117,10 @@ inline double divide(std::uint64_t w, std::uint64_t d) {
     places = p - fraction;
     digits += places;
   }
+  constexpr double kSigns[] = {1.0, -1.0};  // a branch would be mispredicted every other time
+  constexpr std::uint64_t kExact = std::uint64_t{1} << 53;
   if (ends_token(*p) && digits > 0 && digits <= 19) {
-    constexpr double kSigns[] = {1.0, -1.0};  // a branch would be mispredicted every other time
-    if (mantissa < (std::uint64_t{1} << 53)) {
+    if (mantissa < kExact) {
       value = kSigns[negative] * static_cast<double>(mantissa) / kPowersOfTen[places];
       return Parsed::good;
     }
@@ -114,6 +128,14 @@ inline double divide(std::uint64_t w, std::uint64_t d) {
     value = kSigns[negative] * divide(mantissa, kWholePowersOfTen[places]);
     return Parsed::good;
 #endif
+  }
+  if ((*p == 'e' || *p == 'E') && digits > 0 && digits <= 19 && mantissa < kExact) {
+    places -= parse_exponent(p);
+    if (ends_token(*p) && places >= -22 && places <= 22) {
+      value = kSigns[negative] * static_cast<double>(mantissa);
+      value = places < 0 ? value * kPowersOfTen[-places] : value / kPowersOfTen[places];
+      return Parsed::good;
+    }
   }
   while (!ends_token(*p)) ++p;
   return parse_slowly(token, p, value);

@@ -119,7 +119,13 @@ def reason(error: BaseException) -> str:
 
 
 def _extra(module: str) -> str:
-    extras = {"matplotlib": "plot", "pyarrow": "io", "sklearn": "sklearn", "scipy": "sklearn"}
+    extras = {
+        "matplotlib": "plot",
+        "pyarrow": "io",
+        "sklearn": "sklearn",
+        "scipy": "sklearn",
+        "shtab": "completion",
+    }
     return extras.get(module.split(".")[0], "demo")
 
 

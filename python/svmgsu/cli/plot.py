@@ -46,7 +46,7 @@ ENDINGS = (".png", ".svg", ".pdf")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the command."""
     parser.usage = "svmgsu plot PICTURE [DATA] [--model MODEL] [options] -o FILE"
-    parser.add_argument("picture", choices=PICTURES, metavar="PICTURE", help=", ".join(PICTURES))
+    parser.add_argument("picture", choices=tuple(PICTURES), metavar="PICTURE", help=", ".join(PICTURES))
     parser.add_argument("data", nargs="?", metavar="DATA", help="means, or all; - is standard input")
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="ends in .png, .svg or .pdf")
     parser.add_argument("--model", metavar="MODEL", help="a file of svmgsu train or gsvm-train")
