@@ -15,6 +15,7 @@ import scipy.stats
 import svmgsu
 from svmgsu import demo
 from svmgsu.cli import COMMANDS, main
+from svmgsu.models.scoring import expected_accuracy
 
 
 def python(code):
@@ -146,4 +147,6 @@ def test_expected_accuracy_is_the_mean_over_noisy_copies():
     copies = X + np.sqrt(variances) * rng.standard_normal((40_000, 6, 2))
     right = (model.predict(copies.reshape(-1, 2)).reshape(-1, 6) == y).mean(axis=1)
     error = scipy.stats.sem(right)
-    assert demo.expected_accuracy(model, X, variances, y) == pytest.approx(right.mean(), abs=5 * error)
+    std = np.sqrt(variances @ model.coef_[0] ** 2)
+    expected = expected_accuracy(model.decision_function(X), std, 2.0 * y - 1, np.ones(6))
+    assert expected == pytest.approx(right.mean(), abs=5 * error)

@@ -7,7 +7,7 @@ question is whether a classifier trained with the standard errors does better, a
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,6 @@ from .fit.classification import train
 from .io.output import check_output, replacing
 from .models.calibration import fit
 from .models.classifier import Model
-from .reference import normal_cdf
 from .support.validation import Array, FloatArray
 
 LAMS = (1.0, 1e-1, 1e-2, 1e-3, 1e-4)
@@ -84,13 +83,11 @@ def compare(splits: int, noise: float) -> list[Outcome]:
         centre, scale = X[known].mean(axis=0), X[known].std(axis=0)
         Z, bars = (X - centre) / scale, se / scale
         rng = np.random.default_rng(k)
-        factors = {0.0} | {outcome.factor for outcome in outcomes}
-        tuners = {factor: Tuner(Z[known], bars[known], y[known], factor) for factor in factors}
         for outcome in outcomes:
             practice = noisy(Z[known], bars[known], outcome.level, PRACTICE_COPIES, rng)
             test = noisy(Z[new], bars[new], outcome.level, TEST_COPIES, rng)
             for into, factor in ((outcome.svm, 0.0), (outcome.gsu, outcome.factor)):
-                model = tuners[factor].best(outcome.level, practice)
+                model = tuned(Z[known], bars[known], y[known], factor, outcome.level, practice)
                 for measure, value in zip(MEASURES, _scores(model, test, y[new]), strict=True):
                     into[measure][k] = value
     return outcomes
@@ -103,47 +100,32 @@ def noisy(X: FloatArray, se: FloatArray, level: float, copies: int, rng: np.rand
     return np.asarray(X + np.sqrt(level) * se * rng.standard_normal((copies, *X.shape)))
 
 
-class Tuner:
-    """Models with covariances factor × se² (0: the ordinary SVM), for each λ and each fold of the data."""
+def tuned(
+    X: FloatArray, se: FloatArray, y: Array, factor: float, level: float, practice: FloatArray
+) -> Model:
+    """A model with covariances factor × se² (0: the ordinary SVM), for noise of level × se² to come.
 
-    def __init__(self, X: FloatArray, se: FloatArray, y: Array, factor: float) -> None:
-        from sklearn.model_selection import StratifiedKFold
+    Both methods are tuned and calibrated for the noise that they will meet, on training data alone: λ by
+    the accuracy expected under it, the probabilities on noisy `practice`.
+    """
+    from sklearn.model_selection import StratifiedKFold
 
-        self._data = Gaussians(X, factor * se**2 if factor else None)
-        self._se, self._y = se, y
-        folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(X, y)
-        self._paths = [(held_out, list(self._path(rows))) for rows, held_out in folds]
+    from .estimators.classifier_search import LinearSVMGSUCV
 
-    def _path(self, rows: Array) -> Iterator[Model]:
-        model = None
-        for lam in LAMS:
-            model = train(self._data[rows], self._y[rows], lam=lam, start=model, probability=False)
-            yield model
-
-    def best(self, level: float, practice: FloatArray) -> Model:
-        """The model of the λ that suits noise of level × se², its probabilities fitted to noisy `practice`.
-
-        Both methods are tuned and calibrated for the noise that they will meet, on training data alone.
-        """
-        score = np.zeros(len(LAMS))
-        for held_out, models in self._paths:
-            X, variances, y = self._data.mean[held_out], level * self._se[held_out] ** 2, self._y[held_out]
-            score += [expected_accuracy(model, X, variances, y) for model in models]
-        model = train(self._data, self._y, lam=LAMS[int(score.argmax())], probability=False)
-        signs = np.where(self._y == model.classes_[1], 1.0, -1.0)
-        scores = model.decision_function(practice.reshape(-1, practice.shape[-1]))
-        labels = np.tile(signs, len(practice))
-        model.calibration_ = (fit(scores, None, labels, np.ones(len(labels))),)
-        return model
-
-
-def expected_accuracy(model: Model, X: FloatArray, variances: FloatArray, y: Array) -> float:
-    """The mean of Φ(y f / s): exactly the accuracy on infinitely many noisy copies of the examples."""
-    f = model.decision_function(X)
-    margin = np.where(y == model.classes_[1], f, -f)
-    s = np.sqrt(variances @ model.coef_[0] ** 2)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return float(np.where(s > 0, normal_cdf(margin / s), margin > 0).mean())
+    data = Gaussians(X, (level or factor) * se**2)  # validation examples carry these, or are their means
+    search = LinearSVMGSUCV(
+        LAMS,
+        cov_scales=(factor / (level or factor or 1.0),),
+        cv=StratifiedKFold(FOLDS, shuffle=True, random_state=0),
+        scoring="expected_accuracy" if level else "accuracy",
+        probability=False,
+    ).fit(data, y)
+    model: Model = search.model_
+    signs = np.where(y == model.classes_[1], 1.0, -1.0)
+    scores = model.decision_function(practice.reshape(-1, practice.shape[-1]))
+    labels = np.tile(signs, len(practice))
+    model.calibration_ = (fit(scores, None, labels, np.ones(len(labels))),)
+    return model
 
 
 def _scores(model: Model, copies: FloatArray, y: Array) -> tuple[float, float]:
