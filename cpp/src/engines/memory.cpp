@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "engines/centring.hpp"
 #include "engines/memory_kept.hpp"
 
 namespace svmgsu {
@@ -11,9 +12,26 @@ MemoryObjective::MemoryObjective(TrainingSet set, double lambda, int threads, bo
                                  std::shared_ptr<const Loss> loss)
     : Objective(loss ? std::move(loss) : make_loss(set.targets.task() == Task::regression ? "squared" : "hinge"),
                 lambda, threads, intercept),
-      set_(std::move(set)),
+      set_(std::make_shared<const TrainingSet>(std::move(set))),
       mean_weight_(targets().mean_weight()),
       centre_(intercept ? targets().centre() : 0.0) {}
+
+MemoryObjective::MemoryObjective(const MemoryObjective& of, std::shared_ptr<const TrainingSet> set, Vector origin)
+    : Objective(of),
+      set_(std::move(set)),
+      origin_(std::move(origin)),
+      mean_weight_(of.mean_weight_),
+      centre_(of.centre_) {}
+
+// Not far off, a number of each sum is corrected for the origin; far off, the numbers of the rows themselves.
+Objective::Centred MemoryObjective::centred() const {
+  if (!intercept()) return {};
+  const Centre centre = centre_of(data());
+  if (centre.at.size() == 0) return {};
+  std::shared_ptr<const TrainingSet> set = set_;
+  if (centre.far) set = std::make_shared<const TrainingSet>(seen_from(data(), centre.at), targets());
+  return {std::unique_ptr<Objective>(new MemoryObjective(*this, set, centre.far ? Vector() : centre.at)), centre.at};
+}
 
 Objective::Cost MemoryObjective::cost() const {
   Cost cost;
@@ -31,13 +49,15 @@ MemoryObjective::Margins MemoryObjective::margins(const Vector& w) const {
   result.mean.resize(static_cast<std::size_t>(examples()));
   result.variance.resize(static_cast<std::size_t>(examples()));
   std::vector<Plan> plans;
+  const double shift = this->shift(w);
   sweep<Adds::nothing>(
       Visit{data(), data().ids(), nullptr, threads()}, PointForms(data(), w, plans),
       [&](const Index* position, int count, const double* mean, const double* variance, double*, double*, char*,
           Local&) {
-        std::copy_n(mean, count, result.mean.begin() + *position);
-        for (int i = 0; i < count; ++i)
+        for (int i = 0; i < count; ++i) {
+          result.mean[static_cast<std::size_t>(*position + i)] = mean[i] - shift;
           result.variance[static_cast<std::size_t>(*position + i)] = std::max(0.0, variance[i]);
+        }
       },
       nullptr);
   return result;
@@ -103,14 +123,15 @@ namespace {
 struct GradientLink {
   const Loss& loss;
   const Targets& targets;
-  double b, epsilon, centre;
+  double shift, b, epsilon, centre;
   MemoryKept& kept;
 
-  void operator()(const Index* position, int count, const double* mean, const double* form, double* coefficient,
+  void operator()(const Index* position, int count, const double* dot, const double* form, double* coefficient,
                   double* kappa, char* side, Local& local) const {
-    double sign[kMaxBatch], target[kMaxBatch], variance[kMaxBatch];
+    double sign[kMaxBatch], target[kMaxBatch], mean[kMaxBatch], variance[kMaxBatch];
     Residuals r;
     for (int i = 0; i < count; ++i) {
+      mean[i] = dot[i] - shift;
       sign[i] = targets.sign(position[i]);
       target[i] = targets.target(position[i]);
       variance[i] = std::max(0.0, form[i]);
@@ -161,7 +182,7 @@ void MemoryObjective::evaluate(const Vector& w, double b, double epsilon, Evalua
   for (auto* array : {&kept.mean, &kept.variance, &kept.curvature}) array->resize(static_cast<std::size_t>(examples()));
   Local total;
   sweep<Adds::by_side>(Visit{data(), data().ids(), targets().signs(), threads()}, PointForms(data(), w, kept.plans),
-                       GradientLink{loss(), targets(), b, epsilon, centre_, kept}, &total);
+                       GradientLink{loss(), targets(), shift(w), b, epsilon, centre_, kept}, &total);
 
   const double share = 1.0 / static_cast<double>(examples());
   const double penalty = lambda() / 2 * w.squaredNorm();
@@ -173,6 +194,7 @@ void MemoryObjective::evaluate(const Vector& w, double b, double epsilon, Evalua
       data().covariance()[t].kind->finish(total.of[k].terms[t].data(), w.data(), features(),
                                           -share * data().covariance()[t].scale, side[k].data());
     mass[k] = share * total.of[k].mass;
+    if (origin_.size()) side[k] -= (k == 1 ? mass[k] : -mass[k]) * origin_;
     dual[k] = share * total.dual[k];
   }
   e.value = penalty + total.smooth_loss / static_cast<double>(examples());
@@ -190,16 +212,18 @@ double MemoryObjective::sample_gradient(const Vector& w, double b, const std::ve
   thread_local std::vector<Plan> plans;
   thread_local std::vector<Index> ids;
   ids.resize(sample.size());
+  const double origin = shift(w);
   for (std::size_t i = 0; i < sample.size(); ++i) ids[i] = data().ids()[static_cast<std::size_t>(sample[i])];
   Local total;
   sweep<Adds::together>(
       Visit{data(), ids, nullptr, threads()}, PointForms(data(), w, plans),
-      [&](const Index* position, int count, const double* mean, const double* form, double* coefficient, double* kappa,
+      [&](const Index* position, int count, const double* dot, const double* form, double* coefficient, double* kappa,
           char*, Local& local) {
-        double sign[kMaxBatch], target[kMaxBatch], variance[kMaxBatch];
+        double sign[kMaxBatch], target[kMaxBatch], mean[kMaxBatch], variance[kMaxBatch];
         Residuals r;
         const Index* drawn = &sample[static_cast<std::size_t>(*position)];
         for (int i = 0; i < count; ++i) {
+          mean[i] = dot[i] - origin;
           sign[i] = targets().sign(drawn[i]);
           target[i] = targets().target(drawn[i]);
           variance[i] = std::max(0.0, form[i]);
@@ -221,6 +245,7 @@ double MemoryObjective::sample_gradient(const Vector& w, double b, const std::ve
     data().covariance()[t].kind->finish(total.of[0].terms[t].data(), w.data(), features(),
                                         share * data().covariance()[t].scale, gw.data());
   gb = -share * total.of[0].mass;
+  if (origin_.size()) gw -= gb * origin_;
   return total.loss;
 }
 

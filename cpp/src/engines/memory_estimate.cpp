@@ -43,6 +43,7 @@ void MemoryHessian::outer_rows(std::size_t j, double weight, double* z, double* 
   for (const auto& term : data.covariance()) term.kind->add_product(ids_[j], term.scale, w_.data(), n, u);
   data.means().add(Batch{&ids_[j], 1}, &sign, z);
   z[n] = sign;
+  if (objective_.origin().size()) Eigen::Map<EigenVector>(z, n) -= sign * objective_.origin();
   const double along = root * rho_[j], rest = std::sqrt(weight * std::abs(gamma_[j]));
   for (Index k = 0; k < n; ++k) {
     z[k] += along * u[k];

@@ -72,6 +72,8 @@ class MemoryHessian::Forms {
 template <class Link>
 void MemoryHessian::add_up(const Vector& v, Link link, Vector& out, double& out_b) {
   const Gaussians& data = objective_.data();
+  const Vector& origin = objective_.origin();
+  const double shift = origin.size() ? origin.dot(v) : 0.0;
   Local total;
   sweep<Adds::together>(
       Visit{data, ids_, nullptr, objective_.threads()}, Forms(*this, v),
@@ -80,7 +82,7 @@ void MemoryHessian::add_up(const Vector& v, Link link, Vector& out, double& out_
         const auto first = static_cast<std::size_t>(*position);
         std::copy_n(uv, count, &last_[first]);
         for (int i = 0; i < count; ++i) {
-          link(first + static_cast<std::size_t>(i), xv[i], uv[i], coefficient[i], tau[i]);
+          link(first + static_cast<std::size_t>(i), xv[i] - shift, uv[i], coefficient[i], tau[i]);
           local.of[0].mass += coefficient[i];
         }
       },
@@ -90,6 +92,7 @@ void MemoryHessian::add_up(const Vector& v, Link link, Vector& out, double& out_
   for (std::size_t t = 0; t < terms_.size(); ++t)
     terms_[t]->finish(total.of[0].terms[t].data(), share * data.covariance()[t].scale, out.data());
   out_b = share * total.of[0].mass;
+  if (origin.size()) out -= out_b * origin;
 }
 
 void MemoryHessian::times(const Vector& v, double vb, Vector& out, double& out_b) {

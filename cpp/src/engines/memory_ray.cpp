@@ -36,7 +36,7 @@ class MemoryRay final : public Ray {
     out.value = lambda / 2 * (w2_ + 2 * t * wp_ + t * t * p2_);
     out.t = lambda * (wp_ + t * p2_);
     out.t_t = lambda * p2_;
-    out.beta_beta = 1e-12;
+    out.beta_beta = 1e-12 * objective_.mean_weight();
     Residuals r;
     Bends bends;
     for (Index first = 0; first < objective_.examples(); first += kMaxBatch) {

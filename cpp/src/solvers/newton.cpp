@@ -15,6 +15,7 @@ constexpr double kWarmEpsilon = 0.2;        // with a starting point
 constexpr double kAbsurd = 1e4;             // a starting point so many times worse than w = 0 is not one
 constexpr double kNegligibleKappa = 1e-10;  // of the largest
 constexpr double kResidual = 0.03;          // of conjugate gradients, relative
+constexpr double kRidge = 1e-12;            // of b
 constexpr int kMostProducts = 200;
 constexpr double kSecondsBetweenCalls = 0.2;
 constexpr double kDenseShare = 0.08;     // of active examples, below which Hessian products are cheap
@@ -75,6 +76,7 @@ class Newton {
     const double unit = objective_.loss().smooth()  ? 0.0
                         : values && mean_weight > 0 ? trivial_.value / mean_weight
                                                     : 1.0;
+    ridge_of_b_ = kRidge * mean_weight / (unit > 0 ? unit : 1.0);
     if (start_w && start_w->allFinite() && std::isfinite(start_b)) {
       epsilon_ = kWarmEpsilon * unit;
       visit(*start_w, objective_.intercept() ? start_b : 0.0);
@@ -151,7 +153,7 @@ class Newton {
 
   void estimate(const Hessian& hessian) {
     factor_.reset();  // its memory may be wanted
-    factor_ = make_preconditioner(objective_, hessian, static_cast<std::uint64_t>(result_.iterations));
+    factor_ = make_preconditioner(objective_, hessian, ridge_of_b_, static_cast<std::uint64_t>(result_.iterations));
   }
 
   // One step of L-BFGS whose first matrix is a factored estimate of the Hessian, made anew from time to
@@ -218,18 +220,17 @@ class Newton {
 
   Step conjugate_gradients(Hessian& hessian, const Step& rhs, double enough, double share, bool cut) {
     const bool intercept = objective_.intercept();
-    const double tiny = ridge_of_b(objective_);
     // An old factor will do only while κ has hardly moved; a cut of ε moves it, and most on hinge-like data.
     const bool cheap = !sketches(objective_) && hessian.active() <= rows_for_dense(objective_);
     if (!factor_ || cut || cheap || last_products_ > kManyProducts) estimate(hessian);
     last_products_ = 0;
     Step x{Vector::Zero(objective_.features()), 0}, r = rhs, z = factor_->solve(r), p = z, hp;
     double rz = r.dot(z);
-    const double stop = std::max(enough, kResidual * r.norm());
+    const double little = kResidual * kResidual * rz;  // in the factor's metric, which knows no units
     for (int k = 0; k < kMostProducts; ++k) {
       hessian.times(p.w, p.b, hp.w, hp.b);
       ++last_products_;
-      hp.b = intercept ? hp.b + tiny * p.b : 0.0;
+      hp.b = intercept ? hp.b + ridge_of_b_ * p.b : 0.0;
       passes_ += share;
       const double curvature = p.dot(hp);
       if (!(curvature > 0)) break;
@@ -237,9 +238,10 @@ class Newton {
       x.add(alpha, p);
       hessian.follow(alpha);
       r.add(-alpha, hp);
-      if (r.norm() <= stop || interrupted()) break;
+      if (r.norm() <= enough || interrupted()) break;
       z = factor_->solve(r);
       const double next = r.dot(z);
+      if (!(next > little)) break;
       p.w = z.w + next / rz * p.w;
       p.b = z.b + next / rz * p.b;
       rz = next;
@@ -271,6 +273,7 @@ class Newton {
   Evaluation now_, before_;  // and the point before, in whose memory the next evaluation goes
   Result result_;
   Objective::Trivial trivial_;
+  double ridge_of_b_ = 0;  // in units of the margin or of the targets, which are those of b once the data are centred
   double epsilon_ = 0, bound_ = 0, passes_ = 0, last_call_ = 0;
   QuasiNewton memory_;
   std::unique_ptr<Preconditioner> factor_;

@@ -97,21 +97,18 @@ Index rows_for_dense(const Objective& objective) {
   return static_cast<Index>(std::max(500.0, std::min(6 * n, std::max(1.5 * n, affordable))));
 }
 
-double ridge_of_b(const Objective& objective) { return 1e-12 * objective.mean_weight(); }
-
 std::unique_ptr<Preconditioner> make_preconditioner(const Objective& objective, const Hessian& hessian,
-                                                    std::uint64_t seed) {
+                                                    double ridge_of_b, std::uint64_t seed) {
   const Index n = objective.features();
-  const double tiny = ridge_of_b(objective);
   if (sketches(objective) || few_rows(objective, hessian)) {
     Hessian::Sketch sketch = hessian.sketch(std::min(kMostRows, kMostNumbers / n), seed);
     // b has no penalty of its own: let D carry a share of what the rows say of it.
-    sketch.diagonal(n) = objective.intercept() ? 0.01 * sketch.rows.col(n).squaredNorm() + tiny : 1.0;
+    sketch.diagonal(n) = objective.intercept() ? 0.01 * sketch.rows.col(n).squaredNorm() + ridge_of_b : 1.0;
     if (!objective.intercept()) sketch.rows.col(n).setZero();
     return std::make_unique<SketchFactor>(std::move(sketch), objective.threads());
   }
   Matrix m = hessian.dense(rows_for_dense(objective), seed);
-  m(n, n) += tiny;
+  m(n, n) += ridge_of_b;
   if (!objective.intercept()) {
     m.row(n).setZero();
     m.col(n).setZero();

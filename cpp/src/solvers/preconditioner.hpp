@@ -21,11 +21,9 @@ bool sketches(const Objective& objective);
 // Examples for a dense estimate: as many as cost about two passes, but 1.5 n to 6 n.
 Index rows_for_dense(const Objective& objective);
 
-// A small penalty of b, which has none of its own.
-double ridge_of_b(const Objective& objective);
-
-// The estimate of the Hessian over (w, b); without an intercept, b is cut off.
+// The estimate of the Hessian over (w, b), with a small penalty of b, which has none of its own; without an intercept,
+// b is cut off.
 std::unique_ptr<Preconditioner> make_preconditioner(const Objective& objective, const Hessian& hessian,
-                                                    std::uint64_t seed);
+                                                    double ridge_of_b, std::uint64_t seed);
 
 }  // namespace svmgsu

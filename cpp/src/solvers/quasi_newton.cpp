@@ -29,7 +29,9 @@ Step QuasiNewton::direction(const Preconditioner& factor, const Step& gradient, 
 }
 
 void QuasiNewton::remember(const Step& s, const Step& y) {
-  if (!(s.dot(y) > 1e-14 * s.norm() * y.norm())) return;
+  // What rounding may leave of the product is told by its terms, whatever the units of the features.
+  const double terms = s.w.cwiseAbs().dot(y.w.cwiseAbs()) + std::abs(s.b * y.b);
+  if (!(s.dot(y) > 1e-12 * terms)) return;
   pairs_.push_back({s, y, {}, 1 / s.dot(y)});
   if (pairs_.size() > kMemory) pairs_.erase(pairs_.begin());
 }

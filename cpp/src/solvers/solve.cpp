@@ -29,7 +29,12 @@ void check_options(const Options& o) {
 Result solve(const Objective& objective, const Options& options, const Monitor& monitor, const Vector* start_w,
              double start_b) {
   if (options.solver == Solver::sgd) return solve_sgd(objective, options, monitor);
-  return solve_newton(objective, options, monitor, start_w, start_b);
+  const Objective::Centred centred = objective.centred();
+  if (!centred.objective) return solve_newton(objective, options, monitor, start_w, start_b);
+  Result result = solve_newton(*centred.objective, options, monitor, start_w,
+                               start_w ? start_b + start_w->dot(centred.shift) : start_b);
+  if (result.w.squaredNorm() > 0) result.b -= result.w.dot(centred.shift);
+  return result;
 }
 
 Result train(const TrainingSet& set, const Options& options, const Monitor& monitor) {

@@ -15,8 +15,10 @@ class MemoryObjective final : public Objective {
   MemoryObjective(TrainingSet set, double lambda, int threads = 0, bool intercept = true,
                   std::shared_ptr<const Loss> loss = nullptr);
 
-  const Gaussians& data() const { return set_.data; }
-  const Targets& targets() const { return set_.targets; }
+  const Gaussians& data() const { return set_->data; }
+  const Targets& targets() const { return set_->targets; }
+  // What is taken off every x before it counts; of no length: nothing.
+  const Vector& origin() const { return origin_; }
 
   Index examples() const override { return data().examples(); }
   Index features() const override { return data().features(); }
@@ -24,6 +26,7 @@ class MemoryObjective final : public Objective {
   double mean_weight() const override { return mean_weight_; }
   Cost cost() const override;
   Trivial trivial() const override;
+  Centred centred() const override;
 
   using Objective::evaluate;
   void evaluate(const Vector& w, double b, double epsilon, Evaluation& e) const override;
@@ -39,6 +42,9 @@ class MemoryObjective final : public Objective {
                          double& gb) const override;
 
  private:
+  MemoryObjective(const MemoryObjective& of, std::shared_ptr<const TrainingSet> set, Vector origin);
+  double shift(const Vector& w) const { return origin_.size() ? origin_.dot(w) : 0.0; }
+
   struct Margins;  // w·x and wᵀΣw of every example
   Margins margins(const Vector& w) const;
   double value(const double* mean, const double* variance, double w_squared, double b, double epsilon) const;
@@ -47,7 +53,8 @@ class MemoryObjective final : public Objective {
   Trivial trivial_of_labels() const;
   Certificate bound(const Vector* side, const double* mass, const double* dual, double value, double* unscaled) const;
 
-  TrainingSet set_;
+  std::shared_ptr<const TrainingSet> set_;
+  Vector origin_;
   double mean_weight_, centre_;  // of the targets
 };
 

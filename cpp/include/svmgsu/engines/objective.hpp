@@ -100,6 +100,12 @@ class Objective {
     double start = 0;  // J at w = 0, b = 0
   };
 
+  // The same problem with the data moved to the origin: J(w, b) there is J(w, b − w·shift) here.
+  struct Centred {
+    std::unique_ptr<Objective> objective;
+    Vector shift;
+  };
+
   Objective(std::shared_ptr<const Loss> loss, double lambda, int threads, bool intercept);
   virtual ~Objective() = default;
 
@@ -114,6 +120,9 @@ class Objective {
   virtual double mean_weight() const = 0;
   virtual Cost cost() const = 0;
   virtual Trivial trivial() const = 0;
+  // Data far from the origin tie b to w, though a shift of them does not change the problem: solvers work with the
+  // data centred. No objective where there is no intercept to take the shift up, or nothing to gain.
+  virtual Centred centred() const { return {}; }
 
   // A pass at (w, b), into the memory of an earlier one.
   virtual void evaluate(const Vector& w, double b, double epsilon, Evaluation& e) const = 0;

@@ -1,0 +1,23 @@
+// Where the data lie, and means that are read as seen from there.
+#pragma once
+
+#include <memory>
+
+#include "svmgsu/data/gaussians.hpp"
+
+namespace svmgsu {
+
+struct Centre {
+  Vector at;         // near the mean of each feature; 0 where sparse columns are centred well enough as they are
+  bool far = false;  // so far from 0, in units of a feature's spread, that w·x − w·at would lose digits
+};
+
+// From about a thousand examples, evenly spread over the data; of no length where the rows cannot be looked at, or
+// sparse ones need no centring. A shift of the data is a shift of the centre.
+Centre centre_of(const Gaussians& data);
+
+// The same examples as seen from `at`, which is taken off each dense row before anything is multiplied, a batch at a
+// time: no digit is lost, and nothing but the batch is copied.
+Gaussians seen_from(const Gaussians& data, const Vector& at);
+
+}  // namespace svmgsu

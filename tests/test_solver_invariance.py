@@ -1,0 +1,102 @@
+"""Solving does not depend on where the data lie or on the units of their features."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import given
+from hypothesis import strategies as st
+from solver_cases import TOL, train
+
+import svmgsu
+
+SPREADS = {"smooth": 0.3, "near the hinge": 0.01, "certain": 0.0}
+every_spread = pytest.mark.parametrize("spread", SPREADS)
+every_lam = pytest.mark.parametrize("lam", (1e-1, 1e-3, 1e-5))
+
+
+def problem(seed, spread, count=300, n=6):
+    """Two classes; the values have so few digits that shifts by 1e8 change none of them."""
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(count) % 2, 1.0, -1.0)
+    X = np.round((rng.normal(size=(count, n)) + 0.4 * y[:, None]) * 2**20) / 2**20
+    return rng, X, y, SPREADS[spread] ** 2 * rng.gamma(2.0, 0.5, size=X.shape)
+
+
+@every_spread
+@every_lam
+@pytest.mark.parametrize("offset", (1e3, 1e8))
+def test_a_shift_of_the_data_changes_nothing_but_the_intercept(spread, lam, offset):
+    rng, X, y, V = problem(1, spread)
+    here = train(X, y, V, lam=lam)
+    shift = offset * rng.choice([-1.0, 0.0, 1.0], size=X.shape[1])
+    there = train(X + shift, y, V, lam=lam)
+    assert there.objective_ == pytest.approx(here.objective_, rel=1e-9)
+    assert there.n_iter_ == here.n_iter_
+    np.testing.assert_allclose(there.coef_, here.coef_, rtol=1e-6, atol=1e-9)
+    expected = here.intercept_[0] - here.coef_[0] @ shift
+    np.testing.assert_allclose(there.intercept_[0], expected, rtol=1e-6, atol=1e-6)
+
+
+@given(
+    seed=st.integers(0, 10_000),
+    spread=st.sampled_from(list(SPREADS)),
+    log_offset=st.floats(0, 8),
+    log_lam=st.floats(-5, 1),
+)
+def test_any_shift_has_the_same_optimum(seed, spread, log_offset, log_lam):
+    rng, X, y, V = problem(seed, spread, count=60, n=3)
+    shift = np.round(rng.normal(size=3) * 10**log_offset)
+    here, there = (train(X + s, y, V, lam=10**log_lam) for s in (0.0, shift))
+    assert there.objective_ == pytest.approx(here.objective_, rel=1e-9)
+    assert there.n_iter_ <= 1.5 * here.n_iter_ + 1
+
+
+@every_spread
+@every_lam
+def test_features_in_units_that_differ_by_twelve_orders_are_certified_about_as_fast(spread, lam):
+    """λ‖w‖² weighs features by their units, so that J differs: what must stay is the proof and its price."""
+    for seed in range(3):
+        rng, X, y, V = problem(seed, spread)
+        unit = 10 ** rng.uniform(-6, 6, X.shape[1])
+        plain = train(X, y, V, lam=lam)
+        model = train((X + 1e6 * rng.normal(size=X.shape[1])) * unit, y, V * unit**2, lam=lam)
+        assert 0 <= model.gap_ <= TOL * model.objective_
+        assert model.n_iter_ <= 1.5 * plain.n_iter_ + 5
+
+
+def test_offsets_of_some_features_among_many():
+    """A time stamp in nanoseconds beside ordinary values, as in the data of an instrument."""
+    rng = np.random.default_rng(1)
+    y = np.arange(300) % 2
+    X = rng.normal(size=(300, 2)) + 0.8 * (2 * y[:, None] - 1)
+    here, there = (train(X + np.array([offset, 0.0]), y, std=0.1, lam=1e-3) for offset in (0.0, 1.7e9))
+    assert there.objective_ == pytest.approx(here.objective_, rel=1e-6)
+
+
+@pytest.mark.parametrize("dtype", (np.float32, np.float64))
+def test_a_sparse_column_far_from_zero(dtype):
+    rng = np.random.default_rng(3)
+    X = scipy.sparse.random_array((400, 60), density=0.1, rng=rng, data_sampler=rng.normal).toarray()
+    X[:, 7] = np.round(rng.normal(size=400) * 64) / 64
+    y = np.where(X @ rng.normal(size=60) + 0.1 * rng.normal(size=400) > 0, 1.0, -1.0)
+    moved = X.copy()
+    moved[:, 7] += 4096.0
+    here, there = (train(scipy.sparse.csr_array(A.astype(dtype)), y, lam=1e-4) for A in (X, moved))
+    assert there.objective_ == pytest.approx(here.objective_, rel=1e-6)
+    assert there.n_iter_ <= 1.5 * here.n_iter_ + 2
+
+
+@pytest.mark.parametrize("loss", ("squared", "epsilon_insensitive", "huber"))
+def test_a_shift_does_not_change_a_regression(loss):
+    rng, X, _, V = problem(2, "smooth")
+    t = X @ rng.normal(size=X.shape[1]) + rng.normal(size=len(X))
+    here, there = (svmgsu.train_regressor(A, t, V, lam=1e-3, loss=loss) for A in (X, X - 1e7))
+    assert there.objective_ == pytest.approx(here.objective_, rel=1e-9)
+
+
+def test_without_an_intercept_a_shift_is_another_problem_and_solved_as_it_is():
+    _, X, y, V = problem(4, "smooth")
+    model = train(X + 5.0, y, V, lam=1e-2, fit_intercept=False)
+    value = svmgsu.Objective(X + 5.0, y, V, lam=1e-2).value(model.coef_[0], 0.0)
+    assert model.objective_ == pytest.approx(value, rel=1e-12)
+    assert model.gap_ <= TOL * model.objective_
