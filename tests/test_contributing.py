@@ -1,5 +1,6 @@
-"""CONTRIBUTING's page on a new loss is true: each file that it lists has what it says for the example."""
+"""CONTRIBUTING's pages on a new loss and a new kind are true: each file has what they say of the example."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -8,15 +9,25 @@ import pytest
 from svmgsu import _core
 
 ROOT = Path(__file__).parents[1]
-SECTION = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split("## A new loss")[1].split("\n## ")[0]
-ROWS = re.findall(r"^\| `([^`]+)` \| (.+) \|$", SECTION, flags=re.MULTILINE)
+PAGES = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+KINDS = {"Isotropic", "Diagonal", "Full", "LowRank", "Shared", "Sum"}
+
+
+def rows_of(title):
+    section = PAGES.split(f"## {title}")[1].split("\n## ")[0]
+    return re.findall(r"^\| `([^`]+)` \| (.+) \|$", section, flags=re.MULTILINE)
+
+
+ROWS, KIND_ROWS = rows_of("A new loss"), rows_of("A new kind of covariance")
+ALL_ROWS = ROWS + KIND_ROWS
 
 
 def test_there_are_rows_to_check():
     assert len(ROWS) == 8
+    assert len(KIND_ROWS) == 10
 
 
-@pytest.mark.parametrize(("path", "text"), ROWS, ids=[path for path, _ in ROWS])
+@pytest.mark.parametrize(("path", "text"), ALL_ROWS, ids=[f"{k}-{row[0]}" for k, row in enumerate(ALL_ROWS)])
 def test_the_example_is_where_the_page_says(path, text):
     written = (ROOT / path).read_text(encoding="utf-8")
     for fragment in re.findall("`([^`]+)`", text):
@@ -40,3 +51,18 @@ def test_a_loss_is_named_in_the_listed_places_alone():
 def test_the_example_is_a_loss_that_python_can_ask_for():
     assert "huber" in {row[0] for row in _core.known_losses()}
     assert len((ROOT / "cpp/src/losses/squared_hinge.cpp").read_text(encoding="utf-8").splitlines()) <= 60
+
+
+def asked_kinds(tree):
+    """The kinds that a module asks for by isinstance."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "isinstance":
+            yield from {name.id for name in ast.walk(node.args[1]) if isinstance(name, ast.Name)} & KINDS
+
+
+def test_nothing_outside_their_folder_asks_which_kind_it_has():
+    package = ROOT / "python" / "svmgsu"
+    for path in package.rglob("*.py"):
+        if path.parent.name not in ("covariances", "reference") and path.name != "propagation.py":
+            found = set(asked_kinds(ast.parse(path.read_text(encoding="utf-8"))))
+            assert not found, f"{path.relative_to(package)} asks for {found}"

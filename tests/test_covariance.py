@@ -32,7 +32,7 @@ def test_kinds_that_do_not_know_a_size_ask_for_it():
         svmgsu.Isotropic([1.0, 2.0]).to_full()
     with pytest.raises(ValueError, match="n_examples: Shared does not know it"):
         svmgsu.Shared(np.eye(2)).to_full()
-    with pytest.raises(ValueError, match="one covariance a class needs the labels y"):
+    with pytest.raises(ValueError, match="one covariance per class needs the labels y"):
         svmgsu.Shared({0: np.eye(2), 1: np.eye(2)}).to_full(n_examples=3)
     with pytest.raises(ValueError, match=re.escape("no covariance for class 2; it has [0, 1]")):
         svmgsu.Shared({0: np.eye(2), 1: np.eye(2)}).to_full(n_examples=3, y=[0, 1, 2])

@@ -84,7 +84,7 @@ def test_any_two_kinds_concatenate(one, two):
     parts = [svmgsu.Gaussians(p.X, p.cov) for p in (a, b)]
     by_class = [p for p in (a, b) if isinstance(p.cov, svmgsu.Shared) and p.cov.classes]
     if by_class:
-        with pytest.raises(ValueError, match="has one covariance a class, which the others do not share"):
+        with pytest.raises(ValueError, match="has one covariance per class, which the others do not share"):
             svmgsu.concatenate(parts)
         return
     both = svmgsu.concatenate(parts)
@@ -182,7 +182,7 @@ def test_draws_repeat_with_their_seed():
 
 def test_draws_of_classes_need_their_labels():
     p = make_problem("shared by class", 5, 3)
-    with pytest.raises(ValueError, match="one covariance a class needs the labels y"):
+    with pytest.raises(ValueError, match="one covariance per class needs the labels y"):
         svmgsu.Gaussians(p.X, p.cov).sample(2)
 
 

@@ -106,7 +106,7 @@ def test_a_shared_covariance_by_class_means_the_true_class():
     data = svmgsu.Gaussians(X, svmgsu.Shared(dict(enumerate(A))))
     calibrated = svmgsu.train(data, y, lam=LAM)
     np.testing.assert_array_equal(calibrated.predict(data), calibrated.predict(X))
-    with pytest.raises(ValueError, match="cov: one covariance a class cannot be known"):
+    with pytest.raises(ValueError, match="cov: one covariance per class cannot be known"):
         calibrated.predict_proba(X, svmgsu.Shared(dict(enumerate(A))))
 
 

@@ -34,10 +34,7 @@ def accepted(data):
     full = data.cov.to_full(*data.shape)
     assert np.isfinite(full).all()
     assert (np.diagonal(full, axis1=1, axis2=2) >= 0).all()
-    parts = (
-        [kind for _, kind in data.cov.parts] if isinstance(data.cov, svmgsu.data.coercion.Sum) else [data.cov]
-    )
-    for kind in parts:
+    for _, kind in data.cov.parts:
         if isinstance(kind, svmgsu.Diagonal):
             svmgsu.Diagonal(kind.matrix)
         elif isinstance(kind, svmgsu.LowRank):
@@ -46,7 +43,7 @@ def accepted(data):
             )
         elif isinstance(kind, svmgsu.Full):
             svmgsu.Full.from_packed(kind.packed, check=True, psd="strict")
-    if not any(isinstance(kind, svmgsu.Full) for kind in parts):
+    if not any(isinstance(kind, svmgsu.Full) for _, kind in data.cov.parts):
         svmgsu.Full(full, psd="strict")
 
 

@@ -235,7 +235,7 @@ def test_progress_is_shown(capsys):
         ({"tol": 0}, "tol: must be positive"),
         (
             {"data": svmgsu.Gaussians(np.ones((2, 1)), svmgsu.Shared({0: [[1.0]], 1: [[2.0]]}))},
-            r"cov: one covariance a class needs the labels y.*groups=y",
+            r"cov: one covariance per class needs the labels y.*groups=y",
         ),
     ],
 )

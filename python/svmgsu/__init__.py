@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from . import _core
-from .data.coercion import Covariance, Diagonal, Full, Isotropic, LowRank, Shared
 from .data.concatenation import concatenate
+from .data.covariances import Covariance, Diagonal, Full, Isotropic, LowRank, Shared
 from .data.gaussians import Gaussians
 from .engines.objective import Objective
 from .fit.classification import ConvergenceWarning, TrivialModelWarning, path, train

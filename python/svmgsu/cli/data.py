@@ -180,7 +180,6 @@ def shows_progress(args: argparse.Namespace, long: bool) -> bool:
 
 def is_small(data: Gaussians) -> bool:
     """Whether passes over the data take less than some milliseconds."""
-    from ..data.coercion import Full
-
     examples, features = data.shape
-    return examples * features * (features if isinstance(data.cov, Full) else 1) < SMALL
+    held = 0 if data.cov is None else data.cov.numbers(examples, features)
+    return max(examples * features, held) < SMALL

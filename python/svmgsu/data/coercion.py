@@ -10,21 +10,9 @@ from typing import Any
 import numpy as np
 
 from ..support.validation import Array, FloatArray, as_float_array, check_deviations, is_sparse
-from .covariance import Covariance, Sum
+from .covariances import Covariance, Diagonal, Full, Isotropic, Shared
+from .covariances.full import SYMMETRY_TOLERANCE
 from .definiteness import Psd, check_psd
-from .kinds import SYMMETRY_TOLERANCE, Diagonal, Full, Isotropic, LowRank, Shared
-
-__all__ = [
-    "Covariance",
-    "Diagonal",
-    "Full",
-    "Isotropic",
-    "LowRank",
-    "Shared",
-    "Sum",
-    "as_covariance",
-    "as_deployment",
-]
 
 
 def as_covariance(cov: Any, std: Any, shape: tuple[int, int], psd: Psd = "clip") -> Covariance | None:
@@ -58,12 +46,12 @@ def _by_shape(array: Array, name: str, shape: tuple[int, int], psd: Psd = "clip"
         return Diagonal(array, name=name)
     if array.ndim in (1, 2) and count == n and array.shape == (n,) * array.ndim and n > 1:
         readings = {
-            1: "one variance an example (svmgsu.Isotropic) or one a feature (svmgsu.Shared)",
+            1: "one variance per example (svmgsu.Isotropic) or one per feature (svmgsu.Shared)",
             2: "variances (svmgsu.Diagonal) or one covariance matrix for all examples (svmgsu.Shared)",
         }[array.ndim] + "? Pass one of these kinds"
         if name == "std":
             readings = (
-                "one an example, as cov=svmgsu.Isotropic(np.square(std)), or one a feature, as "
+                "one per example, as cov=svmgsu.Isotropic(np.square(std)), or one per feature, as "
                 "cov=svmgsu.Shared(np.square(std))? Pass one of these instead of std"
             )
         raise ValueError(

@@ -23,8 +23,8 @@ from ..support.validation import (
     column_names,
     is_sparse,
 )
-from .coercion import Covariance, Diagonal, LowRank, as_covariance, as_deployment
-from .covariance import chosen_rows
+from .coercion import as_covariance, as_deployment
+from .covariances import Covariance, Diagonal, LowRank, chosen_rows
 from .definiteness import Psd
 from .summary import error_against_spread, html_table
 
@@ -275,7 +275,7 @@ class Gaussians:
         random_state : int, Generator, RandomState or None
             The same seed gives the same draws.
         y : array of shape (l,), optional
-            Labels, needed where there is one covariance a class.
+            Labels, needed where there is one covariance per class.
 
         Returns
         -------
@@ -308,7 +308,7 @@ class Gaussians:
             "truncate" keeps the mean and replaces the covariance (exact at p = 1). "project", the
             paper's reading, projects the mean too: what lies outside the subspace is lost in training.
         y : array of shape (l,), optional
-            Labels, needed where there is one covariance a class.
+            Labels, needed where there is one covariance per class.
         """
         if check_positive(p, "subspace") > 1:
             raise ValueError(f"subspace: the fraction p must be in (0, 1], got {p!r}")

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..maps.linear import dense
-from .covariance import parts_of
-from .kinds import Shared
 
 if TYPE_CHECKING:
     from .gaussians import Gaussians
@@ -31,11 +29,8 @@ def error_against_spread(data: Gaussians) -> float | None:
 
 
 def _sizes(data: Gaussians) -> tuple[np.ndarray, np.ndarray] | None:
-    if data.cov is None or any(
-        isinstance(kind, Shared) and kind.classes is not None and kind.n_examples is None
-        for _, kind in parts_of(data.cov)
-    ):
-        return None  # one covariance a class: unknown without labels
+    if data.cov is None or data.cov.needs_classes:
+        return None
     count, n = data.shape
     looked_at = min(count, LOOKED_AT, MOST_NUMBERS // n)
     if looked_at == 0:
@@ -54,7 +49,7 @@ def html_table(data: Gaussians) -> str:
     rows = [
         ("examples", f"{len(data)}"),
         ("features", f"{data.shape[1]}{shown}"),
-        ("covariance", "none" if data.cov is None else _kind_names(data)),
+        ("covariance", "none" if data.cov is None else data.cov.describe()),
     ]
     sizes, ratio = _sizes(data), error_against_spread(data)
     if sizes is not None:
@@ -66,11 +61,3 @@ def html_table(data: Gaussians) -> str:
 
     lines = [f"<tr><th>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>" for name, text in rows]
     return "\n".join(["<table>", "<caption>Gaussians</caption>", *lines, "</table>"])
-
-
-def _kind_names(data: Gaussians) -> str:
-    assert data.cov is not None
-    return " + ".join(
-        type(kind).__name__ if scale == 1 else f"{scale:g} × {type(kind).__name__}"
-        for scale, kind in parts_of(data.cov)
-    )

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.model_selection import StratifiedGroupKFold, check_cv
 
-from ..data.covariance import chosen_rows
+from ..data.covariances import chosen_rows
 from ..fit.classification import check_lams, make_options
 from ..fit.held_out import calibrate, check_groups, check_probability
 from ..fit.problem import Problem

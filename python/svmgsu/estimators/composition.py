@@ -16,10 +16,9 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from ..data.concatenation import beside, is_diagonal
-from ..data.covariance import Covariance
+from ..data.concatenation import beside
+from ..data.covariances import Covariance, Isotropic
 from ..data.gaussians import Gaussians
-from ..data.kinds import Isotropic
 from ..maps.joined import ComposedMap, StackedMap, ZeroMap, side_by_side
 from ..maps.linear import LinearMap, SelectMap
 from ..support.validation import Array, FloatArray, is_sparse
@@ -98,7 +97,7 @@ class _Joined(GaussianTransformer, _BaseComposition):  # type: ignore[misc]
         for block in self.transformers_:
             if not _carries(block.transformer):
                 _check_certain(block.name, block.transformer, self._part(data, block.columns), None)
-        if data.cov is not None and is_diagonal(data.cov, by_class=False) and self._disjoint():
+        if data.cov is not None and data.cov.is_diagonal and not data.cov.needs_classes and self._disjoint():
             return self._independent(data)
         if data.cov is not None and not self.has_map:
             exact = next(b.name for b in self.transformers_ if not _has_map(b.transformer))

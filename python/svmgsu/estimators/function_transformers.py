@@ -12,9 +12,8 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import _check_feature_names_in, _generate_get_feature_names_out, check_is_fitted
 
-from ..data.concatenation import is_diagonal
+from ..data.covariances import Diagonal, Full
 from ..data.gaussians import Gaussians
-from ..data.kinds import Diagonal, Full
 from ..maps.linear import DirectionMap, JacobianMap, LinearMap, ScaleMap, blocks, dense
 from ..support.validation import Array, FloatArray, as_float_array, check_finite, place
 from .transforming import GaussianTransformer, carried
@@ -238,7 +237,7 @@ def exact_moments(data: Gaussians, moments: Moments, name: str) -> Gaussians:
     m = data.mean.astype(np.float64)
     v = data.cov.diagonals(count, n)
     mean = moments.mean(m, v)
-    if is_diagonal(data.cov):
+    if data.cov.is_diagonal:
         return Gaussians(mean, Diagonal(moments.pair(v, m, v, m, v)))
     row, column = np.triu_indices(n)
     packed = np.empty((count, len(row)))

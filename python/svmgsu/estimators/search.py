@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.covariance import chosen_rows
+from ..data.covariances import chosen_rows
 from ..fit.classification import follow_path
 from ..fit.problem import check_scale
 from ..support.parallel import Team

@@ -54,7 +54,7 @@ class GaussianTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc
         ----------
         X : array, DataFrame or Gaussians
         y : array, optional
-            Needed only where there is one covariance a class.
+            Needed only where there is one covariance per class.
         cov, std : optional
             The covariance or the error bars of an array X, as in `svmgsu.Gaussians`. With metadata routing
             a pipeline hands them to every step that can use them.

@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..data.covariance import Covariance
+from ..data.covariances import Covariance
 from ..data.gaussians import Gaussians
 from ..support.validation import is_sparse
 

@@ -3,7 +3,7 @@
 | key | array |
 |---|---|
 | mean | (l, n); sparse: mean_data, mean_indices, mean_indptr, mean_shape |
-| isotropic | (l,) or a number: one variance an example |
+| isotropic | (l,) or a number: one variance per example |
 | var | (l, n) variances; sparse: var_data, var_indices, var_indptr, var_shape |
 | std | a number, (l,) or (l, n) standard deviations (read only) |
 | cov | (l, n, n) matrices (read only; written packed) |
@@ -17,26 +17,27 @@ from __future__ import annotations
 
 import contextlib
 import io
+from collections.abc import Callable
+from functools import partial
 from typing import IO, Any
 
 import numpy as np
 
 from .. import _core
-from ..data.coercion import Covariance, Diagonal, Full, Isotropic, LowRank, Shared, squared
+from ..data.coercion import squared
+from ..data.covariances import Covariance, Diagonal, Full, Isotropic
+from ..data.covariances.base import READERS
 from ..data.definiteness import Psd
 from ..data.gaussians import Gaussians
 from ..maps.linear import dense
 from ..support.memory import NotEnoughMemory, require_memory
-from ..support.sparse_checks import check_parts
-from ..support.validation import Array, as_float_array, check_deviations, is_sparse
-from .dataset import Dataset, Report, as_dataset, compressed_rows
+from ..support.sparse_checks import SPARSE_PARTS, matrix_of, parts_of
+from ..support.validation import Array, as_float_array, check_deviations
+from .dataset import Dataset, Report, as_dataset
 from .files import Path, Source, damaged, is_path, mappable, name_of
 from .output import replacing
 
-KINDS = ("isotropic", "var", "var_data", "std", "cov", "packed", "factors", "shared")
-KEYS = ("mean", "mean_data", *KINDS, "start", "diagonal", "y", "ids", "feature_names")
-MOST = 2**31 - 1  # rows and columns of a sparse matrix
-SPARSE_PARTS = ("data", "indices", "indptr", "shape")
+KEYS = {"mean", "mean_data", "std", "y", "ids", "feature_names"}  # and those of the kinds
 
 
 def read_npz(path: Source, *, psd: Psd = "clip") -> Dataset:
@@ -60,25 +61,27 @@ def read_npz(path: Source, *, psd: Psd = "clip") -> Dataset:
     """
     name = name_of(path)
     arrays = _load(path, name)
-    kinds = [key for key in KINDS if key in arrays]
+    kinds = [key for key in (*READERS, "std") if key in arrays]
     if len(kinds) > 1:
         raise _core.FormatError(f"{name}: more than one covariance: {', '.join(kinds)}")
     if "mean" not in arrays and "mean_data" not in arrays:
         raise _core.FormatError(f"{name}: there is no array 'mean'; there are {sorted(arrays)}")
     try:
-        mean = _matrix(arrays, "mean")
+        mean = matrix_of(arrays, "mean")
         names = arrays.get("feature_names")
         if names is not None and names.ndim != 1:
             raise ValueError(
-                f"feature_names: expected one name a feature, got an array of shape {names.shape}"
+                f"feature_names: expected one name per feature, got an array of shape {names.shape}"
             )
-        data = Gaussians(
-            mean, _covariance(arrays, psd), feature_names=None if names is None else names.tolist()
-        )
+        arrays = _with_variances(arrays)
+        reader = next((READERS[key] for key in READERS if key in arrays), None)
+        cov = None if reader is None else reader.from_arrays(arrays, psd)
+        data = Gaussians(mean, cov, feature_names=None if names is None else names.tolist())
         dataset = as_dataset(data, arrays.get("y"), arrays.get("ids"))
     except (ValueError, TypeError) as error:
         raise _core.FormatError(f"{name}: {error}") from None
-    unused = sorted(k for k in arrays if k not in KEYS and k.partition("_")[2] not in SPARSE_PARTS)
+    used = KEYS.union(*((*kind.keys, *kind.more_keys) for kind in READERS.values()))
+    unused = sorted(k for k in arrays if k not in used and k.partition("_")[2] not in SPARSE_PARTS)
     dataset.report = Report(
         {name: len(data)}, notes=[f"{name}: not used: {', '.join(unused)}"] if unused else []
     )
@@ -104,44 +107,13 @@ def _load(path: Source, name: str) -> dict[str, Array]:
             raise _core.FormatError(f"{name}: not a readable .npz file ({error})") from None
 
 
-def _matrix(arrays: dict[str, Array], key: str) -> Any:
-    if f"{key}_data" not in arrays:
-        return arrays.get(key)
-    missing = [f"{key}_{part}" for part in SPARSE_PARTS if f"{key}_{part}" not in arrays]
-    if missing:
-        raise ValueError(f"{key}_data: a sparse matrix needs {', '.join(missing)} too")
-    data, indices, indptr, shape = (arrays[f"{key}_{part}"] for part in SPARSE_PARTS)
-    if shape.shape != (2,) or shape.dtype.kind not in "iu" or (shape > MOST).any() or (shape < 0).any():
-        raise ValueError(f"{key}_shape: expected two whole numbers from 0 to {MOST}, got {shape.tolist()}")
-    if data.ndim != 1 or data.dtype.kind not in "fiub":
-        raise ValueError(f"{key}_data: expected numbers, got {data.dtype} of shape {data.shape}")
-    check_parts(data, indices, indptr, (int(shape[0]), int(shape[1])), key)
-    return compressed_rows(data, indices, indptr, shape.tolist())
-
-
-def _covariance(arrays: dict[str, Array], psd: Psd) -> Covariance | None:
-    if "isotropic" in arrays:
-        return Isotropic(arrays["isotropic"])
-    if "var" in arrays or "var_data" in arrays:
-        return Diagonal(_matrix(arrays, "var"))
-    if "std" in arrays:
-        std = as_float_array(arrays["std"], "std", (0, 1, 2))
-        check_deviations(std, "std")
-        return _by_dimensions(squared(std), psd)
-    if "cov" in arrays:
-        return Full(arrays["cov"], psd=psd)
-    if "packed" in arrays:
-        return Full.from_packed(arrays["packed"], check=True, psd=psd)
-    if "factors" in arrays:
-        return LowRank(arrays["factors"], arrays.get("diagonal"), start=arrays.get("start"))
-    return Shared(arrays["shared"], psd=psd) if "shared" in arrays else None
-
-
-def _by_dimensions(array: Array, psd: Psd) -> Covariance:
-    """Unlike arrays from a program, those of a file mean by their number of dimensions alone."""
-    if array.ndim == 3:
-        return Full(array, psd=psd)
-    return Isotropic(array) if array.ndim < 2 else Diagonal(array)
+def _with_variances(arrays: dict[str, Array]) -> dict[str, Array]:
+    """The arrays with variances in place of standard deviations."""
+    if "std" not in arrays:
+        return arrays
+    std = as_float_array(arrays["std"], "std", (0, 1, 2))
+    check_deviations(std, "std")
+    return arrays | {"var" if std.ndim == 2 else "isotropic": squared(std)}
 
 
 def write_npz(data: Any, path: Source, *, y: Any = None, ids: Any = None, compress: bool = False) -> None:
@@ -150,7 +122,7 @@ def write_npz(data: Any, path: Source, *, y: Any = None, ids: Any = None, compre
     Parameters
     ----------
     data : Dataset, Gaussians or array
-        Every kind of covariance is kept as it is, but for sums and covariances a class, which become full.
+        Every kind of covariance is kept as it is, but for sums and covariances per class, which become full.
     path : path or binary file
     y, ids : arrays of shape (l,), optional
         By default those of `data`.
@@ -166,7 +138,10 @@ def write_npz(data: Any, path: Source, *, y: Any = None, ids: Any = None, compre
     Gaussians(1 examples, 2 features, cov=Isotropic(n_examples=None, n_features=None))
     """
     dataset = as_dataset(data, y, ids)
-    arrays = _parts("mean", dataset.data.mean) | cov_arrays(dataset.data, dataset.y)
+    gaussians = dataset.data
+    arrays = parts_of(gaussians.mean, "mean")
+    if gaussians.cov is not None:
+        arrays |= gaussians.cov.arrays(*gaussians.shape, dataset.y)
     if dataset.y is not None:
         arrays["y"] = dataset.y
     if dataset.ids is not None:
@@ -182,35 +157,6 @@ def _refuse_packed(path: Source, instead: str) -> None:
     name = name_of(path)
     if is_path(path) and name.lower().endswith((".gz", ".xz")):
         raise ValueError(f"{name}: NumPy files are not packed by gzip or xz; {instead}")
-
-
-def cov_arrays(data: Gaussians, y: Array | None) -> dict[str, Array]:
-    """The arrays of a covariance under the keys of an .npz file."""
-    cov = data.cov
-    if cov is None:
-        return {}
-    if isinstance(cov, Isotropic):
-        return {"isotropic": cov.variances}
-    if isinstance(cov, Diagonal):
-        return _parts("var", cov.matrix)
-    if isinstance(cov, Full):
-        return {"packed": cov.packed}
-    if isinstance(cov, LowRank):
-        arrays = {"factors": cov.factors, "start": cov.start}
-        if cov.diagonal is not None:
-            arrays["diagonal"] = dense(cov.diagonal.matrix)
-        return arrays
-    if isinstance(cov, Shared) and cov.classes is None:
-        return {"shared": cov.to_full(1)[0]}
-    return {"packed": Full(cov.to_full(*data.shape, y), check=False).packed}
-
-
-def _parts(key: str, matrix: Any) -> dict[str, Any]:
-    if not is_sparse(matrix):
-        return {key: matrix}
-    csr = matrix.tocsr()
-    values = (csr.data, csr.indices, csr.indptr, np.array(csr.shape))
-    return {f"{key}_{part}": value for part, value in zip(SPARSE_PARTS, values, strict=True)}
 
 
 def read_npy(
@@ -239,7 +185,9 @@ def read_npy(
     """
     mean, y, variances = (None if p is None else _map(p) for p in (means, labels, cov))
     try:
-        kind = None if variances is None else _by_dimensions(variances, psd)
+        # Unlike arrays from a program, those of a file mean by their number of dimensions alone.
+        kinds: dict[int, Callable[[Array], Covariance]] = {2: Diagonal, 3: partial(Full, psd=psd)}
+        kind = None if variances is None else kinds.get(variances.ndim, Isotropic)(variances)
         dataset = as_dataset(Gaussians(mean, kind), y)
     except (ValueError, TypeError) as error:
         names = ", ".join(name_of(p) for p in (means, labels, cov) if p is not None)
@@ -296,19 +244,14 @@ def write_npy(
     if cov is not None:
         if gaussians.cov is None:
             raise ValueError("cov: the examples have no covariance to write")
-        arrays.append((cov, _dense_cov(gaussians, dataset.y)))
+        kind, shape = gaussians.cov, gaussians.shape
+        variances = kind.each_variance(len(gaussians))
+        if variances is None:
+            variances = kind.independent(*shape)
+        full = kind.to_full(*shape, dataset.y) if variances is None else dense(variances)
+        arrays.append((cov, full))
     for path, _ in arrays:
         _refuse_packed(path, "use .npz with compress=True")
     with replacing(*(path for path, _ in arrays)) as files:
         for file, (_, array) in zip(files, arrays, strict=True):
             np.save(file, array, allow_pickle=False)
-
-
-def _dense_cov(data: Gaussians, y: Array | None) -> Array:
-    cov = data.cov
-    assert cov is not None
-    if isinstance(cov, Isotropic):
-        return np.array(np.broadcast_to(cov.variances, len(data)))
-    if isinstance(cov, Diagonal):
-        return dense(cov.matrix)
-    return cov.to_full(*data.shape, y)

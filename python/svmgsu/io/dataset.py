@@ -96,15 +96,6 @@ def as_dataset(data: Any, y: Any = None, ids: Any = None) -> Dataset:
     return Dataset(data.data, None if y is None else as_labels(y, len(data.data)), ids, data.report)
 
 
-def compressed_rows(value: Array, column: Array, start: Array, shape: Any) -> Any:
-    """A sparse matrix of SciPy."""
-    try:
-        from scipy.sparse import csr_array
-    except ImportError as error:
-        raise ImportError("sparse data need SciPy: pip install 'svmgsu[sklearn]'") from error
-    return csr_array((value, column, start), shape=tuple(shape))
-
-
 def plain_labels(values: Array) -> Array:
     """Float labels as integers, where that is what they are."""
     if np.all(np.abs(values) < 2**53) and np.all(values == np.floor(values)):

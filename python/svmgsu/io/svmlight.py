@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import _core
-from ..data.coercion import Diagonal
+from ..data.covariances import Diagonal
 from ..data.gaussians import Gaussians
 from ..support.validation import check_count
 from .dataset import Dataset, Report, plain_labels

@@ -8,7 +8,8 @@ from typing import Any, Literal
 import numpy as np
 
 from .. import _core
-from ..data.coercion import Diagonal, Isotropic, stored_as
+from ..data.coercion import stored_as
+from ..data.covariances import Diagonal, Isotropic
 from ..data.error_bars import (
     LOWER,
     Pairing,
@@ -329,8 +330,9 @@ def write_table(
         columns["label"] = dataset.y if dataset.y.dtype.kind in "biuf" else dataset.y.tolist()
     means = dense(gaussians.mean)
     variances = None
-    if isinstance(gaussians.cov, Isotropic):
-        columns["_var"] = np.broadcast_to(gaussians.cov.variances, len(gaussians))
+    each = None if gaussians.cov is None else gaussians.cov.each_variance(len(gaussians))
+    if each is not None:
+        columns["_var"] = each
     elif gaussians.cov is not None:
         variances = dense(variances_of(gaussians))
     for j, feature in enumerate(names):
@@ -346,7 +348,7 @@ def write_table(
 def _check_room(gaussians: Gaussians, name: str, ending: str) -> None:
     """Before columns are named and filled, of which a single large index can make too many."""
     count, n = gaussians.shape
-    width = n if gaussians.cov is None or isinstance(gaussians.cov, Isotropic) else 2 * n
+    width = n if gaussians.cov is None or gaussians.cov.each_variance(count) is not None else 2 * n
     own = PARQUET_BYTES if ending == ".parquet" else COLUMN_BYTES
     require_memory(
         width * (own + 8.0 * COPIES * count), f"{name}: a table of {count} rows and {width} columns"

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from .. import _core
-from ..data.coercion import Covariance, Diagonal, Full, Isotropic
+from ..data.covariances import Covariance
 from ..data.gaussians import Gaussians
 from ..support.memory import require_memory
 from ..support.validation import Array, SparseRows, is_sparse
@@ -98,10 +98,9 @@ def write_svmlight(data: Any, path: Source, cov: Source | None = None, *, y: Any
 def variances_of(gaussians: Gaussians) -> Any:
     """The variances of isotropic or diagonal covariances as an (l, n) array or sparse matrix."""
     cov = gaussians.cov
-    if isinstance(cov, Isotropic):
-        return np.broadcast_to(np.reshape(cov.variances, (-1, 1)), gaussians.shape)
-    if isinstance(cov, Diagonal):
-        return cov.matrix
+    variances = None if cov is None else cov.independent(*gaussians.shape)
+    if variances is not None:
+        return variances
     found = "no covariance" if cov is None else repr(cov)
     raise ValueError(
         f"cov: this format holds isotropic and diagonal covariances, got {found}; use text or .npz"
@@ -146,12 +145,12 @@ def _mean_lines(gaussians: Gaussians, leads: list[str]) -> Iterator[bytes]:
 
 
 def _cov_lines(cov: Covariance, names: list[str], n: int, y: Array | None) -> Iterator[bytes]:
-    if isinstance(cov, Isotropic):
-        values = np.broadcast_to(cov.variances, len(names)).astype(np.float64).tolist()
-        text = "".join(f"{name} 1,1:{value!r}\n" for name, value in zip(names, values, strict=True))
-        return iter([encoded(text)])
-    if isinstance(cov, Diagonal):
-        return _lines(cov.matrix, names, "diagonal", n)
+    each, variances = cov.each_variance(len(names)), cov.independent(len(names), n)
+    if each is not None:
+        pairs = zip(names, each.astype(np.float64).tolist(), strict=True)
+        return iter([encoded("".join(f"{name} 1,1:{value!r}\n" for name, value in pairs))])
+    if variances is not None:
+        return _lines(variances, names, "diagonal", n)
     return _full_lines(cov, names, n, y)
 
 
@@ -195,15 +194,9 @@ def _full_lines(cov: Covariance, names: list[str], n: int, y: Array | None) -> I
     """Any covariance as upper triangles, a few examples at a time."""
     step = max(1, NUMBERS_A_BLOCK // (n * n))
     require_memory(2.0 * NUMBER_BYTES * step * n * n, f"cov: text of full covariances of {n} features")
-    upper = np.triu_indices(n)
     for first in range(0, len(names), step):
-        rows = np.arange(first, min(first + step, len(names)))
-        if isinstance(cov, Full):
-            packed = cov.packed[rows]
-        else:
-            labels = None if y is None else y[rows]
-            packed = cov.take(rows).to_full(len(rows), n, labels)[:, upper[0], upper[1]]
-        yield _core.format_dense([names[i] for i in rows], _doubles(packed), n, "packed")
+        rows = slice(first, min(first + step, len(names)))
+        yield _core.format_dense(names[rows], _doubles(cov.triangles(rows, n, y)), n, "packed")
 
 
 def _doubles(a: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..data.coercion import Covariance, Shared, Sum
+from ..data.covariances import Covariance
 from ..data.gaussians import Gaussians, as_gaussians
 from ..support.validation import Array, FloatArray, check_count, check_prior, listed
 from .calibration import Calibration
@@ -435,7 +435,7 @@ def new_objects(X: Any, cov: Any, std: Any) -> Gaussians:
     """X with its covariance, for objects whose class is not known."""
     data = as_gaussians(X, cov, std)
     if cov is not None and depends_on_class(data.cov):
-        raise ValueError("cov: one covariance a class cannot be known of objects without a class")
+        raise ValueError("cov: one covariance per class cannot be known of objects without a class")
     return data
 
 
@@ -463,9 +463,7 @@ def _threads(threads: int | None) -> int:
 
 def depends_on_class(cov: Covariance | None) -> bool:
     """Whether there is a covariance for each class."""
-    if isinstance(cov, Sum):
-        return any(depends_on_class(kind) for _, kind in cov.parts)
-    return isinstance(cov, Shared) and cov.classes is not None and cov.group is None
+    return cov is not None and cov.needs_classes
 
 
 def _label_texts(classes: Array) -> tuple[str, list[str]]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..data.coercion import Covariance, Shared, Sum
+from ..data.covariances import Covariance
 from ..data.gaussians import Gaussians, as_gaussians
 from ..support.validation import FloatArray, check_count
 
@@ -53,9 +53,7 @@ def team_of(threads: int | None) -> int:
 
 def depends_on_class(cov: Covariance | None) -> bool:
     """Whether a covariance cannot be known of an object without its class."""
-    if isinstance(cov, Sum):
-        return any(depends_on_class(kind) for _, kind in cov.parts)
-    return isinstance(cov, Shared) and cov.classes is not None and cov.group is None
+    return cov is not None and cov.needs_classes
 
 
 def encodable(names: list[str]) -> list[str]:

@@ -5,12 +5,15 @@ SciPy itself checks neither columns nor the order of row starts, and its convers
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 COMPRESSED = ("csr", "csc", "bsr")
+SPARSE_PARTS = ("data", "indices", "indptr", "shape")  # of compressed rows in an .npz file
+MOST = 2**31 - 1  # rows and columns of a sparse matrix
 
 
 def check_sparse(a: Any, name: str) -> None:
@@ -90,3 +93,37 @@ def _check_range(index: Any, below: int, what: str, name: str) -> None:
             f"{name}: entry {entry} has the {what} index {index[entry]}, but the matrix has {below} {what}s; "
             f"indices must be from 0 to {below - 1}"
         )
+
+
+def compressed_rows(value: Any, column: Any, start: Any, shape: Any) -> Any:
+    """A sparse matrix of SciPy."""
+    try:
+        from scipy.sparse import csr_array
+    except ImportError as error:
+        raise ImportError("sparse data need SciPy: pip install 'svmgsu[sklearn]'") from error
+    return csr_array((value, column, start), shape=tuple(shape))
+
+
+def parts_of(matrix: Any, key: str) -> dict[str, Any]:
+    """What an .npz file holds of a matrix: itself under `key`; of a sparse one its parts."""
+    if not hasattr(matrix, "tocsr"):
+        return {key: matrix}
+    csr = matrix.tocsr()
+    values = (csr.data, csr.indices, csr.indptr, np.array(csr.shape))
+    return {f"{key}_{part}": value for part, value in zip(SPARSE_PARTS, values, strict=True)}
+
+
+def matrix_of(arrays: Mapping[str, Any], key: str) -> Any:
+    """The matrix that `parts_of` has put into `arrays`, or None."""
+    if f"{key}_data" not in arrays:
+        return arrays.get(key)
+    missing = [f"{key}_{part}" for part in SPARSE_PARTS if f"{key}_{part}" not in arrays]
+    if missing:
+        raise ValueError(f"{key}_data: a sparse matrix needs {', '.join(missing)} too")
+    data, indices, indptr, shape = (arrays[f"{key}_{part}"] for part in SPARSE_PARTS)
+    if shape.shape != (2,) or shape.dtype.kind not in "iu" or (shape > MOST).any() or (shape < 0).any():
+        raise ValueError(f"{key}_shape: expected two whole numbers from 0 to {MOST}, got {shape.tolist()}")
+    if data.ndim != 1 or data.dtype.kind not in "fiub":
+        raise ValueError(f"{key}_data: expected numbers, got {data.dtype} of shape {data.shape}")
+    check_parts(data, indices, indptr, (int(shape[0]), int(shape[1])), key)
+    return compressed_rows(data, indices, indptr, shape.tolist())

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..data.coercion import Diagonal, stored_as
+from ..data.coercion import stored_as
+from ..data.covariances import Diagonal
 from ..data.error_bars import UNITS, asymmetric_bars, bar_unit, raised
 from ..data.gaussians import Gaussians
 from ..support.validation import (

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.coercion import LowRank
+from ..data.covariances import LowRank
 from ..data.gaussians import Gaussians
 from ..support.validation import Array, FloatArray, as_float_array, check_finite
 from ._support import blocks

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..data.coercion import Diagonal, LowRank, stored_as
+from ..data.coercion import stored_as
+from ..data.covariances import Diagonal, LowRank
 from ..data.gaussians import Gaussians
 from ..fit.classification import ConvergenceWarning
 from ..support.validation import Array, FloatArray, as_float_array, check_count, check_positive, column_names

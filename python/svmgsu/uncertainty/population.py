@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data.coercion import Diagonal, Full, stored_as
+from ..data.coercion import stored_as
+from ..data.covariances import Diagonal, Full
 from ..data.gaussians import Gaussians
 from ..fit.classification import ConvergenceWarning
 from ..support.validation import Array, FloatArray, check_count, check_positive, is_sparse

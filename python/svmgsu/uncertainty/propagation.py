@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..data.coercion import Covariance, Diagonal, Full, Isotropic, LowRank, Shared, Sum, stored_as
+from ..data.coercion import stored_as
+from ..data.covariances import Covariance, Diagonal, Full, Isotropic, LowRank, Shared, Sum
 from ..data.gaussians import Gaussians
 from ..support.validation import Array, FloatArray, as_float_array, check_finite, check_positive, is_sparse
 from ._support import blocks, check_choice, check_no_deployment

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..data.coercion import Covariance, Diagonal, Full, LowRank, stored_as
+from ..data.coercion import stored_as
+from ..data.covariances import Covariance, Diagonal, Full, LowRank
 from ..data.gaussians import Gaussians
 from ..support.validation import Array, FloatArray, as_float_array, check_finite, column_names
 from ._support import as_examples, blocks, check_choice, need

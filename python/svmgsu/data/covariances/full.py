@@ -1,0 +1,161 @@
+"""`Full`: a covariance matrix for each example, packed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import numpy as np
+
+from ... import _core
+from ...maps.linear import LinearMap, blocks
+from ...support.validation import Array, FloatArray, as_float_array, check_finite
+from ..definiteness import Psd, first_indefinite, semidefinite
+from .base import Covariance, Term, Terms, in_turn, roots, times
+
+SYMMETRY_TOLERANCE = 1e-6
+
+
+class Full(Covariance):
+    """A full covariance matrix for each example, kept packed: n(n+1)/2 numbers each.
+
+    For matrices of low rank `LowRank` is faster and more exact: variances near 0 drown in the rounding of
+    a full matrix, and the certificate of a fit with them.
+
+    Parameters
+    ----------
+    matrices : array of shape (l, n, n)
+        Symmetric, positive semidefinite. One packed copy is made; the array itself is not kept.
+    check : bool, default=True
+        Whether to prove that each matrix is positive semidefinite, which takes a Cholesky
+        factorisation per example. Correlations are looked at, so units do not matter.
+    psd : {"clip", "strict"}
+        What to do where rounded numbers are not quite positive semidefinite. "clip" takes the nearest matrix
+        that is, with a warning, if no eigenvalue of the correlation matrix is below -1e-4; "strict" refuses.
+    name : str, default="cov"
+        What an error calls the array.
+
+    Examples
+    --------
+    >>> import svmgsu
+    >>> svmgsu.Full([[[2.0, 1.0], [1.0, 2.0]]]).to_full()
+    array([[[2., 1.],
+            [1., 2.]]])
+    """
+
+    keys = ("packed", "cov")
+
+    def __init__(self, matrices: Any, check: bool = True, *, psd: Psd = "clip", name: str = "cov") -> None:
+        full = as_float_array(matrices, name, (3,))
+        count, n, m = full.shape
+        if n != m:
+            raise ValueError(f"{name}: expected square matrices, got an array of shape {full.shape}")
+        check_finite(full, name)
+        packed = np.empty((count, n * (n + 1) // 2), dtype=full.dtype)
+        asymmetric = _core.pack(full, SYMMETRY_TOLERANCE, packed)
+        if asymmetric >= 0:
+            worst = np.abs(full[asymmetric] - full[asymmetric].T)
+            i, j = sorted(int(k) for k in np.unravel_index(worst.argmax(), worst.shape))
+            raise ValueError(
+                f"{name}: example {asymmetric} is not symmetric: entry ({i}, {j}) is "
+                f"{full[asymmetric, i, j]:g} but ({j}, {i}) is {full[asymmetric, j, i]:g}"
+            )
+        self._set(packed, n)
+        if check:
+            self._make_definite(psd, name, own=True)
+
+    @classmethod
+    def from_packed(cls, packed: Any, check: bool = False, *, psd: Psd = "clip") -> Full:
+        """From `packed`, (l, n(n+1)/2): upper triangles, row after row; used without a copy.
+
+        With `check` they must be finite and positive semidefinite; `psd` is as for the class.
+        """
+        array = as_float_array(packed, "packed", (2,))
+        n = int(np.sqrt(2 * array.shape[1]))
+        if n * (n + 1) // 2 != array.shape[1]:
+            raise ValueError(f"packed: rows must have n(n+1)/2 numbers, got {array.shape[1]}")
+        out = cls.__new__(cls)
+        out._set(array, n)
+        if check:
+            check_finite(array, "packed")
+            out._make_definite(psd, "packed", own=False)
+        return out
+
+    def _set(self, packed: Array, n: int) -> None:
+        self.packed = packed
+        self.n_examples, self.n_features = len(packed), n
+
+    def indefinite(self) -> tuple[int, float]:
+        """The first example that is not positive semidefinite, or -1, and its least eigenvalue."""
+        return first_indefinite(self.packed, cast(int, self.n_features))
+
+    def _make_definite(self, psd: Psd, name: str, *, own: bool) -> None:
+        n = cast(int, self.n_features)
+        self.packed = semidefinite(
+            self.packed, n, psd, name, lambda example: f"{name}: example {example}", own=own
+        )
+
+    def terms(self, examples: int, features: int, y: Array | None) -> Terms:
+        return ((_core.full(self.packed, cast(int, self.n_features)), 1.0),)
+
+    def take(self, rows: Array) -> Covariance:
+        return Full.from_packed(self.packed[rows])
+
+    def triangles(self, rows: slice, n_features: int, y: Any = None) -> Array:
+        return self.packed[rows]
+
+    def matrices(self, rows: slice, n_features: int, y: Any = None) -> Array:
+        row, column = np.triu_indices(n_features)
+        place = np.empty((n_features, n_features), dtype=np.int64)
+        place[row, column] = place[column, row] = np.arange(len(row))
+        return self.packed[rows][:, place]
+
+    def factored(self) -> Covariance:
+        from .low_rank import LowRank  # which knows the kinds that stand above this one
+
+        n = cast(int, self.n_features)
+        each = [roots(self.matrices(part, n)) for part in blocks(len(self.packed), n * n)]
+        return LowRank(np.concatenate(each).astype(self.packed.dtype))
+
+    def diagonals(self, n_examples: int, n_features: int, y: Any = None) -> FloatArray:
+        row, column = np.triu_indices(n_features)
+        return np.maximum(self.packed[:, row == column].astype(np.float64), 0.0)
+
+    def _mapped(self, linear_map: LinearMap) -> Covariance:
+        n, m = linear_map.features, linear_map.outputs
+        row, column = np.triu_indices(m)
+        packed = np.empty((len(self.packed), len(row)), dtype=self.packed.dtype)
+        for part in blocks(len(packed), max(n, m) ** 2):
+            packed[part] = linear_map.sandwich(self.matrices(part, n), part.start)[:, row, column]
+        return Full.from_packed(packed)
+
+    def joins_as(self, n_examples: int, n_features: int, share: Mapping[type, float]) -> Covariance:
+        # As factors where these take less memory than zeros for all the others.
+        return self.factored() if n_features + 1 > 2 * n_features * share[Full] else self
+
+    @classmethod
+    def joined(cls, terms: list[list[Any]], counts: list[int], n: int) -> list[Term]:
+        zeros = [np.zeros((count, n * (n + 1) // 2)) for count in counts]
+        return [
+            (
+                1.0,
+                Full.from_packed(
+                    np.concatenate(
+                        [
+                            nothing if term is None else times(term[1].packed, term[0])
+                            for nothing, term in zip(zeros, row, strict=True)
+                        ]
+                    )
+                ),
+            )
+            for row in in_turn(terms)
+        ]
+
+    def arrays(self, n_examples: int, n_features: int, y: Any) -> dict[str, Array]:
+        return {"packed": self.packed}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Array], psd: Psd) -> Covariance:
+        if "cov" in arrays:
+            return Full(arrays["cov"], psd=psd)
+        return Full.from_packed(arrays["packed"], check=True, psd=psd)

@@ -1,0 +1,98 @@
+"""`Isotropic`: the same variance for all values of an example."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import numpy as np
+
+from ... import _core
+from ...maps.linear import LinearMap
+from ...support.validation import Array, FloatArray, as_float_array, check_variances
+from ..definiteness import Psd
+from .base import Covariance, Term, Terms
+from .diagonal import Diagonal, spread
+from .shared import Shared
+
+
+class Isotropic(Covariance):
+    """Σ_i = v_i I.
+
+    Parameters
+    ----------
+    variances : float or array of shape (l,)
+        One variance for all examples, or one each.
+    name : str, default="variances"
+        What an error calls the array.
+
+    Examples
+    --------
+    >>> import svmgsu
+    >>> svmgsu.Isotropic([0.1, 0.4]).to_full(n_features=2)[1]
+    array([[0.4, 0. ],
+           [0. , 0.4]])
+    """
+
+    keys = ("isotropic",)
+    is_diagonal = True
+
+    def __init__(self, variances: Any, *, name: str = "variances") -> None:
+        self.variances = as_float_array(variances, name, (0, 1))
+        check_variances(self.variances, name)
+        self.n_examples = len(self.variances) if self.variances.ndim else None
+        self.n_features = None
+
+    def terms(self, examples: int, features: int, y: Array | None) -> Terms:
+        return ((_core.isotropic(np.ascontiguousarray(self.each_variance(examples))), 1.0),)
+
+    def take(self, rows: Array) -> Covariance:
+        return Isotropic(self.variances[rows] if self.variances.ndim else self.variances)
+
+    def numbers(self, n_examples: int, n_features: int) -> int:
+        return self.variances.size
+
+    def each_variance(self, n_examples: int) -> Array:
+        return np.broadcast_to(self.variances, n_examples)
+
+    def independent(self, n_examples: int, n_features: int) -> Array:
+        return np.broadcast_to(self.each_variance(n_examples)[:, np.newaxis], (n_examples, n_features))
+
+    def diagonals(self, n_examples: int, n_features: int, y: Any = None) -> FloatArray:
+        return self.independent(n_examples, n_features).astype(np.float64)
+
+    def noise(self, rng: np.random.Generator, shape: tuple[int, int, int], y: Any = None) -> FloatArray:
+        return spread(rng, shape, self.diagonals(shape[0], 1))
+
+    def _mapped(self, linear_map: LinearMap) -> Covariance:
+        v = self.variances
+        if linear_map.examples is not None or (v.ndim and linear_map.gram().ndim == 2):
+            count = cast(int, self.n_examples if v.ndim else linear_map.examples)
+            return Diagonal(self.diagonals(count, linear_map.features).astype(v.dtype))._mapped(linear_map)
+        gram = linear_map.gram()
+        if gram.ndim == 1 and np.ptp(gram) <= 16 * np.finfo(np.float64).eps * gram.max():
+            return Isotropic((v * gram[0]).astype(v.dtype))
+        if not v.ndim:
+            return Shared(v * gram)
+        return Diagonal(np.outer(v, gram).astype(v.dtype))
+
+    def same_for_all(self, other: Isotropic) -> bool:
+        return bool(self.variances == other.variances)
+
+    def joins_as(self, n_examples: int, n_features: int, share: Mapping[type, float]) -> Covariance:
+        return Diagonal(self.diagonals(n_examples, n_features)) if Diagonal in share else self
+
+    @classmethod
+    def joined(cls, terms: list[list[Any]], counts: list[int], n: int) -> list[Term]:
+        each = [
+            sum((scale * kind.each_variance(count) for scale, kind in own), np.zeros(count))
+            for own, count in zip(terms, counts, strict=True)
+        ]
+        return [(1.0, Isotropic(np.concatenate(each)))]
+
+    def arrays(self, n_examples: int, n_features: int, y: Any) -> dict[str, Array]:
+        return {"isotropic": self.variances}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Array], psd: Psd) -> Covariance:
+        return Isotropic(arrays["isotropic"])

@@ -1,0 +1,142 @@
+"""`LowRank`: a few directions of uncertainty for each example."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import Any, cast
+
+import numpy as np
+
+from ... import _core
+from ...maps.linear import LinearMap, blocks, dense
+from ...support.validation import Array, FloatArray, as_float_array, check_factors
+from ..definiteness import Psd
+from .base import Covariance, Term, Terms, in_turn, times
+from .diagonal import Diagonal
+
+
+class LowRank(Covariance):
+    """Σ_i = F_iᵀF_i, plus an optional diagonal: a few directions of uncertainty for each example.
+
+    Parameters
+    ----------
+    factors : array of shape (l, r, n), or (rows, n) with `start`
+        The factors F_i, one direction per row. float32 and float64 in C order are used without a copy.
+    diagonal : array of shape (l, n), optional
+        Variances to add.
+    start : array of shape (l + 1,), optional
+        Where the rows of each example begin, if examples have different numbers of them.
+
+    Examples
+    --------
+    >>> import svmgsu
+    >>> svmgsu.LowRank([[[1.0, 2.0]]], diagonal=[[0.5, 0.5]]).to_full()
+    array([[[1.5, 2. ],
+            [2. , 4.5]]])
+    """
+
+    keys, more_keys = ("factors",), ("start", "diagonal")
+
+    def __init__(self, factors: Any, diagonal: Any = None, *, start: Any = None) -> None:
+        array = as_float_array(factors, "factors", (3,) if start is None else (2,))
+        check_factors(array, "factors")
+        n = array.shape[-1]
+        if start is None:
+            count, rank = array.shape[:2]
+            self.start = rank * np.arange(count + 1, dtype=np.int64)
+        else:
+            given = np.asarray(start)
+            if given.size and given.dtype.kind not in "iu":
+                raise ValueError(f"start: expected whole numbers, got an array of {given.dtype}")
+            self.start = np.ascontiguousarray(given, dtype=np.int64)
+            grows = self.start.ndim == 1 and len(self.start) > 0 and bool((np.diff(self.start) >= 0).all())
+            if not grows or self.start[0] != 0 or self.start[-1] != len(array):
+                raise ValueError(f"start: must rise from 0 to the number of rows, {len(array)}")
+        self.factors = array.reshape(-1, n)
+        self.n_examples, self.n_features = len(self.start) - 1, n
+        self.diagonal = None if diagonal is None else Diagonal(diagonal, name="diagonal")
+        if self.diagonal is not None and self.diagonal.variances.shape != (self.n_examples, n):
+            raise ValueError(
+                f"diagonal: shape {self.diagonal.variances.shape}, but the factors are of "
+                f"{self.n_examples} examples and {n} features"
+            )
+
+    def terms(self, examples: int, features: int, y: Array | None) -> Terms:
+        own: Terms = ((_core.low_rank(self.factors, self.start), 1.0),)
+        return own if self.diagonal is None else own + self.diagonal.terms(examples, features, y)
+
+    def take(self, rows: Array) -> Covariance:
+        chosen = np.arange(len(self.start) - 1)[rows]
+        first, last = self.start[chosen], self.start[chosen + 1]
+        places = [np.arange(a, b) for a, b in zip(first, last, strict=True)]
+        gathered = self.factors[np.concatenate(places)] if places else self.factors[:0]
+        start = np.concatenate([[0], np.cumsum(last - first)])
+        diagonal = None if self.diagonal is None else cast(Diagonal, self.diagonal.take(rows)).matrix
+        return LowRank(gathered, diagonal, start=start)
+
+    @property
+    def _owner(self) -> Array:
+        """The example of each row of the factors."""
+        return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
+
+    def numbers(self, n_examples: int, n_features: int) -> int:
+        own = 0 if self.diagonal is None else self.diagonal.numbers(n_examples, n_features)
+        return self.factors.size + own
+
+    def diagonals(self, n_examples: int, n_features: int, y: Any = None) -> FloatArray:
+        out = np.zeros((n_examples, n_features))
+        if self.diagonal is not None:
+            out += self.diagonal.diagonals(n_examples, n_features)
+        ranks = np.diff(self.start)
+        for part in blocks(n_examples, n_features * int(ranks.max(initial=1))):
+            filled = part.start + np.flatnonzero(ranks[part])
+            if len(filled):  # reduceat gives nonsense for an example without factors
+                first, last = self.start[part.start], self.start[part.stop]
+                squares = np.square(self.factors[first:last], dtype=np.float64)
+                out[filled] += np.add.reduceat(squares, self.start[filled] - first)
+        return out
+
+    def noise(self, rng: np.random.Generator, shape: tuple[int, int, int], y: Any = None) -> FloatArray:
+        out = np.zeros(shape) if self.diagonal is None else self.diagonal.noise(rng, shape)
+        for i, (a, b) in enumerate(itertools.pairwise(self.start)):
+            out[i] += rng.standard_normal((shape[1], b - a)) @ self.factors[a:b]
+        return out
+
+    def _mapped(self, linear_map: LinearMap) -> Covariance:
+        factors = linear_map.rows(self.factors, self._owner)
+        if self.diagonal is None:
+            return LowRank(factors, start=self.start)
+        diagonal = self.diagonal._mapped(linear_map)
+        if diagonal.is_diagonal:
+            return LowRank(
+                factors, diagonal.independent(len(self.start) - 1, linear_map.outputs), start=self.start
+            )
+        return LowRank(factors, start=self.start) + diagonal
+
+    def pieces(self) -> list[Term]:
+        if self.diagonal is None:
+            return [(1.0, self)]
+        return [(1.0, LowRank(self.factors, start=self.start)), (1.0, self.diagonal)]
+
+    def joins_as(self, n_examples: int, n_features: int, share: Mapping[type, float]) -> Covariance:
+        return self
+
+    @classmethod
+    def joined(cls, terms: list[list[Any]], counts: list[int], n: int) -> list[Term]:
+        out: list[Term] = []
+        for row in in_turn(terms):
+            pairs = zip(row, counts, strict=True)
+            ranks = [np.zeros(count, np.int64) if t is None else np.diff(t[1].start) for t, count in pairs]
+            factors = [times(t[1].factors, np.sqrt(t[0])) for t in row if t is not None]
+            start = np.concatenate([[0], np.cumsum(np.concatenate(ranks))])
+            out.append((1.0, LowRank(np.concatenate(factors), start=start)))
+        return out
+
+    def arrays(self, n_examples: int, n_features: int, y: Any) -> dict[str, Array]:
+        arrays = {"factors": self.factors, "start": self.start}
+        return arrays if self.diagonal is None else arrays | {"diagonal": dense(self.diagonal.matrix)}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Array], psd: Psd) -> Covariance:
+        return LowRank(arrays["factors"], arrays.get("diagonal"), start=arrays.get("start"))

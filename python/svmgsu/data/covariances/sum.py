@@ -1,0 +1,83 @@
+"""`Sum`: covariances added up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...maps.linear import LinearMap
+from ...support.validation import Array, FloatArray
+from .base import Covariance, Term, Terms
+
+
+class Sum(Covariance):
+    """Covariances added up, each with a factor; what `+` and `*` make."""
+
+    def __init__(self, parts: list[Term]) -> None:
+        self._parts = parts
+        self.n_examples = _agreed(parts, "n_examples")
+        self.n_features = _agreed(parts, "n_features")
+
+    @property
+    def parts(self) -> list[Term]:
+        return self._parts
+
+    @property
+    def is_diagonal(self) -> bool:
+        return all(kind.is_diagonal for _, kind in self.parts)
+
+    @property
+    def needs_classes(self) -> bool:
+        return any(kind.needs_classes for _, kind in self.parts)
+
+    def describe(self) -> str:
+        return " + ".join(
+            kind.describe() if scale == 1 else f"{scale:g} × {kind.describe()}" for scale, kind in self.parts
+        )
+
+    def numbers(self, n_examples: int, n_features: int) -> int:
+        return sum(kind.numbers(n_examples, n_features) for _, kind in self.parts)
+
+    def terms(self, examples: int, features: int, y: Array | None) -> Terms:
+        return tuple(
+            (core, scale * factor)
+            for scale, kind in self.parts
+            for core, factor in kind.terms(examples, features, y)
+        )
+
+    def take(self, rows: Array) -> Covariance:
+        return Sum([(scale, kind.take(rows)) for scale, kind in self.parts])
+
+    def diagonals(self, n_examples: int, n_features: int, y: Any = None) -> FloatArray:
+        out = np.zeros((n_examples, n_features))
+        for scale, kind in self.parts:
+            out += scale * kind.diagonals(n_examples, n_features, y)
+        return out
+
+    def noise(self, rng: np.random.Generator, shape: tuple[int, int, int], y: Any = None) -> FloatArray:
+        out = np.zeros(shape)
+        for scale, kind in self.parts:
+            out += np.sqrt(scale) * kind.noise(rng, shape, y)
+        return out
+
+    def _mapped(self, linear_map: LinearMap) -> Covariance:
+        return Sum(
+            [
+                (scale * factor, part)
+                for scale, kind in self.parts
+                for factor, part in kind._mapped(linear_map).parts
+            ]
+        )
+
+    def __repr__(self) -> str:
+        return " + ".join(
+            f"{kind!r}" if scale == 1 else f"{scale:g} * {kind!r}" for scale, kind in self.parts
+        )
+
+
+def _agreed(parts: list[Term], name: str) -> int | None:
+    known = {getattr(kind, name) for _, kind in parts} - {None}
+    if len(known) > 1:
+        raise ValueError(f"cov: the terms of a sum disagree about {name}: {sorted(known)}")
+    return known.pop() if known else None
