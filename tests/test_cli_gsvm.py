@@ -96,15 +96,6 @@ def test_sgd_is_their_iteration(files, tmp_path):
         assert np.allclose(svmgsu.load(tmp_path / "m").coef_, wanted.coef_, rtol=1e-12)
 
 
-def test_kernels_are_refused_until_they_are_there(files, tmp_path, capsys):
-    folder = files[0]
-    with pytest.raises(SystemExit) as exit_:
-        train_main(["-t", "2", "-g", "0.5", *words(folder, "means", "labels", "full"), str(tmp_path / "m")])
-    assert exit_.value.code == 2
-    assert "kernels are not there yet" in capsys.readouterr().err
-    assert not (tmp_path / "m").exists()
-
-
 @pytest.mark.parametrize(
     "flags",
     [["-d", "4"], ["-l", "0"], ["-l", "x"], ["-p", "0"], ["-p", "2"], ["-T", "0"], ["-v"], ["-z", "1"]],

@@ -156,7 +156,7 @@ def report(records: list[Record], page: Page, wanted: dict[str, float], overlap:
     page.text(
         f"{len(records)} splits that were not used while the method was made. Every system chooses among as "
         "many settings as the others, by the log-loss of held-out training objects; error bars of new "
-        f"objects are known. Copies are {COPIES} draws of each training object ({KERNEL_COPIES} for the SVC). "
+        f"objects are known. Copies are {COPIES} draws of each training object (the SVC: {KERNEL_COPIES}). "
         "Seconds are of one core, tuning included."
     )
     names = sorted(records[0], key=lambda name: values(records, name, "log-loss").mean())

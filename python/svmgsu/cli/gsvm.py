@@ -14,12 +14,14 @@ import numpy as np
 
 from .. import _core
 from ..fit.classification import train
+from ..fit.kernel import train_kernel
 from ..io.dataset import Dataset
-from ..io.files import encoded
+from ..io.files import encoded, read_bytes
 from ..io.predictions import write_predictions
 from ..io.text import read_text
 from ..models.calibration import Calibration
-from ..models.classifier import Model, load
+from ..models.classifier import Model, parse
+from ..models.kernel import KernelModel, is_kernel_file, parse_kernel
 from ..support.validation import Array
 from .base import UsageError, about, check_outputs, count, execute, fraction, make_parser, natural, positive
 from .data import SMALL, SMALL_FILE, check_streams, size_of
@@ -46,7 +48,7 @@ def train_main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("-v", type=int, default=0, metavar="N", help="not 0: say what is done")
     parser.add_argument(
-        "-t", type=int, choices=(0, 2), default=0, help="0: linear; 2: RBF kernel, not there yet"
+        "-t", type=int, choices=(0, 2), default=0, help="0: linear (default); 2: RBF kernel, with -d 2 or 3"
     )
     parser.add_argument(
         "-d",
@@ -56,7 +58,7 @@ def train_main(argv: Sequence[str] | None = None) -> int:
         help="covariances: 0 full, 1 diagonal, 2 or 3 isotropic",
     )
     parser.add_argument("-l", type=positive, default=1.0, metavar="LAM", help="default: 1")
-    parser.add_argument("-g", type=positive, metavar="GAMMA", help="of the RBF kernel")
+    parser.add_argument("-g", type=positive, default=0.1, metavar="GAMMA", help="RBF kernel (default: 0.1)")
     parser.add_argument(
         "-p", type=fraction, default=1.0, metavar="P", help="share of variance kept (default: 1)"
     )
@@ -94,12 +96,17 @@ def _add_files(parser: argparse.ArgumentParser, **files: str) -> None:
 
 
 def _train(args: argparse.Namespace) -> None:
-    if args.t == 2:
-        raise UsageError("-t 2: kernels are not there yet; -t 0 trains the linear model")
+    if args.t == 2 and KINDS[args.d] != "isotropic":
+        raise UsageError("-t 2: the noise lies in the kernel's space and is isotropic: give -d 3")
+    if args.t == 2 and (args.solver == "sgd" or args.p != 1):
+        raise UsageError("-t 2: is solved exactly, without --solver sgd and -p")
     check_outputs([args.model], [args.means, args.labels, args.cov])
     dataset = _read(args, args.means, args.labels, args.cov, kind=KINDS[args.d])
     assert dataset.y is not None
     y = _plus_minus(dataset.y)
+    if args.t == 2:
+        _train_kernel(args, dataset, y)
+        return
     small = dataset.data.shape[0] * dataset.data.shape[1] ** (2 if args.d == 0 else 1) < SMALL
     threads = args.threads or (1 if small else None)
     sgd = {"T": args.T, "k": args.k, "average": 0.0} if args.solver == "sgd" else {}
@@ -129,20 +136,33 @@ def _train(args: argparse.Namespace) -> None:
         )
 
 
+def _train_kernel(args: argparse.Namespace, dataset: Dataset, y: Array) -> None:
+    with about(args.means, args.labels, args.cov):
+        model = train_kernel(dataset.data, y, gamma=args.g, lam=args.l, threads=args.threads)
+    model.cov_mat_type_ = TYPES[args.d]
+    model.save(args.model)
+    if args.v:
+        print(f"{len(y)} examples; objective {model.objective_:.6g}, gap {model.gap_:.2g}: {args.model}")
+
+
 def _predict(args: argparse.Namespace) -> None:
     if args.m is not None and args.t is None:
         raise UsageError("-m: needs the true labels, -t LABELS")
     check_outputs([args.output, args.m], [args.model, args.means, args.t])
     check_streams(args.model, args.means, args.t)
-    model = load(args.model)
+    text = read_bytes(args.model)
+    model = parse_kernel(text, args.model) if is_kernel_file(text) else parse(text, args.model)
     if len(model.classes_) > 2 or model.calibration_ is None:
         raise ValueError(f"{args.model}: not a model of two classes with probabilities; use svmgsu predict")
     dataset = _read(args, args.means, args.t)
     X = dataset.data.mean
     _fit_to_width(args, model, X.shape[1])
-    threads = args.threads or (1 if X.shape[0] * X.shape[1] < SMALL else None)
-    scores = model.decision_function(X, threads=threads)
-    proba = model.predict_proba(X, threads=threads)
+    if isinstance(model, KernelModel):
+        scores, proba = model.decision_function(X), model.predict_proba(X)
+    else:
+        threads = args.threads or (1 if X.shape[0] * X.shape[1] < SMALL else None)
+        scores = model.decision_function(X, threads=threads)
+        proba = model.predict_proba(X, threads=threads)
     labels = model.classes_[np.where(scores < 0, 0, 1)]
     found = None
     if dataset.y is not None:
@@ -189,20 +209,29 @@ def _plus_minus(labels: Array) -> Array:
     return np.where(labels > 0, 1, -1)
 
 
-def _fit_to_width(args: argparse.Namespace, model: Model, features: int) -> None:
+def _fit_to_width(args: argparse.Namespace, model: Model | KernelModel, features: int) -> None:
     """Cuts the model to the features of the data, or adds zeros, as the authors' program does."""
     own = model.n_features_in_
     if own == features:
         return
-    w = np.zeros((1, features))
-    w[:, : min(own, features)] = model.coef_[:, : min(own, features)]
-    model.coef_ = w
+    old = model.support_ if isinstance(model, KernelModel) else model.coef_
+    new = np.zeros((len(old), features))
+    new[:, : min(own, features)] = old[:, : min(own, features)]
+    if isinstance(model, KernelModel):
+        model.support_ = new
+    else:
+        model.coef_ = new
     what = "its last weights are not used" if own > features else "the last features are not used"
     args.notes.append(f"{args.model} has {own} features, {args.means} has {features}: {what}")
 
 
 def _measures(
-    args: argparse.Namespace, truth: Array, model: Model, scores: Array, proba: Array, said: Array
+    args: argparse.Namespace,
+    truth: Array,
+    model: Model | KernelModel,
+    scores: Array,
+    proba: Array,
+    said: Array,
 ) -> Any:
     """What -t and -m ask for."""
     y = truth if model.classes_.dtype.kind in "biuf" else truth.astype(np.str_)

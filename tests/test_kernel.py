@@ -1,0 +1,184 @@
+"""KSVM-iGSU: an RBF kernel with isotropic noise in its space, exact; and the authors' files of it."""
+
+import numpy as np
+import pytest
+import scipy.optimize
+from scipy.spatial.distance import cdist
+from scipy.stats import norm
+from sklearn.svm import SVC
+
+import svmgsu
+from svmgsu.cli.gsvm import predict_main, train_main
+from svmgsu.fit.kernel import train_kernel
+from svmgsu.io import FormatError
+from svmgsu.models.kernel import load_kernel
+
+GAMMA, LAM = 0.7, 0.05
+
+
+def rings(count=60, seed=0, noise=True):
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(count) % 3 == 0, -1, 1)
+    angle, radius = rng.uniform(0, 2 * np.pi, count), np.where(y > 0, 2.0, 0.7) + rng.normal(0, 0.3, count)
+    X = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
+    return X, y, rng.uniform(0.01, 0.3, count) if noise else np.zeros(count)
+
+
+def objective(alpha, b, X, y, variances, gamma=GAMMA, lam=LAM):
+    """λ/2 αᵀKα and the mean expected hinge, written from the paper's kernel form."""
+    K = np.exp(-gamma * cdist(X, X, "sqeuclidean"))
+    norm2 = alpha @ K @ alpha
+    d = 1 - y * (K @ alpha + b)
+    s = np.sqrt(variances * norm2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        loss = np.where(s > 0, d * norm.cdf(d / s) + s * norm.pdf(d / s), np.maximum(d, 0))
+    return lam / 2 * norm2 + loss.mean()
+
+
+def test_the_objective_is_that_of_the_kernel_form_and_nobody_gets_below_the_bound():
+    X, y, variances = rings()
+    model = train_kernel(X, y, variances, gamma=GAMMA, lam=LAM)
+    value = objective(model.dual_coef_, model.intercept_, X, y, variances)
+    assert value == pytest.approx(model.objective_, rel=1e-9)
+    assert model.gap_ <= 1e-6 * model.objective_
+    start = np.append(model.dual_coef_ + np.random.default_rng(1).normal(0, 0.1, len(y)), 0.0)
+    found = scipy.optimize.minimize(
+        lambda v: objective(v[:-1], v[-1], X, y, variances),
+        start,
+        method="L-BFGS-B",
+        options={"maxiter": 300},
+    )
+    assert found.fun >= model.objective_ - model.gap_ - 1e-12
+
+
+def test_without_noise_it_is_the_support_vector_machine_with_that_kernel():
+    X, y, zero = rings(noise=False)
+    model = train_kernel(X, y, zero, gamma=GAMMA, lam=LAM)
+    svc = SVC(C=1 / (LAM * len(y)), gamma=GAMMA, tol=1e-8).fit(X, y)
+    new = np.random.default_rng(2).normal(0, 2, (50, 2))
+    np.testing.assert_allclose(model.decision_function(new), svc.decision_function(new), atol=2e-4)
+    np.testing.assert_array_equal(model.predict(new), svc.predict(new))
+
+
+def test_examples_that_are_there_twice_are_no_trouble():
+    X, y, variances = rings(30)
+    once = train_kernel(X, y, variances, gamma=GAMMA, lam=LAM)
+    twice = train_kernel(*(np.concatenate([a, a]) for a in (X, y, variances)), gamma=GAMMA, lam=LAM)
+    assert twice.objective_ == pytest.approx(once.objective_, rel=1e-6)
+    np.testing.assert_allclose(twice.decision_function(X), once.decision_function(X), atol=2e-3)
+
+
+def authors_iteration(X, y, variances, steps, signed):
+    """Their solver for the kernel; without `signed`, as printed, the labels are missing from the gradient."""
+    K = np.exp(-GAMMA * cdist(X, X, "sqeuclidean"))
+    rng = np.random.default_rng(0)
+    alpha, b = rng.uniform(-1, 1, len(y)) / np.sqrt(LAM * len(y)), 0.0
+    for t in range(1, steps + 1):
+        i = rng.integers(len(y))
+        sign = y[i] if signed else 1.0
+        s = np.sqrt(2 * variances[i] * (alpha @ K @ alpha))
+        r = (1 - y[i] * (K[i] @ alpha + b)) / s
+        inside = norm.cdf(np.sqrt(2) * r)
+        slope = np.exp(-(r**2)) / (np.sqrt(np.pi) * s) * (K @ alpha) - sign * inside * K[i]
+        alpha = alpha - K @ alpha / t - slope / (LAM * t)
+        alpha = min(1.0, 1 / np.sqrt(LAM * (alpha @ alpha))) * alpha
+        b += inside * sign / (LAM * t) * (1.0 if signed else -0.5)
+    return alpha, b
+
+
+@pytest.mark.parametrize("signed", [True, False])
+def test_the_authors_iteration_never_has_a_lower_objective(signed):
+    X, y, variances = rings()
+    model = train_kernel(X, y, variances, gamma=GAMMA, lam=LAM)
+    theirs = objective(*authors_iteration(X, y, variances, 1000, signed), X, y, variances)
+    assert theirs >= model.objective_ - model.gap_
+
+
+def test_the_programs_train_and_predict_with_the_authors_files(tmp_path, capsys):
+    X, y, variances = rings()
+    data = svmgsu.Gaussians(X, svmgsu.Isotropic(variances))
+    means, labels, cov = (tmp_path / name for name in ("means", "labels", "cov"))
+    svmgsu.io.write_text(data, means, labels, cov, y=y)
+    path = tmp_path / "rbf.model"
+    words = ["-t", "2", "-d", "3", "-g", str(GAMMA), "-l", str(LAM)]
+    assert train_main([*words, str(means), str(labels), str(cov), str(path)]) == 0
+    lines = path.read_text().splitlines()
+    keys = [line.split(" ")[0] for line in lines[:9]]
+    assert lines[1] == "kernel_type rbf"
+    assert keys == ["SVM-GSU", "kernel_type", "lambda", "gamma", "b", "sigmA", "sigmB", "cov_mat_type", "SV"]
+    assert len(lines) == 9 + len(y) and lines[9].split()[1].startswith("1:")
+    model = train_kernel(data, y, gamma=GAMMA, lam=LAM)
+    read = load_kernel(path)
+    np.testing.assert_allclose(read.decision_function(X), model.decision_function(X), rtol=1e-9, atol=1e-9)
+    assert predict_main(["-t", str(labels), str(means), str(path), str(tmp_path / "out")]) == 0
+    rows = [line.split() for line in (tmp_path / "out").read_text().splitlines()]
+    assert rows[0] == ["doc_id", "+1", "-1", "label"]
+    ids = svmgsu.io.read(means, labels).ids.tolist()
+    said = {row[0]: int(row[3]) for row in rows[1:]}
+    np.testing.assert_array_equal([said[key] for key in ids], model.predict(X))
+    assert capsys.readouterr().err == ""
+
+
+def test_a_saved_model_is_read_as_it_was(tmp_path):
+    X, y, variances = rings(20)
+    model = train_kernel(X, y, variances, gamma=GAMMA, lam=LAM)
+    model.save(tmp_path / "m")
+    read = load_kernel(tmp_path / "m")
+    np.testing.assert_array_equal(read.decision_function(X), model.decision_function(X))
+    np.testing.assert_array_equal(read.predict_proba(X), model.predict_proba(X))
+    proba = model.predict_proba(X)
+    np.testing.assert_allclose(proba.sum(axis=1), 1)
+    a, b = model.platt_
+    np.testing.assert_allclose(proba[:, 1], 1 / (1 + np.exp(a * model.decision_function(X) + b)))
+
+
+GOOD = (
+    "SVM-GSU Model_File\nkernel_type rbf\nlambda 1\ngamma 0.5\nb 0\nsigmA -1\nsigmB 0\n"
+    "cov_mat_type \nSV\n1 1:2 2:3\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("gamma 0.5\n", "", "without gamma"),
+        ("gamma 0.5", "gamma -1", "gamma: expected a number > 0"),
+        ("lambda 1", "lambda x", "lambda: expected a number, got 'x'"),
+        ("b 0\n", "b 0\nb 1\n", "'b' is there twice"),
+        ("1 1:2 2:3", "1 0:2", ":10: expected index:value"),
+        ("1 1:2 2:3", "1 1:nan", ":10: expected a finite number"),
+        ("1 1:2 2:3", "1 1", ":10: expected a number"),
+        ("1 1:2 2:3\n", "", "without support vectors"),
+        ("SV\n1 1:2 2:3\n", "", "without support vectors"),
+    ],
+)
+def test_damaged_kernel_models_are_refused(old, new, message, tmp_path):
+    assert old in GOOD
+    path = tmp_path / "m"
+    path.write_text(GOOD.replace(old, new))
+    with pytest.raises(FormatError, match=message):
+        load_kernel(path)
+    path.write_text(GOOD)
+    assert load_kernel(path).decision_function([[2.0, 3.0]]) == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [(["-d", "0"], "give -d 3"), (["-d", "3", "--solver", "sgd"], "solved exactly")],
+)
+def test_options_that_a_kernel_cannot_have(options, message, capsys, tmp_path):
+    with pytest.raises(SystemExit):
+        train_main(["-t", "2", *options, "m", "l", "c", str(tmp_path / "out")])
+    assert message in capsys.readouterr().err
+
+
+def test_other_covariances_and_labels_are_refused():
+    X, y, _ = rings(12)
+    with pytest.raises(ValueError, match=r"cov: the noise of a kernel classifier .* got Diagonal"):
+        train_kernel(X, y, np.ones(X.shape), gamma=1.0)
+    with pytest.raises(ValueError, match="y: -1 and"):
+        train_kernel(X, y + 1, 0.1, gamma=1.0)
+    with pytest.raises(ValueError, match="gamma"):
+        train_kernel(X, y, 0.1, gamma=0.0)
+    with pytest.raises(ValueError, match="X: has 3 features, the model 2"):
+        train_kernel(X, y, 0.1, gamma=1.0).decision_function(np.zeros((1, 3)))
