@@ -2,40 +2,10 @@
 #include <pybind11/stl.h>
 
 #include "checks.hpp"
+#include "monitor.hpp"
 #include "svmgsu/solvers/sgd.hpp"
 
 namespace svmgsu::python {
-namespace {
-
-// Runs in the thread that called solve, between two passes: looks for signals, then asks the callback.
-Monitor monitor_of(const py::object& callback) {
-  return [&callback](const Progress& p) {
-    py::gil_scoped_acquire acquire;
-    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-    if (callback.is_none()) return true;
-    const py::object answer = callback(p);
-    return answer.is_none() || py::cast<bool>(answer);
-  };
-}
-
-const char* name_of(Stop stop) {
-  switch (stop) {
-    case Stop::converged:
-      return "converged";
-    case Stop::iterations:
-      return "iterations";
-    case Stop::time:
-      return "time";
-    case Stop::monitor:
-      return "callback";
-    case Stop::stalled:
-      return "stalled";
-  }
-  return "";
-}
-
-}  // namespace
-
 void bind_solvers(py::module_& m) {
   using py::arg;
   py::class_<Options>(m, "Options")

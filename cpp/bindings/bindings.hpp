@@ -77,6 +77,7 @@ void bind_engines(py::module_& m);
 void bind_kinds(py::module_& m);
 void bind_losses(py::module_& m);
 void bind_models(py::module_& m);
+void bind_population(py::module_& m);
 void bind_solvers(py::module_& m);
 void bind_support(py::module_& m);
 void bind_text(py::module_& m);

@@ -13,5 +13,6 @@ PYBIND11_MODULE(_core, m) {
   bind_solvers(m);
   bind_models(m);
   bind_coupling(m);
+  bind_population(m);
   bind_text(m);
 }

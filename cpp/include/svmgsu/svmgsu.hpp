@@ -16,6 +16,7 @@
 #include "svmgsu/models/coupling.hpp"
 #include "svmgsu/models/model.hpp"
 #include "svmgsu/models/platt.hpp"
+#include "svmgsu/population/deconvolution.hpp"
 #include "svmgsu/solvers/solve.hpp"
 #include "svmgsu/support/types.hpp"
 #include "svmgsu/text/io.hpp"

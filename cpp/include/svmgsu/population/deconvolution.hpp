@@ -1,0 +1,60 @@
+// Extreme deconvolution (J. Bovy, D. W. Hogg, S. T. Roweis, Annals of Applied Statistics 5, 2011): the population that
+// makes noisy, incomplete or projected observations most likely, and what each object then is.
+//
+//     const svmgsu::Observations seen{gaussians};
+//     const svmgsu::Units units = svmgsu::units_of(seen);
+//     const svmgsu::Mixture start = svmgsu::start_mixture(seen, units, 10, seed);
+//     const svmgsu::Deconvolved found = svmgsu::deconvolve(seen, units, start, {});
+//     svmgsu::posterior(seen, units, found.mixture, threads, out);
+//
+// An object seen as t with noise Σ belongs to component k with r_k ∝ π_k N(t; Rμ_k, T_k), T_k = R S_k Rᵀ + Σ; its truth
+// is then N(b_k, B_k) with b_k = μ_k + S_k Rᵀ T_k⁻¹ (t − Rμ_k), B_k = S_k − S_k Rᵀ T_k⁻¹ R S_k. A missing value is a
+// row of R that is not there. Sums run in a fixed order: the same bits for any number of threads.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "svmgsu/population/observations.hpp"
+#include "svmgsu/solvers/solve.hpp"
+
+namespace svmgsu {
+
+struct DeconvolutionOptions {
+  double tolerance = 1e-5;  // stop when a step raises the mean log-likelihood by less
+  Index max_iterations = 500;
+  double floor = 1e-6;  // the least variance of a component in any direction, in units of `Units`
+  int threads = 0;
+};
+
+struct Deconvolved {
+  Mixture mixture;
+  double log_likelihood = 0;  // the mean over the objects, in the units of the data
+  Index iterations = 0;
+  Stop stop = Stop::converged;
+  std::vector<double> history;  // the log-likelihood before each step, and after the last
+};
+
+// A mixture to start from: k-means of the objects (k-means++ by `seed`, at most 20,000 of them), each put where one
+// Gaussian population would have it.
+Mixture start_mixture(const Observations& observed, const Units& units, Index components, std::uint64_t seed,
+                      const DeconvolutionOptions& options = {});
+
+// Expectation and maximisation from `start`; the likelihood never falls. The monitor sees the mean log-likelihood as
+// `objective` and its last rise as `gap`, at least once a second.
+Deconvolved deconvolve(const Observations& observed, const Units& units, const Mixture& start,
+                       const DeconvolutionOptions& options, const Monitor& monitor = {});
+
+// What a mixture says of ℓ objects; a pointer that is null is not asked for.
+struct Posterior {
+  double* log_likelihood = nullptr;  // ℓ: log Σ_k π_k N(t; Rμ_k, T_k), of the values that are not missing
+  double* distance = nullptr;        // ℓ: the least (t − Rμ_k)ᵀ T_k⁻¹ (t − Rμ_k)
+  double* weights = nullptr;         // ℓ × K: r_k
+  double* means = nullptr;           // ℓ × K × n: b_k
+  double* covariances = nullptr;     // ℓ × K × n × n: B_k
+};
+
+void posterior(const Observations& observed, const Units& units, const Mixture& mixture, int threads,
+               const Posterior& out);
+
+}  // namespace svmgsu

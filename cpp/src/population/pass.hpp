@@ -1,0 +1,52 @@
+// One reading of the data at a mixture: its likelihood and the sums that a step needs.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "population/reader.hpp"
+#include "svmgsu/population/mixture.hpp"
+
+namespace svmgsu {
+
+// With q the share of an object in component k, P = L⁻¹R of its T = LLᵀ, and v = Rᵀ T⁻¹ (t − Rμ):
+struct Sums {
+  double log_likelihood = 0;  // Σ w log Σ_k π_k N(t; Rμ_k, T_k)
+  double weight = 0;          // Σ w
+  Vector share;               // Σ q, K numbers
+  Matrix first;               // Σ q v, K × n
+  Matrix second;              // Σ q (v vᵀ − Rᵀ T⁻¹ R), K × n², symmetric
+};
+
+class Pass {
+ public:
+  Pass(const Reader& reader, int threads);
+
+  // `pause` is called between parts of about a quarter of a second each.
+  Sums operator()(const Mixture& mixture, const std::function<void()>& pause) const;
+
+ private:
+  const Reader& reader_;
+  int threads_;
+  bool common_;
+  std::vector<double> noise_;  // where it is common
+};
+
+// log π_k, with the least number instead of the logarithm of 0.
+std::vector<double> log_weights(const Mixture& mixture);
+
+// logs (K × lanes) become shares; the logarithm of their sums, before, is in `total`.
+void normalise(double* logs, Index components, double* total);
+
+// Per thread: the mixture's T factored for some objects, of every component.
+struct Factored {
+  std::vector<double> l;       // K packed matrices
+  std::vector<double> y;       // K × m: L⁻¹(t − Rμ)
+  std::vector<double> log;     // K: log π_k N(t; Rμ_k, T_k)
+  std::vector<double> square;  // K: |y|²
+  std::vector<double> work;
+
+  void compute(const Reader& reader, const Lanes& some, const Mixture& mixture, const std::vector<double>& log_pi);
+};
+
+}  // namespace svmgsu

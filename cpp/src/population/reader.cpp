@@ -1,0 +1,123 @@
+#include "population/reader.hpp"
+
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "svmgsu/support/parallel.hpp"
+
+namespace svmgsu {
+namespace {
+
+constexpr int W = lanes::kLanes;
+constexpr double kHalfLog2Pi = 0.91893853320467274178;
+
+double at(const RowsView& rows, Index place) {
+  return rows.wide ? rows.wide[place] : static_cast<double>(rows.narrow[place]);
+}
+
+}  // namespace
+
+Reader::Reader(const Observations& observed, const Units& units)
+    : observed_(observed),
+      units_(units),
+      m_(observed.data.features()),
+      n_(observed.features()),
+      rows_(observed.data.means().rows()) {
+  require(rows_.start == nullptr, "data: sparse values have no population; give them as dense rows");
+  require(n_ > 0, "projection: there are no features");
+  require(units.centre.size() == n_ && units.scale.size() == n_,
+          "units: " + std::to_string(units.scale.size()) + " features, but there are " + std::to_string(n_));
+}
+
+void Reader::add_noise(Index id, Matrix& out) const {
+  for (const auto& term : observed_.data.covariance()) {
+    const RowsView view = term.kind->like_means();
+    if (view.start == nullptr && (view.wide || view.narrow)) {
+      for (Index j = 0; j < m_; ++j) out.coeffRef(j, j) += term.scale * at(view, id * m_ + j);
+    } else {
+      term.kind->add_full(id, term.scale, out);
+    }
+  }
+}
+
+void Reader::load_lane(Index example, int lane, Matrix& noise, Lanes& out) const {
+  const Index id = observed_.data.ids()[static_cast<std::size_t>(example)];
+  noise.setZero(m_, m_);
+  add_noise(id, noise);
+  out.weight[lane] = observed_.weights ? observed_.weights[example] : 1.0;
+  double constant = 0;
+  for (Index i = 0; i < m_; ++i) {
+    const double value = at(rows_, id * m_ + i);
+    const bool seen = std::isfinite(value) && std::isfinite(noise.coeff(i, i));
+    const double scale = projects() ? 1.0 : units_.scale.coeff(i);
+    out.mask[static_cast<std::size_t>(i * W + lane)] = seen ? 1.0 : 0.0;
+    out.whole &= seen;
+    if (seen) constant -= kHalfLog2Pi + std::log(scale);
+    double shifted = value;
+    if (projects()) {
+      const double* row = observed_.projection + (id * m_ + i) * n_;
+      for (Index j = 0; j < n_; ++j) {
+        const double entry = seen ? row[j] : 0.0;
+        shifted -= entry * units_.centre.coeff(j);
+        out.r[static_cast<std::size_t>((i * n_ + j) * W + lane)] = entry * units_.scale.coeff(j);
+      }
+    } else {
+      shifted = (value - units_.centre.coeff(i)) / scale;
+    }
+    out.value[static_cast<std::size_t>(i * W + lane)] = seen ? shifted : 0.0;
+    for (Index j = 0; j <= i; ++j) {
+      const bool both = seen && out.mask[static_cast<std::size_t>(j * W + lane)] != 0;
+      const double unit = projects() ? 1.0 : scale * units_.scale.coeff(j);
+      const double entry = both ? noise.coeff(i, j) / unit : (i == j ? 1.0 : 0.0);
+      out.noise[static_cast<std::size_t>(lanes::packed(i, j) + lane)] = entry;
+    }
+  }
+  out.constant[lane] = constant;
+}
+
+void Reader::load(Index first, Lanes& out) const {
+  const auto size = [](Index entries) { return static_cast<std::size_t>(entries * W); };
+  out.value.resize(size(m_));
+  out.mask.resize(size(m_));
+  out.noise.resize(size(lanes::triangle(m_)));
+  if (projects()) out.r.resize(size(m_ * n_));
+  out.count = static_cast<int>(std::min<Index>(W, examples() - first));
+  out.whole = true;
+  Matrix noise(m_, m_);
+  for (int lane = 0; lane < out.count; ++lane) load_lane(first + lane, lane, noise, out);
+  for (int lane = out.count; lane < W; ++lane) {  // the last object again, without weight
+    load_lane(first + out.count - 1, lane, noise, out);
+    out.weight[lane] = 0;
+  }
+}
+
+bool Reader::common_noise(int threads, std::vector<double>& noise) const {
+  if (projects()) return false;
+  Lanes one;
+  load(0, one);
+  noise.assign(static_cast<std::size_t>(n_ * n_), 0.0);
+  for (Index i = 0; i < n_; ++i)
+    for (Index j = 0; j <= i; ++j)
+      noise[static_cast<std::size_t>(i * n_ + j)] = noise[static_cast<std::size_t>(j * n_ + i)] =
+          one.noise[static_cast<std::size_t>(lanes::packed(i, j))];
+  constexpr Index kBlock = 512;
+  std::atomic<bool> same{one.whole};
+  parallel_for((examples() + kBlock - 1) / kBlock, threads, [&](Index block) {
+    Lanes some;
+    for (Index first = block * kBlock; same && first < std::min(examples(), (block + 1) * kBlock); first += W) {
+      load(first, some);
+      bool alike = some.whole;
+      for (Index i = 0; i < n_; ++i)
+        for (Index j = 0; j <= i; ++j)
+          for (int k = 0; k < W; ++k)
+            alike &= some.noise[static_cast<std::size_t>(lanes::packed(i, j) + k)] ==
+                     noise[static_cast<std::size_t>(i * n_ + j)];
+      if (!alike) same = false;
+    }
+  });
+  return same;
+}
+
+}  // namespace svmgsu

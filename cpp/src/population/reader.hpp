@@ -1,0 +1,46 @@
+// Observations in lanes, in units without offset or scale, ready for the formulas.
+#pragma once
+
+#include <vector>
+
+#include "population/lanes.hpp"
+#include "svmgsu/population/observations.hpp"
+
+namespace svmgsu {
+
+// Some objects side by side, m values of each; the lanes behind the last one have the weight 0. What is missing has
+// value 0, mask 0 (or a row of zeros in R) and the noise of the identity, which no formula sees.
+struct Lanes {
+  int count = 0;
+  bool whole = true;                                      // nothing is missing
+  std::vector<double> value, mask, noise, r;              // m, m, packed m, m × n (projections only)
+  double weight[lanes::kLanes], constant[lanes::kLanes];  // −½ m log 2π, and the logarithm of the change of units
+};
+
+class Reader {
+ public:
+  Reader(const Observations& observed, const Units& units);
+
+  Index examples() const { return observed_.data.examples(); }
+  Index values() const { return m_; }
+  Index features() const { return n_; }
+  bool projects() const { return observed_.projection != nullptr; }
+  const Units& units() const { return units_; }
+
+  // Objects first .. first + kLanes − 1, as many as there are.
+  void load(Index first, Lanes& out) const;
+
+  // Whether nothing is missing or projected and all objects have the same noise; it is then in `noise`, n × n.
+  bool common_noise(int threads, std::vector<double>& noise) const;
+
+ private:
+  void add_noise(Index id, Matrix& out) const;
+  void load_lane(Index example, int lane, Matrix& noise, Lanes& out) const;
+
+  const Observations observed_;
+  const Units& units_;
+  Index m_, n_;
+  RowsView rows_;
+};
+
+}  // namespace svmgsu

@@ -1,0 +1,84 @@
+// A centre and a unit for every feature.
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "population/reader.hpp"
+
+namespace svmgsu {
+namespace {
+
+constexpr Index kMost = 20000;  // objects that are asked about projections
+
+// The value below which the share `q` of the numbers lies.
+double quantile(std::vector<double>& numbers, double q) {
+  const auto place = static_cast<std::ptrdiff_t>(q * static_cast<double>(numbers.size() - 1) + 0.5);
+  std::nth_element(numbers.begin(), numbers.begin() + place, numbers.end());
+  return numbers[static_cast<std::size_t>(place)];
+}
+
+void set_unit(std::vector<double>& seen, Index j, Units& units) {
+  const std::string name = "X: feature " + std::to_string(j);
+  require(!seen.empty(), name + " is missing in every example; leave it out");
+  const auto [least, most] = std::minmax_element(seen.begin(), seen.end());
+  require(*least < *most, name + " is " + to_text(*least) +
+                              " in every example that has it; a population has no spread there, leave it out");
+  units.centre.coeffRef(j) = quantile(seen, 0.5);
+  double scale = (quantile(seen, 0.84) - quantile(seen, 0.16)) / 2;
+  if (!(scale > 0)) {  // most are the same
+    double square = 0;
+    for (const double x : seen) square += (x - units.centre.coeff(j)) * (x - units.centre.coeff(j));
+    scale = std::sqrt(square / static_cast<double>(seen.size()));
+  }
+  units.scale.coeffRef(j) = scale;
+}
+
+// For each feature the values of the shortest x with R x = t, of objects that say something of it.
+std::vector<std::vector<double>> shortest(const Reader& reader) {
+  const Index n = reader.features(), m = reader.values(), step = std::max<Index>(1, reader.examples() / kMost);
+  std::vector<std::vector<double>> seen(static_cast<std::size_t>(n));
+  Lanes some;
+  for (Index first = 0; first < reader.examples(); first += step * lanes::kLanes) {
+    reader.load(first, some);
+    for (int lane = 0; lane < some.count; ++lane) {
+      Eigen::MatrixXd r(m, n);
+      Eigen::VectorXd t(m);
+      for (Index i = 0; i < m; ++i) {
+        t(i) = some.value[static_cast<std::size_t>(i * lanes::kLanes + lane)];
+        for (Index j = 0; j < n; ++j) r(i, j) = some.r[static_cast<std::size_t>((i * n + j) * lanes::kLanes + lane)];
+      }
+      const Eigen::VectorXd x = r.completeOrthogonalDecomposition().solve(t);
+      for (Index j = 0; j < n; ++j)
+        if (r.col(j).any()) seen[static_cast<std::size_t>(j)].push_back(x(j));
+    }
+  }
+  return seen;
+}
+
+}  // namespace
+
+Units units_of(const Observations& observed) {
+  const Index n = observed.features();
+  Units units{Vector::Zero(n), Vector::Ones(n)};
+  const Reader reader(observed, units);
+  if (reader.projects()) {
+    std::vector<std::vector<double>> seen = shortest(reader);
+    for (Index j = 0; j < n; ++j) set_unit(seen[static_cast<std::size_t>(j)], j, units);
+    return units;
+  }
+  std::vector<std::vector<double>> seen(static_cast<std::size_t>(n));
+  Lanes some;
+  for (Index first = 0; first < reader.examples(); first += lanes::kLanes) {
+    reader.load(first, some);
+    for (int lane = 0; lane < some.count; ++lane)
+      for (Index j = 0; j < n; ++j)
+        if (some.mask[static_cast<std::size_t>(j * lanes::kLanes + lane)] != 0)
+          seen[static_cast<std::size_t>(j)].push_back(some.value[static_cast<std::size_t>(j * lanes::kLanes + lane)]);
+  }
+  for (Index j = 0; j < n; ++j) set_unit(seen[static_cast<std::size_t>(j)], j, units);
+  return units;
+}
+
+}  // namespace svmgsu
