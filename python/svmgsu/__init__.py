@@ -14,9 +14,11 @@ from . import _core
 from .data.concatenation import concatenate
 from .data.covariances import Covariance, Diagonal, Full, Isotropic, LowRank, Shared
 from .data.gaussians import Gaussians
+from .data.mixtures import Mixtures
 from .engines.objective import Objective
 from .fit.classification import ConvergenceWarning, TrivialModelWarning, path, train
 from .fit.regression import path_regressor, train_regressor
+from .fit.support import PopulationWarning
 from .models.classifier import Model, load
 from .models.regressor import RegressionModel
 from .support.build import get_cmake_dir, get_include, show_config
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from .estimators.classifier import LinearSVMGSU
     from .estimators.classifier_search import LinearSVMGSUCV
     from .estimators.composition import GaussianColumnTransformer, GaussianUnion
+    from .estimators.deconvolution import Deconvolution
     from .estimators.function_transformers import GaussianFunctionTransformer, GaussianNormalizer
     from .estimators.regressor import LinearSVRGSU, LinearSVRGSUCV
     from .estimators.transformers import (
@@ -44,6 +47,7 @@ __version__: str = _core.config()["version"]
 __getattr__ = lazy(
     __name__,
     {
+        "Deconvolution": "estimators.deconvolution",
         "GaussianColumnSelector": "estimators.transformers",
         "GaussianColumnTransformer": "estimators.composition",
         "GaussianFunctionTransformer": "estimators.function_transformers",
@@ -69,6 +73,7 @@ __getattr__ = lazy(
 __all__ = [
     "ConvergenceWarning",
     "Covariance",
+    "Deconvolution",
     "Diagonal",
     "Full",
     "GaussianColumnSelector",
@@ -86,8 +91,10 @@ __all__ = [
     "LinearSVRGSU",
     "LinearSVRGSUCV",
     "LowRank",
+    "Mixtures",
     "Model",
     "Objective",
+    "PopulationWarning",
     "RegressionModel",
     "Shared",
     "TrivialModelWarning",

@@ -253,3 +253,50 @@ def format_sparse(
     start: Starts,
     style: Literal["feature", "diagonal"],
 ) -> bytes: ...
+
+# bind_population.cpp
+
+class Units:
+    def __init__(self, centre: Doubles, scale: Doubles) -> None: ...
+    @property
+    def centre(self) -> Doubles: ...
+    @property
+    def scale(self) -> Doubles: ...
+
+class Mixture:
+    def __init__(self, weights: Doubles, means: Doubles, covariances: Doubles) -> None: ...
+    @property
+    def parts(self) -> tuple[Doubles, Doubles, Doubles]: ...
+
+class Observations:
+    def __init__(
+        self, data: Gaussians, projection: Doubles | None = None, weights: Doubles | None = None
+    ) -> None: ...
+    @property
+    def features(self) -> int: ...
+    def units(self) -> Units: ...
+
+class Deconvolved:
+    mixture: Mixture
+    log_likelihood: float
+    iterations: int
+    history: list[float]
+    @property
+    def stop(self) -> Literal["converged", "iterations", "callback"]: ...
+
+def start_mixture(
+    observed: Observations, units: Units, components: int, seed: int, floor: float, threads: int
+) -> Mixture: ...
+def deconvolve(
+    observed: Observations,
+    units: Units,
+    start: Mixture,
+    tolerance: float,
+    max_iterations: int,
+    floor: float,
+    threads: int,
+    callback: Callable[[Progress], bool | None] | None = None,
+) -> Deconvolved: ...
+def posterior(
+    observed: Observations, units: Units, mixture: Mixture, threads: int, moments: bool
+) -> tuple[Doubles, Doubles, Doubles, Doubles, Doubles]: ...

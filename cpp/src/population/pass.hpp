@@ -28,8 +28,8 @@ class Pass {
  private:
   const Reader& reader_;
   int threads_;
+  std::vector<double> noise_;  // where it is common; filled while common_ is initialised
   bool common_;
-  std::vector<double> noise_;  // where it is common
 };
 
 // log π_k, with the least number instead of the logarithm of 0.

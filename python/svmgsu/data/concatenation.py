@@ -13,24 +13,25 @@ from .covariances import Covariance, Diagonal, Shared, added
 from .covariances.base import Term
 from .covariances.diagonal import stacked
 from .gaussians import Gaussians
+from .mixtures import Mixtures, joined_mixtures
 
 
-def concatenate(parts: Sequence[Gaussians]) -> Gaussians:
-    """The examples of several `Gaussians`, one after the other.
+def concatenate(parts: Sequence[Any]) -> Any:
+    """The examples of several `Gaussians`, or of several `Mixtures`, one after the other.
 
     Covariances of one kind stay of that kind. Where the kinds differ, each kind is one term of a sum, with
     zeros for the examples that have none of it; Isotropic joins Diagonal as variances. A `Shared` that
     all have in common stays shared; different ones become groups, which take no more memory than the
-    matrices. CSR stays CSR where all are CSR.
+    matrices. CSR stays CSR where all are CSR. Mixtures of fewer components than others get some of weight 0.
 
     Parameters
     ----------
-    parts : sequence of Gaussians
+    parts : sequence of Gaussians, or of Mixtures
         All with the same features.
 
     Returns
     -------
-    Gaussians
+    Gaussians or Mixtures
 
     Examples
     --------
@@ -43,9 +44,10 @@ def concatenate(parts: Sequence[Gaussians]) -> Gaussians:
     data = list(parts)
     if not data:
         raise ValueError("parts: nothing to concatenate")
+    wanted = Mixtures if isinstance(data[0], Mixtures) else Gaussians
     for i, part in enumerate(data):
-        if not isinstance(part, Gaussians):
-            raise TypeError(f"parts: part {i} is {type(part).__name__}; expected Gaussians")
+        if not isinstance(part, wanted):
+            raise TypeError(f"parts: part {i} is {type(part).__name__}; expected {wanted.__name__}")
         if part.shape[1] != data[0].shape[1]:
             raise ValueError(
                 f"parts: part {i} has {part.shape[1]} features, but part 0 has {data[0].shape[1]}"
@@ -53,6 +55,8 @@ def concatenate(parts: Sequence[Gaussians]) -> Gaussians:
     names = {tuple(part.feature_names_in_) for part in data if part.feature_names_in_ is not None}
     if len(names) > 1:
         raise ValueError(f"parts: the names of the features differ: {' and '.join(map(str, sorted(names)))}")
+    if wanted is Mixtures:
+        return joined_mixtures(data, list(names.pop()) if names else None)
     counts, n = [len(part) for part in data], data[0].shape[1]
     cov = _joined([part.cov for part in data], counts, n)
     out = Gaussians(stacked([part.mean for part in data]), cov, feature_names=names.pop() if names else None)

@@ -92,7 +92,7 @@ class Gaussians:
             raise ValueError(
                 f"X: Found array with 0 feature(s) (shape={self.shape}) while a minimum of 1 is required."
             )
-        self.feature_names_in_ = _names(mean, feature_names, self.shape[1])
+        self.feature_names_in_ = names_of(mean, feature_names, self.shape[1])
         check_column_order(self.feature_names_in_, cov=cov, std=std)
         check_row_order(mean, cov=cov, std=std)
         self.cov = as_covariance(cov, std, self.shape, psd)
@@ -349,7 +349,7 @@ def check_subspace_mode(mode: Any) -> None:
         raise ValueError(f'subspace_mode: expected "truncate" or "project", got {mode!r}')
 
 
-def _names(mean: Any, given: Sequence[str] | None, n: int) -> list[str] | None:
+def names_of(mean: Any, given: Sequence[str] | None, n: int) -> list[str] | None:
     """The names of the features: as given, or the columns of a DataFrame."""
     given = column_names(mean) if given is None else given
     if given is None:

@@ -44,11 +44,9 @@ def _sizes(data: Gaussians) -> tuple[np.ndarray, np.ndarray] | None:
 
 def html_table(data: Gaussians) -> str:
     """The table of `_repr_html_`."""
-    names = data.feature_names_in_
-    shown = "" if names is None else f" ({', '.join(names[:5])}{', …' if len(names) > 5 else ''})"
     rows = [
         ("examples", f"{len(data)}"),
-        ("features", f"{data.shape[1]}{shown}"),
+        ("features", features_in_words(data.shape[1], data.feature_names_in_)),
         ("covariance", "none" if data.cov is None else data.cov.describe()),
     ]
     sizes, ratio = _sizes(data), error_against_spread(data)
@@ -57,7 +55,18 @@ def html_table(data: Gaussians) -> str:
         rows.append(("typical spread of a feature", f"{np.median(sizes[1]):.3g}"))
     if ratio is not None:
         rows.append(("typical error / spread", f"{ratio:.3g}"))
+    return as_html("Gaussians", rows)
+
+
+def as_html(caption: str, rows: list[tuple[str, str]]) -> str:
+    """A table of names and texts."""
     import html  # here: it is large, and only notebooks need it
 
     lines = [f"<tr><th>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>" for name, text in rows]
-    return "\n".join(["<table>", "<caption>Gaussians</caption>", *lines, "</table>"])
+    return "\n".join(["<table>", f"<caption>{caption}</caption>", *lines, "</table>"])
+
+
+def features_in_words(count: int, names: list[str] | None) -> str:
+    """The number of the features and the first of their names."""
+    shown = "" if names is None else f" ({', '.join(names[:5])}{', …' if len(names) > 5 else ''})"
+    return f"{count}{shown}"

@@ -60,7 +60,7 @@ def read_npz(path: Source, *, psd: Psd = "clip") -> Dataset:
     Diagonal(n_examples=1, n_features=2)
     """
     name = name_of(path)
-    arrays = _load(path, name)
+    arrays = load_archive(path, name)
     kinds = [key for key in (*READERS, "std") if key in arrays]
     if len(kinds) > 1:
         raise _core.FormatError(f"{name}: more than one covariance: {', '.join(kinds)}")
@@ -88,7 +88,7 @@ def read_npz(path: Source, *, psd: Psd = "clip") -> Dataset:
     return dataset
 
 
-def _load(path: Source, name: str) -> dict[str, Array]:
+def load_archive(path: Source, name: str) -> dict[str, Array]:
     """All arrays of an archive; those of objects, which are pickles, are refused."""
     content = mappable(path)
     with damaged(path, ".npz file"), contextlib.ExitStack() as closing:
@@ -148,12 +148,12 @@ def write_npz(data: Any, path: Source, *, y: Any = None, ids: Any = None, compre
         arrays["ids"] = dataset.ids.astype(np.str_)
     if dataset.data.feature_names_in_ is not None:
         arrays["feature_names"] = np.array(dataset.data.feature_names_in_)
-    _refuse_packed(path, "pass compress=True")
+    refuse_packed(path, "pass compress=True")
     with replacing(path) as (file,):
         (np.savez_compressed if compress else np.savez)(file, **arrays)
 
 
-def _refuse_packed(path: Source, instead: str) -> None:
+def refuse_packed(path: Source, instead: str) -> None:
     name = name_of(path)
     if is_path(path) and name.lower().endswith((".gz", ".xz")):
         raise ValueError(f"{name}: NumPy files are not packed by gzip or xz; {instead}")
@@ -199,7 +199,7 @@ def read_npy(
 def _map(path: Path) -> Array:
     if not is_path(path) or path == "-":
         raise ValueError(f"{name_of(path)}: .npy files are mapped, so they must be paths")
-    _refuse_packed(path, "unpack it, or use .npz")
+    refuse_packed(path, "unpack it, or use .npz")
     with open(path, "rb"):  # for Python's own errors
         pass
     with damaged(path, ".npy file"):
@@ -251,7 +251,7 @@ def write_npy(
         full = kind.to_full(*shape, dataset.y) if variances is None else dense(variances)
         arrays.append((cov, full))
     for path, _ in arrays:
-        _refuse_packed(path, "use .npz with compress=True")
+        refuse_packed(path, "use .npz with compress=True")
     with replacing(*(path for path, _ in arrays)) as files:
         for file, (_, array) in zip(files, arrays, strict=True):
             np.save(file, array, allow_pickle=False)

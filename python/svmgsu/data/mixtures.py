@@ -1,0 +1,294 @@
+"""`Mixtures`: each example is a mixture of Gaussians, as deconvolution leaves it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from ..maps.linear import blocks
+from ..support.memory import in_words, require_memory
+from ..support.validation import (
+    Array,
+    FloatArray,
+    as_float_array,
+    check_count,
+    check_finite,
+    check_variances,
+)
+from .covariances import Diagonal, Full
+from .covariances.base import chosen_rows, roots
+from .covariances.full import SYMMETRY_TOLERANCE
+from .definiteness import first_indefinite
+from .gaussians import Gaussians, names_of
+from .summary import as_html, features_in_words
+
+SUM_TOLERANCE = 1e-5  # of the weights of an example, which sum to 1
+
+
+class Mixtures:
+    """Uncertain examples: example i is the mixture Σ_k weights_ik N(mean_ik, cov_ik).
+
+    What `svmgsu.Deconvolution.transform` returns: each object's truth, given what was seen of it.
+
+    Parameters
+    ----------
+    weights : array of shape (l, K)
+        Not negative; each row sums to 1.
+    mean : array of shape (l, K, n)
+    cov : array of shape (l, K, n, n) or (l, K, n)
+        Matrices, or variances of independent features.
+    feature_names : list of str, optional
+
+    Attributes
+    ----------
+    weights, mean, cov
+        float32 or float64 arrays, used without a copy where they are in C order.
+    shape : (int, int)
+        (l, n).
+    n_components : int
+        K.
+    feature_names_in_ : list of str or None
+
+    Examples
+    --------
+    >>> import svmgsu
+    >>> either = svmgsu.Mixtures([[0.5, 0.5]], [[[-1.0], [1.0]]], [[[0.1], [0.1]]])
+    >>> either.shape, either.to_gaussians().cov.to_full().item()
+    ((1, 1), 1.1)
+    """
+
+    def __init__(
+        self, weights: Any, mean: Any, cov: Any, *, feature_names: Sequence[str] | None = None
+    ) -> None:
+        self.mean = as_float_array(mean, "mean", (3,))
+        count, components, n = self.mean.shape
+        for what, size in (("example", count), ("component", components), ("feature", n)):
+            if size == 0:
+                raise ValueError(f"mean: there is no {what} in an array of shape {self.mean.shape}")
+        check_finite(self.mean, "mean")
+        self.weights = as_float_array(weights, "weights", (2,))
+        _check_weights(self.weights, (count, components))
+        self.cov = as_float_array(cov, "cov", (3, 4))
+        _check_cov(self.cov, self.mean.shape)
+        self.shape: tuple[int, int] = (count, n)
+        self.feature_names_in_ = names_of(None, feature_names, n)
+
+    @classmethod
+    def _of(cls, weights: Array, mean: Array, cov: Array, names: list[str] | None) -> Mixtures:
+        """Of arrays that need no checks."""
+        out = cls.__new__(cls)
+        out.weights, out.mean, out.cov = weights, mean, cov
+        out.shape, out.feature_names_in_ = (mean.shape[0], mean.shape[2]), names
+        return out
+
+    @property
+    def n_components(self) -> int:
+        """How many Gaussians each example has, K."""
+        return int(self.mean.shape[1])
+
+    @property
+    def is_diagonal(self) -> bool:
+        """Whether `cov` holds variances instead of matrices."""
+        return self.cov.ndim == 3
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, key: Any) -> Mixtures:
+        """Some of the examples: `key` is a slice, a mask or indices, or scikit-learn's `(indices, ...)`."""
+        rows = key if isinstance(key, slice) else chosen_rows(key, len(self))  # slices are views
+        if isinstance(key, slice) and not len(range(*key.indices(len(self)))):
+            raise IndexError(f"{key} chooses none of {len(self)} examples")
+        return Mixtures._of(self.weights[rows], self.mean[rows], self.cov[rows], self.feature_names_in_)
+
+    def __iter__(self) -> Any:
+        raise TypeError(
+            "Mixtures cannot be iterated over; .weights, .mean and .cov hold what there is to read"
+        )
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        raise TypeError(
+            "Mixtures are no plain array: .to_gaussians().mean are the means, .sample(k) draws from them"
+        )
+
+    def __repr__(self) -> str:
+        kind = "diagonal" if self.is_diagonal else "full"
+        return (
+            f"Mixtures({self.shape[0]} examples, {self.shape[1]} features, {self.n_components} components, "
+            f"{kind} covariances)"
+        )
+
+    def _repr_html_(self) -> str:
+        used = 1 / np.square(self.weights[:1000], dtype=np.float64).sum(axis=1)
+        size = self.weights.nbytes + self.mean.nbytes + self.cov.nbytes
+        rows = [
+            ("examples", f"{len(self)}"),
+            ("features", features_in_words(self.shape[1], self.feature_names_in_)),
+            ("components", f"{self.n_components}"),
+            ("covariances", "diagonal" if self.is_diagonal else "full"),
+            ("components that an example uses", f"{np.median(used):.3g}"),
+            ("memory", in_words(size)),
+        ]
+        return as_html("Mixtures", rows)
+
+    def to_gaussians(self) -> Gaussians:
+        """One Gaussian for each example, with the mixture's mean and covariance (`Full`).
+
+        Mean m = Σ r_k b_k, covariance Σ r_k (B_k + (b_k - m)(b_k - m)ᵀ).
+        """
+        count, n = self.shape
+        upper = np.triu_indices(n)
+        require_memory(self.mean.itemsize * count * len(upper[0]), f"{count} full matrices of {n} features")
+        mean = np.empty((count, n), dtype=self.mean.dtype)
+        packed = np.empty((count, len(upper[0])), dtype=self.mean.dtype)
+        for part in blocks(count, 2 * self.n_components * n * n):
+            r, b = self.weights[part].astype(np.float64), self.mean[part].astype(np.float64)
+            r /= r.sum(axis=1, keepdims=True)
+            centre = (r[:, np.newaxis] @ b)[:, 0]
+            away = b - centre[:, np.newaxis]
+            spread = (r[:, :, np.newaxis] * away).transpose(0, 2, 1) @ away
+            inner = (r[:, np.newaxis] @ self.cov[part].reshape(len(r), self.n_components, -1))[:, 0]
+            if self.is_diagonal:
+                spread[:, np.arange(n), np.arange(n)] += inner
+            else:
+                spread += inner.reshape(-1, n, n)
+            mean[part], packed[part] = centre, spread[:, upper[0], upper[1]]
+        return Gaussians(mean, Full.from_packed(packed), feature_names=self.feature_names_in_)
+
+    def component(self, k: int) -> Gaussians:
+        """The Gaussians N(mean_ik, cov_ik) of one component, `k`; their weights are `weights[:, k]`."""
+        k = check_count(k, "k", least=0, most=self.n_components - 1)
+        mean, cov = np.ascontiguousarray(self.mean[:, k]), np.ascontiguousarray(self.cov[:, k])
+        kind: Any = cov if self.is_diagonal else Full(cov, check=False)
+        if self.is_diagonal and cov.shape[0] == cov.shape[1]:  # else it could be read as one matrix for all
+            kind = Diagonal(cov)
+        return Gaussians(mean, kind, feature_names=self.feature_names_in_)
+
+    def sample(self, k: int = 1, random_state: Any = None) -> FloatArray:
+        """Draws from every example's mixture, as an array of shape (l, k, n).
+
+        Parameters
+        ----------
+        k : int, default=1
+            Draws for each example.
+        random_state : int, Generator, RandomState or None
+            The same seed gives the same draws.
+        """
+        if isinstance(random_state, np.random.RandomState):
+            random_state = random_state.randint(2**31 - 1)
+        rng = np.random.default_rng(random_state)
+        (count, n), draws = self.shape, check_count(k, "k")
+        bounds = np.cumsum(self.weights, axis=1, dtype=np.float64)
+        chosen = rng.uniform(size=(count, draws, 1)) * bounds[:, np.newaxis, -1:] > bounds[:, np.newaxis, :]
+        component = np.minimum(chosen.sum(axis=2), self.n_components - 1)
+        example = np.arange(count)[:, np.newaxis]
+        out = rng.standard_normal((count, draws, n))
+        for part in blocks(count, draws * n * n):
+            each = self.cov[example[part], component[part]].astype(np.float64)
+            if self.is_diagonal:
+                out[part] *= np.sqrt(each)
+            else:
+                factors = roots(each.reshape(-1, n, n)).reshape(*each.shape)
+                out[part] = (out[part][:, :, np.newaxis] @ factors)[:, :, 0]
+        return np.asarray(out + self.mean[example, component])
+
+    def save(self, path: Any, *, compress: bool = False) -> None:
+        """Writes an .npz file, completely or not at all; `Mixtures.load` reads it back.
+
+        Parameters
+        ----------
+        path : path or binary file
+        compress : bool, default=False
+        """
+        from ..io.arrays import refuse_packed
+        from ..io.output import replacing
+
+        arrays = {"weights": self.weights, "mean": self.mean, "var" if self.is_diagonal else "cov": self.cov}
+        if self.feature_names_in_ is not None:
+            arrays["feature_names"] = np.array(self.feature_names_in_)
+        refuse_packed(path, "pass compress=True")
+        with replacing(path) as (file,):
+            (np.savez_compressed if compress else np.savez)(file, **arrays)  # type: ignore[arg-type]
+
+    @classmethod
+    def load(cls, path: Any) -> Mixtures:
+        """Reads what `save` wrote at `path`, a path or binary file."""
+        from ..io.arrays import load_archive
+        from ..io.files import name_of
+
+        name = name_of(path)
+        arrays = load_archive(path, name)
+        cov = arrays.get("cov", arrays.get("var"))
+        if cov is None or "weights" not in arrays or "mean" not in arrays:
+            raise _core.FormatError(f"{name}: no Mixtures; there are {sorted(arrays)}")
+        names = arrays.get("feature_names")
+        try:
+            listed = None if names is None else np.atleast_1d(names).tolist()
+            return cls(arrays["weights"], arrays["mean"], cov, feature_names=listed)
+        except (ValueError, TypeError) as error:
+            raise _core.FormatError(f"{name}: {error}") from None
+
+
+def joined_mixtures(parts: list[Mixtures], names: list[str] | None) -> Mixtures:
+    """The examples of several mixtures of the same features; variances become matrices if others are."""
+    most = max(part.n_components for part in parts)
+    diagonal = all(part.is_diagonal for part in parts)
+    arrays: tuple[list[Array], list[Array], list[Array]] = ([], [], [])
+    for part in parts:
+        cov = part.cov
+        if part.is_diagonal and not diagonal:
+            cov = cov[..., np.newaxis] * np.eye(part.shape[1], dtype=cov.dtype)
+        again = np.concatenate([np.arange(part.n_components), np.zeros(most - part.n_components, np.int64)])
+        weights = part.weights[:, again]
+        weights[:, part.n_components :] = 0
+        for found, array in zip(arrays, (weights, part.mean[:, again], cov[:, again]), strict=True):
+            found.append(array)
+    weights, mean, cov = (np.concatenate(found) for found in arrays)
+    return Mixtures._of(weights, mean, cov, names)
+
+
+def _check_weights(weights: Array, shape: tuple[int, int]) -> None:
+    if weights.shape != shape:
+        raise ValueError(
+            f"weights: shape {weights.shape} for means of {shape[0]} examples with {shape[1]} components"
+        )
+    check_finite(weights, "weights")
+    if (weights < 0).any():
+        i, k = (int(place) for place in np.argwhere(weights < 0)[0])
+        raise ValueError(
+            f"weights: example {i} has {weights[i, k]:g} for component {k}; weights must be >= 0"
+        )
+    wrong = np.abs(weights.sum(axis=1, dtype=np.float64) - 1) > SUM_TOLERANCE
+    if wrong.any():
+        i = int(wrong.argmax())
+        raise ValueError(f"weights: those of example {i} sum to {weights[i].sum():.6g}; they must sum to 1")
+
+
+def _check_cov(cov: Array, shape: tuple[int, ...]) -> None:
+    """Of variances or matrices (l, K, ...)."""
+    n = shape[2]
+    if cov.shape not in (shape, (*shape, n)):
+        raise ValueError(f"cov: shape {cov.shape}; expected variances {shape} or matrices {(*shape, n)}")
+    if cov.ndim == 3:
+        check_variances(cov, "cov")
+        return
+    check_finite(cov, "cov")
+    for part in blocks(shape[0], shape[1] * n * n):
+        matrices = np.ascontiguousarray(cov[part].reshape(-1, n, n))
+        packed = np.empty((len(matrices), n * (n + 1) // 2), dtype=cov.dtype)
+        found = _core.pack(matrices, SYMMETRY_TOLERANCE, packed)
+        if found >= 0:
+            raise ValueError(f"cov: {_place(found, part, shape[1])} is not symmetric")
+        found, eigenvalue = first_indefinite(packed, n)
+        if found >= 0:
+            raise ValueError(
+                f"cov: {_place(found, part, shape[1])} is not positive semidefinite: its smallest eigenvalue "
+                f"is {eigenvalue:.6g}"
+            )
+
+
+def _place(matrix: int, part: slice, components: int) -> str:
+    return f"example {part.start + matrix // components}, component {matrix % components}"

@@ -1,0 +1,83 @@
+"""Where a population is known: objects far noisier than those it was learnt from, or far from it."""
+
+from __future__ import annotations
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+
+from ..support.validation import Array, FloatArray
+from .population import Observed, variances_of
+
+FAR = 4.75  # deviations of a normal variable: one object in a million lies beyond
+OFTEN = 0.01  # a share of objects outside that is worth a word
+NOISIER = 2.0  # times the noise of the noisiest hundredth of the fit
+MATTERS = 0.2  # noise below this share of the population's spread changes little
+
+
+class PopulationWarning(UserWarning):
+    """Objects of which the population says little: far noisier than those of the fit, or far from it."""
+
+
+class Support(NamedTuple):
+    """What the objects of the fit were like."""
+
+    noise: float  # of the noisiest hundredth, in units of the population's spread
+    outside: float  # the share of them that lies far from the population
+    spread: FloatArray  # of each feature in the population
+
+    @classmethod
+    def of(
+        cls, seen: Observed, distance: FloatArray, weights: FloatArray, means: FloatArray, cov: FloatArray
+    ) -> Support:
+        """Of objects and the population learnt from them."""
+        centre = weights @ means
+        variances = weights @ (np.diagonal(cov, axis1=1, axis2=2) + (means - centre) ** 2)
+        spread = np.sqrt(variances)
+        noise = _noise(seen, spread)
+        typical = float("inf") if noise is None else float(np.quantile(noise, 0.99))
+        return cls(typical, float(_is_far(seen, distance).mean()), spread)
+
+
+def warn_outside(support: Support, seen: Observed, distance: FloatArray, stacklevel: int) -> None:
+    """Warns of objects for which the population may be no guide."""
+    count = len(seen)
+    far = int(_is_far(seen, distance).sum())
+    noise = _noise(seen, support.spread)
+    noisier = 0
+    if noise is not None:
+        noisier = int((noise > max(MATTERS, NOISIER * support.noise)).sum())
+    found = []
+    if far > max(OFTEN, 3 * support.outside) * count:
+        found.append(
+            f"{far} of {count} objects lie far from the population (beyond what one in a million should)"
+        )
+    if noisier > OFTEN * count:
+        found.append(
+            f"{noisier} of {count} objects are far noisier than those it was learnt from, so that they are "
+            "mostly what these were"
+        )
+    if found:
+        warnings.warn(
+            f"{'; '.join(found)}. Fit the population to objects that include such ones (no labels are "
+            "needed), or leave them out",
+            PopulationWarning,
+            stacklevel=stacklevel + 1,
+        )
+
+
+def _noise(seen: Observed, spread: FloatArray) -> FloatArray | None:
+    """The noise of each object in units of the spread; None of projections, which have no such units."""
+    if seen.projection is not None:
+        return None
+    known = ~np.isnan(seen.values)
+    ratios = np.where(known, variances_of(seen) / spread**2, 0.0)
+    return np.asarray(np.sqrt(ratios.sum(axis=1) / np.maximum(known.sum(axis=1), 1)))
+
+
+def _is_far(seen: Observed, distance: FloatArray) -> Array:
+    """Whether a squared distance lies beyond χ²'s quantile for the object's values (Wilson and Hilferty)."""
+    m = np.maximum((~np.isnan(seen.values)).sum(axis=1), 1)
+    limit = m * (1 - 2 / (9 * m) + FAR * np.sqrt(2 / (9 * m))) ** 3
+    return np.asarray(distance > limit)

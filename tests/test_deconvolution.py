@@ -1,0 +1,145 @@
+"""Extreme deconvolution against the original algorithm in NumPy, scikit-learn's mixtures and sampling."""
+
+import numpy as np
+import pytest
+from conftest import UNCERTAIN_KINDS, make_problem, spd
+from sklearn.mixture import GaussianMixture
+
+import svmgsu
+from svmgsu import _core
+from svmgsu.fit.population import observe
+
+WEIGHTS = np.array([0.2, 0.3, 0.5])
+
+
+def start(n, scale=1.0):
+    """A mixture of three components to start from."""
+    rng = np.random.default_rng(9)
+    return WEIGHTS, scale * rng.normal(size=(3, n)), scale**2 * (spd(rng, 3, n) + np.eye(n))
+
+
+def original(X, S, R, w, m, V):
+    """One step as Bovy, Hogg and Roweis (2011, eqs. 16-19) print it: w, m, V, log-likelihoods, q, b, B."""
+    T = np.einsum("ian,knm,ibm->ikab", R, V, R) + S[:, None]
+    r = X[:, None] - np.einsum("ian,kn->ika", R, m)
+    inverse = np.linalg.inv(T)
+    logs = (
+        np.log(w) - (np.einsum("ika,ikab,ikb->ik", r, inverse, r) + np.linalg.slogdet(2 * np.pi * T)[1]) / 2
+    )
+    total = np.logaddexp.reduce(logs, axis=1)
+    q = np.exp(logs - total[:, None])
+    gain = np.einsum("knm,iam,ikab->iknb", V, R, inverse)
+    b = m + np.einsum("iknb,ikb->ikn", gain, r)
+    B = V - np.einsum("iknb,ibm,kmp->iknp", gain, R, V)
+    share = q.sum(axis=0)
+    mean = np.einsum("ik,ikn->kn", q, b) / share[:, None]
+    away = b - mean
+    cov = np.einsum("ik,iknp->knp", q, away[..., None] * away[..., None, :] + B) / share[:, None, None]
+    return share / len(X), mean, cov, total, q, b, B
+
+
+def run(seen, mixture, steps=1, tol=-1.0, floor=1e-12, threads=2):
+    core = seen.core()
+    return _core.deconvolve(core, core.units(), _core.Mixture(*mixture), tol, steps, floor, threads)
+
+
+def posterior_of(seen, mixture):
+    core = seen.core()
+    return _core.posterior(core, core.units(), _core.Mixture(*mixture), 2, True)
+
+
+def check_step(seen, X, S, R, mixture):
+    w, m, V, total, q, b, B = original(X, S, R, *mixture)
+    found = run(seen, mixture)
+    for got, want in zip(found.mixture.parts, (w, m, V), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(found.history[0], total.mean(), rtol=1e-10)
+    for got, want in zip(posterior_of(seen, mixture), (total, None, q, b, B), strict=True):
+        if want is not None:
+            np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize("kind", ["none", *(k for k in UNCERTAIN_KINDS if k != "shared by class")])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_step_is_that_of_the_original_algorithm(kind, dtype):
+    problem = make_problem(kind, count=61, n=4, dtype=dtype)
+    data = svmgsu.Gaussians(problem.X, problem.cov)
+    whole = np.broadcast_to(np.eye(4), (61, 4, 4))
+    check_step(observe(data), problem.means, problem.full, whole, start(4))
+
+
+@pytest.mark.parametrize("kind", ["none", "diagonal", "full", "low rank"])
+def test_missing_values_are_rows_of_the_projection_that_are_not_there(kind):
+    problem = make_problem(kind, count=61, n=4)
+    rng = np.random.default_rng(0)
+    X, S, R = problem.means.copy(), problem.full.copy(), np.tile(np.eye(4), (61, 1, 1))
+    missing = rng.uniform(size=X.shape) < 0.4
+    missing[0] = True  # an object of which nothing was seen
+    seen = observe(np.where(missing, np.nan, X), problem.cov)
+    X[missing], R[missing] = 0.0, 0.0
+    S[missing[:, :, None] | missing[:, None, :]] = 0.0
+    S += np.eye(4) * missing[:, None, :] / (2 * np.pi)  # a density of one, whatever the parameters
+    check_step(seen, X, S, R, start(4))
+
+
+def test_infinite_noise_is_a_missing_value():
+    problem = make_problem("full", count=40, n=3)
+    rng = np.random.default_rng(0)
+    missing = rng.uniform(size=(40, 3)) < 0.3
+    std, S = np.sqrt(np.diagonal(problem.full, axis1=1, axis2=2)), problem.full.copy()
+    S[missing[:, :, None] & (np.eye(3) > 0)] = np.inf
+    nan = np.where(missing, np.nan, problem.means)
+    for seen, wanted in (
+        (observe(problem.means, std=np.where(missing, np.inf, std)), observe(nan, std=std)),
+        (observe(problem.means, np.where(missing, np.inf, std**2)), observe(nan, std**2)),
+        (observe(problem.means, S), observe(nan, problem.full)),
+    ):
+        one, two = run(seen, start(3)), run(wanted, start(3))
+        for got, want in zip(one.mixture.parts, two.mixture.parts, strict=True):
+            np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_projections_are_those_of_the_original_algorithm(missing):
+    rng = np.random.default_rng(0)
+    R, truth = rng.normal(size=(80, 2, 3)), rng.normal(size=(80, 3)) + 4
+    S = spd(rng, 80, 2)
+    X = np.einsum("ian,in->ia", R, truth)
+    seen = observe(X, S, projection=R)
+    if missing:
+        gone = rng.uniform(size=X.shape) < 0.3
+        seen = observe(np.where(gone, np.nan, X), S, projection=R)
+        X, R, S = np.where(gone, 0, X), np.where(gone[:, :, None], 0, R), S.copy()
+        S[gone[:, :, None] | gone[:, None, :]] = 0.0
+        S += np.eye(2) * gone[:, None, :] / (2 * np.pi)
+    check_step(seen, X, S, R, start(3))
+
+
+def test_a_fit_ends_at_the_likelihood_of_the_original_algorithm():
+    problem = make_problem("full", count=150, n=2)
+    data = svmgsu.Gaussians(problem.means, 0.3 * problem.cov)
+    mixture = start(2)
+    found = svmgsu.Deconvolution(3, init=mixture, tol=1e-9, max_iter=5000, reg_covar=1e-9).fit(data)
+    R = np.broadcast_to(np.eye(2), (150, 2, 2))
+    for _ in range(found.n_iter_):
+        *mixture, total, _, _, _ = original(problem.means, 0.3 * problem.full, R, *mixture)
+    assert found.lower_bound_ >= total.mean() - 1e-6
+    again = svmgsu.Deconvolution(3, init=tuple(mixture), tol=1e-9, max_iter=5000, reg_covar=1e-9).fit(data)
+    assert again.lower_bound_ == pytest.approx(found.lower_bound_, abs=1e-5)
+
+
+def test_without_noise_it_is_scikit_learns_mixture():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(300, 2)), rng.normal(size=(200, 2)) * [0.3, 1] + 4])
+    mixture = (np.full(2, 0.5), X[[0, 400]], np.array([np.eye(2)] * 2))
+    options = {"weights_init": mixture[0], "means_init": mixture[1], "precisions_init": mixture[2]}
+    twin = GaussianMixture(2, tol=1e-12, max_iter=2000, reg_covar=0, **options).fit(X)
+    found = svmgsu.Deconvolution(2, init=mixture, tol=1e-12, max_iter=2000).fit(X)
+    np.testing.assert_allclose(found.weights_, twin.weights_, rtol=1e-5)
+    np.testing.assert_allclose(found.means_, twin.means_, rtol=1e-5)
+    np.testing.assert_allclose(found.covariances_, twin.covariances_, rtol=1e-4, atol=1e-6)
+    assert found.lower_bound_ == pytest.approx(twin.lower_bound_, abs=1e-9)
+    np.testing.assert_allclose(found.score_samples(X), twin.score_samples(X), atol=1e-4)
+    np.testing.assert_allclose(found.predict_proba(X), twin.predict_proba(X), atol=1e-5)
+    np.testing.assert_array_equal(found.predict(X), twin.predict(X))
+    assert found.bic(X) == pytest.approx(twin.bic(X), rel=1e-6)

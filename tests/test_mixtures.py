@@ -1,0 +1,157 @@
+"""`Mixtures`: a container of mixtures of Gaussians that can be sliced, joined, saved and drawn from."""
+
+import io
+import pickle
+
+import numpy as np
+import pytest
+from conftest import spd
+from moments import assert_moments
+from sklearn.utils import _safe_indexing
+
+import svmgsu
+from svmgsu import _core
+from svmgsu.maps import linear
+
+NAMES = ["u", "größe"]
+
+
+def mixtures(count=5, components=3, n=2, seed=0, diagonal=False, names=None):
+    rng = np.random.default_rng(seed)
+    weights = rng.dirichlet(np.ones(components), count)
+    mean = rng.normal(size=(count, components, n))
+    cov = spd(rng, count * components, n).reshape(count, components, n, n)
+    if diagonal:
+        cov = np.ascontiguousarray(np.diagonal(cov, axis1=2, axis2=3))
+    return svmgsu.Mixtures(weights, mean, cov, feature_names=names)
+
+
+def same(a, b):
+    return all(np.array_equal(getattr(a, name), getattr(b, name)) for name in ("weights", "mean", "cov"))
+
+
+def test_it_is_sliced_like_an_array():
+    data = mixtures()
+    assert data.shape == (5, 2) and len(data) == 5 and data.n_components == 3
+    mask = np.array([True, False, True, False, True])
+    for some in (data[::2], data[[0, 2, 4]], data[mask], data[(np.array([0, 2, 4]), ...)]):
+        assert same(some, svmgsu.Mixtures(data.weights[::2], data.mean[::2], data.cov[::2]))
+    assert same(_safe_indexing(data, [1, 3]), data[[1, 3]])
+    assert np.shares_memory(data[1:3].cov, data.cov)
+    for key, message in ((3, "one example is chosen"), ([7], "out of range"), (slice(3, 3), "chooses none")):
+        with pytest.raises(IndexError, match=message):
+            data[key]
+
+
+@pytest.mark.parametrize("diagonal", [True, False])
+def test_one_gaussian_has_the_moments_of_draws_from_the_mixture(diagonal):
+    data = mixtures(3, diagonal=diagonal, names=NAMES)
+    joined, draws = data.to_gaussians(), data.sample(100_000, random_state=0)
+    assert joined.feature_names_in_ == NAMES
+    for i in range(3):
+        assert_moments(draws[i], joined.mean[i], joined.cov.to_full()[i])
+
+
+def test_blocks_do_not_show(monkeypatch):
+    data = mixtures(7)
+    whole, drawn = data.to_gaussians(), data.sample(2, random_state=1)
+    monkeypatch.setattr(linear, "BLOCK", 1)
+    np.testing.assert_array_equal(data.to_gaussians().cov.packed, whole.cov.packed)
+    np.testing.assert_array_equal(data.sample(2, random_state=1), drawn)
+
+
+@pytest.mark.parametrize("diagonal", [True, False])
+def test_a_component_is_gaussians(diagonal):
+    data = mixtures(2, diagonal=diagonal)
+    one = data.component(1)
+    np.testing.assert_array_equal(one.mean, data.mean[:, 1])
+    full = data.cov[:, 1, :, np.newaxis] * np.eye(2) if diagonal else data.cov[:, 1]
+    np.testing.assert_array_equal(one.cov.to_full(), full)
+    with pytest.raises(ValueError, match="k: must be at most 2"):
+        data.component(3)
+
+
+def test_parts_are_joined():
+    one, two = mixtures(3, names=NAMES), mixtures(4, seed=1, names=NAMES)
+    both = svmgsu.concatenate([one, two])
+    assert same(both[:3], one) and same(both[3:], two) and both.feature_names_in_ == NAMES
+
+
+def test_fewer_components_and_variances_join_what_has_more():
+    small, large = mixtures(3, components=1, diagonal=True), mixtures(4)
+    both = svmgsu.concatenate([small, large])
+    assert both.n_components == 3
+    np.testing.assert_array_equal(both.weights[:3], [[1, 0, 0]] * 3)
+    np.testing.assert_allclose(both.to_gaussians().cov.packed[:3], small.to_gaussians().cov.packed)
+    for parts, message in (
+        ([small, svmgsu.Gaussians(np.ones((1, 2)))], "part 1 is Gaussians; expected Mixtures"),
+        ([svmgsu.Gaussians(np.ones((1, 2))), small], "part 1 is Mixtures; expected Gaussians"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            svmgsu.concatenate(parts)
+    with pytest.raises(ValueError, match="part 1 has 3 features"):
+        svmgsu.concatenate([small, mixtures(n=3)])
+
+
+@pytest.mark.parametrize("diagonal", [True, False])
+@pytest.mark.parametrize("compress", [True, False])
+def test_it_comes_back_from_a_file_and_a_pickle(tmp_path, diagonal, compress):
+    data = mixtures(diagonal=diagonal, names=NAMES)
+    data.save(tmp_path / "m.npz", compress=compress)
+    for back in (svmgsu.Mixtures.load(tmp_path / "m.npz"), pickle.loads(pickle.dumps(data))):
+        assert same(back, data) and back.feature_names_in_ == NAMES and back.shape == data.shape
+
+
+def test_files_that_hold_something_else_are_named(tmp_path):
+    other = io.BytesIO()
+    np.savez(other, mean=np.ones((2, 2)))
+    other.seek(0)
+    with pytest.raises(_core.FormatError, match=r"no Mixtures; there are \['mean'\]"):
+        svmgsu.Mixtures.load(other)
+    np.savez(tmp_path / "bad.npz", mean=np.ones((1, 1, 1)), weights=[[0.5]], var=np.ones((1, 1, 1)))
+    with pytest.raises(_core.FormatError, match=r"bad\.npz: weights: those of example 0 sum to 0\.5"):
+        svmgsu.Mixtures.load(tmp_path / "bad.npz")
+
+
+def test_it_shows_what_it_is():
+    assert repr(mixtures()) == "Mixtures(5 examples, 2 features, 3 components, full covariances)"
+    text = mixtures(names=["<b>", "x"])._repr_html_()
+    assert "&lt;b&gt;" in text and "components that an example uses" in text
+    with pytest.raises(TypeError, match="Mixtures are no plain array"):
+        np.asarray(mixtures())
+    with pytest.raises(TypeError, match="cannot be iterated over"):
+        list(mixtures())
+
+
+def test_float32_stays():
+    data = mixtures()
+    single = svmgsu.Mixtures(*(a.astype(np.float32) for a in (data.weights, data.mean, data.cov)))
+    assert single.to_gaussians().mean.dtype == single.to_gaussians().cov.packed.dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"mean": np.ones((2, 2))}, "mean: expected 3 dimensions"),
+        ({"mean": np.ones((0, 2, 2))}, "mean: there is no example"),
+        ({"mean": np.full((2, 2, 2), np.nan)}, "mean: example 0"),
+        ({"weights": np.ones((2, 3))}, r"weights: shape \(2, 3\) for means of 2 examples with 2 components"),
+        ({"weights": [[0.5, 0.5], [1.5, -0.5]]}, "weights: example 1 has -0.5 for component 1"),
+        ({"weights": [[0.5, 0.5], [0.5, 0.4]]}, "weights: those of example 1 sum to 0.9"),
+        ({"cov": np.ones((2, 2, 3))}, r"cov: shape \(2, 2, 3\); expected variances \(2, 2, 2\)"),
+        ({"cov": -np.ones((2, 2, 2))}, "cov: example 0 has variance -1"),
+        (
+            {"cov": np.array([np.eye(2)] * 3 + [[[1, 1], [0, 1]]]).reshape(2, 2, 2, 2)},
+            "example 1, component 1",
+        ),
+        (
+            {"cov": np.array([np.eye(2)] * 2 + [[[1, 2], [2, 1]]] * 2).reshape(2, 2, 2, 2)},
+            "not positive semi",
+        ),
+        ({"feature_names": ["a"]}, "feature_names: expected 2 strings"),
+    ],
+)
+def test_errors_say_what_is_wrong(change, message):
+    good = {"weights": np.full((2, 2), 0.5), "mean": np.ones((2, 2, 2)), "cov": np.ones((2, 2, 2))}
+    with pytest.raises(ValueError, match=message):
+        svmgsu.Mixtures(**good | change)
