@@ -89,11 +89,11 @@ class Deconvolution(DensityMixin, BaseEstimator):  # type: ignore[misc]
     --------
     >>> import numpy as np, svmgsu
     >>> rng = np.random.default_rng(0)
-    >>> truth = rng.choice([-1.0, 1.0], size=(2000, 1)) + 0.1 * rng.normal(size=(2000, 1))
+    >>> truth = rng.choice([-1.0, 1.0], size=(2000, 1)) + 0.3 * rng.normal(size=(2000, 1))
     >>> noisy = svmgsu.Gaussians(truth + 0.5 * rng.normal(size=truth.shape), std=0.5)
     >>> prior = svmgsu.Deconvolution(2).fit(noisy)
     >>> np.sqrt(prior.covariances_).ravel().round(1).tolist()  # the noise of 0.5 is taken out
-    [0.1, 0.1]
+    [0.3, 0.3]
     >>> prior.transform(noisy)
     Mixtures(2000 examples, 1 features, 2 components, full covariances)
     """
@@ -230,26 +230,27 @@ class Deconvolution(DensityMixin, BaseEstimator):  # type: ignore[misc]
     def score_samples(
         self, X: Any, *, cov: Any = None, std: Any = None, projection: Any = None
     ) -> FloatArray:
-        """The log-likelihood of each object, log Σ_k π_k N(x; μ_k, S_k + Σ); arguments as in `transform`.
+        """The log-likelihood of each object, log Σ_k π_k N(x; μ_k, S_k + Σ).
 
-        Of an object with missing values it is that of the others.
+        X, `cov`, `std` and `projection` are as in `fit`. Of an object with missing values it is that of the
+        others.
         """
         return self._posterior(self._seen(X, cov, std, projection))[0]
 
     def score(
         self, X: Any, y: Any = None, *, cov: Any = None, std: Any = None, projection: Any = None
     ) -> float:
-        """The mean of `score_samples`; y is ignored."""
+        """The mean of `score_samples` of X, `cov`, `std`, `projection`; y is ignored."""
         return float(self.score_samples(X, cov=cov, std=std, projection=projection).mean())
 
     def predict_proba(
         self, X: Any, *, cov: Any = None, std: Any = None, projection: Any = None
     ) -> FloatArray:
-        """The probability of each component, (l, K), for each object; arguments as in `transform`."""
+        """The probability of each component, (l, K), for objects X with `cov`, `std`, `projection`."""
         return self._posterior(self._seen(X, cov, std, projection))[2]
 
     def predict(self, X: Any, *, cov: Any = None, std: Any = None, projection: Any = None) -> Array:
-        """The most probable component of each object; arguments as in `transform`."""
+        """The most probable component of each object X with `cov`, `std`, `projection`."""
         proba = self.predict_proba(X, cov=cov, std=std, projection=projection)
         return np.asarray(proba.argmax(axis=1))
 
@@ -270,7 +271,7 @@ class Deconvolution(DensityMixin, BaseEstimator):  # type: ignore[misc]
         return self.means_[component] + (z @ roots[component])[:, 0], component
 
     def bic(self, X: Any, **noise: Any) -> float:
-        """The Bayesian information criterion on X, the lower the better; `noise` as in `transform`."""
+        """The Bayesian information criterion on X, the lower the better; `noise` as in `batches`."""
         values = self.score_samples(X, **noise)
         components, n = self.means_.shape
         free = components * (n + n * (n + 1) / 2) + components - 1
