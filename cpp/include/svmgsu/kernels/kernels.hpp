@@ -44,6 +44,9 @@ constexpr double kLogisticError = 5e-14;
 void expected_logistic(int count, const double* x, const double* s, double* value, double* slope, double* second);
 void logistic_curvature(int count, const double* x, const double* s, double* second, double* third, double* fourth);
 
+// even[i] = e^(−h)(cosh g − 1) and odd[i] = e^(−h) sinh g for |g| ≤ h, of any size.
+void decays(int count, const double* g, const double* h, double* even, double* odd);
+
 // Name of the instruction set that the loops above run on here, such as "x86-64-v3 (AVX2)".
 const char* instruction_set();
 

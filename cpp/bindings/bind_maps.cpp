@@ -1,0 +1,149 @@
+// Maps of Gaussians and mixtures to features.
+#include <pybind11/stl.h>
+
+#include "checks.hpp"
+
+namespace svmgsu::python {
+namespace {
+
+using MapPtr = std::shared_ptr<Map>;
+using Weights = std::optional<Array<double>>;
+
+Matrix to_matrix(const Array<double>& a) {
+  Matrix out(size_of(a, 0), size_of(a, 1));
+  std::copy_n(a.data(), out.size(), out.data());
+  return out;
+}
+
+Array<double> to_rows(const Matrix& matrix) {
+  Array<double> out({matrix.rows(), matrix.cols()});
+  std::copy_n(matrix.data(), matrix.size(), out.mutable_data());
+  return out;
+}
+
+Blend blend_of(const Gaussians& data, const Weights& weights) {
+  if (!weights) return {};
+  require_size(weights->size(), data.examples(), "weights");
+  return {weights->data(), size_of(*weights, 1)};
+}
+
+const double* each(const Weights& weights, Index examples, const char* name) {
+  if (!weights) return nullptr;
+  require_size(weights->size(), examples, name);
+  return weights->data();
+}
+
+Spread spread_named(const std::string& name) {
+  if (name == "none") return Spread::none;
+  if (name == "diagonal") return Spread::diagonal;
+  if (name == "lowrank") return Spread::low_rank;
+  require(name == "full", "spread: expected none, diagonal, lowrank or full, got " + name);
+  return Spread::full;
+}
+
+template <class Scalar>
+void bind_moments(py::module_& m) {
+  using py::arg;
+  m.def(
+      "map_moments",
+      [](const Map& map, const Gaussians& data, const Weights& weights, const std::string& spread, Array<Scalar>& mean,
+         int threads) {
+        const Blend blend = blend_of(data, weights);
+        const Spread kind = spread_named(spread);
+        require_size(mean.size(), blend.examples(data) * map.outputs(), "mean");
+        Scalar* const out = mean.mutable_data();
+        FeatureMoments found;
+        {
+          py::gil_scoped_release release;
+          found = map_moments(map, data, blend, kind, out, threads);
+        }
+        const py::ssize_t rows = found.start.empty() ? 0 : found.start.back();
+        const auto starts = static_cast<py::ssize_t>(found.start.size());
+        return py::make_tuple(to_rows(found.variance), to_rows(found.packed),
+                              move_to_array(std::move(found.factors), {rows, map.outputs()}),
+                              move_to_array(std::move(found.start), {starts}));
+      },
+      arg("map"), arg("data"), arg("weights").noconvert(), arg("spread"), arg("mean").noconvert(), arg("threads"));
+}
+
+void bind_sums(py::module_& m) {
+  using py::arg;
+  m.def(
+      "second_moments",
+      [](const Map& map, const Gaussians& data, const Weights& weights, const Weights& counts,
+         const Array<double>& targets, int threads) {
+        const Blend blend = blend_of(data, weights);
+        const double* const count = each(counts, blend.examples(data), "counts");
+        const Matrix wanted = to_matrix(targets);
+        SecondMoments found;
+        {
+          py::gil_scoped_release release;
+          found = second_moments(map, data, blend, count, wanted, threads);
+        }
+        return py::make_tuple(to_rows(found.gram), to_rows(found.cross));
+      },
+      arg("map"), arg("data"), arg("weights").noconvert(), arg("counts").noconvert(), arg("targets").noconvert(),
+      arg("threads"));
+  m.def(
+      "map_scores",
+      [](const Map& map, const Gaussians& data, const Weights& weights, const Array<double>& w, int threads) {
+        const Blend blend = blend_of(data, weights);
+        const Matrix rows = to_matrix(w);
+        Scores found;
+        {
+          py::gil_scoped_release release;
+          found = map_scores(map, data, blend, rows, threads);
+        }
+        return py::make_tuple(to_rows(found.mean), to_rows(found.variance));
+      },
+      arg("map"), arg("data"), arg("weights").noconvert(), arg("w").noconvert(), arg("threads"));
+  m.def(
+      "gradient_outer_product",
+      [](const Map& map, const Gaussians& data, const Weights& weights, const Weights& counts, const Array<double>& w,
+         int threads) {
+        const Blend blend = blend_of(data, weights);
+        const double* const count = each(counts, blend.examples(data), "counts");
+        const Matrix rows = to_matrix(w);
+        Matrix found;
+        {
+          py::gil_scoped_release release;
+          found = gradient_outer_product(map, data, blend, count, rows, threads);
+        }
+        return to_rows(found);
+      },
+      arg("map"), arg("data"), arg("weights").noconvert(), arg("counts").noconvert(), arg("w").noconvert(),
+      arg("threads"));
+}
+
+}  // namespace
+
+void bind_maps(py::module_& m) {
+  py::class_<Map, MapPtr>(m, "Map")
+      .def_property_readonly("inputs", &Map::inputs)
+      .def_property_readonly("outputs", &Map::outputs)
+      .def("jacobian", [](const Map& map, const Gaussians& data, Index example) {
+        require(example >= 0 && example < data.examples(), "example: there is no such example");
+        OneGaussian one;
+        one.read(data, example);
+        Matrix out;
+        map.jacobian(one, out);
+        return to_rows(out);
+      });
+  m.def(
+      "fourier_map",
+      [](const Array<double>& frequencies) -> MapPtr { return std::make_shared<Fourier>(to_matrix(frequencies)); },
+      py::arg("frequencies").noconvert());
+  m.def(
+      "landmark_map",
+      [](const Array<double>& landmarks, const Array<double>& transform) -> MapPtr {
+        return std::make_shared<Landmarks>(to_matrix(landmarks), to_matrix(transform));
+      },
+      py::arg("landmarks").noconvert(), py::arg("transform").noconvert());
+  m.def(
+      "polynomial_map", [](Index inputs) -> MapPtr { return std::make_shared<Polynomial>(inputs); }, py::arg("inputs"));
+  bind_moments<double>(m);
+  bind_moments<float>(m);
+  bind_sums(m);
+}
+
+}  // namespace svmgsu::python

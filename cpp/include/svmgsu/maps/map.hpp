@@ -1,0 +1,55 @@
+// Maps of Gaussians to features with exact moments: X ~ N(x, Σ) in, E z(X) and the covariance of z(X) out.
+//
+// A map speaks of one Gaussian at a time; moments.hpp goes over the examples, mixtures and threads.
+#pragma once
+
+#include "svmgsu/data/gaussians.hpp"
+
+namespace svmgsu {
+
+// One example as maps read it: Σ = diag(diagonal) + FᵀF + dense, of which any part may be empty.
+class OneGaussian {
+ public:
+  Vector x;
+  Vector diagonal;  // n numbers, or none
+  Matrix factors;   // F, r × n, or none
+  Matrix dense;     // n × n, or none
+
+  Index features() const { return x.size(); }
+  bool certain() const { return diagonal.size() == 0 && factors.rows() == 0 && dense.rows() == 0; }
+  // w Σ of the rows of w, as many rows of n.
+  void times(const Matrix& w, Matrix& out) const;
+  // Σ as a matrix.
+  void full(Matrix& out) const;
+  // Rows R with RᵀR = Σ.
+  void root(Matrix& out) const;
+
+  // Reads an example of the data, whatever its kind of covariance.
+  void read(const Gaussians& data, Index example);
+};
+
+class Map {
+ public:
+  virtual ~Map() = default;
+  virtual Index inputs() const = 0;
+  virtual Index outputs() const = 0;
+
+  // E z, `outputs()` numbers.
+  virtual void mean(const OneGaussian& g, double* out) const = 0;
+  // Cov z, outputs() × outputs().
+  virtual void covariance(const OneGaussian& g, Matrix& out) const = 0;
+  // Its diagonal.
+  virtual void variances(const OneGaussian& g, double* out) const = 0;
+  // E ∇z, outputs() × inputs(): the derivative of E z by x, too.
+  virtual void jacobian(const OneGaussian& g, Matrix& out) const = 0;
+
+  // Of f = w·z for each row of w, which has outputs() columns: E f and Var f.
+  virtual void scores(const OneGaussian& g, const Matrix& w, double* mean, double* variance) const;
+  // E ∇f for one w, `inputs()` numbers.
+  virtual void slope(const OneGaussian& g, const double* w, double* out) const;
+
+ protected:
+  void require_inputs(const OneGaussian& g) const;
+};
+
+}  // namespace svmgsu

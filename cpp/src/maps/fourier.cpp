@@ -1,0 +1,152 @@
+#include "svmgsu/maps/fourier.hpp"
+
+#include <cmath>
+#include <vector>
+
+#include "svmgsu/kernels/kernels.hpp"
+
+namespace svmgsu {
+namespace {
+
+constexpr double kLargest = 1e300;  // of an exponent: beyond it e^(−q) is zero all the same
+
+// cos and sin of w·x over √R, and q = wᵀΣw with U = WΣ, of each frequency.
+struct Waves {
+  Vector cosine, sine, q;
+  Matrix u;
+
+  Waves(const Matrix& w, const OneGaussian& g) : cosine(w.rows()), sine(w.rows()), q(w.rows()) {
+    const Index count = w.rows();
+    const double scale = 1 / std::sqrt(static_cast<double>(count));
+    const EigenVector angle = w * g.x;
+    for (Index r = 0; r < count; ++r) {
+      cosine[r] = scale * std::cos(angle[r]);
+      sine[r] = scale * std::sin(angle[r]);
+    }
+    if (g.certain()) {
+      q.setZero();
+    } else {
+      g.times(w, u);
+      q = (u.array() * w.array()).rowwise().sum().min(kLargest).max(0.0).matrix();
+    }
+  }
+  void damp() {
+    for (Index r = 0; r < q.size(); ++r) {
+      const double decay = std::exp(-0.5 * q[r]);
+      cosine[r] *= decay;
+      sine[r] *= decay;
+    }
+  }
+};
+
+// e^(−h)(cosh G − 1) and e^(−h) sinh G, h = (q_r + q_s)/2, for all pairs of frequencies.
+struct Pairs {
+  Matrix even, odd;
+
+  Pairs(const Matrix& w, const Waves& waves) : even(w.rows(), w.rows()), odd(w.rows(), w.rows()) {
+    const Index count = w.rows();
+    const EigenMatrix gram = waves.u * w.transpose();
+    std::vector<double> g(static_cast<std::size_t>(count)), h(g.size());
+    for (Index r = 0; r < count; ++r) {
+      for (Index s = r; s < count; ++s) {
+        const auto at = static_cast<std::size_t>(s - r);
+        h[at] = 0.5 * (waves.q[r] + waves.q[s]);
+        g[at] = r == s ? waves.q[r] : std::max(-h[at], std::min(h[at], gram(r, s)));
+      }
+      kernels::decays(static_cast<int>(count - r), g.data(), h.data(), &even(r, r), &odd(r, r));
+      for (Index s = r + 1; s < count; ++s) {
+        even(s, r) = even(r, s);
+        odd(s, r) = odd(r, s);
+      }
+    }
+  }
+};
+
+}  // namespace
+
+Fourier::Fourier(Matrix frequencies) : w_(std::move(frequencies)) {
+  require(w_.rows() > 0 && w_.cols() > 0, "frequencies: there are none");
+}
+
+void Fourier::mean(const OneGaussian& g, double* out) const {
+  require_inputs(g);
+  Waves waves(w_, g);
+  if (!g.certain()) waves.damp();
+  std::copy_n(waves.cosine.data(), w_.rows(), out);
+  std::copy_n(waves.sine.data(), w_.rows(), out + w_.rows());
+}
+
+void Fourier::variances(const OneGaussian& g, double* out) const {
+  require_inputs(g);
+  const Waves waves(w_, g);
+  const Index count = w_.rows();
+  for (Index r = 0; r < count; ++r) {
+    // ½(1 − e^(−q))² and ½(1 − e^(−2q)): Pairs on its diagonal
+    const double lost = -std::expm1(-waves.q[r]), even = 0.5 * lost * lost, odd = 0.5 * lost * (2 - lost);
+    const double c2 = waves.cosine[r] * waves.cosine[r], s2 = waves.sine[r] * waves.sine[r];
+    out[r] = c2 * even + s2 * odd;
+    out[count + r] = s2 * even + c2 * odd;
+  }
+}
+
+void Fourier::covariance(const OneGaussian& g, Matrix& out) const {
+  require_inputs(g);
+  const Index count = w_.rows();
+  out.setZero(2 * count, 2 * count);
+  if (g.certain()) return;
+  const Waves waves(w_, g);
+  const Pairs pairs(w_, waves);
+  const Vector &c = waves.cosine, &s = waves.sine;
+  for (Index r = 0; r < count; ++r)
+    for (Index t = 0; t < count; ++t) {
+      const double even = pairs.even(r, t), odd = pairs.odd(r, t);
+      out(r, t) = c[r] * c[t] * even + s[r] * s[t] * odd;
+      out(count + r, count + t) = s[r] * s[t] * even + c[r] * c[t] * odd;
+      out(count + r, t) = s[r] * c[t] * even - c[r] * s[t] * odd;
+      out(t, count + r) = out(count + r, t);
+    }
+}
+
+void Fourier::jacobian(const OneGaussian& g, Matrix& out) const {
+  require_inputs(g);
+  Waves waves(w_, g);
+  waves.damp();
+  const Index count = w_.rows();
+  out.resize(2 * count, w_.cols());
+  out.topRows(count) = (-waves.sine).asDiagonal() * w_;
+  out.bottomRows(count) = waves.cosine.asDiagonal() * w_;
+}
+
+// Var f = pᵀ(cosh G − 1)p + qᵀ(sinh G)q with p = αc + βs, q = βc − αs, all with the decay.
+void Fourier::scores(const OneGaussian& g, const Matrix& w, double* mean, double* variance) const {
+  require_inputs(g);
+  Waves waves(w_, g);
+  const Index count = w_.rows();
+  const auto alpha = w.leftCols(count).array(), beta = w.rightCols(count).array();
+  if (g.certain()) {
+    std::fill_n(variance, w.rows(), 0.0);
+  } else {
+    const Pairs pairs(w_, waves);
+    const auto c = waves.cosine.transpose().array(), s = waves.sine.transpose().array();
+    const EigenMatrix p = (alpha.rowwise() * c + beta.rowwise() * s).matrix();
+    const EigenMatrix q = (beta.rowwise() * c - alpha.rowwise() * s).matrix();
+    const EigenMatrix even = p * pairs.even, odd = q * pairs.odd;
+    for (Index k = 0; k < w.rows(); ++k)
+      variance[k] = std::max(0.0, even.row(k).dot(p.row(k)) + odd.row(k).dot(q.row(k)));
+    waves.damp();
+  }
+  for (Index k = 0; k < w.rows(); ++k)
+    mean[k] = w.row(k).head(count).dot(waves.cosine) + w.row(k).tail(count).dot(waves.sine);
+}
+
+void Fourier::slope(const OneGaussian& g, const double* w, double* out) const {
+  require_inputs(g);
+  Waves waves(w_, g);
+  waves.damp();
+  const Index count = w_.rows();
+  EigenVector q(count);
+  for (Index r = 0; r < count; ++r) q[r] = w[count + r] * waves.cosine[r] - w[r] * waves.sine[r];
+  Eigen::Map<EigenVector>(out, w_.cols()).noalias() = w_.transpose() * q;
+}
+
+}  // namespace svmgsu

@@ -1,0 +1,103 @@
+#include "svmgsu/maps/map.hpp"
+
+#include <Eigen/Eigenvalues>
+#include <cmath>
+
+namespace svmgsu {
+
+void OneGaussian::read(const Gaussians& data, Index example) {
+  const Index n = data.features(), id = data.ids()[static_cast<std::size_t>(example)];
+  x.setZero(n);
+  const double one = 1;
+  data.means().add(Batch{&id, 1}, &one, x.data());
+  Index rows = 0;
+  bool plain = false, whole = false;
+  for (const auto& term : data.covariance()) {
+    const Index rank = term.kind->rank(id);
+    rows += std::max<Index>(0, rank);
+    plain |= rank < 0 && !term.kind->dense();
+    whole |= rank < 0 && term.kind->dense();
+  }
+  diagonal.setZero(plain ? n : 0);
+  factors.setZero(rows, rows ? n : 0);
+  dense.setZero(whole ? n : 0, whole ? n : 0);
+  const Vector ones = Vector::Ones(plain ? n : 0);
+  Index row = 0;
+  for (const auto& term : data.covariance()) {
+    const Index rank = term.kind->rank(id);
+    if (rank >= 0) {
+      if (rank > 0) term.kind->factors(id, term.scale, factors.row(row).data());
+      row += rank;
+    } else if (term.kind->dense()) {
+      term.kind->add_full(id, term.scale, dense);
+    } else {
+      term.kind->add_product(id, term.scale, ones.data(), n, diagonal.data());
+    }
+  }
+}
+
+void OneGaussian::times(const Matrix& w, Matrix& out) const {
+  out.resize(w.rows(), w.cols());
+  if (dense.rows()) {
+    out.noalias() = w * dense;
+  } else {
+    out.setZero();
+  }
+  if (diagonal.size()) out.array() += w.array().rowwise() * diagonal.transpose().array();
+  if (factors.rows()) {
+    const EigenMatrix inner = w * factors.transpose();
+    out.noalias() += inner * factors;
+  }
+}
+
+void OneGaussian::full(Matrix& out) const {
+  if (dense.rows()) {
+    out = dense;
+  } else {
+    out.setZero(features(), features());
+  }
+  if (diagonal.size()) out.diagonal() += diagonal;
+  if (factors.rows()) out.noalias() += factors.transpose() * factors;
+}
+
+void OneGaussian::root(Matrix& out) const {
+  const Index n = features();
+  if (!dense.rows() && !diagonal.size()) {
+    out = factors;
+    return;
+  }
+  if (!dense.rows() && !factors.rows()) {
+    out.setZero(n, n);
+    for (Index j = 0; j < n; ++j) out(j, j) = std::sqrt(diagonal[j]);
+    return;
+  }
+  Matrix sigma;
+  full(sigma);
+  const Eigen::SelfAdjointEigenSolver<EigenMatrix> eigen(sigma);
+  out = eigen.eigenvalues().cwiseMax(0).cwiseSqrt().asDiagonal() * eigen.eigenvectors().transpose();
+}
+
+void Map::require_inputs(const OneGaussian& g) const {
+  if (g.features() != inputs())
+    require(false, "map: the data have " + std::to_string(g.features()) + " features, the map is for " +
+                       std::to_string(inputs()));
+}
+
+void Map::scores(const OneGaussian& g, const Matrix& w, double* mean_out, double* variance) const {
+  Vector z(outputs());
+  mean(g, z.data());
+  Matrix cov;
+  if (!g.certain()) covariance(g, cov);
+  for (Index k = 0; k < w.rows(); ++k) {
+    mean_out[k] = w.row(k).dot(z);
+    variance[k] = g.certain() ? 0.0 : std::max(0.0, w.row(k).dot(cov * w.row(k).transpose()));
+  }
+}
+
+void Map::slope(const OneGaussian& g, const double* w, double* out) const {
+  Matrix j;
+  jacobian(g, j);
+  Eigen::Map<EigenVector>(out, inputs()).noalias() = j.transpose() * Eigen::Map<const EigenVector>(w, outputs());
+}
+
+}  // namespace svmgsu
