@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .estimators.classifier_search import LinearSVMGSUCV
     from .estimators.composition import GaussianColumnTransformer, GaussianUnion
     from .estimators.deconvolution import Deconvolution
+    from .estimators.feature_maps import GaussianFourierFeatures, GaussianLandmarks, GaussianPolynomial
     from .estimators.function_transformers import GaussianFunctionTransformer, GaussianNormalizer
     from .estimators.regressor import LinearSVRGSU, LinearSVRGSUCV
     from .estimators.transformers import (
@@ -50,10 +51,13 @@ __getattr__ = lazy(
         "Deconvolution": "estimators.deconvolution",
         "GaussianColumnSelector": "estimators.transformers",
         "GaussianColumnTransformer": "estimators.composition",
+        "GaussianFourierFeatures": "estimators.feature_maps",
         "GaussianFunctionTransformer": "estimators.function_transformers",
+        "GaussianLandmarks": "estimators.feature_maps",
         "GaussianLinearMap": "estimators.transformers",
         "GaussianNormalizer": "estimators.function_transformers",
         "GaussianPCA": "estimators.transformers",
+        "GaussianPolynomial": "estimators.feature_maps",
         "GaussianScaler": "estimators.transformers",
         "GaussianUnion": "estimators.composition",
         "LinearSVMGSU": "estimators.classifier",
@@ -78,10 +82,13 @@ __all__ = [
     "Full",
     "GaussianColumnSelector",
     "GaussianColumnTransformer",
+    "GaussianFourierFeatures",
     "GaussianFunctionTransformer",
+    "GaussianLandmarks",
     "GaussianLinearMap",
     "GaussianNormalizer",
     "GaussianPCA",
+    "GaussianPolynomial",
     "GaussianScaler",
     "GaussianUnion",
     "Gaussians",
