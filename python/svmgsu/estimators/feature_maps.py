@@ -327,7 +327,7 @@ def generator(random_state: Any) -> np.random.Generator:
 def points_of(data: Any) -> FloatArray:
     """The means of the examples; of mixtures the overall ones."""
     if is_mixtures(data):
-        return np.einsum("lk,lkn->ln", data.weights, data.mean)
+        return np.asarray(np.einsum("lk,lkn->ln", data.weights, data.mean))
     return np.asarray(data.mean, dtype=np.float64)
 
 

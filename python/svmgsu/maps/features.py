@@ -63,16 +63,16 @@ class FeatureMap:
         start = joined_starts([part[3] for part in found])
         if self.combine is not None:
             return self._combined(means, spread, variance, packed, factors, start)
-        kinds = {
-            "diagonal": lambda: Diagonal(variance),
-            "lowrank": lambda: LowRank(factors, diagonal=variance, start=start),
-            "full": lambda: Full.from_packed(packed),
-        }
-        return Gaussians(means.astype(dtype, copy=False), kinds[spread]())
+        mean = means.astype(dtype, copy=False)
+        if spread == "diagonal":
+            return Gaussians(mean, Diagonal(variance))
+        if spread == "lowrank":
+            return Gaussians(mean, LowRank(factors, diagonal=variance, start=start))
+        return Gaussians(mean, Full.from_packed(packed))
 
     def _combined(
         self, means: Any, spread: Spread, variance: Any, packed: Any, factors: Any, start: Any
-    ) -> Any:
+    ) -> Gaussians:
         """Mean and covariance after `combine`, which mixes the features: what was diagonal is so no more."""
         A = self.combine
         assert A is not None
