@@ -310,7 +310,7 @@ class GaussianPolynomial(FeatureTransformer):
         return polynomial_map(self.n_features_in_)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """The names of the products, as scikit-learn's `PolynomialFeatures` has them."""
+        """The names of the products of `input_features`, as scikit-learn's `PolynomialFeatures` has them."""
         check_is_fitted(self)
         inner = PolynomialFeatures(2, include_bias=False).fit(np.zeros((1, self.n_features_in_)))
         names = getattr(self, "feature_names_in_", None) if input_features is None else input_features
