@@ -71,17 +71,10 @@ def full_of(data):
     return np.zeros((count, n, n)) if data.cov is None else data.cov.to_full(count, n)
 
 
-class Mixed:
-    """Mixtures as arrays, as much of `svmgsu.Mixtures` as maps read."""
-
-    def __init__(self, count=3, components=4):
-        draw = np.random.default_rng(2)
-        self.weights = draw.dirichlet(np.ones(components), size=count)
-        self.weights[0, :2] = 0.0, self.weights[0, :2].sum()
-        self.mean = draw.normal(size=(count, components, N))
-        roots = draw.normal(size=(count, components, N, N)) * 0.3
-        self.cov = roots @ roots.swapaxes(-1, -2)
-        self.shape = (count, N)
-
-    def __len__(self):
-        return self.shape[0]
+def mixtures(count=3, components=4):
+    """Mixtures, of which the first example has a component of weight 0."""
+    draw = np.random.default_rng(2)
+    weights = draw.dirichlet(np.ones(components), size=count)
+    weights[0, :2] = 0.0, weights[0, :2].sum()
+    roots = draw.normal(size=(count, components, N, N)) * 0.3
+    return svmgsu.Mixtures(weights, draw.normal(size=(count, components, N)), roots @ roots.swapaxes(-1, -2))

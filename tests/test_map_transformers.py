@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from feature_cases import Mixed, N, gaussians, products
+from feature_cases import N, gaussians, products
 from sklearn.gaussian_process.kernels import Matern
 from sklearn.kernel_approximation import Nystroem
 from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
@@ -82,7 +82,7 @@ def test_transformers_take_and_give_what_they_say():
         assert transformer.transform(data.mean, data.cov).cov.packed.tolist() == full.cov.packed.tolist()
         assert isinstance(transformer.transform(data.mean), np.ndarray)
         assert transformer.transform(data.mean.astype(np.float32)).dtype == np.float32
-        assert transformer.transform(Mixed()).shape == (3, full.shape[1])
+        assert transformer.transform(mixtures()).shape == (3, full.shape[1])
         again = pickle.loads(pickle.dumps(transformer))
         assert np.array_equal(again.transform(data).mean, full.mean)
         assert transformer.set_params(covariance="diagonal").transform(data).cov.n_features == full.shape[1]

@@ -3,7 +3,7 @@
 import mpmath
 import numpy as np
 import pytest
-from feature_cases import MAPS, Mixed, N, full_of, gaussians, kinds
+from feature_cases import MAPS, N, full_of, gaussians, kinds
 
 import svmgsu
 from svmgsu.maps.fourier import fourier_map
@@ -53,7 +53,7 @@ def test_every_kind_has_the_moments_of_its_matrices(name, kind):
 @every_map
 def test_mixtures_have_the_moments_of_all_their_components(name):
     feature_map, _ = MAPS[name]
-    data = Mixed()
+    data = mixtures()
     found, diagonal = feature_map.gaussians(data, "full"), feature_map.gaussians(data, "diagonal")
     full = found.cov.to_full()
     for i in range(len(data)):
@@ -76,9 +76,19 @@ def test_mixtures_have_the_moments_of_all_their_components(name):
 
 
 @every_map
+def test_mixtures_with_variances_are_those_with_diagonal_matrices(name):
+    feature_map, _ = MAPS[name]
+    data = mixtures()
+    variances = np.ascontiguousarray(np.diagonal(data.cov, axis1=2, axis2=3))
+    plain = svmgsu.Mixtures(data.weights, data.mean, variances)
+    full = svmgsu.Mixtures(data.weights, data.mean, variances[..., np.newaxis] * np.eye(N))
+    np.testing.assert_allclose(feature_map.mean(plain), feature_map.mean(full), rtol=1e-12, atol=1e-14)
+
+
+@every_map
 def test_sums_of_second_moments_are_those_of_the_examples(name):
     feature_map, _ = MAPS[name]
-    for data in (gaussians("full", count=70), Mixed()):
+    for data in (gaussians("full", count=70), mixtures()):
         count = len(data)
         y = np.random.default_rng(1).normal(size=(count, 2))
         c = np.random.default_rng(2).uniform(size=count)

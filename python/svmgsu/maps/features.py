@@ -8,8 +8,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from .. import _core
-from ..data.coercion import Diagonal, Full, LowRank
+from ..data.covariances import Diagonal, Full, LowRank
 from ..data.gaussians import Gaussians
+from ..data.mixtures import Mixtures
 from ..support.memory import require_memory
 from ..support.validation import Array, FloatArray
 
@@ -143,7 +144,7 @@ class FeatureMap:
 
 def is_mixtures(data: Any) -> bool:
     """Whether each example is a mixture of Gaussians, and not one."""
-    return hasattr(data, "weights")
+    return isinstance(data, Mixtures)
 
 
 def parts(data: Any, *, always: bool = False) -> Iterator[tuple[slice, Any, FloatArray | None]]:
@@ -165,15 +166,22 @@ def parts(data: Any, *, always: bool = False) -> Iterator[tuple[slice, Any, Floa
     for first in range(0, count, CHUNK):
         rows = slice(first, min(count, first + CHUNK))
         mean = np.ascontiguousarray(data.mean[rows].reshape(-1, n), dtype=np.float64)
-        cov = np.ascontiguousarray(data.cov[rows].reshape(-1, n, n), dtype=np.float64)
-        packed = np.empty((len(cov), n * (n + 1) // 2))
-        _core.pack(cov, np.inf, packed)
-        terms = ((_core.full(packed, n), 1.0),)
+        terms = ((_core_of(data.cov[rows], n), 1.0),)
         yield (
             rows,
             _core.Gaussians(_core.dense_means(mean), terms),
             np.ascontiguousarray(data.weights[rows], dtype=np.float64),
         )
+
+
+def _core_of(cov: Array, n: int) -> Any:
+    """Variances (l, K, n) or matrices (l, K, n, n) of components as a kind of the core."""
+    if cov.ndim == 3:
+        return _core.diagonal(np.ascontiguousarray(cov.reshape(-1, n), dtype=np.float64))
+    full = np.ascontiguousarray(cov.reshape(-1, n, n), dtype=np.float64)
+    packed = np.empty((len(full), n * (n + 1) // 2))
+    _core.pack(full, np.inf, packed)
+    return _core.full(packed, n)
 
 
 def joined_starts(starts: list[Array]) -> Array:
