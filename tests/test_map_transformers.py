@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from feature_cases import N, gaussians, products
+from feature_cases import N, gaussians, mixtures, products
 from sklearn.gaussian_process.kernels import Matern
 from sklearn.kernel_approximation import Nystroem
 from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel

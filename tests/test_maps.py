@@ -3,7 +3,7 @@
 import mpmath
 import numpy as np
 import pytest
-from feature_cases import MAPS, N, full_of, gaussians, kinds
+from feature_cases import MAPS, N, full_of, gaussians, kinds, mixtures
 
 import svmgsu
 from svmgsu.maps.fourier import fourier_map
