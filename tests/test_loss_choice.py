@@ -229,7 +229,7 @@ def test_files_keep_the_loss(tmp_path, loss):
     text = text.replace(f"\nloss {loss}", "")
     for wrong in ("nonsense", "squared", ""):
         with pytest.raises(OSError, match=r"m:2: loss: '.*' is none that this svmgsu knows for classifiers"):
-            svmgsu.models.classifier.parse(text.replace("\n", f"\nloss {wrong}\n", 1).encode(), "m")
+            svmgsu.models.files.parse(text.replace("\n", f"\nloss {wrong}\n", 1).encode(), "m")
 
 
 def test_the_core_refuses_a_model_of_a_loss_that_is_not_known():

@@ -67,6 +67,7 @@ void bind_losses(py::module_& m) {
            }),
            arg("name"), arg("parameter") = std::numeric_limits<double>::quiet_NaN())
       .def_property_readonly("name", &Loss::name)
+      .def_property_readonly("parameter", &Loss::parameter)
       .def_property_readonly("smooth", &Loss::smooth)
       .def_property_readonly("error", &Loss::error)
       .def(

@@ -17,8 +17,11 @@ py::dict items_of(const Model& model) {
   py::dict out;
   out["w"] = move_to_array(std::move(w), {model.w.rows(), model.w.cols()});
   out["b"] = to_array(model.b);
+  out["task"] = model.task == Task::regression ? "regression" : "classification";
   out["lam"] = model.lambda;
   out["loss"] = model.loss;
+  out["loss_parameter"] = model.loss_parameter;
+  out["scatter"] = model.scatter;
   out["calibration"] = move_to_array(std::move(calibration), {static_cast<py::ssize_t>(model.calibration.size()), 4});
   out["prior"] = to_array(model.prior);
   out["class_weight"] = to_array(model.class_weight);
@@ -36,7 +39,10 @@ Model model_of(const py::dict& items) {
   model.w = Eigen::Map<const EigenMatrix>(w.data(), size_of(w, 0), size_of(w, 1));
   model.b = to_vector(items["b"].cast<Array<double>>());
   model.lambda = items["lam"].cast<double>();
+  model.task = items["task"].cast<std::string>() == "regression" ? Task::regression : Task::classification;
   model.loss = items["loss"].cast<std::string>();
+  model.loss_parameter = items["loss_parameter"].cast<double>();
+  model.scatter = items["scatter"].cast<double>();
   require_size(size_of(calibration, 1), 4, "calibration: rows");
   const double* v = calibration.data();
   for (py::ssize_t k = 0; k < size_of(calibration, 0); ++k, v += 4)

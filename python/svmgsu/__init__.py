@@ -19,7 +19,8 @@ from .engines.objective import Objective
 from .fit.classification import ConvergenceWarning, TrivialModelWarning, path, train
 from .fit.regression import path_regressor, train_regressor
 from .fit.support import PopulationWarning
-from .models.classifier import Model, load
+from .models.classifier import Model
+from .models.files import load
 from .models.regressor import RegressionModel
 from .support.build import get_cmake_dir, get_include, show_config
 from .support.lazy import lazy

@@ -86,6 +86,8 @@ class Loss:
     @property
     def name(self) -> str: ...
     @property
+    def parameter(self) -> float: ...
+    @property
     def smooth(self) -> bool: ...
     @property
     def error(self) -> float: ...
@@ -219,8 +221,11 @@ def gradient_outer_product(
 class ModelItems(TypedDict):
     w: Doubles
     b: Doubles
+    task: Literal["classification", "regression"]
     lam: float
     loss: str
+    loss_parameter: float
+    scatter: float
     calibration: Doubles
     prior: Doubles
     class_weight: Doubles

@@ -49,7 +49,10 @@ std::shared_ptr<const Loss> make_loss(const std::string& name, double parameter)
   for (const Entry& entry : table()) {
     if (entry.info.name == name) {
       require(!entry.info.parameter.empty() || std::isnan(parameter), "loss: '" + name + "' has no parameter");
-      return entry.make(std::isnan(parameter) ? entry.info.standard : parameter);
+      const double value = std::isnan(parameter) ? entry.info.standard : parameter;
+      const std::shared_ptr<const Loss> made = entry.make(value);
+      std::const_pointer_cast<Loss>(made)->parameter_ = value;
+      return made;
     }
     names += (names.empty() ? "" : ", ") + entry.info.name;
   }

@@ -1,4 +1,5 @@
 // Model files: the format is described in model.hpp.
+#include <cmath>
 #include <fstream>
 #include <locale>
 #include <set>
@@ -6,15 +7,12 @@
 #include <unordered_set>
 
 #include "models/lines.hpp"
-#include "svmgsu/losses/loss.hpp"
-#include "svmgsu/models/model.hpp"
 #include "svmgsu/support/output.hpp"
 
 namespace svmgsu {
 namespace {
 
 constexpr const char* kMagic = "svmgsu-model";
-constexpr const char* kAuthorsMagic = "SVM-GSU";
 constexpr int kVersion = 3;
 constexpr Index kMostFeatures = Index{1} << 40;
 
@@ -28,6 +26,18 @@ std::string trouble_with_names(const std::vector<std::string>& names) {
   return "";
 }
 
+std::string losses_for(Task task) { return task == Task::regression ? "regressions" : "classifiers"; }
+
+// The loss of a model, checked; `parameter` is NaN for its default.
+std::shared_ptr<const Loss> loss_for(Task task, const std::string& name, double parameter) {
+  for (const LossInfo& info : known_losses())
+    if (info.task == task && info.name == name) return make_loss(name, parameter);
+  throw InvalidArgument("loss: '" + name + "' is none that this svmgsu knows for " + losses_for(task));
+}
+
+// What a file without the line `loss` was trained with.
+const char* default_loss(Task task) { return task == Task::regression ? "squared" : "hinge"; }
+
 // A line with one number for each class, if there are any.
 void write_numbers(std::ostream& out, const char* key, const Vector& values) {
   if (!values.size()) return;
@@ -36,13 +46,27 @@ void write_numbers(std::ostream& out, const char* key, const Vector& values) {
   out << '\n';
 }
 
+// The loss and its parameter, if it is not that of a model without the line.
+void write_loss(const Model& model, std::ostream& out) {
+  if (model.loss == default_loss(model.task)) return;
+  const double parameter = loss_for(model.task, model.loss, model.loss_parameter)->parameter();
+  out << "loss " << model.loss;
+  if (!std::isnan(parameter)) out << ' ' << parameter;
+  out << '\n';
+}
+
 void write_lines(const Model& model, std::ostream& out) {
   out << kMagic << ' ' << kVersion << '\n';
-  out << "labels " << model.label_type;
-  for (const std::string& label : model.labels) out << ' ' << escape(label);
+  if (model.task == Task::regression) {
+    out << "task regression";
+  } else {
+    out << "labels " << model.label_type;
+    for (const std::string& label : model.labels) out << ' ' << escape(label);
+  }
   if (model.labels.size() > 2) out << "\nmulti_class " << (model.multi_class == MultiClass::ovo ? "ovo" : "ovr");
   out << "\nlambda " << model.lambda << '\n';
-  if (model.loss != "hinge") out << "loss " << model.loss << '\n';
+  write_loss(model, out);
+  if (!std::isnan(model.scatter)) out << "scatter " << model.scatter << '\n';
   for (const Calibration& c : model.calibration)
     out << "calibration " << c.a << ' ' << c.b << ' ' << c.kappa << ' ' << c.base << '\n';
   write_numbers(out, "prior", model.prior);
@@ -58,88 +82,11 @@ void write_lines(const Model& model, std::ostream& out) {
   out << "end\n";
 }
 
-// What the authors' program writes; nothing for -d 3.
-bool is_cov_mat_type(const std::string& text) {
-  return text.empty() || text == "full" || text == "diagonal" || text == "isotropic";
-}
-
-void write_authors_lines(const Model& model, std::ostream& out) {
-  require(model.labels.size() == 2, "format: gsvm files hold two classes, and this model has " +
-                                        std::to_string(model.labels.size()) + "; save it as svmgsu");
-  for (std::size_t k = 0; k < 2; ++k) {
-    const std::string& label = model.labels[k];
-    require(label == (k ? "1" : "-1") || (k && label == "+1"),
-            "format: gsvm files hold the labels -1 and +1, and this model has '" + label + "'; save it as svmgsu");
-  }
-  require(!model.calibration.empty(),
-          "format: gsvm files hold the sigmoid of the probabilities, and this model was trained without");
-  require(is_cov_mat_type(model.cov_mat_type), "cov_mat_type: full, diagonal, isotropic or nothing is wanted");
-  const Platt platt = model.calibration[0].platt();
-  out << kAuthorsMagic << " Model_File\nkernel_type linear\nlambda " << model.lambda << "\nsigmA " << platt.a
-      << "\nsigmB " << platt.b << "\ncov_mat_type " << model.cov_mat_type << "\nw";
-  for (const double weight : model.w.row(0)) out << ' ' << weight;
-  out << "\nb " << model.b(0) << '\n';
-}
-
-void read_lambda(const Lines& lines, std::istringstream& words, Model& model) {
-  model.lambda = lines.number(words, "lambda");
-  if (model.lambda <= 0) lines.fail("lambda: expected a number > 0");
-}
-
-bool is_loss(const std::string& name) {
-  for (const LossInfo& info : known_losses())
-    if (info.task == Task::classification && info.name == name) return true;
-  return false;
-}
-
-Model read_authors_lines(Lines& lines) {
-  Model model;
-  model.calibration.resize(1);
-  model.b.resize(1);
-  Platt platt;
-  std::set<std::string> seen;
-  while (!seen.count("b")) {
-    auto words = lines.next();
-    std::string key, text;
-    words >> key;
-    if (!seen.insert(key).second) lines.fail("'" + key + "' is there twice");
-    if (key == "kernel_type") {
-      words >> text;
-      if (text != "linear") lines.fail("a model with kernel '" + text + "'; only linear ones are supported");
-    } else if (key == "lambda") {
-      read_lambda(lines, words, model);
-    } else if (key == "sigmA") {
-      platt.a = lines.number(words, "sigmA");
-    } else if (key == "sigmB") {
-      platt.b = lines.number(words, "sigmB");
-    } else if (key == "cov_mat_type") {
-      model.cov_mat_type.clear();
-      words >> model.cov_mat_type;
-      if (!is_cov_mat_type(model.cov_mat_type))
-        lines.fail("cov_mat_type: expected full, diagonal, isotropic or nothing");
-    } else if (key == "w") {
-      const std::vector<double> values = lines.numbers(words, "a weight");
-      if (values.empty()) lines.fail("w: there are no weights");
-      model.w = Eigen::Map<const EigenMatrix>(values.data(), 1, static_cast<Index>(values.size()));
-    } else if (key == "b") {
-      model.b(0) = lines.number(words, "b");
-    } else {
-      lines.fail("unknown item '" + key + "'");
-    }
-    lines.ends(words);
-  }
-  for (const char* key : {"kernel_type", "lambda", "sigmA", "sigmB", "w"})
-    if (!seen.count(key)) lines.fail("kernel_type, lambda, sigmA, sigmB and w must come before b");
-  if (!lines.last_ended()) lines.fail("the file ends in the middle of a line; its last number may be cut off");
-  if (!lines.finished()) lines.fail("there is more after 'b'");
-  model.calibration[0] = Calibration(platt);
-  return model;
-}
-
 // What the keyed lines before the weights say, beside what they put into the model itself.
 struct Header {
-  int version;
+  int version = 0;
   Index features = -1;
+  Index loss_line = 0;
   std::vector<double> intercept;
   std::set<std::string> seen;
 };
@@ -161,10 +108,24 @@ void read_multi_class(const Lines& lines, Words& words, Header&, Model& model) {
   model.multi_class = name == "ovo" ? MultiClass::ovo : MultiClass::ovr;
 }
 
-void read_loss(const Lines& lines, Words& words, Header&, Model& model) {
+void read_task(const Lines& lines, Words& words, Header&, Model& model) {
+  std::string name;
+  words >> name;
+  if (name != "classification" && name != "regression") lines.fail("task: expected classification or regression");
+  model.task = name == "regression" ? Task::regression : Task::classification;
+}
+
+// Whether the task has such a loss is checked when all lines are known.
+void read_loss(const Lines& lines, Words& words, Header& header, Model& model) {
   model.loss.clear();
   words >> model.loss;
-  if (!is_loss(model.loss)) lines.fail("loss: '" + model.loss + "' is none that this svmgsu knows for classifiers");
+  header.loss_line = lines.number();
+  if (!(words >> std::ws).eof()) model.loss_parameter = lines.number(words, "the loss's parameter");
+}
+
+void read_scatter(const Lines& lines, Words& words, Header&, Model& model) {
+  model.scatter = lines.number(words, "scatter");
+  if (model.scatter < 0) lines.fail("scatter: expected a number >= 0");
 }
 
 void read_platt(const Lines& lines, Words& words, Header&, Model& model) {
@@ -217,9 +178,11 @@ struct Item {
 constexpr Item kItems[] = {
     {"labels", 1, kVersion, false, read_labels},
     {"multi_class", 3, kVersion, false, read_multi_class},
+    {"task", 3, kVersion, false, read_task},
     {"lambda", 1, kVersion, false,
-     [](const Lines& lines, Words& words, Header&, Model& model) { read_lambda(lines, words, model); }},
+     [](const Lines& lines, Words& words, Header&, Model& model) { model.lambda = lines.above_zero(words, "lambda"); }},
     {"loss", 3, kVersion, false, read_loss},
+    {"scatter", 3, kVersion, false, read_scatter},
     {"platt", 1, 1, false, read_platt},
     {"calibration", 2, kVersion, true, read_calibration},
     {"prior", 3, kVersion, false,
@@ -239,10 +202,29 @@ const Item& find_item(const Lines& lines, const std::string& key, const Header& 
   lines.fail("unknown item '" + key + "'" + (header.version == kVersion ? "; was it written by a newer svmgsu?" : ""));
 }
 
+// The loss must be one of the task, with its parameter if it has one.
+void check_loss(const Lines& lines, const Header& header, Model& model) {
+  if (!header.seen.count("loss")) model.loss = default_loss(model.task);
+  try {
+    const double parameter = loss_for(model.task, model.loss, model.loss_parameter)->parameter();
+    if (std::isnan(parameter) != std::isnan(model.loss_parameter))
+      throw InvalidArgument("loss: '" + model.loss + "' needs the number that is its parameter");
+  } catch (const InvalidArgument& error) {
+    lines.fail_at(header.loss_line, error.what());
+  }
+}
+
 // Checks what the lines said against each other.
-void check_header(const Lines& lines, const Header& header, const Model& model) {
-  for (const char* key : {"labels", "lambda", "features", "intercept"})
+void check_header(const Lines& lines, const Header& header, Model& model) {
+  const bool regression = model.task == Task::regression;
+  for (const char* key : {"lambda", "features", "intercept"})
     if (!header.seen.count(key)) lines.fail("labels, lambda, features and intercept must come before the weights");
+  if (!regression && !header.seen.count("labels"))
+    lines.fail("labels, lambda, features and intercept must come before the weights");
+  for (const char* key : {"labels", "multi_class", "calibration", "prior", "class_weight"})
+    if (regression && header.seen.count(key)) lines.fail(std::string(key) + ": a regression has none");
+  if (!regression && header.seen.count("scatter")) lines.fail("scatter: a classifier has none");
+  check_loss(lines, header, model);
   const auto values = static_cast<std::size_t>(model.hyperplanes());
   const std::string of_values = " for " + std::to_string(values) + " decision values";
   if (header.intercept.size() != values)
@@ -262,7 +244,8 @@ void check_header(const Lines& lines, const Header& header, const Model& model) 
 
 // The items before the weights; returns the number of features.
 Index read_header(Lines& lines, int version, Model& model) {
-  Header header{version, -1, {}, {}};
+  Header header;
+  header.version = version;
   model.labels.clear();
   while (true) {
     Words words = lines.next();
@@ -286,7 +269,13 @@ Index read_header(Lines& lines, int version, Model& model) {
 }  // namespace
 
 void Model::write(std::ostream& out, ModelFormat format) const {
-  require(labels.size() >= 2, "labels: at least two are wanted");
+  if (task == Task::regression)
+    require(labels.empty() && calibration.empty() && !prior.size() && !class_weight.size(),
+            "labels, calibration, prior, class_weight: a regression has none");
+  else
+    require(labels.size() >= 2 && std::isnan(scatter),
+            "labels: at least two are wanted; scatter: of regressions alone");
+  require(std::isnan(scatter) || (scatter >= 0 && std::isfinite(scatter)), "scatter: must be >= 0 and finite");
   const Index values = hyperplanes();
   require(w.rows() == values && b.size() == values && w.cols() > 0, "w: " + std::to_string(w.rows()) + " rows and " +
                                                                         std::to_string(b.size()) + " intercepts for " +
@@ -294,7 +283,7 @@ void Model::write(std::ostream& out, ModelFormat format) const {
   require(calibration.empty() || static_cast<Index>(calibration.size()) == values,
           "calibration: one a decision value is wanted");
   require(lambda > 0, "lambda: must be > 0");
-  require(is_loss(loss), "loss: '" + loss + "' is not known for classifiers");
+  loss_for(task, loss, loss_parameter);
   for (const Vector& each : {prior, class_weight})
     require(!each.size() || (each.size() == static_cast<Index>(labels.size()) && (each.array() > 0).all()),
             "prior, class_weight: one number > 0 a class is wanted");

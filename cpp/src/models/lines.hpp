@@ -35,9 +35,13 @@ class Lines {
  public:
   Lines(std::istream& file, const std::string& path) : path_(path), file_(file) {}
 
-  [[noreturn]] void fail(const std::string& reason) const {
-    throw FileError(path_ + ":" + std::to_string(number_) + ": " + reason);
+  [[noreturn]] void fail(const std::string& reason) const { fail_at(number_, reason); }
+  [[noreturn]] void fail_at(Index line, const std::string& reason) const {
+    throw FileError(path_ + ":" + std::to_string(line) + ": " + reason);
   }
+
+  // Of the line last read.
+  Index number() const { return number_; }
 
   std::istringstream next() {
     std::string line;
@@ -65,6 +69,12 @@ class Lines {
   double number(std::istringstream& words, const char* what) const {
     double value;
     if (!(words >> value) || !std::isfinite(value)) fail(std::string("expected a finite number for ") + what);
+    return value;
+  }
+
+  double above_zero(std::istringstream& words, const char* what) const {
+    const double value = number(words, what);
+    if (value <= 0) fail(std::string(what) + ": expected a number > 0");
     return value;
   }
 
@@ -105,6 +115,11 @@ class Lines {
   Index number_ = 0;
   bool ended_ = true;
 };
+
+// The authors' files: authors.cpp.
+constexpr const char* kAuthorsMagic = "SVM-GSU";
+void write_authors_lines(const Model& model, std::ostream& out);
+Model read_authors_lines(Lines& lines);
 
 // Whether bytes are UTF-8: no stray or missing continuation, nothing overlong, no surrogates.
 inline bool is_utf8(const std::string& text) {

@@ -110,7 +110,16 @@ Vector Model::decision(const Vector& x) const {
   return w * x + b;
 }
 
+Model Model::regression(const Vector& weights, double intercept, double lambda, const std::string& loss) {
+  Model model(weights, intercept, lambda);
+  model.task = Task::regression;
+  model.loss = loss;
+  model.labels.clear();
+  return model;
+}
+
 Index Model::hyperplanes() const {
+  if (task == Task::regression) return 1;
   const auto classes = static_cast<Index>(labels.size());
   return classes > 2 && multi_class == MultiClass::ovr ? classes : count_pairs(classes);
 }
@@ -127,6 +136,7 @@ Vector Model::class_scores(const Vector& decision, const Vector* variance) const
 }
 
 Vector Model::probabilities(const Vector& decision, const Vector* variance, const Vector* shares) const {
+  require(task == Task::classification, "task: a regression has no classes");
   require(!calibration.empty(), "calibration: the model has no probabilities");
   Vector z;
   if (decision.size() == 1) {
@@ -147,6 +157,7 @@ Vector Model::probabilities(const Vector& decision, const Vector* variance, cons
 }
 
 Index Model::predict(const Vector& decision, const Vector* variance) const {
+  require(task == Task::classification, "task: a regression has no classes; its value is that of decision()");
   if (calibration.empty()) return decision.size() == 1 ? Index{decision(0) > 0} : largest(class_scores(decision));
   const Vector chances = probabilities(decision, variance);
   if (!class_weight.size()) return largest(chances);

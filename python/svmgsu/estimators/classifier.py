@@ -17,7 +17,8 @@ from ..fit.classification import train
 from ..fit.division import Division
 from ..fit.problem import check_scale
 from ..fit.stream import Stream
-from ..models.classifier import Model, new_objects
+from ..models.classifier import Model
+from ..models.rule import new_objects
 from ..support.parallel import Team
 from ..support.validation import Array, FloatArray, check_classes, check_count, check_positive, plain_labels
 from .callbacks import CallbackSupportMixin, FitReport, with_callbacks

@@ -16,7 +16,8 @@ from ..data.definiteness import Psd
 from ..data.doubt import read_labels
 from ..data.gaussians import as_gaussians, check_subspace_mode
 from ..models.calibration import log_shares
-from ..models.classifier import Model, depends_on_class
+from ..models.classifier import Model
+from ..models.rule import depends_on_class
 from ..support.memory import NotEnoughMemory, require_memory
 from ..support.parallel import Team
 from ..support.validation import Array, FloatArray, check_weights, class_factors

@@ -94,11 +94,13 @@ class RegressionProblem(Examples):
         result = self.run_core(core, options, report, where)
         self.interrupted = result.stop == "callback"
         warn_if_unfinished([result], options, lambda places: "", stacklevel=5)
+        loss = options.loss or regression_loss("squared")
         return RegressionModel(
             coef_=result.w,
             intercept_=result.b,
             lam=options.lam,
-            loss="squared" if options.loss is None else options.loss.name,
+            loss=loss.name,
+            epsilon=None if np.isnan(loss.parameter) else loss.parameter,
             objective_=result.objective,
             gap_=result.gap,
             n_iter_=result.iterations,

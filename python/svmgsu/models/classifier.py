@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..data.covariances import Covariance
-from ..data.gaussians import Gaussians, as_gaussians
-from ..support.validation import Array, FloatArray, check_count, check_prior, listed
+from ..data.gaussians import Gaussians
+from ..support.validation import Array, FloatArray, check_prior, listed
 from .calibration import Calibration
+from .labels import label_texts
+from .rule import LinearRule, team_of
 from .scoring import probability_right
 
-FORMATS = ("svmgsu", "gsvm")
 _NUMBERS_AT_A_TIME = 4_000_000  # values of pairs of classes
 
 
 @dataclass(repr=False, eq=False)
-class Model:
+class Model(LinearRule):
     """What `svmgsu.train` returns and `svmgsu.load` reads.
 
     Of two classes there is one hyperplane, positive for the second class. Of K > 2 classes there is one for
@@ -92,10 +92,6 @@ class Model:
     loss: str = "hinge"
 
     @property
-    def n_features_in_(self) -> int:
-        return int(self.coef_.shape[1])
-
-    @property
     def platt_(self) -> tuple[float, float] | None:
         """(A, B) of two classes: P(positive | f) = 1/(1 + exp(A f + B)) of objects known exactly."""
         if self.calibration_ is None or len(self.calibration_) > 1:
@@ -136,7 +132,7 @@ class Model:
         -------
         values, or (values, standard deviations)
         """
-        data, team = self._examples(X, cov, std), _threads(threads)
+        data, team = self._examples(X, cov, std), team_of(threads)
         if not return_std:
             return self._values(data, team)[:, 0] if len(self.coef_) == 1 else self._scores(data, team, False)
         values, std_ = self._values(data, team), np.sqrt(self._known_variances(data, team))
@@ -163,7 +159,7 @@ class Model:
         Nothing is fitted: it says how sure the side of each hyperplane is, in the order of `coef_`, not the
         class. X, cov, std and `threads` as in `decision_function`.
         """
-        data, team = self._examples(X, cov, std), _threads(threads)
+        data, team = self._examples(X, cov, std), team_of(threads)
         std_ = np.sqrt(self._known_variances(data, team))
         ones = np.ones(len(data))
         columns = zip(self._values(data, team).T, std_.T, strict=True)
@@ -177,7 +173,7 @@ class Model:
         is the sign of the decision value, of more than two classes the largest. `threads` is as in
         `decision_function`.
         """
-        data, team = self._examples(X, cov, std), _threads(threads)
+        data, team = self._examples(X, cov, std), team_of(threads)
         if self.calibration_ is not None:
             chances = self._probabilities(data, team, None)
             if self.class_weight_ is not None:
@@ -225,7 +221,7 @@ class Model:
         class (`Shared` of a dict) cannot be known of a new object: in a `Gaussians` it is left out, and as
         `cov` it is refused.
         """
-        data, team = self._examples(X, cov, std), _threads(threads)
+        data, team = self._examples(X, cov, std), team_of(threads)
         if self.calibration_ is None:
             raise RuntimeError("predict_proba: this model was trained with probability=False")
         shares = None if prior is None else check_prior(prior, self.classes_, len(data))
@@ -237,38 +233,26 @@ class Model:
         `format` is "svmgsu" (documented in model.hpp; numbers come back exactly) or "gsvm", the authors'
         own: two classes, -1 and +1, with Platt's sigmoid, and no names of features.
         """
-        if format not in FORMATS:
-            raise ValueError(f"format: expected one of {', '.join(map(repr, FORMATS))}, got {format!r}")
-        kind, texts = _label_texts(self.classes_)
+        kind, texts = label_texts(self.classes_)
         if format == "gsvm" and kind == "float":
             texts = [f"{value:g}" for value in self.classes_.tolist()]
         if format == "gsvm" and texts == ["+1", "-1"]:  # strings sort so; the file has -1 first
             self._turned().save(path, format)
             return
-        text = _core.format_model(format, self._items(kind, texts))
-        from ..io.output import replacing
-
-        with replacing(path) as (file,):
-            file.write(text)
-
-    def _items(self, label_type: str, labels: list[str]) -> _core.ModelItems:
-        """What the core writes to a file."""
         rows = [(c.a, c.b, c.kappa, c.base) for c in self.calibration_ or ()]
         none = np.empty(0)
-        return {
-            "w": np.ascontiguousarray(self.coef_),
-            "b": np.ascontiguousarray(self.intercept_),
-            "lam": self.lam,
-            "cov_mat_type": self.cov_mat_type_,
-            "loss": self.loss,
-            "calibration": np.array(rows, dtype=np.float64).reshape(len(rows), 4),
-            "prior": none if self.prior_ is None else self.prior_,
-            "class_weight": none if self.class_weight_ is None else self.class_weight_,
-            "label_type": label_type,
-            "labels": labels,
-            "multi_class": self.multi_class,
-            "names": _encodable(self.feature_names_in_ or []),
-        }
+        self._write(
+            path,
+            format,
+            task="classification",
+            label_type=kind,
+            labels=texts,
+            multi_class=self.multi_class,
+            cov_mat_type=self.cov_mat_type_,
+            calibration=np.array(rows, dtype=np.float64).reshape(len(rows), 4),
+            prior=none if self.prior_ is None else self.prior_,
+            class_weight=none if self.class_weight_ is None else self.class_weight_,
+        )
 
     def __repr__(self) -> str:
         shown = " and ".join(map(repr, self.classes_.tolist()))
@@ -295,22 +279,6 @@ class Model:
             feature_names_in_=self.feature_names_in_,
         )
 
-    def _examples(self, X: Any, cov: Any, std: Any) -> Gaussians:
-        data = new_objects(X, cov, std).in_order(self.feature_names_in_)
-        if data.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"X: X has {data.shape[1]} features, but this model is expecting {self.n_features_in_} "
-                "features as input"
-            )
-        return data
-
-    def _values(self, data: Gaussians, threads: int) -> FloatArray:
-        """Decision values as (l, number of problems)."""
-        means = data.core_means()
-        problems = zip(self.coef_, self.intercept_.tolist(), strict=True)
-        values = [_core.decision_values(means, np.ascontiguousarray(w), b, threads) for w, b in problems]
-        return values[0][:, np.newaxis] if len(values) == 1 else np.stack(values, axis=1)
-
     def _scores(self, data: Gaussians, threads: int, blurred: bool) -> FloatArray:
         """What is compared, of several classes, as (l, K): log-odds, or votes, or plain decision values.
 
@@ -330,18 +298,6 @@ class Model:
 
     def _shown(self, values: FloatArray) -> FloatArray:
         return values[:, 0] if values.shape[1] == 1 else values
-
-    def _variances(self, data: Gaussians, threads: int) -> FloatArray | None:
-        """wᵀΣw of the objects as (l, number of problems); None if their covariance is not known."""
-        if data.cov is None or depends_on_class(data.cov):
-            return None
-        return _core.margins(data.core(), np.ascontiguousarray(self.coef_), threads)[1].T
-
-    def _known_variances(self, data: Gaussians, threads: int) -> FloatArray:
-        found = self._variances(data, threads)
-        if found is None:
-            raise ValueError("cov: nothing is said of the uncertainty of X; pass cov= or std=")
-        return found
 
     def _probabilities(self, data: Gaussians, threads: int, prior: FloatArray | None) -> FloatArray:
         """The classes' probabilities, (l, K); by logarithms, so that a row of tiny ones can be scaled up."""
@@ -386,66 +342,6 @@ class Model:
         return np.stack(columns, axis=1)
 
 
-def load(path: str | os.PathLike[str]) -> Model:
-    """Reads the model that `Model.save`, the C++ library or the authors' gsvm-train wrote to `path`.
-
-    Examples
-    --------
-    >>> import numpy as np, svmgsu, tempfile, os
-    >>> model = svmgsu.train(np.array([[-1.0], [1.0]]), ["no", "yes"], std=0.1)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     model.save(os.path.join(folder, "m.svmgsu"))
-    ...     again = svmgsu.load(os.path.join(folder, "m.svmgsu"))
-    >>> bool((again.coef_ == model.coef_).all()), again.classes_.tolist()
-    (True, ['no', 'yes'])
-    """
-    from ..io.files import name_of, read_bytes
-
-    return parse(read_bytes(path), name_of(path))
-
-
-def parse(text: bytes, name: str) -> Model:
-    """The model in the content of a file; messages call it `name`."""
-    try:
-        found = _core.parse_model(text, name)
-        classes = _labels_from_texts(found["label_type"], found["labels"])
-    except (
-        ValueError,
-        OverflowError,
-    ) as error:  # labels are the only text in the file, and always on its second line
-        raise OSError(f"{name}:2: the labels cannot be read ({error})") from None
-    rows = found["calibration"].tolist()
-    calibration = tuple(Calibration(*row) for row in rows)
-    return Model(
-        coef_=found["w"],
-        intercept_=found["b"],
-        classes_=classes,
-        lam=found["lam"],
-        loss=found["loss"],
-        multi_class=found["multi_class"],
-        cov_mat_type_=found["cov_mat_type"],
-        calibration_=calibration or None,
-        prior_=found["prior"] if len(found["prior"]) else None,
-        class_weight_=found["class_weight"] if len(found["class_weight"]) else None,
-        feature_names_in_=found["names"] or None,
-    )
-
-
-def new_objects(X: Any, cov: Any, std: Any) -> Gaussians:
-    """X with its covariance, for objects whose class is not known."""
-    data = as_gaussians(X, cov, std)
-    if cov is not None and depends_on_class(data.cov):
-        raise ValueError("cov: one covariance per class cannot be known of objects without a class")
-    return data
-
-
-def _encodable(names: list[str]) -> list[str]:
-    for name in names:
-        if any("\ud800" <= c <= "\udfff" for c in name):
-            raise ValueError(f"feature_names_in_: {name!r} is no text that a file can hold")
-    return names
-
-
 def _coupled_std(pairs: FloatArray, scores: FloatArray, std: FloatArray) -> FloatArray:
     """Standard deviations of the classes' log-odds d_i = -log Σ_j exp(-z_ij): the pairs', by their shares."""
     out = np.zeros_like(scores)
@@ -455,38 +351,3 @@ def _coupled_std(pairs: FloatArray, scores: FloatArray, std: FloatArray) -> Floa
             share = np.exp(against[:, place] + scores[:, [k]])
             out[:, k] += (share * std[:, place]).sum(axis=1)
     return out
-
-
-def _threads(threads: int | None) -> int:
-    return 0 if threads is None else check_count(threads, "threads")
-
-
-def depends_on_class(cov: Covariance | None) -> bool:
-    """Whether there is a covariance for each class."""
-    return cov is not None and cov.needs_classes
-
-
-def _label_texts(classes: Array) -> tuple[str, list[str]]:
-    names = {"b": "bool", "i": "int", "u": "int", "f": "float", "U": "str"}
-    values = classes.tolist()
-    kind = names.get(classes.dtype.kind)
-    if kind is None and all(isinstance(v, str) for v in values):
-        kind = "str"
-    if kind is None:
-        raise TypeError(f"classes_: labels of dtype {classes.dtype} cannot be saved; use numbers or strings")
-    return kind, [repr(v) if kind == "float" else str(v) for v in values]
-
-
-def _labels_from_texts(kind: str, texts: list[str]) -> Array:
-    readers: dict[str, Any] = {"bool": ("False", "True").index, "int": int, "float": float, "str": str}
-    if kind not in readers:
-        raise ValueError(f"type {kind!r} is not known; it must be one of {', '.join(readers)}")
-    if len(set(texts)) < len(texts):
-        twice = next(text for k, text in enumerate(texts) if text in texts[:k])
-        raise ValueError(f"{'both are' if len(texts) == 2 else 'there is more than one'} {twice!r}")
-    values = [readers[kind](t) for t in texts]
-    if kind == "float" and not np.isfinite(values).all():
-        raise ValueError(f"{texts} are not all finite")
-    if kind == "int":  # NumPy would take integers on both sides of 2^63 for floats
-        return np.array(values, dtype=np.uint64 if max(values) >= 2**63 else np.int64)
-    return np.array(values, dtype=bool if kind == "bool" else None)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from .. import _core
 from ..support.validation import FloatArray
-from .rule import examples_for, known_variances, team_of
+from .rule import LinearRule, team_of
 
 
 @dataclass(repr=False, eq=False)
-class RegressionModel:
+class RegressionModel(LinearRule):
     """What `svmgsu.train_regressor` returns, and `svmgsu.load` where the file holds a regression.
 
     Attributes
@@ -24,11 +24,11 @@ class RegressionModel:
         The offset b.
     lam : float
         The λ it was trained with.
-    loss : str
-        The loss it was trained with.
+    loss, epsilon : str, float or None
+        The loss it was trained with, and its parameter where it has one.
     scatter_ : float
         How far targets lie from w·x + b: the root of the mean squared residual by weight. With errors of the
-        targets and the squared loss it is what the errors leave unexplained. NaN after `load`.
+        targets and the squared loss it is what the errors leave unexplained. NaN if it is not known.
     objective_, gap_ : float
         J at the solution, and a proven upper bound of J - J*. NaN after `load`.
     n_iter_ : int
@@ -60,10 +60,7 @@ class RegressionModel:
     n_iter_: int = 0
     history_: list[dict[str, float]] = field(default_factory=list)
     feature_names_in_: list[str] | None = None
-
-    @property
-    def n_features_in_(self) -> int:
-        return int(self.coef_.shape[0])
+    epsilon: float | None = None
 
     def predict(
         self,
@@ -91,12 +88,25 @@ class RegressionModel:
         -------
         values, or (values, standard deviations)
         """
-        data, team = examples_for(self, X, cov, std), team_of(threads)
-        w = np.ascontiguousarray(self.coef_, dtype=np.float64)
-        values = _core.decision_values(data.core_means(), w, float(self.intercept_), team)
+        data, team = self._examples(X, cov, std), team_of(threads)
+        values = self._values(data, team)[:, 0]
         if not return_std:
             return values
-        return values, np.sqrt(known_variances(data, w[np.newaxis], team)[:, 0])
+        return values, np.sqrt(self._known_variances(data, team)[:, 0])
+
+    def save(self, path: str | os.PathLike[str], format: str = "svmgsu") -> None:
+        """Writes the regression to `path` as text ("-": standard output); a reader never sees half a file.
+
+        `format` is "svmgsu" (documented in model.hpp; numbers come back exactly). The authors' own files,
+        "gsvm", hold classifiers alone, and are refused.
+        """
+        self._write(
+            path,
+            format,
+            task="regression",
+            loss_parameter=float("nan") if self.epsilon is None else float(self.epsilon),
+            scatter=self.scatter_,
+        )
 
     def __repr__(self) -> str:
         return (

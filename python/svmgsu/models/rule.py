@@ -1,7 +1,8 @@
-"""What trained linear models share: new objects in the model's order, and their variances along w."""
+"""What trained linear models share: new objects in the model's order, values w·x + b and their variances, files."""
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -12,38 +13,91 @@ from ..data.gaussians import Gaussians, as_gaussians
 from ..support.validation import FloatArray, check_count
 
 
+FORMATS = ("svmgsu", "gsvm")
+
+
+class LinearRule:
+    """Weights and offsets with the names of the features: a classifier or a regression is one, with its task."""
+
+    coef_: FloatArray
+    intercept_: Any
+    lam: float
+    loss: str
+    feature_names_in_: list[str] | None
+
+    @property
+    def n_features_in_(self) -> int:
+        return int(self.coef_.shape[-1])
+
+    def _planes(self) -> tuple[FloatArray, FloatArray]:
+        """w as (number of values, n), and b."""
+        w = np.atleast_2d(np.asarray(self.coef_, dtype=np.float64))
+        return np.ascontiguousarray(w), np.atleast_1d(np.asarray(self.intercept_, dtype=np.float64))
+
+    def _examples(self, X: Any, cov: Any, std: Any) -> Gaussians:
+        """New objects with their features in the order of the model's."""
+        data = new_objects(X, cov, std).in_order(self.feature_names_in_)
+        if data.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X: X has {data.shape[1]} features, but this model is expecting {self.n_features_in_} "
+                "features as input"
+            )
+        return data
+
+    def _values(self, data: Gaussians, threads: int) -> FloatArray:
+        """w·x + b as (l, number of values)."""
+        w, b = self._planes()
+        means = data.core_means()
+        values = [_core.decision_values(means, each, float(at), threads) for each, at in zip(w, b, strict=True)]
+        return values[0][:, np.newaxis] if len(values) == 1 else np.stack(values, axis=1)
+
+    def _variances(self, data: Gaussians, threads: int) -> FloatArray | None:
+        """wᵀΣw of the objects as (l, number of values); None if their covariance is not known."""
+        if data.cov is None or depends_on_class(data.cov):
+            return None
+        return _core.margins(data.core(), self._planes()[0], threads)[1].T
+
+    def _known_variances(self, data: Gaussians, threads: int) -> FloatArray:
+        """The same, where it must be known."""
+        found = self._variances(data, threads)
+        if found is None:
+            raise ValueError("cov: nothing is said of the uncertainty of X; pass cov= or std=")
+        return found
+
+    def _write(self, path: str | os.PathLike[str], format: str, **task: Any) -> None:
+        """Writes the rule and what its `task` adds to it; a reader never sees half a file."""
+        if format not in FORMATS:
+            raise ValueError(f"format: expected one of {', '.join(map(repr, FORMATS))}, got {format!r}")
+        w, b = self._planes()
+        names = _encodable(self.feature_names_in_ or [])
+        items: Any = {"w": w, "b": b, "lam": self.lam, "loss": self.loss, "names": names}
+        text = _core.format_model(format, {**_NOTHING, **items, **task})
+        from ..io.output import replacing
+
+        with replacing(path) as (file,):
+            file.write(text)
+
+
+# What a model file holds of a task that says nothing of it.
+_NOTHING: Any = {
+    "loss_parameter": float("nan"),
+    "scatter": float("nan"),
+    "calibration": np.empty((0, 4)),
+    "prior": np.empty(0),
+    "class_weight": np.empty(0),
+    "label_type": "",
+    "labels": [],
+    "multi_class": "ovo",
+    "cov_mat_type": "full",
+}
+
+
 def new_objects(X: Any, cov: Any, std: Any) -> Gaussians:
     """X with its covariance, for objects whose class is not known."""
     data = as_gaussians(X, cov, std)
     if cov is not None and depends_on_class(data.cov):
         raise ValueError("cov: one covariance per class cannot be known of objects without a class")
     return data
-
-
-def examples_for(model: Any, X: Any, cov: Any, std: Any) -> Gaussians:
-    """New objects with their features in the order of the model's."""
-    data = new_objects(X, cov, std).in_order(model.feature_names_in_)
-    if data.shape[1] != model.n_features_in_:
-        raise ValueError(
-            f"X: X has {data.shape[1]} features, but this model is expecting {model.n_features_in_} "
-            "features as input"
-        )
-    return data
-
-
-def variances(data: Gaussians, W: FloatArray, threads: int) -> FloatArray | None:
-    """wᵀΣw of the objects for each row w of W, as (l, rows of W); None if their covariance is not known."""
-    if data.cov is None or depends_on_class(data.cov):
-        return None
-    return _core.margins(data.core(), np.ascontiguousarray(W), threads)[1].T
-
-
-def known_variances(data: Gaussians, W: FloatArray, threads: int) -> FloatArray:
-    """The same, where it must be known."""
-    found = variances(data, W, threads)
-    if found is None:
-        raise ValueError("cov: nothing is said of the uncertainty of X; pass cov= or std=")
-    return found
 
 
 def team_of(threads: int | None) -> int:
@@ -56,7 +110,7 @@ def depends_on_class(cov: Covariance | None) -> bool:
     return cov is not None and cov.needs_classes
 
 
-def encodable(names: list[str]) -> list[str]:
+def _encodable(names: list[str]) -> list[str]:
     """Names of features, if a file can hold them."""
     for name in names:
         if any("\ud800" <= c <= "\udfff" for c in name):

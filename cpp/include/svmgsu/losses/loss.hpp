@@ -22,6 +22,9 @@ class Loss {
   virtual ~Loss() = default;
   virtual const char* name() const = 0;
 
+  // What make_loss made it with: ε, δ; NaN for a loss without a parameter.
+  double parameter() const { return parameter_; }
+
   // Whether L″ stays bounded as s → 0: solvers then need no smoothing.
   virtual bool smooth() const = 0;
 
@@ -34,6 +37,10 @@ class Loss {
 
   // L″, L‴ and L⁗, for a Hessian product. Where s = 0: 0 for what would be infinite.
   virtual void curvature(int count, const double* d, const double* s, double* L2, double* L3, double* L4) const = 0;
+
+ private:
+  friend std::shared_ptr<const Loss> make_loss(const std::string& name, double parameter);
+  double parameter_ = std::numeric_limits<double>::quiet_NaN();
 };
 
 enum class Task { classification, regression };

@@ -1,4 +1,4 @@
-// A trained linear classifier on its own: decision values, probabilities, and text files.
+// A trained linear classifier or regression on its own: decision values, probabilities, and text files.
 //
 // The file is plain text, numbers with 17 digits (they come back exactly): a line `key value ...` for each item,
 // in any order, then the weights. There is one decision value for two classes; of more there is one for each pair
@@ -7,7 +7,7 @@
 //     labels <type> <label> <label> ...          of two, negative and positive
 //     multi_class ovo|ovr                        of more than two classes: pairs, or against the rest (if not there)
 //     lambda <number>
-//     loss <name>                                that it was trained with, if it is not the hinge
+//     loss <name> [<parameter>]                  that it was trained with, if it is not the hinge
 //     calibration <a> <b> <kappa> <base>         one line for each decision value, if there are probabilities
 //     prior <share> ...                          of each class where the model is used, if it was stated
 //     class_weight <factor> ...                  of each class in `predict`, if there are any
@@ -15,6 +15,10 @@
 //     names <name> ...                           of the features, n of them, where they are known; UTF-8
 //     intercept <b> ...                          one number for each decision value
 //     weights, then n lines of one number for each decision value, then: end
+// A regression has one value and the lines
+//     task regression                            instead of labels, multi_class, calibration, prior and class_weight
+//     loss <name> [<parameter>]                  if it is not the squared one
+//     scatter <number>                           of the targets around its values, if it is known
 // In labels and names blanks, control characters and % are written %XX, and nothing at all is %. A key that is
 // not known or comes twice is refused, so that what a later version adds is one more key.
 // Format 2 had no names, each class against the rest, and other calibrations, of which Platt's sigmoid is taken;
@@ -25,10 +29,12 @@
 #pragma once
 
 #include <iosfwd>
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "svmgsu/data/means.hpp"
+#include "svmgsu/losses/loss.hpp"
 #include "svmgsu/models/calibration.hpp"
 #include "svmgsu/support/types.hpp"
 
@@ -43,21 +49,26 @@ enum class MultiClass { ovo, ovr };
 struct Model {
   Matrix w;  // one row a decision value
   Vector b;
+  Task task = Task::classification;
   double lambda = 0;
-  std::string loss = "hinge";            // by which it was trained: a name of losses/loss.hpp
-  std::vector<Calibration> calibration;  // one a decision value, or none
-  Vector prior;                          // the classes' shares where the model is used; none: those of training
-  Vector class_weight;                   // what `predict` multiplies the probabilities by, or none
+  std::string loss =
+      "hinge";  // by which it was trained: a name of losses/loss.hpp, and its parameter, NaN: the default
+  double loss_parameter = std::numeric_limits<double>::quiet_NaN();
+  double scatter = std::numeric_limits<double>::quiet_NaN();  // of a regression's targets around its values, or NaN
+  std::vector<Calibration> calibration;                       // one a decision value, or none
+  Vector prior;         // the classes' shares where the model is used; none: those of training
+  Vector class_weight;  // what `predict` multiplies the probabilities by, or none
   // The covariances of training: full, diagonal, isotropic or nothing. In the authors' files alone.
   std::string cov_mat_type = "full";
   std::string label_type = "int";
-  std::vector<std::string> labels = {"-1", "1"};
-  std::vector<std::string> names;  // of the features, in the order of the weights; or none
+  std::vector<std::string> labels = {"-1", "1"};  // none of a regression
+  std::vector<std::string> names;                 // of the features, in the order of the weights; or none
   MultiClass multi_class = MultiClass::ovo;
 
   Model() = default;
   // Of two classes, -1 and 1.
   Model(const Vector& weights, double intercept, double lambda_);
+  static Model regression(const Vector& weights, double intercept, double lambda, const std::string& loss = "squared");
 
   // One value for each row of w.
   Vector decision(const Vector& x) const;
@@ -67,7 +78,7 @@ struct Model {
   // comes from, if they are not `prior`.
   Vector probabilities(const Vector& decision, const Vector* variance = nullptr, const Vector* shares = nullptr) const;
 
-  // How many hyperplanes there are: one for two classes, and one for each pair or each class of more.
+  // How many hyperplanes there are: one for two classes or a regression, and one for each pair or each class of more.
   Index hyperplanes() const;
 
   // What is compared, of several classes: their log-odds, or where there are no probabilities the votes of
