@@ -233,8 +233,10 @@ def test_files_keep_the_loss(tmp_path, loss):
 
 
 def test_the_core_refuses_a_model_of_a_loss_that_is_not_known():
-    items = svmgsu.train([[-1.0], [1.0]], [0, 1])._items("int", ["0", "1"])
-    with pytest.raises(ValueError, match="loss: 'x' is not known for classifiers"):
+    items = svmgsu.train([[-1.0], [1.0]], [0, 1])._items(
+        task="classification", label_type="int", labels=["0", "1"]
+    )
+    with pytest.raises(ValueError, match="loss: 'x' is none that this svmgsu knows for classifiers"):
         _core.format_model("svmgsu", items | {"loss": "x"})
 
 

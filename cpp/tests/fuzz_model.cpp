@@ -1,5 +1,6 @@
 // Feeds the reader of model files, ours and the authors', with bytes: fuzz_model corpus/model [seconds [seed]].
 // A model that is read must be usable, and come back the same from the file it is saved to.
+#include <cmath>
 #include <cstdlib>
 #include <sstream>
 #include <string>
@@ -13,6 +14,10 @@ namespace {
 
 void require_usable(const Model& model) {
   const Vector decision = model.decision(Vector::Zero(model.w.cols()));
+  if (model.task == Task::regression) {
+    if (decision.size() != 1 || !model.labels.empty() || !make_loss(model.loss, model.loss_parameter)) std::abort();
+    return;
+  }
   const Index place = model.predict(decision);
   if (place < 0 || place >= static_cast<Index>(model.labels.size())) std::abort();
   if (!model.calibration.empty() && model.probabilities(decision).size() != static_cast<Index>(model.labels.size()))
@@ -21,8 +26,10 @@ void require_usable(const Model& model) {
 
 void require_same(const Model& a, const Model& b) {
   if (a.w != b.w || a.b != b.b || a.lambda != b.lambda || a.labels != b.labels || a.label_type != b.label_type ||
-      a.names != b.names || a.calibration.size() != b.calibration.size())
+      a.names != b.names || a.calibration.size() != b.calibration.size() || a.task != b.task || a.loss != b.loss)
     std::abort();
+  for (const auto& number : {&Model::loss_parameter, &Model::scatter})  // NaN: there is none
+    if (a.*number != b.*number && !(std::isnan(a.*number) && std::isnan(b.*number))) std::abort();
 }
 
 }  // namespace

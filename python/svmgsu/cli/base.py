@@ -27,6 +27,8 @@ OPTIONS = {
     "ignore=, label= or id=": "--ignore, --label-column or --id-column",
     "by ignore=, or name the features": "by --ignore, or name the features in --features",
     "text_labels=True takes": "--text-labels takes",
+    "name another target=": "name another --target",
+    "name the target, one of": "name it in --target: one of",
 }
 GOOD, BAD_DATA, INTERRUPTED = 0, 1, 130
 
@@ -181,6 +183,19 @@ def plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [plain(v) for v in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def search_facts(found: Any) -> dict[str, Any]:
+    """The best setting of a search, and the scores of all."""
+    results = found.cv_results_
+    names = ("param_lam", "param_cov_scale", "mean_test_score", "std_test_score")
+    columns = zip(*(results[name].tolist() for name in names), strict=True)
+    return {
+        "lam": found.lam_,
+        "cov_scale": found.cov_scale_,
+        "score": found.best_score_,
+        "tried": [dict(zip(("lam", "cov_scale", "mean", "std"), row, strict=True)) for row in columns],
+    }
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:

@@ -72,6 +72,18 @@ def add_data_options(parser: argparse.ArgumentParser, *, labels: bool = True) ->
     files.add_argument("--missing", choices=("error", "drop"), help="tables: rows where a number is missing")
 
 
+def add_target_options(parser: argparse.ArgumentParser) -> None:
+    """What a regression predicts."""
+    target = parser.add_argument_group("target of a regression")
+    target.add_argument(
+        "--target",
+        metavar="NAME",
+        help="tables: the column of numbers to predict (default: target, y or label); NAME_err, NAME_std, "
+        "NAME_var, or NAME_err1 with NAME_err2 is its error",
+    )
+    target.add_argument("--target-error", metavar="NAME", help="tables: the column of its errors")
+
+
 def add_effort_options(parser: argparse.ArgumentParser) -> None:
     """Threads and progress."""
     parser.add_argument("--threads", type=count, metavar="N", help="default: all, or 1 for small data")
@@ -80,10 +92,13 @@ def add_effort_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def read_data(args: argparse.Namespace, *, labelled: bool = False, doubtful: bool = False) -> Dataset:
+def read_data(
+    args: argparse.Namespace, *, labelled: bool = False, doubtful: bool = False, targets: bool = False
+) -> Dataset:
     """The examples that the options name; says what was dropped.
 
-    `doubtful` takes columns p_<class> of a table for probabilities of classes, where it has no labels.
+    `doubtful` takes columns p_<class> of a table for probabilities of classes, where it has no labels;
+    `targets` reads numbers to predict instead of labels.
     """
     format = io.format_of(args.data, args.format)
     labels = getattr(args, "labels", None)
@@ -96,6 +111,8 @@ def read_data(args: argparse.Namespace, *, labelled: bool = False, doubtful: boo
     options = _reader_options(args, format, labels)
     if doubtful and format in TABLES:
         options["chances"] = CHANCES
+    if targets:
+        options |= _target_options(args, format)
     dataset = io.read(args.data, labels, args.cov, format=args.format, psd=args.psd, **options)
     with about(args.data, labels, args.cov):
         dataset.data = _uncertain(args, dataset.data, format)
@@ -106,6 +123,16 @@ def read_data(args: argparse.Namespace, *, labelled: bool = False, doubtful: boo
             args.notes.append(f"{name}: {number} of {dataset.report.found[name]} examples dropped")
     args.notes += dataset.report.notes
     return dataset
+
+
+def _target_options(args: argparse.Namespace, format: str) -> dict[str, Any]:
+    given = {"target": args.target, "target_error": args.target_error}
+    if format in TABLES:
+        return given | {"target": args.target or True}
+    for name, value in given.items():
+        if value is not None:
+            raise UsageError(f"--{name.replace('_', '-')}: not for {format} files, such as {args.data}")
+    return {}
 
 
 def check_streams(*files: str | None) -> None:

@@ -5,16 +5,22 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from ..io.dataset import Dataset
 from ..io.output import replacing
-from ..models.classifier import load
+from ..models.classifier import Model
+from ..models.files import load
+from ..models.regressor import RegressionModel
+from . import regression
 from .base import UsageError, about, check_outputs
-from .data import add_data_options, add_effort_options, check_streams, threads_for
+from .data import add_data_options, add_effort_options, add_target_options, check_streams, threads_for
 from .predict import predictions_of, read_like
 
 EXAMPLES = """\
 examples:
   svmgsu evaluate stars.svmgsu mean.dat --labels labels.dat --cov cov.dat
         accuracy, precision, recall, F, average precision, log-loss, calibration; at k and by class
+  svmgsu evaluate redshift.svmgsu test.csv --target z
+        of a regression: RMSE, MAE, R², bias, and the log-likelihood where deviations are known
   svmgsu evaluate stars.svmgsu test.csv --json
         the same for machines
   svmgsu evaluate stars.svmgsu test.csv --output-format gsvm -o metrics.txt
@@ -32,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output-format", choices=LAYOUTS, help="default: table")
     parser.add_argument("--json", action="store_true", help="short for --output-format json")
     add_data_options(parser)
+    add_target_options(parser)
     add_effort_options(parser)
 
 
@@ -42,19 +49,24 @@ def run(args: argparse.Namespace) -> None:
     check_outputs([args.output], [args.model, args.data, args.labels, args.cov])
     check_streams(args.model, args.data, args.labels, args.cov)
     model = load(args.model)
+    layout = "json" if args.json else args.output_format or "table"
+    if isinstance(model, RegressionModel) and layout == "gsvm":
+        raise ValueError(f"{args.model}: holds a regression, and the authors' measures are of classifiers")
     dataset = read_like(args, model, labelled=True)
     with about(args.data, args.labels, args.cov):
-        found = measure(model, dataset.data, dataset.y, threads_for(args, dataset.data))
-        layout = "json" if args.json else args.output_format or "table"
-        text = {"table": lambda: f"{found}\n", "json": lambda: found.to_json() + "\n", "gsvm": found.to_text}
-        content = text[layout]()
+        found = measure(model, dataset, threads_for(args, dataset.data))
+        content = (
+            found.to_text() if layout == "gsvm" else f"{found.to_json() if layout == 'json' else found}\n"
+        )
     with replacing(args.output) as (file,):
         file.write(content.encode())
 
 
-def measure(model: Any, data: Any, y: Any, threads: int | None) -> Any:
-    """The Evaluation of a model on labelled examples, its probabilities with their covariances."""
+def measure(model: Model | RegressionModel, dataset: Dataset, threads: int | None) -> Any:
+    """The measures of a model on examples whose labels or targets are known, by their covariances."""
+    if isinstance(model, RegressionModel):
+        return regression.measure(model, dataset, threads)
     from ..metrics import evaluate
 
-    rows = predictions_of(model, data, threads)
-    return evaluate(y, rows.decision, labels=model.classes_, predicted=rows.labels, proba=rows.proba)
+    rows = predictions_of(model, dataset.data, threads)
+    return evaluate(dataset.y, rows.decision, labels=model.classes_, predicted=rows.labels, proba=rows.proba)

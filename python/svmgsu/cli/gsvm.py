@@ -20,8 +20,10 @@ from ..io.files import encoded, read_bytes
 from ..io.predictions import write_predictions
 from ..io.text import read_text
 from ..models.calibration import Calibration
-from ..models.classifier import Model, parse
+from ..models.classifier import Model
+from ..models.files import parse
 from ..models.kernel import KernelModel, is_kernel_file, parse_kernel
+from ..models.regressor import RegressionModel
 from ..support.validation import Array
 from .base import UsageError, about, check_outputs, count, execute, fraction, make_parser, natural, positive
 from .data import SMALL, SMALL_FILE, check_streams, size_of
@@ -152,6 +154,8 @@ def _predict(args: argparse.Namespace) -> None:
     check_streams(args.model, args.means, args.t)
     text = read_bytes(args.model)
     model = parse_kernel(text, args.model) if is_kernel_file(text) else parse(text, args.model)
+    if isinstance(model, RegressionModel):
+        raise ValueError(f"{args.model}: holds a regression, and gsvm-predict takes a classifier")
     if len(model.classes_) > 2 or model.calibration_ is None:
         raise ValueError(f"{args.model}: not a model of two classes with probabilities; use svmgsu predict")
     dataset = _read(args, args.means, args.t)

@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..models.classifier import Model, load
+from ..models.classifier import Model
+from ..models.files import load
+from ..models.regressor import RegressionModel
 from ..support.build import show_config
+from . import regression
 from .base import add_json, show
 from .data import add_data_options, add_effort_options, read_data
 
@@ -54,8 +57,10 @@ def _is_model(path: str) -> bool:
         return file.read(16).startswith(MODEL_BEGINS)
 
 
-def describe_model(model: Model) -> dict[str, Any]:
+def describe_model(model: Model | RegressionModel) -> dict[str, Any]:
     """What a model file holds."""
+    if isinstance(model, RegressionModel):
+        return regression.describe(model)
     return {
         "file": "model",
         "features": model.n_features_in_,

@@ -9,11 +9,14 @@ from typing import Any
 
 from ..io.dataset import Dataset
 from ..io.output import replacing
-from ..models.classifier import Model, load
+from ..models.classifier import Model
+from ..models.files import load
+from ..models.regressor import RegressionModel
 from .base import UsageError, about, check_outputs, count, fraction, grid, lams, positive
 from .data import (
     add_data_options,
     add_effort_options,
+    add_target_options,
     check_streams,
     is_small,
     read_data,
@@ -31,6 +34,8 @@ examples:
         decision values of both classes with error bars
   svmgsu plot reliability test.csv --model m.svmgsu -o reliability.pdf
         what came true against what was said, with and without error bars
+  svmgsu plot predictions test.csv --model redshift.svmgsu --target z -o predictions.png
+        of a regression: predicted against true, with error bars
   svmgsu plot path train.csv --lams 1e-4:10:12 -o path.png
         the cross-validated score against λ
   svmgsu plot cov_scale train.csv --lams 0.1,0.01 --cov-scales 0,0.3,1,3 -o scale.png
@@ -66,6 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--class-weight", metavar="W", help="as for svmgsu train")
     parser.add_argument("--dpi", type=count, default=150, help="of .png (default: 150)")
     add_data_options(parser)
+    add_target_options(parser)
     add_effort_options(parser)
 
 
@@ -79,6 +85,10 @@ def run(args: argparse.Namespace) -> None:
             raise UsageError(f"{wanted}: {args.picture} needs it")
     check_streams(args.model, args.data, args.labels, args.cov)
     model = None if args.model is None else load(args.model)
+    is_regression = isinstance(model, RegressionModel)
+    if model is not None and is_regression != (args.picture == "predictions"):
+        holds, wanted = ("regression", "classifier") if is_regression else ("classifier", "regression")
+        raise ValueError(f"{args.model}: holds a {holds}, and the picture {args.picture} is of a {wanted}")
     dataset = None
     if args.data is not None:
         dataset = read_data(args, labelled=True) if model is None else read_like(args, model, labelled=True)
@@ -203,11 +213,18 @@ def _loss(args: argparse.Namespace, model: Any, dataset: Any) -> Any:
     return loss()
 
 
-Draw = Callable[[argparse.Namespace, "Model | None", "Dataset | None"], Any]
+def _predictions(args: argparse.Namespace, model: Any, dataset: Any) -> Any:
+    from ..plot import predictions
+
+    return predictions(model, dataset.data, dataset.y, y_std=dataset.y_std)
+
+
+Draw = Callable[[argparse.Namespace, "Model | RegressionModel | None", "Dataset | None"], Any]
 PICTURES: dict[str, Draw] = {
     "boundary": _boundary,
     "histogram": _histogram,
     "reliability": _reliability,
+    "predictions": _predictions,
     "path": _path,
     "cov_scale": _cov_scale,
     "coefficients": _coefficients,
@@ -219,6 +236,7 @@ NEEDS = {
     "boundary": ("model", "data"),
     "histogram": ("model", "data"),
     "reliability": ("model", "data"),
+    "predictions": ("model", "data"),
     "path": ("data",),
     "cov_scale": ("data",),
     "coefficients": ("data",),

@@ -12,8 +12,11 @@ from ..data.gaussians import Gaussians
 from ..io.dataset import Dataset
 from ..io.files import extension
 from ..io.predictions import JSON_LINES, TABLES
-from ..models.classifier import Model, load
+from ..models.classifier import Model
+from ..models.files import load
+from ..models.regressor import RegressionModel
 from ..support.validation import Array, FloatArray
+from . import regression
 from .base import about, add_json, check_outputs, show
 from .data import TABLES as TABLE_FORMATS
 from .data import add_data_options, add_effort_options, check_streams, read_data, threads_for
@@ -66,7 +69,13 @@ def run(args: argparse.Namespace) -> None:
     model = load(args.model)
     dataset = read_like(args, model)
     with about(args.data, cov=args.cov):
-        rows = predictions_of(model, dataset.data, threads_for(args, dataset.data))
+        threads = threads_for(args, dataset.data)
+        if isinstance(model, RegressionModel):
+            values = regression.values_of(model, dataset.data, threads)
+            regression.write(args.output, values, dataset.ids, layout_of(args, args.output))
+            _show_values(args, values, model)
+            return
+        rows = predictions_of(model, dataset.data, threads)
     write(args, args.output, rows, dataset.ids, model)
     if args.output != "-" or args.json:
         said = {str(c): int(np.sum(rows.labels == c)) for c in model.classes_.tolist()}
@@ -75,7 +84,26 @@ def run(args: argparse.Namespace) -> None:
         show(args, facts, f"{text}: {args.output}", taken=args.output == "-")
 
 
-def read_like(args: argparse.Namespace, model: Model, *, labelled: bool = False) -> Dataset:
+def _show_values(args: argparse.Namespace, rows: regression.Values, model: RegressionModel) -> None:
+    if args.output == "-" and not args.json:
+        return
+    low, high = float(rows.values.min()), float(rows.values.max())
+    scatter = None if np.isnan(model.scatter_) else model.scatter_
+    facts = {
+        "output": args.output,
+        "examples": len(rows.values),
+        "least": low,
+        "greatest": high,
+        "scatter": scatter,
+    }
+    text = f"{facts['examples']} examples: values from {low:.6g} to {high:.6g}"
+    if rows.std is not None:
+        facts["mean std"] = float(rows.std.mean())
+        text += f", mean deviation {facts['mean std']:.3g}"
+    show(args, facts, f"{text}: {args.output}", taken=args.output == "-")
+
+
+def read_like(args: argparse.Namespace, model: Model | RegressionModel, *, labelled: bool = False) -> Dataset:
     """Examples with the features of the model in its order; zeros at the end of all lines are not written."""
     own, format = model.n_features_in_, io.format_of(args.data, args.format)
     if args.n_features is None and format in ("text", "svmlight"):
@@ -85,7 +113,7 @@ def read_like(args: argparse.Namespace, model: Model, *, labelled: bool = False)
         if not labelled and args.label_column is None:
             args.label_column = False  # labels of new objects are not known, or not wanted
     try:
-        dataset = read_data(args, labelled=labelled)
+        dataset = read_data(args, labelled=labelled, targets=labelled and isinstance(model, RegressionModel))
     except io.FormatError as error:
         text = str(error).replace(f"n_features={own}", f"the {own} features of {args.model}")
         raise io.FormatError(text) from error

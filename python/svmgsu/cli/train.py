@@ -9,9 +9,12 @@ from typing import Any
 from ..fit.classification import SOLVERS, train
 from ..fit.division import MULTI_CLASS
 from ..io.dataset import Dataset
-from ..models.classifier import FORMATS, Model
+from ..models.classifier import Model
+from ..models.regressor import RegressionModel
+from ..models.rule import FORMATS
 from ..support.losses import check_loss
 from ..support.losses import names as losses_of
+from . import regression
 from .base import (
     UsageError,
     about,
@@ -24,10 +27,19 @@ from .base import (
     natural,
     nonnegative,
     positive,
+    search_facts,
     share,
     show,
 )
-from .data import add_data_options, add_effort_options, is_small, read_data, shows_progress, threads_for
+from .data import (
+    add_data_options,
+    add_effort_options,
+    add_target_options,
+    is_small,
+    read_data,
+    shows_progress,
+    threads_for,
+)
 from .predict import add_output_format, layout_of, predictions_of, write
 
 EXAMPLES = """\
@@ -41,6 +53,8 @@ examples:
         the best of ten λ and four scales of the error bars (0 is the ordinary SVM) in five folds
   svmgsu train data.svm --std 0.1 --class-weight balanced -o m.svmgsu --predictions fitted.csv
         svmlight, one error bar for all numbers, rare classes count as much; also write predictions
+  svmgsu train stars.csv --task regression --target z --loss huber --epsilon 0.1 -o redshift.svmgsu
+        predict the numbers of column z, whose errors, if there are some, are z_err
   zcat mean.gz | svmgsu train - --labels labels.dat --kind none -o m.svmgsu --json
         from standard input, without covariances; facts as JSON
 """
@@ -58,6 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output_format(parser)
     add_json(parser)
     add_data_options(parser)
+    add_target_options(parser)
     _add_problem(parser)
     _add_search(parser)
     _add_solver(parser)
@@ -65,8 +80,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_problem(parser: argparse.ArgumentParser) -> None:
     problem = parser.add_argument_group("problem")
+    problem.add_argument(
+        "--task", choices=regression.TASKS, default=regression.TASKS[0], help="default: classification"
+    )
     problem.add_argument("--lam", type=positive, metavar="LAM", help="weight of the penalty (default: 0.01)")
-    problem.add_argument("--loss", metavar="NAME", help=f"{', '.join(losses_of('classification'))}")
+    problem.add_argument(
+        "--loss",
+        metavar="NAME",
+        help=f"{', '.join(losses_of('classification'))}, or {', '.join(losses_of('regression'))}",
+    )
+    problem.add_argument(
+        "--epsilon", type=nonnegative, metavar="E", help="of losses that have one, in units of the target"
+    )
     problem.add_argument("--cov-scale", type=nonnegative, metavar="F", help="a factor of all covariances")
     problem.add_argument(
         "--deployment-cov",
@@ -86,7 +111,6 @@ def _add_problem(parser: argparse.ArgumentParser) -> None:
     problem.add_argument(
         "--multi-class",
         choices=MULTI_CLASS,
-        default="ovo",
         help="of more than two classes, train each pair (default: ovo) or each against the rest",
     )
     problem.add_argument("--no-intercept", action="store_true", help="w·x without b")
@@ -108,7 +132,7 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
         "--scoring",
         metavar="NAME",
         help="expected_accuracy (default), expected_hinge, expected_log_loss, expected_loss, or a scorer of "
-        "scikit-learn",
+        "scikit-learn; of a regression expected_squared_error (default), expected_loss, or such a scorer",
     )
 
 
@@ -134,7 +158,14 @@ def run(args: argparse.Namespace) -> None:
     targets = [target for target in (args.output, args.predictions) if target is not None]
     check_outputs(targets, [args.data, args.labels, args.cov, args.deployment_cov])
     began = time.perf_counter()
-    dataset = read_data(args, labelled=True, doubtful=True)
+    dataset = read_data(args, labelled=True, doubtful=True, targets=args.task == "regression")
+    fit = _train_regression if args.task == "regression" else _train_classifier
+    model, found = fit(args, dataset)
+    facts = _facts(args, model, dataset, time.perf_counter() - began) | found
+    show(args, facts, _text(facts), taken="-" in targets)
+
+
+def _train_classifier(args: argparse.Namespace, dataset: Dataset) -> tuple[Model, dict[str, Any]]:
     _check_outputs(args, dataset.labels())
     with about(args.data, args.labels, args.cov):
         model, found = _fit(args, dataset)
@@ -143,8 +174,17 @@ def run(args: argparse.Namespace) -> None:
         model.save(args.output, args.model_format)
         if args.predictions is not None:
             write(args, args.predictions, rows, dataset.ids, model)
-    facts = _facts(args, model, dataset, time.perf_counter() - began) | found
-    show(args, facts, _text(facts), taken="-" in targets)
+    return model, found
+
+
+def _train_regression(args: argparse.Namespace, dataset: Dataset) -> tuple[RegressionModel, dict[str, Any]]:
+    with about(args.data, args.labels, args.cov):
+        model, found = regression.fit(args, dataset, _deployment(args.deployment_cov))
+        rows = regression.values_of(model, dataset.data, threads_for(args, dataset.data))
+        model.save(args.output)
+    if args.predictions is not None:
+        regression.write(args.predictions, rows, dataset.ids, layout_of(args, args.predictions))
+    return model, found
 
 
 def _check_usage(args: argparse.Namespace) -> None:
@@ -157,7 +197,8 @@ def _check_usage(args: argparse.Namespace) -> None:
         raise UsageError("--cov-scale: not together with --cov-scales, which chooses it")
     if not searching and (args.cv is not None or args.scoring is not None):
         raise UsageError("--cv, --scoring: for a search; add --lams or --cov-scales")
-    if args.loss is not None:
+    regression.check_task(args)
+    if args.loss is not None and args.task == "classification":
         try:
             check_loss(args.loss)
         except ValueError as error:
@@ -187,7 +228,7 @@ def _fit(args: argparse.Namespace, dataset: Dataset) -> tuple[Model, dict[str, A
     shared: dict[str, Any] = {
         "class_weight": class_weights(args.class_weight, dataset.labels()),
         "loss": args.loss or "hinge",
-        "multi_class": args.multi_class,
+        "multi_class": args.multi_class or "ovo",
         "fit_intercept": not args.no_intercept,
         "deployment_cov": _deployment(args.deployment_cov),
         "tol": args.tol,
@@ -240,15 +281,7 @@ def search(data: Any, y: Any, *, classes: Any = None, **options: Any) -> dict[st
     from ..estimators.classifier_search import LinearSVMGSUCV
 
     found = LinearSVMGSUCV(refit=False, probability=False, **options).fit(data, y, classes=classes)
-    results = found.cv_results_
-    names = ("param_lam", "param_cov_scale", "mean_test_score", "std_test_score")
-    columns = zip(*(results[name].tolist() for name in names), strict=True)
-    return {
-        "lam": found.lam_,
-        "cov_scale": found.cov_scale_,
-        "score": found.best_score_,
-        "tried": [dict(zip(("lam", "cov_scale", "mean", "std"), row, strict=True)) for row in columns],
-    }
+    return search_facts(found)
 
 
 def class_weights(text: str | None, classes: list[Any]) -> Any:
@@ -280,12 +313,19 @@ def _deployment(path: str | None) -> Any:
         raise ValueError(f"{path}: not a readable .npy file ({error})") from None
 
 
-def _facts(args: argparse.Namespace, model: Model, dataset: Dataset, seconds: float) -> dict[str, Any]:
+def _facts(
+    args: argparse.Namespace, model: Model | RegressionModel, dataset: Dataset, seconds: float
+) -> dict[str, Any]:
+    if isinstance(model, RegressionModel):
+        own: dict[str, Any] = {"task": "regression", "scatter": model.scatter_, "epsilon": model.epsilon}
+        own["target errors"] = dataset.y_std is not None
+    else:
+        own = {"classes": model.classes_.tolist()}
     return {
         "model": args.output,
         "examples": len(dataset.data),
         "features": model.n_features_in_,
-        "classes": model.classes_.tolist(),
+        **own,
         "covariance": None if dataset.data.cov is None else type(dataset.data.cov).__name__.lower(),
         "lam": model.lam,
         "loss": model.loss,
@@ -299,10 +339,10 @@ def _facts(args: argparse.Namespace, model: Model, dataset: Dataset, seconds: fl
 
 def _text(facts: dict[str, Any]) -> str:
     uncertainty = facts["covariance"] or "no"
-    lines = [
-        f"{facts['examples']} examples, {facts['features']} features, {uncertainty} covariance, "
-        f"classes {', '.join(map(str, facts['classes']))}"
-    ]
+    what = f"scatter {facts['scatter']:.4g}" if "scatter" in facts else ""
+    if "classes" in facts:
+        what = f"classes {', '.join(map(str, facts['classes']))}"
+    lines = [f"{facts['examples']} examples, {facts['features']} features, {uncertainty} covariance, {what}"]
     if "search" in facts:
         best = facts["search"]
         lines.append(

@@ -88,7 +88,7 @@ def pair_columns(
         features = _features_of(names, present, endings, away)
     else:
         _check_features(features, present, columns)
-    pairing = Pairing({f: _partners(f, present, endings) for f in features}, _partners("", present, endings))
+    pairing = Pairing({f: partners(f, present, endings) for f in features}, partners("", present, endings))
     if pairing.whole and any(pairing.errors.values()):
         raise ValueError(
             f"{', '.join(pairing.whole.values())} is for all features, but some have errors of their own"
@@ -136,7 +136,7 @@ def _check_features(features: list[str], present: set[str], columns: list[str]) 
         raise ValueError(f"features: {twice[0]!r} is named twice")
 
 
-def _partners(base: Any, present: set[str], endings: dict[str, str]) -> dict[str, str]:
+def partners(base: Any, present: set[str], endings: dict[str, str] = ENDINGS) -> dict[str, str]:
     """The columns that hold the errors of a value: {what they are: column}, at most one error."""
     if not isinstance(base, str):
         return {}

@@ -29,7 +29,7 @@ from .text import read_text
 
 if TYPE_CHECKING:
     from .arrays import read_npy, read_npz, write_npy, write_npz
-    from .predictions import write_predictions
+    from .predictions import write_predictions, write_values
     from .svmlight import read_svmlight
     from .tables import read_table, write_table
     from .text_writing import write_svmlight, write_text
@@ -52,6 +52,7 @@ __all__ = [
     "write_svmlight",
     "write_table",
     "write_text",
+    "write_values",
 ]
 
 # Loaded when first used: reading text is all that most programs need, and they need it fast.
@@ -68,6 +69,7 @@ __getattr__ = lazy(
         "write_svmlight": "text_writing",
         "write_table": "tables",
         "write_text": "text_writing",
+        "write_values": "predictions",
     },
 )
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from ..data.error_bars import LOWER, SignError, lower_sizes
 from ..support.validation import Array, FloatArray
 
 NUMBER = r"(?i)^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?$|^[+-]?(inf|infinity|nan)$"
@@ -291,3 +292,21 @@ class CsvCells(Cells):
                 line = reader.line_num + 1
         except csv.Error as error:
             raise _core.FormatError(f"{self.name}:{line}: {error}") from None
+
+
+def error_sizes(cells: Cells, column: str, what: str, values: Array, keep: Array) -> Array:
+    """Errors as sizes, which must not be negative."""
+    sizes = values.astype(np.float64)
+    if what == LOWER:
+        try:
+            sizes = lower_sizes(sizes)
+        except SignError as sign:
+            raise cells.fail(
+                sign.negative,
+                f"column {column!r} is {values[sign.negative]:g}, but {values[sign.positive]:g} at "
+                f"{cells.place(sign.positive)}; lower errors must have one sign",
+            ) from None
+    if (sizes < 0).any():
+        row = int(np.argmax(sizes < 0))
+        raise cells.fail(row, f"column {column!r} is {sizes[row]:g}; errors must be >= 0")
+    return sizes[keep]

@@ -48,13 +48,15 @@ class Dataset:
     data : Gaussians
         Means and covariances; with `feature_names_in_` where the file has names of columns.
     y : array or None
-        Labels; or the probabilities of `classes`, one column for each.
+        Labels; or the probabilities of `classes`, one column for each; or the targets of a regression.
     ids : array of str or None
         Names of the examples.
     report : Report
         What was found and what was dropped.
     classes : array or None
         Where labels are in doubt: the classes that the columns of y are of.
+    y_std : array or None
+        Errors of the targets of a regression, where the file has some.
 
     Examples
     --------
@@ -69,6 +71,7 @@ class Dataset:
     ids: Array | None = None
     report: Report = field(default_factory=Report)
     classes: Array | None = None
+    y_std: Array | None = None
 
     def labels(self) -> list[Any]:
         """The labels that there are, each once and in order."""

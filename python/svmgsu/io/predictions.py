@@ -69,10 +69,7 @@ def write_predictions(
     ):
         if array is not None and array.shape != shape:
             raise ValueError(f"{name}: expected shape {shape}, got {array.shape}")
-    ending = extension(path) if format is None else "." + format.removeprefix(".")
-    if format is not None and ending not in (*TABLES, *JSON_LINES, ".txt"):
-        known_formats = ", ".join(e.removeprefix(".") for e in ("txt", *TABLES, *JSON_LINES))
-        raise ValueError(f"format: expected one of {known_formats}, got {format!r}")
+    ending = _ending(path, format)
     if ending not in (*TABLES, *JSON_LINES):
         if len(known) != 2:
             raise ValueError(
@@ -95,6 +92,65 @@ def write_predictions(
     if probabilities is not None:
         order = range(len(known)) if len(known) > 2 else (1, 0)  # of two the positive class comes first
         columns |= {f"p_{known[k]}": probabilities[:, k].tolist() for k in order}
+    _write_columns(path, columns, ending)
+
+
+def write_values(
+    path: Source, values: Any, *, std: Any = None, ids: Any = None, format: str | None = None
+) -> None:
+    """Writes what a regression predicts, in the order of the examples.
+
+    Parameters
+    ----------
+    path : path, "-" or binary file
+        Tables and JSON lines as for `write_predictions`; all others: a line `doc_id value std`, then ids and
+        numbers, with blanks between them.
+    values, std : arrays of shape (l,)
+        The predicted values and, if they are known, their standard deviations.
+    ids : array of shape (l,), optional
+        By default 1, 2, ...
+    format : str, optional
+        As for `write_predictions`.
+
+    Examples
+    --------
+    >>> import io, svmgsu
+    >>> file = io.BytesIO()
+    >>> svmgsu.io.write_values(file, [1.5, 2.0], std=[0.5, 0.25], ids=["a", "b"])
+    >>> print(file.getvalue().decode(), end="")
+    doc_id value std
+    a 1.5 0.5
+    b 2.0 0.25
+    """
+    found = np.asarray(values, dtype=np.float64)
+    names = np.arange(1, len(found) + 1).astype(np.str_) if ids is None else np.asarray(ids).astype(np.str_)
+    check_utf8(names)
+    columns: dict[str, Any] = {"id": names.tolist(), "value": found.tolist()}
+    if std is not None:
+        columns["std"] = np.asarray(std, dtype=np.float64).tolist()
+    for name, column in columns.items():
+        if len(column) != len(found):
+            raise ValueError(f"{name}: {len(column)} for {len(found)} values")
+    ending = _ending(path, format)
+    if ending in (*TABLES, *JSON_LINES):
+        _write_columns(path, columns, ending)
+        return
+    lines = [" ".join(["doc_id", *list(columns)[1:]])]
+    lines += [" ".join(map(str, row)) for row in zip(*columns.values(), strict=True)]
+    with replacing(path) as (file,):
+        file.write("\n".join([*lines, ""]).encode())
+
+
+def _ending(path: Source, format: str | None) -> str:
+    ending = extension(path) if format is None else "." + format.removeprefix(".")
+    if format is not None and ending not in (*TABLES, *JSON_LINES, ".txt"):
+        known_formats = ", ".join(e.removeprefix(".") for e in ("txt", *TABLES, *JSON_LINES))
+        raise ValueError(f"format: expected one of {known_formats}, got {format!r}")
+    return ending
+
+
+def _write_columns(path: Source, columns: dict[str, Any], ending: str) -> None:
+    """A table, or one object for each line."""
     if ending in TABLES:
         from .tables import make_table, save_table
 

@@ -10,25 +10,17 @@ import numpy as np
 from .. import _core
 from ..data.coercion import stored_as
 from ..data.covariances import Diagonal, Isotropic
-from ..data.error_bars import (
-    LOWER,
-    Pairing,
-    SignError,
-    check_centre,
-    combine,
-    lower_sizes,
-    pair_columns,
-    with_errors,
-)
+from ..data.error_bars import Pairing, check_centre, combine, pair_columns, with_errors
 from ..data.gaussians import Gaussians
 from ..maps.linear import dense
 from ..support.memory import in_words, require_memory
 from ..support.validation import Array
-from .cells import NAME_IT, ArrowCells, Cells, CsvCells
+from .cells import NAME_IT, ArrowCells, Cells, CsvCells, error_sizes
 from .chances import chance_columns, class_names, probabilities
 from .dataset import Dataset, Report, as_dataset
 from .files import Source, check_utf8, damaged, extension, mappable, name_of
 from .output import replacing
+from .targets import find_target, load, targets_of
 from .text_writing import variances_of
 
 LABELS, IDS = ("label", "y"), ("id", "doc_id")
@@ -50,6 +42,8 @@ def read_table(
     missing: Literal["error", "drop"] = "error",
     text_labels: bool = False,
     chances: str | None = None,
+    target: str | bool = False,
+    target_error: str | None = None,
     format: str | None = None,
 ) -> Dataset:
     """Reads a table by pyarrow and pairs columns by their endings: `x` with `x_err`, `x_std` or `x_var`.
@@ -78,6 +72,11 @@ def read_table(
     chances : str, optional
         How the names of columns with probabilities of classes begin, such as "p_": of a table without labels
         `p_star` and `p_quasar` then are y, of shape (l, 2), and star and quasar the `classes`.
+    target : str or bool, default=False
+        The column of numbers that a regression predicts, which is y then instead of labels; True: "target",
+        "y" or "label". Its errors are found by their endings as those of features, and become `y_std`.
+    target_error : str, optional
+        The column of the targets' standard deviations, if its name does not say so.
     format : str, optional
         The ending to assume, such as "csv".
 
@@ -96,16 +95,18 @@ def read_table(
         raise ValueError(f'missing: expected "error" or "drop", got {missing!r}')
     centre = check_centre(asymmetric)
     cells = _open(path, _ending(path, format))
-    labels = _pick(cells, label or None, LABELS, "label", features)
+    goal = find_target(cells, target, target_error, features) if target else None
+    labels = None if goal else _pick(cells, label or None, LABELS, "label", features)
     ids = _pick(cells, id, IDS, "id", features)
-    wanted = chances if label is None and not labels else None
+    wanted = chances if label is None and not labels and not goal else None
     doubtful = chance_columns(cells, wanted, features, ignore) if wanted else []
-    pairing, ignored = _paired(cells, features, {labels, ids, *doubtful} - {None}, ignore)
+    more = goal.columns if goal else doubtful
+    pairing, ignored = _paired(cells, features, {labels, ids, *more} - {None}, ignore)
     y_column = None if label is False else labels
-    cells.load([*pairing.columns, *doubtful], [c for c in dict.fromkeys((y_column, ids)) if c is not None])
+    load(cells, [*pairing.columns, *more], [c for c in dict.fromkeys((y_column, ids)) if c is not None], goal)
     if cells.rows == 0:
         raise _core.FormatError(f"{cells.name}: there is no example in this file")
-    numbers = {c: cells.numbers(c) for c in [*pairing.columns, *doubtful]}
+    numbers = {c: cells.numbers(c) for c in [*pairing.columns, *more]}
     keep = _complete(cells, numbers, y_column, missing)
     mean, cov = _assembled(cells, pairing, numbers, keep, centre)
     unused = [c for c in pairing.unused if c not in ignored]
@@ -113,7 +114,9 @@ def read_table(
     if pairing.certain:
         notes.insert(0, f"{cells.name}: no errors for {', '.join(pairing.certain)}: taken as certain")
     y = None if y_column is None else cells.labels(y_column, keep, text_labels)
-    classes = None
+    classes = y_std = None
+    if goal:
+        y, y_std = targets_of(cells, goal, numbers, keep, centre)
     if doubtful:
         y = probabilities(cells, [numbers[c] for c in doubtful], keep)
         classes = class_names([c.removeprefix(str(chances)) for c in doubtful], text_labels)
@@ -124,6 +127,7 @@ def read_table(
         None if ids is None else np.array([str(v) for v in cells.present(ids, keep)]),
         Report({cells.name: cells.rows}, {cells.name: int((~keep).sum())}, notes),
         classes,
+        y_std,
     )
 
 
@@ -176,7 +180,7 @@ def _assembled(
     mean = np.column_stack([numbers[c][keep] for c in pairing.features])
 
     def bars(column: str, what: str) -> Any:
-        return _sizes(cells, column, what, numbers[column], keep)
+        return error_sizes(cells, column, what, numbers[column], keep)
 
     if pairing.whole:
         shift, variance = combine(pairing.whole, bars, centre)
@@ -191,24 +195,6 @@ def _assembled(
             shift, variances[:, j] = combine(found, bars, centre)
             mean[:, j] += 0 if shift is None else shift
     return mean, Diagonal(stored_as(variances, mean.dtype))
-
-
-def _sizes(cells: Cells, column: str, what: str, values: Array, keep: Array) -> Array:
-    """Errors as sizes, which must not be negative."""
-    sizes = values.astype(np.float64)
-    if what == LOWER:
-        try:
-            sizes = lower_sizes(sizes)
-        except SignError as sign:
-            raise cells.fail(
-                sign.negative,
-                f"column {column!r} is {values[sign.negative]:g}, but {values[sign.positive]:g} at "
-                f"{cells.place(sign.positive)}; lower errors must have one sign",
-            ) from None
-    if (sizes < 0).any():
-        row = int(np.argmax(sizes < 0))
-        raise cells.fail(row, f"column {column!r} is {sizes[row]:g}; errors must be >= 0")
-    return sizes[keep]
 
 
 def _ending(path: Source, format: str | None) -> str:

@@ -1,7 +1,8 @@
-"""How good is a classifier? `evaluate` gives all measures at once; each is also a function of its own.
+"""How good is a model? `evaluate` measures a classifier by everything; each measure is also a function.
 
 Rankings are by decision values, never by probabilities that may have saturated at 0 or 1. Where scikit-learn
 has a definition, its is used. Classifiers are compared by `mcnemar` and `paired_t_test`.
+`evaluate_regression` measures a regression.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from .ranking import (
     precision_at_k,
     recall_at_k,
 )
+from .regression import RegressionEvaluation, evaluate_regression
 from .reliability import Bins, calibration_error, check_probabilities, reliability_bins
 
 __all__ = [
@@ -30,10 +32,12 @@ __all__ = [
     "Evaluation",
     "McNemar",
     "PairedTTest",
+    "RegressionEvaluation",
     "average_precision",
     "average_precision_at_k",
     "calibration_error",
     "evaluate",
+    "evaluate_regression",
     "mcnemar",
     "mcnemar_from_counts",
     "mean_average_precision",

@@ -34,7 +34,10 @@ def load(path: str | os.PathLike[str]) -> Model | RegressionModel:
 
 def parse(text: bytes, name: str) -> Model | RegressionModel:
     """The model in the content of a file; messages call it `name`."""
-    found = _core.parse_model(text, name)
+    try:
+        found = _core.parse_model(text, name)
+    except UnicodeDecodeError as error:  # names are checked by the core; labels are the only other text
+        raise OSError(f"{name}:2: the labels cannot be read ({error})") from None
     return _regression(found) if found["task"] == "regression" else _classifier(found, name)
 
 
@@ -53,8 +56,8 @@ def _regression(found: _core.ModelItems) -> RegressionModel:
 def _classifier(found: _core.ModelItems, name: str) -> Model:
     try:
         classes = labels_from_texts(found["label_type"], found["labels"])
-    except (ValueError, OverflowError) as error:
-        raise OSError(f"{name}: the labels cannot be read ({error})") from None
+    except (ValueError, OverflowError) as error:  # the line that `save` writes them on
+        raise OSError(f"{name}:2: the labels cannot be read ({error})") from None
     rows = found["calibration"].tolist()
     calibration = tuple(Calibration(*row) for row in rows)
     return Model(

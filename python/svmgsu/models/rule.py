@@ -1,4 +1,4 @@
-"""What trained linear models share: new objects in the model's order, values w·x + b and their variances, files."""
+"""What trained linear models share: new objects in order, values w·x + b and their variances, files."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ from ..data.covariances import Covariance
 from ..data.gaussians import Gaussians, as_gaussians
 from ..support.validation import FloatArray, check_count
 
-
 FORMATS = ("svmgsu", "gsvm")
 
 
 class LinearRule:
-    """Weights and offsets with the names of the features: a classifier or a regression is one, with its task."""
+    """Weights and offsets with the names of the features; a classifier or a regression adds its task."""
 
     coef_: FloatArray
     intercept_: Any
@@ -48,7 +47,9 @@ class LinearRule:
         """w·x + b as (l, number of values)."""
         w, b = self._planes()
         means = data.core_means()
-        values = [_core.decision_values(means, each, float(at), threads) for each, at in zip(w, b, strict=True)]
+        values = [
+            _core.decision_values(means, each, float(at), threads) for each, at in zip(w, b, strict=True)
+        ]
         return values[0][:, np.newaxis] if len(values) == 1 else np.stack(values, axis=1)
 
     def _variances(self, data: Gaussians, threads: int) -> FloatArray | None:
@@ -64,14 +65,17 @@ class LinearRule:
             raise ValueError("cov: nothing is said of the uncertainty of X; pass cov= or std=")
         return found
 
+    def _items(self, **task: Any) -> Any:
+        """What the core writes to a file: the rule, and what its `task` adds to it."""
+        w, b = self._planes()
+        names = _encodable(self.feature_names_in_ or [])
+        return _NOTHING | {"w": w, "b": b, "lam": self.lam, "loss": self.loss, "names": names} | task
+
     def _write(self, path: str | os.PathLike[str], format: str, **task: Any) -> None:
         """Writes the rule and what its `task` adds to it; a reader never sees half a file."""
         if format not in FORMATS:
             raise ValueError(f"format: expected one of {', '.join(map(repr, FORMATS))}, got {format!r}")
-        w, b = self._planes()
-        names = _encodable(self.feature_names_in_ or [])
-        items: Any = {"w": w, "b": b, "lam": self.lam, "loss": self.loss, "names": names}
-        text = _core.format_model(format, {**_NOTHING, **items, **task})
+        text = _core.format_model(format, self._items(**task))
         from ..io.output import replacing
 
         with replacing(path) as (file,):
@@ -79,7 +83,7 @@ class LinearRule:
 
 
 # What a model file holds of a task that says nothing of it.
-_NOTHING: Any = {
+_NOTHING: dict[str, Any] = {
     "loss_parameter": float("nan"),
     "scatter": float("nan"),
     "calibration": np.empty((0, 4)),

@@ -14,6 +14,7 @@ from .calibration import reliability
 from .decisions import histogram
 from .images import weights
 from .plane import boundary
+from .regression import predictions
 from .searches import coefficients, cov_scale, path
 from .solving import convergence, loss
 from .style import BLUE, CLASS_STYLES, CYCLE, GREEN, GREY, ORANGE, PURPLE, VERMILLION
@@ -34,6 +35,7 @@ __all__ = [
     "histogram",
     "loss",
     "path",
+    "predictions",
     "reliability",
     "weights",
 ]

@@ -66,6 +66,8 @@ def hyperplane(model: Any, class_: Any = None, name: str = "model") -> Hyperplan
     """The hyperplane of a model: the only one of two classes, or that of one class, or pair, among more."""
     if not hasattr(model, "coef_"):
         raise ValueError(f"{name}: this {type(model).__name__} has no coef_; pass a trained linear model")
+    if not hasattr(model, "classes_"):
+        raise ValueError(f"{name}: a regression has no classes to draw; see svmgsu.plot.predictions")
     coef, intercept = np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)
     classes = np.asarray(model.classes_).tolist()
     if len(classes) > 2 and getattr(model, "multi_class", "ovr") == "ovo":

@@ -1,0 +1,152 @@
+"""What the commands do for a regression: its options, training, search, predictions and measures."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import io
+from ..data.gaussians import Gaussians
+from ..fit.regression import train_regressor
+from ..io.dataset import Dataset
+from ..models.regressor import RegressionModel
+from ..support.losses import regression_loss
+from ..support.validation import FloatArray
+from .base import UsageError, about, search_facts
+from .data import is_small, shows_progress, threads_for
+
+TASKS = ("classification", "regression")
+# Options of `svmgsu train` that one task has and the other has not, with what they are if nothing is said.
+OF_CLASSIFIERS = {
+    "class_weight": None,
+    "multi_class": None,
+    "probability": None,
+    "no_probability": False,
+    "label_column": None,
+    "text_labels": False,
+    "steps": None,
+    "batch": None,
+}
+OF_REGRESSIONS = ("epsilon", "target", "target_error")
+
+
+class Values(NamedTuple):
+    """What a regression says of examples: values, and their deviations where covariances are known."""
+
+    values: FloatArray
+    std: FloatArray | None
+
+
+def check_task(args: argparse.Namespace) -> None:
+    """Refuses options of `svmgsu train` that are not for its task."""
+    if args.task == "classification":
+        for name in OF_REGRESSIONS:
+            if getattr(args, name) is not None:
+                raise UsageError(f"--{name.replace('_', '-')}: for --task regression alone")
+        return
+    for name, nothing in OF_CLASSIFIERS.items():
+        if getattr(args, name) != nothing:
+            instead = "; --target names the column to predict" if name == "label_column" else ""
+            raise UsageError(f"--{name.replace('_', '-')}: not for --task regression{instead}")
+    if args.solver != "newton":
+        raise UsageError("--solver: --task regression has newton alone")
+    if args.model_format != "svmgsu":
+        raise UsageError("--model-format gsvm: holds classifiers alone; a regression is saved as svmgsu")
+    try:
+        regression_loss(args.loss or "squared", args.epsilon)
+    except ValueError as error:
+        raise UsageError(f"--{error}") from None
+
+
+def fit(
+    args: argparse.Namespace, dataset: Dataset, deployment: Any
+) -> tuple[RegressionModel, dict[str, Any]]:
+    """The regression that `svmgsu train` asks for, and what a search found."""
+    data, y = dataset.data, dataset.y
+    shared: dict[str, Any] = {
+        "loss": args.loss or "squared",
+        "epsilon": args.epsilon,
+        "fit_intercept": not args.no_intercept,
+        "deployment_cov": deployment,
+        "tol": args.tol,
+        "max_iter": args.max_iter,
+        "verbose": shows_progress(args, not is_small(data)),
+    }
+    lam = 1e-2 if args.lam is None else args.lam
+    cov_scale = 1.0 if args.cov_scale is None else args.cov_scale
+    found: dict[str, Any] = {}
+    if args.lams is not None or args.cov_scales is not None:
+        grids = {"lams": args.lams or [lam], "cov_scales": args.cov_scales or [cov_scale]}
+        if args.subspace is not None:
+            data = data.subspace(args.subspace, args.subspace_mode)
+        found = {"search": _search(args, data, dataset, **grids, **shared)}
+        lam, cov_scale = found["search"]["lam"], found["search"]["cov_scale"]
+    model = train_regressor(
+        dataset.data,
+        y,
+        y_std=dataset.y_std,
+        lam=lam,
+        cov_scale=cov_scale,
+        subspace=args.subspace,
+        subspace_mode=args.subspace_mode,
+        max_time=args.max_time,
+        seed=args.seed,
+        threads=threads_for(args, dataset.data),
+        **shared,
+    )
+    return model, found
+
+
+def _search(args: argparse.Namespace, data: Gaussians, dataset: Dataset, **options: Any) -> dict[str, Any]:
+    """The best setting; folds are drawn, for tables are often sorted by what is to be predicted."""
+    from sklearn.model_selection import KFold
+
+    from ..estimators.regressor import LinearSVRGSUCV
+
+    folds = KFold(args.cv or 5, shuffle=True, random_state=args.seed)
+    search = LinearSVRGSUCV(
+        cv=folds, scoring=args.scoring, refit=False, n_jobs=args.jobs, threads=args.threads, **options
+    )
+    return search_facts(search.fit(data, dataset.y, y_std=dataset.y_std))
+
+
+def values_of(model: RegressionModel, data: Gaussians, threads: int | None) -> Values:
+    """All that a regression says, with deviations where there are covariances."""
+    if data.cov is None:
+        return Values(model.predict(data, threads=threads), None)
+    return Values(*model.predict(data, return_std=True, threads=threads))
+
+
+def write(path: str, rows: Values, ids: Any, layout: str) -> None:
+    """Writes values in the layout asked for."""
+    with about(path):
+        io.write_values(path, rows.values, std=rows.std, ids=ids, format=layout)
+
+
+def measure(model: RegressionModel, dataset: Dataset, threads: int | None) -> Any:
+    """The measures of a regression: deviations are those of its values, of targets, and its scatter."""
+    from ..metrics import evaluate_regression
+
+    rows = values_of(model, dataset.data, threads)
+    parts = (rows.std, dataset.y_std, None if np.isnan(model.scatter_) else model.scatter_)
+    known = [np.square(part) for part in parts if part is not None]
+    variance = np.broadcast_to(sum(known, start=np.zeros(())), rows.values.shape)
+    std = np.sqrt(variance) if known and (variance > 0).all() else None
+    return evaluate_regression(dataset.y, rows.values, std=std)
+
+
+def describe(model: RegressionModel) -> dict[str, Any]:
+    """What a model file holds of a regression."""
+    return {
+        "file": "model",
+        "task": "regression",
+        "features": model.n_features_in_,
+        "loss": model.loss,
+        **({} if model.epsilon is None else {"epsilon": model.epsilon}),
+        "lam": model.lam,
+        "scatter": None if np.isnan(model.scatter_) else model.scatter_,
+        "intercept": model.intercept_,
+        "norm of w": float(np.linalg.norm(model.coef_)),
+    }
