@@ -108,7 +108,7 @@ def test_gsvm_predict_refuses_a_malformed_model_and_leaves_the_old_output(tmp_pa
     out.write_text("before")
     path = MALFORMED / "model" / "gsvm-kernel"
     assert predict_main([str(GOOD / "means"), str(path), str(out)]) == 1
-    assert capsys.readouterr().err.startswith(f"gsvm-predict: {path}:2: a model with kernel 'rbf'")
+    assert capsys.readouterr().err.startswith(f"gsvm-predict: {path}: a kernel model without gamma")
     assert out.read_text() == "before"
 
 
