@@ -96,11 +96,12 @@ def test_few_factors_stay_factors_and_many_become_a_matrix():
     low = svmgsu.Gaussians(np.ones((5, 4)), svmgsu.LowRank(factors))
     assert isinstance(propagate(bend, low).cov, svmgsu.LowRank)
     assert isinstance(propagate(A[:1], low).cov, svmgsu.Full)
-    diagonal = svmgsu.Gaussians(np.ones((5, 4)), std=0.1)
+    diagonal = svmgsu.Gaussians(np.ones((5, 4)), std=np.full((5, 4), 0.1))
     assert isinstance(propagate(A, diagonal).cov, svmgsu.Full)
     assert isinstance(propagate(np.sin, diagonal, elementwise=True).cov, svmgsu.Diagonal)
-    shared = svmgsu.Gaussians(np.ones((5, 4)), svmgsu.Shared(np.eye(4)))
-    assert isinstance(propagate(A, shared).cov, svmgsu.Shared)
+    for same_for_all in (svmgsu.Shared(np.eye(4)), svmgsu.Isotropic(0.1)):
+        shared = svmgsu.Gaussians(np.ones((5, 4)), same_for_all)
+        assert isinstance(propagate(A, shared).cov, svmgsu.Shared)
 
 
 def test_covariances_by_group_stay_with_their_examples():
@@ -141,7 +142,7 @@ def test_float32_stays_and_blocks_do_not_show(monkeypatch):
         problem = make_problem(kind, count=12, n=4, dtype=np.float32)
         data = svmgsu.Gaussians(problem.X, problem.cov)
         for out in (propagate(bend, data), propagate(A, data), propagate(np.sin, data, elementwise=True)):
-            parts = [k for _, k in out.cov.parts] if hasattr(out.cov, "parts") else [out.cov]
+            parts = [k for _, k in out.cov.parts]
             arrays = [
                 getattr(p, a) for p in parts for a in ("variances", "factors", "packed") if hasattr(p, a)
             ]
@@ -149,7 +150,7 @@ def test_float32_stays_and_blocks_do_not_show(monkeypatch):
             assert {a.dtype for a in [out.mean, *arrays]} == {np.dtype(np.float32)}
     data, _ = make("ragged low rank")
     before = propagate(bend, data).cov.to_full()
-    monkeypatch.setattr("svmgsu.uncertainty._support.BLOCK_NUMBERS", 1)
+    monkeypatch.setattr("svmgsu.maps.linear.BLOCK", 1)
     np.testing.assert_allclose(propagate(bend, data).cov.to_full(), before, rtol=1e-6, atol=1e-9)
 
 

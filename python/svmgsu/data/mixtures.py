@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..maps.linear import blocks
+from ..maps.linear import blocks, roots
 from ..support.memory import in_words, require_memory
 from ..support.validation import (
     Array,
@@ -18,8 +18,7 @@ from ..support.validation import (
     check_finite,
     check_variances,
 )
-from .covariances import Diagonal, Full
-from .covariances.base import chosen_rows, roots
+from .covariances import Diagonal, Full, chosen_rows
 from .covariances.full import SYMMETRY_TOLERANCE
 from .definiteness import first_indefinite
 from .gaussians import Gaussians, names_of

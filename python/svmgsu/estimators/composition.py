@@ -102,8 +102,9 @@ class _Joined(GaussianTransformer, _BaseComposition):  # type: ignore[misc]
         if data.cov is not None and not self.has_map:
             exact = next(b.name for b in self.transformers_ if not _has_map(b.transformer))
             raise ValueError(
-                f"transformers: {exact!r} has exact moments, whose covariance with other columns is known "
-                'only where all values are independent and no column is taken twice; use "first-order"'
+                f"transformers: {exact!r} has exact moments, or those of points, whose covariance with other "
+                "columns is known only where all values are independent and no column is taken twice; use "
+                '"first-order"'
             )
         pairs = [_linearised(block, data) for block in self.transformers_]
         mean = side_by_side([mean for mean, _ in pairs])

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..data.covariances import Isotropic
 from ..data.gaussians import as_gaussians
 from ..models.kernel import KernelModel, rbf
 from ..support.memory import require_memory
@@ -51,7 +50,7 @@ def train_kernel(
     """
     gamma = check_positive(gamma, "gamma")
     data = as_gaussians(X, cov)
-    if not (data.cov is None or isinstance(data.cov, Isotropic)):
+    if not (data.cov is None or data.cov.each_variance(len(data)) is not None):
         raise ValueError(
             f"cov: the noise of a kernel classifier lies in the feature space and is isotropic, got "
             f"{type(data.cov).__name__}; take Isotropic variances"

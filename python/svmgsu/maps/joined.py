@@ -18,6 +18,7 @@ class ComposedMap(LinearMap):
         self.first, self.second = first, second
         self.features, self.outputs = first.features, second.outputs
         self.examples = second.examples if first.examples is None else first.examples
+        self.exact = first.exact and second.exact
 
     def rows(self, vectors: Array, owner: Array) -> Array:
         return self.second.rows(self.first.rows(vectors, owner), owner)
@@ -67,6 +68,7 @@ class StackedMap(LinearMap):
         self.maps = list(maps)
         self.features, self.outputs = self.maps[0].features, sum(part.outputs for part in self.maps)
         self.examples = next((part.examples for part in self.maps if part.examples is not None), None)
+        self.exact = all(part.exact for part in self.maps)
 
     def rows(self, vectors: Array, owner: Array) -> Array:
         return np.concatenate([part.rows(vectors, owner) for part in self.maps], axis=1)

@@ -23,6 +23,7 @@ class LinearMap(ABC):
     outputs: int
     examples: int | None = None
     name: str = "A"
+    exact: bool = True  # False where it is found by differences, for which the size of a vector matters
 
     @abstractmethod
     def rows(self, vectors: Array, owner: Array) -> Array:
@@ -44,6 +45,10 @@ class LinearMap(ABC):
         """A S Aᵀ for symmetric matrices (b, n, n), of the examples from `first` on."""
         count, n = matrices.shape[:2]
         examples = np.arange(first, first + count)
+        if not self.exact:
+            half = self.rows(roots(matrices).reshape(-1, n), np.repeat(examples, n))
+            half = half.reshape(count, n, self.outputs)
+            return np.asarray(np.matmul(half.transpose(0, 2, 1), half), dtype=matrices.dtype)
         half = self.rows(matrices.reshape(-1, n), np.repeat(examples, n)).reshape(count, n, self.outputs)
         turned = half.transpose(0, 2, 1).reshape(-1, n)
         return self.rows(turned, np.repeat(examples, self.outputs)).reshape(count, self.outputs, self.outputs)
@@ -79,6 +84,9 @@ class MatrixMap(LinearMap):
 
     def inputs(self) -> Array:
         return np.asarray(self.matrix.any(axis=0))
+
+    def factors_of_variances(self, variances: Array, first: int) -> Array:
+        return np.asarray(np.sqrt(variances)[:, :, np.newaxis] * self.matrix.T, dtype=variances.dtype)
 
     def variances(self, variances: Any) -> Any:
         if (np.count_nonzero(self.matrix, axis=0) > 1).any():
@@ -155,11 +163,19 @@ class JacobianMap(LinearMap):
         self.examples, self.outputs, self.features = jacobians.shape
 
     def rows(self, vectors: Array, owner: Array) -> Array:
-        out = np.empty((len(vectors), self.outputs), dtype=vectors.dtype)
         first = np.flatnonzero(np.diff(owner, prepend=-1))
+        if len(first) and len(owner) % len(first) == 0 and (np.diff(first) == len(owner) // len(first)).all():
+            matrices = self.jacobians[owner[first]].transpose(0, 2, 1).astype(vectors.dtype)
+            each = vectors.reshape(len(first), -1, self.features)
+            return np.asarray(np.matmul(each, matrices)).reshape(-1, self.outputs)
+        out = np.empty((len(vectors), self.outputs), dtype=vectors.dtype)
         for a, b in zip(first, np.append(first[1:], len(owner)), strict=True):
             out[a:b] = vectors[a:b] @ self.jacobians[owner[a]].T
         return out
+
+    def factors_of_variances(self, variances: Array, first: int) -> Array:
+        some = self.jacobians[first : first + len(variances)].transpose(0, 2, 1)
+        return np.asarray(np.sqrt(variances)[:, :, np.newaxis] * some, dtype=variances.dtype)
 
 
 class DirectionMap(LinearMap):
@@ -174,6 +190,16 @@ class DirectionMap(LinearMap):
         u, r = self.directions[owner], self.lengths[owner, np.newaxis]
         along = np.einsum("kn,kn->k", vectors, u)[:, np.newaxis]
         return np.asarray((vectors - along * u) / r, dtype=vectors.dtype)
+
+
+def roots(matrices: Array) -> Array:
+    """R with RᵀR = S for each positive semidefinite matrix S of (b, n, n), as float64."""
+    matrices = matrices.astype(np.float64)
+    try:
+        return np.asarray(np.linalg.cholesky(matrices).transpose(0, 2, 1))
+    except np.linalg.LinAlgError:  # some are singular
+        values, vectors = np.linalg.eigh(matrices)
+    return np.asarray(np.sqrt(np.maximum(values, 0.0))[:, :, np.newaxis] * vectors.transpose(0, 2, 1))
 
 
 def blocks(count: int, numbers: int) -> list[slice]:

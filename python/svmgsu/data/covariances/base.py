@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from ...maps.linear import LinearMap, as_matrix_map, as_scale_map, as_select_map, blocks
+from ...maps.linear import LinearMap, as_matrix_map, as_scale_map, as_select_map, blocks, roots
 from ...support.memory import require_memory
 from ...support.validation import Array, FloatArray
 from ..definiteness import Psd
@@ -118,12 +118,33 @@ class Covariance(ABC):
         """The same covariances as factors, where full matrices are held; else itself."""
         return self
 
+    def directions(self, rows: slice, n_features: int) -> FloatArray:
+        """Factors (k, r, n) of the examples `rows`, a slice: F_i with F_iᵀF_i = Σ_i; n is `n_features`."""
+        return np.asarray(roots(self.matrices(rows, n_features)))
+
+    def image(self, linear_map: LinearMap, rows: slice) -> Array:
+        """Factors (k, r, m) of A Σ_i Aᵀ for `linear_map` A, of the examples `rows`, a slice."""
+        factors = self.directions(rows, linear_map.features)
+        k, r, n = factors.shape
+        owner = np.repeat(np.arange(rows.start, rows.stop), r)
+        return linear_map.rows(factors.reshape(-1, n), owner).reshape(k, r, linear_map.outputs)
+
     def _mapped(self, linear_map: LinearMap) -> Covariance:
         """The covariance after a map that fits."""
+        from .full import Full
+
+        n, m = linear_map.features, linear_map.outputs
         count = linear_map.examples if self.n_examples is None else self.n_examples
         if count is None:
             raise NotImplementedError(f"{type(self).__name__} belongs to no example; it needs a _mapped")
-        return self.as_full(count, linear_map.features)._mapped(linear_map)
+        row, column = np.triu_indices(m)
+        packed = np.empty((0, len(row)))
+        for part in blocks(count, max(n, m) ** 2):
+            some = linear_map.sandwich(self.matrices(part, n), part.start)[:, row, column]
+            if part.start == 0:
+                packed = np.empty((count, len(row)), dtype=some.dtype)
+            packed[part] = some
+        return Full.from_packed(packed)
 
     def mapped(self, linear_map: LinearMap) -> Covariance:
         """The covariance after `linear_map` (of `svmgsu.maps.linear`)."""
@@ -278,16 +299,6 @@ def in_turn(terms: list[list[Any]]) -> list[list[Any]]:
 def times(array: Array, factor: float) -> Array:
     """`array` times `factor`, of the same dtype; itself if that is 1."""
     return array if factor == 1 else np.asarray(array * np.asarray(factor, dtype=array.dtype))
-
-
-def roots(matrices: Array) -> FloatArray:
-    """R with RᵀR = S for each positive semidefinite matrix S of (b, n, n)."""
-    matrices = matrices.astype(np.float64)
-    try:
-        return np.asarray(np.linalg.cholesky(matrices).transpose(0, 2, 1))
-    except np.linalg.LinAlgError:  # some are singular
-        values, vectors = np.linalg.eigh(matrices)
-    return np.asarray(np.sqrt(np.maximum(values, 0.0))[:, :, np.newaxis] * vectors.transpose(0, 2, 1))
 
 
 def chosen_rows(key: Any, count: int) -> Array:

@@ -75,6 +75,13 @@ class Diagonal(Covariance):
     def noise(self, rng: np.random.Generator, shape: tuple[int, int, int], y: Any = None) -> FloatArray:
         return spread(rng, shape, dense(self.matrix))
 
+    def directions(self, rows: slice, n_features: int) -> FloatArray:
+        each = np.sqrt(dense(self.matrix[rows]).astype(np.float64))
+        return np.asarray(each[:, :, np.newaxis] * np.eye(n_features))
+
+    def image(self, linear_map: LinearMap, rows: slice) -> Array:
+        return linear_map.factors_of_variances(dense(self.matrix[rows]), rows.start)
+
     def _mapped(self, linear_map: LinearMap) -> Covariance:
         variances = self.matrix
         kept = linear_map.variances(variances)

@@ -8,10 +8,10 @@ from typing import Any, cast
 import numpy as np
 
 from ... import _core
-from ...maps.linear import LinearMap, blocks
+from ...maps.linear import blocks, roots
 from ...support.validation import Array, FloatArray, as_float_array, check_finite
 from ..definiteness import Psd, first_indefinite, semidefinite
-from .base import Covariance, Term, Terms, in_turn, roots, times
+from .base import Covariance, Term, Terms, in_turn, times
 
 SYMMETRY_TOLERANCE = 1e-6
 
@@ -121,35 +121,20 @@ class Full(Covariance):
         row, column = np.triu_indices(n_features)
         return np.maximum(self.packed[:, row == column].astype(np.float64), 0.0)
 
-    def _mapped(self, linear_map: LinearMap) -> Covariance:
-        n, m = linear_map.features, linear_map.outputs
-        row, column = np.triu_indices(m)
-        packed = np.empty((len(self.packed), len(row)), dtype=self.packed.dtype)
-        for part in blocks(len(packed), max(n, m) ** 2):
-            packed[part] = linear_map.sandwich(self.matrices(part, n), part.start)[:, row, column]
-        return Full.from_packed(packed)
-
     def joins_as(self, n_examples: int, n_features: int, share: Mapping[type, float]) -> Covariance:
         # As factors where these take less memory than zeros for all the others.
         return self.factored() if n_features + 1 > 2 * n_features * share[Full] else self
 
     @classmethod
     def joined(cls, terms: list[list[Any]], counts: list[int], n: int) -> list[Term]:
-        zeros = [np.zeros((count, n * (n + 1) // 2)) for count in counts]
-        return [
-            (
-                1.0,
-                Full.from_packed(
-                    np.concatenate(
-                        [
-                            nothing if term is None else times(term[1].packed, term[0])
-                            for nothing, term in zip(zeros, row, strict=True)
-                        ]
-                    )
-                ),
-            )
-            for row in in_turn(terms)
-        ]
+        out: list[Term] = []
+        for row in in_turn(terms):
+            each = [
+                np.zeros((count, n * (n + 1) // 2)) if term is None else times(term[1].packed, term[0])
+                for term, count in zip(row, counts, strict=True)
+            ]
+            out.append((1.0, Full.from_packed(np.concatenate(each))))
+        return out
 
     def arrays(self, n_examples: int, n_features: int, y: Any) -> dict[str, Array]:
         return {"packed": self.packed}

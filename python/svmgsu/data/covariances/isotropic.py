@@ -64,6 +64,11 @@ class Isotropic(Covariance):
     def noise(self, rng: np.random.Generator, shape: tuple[int, int, int], y: Any = None) -> FloatArray:
         return spread(rng, shape, self.diagonals(shape[0], 1))
 
+    def image(self, linear_map: LinearMap, rows: slice) -> Array:
+        values = self.variances[rows] if self.variances.ndim else self.variances
+        count, n = rows.stop - rows.start, linear_map.features
+        return linear_map.factors_of_variances(Isotropic(values).diagonals(count, n), rows.start)
+
     def _mapped(self, linear_map: LinearMap) -> Covariance:
         v = self.variances
         if linear_map.examples is not None or (v.ndim and linear_map.gram().ndim == 2):

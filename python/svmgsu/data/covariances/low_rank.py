@@ -103,7 +103,19 @@ class LowRank(Covariance):
             out[i] += rng.standard_normal((shape[1], b - a)) @ self.factors[a:b]
         return out
 
+    def directions(self, rows: slice, n_features: int) -> FloatArray:
+        ranks = np.diff(self.start)
+        out = np.zeros((rows.stop - rows.start, int(ranks.max(initial=0)), n_features))
+        used = np.arange(out.shape[1]) < ranks[rows, np.newaxis]
+        out[used] = self.factors[self.start[rows.start] : self.start[rows.stop]]
+        if self.diagonal is None:
+            return out
+        return np.concatenate([out, self.diagonal.directions(rows, n_features)], axis=1)
+
     def _mapped(self, linear_map: LinearMap) -> Covariance:
+        n, m = linear_map.features, linear_map.outputs
+        if m < n and len(self.factors) > m * (len(self.start) - 1):  # more factors than outputs
+            return super()._mapped(linear_map)
         factors = linear_map.rows(self.factors, self._owner)
         if self.diagonal is None:
             return LowRank(factors, start=self.start)

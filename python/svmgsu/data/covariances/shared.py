@@ -8,10 +8,10 @@ from typing import Any, cast
 import numpy as np
 
 from ... import _core
-from ...maps.linear import LinearMap
+from ...maps.linear import LinearMap, roots
 from ...support.validation import Array, FloatArray, as_float_array, check_variances
 from ..definiteness import Psd
-from .base import Covariance, Term, Terms, in_turn, roots
+from .base import Covariance, Term, Terms, in_turn
 from .diagonal import Diagonal
 from .full import Full
 
@@ -144,6 +144,8 @@ class Shared(Covariance):
                     "cov: one covariance per class, and a map that differs from example to example: say "
                     "which class each example has, by Shared(matrices, groups=y)"
                 )
+            if not self.is_diagonal:
+                return super()._mapped(linear_map)
             group = np.zeros(linear_map.examples, np.int32) if self.group is None else self.group
             return self.each().take(group)._mapped(linear_map)
         image = self.each()._mapped(linear_map)

@@ -61,6 +61,10 @@ class Sum(Covariance):
             out += np.sqrt(scale) * kind.noise(rng, shape, y)
         return out
 
+    def directions(self, rows: slice, n_features: int) -> FloatArray:
+        each = [np.sqrt(scale) * kind.directions(rows, n_features) for scale, kind in self.parts]
+        return np.concatenate(each, axis=1)
+
     def _mapped(self, linear_map: LinearMap) -> Covariance:
         return Sum(
             [

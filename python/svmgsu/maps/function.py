@@ -1,0 +1,212 @@
+"""Gaussians through functions: to first order, by the derivative, or by points that are sent through.
+
+What the derivative makes of a covariance is a linear map, so every kind carries it as it carries a matrix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..data.covariances import Covariance, Diagonal, Full, LowRank
+from ..support.validation import Array, FloatArray, as_float_array, check_count, check_finite
+from .linear import JacobianMap, LinearMap, ScaleMap, blocks
+
+METHODS = ("first-order", "unscented", "monte-carlo")
+ROUNDING_STEP = float(np.cbrt(np.finfo(float).eps))  # of |x|: the best step of a central difference
+STEP = 1e-3  # of a standard deviation, where that is longer
+
+
+def evaluated(f: Callable[[Any], Any], X: FloatArray, name: str, owner: Any = None) -> FloatArray:
+    """f(X), checked; `name` is what an error calls f, row k belongs to the example `owner[k]`."""
+    with np.errstate(divide="ignore", invalid="ignore"):  # what is not finite is named below
+        values = np.asarray(f(X.copy()), dtype=np.float64)
+    if values.ndim != 2:
+        raise ValueError(
+            f"{name}: expected an array of shape ({len(X)}, m) for {len(X)} examples, got {values.shape}"
+        )
+    if len(values) != len(X):
+        raise ValueError(f"{name}: returned {len(values)} rows for {len(X)} examples")
+    bad = np.argwhere(~np.isfinite(values))
+    if len(bad):
+        k, j = bad[0].tolist()
+        raise ValueError(
+            f"{name}: example {k if owner is None else owner[k]} gives {values[k, j]} at output {j}; it must "
+            "be finite there and nearby"
+        )
+    return values
+
+
+class DifferenceMap(LinearMap):
+    """x → J_i x for the derivative J_i of a function at each example, by differences along what is asked.
+
+    Directions are in units of the covariance, so that a step is a part of a standard deviation; and a
+    covariance of few directions takes few evaluations.
+    """
+
+    exact = False
+
+    def __init__(
+        self, f: Callable[[Any], Any], X: FloatArray, outputs: int, name: str = "f", step: float = STEP
+    ) -> None:
+        self.f, self.X, self.step, self.called = f, X, step, name
+        self.examples, self.features = X.shape
+        self.outputs = outputs
+
+    def rows(self, vectors: Array, owner: Array) -> Array:
+        out = np.empty((len(vectors), self.outputs), dtype=vectors.dtype)
+        for part in blocks(len(vectors), 4 * max(self.features, self.outputs)):
+            own, v = owner[part], vectors[part].astype(np.float64)
+            x = self.X[own]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                ratio = np.where(v != 0, np.abs(x / v), np.inf).min(axis=1, initial=np.inf)
+            h = np.maximum(self.step, ROUNDING_STEP * np.where(np.isinf(ratio), 0.0, ratio))[:, np.newaxis]
+            ahead, behind = (evaluated(self.f, x + sign * h * v, self.called, own) for sign in (1, -1))
+            out[part] = (ahead - behind) / (2 * h)
+        return out
+
+
+def derivative(
+    f: Callable[[Any], Any],
+    X: FloatArray,
+    values: FloatArray,
+    jacobian: Any = None,
+    *,
+    elementwise: bool | None = None,
+    step: float = STEP,
+    name: str = "f",
+) -> LinearMap:
+    """The derivative of f at the examples X, where f is `values`.
+
+    It is given by `jacobian`, (l, m, n) or (l, n) or a function that makes it, or found by differences. Where
+    f treats each feature by itself the map is a scaling; if `elementwise` is None that is tried out.
+    """
+    if elementwise and values.shape != X.shape:
+        raise ValueError(f"{name}: elementwise, but it made {values.shape[1]} of {X.shape[1]} features")
+    if jacobian is not None:
+        return _given(jacobian, X, values, elementwise)
+    if elementwise is None:
+        elementwise = is_elementwise(f, X, values)
+    if not elementwise:
+        return DifferenceMap(f, X, values.shape[1], name, step)
+    h = _small_steps(X)
+    up, down = X + h, X - h
+    return ScaleMap((evaluated(f, up, name) - evaluated(f, down, name)) / (up - down))
+
+
+def _given(jacobian: Any, X: FloatArray, values: FloatArray, elementwise: bool | None) -> LinearMap:
+    J = as_float_array(jacobian(X.copy()) if callable(jacobian) else jacobian, "jacobian", (2, 3))
+    full, flat = (*values.shape, X.shape[1]), X.shape
+    fits = [flat] if elementwise else [full, flat] if values.shape == flat else [full]
+    if J.shape not in fits:
+        raise ValueError(f"jacobian: expected shape {' or '.join(map(str, fits))}, got {J.shape}")
+    check_finite(J, "jacobian")
+    if J.ndim == 3 and values.shape == flat:
+        own = np.diagonal(J, axis1=1, axis2=2)
+        if np.count_nonzero(J) == np.count_nonzero(own):  # each feature is a function of itself alone
+            J = np.ascontiguousarray(own)
+    return ScaleMap(J) if J.ndim == 2 else JacobianMap(J)
+
+
+def is_elementwise(f: Callable[[Any], Any], X: FloatArray, values: FloatArray) -> bool:
+    """Whether, near each example, every output depends on its own feature alone.
+
+    Some features are moved and others not: the outputs of the former must be what they are when all are
+    moved, and those of the latter what they are when none is. By the bits of their numbers, any two features
+    are told apart in log2(n) evaluations.
+    """
+    n = X.shape[1]
+    if values.shape != X.shape or n == 1:
+        return values.shape == X.shape
+    h = _small_steps(X)
+    try:
+        with np.errstate(all="ignore"):
+            all_moved = evaluated(f, X + h, "f")
+            for bit in range((n - 1).bit_length()):
+                moved = (np.arange(n) >> bit) % 2 == 1
+                wanted = np.where(moved, all_moved, values)
+                if not np.array_equal(evaluated(f, X + h * moved, "f"), wanted):
+                    return False
+    except ValueError:  # at the edge of where it is defined
+        return False
+    return True
+
+
+def _small_steps(X: FloatArray) -> FloatArray:
+    spread = X.std(axis=0)
+    return np.asarray(ROUNDING_STEP * np.where(X != 0, np.abs(X), np.where(spread > 0, spread, 1.0)))
+
+
+def variances_after(cov: Covariance, linear_map: LinearMap, count: int) -> FloatArray:
+    """The variances of the image, (l, m), without its covariances."""
+    n, m = linear_map.features, linear_map.outputs
+    if isinstance(linear_map, ScaleMap):
+        return np.asarray(cov.diagonals(count, n) * linear_map.factors.astype(np.float64) ** 2)
+    out = np.zeros((count, m))
+    for scale, kind in cov.parts:
+        for part in blocks(count, n * max(n, m)):
+            out[part] += scale * np.square(kind.image(linear_map, part), dtype=np.float64).sum(axis=1)
+    return out
+
+
+def by_points(
+    f: Callable[[Any], Any],
+    X: FloatArray,
+    cov: Covariance,
+    method: str,
+    elementwise: bool | None = None,
+    diagonal: bool = False,
+    draws: int = 1000,
+    random_state: Any = 0,
+    name: str = "f",
+) -> tuple[FloatArray, Covariance]:
+    """Mean and covariance of f(x) from points of each example: "unscented" or "monte-carlo".
+
+    "unscented": x and x ± √(r + κ) g for the r directions g of a covariance, κ = max(3 - r, 0): exact means
+    of polynomials of degree 3, and of degree 5 for a function of each independent feature by itself.
+    "monte-carlo": `draws` in pairs on both sides of x.
+    """
+    (count, n), m = X.shape, evaluated(f, X[:1], name).shape[1]
+    if elementwise is None:
+        elementwise = is_elementwise(f, X, evaluated(f, X, name))
+    alone = elementwise and cov.is_diagonal
+    rng = np.random.default_rng(random_state)
+    pairs = -(-check_count(draws, "draws") // 2)
+    flat, mean, pieces = diagonal or alone, np.empty((count, m)), []
+    for part in blocks(count, max(n, m) * (2 * pairs if method == "monte-carlo" else 2 * n + 1)):
+        rows = np.arange(part.start, part.stop)
+        k, middle = len(rows), 0.0
+        if method == "monte-carlo":
+            away = cov.take(rows).noise(rng, (k, pairs, n))
+        elif alone:
+            away, middle = np.sqrt(3 * cov.take(rows).diagonals(k, n))[:, np.newaxis, :], 2 / 3
+        else:
+            away = cov.directions(part, n)
+            r = away.shape[1]
+            away, middle = np.sqrt(max(r, 3)) * away, max(3 - r, 0) / max(r, 3)
+        x = X[part][:, np.newaxis, :]
+        points = np.concatenate([x, x + away, x - away], axis=1)[:, 0 if middle else 1 :]
+        owner = np.repeat(rows, points.shape[1])
+        values = evaluated(f, points.reshape(-1, n), name, owner).reshape(k, -1, m)
+        weights = np.full(points.shape[1], (1 - middle) / max(2 * away.shape[1], 1))
+        weights[0] = middle or weights[0]
+        mean[part] = np.einsum("r,krm->km", weights, values)
+        factors = np.sqrt(weights)[:, np.newaxis] * (values - mean[part, np.newaxis])
+        pieces.append(_compact(factors, flat))
+    together = np.concatenate(pieces)
+    if flat:
+        return mean, Diagonal(together)
+    return mean, LowRank(together) if together.ndim == 3 else Full.from_packed(together)
+
+
+def _compact(factors: FloatArray, diagonal: bool) -> FloatArray:
+    """FᵀF of factors (k, r, m) in the smallest form: variances (k, m), factors, or upper triangles."""
+    _, r, m = factors.shape
+    if diagonal:
+        return np.asarray(np.square(factors).sum(axis=1))
+    if 2 * r < m + 1:
+        return factors
+    row, column = np.triu_indices(m)
+    return np.asarray(np.matmul(factors.transpose(0, 2, 1), factors)[:, row, column])
