@@ -26,8 +26,9 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import GroupShuffleSplit
 
 from bench.timing import machine
-from svmgsu.fit.classification import Problem, make_options
 from svmgsu.fit.held_out import held_out
+from svmgsu.fit.problem import Problem
+from svmgsu.fit.settings import Settings
 from svmgsu.models.calibration import fit
 from svmgsu.support.parallel import Team
 
@@ -84,14 +85,10 @@ def losses(data: Data, known: np.ndarray, new: np.ndarray) -> np.ndarray:
     """Test log-losses, in the order of COLUMNS; shares by noise are those of tenths of the test objects."""
     X, cov, y = data.standardised(known)
     problem = Problem(X[known], y[known], cov[known])
-    options = make_options(len(problem), lam=LAM)
+    options = Settings(lam=LAM).options(len(problem))
     model = problem.solve(options)
-    scores = held_out(problem, model, options, Team())
-    margin, variance, label = (
-        np.ascontiguousarray(scores.margin[:, 0]),
-        scores.variance[:, 0],
-        y[known][scores.rows],
-    )
+    ((rows, margin, variance),) = held_out(problem, model, options, Team())
+    label = y[known][rows]
     f, s = model.decision_function(X[new], cov[new], return_std=True)
     edge = 1 / len(margin)
     isotonic = IsotonicRegression(out_of_bounds="clip", y_min=edge, y_max=1 - edge).fit(margin, label)

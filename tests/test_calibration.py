@@ -211,11 +211,12 @@ def test_held_out_probabilities_are_less_sure_than_those_of_training_scores():
 
 
 def test_held_out_scores_are_those_of_models_without_the_fold():
-    from svmgsu.fit.classification import Problem, make_options
+    from svmgsu.fit.problem import Problem
+    from svmgsu.fit.settings import Settings
     from svmgsu.support.parallel import Team
 
     p = make_problem("diagonal", 90)
-    problem, options = Problem(p.X, p.y, p.cov), make_options(90, lam=0.1)
+    problem, options = Problem(p.X, p.y, p.cov), Settings(lam=0.1).options(90)
     model = problem.solve(options)
     (found,) = held_out.held_out(problem, model, options, Team(1))
     margin, variance = np.empty((2, 90))

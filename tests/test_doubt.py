@@ -108,8 +108,71 @@ def test_path_and_estimators_take_probabilities():
     models = svmgsu.path(X, P, std=0.3, lams=[1.0, LAM], classes=["a", "b", "c"])
     one = svmgsu.LinearSVMGSU(lam=LAM).fit(X, P.tolist(), std=0.3, classes=["a", "b", "c"])
     np.testing.assert_allclose(models[1].objective_, one.objective_, rtol=2e-6)
-    with pytest.raises(ValueError, match="y: expected one label an example"):
-        one.partial_fit(X, P)
+
+
+# Streams
+
+
+def streamed(est, X, y, pieces=200, size=60, **given):
+    rng = np.random.default_rng(1)
+    for _ in range(pieces):
+        rows = rng.choice(len(X), size=size, replace=False)
+        est.partial_fit(X[rows], y[rows], std=0.3, **given)
+    return est
+
+
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+@pytest.mark.parametrize("K", [2, 3])
+def test_a_stream_of_probabilities_goes_to_the_same_optimum(K, multi_class):
+    X, P = doubtful(K=K)
+    model = svmgsu.train(X, P, std=0.3, lam=LAM, multi_class=multi_class, probability=False)
+    est = streamed(
+        svmgsu.LinearSVMGSU(lam=LAM, k=5, multi_class=multi_class, n_jobs=1), X, P, 100, classes=range(K)
+    )
+    for w, b, found, c in zip(model.coef_, model.intercept_, est.coef_, est.intercept_, strict=True):
+        assert np.linalg.norm(found - w) < 0.1 * np.linalg.norm(w)
+        assert abs(c - b) < 0.1 * np.linalg.norm(w)
+
+
+def test_a_stream_of_single_examples_goes_there_too():
+    X, P = doubtful(40)
+    model = svmgsu.train(X, P, std=0.3, lam=0.5, probability=False)
+    est = streamed(svmgsu.LinearSVMGSU(lam=0.5, k=1, n_jobs=1), X, P, 800, 1, classes=range(3))
+    assert np.linalg.norm(est.coef_ - model.coef_) < 0.1 * np.linalg.norm(model.coef_)
+
+
+def test_probabilities_without_doubt_are_a_stream_of_labels():
+    X, P = doubtful()
+    y = P.argmax(axis=1)
+    labels = streamed(svmgsu.LinearSVMGSU(lam=LAM), X, y, 5, classes=[0, 1, 2])
+    sure = streamed(svmgsu.LinearSVMGSU(lam=LAM), X, np.eye(3)[y], 5, classes=[0, 1, 2])
+    np.testing.assert_array_equal(labels.coef_, sure.coef_)
+    np.testing.assert_array_equal(labels.intercept_, sure.intercept_)
+
+
+def test_columns_of_a_stream_have_their_names():
+    X, P = doubtful()
+    names, order = np.array(["c", "a", "b"]), [1, 2, 0]
+    by_order = svmgsu.LinearSVMGSU(lam=LAM).partial_fit(X, P, classes=names)
+    frame = pd.DataFrame(P, columns=names)
+    by_name = svmgsu.LinearSVMGSU(lam=LAM).partial_fit(X, frame, classes=sorted(names))
+    later = svmgsu.LinearSVMGSU(lam=LAM).partial_fit(X, P, classes=names).partial_fit(X, P[:, order])
+    again = by_name.coef_.copy(), by_name.partial_fit(X, frame).coef_
+    assert by_order.classes_.tolist() == ["a", "b", "c"]
+    np.testing.assert_array_equal(by_order.coef_, again[0])
+    np.testing.assert_array_equal(later.coef_, again[1])
+
+
+def test_a_stream_refuses_columns_and_covariances_that_do_not_fit():
+    X, P = doubtful()
+    est = svmgsu.LinearSVMGSU(lam=LAM)
+    with pytest.raises(ValueError, match="y: the column 'd' is none of the classes 'a', 'b', 'c'"):
+        est.partial_fit(X, pd.DataFrame(P, columns=list("abd")), classes=list("abc"))
+    with pytest.raises(ValueError, match=r"classes: 3 names .* for the 2 columns of y"):
+        est.partial_fit(X, P[:, :2], classes=list("abc"))
+    per_class = svmgsu.Shared({0: np.ones(4), 1: np.ones(4), 2: np.ones(4)})
+    with pytest.raises(ValueError, match="y: class probabilities do not go with a covariance for each class"):
+        est.partial_fit(X, P, classes=range(3), cov=per_class)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ void bind_solvers(py::module_& m) {
   using py::arg;
   py::class_<Options>(m, "Options")
       .def(py::init<>())
+      .def("__copy__", [](const Options& o) { return Options(o); })
       .def_readwrite("lam", &Options::lambda)
       .def_property(
           "loss", [](const Options& o) { return std::const_pointer_cast<Loss>(o.loss); },

@@ -16,7 +16,9 @@ from .data.covariances import Covariance, Diagonal, Full, Isotropic, LowRank, Sh
 from .data.gaussians import Gaussians
 from .data.mixtures import Mixtures
 from .engines.objective import Objective
-from .fit.classification import ConvergenceWarning, TrivialModelWarning, path, train
+from .fit.classification import path, train
+from .fit.examples import ConvergenceWarning
+from .fit.problem import TrivialModelWarning
 from .fit.regression import path_regressor, train_regressor
 from .fit.support import PopulationWarning
 from .models.classifier import Model

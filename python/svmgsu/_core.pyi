@@ -131,6 +131,7 @@ class Options:
     average: float
     seed: int
     def __init__(self) -> None: ...
+    def __copy__(self) -> Options: ...
 
 class Progress:
     @property

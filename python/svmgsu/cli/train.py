@@ -6,8 +6,9 @@ import argparse
 import time
 from typing import Any
 
-from ..fit.classification import SOLVERS, train
+from ..fit.classification import train
 from ..fit.division import MULTI_CLASS
+from ..fit.settings import SOLVERS
 from ..io.dataset import Dataset
 from ..models.classifier import Model
 from ..models.regressor import RegressionModel

@@ -112,24 +112,23 @@ def _check_fits(cov: Covariance, shape: tuple[int, int]) -> None:
             raise ValueError(f"cov: {type(cov).__name__} has {have} {name}, but X has {want}")
 
 
-def as_deployment(cov: Any, shape: tuple[int, int], seed: int) -> Covariance:
+def as_deployment(cov: Any, shape: tuple[int, int], seed: int, psd: Psd = "clip") -> Covariance:
     """Noise of deployment as a covariance of every example: one for all, or one each from a pool."""
-    count, n = shape
+    (count, n), name = shape, "deployment_cov"
     if isinstance(cov, Covariance):
         pool = cov
     else:
-        array = as_float_array(cov, "deployment_cov", (0, 1, 2, 3))
+        array = as_float_array(cov, name, (0, 1, 2, 3))
         if array.shape[-1:] not in ((), (n,)):
             raise ValueError(f"deployment_cov: shape {array.shape} does not fit {n} features")
         if array.ndim == 0:
-            return Isotropic(array, name="deployment_cov")
+            return Isotropic(array, name=name)
         if array.shape == (n, n) and n > 1:
             _check_is_matrix(array)
         if array.shape in ((n,), (n, n)):
-            return Shared(array, name="deployment_cov")
-        pool = (
-            Full(array, name="deployment_cov") if array.ndim == 3 else Diagonal(array, name="deployment_cov")
-        )
+            return Shared(array, psd=psd, name=name)
+        full = array.ndim == 3
+        pool = Full(array, psd=psd, name=name) if full else Diagonal(array, name=name)
     if pool.n_features not in (None, n):
         raise ValueError(f"deployment_cov: {pool.n_features} features, but X has {n}")
     if pool.n_examples is None:

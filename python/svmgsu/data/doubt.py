@@ -18,6 +18,7 @@ from ..support.validation import (
     as_labels,
     check_finite,
     check_labels,
+    class_codes,
     listed,
     plain_labels,
 )
@@ -96,6 +97,28 @@ def read_labels(y: Any, examples: int, classes: Any = None) -> tuple[Array, Arra
     if len(source) == examples:  # no doubt at all: the same as labels
         return names, codes, Copies(examples)
     return names, codes, Copies(examples, source, chances[source, codes])
+
+
+def known_labels(y: Any, examples: int, classes: Array, columns: Any = None) -> tuple[Array, Copies]:
+    """As `read_labels`, of a piece of the data whose `classes` are known and need not all be there.
+
+    The columns of class probabilities have the names of a frame, or those that `columns` gives them, or those
+    of `classes`.
+    """
+    if not has_doubt(y):
+        return class_codes(as_labels(y, examples), classes, "y"), Copies(examples)
+    default = classes if columns is None else columns
+    names = _names(y, None if hasattr(y, "columns") else default)
+    chances = _chances(y, examples, names)
+    strange = [name for name in names.tolist() if name not in set(classes.tolist())]
+    if strange:
+        raise ValueError(f"y: the column {strange[0]!r} is none of the classes {listed(classes)}")
+    order = np.argsort(names, kind="stable")
+    source, place = np.nonzero(chances[:, order])
+    codes = np.searchsorted(classes, names[order])[place]
+    if len(source) == examples:
+        return codes, Copies(examples)
+    return codes, Copies(examples, source, chances[:, order][source, place])
 
 
 def _names(y: Any, classes: Any) -> Array:

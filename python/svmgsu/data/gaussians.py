@@ -203,7 +203,7 @@ class Gaussians:
         """The same means with `cov` added to their covariance."""
         return self.with_cov(cov if self.cov is None else self.cov + cov)
 
-    def with_deployment(self, cov: Any, seed: int = 0) -> Gaussians:
+    def with_deployment(self, cov: Any, seed: int = 0, *, psd: Psd = "clip") -> Gaussians:
         """The same examples with noise that will exist only where a model is used.
 
         It is added in training, as `deployment_cov` of `svmgsu.train` is, and is no part of `cov`. Here it is
@@ -216,6 +216,8 @@ class Gaussians:
             (k, n, n) or a kind, of which each example draws one.
         seed : int, default=0
             Of the draws from a pool.
+        psd : {"clip", "strict"}
+            Of matrices given as a plain array: as for `Full`.
 
         Examples
         --------
@@ -225,7 +227,7 @@ class Gaussians:
         0.25
         """
         out = self.with_cov(self.cov)
-        out.deployment = None if cov is None else as_deployment(cov, self.shape, seed)
+        out.deployment = None if cov is None else as_deployment(cov, self.shape, seed, psd)
         return out
 
     def in_order(self, names: Sequence[str] | None) -> Gaussians:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from ..data.definiteness import Psd
 from ..data.gaussians import as_gaussians
 from ..support.losses import check_loss
 from ..support.validation import (
@@ -28,7 +29,7 @@ class Objective:
     X : array, SciPy sparse matrix or Gaussians of shape (l, n)
     y : array of shape (l,)
         Two classes; the larger label is the positive one.
-    cov, std
+    cov, std, psd
         As in `svmgsu.Gaussians`.
     lam : float
         λ > 0.
@@ -65,12 +66,13 @@ class Objective:
         cov: Any = None,
         *,
         std: Any = None,
+        psd: Psd = "clip",
         lam: float = 1e-2,
         loss: str = "hinge",
         sample_weight: Any = None,
         threads: int | None = None,
     ) -> None:
-        self.data = as_gaussians(X, cov, std)
+        self.data = as_gaussians(X, cov, std, psd)
         self.lam = check_positive(lam, "lam")
         kind = check_loss(loss)
         self.loss = kind.name

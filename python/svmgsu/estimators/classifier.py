@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_feature_names, check_is_fitted, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
+from ..data.definiteness import Psd
 from ..data.doubt import has_doubt
-from ..data.gaussians import Gaussians, as_gaussians, keep_names, may_lack_names
-from ..fit.classification import train
+from ..data.gaussians import as_gaussians
 from ..fit.division import Division
-from ..fit.problem import check_scale
+from ..fit.problem import Problem
+from ..fit.settings import documented
 from ..fit.stream import Stream
 from ..models.classifier import Model
-from ..models.rule import new_objects
-from ..support.parallel import Team
-from ..support.validation import Array, FloatArray, check_classes, check_count, check_positive, plain_labels
-from .callbacks import CallbackSupportMixin, FitReport, with_callbacks
+from ..support.validation import Array, FloatArray, check_classes, plain_labels
+from .callbacks import FitReport, with_callbacks
+from .linear import LinearEstimator
 from .transforming import ROUTED
-from .units import check_deployment_units, same_units
-
-# What is handed on to `train` as it is; named here, since get_params() takes longer than a small fit.
-_SETTINGS = (
-    *("lam", "loss", "solver", "class_weight", "multi_class", "fit_intercept", "cov_scale", "deployment_cov"),
-    *("subspace", "subspace_mode", "probability", "tol", "max_iter", "max_time", "T", "k", "average"),
-    *("threads", "n_jobs", "verbose", "prior", "cv"),
-)
-_LEARNT = ("coef_", "intercept_", "classes_", "objective_", "gap_", "n_iter_", "history_", "n_features_in_")
+from .units import same_units
 
 
 def _has_probabilities(estimator: Any) -> bool:
@@ -39,19 +32,17 @@ def _has_probabilities(estimator: Any) -> bool:
     return bool(estimator.probability) and (model is None or model.calibration_ is not None)
 
 
-class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """What fitted classifiers share: prediction, and scikit-learn's bookkeeping."""
+class LinearClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
+    """What fitted classifiers share: prediction."""
 
-    __metadata_request__fit = ROUTED
     __metadata_request__partial_fit = ROUTED
-    __metadata_request__predict = ROUTED
     __metadata_request__predict_proba = ROUTED
     __metadata_request__decision_function = ROUTED
-    __metadata_request__score = ROUTED
 
+    _task = "classification"
+    _learnt = ("classes_",)
     _stream: Stream | None
     probability: bool | str
-    threads: int | None
     model_: Model
 
     def decision_function(self, X: Any, cov: Any = None, std: Any = None, return_std: bool = False) -> Any:
@@ -102,65 +93,14 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  #
         """
         return float(accuracy_score(y, self.predict(X, cov, std), sample_weight=sample_weight))
 
-    def _take(self, model: Model) -> None:
-        """Shows what a model has learnt as attributes of the estimator."""
-        self.model_ = model
-        for name in _LEARNT:
-            setattr(self, name, getattr(model, name))
 
-    def _examples(self, X: Any, cov: Any, std: Any) -> Gaussians:
-        check_is_fitted(self, "model_")
-        cov, std = same_units(self, X, cov, std)
-        data = new_objects(self._check_names(X, reset=False), cov, std)
-        if data.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"X has {data.shape[1]} features, but {type(self).__name__} is expecting "
-                f"{self.n_features_in_} features as input"
-            )
-        return data
-
-    def _check_names(self, X: Any, *, reset: bool) -> Any:
-        """X, `Gaussians` in the order that features had in the fit; scikit-learn wants that order of frames.
-
-        Its checks are made where there are names alone: they take longer than a small fit.
-        """
-        if isinstance(X, Gaussians):
-            return keep_names(self, X, reset=reset)
-        if not reset and may_lack_names(self, X):
-            return X
-        if reset:
-            self.__dict__.pop("names_of_gaussians_", None)
-        if "feature_names_in_" in self.__dict__ or hasattr(X, "columns"):
-            _check_feature_names(self, X, reset=reset)
-        return X
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-
+@documented
 class LinearSVMGSU(LinearClassifier):
     """Linear support vector machine with Gaussian sample uncertainty.
 
     Parameters
     ----------
-    lam : float, default=1e-2
-        The weight λ of the penalty λ/2 ‖w‖².
-    loss : {"hinge", "squared_hinge", "logistic"}
-        As in `svmgsu.train`; "logistic" has probabilities of its own.
-    solver : {"newton", "sgd"}
-        Exact and certified, or the paper's stochastic algorithm.
-    class_weight, multi_class, fit_intercept, cov_scale, deployment_cov, subspace, subspace_mode
-        As in `svmgsu.train`.
-    probability, prior, cv
-        As in `svmgsu.train`: `cv` are the folds for the probabilities.
-    tol, max_iter, max_time, T, k, average, threads, n_jobs, verbose
-        As in `svmgsu.train`.
-    warm_start : bool, default=False
-        Start from the last fit's solution (newton).
-    random_state : int, RandomState or None, default=0
-        Seed of the "sgd" solver, of `partial_fit`, and of draws from a pool of `deployment_cov`.
+    {settings}
 
     Attributes
     ----------
@@ -202,6 +142,7 @@ class LinearSVMGSU(LinearClassifier):
         self,
         lam: float = 1e-2,
         *,
+        psd: Psd = "clip",
         loss: str = "hinge",
         solver: str = "newton",
         class_weight: Any = None,
@@ -227,6 +168,7 @@ class LinearSVMGSU(LinearClassifier):
         verbose: bool = False,
     ) -> None:
         self.lam = lam
+        self.psd = psd
         self.loss = loss
         self.solver = solver
         self.class_weight = class_weight
@@ -266,27 +208,13 @@ class LinearSVMGSU(LinearClassifier):
 
         `cov`, `std`, `sample_weight`, `groups` and `classes` are those of `svmgsu.train`.
         """
-        self._check_names(X, reset=True)
-        cov, std = same_units(self, X, cov, std)
-        check_deployment_units(self, X, self.deployment_cov)
+        cov, std = self._at_fit(X, cov, std)
         y = labels_of(y)
-        settings = {name: getattr(self, name) for name in _SETTINGS}
-        if self.warm_start and self.solver == "newton":
-            settings["start"] = getattr(self, "model_", None)
         report = FitReport(self, X, y, "iteration", None)
-        model = train(
-            X,
-            y,
-            cov,
-            std=std,
-            sample_weight=sample_weight,
-            groups=groups,
-            classes=classes,
-            seed=self._seed(),
-            callback=report.monitor(),
-            **settings,
-        )
-        self._take(model)
+        problem = Problem(X, y, cov, self._settings(), std=std, sample_weight=sample_weight, classes=classes)
+        warm = self.warm_start and self.solver == "newton"
+        start = getattr(self, "model_", None) if warm else None
+        self._take(problem.train(start, report.monitor(), groups=groups))
         self._stream, self._examples_read = None, len(y)
         report.end()
         return self
@@ -305,9 +233,11 @@ class LinearSVMGSU(LinearClassifier):
         Parameters
         ----------
         X, y, cov, std
-            The piece, as in `fit`. Each example is used once, `k` (or 100) a step.
+            The piece, as in `fit`. Each example is used once, `k` (or 100) a step. Of class probabilities
+            each class is used, with that weight.
         classes : array, optional
-            All classes that there will be; needed in the first call.
+            All classes that there will be; needed in the first call. Where y has class probabilities they
+            name its columns, which have the names of a frame, or else the order of `classes_`, by default.
         sample_weight : array of shape (l,), optional
             Used as they are, not scaled to mean 1.
 
@@ -339,51 +269,34 @@ class LinearSVMGSU(LinearClassifier):
         for name in ("deployment_cov", "subspace"):
             if getattr(self, name) is not None:
                 raise ValueError(f"{name}: not supported by partial_fit")
+        settings = self._settings()
         cov, std = same_units(self, X, cov, std)
-        stream, X = self._continued_stream(X, classes)
-        stream.read(
-            X,
-            labels_of(y),
-            cov,
-            std,
-            sample_weight,
-            class_weight=self.class_weight,
-            cov_scale=check_scale(self.cov_scale),
-            lam=check_positive(self.lam, "lam"),
-            loss=self.loss,
-            fit_intercept=bool(self.fit_intercept),
-            batch=None if self.k is None else check_count(self.k, "k"),
-            seed=self._seed(),
-            team=Team(self.threads, self.n_jobs) if len(stream.classes) > 2 else None,
-        )
+        stream = getattr(self, "_stream", None)
+        if stream is None and hasattr(self, "model_"):
+            stream = Stream.after(self.model_, self._examples_read, settings.k)
+        X = self._check_names(X, reset=stream is None)
+        data = as_gaussians(X, cov, std, settings.psd)
+        stream = self._continued(stream, data.shape[1], classes)
+        team = settings.team() if len(stream.classes) > 2 else None
+        stream.read(data, labels_of(y), sample_weight, settings, columns=classes, team=team)
         self._stream = stream
-        model = stream.model(self.lam, averaged=self.average != 0, loss=self.loss)
+        model = stream.model(settings.lam, averaged=settings.average != 0, loss=settings.loss)
         names = getattr(self, "feature_names_in_", None)
         model.feature_names_in_ = None if names is None else [str(name) for name in names]
         self._take(model)
         return self
 
-    def _continued_stream(self, X: Any, classes: Any) -> tuple[Stream, Any]:
-        known: Stream | None = getattr(self, "_stream", None)
-        if known is None and hasattr(self, "model_"):
-            known = Stream.after(self.model_, self._examples_read, self.k)
-        X = self._check_names(X, reset=known is None)
-        if known is None:
-            if classes is None:
-                raise ValueError("classes: the first call of partial_fit needs all classes")
-            features = (X if isinstance(X, Gaussians) else as_gaussians(X)).shape[1]
-            found = check_classes(classes, "classes")
-            return Stream(found, features, Division(len(found), self.multi_class)), X
-        if classes is not None and not np.array_equal(check_classes(classes, "classes"), known.classes):
+    def _continued(self, stream: Stream | None, features: int, classes: Any) -> Stream:
+        """A copy of what is known, so that nothing changes where the piece is refused, or a new stream."""
+        if stream is None and classes is None:
+            raise ValueError("classes: the first call of partial_fit needs all classes")
+        given = None if classes is None else check_classes(classes, "classes")
+        if stream is None:
+            assert given is not None
+            return Stream(given, features, Division(len(given), self.multi_class))
+        if given is not None and not np.array_equal(given, stream.classes):
             raise ValueError("classes: not the same as in the call before")
-        return Stream(known.classes, known.features, known.division, known.states), X
-
-    def _seed(self) -> int:
-        if isinstance(self.random_state, (int, np.integer)):
-            return int(self.random_state)
-        from sklearn.utils import check_random_state
-
-        return int(check_random_state(self.random_state).randint(2**31 - 1))
+        return replace(stream)
 
 
 def labels_of(given: Any) -> Any:

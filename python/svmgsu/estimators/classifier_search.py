@@ -5,28 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import get_scorer, get_scorer_names
-from sklearn.model_selection import StratifiedGroupKFold, check_cv
+from sklearn.model_selection import StratifiedGroupKFold
 
-from ..data.covariances import chosen_rows
-from ..fit.classification import check_lams, make_options
-from ..fit.held_out import calibrate, check_groups, check_probability
+from ..data.definiteness import Psd
 from ..fit.problem import Problem
+from ..fit.settings import documented
 from ..models import scoring
 from ..models.calibration import Calibration, fit, fit_sigmoid, own
 from ..models.classifier import Model
 from ..support.losses import OWN
-from ..support.parallel import Team
-from ..support.validation import Array, check_prior
-from .callbacks import FitReport, with_callbacks
+from ..support.validation import Array
+from .callbacks import with_callbacks
 from .classifier import LinearClassifier, LinearSVMGSU, labels_of
-from .search import check_scales, search_path
-from .units import check_deployment_units, same_units
-
-EXPECTED = ("expected_accuracy", "expected_hinge", "expected_log_loss", "expected_loss")
+from .search import Fold, LambdaSearch, Scorer
 
 
-class LinearSVMGSUCV(LinearClassifier):
+@documented
+class LinearSVMGSUCV(LambdaSearch, LinearClassifier):
     """`LinearSVMGSU` with λ (and the covariances' scale) chosen by cross-validation along a path.
 
     Validation examples are Gaussians too: by default a model is scored by what it will do on draws from
@@ -37,8 +32,6 @@ class LinearSVMGSUCV(LinearClassifier):
     ----------
     lams : array, optional
         The values of λ to try; by default ten from 10 down to 1e-4.
-    loss : {"hinge", "squared_hinge", "logistic"}
-        As in `svmgsu.train`.
     cov_scales : array, default=(1.0,)
         Factors of the covariances to try. With 0 among them the result tells whether uncertainty helps
         at all. Validation examples keep the covariance they were given (times 1).
@@ -54,14 +47,11 @@ class LinearSVMGSUCV(LinearClassifier):
         form: they are means over fixed draws, 256 for an example or fewer where there are many. Expected
         scores count validation examples by their weights, those of `class_weight` included; scorers of
         scikit-learn see no weights.
-    class_weight, multi_class, fit_intercept, deployment_cov, probability, prior, tol, max_iter
-        As in `svmgsu.train`.
-    threads, verbose
-        As in `svmgsu.train`. `deployment_cov` is added to training and validation examples alike.
     refit : bool, default=True
         Whether to train on all data with the best setting; without, there is nothing to predict with.
     n_jobs : int, optional
         Fits at a time; by default as many as OpenMP would use threads.
+    {settings}
 
     Attributes
     ----------
@@ -85,10 +75,15 @@ class LinearSVMGSUCV(LinearClassifier):
     (True, 0.9)
     """
 
+    _expected = ("expected_accuracy", "expected_hinge", "expected_log_loss", "expected_loss")
+    _scorers = "'accuracy' or 'roc_auc'"
+    _by_groups = StratifiedGroupKFold
+
     def __init__(
         self,
         lams: Any = None,
         *,
+        psd: Psd = "clip",
         loss: str = "hinge",
         cov_scales: Any = (1.0,),
         cv: Any = 5,
@@ -107,6 +102,7 @@ class LinearSVMGSUCV(LinearClassifier):
         verbose: bool = False,
     ) -> None:
         self.lams = lams
+        self.psd = psd
         self.loss = loss
         self.cov_scales = cov_scales
         self.cv = cv
@@ -140,112 +136,58 @@ class LinearSVMGSUCV(LinearClassifier):
         X, y, cov, std, sample_weight, groups and classes as in `svmgsu.train`; a splitter gets the
         `groups`, and folds of a number keep them together.
         """
-        self._check_names(X, reset=True)
-        cov, std = same_units(self, X, cov, std)
-        check_deployment_units(self, X, self.deployment_cov)
+        cov, std = self._at_fit(X, cov, std)
         y = labels_of(y)
-        how = check_probability(self.probability, self.loss)
-        problem = Problem(
-            X,
-            y,
-            cov,
-            std=std,
-            sample_weight=sample_weight,
-            class_weight=self.class_weight,
-            classes=classes,
-            multi_class=self.multi_class,
-            deployment_cov=self.deployment_cov,
-        )
-        team = Team(self.threads, self.n_jobs)
-        shares = None if self.prior is None else check_prior(self.prior, problem.classes)
-        lams = check_lams(self.lams)
-        scales = check_scales(self.cov_scales)
-        score = _scorer(self.scoring)
-        folds = _folds(problem, self.cv, groups)
-        report = FitReport(self, X, y, "fit", len(lams) * len(scales) * len(folds))
-        self.cv_results_, self.best_index_ = search_path(
-            problem, lams, scales, folds, score, self._options, team, report, self.verbose
-        )
-        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
-        self.lam_ = float(self.cv_results_["param_lam"][self.best_index_])
-        self.cov_scale_ = float(self.cv_results_["param_cov_scale"][self.best_index_])
-        if self.refit:
-            options = self._options(problem, self.lam_, self.threads)
-            model = problem.solve(options, cov_scale=self.cov_scale_, team=team)
-            model.prior_ = shares
-            if how:
-                users = groups is not None or not isinstance(self.cv, (int, np.integer, type(None)))
-                again = [tuple(map(problem.copies.originals, rows)) for rows in folds] if users else None
-                calibrate(problem, model, how, options, team, cv=again, cov_scale=self.cov_scale_)
-            self._take(model)
-        report.end()
+        settings = self._settings(cv=None)
+        problem = Problem(X, y, cov, settings, std=std, sample_weight=sample_weight, classes=classes)
+        self._search(problem, X, y, groups)
         return self
 
-    def _options(self, problem: Problem, lam: float, threads: int | None) -> Any:
-        return make_options(
-            len(problem),
-            lam=lam,
-            loss=self.loss,
-            tol=self.tol,
-            fit_intercept=self.fit_intercept,
-            max_iter=self.max_iter,
-            threads=threads,
-        )
+    def _folds(self, problem: Problem, groups: Any) -> list[Fold]:
+        folds = super()._folds(problem, groups)
+        for k, (known, _) in enumerate(folds):
+            present = np.unique(problem.codes[known])
+            if len(present) == 1:
+                label = problem.classes[present[0]].item()
+                raise ValueError(
+                    f"cv: the training examples of fold {k} are all of class {label!r}; "
+                    "training needs examples of two. Use fewer folds, or a stratified splitter, as cv=5 is"
+                )
+        return folds
 
+    def _expected_scorer(self, name: str) -> Scorer:
+        return lambda *given: _expected_score(name, *given)
 
-def _folds(problem: Problem, cv: Any, groups: Any) -> list[tuple[Array, Array]]:
-    """Indices of the training and the validation examples of each fold, checked."""
-    count = problem.copies.examples
-    if groups is not None:
-        check_groups(groups, count)
-        if cv is None or isinstance(cv, (int, np.integer)):
-            cv = StratifiedGroupKFold(5 if cv is None else int(cv))
-    labels = problem.copies.likeliest(problem.labels)
-    splits = check_cv(cv, labels, classifier=True).split(np.empty((count, 0)), labels, groups)
-    chosen = [(chosen_rows(known, count), chosen_rows(new, count)) for known, new in splits]
-    folds = [(problem.copies.of(known), problem.copies.of(new)) for known, new in chosen]
-    if not folds:
-        raise ValueError("cv: it gives no folds; an iterator is used up by one fit, a list is not")
-    for k, rows in enumerate(folds):
-        for what, some in zip(("training", "validation"), rows, strict=True):
-            if not problem.weights[some].any():
-                raise ValueError(f"sample_weight: the {what} examples of fold {k} have no weight; change cv")
-        present = np.unique(problem.codes[rows[0]])
-        if len(present) == 1:
-            label = problem.classes[present[0]].item()
+    def _plain_score(self, scorer: Any, problem: Problem, model: Model, known: Array, new: Array) -> float:
+        if problem.copies.source is not None:
             raise ValueError(
-                f"cv: the training examples of fold {k} are all of class {label!r}; "
-                "training needs examples of two. Use fewer folds, or a stratified splitter, as cv=5 is"
+                "scoring: a scorer of scikit-learn needs labels, and y has class probabilities; take one of "
+                + ", ".join(map(repr, self._expected))
             )
-    return folds
+        estimator = LinearSVMGSU(lam=model.lam, loss=model.loss)
+        model.calibration_ = _calibration(problem, model, known)
+        estimator._take(model)
+        return float(scorer(estimator, problem.data.mean[new], problem.labels[new]))
 
 
-def _scorer(name: Any) -> Any:
-    """A function (problem, model, training rows, validation rows) -> score, greater is better."""
-    name = "expected_accuracy" if name is None else name
-    if name not in EXPECTED:
-        return _PlainScorer(name)
-
-    def score(problem: Problem, model: Model, train_rows: Array, test_rows: Array) -> float:
-        if name in ("expected_hinge", "expected_loss"):
-            loss = "hinge" if name == "expected_hinge" else model.loss
-            return -_expected_loss(problem, model, test_rows, loss)
-        weights = problem.weights[test_rows]
-        if problem.parts > 1:
-            model.calibration_ = _calibration(problem, model, train_rows, quick=True)
-            found = scoring.expected_class_scores(
-                model, problem.data[problem.copies.places(test_rows)], problem.labels[test_rows], weights
-            )
-            return found[0] if name == "expected_accuracy" else -found[1]
-        mean, variance = problem.margins(model.coef_, test_rows, threads=1)
-        mean, std = mean[:, 0] + model.intercept_, np.sqrt(variance[:, 0])
-        signs = problem.signs(0, test_rows)
-        if name == "expected_accuracy":
-            return scoring.expected_accuracy(mean, std, signs, weights)
-        platt = _calibration(problem, model, train_rows, quick=True)[0].platt
-        return -scoring.expected_log_loss(mean, std, signs, weights, platt)
-
-    return score
+def _expected_score(name: str, problem: Problem, model: Model, train_rows: Array, test_rows: Array) -> float:
+    if name in ("expected_hinge", "expected_loss"):
+        loss = "hinge" if name == "expected_hinge" else model.loss
+        return -_expected_loss(problem, model, test_rows, loss)
+    weights = problem.weights[test_rows]
+    if problem.parts > 1:
+        model.calibration_ = _calibration(problem, model, train_rows, quick=True)
+        found = scoring.expected_class_scores(
+            model, problem.data[problem.copies.places(test_rows)], problem.labels[test_rows], weights
+        )
+        return found[0] if name == "expected_accuracy" else -found[1]
+    mean, variance = problem.margins(model.coef_, test_rows, threads=1)
+    mean, std = mean[:, 0] + model.intercept_, np.sqrt(variance[:, 0])
+    signs = problem.signs(0, test_rows)
+    if name == "expected_accuracy":
+        return scoring.expected_accuracy(mean, std, signs, weights)
+    platt = _calibration(problem, model, train_rows, quick=True)[0].platt
+    return -scoring.expected_log_loss(mean, std, signs, weights, platt)
 
 
 def _expected_loss(problem: Problem, model: Model, test_rows: Array, loss: str) -> float:
@@ -260,29 +202,6 @@ def _expected_loss(problem: Problem, model: Model, test_rows: Array, loss: str) 
         std, weights = np.sqrt(variance[:, 0]), problem.weights[rows]
         found.append(scoring.expected_loss(margin, std, signs, weights, loss))
     return float(np.mean(found))
-
-
-class _PlainScorer:
-    """A scorer of scikit-learn, shown a fitted estimator and the means of the validation examples."""
-
-    def __init__(self, name: Any) -> None:
-        if not callable(name) and name not in get_scorer_names():
-            raise ValueError(
-                f"scoring: expected one of {', '.join(map(repr, EXPECTED))}, a callable, or the name of a "
-                f"scorer of scikit-learn such as 'accuracy' or 'roc_auc'; got {name!r}"
-            )
-        self._scorer = name if callable(name) else get_scorer(name)
-
-    def __call__(self, problem: Problem, model: Model, train_rows: Array, test_rows: Array) -> float:
-        if problem.copies.source is not None:
-            raise ValueError(
-                "scoring: a scorer of scikit-learn needs labels, and y has class probabilities; take one of "
-                + ", ".join(map(repr, EXPECTED))
-            )
-        estimator = LinearSVMGSU(lam=model.lam, loss=model.loss)
-        model.calibration_ = _calibration(problem, model, train_rows)
-        estimator._take(model)
-        return float(self._scorer(estimator, problem.data.mean[test_rows], problem.labels[test_rows]))
 
 
 def _calibration(

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .. import _core
 from ..data.gaussians import Gaussians
 from ..data.mixtures import Mixtures
-from ..fit.classification import ConvergenceWarning
+from ..fit.examples import ConvergenceWarning
 from ..fit.population import (
     Observed,
     Settings,

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
+from ..data.definiteness import Psd
 from ..data.gaussians import Gaussians, keep_names, may_lack_names
+from ..fit.settings import NAMES, Settings
 from ..models.rule import new_objects
+from ..support.losses import Task
 from .callbacks import CallbackSupportMixin
 from .transforming import ROUTED
-from .units import same_units
+from .units import check_deployment_units, same_units
+
+LEARNT = ("coef_", "intercept_", "objective_", "gap_", "n_iter_", "history_", "n_features_in_")
 
 
 class LinearEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
@@ -21,20 +28,37 @@ class LinearEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc
     __metadata_request__predict = ROUTED
     __metadata_request__score = ROUTED
 
-    _learnt: ClassVar[tuple[str, ...]] = ()
+    _task: ClassVar[Task]
+    _learnt: ClassVar[tuple[str, ...]]
     model_: Any
     n_features_in_: int
+    psd: Psd
+    deployment_cov: Any
+    threads: int | None
+
+    def _settings(self, **more: Any) -> Settings:
+        """The parameters that are settings of a fit; get_params() would take longer than a small fit."""
+        given = {name: getattr(self, name) for name in NAMES if hasattr(self, name)}
+        if hasattr(self, "random_state"):
+            given["seed"] = _seed_of(self.random_state)
+        return Settings.of(given, task=self._task, **more)
+
+    def _at_fit(self, X: Any, cov: Any, std: Any) -> tuple[Any, Any]:
+        """`cov` and `std` as they belong to X, whose names are kept."""
+        self._check_names(X, reset=True)
+        check_deployment_units(self, X, self.deployment_cov)
+        return same_units(self, X, cov, std)
 
     def _take(self, model: Any) -> None:
         """Shows what a model has learnt as attributes of the estimator."""
         self.model_ = model
-        for name in self._learnt:
+        for name in (*LEARNT, *self._learnt):
             setattr(self, name, getattr(model, name))
 
     def _examples(self, X: Any, cov: Any, std: Any) -> Gaussians:
         check_is_fitted(self, "model_")
         cov, std = same_units(self, X, cov, std)
-        data = new_objects(self._check_names(X, reset=False), cov, std)
+        data = new_objects(self._check_names(X, reset=False), cov, std, self.psd)
         if data.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"X has {data.shape[1]} features, but {type(self).__name__} is expecting "
@@ -61,3 +85,9 @@ class LinearEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _seed_of(random_state: Any) -> int:
+    if isinstance(random_state, (int, np.integer)):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))

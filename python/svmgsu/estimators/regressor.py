@@ -6,44 +6,29 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.metrics import get_scorer, get_scorer_names, r2_score
-from sklearn.model_selection import GroupKFold, check_cv
+from sklearn.metrics import r2_score
+from sklearn.model_selection import GroupKFold
 from sklearn.utils.validation import column_or_1d
 
-from ..fit.classification import check_lams, make_options
-from ..fit.held_out import check_groups
-from ..fit.regression import RegressionProblem, train_regressor
+from ..data.definiteness import Psd
+from ..fit.regression import RegressionProblem
+from ..fit.settings import documented
 from ..models.regressor import RegressionModel
 from ..support.losses import regression_loss
-from ..support.parallel import Team
 from ..support.validation import Array, FloatArray
 from .callbacks import FitReport, with_callbacks
 from .linear import LinearEstimator
-from .search import check_folds, check_scales, search_path
-from .units import check_deployment_units, same_units
-
-EXPECTED = ("expected_squared_error", "expected_loss")
-_SETTINGS = (
-    *("lam", "loss", "epsilon", "fit_intercept", "cov_scale", "deployment_cov", "subspace", "subspace_mode"),
-    *("tol", "max_iter", "max_time", "threads", "verbose"),
-)
+from .search import LambdaSearch, Scorer
 
 
 class LinearRegressor(RegressorMixin, LinearEstimator):  # type: ignore[misc]
-    """What fitted regressors share: prediction, and scikit-learn's bookkeeping."""
+    """What fitted regressors share: prediction."""
 
-    _learnt = (
-        "coef_",
-        "intercept_",
-        "scatter_",
-        "objective_",
-        "gap_",
-        "n_iter_",
-        "history_",
-        "n_features_in_",
-    )
-    threads: int | None
+    _task = "regression"
+    _learnt = ("scatter_",)
     model_: RegressionModel
+    loss: str
+    epsilon: float | None
 
     def predict(self, X: Any, cov: Any = None, std: Any = None, return_std: bool = False) -> Any:
         """w·x + b for each row of X; with `return_std` and the covariance `cov` or error bars `std` of X also
@@ -57,23 +42,15 @@ class LinearRegressor(RegressorMixin, LinearEstimator):  # type: ignore[misc]
         return float(r2_score(y, self.predict(X), sample_weight=sample_weight))
 
 
+@documented
 class LinearSVRGSU(LinearRegressor):
     """Linear regression with Gaussian sample uncertainty.
 
     Parameters
     ----------
-    lam : float, default=1e-2
-        The weight λ of the penalty λ/2 ‖w‖².
-    loss, epsilon
-        As in `svmgsu.train_regressor`: "squared" by default.
-    fit_intercept, cov_scale, deployment_cov, subspace, subspace_mode
-        As in `svmgsu.train_regressor`.
-    tol, max_iter, max_time, threads, verbose
-        As in `svmgsu.train_regressor`.
-    warm_start : bool, default=False
-        Start from the last fit's solution.
-    random_state : int, default=0
-        Seed of draws from a pool of `deployment_cov`.
+    loss : str, default="squared"
+        "squared", "epsilon_insensitive" or "huber": as in `svmgsu.train_regressor`.
+    {settings}
 
     Attributes
     ----------
@@ -110,6 +87,7 @@ class LinearSVRGSU(LinearRegressor):
         self,
         lam: float = 1e-2,
         *,
+        psd: Psd = "clip",
         loss: str = "squared",
         epsilon: float | None = None,
         fit_intercept: bool = True,
@@ -120,12 +98,13 @@ class LinearSVRGSU(LinearRegressor):
         tol: float = 1e-6,
         max_iter: int = 500,
         max_time: float | None = None,
-        random_state: int = 0,
+        random_state: Any = 0,
         threads: int | None = None,
         warm_start: bool = False,
         verbose: bool = False,
     ) -> None:
         self.lam = lam
+        self.psd = psd
         self.loss = loss
         self.epsilon = epsilon
         self.fit_intercept = fit_intercept
@@ -155,29 +134,20 @@ class LinearSVRGSU(LinearRegressor):
 
         cov, std, y_std and sample_weight are as in `svmgsu.train_regressor`.
         """
-        self._check_names(X, reset=True)
-        cov, std = same_units(self, X, cov, std)
-        check_deployment_units(self, X, self.deployment_cov)
+        cov, std = self._at_fit(X, cov, std)
         y = _targets_of(y)
         report = FitReport(self, X, y, "iteration", None)
-        model = train_regressor(
-            X,
-            y,
-            cov,
-            std=std,
-            y_std=y_std,
-            sample_weight=sample_weight,
-            seed=self.random_state,
-            start=getattr(self, "model_", None) if self.warm_start else None,
-            callback=report.monitor(),
-            **{name: getattr(self, name) for name in _SETTINGS},
+        problem = RegressionProblem(
+            X, y, cov, self._settings(), std=std, y_std=y_std, sample_weight=sample_weight
         )
-        self._take(model)
+        start = getattr(self, "model_", None) if self.warm_start else None
+        self._take(problem.train(start, report.monitor()))
         report.end()
         return self
 
 
-class LinearSVRGSUCV(LinearRegressor):
+@documented
+class LinearSVRGSUCV(LambdaSearch, LinearRegressor):
     """`LinearSVRGSU` with λ (and the covariances' scale) chosen by cross-validation along a path.
 
     Validation examples are Gaussians too: by default a model is scored by the squared error it will have on
@@ -195,12 +165,13 @@ class LinearSVRGSUCV(LinearRegressor):
     scoring : str or callable, optional
         "expected_squared_error" (the default) or "expected_loss", both negative, or a scorer of scikit-learn,
         which sees the means only. The first two count validation examples by their weights.
-    loss, epsilon, fit_intercept, deployment_cov, tol, max_iter, threads, verbose
-        As in `svmgsu.train_regressor`. `deployment_cov` is added to training and validation examples alike.
+    loss : str, default="squared"
+        "squared", "epsilon_insensitive" or "huber": as in `svmgsu.train_regressor`.
     refit : bool, default=True
         Whether to train on all data with the best setting; without, there is nothing to predict with.
     n_jobs : int, optional
         Fits at a time; by default as many as OpenMP would use threads.
+    {settings}
 
     Attributes
     ----------
@@ -223,6 +194,10 @@ class LinearSVRGSUCV(LinearRegressor):
     (0.0001, 1.0)
     """
 
+    _expected = ("expected_squared_error", "expected_loss")
+    _scorers = "'r2'"
+    _by_groups = GroupKFold
+
     def __init__(
         self,
         lams: Any = None,
@@ -230,6 +205,7 @@ class LinearSVRGSUCV(LinearRegressor):
         cov_scales: Any = (1.0,),
         cv: Any = 5,
         scoring: Any = None,
+        psd: Psd = "clip",
         loss: str = "squared",
         epsilon: float | None = None,
         fit_intercept: bool = True,
@@ -245,6 +221,7 @@ class LinearSVRGSUCV(LinearRegressor):
         self.cov_scales = cov_scales
         self.cv = cv
         self.scoring = scoring
+        self.psd = psd
         self.loss = loss
         self.epsilon = epsilon
         self.fit_intercept = fit_intercept
@@ -272,68 +249,23 @@ class LinearSVRGSUCV(LinearRegressor):
         X, y, cov, std, y_std and sample_weight as in `svmgsu.train_regressor`; a splitter gets the `groups`,
         and folds of a number keep them together.
         """
-        self._check_names(X, reset=True)
-        cov, std = same_units(self, X, cov, std)
-        check_deployment_units(self, X, self.deployment_cov)
+        cov, std = self._at_fit(X, cov, std)
         y = _targets_of(y)
-        problem = RegressionProblem(
-            X,
-            y,
-            cov,
-            std=std,
-            y_std=y_std,
-            likelihood=self.loss == "squared",
-            sample_weight=sample_weight,
-            deployment_cov=self.deployment_cov,
-        )
-        team = Team(self.threads, self.n_jobs)
-        lams, scales = check_lams(self.lams), check_scales(self.cov_scales)
-        score = self._scorer()
-        folds = _folds(problem, self.cv, groups)
-        report = FitReport(self, X, y, "fit", len(lams) * len(scales) * len(folds))
-        self.cv_results_, self.best_index_ = search_path(
-            problem, lams, scales, folds, score, self._options, team, report, self.verbose
-        )
-        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
-        self.lam_ = float(self.cv_results_["param_lam"][self.best_index_])
-        self.cov_scale_ = float(self.cv_results_["param_cov_scale"][self.best_index_])
-        if self.refit:
-            options = self._options(problem, self.lam_, self.threads)
-            self._take(problem.solve(options, cov_scale=self.cov_scale_))
-        report.end()
+        settings = self._settings(cv=None)
+        problem = RegressionProblem(X, y, cov, settings, std=std, y_std=y_std, sample_weight=sample_weight)
+        self._search(problem, X, y, groups)
         return self
 
-    def _options(self, problem: Any, lam: float, threads: int | None) -> Any:
-        options = make_options(
-            len(problem),
-            lam=lam,
-            tol=self.tol,
-            fit_intercept=self.fit_intercept,
-            max_iter=self.max_iter,
-            threads=threads,
-        )
-        options.loss = regression_loss(self.loss, self.epsilon)
-        return options
+    def _expected_scorer(self, name: str) -> Scorer:
+        loss = regression_loss(self.loss, self.epsilon) if name == "expected_loss" else None
+        return lambda *given: _expected_score(loss, *given)
 
-    def _scorer(self) -> Any:
-        """A function (problem, model, training rows, validation rows) -> score, greater is better."""
-        name = EXPECTED[0] if self.scoring is None else self.scoring
-        if name in EXPECTED:
-            loss = regression_loss(self.loss, self.epsilon) if name == EXPECTED[1] else None
-            return lambda *given: _expected_score(loss, *given)
-        if not callable(name) and name not in get_scorer_names():
-            raise ValueError(
-                f"scoring: expected one of {', '.join(map(repr, EXPECTED))}, a callable, or the name of a "
-                f"scorer of scikit-learn such as 'r2'; got {name!r}"
-            )
-        scorer = name if callable(name) else get_scorer(name)
-
-        def score(problem: RegressionProblem, model: RegressionModel, _: Array, rows: Array) -> float:
-            estimator = LinearSVRGSU(lam=model.lam, loss=self.loss, epsilon=self.epsilon)
-            estimator._take(model)
-            return float(scorer(estimator, problem.data.mean[rows], problem.targets[rows]))
-
-        return score
+    def _plain_score(
+        self, scorer: Any, problem: RegressionProblem, model: RegressionModel, known: Array, new: Array
+    ) -> float:
+        estimator = LinearSVRGSU(lam=model.lam, loss=self.loss, epsilon=self.epsilon)
+        estimator._take(model)
+        return float(scorer(estimator, problem.data.mean[new], problem.targets[new]))
 
 
 def _expected_score(
@@ -347,16 +279,6 @@ def _expected_score(
         return -float(np.average(residual**2 + variance[:, 0], weights=weights))
     values = loss.gradient(np.ascontiguousarray(residual), np.sqrt(np.ascontiguousarray(variance[:, 0])))[0]
     return -float(np.average(values, weights=weights))
-
-
-def _folds(problem: RegressionProblem, cv: Any, groups: Any) -> list[tuple[Array, Array]]:
-    if groups is not None:
-        check_groups(groups, len(problem))
-        if cv is None or isinstance(cv, (int, np.integer)):
-            cv = GroupKFold(5 if cv is None else int(cv))
-    splitter = check_cv(cv, problem.targets, classifier=False)
-    splits = splitter.split(np.empty((len(problem), 0)), problem.targets, groups)
-    return check_folds(splits, problem.sample_weights)
 
 
 def _targets_of(y: Any) -> Array:

@@ -1,20 +1,27 @@
-"""The examples of a training set, checked once, and one fit of the core on all of them or on some."""
+"""The examples of a training set, checked once; fits on all of them or on some share the arrays."""
 
 from __future__ import annotations
 
-import warnings
+import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from .. import _core
 from ..data.coercion import as_deployment
-from ..data.gaussians import as_gaussians, check_subspace_mode
+from ..data.doubt import Copies
+from ..data.gaussians import Gaussians
+from ..models.rule import depends_on_class
 from ..support.memory import NotEnoughMemory, require_memory
+from ..support.parallel import Team
+from ..support.progress import ProgressBar, counter
 from ..support.validation import Array, FloatArray
+from ..support.warning import warn
+from .settings import Settings, check_lams
 
 Report = Callable[[Any], bool | None] | None
+Trained = TypeVar("Trained", bound=Any)
 
 VECTORS = 64  # of n numbers, that one fit holds at its peak: measured at n = 2e6
 _ADVICE = {
@@ -28,72 +35,128 @@ class ConvergenceWarning(UserWarning):
     """The solver stopped before it reached the asked precision; the message states the gap reached."""
 
 
-class Examples:
-    """Means and covariances, as they were given and as training sees them; fits share the arrays.
+class Examples(Generic[Trained]):
+    """Means and covariances, as they were given and as training sees them.
 
     Parameters
     ----------
-    X, cov, std
-        As in `svmgsu.train`.
-    labels : array of shape (l,), or None
+    data : Gaussians
+    settings : Settings
+    labels : array of shape (l,), optional
         Tell classes apart, where covariances depend on them.
-    subspace, subspace_mode, cov_scale, deployment_cov, seed
-        As in `svmgsu.train`.
+    copies : Copies, optional
+        Where examples are there for several classes: "rows" are then copies.
     """
 
+    given_weights: FloatArray  # of the rows, not scaled
+
     def __init__(
-        self,
-        X: Any,
-        cov: Any,
-        std: Any,
-        labels: Callable[[int], Array] | None = None,
-        *,
-        subspace: float | None = None,
-        subspace_mode: str = "truncate",
-        cov_scale: float = 1.0,
-        deployment_cov: Any = None,
-        seed: int = 0,
+        self, data: Gaussians, settings: Settings, labels: Array | None = None, copies: Copies | None = None
     ) -> None:
-        data = as_gaussians(X, cov, std)
+        self.settings = settings
         self.observed = data  # as it was given, and as new objects will be
-        self.labels = None if labels is None else labels(len(data))
-        check_subspace_mode(subspace_mode)
-        if subspace is not None:
-            data = data.subspace(subspace, subspace_mode, y=self.labels)
-        if deployment_cov is not None:
-            data = data.with_more_cov(as_deployment(deployment_cov, data.shape, seed))
+        self.copies = copies or Copies(len(data))
+        self._row_labels = labels
+        if settings.subspace is not None:
+            data = data.subspace(settings.subspace, settings.subspace_mode, y=labels)
+        if settings.deployment_cov is not None:
+            noise = as_deployment(settings.deployment_cov, data.shape, settings.seed, settings.psd)
+            data = data.with_more_cov(noise)
         if data.deployment is not None:
             data = data.with_more_cov(data.deployment)
         self.data = data
         self._means = data.core_means()
-        self._terms = () if data.cov is None else data.cov.terms(*data.shape, self.labels)
-        self.cov_scale = check_scale(cov_scale)
+        self._terms = () if data.cov is None else data.cov.terms(*data.shape, labels)
         self.interrupted = False  # whether a callback has stopped the last fit
 
     def __len__(self) -> int:
-        return len(self.data)
+        """The examples, with all copies of those whose label is in doubt."""
+        return self.copies.examples if self.copies.source is None else len(self.copies.source)
 
-    def terms(self, cov_scale: float | None = None) -> tuple[Any, ...]:
-        """The covariances as the core's (kind, factor), times the scale of this fit."""
-        scale = self.cov_scale if cov_scale is None else cov_scale
-        if scale == 1.0:
-            return self._terms
-        return tuple((kind, scale * factor) for kind, factor in self._terms) if scale else ()
+    def solve(
+        self,
+        options: _core.Options,
+        *,
+        start: Trained | None = None,
+        rows: Array | None = None,
+        cov_scale: float | None = None,
+        report: Report = None,
+        team: Team | None = None,
+        expect_trivial: bool = False,
+    ) -> Trained:
+        """One model, of all rows or some, from `start` on. Warns where the optimum was not reached."""
+        raise NotImplementedError
 
-    def labelled(
-        self, signs: FloatArray, weights: FloatArray, rows: Array | None, cov_scale: float | None
+    def finish(self, model: Trained, options: _core.Options, team: Team, **more: Any) -> None:
+        """What is done with a trained model before it is handed out."""
+
+    def train(self, start: Trained | None = None, callback: Report = None, **more: Any) -> Trained:
+        """One model by the settings, with its progress shown; `more` is for `finish`."""
+        settings, began = self.settings, time.monotonic()
+        options, team = settings.options(len(self)), settings.team()
+        with ProgressBar(settings.verbose, options, callback) as report:
+            model = self.solve(options, start=start, report=report, team=team)
+        deadline = began + options.max_seconds
+        self.finish(model, options, team, deadline=deadline, verbose=settings.verbose, **more)
+        return model
+
+    def path(self, lams: Any) -> list[Trained]:
+        """The models at `lams`, by the settings."""
+        grid, options, team = check_lams(lams), self.settings.options(len(self)), self.settings.team()
+        progress = counter(self.settings.verbose, len(grid), "svmgsu path")
+        models = self.follow(grid, options, team=team, progress=progress)
+        for model in models:
+            options.lam = model.lam
+            self.finish(model, options, team)
+        return models
+
+    def follow(
+        self,
+        lams: FloatArray,
+        options: _core.Options,
+        *,
+        rows: Array | None = None,
+        cov_scale: float | None = None,
+        team: Team | None = None,
+        report: Report = None,
+        progress: Callable[[], None] = lambda: None,
+    ) -> list[Trained]:
+        """The models at `lams`, in that order; each fit starts from the next larger λ.
+
+        That the first of them are trivial (w = 0) is what a path is for, so nothing is said about it.
+        """
+        models: dict[int, Trained] = {}
+        last: Trained | None = None
+        for index in np.argsort(-lams, kind="stable").tolist():
+            options.lam = float(lams[index])
+            last = models[index] = self.solve(
+                options,
+                start=last,
+                rows=rows,
+                cov_scale=cov_scale,
+                report=report,
+                team=team,
+                expect_trivial=True,
+            )
+            progress()
+        return [models[k] for k in range(len(lams))]
+
+    def core_of(
+        self,
+        make: Callable[..., Any],
+        targets: FloatArray,
+        weights: FloatArray,
+        rows: Array | None,
+        cov_scale: float | None,
     ) -> Any:
-        """What the core trains a classifier on; `signs` and `weights` are of the chosen rows."""
-        return _core.labelled(self._means, self.terms(cov_scale), signs, weights, _chosen(rows))
-
-    def valued(
-        self, targets: FloatArray, weights: FloatArray, rows: Array | None, cov_scale: float | None
-    ) -> Any:
-        """What the core trains a regression on; `targets` and `weights` are of the chosen rows."""
-        return _core.valued(self._means, self.terms(cov_scale), targets, weights, _chosen(rows))
+        """What the core trains on; `make` is its function, `targets` and `weights` are of the chosen rows."""
+        scale, terms = self.settings.cov_scale if cov_scale is None else cov_scale, self._terms
+        if scale != 1.0:
+            terms = tuple((kind, scale * factor) for kind, factor in terms) if scale else ()
+        return make(self._means, terms, targets, weights, self._places(rows))
 
     def run_core(
-        self, core: Any, options: Any, report: Report, start: tuple[FloatArray, float] | None = None
+        self, core: Any, options: _core.Options, report: Report, start: tuple[FloatArray, float] | None
     ) -> Any:
         """The core's result."""
         n = self.data.shape[1]
@@ -114,31 +177,25 @@ class Examples:
         means, terms, data = self._means, self._terms, self.observed
         if observed and data is not self.data:
             means = data.core_means()
-            terms = () if data.cov is None else data.cov.terms(*data.shape, self.labels)
-        core = _core.Gaussians(means, terms, _chosen(rows))
+            terms = () if data.cov is None else data.cov.terms(*data.shape, self._row_labels)
+        core = _core.Gaussians(means, terms, self._places(rows))
         mean, variance = _core.margins(core, np.ascontiguousarray(coef), threads)
         return mean.T, variance.T
 
+    def _places(self, rows: Array | None) -> Array | None:
+        """The examples that some rows are of, for the core; None for each example once."""
+        places = self.copies.source if rows is None else self.copies.places(rows)
+        return None if places is None else np.ascontiguousarray(places, dtype=np.int64)
 
-def _chosen(rows: Array | None) -> Array | None:
-    return None if rows is None else np.ascontiguousarray(rows, dtype=np.int64)
 
-
-def check_scale(value: Any) -> float:
-    """A factor of all covariances."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"cov_scale: expected a number, got {value!r}") from None
-    if not (number >= 0 and np.isfinite(number)):
-        raise ValueError(f"cov_scale: must be >= 0 and finite, got {value!r}")
-    return number
+def check_doubt(copies: Copies, data: Gaussians) -> None:
+    """Refuses labels in doubt where the covariances depend on them."""
+    if copies.source is not None and depends_on_class(data.cov):
+        raise ValueError("y: class probabilities do not go with a covariance for each class; give labels")
 
 
 def check_start(start: Any, kind: type, features: int) -> None:
     """Refuses what a fit cannot start from."""
-    if start is None:
-        return
     if not isinstance(start, kind):
         raise TypeError(f"start: expected a svmgsu.{kind.__name__}, got {start!r}")
     if start.n_features_in_ != features:  # type: ignore[attr-defined]
@@ -152,7 +209,7 @@ def record(history: Sequence[Any]) -> list[dict[str, float]]:
 
 
 def warn_if_unfinished(
-    results: list[Any], options: Any, named: Callable[[list[int]], str], stacklevel: int = 4
+    results: list[Any], options: _core.Options, named: Callable[[list[int]], str] = lambda places: ""
 ) -> None:
     """Warns where the solver stopped early; `named` says which of several problems a message is about."""
     fine = ("converged", "callback", "iterations") if options.solver == "sgd" else ("converged", "callback")
@@ -172,9 +229,8 @@ def warn_if_unfinished(
         "time": f"after max_time={options.max_seconds:g} seconds",
         "stalled": "because rounding errors allow no further progress",
     }[stop]
-    warnings.warn(
+    warn(
         f"the solver stopped {reason}{named(places)} with a relative gap of {relative(worst):.2g}, "
         f"where tol={options.tolerance:g} was asked; the best point found is kept. {_ADVICE[stop]}",
         ConvergenceWarning,
-        stacklevel=stacklevel,
     )

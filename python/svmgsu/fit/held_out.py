@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
-from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from .. import _core
 from ..models.calibration import Calibration, fit, own
-from ..support.losses import OWN
 from ..support.progress import counter
 from ..support.validation import Array, FloatArray, check_count, listed
+from ..support.warning import warn
+from .settings import changed_options
 
 if TYPE_CHECKING:
     from ..models.classifier import Model
@@ -22,15 +23,7 @@ if TYPE_CHECKING:
 
 FOLDS = 5
 FOLD_TOLERANCE = 1e-3  # held-out scores need no more: their noise is larger
-
-
-def check_probability(value: Any, loss: Any = "hinge") -> str:
-    """What a user gave as `probability`: "own", "cv", "train" or "" for none."""
-    if isinstance(value, (bool, np.bool_)):
-        return ("own" if loss == OWN else "cv") if value else ""
-    if isinstance(value, str) and value in ("cv", "train"):
-        return value
-    raise ValueError(f'probability: expected True, "cv", "train" or False, got {value!r}')
+Splits = list[tuple[Array, Array]]
 
 
 class Scores(NamedTuple):
@@ -42,45 +35,24 @@ class Scores(NamedTuple):
 
 
 def calibrate(
-    problem: Problem,
-    model: Model,
-    how: str,
-    options: Any,
-    team: Team,
-    *,
-    groups: Any = None,
-    cv: Any = None,
-    cov_scale: float | None = None,
-    deadline: float = math.inf,
-    verbose: bool = False,
+    problem: Problem, model: Model, how: str, options: _core.Options, team: Team, **folds: Any
 ) -> None:
     """Gives `model` its probabilities, from held-out scores (`how` is "cv") or training scores ("train").
 
     Or its "own", where the loss makes log-odds of the decision values: scores then only tell how far the
-    classes spread.
+    classes spread. `folds` says what `held_out` is to do.
 
     Scores and variances are those that prediction will see: of the data as they were given. Examples count by
     their sample weights; those of classes shape the plane, not the probabilities.
     """
-    if how == "cv":
-        scores = held_out(
-            problem,
-            model,
-            options,
-            team,
-            groups=groups,
-            cv=cv,
-            cov_scale=cov_scale,
-            deadline=deadline,
-            verbose=verbose,
-        )
-    else:
-        scores = _training_scores(problem, model, team)
+    seen = _training_scores(problem, model, team)
+    scores = held_out(problem, model, options, team, seen, **folds) if how == "cv" else seen
     uncertain = problem.observed.cov is not None
 
     def fitted(part: int) -> Calibration:
         rows, margin, variance = scores[part]
-        weights = problem.sample_weights[rows] / np.bincount(rows)[rows]
+        _, place, times = np.unique(rows, return_inverse=True, return_counts=True)
+        weights = problem.sample_weights[rows] / times[place.ravel()]
         used = weights > 0
         signs = problem.signs(part, rows[used])
         known = variance[used] if uncertain else None
@@ -92,11 +64,11 @@ def calibrate(
 
 
 def _training_scores(problem: Problem, model: Model, team: Team) -> list[Scores]:
-    inner, everybody = team.inner(problem.parts), np.arange(len(problem))
+    inner = team.inner(problem.parts)
 
     def scores(part: int) -> Scores:
-        own = problem.rows(part, everybody)
-        rows = everybody if own is None else own
+        chosen = problem.rows(part)
+        rows = np.arange(len(problem)) if chosen is None else chosen
         margin, variance = problem.margins(model.coef_[part : part + 1], rows, observed=True, threads=inner)
         return Scores(rows, margin[:, 0] + model.intercept_[part], variance[:, 0])
 
@@ -106,8 +78,9 @@ def _training_scores(problem: Problem, model: Model, team: Team) -> list[Scores]
 def held_out(
     problem: Problem,
     model: Model,
-    options: Any,
+    options: _core.Options,
     team: Team,
+    seen: list[Scores] | None = None,
     *,
     groups: Any = None,
     cv: Any = None,
@@ -119,15 +92,31 @@ def held_out(
 
     `cv` is the number of folds, a splitter of scikit-learn or a list of (training rows, held-out rows).
     Where a side cannot be divided (one example, one group, one decision value for all) they are training
-    scores.
+    scores, `seen`. All problems and folds run in parallel.
     """
-    seen = _training_scores(problem, model, team)
+    seen = seen or _training_scores(problem, model, team)
     splits = _splits(problem, seen, groups, cv)
-    fits = _FoldFits(problem, model, options, team, cov_scale, deadline, verbose)
-    return fits.hold_out(splits, seen)
+    jobs = [(part, *rows) for part, folds in enumerate(splits) for rows in folds or ()]
+    inner = team.inner(len(jobs))
+    done = counter(verbose, len(jobs), "svmgsu calibration")
+    tolerance = max(options.tolerance, 0.0 if problem.small else FOLD_TOLERANCE)
 
+    def work(job: tuple[int, Array, Array]) -> Scores:
+        part, known, new = job
+        left = max(deadline - time.monotonic(), 1e-3)
+        asked = changed_options(options, threads=inner, tolerance=tolerance, max_seconds=left)
+        result = problem.run(asked, part, model, known, cov_scale, lambda progress: not team.stopped)
+        mean, variance = problem.margins(result.w[np.newaxis], new, observed=True, threads=inner)
+        done()
+        return Scores(new, mean[:, 0] + result.b, variance[:, 0])
 
-Splits = list[tuple[Array, Array]]
+    found = zip(jobs, team.map(work, jobs, small=problem.small), strict=True)
+    out = list(seen)
+    for part, some in groupby(found, key=lambda pair: pair[0][0]):  # the folds of a problem stand together
+        columns = zip(*(scores for _, scores in some), strict=True)
+        joined = Scores(*(np.concatenate(column) for column in columns))
+        out[part] = joined if len(joined.rows) else seen[part]
+    return out
 
 
 def _splits(problem: Problem, seen: list[Scores], groups: Any, cv: Any) -> list[Splits | None]:
@@ -158,15 +147,10 @@ def _divided(folds: Array) -> Splits:
 
 def _of_parts(problem: Problem, splits: Splits | None) -> list[Splits | None]:
     """The same folds for all problems, of the rows that each is about."""
-
-    def own(part: int, rows: Array) -> Array:
-        found = problem.rows(part, rows)
-        return rows if found is None else found
-
-    parts = range(problem.parts)
     if splits is None:
-        return [None for _ in parts]
-    return [[(own(part, known), own(part, new)) for known, new in splits] for part in parts]
+        return [None] * problem.parts
+    divided = [zip(problem.each(known), problem.each(new), strict=True) for known, new in splits]
+    return [list(folds) for folds in zip(*divided, strict=True)]
 
 
 def check_groups(groups: Any, examples: int) -> Array:
@@ -178,8 +162,8 @@ def check_groups(groups: Any, examples: int) -> Array:
 
 
 def _users_splits(problem: Problem, groups: Array | None, cv: Any, used: Array) -> Splits:
-    count, labels = problem.copies.examples, problem.copies.likeliest(problem.labels)
-    found = cv.split(np.empty((count, 0)), labels, groups) if hasattr(cv, "split") else cv
+    count = problem.copies.examples
+    found = cv.split(np.empty((count, 0)), problem.to_split, groups) if hasattr(cv, "split") else cv
     splits = []
     for k, (known, new) in enumerate(found):
         known, new = (problem.copies.of(np.arange(count)[np.asarray(rows)]) for rows in (known, new))
@@ -224,11 +208,10 @@ def _group_folds(groups: Array, problem: Problem, used: Array, most: int) -> Arr
         held = np.stack([table[fold_of == k].sum(axis=0) for k in range(count)])
         if (held < table.sum(axis=0)).all() and held.any(axis=1).all():
             return np.where(used, fold_of[groups], -1)
-    warnings.warn(
+    warn(
         "groups: they cannot be held out with examples of every class left to train on (of one group: "
         f"{listed(problem.classes[(table > 0).sum(axis=0) < 2]) or 'none'}); probabilities are fitted to "
-        "training scores, which are too sure",
-        stacklevel=6,
+        "training scores, which are too sure"
     )
     return None
 
@@ -245,53 +228,3 @@ def _dealt(table: FloatArray, count: int) -> Array:
         fold_of[group] = np.lexsort((taken.sum(axis=1), load))[0]
         taken[fold_of[group]] += share[group]
     return fold_of
-
-
-@dataclass
-class _FoldFits:
-    """Fits without one fold each, all problems and folds in parallel."""
-
-    problem: Problem
-    model: Model
-    options: Any
-    team: Team
-    cov_scale: float | None
-    deadline: float
-    verbose: bool
-
-    def hold_out(self, splits: list[Splits | None], seen: list[Scores]) -> list[Scores]:
-        """The scores of the held-out rows, by models that have not seen them."""
-        jobs = [(part, *rows) for part, own in enumerate(splits) for rows in own or ()]
-        inner = self.team.inner(len(jobs))
-        done = counter(self.verbose, len(jobs), "svmgsu calibration")
-
-        def work(job: tuple[int, Array, Array]) -> Scores:
-            part, known, new = job
-            result = self.problem.run(
-                self._options(len(known), inner), part, self.model, known, self.cov_scale, self._go_on
-            )
-            m, v = self.problem.margins(result.w[np.newaxis], new, observed=True, threads=inner)
-            done()
-            return Scores(new, m[:, 0] + result.b, v[:, 0])
-
-        found = self.team.map(work, jobs, small=self.problem.small)
-        out = list(seen)
-        for part in {job[0] for job in jobs}:
-            own = [scores for job, scores in zip(jobs, found, strict=True) if job[0] == part]
-            if sum(len(scores.rows) for scores in own):
-                out[part] = Scores(*(np.concatenate(column) for column in zip(*own, strict=True)))
-        return out
-
-    def _options(self, examples: int, threads: int) -> Any:
-        from .problem import changed_options
-
-        return changed_options(
-            self.options,
-            threads=threads,
-            tolerance=max(self.options.tolerance, 0.0 if self.problem.small else FOLD_TOLERANCE),
-            max_seconds=max(self.deadline - time.monotonic(), 1e-3),
-            batch=min(self.options.batch, examples),
-        )
-
-    def _go_on(self, progress: Any) -> bool:
-        return not self.team.stopped

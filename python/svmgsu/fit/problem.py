@@ -3,35 +3,25 @@
 from __future__ import annotations
 
 import time
-import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from .. import _core
-from ..data.coercion import as_deployment
-from ..data.definiteness import Psd
 from ..data.doubt import read_labels
-from ..data.gaussians import as_gaussians, check_subspace_mode
+from ..data.gaussians import as_gaussians
 from ..models.calibration import log_shares
 from ..models.classifier import Model
-from ..models.rule import depends_on_class
-from ..support.memory import NotEnoughMemory, require_memory
 from ..support.parallel import Team
-from ..support.validation import Array, FloatArray, check_weights, class_factors
+from ..support.validation import Array, FloatArray, check_prior, check_weights, class_factors
+from ..support.warning import warn
 from .division import Division
-from .examples import VECTORS, ConvergenceWarning, Report, check_scale, record, warn_if_unfinished
+from .examples import Examples, Report, check_doubt, check_start, record, warn_if_unfinished
+from .held_out import calibrate
+from .settings import Settings, changed_options
 
-__all__ = ["ConvergenceWarning", "Problem", "TrivialModelWarning", "changed_options", "check_scale"]
-
-_Named = Callable[[list[int]], str]
-
-_OPTIONS = (
-    *("lam", "loss", "solver", "intercept", "threads", "tolerance", "max_iterations", "max_seconds"),
-    *("steps", "batch", "average", "seed"),
-)
 _SMALL = 20_000
 _PAIRS = 0.1  # of the tolerance, for pairs of classes: coupled probabilities compare them all
 
@@ -40,7 +30,7 @@ class TrivialModelWarning(UserWarning):
     """The optimum is w = 0: the model says the same class whatever the example."""
 
 
-class Problem:
+class Problem(Examples[Model]):
     """Examples, labels and weights. Of two classes it is one problem; of more, one for each pair or class.
 
     The problems share the arrays: only their rows and signs differ.
@@ -51,29 +41,27 @@ class Problem:
         X: Any,
         y: Any,
         cov: Any = None,
+        settings: Settings | None = None,
         *,
         std: Any = None,
-        psd: Psd = "clip",
         sample_weight: Any = None,
-        class_weight: Any = None,
         classes: Any = None,
-        multi_class: str = "ovo",
-        subspace: float | None = None,
-        subspace_mode: str = "truncate",
-        cov_scale: float = 1.0,
-        deployment_cov: Any = None,
-        seed: int = 0,
     ) -> None:
-        data = as_gaussians(X, cov, std, psd)
-        self.observed = data  # as it was given, and as new objects will be
-        self.classes, self.codes, self.copies = read_labels(y, len(data), classes)
+        settings = settings or Settings()
+        data = as_gaussians(X, cov, std, settings.psd)
+        self.classes, self.codes, copies = read_labels(y, len(data), classes)
         self.labels = self.classes[self.codes]
-        if self.copies.source is not None and depends_on_class(data.cov):
-            raise ValueError("y: class probabilities do not go with a covariance for each class; give labels")
-        self.division = Division(len(self.classes), multi_class)
+        check_doubt(copies, data)
+        self.division = Division(len(self.classes), settings.multi_class)
         self.parts = len(self.division)  # problems
+        self.prior = None if settings.prior is None else check_prior(settings.prior, self.classes)
+        self.sample_weights = copies.weights(check_weights(sample_weight, len(data)))
+        self._weigh(settings.class_weight, sample_weight is None and copies.source is None)
+        super().__init__(data, settings, self.labels if copies.source is None else None, copies)
+
+    def _weigh(self, class_weight: Any, alike: bool) -> None:
+        """Sets the weights of training; examples that count `alike`, of classes that do, have weight 1."""
         self._even_sides = class_weight == "balanced" if isinstance(class_weight, str) else False
-        self.sample_weights = self.copies.weights(check_weights(sample_weight, len(data)))
         self.given_weights = self.sample_weights
         self.class_weights: FloatArray | None = None
         if class_weight is not None:
@@ -81,35 +69,20 @@ class Problem:
             self.given_weights = self.given_weights * factors[self.codes]
             self.class_weights = factors / factors.mean() if np.ptp(factors) else None
         self.weights = self.given_weights
-        if sample_weight is not None or class_weight is not None or self.copies.source is not None:
+        if not alike or class_weight is not None:
             self._check_classes_have_weight("sample_weight" if class_weight is None else "class_weight")
             self.weights = self.weights / self.weights.mean()
-        check_subspace_mode(subspace_mode)
-        if subspace is not None:
-            data = data.subspace(subspace, subspace_mode, y=self._row_labels)
-        if deployment_cov is not None:
-            data = data.with_more_cov(as_deployment(deployment_cov, data.shape, seed))
-        if data.deployment is not None:
-            data = data.with_more_cov(data.deployment)
-        self.data = data
-        self._means = data.core_means()
-        self._terms = () if data.cov is None else data.cov.terms(*data.shape, self._row_labels)
-        self.cov_scale = check_scale(cov_scale)
-        self.interrupted = False  # whether a callback has stopped the last fit
-
-    def __len__(self) -> int:
-        """The examples, with all copies of those whose label is in doubt."""
-        return len(self.codes)
-
-    @property
-    def _row_labels(self) -> Array | None:
-        return self.labels if self.copies.source is None else None
 
     def _check_classes_have_weight(self, name: str) -> None:
         total = np.bincount(self.codes, self.weights, len(self.classes))
         if not total.all():
             label = self.classes[int(np.argmin(total))].item()
             raise ValueError(f"{name}: class {label!r} has no weight; training needs examples of every class")
+
+    @property
+    def to_split(self) -> Array:
+        """What a splitter of scikit-learn is shown: the likeliest label of each example."""
+        return self.copies.likeliest(self.labels)
 
     @property
     def small(self) -> bool:
@@ -120,9 +93,19 @@ class Problem:
     def rows(self, part: int, rows: Array | None = None) -> Array | None:
         """Those of some rows that a problem is about; None for all examples."""
         if rows is None:
-            return self.division.rows(part, self.codes)
-        some = self.division.rows(part, self.codes[rows])
-        return rows if some is None else np.asarray(rows)[some]
+            return self.division.joined(part, self._members)
+        found = self.division.rows(part, self.codes[rows])
+        return rows if found is None else np.asarray(rows)[found]
+
+    def each(self, rows: Array) -> list[Array]:
+        """The same for every problem."""
+        members = self.division.members(self.codes[rows])
+        found = [self.division.joined(part, members) for part in range(self.parts)]
+        return [rows if some is None else rows[some] for some in found]
+
+    @cached_property
+    def _members(self) -> list[Array]:
+        return self.division.members(self.codes) if self.parts > 1 else []
 
     def signs(self, part: int, rows: Array | None = None) -> FloatArray:
         """+1 for the positive class of a problem and -1 for the other side, of rows that it is about."""
@@ -130,19 +113,12 @@ class Problem:
 
     def core(self, rows: Array | None = None, cov_scale: float | None = None, part: int = 0) -> Any:
         """The core's view of a problem's examples, or of those among some rows; arrays are not copied."""
-        scale = self.cov_scale if cov_scale is None else cov_scale
-        terms = self._terms
-        if scale != 1.0:
-            terms = tuple((kind, scale * factor) for kind, factor in terms) if scale else ()
         rows = self.rows(part, rows)
         signs = self.signs(part, rows)
-        if rows is None and self.copies.source is None:
-            return _core.labelled(self._means, terms, signs, self._part_weights(self.weights, signs))
-        rows = np.arange(len(self)) if rows is None else rows
-        weights = self._part_weights(self.weights[rows], signs)
-        weights = weights / (weights.mean() or 1.0)
-        places = np.ascontiguousarray(self.copies.places(rows), dtype=np.int64)
-        return _core.labelled(self._means, terms, signs, weights, places)
+        weights = self._part_weights(self.weights if rows is None else self.weights[rows], signs)
+        if rows is not None or self.copies.source is not None:
+            weights = weights / (weights.mean() or 1.0)
+        return self.core_of(_core.labelled, signs, weights, rows, cov_scale)
 
     def _part_weights(self, weights: FloatArray, signs: FloatArray) -> FloatArray:
         """Balanced classes have balanced sides too: one class against the rest weighs as much as the rest."""
@@ -164,7 +140,7 @@ class Problem:
 
     def solve(
         self,
-        options: Any,
+        options: _core.Options,
         *,
         start: Model | None = None,
         rows: Array | None = None,
@@ -177,7 +153,8 @@ class Problem:
 
         The problems of several classes run in parallel, as `team` allows.
         """
-        self._check_start(start)
+        if start is not None:
+            self._check_start(start)
         if self.parts == 1:
             results = [self.run(options, 0, start, rows, cov_scale, report)]
         else:
@@ -188,7 +165,7 @@ class Problem:
         if stops != ["converged"] * len(stops):
             warn_if_unfinished(results, options, self.named)
         if not expect_trivial:
-            _warn_of_trivial(results, coef, options, self.named)
+            self._warn_of_trivial(results, coef, options)
         records = [record(result.history) for result in results]
         return Model(
             coef_=coef,
@@ -196,7 +173,7 @@ class Problem:
             classes_=self.classes,
             multi_class=self.division.multi_class,
             lam=options.lam,
-            loss=options.loss.name,
+            loss=self.settings.core_loss.name,
             objective_=sum([result.objective for result in results]),
             gap_=sum([result.gap for result in results]),
             n_iter_=max([result.iterations for result in results]),
@@ -205,13 +182,16 @@ class Problem:
             class_weight_=self.class_weights,
         )
 
-    def _check_start(self, start: Model | None) -> None:
-        if start is None:
-            return
-        if not isinstance(start, Model):
-            raise TypeError(f"start: expected a svmgsu.Model, got {start!r}")
-        if start.n_features_in_ != self.data.shape[1]:
-            raise ValueError(f"start: {start.n_features_in_} features, but X has {self.data.shape[1]}")
+    def finish(self, model: Model, options: _core.Options, team: Team, **more: Any) -> None:
+        """The shares of classes where the model will be used, and probabilities, as asked."""
+        model.prior_ = self.prior
+        how = self.settings.calibration
+        if how:
+            how = "train" if self.interrupted and how == "cv" else how
+            calibrate(self, model, how, options, team, **{"cv": self.settings.cv, **more})
+
+    def _check_start(self, start: Model) -> None:
+        check_start(start, Model, self.data.shape[1])
         if len(start.classes_) != len(self.classes):
             raise ValueError(f"start: {len(start.classes_)} classes, but y has {len(self.classes)}")
         if self.parts > 1 and start.multi_class != self.division.multi_class:
@@ -223,7 +203,7 @@ class Problem:
 
     def run(
         self,
-        options: Any,
+        options: _core.Options,
         part: int,
         start: Model | None,
         rows: Array | None,
@@ -231,24 +211,18 @@ class Problem:
         report: Report,
     ) -> Any:
         """The core's result for one problem."""
-        n = self.data.shape[1]
-        require_memory(8.0 * VECTORS * n, f"X: training with {n} features")
         rows = self.rows(part, rows)
         count = len(self) if rows is None else len(rows)
         if count == 0:  # neither class of a pair is there, as in a fold without rare classes
             return _Nothing(np.zeros(self.data.shape[1]))
         if options.batch > count:
             options = changed_options(options, batch=count)
-        core = self.core(rows, cov_scale, part)
-        at = () if start is None else (np.ascontiguousarray(start.coef_[part]), float(start.intercept_[part]))
-        try:
-            return _core.solve(core, options, report, *at)
-        except MemoryError:
-            raise NotEnoughMemory(f"X: there is not enough memory to train with {n} features") from None
+        where = None if start is None else (start.coef_[part], start.intercept_[part])
+        return self.run_core(self.core(rows, cov_scale, part), options, report, where)
 
     def _run_parts(
         self,
-        options: Any,
+        options: _core.Options,
         team: Team,
         start: Model | None,
         rows: Array | None,
@@ -266,40 +240,28 @@ class Problem:
         def work(part: int) -> Any:
             left = options.max_seconds - (time.monotonic() - began)
             turns = -(-(self.parts - part) // at_a_time)  # that have to share what is left of the time
-            own = changed_options(
+            share = changed_options(
                 options,
                 threads=threads,
                 max_seconds=max(left / turns, 1e-3),
                 tolerance=options.tolerance * (1.0 if self.division.pairs is None else _PAIRS),
             )
-            return self.run(own, part, start, rows, cov_scale, watch)
+            return self.run(share, part, start, rows, cov_scale, watch)
 
         return team.map(work, range(self.parts), small=self.small)
 
-    def margins(
-        self, coef: FloatArray, rows: Array | None = None, *, observed: bool = False, threads: int = 0
-    ) -> tuple[FloatArray, FloatArray]:
-        """w·x_i and wᵀΣ_i w for each row w of `coef`, as (l, rows of coef); covariances times 1.
-
-        `observed` leaves out what training adds: noise of deployment, and subspaces.
-        """
-        means, terms, data = self._means, self._terms, self.observed
-        if observed and data is not self.data:
-            means = data.core_means()
-            terms = () if data.cov is None else data.cov.terms(*data.shape, self._row_labels)
-        rows = np.arange(len(self)) if rows is None and self.copies.source is not None else rows
-        chosen = None if rows is None else np.ascontiguousarray(self.copies.places(rows), dtype=np.int64)
-        core = _core.Gaussians(means, terms, chosen)
-        mean, variance = _core.margins(core, np.ascontiguousarray(coef), threads)
-        return mean.T, variance.T
-
-
-def changed_options(options: Any, **changes: Any) -> Any:
-    """A copy of the core's options with some of them changed."""
-    out = _core.Options()
-    for name in _OPTIONS:
-        setattr(out, name, changes.get(name, getattr(options, name)))
-    return out
+    def _warn_of_trivial(self, results: list[Any], coef: FloatArray, options: _core.Options) -> None:
+        places = [k for k, w in enumerate(coef) if not w.any() and results[k].stop == "converged"]
+        if not places:
+            return
+        worst = max((results[k] for k in places), key=lambda result: float(result.gap))
+        warn(
+            f"the optimum is the trivial classifier w = 0{self.named(places)} (objective "
+            f"{worst.objective:.6g}, proven to within {worst.gap:.2g}): at lam={options.lam:g} the spread of "
+            "the examples outweighs the distance of the classes. Try a smaller lam, a smaller cov_scale, or "
+            "more weight for the rarer class (class_weight, sample_weight)",
+            TrivialModelWarning,
+        )
 
 
 @dataclass
@@ -313,18 +275,3 @@ class _Nothing:
     iterations: int = 0
     stop: str = "converged"
     history: tuple[Any, ...] = ()
-
-
-def _warn_of_trivial(results: list[Any], coef: FloatArray, options: Any, named: _Named) -> None:
-    places = [k for k, w in enumerate(coef) if not w.any() and results[k].stop == "converged"]
-    if not places:
-        return
-    worst = max((results[k] for k in places), key=lambda result: float(result.gap))
-    warnings.warn(
-        f"the optimum is the trivial classifier w = 0{named(places)} (objective "
-        f"{worst.objective:.6g}, proven to within {worst.gap:.2g}): at lam={options.lam:g} the spread of the "
-        "examples outweighs the distance of the classes. Try a smaller lam, a smaller cov_scale, or more "
-        "weight for the rarer class (class_weight, sample_weight)",
-        TrivialModelWarning,
-        stacklevel=4,
-    )

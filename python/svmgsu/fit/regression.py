@@ -7,19 +7,20 @@ from typing import Any
 
 import numpy as np
 
+from .. import _core
+from ..data.definiteness import Psd
+from ..data.gaussians import as_gaussians
 from ..models.regressor import RegressionModel
-from ..support.losses import regression_loss
 from ..support.parallel import Team
-from ..support.progress import ProgressBar, counter
 from ..support.validation import Array, FloatArray, check_finite, check_weights
-from .classification import check_lams, follow_path, make_options
 from .examples import Examples, Report, check_start, record, warn_if_unfinished
+from .settings import Settings, documented
 
 _ROUNDS = 50  # of weights and scatter in turn
 _SETTLED = 1e-6  # relative change of the scatter
 
 
-class RegressionProblem(Examples):
+class RegressionProblem(Examples[RegressionModel]):
     """Examples with targets: any number of fits, on all of them or on some, share the arrays."""
 
     def __init__(
@@ -27,18 +28,18 @@ class RegressionProblem(Examples):
         X: Any,
         y: Any,
         cov: Any = None,
+        settings: Settings | None = None,
         *,
         std: Any = None,
         y_std: Any = None,
         sample_weight: Any = None,
-        likelihood: bool = True,
-        **settings: Any,
     ) -> None:
-        super().__init__(X, cov, std, None, **settings)
-        self.targets = check_targets(y, len(self))
+        settings = settings or Settings(task="regression", loss="squared")
+        super().__init__(as_gaussians(X, cov, std, settings.psd), settings)
+        self.targets = self.to_split = check_targets(y, len(self))
         self.target_errors = check_target_errors(y_std, len(self))
-        self.sample_weights = check_weights(sample_weight, len(self))
-        self.likelihood = likelihood and self.target_errors is not None
+        self.sample_weights = self.given_weights = check_weights(sample_weight, len(self))
+        self.likelihood = settings.loss == "squared" and self.target_errors is not None
 
     def weights(self, rows: Array | None = None, scatter: float = 0.0) -> FloatArray:
         """The weights of the examples, or of some, scaled to mean 1: a target that is known well counts more.
@@ -54,7 +55,7 @@ class RegressionProblem(Examples):
 
     def solve(
         self,
-        options: Any,
+        options: _core.Options,
         *,
         start: RegressionModel | None = None,
         rows: Array | None = None,
@@ -68,7 +69,8 @@ class RegressionProblem(Examples):
         Each fit is exact for its weights. Warns where the optimum was not reached. (`team` and
         `expect_trivial` are those of classifiers: there is one problem, and a constant may be the best.)
         """
-        check_start(start, RegressionModel, self.data.shape[1])
+        if start is not None:
+            check_start(start, RegressionModel, self.data.shape[1])
         scatter = self._spread(rows) if self.likelihood else 0.0
         for _ in range(_ROUNDS):
             model = self._fit(options, self.weights(rows, scatter), start, rows, cov_scale, report)
@@ -81,7 +83,7 @@ class RegressionProblem(Examples):
 
     def _fit(
         self,
-        options: Any,
+        options: _core.Options,
         weights: FloatArray,
         start: RegressionModel | None,
         rows: Array | None,
@@ -89,12 +91,12 @@ class RegressionProblem(Examples):
         report: Report,
     ) -> RegressionModel:
         targets = self.targets if rows is None else self.targets[rows]
-        core = self.valued(targets, weights, rows, cov_scale)
+        core = self.core_of(_core.valued, targets, weights, rows, cov_scale)
         where = None if start is None else (start.coef_, start.intercept_)
         result = self.run_core(core, options, report, where)
         self.interrupted = result.stop == "callback"
-        warn_if_unfinished([result], options, lambda places: "", stacklevel=5)
-        loss = options.loss or regression_loss("squared")
+        warn_if_unfinished([result], options)
+        loss = self.settings.core_loss
         return RegressionModel(
             coef_=result.w,
             intercept_=result.b,
@@ -184,6 +186,7 @@ def check_target_errors(y_std: Any, examples: int) -> FloatArray | None:
     return errors
 
 
+@documented
 def train_regressor(
     X: Any,
     y: Any,
@@ -191,6 +194,7 @@ def train_regressor(
     *,
     std: Any = None,
     y_std: Any = None,
+    psd: Psd = "clip",
     loss: str = "squared",
     epsilon: float | None = None,
     lam: float = 1e-2,
@@ -228,16 +232,15 @@ def train_regressor(
         weight is 1/e.
     loss : str, default="squared"
         "squared" (D²/2), "epsilon_insensitive" (max(0, |D| - ε)) or "huber" (a square up to ε, then a line).
-    epsilon : float, optional
-        ε of the losses that have one, in the unit of y: 0.1 by default, 1.35 for "huber".
-    lam, fit_intercept, cov_scale, deployment_cov, subspace, subspace_mode
-        As in `svmgsu.train`. With the squared loss λ is scikit-learn's `Ridge(alpha)` / l.
+    lam : float, default=1e-2
+        The weight λ of the penalty λ/2 ‖w‖²; with the squared loss scikit-learn's `Ridge(alpha)` / l.
     sample_weight : array of shape (l,), optional
         Scaled to mean 1, so that a weight of 2 is the same as having an example twice.
-    tol, max_iter, max_time, seed, threads, callback, verbose
-        As in `svmgsu.train`.
     start : RegressionModel, optional
         A model to start from.
+    callback : function of one argument, optional
+        As in `svmgsu.train`.
+    {settings}
 
     Returns
     -------
@@ -261,35 +264,12 @@ def train_regressor(
     >>> model.predict([[1.5]]).round(1).tolist()
     [1.5]
     """
-    problem = RegressionProblem(
-        X,
-        y,
-        cov,
-        std=std,
-        y_std=y_std,
-        likelihood=loss == "squared",
-        sample_weight=sample_weight,
-        subspace=subspace,
-        subspace_mode=subspace_mode,
-        cov_scale=cov_scale,
-        deployment_cov=deployment_cov,
-        seed=seed,
-    )
-    options = make_options(
-        len(problem),
-        lam=lam,
-        fit_intercept=fit_intercept,
-        tol=tol,
-        max_iter=max_iter,
-        max_time=max_time,
-        seed=seed,
-        threads=threads,
-    )
-    options.loss = regression_loss(loss, epsilon)
-    with ProgressBar(verbose, options, callback) as report:
-        return problem.solve(options, start=start, report=report)
+    settings = Settings.of(locals(), task="regression")
+    problem = RegressionProblem(X, y, cov, settings, std=std, y_std=y_std, sample_weight=sample_weight)
+    return problem.train(start, callback)
 
 
+@documented
 def path_regressor(
     X: Any,
     y: Any,
@@ -298,6 +278,7 @@ def path_regressor(
     *,
     std: Any = None,
     y_std: Any = None,
+    psd: Psd = "clip",
     loss: str = "squared",
     epsilon: float | None = None,
     sample_weight: Any = None,
@@ -313,14 +294,11 @@ def path_regressor(
 
     Parameters
     ----------
-    X, y, cov, std, y_std, loss, epsilon, sample_weight, cov_scale, deployment_cov
-        As in `svmgsu.train_regressor`.
-    tol, fit_intercept, max_iter, threads
+    X, y, cov, std, y_std, loss, sample_weight
         As in `svmgsu.train_regressor`.
     lams : array, optional
         The values of λ; by default ten from 10 down to 1e-4.
-    verbose : bool, default=False
-        Show progress over the path.
+    {settings}
 
     Returns
     -------
@@ -333,21 +311,7 @@ def path_regressor(
     >>> [round(m.coef_.item(), 2) for m in svmgsu.path_regressor(X, y, lams=[1.0, 0.01])]
     [0.4, 0.99]
     """
-    problem = RegressionProblem(
-        X,
-        y,
-        cov,
-        std=std,
-        y_std=y_std,
-        likelihood=loss == "squared",
-        sample_weight=sample_weight,
-        cov_scale=cov_scale,
-        deployment_cov=deployment_cov,
+    settings = Settings.of(locals(), task="regression")
+    return RegressionProblem(X, y, cov, settings, std=std, y_std=y_std, sample_weight=sample_weight).path(
+        lams
     )
-    grid = check_lams(lams)
-    options = make_options(
-        len(problem), tol=tol, fit_intercept=fit_intercept, max_iter=max_iter, threads=threads
-    )
-    options.loss = regression_loss(loss, epsilon)
-    progress = counter(verbose, len(grid), "svmgsu path")
-    return follow_path(problem, grid, options, progress=progress)

@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..data.gaussians import as_gaussians
+from ..data.doubt import Copies, known_labels
+from ..data.gaussians import Gaussians
 from ..models.classifier import Model
-from ..support.losses import check_bounded_slope, check_loss
+from ..support.losses import check_bounded_slope
 from ..support.parallel import Team
-from ..support.validation import Array, as_labels, check_weights, class_codes, class_factors
+from ..support.validation import Array, check_weights, class_factors
 from .division import Division
+from .examples import Examples, check_doubt
+from .settings import Settings
 
 BATCH = 100
 
@@ -22,13 +25,15 @@ BATCH = 100
 class Stream:
     """What is kept between pieces: the classes, the number of features, and where each problem has come to.
 
-    Nothing is certified, since the data are not kept.
+    Nothing is certified, since the data are not kept. Where labels are in doubt, an example is there for each
+    class with that weight; `counts` has (how many were there, the sum of those weights) for each problem.
     """
 
     classes: Array
     features: int
     division: Division
     states: list[Any] = field(default_factory=list)
+    counts: Array | None = None
 
     @classmethod
     def after(cls, model: Model, examples: int, batch: int | None) -> Stream:
@@ -43,58 +48,63 @@ class Stream:
 
     def read(
         self,
-        X: Any,
+        data: Gaussians,
         y: Any,
-        cov: Any = None,
-        std: Any = None,
-        sample_weight: Any = None,
+        sample_weight: Any,
+        settings: Settings,
         *,
-        class_weight: Any = None,
-        cov_scale: float = 1.0,
-        lam: float = 1e-2,
-        loss: str = "hinge",
-        fit_intercept: bool = True,
-        batch: int | None = None,
-        seed: int = 0,
+        columns: Any = None,
         team: Team | None = None,
     ) -> None:
-        """Takes one step for each `batch` examples of the piece (X, y, cov), in an order drawn by `seed`.
+        """Takes one step for each `k` examples of a piece of the data, in an order drawn by the seed.
 
-        Weights are used as they are; "balanced" cannot be, since the classes' sizes are not known.
+        Weights are used as they are; "balanced" cannot be, since the classes' sizes are not known. `columns`
+        names those of class probabilities.
         """
-        kind = check_loss(loss)
-        check_bounded_slope(kind, "partial_fit")
-        data = as_gaussians(X, cov, std)
+        check_bounded_slope(settings.core_loss, "partial_fit")
         if data.shape[1] != self.features:
             raise ValueError(
                 f"X has {data.shape[1]} features, but LinearSVMGSU is expecting {self.features} features as "
                 "input: the stream began with so many"
             )
-        codes = class_codes(as_labels(y, len(data)), self.classes, "y")
-        weights = check_weights(sample_weight, len(data))
+        codes, copies = known_labels(y, len(data), self.classes, columns)
+        check_doubt(copies, data)
+        weights, class_weight = copies.weights(check_weights(sample_weight, len(data))), settings.class_weight
         if class_weight is not None:
             if isinstance(class_weight, str):
                 raise ValueError(
                     f"class_weight: {class_weight!r} needs all of y, and partial_fit sees a part; give a dict"
                 )
             weights = weights * class_factors(class_weight, self.classes, codes, weights)[codes]
-        terms = () if data.cov is None else data.cov.terms(*data.shape, self.classes[codes])
-        terms = tuple((kind, cov_scale * factor) for kind, factor in terms) if cov_scale else ()
-        means = data.core_means()
-        states = self.states or [()] * len(self.division)
+        labels = self.classes[codes] if copies.source is None else None
+        piece: Examples[Model] = Examples(data, settings, labels, copies)
+        parts = range(len(self.division))
+        chosen = [self.division.rows(part, codes) for part in parts]
+        shares = self._count(chosen, copies)
+        states = self.states or [()] * len(parts)
 
         def work(part: int) -> Any:
-            state, rows = states[part], self.division.rows(part, codes)
-            rows = np.arange(len(codes)) if rows is None else rows
+            state, some = states[part], chosen[part]
+            rows = np.arange(len(codes)) if some is None else some
             if not len(rows):  # neither class of the pair is in this piece
                 nothing = np.zeros(self.features)
                 return state or (nothing, nothing, 0.0, 0.0, 0, 0.0, 0.0)
             signs = self.division.signs(part, codes[rows])
-            core = _core.labelled(means, terms, signs, weights[rows], rows)
-            steps = state[4] if state else 0
-            return _core.continue_sgd(core, lam, fit_intercept, batch or BATCH, seed + steps, state, kind)
+            core = piece.core_of(_core.labelled, signs, weights[rows] / shares[part], rows, None)
+            seed = settings.seed + (state[4] if state else 0)
+            how = settings.lam, bool(settings.fit_intercept), settings.k or BATCH, seed
+            return _core.continue_sgd(core, *how, state, settings.core_loss)
 
-        self.states = (team or Team(1)).map(work, range(len(self.division)))
+        self.states = (team or Team(1)).map(work, parts)
+
+    def _count(self, chosen: list[Array | None], copies: Copies) -> Array:
+        """The mean share of a class in an example, of each problem so far: 1 where no label was in doubt."""
+        new = np.ones(copies.examples) if copies.shares is None else copies.shares
+        found = [new if rows is None else new[rows] for rows in chosen]
+        piece = np.array([(len(some), some.sum()) for some in found])
+        self.counts = piece if self.counts is None else self.counts + piece
+        count, total = self.counts.T
+        return np.asarray(np.divide(total, count, out=np.ones(len(count)), where=total > 0))
 
     def model(self, lam: float, averaged: bool, loss: str = "hinge") -> Model:
         """The model so far: the average of the iterates that favours the last ones, or the last iterate."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import _core
 from ..data.covariances import Covariance
+from ..data.definiteness import Psd
 from ..data.gaussians import Gaussians, as_gaussians
 from ..support.validation import FloatArray, check_count
 
@@ -96,9 +97,9 @@ _NOTHING: dict[str, Any] = {
 }
 
 
-def new_objects(X: Any, cov: Any, std: Any) -> Gaussians:
+def new_objects(X: Any, cov: Any, std: Any, psd: Psd = "clip") -> Gaussians:
     """X with its covariance, for objects whose class is not known."""
-    data = as_gaussians(X, cov, std)
+    data = as_gaussians(X, cov, std, psd)
     if cov is not None and depends_on_class(data.cov):
         raise ValueError("cov: one covariance per class cannot be known of objects without a class")
     return data

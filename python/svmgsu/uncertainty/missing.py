@@ -11,7 +11,7 @@ import numpy as np
 from ..data.coercion import stored_as
 from ..data.covariances import Diagonal, LowRank
 from ..data.gaussians import Gaussians
-from ..fit.classification import ConvergenceWarning
+from ..fit.examples import ConvergenceWarning
 from ..support.validation import Array, FloatArray, as_float_array, check_count, check_positive, column_names
 from ._support import blocks, check_choice, need, track
 

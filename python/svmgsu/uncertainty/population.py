@@ -10,7 +10,7 @@ import numpy as np
 from ..data.coercion import stored_as
 from ..data.covariances import Diagonal, Full
 from ..data.gaussians import Gaussians
-from ..fit.classification import ConvergenceWarning
+from ..fit.examples import ConvergenceWarning
 from ..support.validation import Array, FloatArray, check_count, check_positive, is_sparse
 from ._support import blocks, check_choice, check_no_deployment, track
 

@@ -1,0 +1,16 @@
+"""Warnings that point at the line of the user's own code."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+
+OURS = ("svmgsu", "sklearn")
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """As `warnings.warn`, about the call that led into this package or into scikit-learn."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in OURS:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
