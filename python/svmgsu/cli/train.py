@@ -54,7 +54,7 @@ examples:
         the best of ten λ and four scales of the error bars (0 is the ordinary SVM) in five folds
   svmgsu train data.svm --std 0.1 --class-weight balanced -o m.svmgsu --predictions fitted.csv
         svmlight, one error bar for all numbers, rare classes count as much; also write predictions
-  svmgsu train stars.csv --task regression --target z --loss huber --epsilon 0.1 -o redshift.svmgsu
+  svmgsu train stars.csv --task regression --target z --loss epsilon_insensitive --epsilon 0.1 -o z.svmgsu
         predict the numbers of column z, whose errors, if there are some, are z_err
   zcat mean.gz | svmgsu train - --labels labels.dat --kind none -o m.svmgsu --json
         from standard input, without covariances; facts as JSON

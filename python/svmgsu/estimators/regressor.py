@@ -49,7 +49,7 @@ class LinearSVRGSU(LinearRegressor):
     Parameters
     ----------
     loss : str, default="squared"
-        "squared", "epsilon_insensitive" or "huber": as in `svmgsu.train_regressor`.
+        As in `svmgsu.train_regressor`.
     {settings}
 
     Attributes
@@ -166,7 +166,7 @@ class LinearSVRGSUCV(LambdaSearch, LinearRegressor):
         "expected_squared_error" (the default) or "expected_loss", both negative, or a scorer of scikit-learn,
         which sees the means only. The first two count validation examples by their weights.
     loss : str, default="squared"
-        "squared", "epsilon_insensitive" or "huber": as in `svmgsu.train_regressor`.
+        As in `svmgsu.train_regressor`.
     refit : bool, default=True
         Whether to train on all data with the best setting; without, there is nothing to predict with.
     n_jobs : int, optional

@@ -231,7 +231,8 @@ def train_regressor(
         1/(τ² + e²), and the scatter τ of the relation itself is estimated with it. With other losses the
         weight is 1/e.
     loss : str, default="squared"
-        "squared" (D²/2), "epsilon_insensitive" (max(0, |D| - ε)) or "huber" (a square up to ε, then a line).
+        "squared" (D²/2), "epsilon_insensitive" (max(0, |D| - ε), ε = 0.1 by default) or "huber" (a square up
+        to ε = 1.35, then a line).
     lam : float, default=1e-2
         The weight λ of the penalty λ/2 ‖w‖²; with the squared loss scikit-learn's `Ridge(alpha)` / l.
     sample_weight : array of shape (l,), optional

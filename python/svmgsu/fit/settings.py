@@ -37,7 +37,7 @@ class Settings:
         Of a draw X ~ N(x, Σ) with label ±1, f = w·X + b: the expectation of max(0, 1 - yf), of its square, or
         of log(1 + exp(-yf)) is minimised, each exactly. "logistic" has probabilities of its own.
     epsilon : float, optional
-        ε of the losses that have one, in the unit of y: 0.1 by default, 1.35 for "huber".
+        ε of the losses that have one, in the unit of y; by default what the loss says.
     solver : {"newton", "sgd"}
         "newton" is exact: it stops when a proven bound says that the objective is within `tol` of the
         optimum. "sgd" is the paper's stochastic algorithm, corrected; not for the squared hinge.
