@@ -1,4 +1,4 @@
-"""Error bars in frames, files and builders: which columns belong together, what a bar says of a value.
+"""Error bars in data frames, files and builders: which columns belong together, what a bar says of a value.
 
 | column | what it is |
 |---|---|
@@ -15,16 +15,17 @@ and variance are taken (`asymmetric_bars`). A feature without errors is certain.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
-from ..support.validation import Array, FloatArray, as_float_array
+from ..support.validation import Array, FloatArray, as_float_array, check_choice
 
 UPPER, LOWER, STD, VARIANCE = "upper error", "lower error", "standard deviation", "variance"
 ENDINGS = {"_err1": UPPER, "_err2": LOWER, "_err": STD, "_std": STD, "_var": VARIANCE}
+ErrorColumns: TypeAlias = dict[str, str] | float | None  # {what it is: column}, one for all rows, or none
 UNITS = ("same", "relative", "linear of log10", "linear of log")
 CENTRES = ("median", "mode", "mean")
 NAME_FEATURES = "leave it out by ignore=, or name the features"
@@ -37,12 +38,9 @@ def endings_of(suffix: str | None) -> dict[str, str]:
 
 def check_centre(asymmetric: Any) -> str:
     """How upper and lower errors are read; "split-normal" is another word for "mode"."""
-    if asymmetric == "split-normal":
-        return "mode"
-    if asymmetric not in CENTRES:
-        wanted = ", ".join(f'"{word}"' for word in CENTRES)
-        raise ValueError(f"asymmetric: expected one of {wanted}, got {asymmetric!r}")
-    return str(asymmetric)
+    centre = "mode" if asymmetric == "split-normal" else asymmetric
+    check_choice(centre, "asymmetric", CENTRES)
+    return str(centre)
 
 
 @dataclass
@@ -151,17 +149,51 @@ def partners(base: Any, present: set[str], endings: dict[str, str] = ENDINGS) ->
 
 
 def combine(
-    found: dict[str, str], bars: Callable[[str, str], FloatArray], centre: str
+    found: dict[str, str],
+    bars: Callable[[str, str], Array],
+    centre: str,
+    unit: FloatArray | float = 1.0,
+    floor: Any = None,
 ) -> tuple[FloatArray | None, FloatArray]:
-    """(how far the mean moves, or None; the variance) of a value with the errors in the columns `found`.
+    """(how far the mean moves, or None; the variance) of values with the errors in the columns `found`.
 
-    `bars(column, what)` gives the errors in a column as sizes, which are not negative.
+    `bars(column, what)` gives the errors in a column as sizes, which are not negative. A bar of length 1 is
+    worth `unit` (of `bar_unit`), and then at least `floor` (of `raised`).
     """
+
+    def size(what: str) -> FloatArray:
+        sizes = bars(found[what], what) * unit
+        return sizes.astype(np.float64) if floor is None else raised(sizes, floor)
+
     if UPPER in found:
-        return asymmetric_bars(bars(found[UPPER], UPPER), bars(found[LOWER], LOWER), centre)
-    ((what, column),) = found.items()
-    sizes = bars(column, what)
-    return None, sizes if what == VARIANCE else sizes**2
+        return asymmetric_bars(size(UPPER), size(LOWER), centre)
+    if STD in found:
+        return None, size(STD) ** 2
+    variances = np.asarray(bars(found[VARIANCE], VARIANCE), dtype=np.float64) * np.square(unit)
+    return None, variances if floor is None else np.maximum(variances, raised(0 * variances, floor) ** 2)
+
+
+def with_bars(
+    mean: Array,
+    errors: Sequence[ErrorColumns],
+    bars: Callable[[str, str], Array],
+    centre: str,
+    units: str = "same",
+    floors: Sequence[float | None] | None = None,
+) -> FloatArray:
+    """The variances of values `mean` (l, n), which asymmetric bars move, in place, to where their mean is.
+
+    `errors` are of each feature: the columns of its bars, one deviation for all rows, or none.
+    """
+    variances = np.zeros(mean.shape)
+    for j, found in enumerate(errors):
+        if isinstance(found, dict) and found:
+            unit, floor = bar_unit(mean[:, j], units), None if floors is None else floors[j]
+            shift, variances[:, j] = combine(found, bars, centre, unit, floor)
+            mean[:, j] += 0 if shift is None else shift
+        elif found:
+            variances[:, j] = np.square(cast(float, found) * bar_unit(mean[:, j], units))
+    return variances
 
 
 def asymmetric_bars(up: FloatArray, down: FloatArray, centre: str) -> tuple[FloatArray, FloatArray]:
@@ -179,11 +211,12 @@ def asymmetric_bars(up: FloatArray, down: FloatArray, centre: str) -> tuple[Floa
 
 
 def lower_sizes(bars: Array) -> Array:
-    """Lower errors as sizes: tables write them with a minus sign or without, but not both; NaN is nothing."""
+    """Lower errors (l,) or (l, n) as sizes: a column has a minus sign or none, not both; NaN is nothing."""
     negative, positive = bars < 0, bars > 0
-    if negative.any() and positive.any():
-        i, k = int(positive.argmax()), int(negative.argmax())
-        raise SignError(i, k)
+    both = np.atleast_1d(negative.any(axis=0) & positive.any(axis=0))
+    if both.any():
+        column = (slice(None), int(both.argmax()))[: bars.ndim]
+        raise SignError(int(positive[column].argmax()), int(negative[column].argmax()))
     return np.abs(bars)
 
 
@@ -212,7 +245,7 @@ def raised(bars: Array, floor: Any) -> FloatArray:
         if floor != "smallest":
             raise ValueError(f'floor: expected one of "smallest", got {floor!r}')
         least = np.min(bars, axis=0, initial=np.inf, where=bars > 0)
-        least[np.isinf(least)] = 0.0
+        least = np.where(np.isinf(least), 0.0, least)
     else:
         least = as_float_array(floor, "floor", (0, 1))
         if least.ndim == 1 and len(least) != bars.shape[1]:

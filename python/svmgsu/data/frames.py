@@ -14,22 +14,21 @@ from typing import Any
 
 import numpy as np
 
-from ..support.validation import FloatArray
+from ..support.validation import FloatArray, check_choice
 from .error_bars import (
     LOWER,
     STD,
+    UNITS,
     UPPER,
-    VARIANCE,
+    ErrorColumns,
     SignError,
     check_centre,
-    combine,
     endings_of,
     lower_sizes,
     pair_columns,
+    with_bars,
     with_errors,
 )
-
-ErrorColumns = dict[str, str] | float | None  # {what it is: column}, one number for all, or no error
 
 
 def read_frame(
@@ -39,12 +38,14 @@ def read_frame(
     *,
     suffix: str | None,
     asymmetric: str,
+    units: str,
     floor: Any,
     missing: Any,
     ignore: Any,
 ) -> tuple[list[str], FloatArray, FloatArray | None]:
     """(names, means, variances or None) as `Gaussians.from_frame` says."""
     centre = check_centre(asymmetric)
+    check_choice(units, "units", UNITS)
     columns = _columns(frame)
     if values is None and std is not None:
         raise ValueError("std: it names the errors of `values`; pass values= too")
@@ -54,19 +55,14 @@ def read_frame(
     else:
         names, errors = _paired(frame, values, columns, suffix, ignore)
     floors = _floors(floor, len(names))
-    mean = np.empty((len(frame), len(names)))
-    variances = np.zeros_like(mean)
-    for j, (name, error) in enumerate(zip(names, errors, strict=True)):
-        mean[:, j] = _values(frame, name)
-        if isinstance(error, dict):
+    mean = np.column_stack([_values(frame, name) for name in names])
+    pairs = zip(errors, floors, strict=True)
+    strict = {c for e, least in pairs if least is None and isinstance(e, dict) for c in e.values()}
 
-            def bars(column: str, what: str, least: float | None = floors[j]) -> FloatArray:
-                return _errors(frame, column, what, least, missing)
+    def bars(column: str, what: str) -> FloatArray:
+        return _errors(frame, column, what, column in strict, missing)
 
-            shift, variances[:, j] = combine(error, bars, centre)
-            mean[:, j] += 0 if shift is None else shift
-        elif error is not None:
-            variances[:, j] = error**2
+    variances = with_bars(mean, errors, bars, centre, units, floors)
     return names, mean, None if all(error is None for error in errors) else variances
 
 
@@ -169,11 +165,8 @@ def _numbers(frame: Any, column: str) -> FloatArray:
     """A column as float64, NaN where it has nothing. What holds no numbers is refused."""
     series = frame[column]
     kind = getattr(series.dtype, "kind", None)
-    if hasattr(series, "iloc") and kind in (
-        "i",
-        "u",
-        "f",
-    ):  # pandas' nullable columns must be told what nothing is
+    if hasattr(series, "iloc") and kind in tuple("iuf"):
+        # pandas' nullable columns must be told what nothing is
         return np.array(series.to_numpy(dtype=np.float64, na_value=np.nan))
     if kind is None and series.dtype.is_numeric():  # polars
         return np.array(series.to_numpy(), dtype=np.float64)
@@ -238,7 +231,7 @@ def _values(frame: Any, column: str) -> FloatArray:
     return numbers
 
 
-def _errors(frame: Any, column: str, what: str, floor: float | None, missing: Any) -> FloatArray:
+def _errors(frame: Any, column: str, what: str, refuse_zero: bool, missing: Any) -> FloatArray:
     """The errors in a column as sizes, checked and completed."""
     where = f"column {column!r}"
     errors = _numbers(frame, column)
@@ -258,15 +251,13 @@ def _errors(frame: Any, column: str, what: str, floor: float | None, missing: An
     if negative.any():
         i = int(negative.argmax())
         raise ValueError(f"frame: {_row(frame, i)} of {where} is {errors[i]:g}; errors must be >= 0")
-    if floor is None and (errors == 0).any():
+    if refuse_zero and (errors == 0).any():
         i = int((errors == 0).argmax())
         raise ValueError(
             f"frame: {_row(frame, i)} of {where} is an error of 0, one of {(errors == 0).sum()} such rows; "
             "pass floor= for the least error there can be, or floor=0 if the value is known exactly"
         )
-    if floor is None:
-        return errors
-    return np.maximum(errors, floor**2 if what == VARIANCE else floor)
+    return errors
 
 
 def _constant(error: Any) -> float:

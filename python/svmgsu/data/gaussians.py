@@ -136,6 +136,7 @@ class Gaussians:
         *,
         suffix: str | None = None,
         asymmetric: str = "median",
+        units: str = "same",
         floor: Any = None,
         missing: Any = None,
         ignore: Any = None,
@@ -159,9 +160,11 @@ class Gaussians:
             What a value with an upper and a lower error is: the median or the mode of two half normals, as
             in `uncertainty.from_errors`, whose mean lies on the longer side. "mean": the value stays where
             it is, and its deviation is the mean of the two.
+        units : {"same", "relative", "linear of log10", "linear of log"}
+            Of the errors, as in `uncertainty.from_errors`.
         floor : number, or list of one for each of `values`, optional
-            The least error: smaller ones, zero too, are raised to it. By default a zero is refused;
-            `floor=0` lets it be.
+            The least error, in units of the values: smaller ones, zero too, are raised to it. By default a
+            zero is refused; `floor=0` lets it be.
         missing : {"median", "max"} or number, optional
             What stands for missing errors: the median or largest of the column's, or a number. By
             default they are refused. Missing values are always refused.
@@ -184,6 +187,7 @@ class Gaussians:
             std,
             suffix=suffix,
             asymmetric=asymmetric,
+            units=units,
             floor=floor,
             missing=missing,
             ignore=ignore,

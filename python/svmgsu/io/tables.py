@@ -10,11 +10,11 @@ import numpy as np
 from .. import _core
 from ..data.coercion import stored_as
 from ..data.covariances import Diagonal, Isotropic
-from ..data.error_bars import Pairing, check_centre, combine, pair_columns, with_errors
+from ..data.error_bars import UNITS, Pairing, check_centre, combine, pair_columns, with_bars, with_errors
 from ..data.gaussians import Gaussians
 from ..maps.linear import dense
 from ..support.memory import in_words, require_memory
-from ..support.validation import Array
+from ..support.validation import Array, check_choice
 from .cells import NAME_IT, ArrowCells, Cells, CsvCells, error_sizes
 from .chances import chance_columns, class_names, probabilities
 from .dataset import Dataset, Report, as_dataset
@@ -39,6 +39,7 @@ def read_table(
     features: list[str] | None = None,
     ignore: list[str] | None = None,
     asymmetric: str = "median",
+    units: str = "same",
     missing: Literal["error", "drop"] = "error",
     text_labels: bool = False,
     chances: str | None = None,
@@ -65,6 +66,8 @@ def read_table(
         Columns to leave out; their errors are left out too.
     asymmetric : {"median", "mode", "mean"}
         What a value with `x_err1` and `x_err2` is, as in `Gaussians.from_frame`.
+    units : {"same", "relative", "linear of log10", "linear of log"}
+        Of the features' errors, as in `uncertainty.from_errors`.
     missing : {"error", "drop"}
         What to do with rows where a number or the label is missing.
     text_labels : bool, default=False
@@ -94,6 +97,7 @@ def read_table(
     if missing not in ("error", "drop"):
         raise ValueError(f'missing: expected "error" or "drop", got {missing!r}')
     centre = check_centre(asymmetric)
+    check_choice(units, "units", UNITS)
     cells = _open(path, _ending(path, format))
     goal = find_target(cells, target, target_error, features) if target else None
     labels = None if goal else _pick(cells, label or None, LABELS, "label", features)
@@ -108,7 +112,7 @@ def read_table(
         raise _core.FormatError(f"{cells.name}: there is no example in this file")
     numbers = {c: cells.numbers(c) for c in [*pairing.columns, *more]}
     keep = _complete(cells, numbers, y_column, missing)
-    mean, cov = _assembled(cells, pairing, numbers, keep, centre)
+    mean, cov = _assembled(cells, pairing, numbers, keep, centre, units)
     unused = [c for c in pairing.unused if c not in ignored]
     notes = [f"{cells.name}: not used: {', '.join(unused)}"] if unused else []
     if pairing.certain:
@@ -174,7 +178,7 @@ def _paired(
 
 
 def _assembled(
-    cells: Cells, pairing: Pairing, numbers: dict[str, Array], keep: Array, centre: str
+    cells: Cells, pairing: Pairing, numbers: dict[str, Array], keep: Array, centre: str, units: str
 ) -> tuple[Array, Any]:
     """Means and covariance of the rows to keep."""
     mean = np.column_stack([numbers[c][keep] for c in pairing.features])
@@ -182,18 +186,15 @@ def _assembled(
     def bars(column: str, what: str) -> Any:
         return error_sizes(cells, column, what, numbers[column], keep)
 
-    if pairing.whole:
+    if pairing.whole and units == "same":
         shift, variance = combine(pairing.whole, bars, centre)
         if shift is not None:
             mean = (mean + shift[:, np.newaxis]).astype(mean.dtype)
         return mean, Isotropic(stored_as(variance, mean.dtype))
-    if not any(pairing.errors.values()):
+    errors = [pairing.whole or found for found in pairing.errors.values()]
+    if not any(errors):
         return mean, None
-    variances = np.zeros(mean.shape)
-    for j, found in enumerate(pairing.errors.values()):
-        if found:
-            shift, variances[:, j] = combine(found, bars, centre)
-            mean[:, j] += 0 if shift is None else shift
+    variances = with_bars(mean, errors, bars, centre, units)
     return mean, Diagonal(stored_as(variances, mean.dtype))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 import operator
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -201,6 +201,14 @@ class SparseRows:
         found = _core.first_negative(self.value) if variances and self.value.size else -1
         if found >= 0:
             raise ValueError(_negative(name, self.locate(found), "variance", self.value[found]))
+
+
+def check_choice(value: Any, name: str, choices: Iterable[str]) -> None:
+    """Refuses what is not one of the words."""
+    words = tuple(choices)
+    if not isinstance(value, str) or value not in words:
+        wanted = ", ".join(f'"{word}"' for word in words)
+        raise ValueError(f"{name}: expected one of {wanted}, got {value!r}")
 
 
 def check_positive(value: Any, name: str) -> float:

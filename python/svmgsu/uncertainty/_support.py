@@ -27,14 +27,6 @@ def need(module: str, what: str) -> Any:
         ) from error
 
 
-def check_choice(value: Any, name: str, choices: Iterable[str]) -> None:
-    """Refuses what is not one of the words."""
-    words = tuple(choices)
-    if not isinstance(value, str) or value not in words:
-        wanted = ", ".join(f'"{word}"' for word in words)
-        raise ValueError(f"{name}: expected one of {wanted}, got {value!r}")
-
-
 def check_no_deployment(data: Gaussians, what: str) -> None:
     """Refuses data with noise of deployment, which would be lost."""
     if data.deployment is not None:

@@ -8,17 +8,18 @@ import numpy as np
 
 from ..data.coercion import stored_as
 from ..data.covariances import Diagonal
-from ..data.error_bars import UNITS, asymmetric_bars, bar_unit, raised
+from ..data.error_bars import LOWER, STD, UNITS, UPPER, SignError, bar_unit, combine, lower_sizes, raised
 from ..data.gaussians import Gaussians
 from ..support.validation import (
     Array,
     FloatArray,
+    check_choice,
     check_column_order,
     check_positive,
     check_row_order,
     column_names,
 )
-from ._support import as_examples, check_choice, deviations, over_examples
+from ._support import as_examples, deviations, over_examples
 
 CENTRES = ("median", "mode")
 
@@ -47,7 +48,7 @@ def from_errors(
     Parameters
     ----------
     X : array of shape (l, n)
-    std : number or array of shape (n,) a feature, (l,) an example, or (l, n)
+    std : number or array of shape (n,) per feature, (l,) per example, or (l, n)
         Symmetric error bars. With as many examples as features, pass (l, 1) or (1, n).
     upper, lower : as `std`
         Asymmetric error bars, instead of `std`. Catalogues print lower bars with a minus sign: a
@@ -88,18 +89,18 @@ def from_errors(
     check_row_order(X, std=std, upper=upper, lower=lower)
     check_choice(units, "units", UNITS)
     check_choice(centre, "centre", CENTRES)
-    unit = bar_unit(means, units)
-    if std is not None:
-        if upper is not None or lower is not None:
-            raise ValueError("std: give either std or upper and lower, not both")
-        bars = deviations(std, shape, "std") * unit
-        return _diagonal(means, raised(bars, floor) ** 2, X)
-    if upper is None or lower is None:
+    if std is not None and (upper is not None or lower is not None):
+        raise ValueError("std: give either std or upper and lower, not both")
+    if std is None and (upper is None or lower is None):
         raise ValueError("std: missing; give std, or both upper and lower")
-    up = raised(deviations(upper, shape, "upper") * unit, floor)
-    down = raised(_lower(lower, shape) * unit, floor)
-    moved, variances = asymmetric_bars(up, down, centre)
-    return _diagonal((means + moved).astype(means.dtype), variances, X)
+    given = {"std": std, "upper": upper, "lower": lower}
+
+    def bars(name: str, what: str) -> Array:
+        return _lower(lower, shape) if what == LOWER else deviations(given[name], shape, name)
+
+    found = {UPPER: "upper", LOWER: "lower"} if std is None else {STD: "std"}
+    moved, variances = combine(found, bars, centre, bar_unit(means, units), floor)
+    return _diagonal(means if moved is None else (means + moved).astype(means.dtype), variances, X)
 
 
 def from_standard_errors(
@@ -186,7 +187,10 @@ def from_standard_errors(
 
 def _lower(lower: Any, shape: tuple[int, int]) -> Array:
     bars = over_examples(lower, shape, "lower")
-    return deviations(np.where((bars <= 0).all(axis=0), -bars, bars), shape, "lower")
+    try:
+        return deviations(lower_sizes(bars), shape, "lower")
+    except SignError:
+        return deviations(bars, shape, "lower")  # which names the first that is negative
 
 
 def _diagonal(means: Array, variances: FloatArray, X: Any) -> Gaussians:

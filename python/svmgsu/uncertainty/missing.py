@@ -12,8 +12,16 @@ from ..data.coercion import stored_as
 from ..data.covariances import Diagonal, LowRank
 from ..data.gaussians import Gaussians
 from ..fit.examples import ConvergenceWarning
-from ..support.validation import Array, FloatArray, as_float_array, check_count, check_positive, column_names
-from ._support import blocks, check_choice, need, track
+from ..support.validation import (
+    Array,
+    FloatArray,
+    as_float_array,
+    check_choice,
+    check_count,
+    check_positive,
+    column_names,
+)
+from ._support import blocks, need, track
 
 Population = tuple[FloatArray, FloatArray]
 

@@ -11,8 +11,8 @@ from ..data.coercion import stored_as
 from ..data.covariances import Diagonal, Full
 from ..data.gaussians import Gaussians
 from ..fit.examples import ConvergenceWarning
-from ..support.validation import Array, FloatArray, check_count, check_positive, is_sparse
-from ._support import blocks, check_choice, check_no_deployment, track
+from ..support.validation import Array, FloatArray, check_choice, check_count, check_positive, is_sparse
+from ._support import blocks, check_no_deployment, track
 
 HALVINGS = 40
 JITTER = 1e-10  # of a feature's variance: certain examples and flat populations can then be inverted

@@ -11,8 +11,8 @@ from ..data.covariances import Covariance, Diagonal
 from ..data.gaussians import Gaussians
 from ..maps.function import METHODS, STEP, by_points, derivative, evaluated, variances_after
 from ..maps.linear import LinearMap, MatrixMap, dense
-from ..support.validation import FloatArray, as_float_array, check_finite, check_positive
-from ._support import check_choice, check_no_deployment
+from ..support.validation import FloatArray, as_float_array, check_choice, check_finite, check_positive
+from ._support import check_no_deployment
 
 
 def propagate(

@@ -10,8 +10,8 @@ import numpy as np
 from ..data.coercion import stored_as
 from ..data.covariances import Covariance, Diagonal, Full, LowRank
 from ..data.gaussians import Gaussians
-from ..support.validation import Array, FloatArray, as_float_array, check_finite, column_names
-from ._support import as_examples, blocks, check_choice, need
+from ..support.validation import Array, FloatArray, as_float_array, check_choice, check_finite, column_names
+from ._support import as_examples, blocks, need
 
 KINDS = ("diagonal", "full", "lowrank", "ledoit_wolf", "oas")
 

@@ -1,0 +1,112 @@
+"""One convention for error bars: a data frame, a file and arrays given to a builder say the same."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import svmgsu
+from svmgsu.uncertainty import from_errors
+
+VALUES = {"u": [1.5, 2.0, -3.0], "g": [0.5, 0.25, 4.0]}
+SYMMETRIC = {"u_err": [0.1, 0.4, 0.2], "g_err": [0.3, 0.2, 0.6]}
+UPPER = {"u_err1": [0.1, 0.4, 0.2], "g_err1": [0.3, 0.2, 0.6]}
+LOWER = {"u_err2": [-0.2, -0.1, -0.3], "g_err2": [0.6, 0.1, 0.5]}  # one column with signs, one without
+
+
+def from_csv(table, **options):
+    return svmgsu.io.read_table(io.BytesIO(table.to_csv(index=False).encode()), format="csv", **options).data
+
+
+def from_parquet(table, **options):
+    file = io.BytesIO()
+    table.to_parquet(file, index=False)
+    file.seek(0)
+    return svmgsu.io.read_table(file, format="parquet", **options).data
+
+
+READERS = {
+    "pandas": svmgsu.Gaussians.from_frame,
+    "polars": lambda table, **options: svmgsu.Gaussians.from_frame(pl.from_pandas(table), **options),
+    "CSV": from_csv,
+    "Parquet": from_parquet,
+}
+UNITS = ["same", "relative", "linear of log10", "linear of log"]
+
+
+def rows(table, names):
+    return np.column_stack([table[name] for name in names])
+
+
+def same(data, wanted):
+    assert data.feature_names_in_ == ["u", "g"]
+    assert type(data.cov) is type(wanted.cov) is svmgsu.Diagonal
+    np.testing.assert_array_equal(data.mean, wanted.mean)
+    np.testing.assert_array_equal(data.cov.variances, wanted.cov.variances)
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("units", UNITS)
+def test_symmetric_bars(reader, units):
+    data = READERS[reader](pd.DataFrame(VALUES | SYMMETRIC), units=units)
+    same(data, from_errors(rows(VALUES, "ug"), rows(SYMMETRIC, SYMMETRIC), units=units))
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("units", UNITS)
+@pytest.mark.parametrize("centre", ["median", "mode"])
+def test_asymmetric_bars(reader, units, centre):
+    data = READERS[reader](pd.DataFrame(VALUES | UPPER | LOWER), units=units, asymmetric=centre)
+    wanted = from_errors(
+        rows(VALUES, "ug"), upper=rows(UPPER, UPPER), lower=rows(LOWER, LOWER), units=units, centre=centre
+    )
+    same(data, wanted)
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("units", UNITS)
+def test_variances_are_squares_of_bars_in_any_units(reader, units):
+    squares = {name.replace("err", "var"): np.square(bars) for name, bars in SYMMETRIC.items()}
+    data = READERS[reader](pd.DataFrame(VALUES | squares), units=units)
+    wanted = READERS[reader](pd.DataFrame(VALUES | SYMMETRIC), units=units)
+    np.testing.assert_allclose(data.cov.variances, wanted.cov.variances, rtol=1e-14)
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("units", UNITS)
+def test_one_bar_for_all_features(reader, units):
+    data = READERS[reader](pd.DataFrame(VALUES | {"_err": [0.1, 0.2, 0.3]}), units=units)
+    wanted = from_errors(rows(VALUES, "ug"), np.array([[0.1], [0.2], [0.3]]), units=units)
+    np.testing.assert_array_equal(data.cov.diagonals(3, 2), wanted.cov.variances)
+
+
+def test_a_floor_is_in_units_of_the_values():
+    table = pd.DataFrame(VALUES | SYMMETRIC)
+    for floor in (0.5, [0.2, 1.0]):
+        data = svmgsu.Gaussians.from_frame(table, units="relative", floor=floor)
+        same(data, from_errors(rows(VALUES, "ug"), rows(SYMMETRIC, SYMMETRIC), units="relative", floor=floor))
+
+
+def test_a_number_for_all_rows_is_in_the_same_units():
+    data = svmgsu.Gaussians.from_frame(
+        pd.DataFrame(VALUES), values=["u", "g"], std=[0.1, None], units="relative"
+    )
+    np.testing.assert_allclose(data.cov.variances, np.square(0.1 * rows(VALUES, "ug")) * [1, 0])
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_signs_are_of_a_column(reader):
+    """Both signs in a column of lower bars are refused by all, with the place of the negative one."""
+    mixed = LOWER | {"u_err2": [0.2, 0.1, -0.3]}
+    with pytest.raises(ValueError, match=r"u_err2.*-0\.3"):
+        READERS[reader](pd.DataFrame(VALUES | UPPER | mixed))
+    with pytest.raises(ValueError, match=r"lower: example 2 has standard deviation -0\.3 at feature 0"):
+        from_errors(rows(VALUES, "ug"), upper=rows(UPPER, UPPER), lower=rows(mixed, mixed))
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_unknown_units_are_refused(reader):
+    with pytest.raises(ValueError, match='units: expected one of "same", "relative"'):
+        READERS[reader](pd.DataFrame(VALUES | SYMMETRIC), units="dex")
