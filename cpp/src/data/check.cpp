@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/dispatch.hpp"
 #include "svmgsu/kinds/kinds.hpp"
 #include "svmgsu/support/parallel.hpp"
 
@@ -13,30 +14,54 @@ namespace {
 // By how much a correlation may exceed 1: full matrices are often written with six digits.
 constexpr double kCorrelationSlack = 1e-4;
 
-std::string example(Index id) { return "example " + std::to_string(id); }
+// Whose numbers are looked at. Texts are made where there is a fault, and not for every example.
+struct Whose {
+  const char* what;
+  Index number;
+  std::string text() const { return std::string(what) + " " + std::to_string(number); }
+};
+Whose example(Index id) { return {"example", id}; }
 std::string at(Index feature) { return " at feature " + std::to_string(feature); }
 
 enum class Wanted { finite, variance };
 
 template <class Scalar>
-bool good(Scalar value, Wanted wanted) {
-  const Scalar least = wanted == Wanted::variance ? 0 : std::numeric_limits<Scalar>::lowest();
+SVMGSU_INLINE bool good(Scalar value, Scalar least) {
   return value >= least && value <= std::numeric_limits<Scalar>::max();
 }
 
-// The first number that is not as wanted, or `count`. The first loop has no branch: it runs at the speed of memory.
+template <class Scalar>
+Scalar least_good(Wanted wanted) {
+  return wanted == Wanted::variance ? 0 : std::numeric_limits<Scalar>::lowest();
+}
+
+// Without a branch, and in integers as wide as the numbers: it runs at the speed of memory.
+template <class Mask, class Scalar>
+SVMGSU_INLINE bool any_bad(const Scalar* values, Index count, Scalar least) {
+  static_assert(sizeof(Mask) == sizeof(Scalar));
+  Mask bad = 0;
+  for (Index k = 0; k < count; ++k) bad |= static_cast<Mask>(good(values[k], least) ? 0 : 1);
+  return bad != 0;
+}
+SVMGSU_CLONES bool bad_among(const double* values, Index count, double least) {
+  return any_bad<std::int64_t>(values, count, least);
+}
+SVMGSU_CLONES bool bad_among(const float* values, Index count, float least) {
+  return any_bad<std::int32_t>(values, count, least);
+}
+
+// The first number that is not as wanted, or `count`.
 template <class Scalar>
 Index first_bad(const Scalar* values, Index count, Wanted wanted) {
-  int bad = 0;
-  for (Index k = 0; k < count; ++k) bad |= !good(values[k], wanted);
-  Index k = bad ? 0 : count;
-  while (k < count && good(values[k], wanted)) ++k;
+  const Scalar least = least_good<Scalar>(wanted);
+  Index k = bad_among(values, count, least) ? 0 : count;
+  while (k < count && good(values[k], least)) ++k;
   return k;
 }
 
-std::string number_fault(const std::string& whose, double value, const std::string& where, Wanted wanted) {
-  if (wanted == Wanted::finite) return whose + " has " + to_text(value) + where + "; all numbers must be finite";
-  return whose + " has variance " + to_text(value) + where + "; variances must be >= 0 and finite";
+std::string number_fault(Whose whose, double value, const std::string& where, Wanted wanted) {
+  if (wanted == Wanted::finite) return whose.text() + " has " + to_text(value) + where + "; all numbers must be finite";
+  return whose.text() + " has variance " + to_text(value) + where + "; variances must be >= 0 and finite";
 }
 
 // Of what fault(id) says of the examples, the first that is not empty.
@@ -58,7 +83,7 @@ std::string first_fault(const std::vector<Index>& ids, int threads, Fault fault)
 }
 
 template <class Scalar>
-std::string dense_fault(const Scalar* row, const std::string& whose, Index n, Wanted wanted) {
+std::string dense_fault(const Scalar* row, Whose whose, Index n, Wanted wanted) {
   const Index bad = first_bad(row, n, wanted);
   return bad == n ? std::string() : number_fault(whose, static_cast<double>(row[bad]), at(bad), wanted);
 }
@@ -67,10 +92,10 @@ template <class Scalar>
 std::string sparse_fault(const Scalar* values, const RowsView& rows, Index id, Index n, Wanted wanted) {
   const Index begin = rows.start[id], count = rows.start[id + 1] - begin;
   if (begin < 0 || count < 0)
-    return example(id) + " has entries " + std::to_string(begin) + " to " + std::to_string(begin + count);
+    return example(id).text() + " has entries " + std::to_string(begin) + " to " + std::to_string(begin + count);
   for (Index k = begin; k < begin + count; ++k)
     if (rows.column[k] < 0 || rows.column[k] >= n)
-      return example(id) + " has an entry in column " + std::to_string(rows.column[k]) + "; there are " +
+      return example(id).text() + " has an entry in column " + std::to_string(rows.column[k]) + "; there are " +
              std::to_string(n);
   const Index bad = first_bad(values + begin, count, wanted);
   if (bad == count) return {};
@@ -88,11 +113,11 @@ std::string rows_fault(const RowsView& rows, const std::vector<Index>& ids, Inde
 
 // A packed symmetric matrix: variances, and |Σ_ab| ≤ √(Σ_aa Σ_bb).
 template <class Scalar>
-std::string matrix_fault(const Scalar* packed, const std::string& whose, Index n) {
+std::string matrix_fault(const Scalar* packed, Whose whose, Index n) {
   std::vector<double> variance(static_cast<std::size_t>(n));
   const Scalar* row = packed;
   for (Index a = 0; a < n; row += n - a, ++a) {
-    if (!good(*row, Wanted::variance)) return number_fault(whose, static_cast<double>(*row), at(a), Wanted::variance);
+    if (!good(*row, Scalar(0))) return number_fault(whose, static_cast<double>(*row), at(a), Wanted::variance);
     variance[static_cast<std::size_t>(a)] = static_cast<double>(*row);
   }
   row = packed;
@@ -107,8 +132,8 @@ std::string matrix_fault(const Scalar* packed, const std::string& whose, Index n
     for (Index b = 1; b < n - a; ++b) bad |= !fits(b);
     for (Index b = 1; bad && b < n - a; ++b)
       if (!fits(b))
-        return whose + " has covariance " + to_text(static_cast<double>(row[b])) + " of features " + std::to_string(a) +
-               " and " + std::to_string(a + b) + ", whose variances are " +
+        return whose.text() + " has covariance " + to_text(static_cast<double>(row[b])) + " of features " +
+               std::to_string(a) + " and " + std::to_string(a + b) + ", whose variances are " +
                to_text(variance[static_cast<std::size_t>(a)]) + " and " + to_text(other[b]) +
                ": it is not positive semidefinite";
   }
@@ -121,8 +146,7 @@ template <class Scalar>
 std::string Isotropic<Scalar>::fault(const std::vector<Index>& ids, Index, int threads) const {
   return first_fault(ids, threads, [&](Index i) {
     const Scalar v = variances_[i];
-    return good(v, Wanted::variance) ? std::string()
-                                     : number_fault(example(i), static_cast<double>(v), "", Wanted::variance);
+    return good(v, Scalar(0)) ? std::string() : number_fault(example(i), static_cast<double>(v), "", Wanted::variance);
   });
 }
 
@@ -140,7 +164,7 @@ template <class Scalar>
 std::string LowRank<Scalar>::fault(const std::vector<Index>& ids, Index n, int threads) const {
   return first_fault(ids, threads, [&](Index i) -> std::string {
     if (begin(i) < 0 || end(i) < begin(i))
-      return example(i) + " has factors " + std::to_string(begin(i)) + " to " + std::to_string(end(i));
+      return example(i).text() + " has factors " + std::to_string(begin(i)) + " to " + std::to_string(end(i));
     for (Index k = begin(i); k < end(i); ++k)
       if (std::string fault = dense_fault(row(k), example(i), n, Wanted::finite); !fault.empty()) return fault;
     return {};
@@ -149,7 +173,7 @@ std::string LowRank<Scalar>::fault(const std::vector<Index>& ids, Index n, int t
 
 std::string Shared::fault(const std::vector<Index>& ids, Index n, int threads) const {
   for (Index k = 0; k < count_; ++k) {
-    const std::string whose = "group " + std::to_string(k);
+    const Whose whose{"group", k};
     std::string fault = diagonal_ ? dense_fault(packed_ + k * n, whose, n, Wanted::variance)
                                   : matrix_fault(packed_ + k * (n * (n + 1) / 2), whose, n);
     if (!fault.empty()) return fault;
@@ -157,7 +181,7 @@ std::string Shared::fault(const std::vector<Index>& ids, Index n, int threads) c
   return first_fault(ids, threads, [&](Index i) {
     return group(i) >= 0 && group(i) < count_
                ? std::string()
-               : example(i) + " has group " + std::to_string(group(i)) + "; there are " + std::to_string(count_);
+               : example(i).text() + " has group " + std::to_string(group(i)) + "; there are " + std::to_string(count_);
   });
 }
 

@@ -52,11 +52,11 @@ MemoryObjective::Margins MemoryObjective::margins(const Vector& w) const {
   const double shift = this->shift(w);
   sweep<Adds::nothing>(
       Visit{data(), data().ids(), nullptr, threads()}, PointForms(data(), w, plans),
-      [&](const Index* position, int count, const double* mean, const double* variance, double*, double*, char*,
-          Local&) {
+      [&](Places places, int count, const double* mean, const double* variance, double*, double*, char*, Local&) {
         for (int i = 0; i < count; ++i) {
-          result.mean[static_cast<std::size_t>(*position + i)] = mean[i] - shift;
-          result.variance[static_cast<std::size_t>(*position + i)] = std::max(0.0, variance[i]);
+          const auto at = static_cast<std::size_t>(places.first + i);
+          result.mean[at] = mean[i] - shift;
+          result.variance[at] = std::max(0.0, variance[i]);
         }
       },
       nullptr);
@@ -126,37 +126,39 @@ struct GradientLink {
   double shift, b, epsilon, centre;
   MemoryKept& kept;
 
-  void operator()(const Index* position, int count, const double* dot, const double* form, double* coefficient,
-                  double* kappa, char* side, Local& local) const {
-    double sign[kMaxBatch], target[kMaxBatch], mean[kMaxBatch], variance[kMaxBatch];
-    Residuals r;
+  void operator()(Places places, int count, const double* dot, const double* form, double* coefficient, double* kappa,
+                  char* side, Local& local) const {
+    double sorted[3][kMaxBatch], mean[kMaxBatch], variance[kMaxBatch];
+    const double* of[3] = {targets.signs(), targets.targets(), targets.weights()};
+    for (int k = 0; k < 3; ++k) {
+      if (!places.sorted) of[k] += places.first;
+      if (!places.sorted) continue;
+      for (int i = 0; i < count; ++i) sorted[k][i] = of[k][places.sorted[i]];
+      of[k] = sorted[k];
+    }
+    const double *sign = of[0], *target = of[1], *weight = of[2];
     for (int i = 0; i < count; ++i) {
       mean[i] = dot[i] - shift;
-      sign[i] = targets.sign(position[i]);
-      target[i] = targets.target(position[i]);
       variance[i] = std::max(0.0, form[i]);
     }
+    Residuals r;
     if (epsilon > 0) {
       r.set(count, sign, target, mean, variance, b, 0.0);
       r.evaluate(loss, count);
-      for (int i = 0; i < count; ++i) local.loss += targets.weight(position[i]) * r.loss[i];
+      for (int i = 0; i < count; ++i) local.loss += weight[i] * r.loss[i];
     }
     r.set(count, sign, target, mean, variance, b, epsilon);
     r.evaluate(loss, count);
-    double mass_of[2] = {0, 0}, dual_of[2] = {0, 0};
+    keep(places, count, mean, variance, r.curvature);
+    double mass_of[2] = {0, 0}, dual_of[2] = {0, 0}, losses[kMaxBatch];
     for (int i = 0; i < count; ++i) {
-      const auto at = static_cast<std::size_t>(position[i]);
-      const double weight = targets.weight(position[i]), slope = weight * r.slope[i];
-      kept.mean[at] = mean[i];
-      kept.variance[at] = variance[i];
-      kept.curvature[at] = r.curvature[i];
-      local.losses[static_cast<std::size_t>(position[i] - local.start)] = weight * r.loss[i];
+      const double slope = weight[i] * r.slope[i];
+      losses[i] = weight[i] * r.loss[i];
       coefficient[i] = sign[i] * slope;
-      kappa[i] = weight * r.curvature[i];
+      kappa[i] = weight[i] * r.curvature[i];
       local.curvature += kappa[i];
       // Any constant may be taken from σt, because Σ cρa = 0: near the targets' own, little cancels.
-      const double dual =
-          (target[i] - sign[i] * centre - r.d[i]) * slope - r.s[i] * r.s[i] * kappa[i] + weight * r.loss[i];
+      const double dual = (target[i] - sign[i] * centre - r.d[i]) * slope - r.s[i] * r.s[i] * kappa[i] + losses[i];
       side[i] = coefficient[i] > 0 || (coefficient[i] == 0 && sign[i] > 0);
       const double mass = std::abs(slope);
       mass_of[0] += side[i] ? 0.0 : mass;
@@ -168,6 +170,23 @@ struct GradientLink {
       local.of[k].mass += mass_of[k];
       local.dual[k] += dual_of[k];
     }
+    for (int i = 0; i < count; ++i) {
+      if (places.sorted)
+        local.sorted.losses[static_cast<std::size_t>(places.sorted[i] - local.start)] = losses[i];
+      else
+        local.smooth_loss += losses[i];
+    }
+  }
+
+ private:
+  void keep(Places places, int count, const double* mean, const double* variance, const double* curvature) const {
+    const auto to = [&](std::vector<double>& all, const double* values) {
+      if (!places.sorted) std::copy_n(values, count, all.begin() + places.first);
+      for (int i = 0; places.sorted && i < count; ++i) all[static_cast<std::size_t>(places.sorted[i])] = values[i];
+    };
+    to(kept.mean, mean);
+    to(kept.variance, variance);
+    to(kept.curvature, curvature);
   }
 };
 
@@ -217,11 +236,11 @@ double MemoryObjective::sample_gradient(const Vector& w, double b, const std::ve
   Local total;
   sweep<Adds::together>(
       Visit{data(), ids, nullptr, threads()}, PointForms(data(), w, plans),
-      [&](const Index* position, int count, const double* dot, const double* form, double* coefficient, double* kappa,
-          char*, Local& local) {
+      [&](Places places, int count, const double* dot, const double* form, double* coefficient, double* kappa, char*,
+          Local& local) {
         double sign[kMaxBatch], target[kMaxBatch], mean[kMaxBatch], variance[kMaxBatch];
         Residuals r;
-        const Index* drawn = &sample[static_cast<std::size_t>(*position)];
+        const Index* drawn = &sample[static_cast<std::size_t>(places.first)];
         for (int i = 0; i < count; ++i) {
           mean[i] = dot[i] - origin;
           sign[i] = targets().sign(drawn[i]);

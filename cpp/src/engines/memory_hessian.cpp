@@ -60,8 +60,8 @@ class MemoryHessian::Forms {
     return RowPair(data.means().rows(), first.like_means(), data.features(), v_.data(), first.weights());
   }
   void bilinear(std::size_t t, Batch part, double scale, double* out) const { of_.terms_[t]->cross(part, scale, out); }
-  void weigh(std::size_t t, Batch part, const Index* position, const double* tau, double* sum) const {
-    of_.terms_[t]->weigh(part, tau, &of_.kappa_[static_cast<std::size_t>(*position)], sum);
+  void weigh(std::size_t t, Batch part, Index place, const double* tau, double* sum) const {
+    of_.terms_[t]->weigh(part, tau, &of_.kappa_[static_cast<std::size_t>(place)], sum);
   }
 
  private:
@@ -77,9 +77,9 @@ void MemoryHessian::add_up(const Vector& v, Link link, Vector& out, double& out_
   Local total;
   sweep<Adds::together>(
       Visit{data, ids_, nullptr, objective_.threads()}, Forms(*this, v),
-      [&](const Index* position, int count, const double* xv, const double* uv, double* coefficient, double* tau, char*,
+      [&](Places places, int count, const double* xv, const double* uv, double* coefficient, double* tau, char*,
           Local& local) {
-        const auto first = static_cast<std::size_t>(*position);
+        const auto first = static_cast<std::size_t>(places.first);
         std::copy_n(uv, count, &last_[first]);
         for (int i = 0; i < count; ++i) {
           link(first + static_cast<std::size_t>(i), xv[i] - shift, uv[i], coefficient[i], tau[i]);

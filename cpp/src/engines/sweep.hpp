@@ -41,14 +41,38 @@ struct Sums {
   }
 };
 
+// The examples of a batch: their places in the order of the data. They follow one another unless a block has sorted
+// its own by side.
+struct Places {
+  Index first;
+  const Index* sorted;  // or null
+
+  Index operator[](int i) const { return sorted ? sorted[i] : first + i; }
+};
+
+// A block's examples with those that are likely to be on one side first: a small batch of both sides would be added up
+// in pieces of one or two. A sum must not depend on that order, so their losses wait here.
+struct Sorted {
+  std::vector<Index> position, id;
+  std::vector<double> losses;  // c L, in the order of the data
+
+  void set(const std::vector<Index>& ids, const double* signs, Index start, Index size) {
+    position.resize(static_cast<std::size_t>(size));
+    id.resize(position.size());
+    losses.assign(position.size(), 0.0);
+    std::iota(position.begin(), position.end(), start);
+    std::stable_partition(position.begin(), position.end(), [&](Index i) { return signs[i] < 0; });
+    for (std::size_t i = 0; i < id.size(); ++i) id[i] = ids[static_cast<std::size_t>(position[i])];
+  }
+};
+
 // What one block has summed, and then the whole pass.
 struct Local {
   double loss = 0, smooth_loss = 0, curvature = 0;
   double dual[2] = {0, 0};
-  Sums of[2];                       // of the sides a ≤ 0 and a ≥ 0; all in of[0] where they are not kept apart
-  Index start = 0;                  // where the block begins
-  std::vector<Index> position, id;  // its examples in the order of their visit
-  std::vector<double> losses;       // of them, c L, in the order of the data
+  Sums of[2];       // of the sides a ≤ 0 and a ≥ 0; all in of[0] where they are not kept apart
+  Index start = 0;  // where the block begins
+  Sorted sorted;
 
   template <class Forms>
   void reset(Index features, const Forms& forms, int sides, bool side_by_side = false) {
@@ -85,7 +109,7 @@ class PointForms {
   void bilinear(std::size_t t, Batch part, double scale, double* out) const {
     data_.covariance()[t].kind->bilinear(part, plans_[t], scale, out);
   }
-  void weigh(std::size_t t, Batch part, const Index*, const double* weight, double* sum) const {
+  void weigh(std::size_t t, Batch part, Index, const double* weight, double* sum) const {
     data_.covariance()[t].kind->weigh(part, plans_[t], weight, sum);
   }
 
@@ -114,14 +138,14 @@ class Reader {
     for (std::size_t t = pair_.exists(); t < terms.size(); ++t) forms_.bilinear(t, part, terms[t].scale, form);
   }
 
-  void add(Batch part, const Index* position, const double* coefficient, const double* weight, Sums& sums) const {
+  void add(Batch part, Index place, const double* coefficient, const double* weight, Sums& sums) const {
     if (pair_.sparse()) {
       pair_.add(part, coefficient, weight, sums.sparse_pair.data());
     } else {
       data_.means().add(part, coefficient, sums.x.data());
     }
     for (std::size_t t = pair_.sparse(); t < sums.terms.size(); ++t)
-      forms_.weigh(t, part, position, weight, sums.terms[t].data());
+      forms_.weigh(t, part, place, weight, sums.terms[t].data());
   }
 
   void add_by_side(Batch part, const char* side, const double* coefficient, const double* weight, Sums* sums) const {
@@ -138,7 +162,7 @@ class Reader {
       size[1] += side[i];
     }
     for (int k : {0, 1})
-      if (size[k] > 0) add(Batch{id[k], size[k]}, nullptr, x[k], curvature[k], sums[k]);
+      if (size[k] > 0) add(Batch{id[k], size[k]}, 0, x[k], curvature[k], sums[k]);
   }
 
  private:
@@ -147,27 +171,16 @@ class Reader {
   RowPair pair_;
 };
 
-// Which examples a pass visits: `ids` are rows of the arrays; a position is a place in `ids`. `signs` (may be null)
-// tells which side an example is likely to be on.
+// Which examples a pass visits: `ids` are rows of the arrays. `signs` (may be null) tells which side an example is
+// likely to be on.
 struct Visit {
   const Gaussians& data;
   const std::vector<Index>& ids;
   const double* signs;
   int threads;
-
-  // The examples of block `start` .. in the order of their visit. A small batch of both sides would be added up in
-  // pieces of one or two.
-  void order(Index size, bool by_side, Local& local) const {
-    local.position.resize(static_cast<std::size_t>(size));
-    local.id.resize(local.position.size());
-    std::iota(local.position.begin(), local.position.end(), local.start);
-    if (by_side && signs)
-      std::stable_partition(local.position.begin(), local.position.end(), [&](Index i) { return signs[i] < 0; });
-    for (std::size_t i = 0; i < local.id.size(); ++i) local.id[i] = ids[static_cast<std::size_t>(local.position[i])];
-  }
 };
 
-// link(position, count, dot, form, coefficient, weight, side, local) turns what was read of `count` examples into the
+// link(places, count, dot, form, coefficient, weight, side, local) turns what was read of `count` examples into the
 // coefficient of x, the weight of Σ and, where sides are kept apart, the side of each.
 template <Adds kAdds, class Forms, class Link>
 void sweep(const Visit& visit, const Forms& forms, Link link, Local* total) {
@@ -180,31 +193,35 @@ void sweep(const Visit& visit, const Forms& forms, Link link, Local* total) {
   const double numbers = numbers_per_example(data);
   const int batch = batch_size(numbers);
   const int threads = static_cast<double>(count) * numbers < kSerialNumbers ? 1 : resolve_threads(visit.threads);
+  const bool sorts = kAdds == Adds::by_side && batch < kManyExamples && visit.signs;
   const Reader<Forms> reader(data, forms);
 
+  const auto body = [&](Index k, Local& local) {
+    double dot[kMaxBatch], form[kMaxBatch], coefficient[kMaxBatch], weight[kMaxBatch];
+    char side[kMaxBatch];
+    const Index start = k * block, size = std::min(block, count - start);
+    if (kAdds != Adds::nothing) local.reset(features, forms, kSides, reader.side_by_side());
+    local.start = start;
+    if (sorts) local.sorted.set(visit.ids, visit.signs, start, size);
+    for (Index first = 0; first < size; first += batch) {
+      const Index last = std::min(size, first + batch);
+      const Batch part =
+          sorts ? batch_at(local.sorted.id, first, last) : batch_at(visit.ids, start + first, start + last);
+      const Places places{start + first, sorts ? local.sorted.position.data() + first : nullptr};
+      reader.read(part, dot, form);
+      link(places, part.count, dot, form, coefficient, weight, side, local);
+      if (kAdds == Adds::together) reader.add(part, places.first, coefficient, weight, local.of[0]);
+      if (kAdds == Adds::by_side) reader.add_by_side(part, side, coefficient, weight, local.of);
+    }
+    if (sorts)
+      for (const double loss : local.sorted.losses) local.smooth_loss += loss;
+  };
+  const auto merge = [&](const Local& local) {
+    if (kAdds != Adds::nothing) total->add(local, kSides);
+  };
+  if (kAdds != Adds::nothing && count <= block && !reader.side_by_side()) return body(0, *total);
   if (kAdds != Adds::nothing) total->reset(features, forms, kSides);
-  ordered_blocks<Local>((count + block - 1) / block, threads,
-                        [&](Index k, Local& local) {
-                          double dot[kMaxBatch], form[kMaxBatch], coefficient[kMaxBatch], weight[kMaxBatch];
-                          char side[kMaxBatch];
-                          if (kAdds != Adds::nothing) local.reset(features, forms, kSides, reader.side_by_side());
-                          local.start = k * block;
-                          const Index size = std::min(block, count - local.start);
-                          visit.order(size, kAdds == Adds::by_side && batch < kManyExamples, local);
-                          local.losses.assign(kAdds == Adds::by_side ? local.position.size() : 0, 0.0);
-                          for (Index first = 0; first < size; first += batch) {
-                            const Batch part = batch_at(local.id, first, std::min(size, first + batch));
-                            const Index* position = &local.position[static_cast<std::size_t>(first)];
-                            reader.read(part, dot, form);
-                            link(position, part.count, dot, form, coefficient, weight, side, local);
-                            if (kAdds == Adds::together) reader.add(part, position, coefficient, weight, local.of[0]);
-                            if (kAdds == Adds::by_side) reader.add_by_side(part, side, coefficient, weight, local.of);
-                          }
-                          for (const double loss : local.losses) local.smooth_loss += loss;
-                        },
-                        [&](const Local& local) {
-                          if (kAdds != Adds::nothing) total->add(local, kSides);
-                        });
+  ordered_blocks<Local>((count + block - 1) / block, threads, body, merge);
 }
 
 }  // namespace svmgsu

@@ -1,5 +1,6 @@
 // c += ±aᵀa, the one matrix-matrix product of the library: it builds the preconditioner of Newton's method.
-#include <vector>
+#include <algorithm>
+#include <memory>
 
 #include "kernels/dispatch.hpp"
 #include "svmgsu/kernels/kernels.hpp"
@@ -37,12 +38,15 @@ SVMGSU_CLONES void tile_product(const double* SVMGSU_RESTRICT left, const double
 void add_gram(const double* a, Index rows, Index n, double sign, double* c, Index stride, int threads) {
   const Index panels = (n + kWide - 1) / kWide;
   const int team = rows * n * n < 400000 ? 1 : threads;
-  std::vector<double> packed(static_cast<std::size_t>(panels * rows * kWide), 0.0);
-  const auto panel = [&](Index k) { return packed.data() + k * rows * kWide; };
+  const std::unique_ptr<double[]> packed(new double[static_cast<std::size_t>(panels * rows * kWide)]);
+  const auto panel = [&](Index k) { return packed.get() + k * rows * kWide; };
   parallel_for(panels, team, [&](Index k) {
     const Index width = std::min<Index>(kWide, n - k * kWide);
     double* out = panel(k);
-    for (Index r = 0; r < rows; ++r) std::copy_n(a + r * n + k * kWide, width, out + r * kWide);
+    for (Index r = 0; r < rows; ++r, out += kWide) {
+      std::copy_n(a + r * n + k * kWide, width, out);
+      std::fill(out + width, out + kWide, 0.0);
+    }
   });
   parallel_for(panels, team, [&](Index k) {
     double tile[kTall * kWide];
