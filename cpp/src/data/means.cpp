@@ -19,8 +19,7 @@ void DenseRows<Scalar>::dots(Batch batch, const double* w, double* out) const {
 
 template <class Scalar>
 void DenseRows<Scalar>::add(Batch batch, const double* coefficient, double* sum) const {
-  const RowPointers<Scalar> rows(data, features, batch);
-  kernels::add_rows(rows.at, batch.count, features, coefficient, sum);
+  kernels::add_rows(data, batch, features, coefficient, sum);
 }
 
 template <class Scalar>

@@ -7,19 +7,6 @@
 namespace svmgsu {
 namespace {
 
-template <class Scalar>
-void dense_dots(const Scalar* a, const Scalar* b, Index features, Batch batch, const double* wa, const double* wb,
-                double* out_a, double* out_b) {
-  const RowPointers<Scalar> rows_a(a, features, batch), rows_b(b, features, batch);
-  const Scalar *next_a[4], *next_b[4];  // where the streams of the next batch begin
-  for (int k = 0; k < 4; ++k) {
-    const Index id = batch.ahead < 4 ? batch.id[0] : batch.id[batch.count + k * (batch.ahead / 4)];
-    next_a[k] = a + id * features;
-    next_b[k] = b + id * features;
-  }
-  kernels::paired_dots(rows_a.at, rows_b.at, batch.count, next_a, next_b, features, wa, wb, out_a, out_b);
-}
-
 // Weights of both arrays, side by side in memory.
 struct SideBySide {
   const double* weights;
@@ -92,7 +79,7 @@ RowPair::RowPair(RowsView a, RowsView b, Index features, const double* wa, const
 template <class Scalar>
 void RowPair::dots(const Scalar* a, const Scalar* b, Batch batch, double* out_a, double* out_b) const {
   if (!sparse())
-    dense_dots(a, b, features_, batch, wa_, wb_, out_a, out_b);
+    kernels::paired_dots(a, b, batch, features_, wa_, wb_, out_a, out_b);
   else if (squares_)
     sparse_dots(a, b, a_, batch, Squares{wa_}, out_a, out_b);
   else

@@ -36,6 +36,16 @@ struct Tail {
   }
 };
 
+// The rows of a batch in an array of rows that follow one another.
+template <class T>
+struct RowsOf {
+  const T* data;
+  const Index* id;
+  Index length;
+
+  SVMGSU_INLINE const T* operator[](Index i) const { return data + id[i] * length; }
+};
+
 template <class T>
 SVMGSU_INLINE void fetch_start(const T* row) {
   for (int line = 0; line < kSomeLines; ++line) SVMGSU_PREFETCH(reinterpret_cast<const char*>(row) + 64 * line);
@@ -114,7 +124,8 @@ struct Spread {
   double product[4];
   int first, step;
 
-  SVMGSU_INLINE Spread(const T* const* rows, int i, int distance) : first(i), step(distance) {
+  template <class Rows>
+  SVMGSU_INLINE Spread(const Rows& rows, int i, int distance) : first(i), step(distance) {
     for (int k = 0; k < 4; ++k) row[k] = rows[first + k * step];
   }
   SVMGSU_INLINE void store(double* out) const {
@@ -137,20 +148,25 @@ SVMGSU_INLINE void all_dots(const T* const* rows, int count, Index length, const
 }
 
 template <class T>
-SVMGSU_INLINE void all_pairs(const T* const* rows_a, const T* const* rows_b, int count, const T* const* next_a,
-                             const T* const* next_b, Index length, const double* wa, const double* wb, double* out_a,
-                             double* out_b) {
-  const int quarter = count / 4;
+SVMGSU_INLINE void all_pairs(const T* data_a, const T* data_b, Batch batch, Index length, const double* wa,
+                             const double* wb, double* out_a, double* out_b) {
+  const RowsOf<T> rows_a{data_a, batch.id, length}, rows_b{data_b, batch.id, length};
+  const int quarter = batch.count / 4;
   for (int i = 0; i < quarter; ++i) {
     Spread<T> a(rows_a, i, quarter), b(rows_b, i, quarter);
     dots<4, 4>(a.row, b.row, length, wa, wb, a.product, b.product);
     a.store(out_a);
     b.store(out_b);
   }
-  for (int i = 4 * quarter; i < count; ++i) dots<1, 1>(rows_a + i, rows_b + i, length, wa, wb, out_a + i, out_b + i);
-  for (int k = 0; k < 4; ++k) {
-    fetch_start(next_a[k]);
-    fetch_start(next_b[k]);
+  for (int i = 4 * quarter; i < batch.count; ++i) {
+    const T *a = rows_a[i], *b = rows_b[i];
+    dots<1, 1>(&a, &b, length, wa, wb, out_a + i, out_b + i);
+  }
+  if (batch.ahead < 4) return;
+  for (int k = 0; k < 4; ++k) {  // where the streams of the next batch begin
+    const Index next = batch.count + k * (batch.ahead / 4);
+    fetch_start(rows_a[next]);
+    fetch_start(rows_b[next]);
   }
 }
 
@@ -174,8 +190,8 @@ SVMGSU_INLINE void add4(const T* const* rows, Index length, const double* coeffi
               (coefficient[2] * static_cast<double>(c[j]) + coefficient[3] * static_cast<double>(d[j]));
 }
 
-template <class T>
-SVMGSU_INLINE void add_all(const T* const* rows, int count, Index length, const double* coefficient,
+template <class T, class Rows>
+SVMGSU_INLINE void add_all(const Rows& rows, int count, Index length, const double* coefficient,
                            double* SVMGSU_RESTRICT sum) {
   const T* kept[4];
   double factor[4];
@@ -215,21 +231,24 @@ SVMGSU_INLINE void packed_product(const T* SVMGSU_RESTRICT packed, Index n, doub
   }
 }
 
-#define SVMGSU_ROW_KERNELS(Scalar)                                                                                    \
-  SVMGSU_CLONES void dots_of(const Scalar* const* rows, int count, Index length, const double* w, double* out) {      \
-    all_dots(rows, count, length, w, out);                                                                            \
-  }                                                                                                                   \
-  SVMGSU_CLONES void pairs_of(const Scalar* const* a, const Scalar* const* b, int count, const Scalar* const* next_a, \
-                              const Scalar* const* next_b, Index length, const double* wa, const double* wb,          \
-                              double* out_a, double* out_b) {                                                         \
-    all_pairs(a, b, count, next_a, next_b, length, wa, wb, out_a, out_b);                                             \
-  }                                                                                                                   \
-  SVMGSU_CLONES void add_of(const Scalar* const* rows, int count, Index length, const double* coefficient,            \
-                            double* sum) {                                                                            \
-    add_all(rows, count, length, coefficient, sum);                                                                   \
-  }                                                                                                                   \
-  SVMGSU_CLONES void packed_of(const Scalar* packed, Index n, double factor, const double* v, double* out) {          \
-    packed_product(packed, n, factor, v, out);                                                                        \
+#define SVMGSU_ROW_KERNELS(Scalar)                                                                               \
+  SVMGSU_CLONES void dots_of(const Scalar* const* rows, int count, Index length, const double* w, double* out) { \
+    all_dots(rows, count, length, w, out);                                                                       \
+  }                                                                                                              \
+  SVMGSU_CLONES void pairs_of(const Scalar* a, const Scalar* b, Batch batch, Index length, const double* wa,     \
+                              const double* wb, double* out_a, double* out_b) {                                  \
+    all_pairs(a, b, batch, length, wa, wb, out_a, out_b);                                                        \
+  }                                                                                                              \
+  SVMGSU_CLONES void add_of(const Scalar* const* rows, int count, Index length, const double* coefficient,       \
+                            double* sum) {                                                                       \
+    add_all<Scalar>(rows, count, length, coefficient, sum);                                                      \
+  }                                                                                                              \
+  SVMGSU_CLONES void add_batch_of(const Scalar* data, Batch batch, Index length, const double* coefficient,      \
+                                  double* sum) {                                                                 \
+    add_all<Scalar>(RowsOf<Scalar>{data, batch.id, length}, batch.count, length, coefficient, sum);              \
+  }                                                                                                              \
+  SVMGSU_CLONES void packed_of(const Scalar* packed, Index n, double factor, const double* v, double* out) {     \
+    packed_product(packed, n, factor, v, out);                                                                   \
   }
 SVMGSU_ROW_KERNELS(double)
 SVMGSU_ROW_KERNELS(float)
@@ -244,21 +263,25 @@ void row_dots(const double* const* rows, int count, Index length, const double* 
 void row_dots(const float* const* rows, int count, Index length, const double* w, double* out) {
   dots_of(rows, count, length, w, out);
 }
-void paired_dots(const double* const* a, const double* const* b, int count, const double* const* next_a,
-                 const double* const* next_b, Index length, const double* wa, const double* wb, double* out_a,
-                 double* out_b) {
-  pairs_of(a, b, count, next_a, next_b, length, wa, wb, out_a, out_b);
+void paired_dots(const double* a, const double* b, Batch batch, Index length, const double* wa, const double* wb,
+                 double* out_a, double* out_b) {
+  pairs_of(a, b, batch, length, wa, wb, out_a, out_b);
 }
-void paired_dots(const float* const* a, const float* const* b, int count, const float* const* next_a,
-                 const float* const* next_b, Index length, const double* wa, const double* wb, double* out_a,
-                 double* out_b) {
-  pairs_of(a, b, count, next_a, next_b, length, wa, wb, out_a, out_b);
+void paired_dots(const float* a, const float* b, Batch batch, Index length, const double* wa, const double* wb,
+                 double* out_a, double* out_b) {
+  pairs_of(a, b, batch, length, wa, wb, out_a, out_b);
 }
 void add_rows(const double* const* rows, int count, Index length, const double* coefficient, double* sum) {
   add_of(rows, count, length, coefficient, sum);
 }
 void add_rows(const float* const* rows, int count, Index length, const double* coefficient, double* sum) {
   add_of(rows, count, length, coefficient, sum);
+}
+void add_rows(const double* data, Batch batch, Index length, const double* coefficient, double* sum) {
+  add_batch_of(data, batch, length, coefficient, sum);
+}
+void add_rows(const float* data, Batch batch, Index length, const double* coefficient, double* sum) {
+  add_batch_of(data, batch, length, coefficient, sum);
 }
 void packed_times(const double* packed, Index n, double factor, const double* v, double* out) {
   packed_of(packed, n, factor, v, out);

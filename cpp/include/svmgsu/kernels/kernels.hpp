@@ -10,18 +10,19 @@ namespace svmgsu::kernels {
 void row_dots(const double* const* rows, int count, Index length, const double* w, double* out);
 void row_dots(const float* const* rows, int count, Index length, const double* w, double* out);
 
-// The same for two arrays at once, out_a[i] = a[i]·wa and out_b[i] = b[i]·wb, which keeps memory busier.
-// `next_a` and `next_b` are four rows each that will be wanted next: their beginnings are fetched.
-void paired_dots(const double* const* a, const double* const* b, int count, const double* const* next_a,
-                 const double* const* next_b, Index length, const double* wa, const double* wb, double* out_a,
-                 double* out_b);
-void paired_dots(const float* const* a, const float* const* b, int count, const float* const* next_a,
-                 const float* const* next_b, Index length, const double* wa, const double* wb, double* out_a,
-                 double* out_b);
+// The same for the rows of a batch in two arrays at once, out_a[i] = a_i·wa and out_b[i] = b_i·wb, which keeps memory
+// busier. The beginnings of the rows that come next are fetched.
+void paired_dots(const double* a, const double* b, Batch batch, Index length, const double* wa, const double* wb,
+                 double* out_a, double* out_b);
+void paired_dots(const float* a, const float* b, Batch batch, Index length, const double* wa, const double* wb,
+                 double* out_a, double* out_b);
 
 // sum[j] += Σ_i coefficient[i] rows[i][j]. Rows whose coefficient is zero are not read.
 void add_rows(const double* const* rows, int count, Index length, const double* coefficient, double* sum);
 void add_rows(const float* const* rows, int count, Index length, const double* coefficient, double* sum);
+// The same for the rows of a batch.
+void add_rows(const double* data, Batch batch, Index length, const double* coefficient, double* sum);
+void add_rows(const float* data, Batch batch, Index length, const double* coefficient, double* sum);
 
 // out += factor · S v for one symmetric matrix S, packed as its upper triangle, row after row.
 void packed_times(const double* packed, Index n, double factor, const double* v, double* out);
