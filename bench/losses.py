@@ -47,6 +47,10 @@ def numbers(name: str, d: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.nda
     if name == "epsilon_insensitive":
         (H, F, k), (G, E, j) = _normal(d - 0.1, s), _normal(-d - 0.1, s)
         return H + G, F - E, k + j
+    if name == "squared_epsilon_insensitive":
+        (H, F, _), (G, E, _) = _normal(d - 0.1, s), _normal(-d - 0.1, s)
+        squares = (d - 0.1) * H + s * s * F - (d + 0.1) * G + s * s * E
+        return squares, 2 * (H - G), 2 * (F + E)
     if name == "huber":
         (H, F, _), (G, E, _) = _normal(d - 1.35, s), _normal(-d - 1.35, s)
         squares = (d - 1.35) * H + s * s * F - (d + 1.35) * G + s * s * E

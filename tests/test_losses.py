@@ -46,6 +46,13 @@ def definition(name, p):
             [(-p, 1), (p, 1)],
             [],
         )
+    if name == "squared_epsilon_insensitive":
+        return (
+            lambda D: max(abs(D) - p, 0) ** 2,
+            lambda D: 2 * mp.sign(D) * max(abs(D) - p, 0),
+            [],
+            [(-infinity, -p, 2), (p, infinity, 2)],
+        )
     assert name == "huber"
     return (
         lambda D: D * D / 2 if abs(D) <= p else p * (abs(D) - p / 2),
@@ -147,7 +154,11 @@ def logistic(x, s):
 
 def vanishing(name, s):
     """What counts as none: the oracle leaves 1e-40 of an integral that vanishes, over s or s²."""
-    return 1e-38 / s ** np.array([0, 0, 0, 1, 2]) if name in ("squared", "huber") else np.full(5, 1e-307)
+    return (
+        1e-38 / s ** np.array([0, 0, 0, 1, 2])
+        if name in ("squared", "squared_epsilon_insensitive", "huber")
+        else np.full(5, 1e-307)
+    )
 
 
 @pytest.mark.parametrize("s", [1e-8, 0.37, 1e8])
@@ -164,11 +175,12 @@ def test_derivatives_have_twelve_digits(name, s):
         assert np.all((errors <= 1e-12 * np.abs(want) + vanishing(name, s))[:known]), (r[i], got[:, i], want)
 
 
-@pytest.mark.parametrize("delta", [1e-9, 0.02, 0.3, 1.0, 40.0])
-def test_huber_has_twelve_digits_for_any_delta(delta):
+@pytest.mark.parametrize("parameter", [1e-9, 0.02, 0.3, 1.0, 40.0])
+@pytest.mark.parametrize("name", ["squared_epsilon_insensitive", "huber"])
+def test_twelve_digits_for_any_parameter(name, parameter):
     for d in (-35.0, -0.9, 0.2, 3.0):
-        want = [float(x) for x in exact("huber", d, 1.0, delta)]
-        np.testing.assert_allclose(derivatives("huber", d, 1.0, delta)[:, 0], want, rtol=1e-12, atol=1e-38)
+        want = [float(x) for x in exact(name, d, 1.0, parameter)]
+        np.testing.assert_allclose(derivatives(name, d, 1.0, parameter)[:, 0], want, rtol=1e-12, atol=1e-38)
 
 
 @pytest.mark.parametrize("s", [0.0, 1e-8, 0.031, 0.032, 0.9, 0.91, 1.4, 7.0, 1e3, 1e8])
@@ -187,6 +199,21 @@ def test_the_logistic_loss_is_within_its_stated_error(s):
             np.testing.assert_allclose(got[:3, i], want[:3], rtol=1e-13)
         elif s > 100:
             np.testing.assert_allclose(got[2:, i], want[2:], rtol=1e-12, atol=1e-300)
+
+
+@pytest.mark.parametrize("s", [1e-8, 0.031, 0.032, 0.9, 0.91, 7.0, 1e8])
+def test_what_an_example_adds_to_the_bound_is_within_the_stated_error(s):
+    stated = _core.Loss("logistic").gap_error
+    assert 0 < stated <= 1e-12
+    assert [name for name in NAMES if _core.Loss(name).gap_error] == ["logistic"]
+    for x in (-30.0, -1.5, 36.9 * max(s, 0.9)):
+        d = 1 + x
+        L, L1, L2 = derivatives("logistic", d, s)[:3, 0]
+        with mp.workdps(DIGITS):
+            K, K1, K2 = exact("logistic", d, s)[:3]
+            error = abs((L - K) - (mp.mpf(d) - 1) * (L1 - K1) - mp.mpf(s) ** 2 * (L2 - K2))
+            rounding = 4e-16 * (abs(x) * L1 + s * s * L2 + L)
+        assert float(error) + LOSSES["logistic"]["error"] * min(s / 0.9, 1) <= stated * s + rounding, x
 
 
 def test_the_probability_of_a_logistic_score_is_the_mean_of_the_sigmoid():
@@ -268,6 +295,7 @@ def test_unknown_losses_and_wrong_parameters_are_refused():
         ("epsilon_insensitive", -1.0, "epsilon: must be >= 0 and finite, got -1"),
         ("epsilon_insensitive", float("inf"), "epsilon: must be >= 0 and finite, got inf"),
         ("epsilon_insensitive", float("nan"), "epsilon: must be >= 0 and finite, got nan"),
+        ("squared_epsilon_insensitive", -1.0, "epsilon: must be >= 0 and finite, got -1"),
         ("huber", 0.0, "delta: must be > 0 and finite, got 0"),
         ("squared", 2.0, "loss: 'squared' has no parameter"),
     ):
@@ -282,6 +310,7 @@ def test_the_table_of_losses():
         ("logistic", "classification", ""),
         ("squared", "regression", ""),
         ("epsilon_insensitive", "regression", "epsilon"),
+        ("squared_epsilon_insensitive", "regression", "epsilon"),
         ("huber", "regression", "delta"),
     ]
     assert [name for name in NAMES if LOSSES[name]["error"]] == ["logistic"]

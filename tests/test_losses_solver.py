@@ -91,6 +91,18 @@ def test_every_problem_is_solved_to_a_proven_gap_below_which_nothing_lies(name):
         assert result.objective - result.gap <= best + 1e-10 * best, seed
 
 
+def test_the_error_of_the_quadrature_is_a_part_of_the_gap():
+    rng = np.random.default_rng(4)
+    X, c = rng.normal(size=(60, 3)), rng.uniform(0.5, 2.0, 60)
+    y = np.where(X[:, 0] + rng.normal(size=60) > 0, 1.0, -1.0)
+    V = rng.uniform(0.1, 2.0, size=X.shape)
+    data = _core.labelled(_core.dense_means(X), ((_core.diagonal(V), 1.0),), y, c)
+    result = solved(data, 1e-3, "logistic", 1e-15)
+    hidden = _core.Loss("logistic").gap_error * np.mean(c * np.sqrt(V @ result.w**2))
+    assert hidden > 1e-13
+    assert 0.99 * hidden <= result.gap <= 20 * hidden
+
+
 def test_without_uncertainty_the_optimum_is_that_of_scikit_learn():
     from sklearn.linear_model import LogisticRegression, Ridge
     from sklearn.svm import LinearSVC

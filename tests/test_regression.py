@@ -11,6 +11,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import svmgsu
 
+LOSSES = ("squared", "huber", "epsilon_insensitive", "squared_epsilon_insensitive")
+
 
 @pytest.fixture(scope="module")
 def problem():
@@ -25,6 +27,8 @@ def expected_loss(name, epsilon, D):
         return D**2 / 2
     if name == "epsilon_insensitive":
         return np.maximum(0, np.abs(D) - epsilon)
+    if name == "squared_epsilon_insensitive":
+        return np.maximum(0, np.abs(D) - epsilon) ** 2
     return np.where(np.abs(D) <= epsilon, D**2 / 2, epsilon * (np.abs(D) - epsilon / 2))
 
 
@@ -59,6 +63,16 @@ def test_without_noise_it_is_linear_svr(problem):
     np.testing.assert_allclose(model.coef_, svr.coef_, rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.parametrize("epsilon", [0.0, 0.2, 1.0])
+def test_without_noise_the_squared_form_is_that_of_linear_svr(problem, epsilon):
+    X, y, _ = problem
+    for lam in (1.0, 1e-2, 1e-4):
+        given = {"loss": "squared_epsilon_insensitive", "epsilon": epsilon, "fit_intercept": False}
+        model = svmgsu.train_regressor(X, y, lam=lam, tol=1e-13, **given)
+        svr = LinearSVR(C=1 / (lam * len(y)), tol=1e-12, max_iter=100_000, dual=False, **given).fit(X, y)
+        np.testing.assert_allclose(model.coef_, svr.coef_, rtol=1e-6, atol=1e-6)
+
+
 def test_squared_loss_adds_the_noise_to_the_normal_equations(problem):
     X, y, E = problem
     c = np.random.default_rng(1).uniform(0.5, 2, size=len(y))
@@ -72,7 +86,9 @@ def test_squared_loss_adds_the_noise_to_the_normal_equations(problem):
     assert model.intercept_ == pytest.approx(c @ y - c @ X @ w, rel=1e-7)
 
 
-@pytest.mark.parametrize(("loss", "epsilon"), [("epsilon_insensitive", 0.3), ("huber", 0.7)])
+@pytest.mark.parametrize(
+    ("loss", "epsilon"), [("epsilon_insensitive", 0.3), ("squared_epsilon_insensitive", 0.3), ("huber", 0.7)]
+)
 def test_other_losses_against_quadrature_and_bfgs(problem, loss, epsilon):
     X, y, E = (a[:60] for a in problem)
     nodes = np.linspace(-8, 8, 3001)
@@ -119,7 +135,7 @@ def test_errors_of_targets_are_a_likelihood(problem):
 
 def test_equal_errors_of_targets_change_nothing(problem):
     X, y, E = problem
-    for loss in ("squared", "huber", "epsilon_insensitive"):
+    for loss in LOSSES:
         plain = svmgsu.train_regressor(X, y, std=E, loss=loss, tol=1e-10)
         equal = svmgsu.train_regressor(X, y, std=E, loss=loss, y_std=0.3, tol=1e-10)
         np.testing.assert_allclose(equal.coef_, plain.coef_, rtol=1e-5)
@@ -160,7 +176,7 @@ def test_a_path_starts_from_its_neighbours(problem):
 
 def test_threads_give_the_same_bits(problem):
     X, y, E = problem
-    for loss in ("squared", "huber", "epsilon_insensitive"):
+    for loss in LOSSES:
         one, two = (svmgsu.train_regressor(X, y, std=E, loss=loss, threads=t) for t in (1, 3))
         assert (one.coef_ == two.coef_).all()
         assert (one.objective_, one.gap_) == (two.objective_, two.gap_)

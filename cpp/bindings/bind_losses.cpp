@@ -70,6 +70,7 @@ void bind_losses(py::module_& m) {
       .def_property_readonly("parameter", &Loss::parameter)
       .def_property_readonly("smooth", &Loss::smooth)
       .def_property_readonly("error", &Loss::error)
+      .def_property_readonly("gap_error", &Loss::gap_error)
       .def(
           "gradient",
           [](const Loss& loss, const Array<double>& d, const Array<double>& s) {

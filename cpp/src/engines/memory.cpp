@@ -102,9 +102,10 @@ double MemoryObjective::active_share(const Evaluation& at, double negligible) co
 
 // D from the sums of each side, g± = (1/ℓ) Σ± c (σL′x − L″Σw), masses (1/ℓ) Σ± c|L′| and duals (1/ℓ) Σ± c[tL′ − ...]:
 // the side with more mass is scaled down to the other. Any τ·a with τ in [0, 1] is feasible as well, since ℓ*(0) = 0,
-// and D is at least a parabola in τ, of which the best is taken; `unscaled` is the value at τ = 1.
+// and D is at least a parabola in τ, of which the best is taken; `unscaled` is the value at τ = 1. What the losses'
+// own errors may hide of the gap, `unseen`, is taken off.
 Certificate MemoryObjective::bound(const Vector* side, const double* mass, const double* dual, double value,
-                                   double* unscaled) const {
+                                   double unseen, double* unscaled) const {
   double rho[2] = {1, 1};
   if (intercept()) {
     const double smaller = std::min(mass[0], mass[1]);
@@ -114,7 +115,7 @@ Certificate MemoryObjective::bound(const Vector* side, const double* mass, const
   const double square = (rho[1] * side[1] + rho[0] * side[0]).squaredNorm() / lambda();
   const double tau = total < 0 ? 0.0 : square > total ? total / square : 1.0;
   *unscaled = total - square / 2;
-  return {value, tau * total - tau * tau * square / 2 - loss().error() * mean_weight()};
+  return {value, tau * total - tau * tau * square / 2 - unseen};
 }
 
 namespace {
@@ -150,6 +151,8 @@ struct GradientLink {
     r.set(count, sign, target, mean, variance, b, epsilon);
     r.evaluate(loss, count);
     keep(places, count, mean, variance, r.curvature);
+    if (loss.gap_error() > 0)
+      for (int i = 0; i < count; ++i) local.spread += weight[i] * r.s[i];
     double mass_of[2] = {0, 0}, dual_of[2] = {0, 0}, losses[kMaxBatch];
     for (int i = 0; i < count; ++i) {
       const double slope = weight[i] * r.slope[i];
@@ -218,7 +221,7 @@ void MemoryObjective::evaluate(const Vector& w, double b, double epsilon, Evalua
   }
   e.value = penalty + total.smooth_loss / static_cast<double>(examples());
   const double exact = epsilon > 0 ? penalty + share * total.loss : e.value;
-  e.certificate = bound(side, mass, dual, exact, &e.dual);
+  e.certificate = bound(side, mass, dual, exact, loss().gap_error() * share * total.spread, &e.dual);
   e.smoothed_share = epsilon * epsilon * share * total.curvature;
   e.gradient = lambda() * w - side[0] - side[1];
   e.gradient_b = mass[0] - mass[1];

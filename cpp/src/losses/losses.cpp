@@ -21,6 +21,7 @@ const std::vector<Entry>& table() {
       {{"logistic", Task::classification, "", kNone}, make_logistic},
       {{"squared", Task::regression, "", kNone}, make_squared},
       {{"epsilon_insensitive", Task::regression, "epsilon", 0.1}, make_epsilon_insensitive},
+      {{"squared_epsilon_insensitive", Task::regression, "epsilon", 0.1}, make_squared_epsilon_insensitive},
       {{"huber", Task::regression, "delta", 1.35}, make_huber},
   };
   return entries;

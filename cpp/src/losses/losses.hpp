@@ -10,6 +10,7 @@ std::shared_ptr<const Loss> make_squared_hinge(double parameter);
 std::shared_ptr<const Loss> make_logistic(double parameter);
 std::shared_ptr<const Loss> make_squared(double parameter);
 std::shared_ptr<const Loss> make_epsilon_insensitive(double epsilon);
+std::shared_ptr<const Loss> make_squared_epsilon_insensitive(double epsilon);
 std::shared_ptr<const Loss> make_huber(double delta);
 
 // 1/s², and 0 where s is so small that a product with it would overflow: the example has no noise.

@@ -341,6 +341,11 @@ class Gaussians:
         terms = () if self.cov is None else self.cov.terms(*self.shape, y)
         return _core.labelled(self.core_means(), terms, signs, weights)
 
+    def valued(self, targets: FloatArray, weights: FloatArray) -> Any:
+        """What the core trains a regression on."""
+        terms = () if self.cov is None else self.cov.terms(*self.shape, None)
+        return _core.valued(self.core_means(), terms, targets, weights)
+
     def core_means(self) -> Any:
         """The means as the core sees them."""
         rows = self._rows

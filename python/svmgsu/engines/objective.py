@@ -9,13 +9,14 @@ import numpy as np
 from .. import _core
 from ..data.definiteness import Psd
 from ..data.gaussians import as_gaussians
-from ..support.losses import check_loss
+from ..support.losses import known_loss
 from ..support.validation import (
     FloatArray,
     as_float_array,
     check_count,
     check_labels,
     check_positive,
+    check_targets,
     check_weights,
     listed,
 )
@@ -28,13 +29,16 @@ class Objective:
     ----------
     X : array, SciPy sparse matrix or Gaussians of shape (l, n)
     y : array of shape (l,)
-        Two classes; the larger label is the positive one.
+        Two classes, of which the larger label is the positive one; with a loss of regressions, the targets.
     cov, std, psd
         As in `svmgsu.Gaussians`.
     lam : float
         λ > 0.
-    loss : {"hinge", "squared_hinge", "logistic"}
-        As in `svmgsu.train`.
+    loss : str, default="hinge"
+        One of `svmgsu.train` ("squared_hinge", "logistic") or of `svmgsu.train_regressor` ("squared",
+        "epsilon_insensitive" and so on).
+    epsilon : float, optional
+        ε of a loss of regressions that has one, as in `svmgsu.train_regressor`.
     sample_weight : array of shape (l,), optional
         The weights c_i, used as they are.
     threads : int, optional
@@ -57,6 +61,13 @@ class Objective:
     >>> found = minimize(both, np.ones(2), jac=True, method="L-BFGS-B")
     >>> bool(obj.gap(found.x[:-1], found.x[-1]) < 1e-6)
     True
+
+    Of a regression:
+
+    >>> obj = svmgsu.Objective(X, [0.5, 1.0, 3.0, 3.5], std=0.5, lam=0.1, loss="squared")
+    >>> model = svmgsu.train_regressor(X, [0.5, 1.0, 3.0, 3.5], std=0.5, lam=0.1)
+    >>> bool(obj.gap(model.coef_, model.intercept_) < 1e-6)
+    True
     """
 
     def __init__(
@@ -69,22 +80,26 @@ class Objective:
         psd: Psd = "clip",
         lam: float = 1e-2,
         loss: str = "hinge",
+        epsilon: float | None = None,
         sample_weight: Any = None,
         threads: int | None = None,
     ) -> None:
         self.data = as_gaussians(X, cov, std, psd)
         self.lam = check_positive(lam, "lam")
-        kind = check_loss(loss)
+        kind, task = known_loss(loss, epsilon)
         self.loss = kind.name
-        self.classes, codes = check_labels(y, len(self.data))
-        if len(self.classes) > 2:
-            raise ValueError(
-                f"y: {len(self.classes)} classes ({listed(self.classes)}); an Objective has two. "
-                "svmgsu.train takes more, one objective a class"
-            )
-        signs = 2.0 * codes - 1.0
         weights = check_weights(sample_weight, len(self.data))
-        core = self.data.labelled(signs, weights, self.classes[codes])
+        if task == "regression":
+            self.classes = None
+            core = self.data.valued(check_targets(y, len(self.data)), weights)
+        else:
+            self.classes, codes = check_labels(y, len(self.data))
+            if len(self.classes) > 2:
+                raise ValueError(
+                    f"y: {len(self.classes)} classes ({listed(self.classes)}); an Objective has two. "
+                    "svmgsu.train takes more, one objective a class"
+                )
+            core = self.data.labelled(2.0 * codes - 1.0, weights, self.classes[codes])
         team = 0 if threads is None else check_count(threads, "threads")
         self._core = _core.Objective(core, self.lam, team, True, kind)
 

@@ -12,7 +12,7 @@ from ..data.definiteness import Psd
 from ..data.gaussians import as_gaussians
 from ..models.regressor import RegressionModel
 from ..support.parallel import Team
-from ..support.validation import Array, FloatArray, check_finite, check_weights
+from ..support.validation import Array, FloatArray, check_finite, check_targets, check_weights
 from .examples import Examples, Report, check_start, record, warn_if_unfinished
 from .settings import Settings, documented
 
@@ -148,22 +148,6 @@ def likeliest_scatter(squares: FloatArray, errors: FloatArray, weights: FloatArr
     return float(np.sqrt((low + high) / 2))
 
 
-def check_targets(y: Any, examples: int) -> FloatArray:
-    """Targets as float64: one finite number for each example, not all the same."""
-    try:
-        targets = np.asarray(y, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"y: expected numbers to predict, got {np.asarray(y).dtype} values") from None
-    if targets.ndim != 1:
-        raise ValueError(f"y: expected shape ({examples},), got {targets.shape}")
-    if len(targets) != examples:
-        raise ValueError(f"y: {len(targets)} targets for {examples} examples")
-    check_finite(np.ascontiguousarray(targets), "y")
-    if examples > 1 and (targets == targets[0]).all():
-        raise ValueError(f"y: all targets are {targets[0]:g}; a regression needs targets that differ")
-    return np.ascontiguousarray(targets)
-
-
 def check_target_errors(y_std: Any, examples: int) -> FloatArray | None:
     """Standard deviations of the targets: a number or one for each, all > 0."""
     if y_std is None:
@@ -231,8 +215,8 @@ def train_regressor(
         1/(τ² + e²), and the scatter τ of the relation itself is estimated with it. With other losses the
         weight is 1/e.
     loss : str, default="squared"
-        "squared" (D²/2), "epsilon_insensitive" (max(0, |D| - ε), ε = 0.1 by default) or "huber" (a square up
-        to ε = 1.35, then a line).
+        "squared" (D²/2), "epsilon_insensitive" (max(0, |D| - ε), ε = 0.1 by default), its square,
+        "squared_epsilon_insensitive", or "huber" (a square up to ε = 1.35, then a line).
     lam : float, default=1e-2
         The weight λ of the penalty λ/2 ‖w‖²; with the squared loss scikit-learn's `Ridge(alpha)` / l.
     sample_weight : array of shape (l,), optional

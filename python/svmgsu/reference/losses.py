@@ -126,6 +126,13 @@ def _epsilon_insensitive(d: Array, s: Array, epsilon: float) -> Numbers:
     return L, L1, L2, L3, L4
 
 
+def _squared_epsilon_insensitive(d: Array, s: Array, epsilon: float) -> Numbers:
+    """max(0, |D| - epsilon)^2: two squared hinges, the odd derivatives of the second with a minus."""
+    above, below = _squared_hinge(d - epsilon, s, 0.0), _squared_hinge(-d - epsilon, s, 0.0)
+    L, L1, L2, L3, L4 = (a + (-1) ** k * b for k, (a, b) in enumerate(zip(above, below, strict=True)))
+    return L, L1, L2, L3, L4
+
+
 def _huber(d: Array, s: Array, delta: float) -> Numbers:
     """D^2/2 up to delta, delta (|D| - delta/2) beyond: the square less two squared hinges."""
     a, sign = np.abs(d), np.where(d < 0, -1.0, 1.0)
@@ -153,6 +160,7 @@ LOSSES = {
     "logistic": Loss(_logistic),
     "squared": Loss(_squared, True),
     "epsilon_insensitive": Loss(_epsilon_insensitive, True, 0.1),
+    "squared_epsilon_insensitive": Loss(_squared_epsilon_insensitive, True, 0.1),
     "huber": Loss(_huber, True, 1.35),
 }
 

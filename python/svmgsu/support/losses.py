@@ -51,6 +51,15 @@ def check_loss(name: Any) -> _core.Loss:
     return loss
 
 
+def known_loss(name: Any, parameter: Any = None) -> tuple[_core.Loss, Task]:
+    """Any loss, and what it is for; `parameter` is called epsilon."""
+    tasks: dict[str, Task] = {known: task for known, task, _, _ in _core.known_losses()}
+    if not isinstance(name, str) or name not in tasks:
+        raise ValueError(f"loss: expected one of {', '.join(map(repr, tasks))}, got {name!r}")
+    loss: _core.Loss = loss_for(tasks[name], name, parameter, "epsilon")
+    return loss, tasks[name]
+
+
 def check_bounded_slope(loss: _core.Loss, where: str) -> None:
     """Refuses losses that grow faster than a line, for the stochastic steps of `where`."""
     slopes = np.abs(loss.gradient(np.array([1e6, 1e12, -1e6, -1e12]), np.zeros(4))[1])

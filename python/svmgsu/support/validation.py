@@ -358,6 +358,22 @@ def check_prior(prior: Any, classes: Array, examples: int | None = None) -> Floa
     return np.asarray(shares / shares.sum(axis=-1, keepdims=True))
 
 
+def check_targets(y: Any, examples: int) -> FloatArray:
+    """Targets as float64: one finite number for each example, not all the same."""
+    try:
+        targets = np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"y: expected numbers to predict, got {np.asarray(y).dtype} values") from None
+    if targets.ndim != 1:
+        raise ValueError(f"y: expected shape ({examples},), got {targets.shape}")
+    if len(targets) != examples:
+        raise ValueError(f"y: {len(targets)} targets for {examples} examples")
+    check_finite(np.ascontiguousarray(targets), "y")
+    if examples > 1 and (targets == targets[0]).all():
+        raise ValueError(f"y: all targets are {targets[0]:g}; a regression needs targets that differ")
+    return np.ascontiguousarray(targets)
+
+
 def check_weights(sample_weight: Any, examples: int) -> FloatArray:
     """Sample weights as float64, all ones by default."""
     if sample_weight is None:

@@ -28,8 +28,10 @@ class Loss {
   // Whether L″ stays bounded as s → 0: solvers then need no smoothing.
   virtual bool smooth() const = 0;
 
-  // |computed L − L| is at most this for any (d, s): a part of the gap, times the mean weight.
+  // |computed L − L| is at most this for any (d, s), besides rounding.
   virtual double error() const { return 0; }
+  // What the errors of an example's L, L′ and L″ may hide of the gap is at most this times s: a part of the gap.
+  virtual double gap_error() const { return 0; }
 
   // L, L′ and L″ of count ≤ kMaxBatch examples, for a gradient. Where s = 0: the plain loss, a subgradient, and 0
   // where L″ would be infinite.
