@@ -51,7 +51,8 @@ class MemoryObjective final : public Objective {
   double best_intercept(const Margins& margins, double start) const;
   double slope_in_b(const Margins& margins, double b, double* slope) const;
   Trivial trivial_of_labels() const;
-  Certificate bound(const Vector* side, const double* mass, const double* dual, double value, double unseen, double* unscaled) const;
+  Certificate bound(const Vector* side, const double* mass, const double* dual, double value, double unseen,
+                    double* unscaled) const;
 
   std::shared_ptr<const TrainingSet> set_;
   Vector origin_;
