@@ -8,7 +8,7 @@ using Kind = std::shared_ptr<Covariance>;
 
 // Each function's result keeps its arrays alive.
 template <class Scalar>
-void bind_kinds(py::module_& m) {
+void bind_views(py::module_& m) {
   using py::arg;
   m.def(
       "isotropic",
@@ -40,6 +40,12 @@ void bind_kinds(py::module_& m) {
         return std::make_shared<LowRank<Scalar>>(factors.data(), start.data(), start.size() - 1, size_of(factors, 1));
       },
       arg("factors").noconvert(), arg("start").noconvert(), result_keeps<1>(), result_keeps<2>());
+}
+
+// Full matrices to packed ones, and whether these are semidefinite.
+template <class Scalar>
+void bind_packing(py::module_& m) {
+  using py::arg;
   m.def(
       "pack",
       [](const Array<Scalar>& full, double tolerance, Array<Scalar>& packed) {
@@ -97,8 +103,10 @@ void bind_kinds(py::module_& m) {
         kind.add_full(example, scale, full);
         Eigen::Map<EigenMatrix>(out.mutable_data(), full.rows(), full.cols()) += full;
       });
-  bind_kinds<double>(m);
-  bind_kinds<float>(m);
+  bind_views<double>(m);
+  bind_views<float>(m);
+  bind_packing<double>(m);
+  bind_packing<float>(m);
   m.def(
       "shared",
       [](const Array<double>& packed, Index features, bool diagonal, const py::object& group) -> Kind {

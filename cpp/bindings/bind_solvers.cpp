@@ -6,8 +6,9 @@
 #include "svmgsu/solvers/sgd.hpp"
 
 namespace svmgsu::python {
-void bind_solvers(py::module_& m) {
-  using py::arg;
+namespace {
+
+void bind_options(py::module_& m) {
   py::class_<Options>(m, "Options")
       .def(py::init<>())
       .def("__copy__", [](const Options& o) { return Options(o); })
@@ -27,6 +28,9 @@ void bind_solvers(py::module_& m) {
       .def_readwrite("batch", &Options::batch)
       .def_readwrite("average", &Options::average)
       .def_readwrite("seed", &Options::seed);
+}
+
+void bind_results(py::module_& m) {
   py::class_<Progress>(m, "Progress")
       .def_readonly("iteration", &Progress::iteration)
       .def_readonly("objective", &Progress::objective)
@@ -41,6 +45,30 @@ void bind_solvers(py::module_& m) {
       .def_readonly("iterations", &Result::iterations)
       .def_property_readonly("stop", [](const Result& r) { return name_of(r.stop); })
       .def_readonly("history", &Result::history);
+}
+
+// What continue_sgd returned the last time; empty: nothing yet.
+Stream stream_of(const py::tuple& state) {
+  Stream s;
+  if (state.empty()) return s;
+  require_size(static_cast<Index>(state.size()), 7, "state");
+  s.w = to_vector(py::cast<Array<double>>(state[0]));
+  s.average = to_vector(py::cast<Array<double>>(state[1]));
+  require_size(s.average.size(), s.w.size(), "state: average");
+  s.b = py::cast<double>(state[2]);
+  s.average_b = py::cast<double>(state[3]);
+  s.steps = py::cast<Index>(state[4]);
+  s.weight = py::cast<double>(state[5]);
+  s.examples = py::cast<double>(state[6]);
+  return s;
+}
+
+}  // namespace
+
+void bind_solvers(py::module_& m) {
+  using py::arg;
+  bind_options(m);
+  bind_results(m);
   m.def(
       "solve",
       [](const TrainingSet& data, const Options& options, const py::object& callback,
@@ -61,18 +89,7 @@ void bind_solvers(py::module_& m) {
       "continue_sgd",
       [](const TrainingSet& data, double lam, bool intercept, Index batch, std::uint64_t seed, const py::tuple& state,
          const std::shared_ptr<Loss>& loss) {
-        Stream s;
-        if (!state.empty()) {
-          require_size(static_cast<Index>(state.size()), 7, "state");
-          s.w = to_vector(py::cast<Array<double>>(state[0]));
-          s.average = to_vector(py::cast<Array<double>>(state[1]));
-          require_size(s.average.size(), s.w.size(), "state: average");
-          s.b = py::cast<double>(state[2]);
-          s.average_b = py::cast<double>(state[3]);
-          s.steps = py::cast<Index>(state[4]);
-          s.weight = py::cast<double>(state[5]);
-          s.examples = py::cast<double>(state[6]);
-        }
+        Stream s = stream_of(state);
         {
           py::gil_scoped_release release;
           continue_sgd(MemoryObjective(data, lam, 1, intercept, loss), batch, seed, s);

@@ -95,12 +95,8 @@ EntryStyle style_named(const std::string& name) {
   return name == "packed" ? EntryStyle::packed : name == "diagonal" ? EntryStyle::diagonal : EntryStyle::feature;
 }
 
-}  // namespace
-
-void bind_text(py::module_& m) {
+void bind_rows(py::module_& m) {
   using py::arg;
-  format_error = py::exception<FormatError>(m, "FormatError", PyExc_ValueError).release();
-  py::register_exception_translator(translate_format_error);
   py::class_<TextRows>(m, "TextRows")
       .def_property_readonly("examples", &TextRows::examples)
       .def_property_readonly("entries", &TextRows::entries)
@@ -136,8 +132,11 @@ void bind_text(py::module_& m) {
             fill_packed(rows, chosen, features, threads, to);
           },
           arg("select").noconvert(), arg("features"), arg("threads"), arg("out").noconvert());
+}
 
-  // `source` is a path, or a bytes object, which the rows keep.
+// `source` is a path, or a bytes object, which the rows keep.
+void bind_reading(py::module_& m) {
+  using py::arg;
   m.def(
       "read_rows",
       [](const py::object& source, const std::string& format, const std::string& name, Index most_features,
@@ -181,6 +180,10 @@ void bind_text(py::module_& m) {
     }
     return out;
   });
+}
+
+void bind_writing(py::module_& m) {
+  using py::arg;
   m.def(
       "format_dense",
       [](const py::list& leads, const Array<double>& rows, Index features, const std::string& style) {
@@ -221,6 +224,16 @@ void bind_text(py::module_& m) {
         return py::bytes(out);
       },
       arg("leads"), arg("value").noconvert(), arg("column").noconvert(), arg("start").noconvert(), arg("style"));
+}
+
+}  // namespace
+
+void bind_text(py::module_& m) {
+  format_error = py::exception<FormatError>(m, "FormatError", PyExc_ValueError).release();
+  py::register_exception_translator(translate_format_error);
+  bind_rows(m);
+  bind_reading(m);
+  bind_writing(m);
 }
 
 }  // namespace svmgsu::python
