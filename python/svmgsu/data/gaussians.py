@@ -342,7 +342,7 @@ class Gaussians:
         return _core.labelled(self.core_means(), terms, signs, weights)
 
     def valued(self, targets: FloatArray, weights: FloatArray) -> Any:
-        """What the core trains a regression on."""
+        """What the core trains a regression on, with `targets` and `weights`."""
         terms = () if self.cov is None else self.cov.terms(*self.shape, None)
         return _core.valued(self.core_means(), terms, targets, weights)
 
