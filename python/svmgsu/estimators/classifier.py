@@ -309,6 +309,7 @@ def labels_of(given: Any) -> Any:
     y = plain_labels(given)
     if y.ndim != 1:
         y = np.asarray(column_or_1d(y, warn=True))
-    if y.dtype.kind == "f" and np.isfinite(y).all():  # what is not finite, `train` names
+    # What is not finite, `train` names. Whole numbers need no check, which takes longer than a small fit.
+    if y.dtype.kind == "f" and np.isfinite(y).all() and (y != np.floor(y)).any():
         check_classification_targets(y)
     return y

@@ -30,7 +30,9 @@ class Division:
         self.classes = classes
         self.multi_class = check_multi_class(multi_class)
         self.pairs = None
-        if classes == 2 or multi_class == "ovo":
+        if classes == 2:
+            self.pairs = np.array([[0, 1]])
+        elif multi_class == "ovo":
             self.pairs = np.stack(np.triu_indices(classes, 1), axis=1)
 
     def __len__(self) -> int:
