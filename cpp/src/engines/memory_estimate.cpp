@@ -3,6 +3,7 @@
 
 #include "engines/memory_hessian.hpp"
 #include "svmgsu/kernels/kernels.hpp"
+#include "svmgsu/support/poll.hpp"
 #include "svmgsu/support/random.hpp"
 
 namespace svmgsu {
@@ -89,6 +90,7 @@ Matrix MemoryHessian::dense(Index rows, std::uint64_t seed) const {
     for (Index i = 0; i < size; ++i) {
       const std::size_t at = first + static_cast<std::size_t>(i), j = choice.place[at];
       const double weight = share * kappa_[j] * choice.factor[at];
+      poll();
       outer_rows(j, weight, z.row(i).data(), u[0].row(i).data());
       if (u[1].rows() > 0 && gamma_[j] < 0) u[1].row(i).swap(u[0].row(i));
       for (const auto& term : terms) {
@@ -125,6 +127,7 @@ Hessian::Sketch MemoryHessian::sketch(Index rows, std::uint64_t seed) const {
   for (std::size_t at = 0; at < choice.place.size(); ++at) {
     const std::size_t j = choice.place[at];
     const double weight = share * kappa_[j] * choice.factor[at];
+    poll();
     u.setZero();
     outer_rows(j, weight, result.rows.row(next++).data(), u.data());
     for (const auto& term : terms) {

@@ -6,6 +6,7 @@
 #include "solvers/line_search.hpp"
 #include "solvers/quasi_newton.hpp"
 #include "svmgsu/support/clock.hpp"
+#include "svmgsu/support/poll.hpp"
 
 namespace svmgsu {
 namespace {
@@ -17,14 +18,14 @@ constexpr double kNegligibleKappa = 1e-10;  // of the largest
 constexpr double kResidual = 0.03;          // of conjugate gradients, relative
 constexpr double kRidge = 1e-12;            // of b
 constexpr int kMostProducts = 200;
-constexpr double kSecondsBetweenCalls = 0.2;
-constexpr double kDenseShare = 0.08;     // of active examples, below which Hessian products are cheap
-constexpr std::size_t kTrial = 10;       // quasi-Newton steps in which what is left must shrink
-constexpr std::size_t kFactorLife = 7;   // quasi-Newton steps with one preconditioner
-constexpr std::size_t kSketchLife = 15;  // the same with a sketch
-constexpr double kTrialGain = 3;         // by this factor
-constexpr int kManyProducts = 6;         // after which conjugate gradients want a new preconditioner
-constexpr int kPatience = 40;            // iterations without progress of the gap
+constexpr double kSecondsBetweenCalls = 0.2;  // of the monitor within an iteration
+constexpr double kDenseShare = 0.08;          // of active examples, below which Hessian products are cheap
+constexpr std::size_t kTrial = 10;            // quasi-Newton steps in which what is left must shrink
+constexpr std::size_t kFactorLife = 7;        // quasi-Newton steps with one preconditioner
+constexpr std::size_t kSketchLife = 15;       // the same with a sketch
+constexpr double kTrialGain = 3;              // by this factor
+constexpr int kManyProducts = 6;              // after which conjugate gradients want a new preconditioner
+constexpr int kPatience = 40;                 // iterations without progress of the gap
 
 class Newton {
  public:
@@ -32,7 +33,19 @@ class Newton {
       : objective_(objective), options_(options), monitor_(monitor) {}
 
   Result run(const Vector* start_w, double start_b) {
-    start(start_w, start_b);
+    const Watch watch([this] { return !interrupted(); });
+    try {
+      start(start_w, start_b);
+      iterate();
+    } catch (const Interrupted&) {
+      record();
+    }
+    if (result_.w.squaredNorm() == 0) result_.b = trivial_.b;
+    return std::move(result_);
+  }
+
+ private:
+  void iterate() {
     double last_gap = std::numeric_limits<double>::infinity();
     int idle = 0;
     while (true) {
@@ -54,13 +67,9 @@ class Newton {
       } else {
         newton_step(next_epsilon(newton_gap, worth_a_cut), newton_gap, target);
       }
-      if (result_.stop != Stop::converged) break;
     }
-    if (result_.w.squaredNorm() == 0) result_.b = trivial_.b;
-    return std::move(result_);
   }
 
- private:
   double gap() const { return std::max(0.0, result_.objective - bound_); }
 
   void start(const Vector* start_w, double start_b) {
@@ -98,12 +107,21 @@ class Newton {
     }
   }
 
-  bool finished() {
+  Progress record() {
     result_.gap = gap();
-    const Progress progress{result_.iterations, result_.objective, result_.gap, clock_.seconds(), passes_};
-    result_.history.push_back(progress);
-    last_call_ = progress.seconds;
-    const bool go_on = !monitor_ || monitor_(progress);
+    result_.history.push_back({result_.iterations, result_.objective, result_.gap, clock_.seconds(), passes_});
+    last_call_ = result_.history.back().seconds;
+    return result_.history.back();
+  }
+
+  bool ask(const Progress& progress) const {
+    const Watch quiet([] { return true; });  // the monitor may use the library, and is not asked again meanwhile
+    return !monitor_ || monitor_(progress);
+  }
+
+  bool finished() {
+    const Progress progress = record();
+    const bool go_on = ask(progress);
     if (result_.gap <= options_.tolerance * result_.objective) return true;
     if (!go_on)
       result_.stop = Stop::monitor;
@@ -114,15 +132,14 @@ class Newton {
     return result_.stop != Stop::converged;
   }
 
-  // Between passes of one iteration: keeps Ctrl-C and time limits alive on large data.
+  // Asked by every poll of a pass, a product or a factorisation: keeps Ctrl-C and time limits alive on large data.
   bool interrupted() {
     const double seconds = clock_.seconds();
-    if (seconds - last_call_ < kSecondsBetweenCalls) return false;
-    last_call_ = seconds;
-    if (monitor_ && !monitor_({result_.iterations, result_.objective, gap(), seconds, passes_}))
-      result_.stop = Stop::monitor;
-    else if (seconds > options_.max_seconds)
-      result_.stop = Stop::time;
+    if (seconds > options_.max_seconds) result_.stop = Stop::time;
+    if (seconds - last_call_ >= kSecondsBetweenCalls) {
+      last_call_ = seconds;
+      if (!ask({result_.iterations, result_.objective, gap(), seconds, passes_})) result_.stop = Stop::monitor;
+    }
     return result_.stop != Stop::converged;
   }
 
@@ -206,7 +223,6 @@ class Newton {
     const double smoothed = old_epsilon > 0 ? 0.1 * now_.smoothed_share * epsilon / old_epsilon : 0.0;
     const double enough = std::sqrt(2 * objective_.lambda() * 0.1 * std::max(target, smoothed));
     const Step p = conjugate_gradients(*hessian, rhs, enough, share, epsilon != old_epsilon);
-    if (result_.stop != Stop::converged) return;
 
     epsilon_ = epsilon;
     std::swap(before_, now_);
@@ -238,7 +254,8 @@ class Newton {
       x.add(alpha, p);
       hessian.follow(alpha);
       r.add(-alpha, hp);
-      if (r.norm() <= enough || interrupted()) break;
+      if (r.norm() <= enough) break;
+      poll();
       z = factor_->solve(r);
       const double next = r.dot(z);
       if (!(next > little)) break;

@@ -1,9 +1,9 @@
 #include "solvers/preconditioner.hpp"
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <vector>
 
+#include "solvers/cholesky.hpp"
 #include "svmgsu/kernels/kernels.hpp"
 
 namespace svmgsu {
@@ -14,8 +14,6 @@ constexpr Index kAlwaysDense = 200;       // features up to which it costs next 
 constexpr Index kMostRows = 700;          // of the sketch that replaces it beyond
 constexpr Index kMostNumbers = 10000000;  // of the sketch
 
-using Factor = Eigen::LLT<EigenMatrix>;
-
 // A Cholesky factor, in units that make the diagonal one.
 class DenseFactor final : public Preconditioner {
  public:
@@ -25,8 +23,7 @@ class DenseFactor final : public Preconditioner {
     for (double jitter = 1e-14; jitter < 1; jitter *= 100) {
       Matrix shifted = scaled;
       shifted.diagonal().array() += jitter;
-      factor_.compute(shifted);
-      if (factor_.info() == Eigen::Success) return;
+      if (factor_.compute(std::move(shifted))) return;
     }
     factor_.compute(Matrix::Identity(h.rows(), h.cols()));
   }
@@ -35,7 +32,7 @@ class DenseFactor final : public Preconditioner {
 
  private:
   Vector scale_;
-  Factor factor_;
+  Cholesky factor_;
 };
 
 // D + RᵀR with few rows R, by Woodbury: only a matrix of rows × rows is factored.
@@ -49,7 +46,7 @@ class SketchFactor final : public Preconditioner {
       transposed = y_.middleCols(first, std::min(kColumns, y_.cols() - first)).transpose();
       kernels::add_gram(transposed.data(), transposed.rows(), y_.rows(), 1.0, gram.data(), y_.rows(), threads);
     }
-    factor_.compute(gram);
+    factor_.compute(std::move(gram));
     for (Index i = 0; i < y_.rows(); ++i) rows_.push_back(y_.row(i).data());
   }
   using Preconditioner::solve;
@@ -67,7 +64,7 @@ class SketchFactor final : public Preconditioner {
   Vector root_;  // D^−½
   Matrix y_;     // R D^−½
   std::vector<const double*> rows_;
-  Factor factor_;
+  Cholesky factor_;
 };
 
 // Whether a sketch that leaves nothing out is smaller than the dense matrix: examples are much fewer than features, as

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <vector>
 
+#include "svmgsu/support/poll.hpp"
 #include "svmgsu/support/types.hpp"
 
 #ifdef _OPENMP
@@ -24,18 +26,24 @@ inline int resolve_threads(int threads) {
 #endif
 }
 
-// body(i) for independent i.
+// body(i) for independent i, with a poll after each.
 template <class Body>
 void parallel_for(Index count, int threads, Body body) {
   [[maybe_unused]] const int team = static_cast<int>(std::min<Index>(resolve_threads(threads), count));
+  std::atomic<bool> over{false};
 #ifdef _OPENMP
 #pragma omp parallel for schedule(dynamic, 1) num_threads(team) if (team > 1)
 #endif
-  for (Index i = 0; i < count; ++i) body(i);
+  for (Index i = 0; i < count; ++i) {
+    if (over.load(std::memory_order_relaxed)) continue;
+    body(i);
+    if (must_stop()) over.store(true, std::memory_order_relaxed);
+  }
+  if (over) poll();
 }
 
 // body(block, local) for every block, in some thread, and then merge(local) strictly in the order of
-// the blocks: sums come out the same for any number of threads.
+// the blocks: sums come out the same for any number of threads. There is a poll after each block.
 //
 // A thread that is ahead goes on with the next block in another Local, and sleeps when there is none
 // left. (OpenMP's own `ordered` spins, which on a busy machine keeps the thread it waits for off the
@@ -48,6 +56,7 @@ void ordered_blocks(Index blocks, int threads, Body body, Merge merge) {
     for (Index k = 0; k < blocks; ++k) {
       body(k, local);
       merge(local);
+      poll();
     }
     return;
   }
@@ -58,6 +67,7 @@ void ordered_blocks(Index blocks, int threads, Body body, Merge merge) {
   std::mutex mutex;
   std::condition_variable changed;
   Index taken = 0, merged = 0;
+  bool over = false;
 #pragma omp parallel num_threads(team)
   while (true) {
     Index k;
@@ -65,10 +75,13 @@ void ordered_blocks(Index blocks, int threads, Body body, Merge merge) {
       std::unique_lock<std::mutex> lock(mutex);
       k = taken++;
       if (k >= blocks) break;
-      changed.wait(lock, [&] { return k < merged + slots; });
+      changed.wait(lock, [&] { return over || k < merged + slots; });
+      if (over) break;
     }
     body(k, locals[static_cast<std::size_t>(k % slots)]);
+    const bool stop = must_stop();
     const std::lock_guard<std::mutex> lock(mutex);
+    over |= stop;
     ready[static_cast<std::size_t>(k % slots)] = 1;
     while (ready[static_cast<std::size_t>(merged % slots)]) {
       ready[static_cast<std::size_t>(merged % slots)] = 0;
@@ -77,6 +90,7 @@ void ordered_blocks(Index blocks, int threads, Body body, Merge merge) {
     }
     changed.notify_all();
   }
+  if (over) poll();
 #endif
 }
 

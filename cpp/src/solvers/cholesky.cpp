@@ -1,0 +1,47 @@
+#include "solvers/cholesky.hpp"
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+
+#include "svmgsu/support/poll.hpp"
+
+namespace svmgsu {
+namespace {
+
+constexpr Index kBlock = 64;   // columns that are factored at once
+constexpr Index kStrip = 256;  // columns of the rest that are updated between two polls
+
+using Whole = Eigen::Map<EigenMatrix>;
+
+}  // namespace
+
+bool Cholesky::compute(Matrix matrix) {
+  factor_ = std::move(matrix);
+  const Index n = factor_.rows();
+  Whole a(factor_.data(), n, n);
+  for (Index k = 0; k < n; k += kBlock) {
+    const Index width = std::min(kBlock, n - k), rest = n - k - width;
+    Eigen::LLT<EigenMatrix> corner(a.block(k, k, width, width));
+    if (corner.info() != Eigen::Success) return false;
+    a.block(k, k, width, width) = corner.matrixLLT();
+    auto panel = a.block(k + width, k, rest, width);
+    corner.matrixL().transpose().solveInPlace<Eigen::OnTheRight>(panel);
+    for (Index first = 0; first < rest; first += kStrip) {
+      const Index columns = std::min(kStrip, rest - first);
+      a.block(k + width + first, k + width + first, rest - first, columns).noalias() -=
+          panel.bottomRows(rest - first) * panel.middleRows(first, columns).transpose();
+      poll();
+    }
+  }
+  return true;
+}
+
+Vector Cholesky::solve(const Vector& r) const {
+  const Eigen::Map<const EigenMatrix> l(factor_.data(), factor_.rows(), factor_.cols());
+  EigenVector x = r;
+  l.triangularView<Eigen::Lower>().solveInPlace(x);
+  l.triangularView<Eigen::Lower>().transpose().solveInPlace(x);
+  return x;
+}
+
+}  // namespace svmgsu
