@@ -26,7 +26,7 @@ class MissingData(Exception):
 class Problem:
     """What a solver gets."""
 
-    X: np.ndarray
+    X: Any  # an array, or a SciPy sparse matrix where Σ = 0
     y: np.ndarray
     variances: np.ndarray | None = None  # (l, n)
     matrices: np.ndarray | None = None  # (l, n, n)
@@ -162,6 +162,60 @@ def certain(count: int, n: int, seed: int) -> Problem:
     return Problem(problem.X, problem.y)
 
 
+def one_hot(count: int, levels: list[int], seed: int) -> Problem:
+    """Categorical columns, one feature for each of their values, with effects of their own; Σ = 0."""
+    import scipy.sparse
+
+    rng = np.random.default_rng(seed)
+    starts = np.concatenate([[0], np.cumsum(levels)[:-1]])
+    columns = np.column_stack([rng.integers(size, size=count) for size in levels]) + starts
+    at = np.arange(count + 1, dtype=np.int32) * len(levels)
+    X = scipy.sparse.csr_array(
+        (np.ones(count * len(levels)), columns.ravel().astype(np.int32), at), shape=(count, sum(levels))
+    )
+    return Problem(X, noisy_rule(rng, X, 0.5))
+
+
+def sparse(count: int, n: int, per_row: int, seed: int) -> Problem:
+    """Texts, more or less: words of falling frequency, normalised rows; Σ = 0."""
+    import scipy.sparse
+
+    rng = np.random.default_rng(seed)
+    chance = 1.0 / np.arange(1, n + 1) ** 0.8
+    columns = rng.choice(n, size=(count, per_row), p=chance / chance.sum())
+    rows = np.repeat(np.arange(count), per_row)
+    values = rng.gamma(1.0, 1.0, count * per_row)
+    X = scipy.sparse.csr_array((values, (rows, columns.ravel())), shape=(count, n))
+    X = scipy.sparse.csr_array(X.multiply(1.0 / np.sqrt(X.multiply(X).sum(axis=1))[:, None]))
+    return Problem(X, noisy_rule(rng, X, 0.3))
+
+
+def wide_factors(count: int, n: int, rank: int, seed: int) -> Problem:
+    """White noise with many features and covariances of a low rank."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(count, n)) / np.sqrt(n)
+    F = 0.5 * rng.normal(size=(count, rank, n)) / np.sqrt(n)
+    return Problem(X, noisy_rule(rng, X), factors=F)
+
+
+def many(count: int, n: int, spread: float, seed: int) -> Problem:
+    """Like `diagonal`, in float32 and made a block at a time: the arrays are all the memory it takes."""
+    rng = np.random.default_rng(seed)
+    turn = np.linalg.qr(rng.normal(size=(n, n)))[0] * np.arange(1, n + 1)[:, None] ** -0.75
+    turn = (turn / np.sqrt((turn**2).sum(axis=0))).astype(np.float32)
+    rule = rng.normal(size=n).astype(np.float32)
+    X, V = np.empty((2, count, n), dtype=np.float32)
+    score = np.empty(count)
+    for first in range(0, count, 20000):
+        rows = slice(first, min(count, first + 20000))
+        size = rows.stop - rows.start
+        X[rows] = rng.standard_normal((size, n), dtype=np.float32) @ turn
+        V[rows] = np.float32(spread**2) * rng.standard_gamma(2.0, (size, n), dtype=np.float32) / 2
+        score[rows] = X[rows] @ rule
+    noise = 0.2 * score.std() * rng.standard_normal(count)
+    return Problem(X, np.where(score + noise > 0, 1.0, -1.0), variances=V)
+
+
 def trivial(count: int, n: int, seed: int) -> Problem:
     """One class is a tenth of the data and the spread exceeds the classes' distance: w = 0 is optimal."""
     rng = np.random.default_rng(seed)
@@ -176,7 +230,13 @@ class Entry:
 
     name: str
     make: Callable[[bool, Path | None], Problem]
-    target: float | None = None  # how many times faster than L-BFGS on a NumPy objective it is asked to be
+    target: float = 1.0  # how many times as fast as L-BFGS on a NumPy objective it is asked to be
+    lams: tuple[float, ...] = LAMS
+    tol: float = 1e-6
+    cpp_target: float | None = None  # the same of L-BFGS on our own C++ objective
+    svc_target: float = 1.0  # of LinearSVC, where Σ = 0
+    passes: int | None = None  # the most readings of the data; no rivals then
+    long: bool = False  # left out by --short
 
 
 def entries() -> list[Entry]:
@@ -189,7 +249,9 @@ def entries() -> list[Entry]:
         Entry("smooth diagonal", lambda q, _: diagonal(*size(q, 20000, 500), 0.3, seed=1), target=4.0),
         Entry("near-hinge diagonal", lambda q, _: diagonal(*size(q, 20000, 500), 0.03, seed=2), target=4.0),
         Entry("white-noise diagonal", lambda q, _: white(*size(q, 20000, 500), seed=3)),
+        Entry("white noise", lambda q, _: white(*size(q, 20000, 200), seed=9), cpp_target=0.8),
         Entry("full", lambda q, _: full(*size(q, 2000, 100), seed=4)),
+        Entry("full, smaller", lambda q, _: full(*size(q, 1500, 80), seed=10), cpp_target=0.8),
         Entry("low rank, MNIST 1 v. 7", lambda q, folder: digits(600 if q else 6000, folder)),
         Entry("the authors' toy set", lambda q, folder: toy(folder)),
         Entry("WDBC, standardised", lambda q, _: wdbc(True)),
@@ -197,6 +259,69 @@ def entries() -> list[Entry]:
         Entry("half with Σ = 0", lambda q, _: half_certain(*size(q, 5000, 100), seed=5)),
         Entry("all with Σ = 0", lambda q, _: certain(*size(q, 5000, 100), seed=6)),
         Entry("imbalanced, w = 0", lambda q, _: trivial(*size(q, 5000, 50), seed=7)),
+        *_hard(),
+    ]
+
+
+def _hard() -> list[Entry]:
+    """Wide and sparse data, and many examples."""
+
+    def levels(quick: bool, *sizes: int) -> list[int]:
+        return [max(2, size // 10) for size in sizes] if quick else list(sizes)
+
+    def share(quick: bool, count: int) -> int:
+        return count // 10 if quick else count
+
+    return [
+        Entry(
+            "one-hot",
+            lambda q, _: one_hot(share(q, 5000), levels(q, 1000, 300, 150, 42), seed=11),
+            cpp_target=0.8,
+        ),
+        Entry(
+            "one-hot, more",
+            lambda q, _: one_hot(share(q, 20000), levels(q, 1500, 500, 200, 112), seed=12),
+            lams=(1e-6,),
+            tol=1e-4,
+            svc_target=1 / 3,
+            long=True,
+        ),
+        Entry(
+            "sparse",
+            lambda q, _: sparse(share(q, 6000), share(q, 20000), 40, seed=13),
+            lams=(1e-6,),
+            tol=1e-4,
+            svc_target=1 / 3,
+            long=True,
+        ),
+        Entry(
+            "wide low rank, r = 8",
+            lambda q, _: wide_factors(share(q, 1000), share(q, 4096), 8, seed=14),
+            target=1 / 3,
+            cpp_target=1 / 3,
+            long=True,
+        ),
+        Entry(
+            "wide low rank, r = 4",
+            lambda q, _: wide_factors(share(q, 2000), share(q, 3000), 4, seed=15),
+            target=1 / 3,
+            cpp_target=1 / 3,
+            long=True,
+        ),
+        Entry(
+            "many, smooth",
+            lambda q, _: many(share(q, 10**6), 200, 0.3, seed=16),
+            lams=(1e-3, 1e-4),
+            passes=8,
+            long=True,
+        ),
+        Entry(
+            "many, near-hinge",
+            lambda q, _: many(share(q, 10**6), 200, 0.03, seed=17),
+            lams=(1e-3, 1e-4),
+            passes=8,
+            long=True,
+        ),
     ]
 
 

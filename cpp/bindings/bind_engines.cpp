@@ -51,9 +51,9 @@ class PyObjective {
     Certificate c;
     {
       py::gil_scoped_release release;
-      c = objective_.certify(at, b);
+      c = prove(objective_, at, b);
     }
-    return py::make_tuple(c.value, c.bound);
+    return py::make_tuple(c.value, c.bound, c.gap());
   }
   double best_intercept(const Array<double>& w, double start) {
     const Vector at = point(w);

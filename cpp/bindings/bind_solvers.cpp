@@ -44,6 +44,7 @@ void bind_results(py::module_& m) {
       .def_readonly("gap", &Result::gap)
       .def_readonly("iterations", &Result::iterations)
       .def_property_readonly("stop", [](const Result& r) { return name_of(r.stop); })
+      .def_property_readonly("status", &Result::status)
       .def_readonly("history", &Result::history);
 }
 

@@ -28,6 +28,8 @@ inline const char* name_of(Stop stop) {
       return "callback";
     case Stop::stalled:
       return "stalled";
+    case Stop::rounding:
+      return "rounding";
   }
   return "";
 }

@@ -68,6 +68,18 @@ void SparseRows<Scalar>::add_product(Index example, double factor, const double*
     sum[column[k]] += factor * static_cast<double>(value[k]) * w[column[k]];
 }
 
+template <class Scalar>
+void DenseRows<Scalar>::add_squares(Index example, double factor, double* SVMGSU_RESTRICT sum) const {
+  const Scalar* row = data + example * features;
+  for (Index j = 0; j < features; ++j) sum[j] += factor * static_cast<double>(row[j]) * static_cast<double>(row[j]);
+}
+
+template <class Scalar>
+void SparseRows<Scalar>::add_squares(Index example, double factor, double* SVMGSU_RESTRICT sum) const {
+  for (Index k = start[example]; k < start[example + 1]; ++k)
+    sum[column[k]] += factor * static_cast<double>(value[k]) * static_cast<double>(value[k]);
+}
+
 template struct DenseRows<double>;
 template struct DenseRows<float>;
 template struct SparseRows<double>;

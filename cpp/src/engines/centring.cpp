@@ -56,6 +56,10 @@ class ShiftedMeans final : public Means {
     const Shifted rows(*this, batch);
     kernels::add_rows(rows.at, batch.count, features(), coefficient, sum);
   }
+  void add_squares(Index example, double weight, double* sum) const override {
+    const Shifted row(*this, Batch{&example, 1});
+    for (Index j = 0; j < features(); ++j) sum[j] += weight * row.at[0][j] * row.at[0][j];
+  }
 
  private:
   struct Shifted {

@@ -5,21 +5,32 @@
 
 #include "engines/centring.hpp"
 #include "engines/memory_kept.hpp"
+#include "engines/rounding.hpp"
 
 namespace svmgsu {
+
+// What a pass has summed of each side, over ℓ: g± = Σ± c (σL′x − L″Σw), masses Σ± c|L′| and duals Σ± c[tL′ − ...].
+struct Sides {
+  Vector side[2];
+  double mass[2], dual[2];
+};
 
 MemoryObjective::MemoryObjective(TrainingSet set, double lambda, int threads, bool intercept,
                                  std::shared_ptr<const Loss> loss)
     : Objective(loss ? std::move(loss) : make_loss(set.targets.task() == Task::regression ? "squared" : "hinge"),
                 lambda, threads, intercept),
       set_(std::make_shared<const TrainingSet>(std::move(set))),
+      columns_(std::make_shared<Columns>()),
       mean_weight_(targets().mean_weight()),
       centre_(intercept ? targets().centre() : 0.0) {}
 
-MemoryObjective::MemoryObjective(const MemoryObjective& of, std::shared_ptr<const TrainingSet> set, Vector origin)
+MemoryObjective::MemoryObjective(const MemoryObjective& of, std::shared_ptr<const TrainingSet> set, Vector origin,
+                                 Vector moved)
     : Objective(of),
       set_(std::move(set)),
       origin_(std::move(origin)),
+      moved_(std::move(moved)),
+      columns_(std::make_shared<Columns>()),
       mean_weight_(of.mean_weight_),
       centre_(of.centre_) {}
 
@@ -30,7 +41,8 @@ Objective::Centred MemoryObjective::centred() const {
   if (centre.at.size() == 0) return {};
   std::shared_ptr<const TrainingSet> set = set_;
   if (centre.far) set = std::make_shared<const TrainingSet>(seen_from(data(), centre.at), targets());
-  return {std::unique_ptr<Objective>(new MemoryObjective(*this, set, centre.far ? Vector() : centre.at)), centre.at};
+  const Vector origin = centre.far ? Vector() : centre.at;
+  return {std::unique_ptr<Objective>(new MemoryObjective(*this, set, origin, centre.at)), centre.at};
 }
 
 Objective::Cost MemoryObjective::cost() const {
@@ -100,22 +112,25 @@ double MemoryObjective::active_share(const Evaluation& at, double negligible) co
   return active / static_cast<double>(examples());
 }
 
-// D from the sums of each side, g± = (1/ℓ) Σ± c (σL′x − L″Σw), masses (1/ℓ) Σ± c|L′| and duals (1/ℓ) Σ± c[tL′ − ...]:
-// the side with more mass is scaled down to the other. Any τ·a with τ in [0, 1] is feasible as well, since ℓ*(0) = 0,
-// and D is at least a parabola in τ, of which the best is taken; `unscaled` is the value at τ = 1. What the losses'
-// own errors may hide of the gap, `unseen`, is taken off.
-Certificate MemoryObjective::bound(const Vector* side, const double* mass, const double* dual, double value,
-                                   double unseen, double* unscaled) const {
+// D from the sums of each side: the one with more mass is scaled down to the other. Any τ·a with τ in [0, 1] is
+// feasible as well, since ℓ*(0) = 0, and D is at least a parabola in τ, of which the best is taken; `unscaled` is the
+// value at τ = 1. What the losses' own errors may hide of the gap, `unseen`, is taken off, and what rounding may.
+Certificate MemoryObjective::bound(const Sides& sides, const Rounding& rounding, double unseen,
+                                   double* unscaled) const {
   double rho[2] = {1, 1};
   if (intercept()) {
-    const double smaller = std::min(mass[0], mass[1]);
-    for (int k : {0, 1}) rho[k] = mass[k] > 0 ? smaller / mass[k] : 0.0;
+    const double smaller = std::min(sides.mass[0], sides.mass[1]);
+    for (int k : {0, 1}) rho[k] = sides.mass[k] > 0 ? smaller / sides.mass[k] : 0.0;
   }
-  const double total = rho[0] * dual[0] + rho[1] * dual[1];
-  const double square = (rho[1] * side[1] + rho[0] * side[0]).squaredNorm() / lambda();
+  const double total = rho[0] * sides.dual[0] + rho[1] * sides.dual[1];
+  const Vector g = rho[1] * sides.side[1] + rho[0] * sides.side[0];
+  const double square = g.squaredNorm() / lambda();
   const double tau = total < 0 ? 0.0 : square > total ? total / square : 1.0;
   *unscaled = total - square / 2;
-  return {value, tau * total - tau * tau * square / 2 - unseen};
+  Certificate result;
+  result.below = rounding.of_bound(g, lambda(), tau) + unseen;
+  result.bound = tau * total - tau * tau * square / 2 - result.below;
+  return result;
 }
 
 namespace {
@@ -161,7 +176,10 @@ struct GradientLink {
       kappa[i] = weight[i] * r.curvature[i];
       local.curvature += kappa[i];
       // Any constant may be taken from σt, because Σ cρa = 0: near the targets' own, little cancels.
-      const double dual = (target[i] - sign[i] * centre - r.d[i]) * slope - r.s[i] * r.s[i] * kappa[i] + losses[i];
+      const double margin = (target[i] - sign[i] * centre - r.d[i]) * slope, spread = r.s[i] * r.s[i] * kappa[i];
+      const double dual = margin - spread + losses[i], steep = std::abs(r.slope[i]) + r.s[i] * r.curvature[i];
+      local.terms += std::abs(margin) + spread + losses[i];
+      local.slope_squares += weight[i] * steep * steep;  // s L″: the slope may change by so much nearby
       side[i] = coefficient[i] > 0 || (coefficient[i] == 0 && sign[i] > 0);
       const double mass = std::abs(slope);
       mass_of[0] += side[i] ? 0.0 : mass;
@@ -208,25 +226,29 @@ void MemoryObjective::evaluate(const Vector& w, double b, double epsilon, Evalua
 
   const double share = 1.0 / static_cast<double>(examples());
   const double penalty = lambda() / 2 * w.squaredNorm();
-  Vector side[2];
-  double mass[2], dual[2];
+  Sides sides;
   for (int k : {0, 1}) {
-    side[k] = share * total.of[k].x;
+    Vector& side = sides.side[k];
+    side = share * total.of[k].x;
     for (std::size_t t = 0; t < data().covariance().size(); ++t)
       data().covariance()[t].kind->finish(total.of[k].terms[t].data(), w.data(), features(),
-                                          -share * data().covariance()[t].scale, side[k].data());
-    mass[k] = share * total.of[k].mass;
-    if (origin_.size()) side[k] -= (k == 1 ? mass[k] : -mass[k]) * origin_;
-    dual[k] = share * total.dual[k];
+                                          -share * data().covariance()[t].scale, side.data());
+    sides.mass[k] = share * total.of[k].mass;
+    if (origin_.size()) side -= (k == 1 ? sides.mass[k] : -sides.mass[k]) * origin_;
+    sides.dual[k] = share * total.dual[k];
   }
   e.value = penalty + total.smooth_loss / static_cast<double>(examples());
-  const double exact = epsilon > 0 ? penalty + share * total.loss : e.value;
-  e.certificate = bound(side, mass, dual, exact, loss().gap_error() * share * total.spread, &e.dual);
+  e.gradient = lambda() * w - sides.side[0] - sides.side[1];
+  e.gradient_b = sides.mass[0] - sides.mass[1];
   e.smoothed_share = epsilon * epsilon * share * total.curvature;
-  e.gradient = lambda() * w - side[0] - side[1];
-  e.gradient_b = mass[0] - mass[1];
   total.of[0].add(total.of[1]);
   kept.sums = std::move(total.of[0].terms);
+
+  std::call_once(columns_->once, [&] { columns_->look(*set_, origin_, threads()); });
+  const Rounding rounding(*set_, *columns_, total, kept.sums, w, mean_weight_, moved_);
+  e.certificate = bound(sides, rounding, loss().gap_error() * share * total.spread, &e.dual);
+  e.certificate.value = epsilon > 0 ? penalty + share * total.loss : e.value;
+  e.certificate.above = rounding.of_value(w, penalty);
 }
 
 double MemoryObjective::sample_gradient(const Vector& w, double b, const std::vector<Index>& sample, Vector& gw,
@@ -273,8 +295,9 @@ double MemoryObjective::sample_gradient(const Vector& w, double b, const std::ve
 
 Certificate MemoryObjective::certify(const Vector& w, double b) const {
   const Margins m = margins(w);
-  const Evaluation best = evaluate(w, intercept() ? best_intercept(m, b) : b);
-  return {value(m.mean.data(), m.variance.data(), w.squaredNorm(), b, 0.0), best.certificate.bound};
+  Certificate result = evaluate(w, intercept() ? best_intercept(m, b) : b).certificate;
+  result.value = value(m.mean.data(), m.variance.data(), w.squaredNorm(), b, 0.0);
+  return result;
 }
 
 }  // namespace svmgsu

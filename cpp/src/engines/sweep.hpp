@@ -69,6 +69,7 @@ struct Sorted {
 // What one block has summed, and then the whole pass.
 struct Local {
   double loss = 0, smooth_loss = 0, curvature = 0, spread = 0;  // Σ c L, smoothed and not, Σ c L″ and Σ c s
+  double terms = 0, slope_squares = 0;                          // sizes of terms, for bounds of rounding errors
   double dual[2] = {0, 0};
   Sums of[2];       // of the sides a ≤ 0 and a ≥ 0; all in of[0] where they are not kept apart
   Index start = 0;  // where the block begins
@@ -76,7 +77,7 @@ struct Local {
 
   template <class Forms>
   void reset(Index features, const Forms& forms, int sides, bool side_by_side = false) {
-    loss = smooth_loss = curvature = spread = dual[0] = dual[1] = 0;
+    loss = smooth_loss = curvature = spread = terms = slope_squares = dual[0] = dual[1] = 0;
     for (int side = 0; side < sides; ++side) of[side].reset(features, forms, side_by_side);
   }
   void add(const Local& other, int sides) {
@@ -84,6 +85,8 @@ struct Local {
     smooth_loss += other.smooth_loss;
     curvature += other.curvature;
     spread += other.spread;
+    terms += other.terms;
+    slope_squares += other.slope_squares;
     for (int side = 0; side < sides; ++side) {
       dual[side] += other.dual[side];
       of[side].add(other.of[side]);

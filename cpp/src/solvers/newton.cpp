@@ -25,6 +25,8 @@ constexpr std::size_t kFactorLife = 7;        // quasi-Newton steps with one pre
 constexpr std::size_t kSketchLife = 15;       // the same with a sketch
 constexpr double kTrialGain = 3;              // by this factor
 constexpr int kManyProducts = 6;              // after which conjugate gradients want a new preconditioner
+constexpr double kMostlyRounding = 1.5;       // times what rounding allows: a gap from which it is not worth going on
+constexpr double kTrivialRounding = 1e-13;    // of J at w = 0
 constexpr int kPatience = 40;                 // iterations without progress of the gap
 
 class Newton {
@@ -52,8 +54,8 @@ class Newton {
       if (finished()) break;
       idle = gap() < 0.99 * last_gap ? 0 : idle + 1;
       if (idle == 0) last_gap = gap();
-      if (idle >= kPatience) {
-        result_.stop = Stop::stalled;
+      if (idle >= kPatience || hopeless()) {
+        result_.stop = 2 * rounding() >= gap() ? Stop::rounding : Stop::stalled;
         break;
       }
       const double target = 0.3 * options_.tolerance * result_.objective;
@@ -70,7 +72,13 @@ class Newton {
     }
   }
 
-  double gap() const { return std::max(0.0, result_.objective - bound_); }
+  double gap() const { return std::max(0.0, result_.objective + above_ - bound_); }
+  // The part of it that rounding may be to blame for.
+  double rounding() const { return above_ + below_; }
+  // Whether that alone is more than was asked, and little else is left.
+  bool hopeless() const {
+    return rounding() > options_.tolerance * result_.objective && gap() <= kMostlyRounding * rounding();
+  }
 
   void start(const Vector* start_w, double start_b) {
     trivial_ = objective_.trivial();
@@ -80,6 +88,7 @@ class Newton {
     result_.objective = trivial_.value;
     result_.stop = Stop::converged;
     bound_ = 0;  // a = 0 is feasible
+    above_ = kTrivialRounding * trivial_.value;
     const bool values = objective_.task() == Task::regression;
     const double mean_weight = objective_.mean_weight();
     const double unit = objective_.loss().smooth()  ? 0.0
@@ -99,9 +108,14 @@ class Newton {
   void visit(const Vector& w, double b) {
     objective_.evaluate(w, b, epsilon_, now_);
     passes_ += 1;
-    if (now_.certificate.bound > bound_) bound_ = now_.certificate.bound;
-    if (now_.certificate.value < result_.objective) {
-      result_.objective = now_.certificate.value;
+    const Certificate& found = now_.certificate;
+    if (found.bound > bound_) {
+      bound_ = found.bound;
+      below_ = found.below;
+    }
+    if (found.value < result_.objective && found.value + found.above < result_.objective + above_) {
+      result_.objective = found.value;
+      above_ = found.above;
       result_.w = w;
       result_.b = b;
     }
@@ -292,6 +306,7 @@ class Newton {
   Objective::Trivial trivial_;
   double ridge_of_b_ = 0;  // in units of the margin or of the targets, which are those of b once the data are centred
   double epsilon_ = 0, bound_ = 0, passes_ = 0, last_call_ = 0;
+  double above_ = 0, below_ = 0;  // rounding of the best objective and of the best bound
   QuasiNewton memory_;
   std::unique_ptr<Preconditioner> factor_;
   std::vector<double> decrements_;  // of the quasi-Newton steps

@@ -26,6 +26,23 @@ void check_options(const Options& o) {
 
 }  // namespace
 
+const char* status_of(Stop stop) {
+  switch (stop) {
+    case Stop::converged:
+      return "converged";
+    case Stop::iterations:
+    case Stop::time:
+      return "limit";
+    case Stop::monitor:
+      return "stopped";
+    case Stop::stalled:
+      return "stalled";
+    case Stop::rounding:
+      return "rounding";
+  }
+  return "";
+}
+
 Result solve(const Objective& objective, const Options& options, const Monitor& monitor, const Vector* start_w,
              double start_b) {
   if (options.solver == Solver::sgd) return solve_sgd(objective, options, monitor);

@@ -134,7 +134,7 @@ def _train(args: argparse.Namespace) -> None:
     if args.v:
         print(
             f"{len(y)} examples, {model.n_features_in_} features; objective {model.objective_:.6g}, "
-            f"gap {model.gap_:.2g}, {model.n_iter_} iterations: {args.model}"
+            f"gap {model.gap_:.2g}, {model.n_iter_} iterations, {model.status_}: {args.model}"
         )
 
 

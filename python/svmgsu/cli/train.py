@@ -333,6 +333,7 @@ def _facts(
         "objective": model.objective_,
         "gap": model.gap_,
         "iterations": model.n_iter_,
+        "status": model.status_,
         "seconds": seconds,
         "notes": args.notes,
     }
@@ -353,6 +354,6 @@ def _text(facts: dict[str, Any]) -> str:
     loss = "" if facts["loss"] == "hinge" else f"loss {facts['loss']}, "
     lines.append(
         f"{loss}lam {facts['lam']:g}, objective {facts['objective']:.6g}, gap {facts['gap']:.2g}, "
-        f"{facts['iterations']} iterations, {facts['seconds']:.2f} s: {facts['model']}"
+        f"{facts['iterations']} iterations, {facts['status']}, {facts['seconds']:.2f} s: {facts['model']}"
     )
     return "\n".join(lines)

@@ -122,9 +122,12 @@ class Objective:
         return hw, hb
 
     def gap(self, w: Any, b: float) -> float:
-        """A proven upper bound of J(w, b) - J*, from a feasible point of the dual problem."""
-        value, bound = self._core.certify(self._vector(w, "w"), float(b))
-        return max(float(value - bound), 0.0)  # not a number where the point is none
+        """A proven upper bound of J(w, b) - J*, rounding errors included; NaN at a point that is none.
+
+        It comes from feasible points of the dual problem: that of the point itself, and where this proves
+        little, as on the kinks of a loss, those that a solver finds which starts from it.
+        """
+        return float(self._core.certify(self._vector(w, "w"), float(b))[2])
 
     def best_intercept(self, w: Any) -> float:
         """The b that minimises J(w, ·)."""

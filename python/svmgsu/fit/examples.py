@@ -27,8 +27,11 @@ VECTORS = 64  # of n numbers, that one fit holds at its peak: measured at n = 2e
 _ADVICE = {
     "iterations": "Raise max_iter, scale the features (svmgsu.GaussianScaler), or take a larger lam",
     "time": "Raise max_time, scale the features (svmgsu.GaussianScaler), or take a larger lam",
-    "stalled": "Scale and centre the features (svmgsu.GaussianScaler), use float64, or ask for a larger tol",
+    "stalled": "Scale the features (svmgsu.GaussianScaler), or take a larger lam or tol",
+    "rounding": "Ask for a larger tol, store X as float64, or scale and centre the features "
+    "(svmgsu.GaussianScaler)",
 }
+_STATUS = ("converged", "rounding", "stalled", "limit", "stopped")  # the later, the less was reached
 
 
 class ConvergenceWarning(UserWarning):
@@ -208,6 +211,11 @@ def record(history: Sequence[Any]) -> list[dict[str, float]]:
     return [{name: getattr(progress, name) for name in names} for progress in history]
 
 
+def status(results: list[Any]) -> str:
+    """How the solver ended, in a word; of several problems that of the one that fared worst."""
+    return max((str(result.status) for result in results), key=_STATUS.index)
+
+
 def warn_if_unfinished(
     results: list[Any], options: _core.Options, named: Callable[[list[int]], str] = lambda places: ""
 ) -> None:
@@ -227,7 +235,8 @@ def warn_if_unfinished(
     reason = {
         "iterations": f"after max_iter={options.max_iterations} iterations",
         "time": f"after max_time={options.max_seconds:g} seconds",
-        "stalled": "because rounding errors allow no further progress",
+        "stalled": "because its steps gained nothing more (stalled)",
+        "rounding": "where rounding errors allow no smaller proof",
     }[stop]
     warn(
         f"the solver stopped {reason}{named(places)} with a relative gap of {relative(worst):.2g}, "

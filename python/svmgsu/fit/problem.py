@@ -18,7 +18,7 @@ from ..support.parallel import Team
 from ..support.validation import Array, FloatArray, check_prior, check_weights, class_factors
 from ..support.warning import warn
 from .division import Division
-from .examples import Examples, Report, check_doubt, check_start, record, warn_if_unfinished
+from .examples import Examples, Report, check_doubt, check_start, record, status, warn_if_unfinished
 from .held_out import calibrate
 from .settings import Settings, changed_options
 
@@ -180,6 +180,7 @@ class Problem(Examples[Model]):
             history_=records[0] if self.parts == 1 else records,
             feature_names_in_=self.observed.feature_names_in_,
             class_weight_=self.class_weights,
+            status_=status(results),
         )
 
     def finish(self, model: Model, options: _core.Options, team: Team, **more: Any) -> None:
@@ -274,4 +275,5 @@ class _Nothing:
     gap: float = 0.0
     iterations: int = 0
     stop: str = "converged"
+    status: str = "converged"
     history: tuple[Any, ...] = ()

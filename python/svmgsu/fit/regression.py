@@ -13,7 +13,7 @@ from ..data.gaussians import as_gaussians
 from ..models.regressor import RegressionModel
 from ..support.parallel import Team
 from ..support.validation import Array, FloatArray, check_finite, check_targets, check_weights
-from .examples import Examples, Report, check_start, record, warn_if_unfinished
+from .examples import Examples, Report, check_start, record, status, warn_if_unfinished
 from .settings import Settings, documented
 
 _ROUNDS = 50  # of weights and scatter in turn
@@ -108,6 +108,7 @@ class RegressionProblem(Examples[RegressionModel]):
             n_iter_=result.iterations,
             history_=record(result.history),
             feature_names_in_=self.observed.feature_names_in_,
+            status_=status([result]),
         )
 
     def _spread(self, rows: Array | None) -> float:

@@ -43,6 +43,10 @@ class Model(LinearRule):
         problems. NaN after `load`, and in streams.
     n_iter_ : int
         The solver's iterations; of several classes the most.
+    status_ : {"converged", "rounding", "stalled", "limit", "stopped", ""}
+        How the solver ended: with the precision that was asked; where rounding errors allow no smaller proof;
+        where its steps gained nothing more; at `max_iter` or `max_time`; by a callback. Of several classes
+        that of the problem that fared worst. Empty after `load`.
     history_ : list of dict, or P lists of them
         The solver's record: iteration, objective, gap, seconds, passes.
     cov_mat_type_ : {"full", "diagonal", "isotropic", ""}
@@ -90,6 +94,7 @@ class Model(LinearRule):
     class_weight_: FloatArray | None = None
     multi_class: str = "ovo"
     loss: str = "hinge"
+    status_: str = ""
 
     @property
     def platt_(self) -> tuple[float, float] | None:

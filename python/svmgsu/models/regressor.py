@@ -33,6 +33,9 @@ class RegressionModel(LinearRule):
         J at the solution, and a proven upper bound of J - J*. NaN after `load`.
     n_iter_ : int
         The solver's iterations.
+    status_ : {"converged", "rounding", "stalled", "limit", "stopped", ""}
+        How the solver ended: with the precision that was asked; where rounding errors allow no smaller proof;
+        where its steps gained nothing more; at `max_iter` or `max_time`; by a callback. Empty after `load`.
     history_ : list of dict
         The solver's record: iteration, objective, gap, seconds, passes.
     feature_names_in_ : list of str, or None
@@ -61,6 +64,7 @@ class RegressionModel(LinearRule):
     history_: list[dict[str, float]] = field(default_factory=list)
     feature_names_in_: list[str] | None = None
     epsilon: float | None = None
+    status_: str = ""
 
     def predict(
         self,

@@ -9,6 +9,10 @@
 
 namespace svmgsu {
 
+struct Columns;
+class Rounding;
+struct Sides;
+
 class MemoryObjective final : public Objective {
  public:
   // `loss` null is the hinge for labels and the squared loss for values.
@@ -42,7 +46,7 @@ class MemoryObjective final : public Objective {
                          double& gb) const override;
 
  private:
-  MemoryObjective(const MemoryObjective& of, std::shared_ptr<const TrainingSet> set, Vector origin);
+  MemoryObjective(const MemoryObjective& of, std::shared_ptr<const TrainingSet> set, Vector origin, Vector moved);
   double shift(const Vector& w) const { return origin_.size() ? origin_.dot(w) : 0.0; }
 
   struct Margins;  // w·x and wᵀΣw of every example
@@ -51,12 +55,13 @@ class MemoryObjective final : public Objective {
   double best_intercept(const Margins& margins, double start) const;
   double slope_in_b(const Margins& margins, double b, double* slope) const;
   Trivial trivial_of_labels() const;
-  Certificate bound(const Vector* side, const double* mass, const double* dual, double value, double unseen,
-                    double* unscaled) const;
+  Certificate bound(const Sides& sides, const Rounding& rounding, double unseen, double* unscaled) const;
 
   std::shared_ptr<const TrainingSet> set_;
   Vector origin_;
-  double mean_weight_, centre_;  // of the targets
+  Vector moved_;                      // from where the data lie to where they are seen from; of no length: not at all
+  std::shared_ptr<Columns> columns_;  // looked at when a certificate first wants them
+  double mean_weight_, centre_;       // of the targets
 };
 
 }  // namespace svmgsu

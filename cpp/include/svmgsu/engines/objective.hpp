@@ -20,8 +20,10 @@ namespace svmgsu {
 // A proof of how far J(w, b) can be from the optimum: J(w, b) − J* ≤ gap. Not a number where J is none.
 struct Certificate {
   double value = 0;  // J(w, b)
-  double bound = 0;  // D ≤ J*
-  double gap() const { return value - bound < 0 ? 0.0 : value - bound; }
+  double bound = 0;  // D ≤ J*, rounding allowed for
+  double above = 0;  // by which rounding may have made `value` too small
+  double below = 0;  // and D too large; `bound` has it taken off
+  double gap() const { return value + above - bound < 0 ? 0.0 : value + above - bound; }
 };
 
 // What an engine keeps of a point that it has evaluated.

@@ -44,21 +44,36 @@ struct Progress {
 // Called between iterations; returns false to stop early with the best point so far.
 using Monitor = std::function<bool(const Progress&)>;
 
-enum class Stop { converged, iterations, time, monitor, stalled };
+enum class Stop {
+  converged,   // the gap is as small as asked
+  iterations,  // limits of the options: raise them
+  time,
+  monitor,   // the monitor has said so
+  stalled,   // steps gain no more, though arithmetic would allow it: scale the features, or take a larger λ
+  rounding,  // what is left of the gap is mostly rounding: no solver can prove more in this arithmetic
+};
+
+// The same in a word: converged, limit (of iterations or time), stopped (by the monitor), stalled or rounding.
+const char* status_of(Stop stop);
 
 struct Result {
   Vector w;
   double b = 0;
   double objective = 0;
-  double gap = 0;  // proven: objective − optimum ≤ gap
+  double gap = 0;  // proven: objective − optimum ≤ gap, rounding included
   Index iterations = 0;
   Stop stop = Stop::converged;
+  const char* status() const { return status_of(stop); }
   std::vector<Progress> history;
 };
 
 // `start` (w, b) warm-starts the newton solver where given; one that is not finite or absurdly bad is not used.
 Result solve(const Objective& objective, const Options& options, const Monitor& monitor = {},
              const Vector* start_w = nullptr, double start_b = 0);
+
+// A proof of how far a point from elsewhere is from the optimum, to about a factor of two: a few passes where J is
+// smooth and the point good, and otherwise a part of a training that starts from it.
+Certificate prove(const Objective& objective, const Vector& w, double b);
 
 // The whole of training in one call, on data in memory. What it cannot learn from is an InvalidArgument.
 Result train(const TrainingSet& set, const Options& options, const Monitor& monitor = {});

@@ -1,0 +1,40 @@
+// How far rounding may have moved the sums of a pass, so that a certificate holds all the same (docs/theory.md).
+#pragma once
+
+#include <mutex>
+
+#include "engines/sweep.hpp"
+#include "svmgsu/data/training_set.hpp"
+
+namespace svmgsu {
+
+// Of the data alone, found once: √((1/ℓ) Σ c x²) of each feature, with the factors of low-rank covariances and with
+// what is taken off every x; and the same of the targets.
+struct Columns {
+  std::once_flag once;
+  Vector size;
+  double targets = 0;
+
+  void look(const TrainingSet& set, const Vector& origin, int threads);
+};
+
+class Rounding {
+ public:
+  // Of a pass at w that has summed `total`, with the terms of both sides in `sums`; `moved` is by how much b is shifted
+  // along w when the answer is given back (of no length: not).
+  Rounding(const TrainingSet& set, const Columns& columns, const Local& total,
+           const std::vector<std::vector<double>>& sums, const Vector& w, double mean_weight, const Vector& moved);
+
+  // Of J, whose penalty is `penalty`.
+  double of_value(const Vector& w, double penalty) const;
+  // Of τA − τ²‖g‖²/(2λ), with A from the sums of the dual terms and g = λw(a).
+  double of_bound(const Vector& g, double lambda, double tau) const;
+
+ private:
+  double terms_ = 0;    // (1/ℓ) Σ c (|L| + |tL′ − dL′| + s²L″)
+  double offset_ = 0;   // what targets and the shift of b add to a residual, times the slopes
+  Vector reach_;        // at least (1/ℓ) Σ c (|L′x| + L″|Σw|) of each feature
+  double dots_, sums_;  // errors of a product of two rows and of a sum over examples, in units of their terms
+};
+
+}  // namespace svmgsu

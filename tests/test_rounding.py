@@ -1,0 +1,150 @@
+"""Proofs hold against arithmetic in 40 digits, and a fit says in a word how it ended."""
+
+import warnings
+
+import extended
+import numpy as np
+import pytest
+from bench import endings
+
+import svmgsu
+
+REGRESSION = ("squared", "epsilon_insensitive", "huber")
+
+
+def problem(seed):
+    """A small problem of any loss and kind, with offsets and units for most."""
+    rng = np.random.default_rng(seed)
+    loss = list(extended.LOSSES)[seed % len(extended.LOSSES)]
+    count, n = int(rng.integers(6, 30)), int(rng.integers(1, 4))
+    X = rng.normal(size=(count, n))
+    score = X @ rng.normal(size=n) + 0.5 * rng.normal(size=count)
+    offset = rng.choice([0.0, 1.0, 1e3, 1e6]) * rng.normal(size=n)
+    unit = 10 ** rng.uniform(-3, 3, n) if seed % 3 == 0 else np.ones(n)
+    kind = ("none", "diagonal", "low rank", "full")[int(rng.integers(4))]
+    size = 10 ** rng.uniform(-3, -0.7) * unit
+    F = size * rng.normal(size=(count, 1 if kind == "low rank" else n, n))
+    full = np.einsum("irj,irk->ijk", F, F)
+    full = (full + full.transpose(0, 2, 1)) / 2
+    V = size**2 * rng.uniform(0, 1, (count, n))
+    cov, dense = {
+        "none": (None, np.zeros((count, n, n))),
+        "diagonal": (svmgsu.Diagonal(V), np.stack([np.diag(v) for v in V])),
+        "low rank": (svmgsu.LowRank(F), None),
+        "full": (svmgsu.Full(full), full),
+    }[kind]
+    if dense is None:  # without rounding
+        f = np.vectorize(extended.number, otypes=[object])(F[:, 0])
+        dense = f[:, :, None] * f[:, None, :]
+    y = np.where(score > np.median(score), 1.0, -1.0)
+    if loss in REGRESSION:
+        y = score * 10 ** rng.uniform(-2, 2)
+    return (X + offset) * unit, y, cov, dense, float(10 ** rng.uniform(-5, 0)), loss
+
+
+def fit(X, y, cov, lam, loss, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if loss in REGRESSION:
+            return svmgsu.train_regressor(X, y, cov, lam=lam, loss=loss, threads=1, **options)
+        return svmgsu.train(X, y, cov, lam=lam, loss=loss, threads=1, probability=False, **options)
+
+
+def excess(seed, tol=1e-12):
+    """(J - J*) / gap_ in 40 digits, and what the fit says of itself."""
+    X, y, cov, dense, lam, loss = problem(seed)
+    model = fit(X, y, cov, lam, loss, tol=tol)
+    regression = loss in REGRESSION
+    exact = extended.Problem(
+        X, np.ones(len(y)) if regression else y, y if regression else np.ones(len(y)), dense, lam, loss
+    )
+    at = exact.point(np.ravel(model.coef_), np.ravel(model.intercept_)[0])
+    above = exact.value(at) - exact.minimum(at)
+    return float(above / model.gap_ if above else above), model
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_gap_is_never_below_the_truth(seed):
+    share, model = excess(seed)
+    assert share <= 1
+    assert model.gap_ > 0 or model.objective_ == 0
+    assert model.status_ in ("converged", "rounding", "stalled")
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_allowance_does_not_stand_in_the_way_of_nine_digits(seed):
+    X, y, cov, _, lam, loss = problem(seed)
+    spread = X.std(axis=0)
+    X = (X - X.mean(axis=0)) / spread  # covariances are in other units then, but covariances still
+    assert fit(X, y, cov, lam, loss, tol=1e-9).status_ == "converged"
+
+
+def test_what_rounding_forbids_is_called_rounding_and_a_larger_tol_is_advised():
+    X, y, V = np.random.default_rng(0).normal(size=(60, 3)) + 1e7, np.arange(60) % 2, np.full((60, 3), 0.01)
+    with pytest.warns(svmgsu.ConvergenceWarning, match=r"rounding errors allow no smaller proof.*larger tol"):
+        model = svmgsu.train(X, y, V, lam=1e-3, tol=1e-15, probability=False)
+    assert model.status_ == "rounding"
+    reached = 2 * model.gap_ / model.objective_
+    assert svmgsu.train(X, y, V, lam=1e-3, tol=reached, probability=False).status_ == "converged"
+
+
+def test_limits_and_callbacks_have_words_of_their_own():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    y = np.arange(60) % 2
+    for limit in ({"max_iter": 1}, {"max_time": 1e-9}):
+        with pytest.warns(svmgsu.ConvergenceWarning, match=f"Raise {next(iter(limit))}"):
+            assert svmgsu.train(X, y, std=0.1, lam=1e-3, probability=False, **limit).status_ == "limit"
+    stopped = svmgsu.train(X, y, std=0.1, lam=1e-3, probability=False, callback=lambda progress: False)
+    assert stopped.status_ == "stopped"
+    assert svmgsu.train(X, y, std=0.1, lam=1e-3, probability=False).status_ == "converged"
+    with pytest.warns(svmgsu.ConvergenceWarning):
+        several = svmgsu.train(X, np.arange(60) % 3, std=0.1, lam=1e-3, probability=False, max_iter=1)
+    assert several.status_ == "limit"
+
+
+def test_a_regression_says_how_it_ended():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    assert svmgsu.train_regressor(X, X.sum(axis=1) + X[:, 0] ** 2, lam=1e-3).status_ == "converged"
+
+
+# A proof from a point alone
+
+
+@pytest.mark.parametrize("lam", [1e-1, 1e-3, 1e-4])
+@pytest.mark.parametrize("kind", ["certain", "half", "uncertain"])
+def test_the_gap_of_an_objective_is_within_ten_times_the_solvers(kind, lam):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(200, 6)) * np.arange(1, 7) ** -0.5
+    y = np.where(X @ rng.normal(size=6) + 0.7 * rng.normal(size=200) > 0, 1, -1)
+    V = np.full(X.shape, 0.05)
+    V[:: {"certain": 1, "half": 2, "uncertain": 201}[kind]] = 0
+    model = svmgsu.train(X, y, V, lam=lam, probability=False)
+    gap = svmgsu.Objective(X, y, V, lam=lam).gap(model.coef_[0], model.intercept_[0])
+    assert 0 < gap <= 10 * max(model.gap_, 1e-9 * model.objective_)
+
+
+@pytest.mark.parametrize("point", [([np.nan], 0.0), ([0.0], np.nan), ([np.nan], np.nan)])
+def test_a_point_that_is_none_has_no_gap(point):
+    assert np.isnan(svmgsu.Objective([[-1.0], [1.0]], [0, 1]).gap(*point))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e200, -1e200])
+def test_an_absurd_start_is_a_cold_start(value):
+    X, y = np.random.default_rng(0).normal(size=(60, 3)), np.arange(60) % 2
+    cold = svmgsu.train(X, y, std=0.1, lam=1e-3, probability=False)
+    for name in ("coef_", "intercept_"):
+        start = svmgsu.train(X, y, std=0.1, lam=1e-2, probability=False)
+        setattr(start, name, np.full_like(getattr(start, name), value))
+        model = svmgsu.train(X, y, std=0.1, lam=1e-3, start=start, probability=False)
+        assert model.status_ == "converged"
+        assert model.objective_ == pytest.approx(cold.objective_, rel=2e-6)
+
+
+# Data as they come
+
+
+@pytest.mark.parametrize("seed", range(0, 1000, 25))
+def test_no_units_or_offsets_end_in_a_warning(seed):
+    ending = endings.fit(endings.case(seed))
+    assert ending.message == ""
+    assert ending.status == "converged"
