@@ -186,7 +186,8 @@ def sparse(count: int, n: int, per_row: int, seed: int) -> Problem:
     rows = np.repeat(np.arange(count), per_row)
     values = rng.gamma(1.0, 1.0, count * per_row)
     X = scipy.sparse.csr_array((values, (rows, columns.ravel())), shape=(count, n))
-    X = scipy.sparse.csr_array(X.multiply(1.0 / np.sqrt(X.multiply(X).sum(axis=1))[:, None]))
+    X.data /= np.repeat(np.sqrt(X.multiply(X).sum(axis=1)), np.diff(X.indptr))
+    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)  # as scikit-learn wants them
     return Problem(X, noisy_rule(rng, X, 0.3))
 
 

@@ -24,7 +24,7 @@ MACHINE = {
 
 def rows(name, **options):
     entry = problems.Entry(name, lambda quick, folder: SMALL[name](), lams=(1e-2,), **options)
-    return [solvers.measure(entry, SMALL[name](), lam, 1, 5.0) for lam in entry.lams]
+    return [solvers.measure(entry, SMALL[name](), lam, 1, 1.0) for lam in entry.lams]
 
 
 @pytest.mark.parametrize("name", SMALL)
