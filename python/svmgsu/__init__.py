@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from .estimators.deconvolution import Deconvolution
     from .estimators.feature_maps import GaussianFourierFeatures, GaussianLandmarks, GaussianPolynomial
     from .estimators.function_transformers import GaussianFunctionTransformer, GaussianNormalizer
+    from .estimators.nonlinear.classifier import SVMGSU
+    from .estimators.nonlinear.regressor import SVRGSU
     from .estimators.regressor import LinearSVRGSU, LinearSVRGSUCV
     from .estimators.transformers import (
         GaussianColumnSelector,
@@ -67,6 +69,8 @@ __getattr__ = lazy(
         "LinearSVMGSUCV": "estimators.classifier_search",
         "LinearSVRGSU": "estimators.regressor",
         "LinearSVRGSUCV": "estimators.regressor",
+        "SVMGSU": "estimators.nonlinear.classifier",
+        "SVRGSU": "estimators.nonlinear.regressor",
         "io": "io",
         "metrics": "metrics",
         "plot": "plot",
@@ -78,6 +82,8 @@ __getattr__ = lazy(
 )
 
 __all__ = [
+    "SVMGSU",
+    "SVRGSU",
     "ConvergenceWarning",
     "Covariance",
     "Deconvolution",

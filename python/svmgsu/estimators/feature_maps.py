@@ -37,7 +37,7 @@ class FeatureTransformer(GaussianTransformer):
 
     @abstractmethod
     def _make(self) -> FeatureMap:
-        """The map of what was learnt; it is made again after unpickling."""
+        """The map of what was learnt."""
 
     def fit(self, X: Any, y: Any = None, cov: Any = None, std: Any = None) -> Any:
         """Learns from X, an array, `Gaussians` or `Mixtures`.
@@ -108,15 +108,6 @@ class FeatureTransformer(GaussianTransformer):
                 f"X has {n} features, but {type(self).__name__} is expecting {self.n_features_in_} "
                 "features as input"
             )
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = super().__getstate__()
-        return {key: value for key, value in state.items() if key != "map_"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        if "n_features_in_" in state and "_n_features_out" in state:
-            self.map_ = self._make()
 
 
 class GaussianFourierFeatures(ClassNamePrefixFeaturesOutMixin, FeatureTransformer):  # type: ignore[misc]

@@ -24,14 +24,21 @@ class FeatureMap:
 
     Parameters
     ----------
-    core : a map of the core
+    name : {"fourier", "landmarks", "polynomial"}
+        A map of the core.
+    made_of : tuple
+        What it is made of: frequencies; landmarks and T; the number of inputs.
     combine : array of shape (m, M), optional
         Makes m features of the core's M.
     """
 
-    def __init__(self, core: Any, combine: FloatArray | None = None) -> None:
-        self.core = core
-        self.combine = combine
+    def __init__(self, name: str, made_of: tuple[Any, ...], combine: FloatArray | None = None) -> None:
+        self.name, self.made_of, self.combine = name, made_of, combine
+        make: Any = getattr(_core, {"landmarks": "landmark_map"}.get(name, f"{name}_map"))
+        self.core = make(*made_of)
+
+    def __reduce__(self) -> Any:
+        return FeatureMap, (self.name, self.made_of, self.combine)
 
     @property
     def outputs(self) -> int:

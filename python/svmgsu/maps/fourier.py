@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from .. import _core
 from ..support.validation import FloatArray
 from .features import FeatureMap
 
@@ -19,7 +18,7 @@ KERNELS = ("rbf", "laplace", "matern")
 
 def fourier_map(frequencies: FloatArray) -> FeatureMap:
     """cos and sin of each row of `frequencies`."""
-    return FeatureMap(_core.fourier_map(np.ascontiguousarray(frequencies, dtype=np.float64)))
+    return FeatureMap("fourier", (np.ascontiguousarray(frequencies, dtype=np.float64),))
 
 
 def spectrum(

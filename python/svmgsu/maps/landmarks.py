@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from .. import _core
 from ..support.validation import FloatArray
 from .features import FeatureMap
 
@@ -27,12 +26,12 @@ def landmark_map(
     """
     n = landmarks.shape[1]
     T = np.sqrt(2 * gamma) * (np.eye(n) if metric is None else metric)
-    core = _core.landmark_map(np.ascontiguousarray(landmarks, dtype=np.float64), np.ascontiguousarray(T))
+    made_of = (np.ascontiguousarray(landmarks, dtype=np.float64), np.ascontiguousarray(T))
     c = landmarks @ T.T
     norms = (c**2).sum(axis=1)
     kernel = np.exp(-0.5 * np.maximum(norms[:, np.newaxis] + norms - 2 * c @ c.T, 0.0))
     np.fill_diagonal(kernel, 1.0)
-    return FeatureMap(core, _inverse_cholesky(kernel) if exact else _inverse_root(kernel))
+    return FeatureMap("landmarks", made_of, _inverse_cholesky(kernel) if exact else _inverse_root(kernel))
 
 
 def _inverse_root(kernel: FloatArray) -> FloatArray:

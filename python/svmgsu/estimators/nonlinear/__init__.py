@@ -1,0 +1,1 @@
+"""Non-linear estimators: objects, their population, a map, and a certified linear stage."""

@@ -1,0 +1,231 @@
+"""What `SVMGSU` and `SVRGSU` share: reading, units, population, search, features of new objects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_feature_names, check_is_fitted
+
+from ...data.gaussians import Gaussians, as_gaussians, keep_names, may_lack_names
+from ...data.mixtures import Mixtures
+from ...maps.features import FeatureMap
+from ...models.rule import new_objects
+from ...support.memory import require_memory
+from ...support.parallel import Team
+from ...support.validation import Array, FloatArray, check_count, check_positive, is_sparse
+from ..feature_maps import points_of
+from ..transforming import ROUTED
+from ..units import check_deployment_units, same_units
+from .lift import Bars, Lift, deviations, draws, learn_population, noisy_copies
+from .making import MapMaker, check_map
+from .search import FACTORS, Choice, Folds, Search, is_better
+from .solving import Scores
+
+SEARCH_ROWS = 20_000  # objects and their copies that settings are chosen with, at the most
+MOST_ROWS = 2_000_000  # of copies and objects, so that features of all fit into memory
+
+
+class NonlinearEstimator(BaseEstimator):  # type: ignore[misc]
+    """Objects → population → map → a convex stage, with a search over the choices in between."""
+
+    __metadata_request__fit = ROUTED
+    __metadata_request__predict = ROUTED
+    __metadata_request__score = ROUTED
+
+    _scales: tuple[float, ...] = (1.0,)
+    lift_: Lift
+    map_: FeatureMap
+    scores_: Scores
+
+    def _read(self, X: Any, cov: Any, std: Any) -> Gaussians:
+        """Training data, checked, and their names."""
+        if is_sparse(X):
+            raise TypeError(f"X: {type(self).__name__} takes no sparse data; pass X.toarray()")
+        cov, std = same_units(self, X, cov, std)
+        check_deployment_units(self, X, self.deployment_cov)
+        if isinstance(X, Gaussians):
+            keep_names(self, X, reset=True)
+        else:
+            self.__dict__.pop("names_of_gaussians_", None)
+            _check_feature_names(self, X, reset=True)
+        data = as_gaussians(X, cov, std)
+        if is_sparse(data.mean):
+            raise TypeError(f"X: {type(self).__name__} takes no sparse data; pass X.toarray()")
+        self.n_features_in_ = data.shape[1]
+        return data
+
+    def _objects(self, X: Any, cov: Any, std: Any) -> Gaussians:
+        """New objects, checked, with their features in the order of the fit."""
+        check_is_fitted(self, "scores_")
+        if is_sparse(X):
+            raise TypeError(f"X: {type(self).__name__} takes no sparse data; pass X.toarray()")
+        cov, std = same_units(self, X, cov, std)
+        if isinstance(X, Gaussians):
+            X = keep_names(self, X, reset=False)
+        elif not may_lack_names(self, X):
+            _check_feature_names(self, X, reset=False)
+        data = new_objects(X, cov, std)
+        if data.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {data.shape[1]} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input"
+            )
+        return data
+
+    def _check_settings(self, count: int) -> None:
+        check_map(self.kernel, self.approximation, check_count(self.n_features, "n_features", least=2), count)
+        if self.population not in ("auto", None, "gaussian", "mixture"):
+            raise ValueError(
+                f'population: expected "auto", "mixture", "gaussian" or None, got {self.population!r}'
+            )
+        for name in ("gamma", "lam"):
+            value = getattr(self, name)
+            if isinstance(value, str) and value != "auto":
+                raise ValueError(f'{name}: expected "auto" or a number > 0, got {value!r}')
+            if not isinstance(value, str):
+                check_positive(value, name)
+        for name in ("metric", "bars_as_features"):
+            if getattr(self, name) not in ("auto", True, False):
+                raise ValueError(f'{name}: expected "auto", True or False, got {getattr(self, name)!r}')
+        check_count(self.copies, "copies")
+        if check_count(self.cv, "cv") < 2:
+            raise ValueError(f"cv: at least two folds are needed, got {self.cv!r}")
+
+    def _prepare(self, data: Gaussians, seed: int) -> tuple[Gaussians, int]:
+        """Sets `lift_`; the training objects as they will be seen in deployment, and how many copies."""
+        noise = self.deployment_cov
+        if noise is None and data.deployment is not None:
+            noise = data.deployment
+        lift = Lift.of(data)
+        lift.announced = noise is not None
+        uncertain = data.cov is not None or noise is not None
+        wanted = ("mixture" if uncertain else None) if self.population == "auto" else self.population
+        standard = lift.standard(data)
+        if wanted is not None:
+            components = 1 if wanted == "gaussian" else _components(self.n_components, data.shape)
+            lift.population = learn_population(standard, components, seed, self.threads)
+        self.lift_ = lift
+        copies = max(1, min(int(self.copies), MOST_ROWS // len(data)))
+        if noise is not None:
+            seen = noisy_copies(data, noise, copies, seed)
+            return (draws(seen, 1, seed) if wanted is None else seen), copies
+        if wanted is None and data.cov is not None:
+            return draws(data, copies, seed), copies
+        return data, 1
+
+    def _choose(self, data: Gaussians, copies: int, stage_of: Any, folds: list[Array], seed: int) -> Any:
+        """Searches, and sets `map_` and the error bars of `lift_`: (choice, search, objects, their rows)."""
+        count, most = len(data) // copies, SEARCH_ROWS // copies
+        chosen = np.arange(count)
+        if count > most:
+            chosen = np.sort(np.random.default_rng([seed, 2]).permutation(count)[:most])
+        rows = np.concatenate([chosen + copy * count for copy in range(copies)])
+        standard = self.lift_.standard(data if len(rows) == len(data) else data[rows])
+        objects = self.lift_.posterior(standard)
+        n = data.shape[1]
+        maker = MapMaker(self.kernel, self.approximation, int(self.n_features), self._scales, seed)
+        own = deviations(standard)
+        bars = Bars.of(own) if self.bars_as_features in ("auto", True) and standard.cov is not None else None
+        if self.approximation != "fourier":
+            known = points_of(objects)[: len(chosen)]
+            extra = [] if bars is None else [bars.values(own)[: len(chosen)]]
+            maker.points = np.hstack([known, *extra])
+        places = {int(row): place for place, row in enumerate(chosen)}
+        inner = [
+            np.array([places[int(i)] for i in fold if int(i) in places], dtype=np.int64) for fold in folds
+        ]
+        search = Search(
+            stage_of(rows),
+            maker,
+            Folds(len(chosen), copies, inner),
+            [float(self.lam)] if self.lam != "auto" else self._lams(),
+            Team(self.threads).threads,
+        )
+        choice = self._steps(search, objects, bars, own, n)
+        if choice.bars:
+            assert bars is not None
+            self.lift_.bars = bars
+            objects = _with_bars(objects, bars, own)
+        metric = search.learn_metric(objects, choice, None) if choice.metric else None
+        self.metric_ = metric
+        self.map_ = maker.make(objects.shape[1], choice.gamma, metric)
+        choice.tried = search.tried
+        return choice, search, objects, rows
+
+    def _steps(self, search: Search, objects: Any, bars: Bars | None, own: FloatArray, n: int) -> Choice:
+        """γ and λ, then error bars as features, then a metric: each where it is worth it."""
+        with_gamma = search.maker.has_gamma
+        if not self.search:
+            lam = float(self.lam) if self.lam != "auto" else self._default_lam
+            gamma = float(self.gamma) if self.gamma != "auto" else 0.3 / n
+            return Choice(
+                gamma,
+                lam,
+                self.metric is True and with_gamma,
+                bars is not None and self.bars_as_features is True,
+            )
+        if self.gamma != "auto":
+            gammas = [float(self.gamma)]
+        else:
+            gammas = [factor / n for factor in FACTORS] if with_gamma else [1.0]
+        use_bars = bars is not None and self.bars_as_features is True
+        if use_bars:
+            objects = _with_bars(objects, bars, own)
+        choice = search.plain(objects, gammas, bars=use_bars)
+        if bars is not None and self.bars_as_features == "auto":
+            extended = _with_bars(objects, bars, own)
+            share = choice.gamma * objects.shape[1] / extended.shape[1]
+            richer = search.plain(
+                extended, [0.3 * share, share] if self.gamma == "auto" else gammas, bars=True
+            )
+            if is_better(richer.losses, choice.losses):
+                choice, objects = richer, extended
+        if with_gamma and objects.shape[1] > 1 and self.metric is not False:
+            richer = search.with_metric(objects, choice, bars=choice.bars)
+            if self.metric is True or is_better(richer.losses, choice.losses):
+                choice = richer
+        return choice
+
+    def _seed(self) -> int:
+        if isinstance(self.random_state, (int, np.integer)):
+            return int(self.random_state) % 2**31
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _features(self, data: Gaussians) -> Array:
+        """E z of objects, in batches; refused where even those do not fit."""
+        numbers = len(data) * self.map_.outputs
+        require_memory(
+            (4.0 if numbers > 2**25 else 8.0) * numbers,
+            f"X: {self.map_.outputs} features of {len(data)} examples",
+        )
+        return self.lift_.features(data, self.map_, Team(self.threads).threads)
+
+    def _moments(self, data: Gaussians) -> tuple[FloatArray, FloatArray]:
+        """E f + b and the standard deviation of f of objects, (l, scores) each."""
+        mean = np.empty((len(data), len(self.scores_.b)))
+        variance = np.empty_like(mean)
+        for rows, objects in self.lift_.batches(data):
+            mean[rows], variance[rows] = self.map_.scores(objects, self.scores_.W, Team(self.threads).threads)
+        return mean + self.scores_.b, np.sqrt(variance)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        return tags
+
+
+def _components(wanted: Any, shape: tuple[int, int]) -> Any:
+    """How many Gaussians a population has: so many at the most that each has ten objects for each feature."""
+    if wanted != "default":
+        return wanted
+    return int(max(1, min(10, shape[0] // (10 * shape[1]))))
+
+
+def _with_bars(objects: Gaussians | Mixtures, bars: Bars | None, own: FloatArray) -> Gaussians | Mixtures:
+    from .lift import with_bars
+
+    assert bars is not None
+    return with_bars(objects, bars.values(own))

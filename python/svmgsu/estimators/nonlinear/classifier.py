@@ -1,0 +1,369 @@
+"""`SVMGSU`: a classifier with a curved boundary for objects with error bars."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
+from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold
+
+from ...data.gaussians import Gaussians
+from ...data.mixtures import Mixtures
+from ...fit.examples import ConvergenceWarning
+from ...support.parallel import Team
+from ...support.validation import Array, FloatArray, as_labels, check_weights
+from ..classifier import labels_of
+from ..transforming import ROUTED
+from .base import NonlinearEstimator
+from .link import Components, chances, mixed_chances, polish
+from .search import Choice, Search
+from .solving import Scores, Sums, signs_of
+from .stages import LabelStage, one_against_rest
+
+LOSSES = ("logistic", "hinge", "squared_hinge", "squared")
+LINK_NUMBERS = 2**27  # numbers of components' features beyond which the mixture's link is not trained
+
+
+class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
+    """A classifier with a curved boundary that carries error bars exactly.
+
+    The population behind the noisy objects is learnt first (`Deconvolution`, without labels); each object,
+    given what was measured of it, is then a mixture of Gaussians. Its features (of a kernel) are expected
+    exactly, and a linear model on them is solved to a proven optimum. Settings are chosen by cross-validation.
+
+    Parameters
+    ----------
+    kernel : {"rbf", "laplace", "matern", "quadratic", "linear"}
+    approximation : {"fourier", "landmarks", "exact"}
+        Of the kernel: random frequencies, landmarks (RBF), or all examples as landmarks (RBF, up to 5000).
+    n_features : int, default=300
+        Twice the number of frequencies, or landmarks.
+    gamma : "auto" or float
+        γ of the kernel, of features in units of their spread.
+    lam : "auto" or float
+        The weight λ of the penalty λ/2 ‖w‖².
+    loss : {"logistic", "hinge", "squared_hinge", "squared"} or "auto"
+        "auto" is the logistic loss; the squared one, exact by second moments and all classes at once, where
+        population=None and the examples have covariances.
+    population : {"auto", "mixture", "gaussian", None}
+        What error bars are: noise of measurement, on top of a population that is a mixture of Gaussians, or
+        one. None: the examples' covariances are their own spread (summaries, augmentation), and the model is
+        for points drawn from them. "auto" is "mixture" where there is noise.
+    n_components : int, "auto" or "default"
+        Of the population; "auto" by held-out likelihood, "default" is ten, or fewer for few objects.
+    deployment_cov : array or covariance kind, optional
+        Noise that exists only where the model will be used, as in `svmgsu.LinearSVMGSU`. Training then sees
+        `copies` noisy draws of every object.
+    copies : int, default=4
+    metric : {"auto", True, False}
+        Whether to learn in which directions distances matter (the averaged gradient outer product).
+    bars_as_features : {"auto", True, False}
+        Whether the size of error bars is a feature too. It helps where it tells about the class, and harms
+        where new objects have other error bars.
+    link : {"auto", True, False}
+        Whether p = Σ_k r_k σ(E[f | k]) over the mixture's components, or σ(E f).
+    search : bool, default=True
+        Whether to choose what is "auto" by cross-validation; "auto" by one standard error of the difference.
+    cv : int, default=3
+        The folds of that.
+    class_weight : dict or "balanced", optional
+    tol : float, default=1e-6
+        Of the convex stage: it ends when gap <= tol · objective.
+    random_state : int, RandomState or None, default=0
+    threads : int, optional
+
+    Attributes
+    ----------
+    classes_ : array of shape (K,)
+    gamma_, lam_ : float
+    metric_ : array or None
+    bars_, link_ : bool
+        What was chosen.
+    population_ : Deconvolution or None
+    objective_, gap_ : float
+        Of the convex stage: the objective and a proven bound of its distance to the optimum. Neither says
+        anything of the population, the metric, the search, or the link's last steps, which start there.
+    search_ : list of dict
+        The held-out loss of all settings that were tried.
+
+    Examples
+    --------
+    >>> import numpy as np, svmgsu
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 2))
+    >>> y = np.where((X**2).sum(axis=1) > 1.4, "outside", "inside")
+    >>> seen = X + 0.2 * rng.normal(size=X.shape)
+    >>> model = svmgsu.SVMGSU(n_features=100, search=False).fit(seen, y, std=0.2)
+    >>> model.predict([[0.0, 0.0], [2.0, 2.0]], std=0.2).tolist()
+    ['inside', 'outside']
+    """
+
+    __metadata_request__predict_proba = ROUTED
+    __metadata_request__decision_function = ROUTED
+    _default_lam = 1e-5
+
+    def __init__(
+        self,
+        *,
+        kernel: str = "rbf",
+        approximation: str = "fourier",
+        n_features: int = 300,
+        gamma: Any = "auto",
+        lam: Any = "auto",
+        loss: str = "auto",
+        population: Any = "auto",
+        n_components: Any = "default",
+        deployment_cov: Any = None,
+        copies: int = 4,
+        metric: Any = "auto",
+        bars_as_features: Any = "auto",
+        link: Any = "auto",
+        search: bool = True,
+        cv: int = 3,
+        class_weight: Any = None,
+        tol: float = 1e-6,
+        random_state: Any = 0,
+        threads: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.approximation = approximation
+        self.n_features = n_features
+        self.gamma = gamma
+        self.lam = lam
+        self.loss = loss
+        self.population = population
+        self.n_components = n_components
+        self.deployment_cov = deployment_cov
+        self.copies = copies
+        self.metric = metric
+        self.bars_as_features = bars_as_features
+        self.link = link
+        self.search = search
+        self.cv = cv
+        self.class_weight = class_weight
+        self.tol = tol
+        self.random_state = random_state
+        self.threads = threads
+
+    def fit(
+        self, X: Any, y: Any, cov: Any = None, std: Any = None, sample_weight: Any = None, groups: Any = None
+    ) -> SVMGSU:
+        """Trains on X, an array or `Gaussians`, with labels y.
+
+        `cov` and `std` are the covariance or error bars of X, as in `svmgsu.Gaussians`, `sample_weight` how
+        much each example counts; examples of one of the `groups` are never on both sides of a fold.
+        """
+        data = self._read(X, cov, std)
+        labels = as_labels(labels_of(y), len(data))
+        self.classes_ = np.unique(labels)
+        if len(self.classes_) < 2:
+            raise ValueError(f"y: at least two classes are needed, got one class: {self.classes_[0]!r}")
+        self._check_settings(len(data))
+        codes = np.searchsorted(self.classes_, labels)
+        weights = self._weights(codes, check_weights(sample_weight, len(data)))
+        seed, loss = self._seed(), self._loss(data)
+        seen, copies = self._prepare(data, seed)
+        folds = self._folds(codes, groups, seed)
+        threads, K = Team(self.threads).threads, len(self.classes_)
+
+        def stage_of(rows: Array) -> LabelStage:
+            each = rows[: len(rows) // copies]
+            return LabelStage(codes[each], weights[each], K, loss, threads, copies)
+
+        choice, search, objects, _ = self._choose(seen, copies, stage_of, folds, seed)
+        choice.link = self._choose_link(search, objects, choice, loss)
+        self._final(data, seen, codes, weights, copies, choice, loss)
+        self.calibration_ = None if loss == "logistic" else self._calibrated(search, objects, choice)
+        self._keep(choice)
+        return self
+
+    def _keep(self, choice: Choice) -> None:
+        self.gamma_, self.lam_, self.bars_, self.link_ = choice.gamma, choice.lam, choice.bars, choice.link
+        self.population_, self.search_ = self.lift_.population, choice.tried
+        self.objective_, self.gap_ = self.scores_.objective, self.scores_.gap
+
+    def _final(
+        self,
+        data: Gaussians,
+        seen: Gaussians,
+        codes: Array,
+        weights: FloatArray,
+        copies: int,
+        choice: Choice,
+        loss: str,
+    ) -> None:
+        """The convex stage on all objects, and the link's steps from there on."""
+        K, threads = len(self.classes_), Team(self.threads).threads
+        stage = LabelStage(codes, weights, K, loss, threads, copies)
+        own_spread = self.lift_.population is None and data.cov is not None and self.deployment_cov is None
+        if loss == "squared" and own_spread:
+            signs = np.ascontiguousarray(signs_of(codes, K).T)
+            standard = self.lift_.standard(data)
+            gram, cross = self.map_.second_moments(standard, signs, weights, threads)
+            mass = float(weights.sum())
+            self.scores_ = Sums(gram, cross, np.full(signs.shape[1], mass), mass).ridge(choice.lam)
+            return
+        Z = self._features(seen)
+        (self.scores_,) = stage.path(Z, None, [choice.lam], self.tol)
+        if self.scores_.unproven > self.tol:
+            warnings.warn(
+                f"the convex stage stopped with a relative gap of {self.scores_.unproven:.2g}, where "
+                f"tol={self.tol:g} was asked; take a larger lam or tol",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        if choice.link:
+            parts = [
+                Components.of(objects, self.map_, np.float32, threads)
+                for _, objects in self.lift_.batches(seen)
+            ]
+            self.scores_ = polish(self.scores_, _joined(parts), stage.codes, stage.weights, choice.lam)
+        elif loss == "logistic" and K > 2:
+            whole = Components(Z, np.ones(len(Z)), np.arange(len(Z)))
+            self.scores_ = polish(self.scores_, whole, stage.codes, stage.weights, choice.lam)
+
+    def _choose_link(self, search: Search, objects: Any, choice: Choice, loss: str) -> bool:
+        """Whether the mixture's own link is better on held-out objects."""
+        if loss != "logistic" or not isinstance(objects, Mixtures) or self.link is False:
+            return False
+        components = Components.of(objects, self.map_, np.float32, search.threads)
+        if components.Z.size > LINK_NUMBERS:
+            return False
+        if self.link is True or not self.search:
+            return bool(self.link is True)
+        stage: Any = search.stage
+        Z = self.map_.mean(objects, threads=search.threads)
+        plain, mixed = np.empty(search.folds.count), np.empty(search.folds.count)
+        for fold, held_out in enumerate(search.folds.held_out):
+            known, out = search.folds.rows(fold)
+            (scores,) = stage.path(Z, known, [choice.lam], search.tol)
+            own = np.arange(len(out)), stage.codes[out]
+            better = polish(
+                scores, components.some(known), stage.codes[known], stage.weights[known], choice.lam
+            )
+            p, q = one_against_rest(scores(Z[out])), mixed_chances(better, components.some(out))
+            for losses, chance in ((plain, p), (mixed, q)):
+                each = -np.log(np.maximum(chance[own], 1e-15))
+                losses[held_out] = each.reshape(search.folds.copies, -1).mean(axis=0)
+        search.tried.append(
+            {"gamma": choice.gamma, "lam": choice.lam, "loss": float(mixed.mean()), "link": True}
+        )
+        return bool(mixed.mean() < plain.mean())
+
+    def _calibrated(self, search: Search, objects: Any, choice: Choice) -> Scores:
+        """Log-odds from held-out scores, for losses that have none of their own."""
+        stage: Any = search.stage
+        Z = self.map_.mean(objects, threads=search.threads)
+        scores, rows = [], []
+        for fold in range(len(search.folds.held_out)):
+            known, out = search.folds.rows(fold)
+            (found,) = stage.path(Z, known, [choice.lam], search.tol)
+            scores.append(found(Z[out]))
+            rows.append(out)
+        S, order = np.concatenate(scores), np.concatenate(rows)
+        q = S.shape[1]
+        whole = Components(S, np.ones(len(S)), np.arange(len(S)))
+        return polish(
+            Scores(np.eye(q), np.zeros(q)), whole, stage.codes[order], stage.weights[order], 1e-4, steps=200
+        )
+
+    def predict_proba(self, X: Any, cov: Any = None, std: Any = None) -> FloatArray:
+        """Probabilities of the classes, (l, K), of objects X with their own `cov` or `std`."""
+        data = self._objects(X, cov, std)
+        out = np.empty((len(data), len(self.classes_)))
+        threads = Team(self.threads).threads
+        for rows, objects in self.lift_.batches(data):
+            if self.link_:
+                components = Components.of(objects, self.map_, np.float64, threads)
+                out[rows] = mixed_chances(self.scores_, components)
+            else:
+                out[rows] = chances(
+                    self._calibrated_scores(self.scores_(self.map_.mean(objects, threads=threads)))
+                )
+        return out
+
+    def _calibrated_scores(self, scores: FloatArray) -> FloatArray:
+        return scores if self.calibration_ is None else self.calibration_(scores)
+
+    def predict(self, X: Any, cov: Any = None, std: Any = None) -> Array:
+        """The most probable class of objects X with their own `cov` or `std`."""
+        return np.asarray(self.classes_[self.predict_proba(X, cov, std).argmax(axis=1)])
+
+    def decision_function(self, X: Any, cov: Any = None, std: Any = None, return_std: bool = False) -> Any:
+        """Decision values of objects X with `cov` or `std`: (l,) of two classes, (l, K) of more.
+
+        They are log-odds: E f, or where the mixture's link was chosen those of its probabilities.
+        `return_std` gives the standard deviation of f over what the object may be as well, exactly: (values,
+        deviations).
+        """
+        data = self._objects(X, cov, std)
+        if self.link_:
+            p = np.clip(self.predict_proba(data), 1e-300, None)
+            values = np.log(p[:, 1:]) - np.log(p[:, :1]) if p.shape[1] == 2 else np.log(p)
+        else:
+            values = np.empty((len(data), len(self.scores_.b)))
+            for rows, objects in self.lift_.batches(data):
+                values[rows] = self.scores_(self.map_.mean(objects, threads=Team(self.threads).threads))
+            values = self._calibrated_scores(values)
+        flat = values[:, 0] if len(self.classes_) == 2 else values
+        if not return_std:
+            return flat
+        deviation = self._moments(data)[1]
+        if self.calibration_ is not None:
+            deviation = deviation * np.abs(np.diagonal(self.calibration_.W))
+        return flat, (deviation[:, 0] if len(self.classes_) == 2 else deviation)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, cov: Any = None, std: Any = None) -> float:
+        """The share of the examples of X (with `cov`, `std`) that are given their class in y.
+
+        They are counted by `sample_weight`.
+        """
+        return float(accuracy_score(y, self.predict(X, cov, std), sample_weight=sample_weight))
+
+    def _loss(self, data: Gaussians) -> str:
+        if self.loss == "auto":
+            exact = self.population is None and data.cov is not None and self.deployment_cov is None
+            return "squared" if exact else "logistic"
+        if self.loss not in LOSSES:
+            raise ValueError(
+                f'loss: expected "auto" or one of {", ".join(map(repr, LOSSES))}, got {self.loss!r}'
+            )
+        return self.loss
+
+    def _weights(self, codes: Array, weights: FloatArray) -> FloatArray:
+        if self.class_weight is None:
+            return weights
+        if isinstance(self.class_weight, dict):
+            factors = np.array([float(self.class_weight.get(c, 1.0)) for c in self.classes_.tolist()])
+        elif self.class_weight == "balanced":
+            mass = np.bincount(codes, weights, minlength=len(self.classes_))
+            factors = weights.sum() / (len(mass) * np.maximum(mass, 1e-300))
+        else:
+            raise ValueError(f'class_weight: expected a dict or "balanced", got {self.class_weight!r}')
+        return np.asarray(weights * factors[codes])
+
+    def _folds(self, codes: Array, groups: Any, seed: int) -> list[Array]:
+        """The objects held out in each fold."""
+        count = min(int(self.cv), len(codes))
+        if groups is not None:
+            inner: Any = StratifiedGroupKFold(count, shuffle=True, random_state=seed)
+        elif np.bincount(codes).min() >= count:
+            inner = StratifiedKFold(count, shuffle=True, random_state=seed)
+        else:
+            inner = KFold(count, shuffle=True, random_state=seed)
+        return [out for _, out in inner.split(codes, codes, groups)]
+
+    def _lams(self) -> list[float]:
+        return [float(v) for v in np.logspace(-3.5, -7, 8)]
+
+
+def _joined(parts: list[Components]) -> Components:
+    ends = np.cumsum([0] + [len(part.share) for part in parts])
+    return Components(
+        np.concatenate([part.Z for part in parts]),
+        np.concatenate([part.share for part in parts]),
+        np.concatenate([part.start + end for part, end in zip(parts, ends[:-1], strict=True)]),
+    )

@@ -1,0 +1,162 @@
+"""From measured objects to what a map sees: units, the population, error bars as features."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...data.concatenation import concatenate
+from ...data.covariances import Diagonal, Full
+from ...data.gaussians import Gaussians
+from ...data.mixtures import Mixtures
+from ...fit.support import PopulationWarning
+from ...maps.features import FeatureMap
+from ...support.validation import Array, FloatArray
+
+BATCH = 8192  # objects whose mixtures are held at a time
+LEAST_BAR = 1e-4  # of a feature's spread: smaller error bars look alike as features
+POPULATION_ROWS = 50_000  # objects that a population is learnt from, at the most
+
+
+@dataclass
+class Bars:
+    """Error bars as features: the logarithms of some standard deviations, in units of their own spread."""
+
+    columns: Array
+    centre: FloatArray
+    scale: FloatArray
+
+    @classmethod
+    def of(cls, deviations: FloatArray) -> Bars | None:
+        """Those that differ between the objects; None where there are none."""
+        logs = np.log(np.maximum(deviations, LEAST_BAR))
+        spread = logs.std(axis=0)
+        columns = np.flatnonzero(spread > 1e-3)
+        if not len(columns):
+            return None
+        return cls(columns, logs.mean(axis=0)[columns], spread[columns])
+
+    def values(self, deviations: FloatArray) -> FloatArray:
+        logs = np.log(np.maximum(deviations[:, self.columns], LEAST_BAR))
+        return np.asarray((logs - self.centre) / self.scale)
+
+
+@dataclass
+class Lift:
+    """What is done to objects before the map."""
+
+    centre: FloatArray
+    scale: FloatArray
+    population: Any = None  # a fitted Deconvolution
+    announced: bool = False  # whether noise of deployment was, so that noisier objects are no surprise
+    bars: Bars | None = None
+
+    @classmethod
+    def of(cls, data: Gaussians) -> Lift:
+        """The units of the data."""
+        X = np.asarray(data.mean, dtype=np.float64)
+        centre = X.mean(axis=0)
+        scale = X.std(axis=0)
+        return cls(centre, np.where(scale > 1e-12 * np.abs(centre), scale, 1.0))
+
+    def standard(self, data: Gaussians) -> Gaussians:
+        """The objects in units of the training data's spread."""
+        mean = (np.asarray(data.mean, dtype=np.float64) - self.centre) / self.scale
+        return Gaussians(mean, None if data.cov is None else data.cov.scale_features(1 / self.scale))
+
+    def posterior(self, data: Gaussians) -> Gaussians | Mixtures:
+        """Standard objects given the population, without error bars as features."""
+        if self.population is None:
+            return data
+        with warnings.catch_warnings():
+            if self.announced:
+                warnings.simplefilter("ignore", PopulationWarning)
+            found: Mixtures = self.population.transform(data)
+        return found
+
+    def objects(self, data: Gaussians) -> Gaussians | Mixtures:
+        """What the map sees of standard objects."""
+        found = self.posterior(data)
+        return found if self.bars is None else with_bars(found, self.bars.values(deviations(data)))
+
+    def batches(self, data: Gaussians) -> Iterator[tuple[slice, Gaussians | Mixtures]]:
+        """Measured objects as the map sees them, some at a time."""
+        for first in range(0, len(data), BATCH):
+            rows = slice(first, min(len(data), first + BATCH))
+            yield rows, self.objects(self.standard(data[rows]))
+
+    def features(self, data: Gaussians, feature_map: FeatureMap, threads: int) -> Array:
+        """E z of measured objects; float32 where there are many."""
+        large = len(data) * feature_map.outputs > 2**25
+        out = np.empty((len(data), feature_map.outputs), dtype=np.float32 if large else np.float64)
+        for rows, objects in self.batches(data):
+            out[rows] = feature_map.mean(objects, out.dtype, threads)
+        return out
+
+
+def learn_population(data: Gaussians, components: Any, seed: int, threads: int | None) -> Any:
+    """The population of standard objects; of very many a part is enough."""
+    from ..deconvolution import Deconvolution
+
+    rng = np.random.default_rng(seed)
+    if len(data) > POPULATION_ROWS:
+        data = data[np.sort(rng.permutation(len(data))[:POPULATION_ROWS])]
+    return Deconvolution(components, random_state=seed, threads=threads, tol=1e-4, n_init=1).fit(data)
+
+
+def deviations(data: Gaussians) -> FloatArray:
+    """The error bar of each value; 0 where there is none."""
+    if data.cov is None:
+        return np.zeros(data.shape)
+    return np.sqrt(np.maximum(data.cov.diagonals(*data.shape), 0.0))
+
+
+def with_bars(objects: Gaussians | Mixtures, bars: FloatArray) -> Gaussians | Mixtures:
+    """The objects with further features that are certain."""
+    count, n = objects.shape
+    more = bars.shape[1]
+    if isinstance(objects, Mixtures):
+        k = objects.n_components
+        each = np.broadcast_to(bars[:, np.newaxis], (count, k, more))
+        cov = np.zeros((count, k, n + more, n + more))
+        if objects.is_diagonal:
+            cov[:, :, np.arange(n), np.arange(n)] = objects.cov
+        else:
+            cov[:, :, :n, :n] = objects.cov
+        mean = np.concatenate([objects.mean, each], axis=2)
+        return Mixtures._of(objects.weights, mean, cov, None)
+    mean = np.hstack([np.asarray(objects.mean, dtype=np.float64), bars])
+    return Gaussians(mean, None if objects.cov is None else objects.cov.map(np.eye(n + more, n)))
+
+
+def noisy_copies(data: Gaussians, noise: Any, copies: int, seed: int) -> Gaussians:
+    """Draws of all objects with noise of deployment, one copy of all after the other; they know its size."""
+    from ...data.coercion import as_deployment
+
+    rng = np.random.default_rng([seed, 1])
+    made = []
+    for copy in range(copies):
+        kind = as_deployment(noise, data.shape, seed + copy)
+        mean = np.asarray(data.mean, dtype=np.float64)
+        mean = mean + kind.noise(rng, (len(data), 1, data.shape[1]))[:, 0]
+        made.append(Gaussians(mean, kind if data.cov is None else _added(data.cov, kind, data.shape)))
+    return made[0] if copies == 1 else concatenate(made)
+
+
+def _added(cov: Any, kind: Any, shape: tuple[int, int]) -> Any:
+    """The sum of two covariances as one kind, where both have variances alone."""
+    if isinstance(cov, Diagonal) and isinstance(kind, Diagonal):
+        return Diagonal(cov.diagonals(*shape) + kind.diagonals(*shape))
+    if isinstance(cov, Full) or isinstance(kind, Full):
+        return Full(cov.to_full(*shape) + kind.to_full(*shape), check=False)
+    return cov + kind
+
+
+def draws(data: Gaussians, copies: int, seed: int) -> Gaussians:
+    """Points drawn from the examples' Gaussians, one copy of all after the other."""
+    found = data.sample(copies, random_state=seed)
+    return Gaussians(np.ascontiguousarray(np.moveaxis(found, 1, 0).reshape(-1, data.shape[1])))

@@ -1,0 +1,112 @@
+"""The link of a mixture: p = Σ_k r_k σ(E[f | k]), trained from the convex solution on.
+
+σ(E f) is not E σ(f): an object that is either of two kinds has a probability between theirs, whatever the
+score of their mean. The objective -log p is not convex in general; it starts where the certified stage ends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...data.gaussians import Gaussians
+from ...data.mixtures import Mixtures
+from ...maps.features import FeatureMap
+from ...support.validation import Array, FloatArray
+from .solving import Scores
+
+LEAST_SHARE = 1e-3  # of a component; the rest is shared out among the others
+STEPS = 60
+
+
+@dataclass
+class Components:
+    """E[z | k] of the components that matter, those of one object after the other."""
+
+    Z: Array
+    share: FloatArray
+    start: Array  # where an object's components begin
+
+    @classmethod
+    def of(
+        cls, objects: Gaussians | Mixtures, feature_map: FeatureMap, dtype: Any, threads: int
+    ) -> Components:
+        if not isinstance(objects, Mixtures):
+            count = len(objects)
+            return cls(feature_map.mean(objects, dtype, threads), np.ones(count), np.arange(count))
+        r = np.asarray(objects.weights, dtype=np.float64)
+        keep = (r > LEAST_SHARE) | (r == r.max(axis=1, keepdims=True))
+        share = np.where(keep, r, 0.0)
+        share /= share.sum(axis=1, keepdims=True)
+        rows, which = np.nonzero(keep)
+        single = Mixtures._of(
+            np.ones((len(rows), 1)),
+            objects.mean[rows, which][:, None],
+            objects.cov[rows, which][:, None],
+            None,
+        )
+        start = np.concatenate([[0], np.cumsum(keep.sum(axis=1))[:-1]])
+        return cls(feature_map.mean(single, dtype, threads), share[rows, which], start)
+
+    def owners(self) -> Array:
+        """The object of each component."""
+        ends = np.append(self.start[1:], len(self.share))
+        return np.repeat(np.arange(len(self.start)), ends - self.start)
+
+    def some(self, objects: Array) -> Components:
+        """Of some of the objects."""
+        ends = np.append(self.start[1:], len(self.share))
+        counts = (ends - self.start)[objects]
+        first = np.concatenate([[0], np.cumsum(counts)[:-1]])
+        rows = np.repeat(self.start[objects] - first, counts) + np.arange(counts.sum())
+        return Components(self.Z[rows], self.share[rows], first)
+
+
+def chances(scores: FloatArray) -> FloatArray:
+    """Probabilities of the classes: of one score its logistic function, of several their softmax."""
+    if scores.shape[1] == 1:
+        p = 0.5 * (1 + np.tanh(0.5 * scores))
+        return np.hstack([1 - p, p])
+    shifted = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(shifted / shifted.sum(axis=1, keepdims=True))
+
+
+def mixed_chances(scores: Scores, components: Components) -> FloatArray:
+    """Σ_k r_k p(E[f | k]) of every object, (l, classes)."""
+    p = chances(scores(components.Z)) * components.share[:, np.newaxis]
+    return np.asarray(np.add.reduceat(p, components.start, axis=0))
+
+
+def polish(
+    scores: Scores, components: Components, codes: Array, weights: FloatArray, lam: float, steps: int = STEPS
+) -> Scores:
+    """Scores of a lower λ/2 ‖w‖² - mean log Σ_k r_k p_y(E[f | k]), from `scores` on, by L-BFGS."""
+    from scipy.optimize import minimize
+
+    q, m = scores.W.shape
+    owner = components.owners()
+    c = weights / weights.sum()
+    Z = components.Z
+    y = codes[owner]
+    indicator = (y == 1)[:, np.newaxis].astype(np.float64) if q == 1 else np.eye(q)[y]
+
+    def value_and_gradient(theta: FloatArray) -> tuple[float, FloatArray]:
+        W, b = theta[: q * m].reshape(q, m), theta[q * m :]
+        p = chances(np.asarray(Z @ W.T.astype(Z.dtype) + b, dtype=np.float64))
+        own = p[np.arange(len(p)), y] * components.share
+        total = np.maximum(np.add.reduceat(own, components.start), 1e-300)
+        posterior = own / total[owner] * c[owner]
+        slope = posterior[:, np.newaxis] * ((p[:, 1:] if q == 1 else p) - indicator)
+        gradient = np.concatenate(
+            [(np.asarray(slope.T.astype(Z.dtype) @ Z, dtype=np.float64) + lam * W).ravel(), slope.sum(axis=0)]
+        )
+        return float(0.5 * lam * (W**2).sum() - c @ np.log(total)), gradient
+
+    start = np.concatenate([scores.W.ravel(), scores.b])
+    found = minimize(value_and_gradient, start, jac=True, method="L-BFGS-B", options={"maxiter": steps})
+    better = found.x if np.isfinite(found.fun) else start
+    return Scores(
+        better[: q * m].reshape(q, m), better[q * m :], scores.objective, scores.gap, scores.unproven
+    )

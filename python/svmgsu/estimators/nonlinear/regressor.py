@@ -1,0 +1,225 @@
+"""`SVRGSU`: a regression that bends, for objects with error bars."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
+from sklearn.model_selection import GroupKFold, KFold
+from sklearn.utils.validation import column_or_1d
+
+from ...data.gaussians import Gaussians
+from ...support.parallel import Team
+from ...support.validation import Array, FloatArray, as_float_array, check_finite, check_weights
+from .base import NonlinearEstimator
+from .search import Choice, Search
+from .solving import Sums
+from .stages import NumberStage
+
+LOSSES = ("squared", "huber", "epsilon_insensitive")
+RESIDUALS = 1000  # held-out objects whose Var f the residual variance is fitted beside
+
+
+class SVRGSU(RegressorMixin, NonlinearEstimator):  # type: ignore[misc]
+    """A regression that bends and carries error bars exactly.
+
+    As `SVMGSU`: the population behind noisy objects, features of what each object may be, expected exactly, and a
+    linear model on them. The frequencies are of several scales.
+
+    Parameters
+    ----------
+    kernel, approximation, n_features, gamma, lam, population, n_components, deployment_cov, copies
+        As in `SVMGSU`.
+    metric, bars_as_features, search, cv, tol, random_state, threads
+        As in `SVMGSU`.
+    loss : {"squared", "huber", "epsilon_insensitive"}
+        "squared" is solved by one sum over the examples for all λ; with population=None and covariances it is the
+        exact expectation over the examples, by second moments.
+
+    Attributes
+    ----------
+    gamma_, lam_, metric_, bars_, population_, objective_, gap_, search_
+        As in `SVMGSU`; the certificate is of the convex stage alone.
+    residual_std_ : float
+        What is left of y where an object is known exactly, fitted to held-out errors beside the deviation of f.
+
+    Examples
+    --------
+    >>> import numpy as np, svmgsu
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-3, 3, size=(300, 1))
+    >>> y = np.sin(2 * X[:, 0])
+    >>> seen = X + 0.1 * rng.normal(size=X.shape)
+    >>> model = svmgsu.SVRGSU(n_features=60).fit(seen, y, std=0.1)
+    >>> sharp, blurred = (model.predict([[0.5]], std=s, return_std=True)[1].item() for s in (0.01, 0.5))
+    >>> bool(sharp < blurred)
+    True
+    """
+
+    _scales = (0.25, 1.0, 4.0)
+    _default_lam = 1e-4
+
+    def __init__(
+        self,
+        *,
+        kernel: str = "rbf",
+        approximation: str = "fourier",
+        n_features: int = 300,
+        gamma: Any = "auto",
+        lam: Any = "auto",
+        loss: str = "squared",
+        population: Any = "auto",
+        n_components: Any = "default",
+        deployment_cov: Any = None,
+        copies: int = 4,
+        metric: Any = "auto",
+        bars_as_features: Any = "auto",
+        search: bool = True,
+        cv: int = 3,
+        tol: float = 1e-6,
+        random_state: Any = 0,
+        threads: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.approximation = approximation
+        self.n_features = n_features
+        self.gamma = gamma
+        self.lam = lam
+        self.loss = loss
+        self.population = population
+        self.n_components = n_components
+        self.deployment_cov = deployment_cov
+        self.copies = copies
+        self.metric = metric
+        self.bars_as_features = bars_as_features
+        self.search = search
+        self.cv = cv
+        self.tol = tol
+        self.random_state = random_state
+        self.threads = threads
+
+    def fit(
+        self, X: Any, y: Any, cov: Any = None, std: Any = None, sample_weight: Any = None, groups: Any = None
+    ) -> SVRGSU:
+        """Trains on X, an array or `Gaussians`, with numbers y.
+
+        `cov` and `std` are the covariance or error bars of X, as in `svmgsu.Gaussians`, `sample_weight` how
+        much each example counts; examples of one of the `groups` are never on both sides of a fold.
+        """
+        data = self._read(X, cov, std)
+        t = self._targets(y, len(data))
+        self._check_settings(len(data))
+        if self.loss not in LOSSES:
+            raise ValueError(f"loss: expected one of {', '.join(map(repr, LOSSES))}, got {self.loss!r}")
+        weights = check_weights(sample_weight, len(data))
+        self.y_mean_ = float(np.average(t, weights=weights))
+        spread = float(np.sqrt(np.average((t - self.y_mean_) ** 2, weights=weights)))
+        self.y_scale_ = spread if spread > 0 else 1.0
+        t = (t - self.y_mean_) / self.y_scale_
+        seed, threads = self._seed(), Team(self.threads).threads
+        seen, copies = self._prepare(data, seed)
+
+        def stage_of(rows: Array) -> NumberStage:
+            each = rows[: len(rows) // copies]
+            return NumberStage(t[each], weights[each], self.loss, threads, copies)
+
+        choice, search, objects, _ = self._choose(
+            seen, copies, stage_of, self._folds(len(t), groups, seed), seed
+        )
+        self._final(data, seen, t, weights, copies, choice)
+        self.residual_std_ = self.y_scale_ * self._residual(search, objects, choice)
+        self.gamma_, self.lam_, self.bars_ = choice.gamma, choice.lam, choice.bars
+        self.population_, self.search_ = self.lift_.population, choice.tried
+        self.objective_, self.gap_ = self.scores_.objective, self.scores_.gap
+        return self
+
+    def _final(
+        self,
+        data: Gaussians,
+        seen: Gaussians,
+        t: FloatArray,
+        weights: FloatArray,
+        copies: int,
+        choice: Choice,
+    ) -> None:
+        threads = Team(self.threads).threads
+        own_spread = self.lift_.population is None and data.cov is not None and self.deployment_cov is None
+        if self.loss == "squared" and own_spread:
+            gram, cross = self.map_.second_moments(
+                self.lift_.standard(data), t[:, np.newaxis], weights, threads
+            )
+            self.scores_ = Sums(gram, cross, np.array([weights @ t**2]), float(weights.sum())).ridge(
+                choice.lam
+            )
+            return
+        stage = NumberStage(t, weights, self.loss, threads, copies)
+        (self.scores_,) = stage.path(self._features(seen), None, [choice.lam], self.tol)
+
+    def _residual(self, search: Search, objects: Any, choice: Choice) -> float:
+        """The deviation σ of the largest likelihood of held-out errors e ~ N(0, σ² + Var f)."""
+        from scipy.optimize import minimize_scalar
+
+        stage: Any = search.stage
+        Z = self.map_.mean(objects, threads=search.threads)
+        errors, variances = [], []
+        for fold in range(len(search.folds.held_out)):
+            known, out = search.folds.rows(fold)
+            out = out[:: max(1, len(out) * len(search.folds.held_out) // RESIDUALS)]
+            (scores,) = stage.path(Z, known, [choice.lam], search.tol)
+            errors.append(scores(Z[out])[:, 0] - stage.targets[0, out])
+            variances.append(self.map_.scores(objects[out], scores.W, search.threads)[1][:, 0])
+        e, v = np.concatenate(errors), np.concatenate(variances)
+        largest = float(np.sqrt((e**2).mean())) + 1e-12
+
+        def minus_log_likelihood(log_sigma: float) -> float:
+            total = np.exp(2 * log_sigma) + v
+            return float((np.log(total) + e**2 / total).mean())
+
+        low = np.log(largest) - 10
+        found = minimize_scalar(minus_log_likelihood, bounds=(low, np.log(largest) + 1), method="bounded")
+        return float(np.exp(found.x))
+
+    def predict(self, X: Any, cov: Any = None, std: Any = None, return_std: bool = False) -> Any:
+        """E y of objects X with their own `cov` or `std`.
+
+        `return_std` gives the standard deviation of y as well, (values, deviations): that of f over what the
+        object may be, exactly, and the residual.
+        """
+        data = self._objects(X, cov, std)
+        if not return_std:
+            values = np.empty(len(data))
+            for rows, objects in self.lift_.batches(data):
+                Z = self.map_.mean(objects, threads=Team(self.threads).threads)
+                values[rows] = self.scores_(Z)[:, 0]
+            return values * self.y_scale_ + self.y_mean_
+        mean, deviation = self._moments(data)
+        total = np.sqrt((self.y_scale_ * deviation[:, 0]) ** 2 + self.residual_std_**2)
+        return mean[:, 0] * self.y_scale_ + self.y_mean_, total
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, cov: Any = None, std: Any = None) -> float:
+        """R² of the predictions for X (with `cov`, `std`) of y, counted by `sample_weight`."""
+        return float(r2_score(y, self.predict(X, cov, std), sample_weight=sample_weight))
+
+    def _targets(self, y: Any, count: int) -> FloatArray:
+        if y is None:
+            raise ValueError("y: training requires y to be passed, but the target y is None")
+        t = np.asarray(y)
+        if t.ndim == 2 and t.shape[1] == 1:
+            t = column_or_1d(t, warn=True)
+        t = as_float_array(t, "y", (1,)).astype(np.float64)
+        check_finite(t, "y")
+        if len(t) != count:
+            raise ValueError(f"y: {len(t)} targets for {count} examples (inconsistent numbers of samples)")
+        return np.asarray(t)
+
+    def _folds(self, count: int, groups: Any, seed: int) -> list[Array]:
+        folds = min(int(self.cv), count)
+        if folds < 2:
+            raise ValueError(f"X: a search needs at least 2 examples, got n_samples={count}")
+        inner: Any = KFold(folds, shuffle=True, random_state=seed) if groups is None else GroupKFold(folds)
+        return [out for _, out in inner.split(np.zeros(count), groups=groups)]
+
+    def _lams(self) -> list[float]:
+        return [float(v) for v in np.logspace(-1, -7, 13)]

@@ -1,0 +1,148 @@
+"""Which γ, λ, metric and further features: by cross-validation on features that are made once.
+
+The convex stage is solved along a path of λ for each γ. What makes the model richer (a learned metric, error
+bars as features) is taken where it is better by more than one standard error of the difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from ...data.gaussians import Gaussians
+from ...data.mixtures import Mixtures
+from ...maps.features import FeatureMap
+from ...maps.fourier import metric_of
+from ...support.validation import Array, FloatArray
+from .making import MapMaker
+from .solving import Scores
+
+FACTORS = (0.1, 0.3, 1.0, 3.0)  # of 1/n: the γ that are tried
+ROUNDS = 2  # of learning a metric
+Objects = Gaussians | Mixtures
+
+
+class Stage(Protocol):
+    """A convex stage that can be cross-validated: for labels or for numbers."""
+
+    def path(self, Z: Array, rows: Array | None, lams: list[float], tol: float) -> list[Scores]:
+        """The scores for each λ, trained on some rows of the features, or on all."""
+
+    def losses(self, scores: FloatArray, rows: Array) -> FloatArray:
+        """The loss of each of these rows."""
+
+
+@dataclass
+class Choice:
+    """What was chosen, and what it was measured by."""
+
+    gamma: float
+    lam: float
+    metric: bool = False
+    bars: bool = False
+    link: bool = False
+    losses: FloatArray | None = None  # of each object, held out
+    tried: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass
+class Folds:
+    """Rows of the copies of objects, trained on and held out."""
+
+    count: int  # of objects
+    copies: int
+    held_out: list[Array]
+
+    def rows(self, fold: int) -> tuple[Array, Array]:
+        out = self.held_out[fold]
+        known = np.setdiff1d(np.arange(self.count), out)
+        return self.all_copies(known), self.all_copies(out)
+
+    def all_copies(self, objects: Array) -> Array:
+        return np.concatenate([objects + copy * self.count for copy in range(self.copies)])
+
+
+class Search:
+    """Cross-validation of one convex stage on objects that are seen through several maps."""
+
+    def __init__(
+        self, stage: Stage, maker: MapMaker, folds: Folds, lams: list[float], threads: int, tol: float = 1e-3
+    ) -> None:
+        self.stage, self.maker, self.folds, self.lams = stage, maker, folds, sorted(lams, reverse=True)
+        self.threads, self.tol = threads, tol
+        self.tried: list[dict[str, Any]] = []
+
+    def plain(self, objects: Objects, gammas: list[float], **named: Any) -> Choice:
+        """The best γ and λ."""
+        best: Choice | None = None
+        for gamma in gammas:
+            feature_map = self.maker.make(objects.shape[1], gamma)
+
+            def same(_: Array, made: FeatureMap = feature_map) -> FeatureMap:
+                return made
+
+            found = self._validated(same, objects, gamma, **named)
+            if best is None or _mean(found) < _mean(best):
+                best = found
+        assert best is not None
+        return best
+
+    def with_metric(self, objects: Objects, choice: Choice, **named: Any) -> Choice:
+        """The same γ with a metric learnt in each fold."""
+
+        def make(rows: Array) -> FeatureMap:
+            metric = self.learn_metric(objects, choice, rows)
+            return self.maker.make(objects.shape[1], choice.gamma, metric)
+
+        found = self._validated(make, objects, choice.gamma, metric=True, **named)
+        return replace(found, metric=True, bars=choice.bars)
+
+    def learn_metric(self, objects: Objects, choice: Choice, rows: Array | None) -> FloatArray:
+        """A = (mean ∇f∇fᵀ)^¼ of fits on some rows, twice."""
+        n = objects.shape[1]
+        part = objects if rows is None else objects[rows]
+        metric: FloatArray | None = None
+        for _ in range(ROUNDS):
+            feature_map = self.maker.make(n, choice.gamma, metric)
+            Z = feature_map.mean(objects, threads=self.threads)
+            (scores,) = self.stage.path(Z, rows, [choice.lam], self.tol)
+            metric = metric_of(feature_map.gradient_outer_product(part, scores.W, threads=self.threads))
+        assert metric is not None
+        return metric
+
+    def _validated(
+        self, make: Callable[[Array], FeatureMap], objects: Objects, gamma: float, **named: Any
+    ) -> Choice:
+        """The held-out loss of every object along the path of λ; the best λ."""
+        total = np.zeros((len(self.lams), self.folds.count))
+        Z: Array | None = None
+        last: FeatureMap | None = None
+        for fold in range(len(self.folds.held_out)):
+            known, out = self.folds.rows(fold)
+            feature_map = make(known)
+            if feature_map is not last:
+                Z, last = feature_map.mean(objects, threads=self.threads), feature_map
+            assert Z is not None
+            for k, scores in enumerate(self.stage.path(Z, known, self.lams, self.tol)):
+                losses = self.stage.losses(scores(Z[out]), out)
+                total[k, self.folds.held_out[fold]] = losses.reshape(self.folds.copies, -1).mean(axis=0)
+        means = total.mean(axis=1)
+        for lam, mean in zip(self.lams, means, strict=True):
+            self.tried.append({"gamma": gamma, "lam": lam, "loss": float(mean), **named})
+        best = int(np.argmin(means))
+        return Choice(gamma, self.lams[best], losses=total[best], bars=bool(named.get("bars")))
+
+
+def _mean(choice: Choice) -> float:
+    assert choice.losses is not None
+    return float(choice.losses.mean())
+
+
+def is_better(richer: FloatArray | None, plain: FloatArray | None) -> bool:
+    """Whether losses are lower by more than a standard error of the difference."""
+    assert richer is not None and plain is not None
+    gain = plain - richer
+    return bool(gain.mean() > gain.std() / np.sqrt(len(gain)))

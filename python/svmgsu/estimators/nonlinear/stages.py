@@ -1,0 +1,102 @@
+"""Convex stages that a search can cross-validate: scores for classes, and for numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...support.validation import Array, FloatArray
+from .link import chances
+from .solving import Scores, Sums, signs_of, solve
+
+
+class LabelStage:
+    """Scores for classes: one of two, one against the rest of more."""
+
+    def __init__(
+        self, codes: Array, weights: FloatArray, classes: int, loss: str, threads: int, copies: int = 1
+    ) -> None:
+        self.codes, self.weights = np.tile(codes, copies), np.tile(weights, copies)
+        self.classes, self.loss, self.threads = classes, loss, threads
+        self.signs = signs_of(self.codes, classes)
+
+    def path(self, Z: Array, rows: Array | None, lams: list[float], tol: float) -> list[Scores]:
+        """The scores for each λ, each started from the last."""
+        if self.loss == "squared":
+            every = slice(None) if rows is None else rows
+            sums = Sums.of_features(Z[every], self.signs[:, every], self.weights[every])
+            return [sums.ridge(lam) for lam in lams]
+        found: list[Scores] = []
+        for lam in lams:
+            start = found[-1] if found else None
+            found.append(
+                solve(
+                    Z,
+                    self.signs,
+                    self.weights,
+                    rows,
+                    lam,
+                    self.loss,
+                    labelled=True,
+                    tol=tol,
+                    threads=self.threads,
+                    start=start,
+                )
+            )
+        return found
+
+    def losses(self, scores: FloatArray, rows: Array) -> FloatArray:
+        """-log p of the right class; for a loss without probabilities the loss itself."""
+        if self.loss == "logistic":
+            p = one_against_rest(scores)[np.arange(len(rows)), self.codes[rows]]
+            return np.asarray(-np.log(np.maximum(p, 1e-15)))
+        distance = 1 - self.signs[:, rows].T * scores
+        if self.loss != "squared":
+            distance = np.maximum(0.0, distance)
+        return np.asarray((distance if self.loss == "hinge" else distance**2).mean(axis=1))
+
+
+def one_against_rest(scores: FloatArray) -> FloatArray:
+    """Probabilities of scores that were trained one against the rest."""
+    if scores.shape[1] == 1:
+        return chances(scores)
+    p = 0.5 * (1 + np.tanh(0.5 * scores)) + 1e-12
+    return np.asarray(p / p.sum(axis=1, keepdims=True))
+
+
+class NumberStage:
+    """One score for numbers, in units of their spread."""
+
+    def __init__(
+        self, targets: FloatArray, weights: FloatArray, loss: str, threads: int, copies: int = 1
+    ) -> None:
+        self.targets, self.weights = np.tile(targets, copies)[np.newaxis], np.tile(weights, copies)
+        self.loss, self.threads = loss, threads
+
+    def path(self, Z: Array, rows: Array | None, lams: list[float], tol: float) -> list[Scores]:
+        """The scores for each λ; of the squared loss all by one sum over the examples."""
+        if self.loss == "squared":
+            every = slice(None) if rows is None else rows
+            sums = Sums.of_features(Z[every], self.targets[:, every], self.weights[every])
+            return [sums.ridge(lam) for lam in lams]
+        found: list[Scores] = []
+        for lam in lams:
+            found.append(
+                solve(
+                    Z,
+                    self.targets,
+                    self.weights,
+                    rows,
+                    lam,
+                    self.loss,
+                    labelled=False,
+                    tol=tol,
+                    threads=self.threads,
+                    start=found[-1] if found else None,
+                )
+            )
+        return found
+
+    def losses(self, scores: FloatArray, rows: Array) -> FloatArray:
+        """Squared errors; for a robust loss their absolute values."""
+        errors = np.abs(scores[:, 0] - self.targets[0, rows])
+        return np.asarray(errors**2 if self.loss == "squared" else errors)
