@@ -21,9 +21,10 @@ from ..transforming import ROUTED
 from ..units import check_deployment_units, same_units
 from .lift import Bars, Lift, deviations, draws, learn_population, noisy_copies
 from .making import MapMaker, check_map
-from .search import FACTORS, Choice, Folds, Search, is_better
+from .search import FACTORS, Choice, Folds, Search
 from .solving import Scores
 
+Splits = list[tuple[Array, Array]]
 SEARCH_ROWS = 20_000  # objects and their copies that settings are chosen with, at the most
 MOST_ROWS = 2_000_000  # of copies and objects, so that features of all fit into memory
 
@@ -91,22 +92,20 @@ class NonlinearEstimator(BaseEstimator):  # type: ignore[misc]
             if getattr(self, name) not in ("auto", True, False):
                 raise ValueError(f'{name}: expected "auto", True or False, got {getattr(self, name)!r}')
         check_count(self.copies, "copies")
-        if check_count(self.cv, "cv") < 2:
-            raise ValueError(f"cv: at least two folds are needed, got {self.cv!r}")
 
-    def _prepare(self, data: Gaussians, seed: int) -> tuple[Gaussians, int]:
+    def _prepare(self, data: Gaussians, weights: FloatArray, seed: int) -> tuple[Gaussians, int]:
         """Sets `lift_`; the training objects as they will be seen in deployment, and how many copies."""
         noise = self.deployment_cov
         if noise is None and data.deployment is not None:
             noise = data.deployment
-        lift = Lift.of(data)
+        lift = Lift.of(data, weights)
         lift.announced = noise is not None
         uncertain = data.cov is not None or noise is not None
         wanted = ("mixture" if uncertain else None) if self.population == "auto" else self.population
         standard = lift.standard(data)
         if wanted is not None:
             components = 1 if wanted == "gaussian" else _components(self.n_components, data.shape)
-            lift.population = learn_population(standard, components, seed, self.threads)
+            lift.population = learn_population(standard, weights, components, seed, self.threads)
         self.lift_ = lift
         copies = max(1, min(int(self.copies), MOST_ROWS // len(data)))
         if noise is not None:
@@ -116,7 +115,9 @@ class NonlinearEstimator(BaseEstimator):  # type: ignore[misc]
             return draws(data, copies, seed), copies
         return data, 1
 
-    def _choose(self, data: Gaussians, copies: int, stage_of: Any, folds: list[Array], seed: int) -> Any:
+    def _choose(
+        self, data: Gaussians, copies: int, stage_of: Any, splits: Splits, weights: FloatArray, seed: int
+    ) -> Any:
         """Searches, and sets `map_` and the error bars of `lift_`: (choice, search, objects, their rows)."""
         count, most = len(data) // copies, SEARCH_ROWS // copies
         chosen = np.arange(count)
@@ -133,14 +134,13 @@ class NonlinearEstimator(BaseEstimator):  # type: ignore[misc]
             known = points_of(objects)[: len(chosen)]
             extra = [] if bars is None else [bars.values(own)[: len(chosen)]]
             maker.points = np.hstack([known, *extra])
-        places = {int(row): place for place, row in enumerate(chosen)}
-        inner = [
-            np.array([places[int(i)] for i in fold if int(i) in places], dtype=np.int64) for fold in folds
-        ]
+        place = np.full(count, -1)
+        place[chosen] = np.arange(len(chosen))
+        inner = [(place[known][place[known] >= 0], place[out][place[out] >= 0]) for known, out in splits]
         search = Search(
             stage_of(rows),
             maker,
-            Folds(len(chosen), copies, inner),
+            Folds(weights[chosen], copies, inner),
             [float(self.lam)] if self.lam != "auto" else self._lams(),
             Team(self.threads).threads,
         )
@@ -181,13 +181,34 @@ class NonlinearEstimator(BaseEstimator):  # type: ignore[misc]
             richer = search.plain(
                 extended, [0.3 * share, share] if self.gamma == "auto" else gammas, bars=True
             )
-            if is_better(richer.losses, choice.losses):
+            if search.folds.is_better(richer.losses, choice.losses):
                 choice, objects = richer, extended
         if with_gamma and objects.shape[1] > 1 and self.metric is not False:
             richer = search.with_metric(objects, choice, bars=choice.bars)
-            if self.metric is True or is_better(richer.losses, choice.losses):
+            if self.metric is True or search.folds.is_better(richer.losses, choice.losses):
                 choice = richer
         return choice
+
+    def _splits(self, inner: Any, count: int, y: Any, groups: Any) -> Splits:
+        """The objects trained on and held out: by `inner` where `cv` is a number, else by `cv` itself."""
+        if isinstance(self.cv, (int, np.integer)) and not isinstance(self.cv, bool):
+            splits = inner.split(np.zeros(count), y, groups)
+        else:
+            splits = self.cv.split(np.zeros(count), y, groups) if hasattr(self.cv, "split") else self.cv
+        found = [(np.asarray(known), np.asarray(out)) for known, out in splits]
+        held = np.concatenate([out for _, out in found])
+        if len(np.unique(held)) != len(held):
+            raise ValueError("cv: an example is held out more than once; each fold must hold out others")
+        return found
+
+    def _n_folds(self, count: int) -> int:
+        if not isinstance(self.cv, (int, np.integer)) or isinstance(self.cv, bool):
+            return 2
+        if self.cv < 2:
+            raise ValueError(f"cv: at least two folds are needed, got {self.cv!r}")
+        if count < 2:
+            raise ValueError(f"X: a search needs at least 2 examples, got n_samples={count}")
+        return min(int(self.cv), count)
 
     def _seed(self) -> int:
         if isinstance(self.random_state, (int, np.integer)):

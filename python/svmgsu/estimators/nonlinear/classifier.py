@@ -32,7 +32,7 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
 
     The population behind the noisy objects is learnt first (`Deconvolution`, without labels); each object,
     given what was measured of it, is then a mixture of Gaussians. Its features (of a kernel) are expected
-    exactly, and a linear model on them is solved to a proven optimum. Settings are chosen by cross-validation.
+    exactly, and a linear model on them is solved to a proven optimum. Cross-validation chooses the settings.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
         Whether p = Σ_k r_k σ(E[f | k]) over the mixture's components, or σ(E f).
     search : bool, default=True
         Whether to choose what is "auto" by cross-validation; "auto" by one standard error of the difference.
-    cv : int, default=3
+    cv : int, splitter or list of (known, held out), default=3
         The folds of that.
     class_weight : dict or "balanced", optional
     tol : float, default=1e-6
@@ -165,7 +165,7 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
         codes = np.searchsorted(self.classes_, labels)
         weights = self._weights(codes, check_weights(sample_weight, len(data)))
         seed, loss = self._seed(), self._loss(data)
-        seen, copies = self._prepare(data, seed)
+        seen, copies = self._prepare(data, weights, seed)
         folds = self._folds(codes, groups, seed)
         threads, K = Team(self.threads).threads, len(self.classes_)
 
@@ -173,7 +173,7 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
             each = rows[: len(rows) // copies]
             return LabelStage(codes[each], weights[each], K, loss, threads, copies)
 
-        choice, search, objects, _ = self._choose(seen, copies, stage_of, folds, seed)
+        choice, search, objects, _ = self._choose(seen, copies, stage_of, folds, weights, seed)
         choice.link = self._choose_link(search, objects, choice, loss)
         self._final(data, seen, codes, weights, copies, choice, loss)
         self.calibration_ = None if loss == "logistic" else self._calibrated(search, objects, choice)
@@ -236,8 +236,9 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
             return bool(self.link is True)
         stage: Any = search.stage
         Z = self.map_.mean(objects, threads=search.threads)
-        plain, mixed = np.empty(search.folds.count), np.empty(search.folds.count)
-        for fold, held_out in enumerate(search.folds.held_out):
+        folds = search.folds
+        plain, mixed = np.zeros(len(folds.weights)), np.zeros(len(folds.weights))
+        for fold, (_, held_out) in enumerate(folds.splits):
             known, out = search.folds.rows(fold)
             (scores,) = stage.path(Z, known, [choice.lam], search.tol)
             own = np.arange(len(out)), stage.codes[out]
@@ -247,18 +248,18 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
             p, q = one_against_rest(scores(Z[out])), mixed_chances(better, components.some(out))
             for losses, chance in ((plain, p), (mixed, q)):
                 each = -np.log(np.maximum(chance[own], 1e-15))
-                losses[held_out] = each.reshape(search.folds.copies, -1).mean(axis=0)
+                losses[held_out] = folds.of_objects(each)
         search.tried.append(
-            {"gamma": choice.gamma, "lam": choice.lam, "loss": float(mixed.mean()), "link": True}
+            {"gamma": choice.gamma, "lam": choice.lam, "loss": folds.mean(mixed), "link": True}
         )
-        return bool(mixed.mean() < plain.mean())
+        return folds.mean(mixed) < folds.mean(plain)
 
     def _calibrated(self, search: Search, objects: Any, choice: Choice) -> Scores:
         """Log-odds from held-out scores, for losses that have none of their own."""
         stage: Any = search.stage
         Z = self.map_.mean(objects, threads=search.threads)
         scores, rows = [], []
-        for fold in range(len(search.folds.held_out)):
+        for fold in range(len(search.folds.splits)):
             known, out = search.folds.rows(fold)
             (found,) = stage.path(Z, known, [choice.lam], search.tol)
             scores.append(found(Z[out]))
@@ -290,7 +291,8 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any, cov: Any = None, std: Any = None) -> Array:
         """The most probable class of objects X with their own `cov` or `std`."""
-        return np.asarray(self.classes_[self.predict_proba(X, cov, std).argmax(axis=1)])
+        best = self.predict_proba(X, cov, std).argmax(axis=1)
+        return np.asarray(self.classes_[best])
 
     def decision_function(self, X: Any, cov: Any = None, std: Any = None, return_std: bool = False) -> Any:
         """Decision values of objects X with `cov` or `std`: (l,) of two classes, (l, K) of more.
@@ -345,16 +347,15 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
             raise ValueError(f'class_weight: expected a dict or "balanced", got {self.class_weight!r}')
         return np.asarray(weights * factors[codes])
 
-    def _folds(self, codes: Array, groups: Any, seed: int) -> list[Array]:
-        """The objects held out in each fold."""
-        count = min(int(self.cv), len(codes))
+    def _folds(self, codes: Array, groups: Any, seed: int) -> Any:
+        count = self._n_folds(len(codes))
         if groups is not None:
             inner: Any = StratifiedGroupKFold(count, shuffle=True, random_state=seed)
         elif np.bincount(codes).min() >= count:
             inner = StratifiedKFold(count, shuffle=True, random_state=seed)
         else:
             inner = KFold(count, shuffle=True, random_state=seed)
-        return [out for _, out in inner.split(codes, codes, groups)]
+        return self._splits(inner, len(codes), codes, groups)
 
     def _lams(self) -> list[float]:
         return [float(v) for v in np.logspace(-3.5, -7, 8)]

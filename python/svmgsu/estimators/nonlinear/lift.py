@@ -56,11 +56,11 @@ class Lift:
     bars: Bars | None = None
 
     @classmethod
-    def of(cls, data: Gaussians) -> Lift:
+    def of(cls, data: Gaussians, weights: FloatArray) -> Lift:
         """The units of the data."""
         X = np.asarray(data.mean, dtype=np.float64)
-        centre = X.mean(axis=0)
-        scale = X.std(axis=0)
+        centre = np.average(X, axis=0, weights=weights)
+        scale = np.sqrt(np.average((X - centre) ** 2, axis=0, weights=weights))
         return cls(centre, np.where(scale > 1e-12 * np.abs(centre), scale, 1.0))
 
     def standard(self, data: Gaussians) -> Gaussians:
@@ -98,14 +98,19 @@ class Lift:
         return out
 
 
-def learn_population(data: Gaussians, components: Any, seed: int, threads: int | None) -> Any:
+def learn_population(
+    data: Gaussians, weights: FloatArray, components: Any, seed: int, threads: int | None
+) -> Any:
     """The population of standard objects; of very many a part is enough."""
     from ..deconvolution import Deconvolution
 
     rng = np.random.default_rng(seed)
     if len(data) > POPULATION_ROWS:
-        data = data[np.sort(rng.permutation(len(data))[:POPULATION_ROWS])]
-    return Deconvolution(components, random_state=seed, threads=threads, tol=1e-4, n_init=1).fit(data)
+        chosen = np.sort(rng.permutation(len(data))[:POPULATION_ROWS])
+        data, weights = data[chosen], weights[chosen]
+    inner = Deconvolution(components, random_state=seed, threads=threads, tol=1e-4, n_init=1)
+    even = bool((weights == weights[0]).all())
+    return inner.fit(data, sample_weight=None if even else weights)
 
 
 def deviations(data: Gaussians) -> FloatArray:

@@ -25,8 +25,8 @@ RESIDUALS = 1000  # held-out objects whose Var f the residual variance is fitted
 class SVRGSU(RegressorMixin, NonlinearEstimator):  # type: ignore[misc]
     """A regression that bends and carries error bars exactly.
 
-    As `SVMGSU`: the population behind noisy objects, features of what each object may be, expected exactly, and a
-    linear model on them. The frequencies are of several scales.
+    As `SVMGSU`: the population behind noisy objects, features of what each object may be, expected exactly,
+    and a linear model on them. The frequencies are of several scales.
 
     Parameters
     ----------
@@ -35,15 +35,15 @@ class SVRGSU(RegressorMixin, NonlinearEstimator):  # type: ignore[misc]
     metric, bars_as_features, search, cv, tol, random_state, threads
         As in `SVMGSU`.
     loss : {"squared", "huber", "epsilon_insensitive"}
-        "squared" is solved by one sum over the examples for all λ; with population=None and covariances it is the
-        exact expectation over the examples, by second moments.
+        "squared" is solved by one sum over the examples for all λ; with population=None and covariances it is
+        the exact expectation over the examples, by second moments.
 
     Attributes
     ----------
     gamma_, lam_, metric_, bars_, population_, objective_, gap_, search_
         As in `SVMGSU`; the certificate is of the convex stage alone.
     residual_std_ : float
-        What is left of y where an object is known exactly, fitted to held-out errors beside the deviation of f.
+        What is left of y where an object is known exactly: fitted to held-out errors beside that of f.
 
     Examples
     --------
@@ -119,15 +119,14 @@ class SVRGSU(RegressorMixin, NonlinearEstimator):  # type: ignore[misc]
         self.y_scale_ = spread if spread > 0 else 1.0
         t = (t - self.y_mean_) / self.y_scale_
         seed, threads = self._seed(), Team(self.threads).threads
-        seen, copies = self._prepare(data, seed)
+        seen, copies = self._prepare(data, weights, seed)
+        folds = self._folds(len(t), groups, seed)
 
         def stage_of(rows: Array) -> NumberStage:
             each = rows[: len(rows) // copies]
             return NumberStage(t[each], weights[each], self.loss, threads, copies)
 
-        choice, search, objects, _ = self._choose(
-            seen, copies, stage_of, self._folds(len(t), groups, seed), seed
-        )
+        choice, search, objects, _ = self._choose(seen, copies, stage_of, folds, weights, seed)
         self._final(data, seen, t, weights, copies, choice)
         self.residual_std_ = self.y_scale_ * self._residual(search, objects, choice)
         self.gamma_, self.lam_, self.bars_ = choice.gamma, choice.lam, choice.bars
@@ -164,9 +163,9 @@ class SVRGSU(RegressorMixin, NonlinearEstimator):  # type: ignore[misc]
         stage: Any = search.stage
         Z = self.map_.mean(objects, threads=search.threads)
         errors, variances = [], []
-        for fold in range(len(search.folds.held_out)):
+        for fold in range(len(search.folds.splits)):
             known, out = search.folds.rows(fold)
-            out = out[:: max(1, len(out) * len(search.folds.held_out) // RESIDUALS)]
+            out = out[:: max(1, len(out) * len(search.folds.splits) // RESIDUALS)]
             (scores,) = stage.path(Z, known, [choice.lam], search.tol)
             errors.append(scores(Z[out])[:, 0] - stage.targets[0, out])
             variances.append(self.map_.scores(objects[out], scores.W, search.threads)[1][:, 0])
@@ -214,12 +213,10 @@ class SVRGSU(RegressorMixin, NonlinearEstimator):  # type: ignore[misc]
             raise ValueError(f"y: {len(t)} targets for {count} examples (inconsistent numbers of samples)")
         return np.asarray(t)
 
-    def _folds(self, count: int, groups: Any, seed: int) -> list[Array]:
-        folds = min(int(self.cv), count)
-        if folds < 2:
-            raise ValueError(f"X: a search needs at least 2 examples, got n_samples={count}")
+    def _folds(self, count: int, groups: Any, seed: int) -> Any:
+        folds = self._n_folds(count)
         inner: Any = KFold(folds, shuffle=True, random_state=seed) if groups is None else GroupKFold(folds)
-        return [out for _, out in inner.split(np.zeros(count), groups=groups)]
+        return self._splits(inner, count, None, groups)
 
     def _lams(self) -> list[float]:
         return [float(v) for v in np.logspace(-1, -7, 13)]

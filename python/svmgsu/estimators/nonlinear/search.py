@@ -50,19 +50,40 @@ class Choice:
 
 @dataclass
 class Folds:
-    """Rows of the copies of objects, trained on and held out."""
+    """Objects that are trained on and held out, with their weights; rows are those of all their copies."""
 
-    count: int  # of objects
+    weights: FloatArray
     copies: int
-    held_out: list[Array]
+    splits: list[tuple[Array, Array]]
 
     def rows(self, fold: int) -> tuple[Array, Array]:
-        out = self.held_out[fold]
-        known = np.setdiff1d(np.arange(self.count), out)
+        known, out = self.splits[fold]
         return self.all_copies(known), self.all_copies(out)
 
     def all_copies(self, objects: Array) -> Array:
-        return np.concatenate([objects + copy * self.count for copy in range(self.copies)])
+        return np.concatenate([objects + copy * len(self.weights) for copy in range(self.copies)])
+
+    def of_objects(self, losses: FloatArray) -> FloatArray:
+        """The mean over an object's copies."""
+        return np.asarray(losses.reshape(self.copies, -1).mean(axis=0))
+
+    @property
+    def held_out(self) -> Array:
+        """All objects that are held out once."""
+        return np.concatenate([out for _, out in self.splits])
+
+    def mean(self, losses: FloatArray) -> float:
+        """The mean loss of objects that were held out."""
+        w = self.weights[self.held_out]
+        return float(losses[self.held_out] @ w / w.sum())
+
+    def is_better(self, richer: FloatArray | None, plain: FloatArray | None) -> bool:
+        """Whether losses are lower by more than a standard error of the difference."""
+        assert richer is not None and plain is not None
+        w = self.weights[self.held_out]
+        gain = (plain - richer)[self.held_out]
+        mean = float(gain @ w / w.sum())
+        return bool(mean > np.sqrt(((gain - mean) ** 2) @ w / w.sum() / w.sum()))
 
 
 class Search:
@@ -85,7 +106,7 @@ class Search:
                 return made
 
             found = self._validated(same, objects, gamma, **named)
-            if best is None or _mean(found) < _mean(best):
+            if best is None or self._mean(found) < self._mean(best):
                 best = found
         assert best is not None
         return best
@@ -109,7 +130,9 @@ class Search:
             feature_map = self.maker.make(n, choice.gamma, metric)
             Z = feature_map.mean(objects, threads=self.threads)
             (scores,) = self.stage.path(Z, rows, [choice.lam], self.tol)
-            metric = metric_of(feature_map.gradient_outer_product(part, scores.W, threads=self.threads))
+            counts = np.tile(self.folds.weights, self.folds.copies)
+            own = counts if rows is None else counts[rows]
+            metric = metric_of(feature_map.gradient_outer_product(part, scores.W, own, self.threads))
         assert metric is not None
         return metric
 
@@ -117,10 +140,10 @@ class Search:
         self, make: Callable[[Array], FeatureMap], objects: Objects, gamma: float, **named: Any
     ) -> Choice:
         """The held-out loss of every object along the path of λ; the best λ."""
-        total = np.zeros((len(self.lams), self.folds.count))
+        total = np.zeros((len(self.lams), len(self.folds.weights)))
         Z: Array | None = None
         last: FeatureMap | None = None
-        for fold in range(len(self.folds.held_out)):
+        for fold, (_, held_out) in enumerate(self.folds.splits):
             known, out = self.folds.rows(fold)
             feature_map = make(known)
             if feature_map is not last:
@@ -128,21 +151,13 @@ class Search:
             assert Z is not None
             for k, scores in enumerate(self.stage.path(Z, known, self.lams, self.tol)):
                 losses = self.stage.losses(scores(Z[out]), out)
-                total[k, self.folds.held_out[fold]] = losses.reshape(self.folds.copies, -1).mean(axis=0)
-        means = total.mean(axis=1)
+                total[k, held_out] = self.folds.of_objects(losses)
+        means = [self.folds.mean(losses) for losses in total]
         for lam, mean in zip(self.lams, means, strict=True):
-            self.tried.append({"gamma": gamma, "lam": lam, "loss": float(mean), **named})
+            self.tried.append({"gamma": gamma, "lam": lam, "loss": mean, **named})
         best = int(np.argmin(means))
         return Choice(gamma, self.lams[best], losses=total[best], bars=bool(named.get("bars")))
 
-
-def _mean(choice: Choice) -> float:
-    assert choice.losses is not None
-    return float(choice.losses.mean())
-
-
-def is_better(richer: FloatArray | None, plain: FloatArray | None) -> bool:
-    """Whether losses are lower by more than a standard error of the difference."""
-    assert richer is not None and plain is not None
-    gain = plain - richer
-    return bool(gain.mean() > gain.std() / np.sqrt(len(gain)))
+    def _mean(self, choice: Choice) -> float:
+        assert choice.losses is not None
+        return self.folds.mean(choice.losses)
