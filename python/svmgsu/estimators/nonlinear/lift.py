@@ -18,6 +18,7 @@ from ...maps.features import FeatureMap
 from ...support.validation import Array, FloatArray
 
 BATCH = 8192  # objects whose mixtures are held at a time
+NOTHING = 1e-6  # the weight of a component below which it is left out
 LEAST_BAR = 1e-4  # of a feature's spread: smaller error bars look alike as features
 POPULATION_ROWS = 50_000  # objects that a population is learnt from, at the most
 
@@ -76,7 +77,10 @@ class Lift:
             if self.announced:
                 warnings.simplefilter("ignore", PopulationWarning)
             found: Mixtures = self.population.transform(data)
-        return found
+        # components that do not matter are not looked at again
+        weights = np.where(found.weights > NOTHING, found.weights, 0.0)
+        weights /= weights.sum(axis=1, keepdims=True)
+        return Mixtures._of(weights, found.mean, found.cov, None)
 
     def objects(self, data: Gaussians) -> Gaussians | Mixtures:
         """What the map sees of standard objects."""

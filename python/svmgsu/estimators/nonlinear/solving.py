@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import _core
-from ...fit.classification import make_options
-from ...support.losses import loss_for
+from ...fit.settings import Settings
 from ...support.validation import Array, FloatArray
 
 
@@ -51,8 +50,14 @@ def solve(
 
     `targets` are ±1 (`labelled`) or numbers; `rows` are the examples to train on.
     """
-    options = make_options(len(Z), lam=lam, tol=tol, threads=threads or None)
-    options.loss = loss_for("classification" if labelled else "regression", loss, None, "loss")
+    settings = Settings(
+        task="classification" if labelled else "regression",
+        lam=lam,
+        loss=loss,
+        tol=tol,
+        threads=threads or None,
+    )
+    options = settings.options(len(Z))
     means = _core.dense_means(np.ascontiguousarray(Z))
     chosen = None if rows is None else np.ascontiguousarray(rows, dtype=np.int64)
     W, b, objective, gap, worst = np.empty((len(targets), Z.shape[1])), np.empty(len(targets)), 0.0, 0.0, 0.0
