@@ -21,7 +21,7 @@ from ..transforming import ROUTED
 from ..units import check_deployment_units, same_units
 from .lift import Bars, Lift, deviations, draws, learn_population, noisy_copies
 from .making import MapMaker, check_map
-from .search import FACTORS, Choice, Folds, Search
+from .search import FACTORS, METRIC_FACTORS, Choice, Folds, Search
 from .solving import Scores
 
 Splits = list[tuple[Array, Array]]
@@ -149,7 +149,9 @@ class NonlinearEstimator(BaseEstimator):  # type: ignore[misc]
             assert bars is not None
             self.lift_.bars = bars
             objects = _with_bars(objects, bars, own)
-        metric = search.learn_metric(objects, choice, None) if choice.metric else None
+        metric = None
+        if choice.metric:
+            metric = search.learn_metric(objects, choice.gamma, choice.first_lam or choice.lam, None)
         self.metric_ = metric
         self.map_ = maker.make(objects.shape[1], choice.gamma, metric)
         choice.tried = search.tried
@@ -184,7 +186,9 @@ class NonlinearEstimator(BaseEstimator):  # type: ignore[misc]
             if search.folds.is_better(richer.losses, choice.losses):
                 choice, objects = richer, extended
         if with_gamma and objects.shape[1] > 1 and self.metric is not False:
-            richer = search.with_metric(objects, choice, bars=choice.bars)
+            more = [factor / objects.shape[1] for factor in METRIC_FACTORS] if self.gamma == "auto" else []
+            tried = [gamma for gamma in more if not np.isclose(gamma, choice.gamma)]
+            richer = search.with_metric(objects, [choice.gamma, *tried], bars=choice.bars)
             if self.metric is True or search.folds.is_better(richer.losses, choice.losses):
                 choice = richer
         return choice

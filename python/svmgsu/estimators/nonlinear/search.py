@@ -22,6 +22,8 @@ from .solving import Scores
 
 FACTORS = (0.1, 0.3, 1.0, 3.0)  # of 1/n: the γ that are tried
 ROUNDS = 2  # of learning a metric
+METRIC_FACTORS = (0.3, 1.0)  # of 1/n: the γ that are tried with a metric besides the best
+FIRST_LAM = 1e-5
 Objects = Gaussians | Mixtures
 
 
@@ -44,6 +46,7 @@ class Choice:
     metric: bool = False
     bars: bool = False
     link: bool = False
+    first_lam: float = 0.0  # of the fits that a metric is learnt from
     losses: FloatArray | None = None  # of each object, held out
     tried: list[dict[str, Any]] = field(default_factory=list)
 
@@ -111,25 +114,36 @@ class Search:
         assert best is not None
         return best
 
-    def with_metric(self, objects: Objects, choice: Choice, **named: Any) -> Choice:
-        """The same γ with a metric learnt in each fold."""
+    def with_metric(self, objects: Objects, gammas: list[float], **named: Any) -> Choice:
+        """The best γ and λ with a metric that is learnt in each fold."""
+        best: Choice | None = None
+        for gamma in gammas:
+            first = self._best_lam(gamma, bool(named.get("bars")))
 
-        def make(rows: Array) -> FeatureMap:
-            metric = self.learn_metric(objects, choice, rows)
-            return self.maker.make(objects.shape[1], choice.gamma, metric)
+            def make(rows: Array, gamma: float = gamma, first: float = first) -> FeatureMap:
+                metric = self.learn_metric(objects, gamma, first, rows)
+                return self.maker.make(objects.shape[1], gamma, metric)
 
-        found = self._validated(make, objects, choice.gamma, metric=True, **named)
-        return replace(found, metric=True, bars=choice.bars)
+            found = self._validated(make, objects, gamma, metric=True, **named)
+            if best is None or self._mean(found) < self._mean(best):
+                best = replace(found, metric=True, first_lam=first)
+        assert best is not None
+        return best
 
-    def learn_metric(self, objects: Objects, choice: Choice, rows: Array | None) -> FloatArray:
+    def _best_lam(self, gamma: float, bars: bool) -> float:
+        """The λ of a first fit: the best that was found for this γ without a metric."""
+        known = [row for row in self.tried if row["gamma"] == gamma and row["bars"] == bars]
+        return float(min(known, key=lambda row: row["loss"])["lam"]) if known else FIRST_LAM
+
+    def learn_metric(self, objects: Objects, gamma: float, lam: float, rows: Array | None) -> FloatArray:
         """A = (mean ∇f∇fᵀ)^¼ of fits on some rows, twice."""
         n = objects.shape[1]
         part = objects if rows is None else objects[rows]
         metric: FloatArray | None = None
         for _ in range(ROUNDS):
-            feature_map = self.maker.make(n, choice.gamma, metric)
+            feature_map = self.maker.make(n, gamma, metric)
             Z = feature_map.mean(objects, threads=self.threads)
-            (scores,) = self.stage.path(Z, rows, [choice.lam], self.tol)
+            (scores,) = self.stage.path(Z, rows, [lam], self.tol)
             counts = np.tile(self.folds.weights, self.folds.copies)
             own = counts if rows is None else counts[rows]
             metric = metric_of(feature_map.gradient_outer_product(part, scores.W, own, self.threads))
