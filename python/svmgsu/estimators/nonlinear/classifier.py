@@ -164,6 +164,10 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
         self._check_settings(len(data))
         codes = np.searchsorted(self.classes_, labels)
         weights = self._weights(codes, check_weights(sample_weight, len(data)))
+        if len(np.unique(codes[weights > 0])) < 2:
+            raise ValueError(
+                "sample_weight: at least two classes are needed, but one class has all the weight"
+            )
         seed, loss = self._seed(), self._loss(data)
         seen, copies = self._prepare(data, weights, seed)
         folds = self._folds(codes, groups, seed)
