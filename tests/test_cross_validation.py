@@ -29,7 +29,7 @@ def margins():
 
 
 def within(values, weights, exact, errors=4):
-    """Whether a weighted mean over draws (a row an example) is within `errors` standard errors of exact."""
+    """Whether a weighted mean over draws (a row per example) is within `errors` standard errors of exact."""
     share = weights / weights.sum()
     deviation = np.sqrt((share**2 * values.var(axis=1) / values.shape[1]).sum())
     return abs(share @ values.mean(axis=1) - exact) <= errors * deviation

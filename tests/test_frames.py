@@ -200,7 +200,7 @@ def test_errors_in_another_order_of_columns_are_refused(make):
 
 def test_neither_library_is_imported_for_arrays():
     script = (
-        "import sys, svmgsu, svmgsu.data.frames; svmgsu.Gaussians([[1.0]], std=1.0);"
+        "import sys, svmgsu, svmgsu.data.dataframes; svmgsu.Gaussians([[1.0]], std=1.0);"
         "assert not {'pandas', 'polars', 'sklearn', 'scipy'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", script], check=True)

@@ -134,7 +134,7 @@ def test_the_kind_can_be_asked_for():
         FormatError, match=r'^<cov>:2:7: expected j,j:value in a diagonal covariance, got "1,2:1"'
     ):
         read(cov="#\ndoc_1 1,2:1\n", kind="diagonal")
-    with pytest.raises(FormatError, match=r"^<cov>: isotropic covariances have one value a line"):
+    with pytest.raises(FormatError, match=r"^<cov>: isotropic covariances have one value per line"):
         read(cov="doc_1 2,2:1\n", kind="isotropic")
     with pytest.raises(FormatError, match=r"^<cov>: full covariances are written i,j:v"):
         read(cov="doc_1 2\n", kind="full")

@@ -128,7 +128,7 @@ def test_arrays_and_text_that_do_not_fit_are_refused_by_their_writers(tmp_path, 
     wide = svmgsu.Gaussians(sp.csr_array((1, WIDE)), 1.0)
     with pytest.raises(memory.NotEnoughMemory, match=f"1 x {WIDE} numbers, dense"):
         svmgsu.io.write(wide, tmp_path / "a.npy")
-    with pytest.raises(memory.NotEnoughMemory, match=f"X: text of {WIDE} numbers a line takes"):
+    with pytest.raises(memory.NotEnoughMemory, match=f"X: text of {WIDE} numbers per line takes"):
         svmgsu.io.write(wide, io.BytesIO(), cov=io.BytesIO(), y=[1], format="svmlight")
     square = svmgsu.Gaussians(np.zeros((1, 10**4)), svmgsu.LowRank(np.ones((1, 1, 10**4))))
     with pytest.raises(memory.NotEnoughMemory, match="cov: text of full covariances of 10000 features"):

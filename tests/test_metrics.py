@@ -338,8 +338,8 @@ def test_evaluation_of_a_trained_model(two_classes):
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [
-        (([], []), {}, "y: expected one label an example"),
-        (([[0, 1]], [1.0, 2.0]), {}, "y: expected one label an example"),
+        (([], []), {}, "y: expected one label per example"),
+        (([[0, 1]], [1.0, 2.0]), {}, "y: expected one label per example"),
         (([0, 0], [1.0, 2.0]), {}, r"y: only the classes \[0\]; give all that the model knows with labels="),
         (
             ([0, 1, 7], [1.0, 2.0, 3.0]),

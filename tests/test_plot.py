@@ -359,7 +359,7 @@ def test_reliability_says_what_is_wrong(chances):
         plot.reliability({}, y)
     with pytest.raises(ValueError, match="class_: 'maybe' is not one of the classes"):
         plot.reliability(p, y, class_="maybe")
-    with pytest.raises(ValueError, match="y: expected one label an example"):
+    with pytest.raises(ValueError, match="y: expected one label per example"):
         plot.reliability(p, y[:, None])
 
 

@@ -68,7 +68,7 @@ def test_a_mean_that_is_not_finite_is_found(X, y, value, shown, dtype):
 @pytest.mark.parametrize("shape", [(), (6,), (2, 3, 4)], ids=str)
 def test_means_have_two_dimensions(shape):
     with refuses(
-        f"X: expected 2 dimensions, got an array of shape {shape}. Reshape your data: one row an example"
+        f"X: expected 2 dimensions, got an array of shape {shape}. Reshape your data: one row per example"
     ):
         train(np.zeros(shape), [0, 1])
 
@@ -127,13 +127,13 @@ def test_a_label_that_is_not_finite_is_found(X, y, value, shown):
 def test_labels_must_be_one_an_example(X, y):
     with refuses("y: 19 labels for 20 examples"):
         train(X, y[:-1])
-    with refuses("y: expected one label an example, got an array of shape (20, 2, 2)"):
+    with refuses("y: expected one label per example, got an array of shape (20, 2, 2)"):
         train(X, np.zeros((COUNT, 2, 2)))
     with refuses("y: the class probabilities of example 0 sum to 0; rows must sum to 1"):
         train(X, np.zeros((COUNT, 2)))
     with refuses("y: training requires y to be passed, but the target y is None"):
         train(X, None)
-    with refuses("y: expected one label an example, got an array of shape ()"):
+    with refuses("y: expected one label per example, got an array of shape ()"):
         train(X, 1)
     with refuses("y: could not be read as an array of labels"):
         train(X, [[1], [2, 3]] * 10)

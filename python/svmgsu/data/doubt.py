@@ -102,8 +102,8 @@ def read_labels(y: Any, examples: int, classes: Any = None) -> tuple[Array, Arra
 def known_labels(y: Any, examples: int, classes: Array, columns: Any = None) -> tuple[Array, Copies]:
     """As `read_labels`, of a piece of the data whose `classes` are known and need not all be there.
 
-    The columns of class probabilities have the names of a frame, or those that `columns` gives them, or those
-    of `classes`.
+    The columns of class probabilities have the names of a data frame, or those that `columns` gives them, or
+    those of `classes`.
     """
     if not has_doubt(y):
         return class_codes(as_labels(y, examples), classes, "y"), Copies(examples)

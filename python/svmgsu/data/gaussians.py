@@ -15,6 +15,7 @@ from ..support.validation import (
     FloatArray,
     SparseRows,
     as_float_array,
+    as_generator,
     check_column_order,
     check_count,
     check_finite,
@@ -141,7 +142,7 @@ class Gaussians:
         missing: Any = None,
         ignore: Any = None,
     ) -> Gaussians:
-        """From a table of values and error bars, a pandas or polars `frame`.
+        """From a table of values and error bars, `frame`, of pandas or polars.
 
         Parameters
         ----------
@@ -179,7 +180,7 @@ class Gaussians:
         >>> data.feature_names_in_, data.mean.ravel().tolist()
         (['u'], [1.0, 2.0])
         """
-        from .frames import read_frame
+        from .dataframes import read_frame
 
         names, mean, variances = read_frame(
             frame,
@@ -295,9 +296,7 @@ class Gaussians:
         >>> svmgsu.Gaussians([[0.0, 5.0]], std=[[1.0, 0.0]]).sample(3, random_state=0)[..., 1]
         array([[5., 5., 5.]])
         """
-        if isinstance(random_state, np.random.RandomState):
-            random_state = random_state.randint(2**31 - 1)
-        rng = np.random.default_rng(random_state)
+        rng = as_generator(random_state)
         shape = (self.shape[0], check_count(k, "k"), self.shape[1])
         mean = dense(self.mean).astype(np.float64)[:, np.newaxis, :]
         noise = np.zeros(shape) if self.cov is None else self.cov.noise(rng, shape, y)
@@ -367,7 +366,7 @@ def names_of(mean: Any, given: Sequence[str] | None, n: int) -> list[str] | None
         return None
     names = list(given)
     if len(names) != n or not all(isinstance(name, str) for name in names):
-        raise ValueError(f"feature_names: expected {n} strings, one a feature, got {names!r}")
+        raise ValueError(f"feature_names: expected {n} strings, one per feature, got {names!r}")
     if len(set(names)) < n:
         twice = next(name for name, count in Counter(names).items() if count > 1)
         raise ValueError(f"feature_names: {twice!r} is there twice; features are told apart by their names")
@@ -388,7 +387,7 @@ def keep_names(estimator: Any, data: Gaussians, *, reset: bool) -> Gaussians:
 
 
 def may_lack_names(estimator: Any, X: Any) -> bool:
-    """Whether X without names may be left of data with names: transformers make arrays of frames."""
+    """Whether X without names may be left of data with names: transformers make arrays of data frames."""
     return getattr(estimator, "names_of_gaussians_", False) and not hasattr(X, "columns")
 
 

@@ -14,6 +14,7 @@ from ..support.validation import (
     Array,
     FloatArray,
     as_float_array,
+    as_generator,
     check_count,
     check_finite,
     check_variances,
@@ -176,9 +177,7 @@ class Mixtures:
         random_state : int, Generator, RandomState or None
             The same seed gives the same draws.
         """
-        if isinstance(random_state, np.random.RandomState):
-            random_state = random_state.randint(2**31 - 1)
-        rng = np.random.default_rng(random_state)
+        rng = as_generator(random_state)
         (count, n), draws = self.shape, check_count(k, "k")
         bounds = np.cumsum(self.weights, axis=1, dtype=np.float64)
         chosen = rng.uniform(size=(count, draws, 1)) * bounds[:, np.newaxis, -1:] > bounds[:, np.newaxis, :]

@@ -237,7 +237,7 @@ class LinearSVMGSU(LinearClassifier):
             each class is used, with that weight.
         classes : array, optional
             All classes that there will be; needed in the first call. Where y has class probabilities they
-            name its columns, which have the names of a frame, or else the order of `classes_`, by default.
+            name its columns, which by default have the names of a data frame, or the order of `classes_`.
         sample_weight : array of shape (l,), optional
             Used as they are, not scaled to mean 1.
 

@@ -40,6 +40,16 @@ class _Joined(GaussianTransformer, _BaseComposition):  # type: ignore[misc]
 
     verbose_feature_names_out: bool
     learns_units = True
+    by_name: str  # which attribute holds them as (name, transformer) pairs
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters; if `deep`, also those of the transformers, as in scikit-learn."""
+        return dict(self._get_params(self.by_name, deep=deep))
+
+    def set_params(self, **params: Any) -> Any:
+        """Sets parameters, `params`, also those of the transformers by `name__parameter`."""
+        self._set_params(self.by_name, **params)
+        return self
 
     def _blocks_of(self, data: Gaussians) -> list[Block]:
         """The transformers as they were given, with the indices of their columns."""
@@ -192,7 +202,7 @@ class GaussianColumnTransformer(_Joined):
     -----
     Independent columns stay independent: variances stay variances, and only the outputs of a transformer that
     mixes columns are correlated. Where columns are correlated, so are the outputs of different transformers,
-    and all kinds of covariance carry that: `LowRank` stays so.
+    and all kinds of covariance carry that: `LowRank` stays so while it has no more factors than outputs.
 
     Examples
     --------
@@ -205,6 +215,8 @@ class GaussianColumnTransformer(_Joined):
     >>> out.feature_names_in_, out.mean[0].tolist(), out.cov.variances[0].tolist()
     (['scale__g', 'remainder__u'], [-1.0, 1.0], [0.0625, 1.0])
     """
+
+    by_name = "_named"
 
     def __init__(
         self, transformers: Any, *, remainder: Any = "drop", verbose_feature_names_out: bool = True
@@ -225,15 +237,6 @@ class GaussianColumnTransformer(_Joined):
     def _named(self, value: Any) -> None:
         both = zip(value, self.transformers, strict=True)
         self.transformers = [(name, new, columns) for (name, new), (_, _, columns) in both]
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters; if `deep`, also those of the transformers, as in scikit-learn."""
-        return dict(self._get_params("_named", deep=deep))
-
-    def set_params(self, **params: Any) -> GaussianColumnTransformer:
-        """Sets parameters, `params`, also those of the transformers by `name__parameter`."""
-        self._set_params("_named", **params)
-        return self
 
     def _given(self) -> list[Any]:
         return [transformer for _, transformer, _ in self.transformers] + [self.remainder]
@@ -279,18 +282,11 @@ class GaussianUnion(_Joined):
             [0.5 , 1.  ]]])
     """
 
+    by_name = "transformer_list"
+
     def __init__(self, transformer_list: Any, *, verbose_feature_names_out: bool = True) -> None:
         self.transformer_list = transformer_list
         self.verbose_feature_names_out = verbose_feature_names_out
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters; if `deep`, also those of the transformers, as in scikit-learn."""
-        return dict(self._get_params("transformer_list", deep=deep))
-
-    def set_params(self, **params: Any) -> GaussianUnion:
-        """Sets parameters, `params`, also those of the transformers by `name__parameter`."""
-        self._set_params("transformer_list", **params)
-        return self
 
     def _given(self) -> list[Any]:
         return [transformer for _, transformer in self.transformer_list]

@@ -26,10 +26,11 @@ from ..fit.population import (
     taken,
 )
 from ..fit.support import Support, warn_outside
+from ..maps.linear import roots
 from ..support.memory import require_memory
 from ..support.parallel import Team
 from ..support.progress import counter
-from ..support.validation import Array, FloatArray, as_float_array, check_count, check_positive
+from ..support.validation import Array, FloatArray, as_float_array, as_generator, check_count, check_positive
 from .transforming import ROUTED
 
 BATCH = 65_536
@@ -261,14 +262,10 @@ class Deconvolution(DensityMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self, "means_")
         count, (components, n) = check_count(n_samples, "n_samples"), self.means_.shape
-        if isinstance(random_state, np.random.RandomState):
-            random_state = random_state.randint(2**31 - 1)
-        rng = np.random.default_rng(random_state)
+        rng = as_generator(random_state)
         component = rng.choice(components, count, p=self.weights_ / self.weights_.sum())
-        values, axes = np.linalg.eigh(self.covariances_)
-        roots = np.sqrt(np.maximum(values, 0.0))[:, :, np.newaxis] * axes.transpose(0, 2, 1)
         z = rng.standard_normal((count, 1, n))
-        return self.means_[component] + (z @ roots[component])[:, 0], component
+        return self.means_[component] + (z @ roots(self.covariances_)[component])[:, 0], component
 
     def bic(self, X: Any, **noise: Any) -> float:
         """The Bayesian information criterion on X, the lower the better; `noise` as in `batches`."""

@@ -67,7 +67,7 @@ class LinearEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc
         return data
 
     def _check_names(self, X: Any, *, reset: bool) -> Any:
-        """X, `Gaussians` in the order that features had in the fit; scikit-learn wants that order of frames.
+        """X, `Gaussians` in the order that features had in the fit; so scikit-learn wants data frames.
 
         Its checks are made where there are names alone: they take longer than a small fit.
         """

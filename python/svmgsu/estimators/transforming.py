@@ -102,7 +102,7 @@ class GaussianTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc
         return Gaussians(validate_data(self, X, reset=reset, accept_sparse=accepted, dtype=FLOATS))
 
     def _check_names(self, X: Gaussians, reset: bool) -> Gaussians:
-        """What scikit-learn's `validate_data` does for frames; and the features come in the fit's order."""
+        """What scikit-learn's `validate_data` does for data frames; the features come in the fit's order."""
         if reset:
             self.n_features_in_ = X.shape[1]
         if X.shape[1] != self.n_features_in_:
@@ -131,8 +131,8 @@ class GaussianTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc
         return out
 
 
-def _frames_for_arrays_only(method: Callable[..., Any]) -> Callable[..., Any]:
-    """scikit-learn's wrapper, which may turn the output into a frame, only where it is an array."""
+def _wrapped_for_arrays_only(method: Callable[..., Any]) -> Callable[..., Any]:
+    """scikit-learn's wrapper, which may turn the output into a data frame, only where it is an array."""
 
     @functools.wraps(method)
     def call(self: Any, X: Any, *args: Any, **options: Any) -> Any:
@@ -145,7 +145,7 @@ def _frames_for_arrays_only(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 for _name in ("transform", "fit_transform"):
-    setattr(GaussianTransformer, _name, _frames_for_arrays_only(getattr(GaussianTransformer, _name)))
+    setattr(GaussianTransformer, _name, _wrapped_for_arrays_only(getattr(GaussianTransformer, _name)))
 
 
 def carried(data: Gaussians, mean: Any, linear_map: LinearMap) -> Gaussians:

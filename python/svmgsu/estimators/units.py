@@ -98,12 +98,12 @@ def _steps_between(step: Any, X: Any) -> list[tuple[str, Any]] | None:
 
 def _callers() -> Iterator[tuple[Any, Any]]:
     """`self` and `X` of the methods that led here, from the nearest outwards."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        names = frame.f_code.co_varnames[:2]
+    call: FrameType | None = sys._getframe(1)
+    while call is not None:
+        names = call.f_code.co_varnames[:2]
         if names == ("self", "X"):
-            yield frame.f_locals["self"], frame.f_locals["X"]
-        frame = frame.f_back
+            yield call.f_locals["self"], call.f_locals["X"]
+        call = call.f_back
 
 
 def _holds(given: Any, X: Any) -> bool:

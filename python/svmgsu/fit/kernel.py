@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import _core
 from ..data.gaussians import as_gaussians
+from ..maps.linear import dense
 from ..models.kernel import KernelModel, rbf
 from ..support.memory import require_memory
 from ..support.validation import check_positive
@@ -58,7 +59,7 @@ def train_kernel(
     y = np.asarray(y)
     if not np.isin(y, (-1, 1)).all():
         raise ValueError("y: -1 and +1 are wanted")
-    mean = np.asarray(data.mean if isinstance(data.mean, np.ndarray) else data.mean.toarray(), dtype=float)
+    mean = dense(data.mean).astype(float)
     count = len(mean)
     require_memory(4 * 8 * count**2, f"the kernel matrix of {count} examples and its eigenvectors")
     values, vectors = np.linalg.eigh(rbf(mean, mean, gamma))

@@ -31,7 +31,7 @@ class Cells(ABC):
     name: str
     columns: list[str]
     rows: int
-    index: tuple[str, ...] = ()  # columns that pandas wrote as the index of a frame
+    index: tuple[str, ...] = ()  # columns that pandas wrote as the index of a data frame
 
     @abstractmethod
     def load(self, numbers: list[str], texts: list[str]) -> None:

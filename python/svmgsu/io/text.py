@@ -305,7 +305,7 @@ def _covariance(
     if kind == "isotropic":
         if not single:
             raise _core.FormatError(
-                f"{name}: isotropic covariances have one value a line, bare or as 1,1:v; this file has "
+                f"{name}: isotropic covariances have one value per line, bare or as 1,1:v; this file has "
                 f"indices up to {rows.features}"
             )
         values = np.zeros((len(chosen), 1))

@@ -165,7 +165,7 @@ def _lines(matrix: Any, leads: list[str], style: Literal["feature", "diagonal"],
     )
     step = max(1, NUMBERS_A_BLOCK // n)
     if not is_sparse(matrix):
-        require_memory(NUMBER_BYTES * step * n, f"X: text of {n} numbers a line")
+        require_memory(NUMBER_BYTES * step * n, f"X: text of {n} numbers per line")
     for first in range(0, len(leads), step):
         rows = slice(first, first + step)
         if is_sparse(matrix):

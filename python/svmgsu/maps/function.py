@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..data.covariances import Covariance, Diagonal, Full, LowRank
-from ..support.validation import Array, FloatArray, as_float_array, check_count, check_finite
+from ..support.validation import Array, FloatArray, as_float_array, as_generator, check_count, check_finite
 from .linear import JacobianMap, LinearMap, ScaleMap, blocks
 
 METHODS = ("first-order", "unscented", "monte-carlo")
@@ -172,7 +172,7 @@ def by_points(
     if elementwise is None:
         elementwise = is_elementwise(f, X, evaluated(f, X, name))
     alone = elementwise and cov.is_diagonal
-    rng = np.random.default_rng(random_state)
+    rng = as_generator(random_state)
     pairs = -(-check_count(draws, "draws") // 2)
     flat, mean, pieces = diagonal or alone, np.empty((count, m)), []
     for part in blocks(count, max(n, m) * (2 * pairs if method == "monte-carlo" else 2 * n + 1)):

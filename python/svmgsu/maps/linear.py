@@ -13,7 +13,7 @@ import numpy as np
 from ..support.memory import require_memory
 from ..support.validation import Array, as_float_array, check_finite, is_sparse
 
-BLOCK = 2**22  # numbers in a block of matrices
+BLOCK = 2**21  # numbers in a temporary array: 16 MB of float64, whatever the size of the data
 
 
 class LinearMap(ABC):

@@ -73,14 +73,14 @@ def evaluate(
     y : array of shape (l,)
         The true labels.
     scores : array of shape (l,) or (l, K)
-        Decision values: of the positive class where there are two, else a column a class.
+        Decision values: of the positive class where there are two, else a column per class.
     labels : array of shape (K,), optional
         The model's `classes_`; of two, the second is the positive one. By default the labels in y, sorted.
     predicted : array of shape (l,), optional
         The labels that the model predicts. By default the positive class where the score is above 0; with
         more classes that of the greatest probability, or without probabilities of the greatest score.
     proba : array of shape (l,) or (l, K), optional
-        Probabilities of the positive class, or a column a class, for log-loss and calibration error.
+        Probabilities of the positive class, or a column per class, for log-loss and calibration error.
     sample_weight : array of shape (l,), optional
         Weights of the examples, in all but the measures at k.
     bins : int, default=10
@@ -174,7 +174,7 @@ def _codes_of_truth(y: Any, labels: Any) -> tuple[Array, Array]:
     """The labels' places among the classes, and the classes."""
     truth = np.asarray(y)
     if truth.ndim != 1 or len(truth) == 0:
-        raise ValueError(f"y: expected one label an example, got an array of shape {truth.shape}")
+        raise ValueError(f"y: expected one label per example, got an array of shape {truth.shape}")
     classes = np.unique(truth) if labels is None else np.asarray(labels)
     if classes.ndim != 1 or len(np.unique(classes)) != len(classes):
         raise ValueError(f"labels: expected different classes, got {classes.tolist()}")
@@ -187,7 +187,7 @@ def _codes_of_truth(y: Any, labels: Any) -> tuple[Array, Array]:
 def _codes(given: Any, classes: Array, name: str) -> Array:
     labels = np.asarray(given)
     if labels.ndim != 1:
-        raise ValueError(f"{name}: expected one label an example, got an array of shape {labels.shape}")
+        raise ValueError(f"{name}: expected one label per example, got an array of shape {labels.shape}")
     table = {label: code for code, label in enumerate(classes.tolist())}
     codes = np.array([table.get(label, -1) for label in labels.tolist()], dtype=int)
     unknown = np.flatnonzero(codes < 0)
@@ -210,7 +210,7 @@ def _check_scores(scores: Any, examples: int, classes: int) -> FloatArray:
 
 
 def _check_proba(proba: Any, examples: int, classes: int) -> FloatArray:
-    """Probabilities, a column a class."""
+    """Probabilities, a column per class."""
     chances = check_probabilities(proba, (1, 2))
     if chances.shape == (examples,) and classes == 2:
         return np.column_stack([1 - chances, chances])

@@ -112,7 +112,7 @@ def mean_average_precision(y: Any, scores: Any, *, labels: Any = None, sample_we
     y : array of shape (l,) or (l, K)
         Labels; or a matrix of booleans, whose rows may have any number of classes, or none.
     scores : array of shape (l, K)
-        Decision values, a column a class.
+        Decision values, a column per class.
     labels : array of shape (K,), optional
         The classes of the columns; by default the labels in y, sorted.
     sample_weight : array of shape (l,), optional

@@ -31,7 +31,7 @@ def reliability(
     Parameters
     ----------
     proba : dict of str to array, or array
-        Probabilities by name, one curve each: of shape (l,) for one class, or (l, K), a column a class. As in
+        Probabilities by name, one curve each: of shape (l,) for one class, or (l, K), a column per class. As
         ``{"point": model.predict_proba(X), "with error bars": model.predict_proba(X, std=error)}``.
     y : array of shape (l,)
         The true labels.
@@ -61,7 +61,7 @@ def reliability(
     """
     labels = np.asarray(y)
     if labels.ndim != 1 or len(labels) == 0:
-        raise ValueError(f"y: expected one label an example, got an array of shape {labels.shape}")
+        raise ValueError(f"y: expected one label per example, got an array of shape {labels.shape}")
     known = np.unique(labels) if classes is None else np.asarray(classes)
     chosen = _chosen(known, class_)
     given = proba if isinstance(proba, dict) else {"probability": proba}

@@ -8,7 +8,8 @@ import numpy as np
 from matplotlib.patches import Ellipse, Patch
 
 from ..data.gaussians import as_gaussians
-from ..support.validation import Array, FloatArray, is_sparse
+from ..maps.linear import dense
+from ..support.validation import Array, FloatArray
 from .style import CLASS_STYLES, GREY, Hyperplane, check_labels, hyperplane, legend_above, own_axes
 
 
@@ -95,7 +96,7 @@ def _plane(model: Any, class_: Any, name: str) -> Hyperplane:
 
 
 def _draw_examples(ax: Any, plane: Hyperplane, data: Any, classes: Array, mass: float) -> None:
-    mean = np.asarray(data.mean.toarray() if is_sparse(data.mean) else data.mean, dtype=float)
+    mean = dense(data.mean).astype(float)
     full = None if data.cov is None else data.cov.to_full(len(data), 2, classes)
     positive = classes == plane.positive
     for side, name, (colour, marker) in zip((False, True), plane.names, CLASS_STYLES, strict=True):

@@ -82,7 +82,9 @@ def hyperplane(model: Any, class_: Any = None, name: str = "model") -> Hyperplan
     if class_ is None:
         raise ValueError(f"class_: the {name} has {len(classes)} classes; choose one of {classes}")
     if len(coef) != len(classes):
-        raise ValueError(f"{name}: {len(coef)} hyperplanes for {len(classes)} classes; one a class is needed")
+        raise ValueError(
+            f"{name}: {len(coef)} hyperplanes for {len(classes)} classes; one per class is needed"
+        )
     k = classes.index(class_)
     return Hyperplane(coef[k], float(intercept[k]), class_, ("the other classes", f"class {class_}"))
 

@@ -50,7 +50,7 @@ def as_float_array(a: Any, name: str, ndim: tuple[int, ...]) -> Array:
         raise ValueError(f"{name}: expected numbers, got dtype {array.dtype}")
     if array.ndim not in ndim:
         wanted = " or ".join(str(k) for k in ndim)
-        hint = ". Reshape your data: one row an example, one column a feature" if 2 in ndim else ""
+        hint = ". Reshape your data: one row per example, one column per feature" if 2 in ndim else ""
         raise ValueError(f"{name}: expected {wanted} dimensions, got an array of shape {array.shape}{hint}")
     kept = array.dtype if array.dtype in (np.float32, np.float64) else np.dtype(np.float64)
     if not array.ndim:
@@ -83,21 +83,21 @@ def column_names(a: Any) -> list[str] | None:
     return list(columns)
 
 
-def check_column_order(known: list[str] | None, **frames: Any) -> None:
-    """Refuses frames with the `known` columns in another order: their errors would go to other features."""
-    for name, frame in frames.items():
-        columns = column_names(frame)
+def check_column_order(known: list[str] | None, **tables: Any) -> None:
+    """Refuses data frames with the `known` columns in another order: errors would go to other features."""
+    for name, table in tables.items():
+        columns = column_names(table)
         if known and columns and columns != known and set(columns) == set(known):
             raise ValueError(f"{name}: its columns are {listed(columns)}, but those of X are {listed(known)}")
 
 
-def check_row_order(X: Any, **frames: Any) -> None:
-    """Refuses frames of pandas whose rows are labelled otherwise than those of X: other objects, perhaps."""
+def check_row_order(X: Any, **tables: Any) -> None:
+    """Refuses data frames of pandas with other labels of rows than X has: they may be of other objects."""
     if not hasattr(X, "iloc"):
         return
     index = X.index
-    for name, frame in frames.items():
-        own = frame.index if hasattr(frame, "iloc") else index
+    for name, table in tables.items():
+        own = table.index if hasattr(table, "iloc") else index
         if len(own) == len(index) and not own.equals(index):
             raise ValueError(
                 f"{name}: its rows are labelled {listed(own)}, but those of X {listed(index)}; pass "
@@ -211,6 +211,13 @@ def check_choice(value: Any, name: str, choices: Iterable[str]) -> None:
         raise ValueError(f"{name}: expected one of {wanted}, got {value!r}")
 
 
+def as_generator(random_state: Any) -> np.random.Generator:
+    """A seed, Generator, RandomState or None as a Generator."""
+    if isinstance(random_state, np.random.RandomState):
+        random_state = random_state.randint(2**31 - 1)
+    return np.random.default_rng(random_state)
+
+
 def check_positive(value: Any, name: str) -> float:
     """A positive finite number."""
     try:
@@ -254,7 +261,7 @@ def as_labels(y: Any, examples: int) -> Array:
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     if labels.ndim != 1:
-        raise ValueError(f"y: expected one label an example, got an array of shape {labels.shape}")
+        raise ValueError(f"y: expected one label per example, got an array of shape {labels.shape}")
     if len(labels) != examples:
         raise ValueError(f"y: {len(labels)} labels for {examples} examples")
     if labels.dtype.kind not in "biufU":

@@ -1,4 +1,4 @@
-"""What the builders share: shapes of error bars, blocks of bounded size, progress, optional libraries."""
+"""What the builders share: shapes of error bars, progress, optional libraries."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ import numpy as np
 
 from ..data.gaussians import Gaussians
 from ..support.validation import Array, as_float_array, check_deviations, check_finite
-
-BLOCK_NUMBERS = 1 << 21  # numbers in a temporary array: 16 MB of float64, whatever the size of the data
 
 
 def need(module: str, what: str) -> Any:
@@ -50,7 +48,7 @@ def over_examples(a: Any, shape: tuple[int, int], name: str) -> Array:
         if count == n and len(array) == n > 1:
             raise ValueError(
                 f"{name}: shape {array.shape} is ambiguous, since there are as many examples as features: "
-                f"pass {name}[:, None] for one an example or {name}[None, :] for one a feature"
+                f"pass {name}[:, None] for one per example or {name}[None, :] for one per feature"
             )
         if len(array) not in (count, n):
             raise ValueError(f"{name}: {len(array)} values for {count} examples of {n} features")
@@ -58,7 +56,7 @@ def over_examples(a: Any, shape: tuple[int, int], name: str) -> Array:
     if array.ndim == 2 and any(have not in (1, want) for have, want in zip(array.shape, shape, strict=True)):
         raise ValueError(
             f"{name}: shape {array.shape} does not fit {count} examples of {n} features; expected a number, "
-            f"({n},) a feature, ({count},) an example, or ({count}, {n})"
+            f"({n},) per feature, ({count},) per example, or ({count}, {n})"
         )
     return np.ascontiguousarray(np.broadcast_to(array, shape))
 
@@ -68,13 +66,6 @@ def deviations(a: Any, shape: tuple[int, int], name: str) -> Array:
     array = over_examples(a, shape, name)
     check_deviations(array, name)
     return array
-
-
-def blocks(count: int, numbers_each: int) -> Iterator[slice]:
-    """Slices of `count` examples whose temporaries, `numbers_each` an example, stay small."""
-    size = max(1, BLOCK_NUMBERS // max(1, numbers_each))
-    for first in range(0, count, size):
-        yield slice(first, min(first + size, count))
 
 
 def track(items: Iterable[Any], total: int, title: str, verbose: bool) -> Iterator[Any]:

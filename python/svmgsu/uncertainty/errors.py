@@ -83,10 +83,7 @@ def from_errors(
     >>> skewed.mean.round(3), skewed.cov.variances.round(3)
     (array([[10.399]]), array([[2.341]]))
     """
-    means = as_examples(X)
-    shape = (means.shape[0], means.shape[1])
-    check_column_order(column_names(X), std=std, upper=upper, lower=lower)
-    check_row_order(X, std=std, upper=upper, lower=lower)
+    means, shape = _examples(X, std=std, upper=upper, lower=lower)
     check_choice(units, "units", UNITS)
     check_choice(centre, "centre", CENTRES)
     if std is not None and (upper is not None or lower is not None):
@@ -159,10 +156,7 @@ def from_standard_errors(
     >>> from_standard_errors(X, se, range_fraction=0.8).cov.variances.ravel()  # the range is 10
     array([0.5, 2. , 8. ])
     """
-    means = as_examples(X)
-    shape = (means.shape[0], means.shape[1])
-    check_column_order(column_names(X), se=se)
-    check_row_order(X, se=se)
+    means, shape = _examples(X, se=se)
     errors = deviations(se, shape, "se").astype(np.float64)
     if n is not None and range_fraction is not None:
         raise ValueError("range_fraction: it stands for an unknown n; give one of the two")
@@ -183,6 +177,14 @@ def from_standard_errors(
         top = shape_of.max(axis=0)
         variances = shape_of * np.divide(largest, top, out=np.zeros_like(top), where=top > 0)
     return _diagonal(means, raised(np.sqrt(variances), floor) ** 2, X)
+
+
+def _examples(X: Any, **errors: Any) -> tuple[Array, tuple[int, int]]:
+    """The means and their shape; the errors must not be in another order."""
+    means = as_examples(X)
+    check_column_order(column_names(X), **errors)
+    check_row_order(X, **errors)
+    return means, (means.shape[0], means.shape[1])
 
 
 def _lower(lower: Any, shape: tuple[int, int]) -> Array:

@@ -12,6 +12,7 @@ from ..data.coercion import stored_as
 from ..data.covariances import Diagonal, LowRank
 from ..data.gaussians import Gaussians
 from ..fit.examples import ConvergenceWarning
+from ..maps.linear import blocks
 from ..support.validation import (
     Array,
     FloatArray,
@@ -21,7 +22,7 @@ from ..support.validation import (
     check_positive,
     column_names,
 )
-from ._support import blocks, need, track
+from ._support import need, track
 
 Population = tuple[FloatArray, FloatArray]
 

@@ -11,8 +11,9 @@ from ..data.coercion import stored_as
 from ..data.covariances import Diagonal, Full
 from ..data.gaussians import Gaussians
 from ..fit.examples import ConvergenceWarning
-from ..support.validation import Array, FloatArray, check_choice, check_count, check_positive, is_sparse
-from ._support import blocks, check_no_deployment, track
+from ..maps.linear import blocks, dense
+from ..support.validation import Array, FloatArray, check_choice, check_count, check_positive
+from ._support import check_no_deployment, track
 
 HALVINGS = 40
 JITTER = 1e-10  # of a feature's variance: certain examples and flat populations can then be inverted
@@ -53,7 +54,7 @@ def posterior(
     ----------
     data : Gaussians
     population : {"full", "diagonal"}
-        "full": T is a matrix, features inform each other, and the result has a matrix an example.
+        "full": T is a matrix, features inform each other, and the result has a matrix per example.
         "diagonal": each feature by itself, with the variances of the given covariances only.
     cap : float, optional
         The largest standard deviation of the result, in units of the feature's spread (the standard
@@ -106,7 +107,7 @@ def posterior(
             OnePopulationWarning,
             stacklevel=2,
         )
-    means = np.asarray(data.mean.toarray() if is_sparse(data.mean) else data.mean)
+    means = dense(data.mean)
     centre, spread = means.mean(axis=0, dtype=np.float64), means.std(axis=0, dtype=np.float64)
     spread[spread == 0] = 1.0
     Z = (means - centre) / spread

@@ -10,8 +10,9 @@ import numpy as np
 from ..data.coercion import stored_as
 from ..data.covariances import Covariance, Diagonal, Full, LowRank
 from ..data.gaussians import Gaussians
+from ..maps.linear import blocks
 from ..support.validation import Array, FloatArray, as_float_array, check_choice, check_finite, column_names
-from ._support import as_examples, blocks, need
+from ._support import as_examples, need
 
 KINDS = ("diagonal", "full", "lowrank", "ledoit_wolf", "oas")
 
@@ -41,7 +42,7 @@ def from_samples(
     groups : array of shape (m,), optional
         Which example each row belongs to. Example j is the group `np.unique(groups)[j]`.
     covariance : {"diagonal", "full", "lowrank", "ledoit_wolf", "oas"}
-        "diagonal": variances only, as in the paper. "full": a matrix an example. "lowrank": the same
+        "diagonal": variances only, as in the paper. "full": a matrix per example. "lowrank": the same
         covariance exactly, as min(k − 1, n) factors; far less memory if k is small. "ledoit_wolf",
         "oas": shrunk by scikit-learn's estimate (divided by k) in standardised units, that is towards a
         multiple of the variances within all examples; kept as factors and variances, without a matrix.
@@ -164,7 +165,7 @@ def _pooled_diagonal(ragged: _Ragged) -> Array | None:
 
 
 def _factors(ragged: _Ragged, divisor: FloatArray) -> tuple[Array, Array]:
-    """Factors F with FᵀF = DᵀD/divisor², D the centred samples: min(k − 1, n) rows an example."""
+    """Factors F with FᵀF = DᵀD/divisor², D the centred samples: min(k − 1, n) rows per example."""
     ranks = np.minimum(ragged.sizes - 1, ragged.n)
     start = np.concatenate([[0], np.cumsum(ranks)])
     factors = np.empty((int(start[-1]), ragged.n), dtype=ragged.dtype)
@@ -216,7 +217,7 @@ def _as_ragged(samples: Any, groups: Any) -> _Ragged:
         return _from_rows(samples, groups)
     if not isinstance(samples, Sequence) and not (isinstance(samples, np.ndarray) and samples.ndim == 3):
         raise TypeError(
-            "samples: expected a list of arrays, one an example, or rows together with groups=; got "
+            "samples: expected a list of arrays, one per example, or rows together with groups=; got "
             + type(samples).__name__
             + (f" of shape {samples.shape}" if hasattr(samples, "shape") else "")
         )

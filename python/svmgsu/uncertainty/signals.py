@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..data.gaussians import Gaussians
+from ..maps.linear import blocks
 from ..support.validation import Array, as_float_array, check_count, check_finite, check_positive
-from ._support import blocks, need
+from ._support import need
 from .samples import from_samples
 
 DEAP_BANDS: dict[str, tuple[float, float]] = {

@@ -1,6 +1,6 @@
 """Tables of values and error bars, from pandas or polars, as arrays.
 
-A frame is read through its own columns: neither library is imported here.
+A data frame is read through its own columns: neither library is imported here.
 """
 
 from __future__ import annotations
