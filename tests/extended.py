@@ -34,15 +34,17 @@ def huber(d, s):
     return tuple(plain[k] - (above[k] + (-1) ** k * below[k]) / 2 for k in range(3))
 
 
+STEP = mp.mpf("0.4")
+NODES = [(k * STEP, STEP * mp.npdf(k * STEP)) for k in range(-28, 29)]
+
+
 def logistic(d, s):
-    """By the trapezoidal rule, whose error is below 1e-30 for s <= 1/2."""
-    h = mp.mpf("0.3") if s else mp.mpf(1)
+    """By the trapezoidal rule, whose error is below 1e-26 for s <= 1/2."""
     total = [mp.mpf(0)] * 3
-    for k in range(-40, 41) if s else [0]:
-        weight = h * mp.npdf(k * h) if s else mp.mpf(1)
-        x = d - 1 + s * k * h
-        p = 1 / (1 + mp.exp(-x))
-        for j, part in enumerate((mp.log1p(mp.exp(x)), p, p * (1 - p))):
+    for node, weight in NODES if s else [(mp.mpf(0), mp.mpf(1))]:
+        e = mp.exp(d - 1 + s * node)
+        p = e / (1 + e)
+        for j, part in enumerate((mp.log1p(e), p, p * (1 - p))):
             total[j] += weight * part
     return tuple(total)
 
@@ -112,7 +114,10 @@ class Problem:
             found, slope = self.value_and_gradient(there)
             if not found < value:
                 break
+            settled = value - found < mp.mpf("1e-24") * value
             z, value, gradient = there, found, slope
+            if settled:
+                break
         return value
 
     def _with_kinks(self, z):

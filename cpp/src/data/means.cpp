@@ -69,15 +69,15 @@ void SparseRows<Scalar>::add_product(Index example, double factor, const double*
 }
 
 template <class Scalar>
-void DenseRows<Scalar>::add_squares(Index example, double factor, double* SVMGSU_RESTRICT sum) const {
-  const Scalar* row = data + example * features;
-  for (Index j = 0; j < features; ++j) sum[j] += factor * static_cast<double>(row[j]) * static_cast<double>(row[j]);
+void DenseRows<Scalar>::add_squares(Batch batch, const double* coefficient, double* sum) const {
+  kernels::add_squares(data, batch, features, coefficient, sum);
 }
 
 template <class Scalar>
-void SparseRows<Scalar>::add_squares(Index example, double factor, double* SVMGSU_RESTRICT sum) const {
-  for (Index k = start[example]; k < start[example + 1]; ++k)
-    sum[column[k]] += factor * static_cast<double>(value[k]) * static_cast<double>(value[k]);
+void SparseRows<Scalar>::add_squares(Batch batch, const double* coefficient, double* SVMGSU_RESTRICT sum) const {
+  for (int i = 0; i < batch.count; ++i)
+    for (Index k = start[batch.id[i]]; k < start[batch.id[i] + 1]; ++k)
+      sum[column[k]] += coefficient[i] * (static_cast<double>(value[k]) * static_cast<double>(value[k]));
 }
 
 template struct DenseRows<double>;

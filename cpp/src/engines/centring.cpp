@@ -56,9 +56,10 @@ class ShiftedMeans final : public Means {
     const Shifted rows(*this, batch);
     kernels::add_rows(rows.at, batch.count, features(), coefficient, sum);
   }
-  void add_squares(Index example, double weight, double* sum) const override {
-    const Shifted row(*this, Batch{&example, 1});
-    for (Index j = 0; j < features(); ++j) sum[j] += weight * row.at[0][j] * row.at[0][j];
+  void add_squares(Batch batch, const double* coefficient, double* sum) const override {
+    const Shifted rows(*this, batch);
+    for (int i = 0; i < batch.count; ++i)
+      for (Index j = 0; j < features(); ++j) sum[j] += coefficient[i] * (rows.at[i][j] * rows.at[i][j]);
   }
 
  private:

@@ -141,6 +141,7 @@ struct GradientLink {
   const Targets& targets;
   double shift, b, epsilon, centre;
   MemoryKept& kept;
+  const Gaussians* columns;  // whose columns this pass looks at, or null
 
   void operator()(Places places, int count, const double* dot, const double* form, double* coefficient, double* kappa,
                   char* side, Local& local) const {
@@ -166,6 +167,7 @@ struct GradientLink {
     r.set(count, sign, target, mean, variance, b, epsilon);
     r.evaluate(loss, count);
     keep(places, count, mean, variance, r.curvature);
+    if (columns) look(places, count, weight, local);
     if (loss.gap_error() > 0)
       for (int i = 0; i < count; ++i) local.spread += weight[i] * r.s[i];
     double mass_of[2] = {0, 0}, dual_of[2] = {0, 0}, losses[kMaxBatch];
@@ -209,6 +211,11 @@ struct GradientLink {
     to(kept.variance, variance);
     to(kept.curvature, curvature);
   }
+  void look(Places places, int count, const double* weight, Local& local) const {
+    Index id[kMaxBatch];
+    for (int i = 0; i < count; ++i) id[i] = columns->ids()[static_cast<std::size_t>(places[i])];
+    Columns::look(*columns, Batch{id, count}, weight, local.squares);
+  }
 };
 
 }  // namespace
@@ -221,8 +228,10 @@ void MemoryObjective::evaluate(const Vector& w, double b, double epsilon, Evalua
   auto& kept = static_cast<MemoryKept&>(*e.kept);
   for (auto* array : {&kept.mean, &kept.variance, &kept.curvature}) array->resize(static_cast<std::size_t>(examples()));
   Local total;
-  sweep<Adds::by_side>(Visit{data(), data().ids(), targets().signs(), threads()}, PointForms(data(), w, kept.plans),
-                       GradientLink{loss(), targets(), shift(w), b, epsilon, centre_, kept}, &total);
+  sweep<Adds::by_side>(
+      Visit{data(), data().ids(), targets().signs(), threads()}, PointForms(data(), w, kept.plans),
+      GradientLink{loss(), targets(), shift(w), b, epsilon, centre_, kept, columns_->known ? nullptr : &data()},
+      &total);
 
   const double share = 1.0 / static_cast<double>(examples());
   const double penalty = lambda() / 2 * w.squaredNorm();
@@ -244,7 +253,7 @@ void MemoryObjective::evaluate(const Vector& w, double b, double epsilon, Evalua
   total.of[0].add(total.of[1]);
   kept.sums = std::move(total.of[0].terms);
 
-  std::call_once(columns_->once, [&] { columns_->look(*set_, origin_, threads()); });
+  if (!columns_->known) columns_->learn(total.squares, targets(), origin_);
   const Rounding rounding(*set_, *columns_, total, kept.sums, w, mean_weight_, moved_);
   e.certificate = bound(sides, rounding, loss().gap_error() * share * total.spread, &e.dual);
   e.certificate.value = epsilon > 0 ? penalty + share * total.loss : e.value;

@@ -8,7 +8,6 @@ namespace {
 
 constexpr double kUnit = 0x1p-53;
 constexpr double kLoss = 16;  // units in which L, L′ and L″ are right
-constexpr Index kBlock = 256;
 
 // The error of a sum, in units of the sum of its terms' sizes, where no term goes through more than `depth` additions:
 // the worst case, or four times its square root, which independent errors hardly ever exceed (Higham and Mary 2019).
@@ -22,53 +21,36 @@ double total_depth(const Gaussians& data) {
   return block + count / block + 4;
 }
 
-// out += Σ_i weight F_i∘F_i of an example's factors.
-void add_factor_squares(const Covariance& kind, Index id, double scale, Index n, std::vector<double>& buffer,
-                        double* out) {
-  const Index rank = std::max<Index>(0, kind.rank(id));
-  buffer.resize(static_cast<std::size_t>(rank * n));
-  if (rank > 0) kind.factors(id, scale, buffer.data());
-  for (Index r = 0; r < rank; ++r)
-    for (Index j = 0; j < n; ++j) {
-      const double f = buffer[static_cast<std::size_t>(r * n + j)];
-      out[j] += f * f;
+}  // namespace
+
+void Columns::look(const Gaussians& data, Batch batch, const double* weight, Vector& sum) {
+  const Index n = data.features();
+  if (sum.size() == 0) sum.setZero(n);
+  data.means().add_squares(batch, weight, sum.data());
+  Matrix factors;
+  for (const auto& term : data.covariance())
+    for (int i = 0; i < batch.count; ++i) {
+      const Index rank = term.kind->rank(batch.id[i]);
+      if (rank <= 0) continue;
+      factors.resize(rank, n);
+      term.kind->factors(batch.id[i], weight[i] * term.scale, factors.data());
+      sum += factors.cwiseAbs2().colwise().sum().transpose();
     }
 }
 
-}  // namespace
-
-void Columns::look(const TrainingSet& set, const Vector& origin, int threads) {
-  struct Part {
-    Vector squares;
-    std::vector<double> buffer;
-  };
-  const Gaussians& data = set.data;
-  const Index n = data.features(), count = data.examples();
-  const double share = 1.0 / static_cast<double>(count);
-  Vector squares = Vector::Zero(n);
-  double of_targets = 0, weights = 0;
-  ordered_blocks<Part>((count + kBlock - 1) / kBlock,
-                       static_cast<double>(count) * numbers_per_example(data) < kSerialNumbers ? 1 : threads,
-                       [&](Index block, Part& part) {
-                         part.squares.setZero(n);
-                         for (Index i = block * kBlock; i < std::min(count, (block + 1) * kBlock); ++i) {
-                           const Index id = data.ids()[static_cast<std::size_t>(i)];
-                           const double weight = share * set.targets.weight(i);
-                           data.means().add_squares(id, weight, part.squares.data());
-                           for (const auto& term : data.covariance())
-                             add_factor_squares(*term.kind, id, weight * term.scale, n, part.buffer,
-                                                part.squares.data());
-                         }
-                       },
-                       [&](const Part& part) { squares += part.squares; });
-  for (Index i = 0; i < count; ++i) {
-    const double weight = share * set.targets.weight(i);
-    of_targets += weight * set.targets.target(i) * set.targets.target(i);
-    weights += weight;
+void Columns::learn(const Vector& squares, const Targets& of, const Vector& origin) {
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (known) return;
+  const auto count = static_cast<double>(of.examples());
+  double target_squares = 0, weights = 0;
+  for (Index i = 0; i < of.examples(); ++i) {
+    target_squares += of.weight(i) * of.target(i) * of.target(i);
+    weights += of.weight(i);
   }
-  size = squares.cwiseSqrt();
-  if (origin.size()) size += std::sqrt(weights) * origin.cwiseAbs();
-  targets = std::sqrt(of_targets);
+  size = (squares / count).cwiseSqrt();
+  if (origin.size()) size += std::sqrt(weights / count) * origin.cwiseAbs();
+  targets = std::sqrt(target_squares / count);
+  known = true;
 }
 
 Rounding::Rounding(const TrainingSet& set, const Columns& columns, const Local& total,

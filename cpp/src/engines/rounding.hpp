@@ -1,6 +1,7 @@
 // How far rounding may have moved the sums of a pass, so that a certificate holds all the same (docs/theory.md).
 #pragma once
 
+#include <atomic>
 #include <mutex>
 
 #include "engines/sweep.hpp"
@@ -8,14 +9,18 @@
 
 namespace svmgsu {
 
-// Of the data alone, found once: √((1/ℓ) Σ c x²) of each feature, with the factors of low-rank covariances and with
-// what is taken off every x; and the same of the targets.
+// Of the data alone: √((1/ℓ) Σ c x²) of each feature, with the factors of low-rank covariances and with what is taken
+// off every x; and the same of the targets. The first pass looks at them while it has the examples at hand.
 struct Columns {
-  std::once_flag once;
+  std::mutex mutex;
+  std::atomic<bool> known{false};
   Vector size;
   double targets = 0;
 
-  void look(const TrainingSet& set, const Vector& origin, int threads);
+  // Adds Σ c x∘x of a batch to `sum`; ids are rows of the arrays.
+  static void look(const Gaussians& data, Batch batch, const double* weight, Vector& sum);
+  // From the sums of a whole pass.
+  void learn(const Vector& squares, const Targets& of, const Vector& origin);
 };
 
 class Rounding {

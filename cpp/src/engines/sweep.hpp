@@ -74,11 +74,13 @@ struct Local {
   Sums of[2];       // of the sides a ≤ 0 and a ≥ 0; all in of[0] where they are not kept apart
   Index start = 0;  // where the block begins
   Sorted sorted;
+  Vector squares;  // Σ c x∘x where a pass looks at the columns; of no length: not
 
   template <class Forms>
   void reset(Index features, const Forms& forms, int sides, bool side_by_side = false) {
     loss = smooth_loss = curvature = spread = terms = slope_squares = dual[0] = dual[1] = 0;
     for (int side = 0; side < sides; ++side) of[side].reset(features, forms, side_by_side);
+    squares.setZero();
   }
   void add(const Local& other, int sides) {
     loss += other.loss;
@@ -87,6 +89,8 @@ struct Local {
     spread += other.spread;
     terms += other.terms;
     slope_squares += other.slope_squares;
+    if (squares.size() < other.squares.size()) squares.setZero(other.squares.size());
+    if (other.squares.size() > 0) squares += other.squares;
     for (int side = 0; side < sides; ++side) {
       dual[side] += other.dual[side];
       of[side].add(other.of[side]);

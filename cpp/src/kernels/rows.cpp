@@ -231,6 +231,28 @@ SVMGSU_INLINE void packed_product(const T* SVMGSU_RESTRICT packed, Index n, doub
   }
 }
 
+// sum += Σ coefficient[i] row_i∘row_i, four rows at a time.
+template <class T>
+SVMGSU_INLINE void add_all_squares(const T* data, Batch batch, Index length, const double* coefficient,
+                                   double* SVMGSU_RESTRICT sum) {
+  const RowsOf<T> rows{data, batch.id, length};
+  int i = 0;
+  for (; i + 4 <= batch.count; i += 4) {
+    const T *a = rows[i], *b = rows[i + 1], *c = rows[i + 2], *d = rows[i + 3];
+    for (Index j = 0; j < length; ++j) {
+      const auto xa = static_cast<double>(a[j]), xb = static_cast<double>(b[j]);
+      const auto xc = static_cast<double>(c[j]), xd = static_cast<double>(d[j]);
+      sum[j] += (coefficient[i] * (xa * xa) + coefficient[i + 1] * (xb * xb)) +
+                (coefficient[i + 2] * (xc * xc) + coefficient[i + 3] * (xd * xd));
+    }
+  }
+  for (; i < batch.count; ++i) {
+    const T* row = rows[i];
+    for (Index j = 0; j < length; ++j)
+      sum[j] += coefficient[i] * (static_cast<double>(row[j]) * static_cast<double>(row[j]));
+  }
+}
+
 #define SVMGSU_ROW_KERNELS(Scalar)                                                                               \
   SVMGSU_CLONES void dots_of(const Scalar* const* rows, int count, Index length, const double* w, double* out) { \
     all_dots(rows, count, length, w, out);                                                                       \
@@ -246,6 +268,10 @@ SVMGSU_INLINE void packed_product(const T* SVMGSU_RESTRICT packed, Index n, doub
   SVMGSU_CLONES void add_batch_of(const Scalar* data, Batch batch, Index length, const double* coefficient,      \
                                   double* sum) {                                                                 \
     add_all<Scalar>(RowsOf<Scalar>{data, batch.id, length}, batch.count, length, coefficient, sum);              \
+  }                                                                                                              \
+  SVMGSU_CLONES void squares_of(const Scalar* data, Batch batch, Index length, const double* coefficient,        \
+                                double* sum) {                                                                   \
+    add_all_squares(data, batch, length, coefficient, sum);                                                      \
   }                                                                                                              \
   SVMGSU_CLONES void packed_of(const Scalar* packed, Index n, double factor, const double* v, double* out) {     \
     packed_product(packed, n, factor, v, out);                                                                   \
@@ -282,6 +308,12 @@ void add_rows(const double* data, Batch batch, Index length, const double* coeff
 }
 void add_rows(const float* data, Batch batch, Index length, const double* coefficient, double* sum) {
   add_batch_of(data, batch, length, coefficient, sum);
+}
+void add_squares(const double* data, Batch batch, Index length, const double* coefficient, double* sum) {
+  squares_of(data, batch, length, coefficient, sum);
+}
+void add_squares(const float* data, Batch batch, Index length, const double* coefficient, double* sum) {
+  squares_of(data, batch, length, coefficient, sum);
 }
 void packed_times(const double* packed, Index n, double factor, const double* v, double* out) {
   packed_of(packed, n, factor, v, out);

@@ -34,8 +34,8 @@ class Means {
   virtual void dots(Batch batch, const double* w, double* out) const = 0;
   // sum += Σ coefficient[i] x_i
   virtual void add(Batch batch, const double* coefficient, double* sum) const = 0;
-  // sum[j] += weight · x_ij², for bounds of rounding errors
-  virtual void add_squares(Index example, double weight, double* sum) const = 0;
+  // sum[j] += Σ coefficient[i] x_ij², for bounds of rounding errors
+  virtual void add_squares(Batch batch, const double* coefficient, double* sum) const = 0;
 };
 
 // Rows of numbers that a pass reads, for means as for variances:
@@ -51,8 +51,7 @@ struct DenseRows {
   void add(Batch batch, const double* coefficient, double* sum) const;
   // sum += factor · (row ∘ w)
   void add_product(Index example, double factor, const double* w, double* sum) const;
-  // sum += factor · (row ∘ row)
-  void add_squares(Index example, double factor, double* sum) const;
+  void add_squares(Batch batch, const double* coefficient, double* sum) const;
 };
 
 // Compressed sparse rows: row i holds entries start[i] .. start[i+1] of (column, value).
@@ -70,7 +69,7 @@ struct SparseRows {
   void dots(Batch batch, const double* w, double* out) const;
   void add(Batch batch, const double* coefficient, double* sum) const;
   void add_product(Index example, double factor, const double* w, double* sum) const;
-  void add_squares(Index example, double factor, double* sum) const;
+  void add_squares(Batch batch, const double* coefficient, double* sum) const;
 };
 
 template <class Rows>
@@ -84,8 +83,8 @@ class RowMeans : public Means {
   RowsView rows() const override { return rows_.view(); }
   void dots(Batch batch, const double* w, double* out) const override { rows_.dots(batch, w, out); }
   void add(Batch batch, const double* coefficient, double* sum) const override { rows_.add(batch, coefficient, sum); }
-  void add_squares(Index example, double weight, double* sum) const override {
-    rows_.add_squares(example, weight, sum);
+  void add_squares(Batch batch, const double* coefficient, double* sum) const override {
+    rows_.add_squares(batch, coefficient, sum);
   }
 
  private:

@@ -23,6 +23,9 @@ void add_rows(const float* const* rows, int count, Index length, const double* c
 // The same for the rows of a batch.
 void add_rows(const double* data, Batch batch, Index length, const double* coefficient, double* sum);
 void add_rows(const float* data, Batch batch, Index length, const double* coefficient, double* sum);
+// sum += Σ coefficient[i] row_i∘row_i
+void add_squares(const double* data, Batch batch, Index length, const double* coefficient, double* sum);
+void add_squares(const float* data, Batch batch, Index length, const double* coefficient, double* sum);
 
 // out += factor · S v for one symmetric matrix S, packed as its upper triangle, row after row.
 void packed_times(const double* packed, Index n, double factor, const double* v, double* out);
