@@ -87,3 +87,11 @@ def test_a_name_that_is_not_utf8(tmp_path, ending):
         run = shell('"$@"', *words)
         assert run.returncode == 1
         one_line(run, reason)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize("words", [("--help",), ("--version",), ("train", "--help"), ("info",)])
+def test_help_cannot_be_written_to_a_full_device(words):
+    run = shell('"$@" >/dev/full', *words)
+    assert run.returncode == 1
+    assert run.stderr.count(b"\n") == 1 and b"standard output: no space left on device" in run.stderr

@@ -210,8 +210,7 @@ def test_other_python_threads_run_during_long_evaluations():
     """
     X, data = big()
     objective, bare = _core.Objective(data, 0.1, 1, True), _core.Gaussians(_core.dense_means(X), ())
-    means, points, settings = (
-        _core.dense_means(X),
+    points, settings = (
         [k * np.ones(1000) for k in range(1, 6)],
         options(steps=100),
     )
@@ -225,7 +224,7 @@ def test_other_python_threads_run_during_long_evaluations():
         "certify": lambda w: objective.certify(w, 0.0),
         "margins": lambda w: _core.margins(bare, w[np.newaxis], 1),
         "solve": lambda w: _core.solve(data, settings),
-        "decision_values": lambda w: _core.decision_values(means, w, 0.0, 1),
+        "decision_values": lambda w: _core.decision_values(bare, w[np.newaxis], np.zeros(1), 1),
         "first_nonfinite": lambda w: _core.first_nonfinite(X),
         "pack": lambda w: _core.pack(symmetric, 1e-6, packed),
         "find_indefinite": lambda w: _core.find_indefinite(packed, 200, 1e-8),

@@ -101,11 +101,17 @@ def int32(*values):
     return np.array(values, dtype=np.int32)
 
 
+def task(classes, calibrations=None):
+    each = classes * (classes - 1) // 2 if calibrations is None else calibrations
+    return _core.Classification(classes, "ovo", np.ones((each, 4)), np.empty(0), np.empty(0))
+
+
 def int64(*values):
     return np.array(values, dtype=np.int64)
 
 
 MEANS = _core.dense_means(X)
+BARE = _core.Gaussians(MEANS, ())
 SIGNS = np.array([-1.0, 1.0, 1.0])
 CALLS = {
     "column beyond": lambda: _core.sparse_means(np.ones(2), int32(0, 3), int64(0, 1, 2), 3),
@@ -128,7 +134,21 @@ CALLS = {
     "add_full size": lambda: _core.diagonal(X).add_full(0, 1.0, np.zeros((2, 2))),
     "rows": lambda: _core.labelled(MEANS, (), SIGNS, np.ones(3), int64(0, 1, 3)),
     "kind": lambda: _core.labelled(MEANS, ((_core.diagonal(X[:, :2].copy()), 1.0),), SIGNS, np.ones(3)),
-    "decision": lambda: _core.decision_values(MEANS, np.ones(2), 0.0, 1),
+    "decision": lambda: _core.decision_values(BARE, np.ones((1, 2)), np.zeros(1), 1),
+    "decision planes": lambda: _core.decision_values(BARE, np.ones((2, 3)), np.zeros(1), 1),
+    "decision flat": lambda: _core.decision_values(BARE, np.ones(3), np.zeros(1), 1),
+    "variances": lambda: _core.variances(BARE, np.ones((1, 4)), np.zeros(1), 1),
+    "scores": lambda: _core.class_scores(task(3), BARE, np.ones((2, 3)), np.zeros(2), 1),
+    "scores of two": lambda: _core.class_scores(task(2), BARE, np.ones((1, 3)), np.zeros(1), 1),
+    "probabilities": lambda: _core.probabilities(task(3), BARE, np.ones((1, 3)), np.zeros(1), None, 1),
+    "shares": lambda: _core.probabilities(
+        task(2), BARE, np.ones((1, 3)), np.zeros(1), np.ones((1, 3)) / 3, 1
+    ),
+    "shares of each": lambda: _core.probabilities(
+        task(2), BARE, np.ones((1, 3)), np.zeros(1), np.ones((2, 2)) / 2, 1
+    ),
+    "predict": lambda: _core.predict(task(4), BARE, np.ones((3, 3)), np.zeros(3), 1),
+    "too few calibrations": lambda: _core.predict(task(3, 2), BARE, np.ones((3, 3)), np.zeros(3), 1),
     "eigen examples": lambda: _core.eigen_subspaces(((_core.diagonal(X), 1.0),), 4, 3, 0.5),
     "eigen features": lambda: _core.eigen_subspaces(((_core.diagonal(X), 1.0),), 3, 2, 0.5),
     "project": lambda: _core.project_means(X, np.ones((2, 3)), int64(0, 1, 2)),

@@ -1,6 +1,8 @@
 // Model files.
 #include <pybind11/stl.h>
 
+#include <memory>
+#include <optional>
 #include <sstream>
 
 #include "checks.hpp"
@@ -33,9 +35,19 @@ py::dict items_of(const Model& model) {
   return out;
 }
 
+std::vector<Calibration> calibrations(const Array<double>& rows) {
+  require_size(size_of(rows, 1), 4, "calibration: rows");
+  std::vector<Calibration> out;
+  const double* v = rows.data();
+  for (py::ssize_t k = 0; k < size_of(rows, 0); ++k, v += 4) out.emplace_back(v[0], v[1], v[2], v[3]);
+  return out;
+}
+
+MultiClass multi_class_of(const std::string& name) { return name == "ovo" ? MultiClass::ovo : MultiClass::ovr; }
+
 Model model_of(const py::dict& items) {
   Model model;
-  const auto w = items["w"].cast<Array<double>>(), calibration = items["calibration"].cast<Array<double>>();
+  const auto w = items["w"].cast<Array<double>>();
   model.w = Eigen::Map<const EigenMatrix>(w.data(), size_of(w, 0), size_of(w, 1));
   model.b = to_vector(items["b"].cast<Array<double>>());
   model.lambda = items["lam"].cast<double>();
@@ -43,37 +55,110 @@ Model model_of(const py::dict& items) {
   model.loss = items["loss"].cast<std::string>();
   model.loss_parameter = items["loss_parameter"].cast<double>();
   model.scatter = items["scatter"].cast<double>();
-  require_size(size_of(calibration, 1), 4, "calibration: rows");
-  const double* v = calibration.data();
-  for (py::ssize_t k = 0; k < size_of(calibration, 0); ++k, v += 4)
-    model.calibration.emplace_back(v[0], v[1], v[2], v[3]);
+  model.calibration = calibrations(items["calibration"].cast<Array<double>>());
   model.prior = to_vector(items["prior"].cast<Array<double>>());
   model.class_weight = to_vector(items["class_weight"].cast<Array<double>>());
   model.label_type = items["label_type"].cast<std::string>();
   model.labels = items["labels"].cast<std::vector<std::string>>();
-  model.multi_class = items["multi_class"].cast<std::string>() == "ovo" ? MultiClass::ovo : MultiClass::ovr;
+  model.multi_class = multi_class_of(items["multi_class"].cast<std::string>());
   model.names = items["names"].cast<std::vector<std::string>>();
   model.cov_mat_type = items["cov_mat_type"].cast<std::string>();
   return model;
+}
+
+// What `find` gives, one row for each object.
+template <class Find>
+py::array_t<double> rows_of(Find find) {
+  std::unique_ptr<Matrix> found;
+  {
+    py::gil_scoped_release release;
+    found = std::make_unique<Matrix>(find());
+  }
+  const py::ssize_t rows = found->rows(), cols = found->cols();
+  double* const data = found->data();
+  const py::capsule owner(found.release(), [](void* p) { delete static_cast<Matrix*>(p); });
+  return py::array_t<double>({rows, cols}, data, owner);
+}
+
+Planes planes_of(const Array<double>& w, const Array<double>& b) {
+  require(w.ndim() == 2 && b.ndim() == 1, "w, b: one row and one number for each hyperplane is wanted");
+  require_size(b.size(), size_of(w, 0), "b");
+  return {w.data(), b.data(), size_of(w, 0), size_of(w, 1)};
+}
+
+Classification task_of(Index classes, const std::string& multi_class, const Array<double>& calibration,
+                       const Array<double>& prior, const Array<double>& class_weight) {
+  require(classes >= 2, "classes: at least two are wanted");
+  Classification task;
+  task.labels.assign(static_cast<std::size_t>(classes), "");
+  task.multi_class = multi_class_of(multi_class);
+  task.calibration = calibrations(calibration);
+  task.prior = to_vector(prior);
+  task.class_weight = to_vector(class_weight);
+  return task;
+}
+
+// Values of hyperplanes, and what a classifier makes of them.
+void bind_prediction(py::module_& m) {
+  using py::arg;
+  using Doubles = const Array<double>&;
+  py::class_<Classification>(m, "Classification")
+      .def(py::init(&task_of), arg("classes"), arg("multi_class"), arg("calibration").noconvert(),
+           arg("prior").noconvert(), arg("class_weight").noconvert());
+  m.def(
+      "decision_values",
+      [](const Gaussians& data, Doubles w, Doubles b, int threads) {
+        const Planes planes = planes_of(w, b);
+        return rows_of([&] { return decision_values(planes, data, threads); });
+      },
+      arg("data"), arg("w").noconvert(), arg("b").noconvert(), arg("threads"));
+  m.def(
+      "variances",
+      [](const Gaussians& data, Doubles w, Doubles b, int threads) {
+        const Planes planes = planes_of(w, b);
+        return rows_of([&] { return variances(planes, data, threads); });
+      },
+      arg("data"), arg("w").noconvert(), arg("b").noconvert(), arg("threads"));
+  m.def(
+      "class_scores",
+      [](const Classification& task, const Gaussians& data, Doubles w, Doubles b, int threads) {
+        const Planes planes = planes_of(w, b);
+        return rows_of([&] { return class_scores(task, planes, data, true, threads); });
+      },
+      arg("task"), arg("data"), arg("w").noconvert(), arg("b").noconvert(), arg("threads"));
+  m.def(
+      "probabilities",
+      [](const Classification& task, const Gaussians& data, Doubles w, Doubles b,
+         const std::optional<Array<double>>& shares, int threads) {
+        const Planes planes = planes_of(w, b);
+        Matrix given;
+        if (shares) {
+          require(shares->ndim() == 2, "shares: one row for all objects or for each is wanted");
+          given = Eigen::Map<const EigenMatrix>(shares->data(), size_of(*shares, 0), size_of(*shares, 1));
+        }
+        return rows_of([&] { return probabilities(task, planes, data, shares ? &given : nullptr, threads); });
+      },
+      arg("task"), arg("data"), arg("w").noconvert(), arg("b").noconvert(), arg("shares").noconvert(), arg("threads"));
+  m.def(
+      "predict",
+      [](const Classification& task, const Gaussians& data, Doubles w, Doubles b, int threads) {
+        const Planes planes = planes_of(w, b);
+        std::vector<Index> found;
+        {
+          py::gil_scoped_release release;
+          found = predict(task, planes, data, threads);
+        }
+        const auto count = static_cast<py::ssize_t>(found.size());
+        return move_to_array(std::move(found), {count});
+      },
+      arg("task"), arg("data"), arg("w").noconvert(), arg("b").noconvert(), arg("threads"));
 }
 
 }  // namespace
 
 void bind_models(py::module_& m) {
   using py::arg;
-  m.def(
-      "decision_values",
-      [](const Means& means, const Array<double>& w, double b, int threads) {
-        require_size(w.size(), means.features(), "w");
-        const Vector weights = to_vector(w);
-        std::vector<double> out;
-        {
-          py::gil_scoped_release release;
-          out = decision_values(means, weights, b, threads);
-        }
-        return to_array(out);
-      },
-      arg("means"), arg("w").noconvert(), arg("b"), arg("threads"));
+  bind_prediction(m);
   m.def("match_names", &match_names, arg("wanted"), arg("given"));
   // Python opens, names and replaces files itself.
   m.def(

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .base import EXIT_CODES, execute, make_parser
+from .base import EXIT_CODES, Parser, execute, make_parser
 
 DESCRIPTION = "Maximum-margin learning from uncertain data: every example is a mean with its error bars."
 
@@ -46,7 +46,7 @@ def _overview() -> argparse.ArgumentParser:
 
     width = max(len(command.name) for command in COMMANDS)
     listing = "\n".join(f"  svmgsu {command.name:<{width}}  {command.help}" for command in COMMANDS)
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="svmgsu",
         description=DESCRIPTION,
         epilog=f"commands:\n{listing}\n\n`svmgsu COMMAND --help` shows options and examples.\n{EXIT_CODES}",

@@ -37,9 +37,24 @@ class UsageError(Exception):
     """Options that do not go together: exit code 2."""
 
 
+class Parser(argparse.ArgumentParser):
+    """Help that cannot be written is an error, too; argparse says nothing of it."""
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        if not message or file is None or file is not sys.stdout:
+            super()._print_message(message, file)
+            return
+        try:
+            file.write(message)
+            file.flush()
+        except OSError as error:
+            _drop_output()
+            self.exit(BAD_DATA, f"{self.prog}: {reason(error)}\n")
+
+
 def make_parser(prog: str, help: str, examples: str) -> argparse.ArgumentParser:
     """The parser of one command, with --debug."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=prog,
         description=help[0].upper() + help[1:] + ".",
         epilog=examples + EXIT_CODES,
@@ -183,6 +198,20 @@ def plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [plain(v) for v in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def by_label(option: str, wanted: str, text: str, classes: Sequence[Any]) -> dict[Any, float]:
+    """The numbers of an option like LABEL=2,LABEL=1, by the labels of the classes."""
+    labels = {str(label): label for label in classes}
+    found = {}
+    for item in text.split(","):
+        name, _, number = item.rpartition("=")
+        try:
+            found[labels[name]] = float(number)
+        except (KeyError, ValueError):
+            known = ", ".join(sorted(labels))
+            raise UsageError(f"{option}: expected {wanted} with a label of {known}, got {item!r}") from None
+    return found
 
 
 def search_facts(found: Any) -> dict[str, Any]:

@@ -8,12 +8,11 @@ from typing import Any
 from ..io.dataset import Dataset
 from ..io.output import replacing
 from ..models.classifier import Model
-from ..models.files import load
 from ..models.regressor import RegressionModel
 from . import regression
 from .base import UsageError, about, check_outputs
 from .data import add_data_options, add_effort_options, add_target_options, check_streams, threads_for
-from .predict import predictions_of, read_like
+from .predict import add_prior, load_with_prior, predictions_of, read_like
 
 EXAMPLES = """\
 examples:
@@ -37,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="default: -, standard output")
     parser.add_argument("--output-format", choices=LAYOUTS, help="default: table")
     parser.add_argument("--json", action="store_true", help="short for --output-format json")
+    add_prior(parser)
     add_data_options(parser)
     add_target_options(parser)
     add_effort_options(parser)
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> None:
         raise UsageError(f"--json: not together with --output-format {args.output_format}")
     check_outputs([args.output], [args.model, args.data, args.labels, args.cov])
     check_streams(args.model, args.data, args.labels, args.cov)
-    model = load(args.model)
+    model = load_with_prior(args)
     layout = "json" if args.json else args.output_format or "table"
     if isinstance(model, RegressionModel) and layout == "gsvm":
         raise ValueError(f"{args.model}: holds a regression, and the authors' measures are of classifiers")

@@ -15,9 +15,9 @@ from ..io.predictions import JSON_LINES, TABLES
 from ..models.classifier import Model
 from ..models.files import load
 from ..models.regressor import RegressionModel
-from ..support.validation import Array, FloatArray
+from ..support.validation import Array, FloatArray, check_prior
 from . import regression
-from .base import about, add_json, check_outputs, show
+from .base import UsageError, about, add_json, by_label, check_outputs, show
 from .data import TABLES as TABLE_FORMATS
 from .data import add_data_options, add_effort_options, check_streams, read_data, threads_for
 
@@ -48,6 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", metavar="DATA", help="means, or all; - is standard input")
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="default: -, standard output")
     add_output_format(parser)
+    add_prior(parser)
     add_json(parser)
     add_data_options(parser, labels=False)
     add_effort_options(parser)
@@ -62,11 +63,35 @@ def add_output_format(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_prior(parser: argparse.ArgumentParser) -> None:
+    """What the classes' shares are where the examples come from."""
+    parser.add_argument(
+        "--prior",
+        metavar="SHARES",
+        help="of the classes where these examples come from, if not those of training: LABEL=SHARE,...",
+    )
+
+
+def load_with_prior(args: argparse.Namespace) -> Model | RegressionModel:
+    """The model, with the shares that --prior states."""
+    model = load(args.model)
+    if args.prior is None:
+        return model
+    if isinstance(model, RegressionModel) or model.calibration_ is None:
+        raise ValueError(f"{args.model}: holds no probabilities, which --prior is for")
+    shares = by_label("--prior", "LABEL=SHARE", args.prior, model.classes_.tolist())
+    try:
+        model.prior_ = check_prior(shares, model.classes_)
+    except ValueError as error:
+        raise UsageError(f"--{error}") from None
+    return model
+
+
 def run(args: argparse.Namespace) -> None:
     """Runs the command."""
     check_outputs([args.output], [args.model, args.data, args.cov])
     check_streams(args.model, args.data, args.cov)
-    model = load(args.model)
+    model = load_with_prior(args)
     dataset = read_like(args, model)
     with about(args.data, cov=args.cov):
         threads = threads_for(args, dataset.data)

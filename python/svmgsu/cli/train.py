@@ -20,6 +20,7 @@ from .base import (
     UsageError,
     about,
     add_json,
+    by_label,
     check_outputs,
     count,
     fraction,
@@ -289,18 +290,7 @@ def class_weights(text: str | None, classes: list[Any]) -> Any:
     """What --class-weight says: None, "balanced", or a dict with the labels of the data."""
     if text is None or text == "balanced":
         return text
-    labels = {str(label): label for label in classes}
-    weights = {}
-    for item in text.split(","):
-        name, _, weight = item.rpartition("=")
-        try:
-            weights[labels[name]] = float(weight)
-        except (KeyError, ValueError):
-            known = ", ".join(sorted(labels))
-            raise UsageError(
-                f"--class-weight: expected balanced or LABEL=WEIGHT with a label of {known}, got {item!r}"
-            ) from None
-    return weights
+    return by_label("--class-weight", "balanced or LABEL=WEIGHT", text, classes)
 
 
 def _deployment(path: str | None) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -138,23 +139,23 @@ class Model(LinearRule):
         values, or (values, standard deviations)
         """
         data, team = self._examples(X, cov, std), team_of(threads)
-        if not return_std:
-            return self._values(data, team)[:, 0] if len(self.coef_) == 1 else self._scores(data, team, False)
-        values, std_ = self._values(data, team), np.sqrt(self._known_variances(data, team))
         if len(self.coef_) == 1:
-            return values[:, 0], std_[:, 0]
-        if self.calibration_ is not None:
-            values = self._log_odds(values, None)
-            std_ *= np.abs([c.platt[0] for c in self.calibration_])
-        if self.multi_class == "ovr":
-            return values, std_
-        if self.calibration_ is None:
+            values = self._values(data, team)[:, 0]
+            return (values, np.sqrt(self._known_variances(data, team)[:, 0])) if return_std else values
+        if not return_std:
+            return self._scores(data, team)
+        std_ = np.sqrt(self._known_variances(data, team))
+        if self.calibration_ is None and self.multi_class == "ovo":
             raise ValueError(
                 "return_std: pairs of classes vote in a model without probabilities, and votes have no "
                 "standard deviation; see margin_probability"
             )
-        scores = _core.couple(values, len(self.classes_))
-        return scores, _coupled_std(values, scores, std_)
+        scores = self._scores(data, team)
+        if self.calibration_ is not None:
+            std_ *= np.abs([c.platt[0] for c in self.calibration_])
+        if self.multi_class == "ovr":
+            return scores, std_
+        return scores, _coupled_std(self._log_odds(self._values(data, team)), scores, std_)
 
     def margin_probability(
         self, X: Any, cov: Any = None, std: Any = None, *, threads: int | None = None
@@ -173,20 +174,17 @@ class Model(LinearRule):
     def predict(self, X: Any, cov: Any = None, std: Any = None, *, threads: int | None = None) -> Array:
         """The class of each row of X.
 
-        With probabilities it is the most probable one, X, `cov` and `std` being as in `predict_proba`; a
-        model trained with `class_weight` multiplies the probabilities by it first. Without probabilities it
-        is the sign of the decision value, of more than two classes the largest. `threads` is as in
-        `decision_function`.
+        With probabilities it is the most probable one, `classes_[predict_proba(X).argmax(axis=1)]`, X, `cov`
+        and `std` being as there; but a model trained with `class_weight` multiplies the probabilities by it
+        first, and may say a class that is less probable than another. Without probabilities it is the sign of
+        the decision value, of more than two classes the largest. `threads` is as in `decision_function`.
         """
         data, team = self._examples(X, cov, std), team_of(threads)
-        if self.calibration_ is not None:
-            chances = self._probabilities(data, team, None)
-            if self.class_weight_ is not None:
-                chances = chances * self.class_weight_
-            return np.asarray(self.classes_[chances.argmax(axis=1)])
-        if len(self.coef_) == 1:
-            return np.asarray(self.classes_[(self._values(data, team)[:, 0] > 0).astype(int)])
-        return np.asarray(self.classes_[self._scores(data, team, True).argmax(axis=1)])
+
+        def ask(some: Gaussians, _: slice) -> Array:
+            return _core.predict(self._task(), self._seen(some), *self._planes(), team)
+
+        return np.asarray(self.classes_[self._in_parts(data, ask)])
 
     def predict_proba(
         self,
@@ -229,8 +227,15 @@ class Model(LinearRule):
         data, team = self._examples(X, cov, std), team_of(threads)
         if self.calibration_ is None:
             raise RuntimeError("predict_proba: this model was trained with probability=False")
-        shares = None if prior is None else check_prior(prior, self.classes_, len(data))
-        return self._probabilities(data, team, shares)
+        shares = None
+        if prior is not None:
+            shares = np.atleast_2d(check_prior(prior, self.classes_, len(data)))
+
+        def ask(some: Gaussians, rows: slice) -> Array:
+            own = shares if shares is None or len(shares) == 1 else np.ascontiguousarray(shares[rows])
+            return _core.probabilities(self._task(), self._seen(some), *self._planes(), own, team)
+
+        return self._in_parts(data, ask)
 
     def save(self, path: str | os.PathLike[str], format: str = "svmgsu") -> None:
         """Writes the model to `path` as text ("-": standard output); a reader never sees half a file.
@@ -244,8 +249,6 @@ class Model(LinearRule):
         if format == "gsvm" and texts == ["+1", "-1"]:  # strings sort so; the file has -1 first
             self._turned().save(path, format)
             return
-        rows = [(c.a, c.b, c.kappa, c.base) for c in self.calibration_ or ()]
-        none = np.empty(0)
         self._write(
             path,
             format,
@@ -254,9 +257,7 @@ class Model(LinearRule):
             labels=texts,
             multi_class=self.multi_class,
             cov_mat_type=self.cov_mat_type_,
-            calibration=np.array(rows, dtype=np.float64).reshape(len(rows), 4),
-            prior=none if self.prior_ is None else self.prior_,
-            class_weight=none if self.class_weight_ is None else self.class_weight_,
+            **self._of_classes(),
         )
 
     def __repr__(self) -> str:
@@ -284,38 +285,37 @@ class Model(LinearRule):
             feature_names_in_=self.feature_names_in_,
         )
 
-    def _scores(self, data: Gaussians, threads: int, blurred: bool) -> FloatArray:
-        """What is compared, of several classes, as (l, K): log-odds, or votes, or plain decision values.
+    def _task(self) -> _core.Classification:
+        """What makes classes of values, for the core."""
+        return _core.Classification(len(self.classes_), self.multi_class, **self._of_classes())
 
-        `blurred` takes the objects' covariances into account. Some objects at a time: there are many pairs.
-        """
-        step = max(1, _NUMBERS_AT_A_TIME // len(self.coef_))
-        if len(data) > step:
-            places = range(0, len(data), step)
-            return np.concatenate([self._scores(data[k : k + step], threads, blurred) for k in places])
-        values = self._values(data, threads)
-        if self.calibration_ is not None:
-            values = self._log_odds(values, self._variances(data, threads) if blurred else None)
-        if self.multi_class == "ovr":
-            return values
-        combine = _core.vote if self.calibration_ is None else _core.couple
-        return combine(values, len(self.classes_))
+    def _of_classes(self) -> dict[str, FloatArray]:
+        """Calibrations, shares and weights as the core has them: empty where there are none."""
+        rows = [(c.a, c.b, c.kappa, c.base) for c in self.calibration_ or ()]
+        given = {"prior": self.prior_, "class_weight": self.class_weight_}
+        return {
+            "calibration": np.array(rows, dtype=np.float64).reshape(len(rows), 4),
+            **{k: np.ascontiguousarray([] if v is None else v, dtype=np.float64) for k, v in given.items()},
+        }
+
+    def _in_parts(self, data: Gaussians, ask: Callable[[Gaussians, slice], Array]) -> Array:
+        """What `ask` says of the objects, some at a time where there are many pairs of classes."""
+        step = len(data) if len(self.coef_) == 1 else max(1, _NUMBERS_AT_A_TIME // len(self.coef_))
+        if len(data) <= step:
+            return ask(data, slice(None))
+        parts = [slice(first, first + step) for first in range(0, len(data), step)]
+        return np.concatenate([ask(data[part], part) for part in parts])
+
+    def _scores(self, data: Gaussians, threads: int) -> FloatArray:
+        """What is compared, of several classes, as (l, K): log-odds, or votes, or plain decision values."""
+
+        def ask(some: Gaussians, _: slice) -> Array:
+            return _core.class_scores(self._task(), self._seen(some, blurred=False), *self._planes(), threads)
+
+        return self._in_parts(data, ask)
 
     def _shown(self, values: FloatArray) -> FloatArray:
         return values[:, 0] if values.shape[1] == 1 else values
-
-    def _probabilities(self, data: Gaussians, threads: int, prior: FloatArray | None) -> FloatArray:
-        """The classes' probabilities, (l, K); by logarithms, so that a row of tiny ones can be scaled up."""
-        if len(self.coef_) == 1:
-            z = self._log_odds(self._values(data, threads), self._variances(data, threads))
-            z = np.column_stack([-z, z])
-        else:
-            z = self._scores(data, threads, True)
-        logs = -np.logaddexp(0, -z)
-        prior = self.prior_ if prior is None else prior
-        if prior is not None:
-            logs = logs + np.log(prior) - self._log_shares()
-        return np.asarray(np.exp(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True)))
 
     def from_threshold(self, values: FloatArray) -> FloatArray:
         """Decision values of two classes less the one at which `predict` goes over to the second class.
@@ -332,14 +332,7 @@ class Model(LinearRule):
         threshold = c.threshold(extra)
         return np.full_like(values, c.b + extra) if threshold is None else values - threshold
 
-    def _log_shares(self) -> FloatArray:
-        """Logarithms of the classes' shares in training."""
-        base = np.array([c.base for c in self.calibration_ or ()])
-        if len(base) > 1 and self.multi_class == "ovo":
-            base = _core.couple(base[np.newaxis], len(self.classes_))[0]
-        return np.asarray(-np.logaddexp(0, np.concatenate([base, -base]) if len(base) == 1 else -base))
-
-    def _log_odds(self, values: FloatArray, variances: FloatArray | None) -> FloatArray:
+    def _log_odds(self, values: FloatArray, variances: FloatArray | None = None) -> FloatArray:
         columns = [
             c.log_odds(values[:, k], None if variances is None else variances[:, k])
             for k, c in enumerate(self.calibration_ or ())

@@ -46,18 +46,20 @@ class LinearRule:
 
     def _values(self, data: Gaussians, threads: int) -> FloatArray:
         """w·x + b as (l, number of values)."""
-        w, b = self._planes()
-        means = data.core_means()
-        values = [
-            _core.decision_values(means, each, float(at), threads) for each, at in zip(w, b, strict=True)
-        ]
-        return values[0][:, np.newaxis] if len(values) == 1 else np.stack(values, axis=1)
+        return _core.decision_values(self._seen(data, blurred=False), *self._planes(), threads)
+
+    def _seen(self, data: Gaussians, blurred: bool = True) -> _core.Gaussians:
+        """The objects for the core, with their covariances if these are known and shall count."""
+        if blurred and data.cov is not None and not depends_on_class(data.cov):
+            core: _core.Gaussians = data.core()
+            return core
+        return _core.Gaussians(data.core_means(), ())
 
     def _variances(self, data: Gaussians, threads: int) -> FloatArray | None:
         """wᵀΣw of the objects as (l, number of values); None if their covariance is not known."""
         if data.cov is None or depends_on_class(data.cov):
             return None
-        return _core.margins(data.core(), self._planes()[0], threads)[1].T
+        return _core.variances(data.core(), *self._planes(), threads)
 
     def _known_variances(self, data: Gaussians, threads: int) -> FloatArray:
         """The same, where it must be known."""

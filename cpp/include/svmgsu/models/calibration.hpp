@@ -25,10 +25,7 @@ struct Calibration {
   Platt platt() const { return {-a, -b}; }
   double log_odds(double decision, double variance = 0) const { return log_odds(decision, variance, base); }
   // `prior` is the log-odds of the shares where the model is used, if they are not those of training.
-  double log_odds(double decision, double variance, double prior) const {
-    const double evidence = a * decision + (b - base);
-    return prior + (kappa > 0 ? evidence / (1 + kappa * variance) : evidence);
-  }
+  double log_odds(double decision, double variance, double prior) const;
 };
 
 }  // namespace svmgsu

@@ -35,59 +35,49 @@
 
 #include "svmgsu/data/means.hpp"
 #include "svmgsu/losses/loss.hpp"
-#include "svmgsu/models/calibration.hpp"
+#include "svmgsu/models/prediction.hpp"
 #include "svmgsu/support/types.hpp"
 
 namespace svmgsu {
 
 enum class ModelFormat { svmgsu, gsvm };
 
-// Of more than two classes: a hyperplane for each pair, in the order of coupling.hpp, or for each class
-// against the rest.
-enum class MultiClass { ovo, ovr };
+// A regression's values, and their deviations √(wᵀΣw): what the uncertainty of the objects makes of them.
+struct Estimates {
+  Vector value, std;
+};
 
-struct Model {
-  Matrix w;  // one row a decision value
+// A rule w·x + b with the names of the features, its task, and of a classifier what Classification adds.
+struct Model : Classification {
+  Matrix w;  // one row for each decision value
   Vector b;
+  std::vector<std::string> names;  // of the features, in the order of the weights; or none
   Task task = Task::classification;
   double lambda = 0;
-  std::string loss =
-      "hinge";  // by which it was trained: a name of losses/loss.hpp, and its parameter, NaN: the default
+  // By which it was trained: a name of losses/loss.hpp, and its parameter, NaN for the default.
+  std::string loss = "hinge";
   double loss_parameter = std::numeric_limits<double>::quiet_NaN();
   double scatter = std::numeric_limits<double>::quiet_NaN();  // of a regression's targets around its values, or NaN
-  std::vector<Calibration> calibration;                       // one a decision value, or none
-  Vector prior;         // the classes' shares where the model is used; none: those of training
-  Vector class_weight;  // what `predict` multiplies the probabilities by, or none
   // The covariances of training: full, diagonal, isotropic or nothing. In the authors' files alone.
   std::string cov_mat_type = "full";
-  std::string label_type = "int";
-  std::vector<std::string> labels = {"-1", "1"};  // none of a regression
-  std::vector<std::string> names;                 // of the features, in the order of the weights; or none
-  MultiClass multi_class = MultiClass::ovo;
 
   Model() = default;
   // Of two classes, -1 and 1.
   Model(const Vector& weights, double intercept, double lambda_);
   static Model regression(const Vector& weights, double intercept, double lambda, const std::string& loss = "squared");
 
-  // One value for each row of w.
+  // One value for each row of w; of a regression, its value.
   Vector decision(const Vector& x) const;
 
-  // One probability a class; they sum to one. `variance` holds wᵀΣw of the object for each decision
-  // value; without it the object is taken as known exactly. `shares` of the classes are those where the object
-  // comes from, if they are not `prior`.
-  Vector probabilities(const Vector& decision, const Vector* variance = nullptr, const Vector* shares = nullptr) const;
-
-  // How many hyperplanes there are: one for two classes or a regression, and one for each pair or each class of more.
-  Index hyperplanes() const;
-
-  // What is compared, of several classes: their log-odds, or where there are no probabilities the votes of
-  // pairs, or the plain decision values.
-  Vector class_scores(const Vector& decision, const Vector* variance = nullptr) const;
-
-  // The place in `labels` of the largest probability, times class_weight if there is one. Without
-  // probabilities: of two classes by the sign, of more by the largest of `class_scores`.
-  Index predict(const Vector& decision, const Vector* variance = nullptr) const;
+  // Of many objects, one row for each, with their covariances if there are some: prediction.hpp. The same bits as one
+  // by one, and as in Python.
+  Matrix decisions(const Gaussians& data, int threads = 0) const;
+  Matrix probabilities(const Gaussians& data, const Matrix* shares = nullptr, int threads = 0) const;
+  std::vector<Index> predict(const Gaussians& data, int threads = 0) const;
+  Estimates estimate(const Gaussians& data, int threads = 0) const;
+  using Classification::predict;
+  using Classification::probabilities;
+  Planes planes() const;
 
   // The columns of `rows`, which are called `columns`, in the order of the model's features. Names that are
   // missing or unknown are refused and listed.

@@ -1,0 +1,36 @@
+// What hyperplanes say of many objects: values, variances, classes and probabilities, in one reading of the data. The
+// same bits for any number of threads, and for one object as for many.
+//
+// Where covariances are factors or full matrices, memory is taken for each hyperplane and object, or for each
+// hyperplane and pair of features: of very many classes, hand over some of the objects at a time.
+#pragma once
+
+#include <vector>
+
+#include "svmgsu/data/gaussians.hpp"
+#include "svmgsu/models/classification.hpp"
+
+namespace svmgsu {
+
+// A view of w, one row for each hyperplane, and b.
+struct Planes {
+  const double* w;
+  const double* b;
+  Index count, features;
+};
+
+// One row for each object, one column for each hyperplane: w·x + b, and wᵀΣw.
+Matrix decision_values(const Planes& planes, const Gaussians& data, int threads = 0);
+Matrix variances(const Planes& planes, const Gaussians& data, int threads = 0);
+
+// One row for each object, one column for each class; see Classification. Objects without covariances are taken as
+// known exactly; `blurred` = false leaves them out. `shares` has one row for all objects, or one for each.
+Matrix class_scores(const Classification& task, const Planes& planes, const Gaussians& data, bool blurred = true,
+                    int threads = 0);
+Matrix probabilities(const Classification& task, const Planes& planes, const Gaussians& data,
+                     const Matrix* shares = nullptr, int threads = 0);
+
+// Places in `labels`.
+std::vector<Index> predict(const Classification& task, const Planes& planes, const Gaussians& data, int threads = 0);
+
+}  // namespace svmgsu

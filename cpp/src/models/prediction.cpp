@@ -1,0 +1,133 @@
+#include "svmgsu/models/prediction.hpp"
+
+#include "engines/sweep.hpp"
+#include "models/decider.hpp"
+
+namespace svmgsu {
+namespace {
+
+// Reads objects a batch at a time: f = w·x + b and, where they are blurred, v = wᵀΣw.
+class Sight {
+ public:
+  Sight(const Planes& planes, const Gaussians& data, bool blurred)
+      : planes_(planes), data_(data), blurred_(blurred && !data.covariance().empty()) {
+    require(planes.features == data.features(), "w: " + std::to_string(planes.features) +
+                                                    " features, but the means have " + std::to_string(data.features()));
+    if (!blurred_) return;
+    const auto each = static_cast<std::size_t>(planes.count);
+    plans_.resize(each);
+    points_.reserve(each);
+    forms_.reserve(each);
+    readers_.reserve(each);
+    for (std::size_t k = 0; k < each; ++k) {
+      points_.emplace_back(Eigen::Map<const EigenVector>(plane(static_cast<Index>(k)), planes.features));
+      forms_.emplace_back(data, points_[k], plans_[k]);
+      readers_.emplace_back(data, forms_[k]);
+    }
+  }
+
+  // use(i, f, v) for each object, of which v is null where it is not blurred; in any order, in several threads.
+  template <class Use>
+  void each(int threads, Use use) const {
+    const double numbers = numbers_per_example(data_);
+    const int batch = batch_size(numbers);
+    const Index count = data_.examples(), block = block_size(data_, count, 0);
+    const auto width = static_cast<std::size_t>(planes_.count);
+    const bool small = static_cast<double>(count) * numbers * static_cast<double>(planes_.count) < kSerialNumbers;
+    parallel_for((count + block - 1) / block, small ? 1 : threads, [&](Index number) {
+      std::vector<double> f(width * kMaxBatch), v(blurred_ ? f.size() : 0);
+      const Index last = std::min(count, (number + 1) * block);
+      for (Index first = number * block; first < last; first += batch) {
+        const Batch part = batch_at(data_.ids(), first, std::min(last, first + batch));
+        read(part, f.data(), v.data());
+        for (int i = 0; i < part.count; ++i) {
+          const std::size_t row = static_cast<std::size_t>(i) * width;
+          use(first + i, f.data() + row, blurred_ ? v.data() + row : nullptr);
+        }
+      }
+    });
+  }
+
+ private:
+  const double* plane(Index k) const { return planes_.w + k * planes_.features; }
+
+  void read(Batch part, double* f, double* v) const {
+    double dot[kMaxBatch], form[kMaxBatch];
+    for (Index k = 0; k < planes_.count; ++k) {
+      data_.means().dots(part, plane(k), dot);
+      for (int i = 0; i < part.count; ++i) f[i * planes_.count + k] = dot[i] + planes_.b[k];
+      if (!blurred_) continue;
+      readers_[static_cast<std::size_t>(k)].read(part, dot, form);
+      for (int i = 0; i < part.count; ++i) v[i * planes_.count + k] = std::max(0.0, form[i]);
+    }
+  }
+
+  Planes planes_;
+  const Gaussians& data_;
+  bool blurred_;
+  std::vector<Vector> points_;
+  std::vector<std::vector<Plan>> plans_;
+  std::vector<PointForms> forms_;
+  std::vector<Reader<PointForms>> readers_;
+};
+
+}  // namespace
+
+Matrix decision_values(const Planes& planes, const Gaussians& data, int threads) {
+  Matrix out(data.examples(), planes.count);
+  Sight(planes, data, false).each(threads, [&](Index i, const double* f, const double*) {
+    std::copy_n(f, planes.count, &out(i, 0));
+  });
+  return out;
+}
+
+Matrix variances(const Planes& planes, const Gaussians& data, int threads) {
+  Matrix out(data.examples(), planes.count);
+  Sight(planes, data, true).each(threads, [&](Index i, const double*, const double* v) {
+    if (v) {
+      std::copy_n(v, planes.count, &out(i, 0));
+    } else {
+      std::fill_n(&out(i, 0), planes.count, 0.0);
+    }
+  });
+  return out;
+}
+
+Matrix class_scores(const Classification& task, const Planes& planes, const Gaussians& data, bool blurred,
+                    int threads) {
+  const Decider decider(task);
+  require(planes.count == decider.values() && decider.classes() > 2, "w: one row for each hyperplane is wanted");
+  Matrix out(data.examples(), decider.classes());
+  Sight(planes, data, blurred && !task.calibration.empty())
+      .each(threads, [&](Index i, const double* f, const double* v) { decider.scores(f, v, &out(i, 0)); });
+  return out;
+}
+
+Matrix probabilities(const Classification& task, const Planes& planes, const Gaussians& data, const Matrix* shares,
+                     int threads) {
+  const Decider decider(task);
+  require(planes.count == decider.values(), "w: one row for each hyperplane is wanted");
+  require(!task.calibration.empty(), "calibration: the model has no probabilities");
+  if (shares)
+    require(shares->cols() == decider.classes() && (shares->rows() == 1 || shares->rows() == data.examples()) &&
+                (shares->array() > 0).all(),
+            "prior: one share > 0 for each class is wanted, of all objects or of each");
+  const Index step = shares && shares->rows() > 1 ? 1 : 0;
+  Matrix out(data.examples(), decider.classes());
+  Sight(planes, data, true).each(threads, [&](Index i, const double* f, const double* v) {
+    decider.probabilities(f, v, shares ? &shares->coeffRef(i * step, 0) : nullptr, &out(i, 0));
+  });
+  return out;
+}
+
+std::vector<Index> predict(const Classification& task, const Planes& planes, const Gaussians& data, int threads) {
+  const Decider decider(task);
+  require(planes.count == decider.values(), "w: one row for each hyperplane is wanted");
+  std::vector<Index> out(static_cast<std::size_t>(data.examples()));
+  Sight(planes, data, !task.calibration.empty()).each(threads, [&](Index i, const double* f, const double* v) {
+    out[static_cast<std::size_t>(i)] = decider.predict(f, v);
+  });
+  return out;
+}
+
+}  // namespace svmgsu
