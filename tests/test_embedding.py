@@ -80,7 +80,7 @@ def test_classifiers_have_the_same_bits(name, bars, program, objects, tmp_path):
         assert (numbers[:, planes:] == model.predict_proba(X, std=std)).all()
 
 
-@pytest.mark.parametrize("loss", ["squared", "epsilon_insensitive", "huber"])
+@pytest.mark.parametrize("loss", ["squared", "epsilon_insensitive", "squared_epsilon_insensitive", "huber"])
 def test_regressions_have_the_same_bits(loss, program, objects, tmp_path):
     X, y, E = objects
     model = svmgsu.train_regressor(X, y + X[:, 0], std=E, loss=loss)

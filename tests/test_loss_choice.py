@@ -132,7 +132,6 @@ def test_streams_learn_by_the_logistic_loss_and_refuse_the_squared_hinge():
     [
         lambda X, y, loss: svmgsu.train(X, y, loss=loss),
         lambda X, y, loss: svmgsu.path(X, y, loss=loss),
-        lambda X, y, loss: svmgsu.Objective(X, y, loss=loss),
         lambda X, y, loss: svmgsu.LinearSVMGSU(loss=loss).fit(X, y),
         lambda X, y, loss: svmgsu.LinearSVMGSU(loss=loss).partial_fit(X, y, classes=[0, 1]),
         lambda X, y, loss: svmgsu.LinearSVMGSUCV(loss=loss).fit(X, y),
@@ -230,6 +229,11 @@ def test_files_keep_the_loss(tmp_path, loss):
     for wrong in ("nonsense", "squared", ""):
         with pytest.raises(OSError, match=r"m:2: loss: '.*' is none that this svmgsu knows for classifiers"):
             svmgsu.models.files.parse(text.replace("\n", f"\nloss {wrong}\n", 1).encode(), "m")
+
+
+def test_an_objective_takes_the_losses_of_both_tasks_and_no_other():
+    with pytest.raises(ValueError, match=r"loss: expected one of 'hinge', .*'huber', got 'log'"):
+        svmgsu.Objective([[-1.0], [1.0]], [0, 1], loss="log")
 
 
 def test_the_core_refuses_a_model_of_a_loss_that_is_not_known():

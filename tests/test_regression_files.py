@@ -15,7 +15,13 @@ def problem():
     return svmgsu.Gaussians(X, std=rng.uniform(0.1, 0.5, X.shape), feature_names=["u", "g b", "%é"]), y
 
 
-LOSSES = [("squared", None), ("epsilon_insensitive", 0.25), ("huber", 0.7), ("huber", None)]
+LOSSES = [
+    ("squared", None),
+    ("epsilon_insensitive", 0.25),
+    ("squared_epsilon_insensitive", 0.5),
+    ("huber", 0.7),
+    ("huber", None),
+]
 
 
 @pytest.mark.parametrize(("loss", "epsilon"), LOSSES)
