@@ -45,12 +45,13 @@ py::tuple tuple_of(const Mixture& mixture) {
                         to_array(mixture.covariances).reshape({count, n, n}));
 }
 
-DeconvolutionOptions options_of(double tolerance, Index iterations, double floor, int threads) {
+DeconvolutionOptions options_of(double tolerance, Index iterations, double floor, int threads, Index memory) {
   DeconvolutionOptions out;
   out.tolerance = tolerance;
   out.max_iterations = iterations;
   out.floor = floor;
   out.threads = threads;
+  out.memory = memory;
   return out;
 }
 
@@ -96,7 +97,9 @@ void bind_population(py::module_& m) {
   m.def(
       "start_mixture",
       [](const Observations& observed, const Units& units, Index components, std::uint64_t seed, double floor,
-         int threads) { return start_mixture(observed, units, components, seed, options_of(0, 0, floor, threads)); },
+         int threads) {
+        return start_mixture(observed, units, components, seed, options_of(0, 0, floor, threads, 10));
+      },
       arg("observed"), arg("units"), arg("components"), arg("seed"), arg("floor"), arg("threads"),
       py::call_guard<py::gil_scoped_release>());
   py::class_<Deconvolved>(m, "Deconvolved")
@@ -108,13 +111,13 @@ void bind_population(py::module_& m) {
   m.def(
       "deconvolve",
       [](const Observations& observed, const Units& units, const Mixture& start, double tolerance, Index iterations,
-         double floor, int threads, const py::object& callback) {
+         double floor, int threads, const py::object& callback, Index memory) {
         const Monitor monitor = monitor_of(callback);
         py::gil_scoped_release release;
-        return deconvolve(observed, units, start, options_of(tolerance, iterations, floor, threads), monitor);
+        return deconvolve(observed, units, start, options_of(tolerance, iterations, floor, threads, memory), monitor);
       },
       arg("observed"), arg("units"), arg("start"), arg("tolerance"), arg("max_iterations"), arg("floor"),
-      arg("threads"), arg("callback") = py::none());
+      arg("threads"), arg("callback") = py::none(), arg("memory") = 10);
   m.def("posterior", &posterior_of, arg("observed"), arg("units"), arg("mixture"), arg("threads"), arg("moments"));
 }
 

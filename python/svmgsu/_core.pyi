@@ -347,6 +347,7 @@ def deconvolve(
     floor: float,
     threads: int,
     callback: Callable[[Progress], bool | None] | None = None,
+    memory: int = 10,
 ) -> Deconvolved: ...
 def posterior(
     observed: Observations, units: Units, mixture: Mixture, threads: int, moments: bool

@@ -3,8 +3,10 @@
 
 #include <Eigen/Dense>
 #include <cmath>
+#include <limits>
 #include <string>
 
+#include "population/extrapolation.hpp"
 #include "population/pass.hpp"
 #include "population/standard.hpp"
 #include "svmgsu/support/clock.hpp"
@@ -35,6 +37,46 @@ Mixture maximise(const Mixture& at, const Sums& sums, double floor) {
   return next;
 }
 
+// Where the next pass shall be. A combined step that lowers the likelihood is taken back, and the plain step from the
+// point before is taken instead, which cannot.
+struct Steps {
+  const DeconvolutionOptions& options;
+  Extrapolation extrapolation;
+  Mixture point, best, plain;  // the next point; the best one, and the plain step from there
+  double gain = std::numeric_limits<double>::infinity();
+  int settled = 0;  // steps in a row that raised the likelihood by less than the tolerance
+  bool combined = false, after_failure = false;
+
+  Steps(const Mixture& start, const DeconvolutionOptions& o)
+      : options(o), extrapolation(o.memory), point(start), best(start), plain(start) {}
+
+  // Whether the point was an improvement; its likelihood is then added to the history.
+  bool take(const Sums& sums, Deconvolved& out) {
+    const double value = sums.log_likelihood / sums.weight;
+    if (combined && !(value >= out.log_likelihood)) {
+      extrapolation.forget();
+      point = plain;
+      combined = false;
+      after_failure = true;
+      return false;
+    }
+    require(std::isfinite(value), "the likelihood is not finite: are values or their noise beyond 1e150?");
+    if (!out.history.empty()) {
+      gain = value - out.log_likelihood;
+      const double small = after_failure ? options.tolerance / 100 : options.tolerance;
+      settled = gain < small ? settled + 1 : 0;
+    }
+    after_failure = false;
+    out.log_likelihood = value;
+    out.history.push_back(value);
+    best = point;
+    plain = maximise(point, sums, options.floor);
+    point = extrapolation.next(best, plain, options.floor);
+    combined = extrapolation.combined();
+    return true;
+  }
+};
+
 }  // namespace
 
 Deconvolved deconvolve(const Observations& observed, const Units& units, const Mixture& start,
@@ -55,29 +97,25 @@ Deconvolved deconvolve(const Observations& observed, const Units& units, const M
   const auto pause = [&] {
     if (clock.seconds() - looked > kSecondsBetweenLooks) look();
   };
-  Mixture last = at;  // the mixture whose likelihood is known
+  Steps steps(at, options);
   try {
     for (Index iteration = 0;; ++iteration) {
-      const Sums sums = pass(at, pause);
-      const double value = sums.log_likelihood / sums.weight;
-      require(std::isfinite(value), "the likelihood is not finite: are the values or their noise beyond 1e150?");
-      progress.gap = iteration ? value - out.log_likelihood : std::numeric_limits<double>::infinity();
+      const Sums sums = pass(steps.point, pause);
+      const bool risen = steps.take(sums, out);
       progress.iteration = out.iterations = iteration;
-      progress.objective = out.log_likelihood = value;
+      progress.objective = out.log_likelihood;
+      progress.gap = steps.gain;
       progress.passes = static_cast<double>(iteration + 1);
-      out.history.push_back(value);
-      last = at;
       out.stop = Stop::converged;
-      if (progress.gap < options.tolerance) break;
+      if (risen && steps.settled >= 2) break;
       out.stop = Stop::iterations;
       if (iteration >= options.max_iterations) break;
       look();
-      at = maximise(at, sums, options.floor);
     }
   } catch (const Interrupted&) {
     out.stop = Stop::monitor;
   }
-  out.mixture = in_units(last, units);
+  out.mixture = in_units(steps.best, units);
   return out;
 }
 

@@ -1,10 +1,11 @@
 #include "population/lanes.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 
-#include "kernels/dispatch.hpp"
+#include "population/eight.hpp"
 
 namespace svmgsu::lanes {
 namespace {
@@ -14,65 +15,45 @@ constexpr double kLost = 1e-15;  // of a diagonal entry: a pivot below this is r
 
 }  // namespace
 
-SVMGSU_CLONES void add_masked(const double* SVMGSU_RESTRICT s, const double* SVMGSU_RESTRICT mask,
-                              const double* SVMGSU_RESTRICT noise, Index n, double* SVMGSU_RESTRICT out) {
+SVMGSU_CLONES void add_masked(const double* s, const double* mask, const double* noise, Index n, double* out) {
   for (Index i = 0; i < n; ++i)
-    for (Index j = 0; j <= i; ++j, noise += W, out += W) {
-      const double entry = s[i * n + j];
-      const double *a = mask + i * W, *b = mask + j * W;
-      for (int k = 0; k < W; ++k) out[k] = entry * (a[k] * b[k]) + noise[k];
-    }
+    for (Index j = 0; j <= i; ++j, noise += W, out += W)
+      write(all(s[i * n + j]) * (read(mask + i * W) * read(mask + j * W)) + read(noise), out);
 }
 
-SVMGSU_CLONES void add_projected(const double* SVMGSU_RESTRICT s, const double* SVMGSU_RESTRICT r,
-                                 const double* SVMGSU_RESTRICT noise, Index m, Index n, double* SVMGSU_RESTRICT work,
-                                 double* SVMGSU_RESTRICT out) {
+SVMGSU_CLONES void add_projected(const double* s, const double* r, const double* noise, Index m, Index n, double* work,
+                                 double* out) {
   for (Index i = 0; i < m; ++i)
     for (Index j = 0; j < n; ++j) {
-      double sum[W] = {};
-      for (Index p = 0; p < n; ++p) {
-        const double* a = r + (i * n + p) * W;
-        const double entry = s[p * n + j];
-        for (int k = 0; k < W; ++k) sum[k] += a[k] * entry;
-      }
-      for (int k = 0; k < W; ++k) work[(i * n + j) * W + k] = sum[k];
+      Eight sum = all(0.0);
+      for (Index p = 0; p < n; ++p) sum = sum + read(r + (i * n + p) * W) * all(s[p * n + j]);
+      write(sum, work + (i * n + j) * W);
     }
   for (Index i = 0; i < m; ++i)
-    for (Index j = 0; j <= i; ++j, noise += W, out += W) {
-      double sum[W] = {};
-      for (Index p = 0; p < n; ++p) {
-        const double *a = work + (i * n + p) * W, *b = r + (j * n + p) * W;
-        for (int k = 0; k < W; ++k) sum[k] += a[k] * b[k];
-      }
-      for (int k = 0; k < W; ++k) out[k] = sum[k] + noise[k];
-    }
+    for (Index j = 0; j <= i; ++j, noise += W, out += W)
+      write(folded<false>(read(noise), work + i * n * W, W, r + j * n * W, W, n), out);
 }
 
-SVMGSU_CLONES void cholesky(double* SVMGSU_RESTRICT t, Index n, double* SVMGSU_RESTRICT log_root) {
+SVMGSU_CLONES void cholesky(double* t, Index n, double* log_root) {
   // The product of the diagonal as mantissa · 2^exponent: one logarithm in all, and no overflow.
   double mantissa[W];
   std::int64_t exponent[W] = {};
-  for (int k = 0; k < W; ++k) mantissa[k] = 1;
+  std::fill_n(mantissa, W, 1.0);
   for (Index i = 0; i < n; ++i) {
     double* row = t + packed(i, 0);
     for (Index j = 0; j < i; ++j) {
       const double* other = t + packed(j, 0);
-      double sum[W];
-      for (int k = 0; k < W; ++k) sum[k] = row[j * W + k];
-      for (Index p = 0; p < j; ++p)
-        for (int k = 0; k < W; ++k) sum[k] -= row[p * W + k] * other[p * W + k];
-      for (int k = 0; k < W; ++k) row[j * W + k] = sum[k] * other[j * W + k];  // the diagonal holds its inverse
+      const Eight sum = folded<true>(read(row + j * W), row, W, other, W, j);
+      write(sum * read(other + j * W), row + j * W);  // the diagonal holds its inverse
     }
-    double sum[W], least[W];
-    for (int k = 0; k < W; ++k) sum[k] = row[i * W + k];
-    for (int k = 0; k < W; ++k) least[k] = kLost * sum[k];
-    for (Index p = 0; p < i; ++p)
-      for (int k = 0; k < W; ++k) sum[k] -= row[p * W + k] * row[p * W + k];
-    for (int k = 0; k < W; ++k) sum[k] = sum[k] > least[k] ? sum[k] : least[k];
-    for (int k = 0; k < W; ++k) sum[k] = std::sqrt(sum[k]);
-    for (int k = 0; k < W; ++k) row[i * W + k] = 1 / sum[k];
+    const Eight whole = read(row + i * W);
+    const Eight left = folded<true>(whole, row, W, row, W, i);
+    const Eight root = square_root(larger(left, whole * all(kLost)));
+    write(all(1.0) / root, row + i * W);
+    double factor[W];
     std::uint64_t bits[W];
-    for (int k = 0; k < W; ++k) mantissa[k] *= sum[k];
+    write(root, factor);
+    for (int k = 0; k < W; ++k) mantissa[k] *= factor[k];
     std::memcpy(bits, mantissa, sizeof bits);
     for (int k = 0; k < W; ++k) exponent[k] += static_cast<std::int64_t>(bits[k] >> 52) - 1023;
     for (int k = 0; k < W; ++k) bits[k] = (bits[k] & 0xfffffffffffffull) | 0x3ff0000000000000ull;
@@ -82,114 +63,84 @@ SVMGSU_CLONES void cholesky(double* SVMGSU_RESTRICT t, Index n, double* SVMGSU_R
     log_root[k] = std::log(mantissa[k]) + static_cast<double>(exponent[k]) * 0.69314718055994530942;
 }
 
-SVMGSU_CLONES void solve(const double* SVMGSU_RESTRICT l, Index n, double* SVMGSU_RESTRICT y,
-                         double* SVMGSU_RESTRICT square) {
-  double total[W] = {};
+SVMGSU_CLONES void solve(const double* l, Index n, double* y, double* square) {
+  Eight total = all(0.0);
   for (Index i = 0; i < n; ++i) {
     const double* row = l + packed(i, 0);
-    double sum[W];
-    for (int k = 0; k < W; ++k) sum[k] = y[i * W + k];
-    for (Index p = 0; p < i; ++p)
-      for (int k = 0; k < W; ++k) sum[k] -= row[p * W + k] * y[p * W + k];
-    for (int k = 0; k < W; ++k) sum[k] *= row[i * W + k];
-    for (int k = 0; k < W; ++k) y[i * W + k] = sum[k];
-    for (int k = 0; k < W; ++k) total[k] += sum[k] * sum[k];
+    const Eight value = folded<true>(read(y + i * W), row, W, y, W, i) * read(row + i * W);
+    write(value, y + i * W);
+    total = total + value * value;
   }
-  for (int k = 0; k < W; ++k) square[k] = total[k];
+  write(total, square);
 }
 
-SVMGSU_CLONES void invert(const double* SVMGSU_RESTRICT l, Index n, double* SVMGSU_RESTRICT out) {
-  for (Index i = 0; i < n; ++i) {
-    const double* row = l + packed(i, 0);
-    const double* scale = row + i * W;
-    for (Index j = 0; j < i; ++j) {
-      double sum[W] = {};
-      for (Index p = j; p < i; ++p) {
-        const double* a = out + packed(p, j);
-        for (int k = 0; k < W; ++k) sum[k] -= row[p * W + k] * a[k];
-      }
-      for (int k = 0; k < W; ++k) out[packed(i, j) + k] = sum[k] * scale[k];
-    }
-    for (int k = 0; k < W; ++k) out[packed(i, i) + k] = scale[k];
-  }
-}
-
-SVMGSU_CLONES void times_projection(const double* SVMGSU_RESTRICT inverse, const double* SVMGSU_RESTRICT r, Index m,
-                                    Index n, double* SVMGSU_RESTRICT out) {
-  for (Index i = 0; i < m; ++i)
-    for (Index j = 0; j < n; ++j) {
-      double sum[W] = {};
-      for (Index p = 0; p <= i; ++p) {
-        const double *a = inverse + packed(i, p), *b = r + (p * n + j) * W;
-        for (int k = 0; k < W; ++k) sum[k] += a[k] * b[k];
-      }
-      for (int k = 0; k < W; ++k) out[(i * n + j) * W + k] = sum[k];
-    }
-}
-
-SVMGSU_CLONES void times_mask(const double* SVMGSU_RESTRICT inverse, const double* SVMGSU_RESTRICT mask, Index n,
-                              double* SVMGSU_RESTRICT out) {
-  for (Index i = 0; i < n; ++i) {
-    for (Index j = 0; j <= i; ++j, inverse += W)
-      for (int k = 0; k < W; ++k) out[(i * n + j) * W + k] = inverse[k] * mask[j * W + k];
-    for (Index j = (i + 1) * W; j < n * W; ++j) out[i * n * W + j] = 0;
-  }
-}
-
-SVMGSU_CLONES void transposed_product(const double* SVMGSU_RESTRICT p, const double* SVMGSU_RESTRICT y, Index m,
-                                      Index n, double* SVMGSU_RESTRICT out) {
+// Column by column, so that every sum reads along a row of L and along what it has written of the column.
+SVMGSU_CLONES void invert(const double* l, Index n, double* out) {
   for (Index j = 0; j < n; ++j) {
-    double sum[W] = {};
-    for (Index i = 0; i < m; ++i)
-      for (int k = 0; k < W; ++k) sum[k] += p[(i * n + j) * W + k] * y[i * W + k];
-    for (int k = 0; k < W; ++k) out[j * W + k] = sum[k];
+    double* column = out + transposed(j, j, n);
+    write(read(l + packed(j, j)), column);
+    for (Index i = j + 1; i < n; ++i) {
+      const double* row = l + packed(i, 0);
+      const Eight sum = folded<true>(all(0.0), row + j * W, W, column, W, i - j);
+      write(sum * read(row + i * W), column + (i - j) * W);
+    }
   }
 }
 
-SVMGSU_CLONES void add_moments(const double* SVMGSU_RESTRICT p, const double* SVMGSU_RESTRICT v,
-                               const double* SVMGSU_RESTRICT q, Index m, Index n, bool lower,
-                               double* SVMGSU_RESTRICT first, double* SVMGSU_RESTRICT second) {
+SVMGSU_CLONES void times_projection(const double* inverse, const double* r, Index m, Index n, double* out) {
+  for (Index j = 0; j < n; ++j)
+    for (Index i = 0; i < m; ++i) {
+      Eight sum = all(0.0);
+      for (Index p = 0; p <= i; ++p) sum = sum + read(inverse + transposed(p, i, m)) * read(r + (p * n + j) * W);
+      write(sum, out + (j * m + i) * W);
+    }
+}
+
+SVMGSU_CLONES void times_mask(const double* mask, Index n, double* inverse) {
+  for (Index j = 0; j < n; ++j)
+    for (Index i = j; i < n; ++i, inverse += W) write(read(inverse) * read(mask + j * W), inverse);
+}
+
+SVMGSU_CLONES void transposed_product(const Columns& p, const double* y, Index n, double* out) {
+  for (Index j = 0; j < n; ++j)
+    write(folded<false>(all(0.0), p.column(j), W, y + p.first(j) * W, W, p.rows - p.first(j)), out + j * W);
+}
+
+SVMGSU_CLONES void add_moments(const Columns& p, const double* v, const double* q, Index n, double* first,
+                               double* second) {
+  const Eight share = read(q);
   for (Index i = 0; i < n; ++i) {
-    for (int k = 0; k < W; ++k) first[i * W + k] += q[k] * v[i * W + k];
+    const Eight own = read(v + i * W);
+    write(read(first + i * W) + share * own, first + i * W);
+    const double* a = p.column(i);
+    const Index skipped = p.first(i), count = p.rows - skipped;
     for (Index j = 0; j <= i; ++j, second += W) {
-      double sum[W];
-      for (int k = 0; k < W; ++k) sum[k] = v[i * W + k] * v[j * W + k];
-      for (Index r = lower ? i : 0; r < m; ++r) {
-        const double *a = p + (r * n + i) * W, *b = p + (r * n + j) * W;
-        for (int k = 0; k < W; ++k) sum[k] -= a[k] * b[k];
-      }
-      for (int k = 0; k < W; ++k) second[k] += q[k] * sum[k];
+      const double* b = p.column(j) + (skipped - p.first(j)) * W;
+      const Eight sum = folded<true>(own * read(v + j * W), a, W, b, W, count);
+      write(read(second) + share * sum, second);
     }
   }
 }
 
-SVMGSU_CLONES void solve_common(const double* SVMGSU_RESTRICT l, const double* SVMGSU_RESTRICT mean,
-                                const double* SVMGSU_RESTRICT z, Index n, double* SVMGSU_RESTRICT y,
-                                double* SVMGSU_RESTRICT square) {
-  double total[W] = {};
+SVMGSU_CLONES void solve_common(const double* l, const double* mean, const double* z, Index n, double* y,
+                                double* square) {
+  Eight total = all(0.0);
   for (Index i = 0; i < n; ++i) {
-    double sum[W];
-    for (int k = 0; k < W; ++k) sum[k] = z[i * W + k] - mean[i];
-    for (Index p = 0; p < i; ++p) {
-      const double entry = l[i * n + p];
-      for (int k = 0; k < W; ++k) sum[k] -= entry * y[p * W + k];
-    }
-    const double scale = 1 / l[i * n + i];
-    for (int k = 0; k < W; ++k) sum[k] *= scale;
-    for (int k = 0; k < W; ++k) y[i * W + k] = sum[k];
-    for (int k = 0; k < W; ++k) total[k] += sum[k] * sum[k];
+    Eight sum = read(z + i * W) - all(mean[i]);
+    for (Index p = 0; p < i; ++p) sum = sum - all(l[i * n + p]) * read(y + p * W);
+    const Eight value = sum * all(1 / l[i * n + i]);
+    write(value, y + i * W);
+    total = total + value * value;
   }
-  for (int k = 0; k < W; ++k) square[k] = total[k];
+  write(total, square);
 }
 
-SVMGSU_CLONES void add_squares(const double* SVMGSU_RESTRICT y, const double* SVMGSU_RESTRICT q, Index n,
-                               double* SVMGSU_RESTRICT first, double* SVMGSU_RESTRICT second) {
+SVMGSU_CLONES void add_squares(const double* y, const double* q, Index n, double* first, double* second) {
+  const Eight share = read(q);
   for (Index i = 0; i < n; ++i) {
-    double scaled[W];
-    for (int k = 0; k < W; ++k) scaled[k] = q[k] * y[i * W + k];
-    for (int k = 0; k < W; ++k) first[i * W + k] += scaled[k];
-    for (Index j = 0; j <= i; ++j, second += W)
-      for (int k = 0; k < W; ++k) second[k] += scaled[k] * y[j * W + k];
+    const Eight own = share * read(y + i * W);
+    write(read(first + i * W) + own, first + i * W);
+    for (Index j = 0; j <= i; ++j, second += W) write(read(second) + own * read(y + j * W), second);
   }
 }
 

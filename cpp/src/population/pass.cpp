@@ -23,7 +23,8 @@ struct Local {
   double log_likelihood[W], weight[W];
   Lanes some;
   Factored factored;
-  std::vector<double> inverse, p, v;
+  Projector projector;
+  std::vector<double> v;
 
   void clear(Index components, Index n) {
     share.assign(size(components), 0.0);
@@ -113,19 +114,13 @@ void add_general(const Reader& reader, const Mixture& mixture, const std::vector
   Factored& f = local.factored;
   f.compute(reader, local.some, mixture, log_pi);
   local.finish_likelihood(components);
-  local.inverse.resize(size(lanes::triangle(m)));
-  local.p.resize(size(m * n));
   local.v.resize(size(n));
   double q[W];
   for (Index k = 0; k < components; ++k) {
     if (!local.shares_of(k, q)) continue;
-    lanes::invert(f.l.data() + size(k * lanes::triangle(m)), m, local.inverse.data());
-    if (reader.projects())
-      lanes::times_projection(local.inverse.data(), local.some.r.data(), m, n, local.p.data());
-    else
-      lanes::times_mask(local.inverse.data(), local.some.mask.data(), n, local.p.data());
-    lanes::transposed_product(local.p.data(), f.y.data() + size(k * m), m, n, local.v.data());
-    lanes::add_moments(local.p.data(), local.v.data(), q, m, n, !reader.projects(), local.first.data() + size(k * n),
+    const lanes::Columns p = local.projector.of(reader, local.some, f, k);
+    lanes::transposed_product(p, f.y.data() + size(k * m), n, local.v.data());
+    lanes::add_moments(p, local.v.data(), q, n, local.first.data() + size(k * n),
                        local.second.data() + size(k * lanes::triangle(n)));
   }
 }
@@ -200,6 +195,19 @@ void Factored::compute(const Reader& reader, const Lanes& some, const Mixture& m
       log[size(k) + static_cast<std::size_t>(i)] =
           log_pi[static_cast<std::size_t>(k)] - log_root[i] - square[size(k) + static_cast<std::size_t>(i)] / 2;
   }
+}
+
+lanes::Columns Projector::of(const Reader& reader, const Lanes& some, const Factored& factored, Index k) {
+  const Index n = reader.features(), m = reader.values();
+  inverse.resize(size(lanes::triangle(m)));
+  lanes::invert(factored.l.data() + size(k * lanes::triangle(m)), m, inverse.data());
+  if (!reader.projects()) {
+    if (!some.whole) lanes::times_mask(some.mask.data(), n, inverse.data());
+    return {inverse.data(), n, true};
+  }
+  product.resize(size(m * n));
+  lanes::times_projection(inverse.data(), some.r.data(), m, n, product.data());
+  return {product.data(), m, false};
 }
 
 Pass::Pass(const Reader& reader, int threads)

@@ -49,4 +49,11 @@ struct Factored {
   void compute(const Reader& reader, const Lanes& some, const Mixture& mixture, const std::vector<double>& log_pi);
 };
 
+// Per thread: P = L⁻¹R of some objects and one component; `inverse` holds L⁻¹, masked where there are no projections.
+struct Projector {
+  std::vector<double> inverse, product;
+
+  lanes::Columns of(const Reader& reader, const Lanes& some, const Factored& factored, Index k);
+};
+
 }  // namespace svmgsu

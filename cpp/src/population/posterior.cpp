@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/dispatch.hpp"
+#include "population/eight.hpp"
 #include "population/pass.hpp"
 #include "population/standard.hpp"
 #include "svmgsu/population/deconvolution.hpp"
@@ -17,71 +17,110 @@ constexpr double kFloor = 1e-12;  // of given mixtures, so that T can be factore
 
 std::size_t size(Index entries) { return static_cast<std::size_t>(entries * W); }
 
-// out (a × c) = x (a × b) y (b × c), of which entry (i, j) is at i · si + j · sj.
-struct Strided {
-  const double* data;
-  Index si, sj;
-  const double* at(Index i, Index j) const { return data + (i * si + j * sj) * W; }
-};
-
-SVMGSU_CLONES void multiply(Strided x, Strided y, Index a, Index b, Index c, bool add, double* SVMGSU_RESTRICT out) {
-  for (Index i = 0; i < a; ++i)
-    for (Index j = 0; j < c; ++j, out += W) {
-      double sum[W];
-      for (int k = 0; k < W; ++k) sum[k] = add ? out[k] : 0.0;
-      for (Index p = 0; p < b; ++p) {
-        const double *left = x.at(i, p), *right = y.at(p, j);
-        for (int k = 0; k < W; ++k) sum[k] += left[k] * right[k];
-      }
-      for (int k = 0; k < W; ++k) out[k] = sum[k];
-    }
-}
+using lanes::all;
+using lanes::Eight;
+using lanes::folded;
+using lanes::read;
+using lanes::write;
 
 struct Work {
   Lanes some;
   Factored factored;
-  std::vector<double> inverse, square_inverse, p, v, s, noise, gain, keep, one, two, three;
+  Projector projector;
+  std::vector<double> v, mean, p, sp, gain, noisy, keep, keep_s, cov;
 };
 
-// The parts of b and B for component k, in lanes: v = Rᵀ T⁻¹ (t − Rμ), and B by Joseph's form
+// out = S Pᵀ (n × m), with S in common and the rows of P one after another.
+SVMGSU_CLONES void times_transposed(const double* s, const double* p, Index n, Index m, bool lower, double* out) {
+  for (Index i = 0; i < n; ++i)
+    for (Index r = 0; r < m; ++r, out += W) {
+      Eight sum = all(0.0);
+      const Index last = lower ? r + 1 : n;
+      for (Index j = 0; j < last; ++j) sum = sum + all(s[i * n + j]) * read(p + (r * n + j) * W);
+      write(sum, out);
+    }
+}
+
+// gain = S Pᵀ L⁻¹; inverse is L⁻¹, column after column.
+SVMGSU_CLONES void times_inverse(const double* sp, const double* inverse, Index n, Index m, double* gain) {
+  for (Index i = 0; i < n; ++i)
+    for (Index c = 0; c < m; ++c, gain += W)
+      write(folded<false>(all(0.0), sp + (i * m + c) * W, W, inverse + lanes::transposed(c, c, m), W, m - c), gain);
+}
+
+// out = I − gain R (n × n); without R the identity stands for it.
+SVMGSU_CLONES void complement(const double* gain, const double* r, Index n, Index m, double* out) {
+  for (Index i = 0; i < n; ++i)
+    for (Index j = 0; j < n; ++j, out += W) {
+      const Eight unit = all(i == j ? 1.0 : 0.0);
+      write(r ? folded<true>(unit, gain + i * m * W, W, r + j * W, n * W, m) : unit - read(gain + (i * m + j) * W),
+            out);
+    }
+}
+
+// out = x S, with S in common.
+SVMGSU_CLONES void times_common(const double* x, const double* s, Index n, double* out) {
+  for (Index i = 0; i < n; ++i)
+    for (Index j = 0; j < n; ++j, out += W) {
+      Eight sum = all(0.0);
+      for (Index p = 0; p < n; ++p) sum = sum + read(x + (i * n + p) * W) * all(s[p * n + j]);
+      write(sum, out);
+    }
+}
+
+// out = gain Σ (n × m), Σ packed; only its diagonal counts where `diagonal`.
+SVMGSU_CLONES void times_noise(const double* gain, const double* noise, Index n, Index m, bool diagonal, double* out) {
+  for (Index i = 0; i < n; ++i)
+    for (Index c = 0; c < m; ++c, out += W) {
+      Eight sum = all(0.0);
+      for (Index r = diagonal ? c : 0; r < (diagonal ? c + 1 : m); ++r)
+        sum = sum + read(gain + (i * m + r) * W) * read(noise + lanes::packed(std::max(r, c), std::min(r, c)));
+      write(sum, out);
+    }
+}
+
+// out = x yᵀ + z wᵀ, the lower triangle, packed.
+SVMGSU_CLONES void add_products(const double* x, const double* y, Index n, const double* z, const double* w, Index m,
+                                double* out) {
+  for (Index i = 0; i < n; ++i)
+    for (Index j = 0; j <= i; ++j, out += W)
+      write(folded<false>(folded<false>(all(0.0), x + i * n * W, W, y + j * n * W, W, n), z + i * m * W, W,
+                          w + j * m * W, W, m),
+            out);
+}
+
+// mean = μ + S v
+SVMGSU_CLONES void shifted(const double* mean, const double* s, const double* v, Index n, double* out) {
+  for (Index i = 0; i < n; ++i) {
+    Eight sum = all(mean[i]);
+    for (Index j = 0; j < n; ++j) sum = sum + all(s[i * n + j]) * read(v + j * W);
+    write(sum, out + i * W);
+  }
+}
+
+// b and B of component k, in lanes: v = Rᵀ T⁻¹ (t − Rμ), and B by Joseph's form
 // (I − GR) S (I − GR)ᵀ + G Σ Gᵀ with G = S Rᵀ T⁻¹, which is positive semidefinite whatever the rounding.
 void solve_component(const Reader& reader, const Mixture& mixture, Index k, bool covariances, Work& w) {
   const Index n = reader.features(), m = reader.values();
-  w.inverse.resize(size(lanes::triangle(m)));
-  w.p.resize(size(m * n));
-  w.v.resize(size(n));
-  lanes::invert(w.factored.l.data() + size(k * lanes::triangle(m)), m, w.inverse.data());
-  if (reader.projects())
-    lanes::times_projection(w.inverse.data(), w.some.r.data(), m, n, w.p.data());
-  else
-    lanes::times_mask(w.inverse.data(), w.some.mask.data(), n, w.p.data());
-  lanes::transposed_product(w.p.data(), w.factored.y.data() + size(k * m), m, n, w.v.data());
+  const double* s = mixture.covariances.data() + k * n * n;
+  for (auto* entries : {&w.v, &w.mean}) entries->resize(size(n));
+  const lanes::Columns p = w.projector.of(reader, w.some, w.factored, k);
+  lanes::transposed_product(p, w.factored.y.data() + size(k * m), n, w.v.data());
+  shifted(mixture.means.data() + k * n, s, w.v.data(), n, w.mean.data());
   if (!covariances) return;
-  for (auto* square : {&w.s, &w.keep, &w.one, &w.three}) square->resize(size(n * n));
-  for (auto* wide : {&w.gain, &w.two}) wide->resize(size(n * m));
-  for (auto* square : {&w.square_inverse, &w.noise}) square->assign(size(m * m), 0.0);
-  for (Index i = 0; i < n * n; ++i) std::fill_n(w.s.data() + size(i), W, mixture.covariances.coeff(k, i));
-  for (Index i = 0; i < m; ++i)
-    for (Index j = 0; j <= i; ++j) {
-      std::copy_n(w.inverse.data() + lanes::packed(i, j), W, w.square_inverse.data() + size(i * m + j));
-      std::copy_n(w.some.noise.data() + lanes::packed(i, j), W, w.noise.data() + size(i * m + j));
-      std::copy_n(w.some.noise.data() + lanes::packed(i, j), W, w.noise.data() + size(j * m + i));
-    }
-  const auto rows = [](const std::vector<double>& a, Index columns) { return Strided{a.data(), columns, 1}; };
-  const auto turned = [](const std::vector<double>& a, Index columns) { return Strided{a.data(), 1, columns}; };
-  multiply(rows(w.s, n), turned(w.p, n), n, n, m, false, w.two.data());                // S Pᵀ
-  multiply(rows(w.two, m), rows(w.square_inverse, m), n, m, m, false, w.gain.data());  // G = S Pᵀ L⁻¹
-  multiply(rows(w.two, m), rows(w.p, n), n, m, n, false, w.keep.data());               // G R = S PᵀP
-  for (Index i = 0; i < n; ++i)
-    for (Index j = 0; j < n; ++j)
-      for (int lane = 0; lane < W; ++lane) {
-        double& entry = w.keep[size(i * n + j) + static_cast<std::size_t>(lane)];
-        entry = (i == j ? 1.0 : 0.0) - entry;
-      }
-  multiply(rows(w.keep, n), rows(w.s, n), n, n, n, false, w.one.data());
-  multiply(rows(w.one, n), turned(w.keep, n), n, n, n, false, w.three.data());
-  multiply(rows(w.gain, m), rows(w.noise, m), n, m, m, false, w.two.data());
-  multiply(rows(w.two, m), turned(w.gain, m), n, m, n, true, w.three.data());
+  for (auto* entries : {&w.keep, &w.keep_s}) entries->resize(size(n * n));
+  for (auto* entries : {&w.sp, &w.gain, &w.noisy}) entries->resize(size(n * m));
+  w.p.resize(size(n * m));
+  w.cov.resize(size(lanes::triangle(n)));
+  for (Index j = 0; j < n; ++j)
+    for (Index r = p.first(j); r < m; ++r)
+      std::copy_n(p.column(j) + (r - p.first(j)) * W, W, w.p.data() + size(r * n + j));
+  times_transposed(s, w.p.data(), n, m, p.lower, w.sp.data());
+  times_inverse(w.sp.data(), w.projector.inverse.data(), n, m, w.gain.data());
+  complement(w.gain.data(), reader.projects() ? w.some.r.data() : nullptr, n, m, w.keep.data());
+  times_common(w.keep.data(), s, n, w.keep_s.data());
+  times_noise(w.gain.data(), w.some.noise.data(), n, m, reader.diagonal(), w.noisy.data());
+  add_products(w.keep_s.data(), w.keep.data(), n, w.noisy.data(), w.gain.data(), m, w.cov.data());
 }
 
 void write_component(const Reader& reader, const Mixture& mixture, Index k, Index first, const Work& w,
@@ -90,19 +129,16 @@ void write_component(const Reader& reader, const Mixture& mixture, Index k, Inde
   const Units& units = reader.units();
   for (int lane = 0; lane < w.some.count; ++lane) {
     const Index place = (first + lane) * components + k;
+    const auto at = static_cast<std::size_t>(lane);
     if (out.means)
-      for (Index i = 0; i < n; ++i) {
-        double b = mixture.means.coeff(k, i);
-        for (Index j = 0; j < n; ++j)
-          b += mixture.covariances.coeff(k, i * n + j) * w.v[size(j) + static_cast<std::size_t>(lane)];
-        out.means[place * n + i] = units.centre.coeff(i) + units.scale.coeff(i) * b;
-      }
+      for (Index i = 0; i < n; ++i)
+        out.means[place * n + i] = units.centre.coeff(i) + units.scale.coeff(i) * w.mean[size(i) + at];
     if (!out.covariances) continue;
-    const auto entry = [&](Index i, Index j) { return w.three[size(i * n + j) + static_cast<std::size_t>(lane)]; };
+    double* const cov = out.covariances + place * n * n;
+    const double* entry = w.cov.data() + at;
     for (Index i = 0; i < n; ++i)
-      for (Index j = 0; j < n; ++j)
-        out.covariances[(place * n + i) * n + j] =
-            (entry(i, j) + entry(j, i)) / 2 * (units.scale.coeff(i) * units.scale.coeff(j));
+      for (Index j = 0; j <= i; ++j, entry += W)
+        cov[i * n + j] = cov[j * n + i] = *entry * (units.scale.coeff(i) * units.scale.coeff(j));
   }
 }
 

@@ -29,6 +29,7 @@ Reader::Reader(const Observations& observed, const Units& units)
   require(n_ > 0, "projection: there are no features");
   require(units.centre.size() == n_ && units.scale.size() == n_,
           "units: " + std::to_string(units.scale.size()) + " features, but there are " + std::to_string(n_));
+  for (const auto& term : observed.data.covariance()) diagonal_ &= !term.kind->dense() && term.kind->mean_rank() <= 0;
 }
 
 void Reader::add_noise(Index id, Matrix& out) const {

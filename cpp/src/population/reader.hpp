@@ -25,6 +25,7 @@ class Reader {
   Index values() const { return m_; }
   Index features() const { return n_; }
   bool projects() const { return observed_.projection != nullptr; }
+  bool diagonal() const { return diagonal_; }  // all noise is independent
   const Units& units() const { return units_; }
 
   // Objects first .. first + kLanes − 1, as many as there are.
@@ -41,6 +42,7 @@ class Reader {
   const Units& units_;
   Index m_, n_;
   RowsView rows_;
+  bool diagonal_ = true;
 };
 
 }  // namespace svmgsu

@@ -14,6 +14,7 @@ from .calibration import reliability
 from .decisions import histogram
 from .images import weights
 from .plane import boundary
+from .populations import population
 from .regression import predictions
 from .searches import coefficients, cov_scale, path
 from .solving import convergence, loss
@@ -35,6 +36,7 @@ __all__ = [
     "histogram",
     "loss",
     "path",
+    "population",
     "predictions",
     "reliability",
     "weights",

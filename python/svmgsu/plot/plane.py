@@ -104,11 +104,11 @@ def _draw_examples(ax: Any, plane: Hyperplane, data: Any, classes: Array, mass: 
         ax.scatter(*mean[rows].T, s=22, color=colour, marker=marker, label=name, zorder=3)
         if full is not None:
             for i in rows:
-                ax.add_patch(_ellipse(mean[i], full[i], mass, colour))
+                ax.add_patch(ellipse(mean[i], full[i], mass, colour))
     ax.autoscale_view()
 
 
-def _ellipse(center: FloatArray, matrix: Array, mass: float, colour: str) -> Ellipse:
+def ellipse(center: FloatArray, matrix: Array, mass: float, colour: str) -> Ellipse:
     """Where a 2-D Gaussian has `mass` of its probability; the squared radius is that quantile of χ²(2)."""
     radius = np.sqrt(-2 * np.log1p(-mass))
     variances, axes = np.linalg.eigh(matrix)

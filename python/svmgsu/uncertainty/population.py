@@ -27,13 +27,14 @@ def posterior(
     data: Gaussians,
     *,
     population: str = "full",
+    n_components: int | str = 10,
     cap: float | None = None,
     floor: float | None = None,
     one_population: bool = False,
     tol: float = 1e-3,
     max_iter: int = 1000,
     verbose: bool = False,
-) -> Gaussians:
+) -> Any:
     """What is known of each example once the others are known: empirical Bayes.
 
     Model: true examples come from one population N(m, T) and are measured with the noise of their given
@@ -53,20 +54,25 @@ def posterior(
     Parameters
     ----------
     data : Gaussians
-    population : {"full", "diagonal"}
+    population : {"full", "diagonal", "mixture"}
         "full": T is a matrix, features inform each other, and the result has a matrix per example.
         "diagonal": each feature by itself, with the variances of the given covariances only.
+        "mixture": not one Gaussian but several, so that nothing is assumed of the population's form and
+        nothing is drawn to a common mean: `svmgsu.Deconvolution`, which has more to set, fits it.
+    n_components : int or "auto", default=10
+        Of a "mixture": how many Gaussians.
     cap : float, optional
         The largest standard deviation of the result, in units of the feature's spread (the standard
-        deviation of the given means). Correlations are kept.
+        deviation of the given means). Correlations are kept. Not for a "mixture".
     floor : float, optional
         The smallest standard deviation of the result, in the same units; what lacks is added to the
-        diagonal.
+        diagonal. Not for a "mixture".
     one_population : bool, default=False
         True says that you know the assumption, and silences the `OnePopulationWarning`.
     tol : float, default=1e-3
         Stop when the next step promises to raise the log-likelihood by less than tol²/2: m and T are then
-        within about `tol` of their own statistical errors.
+        within about `tol` of their own statistical errors. (A "mixture" stops as
+        `svmgsu.Deconvolution` does by default.)
     max_iter : int, default=1000
         Steps at the most; a `ConvergenceWarning` says if they were not enough. Some tens are usual.
     verbose : bool, default=False
@@ -74,8 +80,9 @@ def posterior(
 
     Returns
     -------
-    Gaussians
-        With `Full` or `Diagonal` covariances; float32 if the means are.
+    Gaussians, or Mixtures of a "mixture"
+        With `Full` or `Diagonal` covariances; float32 if the means are. `Mixtures.to_gaussians()` has one
+        Gaussian for each example.
 
     Examples
     --------
@@ -88,7 +95,7 @@ def posterior(
     >>> bool(abs(shrunk.cov.to_full().mean() - 0.5) < 0.05)
     True
     """
-    check_choice(population, "population", ("full", "diagonal"))
+    check_choice(population, "population", ("full", "diagonal", "mixture"))
     if not isinstance(data, Gaussians) or data.cov is None:
         raise ValueError(
             "data: expected Gaussians with covariances; without noise there is nothing to shrink"
@@ -100,6 +107,8 @@ def posterior(
         raise ValueError(f"floor: {least:g} is above cap, {most:g}")
     check_positive(tol, "tol")
     check_count(max_iter, "max_iter")
+    if population == "mixture":
+        return _mixtures(data, n_components, cap, floor, max_iter, verbose)
     if not one_population:
         warnings.warn(
             "posterior assumes that all examples, of whatever class, come from one Gaussian population; "
@@ -116,6 +125,16 @@ def posterior(
     shrunk, cov = solver.result(most, least, means.dtype)
     mean = (centre + spread * shrunk).astype(means.dtype)
     return Gaussians(mean, cov, feature_names=data.feature_names_in_)
+
+
+def _mixtures(data: Gaussians, n_components: Any, cap: Any, floor: Any, max_iter: int, verbose: bool) -> Any:
+    """What deconvolution makes of the examples."""
+    for name, value in (("cap", cap), ("floor", floor)):
+        if value is not None:
+            raise ValueError(f'{name}: a population="mixture" has none; pass None')
+    from ..estimators.deconvolution import Deconvolution
+
+    return Deconvolution(n_components, max_iter=max_iter, verbose=verbose).fit_transform(data)
 
 
 def _fit(solver: _Diagonal | _Full, tol: float, max_iter: int, verbose: bool) -> None:

@@ -21,9 +21,10 @@
 namespace svmgsu {
 
 struct DeconvolutionOptions {
-  double tolerance = 1e-5;  // stop when a step raises the mean log-likelihood by less
+  double tolerance = 1e-5;  // stop when two steps in a row raise the mean log-likelihood by less each
   Index max_iterations = 500;
   double floor = 1e-6;  // the least variance of a component in any direction, in units of `Units`
+  Index memory = 10;    // steps that the next one is extrapolated from; 0: plain expectation and maximisation
   int threads = 0;
 };
 

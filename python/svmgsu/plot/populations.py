@@ -1,0 +1,136 @@
+"""A population of two features at a time: its components as ellipses over the objects it was learnt from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.patches import Patch
+
+from ..data.mixtures import Mixtures
+from ..fit.population import Observed, observe, variances_of
+from ..support.validation import Array, check_count
+from .plane import ellipse
+from .style import BLUE, GREY, VERMILLION, legend_above, own_axes
+
+MOST_POINTS = 5000  # drawn; of more objects as many are drawn at random
+FAINTEST = 0.25  # how much of its colour a component of no weight keeps
+
+
+def population(
+    prior: Any,
+    data: Any = None,
+    ax: Any = None,
+    *,
+    features: tuple[Any, Any] = (0, 1),
+    mass: float = 0.5,
+    posterior: Any = None,
+) -> Any:
+    """Draws the components of a population as ellipses, over the objects it was learnt from.
+
+    Parameters
+    ----------
+    prior : Deconvolution
+        Fitted. The heavier a component, the stronger its ellipse.
+    data : Gaussians or array of shape (l, n), optional
+        Objects as they were measured: grey points (at most 5,000). A cross shows the typical noise.
+    ax : matplotlib Axes, optional
+    features : pair of int or str
+        Which two features to draw, by place or name.
+    mass : float in (0, 1), default=0.5
+        How much of a component an ellipse holds.
+    posterior : Mixtures, optional
+        What `prior.transform(data)` returned: the objects' means given the population are drawn as well.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import numpy as np, svmgsu
+    >>> rng = np.random.default_rng(0)
+    >>> data = svmgsu.Gaussians(rng.normal(size=(300, 2)) + rng.choice([-2, 2], size=(300, 1)), std=0.5)
+    >>> prior = svmgsu.Deconvolution(2).fit(data)
+    >>> ax = svmgsu.plot.population(prior, data, posterior=prior.transform(data))
+    >>> len(ax.patches)
+    2
+    """
+    if not hasattr(prior, "covariances_"):
+        raise ValueError(f"prior: expected a fitted Deconvolution, got {prior!r}")
+    if not 0 < mass < 1:
+        raise ValueError(f"mass: must be between 0 and 1, got {mass!r}")
+    names = getattr(prior, "feature_names_in_", None)
+    n = prior.means_.shape[1]
+    pair = _places(features, None if names is None else list(names), n)
+    ax = own_axes((5.6, 4.6)) if ax is None else ax
+    handles: list[Any] = []
+    if data is not None:
+        seen = observe(data)
+        if seen.values.shape[1] != n:
+            raise ValueError(f"data: {seen.values.shape[1]} features, but the population has {n}")
+        handles += _draw_objects(ax, seen, pair)
+    if posterior is not None:
+        handles.append(_draw_posterior(ax, posterior, pair, n))
+    for weight, mean, cov in zip(prior.weights_, prior.means_, prior.covariances_, strict=True):
+        strength = FAINTEST + (1 - FAINTEST) * weight / prior.weights_.max()
+        patch = ellipse(mean[pair], cov[np.ix_(pair, pair)], mass, VERMILLION)
+        patch.set(facecolor=(VERMILLION, 0.10 * strength), edgecolor=(VERMILLION, strength), linewidth=1.6)
+        ax.add_patch(patch).set_zorder(3)
+    ax.autoscale_view()
+    handles.append(Patch(facecolor=(VERMILLION, 0.10), edgecolor=VERMILLION))
+    handles[-1].set_label(f"{100 * mass:g} % of a component")
+    labels = [f"feature {j + 1}" if names is None else names[j] for j in pair]
+    ax.set(xlabel=labels[0], ylabel=labels[1])
+    legend_above(ax, handles, [handle.get_label() for handle in handles], ncols=2)
+    return ax
+
+
+def _places(features: Any, names: list[str] | None, n: int) -> Array:
+    if len(features) != 2:
+        raise ValueError(f"features: expected a pair, got {features!r}")
+    places = []
+    for feature in features:
+        if isinstance(feature, str):
+            if names is None or feature not in names:
+                raise ValueError(f"features: there is no feature {feature!r}; there are {names or n}")
+            places.append(names.index(feature))
+        else:
+            places.append(check_count(feature, "features", least=0, most=n - 1))
+    if places[0] == places[1]:
+        raise ValueError(f"features: expected two different ones, got {features!r}")
+    return np.array(places)
+
+
+def _draw_objects(ax: Any, seen: Observed, pair: Array) -> list[Any]:
+    """Points, and one cross of the typical noise in a corner."""
+    values = seen.values[:, pair].astype(np.float64)
+    known = np.flatnonzero(np.isfinite(values).all(axis=1))
+    if not len(known):
+        raise ValueError("data: there is no object of which both features are known")
+    if len(known) > MOST_POINTS:
+        known = np.random.default_rng(0).choice(known, MOST_POINTS, replace=False)
+    look = {"s": 6, "color": GREY, "alpha": 0.35, "linewidths": 0, "zorder": 1}
+    handles = [ax.scatter(*values[known].T, label="as measured", **look)]
+    noise = np.sqrt(np.median(variances_of(seen)[known][:, pair], axis=0))
+    if noise.any():
+        low, high = np.quantile(values[known], [0.005, 0.995], axis=0)
+        corner = (high[0], low[1])
+        style = {"color": "black", "linestyle": "none", "elinewidth": 1.3, "capsize": 3, "zorder": 4}
+        handles.append(ax.errorbar(*corner, noise[1], noise[0], label="typical noise", **style))
+    return handles
+
+
+def _draw_posterior(ax: Any, posterior: Any, pair: Array, n: int) -> Any:
+    if not isinstance(posterior, Mixtures):
+        raise TypeError(f"posterior: expected Mixtures, got {type(posterior).__name__}")
+    if posterior.shape[1] != n:
+        raise ValueError(f"posterior: {posterior.shape[1]} features, but the population has {n}")
+    count = len(posterior)
+    rows = np.arange(count)
+    if count > MOST_POINTS:
+        rows = np.random.default_rng(0).choice(count, MOST_POINTS, replace=False)
+    part = posterior[rows]
+    mean = np.einsum("ik,ikn->in", part.weights, part.mean[:, :, pair])
+    look = {"s": 6, "color": BLUE, "alpha": 0.45, "linewidths": 0, "zorder": 2}
+    return ax.scatter(*mean.T, label="given the population", **look)
