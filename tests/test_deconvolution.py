@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 from conftest import UNCERTAIN_KINDS, make_problem, spd
+from scipy.special import ndtr
 from sklearn.mixture import GaussianMixture
 
 import svmgsu
 from svmgsu import _core
 from svmgsu.fit.population import observe
+from svmgsu.uncertainty import posterior
 
 WEIGHTS = np.array([0.2, 0.3, 0.5])
 
@@ -38,14 +40,14 @@ def original(X, S, R, w, m, V):
     return share / len(X), mean, cov, total, q, b, B
 
 
-def run(seen, mixture, steps=1, tol=-1.0, floor=1e-12, threads=2):
+def run(seen, mixture, steps=1, tol=-1.0, floor=1e-12, threads=1):
     core = seen.core()
     return _core.deconvolve(core, core.units(), _core.Mixture(*mixture), tol, steps, floor, threads)
 
 
 def posterior_of(seen, mixture):
     core = seen.core()
-    return _core.posterior(core, core.units(), _core.Mixture(*mixture), 2, True)
+    return _core.posterior(core, core.units(), _core.Mixture(*mixture), 1, True)
 
 
 def check_step(seen, X, S, R, mixture):
@@ -143,3 +145,133 @@ def test_without_noise_it_is_scikit_learns_mixture():
     np.testing.assert_allclose(found.predict_proba(X), twin.predict_proba(X), atol=1e-5)
     np.testing.assert_array_equal(found.predict(X), twin.predict(X))
     assert found.bic(X) == pytest.approx(twin.bic(X), rel=1e-6)
+
+
+# What holds whatever the data
+
+
+def groups(count=1500, seed=0, noise=1.0):
+    """True objects of two groups, and what was measured of them with noise of very different sizes."""
+    rng = np.random.default_rng(seed)
+    second = rng.uniform(size=count) < 0.3
+    truth = np.where(second[:, None], rng.normal(size=(count, 2)) * [1, 0.2] + [2, 1], 0.0)
+    truth += np.where(second[:, None], 0.0, rng.normal(size=(count, 2)) * [0.3, 1] - [2, 0])
+    std = noise * rng.choice([0.1, 0.4, 1.0], size=truth.shape)
+    return truth, svmgsu.Gaussians(truth + std * rng.normal(size=truth.shape), std=std)
+
+
+@pytest.mark.parametrize("memory", [0, 10])
+@pytest.mark.parametrize("missing", [False, True])
+def test_the_likelihood_never_falls(memory, missing):
+    _, data = groups(300)
+    X = np.where(np.random.default_rng(1).uniform(size=data.shape) < 0.3 * missing, np.nan, data.mean)
+    seen = observe(X, data.cov).core()
+    units = seen.units()
+    for components in (1, 5):
+        begun = _core.start_mixture(seen, units, components, 5, 1e-6, 1)
+        found = _core.deconvolve(seen, units, begun, 1e-7, 100, 1e-6, 1, None, memory)
+        assert (np.diff(found.history) >= -1e-12).all()
+
+
+@pytest.mark.parametrize("kind", ["none", "diagonal", "full", "projected"])
+def test_the_bits_do_not_depend_on_the_number_of_threads(kind):
+    rng = np.random.default_rng(0)
+    X, options = rng.normal(size=(900, 3)), {}
+    if kind == "diagonal":
+        X[rng.uniform(size=X.shape) < 0.1] = np.nan
+        options = {"std": rng.uniform(0.1, 1, X.shape)}
+    elif kind == "full":
+        options = {"cov": 0.1 * spd(rng, 900, 3)}
+    elif kind == "projected":
+        options = {"projection": rng.normal(size=(900, 3, 4))}
+    one, three = (svmgsu.Deconvolution(4, threads=t, tol=1e-3).fit(X, **options) for t in (1, 3))
+    for name in ("weights_", "means_", "covariances_", "lower_bounds_"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(three, name))
+    a, b = one.transform(X, **options), three.transform(X, **options)
+    for name in ("weights", "mean", "cov"):
+        np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
+
+
+@pytest.mark.parametrize("scale", [np.array([1e-6, 1e6]), np.array([1e12, 1e-12])])
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_units_and_offsets_do_not_matter(scale, offset):
+    _, data = groups(500)
+    X, std = data.mean, np.sqrt(data.cov.variances)
+    plain = svmgsu.Deconvolution(3).fit(X, std=std)
+    other = svmgsu.Deconvolution(3).fit((X + offset) * scale, std=std * scale)
+    np.testing.assert_allclose(other.weights_, plain.weights_, atol=1e-6)
+    np.testing.assert_allclose(other.means_ / scale - offset, plain.means_, atol=1e-5)
+    np.testing.assert_allclose(other.covariances_ / np.outer(scale, scale), plain.covariances_, atol=1e-5)
+    assert other.lower_bound_ + np.log(scale).sum() == pytest.approx(plain.lower_bound_, abs=1e-6)
+    shift = other.transform((X + offset) * scale, std=std * scale)
+    np.testing.assert_allclose(shift.mean / scale - offset, plain.transform(X, std=std).mean, atol=1e-4)
+
+
+def test_an_offset_of_a_hundred_million_spreads_leaves_the_digits_there_are():
+    _, data = groups(500)
+    far = svmgsu.Gaussians(data.mean + 1e8, data.cov)
+    plain, other = svmgsu.Deconvolution(2).fit(data), svmgsu.Deconvolution(2).fit(far)
+    np.testing.assert_allclose(other.means_ - 1e8, plain.means_, atol=1e-5)
+    np.testing.assert_allclose(other.covariances_, plain.covariances_, atol=1e-5)
+
+
+def test_the_order_of_objects_and_features_does_not_matter():
+    _, data = groups(400)
+    begun = (np.full(2, 0.5), data.mean[[0, 1]], np.array([np.eye(2)] * 2))
+    turned = svmgsu.Gaussians(
+        data.mean[::-1, ::-1].copy(), std=np.sqrt(data.cov.variances[::-1, ::-1]).copy()
+    )
+    one = svmgsu.Deconvolution(2, init=begun, tol=1e-11).fit(data)
+    two = svmgsu.Deconvolution(2, init=(begun[0], begun[1][:, ::-1], begun[2]), tol=1e-11).fit(turned)
+    np.testing.assert_allclose(one.means_, two.means_[:, ::-1], atol=1e-4)
+    np.testing.assert_allclose(one.covariances_, two.covariances_[:, ::-1, ::-1], atol=1e-4)
+
+
+@pytest.mark.parametrize("ratio", [1, 3])
+def test_one_component_is_the_posterior_of_one_population(ratio):
+    """Also where the noise is far above the signal, and plain steps would take many hundreds."""
+    rng = np.random.default_rng(0)
+    std = ratio * np.exp(0.5 * rng.normal(size=(2000, 2)))
+    X = rng.normal(size=(2000, 2)) @ [[1.0, 0.5], [0.0, 1.0]] + std * rng.normal(size=(2000, 2))
+    data = svmgsu.Gaussians(X, std=std)
+    wanted = posterior(data, one_population=True, tol=1e-5)
+    found = svmgsu.Deconvolution(1, tol=1e-10).fit_transform(data).to_gaussians()
+    spread = np.sqrt(np.diagonal(wanted.cov.to_full(), axis1=1, axis2=2)).max(axis=0)
+    np.testing.assert_allclose(found.mean / spread, wanted.mean / spread, atol=0.01)
+    np.testing.assert_allclose(found.cov.to_full(), wanted.cov.to_full(), atol=0.02 * spread.max() ** 2)
+
+
+def test_the_truth_scatters_about_the_posteriors_as_they_claim():
+    """A share p of the truths lies where the posterior has a share below p, in any direction."""
+    truth, data = groups(6000)
+    found = svmgsu.Deconvolution(3).fit(data).transform(data)
+    for direction in ([1.0, 0.0], [0.0, 1.0], [0.6, -0.8]):
+        w = np.array(direction)
+        z = (truth @ w)[:, None] - found.mean @ w
+        below = ndtr(z / np.sqrt(np.einsum("iknm,n,m->ik", found.cov, w, w)))
+        uniform = (found.weights * below).sum(axis=1)
+        for p in (0.05, 0.25, 0.5, 0.75, 0.95):
+            assert abs((uniform < p).mean() - p) < 0.02
+    raw, better = data.mean - truth, found.to_gaussians().mean - truth
+    assert (better**2).sum() < 0.6 * (raw**2).sum()
+
+
+def test_posteriors_of_precise_objects_stay_positive_definite():
+    """Noise of a millionth of the spread: the difference S - S(S + Σ)⁻¹S alone would be all rounding."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4)) @ rng.normal(size=(4, 4))
+    found = svmgsu.Deconvolution(2).fit(X, std=1e-9).transform(X, std=1e-9)
+    np.testing.assert_allclose(found.cov[:, 0], np.broadcast_to(1e-18 * np.eye(4), (300, 4, 4)), atol=1e-24)
+    exact = svmgsu.Deconvolution(2).fit(X).transform(X)
+    assert np.abs(exact.cov).max() < 1e-25
+    np.testing.assert_allclose(exact.mean, np.repeat(X[:, None], 2, axis=1), atol=1e-12)
+
+
+def test_weights_are_counts():
+    _, data = groups(300)
+    counts = np.random.default_rng(0).integers(0, 4, 300)
+    begun = (np.full(2, 0.5), data.mean[[0, 1]], np.array([np.eye(2)] * 2))
+    weighted = svmgsu.Deconvolution(2, init=begun).fit(data, sample_weight=counts)
+    repeated = svmgsu.Deconvolution(2, init=begun).fit(data[np.repeat(np.arange(300), counts)])
+    np.testing.assert_allclose(weighted.means_, repeated.means_, atol=1e-4)
+    assert weighted.lower_bound_ == pytest.approx(repeated.lower_bound_, abs=1e-5)

@@ -1,0 +1,281 @@
+"""`svmgsu.Deconvolution` as an estimator: components chosen, batches, warnings, names, pictures, refusals."""
+
+import pickle
+import warnings
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import interrupted
+from moments import assert_moments
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+
+import svmgsu
+from svmgsu.support import memory
+from svmgsu.uncertainty import posterior
+
+STD = 0.3
+
+
+def objects(count=600, seed=0, centres=(-2.0, 2.0)):
+    rng = np.random.default_rng(seed)
+    truth = rng.choice(centres, size=(count, 1)) + 0.5 * rng.normal(size=(count, 2))
+    return truth + STD * rng.normal(size=truth.shape)
+
+
+def test_the_number_of_components_is_chosen_by_objects_held_out():
+    found = svmgsu.Deconvolution("auto").fit(objects(900, centres=(-3.0, 0.0, 3.0)), std=STD)
+    assert found.n_components_ == 3 == max(found.held_out_, key=found.held_out_.get)
+    assert len(found.weights_) == 3 and {1, 2, 3, 4, 6} == set(found.held_out_)
+    assert svmgsu.Deconvolution("auto").fit(objects(900, centres=(0.0,)), std=STD).n_components_ == 1
+
+
+def test_scikit_learns_search_can_choose_it_too():
+    data = svmgsu.Gaussians(objects(), std=STD)
+    search = GridSearchCV(svmgsu.Deconvolution(n_init=1), {"n_components": [1, 2]}, cv=3).fit(data)
+    assert search.best_params_ == {"n_components": 2}
+    again = pickle.loads(pickle.dumps(clone(search.best_estimator_).fit(data)))
+    np.testing.assert_array_equal(again.means_, search.best_estimator_.means_)
+
+
+def test_the_same_seed_gives_the_same_population():
+    X = objects()
+    one, two = (svmgsu.Deconvolution(3, random_state=5).fit(X, std=STD) for _ in range(2))
+    np.testing.assert_array_equal(one.covariances_, two.covariances_)
+
+
+def test_more_objects_than_choose_among_starts(monkeypatch):
+    monkeypatch.setattr("svmgsu.fit.population.START_SIZE", 200)
+    found = svmgsu.Deconvolution(2).fit(objects(2000), std=STD)
+    np.testing.assert_allclose(np.sort(found.means_[:, 0]), [-2, 2], atol=0.1)
+    np.testing.assert_allclose(found.weights_, 0.5, atol=0.05)
+    assert svmgsu.Deconvolution("auto").fit(objects(2000), std=STD).n_components_ == 2
+
+
+def test_batches_are_parts_of_the_whole():
+    X = objects(70)
+    prior = svmgsu.Deconvolution(2).fit(X, std=STD)
+    whole, parts = prior.transform(X, std=STD), list(prior.batches(X, 32, std=STD))
+    assert [len(part) for part in parts] == [32, 32, 6]
+    together = svmgsu.concatenate(parts)
+    for name in ("weights", "mean", "cov"):
+        np.testing.assert_array_equal(getattr(together, name), getattr(whole, name))
+    with pytest.raises(TypeError, match="batches: unexpected argument 'sdt'"):
+        next(prior.batches(X, 32, sdt=STD))
+
+
+def test_results_beyond_memory_are_refused_before_work_starts(monkeypatch):
+    prior = svmgsu.Deconvolution(2).fit(objects(), std=STD)
+    monkeypatch.setattr(memory, "available", lambda: 1000)
+    monkeypatch.setattr(memory, "SMALL", 100)
+    with pytest.raises(
+        svmgsu.support.memory.NotEnoughMemory, match=r"transform: 600 mixtures of 2 .*batches"
+    ):
+        prior.transform(svmgsu.Gaussians(objects(), std=STD))
+
+
+def test_float32_stays(monkeypatch):
+    X = objects().astype(np.float32)
+    prior = svmgsu.Deconvolution(2).fit(X, std=np.float32(STD))
+    whole = prior.transform(X, std=STD)
+    assert whole.mean.dtype == whole.cov.dtype == whole.weights.dtype == np.float32
+    monkeypatch.setattr("svmgsu.estimators.deconvolution.BATCH", 64)
+    np.testing.assert_array_equal(prior.transform(X, std=STD).cov, whole.cov)
+
+
+def test_draws_have_the_moments_of_the_population():
+    prior = svmgsu.Deconvolution(2).fit(objects(), std=STD)
+    values, components = prior.sample(200_000, random_state=0)
+    for k in range(2):
+        assert_moments(values[components == k], prior.means_[k], prior.covariances_[k])
+        assert (components == k).mean() == pytest.approx(prior.weights_[k], abs=0.01)
+
+
+def test_a_population_can_be_started_from_another():
+    X = objects()
+    first = svmgsu.Deconvolution(2).fit(X, std=STD)
+    again = svmgsu.Deconvolution(2, init=first).fit(X, std=STD)
+    assert again.n_iter_ <= 4 and again.lower_bound_ >= first.lower_bound_ - 1e-9
+
+
+def test_a_fit_that_did_not_end_says_so():
+    with pytest.warns(svmgsu.ConvergenceWarning, match=r"after max_iter=2 steps .*raise max_iter or tol"):
+        found = svmgsu.Deconvolution(3, max_iter=2).fit(objects(), std=STD)
+    assert not found.converged_ and found.n_iter_ == 2
+
+
+def test_progress_is_shown(capsys):
+    svmgsu.Deconvolution(2, verbose=True).fit(objects(), std=STD)
+    assert "svmgsu deconvolution" in capsys.readouterr().err
+
+
+# Objects of which the population says little
+
+
+def test_objects_like_those_of_the_fit_give_no_warning():
+    prior = svmgsu.Deconvolution(2).fit(objects(), std=STD)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        prior.transform(objects(seed=1), std=STD)
+        prior.transform(objects(1, seed=2), std=STD)
+
+
+def test_objects_far_from_the_population_are_counted():
+    prior = svmgsu.Deconvolution(2).fit(objects(), std=STD)
+    X = objects(100, seed=1)
+    X[:7] += 20
+    with pytest.warns(
+        svmgsu.PopulationWarning, match=r"7 of 100 objects lie far from the population.*leave them"
+    ):
+        prior.transform(X, std=STD)
+    with pytest.warns(svmgsu.PopulationWarning, match="1 of 1 objects"):
+        prior.transform(X[:1], std=STD)
+
+
+def test_objects_far_noisier_than_those_of_the_fit_are_counted():
+    """A population of precise objects says of them mostly what the precise ones were."""
+    prior = svmgsu.Deconvolution(2).fit(objects(), std=STD)
+    X, std = objects(100, seed=1), np.full((100, 2), STD)
+    std[:30] = 5.0
+    with pytest.warns(
+        svmgsu.PopulationWarning, match=r"30 of 100 objects are far noisier .*no labels are needed"
+    ):
+        prior.transform(X, std=std)
+    both = svmgsu.Deconvolution(2).fit(X, std=std)  # learnt from such ones too
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        both.transform(X, std=std)
+        prior.transform(X, std=np.where(std > 1, np.inf, std))  # of what is missing nothing is claimed
+
+
+# Names, frames and kinds
+
+
+def test_names_go_along_and_columns_are_put_in_order():
+    frame = pd.DataFrame(objects(), columns=["u", "g"])
+    prior = svmgsu.Deconvolution(2).fit(frame, std=STD)
+    found = prior.transform(frame, std=STD)
+    assert list(prior.feature_names_in_) == found.feature_names_in_ == ["u", "g"]
+    turned = svmgsu.Gaussians(frame[["g", "u"]], std=STD)
+    np.testing.assert_array_equal(prior.transform(turned).mean, found.mean)
+    with pytest.raises(ValueError, match="X: its features are g, u; in the fit they were u, g"):
+        prior.transform(frame[["g", "u"]], std=STD)
+
+
+def test_a_posterior_of_a_mixture_is_deconvolution():
+    data = svmgsu.Gaussians(objects(), std=STD)
+    found = posterior(data, population="mixture", n_components=2)
+    np.testing.assert_array_equal(found.mean, svmgsu.Deconvolution(2, max_iter=1000).fit_transform(data).mean)
+    with pytest.raises(ValueError, match='cap: a population="mixture" has none'):
+        posterior(data, population="mixture", cap=1.0)
+
+
+# Pictures
+
+
+@pytest.fixture
+def picture():
+    yield
+    plt.close("all")
+
+
+def test_components_are_ellipses_over_the_objects(picture):
+    X = objects(6000)
+    prior = svmgsu.Deconvolution(2).fit(pd.DataFrame(X, columns=["u", "g"]), std=STD)
+    data = svmgsu.Gaussians(X, std=STD)
+    ax = svmgsu.plot.population(prior, data, features=("g", "u"), posterior=prior.transform(data))
+    assert ax.get_xlabel() == "g" and ax.get_ylabel() == "u"
+    assert sorted(tuple(patch.center) for patch in ax.patches) == sorted(map(tuple, prior.means_[:, ::-1]))
+    assert [len(points.get_offsets()) for points in ax.collections[:1]] == [5000]
+    words = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert words == ["as measured", "typical noise", "given the population", "50 % of a component"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"prior": svmgsu.Deconvolution()}, "prior: expected a fitted Deconvolution"),
+        ({"mass": 1}, "mass: must be between 0 and 1"),
+        ({"features": (0, 2)}, "features: must be at most 1"),
+        ({"features": (1, 1)}, "features: expected two different ones"),
+        ({"features": ("u", "g")}, "features: there is no feature 'u'"),
+        ({"data": np.ones((3, 3))}, "data: 3 features, but the population has 2"),
+        ({"data": np.full((3, 2), np.nan)}, "data: there is no object of which both"),
+    ],
+)
+def test_a_picture_says_what_is_wrong(change, message, picture):
+    prior = svmgsu.Deconvolution(2).fit(objects(50), std=STD)
+    with pytest.raises(ValueError, match=message):
+        svmgsu.plot.population(**{"prior": prior} | change)
+
+
+# Refusals, before work starts
+
+
+@pytest.mark.parametrize(
+    ("settings", "given", "message"),
+    [
+        ({"n_components": 601}, {}, "n_components: 601 for n_samples=600"),
+        ({"n_components": 0}, {}, "n_components: must be at least 1"),
+        ({"n_components": "many"}, {}, 'n_components: expected a number or "auto"'),
+        ({"n_init": 0}, {}, "n_init: must be at least 1"),
+        ({"tol": 0}, {}, "tol: must be positive"),
+        ({"max_iter": 0}, {}, "max_iter: must be at least 1"),
+        ({"reg_covar": 0}, {}, "reg_covar: must be between 0 and 1"),
+        ({"reg_covar": "x"}, {}, "reg_covar: must be between 0 and 1"),
+        ({"init": "kmeans"}, {}, r"init: expected \(weights, means, covariances\)"),
+        ({"init": (np.ones(2), np.ones((2, 3)), np.ones((2, 3, 3)))}, {}, r"init: means of shape \(2, 3\)"),
+        ({"n_components": "auto", "init": 1}, {}, "init: it says how many"),
+        ({}, {"X": np.hstack([objects(), np.ones((600, 1))])}, "X: feature 2 is 1 in every example"),
+        ({}, {"X": np.full((600, 2), np.nan)}, "X: feature 0 is missing, or has infinite noise, in every"),
+        ({}, {"std": np.inf}, "X: feature 0 is missing, or has infinite noise, in every example"),
+        ({}, {"X": np.full((600, 2), np.inf)}, "X: example 0, feature 0 is infinite"),
+        ({}, {"X": np.ones(5)}, "X: expected 2 dimensions"),
+        ({}, {"X": np.ones((0, 2))}, r"X: Found array with 0 sample\(s\)"),
+        ({}, {"std": np.full((600, 2), np.nan)}, "std: example 0, feature 0 is nan"),
+        ({}, {"std": -1.0}, "std: .* standard deviation -1"),
+        ({}, {"std": np.ones((600, 3))}, r"std: shape \(600, 3\) does not fit"),
+        ({}, {"cov": 1.0, "std": 1.0}, "std: give either cov or std"),
+        ({}, {"projection": np.ones((600, 3, 2))}, r"projection: shape \(600, 3, 2\); for 600 examples of 2"),
+        ({}, {"projection": np.zeros((2, 2))}, "X: feature 0 is missing in every example"),
+        ({}, {"projection": np.full((2, 2), np.nan)}, "projection: example 0"),
+        ({}, {"sample_weight": np.zeros(600)}, "sample_weight: all weights are zero"),
+        ({}, {"X": svmgsu.Gaussians(objects()).with_deployment([1.0, 1.0])}, "noise of deployment"),
+        ({}, {"X": svmgsu.Gaussians(objects()), "std": 1.0}, "cov: X is a Gaussians and has its covariance"),
+        ({"n_components": "auto"}, {"X": objects(5)}, '"auto" needs at least 6 examples'),
+    ],
+)
+def test_errors_say_what_is_wrong(settings, given, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        svmgsu.Deconvolution(**{"n_components": 2} | settings).fit(**{"X": objects()} | given)
+
+
+def test_a_constant_feature_is_named():
+    frame = pd.DataFrame({"u": objects()[:, 0], "flag": 1.0})
+    with pytest.raises(ValueError, match="X: feature 1, 'flag', is 1 in every example"):
+        svmgsu.Deconvolution(2).fit(frame)
+
+
+def test_new_objects_must_have_the_features_of_the_fit():
+    prior = svmgsu.Deconvolution(2).fit(objects(), std=STD)
+    with pytest.raises(ValueError, match="X has 3 features, but Deconvolution is expecting 2 features"):
+        prior.transform(np.ones((4, 3)))
+    with pytest.raises(ValueError, match="not fitted yet"):
+        svmgsu.Deconvolution().transform(objects())
+
+
+def test_ctrl_c_ends_a_fit():
+    output, code = interrupted(
+        """
+        import numpy as np, svmgsu
+        X = np.random.default_rng(0).normal(size=(60_000, 8))
+        print("training", flush=True)
+        try:
+            svmgsu.Deconvolution(20, n_init=1, tol=1e-12, max_iter=10**6).fit(X, std=np.abs(X[::-1]))
+        except KeyboardInterrupt:
+            print("stopped")
+        """
+    )
+    assert output == "stopped\n" and code == 0
