@@ -21,7 +21,7 @@ from ..transforming import ROUTED
 from ..units import check_deployment_units, same_units
 from .lift import Bars, Lift, deviations, draws, learn_population, noisy_copies
 from .making import MapMaker, check_map
-from .search import FACTORS, METRIC_FACTORS, Choice, Folds, Search
+from .search import Choice, Folds, Search
 from .solving import Scores
 
 Splits = list[tuple[Array, Array]]
@@ -37,6 +37,8 @@ class NonlinearEstimator(BaseEstimator):  # type: ignore[misc]
     __metadata_request__score = ROUTED
 
     _scales: tuple[float, ...] = (1.0,)
+    _factors: tuple[float, ...] = (0.1, 0.3, 1.0, 3.0)  # of 1/n: the γ that are tried
+    _metric_factors: tuple[float, ...] = (0.3, 1.0)  # with a metric, besides the best
     lift_: Lift
     map_: FeatureMap
     scores_: Scores
@@ -172,7 +174,7 @@ class NonlinearEstimator(BaseEstimator):  # type: ignore[misc]
         if self.gamma != "auto":
             gammas = [float(self.gamma)]
         else:
-            gammas = [factor / n for factor in FACTORS] if with_gamma else [1.0]
+            gammas = [factor / n for factor in self._factors] if with_gamma else [1.0]
         use_bars = bars is not None and self.bars_as_features is True
         if use_bars:
             objects = _with_bars(objects, bars, own)
@@ -186,7 +188,9 @@ class NonlinearEstimator(BaseEstimator):  # type: ignore[misc]
             if search.folds.is_better(richer.losses, choice.losses):
                 choice, objects = richer, extended
         if with_gamma and objects.shape[1] > 1 and self.metric is not False:
-            more = [factor / objects.shape[1] for factor in METRIC_FACTORS] if self.gamma == "auto" else []
+            more = (
+                [factor / objects.shape[1] for factor in self._metric_factors] if self.gamma == "auto" else []
+            )
             tried = [gamma for gamma in more if not np.isclose(gamma, choice.gamma)]
             richer = search.with_metric(objects, [choice.gamma, *tried], bars=choice.bars)
             if self.metric is True or search.folds.is_better(richer.losses, choice.losses):

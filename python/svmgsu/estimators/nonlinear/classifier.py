@@ -24,7 +24,7 @@ from .solving import Scores, Sums, signs_of
 from .stages import LabelStage, one_against_rest
 
 LOSSES = ("logistic", "hinge", "squared_hinge", "squared")
-LINK_NUMBERS = 2**27  # numbers of components' features beyond which the mixture's link is not trained
+LINK_NUMBERS = 2**27  # numbers of components' features that the mixture's link is trained on, at the most
 
 
 class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
@@ -220,14 +220,22 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
                 stacklevel=3,
             )
         if choice.link:
-            parts = [
-                Components.of(objects, self.map_, np.float32, threads)
-                for _, objects in self.lift_.batches(seen)
-            ]
-            self.scores_ = polish(self.scores_, _joined(parts), stage.codes, stage.weights, choice.lam)
+            rows = self._link_rows(len(seen))
+            part = seen if len(rows) == len(seen) else seen[rows]
+            batches = self.lift_.batches(part)
+            parts = [Components.of(objects, self.map_, np.float32, threads) for _, objects in batches]
+            own = stage.codes[rows], stage.weights[rows]
+            self.scores_ = polish(self.scores_, _joined(parts), *own, choice.lam)
         elif loss == "logistic" and K > 2:
             whole = Components(Z, np.ones(len(Z)), np.arange(len(Z)))
             self.scores_ = polish(self.scores_, whole, stage.codes, stage.weights, choice.lam)
+
+    def _link_rows(self, count: int) -> Array:
+        """The objects that the link is trained on: all, or of very many as many as fit into memory."""
+        most = max(1, LINK_NUMBERS // (4 * self.map_.outputs))
+        if count <= most:
+            return np.arange(count)
+        return np.sort(np.random.default_rng([self._seed(), 3]).permutation(count)[:most])
 
     def _choose_link(self, search: Search, objects: Any, choice: Choice, loss: str) -> bool:
         """Whether the mixture's own link is better on held-out objects."""

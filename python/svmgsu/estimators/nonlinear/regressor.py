@@ -59,6 +59,8 @@ class SVRGSU(RegressorMixin, NonlinearEstimator):  # type: ignore[misc]
     """
 
     _scales = (0.25, 1.0, 4.0)
+    _factors = (0.3, 1.0, 3.0, 10.0)
+    _metric_factors = (1.0, 3.0)
     _default_lam = 1e-4
 
     def __init__(

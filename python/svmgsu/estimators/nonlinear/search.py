@@ -20,9 +20,7 @@ from ...support.validation import Array, FloatArray
 from .making import MapMaker
 from .solving import Scores
 
-FACTORS = (0.1, 0.3, 1.0, 3.0)  # of 1/n: the γ that are tried
 ROUNDS = 2  # of learning a metric
-METRIC_FACTORS = (0.3, 1.0)  # of 1/n: the γ that are tried with a metric besides the best
 FIRST_LAM = 1e-5
 Objects = Gaussians | Mixtures
 
