@@ -98,6 +98,18 @@ def test_the_mixtures_link_is_the_mean_of_its_components():
     np.testing.assert_allclose(chances(np.array([[1.0, 2.0, 3.0]])).sum(), 1.0)
 
 
+def test_labels_that_are_wrong_here_and_there_keep_probabilities_from_being_too_sure():
+    _, y, X, bars = rings(500, 0.05)
+    wrong = np.random.default_rng(3).random(len(y)) < 0.05
+    y = np.where(wrong, np.where(y == "in", "out", "in"), y)
+    model = svmgsu.SVMGSU(n_features=60, threads=1, metric=False, gamma=0.5).fit(X, y, std=bars)
+    assert model.lapse_ > 0
+    p = model.predict_proba(X, std=bars)
+    assert p.min() >= model.lapse_ / 2
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+    assert small().fit(X, y, std=bars).lapse_ == 0  # nothing was held out
+
+
 def test_more_than_two_classes():
     rng = np.random.default_rng(0)
     centres = 2 * np.array([[0, 0], [1, 1], [-1, 1]])
@@ -108,7 +120,7 @@ def test_more_than_two_classes():
         model = small(**options).fit(X, names, std=0.2)
         p = model.predict_proba(X, std=0.2)
         np.testing.assert_allclose(p.sum(axis=1), 1.0)
-        assert model.decision_function(X).shape == (400, 3)
+        assert model.decision_function(X, std=0.2).shape == (400, 3)
         assert model.score(X, names, std=0.2) > 0.93, options
         assert log_loss(names, p) < 0.25, options
 

@@ -183,7 +183,7 @@ class NonlinearEstimator(BaseEstimator):  # type: ignore[misc]
             extended = _with_bars(objects, bars, own)
             share = choice.gamma * objects.shape[1] / extended.shape[1]
             richer = search.plain(
-                extended, [0.3 * share, share] if self.gamma == "auto" else gammas, bars=True
+                extended, [0.1 * share, 0.3 * share, share] if self.gamma == "auto" else gammas, bars=True
             )
             if search.folds.is_better(richer.losses, choice.losses):
                 choice, objects = richer, extended

@@ -24,6 +24,7 @@ from .solving import Scores, Sums, signs_of
 from .stages import LabelStage, one_against_rest
 
 LOSSES = ("logistic", "hinge", "squared_hinge", "squared")
+LAPSES = (0.0, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 3e-2, 5e-2, 0.1)
 LINK_NUMBERS = 2**27  # numbers of components' features that the mixture's link is trained on, at the most
 
 
@@ -82,6 +83,8 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
     metric_ : array or None
     bars_, link_ : bool
         What was chosen.
+    lapse_ : float
+        The share ε of labels that are as good as tossed, p = (1 - ε) p + ε/K, by held-out objects.
     population_ : Deconvolution or None
     objective_, gap_ : float
         Of the convex stage: the objective and a proven bound of its distance to the optimum. Neither says
@@ -181,8 +184,16 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
         choice.link = self._choose_link(search, objects, choice, loss)
         self._final(data, seen, codes, weights, copies, choice, loss)
         self.calibration_ = None if loss == "logistic" else self._calibrated(search, objects, choice)
+        self.lapse_ = self._lapse(search, choice, loss)
         self._keep(choice)
         return self
+
+    def _lapse(self, search: Search, choice: Choice, loss: str) -> float:
+        """The share of labels that are as good as tossed, by the loss of held-out objects."""
+        if loss != "logistic" or choice.losses is None:
+            return 0.0
+        p, K = np.exp(-choice.losses), len(self.classes_)
+        return min(LAPSES, key=lambda e: search.folds.mean(-np.log(np.maximum((1 - e) * p + e / K, 1e-15))))
 
     def _keep(self, choice: Choice) -> None:
         self.gamma_, self.lam_, self.bars_, self.link_ = choice.gamma, choice.lam, choice.bars, choice.link
@@ -296,7 +307,7 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
                 out[rows] = chances(
                     self._calibrated_scores(self.scores_(self.map_.mean(objects, threads=threads)))
                 )
-        return out
+        return (1 - self.lapse_) * out + self.lapse_ / len(self.classes_)
 
     def _calibrated_scores(self, scores: FloatArray) -> FloatArray:
         return scores if self.calibration_ is None else self.calibration_(scores)
