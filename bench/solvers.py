@@ -196,7 +196,7 @@ def run(args: argparse.Namespace, repeat: int) -> dict[str, Any]:
             say(f"{entry.name}: skipped, {missing}")
             results["skipped"][entry.name] = str(missing)
             continue
-        for lam in entry.lams:
+        for lam in [lam for lam in entry.lams if args.lams is None or lam in args.lams]:
             row = measure(entry, problem, lam, repeat, args.patience)
             results["rows"].append(row)
             say(
@@ -217,6 +217,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="small versions of the problems")
     parser.add_argument("--short", action="store_true", help="without the problems that take minutes")
     parser.add_argument("--only", nargs="+", metavar="WORD", help="problems whose name has one of the words")
+    parser.add_argument("--lams", nargs="+", type=float, help="some of the problems' λ; default: all")
     parser.add_argument("--output", type=Path, default=Path("bench/results"), help="default: %(default)s")
     parser.add_argument(
         "--data",
