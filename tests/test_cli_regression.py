@@ -331,6 +331,40 @@ def test_bad_targets_are_one_clear_line(name, tmp_path, capsys):
     assert not (tmp_path / "m").exists()
 
 
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--id-column", "z"], "target: 'z' is the id; name another column"),
+        (["--ignore", "z"], "target: 'z' is to be ignored; name another column"),
+        (["--features", "u,z"], "target: 'z' is among the features; name another column"),
+        (["--target-error", "z"], "target_error: 'z' is the target itself"),
+        (["--target-error", "q"], "target_error: there is no column 'q'"),
+    ],
+)
+def test_a_target_that_is_something_else_is_refused(more, message, problem, tmp_path, capsys):
+    path = table(tmp_path / "t.csv", problem)
+    words = ["train", path, "--task", "regression", "--target", "z", "-o", tmp_path / "m"]
+    assert message in refused(capsys, 1, *words, *more)
+
+
+def test_errors_of_targets_may_be_left_out(problem, tmp_path, capsys):
+    path = table(tmp_path / "t.csv", problem)
+    run(
+        capsys,
+        "train",
+        path,
+        "--task",
+        "regression",
+        "--target",
+        "z",
+        "--ignore",
+        "z_err",
+        "-o",
+        tmp_path / "m",
+    )
+    same(svmgsu.load(tmp_path / "m"), svmgsu.train_regressor(problem[0], problem[1]))
+
+
 def test_a_table_without_a_target_is_told_what_to_name(tmp_path, capsys):
     (tmp_path / "t.csv").write_text("a,b\n1,2\n2,4\n")
     said = refused(capsys, 1, "train", tmp_path / "t.csv", "--task", "regression", "-o", tmp_path / "m")

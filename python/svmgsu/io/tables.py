@@ -99,9 +99,10 @@ def read_table(
     centre = check_centre(asymmetric)
     check_choice(units, "units", UNITS)
     cells = _open(path, _ending(path, format))
-    goal = find_target(cells, target, target_error, features) if target else None
-    labels = None if goal else _pick(cells, label or None, LABELS, "label", features)
     ids = _pick(cells, id, IDS, "id", features)
+    given = {"features": features, "ignore": ignore, "ids": ids}
+    goal = find_target(cells, target, target_error, **given) if target else None
+    labels = None if goal else _pick(cells, label or None, LABELS, "label", features)
     wanted = chances if label is None and not labels and not goal else None
     doubtful = chance_columns(cells, wanted, features, ignore) if wanted else []
     more = goal.columns if goal else doubtful

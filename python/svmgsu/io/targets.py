@@ -27,10 +27,16 @@ class Target:
         return [self.column, *self.errors.values()]
 
 
-def find_target(cells: Cells, asked: str | bool, error: str | None, features: list[str] | None) -> Target:
-    """The column `asked` for, or of the usual names, with the errors beside it or the column `error`."""
+def find_target(
+    cells: Cells, asked: str | bool, error: str | None, *, features: Any, ignore: Any, ids: str | None
+) -> Target:
+    """The column `asked` for, or of the usual names, with the errors beside it or the column `error`.
+
+    Columns to `ignore` are no errors of it, and neither they nor `features` and `ids` are the target.
+    """
     present = set(cells.columns)
-    usual = [c for c in TARGETS if c in present and c not in (features or ())]
+    taken = {"among the features": features or (), "to be ignored": ignore or (), "the id": (ids,)}
+    usual = [c for c in TARGETS if c in present and not any(c in names for names in taken.values())]
     column = asked if isinstance(asked, str) else next(iter(usual), None)
     known = ", ".join(cells.columns[:10]) + (", ..." if len(cells.columns) > 10 else "")
     if column is None:
@@ -41,12 +47,15 @@ def find_target(cells: Cells, asked: str | bool, error: str | None, features: li
     for name, what in ((column, "target"), (error, "target_error")):
         if name is not None and name not in present:
             raise ValueError(f"{cells.name}: {what}: there is no column {name!r}; there are {known}")
-    if features is not None and column in features:
-        raise ValueError(f"{cells.name}: target: {column!r} is among the features")
+    for what, names in taken.items():
+        if column in names:
+            raise ValueError(f"{cells.name}: target: {column!r} is {what}; name another column")
+    if error == column:
+        raise ValueError(f"{cells.name}: target_error: {error!r} is the target itself")
     if error is not None:
         return Target(column, {STD: error})
     try:
-        return Target(column, partners(column, present))
+        return Target(column, partners(column, present - set(ignore or ())))
     except ValueError as wrong:
         raise _core.FormatError(f"{cells.name}: {wrong}") from None
 
