@@ -100,7 +100,7 @@ def read_table(
     check_choice(units, "units", UNITS)
     cells = _open(path, _ending(path, format))
     ids = _pick(cells, id, IDS, "id", features)
-    given = {"features": features, "ignore": ignore, "ids": ids}
+    given: dict[str, Any] = {"features": features, "ignore": ignore, "ids": ids}
     goal = find_target(cells, target, target_error, **given) if target else None
     labels = None if goal else _pick(cells, label or None, LABELS, "label", features)
     wanted = chances if label is None and not labels and not goal else None
