@@ -30,7 +30,7 @@ def raw(count=40, n=5, seed=0):
 @pytest.mark.parametrize("dtype", [np.int64, np.float16, np.complex128, ">f8", object])
 @pytest.mark.parametrize(
     "function",
-    ["dense_means", "isotropic", "diagonal", "first_nonfinite", "first_negative"],
+    ["dense_means", "isotropic", "diagonal", "first_outside"],
 )
 def test_arrays_of_another_type_are_refused_not_converted(function, dtype):
     with pytest.raises(TypeError, match="incompatible function arguments"):
@@ -225,7 +225,7 @@ def test_other_python_threads_run_during_long_evaluations():
         "margins": lambda w: _core.margins(bare, w[np.newaxis], 1),
         "solve": lambda w: _core.solve(data, settings),
         "decision_values": lambda w: _core.decision_values(bare, w[np.newaxis], np.zeros(1), 1),
-        "first_nonfinite": lambda w: _core.first_nonfinite(X),
+        "first_outside": lambda w: _core.first_outside(X),
         "pack": lambda w: _core.pack(symmetric, 1e-6, packed),
         "find_indefinite": lambda w: _core.find_indefinite(packed, 200, 1e-8),
         "eigen_subspaces": lambda w: _core.eigen_subspaces(terms, 10, 200, 0.9),
@@ -332,16 +332,22 @@ def test_the_configuration_names_what_matters():
     assert config["threads"] >= 1
 
 
-def test_scans_find_the_first_place():
-    a = np.zeros(500_000)
-    assert _core.first_nonfinite(a) == _core.first_negative(a) == -1
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_scans_find_the_first_place(dtype):
+    a = np.zeros(500_000, dtype)
+    assert _core.first_outside(a) == _core.first_outside(a, 0.0) == -1
     for place in (499_999, 70_000, 0):
         a[place] = -1.0
-        assert _core.first_negative(a) == place
+        assert _core.first_outside(a, 0.0) == place
         a[place] = np.inf if place else np.nan
-        assert _core.first_nonfinite(a) == place
+        assert _core.first_outside(a) == _core.first_outside(a, 0.0) == place
+        a[place] = 2.0
+        assert _core.first_outside(a, 0.0, 1.5) == place
+        assert _core.first_outside(a, 0.0, 2.0) == -1
     a[:] = -0.0
-    assert _core.first_negative(a) == -1
+    assert _core.first_outside(a, 0.0) == -1
+    a[:2] = np.finfo(dtype).max, np.finfo(dtype).min
+    assert _core.first_outside(a) == -1
 
 
 def test_pack_averages_the_triangles_and_finds_the_first_asymmetric_example():

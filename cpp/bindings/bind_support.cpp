@@ -1,5 +1,6 @@
 // How the core was built, and checks of big arrays at memory speed.
-#include <cmath>
+#include <algorithm>
+#include <limits>
 
 #include "bindings.hpp"
 #include "svmgsu/support/parallel.hpp"
@@ -36,20 +37,24 @@ py::dict config() {
   return out;
 }
 
-// The first place, in memory order, where `wrong` holds; −1 if nowhere.
-template <class Scalar, class Test>
-Index first_where(const Array<Scalar>& a, Test wrong) {
+// The first place, in memory order, whose number does not lie in [least, most], nor is the 0 that `zero` allows; −1 if
+// there is none. NaN and infinity lie nowhere.
+template <class Scalar>
+Index first_outside(const Array<Scalar>& a, double least, double most, bool zero) {
+  constexpr double largest = std::numeric_limits<Scalar>::max();
+  const Scalar low = static_cast<Scalar>(std::max(least, -largest)), high = static_cast<Scalar>(std::min(most, largest));
   const Scalar* data = a.data();
   const Index size = a.size(), block = 1 << 16, blocks = (size + block - 1) / block;
   py::gil_scoped_release release;
   std::vector<Index> found(static_cast<std::size_t>(blocks), -1);
   parallel_for(blocks, blocks < 64 ? 1 : 0, [&](Index k) {
+    const auto inside = [=](Scalar x) { return ((x >= low) & (x <= high)) | (zero & (x == 0)); };
     const Index last = std::min(size, (k + 1) * block);
-    bool any = false;
-    for (Index i = k * block; i < last; ++i) any |= wrong(data[i]);
-    if (!any) return;
+    bool all = true;
+    for (Index i = k * block; i < last; ++i) all &= inside(data[i]);
+    if (all) return;
     Index i = k * block;
-    while (!wrong(data[i])) ++i;
+    while (inside(data[i])) ++i;
     found[static_cast<std::size_t>(k)] = i;
   });
   for (const Index place : found)
@@ -58,21 +63,18 @@ Index first_where(const Array<Scalar>& a, Test wrong) {
 }
 
 template <class Scalar>
-void bind_scans(py::module_& m) {
-  m.def(
-      "first_nonfinite", [](const Array<Scalar>& a) { return first_where(a, [](Scalar x) { return !(x - x == 0); }); },
-      py::arg("a").noconvert());
-  m.def(
-      "first_negative", [](const Array<Scalar>& a) { return first_where(a, [](Scalar x) { return x < 0; }); },
-      py::arg("a").noconvert());
+void bind_scan(py::module_& m) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  m.def("first_outside", &first_outside<Scalar>, py::arg("a").noconvert(), py::arg("least") = -infinity,
+        py::arg("most") = infinity, py::arg("zero") = false);
 }
 
 }  // namespace
 
 void bind_support(py::module_& m) {
   m.def("config", &config);
-  bind_scans<double>(m);
-  bind_scans<float>(m);
+  bind_scan<double>(m);
+  bind_scan<float>(m);
 }
 
 }  // namespace svmgsu::python

@@ -9,10 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from .. import _core
 from ..support.validation import Array, FloatArray, as_float_array, check_deviations, is_sparse
 from .covariances import Covariance, Diagonal, Full, Isotropic, Shared
 from .covariances.full import SYMMETRY_TOLERANCE
 from .definiteness import Psd, check_psd
+
+_SINGLE = float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max)  # what float32 has all digits of
+_ROOTS = 1.0001 * _SINGLE[0] ** 0.5, 0.9999 * _SINGLE[1] ** 0.5  # whose squares are surely among them
 
 
 def as_covariance(cov: Any, std: Any, shape: tuple[int, int], psd: Psd = "clip") -> Covariance | None:
@@ -43,7 +47,7 @@ def as_covariance(cov: Any, std: Any, shape: tuple[int, int], psd: Psd = "clip")
 def _by_shape(array: Array, name: str, shape: tuple[int, int], psd: Psd = "clip") -> Covariance:
     count, n = shape
     if name == "std" and array.shape == shape:  # error bars have no other meaning
-        return Diagonal(array, name=name)
+        return Diagonal(array, check=False)
     if array.ndim in (1, 2) and count == n and array.shape == (n,) * array.ndim and n > 1:
         readings = {
             1: "one variance per example (svmgsu.Isotropic) or one per feature (svmgsu.Shared)",
@@ -68,7 +72,7 @@ def _by_shape(array: Array, name: str, shape: tuple[int, int], psd: Psd = "clip"
         if array.ndim == 1 and len(array) != count:
             what = "variances" if name == "cov" else "standard deviations"
             raise ValueError(f"{name}: {len(array)} {what} for {count} examples")
-        return Isotropic(array, name=name)
+        return Isotropic(array, name=name, check=name == "cov")
     if array.shape[:2] != (count, n) or (array.ndim == 3 and array.shape[2] != n):
         more = f" or ({count}, {n}, {n}), or one of svmgsu.Isotropic, Diagonal, Full, LowRank, Shared"
         raise ValueError(
@@ -79,29 +83,29 @@ def _by_shape(array: Array, name: str, shape: tuple[int, int], psd: Psd = "clip"
 
 
 def _from_std(std: Any, shape: tuple[int, int]) -> Covariance:
-    array = as_float_array(std, "std", (0, 1, 2))
-    check_deviations(array, "std")
-    return _by_shape(squared(array), "std", shape)
+    return _by_shape(squared(as_float_array(std, "std", (0, 1, 2)), "std"), "std", shape)
 
 
-def squared(deviations: Array) -> Array:
-    """Variances of standard deviations; float32 stays float32 where the squares fit in."""
-    with np.errstate(over="ignore", under="ignore"):
-        squares = np.asarray(deviations * deviations)
-    fits = squares.dtype != np.float32 or _in_range(squares, deviations)
-    return squares if fits else np.square(deviations, dtype=np.float64)
+def squared(deviations: Array, name: str) -> Array:
+    """Variances of standard deviations, which are checked; float32 stays float32 where the squares fit in."""
+    single = deviations.dtype == np.float32
+    if not (single and _core.first_outside(deviations, *_ROOTS, True) < 0):
+        check_deviations(deviations, name)
+        with np.errstate(under="ignore"):
+            squares = np.square(deviations, dtype=np.float64)
+        if not (single and _in_range(squares)):
+            return np.asarray(squares)
+    return np.asarray(deviations * deviations)
 
 
 def stored_as(variances: FloatArray, dtype: Any) -> Array:
     """Variances as `dtype`; as float64 where one would vanish, lose its digits or become infinite."""
-    return variances.astype(dtype) if dtype != np.float32 or _in_range(variances, variances) else variances
+    return variances.astype(dtype) if dtype != np.float32 or _in_range(variances) else variances
 
 
-def _in_range(variances: Array, positive: Array) -> bool:
-    """Whether float32 holds variances, which are above 0 where `positive` is, with all its digits."""
-    limits = np.finfo(np.float32)
-    least = np.min(variances, where=positive > 0, initial=np.inf)
-    return bool(least >= limits.tiny and np.max(variances, initial=0) <= limits.max)
+def _in_range(variances: FloatArray) -> bool:
+    """Whether float32 holds variances with all its digits."""
+    return _core.first_outside(np.ascontiguousarray(variances), *_SINGLE, True) < 0
 
 
 def _check_fits(cov: Covariance, shape: tuple[int, int]) -> None:

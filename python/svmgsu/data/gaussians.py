@@ -65,6 +65,9 @@ class Gaussians:
 
     mean: Any
     cov: Covariance | None
+    shape: tuple[int, int]
+    deployment: Covariance | None
+    _rows: Array | SparseRows
 
     def __init__(
         self,
@@ -75,7 +78,6 @@ class Gaussians:
         feature_names: Sequence[str] | None = None,
         psd: Psd = "clip",
     ) -> None:
-        self._rows: Array | SparseRows
         if is_sparse(mean):
             self._rows = SparseRows(mean, "X")
             self._rows.check("X", variances=False)
@@ -84,20 +86,12 @@ class Gaussians:
             self._rows = as_float_array(mean, "X", (2,))
             check_finite(self._rows, "X")
             self.mean = self._rows
-        self.shape: tuple[int, int] = (int(self._rows.shape[0]), int(self._rows.shape[1]))
-        if self.shape[0] == 0:
-            raise ValueError(
-                f"X: Found array with 0 sample(s) (shape={self.shape}) while a minimum of 1 is required."
-            )
-        if self.shape[1] == 0:
-            raise ValueError(
-                f"X: Found array with 0 feature(s) (shape={self.shape}) while a minimum of 1 is required."
-            )
+        self.shape = _checked_shape(self._rows)
         self.feature_names_in_ = names_of(mean, feature_names, self.shape[1])
         check_column_order(self.feature_names_in_, cov=cov, std=std)
         check_row_order(mean, cov=cov, std=std)
         self.cov = as_covariance(cov, std, self.shape, psd)
-        self.deployment: Covariance | None = None
+        self.deployment = None
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -105,8 +99,11 @@ class Gaussians:
     def __getitem__(self, key: Any) -> Gaussians:
         """Some of the examples: `key` is a slice, a mask or indices, or scikit-learn's `(indices, ...)`."""
         rows = chosen_rows(key, len(self))
-        cov = None if self.cov is None else self.cov.take(rows)
-        out = Gaussians(self.mean[rows], cov, feature_names=self.feature_names_in_)
+        out, mean = Gaussians.__new__(Gaussians), self.mean[rows]  # of numbers that are checked already
+        out._rows = SparseRows(mean, "X") if is_sparse(mean) else as_float_array(mean, "X", (2,))
+        out.mean, out.shape = getattr(out._rows, "matrix", out._rows), _checked_shape(out._rows)
+        out.feature_names_in_ = self.feature_names_in_
+        out.cov = None if self.cov is None else self.cov.take(rows)
         out.deployment = None if self.deployment is None else self.deployment.take(rows)
         return out
 
@@ -351,6 +348,16 @@ class Gaussians:
         if isinstance(rows, SparseRows):
             return _core.sparse_means(rows.value, rows.column, rows.start, rows.shape[1])
         return _core.dense_means(rows)
+
+
+def _checked_shape(rows: Array | SparseRows) -> tuple[int, int]:
+    shape = int(rows.shape[0]), int(rows.shape[1])
+    for count, what in zip(shape, ("sample", "feature"), strict=True):
+        if count == 0:
+            raise ValueError(
+                f"X: Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is required."
+            )
+    return shape
 
 
 def check_subspace_mode(mode: Any) -> None:

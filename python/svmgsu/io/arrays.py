@@ -32,7 +32,7 @@ from ..data.gaussians import Gaussians
 from ..maps.linear import dense
 from ..support.memory import NotEnoughMemory, require_memory
 from ..support.sparse_checks import SPARSE_PARTS, matrix_of, parts_of
-from ..support.validation import Array, as_float_array, check_deviations
+from ..support.validation import Array, as_float_array
 from .dataset import Dataset, Report, as_dataset
 from .files import Path, Source, damaged, is_path, mappable, name_of
 from .output import replacing
@@ -112,8 +112,7 @@ def _with_variances(arrays: dict[str, Array]) -> dict[str, Array]:
     if "std" not in arrays:
         return arrays
     std = as_float_array(arrays["std"], "std", (0, 1, 2))
-    check_deviations(std, "std")
-    return arrays | {"var" if std.ndim == 2 else "isotropic": squared(std)}
+    return arrays | {"var" if std.ndim == 2 else "isotropic": squared(std, "std")}
 
 
 def write_npz(data: Any, path: Source, *, y: Any = None, ids: Any = None, compress: bool = False) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 import operator
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,6 +18,7 @@ Array: TypeAlias = npt.NDArray[Any]
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 
 LARGEST_FACTOR = 1e150
+LARGEST_DEVIATION = float(np.sqrt(np.finfo(np.float64).max))
 FROM_MISSING = "svmgsu.uncertainty.from_missing(X) makes Gaussians of a table with missing values"
 
 
@@ -112,51 +113,56 @@ def place(index: int, shape: tuple[int, ...]) -> str:
     return ", ".join(f"{word} {int(k)}" for word, k in zip(words, coordinates, strict=False)) or "the value"
 
 
+def check_range(
+    a: Array,
+    name: str,
+    what: str = "",
+    least: float = -np.inf,
+    most: float = np.inf,
+    where: Callable[[int], str] | None = None,
+) -> None:
+    """Refuses the first number that is not finite, below `least` or above `most`, in one reading.
+
+    `what` is what the numbers are, `where` says a place in words.
+    """
+    found = _core.first_outside(a, least, most) if a.size else -1
+    if found < 0:
+        return
+    value, at = a.flat[found], where(found) if where else place(found, a.shape)
+    if not np.isfinite(value):  # scikit-learn looks for its own words about X
+        missing = f"; {FROM_MISSING}" if name == "X" and np.isnan(value) else ""
+        words = " (Input X contains NaN or inf)" if name == "X" else ""
+        raise ValueError(f"{name}: {at} is {value}; NaN and infinity are not allowed{missing}{words}")
+    example, _, feature = at.partition(", ")
+    found_at = f"{name}: {example} has {what} {value:g}" + (f" at {feature}" if feature else "")
+    wanted = f"{what}s must be >= {least:g}" if value < least else f"its square is not finite ({what}s)"
+    raise ValueError(f"{found_at}; {wanted}")
+
+
 def check_finite(a: Array, name: str) -> None:
     """Refuses NaN and infinity, naming the first one."""
-    found = _core.first_nonfinite(a) if a.size else -1
-    if found >= 0:
-        raise ValueError(_not_finite(name, place(found, a.shape), a.flat[found]))
-
-
-def _not_finite(name: str, where: str, value: float) -> str:
-    """The message; scikit-learn looks for its own words about X."""
-    missing = f"; {FROM_MISSING}" if name == "X" and np.isnan(value) else ""
-    words = " (Input X contains NaN or inf)" if name == "X" else ""
-    return f"{name}: {where} is {value}; NaN and infinity are not allowed{missing}{words}"
+    check_range(a, name)
 
 
 def check_variances(a: Array, name: str) -> None:
     """Refuses variances below zero, naming the first one."""
-    check_finite(a, name)
-    found = _core.first_negative(a) if a.size else -1
-    if found >= 0:
-        raise ValueError(_negative(name, place(found, a.shape), "variance", a.flat[found]))
+    check_range(a, name, "variance", 0.0)
 
 
 def check_deviations(a: Array, name: str) -> None:
-    """Refuses standard deviations below zero, naming the first one."""
-    check_finite(a, name)
-    found = _core.first_negative(a) if a.size else -1
-    if found >= 0:
-        raise ValueError(_negative(name, place(found, a.shape), "standard deviation", a.flat[found]))
+    """Refuses standard deviations below zero, or without a finite square, naming the first one."""
+    check_range(a, name, "standard deviation", 0.0, LARGEST_DEVIATION)
 
 
 def check_factors(a: Array, name: str) -> None:
     """Refuses what is not finite or has no finite square, naming the first one."""
-    check_finite(a, name)
-    if a.size and a.dtype != np.float32 and max(a.max(), -a.min()) > LARGEST_FACTOR:
-        found = int(np.argmax(np.abs(a) > LARGEST_FACTOR))
+    found = _core.first_outside(a, -LARGEST_FACTOR, LARGEST_FACTOR) if a.size else -1
+    if found >= 0:
+        check_finite(a, name)
         raise ValueError(
             f"{name}: {a.flat[found]:g} at feature {found % a.shape[-1]} has no finite square; factors "
             f"may be up to {LARGEST_FACTOR:g}"
         )
-
-
-def _negative(name: str, where: str, what: str, value: float) -> str:
-    example, _, feature = where.partition(", ")
-    at = f" at {feature}" if feature else ""
-    return f"{name}: {example} has {what} {value:g}{at}; {what}s must be >= 0"
 
 
 class SparseRows:
@@ -194,13 +200,8 @@ class SparseRows:
         return f"example {row}, feature {int(self.column[entry])}"
 
     def check(self, name: str, variances: bool) -> None:
-        """The checks of `check_finite` and, for variances, `check_variances`."""
-        found = _core.first_nonfinite(self.value) if self.value.size else -1
-        if found >= 0:
-            raise ValueError(_not_finite(name, self.locate(found), self.value[found]))
-        found = _core.first_negative(self.value) if variances and self.value.size else -1
-        if found >= 0:
-            raise ValueError(_negative(name, self.locate(found), "variance", self.value[found]))
+        """The checks of `check_finite` or, for variances, `check_variances`."""
+        check_range(self.value, name, "variance", 0.0 if variances else -np.inf, where=self.locate)
 
 
 def check_choice(value: Any, name: str, choices: Iterable[str]) -> None:
@@ -390,10 +391,10 @@ def check_weights(sample_weight: Any, examples: int) -> FloatArray:
         weights = np.full(examples, float(weights))
     if len(weights) != examples:
         raise ValueError(f"sample_weight: {len(weights)} weights for {examples} examples")
-    check_finite(weights, "sample_weight")
-    if weights.min(initial=0.0) < 0:
-        worst = int(weights.argmin())
-        raise ValueError(f"sample_weight: example {worst} has {weights[worst]:g}; weights must be >= 0")
+    found = _core.first_outside(weights, 0.0)
+    if found >= 0:
+        check_finite(weights, "sample_weight")
+        raise ValueError(f"sample_weight: example {found} has {weights[found]:g}; weights must be >= 0")
     if not weights.any():
         raise ValueError("sample_weight: all weights are zero")
     return weights

@@ -25,6 +25,8 @@ class Diagonal(Covariance):
         float32 and float64 arrays in C order, `np.memmap` too, are used as they are, without a copy.
     name : str, default="variances"
         What an error calls the array.
+    check : bool, default=True
+        Whether to look for numbers that are no variances.
 
     Examples
     --------
@@ -38,13 +40,15 @@ class Diagonal(Covariance):
     keys = ("var", "var_data")
     is_diagonal = True
 
-    def __init__(self, variances: Any, *, name: str = "variances") -> None:
+    def __init__(self, variances: Any, *, name: str = "variances", check: bool = True) -> None:
         if is_sparse(variances):
             self.variances = SparseRows(variances, name)
-            self.variances.check(name, variances=True)
+            if check:
+                self.variances.check(name, variances=True)
         else:
             self.variances = as_float_array(variances, name, (2,))
-            check_variances(self.variances, name)
+            if check:
+                check_variances(self.variances, name)
         self.n_examples, self.n_features = self.variances.shape
 
     def terms(self, examples: int, features: int, y: Array | None) -> Terms:
@@ -55,7 +59,7 @@ class Diagonal(Covariance):
 
     def take(self, rows: Array) -> Covariance:
         v = self.variances
-        return Diagonal(v.matrix[rows] if isinstance(v, SparseRows) else v[rows])
+        return Diagonal(v.matrix[rows] if isinstance(v, SparseRows) else v[rows], check=False)
 
     @property
     def matrix(self) -> Any:

@@ -50,9 +50,10 @@ class Full(Covariance):
         count, n, m = full.shape
         if n != m:
             raise ValueError(f"{name}: expected square matrices, got an array of shape {full.shape}")
-        check_finite(full, name)
         packed = np.empty((count, n * (n + 1) // 2), dtype=full.dtype)
         asymmetric = _core.pack(full, SYMMETRY_TOLERANCE, packed)
+        if asymmetric >= 0 or (packed.size and _core.first_outside(packed) >= 0):
+            check_finite(full, name)
         if asymmetric >= 0:
             worst = np.abs(full[asymmetric] - full[asymmetric].T)
             i, j = sorted(int(k) for k in np.unravel_index(worst.argmax(), worst.shape))

@@ -25,6 +25,8 @@ class Isotropic(Covariance):
         One variance for all examples, or one each.
     name : str, default="variances"
         What an error calls the array.
+    check : bool, default=True
+        Whether to look for numbers that are no variances.
 
     Examples
     --------
@@ -37,9 +39,10 @@ class Isotropic(Covariance):
     keys = ("isotropic",)
     is_diagonal = True
 
-    def __init__(self, variances: Any, *, name: str = "variances") -> None:
+    def __init__(self, variances: Any, *, name: str = "variances", check: bool = True) -> None:
         self.variances = as_float_array(variances, name, (0, 1))
-        check_variances(self.variances, name)
+        if check:
+            check_variances(self.variances, name)
         self.n_examples = len(self.variances) if self.variances.ndim else None
         self.n_features = None
 
@@ -47,7 +50,7 @@ class Isotropic(Covariance):
         return ((_core.isotropic(np.ascontiguousarray(self.each_variance(examples))), 1.0),)
 
     def take(self, rows: Array) -> Covariance:
-        return Isotropic(self.variances[rows] if self.variances.ndim else self.variances)
+        return Isotropic(self.variances[rows], check=False) if self.variances.ndim else self
 
     def numbers(self, n_examples: int, n_features: int) -> int:
         return self.variances.size

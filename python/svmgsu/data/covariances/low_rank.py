@@ -72,8 +72,11 @@ class LowRank(Covariance):
         places = [np.arange(a, b) for a, b in zip(first, last, strict=True)]
         gathered = self.factors[np.concatenate(places)] if places else self.factors[:0]
         start = np.concatenate([[0], np.cumsum(last - first)])
-        diagonal = None if self.diagonal is None else cast(Diagonal, self.diagonal.take(rows)).matrix
-        return LowRank(gathered, diagonal, start=start)
+        out = LowRank.__new__(LowRank)  # of numbers that are checked already
+        out.factors, out.start = gathered, start
+        out.n_examples, out.n_features = len(chosen), self.n_features
+        out.diagonal = None if self.diagonal is None else cast(Diagonal, self.diagonal.take(rows))
+        return out
 
     @property
     def _owner(self) -> Array:
