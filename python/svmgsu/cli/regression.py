@@ -14,8 +14,8 @@ from ..io.dataset import Dataset
 from ..models.regressor import RegressionModel
 from ..support.losses import regression_loss
 from ..support.validation import FloatArray
-from .base import UsageError, about, search_facts
-from .data import is_small, shows_progress, threads_for
+from .base import UsageError, about
+from .fitting import fitted
 
 TASKS = ("classification", "regression")
 # Options of `svmgsu train` that one task has and the other has not, with what they are if nothing is said.
@@ -60,56 +60,21 @@ def check_task(args: argparse.Namespace) -> None:
         raise UsageError(f"--{error}") from None
 
 
-def fit(
-    args: argparse.Namespace, dataset: Dataset, deployment: Any
-) -> tuple[RegressionModel, dict[str, Any]]:
-    """The regression that `svmgsu train` asks for, and what a search found."""
-    data, y = dataset.data, dataset.y
-    shared: dict[str, Any] = {
-        "loss": args.loss or "squared",
-        "epsilon": args.epsilon,
-        "fit_intercept": not args.no_intercept,
-        "deployment_cov": deployment,
-        "tol": args.tol,
-        "max_iter": args.max_iter,
-        "verbose": shows_progress(args, not is_small(data)),
-    }
-    lam = 1e-2 if args.lam is None else args.lam
-    cov_scale = 1.0 if args.cov_scale is None else args.cov_scale
-    found: dict[str, Any] = {}
-    if args.lams is not None or args.cov_scales is not None:
-        grids = {"lams": args.lams or [lam], "cov_scales": args.cov_scales or [cov_scale]}
-        if args.subspace is not None:
-            data = data.subspace(args.subspace, args.subspace_mode)
-        found = {"search": _search(args, data, dataset, **grids, **shared)}
-        lam, cov_scale = found["search"]["lam"], found["search"]["cov_scale"]
-    model = train_regressor(
-        dataset.data,
-        y,
-        y_std=dataset.y_std,
-        lam=lam,
-        cov_scale=cov_scale,
-        subspace=args.subspace,
-        subspace_mode=args.subspace_mode,
-        max_time=args.max_time,
-        seed=args.seed,
-        threads=threads_for(args, dataset.data),
-        **shared,
-    )
-    return model, found
+def fit(args: argparse.Namespace, dataset: Dataset) -> tuple[RegressionModel, dict[str, Any]]:
+    """The regression that `svmgsu train` asks for, and what a search found.
 
+    Its folds are drawn, for tables are often sorted by what is to be predicted.
+    """
 
-def _search(args: argparse.Namespace, data: Gaussians, dataset: Dataset, **options: Any) -> dict[str, Any]:
-    """The best setting; folds are drawn, for tables are often sorted by what is to be predicted."""
-    from sklearn.model_selection import KFold
+    def searcher() -> Any:
+        from sklearn.model_selection import KFold
 
-    from ..estimators.regressor import LinearSVRGSUCV
+        from ..estimators.regressor import LinearSVRGSUCV
 
-    folds = KFold(args.cv or 5, shuffle=True, random_state=args.seed)
-    search = LinearSVRGSUCV(
-        cv=folds, scoring=args.scoring, refit=False, n_jobs=args.jobs, threads=args.threads, **options
-    )
-    return search_facts(search.fit(data, dataset.y, y_std=dataset.y_std))
+        return LinearSVRGSUCV(cv=KFold(args.cv or 5, shuffle=True, random_state=args.seed))
+
+    own = {"loss": args.loss or "squared"}
+    return fitted(args, train_regressor, searcher, dataset.data, dataset.y, own, y_std=dataset.y_std)
 
 
 def values_of(model: RegressionModel, data: Gaussians, threads: int | None) -> Values:

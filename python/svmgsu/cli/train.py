@@ -8,7 +8,7 @@ from typing import Any
 
 from ..fit.classification import train
 from ..fit.division import MULTI_CLASS
-from ..fit.settings import SOLVERS
+from ..fit.settings import SOLVERS, Settings
 from ..io.dataset import Dataset
 from ..models.classifier import Model
 from ..models.regressor import RegressionModel
@@ -29,7 +29,6 @@ from .base import (
     natural,
     nonnegative,
     positive,
-    search_facts,
     share,
     show,
 )
@@ -37,11 +36,10 @@ from .data import (
     add_data_options,
     add_effort_options,
     add_target_options,
-    is_small,
     read_data,
-    shows_progress,
     threads_for,
 )
+from .fitting import fitted, is_search
 from .predict import add_output_format, layout_of, predictions_of, write
 
 EXAMPLES = """\
@@ -85,7 +83,9 @@ def _add_problem(parser: argparse.ArgumentParser) -> None:
     problem.add_argument(
         "--task", choices=regression.TASKS, default=regression.TASKS[0], help="default: classification"
     )
-    problem.add_argument("--lam", type=positive, metavar="LAM", help="weight of the penalty (default: 0.01)")
+    problem.add_argument(
+        "--lam", type=positive, metavar="LAM", help=f"weight of the penalty (default: {Settings.lam:g})"
+    )
     problem.add_argument(
         "--loss",
         metavar="NAME",
@@ -140,15 +140,15 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
 
 def _add_solver(parser: argparse.ArgumentParser) -> None:
     solver = parser.add_argument_group("solver")
-    solver.add_argument("--solver", choices=SOLVERS, default="newton", help="exact (default), or the paper's")
-    solver.add_argument("--tol", type=positive, default=1e-6, help="relative, proven (default: 1e-6)")
-    solver.add_argument("--max-iter", type=count, default=500, metavar="N", help="default: 500")
+    solver.add_argument(
+        "--solver", choices=SOLVERS, default=Settings.solver, help="exact (default), or the paper's"
+    )
+    solver.add_argument("--tol", type=positive, help=f"relative, proven (default: {Settings.tol:g})")
+    solver.add_argument("--max-iter", type=count, metavar="N", help=f"default: {Settings.max_iter}")
     solver.add_argument("--max-time", type=positive, metavar="S", help="seconds; the best so far is kept")
     solver.add_argument("-T", "--steps", type=count, metavar="N", help="sgd: steps")
     solver.add_argument("-k", "--batch", type=count, metavar="N", help="sgd: size of a minibatch")
-    solver.add_argument(
-        "--average", type=share, default=0.5, metavar="F", help="sgd: share of steps averaged"
-    )
+    solver.add_argument("--average", type=share, metavar="F", help="sgd: share of steps averaged")
     solver.add_argument("--seed", type=natural, default=0, metavar="N", help="same seed, same model")
     solver.add_argument("--jobs", type=count, metavar="N", help="fits at a time, of classes and folds")
     add_effort_options(solver)  # type: ignore[arg-type]
@@ -181,7 +181,7 @@ def _train_classifier(args: argparse.Namespace, dataset: Dataset) -> tuple[Model
 
 def _train_regression(args: argparse.Namespace, dataset: Dataset) -> tuple[RegressionModel, dict[str, Any]]:
     with about(args.data, args.labels, args.cov):
-        model, found = regression.fit(args, dataset, _deployment(args.deployment_cov))
+        model, found = regression.fit(args, dataset)
         rows = regression.values_of(model, dataset.data, threads_for(args, dataset.data))
         model.save(args.output)
     if args.predictions is not None:
@@ -190,7 +190,7 @@ def _train_regression(args: argparse.Namespace, dataset: Dataset) -> tuple[Regre
 
 
 def _check_usage(args: argparse.Namespace) -> None:
-    searching = args.lams is not None or args.cov_scales is not None
+    searching = is_search(args)
     if searching and args.solver == "sgd":
         raise UsageError("--solver sgd: not for a search; leave out --lams and --cov-scales")
     if args.lams is not None and args.lam is not None:
@@ -225,65 +225,16 @@ def _check_outputs(args: argparse.Namespace, classes: list[Any]) -> None:
 
 
 def _fit(args: argparse.Namespace, dataset: Dataset) -> tuple[Model, dict[str, Any]]:
-    data, y = dataset.data, dataset.y
-    assert y is not None
-    shared: dict[str, Any] = {
+    def searcher() -> Any:
+        from ..estimators.classifier_search import LinearSVMGSUCV
+
+        return LinearSVMGSUCV(cv=args.cv or 5)
+
+    own = {
         "class_weight": class_weights(args.class_weight, dataset.labels()),
-        "loss": args.loss or "hinge",
-        "multi_class": args.multi_class or "ovo",
-        "fit_intercept": not args.no_intercept,
-        "deployment_cov": _deployment(args.deployment_cov),
-        "tol": args.tol,
-        "max_iter": args.max_iter,
-        "threads": threads_for(args, data),
-        "n_jobs": args.jobs,
-        "verbose": shows_progress(args, not is_small(data)),
+        "probability": False if args.no_probability else args.probability or True,
     }
-    lam = 1e-2 if args.lam is None else args.lam
-    cov_scale = 1.0 if args.cov_scale is None else args.cov_scale
-    found: dict[str, Any] = {}
-    if args.lams is not None or args.cov_scales is not None:
-        grids: dict[str, Any] = {"lams": args.lams or [lam], "cov_scales": args.cov_scales or [cov_scale]}
-        if args.subspace is not None:
-            data = data.subspace(args.subspace, args.subspace_mode, y=y if dataset.classes is None else None)
-        found = {
-            "search": search(
-                data,
-                y,
-                classes=dataset.classes,
-                cv=args.cv or 5,
-                scoring=args.scoring,
-                **grids,
-                **shared | {"threads": args.threads},
-            )
-        }
-        lam, cov_scale = found["search"]["lam"], found["search"]["cov_scale"]
-    model = train(
-        dataset.data,
-        y,
-        classes=dataset.classes,
-        lam=lam,
-        cov_scale=cov_scale,
-        solver=args.solver,
-        subspace=args.subspace,
-        subspace_mode=args.subspace_mode,
-        probability=False if args.no_probability else args.probability or True,
-        max_time=args.max_time,
-        T=args.steps,
-        k=args.batch,
-        average=args.average,
-        seed=args.seed,
-        **shared,
-    )
-    return model, found
-
-
-def search(data: Any, y: Any, *, classes: Any = None, **options: Any) -> dict[str, Any]:
-    """The best setting and the scores of all, by `LinearSVMGSUCV`."""
-    from ..estimators.classifier_search import LinearSVMGSUCV
-
-    found = LinearSVMGSUCV(refit=False, probability=False, **options).fit(data, y, classes=classes)
-    return search_facts(found)
+    return fitted(args, train, searcher, dataset.data, dataset.y, own, classes=dataset.classes)
 
 
 def class_weights(text: str | None, classes: list[Any]) -> Any:
@@ -291,17 +242,6 @@ def class_weights(text: str | None, classes: list[Any]) -> Any:
     if text is None or text == "balanced":
         return text
     return by_label("--class-weight", "balanced or LABEL=WEIGHT", text, classes)
-
-
-def _deployment(path: str | None) -> Any:
-    if path is None:
-        return None
-    import numpy as np
-
-    try:
-        return np.load(path, allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        raise ValueError(f"{path}: not a readable .npy file ({error})") from None
 
 
 def _facts(
