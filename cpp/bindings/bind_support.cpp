@@ -42,7 +42,8 @@ py::dict config() {
 template <class Scalar>
 Index first_outside(const Array<Scalar>& a, double least, double most, bool zero) {
   constexpr double largest = std::numeric_limits<Scalar>::max();
-  const Scalar low = static_cast<Scalar>(std::max(least, -largest)), high = static_cast<Scalar>(std::min(most, largest));
+  const Scalar low = static_cast<Scalar>(std::max(least, -largest)),
+               high = static_cast<Scalar>(std::min(most, largest));
   const Scalar* data = a.data();
   const Index size = a.size(), block = 1 << 16, blocks = (size + block - 1) / block;
   py::gil_scoped_release release;

@@ -10,11 +10,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from ..data.definiteness import Psd
-from ..data.gaussians import Gaussians, keep_names, may_lack_names
+from ..data.gaussians import Gaussians
 from ..fit.settings import NAMES, Settings
 from ..models.rule import new_objects
 from ..support.losses import Task
 from .callbacks import CallbackSupportMixin
+from .names import keep_names, may_lack_names
 from .transforming import ROUTED
 from .units import check_deployment_units, same_units
 

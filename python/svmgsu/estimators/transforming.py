@@ -12,9 +12,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from ..data.gaussians import Gaussians, keep_names, may_lack_names
+from ..data.gaussians import Gaussians
 from ..maps.linear import LinearMap
 from ..support.validation import is_sparse
+from .names import keep_names, may_lack_names
 from .units import as_given, same_units
 
 FLOATS = (np.float64, np.float32)
