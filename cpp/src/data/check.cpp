@@ -1,5 +1,6 @@
 #include "svmgsu/data/check.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <limits>
@@ -25,38 +26,50 @@ std::string at(Index feature) { return " at feature " + std::to_string(feature);
 
 enum class Wanted { finite, variance };
 
+// [least, most], and 0 besides where `zero` says so.
 template <class Scalar>
-SVMGSU_INLINE bool good(Scalar value, Scalar least) {
-  return value >= least && value <= std::numeric_limits<Scalar>::max();
-}
+struct Range {
+  Scalar least, most;
+  bool zero;
+  SVMGSU_INLINE bool holds(Scalar value) const { return ((value >= least) & (value <= most)) | ((value == 0) & zero); }
+};
 
 template <class Scalar>
-Scalar least_good(Wanted wanted) {
-  return wanted == Wanted::variance ? 0 : std::numeric_limits<Scalar>::lowest();
+Range<Scalar> wanted_range(Wanted wanted) {
+  using Limits = std::numeric_limits<Scalar>;
+  return {wanted == Wanted::variance ? 0 : Limits::lowest(), Limits::max(), false};
 }
 
 // Without a branch, and in integers as wide as the numbers: it runs at the speed of memory.
 template <class Mask, class Scalar>
-SVMGSU_INLINE bool any_bad(const Scalar* values, Index count, Scalar least) {
+SVMGSU_INLINE bool any_bad(const Scalar* values, Index count, Range<Scalar> range) {
   static_assert(sizeof(Mask) == sizeof(Scalar));
+  const Mask zero = range.zero ? 1 : 0;
   Mask bad = 0;
-  for (Index k = 0; k < count; ++k) bad |= static_cast<Mask>(good(values[k], least) ? 0 : 1);
+  for (Index k = 0; k < count; ++k) {
+    const Mask inside = (values[k] >= range.least) & (values[k] <= range.most), nothing = values[k] == 0;
+    bad |= static_cast<Mask>(1 ^ (inside | (nothing & zero)));
+  }
   return bad != 0;
 }
-SVMGSU_CLONES bool bad_among(const double* values, Index count, double least) {
-  return any_bad<std::int64_t>(values, count, least);
+SVMGSU_CLONES bool bad_among(const double* values, Index count, Range<double> range) {
+  return any_bad<std::int64_t>(values, count, range);
 }
-SVMGSU_CLONES bool bad_among(const float* values, Index count, float least) {
-  return any_bad<std::int32_t>(values, count, least);
+SVMGSU_CLONES bool bad_among(const float* values, Index count, Range<float> range) {
+  return any_bad<std::int32_t>(values, count, range);
 }
 
-// The first number that is not as wanted, or `count`.
+// The first number that is not in the range, or `count`.
+template <class Scalar>
+Index first_bad(const Scalar* values, Index count, Range<Scalar> range) {
+  Index k = bad_among(values, count, range) ? 0 : count;
+  while (k < count && range.holds(values[k])) ++k;
+  return k;
+}
+
 template <class Scalar>
 Index first_bad(const Scalar* values, Index count, Wanted wanted) {
-  const Scalar least = least_good<Scalar>(wanted);
-  Index k = bad_among(values, count, least) ? 0 : count;
-  while (k < count && good(values[k], least)) ++k;
-  return k;
+  return first_bad(values, count, wanted_range<Scalar>(wanted));
 }
 
 std::string number_fault(Whose whose, double value, const std::string& where, Wanted wanted) {
@@ -117,7 +130,8 @@ std::string matrix_fault(const Scalar* packed, Whose whose, Index n) {
   std::vector<double> variance(static_cast<std::size_t>(n));
   const Scalar* row = packed;
   for (Index a = 0; a < n; row += n - a, ++a) {
-    if (!good(*row, Scalar(0))) return number_fault(whose, static_cast<double>(*row), at(a), Wanted::variance);
+    if (!wanted_range<Scalar>(Wanted::variance).holds(*row))
+      return number_fault(whose, static_cast<double>(*row), at(a), Wanted::variance);
     variance[static_cast<std::size_t>(a)] = static_cast<double>(*row);
   }
   row = packed;
@@ -146,7 +160,9 @@ template <class Scalar>
 std::string Isotropic<Scalar>::fault(const std::vector<Index>& ids, Index, int threads) const {
   return first_fault(ids, threads, [&](Index i) {
     const Scalar v = variances_[i];
-    return good(v, Scalar(0)) ? std::string() : number_fault(example(i), static_cast<double>(v), "", Wanted::variance);
+    return wanted_range<Scalar>(Wanted::variance).holds(v)
+               ? std::string()
+               : number_fault(example(i), static_cast<double>(v), "", Wanted::variance);
   });
 }
 
@@ -196,6 +212,26 @@ void check(const Gaussians& data, int threads) {
     require(fault.empty(), "covariance: " + fault);
   }
 }
+
+template <class Scalar>
+Index first_outside(const Scalar* values, Index count, double least, double most, bool zero) {
+  constexpr Index kBlock = 1 << 16;
+  constexpr double kLargest = std::numeric_limits<Scalar>::max();
+  const Range<Scalar> range{static_cast<Scalar>(std::max(least, -kLargest)),
+                            static_cast<Scalar>(std::min(most, kLargest)), zero};
+  const Index blocks = (count + kBlock - 1) / kBlock;
+  std::atomic<Index> first{count};
+  parallel_for(blocks, blocks < 64 ? 1 : 0, [&](Index k) {
+    const Index begin = k * kBlock, size = std::min(kBlock, count - begin),
+                bad = first_bad(values + begin, size, range);
+    Index seen = first;
+    while (bad < size && begin + bad < seen && !first.compare_exchange_weak(seen, begin + bad)) {
+    }
+  });
+  return first == count ? -1 : first.load();
+}
+template Index first_outside(const double*, Index, double, double, bool);
+template Index first_outside(const float*, Index, double, double, bool);
 
 #define SVMGSU_FAULT(Kind) template std::string Kind::fault(const std::vector<Index>&, Index, int) const
 SVMGSU_FAULT(Isotropic<double>);

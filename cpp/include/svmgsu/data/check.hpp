@@ -12,4 +12,9 @@ namespace svmgsu {
 // positive semidefinite, find_indefinite tells. Examples and features are counted from 0.
 void check(const Gaussians& data, int threads = 0);
 
+// The first of some numbers that is not in [least, most], nor the 0 that `zero` allows; -1 if there is none. NaN and
+// infinity are in no range.
+template <class Scalar>
+Index first_outside(const Scalar* values, Index count, double least, double most, bool zero);
+
 }  // namespace svmgsu
