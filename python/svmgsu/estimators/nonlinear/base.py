@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
-from ...data.gaussians import Gaussians, as_gaussians, keep_names, may_lack_names
+from ...data.gaussians import Gaussians, as_gaussians
 from ...data.mixtures import Mixtures
 from ...maps.features import FeatureMap
 from ...models.rule import new_objects
@@ -17,6 +17,7 @@ from ...support.memory import require_memory
 from ...support.parallel import Team
 from ...support.validation import Array, FloatArray, check_count, check_positive, is_sparse
 from ..feature_maps import points_of
+from ..names import keep_names, may_lack_names
 from ..transforming import ROUTED
 from ..units import check_deployment_units, same_units
 from .lift import Bars, Lift, deviations, draws, learn_population, noisy_copies
