@@ -40,6 +40,16 @@ Targets Targets::values(std::vector<double> t, std::vector<double> weights) {
   return Targets(Task::regression, std::move(ones), std::move(t), std::move(weights));
 }
 
+Targets Targets::some(const std::vector<Index>& positions) const {
+  std::vector<double> sign, target, weight;
+  for (const Index i : positions) {
+    sign.push_back(this->sign(i));
+    target.push_back(this->target(i));
+    weight.push_back(this->weight(i));
+  }
+  return {task_, std::move(sign), std::move(target), std::move(weight)};
+}
+
 double Targets::mean_weight() const {
   double sum = 0;
   for (const double c : weight_) sum += c;

@@ -6,6 +6,7 @@
 #include "engines/centring.hpp"
 #include "engines/memory_kept.hpp"
 #include "engines/rounding.hpp"
+#include "svmgsu/support/random.hpp"
 
 namespace svmgsu {
 
@@ -31,8 +32,8 @@ MemoryObjective::MemoryObjective(const MemoryObjective& of, std::shared_ptr<cons
       origin_(std::move(origin)),
       moved_(std::move(moved)),
       columns_(std::make_shared<Columns>()),
-      mean_weight_(of.mean_weight_),
-      centre_(of.centre_) {}
+      mean_weight_(targets().mean_weight()),
+      centre_(intercept() ? targets().centre() : 0.0) {}
 
 // Not far off, a number of each sum is corrected for the origin; far off, the numbers of the rows themselves.
 Objective::Centred MemoryObjective::centred() const {
@@ -54,6 +55,22 @@ Objective::Cost MemoryObjective::cost() const {
     cost.dense |= term.kind->dense();
   }
   return cost;
+}
+
+// One of each so many neighbours: in the order of memory, and no pattern of the data is met at every draw.
+std::unique_ptr<Objective> MemoryObjective::sample(Index rows, std::uint64_t seed) const {
+  if (rows >= examples()) return nullptr;
+  SplitMix64 random(seed);
+  std::vector<Index> positions;
+  for (Index k = 0; k < rows; ++k) {
+    const Index first = k * examples() / rows, end = (k + 1) * examples() / rows;
+    positions.push_back(first + static_cast<Index>(random() % static_cast<std::uint64_t>(end - first)));
+  }
+  auto some = std::make_shared<const TrainingSet>(data().some(positions), targets().some(positions));
+  double mass[2];
+  some->targets.masses(mass);
+  if (task() == Task::classification && !(mass[0] > 0 && mass[1] > 0)) return nullptr;
+  return std::unique_ptr<Objective>(new MemoryObjective(*this, some, origin_, moved_));
 }
 
 MemoryObjective::Margins MemoryObjective::margins(const Vector& w) const {
@@ -110,6 +127,12 @@ double MemoryObjective::active_share(const Evaluation& at, double negligible) co
   for (const double k : kept(at).curvature) largest = std::max(largest, k);
   for (const double k : kept(at).curvature) active += k > negligible * largest;
   return active / static_cast<double>(examples());
+}
+
+double MemoryObjective::sharp_share(const Evaluation& at, double deviation) const {
+  double sharp = 0;
+  for (const double variance : kept(at).variance) sharp += variance < deviation * deviation;
+  return sharp / static_cast<double>(examples());
 }
 
 // D from the sums of each side: the one with more mass is scaled down to the other. Any τ·a with τ in [0, 1] is

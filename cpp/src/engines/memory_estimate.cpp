@@ -109,6 +109,59 @@ Matrix MemoryHessian::dense(Index rows, std::uint64_t seed) const {
   return h;
 }
 
+// Without the part of Σw, which is small against that of x. Of sparse rows every one is read, for some have columns
+// that few others have.
+Vector MemoryHessian::diagonal(Index rows, std::uint64_t seed) const {
+  const Gaussians& data = objective_.data();
+  const RowsView view = data.means().rows();
+  const Vector& origin = objective_.origin();
+  const Index n = objective_.features();
+  const double share = 1.0 / static_cast<double>(objective_.examples());
+  const bool sparse = view.column != nullptr;
+  const Choice choice = choose(sparse ? active() : rows, seed);
+  Vector result = Vector::Zero(n + 1), row(n), linear = Vector::Zero(sparse ? n : 0);
+  for (std::size_t at = 0; at < choice.place.size(); ++at) {
+    const std::size_t j = choice.place[at];
+    const double weight = share * kappa_[j] * choice.factor[at], one = 1;
+    result(n) += weight;
+    if (sparse) {
+      for (Index k = view.start[ids_[j]]; k < view.start[ids_[j] + 1]; ++k) {
+        const double x = view.wide ? view.wide[k] : static_cast<double>(view.narrow[k]);
+        result(view.column[k]) += weight * x * x;
+        linear(view.column[k]) += weight * x;
+      }
+    } else {
+      row.setZero();
+      data.means().add(Batch{&ids_[j], 1}, &one, row.data());
+      if (origin.size()) row -= origin;
+      result.head(n).array() += weight * row.array().square();
+    }
+  }
+  if (sparse && origin.size())
+    result.head(n).array() += origin.array() * (result(n) * origin.array() - 2 * linear.array());
+  add_factor_squares(choice, result);
+  for (std::size_t t = 0; t < sums_.size(); ++t)
+    data.covariance()[t].kind->expand_diagonal(sums_[t].data(), n, share * data.covariance()[t].scale, result.data());
+  for (Index k = 0; k < n; ++k) result(k) = objective_.lambda() + std::max(0.0, result(k));
+  return result;
+}
+
+// The diagonal of κΣ where Σ is known by factors.
+void MemoryHessian::add_factor_squares(const Choice& choice, Vector& diagonal) const {
+  const double share = 1.0 / static_cast<double>(objective_.examples());
+  const Index n = objective_.features();
+  Matrix f;
+  for (std::size_t at = 0; at < choice.place.size(); ++at)
+    for (const auto& term : objective_.data().covariance()) {
+      const std::size_t j = choice.place[at];
+      const Index rank = term.kind->rank(ids_[j]);
+      if (rank <= 0) continue;
+      f.resize(rank, n);
+      term.kind->factors(ids_[j], share * kappa_[j] * choice.factor[at] * term.scale, f.data());
+      diagonal.head(n) += f.cwiseAbs2().colwise().sum().transpose();
+    }
+}
+
 Hessian::Sketch MemoryHessian::sketch(Index rows, std::uint64_t seed) const {
   const auto& terms = objective_.data().covariance();
   const Index n = objective_.features();

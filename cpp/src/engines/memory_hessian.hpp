@@ -16,6 +16,7 @@ class MemoryHessian final : public Hessian {
   double slope(const Evaluation& from, const Evaluation& there, const Vector& p, double p_b,
                double epsilon) const override;
   Matrix dense(Index rows, std::uint64_t seed) const override;
+  Vector diagonal(Index rows, std::uint64_t seed) const override;
   Sketch sketch(Index rows, std::uint64_t seed) const override;
 
  private:
@@ -30,6 +31,7 @@ class MemoryHessian final : public Hessian {
   Choice choose(Index rows, std::uint64_t seed) const;
   // Rows of RᵀR for active example j, weighted: z = σ(x; 1) + ρ(u; 0) to `z`, √|γ| u to `u`.
   void outer_rows(std::size_t j, double weight, double* z, double* u) const;
+  void add_factor_squares(const Choice& choice, Vector& diagonal) const;
   Index factor_rows(const Choice& choice, std::size_t first, std::size_t count) const;
 
   const MemoryObjective& objective_;

@@ -86,7 +86,8 @@ class MemoryRay final : public Ray {
 std::unique_ptr<Ray> MemoryObjective::ray(const Evaluation& from, const Evaluation& there, const Vector& p, double p_b,
                                           double epsilon) const {
   auto result = std::make_unique<MemoryRay>(*this, from, p, p_b, epsilon);
-  result->set(kept(there), margins(from.w - p).variance);
+  const bool mirrored = from.w.squaredNorm() == 0;  // the variances at −p are those at p
+  result->set(kept(there), mirrored ? kept(there).variance : margins(from.w - p).variance);
   return result;
 }
 

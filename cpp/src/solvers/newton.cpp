@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "solvers/choices.hpp"
 #include "solvers/line_search.hpp"
+#include "solvers/pace.hpp"
+#include "solvers/probe.hpp"
 #include "solvers/quasi_newton.hpp"
 #include "svmgsu/support/clock.hpp"
 #include "svmgsu/support/poll.hpp"
@@ -11,23 +14,7 @@
 namespace svmgsu {
 namespace {
 
-constexpr double kFirstEpsilon = 1.0;       // in units of the margin, or of the trivial regression's mean loss
-constexpr double kWarmEpsilon = 0.2;        // with a starting point
-constexpr double kAbsurd = 1e4;             // a starting point so many times worse than w = 0 is not one
-constexpr double kNegligibleKappa = 1e-10;  // of the largest
-constexpr double kResidual = 0.03;          // of conjugate gradients, relative
-constexpr double kRidge = 1e-12;            // of b
-constexpr int kMostProducts = 200;
-constexpr double kSecondsBetweenCalls = 0.2;  // of the monitor within an iteration
-constexpr double kDenseShare = 0.08;          // of active examples, below which Hessian products are cheap
-constexpr std::size_t kTrial = 10;            // quasi-Newton steps in which what is left must shrink
-constexpr std::size_t kFactorLife = 7;        // quasi-Newton steps with one preconditioner
-constexpr std::size_t kSketchLife = 15;       // the same with a sketch
-constexpr double kTrialGain = 3;              // by this factor
-constexpr int kManyProducts = 6;              // after which conjugate gradients want a new preconditioner
-constexpr double kMostlyRounding = 1.5;       // times what rounding allows: a gap from which it is not worth going on
-constexpr double kTrivialRounding = 1e-13;    // of J at w = 0
-constexpr int kPatience = 40;                 // iterations without progress of the gap
+using namespace choices;
 
 class Newton {
  public:
@@ -54,6 +41,13 @@ class Newton {
       if (finished()) break;
       idle = gap() < 0.99 * last_gap ? 0 : idle + 1;
       if (idle == 0) last_gap = gap();
+      if (idle == kPatience / 4 && early_ > 0) {  // too early
+        early_ = -1;
+        epsilon_ = std::max(epsilon_, kWarmEpsilon * unit_);
+        visit(result_.w, result_.b);
+        memory_.forget();
+        quasi_ = false;
+      }
       if (idle >= kPatience || hopeless()) {
         result_.stop = 2 * rounding() >= gap() ? Stop::rounding : Stop::stalled;
         break;
@@ -91,24 +85,63 @@ class Newton {
     above_ = kTrivialRounding * trivial_.value;
     const bool values = objective_.task() == Task::regression;
     const double mean_weight = objective_.mean_weight();
-    const double unit = objective_.loss().smooth()  ? 0.0
-                        : values && mean_weight > 0 ? trivial_.value / mean_weight
-                                                    : 1.0;
-    ridge_of_b_ = kRidge * mean_weight / (unit > 0 ? unit : 1.0);
+    unit_ = objective_.loss().smooth() ? 0.0 : values && mean_weight > 0 ? trivial_.value / mean_weight : 1.0;
+    ridge_of_b_ = kRidge * mean_weight / (unit_ > 0 ? unit_ : 1.0);
     if (start_w && start_w->allFinite() && std::isfinite(start_b)) {
-      epsilon_ = kWarmEpsilon * unit;
+      epsilon_ = kWarmEpsilon * unit_;
       visit(*start_w, objective_.intercept() ? start_b : 0.0);
       if (now_.certificate.value <= kAbsurd * trivial_.start) return;
     }
-    epsilon_ = kFirstEpsilon * unit;
+    if (suits_descent(objective_) && descend()) return;
+    if (start_from_sample()) return;
+    epsilon_ = kFirstEpsilon * unit_;
     visit(zero, objective_.intercept() && values ? trivial_.b : 0.0);
+  }
+
+  // Coordinate descent until the proof is there or comes no nearer; then from its point, with a smoothing of that size.
+  bool descend() {
+    double last = std::numeric_limits<double>::infinity();
+    int idle = 0;
+    Step at;
+    const bool done = objective_.descend([&](const Objective::Descent& now) {
+      passes_ = now.passes;
+      keep(now.certificate, now.w, now.b);
+      at = {now.w, now.b};
+      ++result_.iterations;
+      if (finished()) return false;
+      idle = gap() < 0.8 * last ? 0 : idle + 1;
+      if (idle == 0) last = gap();
+      return idle < kDescentPatience;
+    });
+    if (!done || result_.stop != Stop::converged || gap() <= options_.tolerance * result_.objective) return done;
+    epsilon_ = unit_ * std::min(kWarmEpsilon, std::max(1e-5, gap() / result_.objective));
+    visit(at.w, at.b);
+    return true;
+  }
+
+  // Where examples are many, the optimum of some of them is a good start for a hundredth of the cost.
+  bool start_from_sample() {
+    const Index rows = kSampleRows * (objective_.features() + 10);
+    if (objective_.examples() < kManyTimes * rows) return false;
+    const std::unique_ptr<Objective> some = objective_.sample(rows, 0);
+    if (!some) return false;
+    Options rough = options_;
+    rough.tolerance = std::max(options_.tolerance, kSampleTolerance);
+    const Result found = Newton(*some, rough, {}).run(nullptr, 0);
+    passes_ += found.history.back().passes * static_cast<double>(rows) / static_cast<double>(objective_.examples());
+    epsilon_ = kSampleEpsilon * unit_;
+    visit(found.w, found.b);
+    return now_.certificate.value <= trivial_.start;
   }
 
   // A pass at (w, b): the best objective and the best bound are kept, from whichever points they came.
   void visit(const Vector& w, double b) {
     objective_.evaluate(w, b, epsilon_, now_);
     passes_ += 1;
-    const Certificate& found = now_.certificate;
+    keep(now_.certificate, w, b);
+  }
+
+  void keep(const Certificate& found, const Vector& w, double b) {
     if (found.bound > bound_) {
       bound_ = found.bound;
       below_ = found.below;
@@ -160,7 +193,13 @@ class Newton {
   // ε for the next point: cut once no more is left to gain at the present one than a cut is worth, by a
   // factor that follows how many steps the last cut took. Smooth losses stay at 0.
   double next_epsilon(double left, double worth_a_cut) {
-    if (epsilon_ == 0 || left > worth_a_cut) return epsilon_;
+    if (epsilon_ == 0) return 0;
+    if (diagonal_ && early_ >= 0 && worth_a_cut > 0 && now_.w.squaredNorm() > 0 &&
+        objective_.sharp_share(now_, kSharp * unit_) <= kFewSharp) {
+      ++early_;
+      return kEarlyCut * epsilon_;
+    }
+    if (left > worth_a_cut) return epsilon_;
     if (reductions_++ > 0) {
       if (steps_here_ == 1) factor_of_cut_ = std::max(0.05, factor_of_cut_ / 2);
       if (steps_here_ > 2) factor_of_cut_ = std::min(0.5, 1.5 * factor_of_cut_);
@@ -174,9 +213,7 @@ class Newton {
   // next one; then never again. (The gap itself falls late where λ is small.)
   bool prefers_quasi() {
     if (!quasi_) return false;
-    const std::size_t steps = decrements_.size();
-    const bool slow = steps > kTrial && decrements_.back() > decrements_[steps - 1 - kTrial] / kTrialGain;
-    quasi_ = !slow && objective_.active_share(now_, kNegligibleKappa) > kDenseShare;
+    quasi_ = (diagonal_ || !pace_.slow()) && objective_.active_share(now_, kNegligibleKappa) > kDenseShare;
     return quasi_;
   }
 
@@ -187,27 +224,80 @@ class Newton {
     factor_ = make_preconditioner(objective_, hessian, ridge_of_b_, static_cast<std::uint64_t>(result_.iterations));
   }
 
+  // The first matrix of L-BFGS: the diagonal of the Hessian as long as the steps that are left then, to judge by the
+  // last ones, are fewer passes than a factored estimate costs with the few steps that it needs; and then that.
+  void choose_metric() {
+    pace_.see_gap(gap() / (options_.tolerance * result_.objective));
+    const double share = objective_.active_share(now_, kNegligibleKappa);
+    const double cost = passes_of_factor(objective_, share * static_cast<double>(objective_.examples()));
+    if (!factor_ && objective_.features() > kFewFeatures && cost > kCheapFactor) {
+      diagonal_ = true;
+      factor_ = make_diagonal(objective_, *objective_.hessian(now_, kNegligibleKappa), ridge_of_b_, 0);
+    }
+    ++factor_age_;
+    const bool sketch = sketches(objective_);
+    if (diagonal_ &&
+        (sketch ? !pace_.slow() : factor_age_ <= kFirstSteps || pace_.steps_left() <= cost + kStepsWithFactor))
+      return;
+    if (!diagonal_ && factor_ &&
+        (factor_age_ <= (sketch ? kSketchLife : kFactorLife) ||
+         (!pace_.slow() && pace_.steps_left() <= std::min(cost, kNearly))))
+      return;
+    make_factor();
+  }
+
+  void make_factor() {
+    if (diagonal_) pace_.forget_decrements();
+    diagonal_ = false;
+    estimate(*objective_.hessian(now_, kNegligibleKappa));
+    factor_age_ = 1;
+    memory_.forget();
+  }
+
+  // The first step, from w = 0 along the diagonal: some examples tell how long it should be, and whether it leads to
+  // where hardly any loss is sharp. If not, or if it must be short because features hang together, a factor is wanted.
+  bool probe(Step& p) {
+    if (epsilon_ == 0 || !diagonal_ || now_.w.squaredNorm() > 0) return false;
+    const Probe found = probe_step(objective_, now_, p, kSharp * unit_, kEarlyCut * epsilon_);
+    if (!found.done) return false;
+    if (!sketches(objective_) && (!found.blurred || found.best.t < kShort)) {
+      make_factor();
+      p = memory_.direction(*factor_, gradient(now_), false);
+      if (!objective_.intercept()) p.b = 0;
+      return false;
+    }
+    p.w *= found.best.t;
+    p.b = found.best.t * p.b + found.best.beta;
+    early_ += found.blurred;
+    return found.blurred;
+  }
+
   // One step of L-BFGS whose first matrix is a factored estimate of the Hessian, made anew from time to
   // time. What is left at this ε is what the step itself promises: the proof comes late where λ is small.
   void quasi_step(double newton_gap, double worth_a_cut) {
-    const bool sketch = sketches(objective_);
-    if (!factor_ || factor_age_ >= (sketch ? kSketchLife : kFactorLife)) {
-      estimate(*objective_.hessian(now_, kNegligibleKappa));
-      factor_age_ = 0;
-      memory_.forget();
-    }
-    ++factor_age_;
-    const Step here = gradient(now_);
-    Step p = memory_.direction(*factor_, here, sketch);
+    choose_metric();
+    Step here = gradient(now_);
+    Step p = memory_.direction(*factor_, here, diagonal_ || sketches(objective_));
     if (!objective_.intercept()) p.b = 0;
+    const bool blur = probe(p);
     const double slope = here.dot(p);
-    decrements_.push_back(-slope);
-    const double epsilon = next_epsilon(std::min(newton_gap, -slope), worth_a_cut);
-    const bool cut = epsilon != epsilon_;
+    pace_.see_decrement(-slope);
+    const double epsilon = blur ? kEarlyCut * epsilon_ : next_epsilon(std::min(newton_gap, -slope), worth_a_cut);
+    bool cut = epsilon != epsilon_ && epsilon_ > kSharp * unit_;
+    if (blur && objective_.task() == Task::classification && now_.b == 0) {
+      here = with_epsilon(objective_.loss(), here, epsilon_, epsilon);
+      cut = false;
+    }
     epsilon_ = epsilon;
     std::swap(before_, now_);
     visit(before_.w + p.w, before_.b + p.b);
     if (!(now_.value <= before_.value + 1e-4 * slope)) {
+      if (diagonal_ && !sketches(objective_)) {  // features that hang together: the diagonal is of no use
+        std::swap(before_, now_);
+        epsilon_ = now_.epsilon;
+        make_factor();
+        return;
+      }
       const RayStep best = search(p);
       p.w *= best.t;
       p.b = best.t * p.b + best.beta;
@@ -252,7 +342,8 @@ class Newton {
     const bool intercept = objective_.intercept();
     // An old factor will do only while κ has hardly moved; a cut of ε moves it, and most on hinge-like data.
     const bool cheap = !sketches(objective_) && hessian.active() <= rows_for_dense(objective_);
-    if (!factor_ || cut || cheap || last_products_ > kManyProducts) estimate(hessian);
+    if (!factor_ || diagonal_ || cut || cheap || last_products_ > kManyProducts) estimate(hessian);
+    diagonal_ = false;
     last_products_ = 0;
     Step x{Vector::Zero(objective_.features()), 0}, r = rhs, z = factor_->solve(r), p = z, hp;
     double rz = r.dot(z);
@@ -305,16 +396,19 @@ class Newton {
   Result result_;
   Objective::Trivial trivial_;
   double ridge_of_b_ = 0;  // in units of the margin or of the targets, which are those of b once the data are centred
+  double unit_ = 1;        // of ε: the margin, or the targets' own
   double epsilon_ = 0, bound_ = 0, passes_ = 0, last_call_ = 0;
   double above_ = 0, below_ = 0;  // rounding of the best objective and of the best bound
   QuasiNewton memory_;
   std::unique_ptr<Preconditioner> factor_;
-  std::vector<double> decrements_;  // of the quasi-Newton steps
+  Pace pace_;
   std::size_t factor_age_ = 0;
   double factor_of_cut_ = 0.1;  // of ε
   int steps_here_ = 0;          // since the last cut
   int reductions_ = 0, last_products_ = kManyProducts + 1;
   bool quasi_ = true;
+  int early_ = 0;          // cuts of ε that did not wait; negative: never again
+  bool diagonal_ = false;  // whether factor_ is but the diagonal
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "solvers/preconditioner.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "solvers/cholesky.hpp"
@@ -13,6 +14,11 @@ constexpr Index kMostDense = 1500;        // features up to which a dense factor
 constexpr Index kAlwaysDense = 200;       // features up to which it costs next to nothing
 constexpr Index kMostRows = 700;          // of the sketch that replaces it beyond
 constexpr Index kMostNumbers = 10000000;  // of the sketch
+constexpr double kProducts = 5;           // of two numbers in a matrix product, in the time that a pass reads one
+constexpr double kMostPasses = 300;       // that a dense factor may cost
+constexpr double kSketchPasses = 10;      // that a sketch may cost
+constexpr Index kFewRows = 50;            // of a sketch that is any use
+constexpr Index kDiagonalRows = 300;      // examples that tell the diagonal of dense data
 
 // A Cholesky factor, in units that make the diagonal one.
 class DenseFactor final : public Preconditioner {
@@ -33,6 +39,16 @@ class DenseFactor final : public Preconditioner {
  private:
   Vector scale_;
   Cholesky factor_;
+};
+
+class DiagonalFactor final : public Preconditioner {
+ public:
+  explicit DiagonalFactor(const Vector& diagonal) : inverse_(diagonal.cwiseInverse()) {}
+  using Preconditioner::solve;
+  Vector solve(const Vector& r) const override { return inverse_.cwiseProduct(r); }
+
+ private:
+  Vector inverse_;
 };
 
 // D + RᵀR with few rows R, by Woodbury: only a matrix of rows × rows is factored.
@@ -67,6 +83,24 @@ class SketchFactor final : public Preconditioner {
   Cholesky factor_;
 };
 
+// Products of two numbers in a matrix product that take the time of a pass.
+double products_of_pass(const Objective& objective) {
+  return kProducts * static_cast<double>(objective.examples()) * std::max(1.0, objective.cost().numbers);
+}
+
+double passes_of_dense(const Objective& objective, double active) {
+  const auto n = static_cast<double>(objective.features());
+  const double rows = std::min(static_cast<double>(rows_for_dense(objective)), active);
+  return (rows * (1 + objective.cost().rank) + n) * n * n / products_of_pass(objective);
+}
+
+// Examples for a sketch whose making takes a few passes.
+Index rows_for_sketch(const Objective& objective) {
+  const auto n = static_cast<double>(objective.features());
+  const double rows = std::sqrt(kSketchPasses * products_of_pass(objective) / n) / (1 + objective.cost().rank);
+  return std::min({kMostRows, kMostNumbers / objective.features(), std::max(kFewRows, static_cast<Index>(rows))});
+}
+
 // Whether a sketch that leaves nothing out is smaller than the dense matrix: examples are much fewer than features, as
 // with images.
 bool few_rows(const Objective& objective, const Hessian& hessian) {
@@ -85,7 +119,12 @@ Step Preconditioner::solve(const Step& r) const {
   return {both.head(r.w.size()), both(r.w.size())};
 }
 
-bool sketches(const Objective& objective) { return objective.features() > kMostDense; }
+std::unique_ptr<Preconditioner> make_diagonal(const Objective& objective, const Hessian& hessian, double ridge_of_b,
+                                              std::uint64_t seed) {
+  Vector diagonal = hessian.diagonal(kDiagonalRows, seed);
+  diagonal(objective.features()) = objective.intercept() ? diagonal(objective.features()) + ridge_of_b : 1.0;
+  return std::make_unique<DiagonalFactor>(diagonal);
+}
 
 Index rows_for_dense(const Objective& objective) {
   const Objective::Cost cost = objective.cost();
@@ -94,11 +133,29 @@ Index rows_for_dense(const Objective& objective) {
   return static_cast<Index>(std::max(500.0, std::min(6 * n, std::max(1.5 * n, affordable))));
 }
 
+bool suits_descent(const Objective& objective) {
+  return sketches(objective) || 4 * objective.cost().numbers < static_cast<double>(objective.features());
+}
+
+bool sketches(const Objective& objective) {
+  const Index n = objective.features();
+  return n > kMostDense ||
+         (n > kAlwaysDense && passes_of_dense(objective, static_cast<double>(objective.examples())) > kMostPasses);
+}
+
+double passes_of_factor(const Objective& objective, double active) {
+  if (!sketches(objective)) return passes_of_dense(objective, active);
+  const auto n = static_cast<double>(objective.features());
+  const double rows = std::min(static_cast<double>(rows_for_sketch(objective)), active) * (1 + objective.cost().rank);
+  return (n + rows / 3) * rows * rows / products_of_pass(objective);
+}
+
 std::unique_ptr<Preconditioner> make_preconditioner(const Objective& objective, const Hessian& hessian,
                                                     double ridge_of_b, std::uint64_t seed) {
   const Index n = objective.features();
-  if (sketches(objective) || few_rows(objective, hessian)) {
-    Hessian::Sketch sketch = hessian.sketch(std::min(kMostRows, kMostNumbers / n), seed);
+  const bool few = few_rows(objective, hessian);
+  if (few || sketches(objective)) {
+    Hessian::Sketch sketch = hessian.sketch(few ? hessian.active() : rows_for_sketch(objective), seed);
     // b has no penalty of its own: let D carry a share of what the rows say of it.
     sketch.diagonal(n) = objective.intercept() ? 0.01 * sketch.rows.col(n).squaredNorm() + ridge_of_b : 1.0;
     if (!objective.intercept()) sketch.rows.col(n).setZero();

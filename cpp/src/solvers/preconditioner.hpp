@@ -15,8 +15,18 @@ class Preconditioner {
   Step solve(const Step& r) const;
 };
 
+// From the diagonal of an estimate alone.
+std::unique_ptr<Preconditioner> make_diagonal(const Objective& objective, const Hessian& hessian, double ridge_of_b,
+                                              std::uint64_t seed);
+
 // Whether there are too many features for a dense estimate of the Hessian.
 bool sketches(const Objective& objective);
+
+// Whether passes cost so much less than a factor that a method without one is the first to try.
+bool suits_descent(const Objective& objective);
+
+// What making it costs, in passes over the data, where so many examples are active.
+double passes_of_factor(const Objective& objective, double active);
 
 // Examples for a dense estimate: as many as cost about two passes, but 1.5 n to 6 n.
 Index rows_for_dense(const Objective& objective);

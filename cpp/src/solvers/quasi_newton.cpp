@@ -3,7 +3,7 @@
 namespace svmgsu {
 namespace {
 
-constexpr std::size_t kMemory = 12;  // pairs
+constexpr std::size_t kMemory = 20;  // pairs
 
 }  // namespace
 

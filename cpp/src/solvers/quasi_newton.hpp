@@ -15,7 +15,10 @@ class QuasiNewton {
   Step direction(const Preconditioner& factor, const Step& gradient, bool scaled);
   // A difference of points and of their gradients.
   void remember(const Step& s, const Step& y);
-  void forget() { pairs_.clear(); }
+  void forget() {
+    pairs_.clear();
+    gamma_ = 1;
+  }
 
  private:
   struct Pair {

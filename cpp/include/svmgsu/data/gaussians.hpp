@@ -41,6 +41,15 @@ class Gaussians {
   template <class Scalar>
   Gaussians(EigenOf<Scalar, -1>&&, CovarianceSum) = delete;
 
+  // Some of the examples, by their positions, without copying them.
+  Gaussians some(const std::vector<Index>& positions) const {
+    Gaussians part = *this;
+    part.ids_.clear();
+    for (const Index i : positions) part.ids_.push_back(ids_[static_cast<std::size_t>(i)]);
+    part.check();
+    return part;
+  }
+
   Index examples() const { return static_cast<Index>(ids_.size()); }
   Index features() const { return means_->features(); }
   const Means& means() const { return *means_; }

@@ -19,6 +19,9 @@ class Targets {
   static Targets values(std::vector<double> t, std::vector<double> weights = {});
   static Targets values(const Vector& t, const Vector& weights = Vector()) { return values(list(t), list(weights)); }
 
+  // Of some of the examples.
+  Targets some(const std::vector<Index>& positions) const;
+
   Task task() const { return task_; }
   Index examples() const { return static_cast<Index>(sign_.size()); }
   const double* signs() const { return sign_.data(); }

@@ -32,15 +32,19 @@ class MemoryObjective final : public Objective {
   Trivial trivial() const override;
   Centred centred() const override;
 
+  std::unique_ptr<Objective> sample(Index rows, std::uint64_t seed) const override;
+
   using Objective::evaluate;
   void evaluate(const Vector& w, double b, double epsilon, Evaluation& e) const override;
   double value(const Vector& w, double b, double epsilon = 0) const override;
   double value(const Evaluation& at, double epsilon) const override;
   double active_share(const Evaluation& at, double negligible) const override;
+  double sharp_share(const Evaluation& at, double deviation) const override;
   std::unique_ptr<Hessian> hessian(const Evaluation& at, double negligible = 0) const override;
   std::unique_ptr<Ray> ray(const Evaluation& from, const Evaluation& there, const Vector& p, double p_b,
                            double epsilon) const override;
   double best_intercept(const Vector& w, double start = 0) const override;
+  bool descend(const std::function<bool(const Descent&)>& goes_on) const override;
   Certificate certify(const Vector& w, double b) const override;
   double sample_gradient(const Vector& w, double b, const std::vector<Index>& sample, Vector& gw,
                          double& gb) const override;

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -68,6 +69,9 @@ class Hessian {
   // those with large L″ always, the others by chance with their L″ as odds.
   virtual Matrix dense(Index rows, std::uint64_t seed) const = 0;
 
+  // Its diagonal: of dense rows from about `rows` examples, which may be few.
+  virtual Vector diagonal(Index rows, std::uint64_t seed) const = 0;
+
   // The like for many features, where n × n numbers are too many: H ≈ diag + RᵀR over (w, b).
   struct Sketch {
     Vector diagonal;
@@ -94,6 +98,13 @@ class Objective {
     double numbers = 0;  // that a pass reads of an example
     double rank = 0;     // rows of covariance factors
     bool dense = false;  // whether covariances have entries off the diagonal that are not known by factors
+  };
+  // What coordinate descent in the dual problem has come to: a point, J there, and a bound.
+  struct Descent {
+    Vector w;
+    double b = 0;
+    Certificate certificate;
+    double passes = 0;  // readings of the whole data so far
   };
   // The best classifier or regression with w = 0.
   struct Trivial {
@@ -126,6 +137,9 @@ class Objective {
   // data centred. No objective where there is no intercept to take the shift up, or nothing to gain.
   virtual Centred centred() const { return {}; }
 
+  // The same problem with about so many of the examples, chosen by chance; null where an engine has none to choose.
+  virtual std::unique_ptr<Objective> sample(Index /*rows*/, std::uint64_t /*seed*/) const { return nullptr; }
+
   // A pass at (w, b), into the memory of an earlier one.
   virtual void evaluate(const Vector& w, double b, double epsilon, Evaluation& e) const = 0;
   Evaluation evaluate(const Vector& w, double b, double epsilon = 0) const;
@@ -135,6 +149,9 @@ class Objective {
   // The share of examples whose L″ is above `negligible` times the largest.
   virtual double active_share(const Evaluation& at, double negligible) const = 0;
 
+  // The share of examples with s below `deviation`: there the loss is nearly as sharp as for a point.
+  virtual double sharp_share(const Evaluation& at, double deviation) const = 0;
+
   // Examples with L″ below `negligible` times the largest are left out.
   virtual std::unique_ptr<Hessian> hessian(const Evaluation& at, double negligible = 0) const = 0;
   // `there` is an evaluation at w + p.
@@ -143,6 +160,10 @@ class Objective {
 
   // The b that minimises J(w, ·). Any minimiser where it is not unique.
   virtual double best_intercept(const Vector& w, double start = 0) const = 0;
+
+  // Coordinate descent in the dual problem (Hsieh et al., ICML 2008), as long as `goes_on` of what it has come to;
+  // false where it is not for this problem: it wants the hinge and examples without covariance.
+  virtual bool descend(const std::function<bool(const Descent&)>& /*goes_on*/) const { return false; }
 
   // A feasible point of the dual problem, made of the losses' slopes at (w, b*): two passes. With a = σL′, sides by
   // the sign of a, and the heavier side scaled by ρ ≤ 1 so that Σ cρa = 0 where there is an intercept:

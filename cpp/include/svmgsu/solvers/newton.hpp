@@ -7,22 +7,27 @@
 //
 //   1. At (w, b) split what is left into Newton's work at this ε (G) and what the smoothing costs (S).
 //      Once G ≤ 2S, ε is cut by a factor that adapts between 0.05 and 0.5.
-//   2. While most examples are active, steps are quasi-Newton (L-BFGS from a factored Hessian): one pass
-//      each. G is then what the step itself promises, because the proof comes late where λ is small.
+//   2. While most examples are active, steps are quasi-Newton (L-BFGS): one pass each. The first matrix is the
+//      Hessian's diagonal where features hang together so little that it will do, or where a factor would cost more
+//      than the passes it saves (a model that counts products, so that the path is the same on every machine); else a
+//      factored estimate. G is what the step itself promises, because the proof comes late where λ is small.
 //   3. When such steps stop to gain, or very few examples are active so that Hessian products are cheap, the
 //      direction solves H p = −∇J, with −(ε' − ε) ∂∇J/∂ε added when ε is cut to ε' (a tangent step along
 //      the path: it halves the passes on hinge-like data), by conjugate gradients.
 //   4. The factored Hessian, there the first matrix and here the preconditioner, is dense up to 1500
-//      features, from all active examples where that is cheap and from 1.5n to 6n chosen ones otherwise
-//      (margin examples, with large κ, always); beyond, it is diagonal plus a sketch of some hundred rows.
+//      features, from all active examples where that is cheap and from some n of chosen ones otherwise
+//      (margin examples, with large κ, always); beyond, it is diagonal plus a sketch that costs a few passes.
 //   5. The unit step is tried first; if it fails, an exact line search in O(ℓ) follows.
 //
 // The trivial solution w = 0 with its best b is a candidate from the beginning (hinge: b = ±1, J = 2 · the smaller
 // class's share). Newton is invariant to the units of the features, so nothing is equilibrated, and
 // to a shift of the data once they are centred (Objective::centred), which solve() sees to.
 //
-// Chosen by measurement: a primal-dual variant, predictors at the new ε, and warm starts from SGD or a
-// subsample needed more passes or stalled on hinge-like data.
+// Many examples (100 n) start from the optimum of a sample; the hinge of sparse or wide data without covariances from
+// coordinate descent in the dual (Objective::descend), which is often all that is needed.
+//
+// Chosen by measurement: a primal-dual variant, predictors at the new ε, and warm starts from SGD needed more
+// passes or stalled on hinge-like data.
 #pragma once
 
 #include "svmgsu/solvers/solve.hpp"

@@ -1,0 +1,21 @@
+// A look ahead along the first step, by some of the examples.
+#pragma once
+
+#include "solvers/line_search.hpp"
+#include "solvers/step.hpp"
+
+namespace svmgsu {
+
+struct Probe {
+  bool done = false;     // false: there are too few examples to look at some
+  bool blurred = false;  // whether the step leads to where no s is below `sharp`
+  RayStep best;          // how far to go
+};
+
+// From `at`, with the smoothing of `at` or, where all is blurred, `epsilon`.
+Probe probe_step(const Objective& objective, const Evaluation& at, const Step& p, double sharp, double epsilon);
+
+// The gradient at w = 0, b = 0 with another ε: labels have but one residual there.
+Step with_epsilon(const Loss& loss, const Step& gradient, double from, double to);
+
+}  // namespace svmgsu
