@@ -4,11 +4,11 @@
 #include <cmath>
 
 #include "solvers/choices.hpp"
+#include "solvers/course.hpp"
 #include "solvers/line_search.hpp"
 #include "solvers/pace.hpp"
 #include "solvers/probe.hpp"
 #include "solvers/quasi_newton.hpp"
-#include "svmgsu/support/clock.hpp"
 #include "svmgsu/support/poll.hpp"
 
 namespace svmgsu {
@@ -16,10 +16,10 @@ namespace {
 
 using namespace choices;
 
-class Newton {
+class Newton : private Course {
  public:
   Newton(const Objective& objective, const Options& options, const Monitor& monitor)
-      : objective_(objective), options_(options), monitor_(monitor) {}
+      : Course(options, monitor), objective_(objective) {}
 
   Result run(const Vector* start_w, double start_b) {
     const Watch watch([this] { return !interrupted(); });
@@ -66,23 +66,10 @@ class Newton {
     }
   }
 
-  double gap() const { return std::max(0.0, result_.objective + above_ - bound_); }
-  // The part of it that rounding may be to blame for.
-  double rounding() const { return above_ + below_; }
-  // Whether that alone is more than was asked, and little else is left.
-  bool hopeless() const {
-    return rounding() > options_.tolerance * result_.objective && gap() <= kMostlyRounding * rounding();
-  }
-
   void start(const Vector* start_w, double start_b) {
     trivial_ = objective_.trivial();
     const Vector zero = Vector::Zero(objective_.features());
-    result_.w = zero;
-    result_.b = trivial_.b;
-    result_.objective = trivial_.value;
-    result_.stop = Stop::converged;
-    bound_ = 0;  // a = 0 is feasible
-    above_ = kTrivialRounding * trivial_.value;
+    begin(zero, trivial_);
     const bool values = objective_.task() == Task::regression;
     const double mean_weight = objective_.mean_weight();
     unit_ = objective_.loss().smooth() ? 0.0 : values && mean_weight > 0 ? trivial_.value / mean_weight : 1.0;
@@ -139,55 +126,6 @@ class Newton {
     objective_.evaluate(w, b, epsilon_, now_);
     passes_ += 1;
     keep(now_.certificate, w, b);
-  }
-
-  void keep(const Certificate& found, const Vector& w, double b) {
-    if (found.bound > bound_) {
-      bound_ = found.bound;
-      below_ = found.below;
-    }
-    if (found.value < result_.objective && found.value + found.above < result_.objective + above_) {
-      result_.objective = found.value;
-      above_ = found.above;
-      result_.w = w;
-      result_.b = b;
-    }
-  }
-
-  Progress record() {
-    result_.gap = gap();
-    result_.history.push_back({result_.iterations, result_.objective, result_.gap, clock_.seconds(), passes_});
-    last_call_ = result_.history.back().seconds;
-    return result_.history.back();
-  }
-
-  bool ask(const Progress& progress) const {
-    const Watch quiet([] { return true; });  // the monitor may use the library, and is not asked again meanwhile
-    return !monitor_ || monitor_(progress);
-  }
-
-  bool finished() {
-    const Progress progress = record();
-    const bool go_on = ask(progress);
-    if (result_.gap <= options_.tolerance * result_.objective) return true;
-    if (!go_on)
-      result_.stop = Stop::monitor;
-    else if (progress.seconds > options_.max_seconds)
-      result_.stop = Stop::time;
-    else if (result_.iterations >= options_.max_iterations)
-      result_.stop = Stop::iterations;
-    return result_.stop != Stop::converged;
-  }
-
-  // Asked by every poll of a pass, a product or a factorisation: keeps Ctrl-C and time limits alive on large data.
-  bool interrupted() {
-    const double seconds = clock_.seconds();
-    if (seconds > options_.max_seconds) result_.stop = Stop::time;
-    if (seconds - last_call_ >= kSecondsBetweenCalls) {
-      last_call_ = seconds;
-      if (!ask({result_.iterations, result_.objective, gap(), seconds, passes_})) result_.stop = Stop::monitor;
-    }
-    return result_.stop != Stop::converged;
   }
 
   // ε for the next point: cut once no more is left to gain at the present one than a cut is worth, by a
@@ -389,16 +327,11 @@ class Newton {
   }
 
   const Objective& objective_;
-  const Options& options_;
-  const Monitor& monitor_;
-  const Clock clock_;
   Evaluation now_, before_;  // and the point before, in whose memory the next evaluation goes
-  Result result_;
   Objective::Trivial trivial_;
   double ridge_of_b_ = 0;  // in units of the margin or of the targets, which are those of b once the data are centred
   double unit_ = 1;        // of ε: the margin, or the targets' own
-  double epsilon_ = 0, bound_ = 0, passes_ = 0, last_call_ = 0;
-  double above_ = 0, below_ = 0;  // rounding of the best objective and of the best bound
+  double epsilon_ = 0;
   QuasiNewton memory_;
   std::unique_ptr<Preconditioner> factor_;
   Pace pace_;

@@ -1,0 +1,95 @@
+// The course of a solution: the best point and bound so far, from whichever points they came, what it has cost, and
+// whether it is to go on.
+#pragma once
+
+#include <algorithm>
+
+#include "solvers/choices.hpp"
+#include "svmgsu/solvers/solve.hpp"
+#include "svmgsu/support/clock.hpp"
+#include "svmgsu/support/poll.hpp"
+
+namespace svmgsu {
+
+class Course {
+ protected:
+  Course(const Options& options, const Monitor& monitor) : options_(options), monitor_(monitor) {}
+
+  // From w = 0, with a = 0 as the point of the dual problem.
+  void begin(const Vector& zero, const Objective::Trivial& trivial) {
+    result_.w = zero;
+    result_.b = trivial.b;
+    result_.objective = trivial.value;
+    result_.stop = Stop::converged;
+    bound_ = 0;
+    above_ = choices::kTrivialRounding * trivial.value;
+  }
+
+  double gap() const { return std::max(0.0, result_.objective + above_ - bound_); }
+  // The part of it that rounding may be to blame for.
+  double rounding() const { return above_ + below_; }
+  // Whether that alone is more than was asked, and little else is left.
+  bool hopeless() const {
+    return rounding() > options_.tolerance * result_.objective && gap() <= choices::kMostlyRounding * rounding();
+  }
+
+  void keep(const Certificate& found, const Vector& w, double b) {
+    if (found.bound > bound_) {
+      bound_ = found.bound;
+      below_ = found.below;
+    }
+    if (found.value < result_.objective && found.value + found.above < result_.objective + above_) {
+      result_.objective = found.value;
+      above_ = found.above;
+      result_.w = w;
+      result_.b = b;
+    }
+  }
+
+  Progress record() {
+    result_.gap = gap();
+    result_.history.push_back({result_.iterations, result_.objective, result_.gap, clock_.seconds(), passes_});
+    last_call_ = result_.history.back().seconds;
+    return result_.history.back();
+  }
+
+  bool ask(const Progress& progress) const {
+    const Watch quiet([] { return true; });  // the monitor may use the library, and is not asked again meanwhile
+    return !monitor_ || monitor_(progress);
+  }
+
+  bool finished() {
+    const Progress progress = record();
+    const bool go_on = ask(progress);
+    if (result_.gap <= options_.tolerance * result_.objective) return true;
+    if (!go_on)
+      result_.stop = Stop::monitor;
+    else if (progress.seconds > options_.max_seconds)
+      result_.stop = Stop::time;
+    else if (result_.iterations >= options_.max_iterations)
+      result_.stop = Stop::iterations;
+    return result_.stop != Stop::converged;
+  }
+
+  // Asked by every poll of a pass, a product or a factorisation: keeps Ctrl-C and time limits alive on large data.
+  bool interrupted() {
+    const double seconds = clock_.seconds();
+    if (seconds > options_.max_seconds) result_.stop = Stop::time;
+    if (seconds - last_call_ >= choices::kSecondsBetweenCalls) {
+      last_call_ = seconds;
+      if (!ask({result_.iterations, result_.objective, gap(), seconds, passes_})) result_.stop = Stop::monitor;
+    }
+    return result_.stop != Stop::converged;
+  }
+
+  const Options& options_;
+  const Monitor& monitor_;
+  const Clock clock_;
+  Result result_;
+  double passes_ = 0;
+
+ private:
+  double bound_ = 0, above_ = 0, below_ = 0, last_call_ = 0;
+};
+
+}  // namespace svmgsu
