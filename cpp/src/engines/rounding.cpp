@@ -62,7 +62,7 @@ Rounding::Rounding(const TrainingSet& set, const Columns& columns, const Local& 
   const double slopes = std::sqrt(share * total.slope_squares);
   terms_ = share * total.terms;
   offset_ = slopes * columns.targets;
-  if (moved.size()) offset_ += slopes * std::sqrt(mean_weight) * moved.cwiseAbs().dot(w.cwiseAbs());
+  if (moved.size()) shift_ = 2 * kUnit * slopes * std::sqrt(mean_weight) * moved.cwiseAbs().dot(w.cwiseAbs());
   reach_ = slopes * columns.size;
   Vector diagonal(n);
   const auto& covariance = set.data.covariance();
@@ -81,7 +81,7 @@ Rounding::Rounding(const TrainingSet& set, const Columns& columns, const Local& 
 
 double Rounding::of_value(const Vector& w, double penalty) const {
   const double few = kLoss * kUnit;
-  return (sums_ + few) * terms_ + (dots_ + few) * (reach_.dot(w.cwiseAbs()) + offset_ + penalty);
+  return (sums_ + few) * terms_ + (dots_ + few) * (reach_.dot(w.cwiseAbs()) + offset_ + penalty) + shift_;
 }
 
 double Rounding::of_bound(const Vector& g, double lambda, double tau) const {

@@ -37,7 +37,8 @@ class Rounding {
 
  private:
   double terms_ = 0;    // (1/ℓ) Σ c (|L| + |tL′ − dL′| + s²L″)
-  double offset_ = 0;   // what targets and the shift of b add to a residual, times the slopes
+  double offset_ = 0;   // what targets add to a residual, times the slopes
+  double shift_ = 0;    // the error of b when it is shifted back (as of one rounding), times the slopes
   Vector reach_;        // at least (1/ℓ) Σ c (|L′x| + L″|Σw|) of each feature
   double dots_, sums_;  // errors of a product of two rows and of a sum over examples, in units of their terms
 };

@@ -19,6 +19,7 @@ constexpr double kSecondsBetweenCalls = 0.2;  // of the monitor within an iterat
 constexpr double kDenseShare = 0.08;     // of active examples, below which Hessian products are cheap
 constexpr std::size_t kFactorLife = 7;   // steps with one factor
 constexpr std::size_t kSketchLife = 15;  // the same with a sketch
+constexpr double kSmallFactor = 4;       // passes that a new factor may cost whatever is left
 constexpr double kNearly = 4;            // steps for which no new factor is made
 
 // The first phase, with the diagonal alone

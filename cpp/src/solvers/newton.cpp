@@ -179,7 +179,7 @@ class Newton : private Course {
       return;
     if (!diagonal_ && factor_ &&
         (factor_age_ <= (sketch ? kSketchLife : kFactorLife) ||
-         (!pace_.slow() && pace_.steps_left() <= std::min(cost, kNearly))))
+         (cost > kSmallFactor && !pace_.slow() && pace_.steps_left() <= kNearly)))
       return;
     make_factor();
   }

@@ -3,12 +3,14 @@
 namespace svmgsu {
 namespace {
 
-constexpr std::size_t kMemory = 20;  // pairs
+constexpr std::size_t kMemory = 12;      // pairs
+constexpr std::size_t kLongMemory = 20;  // where the first matrix is poor
 
 }  // namespace
 
 Step QuasiNewton::direction(const Preconditioner& factor, const Step& gradient, bool scaled) {
   const Step solved = factor.solve(gradient);
+  scaled_ = scaled;
   if (!pairs_.empty()) {
     Pair& last = pairs_.back();
     if (last.solved.w.size() == 0) last.solved = {solved.w - solved_.w, solved.b - solved_.b};
@@ -33,7 +35,7 @@ void QuasiNewton::remember(const Step& s, const Step& y) {
   const double terms = s.w.cwiseAbs().dot(y.w.cwiseAbs()) + std::abs(s.b * y.b);
   if (!(s.dot(y) > 1e-12 * terms)) return;
   pairs_.push_back({s, y, {}, 1 / s.dot(y)});
-  if (pairs_.size() > kMemory) pairs_.erase(pairs_.begin());
+  if (pairs_.size() > (scaled_ ? kLongMemory : kMemory)) pairs_.erase(pairs_.begin());
 }
 
 }  // namespace svmgsu

@@ -28,6 +28,7 @@ class QuasiNewton {
   std::vector<Pair> pairs_;
   Step solved_;       // F⁻¹g at the last step
   double gamma_ = 1;  // of γF⁻¹
+  bool scaled_ = false;
 };
 
 }  // namespace svmgsu

@@ -24,6 +24,22 @@ void check_options(const Options& o) {
   require(o.average >= 0 && o.average <= 1, "average: must be in [0, 1], got " + to_text(o.average));
 }
 
+// b − w·shift, rounded once: the terms may be far larger than what is left of them.
+double shifted_back(double b, const Vector& w, const Vector& shift) {
+  double sum = b, rest = 0;
+  const auto add = [&](double x) {
+    const double next = sum + x, part = next - sum;
+    rest += (sum - (next - part)) + (x - part);
+    sum = next;
+  };
+  for (Index j = 0; j < w.size(); ++j) {
+    const double product = -w(j) * shift(j);
+    add(product);
+    rest += std::fma(-w(j), shift(j), -product);
+  }
+  return sum + rest;
+}
+
 }  // namespace
 
 const char* status_of(Stop stop) {
@@ -50,7 +66,7 @@ Result solve(const Objective& objective, const Options& options, const Monitor& 
   if (!centred.objective) return solve_newton(objective, options, monitor, start_w, start_b);
   Result result = solve_newton(*centred.objective, options, monitor, start_w,
                                start_w ? start_b + start_w->dot(centred.shift) : start_b);
-  if (result.w.squaredNorm() > 0) result.b -= result.w.dot(centred.shift);
+  if (result.w.squaredNorm() > 0) result.b = shifted_back(result.b, result.w, centred.shift);
   return result;
 }
 
