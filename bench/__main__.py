@@ -213,8 +213,8 @@ def verdict(rows: list[Row], before: dict[str, Any], origin: baseline.Origin) ->
     for row in found.regressed:
         was = (baseline.known(before, origin, row.group) or {})[row.name]
         say(f"worse than before: {row.name}: {row.show(row.figure)}, was {row.show(was)}")
-    worse = f"{len(found.regressed)} worse than before by over {baseline.LIMIT:.0%}"
-    say(f"{found.compared} rows compared, {worse}")
+    limits = f"{baseline.LIMIT:.0%}, counts by over {baseline.COUNTS_LIMIT:.0%}"
+    say(f"{found.compared} rows compared, {len(found.regressed)} worse than before by over {limits}")
     return 1 if found.regressed else 0
 
 

@@ -15,6 +15,7 @@ from .tables import as_json, write
 
 PATH = Path(__file__).with_name("baseline.json")
 LIMIT = 0.2
+COUNTS_LIMIT = 0.05  # no noise touches these
 COUNTS = "counts"  # the group whose figures depend on the compiler, not on the processor
 
 
@@ -47,7 +48,7 @@ def known(baseline: dict[str, Any], origin: Origin, group: str) -> dict[str, flo
 
 
 def compare(rows: list[Row], baseline: dict[str, Any], origin: Origin) -> Comparison:
-    """The rows that are worse than before by more than LIMIT."""
+    """The rows that are worse than before by more than LIMIT, counts by more than COUNTS_LIMIT."""
     result = Comparison()
     for counts in (False, True):
         part = [row for row in rows if (row.group == COUNTS) == counts]
@@ -64,7 +65,8 @@ def compare(rows: list[Row], baseline: dict[str, Any], origin: Origin) -> Compar
             continue
         compared = [row for row in part if before.get(row.name) is not None]
         result.compared += len(compared)
-        result.regressed += [row for row in compared if row.worse_than(before[row.name], LIMIT)]
+        limit = COUNTS_LIMIT if counts else LIMIT
+        result.regressed += [row for row in compared if row.worse_than(before[row.name], limit)]
         new = len(part) - len(compared)
         if new:
             result.remarks.append(f"rows without an earlier figure: {new}")

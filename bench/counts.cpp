@@ -121,7 +121,7 @@ Index stochastic_steps() {
   options.solver = Solver::sgd;
   options.steps = 500;
   options.batch = 20;
-  work = [options] { train(data().diagonal(), options); };
+  work = [options, set = data().diagonal()] { train(set, options); };
   return 2 * options.steps * options.batch * kFeatures;
 }
 
