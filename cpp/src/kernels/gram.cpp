@@ -3,33 +3,33 @@
 #include <memory>
 
 #include "kernels/dispatch.hpp"
+#include "kernels/four.hpp"
 #include "svmgsu/kernels/kernels.hpp"
 #include "svmgsu/support/parallel.hpp"
 
 namespace svmgsu::kernels {
 namespace {
 
-constexpr int kWide = 16;  // columns of a panel
-constexpr int kTall = 4;   // columns of the left factor of a tile; written out below, for the vectoriser
+constexpr int kWide = 8;  // columns of a panel
+constexpr int kTall = 4;  // columns of the left factor of a tile, whose sums fill eight of sixteen registers
 
 // tile = (kTall columns of left)ᵀ · (kWide columns of right); panels are packed, kWide numbers a row.
 SVMGSU_CLONES void tile_product(const double* SVMGSU_RESTRICT left, const double* SVMGSU_RESTRICT right, Index rows,
                                 double* SVMGSU_RESTRICT tile) {
-  double s0[kWide] = {}, s1[kWide] = {}, s2[kWide] = {}, s3[kWide] = {};
+  Four low[kTall] = {}, high[kTall] = {};
   for (Index r = 0; r < rows; ++r) {
-    const double* a = left + r * kWide;
-    const double* b = right + r * kWide;
-    const double a0 = a[0], a1 = a[1], a2 = a[2], a3 = a[3];
-    for (int j = 0; j < kWide; ++j) s0[j] += a0 * b[j];
-    for (int j = 0; j < kWide; ++j) s1[j] += a1 * b[j];
-    for (int j = 0; j < kWide; ++j) s2[j] += a2 * b[j];
-    for (int j = 0; j < kWide; ++j) s3[j] += a3 * b[j];
+    Four b_low, b_high;
+    read(right + r * kWide, b_low);
+    read(right + r * kWide + 4, b_high);
+    for (int i = 0; i < kTall; ++i) {
+      const Four a = four_times(left[r * kWide + i]);
+      low[i] += a * b_low;
+      high[i] += a * b_high;
+    }
   }
-  for (int j = 0; j < kWide; ++j) {
-    tile[j] = s0[j];
-    tile[kWide + j] = s1[j];
-    tile[2 * kWide + j] = s2[j];
-    tile[3 * kWide + j] = s3[j];
+  for (int i = 0; i < kTall; ++i) {
+    write(low[i], tile + i * kWide);
+    write(high[i], tile + i * kWide + 4);
   }
 }
 
