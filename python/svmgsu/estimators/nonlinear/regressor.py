@@ -11,6 +11,7 @@ from sklearn.model_selection import GroupKFold, KFold
 from sklearn.utils.validation import column_or_1d
 
 from ...data.gaussians import Gaussians
+from ...support.losses import regression_loss
 from ...support.parallel import Team
 from ...support.validation import Array, FloatArray, as_float_array, check_finite, check_weights
 from .base import NonlinearEstimator
@@ -18,7 +19,6 @@ from .search import Choice, Search
 from .solving import Sums
 from .stages import NumberStage
 
-LOSSES = ("squared", "huber", "epsilon_insensitive")
 RESIDUALS = 1000  # held-out objects whose Var f the residual variance is fitted beside
 
 
@@ -34,9 +34,9 @@ class SVRGSU(RegressorMixin, NonlinearEstimator):  # type: ignore[misc]
         As in `SVMGSU`.
     metric, bars_as_features, search, cv, tol, random_state, threads
         As in `SVMGSU`.
-    loss : {"squared", "huber", "epsilon_insensitive"}
-        "squared" is solved by one sum over the examples for all λ; with population=None and covariances it is
-        the exact expectation over the examples, by second moments.
+    loss : str, default="squared"
+        As in `svmgsu.train_regressor`. "squared" is solved by one sum over the examples for all λ; with
+        population=None and covariances it is the exact expectation over the examples, by second moments.
 
     Attributes
     ----------
@@ -113,8 +113,7 @@ class SVRGSU(RegressorMixin, NonlinearEstimator):  # type: ignore[misc]
         data = self._read(X, cov, std)
         t = self._targets(y, len(data))
         self._check_settings(len(data))
-        if self.loss not in LOSSES:
-            raise ValueError(f"loss: expected one of {', '.join(map(repr, LOSSES))}, got {self.loss!r}")
+        regression_loss(self.loss)
         weights = check_weights(sample_weight, len(data))
         self.y_mean_ = float(np.average(t, weights=weights))
         spread = float(np.sqrt(np.average((t - self.y_mean_) ** 2, weights=weights)))
