@@ -72,8 +72,20 @@ TEST_CASE("loops over blocks stop once the watch says so, with any number of thr
 }
 
 TEST_CASE("what the watch throws comes out of a parallel loop") {
-  const Watch watch([]() -> bool { throw std::runtime_error("enough"); });
-  for (const int threads : {1, 3}) CHECK_THROWS_WITH(parallel_for(100, threads, [](Index) {}), "enough");
+  for (const int threads : {1, 3}) {
+    bool asked = false, thrown = false;  // not asked by chance, where other threads have done all
+    const Watch watch([&]() -> bool {
+      asked = true;
+      throw std::runtime_error("enough");
+    });
+    try {
+      parallel_for(100, threads, [](Index) {});
+    } catch (const std::runtime_error&) {
+      thrown = true;
+    }
+    CHECK(thrown == asked);
+    if (threads == 1) CHECK(thrown);
+  }
 }
 
 TEST_CASE("passes and estimates of the Hessian poll on their way, and can be stopped there") {
@@ -103,7 +115,7 @@ TEST_CASE("a limit that is over at once leaves the best constant answer and an h
   const Result result = train(problem.data(), options);
   CHECK(result.stop == Stop::time);
   CHECK(result.gap > 0);
-  CHECK(result.gap <= result.objective);
+  CHECK(result.gap <= result.objective * (1 + 1e-12));
   CHECK(MemoryObjective(problem.data(), options.lambda).value(result.w, result.b) ==
         doctest::Approx(result.objective).epsilon(1e-12));
 }
