@@ -200,3 +200,23 @@ def test_groups_that_are_the_classes_train_like_classes():
     np.testing.assert_array_equal(
         svmgsu.train(p.X, p.y, p.cov, lam=0.1).coef_, svmgsu.train(p.X, p.y, grouped, lam=0.1).coef_
     )
+
+
+@pytest.mark.parametrize("unit", [1e-25, 1e25])
+@pytest.mark.parametrize("how", ["scaling", "matrix", "matrix that mixes", "one matrix per example"])
+@pytest.mark.parametrize("kind", ["diagonal", "CSR", "isotropic"])
+def test_single_precision_survives_a_change_of_units(unit, how, kind):
+    """The image has variances of 1e-50 or 1e50, for which single precision has no numbers."""
+    V = np.array([[1.0, 4.0], [0.25, 9.0]], dtype=np.float32)
+    cov = {
+        "diagonal": lambda: svmgsu.Diagonal(V),
+        "CSR": lambda: svmgsu.Diagonal(scipy.sparse.csr_array(V)),
+        "isotropic": lambda: svmgsu.Isotropic(V[:, 0].copy()),
+    }[kind]()
+    A = unit * (np.array([[1.0, -2.0], [3.0, 1.0]]) if "mixes" in how else np.diag([1.0, 2.0]))
+    if how == "scaling":
+        image = cov.scale_features(np.diag(A))
+    else:
+        image = cov.map(np.stack([A, A]) if "per example" in how else A)
+    wanted = A @ cov.to_full(2, 2) @ A.T
+    np.testing.assert_allclose(image.to_full(), wanted, rtol=1e-6, atol=1e-6 * unit**2)

@@ -166,6 +166,14 @@ def test_differences_do_not_depend_on_the_units():
             np.testing.assert_allclose(kind.mapped(through).to_full().item(), 1.9e-3, rtol=1e-6)
 
 
+def test_a_certain_value_may_stand_at_the_edge_of_the_domain():
+    data = svmgsu.Gaussians([[0.0, 1.0], [2.0, 4.0]], svmgsu.Diagonal([[0.0, 0.1], [0.2, 0.4]]))
+    out = propagate(np.sqrt, data)
+    np.testing.assert_allclose(out.cov.diagonals(2, 2), [[0.0, 0.025], [0.025, 0.025]], rtol=1e-5)
+    with pytest.raises(ValueError, match="f: example 0 gives nan at output 0"):
+        propagate(np.sqrt, data, elementwise=True)
+
+
 def test_points_find_what_a_derivative_does_not_see():
     """x² at 0: mean σ², variance 2σ⁴. |x| at 0: mean σ√(2/π), variance σ²(1 - 2/π)."""
     data = svmgsu.Gaussians(np.zeros((3, 2)), svmgsu.Diagonal([[1.0, 4.0]] * 3))

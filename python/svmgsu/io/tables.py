@@ -8,12 +8,12 @@ from typing import Any, Literal
 import numpy as np
 
 from .. import _core
-from ..data.coercion import stored_as
 from ..data.covariances import Diagonal, Isotropic
 from ..data.error_bars import UNITS, Pairing, check_centre, combine, pair_columns, with_bars, with_errors
 from ..data.gaussians import Gaussians
 from ..maps.linear import dense
 from ..support.memory import in_words, require_memory
+from ..support.precision import stored_as
 from ..support.validation import Array, check_choice
 from .cells import NAME_IT, ArrowCells, Cells, CsvCells, error_sizes
 from .chances import chance_columns, class_names, probabilities

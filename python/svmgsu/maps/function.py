@@ -87,13 +87,15 @@ def derivative(
         raise ValueError(f"{name}: elementwise, but it made {values.shape[1]} of {X.shape[1]} features")
     if jacobian is not None:
         return _given(jacobian, X, values, elementwise)
-    if elementwise is None:
-        elementwise = is_elementwise(f, X, values)
-    if not elementwise:
-        return DifferenceMap(f, X, values.shape[1], name, step)
-    h = _small_steps(X)
-    up, down = X + h, X - h
-    return ScaleMap((evaluated(f, up, name) - evaluated(f, down, name)) / (up - down))
+    if elementwise or (elementwise is None and is_elementwise(f, X, values)):
+        h = _small_steps(X)
+        up, down = X + h, X - h
+        try:
+            return ScaleMap((evaluated(f, up, name) - evaluated(f, down, name)) / (up - down))
+        except ValueError:
+            if elementwise:
+                raise
+    return DifferenceMap(f, X, values.shape[1], name, step)  # which need not move what is certain
 
 
 def _given(jacobian: Any, X: FloatArray, values: FloatArray, elementwise: bool | None) -> LinearMap:

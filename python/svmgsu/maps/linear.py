@@ -33,6 +33,20 @@ class LinearMap(ABC):
         """The diagonals of A diag(V_i) Aᵀ where nothing is beside them, else None; V dense or CSR."""
         return None
 
+    def entries(self) -> Array | None:
+        """The numbers of A; None where they are ones and zeros, or not at hand."""
+        return None
+
+    def suits_single(self, variances: Any) -> bool:
+        """Whether variances in single precision, dense or CSR, have images that it can hold."""
+        entries, values = self.entries(), variances.data if is_sparse(variances) else variances
+        if entries is None:
+            return True
+        squares, limits = np.square(entries, dtype=np.float64), np.finfo(np.float32)
+        sizes = [(np.min(a, where=a > 0, initial=1.0), np.max(a, initial=1.0)) for a in (squares, values)]
+        (low, high), (least, most) = ((float(a), float(b)) for a, b in sizes)
+        return low * least >= float(limits.tiny) and self.features * high * most <= float(limits.max)
+
     def inputs(self) -> Array:
         """Which features have a part in the output, as a mask."""
         return np.ones(self.features, dtype=bool)
@@ -85,6 +99,9 @@ class MatrixMap(LinearMap):
     def inputs(self) -> Array:
         return np.asarray(self.matrix.any(axis=0))
 
+    def entries(self) -> Array:
+        return self.matrix
+
     def factors_of_variances(self, variances: Array, first: int) -> Array:
         return np.asarray(np.sqrt(variances)[:, :, np.newaxis] * self.matrix.T, dtype=variances.dtype)
 
@@ -126,11 +143,14 @@ class ScaleMap(LinearMap):
         return np.asarray(vectors * d.astype(vectors.dtype))
 
     def variances(self, variances: Any) -> Any:
-        squares = (self.factors**2).astype(variances.dtype)
+        squares = np.square(self.factors, dtype=np.float64).astype(variances.dtype)
         return variances.multiply(squares).tocsr() if is_sparse(variances) else variances * squares
 
+    def entries(self) -> Array:
+        return self.factors
+
     def gram(self) -> Array:
-        return np.asarray(self.factors**2)
+        return np.square(self.factors, dtype=np.float64)
 
 
 class SelectMap(LinearMap):
@@ -172,6 +192,9 @@ class JacobianMap(LinearMap):
         for a, b in zip(first, np.append(first[1:], len(owner)), strict=True):
             out[a:b] = vectors[a:b] @ self.jacobians[owner[a]].T
         return out
+
+    def entries(self) -> Array:
+        return self.jacobians
 
     def factors_of_variances(self, variances: Array, first: int) -> Array:
         some = self.jacobians[first : first + len(variances)].transpose(0, 2, 1)

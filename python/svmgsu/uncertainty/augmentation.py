@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data.coercion import stored_as
 from ..data.covariances import LowRank
 from ..data.gaussians import Gaussians
+from ..support.precision import stored_as
 from ..support.validation import Array, FloatArray, as_float_array, check_count, check_finite
 from ._support import need, track
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ..data.coercion import stored_as
 from ..data.covariances import Diagonal
 from ..data.error_bars import LOWER, STD, UNITS, UPPER, SignError, bar_unit, combine, lower_sizes, raised
 from ..data.gaussians import Gaussians
+from ..support.precision import stored_as
 from ..support.validation import (
     Array,
     FloatArray,

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ..data.coercion import stored_as
 from ..data.covariances import Diagonal, LowRank
 from ..data.gaussians import Gaussians
 from ..fit.examples import ConvergenceWarning
 from ..maps.linear import blocks
+from ..support.precision import stored_as
 from ..support.validation import (
     Array,
     FloatArray,

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data.coercion import stored_as
 from ..data.covariances import Diagonal, Full
 from ..data.gaussians import Gaussians
 from ..fit.examples import ConvergenceWarning
 from ..maps.linear import blocks, dense
+from ..support.precision import stored_as
 from ..support.validation import Array, FloatArray, check_choice, check_count, check_positive
 from ._support import check_no_deployment, track
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..data.coercion import stored_as
 from ..data.covariances import Covariance, Diagonal, Full, LowRank
 from ..data.gaussians import Gaussians
 from ..maps.linear import blocks
+from ..support.precision import stored_as
 from ..support.validation import Array, FloatArray, as_float_array, check_choice, check_finite, column_names
 from ._support import as_examples, need
 

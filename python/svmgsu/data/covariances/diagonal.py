@@ -88,6 +88,8 @@ class Diagonal(Covariance):
 
     def _mapped(self, linear_map: LinearMap) -> Covariance:
         variances = self.matrix
+        if variances.dtype == np.float32 and not linear_map.suits_single(variances):
+            variances = variances.astype(np.float64)
         kept = linear_map.variances(variances)
         if kept is not None:
             return Diagonal(kept)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ... import _core
 from ...maps.linear import LinearMap
+from ...support.precision import stored_as
 from ...support.validation import Array, FloatArray, as_float_array, check_variances
 from ..definiteness import Psd
 from .base import Covariance, Term, Terms
@@ -79,10 +80,10 @@ class Isotropic(Covariance):
             return Diagonal(self.diagonals(count, linear_map.features).astype(v.dtype))._mapped(linear_map)
         gram = linear_map.gram()
         if gram.ndim == 1 and np.ptp(gram) <= 16 * np.finfo(np.float64).eps * gram.max():
-            return Isotropic((v * gram[0]).astype(v.dtype))
+            return Isotropic(stored_as(np.asarray(v.astype(np.float64) * gram[0]), v.dtype))
         if not v.ndim:
             return Shared(v * gram)
-        return Diagonal(np.outer(v, gram).astype(v.dtype))
+        return Diagonal(stored_as(np.outer(v.astype(np.float64), gram), v.dtype))
 
     def same_for_all(self, other: Isotropic) -> bool:
         return bool(self.variances == other.variances)
