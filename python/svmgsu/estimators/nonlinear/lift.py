@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...data.concatenation import concatenate
-from ...data.covariances import Diagonal, Full
+from ...data.covariances import Diagonal
 from ...data.gaussians import Gaussians
 from ...data.mixtures import Mixtures
 from ...fit.support import PopulationWarning
@@ -157,12 +157,11 @@ def noisy_copies(data: Gaussians, noise: Any, copies: int, seed: int) -> Gaussia
 
 
 def _added(cov: Any, kind: Any, shape: tuple[int, int]) -> Any:
-    """The sum of two covariances as one kind, where both have variances alone."""
-    if isinstance(cov, Diagonal) and isinstance(kind, Diagonal):
-        return Diagonal(cov.diagonals(*shape) + kind.diagonals(*shape))
-    if isinstance(cov, Full) or isinstance(kind, Full):
-        return Full(cov.to_full(*shape) + kind.to_full(*shape), check=False)
-    return cov + kind
+    """The sum of two covariances as one kind, where that holds no more numbers than both."""
+    total, (count, n) = cov + kind, shape
+    if total.is_diagonal and total.n_examples is not None:
+        return Diagonal(total.diagonals(*shape))
+    return total.as_full(*shape) if 2 * total.numbers(*shape) >= count * n * (n + 1) else total
 
 
 def draws(data: Gaussians, copies: int, seed: int) -> Gaussians:
