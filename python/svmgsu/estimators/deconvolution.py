@@ -194,9 +194,7 @@ class Deconvolution(DensityMixin, BaseEstimator):  # type: ignore[misc]
             parts = [self._moments(seen)]
         else:
             parts = [self._moments(taken(seen, rows)) for rows in batches(count, BATCH)]
-        log, distance = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
-        warn_outside(self.support_, seen, distance, stacklevel=3)
-        del log
+        warn_outside(self.support_, seen, np.concatenate([part[1] for part in parts]), stacklevel=3)
         weights, mean, matrices = (
             parts[0][k].astype(dtype, copy=False)
             if len(parts) == 1
