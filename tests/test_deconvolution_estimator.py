@@ -271,9 +271,10 @@ def test_ctrl_c_ends_a_fit():
         """
         import numpy as np, svmgsu
         X = np.random.default_rng(0).normal(size=(60_000, 8))
-        print("training", flush=True)
+        prior = svmgsu.Deconvolution(20, n_init=1, tol=1e-12, max_iter=10**6)
         try:
-            svmgsu.Deconvolution(20, n_init=1, tol=1e-12, max_iter=10**6).fit(X, std=np.abs(X[::-1]))
+            print("training", flush=True)
+            prior.fit(X, std=np.abs(X[::-1]))
         except KeyboardInterrupt:
             print("stopped")
         """
