@@ -110,7 +110,7 @@ def white(count: int, n: int, seed: int) -> Problem:
 
 
 def full(count: int, n: int, seed: int) -> Problem:
-    """A random covariance matrix an example, of about 0.3 times each feature's deviation."""
+    """A random covariance matrix per example, of about 0.3 times each feature's deviation."""
     rng = np.random.default_rng(seed)
     X = correlated(rng, count, n)
     G = rng.normal(size=(count, n, n)) * (0.3 / np.sqrt(n))

@@ -29,7 +29,7 @@ from .rivals import (
 from .rows import LAM, Case, Row, Settings, versus
 from .timing import Time, race
 
-BATCH = 100  # examples a step, of the stochastic solvers
+BATCH = 100  # examples per step, of the stochastic solvers
 
 
 def cases(settings: Settings) -> list[Case]:

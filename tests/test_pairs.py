@@ -48,7 +48,7 @@ def test_each_problem_is_one_pair_in_the_order_of_scikit_learn(four):
 
 def test_without_covariances_it_is_the_svc_of_scikit_learn():
     X, y, _ = blobs(90, K=3, spread=2.0)
-    ours = svmgsu.train(X, y, lam=1 / 60, probability=False, tol=1e-9)  # C = 1/(λ 60): 60 examples a pair
+    ours = svmgsu.train(X, y, lam=1 / 60, probability=False, tol=1e-9)  # C = 1/(λ 60): 60 examples per pair
     theirs = SVC(kernel="linear", C=1.0, decision_function_shape="ovr", tol=1e-8).fit(X, y)
     np.testing.assert_allclose(-ours.coef_, theirs.coef_, atol=1e-3)  # positive for the first there
     np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-3)

@@ -71,7 +71,7 @@ def test_the_fit_recovers_the_population():
     _, table = holed(20_000)
     found_mean, found_cov = fit_gaussian(table, tol=1e-5)
     scale = np.sqrt(np.diag(cov))
-    # 14,000 observed values a column: 6 standard errors are 0.05 deviations, 0.07 variances.
+    # 14,000 observed values per column: 6 standard errors are 0.05 deviations, 0.07 variances.
     assert np.abs((found_mean - mean) / scale).max() < 0.05
     assert np.abs((found_cov - cov) / scale / scale[:, None]).max() < 0.07
 

@@ -65,7 +65,7 @@ def train_main(argv: Sequence[str] | None = None) -> int:
         "-p", type=fraction, default=1.0, metavar="P", help="share of variance kept (default: 1)"
     )
     parser.add_argument("-T", type=count, default=1000, metavar="N", help="sgd: steps (default: 1000)")
-    parser.add_argument("-k", type=count, default=1, metavar="N", help="sgd: examples a step (default: 1)")
+    parser.add_argument("-k", type=count, default=1, metavar="N", help="sgd: examples per step (default: 1)")
     parser.add_argument(
         "--solver",
         choices=("newton", "sgd"),
