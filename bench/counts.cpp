@@ -56,6 +56,7 @@ Vector some_w() { return Vector::Constant(kFeatures, 1.0 / kFeatures); }
 
 Index pass(const TrainingSet& set, Index numbers) {
   static const MemoryObjective objective(set, kLambda, 1);
+  objective.evaluate(some_w(), 0);  // the first pass also looks at the sizes of the columns
   work = [w = some_w()] { objective.evaluate(w, 0); };
   return numbers;
 }

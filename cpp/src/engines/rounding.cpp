@@ -34,7 +34,8 @@ void Columns::look(const Gaussians& data, Batch batch, const double* weight, Vec
       if (rank <= 0) continue;
       factors.resize(rank, n);
       term.kind->factors(batch.id[i], weight[i] * term.scale, factors.data());
-      sum += factors.cwiseAbs2().colwise().sum().transpose();
+      for (Index r = 0; r < rank; ++r)
+        for (Index j = 0; j < n; ++j) sum(j) += factors(r, j) * factors(r, j);
     }
 }
 
