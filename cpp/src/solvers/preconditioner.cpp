@@ -130,7 +130,8 @@ Index rows_for_dense(const Objective& objective) {
   const Objective::Cost cost = objective.cost();
   const auto n = static_cast<double>(objective.features());
   const double affordable = 60 * static_cast<double>(objective.examples()) * cost.numbers / (n * n * (1 + cost.rank));
-  return static_cast<Index>(std::max(500.0, std::min(6 * n, std::max(1.5 * n, affordable))));
+  const double most = static_cast<double>(objective.examples()) >= 100 * n ? 40 : 6;  // passes are what costs then
+  return static_cast<Index>(std::max(500.0, std::min(most * n, std::max(1.5 * n, affordable))));
 }
 
 bool suits_descent(const Objective& objective) {
