@@ -62,7 +62,7 @@ struct Kind {
   std::function<Noise(Index examples, Index features, Random&)> make;
 };
 
-// The upper triangles of symmetric matrices, one a row: what Full takes.
+// The upper triangles of symmetric matrices, one per row: what Full takes.
 Matrix packed_upper(const std::vector<Matrix>& full);
 std::vector<Matrix> random_covariances(Index count, Index n, Random& random);
 

@@ -176,7 +176,7 @@ TEST_CASE("covariances as written keep the order of a line and what it repeats")
   CHECK_THROWS_AS(read_rows(Text::lend("a 1,2:1\n"), options), FormatError);
 }
 
-TEST_CASE("labels are numbers, one a line") {
+TEST_CASE("labels are numbers, one per line") {
   const TextRows rows = read("a +1\nb -1\nc 2.5", TextFormat::labels);
   CHECK(std::vector<double>(rows.label.begin(), rows.label.end()) == std::vector<double>{1, -1, 2.5});
   CHECK(error_of("a", TextFormat::labels) == "f:1:2: expected a number as label, got nothing");

@@ -10,7 +10,7 @@ namespace {
 // Eigenpairs of a symmetric matrix, largest first.
 struct Eigenpairs {
   Vector values;
-  Matrix vectors;  // one a column
+  Matrix vectors;  // one per column
   explicit Eigenpairs(const Matrix& symmetric) {
     const Eigen::SelfAdjointEigenSolver<EigenMatrix> solver(symmetric);
     values = solver.eigenvalues().reverse().cwiseMax(0.0);

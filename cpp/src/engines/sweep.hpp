@@ -1,5 +1,5 @@
 // The one loop over examples, behind gradients, Hessian products, stochastic steps and margins: each batch of examples
-// is read as two numbers an example, x·v and a bilinear form of Σ, which a link turns into coefficients with which the
+// is read as two numbers per example, x·v and a bilinear form of Σ, which a link turns into coefficients with which the
 // examples are then added up.
 #pragma once
 

@@ -13,7 +13,7 @@ namespace {
 constexpr int kWide = 8;  // columns of a panel
 constexpr int kTall = 4;  // columns of the left factor of a tile, whose sums fill eight of sixteen registers
 
-// tile = (kTall columns of left)ᵀ · (kWide columns of right); panels are packed, kWide numbers a row.
+// tile = (kTall columns of left)ᵀ · (kWide columns of right); panels are packed, kWide numbers per row.
 SVMGSU_CLONES void tile_product(const double* SVMGSU_RESTRICT left, const double* SVMGSU_RESTRICT right, Index rows,
                                 double* SVMGSU_RESTRICT tile) {
   Four low[kTall] = {}, high[kTall] = {};

@@ -11,7 +11,7 @@ namespace svmgsu {
 namespace {
 
 // Full: u_i = Σ_i w of the active examples and M = Σ κ_i Σ_i are remembered, so that a product reads
-// 2n numbers an example instead of n²/2.
+// 2n numbers per example instead of n²/2.
 class FullCurvature final : public Curvature {
  public:
   template <class Scalar>

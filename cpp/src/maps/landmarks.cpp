@@ -6,7 +6,7 @@
 namespace svmgsu {
 namespace {
 
-// L⁻¹T(x − c) of every landmark, one a column, and log |LLᵀ|^½, for LLᵀ = I + factor · TΣTᵀ.
+// L⁻¹T(x − c) of every landmark, one per column, and log |LLᵀ|^½, for LLᵀ = I + factor · TΣTᵀ.
 struct Whitened {
   EigenMatrix a;
   EigenVector squares;

@@ -281,7 +281,7 @@ void Model::write(std::ostream& out, ModelFormat format) const {
                                                                         std::to_string(b.size()) + " intercepts for " +
                                                                         std::to_string(labels.size()) + " classes");
   require(calibration.empty() || static_cast<Index>(calibration.size()) == values,
-          "calibration: one a decision value is wanted");
+          "calibration: one per decision value is wanted");
   require(lambda > 0, "lambda: must be > 0");
   loss_for(task, loss, loss_parameter);
   for (const Vector& each : {prior, class_weight})

@@ -20,7 +20,7 @@ Index kept_eigenvalues(const Vector& descending, Index n, double p,
                        double epsilon = std::numeric_limits<double>::epsilon());
 
 // Eigenanalysis of every example, in parallel. Low-rank covariances go through the small Gram matrix
-// FFᵀ; only the others form an n × n matrix, one a thread.
+// FFᵀ; only the others form an n × n matrix, one per thread.
 Subspaces eigen_subspaces(const CovarianceSum& covariance, Index examples, Index features, double p, int threads);
 
 // The paper's reading: means projected onto their example's subspace, U'U'ᵀx. `out` is ℓ × n.

@@ -5,7 +5,7 @@
 
 namespace svmgsu {
 
-// Σ_i = diag(V_i), one row of variances an example; Rows tells how a row is stored.
+// Σ_i = diag(V_i), one row of variances per example; Rows tells how a row is stored.
 template <class Rows>
 class RowDiagonal : public Covariance {
  public:

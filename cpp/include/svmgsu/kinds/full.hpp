@@ -5,7 +5,7 @@
 
 namespace svmgsu {
 
-// A full symmetric Σ_i, packed as its upper triangle row after row: n(n+1)/2 numbers an example.
+// A full symmetric Σ_i, packed as its upper triangle row after row: n(n+1)/2 numbers per example.
 // wᵀΣw is then a dot product with the packed wwᵀ, and Σ κ_i Σ_i a weighted sum of rows.
 template <class Scalar>
 class Full final : public Covariance {

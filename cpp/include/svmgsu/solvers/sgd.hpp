@@ -23,7 +23,7 @@ struct Stream {
   double weight = 0, examples = 0;  // seen so far: the sum of weights, and the count
 };
 
-// The same steps over data that come in pieces: one reading of this piece, `batch` examples a step in an
+// The same steps over data that come in pieces: one reading of this piece, `batch` examples per step in an
 // order drawn by `seed`, with t going on from piece to piece. Nothing is certified, since the data are
 // not kept. The iterates are averaged with weights that rise like t³ (Shamir and Zhang, ICML 2013: the
 // noisy first ones are forgotten and no end need be known).
