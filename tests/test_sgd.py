@@ -90,7 +90,9 @@ def test_it_comes_near_the_optimum_and_knows_how_near(kind):
     objective = p.objective(LAM)
     w, b = model.coef_[0], model.intercept_[0]
     assert model.objective_ == pytest.approx(objective.value(w, b), rel=1e-12)
-    assert model.gap_ == pytest.approx(objective.gap(w, b), rel=1e-9, abs=1e-14)
+    # Its own certificate is of one pass; Objective.gap looks for a better one.
+    exact = train(p, solver="newton", tol=1e-10)
+    assert model.objective_ - exact.objective_ - exact.gap_ <= objective.gap(w, b) <= model.gap_ * (1 + 1e-9)
     assert model.objective_ < 0.9 * objective.value(np.zeros(4), 0.0)
     rough = train(p, T=10, k=20)
     assert model.objective_ < rough.objective_
