@@ -9,6 +9,7 @@ from . import (
     mnist_subspaces,
     nogain,
     noisy,
+    nonlinear,
     quasars,
     toy,
     tv,
@@ -32,4 +33,5 @@ EXPERIMENTS = (
     noisy.EXPERIMENT,
     quasars.EXPERIMENT,
     nogain.EXPERIMENT,
+    *nonlinear.EXPERIMENTS,
 )
