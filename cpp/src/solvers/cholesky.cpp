@@ -24,6 +24,7 @@ bool Cholesky::compute(Matrix matrix) {
     Eigen::LLT<EigenMatrix> corner(a.block(k, k, width, width));
     if (corner.info() != Eigen::Success) return false;
     a.block(k, k, width, width) = corner.matrixLLT();
+    if (rest == 0) break;
     auto panel = a.block(k + width, k, rest, width);
     corner.matrixL().transpose().solveInPlace<Eigen::OnTheRight>(panel);
     for (Index first = 0; first < rest; first += kStrip) {
