@@ -22,7 +22,8 @@ SVMGSU_CLONES void tile_product(const double* SVMGSU_RESTRICT left, const double
     read(right + r * kWide, b_low);
     read(right + r * kWide + 4, b_high);
     for (int i = 0; i < kTall; ++i) {
-      const Four a = four_times(left[r * kWide + i]);
+      const double x = left[r * kWide + i];
+      const Four a{x, x, x, x};
       low[i] += a * b_low;
       high[i] += a * b_high;
     }
