@@ -4,9 +4,10 @@
 #include "svmgsu/kernels/kernels.hpp"
 
 namespace svmgsu::kernels {
+namespace {
 
-SVMGSU_CLONES void decays(int count, const double* SVMGSU_RESTRICT g, const double* SVMGSU_RESTRICT h,
-                          double* SVMGSU_RESTRICT even, double* SVMGSU_RESTRICT odd) {
+SVMGSU_CLONES void decays_of(int count, const double* SVMGSU_RESTRICT g, const double* SVMGSU_RESTRICT h,
+                             double* SVMGSU_RESTRICT even, double* SVMGSU_RESTRICT odd) {
   for (int i = 0; i < count; ++i) {
     const double size = g[i] < 0 ? -g[i] : g[i];
     const double top = size - h[i] < kLeastExponent ? kLeastExponent : size - h[i];
@@ -19,6 +20,12 @@ SVMGSU_CLONES void decays(int count, const double* SVMGSU_RESTRICT g, const doub
     even[i] = half * lost;
     odd[i] = g[i] < 0 ? -(half * (2 - lost)) : half * (2 - lost);
   }
+}
+
+}  // namespace
+
+void decays(int count, const double* g, const double* h, double* even, double* odd) {
+  decays_of(count, g, h, even, odd);
 }
 
 }  // namespace svmgsu::kernels

@@ -1,5 +1,6 @@
 // SVMGSU_CLONES marks a function to be compiled for several instruction sets (cpp/CMakeLists.txt
-// finds out which spelling the compiler and the C library support; empty where none).
+// finds out which spelling the compiler and the C library support; empty where none). Such a function is local to its
+// file: clang hands the first of its versions, not the fitting one, to a caller that knows it by its plain name.
 #pragma once
 
 #if defined(SVMGSU_CLONE_LEVELS)

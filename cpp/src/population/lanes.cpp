@@ -8,12 +8,12 @@
 #include "population/eight.hpp"
 
 namespace svmgsu::lanes {
+// What is compiled for several instruction sets (kernels/dispatch.hpp); the functions at the end only pass on.
+namespace several {
 namespace {
 
 constexpr int W = kLanes;
 constexpr double kLost = 1e-15;  // of a diagonal entry: a pivot below this is rounding
-
-}  // namespace
 
 SVMGSU_CLONES void add_masked(const double* s, const double* mask, const double* noise, Index n, double* out) {
   for (Index i = 0; i < n; ++i)
@@ -142,6 +142,35 @@ SVMGSU_CLONES void add_squares(const double* y, const double* q, Index n, double
     write(read(first + i * W) + own, first + i * W);
     for (Index j = 0; j <= i; ++j, second += W) write(read(second) + own * read(y + j * W), second);
   }
+}
+
+}  // namespace
+}  // namespace several
+
+void add_masked(const double* s, const double* mask, const double* noise, Index n, double* out) {
+  several::add_masked(s, mask, noise, n, out);
+}
+void add_projected(const double* s, const double* r, const double* noise, Index m, Index n, double* work, double* out) {
+  several::add_projected(s, r, noise, m, n, work, out);
+}
+void cholesky(double* t, Index n, double* log_root) { several::cholesky(t, n, log_root); }
+void solve(const double* l, Index n, double* y, double* square) { several::solve(l, n, y, square); }
+void invert(const double* l, Index n, double* out) { several::invert(l, n, out); }
+void times_projection(const double* inverse, const double* r, Index m, Index n, double* out) {
+  several::times_projection(inverse, r, m, n, out);
+}
+void times_mask(const double* mask, Index n, double* inverse) { several::times_mask(mask, n, inverse); }
+void transposed_product(const Columns& p, const double* y, Index n, double* out) {
+  several::transposed_product(p, y, n, out);
+}
+void add_moments(const Columns& p, const double* v, const double* q, Index n, double* first, double* second) {
+  several::add_moments(p, v, q, n, first, second);
+}
+void solve_common(const double* l, const double* mean, const double* z, Index n, double* y, double* square) {
+  several::solve_common(l, mean, z, n, y, square);
+}
+void add_squares(const double* y, const double* q, Index n, double* first, double* second) {
+  several::add_squares(y, q, n, first, second);
 }
 
 }  // namespace svmgsu::lanes
