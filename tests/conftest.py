@@ -53,52 +53,69 @@ def _products(F):
     return F.transpose(0, 2, 1) @ F
 
 
+def _double(a):
+    return np.asarray(a, dtype=float)
+
+
 def _pieces(rng, count, n, y, dtype):
     """For each kind: its covariance, twin and full matrices."""
-
-    def double(a):
-        return np.asarray(a, dtype=float)
-
     v = rng.uniform(0.1, 2, count).astype(dtype)
     V = rng.uniform(0.1, 2, (count, n)).astype(dtype)
     sparse_V = (V * (rng.uniform(size=(count, n)) < 0.4)).astype(dtype)
     rank = max(1, n // 3)
     F = (rng.normal(size=(count, rank, n)) / np.sqrt(rank)).astype(dtype)
     ranks = rng.integers(0, rank + 1, count)
-    ragged = F * (np.arange(rank) < ranks[:, None])[:, :, None]
-    rows = ragged.reshape(-1, n)[(np.arange(rank) < ranks[:, None]).ravel()]
-    start = np.concatenate([[0], np.cumsum(ranks)])
     S = spd(rng, count, n, dtype)
     A, B = spd(rng, 2, n)
     a = rng.uniform(0.1, 2, n)
-    by_class = (y > 0).astype(int)
-    low_rank = (svmgsu.LowRank(F), reference.Factors(double(F)), _products(F))
+    low_rank = (svmgsu.LowRank(F), reference.Factors(_double(F)), _products(F))
     return {
         "none": lambda: (None, None, np.zeros((count, n, n))),
-        "isotropic": lambda: (svmgsu.Isotropic(v), double(v), double(v)[:, None, None] * np.eye(n)),
+        "isotropic": lambda: (svmgsu.Isotropic(v), _double(v), _double(v)[:, None, None] * np.eye(n)),
         "isotropic scalar": lambda: (
             svmgsu.Isotropic(0.7),
             np.array(0.7),
             np.array([0.7 * np.eye(n)] * count),
         ),
-        "diagonal": lambda: (svmgsu.Diagonal(V), double(V), _diagonals(V)),
+        "diagonal": lambda: (svmgsu.Diagonal(V), _double(V), _diagonals(V)),
         "diagonal CSR": lambda: (
             svmgsu.Diagonal(scipy.sparse.csr_array(sparse_V)),
-            double(sparse_V),
+            _double(sparse_V),
             _diagonals(sparse_V),
         ),
-        "full": lambda: (svmgsu.Full(S), double(S), double(S)),
+        "full": lambda: (svmgsu.Full(S), _double(S), _double(S)),
         "low rank": lambda: low_rank,
         "low rank + diagonal": lambda: (
             svmgsu.LowRank(F, diagonal=V),
-            [low_rank[1], double(V)],
+            [low_rank[1], _double(V)],
             low_rank[2] + _diagonals(V),
         ),
-        "ragged low rank": lambda: (
-            svmgsu.LowRank(rows, start=start),
-            reference.Factors(double(ragged)),
-            _products(ragged),
+        "ragged low rank": lambda: _ragged(F, ranks),
+        **_shared_pieces(A, B, a, y, count),
+        "sum": lambda: (
+            svmgsu.Diagonal(V) + svmgsu.Shared(A) + svmgsu.LowRank(F),
+            [_double(V), reference.SharedMatrix(A), low_rank[1]],
+            _diagonals(V) + A + low_rank[2],
         ),
+        "scaled sum": lambda: (
+            2 * (0.25 * svmgsu.Full(S) + svmgsu.Isotropic(v)),
+            [0.5 * _double(S), 2 * _double(v)],
+            0.5 * _double(S) + 2 * _double(v)[:, None, None] * np.eye(n),
+        ),
+    }
+
+
+def _ragged(F, ranks):
+    """The first ranks[i] factors of each example."""
+    kept = np.arange(F.shape[1]) < ranks[:, None]
+    rows = F.reshape(-1, F.shape[2])[kept.ravel()]
+    cov = svmgsu.LowRank(rows, start=np.concatenate([[0], np.cumsum(ranks)]))
+    return cov, reference.Factors(_double(F * kept[:, :, None])), _products(F * kept[:, :, None])
+
+
+def _shared_pieces(A, B, a, y, count):
+    by_class = (y > 0).astype(int)
+    return {
         "shared": lambda: (svmgsu.Shared(A), reference.SharedMatrix(A), np.array([A] * count)),
         "shared diagonal": lambda: (
             svmgsu.Shared(a),
@@ -109,16 +126,6 @@ def _pieces(rng, count, n, y, dtype):
             svmgsu.Shared({-1.0: A, 1.0: B}),
             reference.SharedMatrix(np.array([A, B]), by_class),
             np.array([A, B])[by_class],
-        ),
-        "sum": lambda: (
-            svmgsu.Diagonal(V) + svmgsu.Shared(A) + svmgsu.LowRank(F),
-            [double(V), reference.SharedMatrix(A), low_rank[1]],
-            _diagonals(V) + A + low_rank[2],
-        ),
-        "scaled sum": lambda: (
-            2 * (0.25 * svmgsu.Full(S) + svmgsu.Isotropic(v)),
-            [0.5 * double(S), 2 * double(v)],
-            0.5 * double(S) + 2 * double(v)[:, None, None] * np.eye(n),
         ),
     }
 
