@@ -98,6 +98,43 @@ def test_the_mixtures_link_is_the_mean_of_its_components():
     np.testing.assert_allclose(chances(np.array([[1.0, 2.0, 3.0]])).sum(), 1.0)
 
 
+@pytest.mark.parametrize("link", [True, False])
+def test_damped_probabilities_are_the_mean_over_what_the_object_may_be(link):
+    _, y, X, bars = rings(300, 0.4)
+    model = small(link=link, damping=True).fit(X, y, std=bars)
+    assert model.damping_ == 1.0
+    p = model.predict_proba(X[:20], std=bars[:20])[:, 1]
+    objects = model.lift_.objects(model.lift_.standard(svmgsu.Gaussians(X[:20], std=bars[:20])))
+    draws = objects.sample(20_000, random_state=0)
+    Z = model.map_.mean(svmgsu.Gaussians(draws.reshape(-1, 2)))
+    sampled = (0.5 * (1 + np.tanh(0.5 * model.scores_(Z)))).reshape(20, -1).mean(axis=1)
+    plain = small(link=link, damping=False).fit(X, y, std=bars).predict_proba(X[:20], std=bars[:20])[:, 1]
+    assert np.abs(p - sampled).max() < 0.1
+    if not link:  # the same scores
+        assert np.abs(p - sampled).mean() < 0.4 * np.abs(plain - sampled).mean()
+    np.testing.assert_allclose(
+        model.decision_function(X[:20], std=bars[:20]), np.log(p / (1 - p)), rtol=1e-6, atol=1e-9
+    )
+
+
+def test_damping_is_chosen_by_objects_held_out():
+    _, y, X, bars = rings(400, 0.5)
+    model = svmgsu.SVMGSU(n_features=60, threads=1, metric=False, bars_as_features=False)
+    model.fit(X, y, std=bars)
+    tried = {row["damping"]: row["loss"] for row in model.search_ if "damping" in row}
+    assert set(tried) == {0.0, 0.3, 1.0}
+    assert model.damping_ == 0 or tried[model.damping_] == min(tried.values())
+
+
+def test_a_path_of_lam_is_left_once_the_loss_has_risen_twice():
+    _, y, X, bars = rings(300, 0.5)
+    model = svmgsu.SVMGSU(n_features=40, threads=1, gamma=0.5, metric=False, bars_as_features=False)
+    model.fit(X, y, std=bars)
+    losses = [row["loss"] for row in model.search_ if "link" not in row]
+    assert 3 <= len(losses) < 8
+    assert np.argmin(losses) == len(losses) - 3
+
+
 def test_labels_that_are_wrong_here_and_there_keep_probabilities_from_being_too_sure():
     _, y, X, bars = rings(500, 0.05)
     wrong = np.random.default_rng(3).random(len(y)) < 0.05
@@ -260,6 +297,8 @@ def test_bad_input_is_an_error_before_work_starts():
         ({"n_features": 7}, "n_features: a cosine and a sine"),
         ({"population": "two"}, "population: expected"),
         ({"metric": "euclid"}, "metric: expected"),
+        ({"link": "yes"}, "link: expected"),
+        ({"damping": 2.0}, "damping: expected"),
         ({"cv": 1}, "cv: at least two folds"),
         ({"loss": "absolute"}, "loss: expected"),
         ({"class_weight": "even"}, "class_weight: expected"),

@@ -20,13 +20,14 @@ from ..feature_maps import points_of
 from ..names import keep_names, may_lack_names
 from ..transforming import ROUTED
 from ..units import check_deployment_units, same_units
-from .lift import Bars, Lift, deviations, draws, learn_population, noisy_copies
+from .lift import Bars, Lift, compact, deviations, draws, learn_population, noisy_copies
 from .making import MapMaker, check_map
 from .search import Choice, Folds, Search
 from .solving import Scores
 
 Splits = list[tuple[Array, Array]]
 SEARCH_ROWS = 20_000  # objects and their copies that settings are chosen with, at the most
+SEARCH_COPIES = 2  # of an object that settings are chosen with, at the most
 MOST_ROWS = 2_000_000  # of copies and objects, so that features of all fit into memory
 
 
@@ -121,14 +122,15 @@ class NonlinearEstimator(BaseEstimator):  # type: ignore[misc]
     def _choose(
         self, data: Gaussians, copies: int, stage_of: Any, splits: Splits, weights: FloatArray, seed: int
     ) -> Any:
-        """Searches, and sets `map_` and the error bars of `lift_`: (choice, search, objects, their rows)."""
-        count, most = len(data) // copies, SEARCH_ROWS // copies
+        """Searches, and sets `map_` and the error bars of `lift_`: (choice, search, its objects)."""
+        count, searched = len(data) // copies, min(copies, SEARCH_COPIES)
+        most = SEARCH_ROWS // searched
         chosen = np.arange(count)
         if count > most:
             chosen = np.sort(np.random.default_rng([seed, 2]).permutation(count)[:most])
-        rows = np.concatenate([chosen + copy * count for copy in range(copies)])
+        rows = np.concatenate([chosen + copy * count for copy in range(searched)])
         standard = self.lift_.standard(data if len(rows) == len(data) else data[rows])
-        objects = self.lift_.posterior(standard)
+        objects = compact(self.lift_.posterior(standard))
         n = data.shape[1]
         maker = MapMaker(self.kernel, self.approximation, int(self.n_features), self._scales, seed)
         own = deviations(standard)
@@ -141,9 +143,9 @@ class NonlinearEstimator(BaseEstimator):  # type: ignore[misc]
         place[chosen] = np.arange(len(chosen))
         inner = [(place[known][place[known] >= 0], place[out][place[out] >= 0]) for known, out in splits]
         search = Search(
-            stage_of(rows),
+            stage_of(chosen, searched),
             maker,
-            Folds(weights[chosen], copies, inner),
+            Folds(weights[chosen], searched, inner),
             [float(self.lam)] if self.lam != "auto" else self._lams(),
             Team(self.threads).threads,
         )
@@ -158,7 +160,7 @@ class NonlinearEstimator(BaseEstimator):  # type: ignore[misc]
         self.metric_ = metric
         self.map_ = maker.make(objects.shape[1], choice.gamma, metric)
         choice.tried = search.tried
-        return choice, search, objects, rows
+        return choice, search, objects
 
     def _steps(self, search: Search, objects: Any, bars: Bars | None, own: FloatArray, n: int) -> Choice:
         """γ and λ, then error bars as features, then a metric: each where it is worth it."""

@@ -11,21 +11,19 @@ from sklearn.metrics import accuracy_score
 from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold
 
 from ...data.gaussians import Gaussians
-from ...data.mixtures import Mixtures
 from ...fit.examples import ConvergenceWarning
 from ...support.parallel import Team
 from ...support.validation import Array, FloatArray, as_labels, check_weights
 from ..classifier import labels_of
 from ..transforming import ROUTED
 from .base import NonlinearEstimator
-from .link import Components, chances, mixed_chances, polish
-from .search import Choice, Search
-from .solving import Scores, Sums, signs_of
-from .stages import LabelStage, one_against_rest
+from .link import Components, polish
+from .odds import LINK_NUMBERS, Odds, calibrated, choose_odds
+from .search import Choice
+from .solving import Sums, signs_of
+from .stages import LabelStage
 
 LOSSES = ("logistic", "hinge", "squared_hinge", "squared")
-LAPSES = (0.0, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 3e-2, 5e-2, 0.1)
-LINK_NUMBERS = 2**27  # numbers of components' features that the mixture's link is trained on, at the most
 
 
 class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
@@ -66,6 +64,9 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
         where new objects have other error bars.
     link : {"auto", True, False}
         Whether p = Σ_k r_k σ(E[f | k]) over the mixture's components, or σ(E f).
+    damping : {"auto", True, False}
+        Whether σ is averaged over the spread of f within what an object may be, by its closed variance:
+        σ(E f / √(1 + π/8 c Var f)), of each component where there is a link.
     search : bool, default=True
         Whether to choose what is "auto" by cross-validation; "auto" by one standard error of the difference.
     cv : int, splitter or list of (known, held out), default=3
@@ -83,6 +84,8 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
     metric_ : array or None
     bars_, link_ : bool
         What was chosen.
+    damping_ : float
+        The factor c of Var f, by held-out objects; 0 for none.
     lapse_ : float
         The share ε of labels that are as good as tossed, p = (1 - ε) p + ε/K, by held-out objects.
     population_ : Deconvolution or None
@@ -124,6 +127,7 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
         metric: Any = "auto",
         bars_as_features: Any = "auto",
         link: Any = "auto",
+        damping: Any = "auto",
         search: bool = True,
         cv: int = 3,
         class_weight: Any = None,
@@ -144,6 +148,7 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
         self.metric = metric
         self.bars_as_features = bars_as_features
         self.link = link
+        self.damping = damping
         self.search = search
         self.cv = cv
         self.class_weight = class_weight
@@ -165,6 +170,9 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
         if len(self.classes_) < 2:
             raise ValueError(f"y: at least two classes are needed, got one class: {self.classes_[0]!r}")
         self._check_settings(len(data))
+        for name in ("link", "damping"):
+            if getattr(self, name) not in ("auto", True, False):
+                raise ValueError(f'{name}: expected "auto", True or False, got {getattr(self, name)!r}')
         codes = np.searchsorted(self.classes_, labels)
         weights = self._weights(codes, check_weights(sample_weight, len(data)))
         if len(np.unique(codes[weights > 0])) < 2:
@@ -176,27 +184,22 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
         folds = self._folds(codes, groups, seed)
         threads, K = Team(self.threads).threads, len(self.classes_)
 
-        def stage_of(rows: Array) -> LabelStage:
-            each = rows[: len(rows) // copies]
+        def stage_of(each: Array, copies: int) -> LabelStage:
             return LabelStage(codes[each], weights[each], K, loss, threads, copies)
 
-        choice, search, objects, _ = self._choose(seen, copies, stage_of, folds, weights, seed)
-        choice.link = self._choose_link(search, objects, choice, loss)
+        choice, search, objects = self._choose(seen, copies, stage_of, folds, weights, seed)
+        if loss == "logistic":
+            options = {"link": self.link, "damping": self.damping}
+            self.odds_ = choose_odds(search, objects, choice, self.map_, **options)
+        else:
+            self.odds_ = Odds(calibration=calibrated(search, objects, choice, self.map_))
         self._final(data, seen, codes, weights, copies, choice, loss)
-        self.calibration_ = None if loss == "logistic" else self._calibrated(search, objects, choice)
-        self.lapse_ = self._lapse(search, choice, loss)
         self._keep(choice)
         return self
 
-    def _lapse(self, search: Search, choice: Choice, loss: str) -> float:
-        """The share of labels that are as good as tossed, by the loss of held-out objects."""
-        if loss != "logistic" or choice.losses is None:
-            return 0.0
-        p, K = np.exp(-choice.losses), len(self.classes_)
-        return min(LAPSES, key=lambda e: search.folds.mean(-np.log(np.maximum((1 - e) * p + e / K, 1e-15))))
-
     def _keep(self, choice: Choice) -> None:
-        self.gamma_, self.lam_, self.bars_, self.link_ = choice.gamma, choice.lam, choice.bars, choice.link
+        self.gamma_, self.lam_, self.bars_ = choice.gamma, choice.lam, choice.bars
+        self.link_, self.damping_, self.lapse_ = self.odds_.link, self.odds_.damping, self.odds_.lapse
         self.population_, self.search_ = self.lift_.population, choice.tried
         self.objective_, self.gap_ = self.scores_.objective, self.scores_.gap
 
@@ -230,7 +233,7 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        if choice.link:
+        if self.odds_.link:
             rows = self._link_rows(len(seen))
             part = seen if len(rows) == len(seen) else seen[rows]
             batches = self.lift_.batches(part)
@@ -248,69 +251,13 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
             return np.arange(count)
         return np.sort(np.random.default_rng([self._seed(), 3]).permutation(count)[:most])
 
-    def _choose_link(self, search: Search, objects: Any, choice: Choice, loss: str) -> bool:
-        """Whether the mixture's own link is better on held-out objects."""
-        if loss != "logistic" or not isinstance(objects, Mixtures) or self.link is False:
-            return False
-        components = Components.of(objects, self.map_, np.float32, search.threads)
-        if components.Z.size > LINK_NUMBERS:
-            return False
-        if self.link is True or not self.search:
-            return bool(self.link is True)
-        stage: Any = search.stage
-        Z = self.map_.mean(objects, threads=search.threads)
-        folds = search.folds
-        plain, mixed = np.zeros(len(folds.weights)), np.zeros(len(folds.weights))
-        for fold, (_, held_out) in enumerate(folds.splits):
-            known, out = search.folds.rows(fold)
-            (scores,) = stage.path(Z, known, [choice.lam], search.tol)
-            own = np.arange(len(out)), stage.codes[out]
-            better = polish(
-                scores, components.some(known), stage.codes[known], stage.weights[known], choice.lam
-            )
-            p, q = one_against_rest(scores(Z[out])), mixed_chances(better, components.some(out))
-            for losses, chance in ((plain, p), (mixed, q)):
-                each = -np.log(np.maximum(chance[own], 1e-15))
-                losses[held_out] = folds.of_objects(each)
-        search.tried.append(
-            {"gamma": choice.gamma, "lam": choice.lam, "loss": folds.mean(mixed), "link": True}
-        )
-        return folds.mean(mixed) < folds.mean(plain)
-
-    def _calibrated(self, search: Search, objects: Any, choice: Choice) -> Scores:
-        """Log-odds from held-out scores, for losses that have none of their own."""
-        stage: Any = search.stage
-        Z = self.map_.mean(objects, threads=search.threads)
-        scores, rows = [], []
-        for fold in range(len(search.folds.splits)):
-            known, out = search.folds.rows(fold)
-            (found,) = stage.path(Z, known, [choice.lam], search.tol)
-            scores.append(found(Z[out]))
-            rows.append(out)
-        S, order = np.concatenate(scores), np.concatenate(rows)
-        q = S.shape[1]
-        whole = Components(S, np.ones(len(S)), np.arange(len(S)))
-        return polish(
-            Scores(np.eye(q), np.zeros(q)), whole, stage.codes[order], stage.weights[order], 1e-4, steps=200
-        )
-
     def predict_proba(self, X: Any, cov: Any = None, std: Any = None) -> FloatArray:
         """Probabilities of the classes, (l, K), of objects X with their own `cov` or `std`."""
         data = self._objects(X, cov, std)
         out = np.empty((len(data), len(self.classes_)))
-        threads = Team(self.threads).threads
         for rows, objects in self.lift_.batches(data):
-            if self.link_:
-                components = Components.of(objects, self.map_, np.float64, threads)
-                out[rows] = mixed_chances(self.scores_, components)
-            else:
-                out[rows] = chances(
-                    self._calibrated_scores(self.scores_(self.map_.mean(objects, threads=threads)))
-                )
-        return (1 - self.lapse_) * out + self.lapse_ / len(self.classes_)
-
-    def _calibrated_scores(self, scores: FloatArray) -> FloatArray:
-        return scores if self.calibration_ is None else self.calibration_(scores)
+            out[rows] = self.odds_(objects, self.map_, self.scores_, Team(self.threads).threads)
+        return out
 
     def predict(self, X: Any, cov: Any = None, std: Any = None) -> Array:
         """The most probable class of objects X with their own `cov` or `std`."""
@@ -320,25 +267,26 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
     def decision_function(self, X: Any, cov: Any = None, std: Any = None, return_std: bool = False) -> Any:
         """Decision values of objects X with `cov` or `std`: (l,) of two classes, (l, K) of more.
 
-        They are log-odds: E f, or where the mixture's link was chosen those of its probabilities.
+        They are log-odds: E f, or where a link or a damping was chosen those of the probabilities.
         `return_std` gives the standard deviation of f over what the object may be as well, exactly: (values,
         deviations).
         """
         data = self._objects(X, cov, std)
-        if self.link_:
+        if self.link_ or self.damping_:
             p = np.clip(self.predict_proba(data), 1e-300, None)
             values = np.log(p[:, 1:]) - np.log(p[:, :1]) if p.shape[1] == 2 else np.log(p)
         else:
             values = np.empty((len(data), len(self.scores_.b)))
             for rows, objects in self.lift_.batches(data):
                 values[rows] = self.scores_(self.map_.mean(objects, threads=Team(self.threads).threads))
-            values = self._calibrated_scores(values)
+            if self.odds_.calibration is not None:
+                values = self.odds_.calibration(values)
         flat = values[:, 0] if len(self.classes_) == 2 else values
         if not return_std:
             return flat
         deviation = self._moments(data)[1]
-        if self.calibration_ is not None:
-            deviation = deviation * np.abs(np.diagonal(self.calibration_.W))
+        if self.odds_.calibration is not None:
+            deviation = deviation * np.abs(np.diagonal(self.odds_.calibration.W))
         return flat, (deviation[:, 0] if len(self.classes_) == 2 else deviation)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, cov: Any = None, std: Any = None) -> float:

@@ -19,6 +19,7 @@ from ...support.validation import Array, FloatArray
 
 BATCH = 8192  # objects whose mixtures are held at a time
 NOTHING = 1e-6  # the weight of a component below which it is left out
+LITTLE = 1e-3  # the same where settings are chosen
 LEAST_BAR = 1e-4  # of a feature's spread: smaller error bars look alike as features
 POPULATION_ROWS = 50_000  # objects that a population is learnt from, at the most
 
@@ -140,6 +141,19 @@ def with_bars(objects: Gaussians | Mixtures, bars: FloatArray) -> Gaussians | Mi
         return Mixtures._of(objects.weights, mean, cov, None)
     mean = np.hstack([np.asarray(objects.mean, dtype=np.float64), bars])
     return Gaussians(mean, None if objects.cov is None else objects.cov.map(np.eye(n + more, n)))
+
+
+def compact(objects: Gaussians | Mixtures) -> Gaussians | Mixtures:
+    """The objects with the components that matter to a choice of settings, the heaviest first."""
+    if not isinstance(objects, Mixtures):
+        return objects
+    weights = np.where(objects.weights > LITTLE, objects.weights, 0.0)
+    most = int((weights > 0).sum(axis=1).max())
+    order = np.argsort(-weights, axis=1, kind="stable")[:, :most]
+    rows = np.arange(len(weights))[:, np.newaxis]
+    weights = weights[rows, order]
+    weights /= weights.sum(axis=1, keepdims=True)
+    return Mixtures._of(weights, objects.mean[rows, order], objects.cov[rows, order], None)
 
 
 def noisy_copies(data: Gaussians, noise: Any, copies: int, seed: int) -> Gaussians:

@@ -33,22 +33,8 @@ class Components:
     def of(
         cls, objects: Gaussians | Mixtures, feature_map: FeatureMap, dtype: Any, threads: int
     ) -> Components:
-        if not isinstance(objects, Mixtures):
-            count = len(objects)
-            return cls(feature_map.mean(objects, dtype, threads), np.ones(count), np.arange(count))
-        r = np.asarray(objects.weights, dtype=np.float64)
-        keep = (r > LEAST_SHARE) | (r == r.max(axis=1, keepdims=True))
-        share = np.where(keep, r, 0.0)
-        share /= share.sum(axis=1, keepdims=True)
-        rows, which = np.nonzero(keep)
-        single = Mixtures._of(
-            np.ones((len(rows), 1)),
-            objects.mean[rows, which][:, None],
-            objects.cov[rows, which][:, None],
-            None,
-        )
-        start = np.concatenate([[0], np.cumsum(keep.sum(axis=1))[:-1]])
-        return cls(feature_map.mean(single, dtype, threads), share[rows, which], start)
+        single, share, start = split(objects)
+        return cls(feature_map.mean(single, dtype, threads), share, start)
 
     def owners(self) -> Array:
         """The object of each component."""
@@ -62,6 +48,26 @@ class Components:
         first = np.concatenate([[0], np.cumsum(counts)[:-1]])
         rows = np.repeat(self.start[objects] - first, counts) + np.arange(counts.sum())
         return Components(self.Z[rows], self.share[rows], first)
+
+
+def split(objects: Gaussians | Mixtures) -> tuple[Gaussians | Mixtures, FloatArray, Array]:
+    """The components that matter as objects of their own, their shares, and where each object's begin."""
+    if not isinstance(objects, Mixtures):
+        return objects, np.ones(len(objects)), np.arange(len(objects))
+    r = np.asarray(objects.weights, dtype=np.float64)
+    keep = (r > LEAST_SHARE) | (r == r.max(axis=1, keepdims=True))
+    share = np.where(keep, r, 0.0)
+    share /= share.sum(axis=1, keepdims=True)
+    rows, which = np.nonzero(keep)
+    ones = np.ones((len(rows), 1))
+    mean, cov = objects.mean[rows, which][:, np.newaxis], objects.cov[rows, which][:, np.newaxis]
+    start = np.concatenate([[0], np.cumsum(keep.sum(axis=1))[:-1]])
+    return Mixtures._of(ones, mean, cov, None), share[rows, which], start
+
+
+def damped(scores: FloatArray, variance: FloatArray, factor: float) -> FloatArray:
+    """Scores whose logistic function is about E σ(f) for f ~ N(score, factor · variance) (MacKay 1992)."""
+    return np.asarray(scores / np.sqrt(1 + np.pi / 8 * factor * variance))
 
 
 def chances(scores: FloatArray) -> FloatArray:

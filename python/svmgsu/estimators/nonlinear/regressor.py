@@ -123,11 +123,10 @@ class SVRGSU(RegressorMixin, NonlinearEstimator):  # type: ignore[misc]
         seen, copies = self._prepare(data, weights, seed)
         folds = self._folds(len(t), groups, seed)
 
-        def stage_of(rows: Array) -> NumberStage:
-            each = rows[: len(rows) // copies]
+        def stage_of(each: Array, copies: int) -> NumberStage:
             return NumberStage(t[each], weights[each], self.loss, threads, copies)
 
-        choice, search, objects, _ = self._choose(seen, copies, stage_of, folds, weights, seed)
+        choice, search, objects = self._choose(seen, copies, stage_of, folds, weights, seed)
         self._final(data, seen, t, weights, copies, choice)
         self.residual_std_ = self.y_scale_ * self._residual(search, objects, choice)
         self.gamma_, self.lam_, self.bars_ = choice.gamma, choice.lam, choice.bars

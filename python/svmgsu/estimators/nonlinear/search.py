@@ -1,12 +1,13 @@
 """Which γ, λ, metric and further features: by cross-validation on features that are made once.
 
-The convex stage is solved along a path of λ for each γ. What makes the model richer (a learned metric, error
-bars as features) is taken where it is better by more than one standard error of the difference.
+The convex stage is solved along a path of λ for each γ, until the held-out loss has risen twice. What makes
+the model richer (a learned metric, error bars as features) is taken where it is better by more than one
+standard error of the difference.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -22,14 +23,18 @@ from .solving import Scores
 
 ROUNDS = 2  # of learning a metric
 FIRST_LAM = 1e-5
+RISES = 2  # of the held-out loss along the path of λ before it is left
 Objects = Gaussians | Mixtures
 
 
 class Stage(Protocol):
     """A convex stage that can be cross-validated: for labels or for numbers."""
 
-    def path(self, Z: Array, rows: Array | None, lams: list[float], tol: float) -> list[Scores]:
-        """The scores for each λ, trained on some rows of the features, or on all."""
+    def path(self, Z: Array, rows: Array | None, lams: list[float], tol: float) -> Iterator[Scores]:
+        """The scores for each λ, trained on some rows of the features, or on all; made when asked for."""
+
+    def some(self, rows: Array) -> Stage:
+        """The stage of these rows alone."""
 
     def losses(self, scores: FloatArray, rows: Array) -> FloatArray:
         """The loss of each of these rows."""
@@ -43,7 +48,6 @@ class Choice:
     lam: float
     metric: bool = False
     bars: bool = False
-    link: bool = False
     first_lam: float = 0.0  # of the fits that a metric is learnt from
     losses: FloatArray | None = None  # of each object, held out
     tried: list[dict[str, Any]] = field(default_factory=list)
@@ -60,6 +64,10 @@ class Folds:
     def rows(self, fold: int) -> tuple[Array, Array]:
         known, out = self.splits[fold]
         return self.all_copies(known), self.all_copies(out)
+
+    def first_copy(self, rows: Array | None) -> Array:
+        """Of all copies of some objects, or of all, the rows of the first."""
+        return np.arange(len(self.weights)) if rows is None else rows[: len(rows) // self.copies]
 
     def all_copies(self, objects: Array) -> Array:
         return np.concatenate([objects + copy * len(self.weights) for copy in range(self.copies)])
@@ -134,17 +142,15 @@ class Search:
         return float(min(known, key=lambda row: row["loss"])["lam"]) if known else FIRST_LAM
 
     def learn_metric(self, objects: Objects, gamma: float, lam: float, rows: Array | None) -> FloatArray:
-        """A = (mean ∇f∇fᵀ)^¼ of fits on some rows, twice."""
-        n = objects.shape[1]
-        part = objects if rows is None else objects[rows]
+        """A = (mean ∇f∇fᵀ)^¼ of fits on some rows, twice; one copy of each object is enough for it."""
+        first = self.folds.first_copy(rows)
+        part, stage, weights = objects[first], self.stage.some(first), self.folds.weights[first]
         metric: FloatArray | None = None
         for _ in range(ROUNDS):
-            feature_map = self.maker.make(n, gamma, metric)
-            Z = feature_map.mean(objects, threads=self.threads)
-            (scores,) = self.stage.path(Z, rows, [lam], self.tol)
-            counts = np.tile(self.folds.weights, self.folds.copies)
-            own = counts if rows is None else counts[rows]
-            metric = metric_of(feature_map.gradient_outer_product(part, scores.W, own, self.threads))
+            feature_map = self.maker.make(objects.shape[1], gamma, metric)
+            Z = feature_map.mean(part, threads=self.threads)
+            (scores,) = stage.path(Z, None, [lam], self.tol)
+            metric = metric_of(feature_map.gradient_outer_product(part, scores.W, weights, self.threads))
         assert metric is not None
         return metric
 
@@ -152,23 +158,31 @@ class Search:
         self, make: Callable[[Array], FeatureMap], objects: Objects, gamma: float, **named: Any
     ) -> Choice:
         """The held-out loss of every object along the path of λ; the best λ."""
-        total = np.zeros((len(self.lams), len(self.folds.weights)))
-        Z: Array | None = None
-        last: FeatureMap | None = None
+        made: list[tuple[Array, Array, Array, Iterator[Scores]]] = []
+        last: tuple[FeatureMap, Array] | None = None
         for fold, (_, held_out) in enumerate(self.folds.splits):
             known, out = self.folds.rows(fold)
             feature_map = make(known)
-            if feature_map is not last:
-                Z, last = feature_map.mean(objects, threads=self.threads), feature_map
-            assert Z is not None
-            for k, scores in enumerate(self.stage.path(Z, known, self.lams, self.tol)):
-                losses = self.stage.losses(scores(Z[out]), out)
-                total[k, held_out] = self.folds.of_objects(losses)
-        means = [self.folds.mean(losses) for losses in total]
-        for lam, mean in zip(self.lams, means, strict=True):
+            if last is None or feature_map is not last[0]:
+                last = feature_map, feature_map.mean(objects, threads=self.threads)
+            Z = last[1]
+            made.append((Z[out], out, held_out, self.stage.path(Z, known, self.lams, self.tol)))
+        best: Choice | None = None
+        least, rises = np.inf, 0
+        for lam in self.lams:
+            losses = np.zeros(len(self.folds.weights))
+            for Z_out, out, held_out, path in made:
+                losses[held_out] = self.folds.of_objects(self.stage.losses(next(path)(Z_out), out))
+            mean = self.folds.mean(losses)
             self.tried.append({"gamma": gamma, "lam": lam, "loss": mean, **named})
-        best = int(np.argmin(means))
-        return Choice(gamma, self.lams[best], losses=total[best], bars=bool(named.get("bars")))
+            if best is None or mean < least:
+                best, least, rises = Choice(gamma, lam, losses=losses, bars=bool(named.get("bars"))), mean, 0
+                continue
+            rises += 1
+            if rises == RISES:
+                break
+        assert best is not None
+        return best
 
     def _mean(self, choice: Choice) -> float:
         assert choice.losses is not None

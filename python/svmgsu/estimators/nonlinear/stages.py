@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from ...support.validation import Array, FloatArray
@@ -19,30 +21,18 @@ class LabelStage:
         self.classes, self.loss, self.threads = classes, loss, threads
         self.signs = signs_of(self.codes, classes)
 
-    def path(self, Z: Array, rows: Array | None, lams: list[float], tol: float) -> list[Scores]:
+    def path(self, Z: Array, rows: Array | None, lams: list[float], tol: float) -> Iterator[Scores]:
         """The scores for each λ, each started from the last."""
         if self.loss == "squared":
             every = slice(None) if rows is None else rows
             sums = Sums.of_features(Z[every], self.signs[:, every], self.weights[every])
-            return [sums.ridge(lam) for lam in lams]
-        found: list[Scores] = []
-        for lam in lams:
-            start = found[-1] if found else None
-            found.append(
-                solve(
-                    Z,
-                    self.signs,
-                    self.weights,
-                    rows,
-                    lam,
-                    self.loss,
-                    labelled=True,
-                    tol=tol,
-                    threads=self.threads,
-                    start=start,
-                )
-            )
-        return found
+            yield from (sums.ridge(lam) for lam in lams)
+            return
+        yield from _solved(Z, self.signs, self.weights, rows, lams, self.loss, True, tol, self.threads)
+
+    def some(self, rows: Array) -> LabelStage:
+        """The stage of these rows alone."""
+        return LabelStage(self.codes[rows], self.weights[rows], self.classes, self.loss, self.threads)
 
     def losses(self, scores: FloatArray, rows: Array) -> FloatArray:
         """-log p of the right class; for a loss without probabilities the loss itself."""
@@ -72,31 +62,40 @@ class NumberStage:
         self.targets, self.weights = np.tile(targets, copies)[np.newaxis], np.tile(weights, copies)
         self.loss, self.threads = loss, threads
 
-    def path(self, Z: Array, rows: Array | None, lams: list[float], tol: float) -> list[Scores]:
+    def path(self, Z: Array, rows: Array | None, lams: list[float], tol: float) -> Iterator[Scores]:
         """The scores for each λ; of the squared loss all by one sum over the examples."""
         if self.loss == "squared":
             every = slice(None) if rows is None else rows
             sums = Sums.of_features(Z[every], self.targets[:, every], self.weights[every])
-            return [sums.ridge(lam) for lam in lams]
-        found: list[Scores] = []
-        for lam in lams:
-            found.append(
-                solve(
-                    Z,
-                    self.targets,
-                    self.weights,
-                    rows,
-                    lam,
-                    self.loss,
-                    labelled=False,
-                    tol=tol,
-                    threads=self.threads,
-                    start=found[-1] if found else None,
-                )
-            )
-        return found
+            yield from (sums.ridge(lam) for lam in lams)
+            return
+        yield from _solved(Z, self.targets, self.weights, rows, lams, self.loss, False, tol, self.threads)
+
+    def some(self, rows: Array) -> NumberStage:
+        """The stage of these rows alone."""
+        return NumberStage(self.targets[0, rows], self.weights[rows], self.loss, self.threads)
 
     def losses(self, scores: FloatArray, rows: Array) -> FloatArray:
         """Squared errors; for a robust loss their absolute values."""
         errors = np.abs(scores[:, 0] - self.targets[0, rows])
         return np.asarray(errors**2 if self.loss == "squared" else errors)
+
+
+def _solved(
+    Z: Array,
+    targets: FloatArray,
+    weights: FloatArray,
+    rows: Array | None,
+    lams: list[float],
+    loss: str,
+    labelled: bool,
+    tol: float,
+    threads: int,
+) -> Iterator[Scores]:
+    """The scores for each λ, each started from the last."""
+    start: Scores | None = None
+    for lam in lams:
+        start = solve(
+            Z, targets, weights, rows, lam, loss, labelled=labelled, tol=tol, threads=threads, start=start
+        )
+        yield start
