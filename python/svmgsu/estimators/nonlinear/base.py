@@ -9,13 +9,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
-from ...data.gaussians import Gaussians, as_gaussians
+from ...data.gaussians import Gaussians
 from ...data.mixtures import Mixtures
+from ...fit.population import check_spread, observe, with_gaps
 from ...maps.features import FeatureMap
-from ...models.rule import new_objects
+from ...models.rule import depends_on_class, new_objects
 from ...support.memory import require_memory
 from ...support.parallel import Team
-from ...support.validation import Array, FloatArray, check_count, check_positive, is_sparse
+from ...support.validation import Array, FloatArray, check_count, check_positive, is_sparse, place
 from ..feature_maps import points_of
 from ..names import keep_names, may_lack_names
 from ..transforming import ROUTED
@@ -56,9 +57,9 @@ class NonlinearEstimator(BaseEstimator):  # type: ignore[misc]
         else:
             self.__dict__.pop("names_of_gaussians_", None)
             _check_feature_names(self, X, reset=True)
-        data = as_gaussians(X, cov, std)
-        if is_sparse(data.mean):
-            raise TypeError(f"X: {type(self).__name__} takes no sparse data; pass X.toarray()")
+        data = self._with_gaps(X, cov, std)
+        if missing(data):
+            check_spread(observe(data))
         self.n_features_in_ = data.shape[1]
         return data
 
@@ -72,12 +73,27 @@ class NonlinearEstimator(BaseEstimator):  # type: ignore[misc]
             X = keep_names(self, X, reset=False)
         elif not may_lack_names(self, X):
             _check_feature_names(self, X, reset=False)
-        data = new_objects(X, cov, std)
+        data = self._with_gaps(X, cov, std)
         if data.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"X has {data.shape[1]} features, but {type(self).__name__} is expecting "
                 f"{self.n_features_in_} features as input"
             )
+        if self.lift_.population is None:
+            refuse_missing(data, "the model, which was trained without noise, has none")
+        return data
+
+    def _with_gaps(self, X: Any, cov: Any, std: Any) -> Gaussians:
+        """X with its covariance; NaN, or infinite noise, is a missing value."""
+        if isinstance(X, Gaussians):
+            data = new_objects(X, cov, std)
+        else:
+            seen = observe(X, cov, std)
+            data = with_gaps(seen.values, seen.cov, seen.names)
+        if depends_on_class(data.cov):
+            raise ValueError("cov: one covariance per class cannot be known of objects without a class")
+        if is_sparse(data.mean):
+            raise TypeError(f"X: {type(self).__name__} takes no sparse data; pass X.toarray()")
         return data
 
     def _check_settings(self, count: int) -> None:
@@ -104,8 +120,10 @@ class NonlinearEstimator(BaseEstimator):  # type: ignore[misc]
             noise = data.deployment
         lift = Lift.of(data, weights)
         lift.announced = noise is not None
-        uncertain = data.cov is not None or noise is not None
+        uncertain = data.cov is not None or noise is not None or missing(data)
         wanted = ("mixture" if uncertain else None) if self.population == "auto" else self.population
+        if wanted is None:
+            refuse_missing(data, "population=None")
         standard = lift.standard(data)
         if wanted is not None:
             components = 1 if wanted == "gaussian" else _components(self.n_components, data.shape)
@@ -245,8 +263,22 @@ class NonlinearEstimator(BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = False
+        tags.input_tags.sparse, tags.input_tags.allow_nan = False, True
         return tags
+
+
+def missing(data: Gaussians) -> bool:
+    """Whether there are missing values."""
+    return bool(np.isnan(data.mean).any())
+
+
+def refuse_missing(data: Gaussians, why: str) -> None:
+    """Refuses missing values where no population says what they may be."""
+    if missing(data):
+        raise ValueError(
+            f"X: {place(int(np.isnan(data.mean).argmax()), data.shape)} is missing (Input X contains NaN), "
+            f'and a population must say what it may be ({why}); fit with population="mixture"'
+        )
 
 
 def _components(wanted: Any, shape: tuple[int, int]) -> Any:

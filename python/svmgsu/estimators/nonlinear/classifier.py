@@ -162,7 +162,8 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
         """Trains on X, an array or `Gaussians`, with labels y.
 
         `cov` and `std` are the covariance or error bars of X, as in `svmgsu.Gaussians`, `sample_weight` how
-        much each example counts; examples of one of the `groups` are never on both sides of a fold.
+        much each example counts; examples of one of the `groups` are never on both sides of a fold. In
+        arrays NaN, and infinite noise, is a missing value: the population says what it may be.
         """
         data = self._read(X, cov, std)
         labels = as_labels(labels_of(y), len(data))

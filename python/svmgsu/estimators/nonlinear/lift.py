@@ -13,6 +13,7 @@ from ...data.concatenation import concatenate
 from ...data.covariances import Diagonal
 from ...data.gaussians import Gaussians
 from ...data.mixtures import Mixtures
+from ...fit.population import with_gaps
 from ...fit.support import PopulationWarning
 from ...maps.features import FeatureMap
 from ...support.validation import Array, FloatArray
@@ -31,19 +32,23 @@ class Bars:
     columns: Array
     centre: FloatArray
     scale: FloatArray
+    largest: FloatArray  # of the logarithms
 
     @classmethod
     def of(cls, deviations: FloatArray) -> Bars | None:
         """Those that differ between the objects; None where there are none."""
         logs = np.log(np.maximum(deviations, LEAST_BAR))
-        spread = logs.std(axis=0)
+        logs = np.ma.array(logs, mask=np.isinf(logs))  # missing values have no say
+        spread = logs.std(axis=0).filled(0.0)
         columns = np.flatnonzero(spread > 1e-3)
         if not len(columns):
             return None
-        return cls(columns, logs.mean(axis=0)[columns], spread[columns])
+        centre, largest = (np.asarray(found[columns]) for found in (logs.mean(axis=0), logs.max(axis=0)))
+        return cls(columns, centre, spread[columns], largest)
 
     def values(self, deviations: FloatArray) -> FloatArray:
         logs = np.log(np.maximum(deviations[:, self.columns], LEAST_BAR))
+        logs = np.where(np.isinf(logs), self.largest, logs)  # missing is as noisy as the noisiest of the fit
         return np.asarray((logs - self.centre) / self.scale)
 
 
@@ -61,14 +66,16 @@ class Lift:
     def of(cls, data: Gaussians, weights: FloatArray) -> Lift:
         """The units of the data."""
         X = np.asarray(data.mean, dtype=np.float64)
-        centre = np.average(X, axis=0, weights=weights)
-        scale = np.sqrt(np.average((X - centre) ** 2, axis=0, weights=weights))
+        if np.isnan(X).any():
+            X = np.ma.masked_invalid(X)
+        centre = np.asarray(np.ma.average(X, axis=0, weights=weights))
+        scale = np.asarray(np.sqrt(np.ma.average((X - centre) ** 2, axis=0, weights=weights)))
         return cls(centre, np.where(scale > 1e-12 * np.abs(centre), scale, 1.0))
 
     def standard(self, data: Gaussians) -> Gaussians:
         """The objects in units of the training data's spread."""
         mean = (np.asarray(data.mean, dtype=np.float64) - self.centre) / self.scale
-        return Gaussians(mean, None if data.cov is None else data.cov.scale_features(1 / self.scale))
+        return with_gaps(mean, None if data.cov is None else data.cov.scale_features(1 / self.scale))
 
     def posterior(self, data: Gaussians) -> Gaussians | Mixtures:
         """Standard objects given the population, without error bars as features."""
@@ -119,10 +126,11 @@ def learn_population(
 
 
 def deviations(data: Gaussians) -> FloatArray:
-    """The error bar of each value; 0 where there is none."""
-    if data.cov is None:
-        return np.zeros(data.shape)
-    return np.sqrt(np.maximum(data.cov.diagonals(*data.shape), 0.0))
+    """The error bar of each value; 0 where there is none, infinite where the value is missing."""
+    found = np.zeros(data.shape)
+    if data.cov is not None:
+        found = np.sqrt(np.maximum(data.cov.diagonals(*data.shape), 0.0))
+    return np.where(np.isnan(data.mean), np.inf, found)
 
 
 def with_bars(objects: Gaussians | Mixtures, bars: FloatArray) -> Gaussians | Mixtures:
@@ -166,8 +174,11 @@ def noisy_copies(data: Gaussians, noise: Any, copies: int, seed: int) -> Gaussia
         kind = as_deployment(noise, data.shape, seed + copy)
         mean = np.asarray(data.mean, dtype=np.float64)
         mean = mean + kind.noise(rng, (len(data), 1, data.shape[1]))[:, 0]
-        made.append(Gaussians(mean, kind if data.cov is None else _added(data.cov, kind, data.shape)))
-    return made[0] if copies == 1 else concatenate(made)
+        made.append(with_gaps(mean, kind if data.cov is None else _added(data.cov, kind, data.shape)))
+    if copies == 1:
+        return made[0]
+    cov = concatenate([Gaussians(np.nan_to_num(part.mean), part.cov) for part in made]).cov
+    return with_gaps(np.concatenate([part.mean for part in made]), cov)
 
 
 def _added(cov: Any, kind: Any, shape: tuple[int, int]) -> Any:

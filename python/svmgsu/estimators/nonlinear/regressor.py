@@ -108,7 +108,8 @@ class SVRGSU(RegressorMixin, NonlinearEstimator):  # type: ignore[misc]
         """Trains on X, an array or `Gaussians`, with numbers y.
 
         `cov` and `std` are the covariance or error bars of X, as in `svmgsu.Gaussians`, `sample_weight` how
-        much each example counts; examples of one of the `groups` are never on both sides of a fold.
+        much each example counts; examples of one of the `groups` are never on both sides of a fold. In
+        arrays NaN, and infinite noise, is a missing value: the population says what it may be.
         """
         data = self._read(X, cov, std)
         t = self._targets(y, len(data))
