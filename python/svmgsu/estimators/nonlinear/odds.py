@@ -39,7 +39,7 @@ class Odds:
     ) -> FloatArray:
         """The probabilities of objects as the map sees them, (l, K)."""
         p = self._right(objects, feature_map, scores, threads)
-        return (1 - self.lapse) * p + self.lapse / p.shape[1]
+        return np.asarray((1 - self.lapse) * p + self.lapse / p.shape[1])
 
     def _right(
         self, objects: Gaussians | Mixtures, feature_map: FeatureMap, scores: Scores, threads: int
@@ -141,18 +141,17 @@ def _choose_damping(
         for k, factor in enumerate(factors):
             p = chances(damped(mean + own.b, variance, factor)) * share[:, np.newaxis]
             losses[k].append(_loss(np.add.reduceat(p, start, axis=0), stage.codes[out]))
-    each = [np.concatenate(found) for found in losses]
+    each = [np.concatenate(parts) for parts in losses]
     weights = np.concatenate([search.folds.weights[out[::step]] for _, out in search.folds.splits])
-    means = [float(np.average(found, weights=weights)) for found in each]
+    means = [float(np.average(one, weights=weights)) for one in each]
     best = 1 + int(np.argmin(means[1:]))
-    for factor, mean in zip(factors, means, strict=True):  # comparable among themselves
+    for factor, loss in zip(factors, means, strict=True):  # comparable among themselves
         search.tried.append(
-            {"gamma": choice.gamma, "lam": choice.lam, "loss": mean, "link": odds.link, "damping": factor}
+            {"gamma": choice.gamma, "lam": choice.lam, "loss": loss, "link": odds.link, "damping": factor}
         )
-    gain = each[0] - each[best]
-    mean = means[0] - means[best]
-    doubt = float(np.sqrt(np.average((gain - mean) ** 2, weights=weights) / len(gain)))
-    if required or mean > doubt:
+    gain, expected = each[0] - each[best], means[0] - means[best]
+    doubt = float(np.sqrt(np.average((gain - expected) ** 2, weights=weights) / len(gain)))
+    if required or expected > doubt:
         odds.damping = factors[best]
 
 
