@@ -17,6 +17,7 @@ LAYERS = [
     {"maps.linear", "maps.joined"},
     {"data"},
     {"io"},
+    {"blocks"},
     {"maps", "models", "metrics"},
     {"engines"},
     {"fit"},

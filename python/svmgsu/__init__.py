@@ -29,6 +29,9 @@ from .support.lazy import lazy
 
 if TYPE_CHECKING:
     from . import io, metrics, plot, reference, uncertainty
+    from .blocks.iterators import BlockIterator
+    from .blocks.opening import open
+    from .data.blocks import Blocks
     from .estimators.classifier import LinearSVMGSU
     from .estimators.classifier_search import LinearSVMGSUCV
     from .estimators.composition import GaussianColumnTransformer, GaussianUnion
@@ -53,6 +56,8 @@ __version__: str = _core.config()["version"]
 __getattr__ = lazy(
     __name__,
     {
+        "BlockIterator": "blocks.iterators",
+        "Blocks": "data.blocks",
         "Deconvolution": "estimators.deconvolution",
         "GaussianColumnSelector": "estimators.transformers",
         "GaussianColumnTransformer": "estimators.composition",
@@ -73,6 +78,7 @@ __getattr__ = lazy(
         "SVRGSU": "estimators.nonlinear.regressor",
         "io": "io",
         "metrics": "metrics",
+        "open": "blocks.opening",
         "plot": "plot",
         "read_text": "io",
         "reference": "reference",
@@ -84,6 +90,8 @@ __getattr__ = lazy(
 __all__ = [
     "SVMGSU",
     "SVRGSU",
+    "BlockIterator",
+    "Blocks",
     "ConvergenceWarning",
     "Covariance",
     "Deconvolution",
@@ -120,6 +128,7 @@ __all__ = [
     "io",
     "load",
     "metrics",
+    "open",
     "path",
     "path_regressor",
     "plot",

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import contextlib
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import IO, Any
 
@@ -61,22 +61,9 @@ def read_npz(path: Source, *, psd: Psd = "clip") -> Dataset:
     """
     name = name_of(path)
     arrays = load_archive(path, name)
-    kinds = [key for key in (*READERS, "std") if key in arrays]
-    if len(kinds) > 1:
-        raise _core.FormatError(f"{name}: more than one covariance: {', '.join(kinds)}")
-    if "mean" not in arrays and "mean_data" not in arrays:
-        raise _core.FormatError(f"{name}: there is no array 'mean'; there are {sorted(arrays)}")
+    check_keys(arrays, name)
     try:
-        mean = matrix_of(arrays, "mean")
-        names = arrays.get("feature_names")
-        if names is not None and names.ndim != 1:
-            raise ValueError(
-                f"feature_names: expected one name per feature, got an array of shape {names.shape}"
-            )
-        arrays = _with_variances(arrays)
-        reader = next((READERS[key] for key in READERS if key in arrays), None)
-        cov = None if reader is None else reader.from_arrays(arrays, psd)
-        data = Gaussians(mean, cov, feature_names=None if names is None else names.tolist())
+        data = examples_of(arrays, psd)
         dataset = as_dataset(data, arrays.get("y"), arrays.get("ids"))
     except (ValueError, TypeError) as error:
         raise _core.FormatError(f"{name}: {error}") from None
@@ -86,6 +73,28 @@ def read_npz(path: Source, *, psd: Psd = "clip") -> Dataset:
         {name: len(data)}, notes=[f"{name}: not used: {', '.join(unused)}"] if unused else []
     )
     return dataset
+
+
+def check_keys(arrays: Iterable[str], name: str) -> None:
+    """Refuses an archive without means, or with more than one covariance."""
+    there = set(arrays)
+    kinds = [key for key in (*READERS, "std") if key in there]
+    if len(kinds) > 1:
+        raise _core.FormatError(f"{name}: more than one covariance: {', '.join(kinds)}")
+    if "mean" not in there and "mean_data" not in there:
+        raise _core.FormatError(f"{name}: there is no array 'mean'; there are {sorted(there)}")
+
+
+def examples_of(arrays: dict[str, Array], psd: Psd) -> Gaussians:
+    """The examples in the arrays of an archive."""
+    mean = matrix_of(arrays, "mean")
+    names = arrays.get("feature_names")
+    if names is not None and names.ndim != 1:
+        raise ValueError(f"feature_names: expected one name per feature, got an array of shape {names.shape}")
+    arrays = _with_variances(arrays)
+    reader = next((READERS[key] for key in READERS if key in arrays), None)
+    cov = None if reader is None else reader.from_arrays(arrays, psd)
+    return Gaussians(mean, cov, feature_names=None if names is None else names.tolist())
 
 
 def load_archive(path: Source, name: str) -> dict[str, Array]:
@@ -182,7 +191,7 @@ def read_npy(
     ...     svmgsu.io.read_npy(os.path.join(folder, "mean.npy")).data.shape
     (3, 2)
     """
-    mean, y, variances = (None if p is None else _map(p) for p in (means, labels, cov))
+    mean, y, variances = (None if p is None else map_array(p) for p in (means, labels, cov))
     try:
         # Unlike arrays from a program, those of a file mean by their number of dimensions alone.
         kinds: dict[int, Callable[[Array], Covariance]] = {2: Diagonal, 3: partial(Full, psd=psd)}
@@ -195,7 +204,8 @@ def read_npy(
     return dataset
 
 
-def _map(path: Path) -> Array:
+def map_array(path: Path) -> Array:
+    """The array of a .npy file, mapped."""
     if not is_path(path) or path == "-":
         raise ValueError(f"{name_of(path)}: .npy files are mapped, so they must be paths")
     refuse_packed(path, "unpack it, or use .npz")

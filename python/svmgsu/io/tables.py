@@ -8,22 +8,16 @@ from typing import Any, Literal
 import numpy as np
 
 from .. import _core
-from ..data.covariances import Diagonal, Isotropic
-from ..data.error_bars import UNITS, Pairing, check_centre, combine, pair_columns, with_bars, with_errors
 from ..data.gaussians import Gaussians
 from ..maps.linear import dense
 from ..support.memory import in_words, require_memory
-from ..support.precision import stored_as
-from ..support.validation import Array, check_choice
-from .cells import NAME_IT, ArrowCells, Cells, CsvCells, error_sizes
-from .chances import chance_columns, class_names, probabilities
-from .dataset import Dataset, Report, as_dataset
+from .cells import ArrowCells, Cells, CsvCells
+from .dataset import Dataset, as_dataset
 from .files import Source, check_utf8, damaged, extension, mappable, name_of
 from .output import replacing
-from .targets import find_target, load, targets_of
+from .table_reading import TableReader
 from .text_writing import variances_of
 
-LABELS, IDS = ("label", "y"), ("id", "doc_id")
 DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 ARROW = (".arrow", ".ipc", ".feather")
 COPIES = 3  # of the numbers at the peak: as they are read or written, by column, and together
@@ -94,109 +88,20 @@ def read_table(
     >>> y
     array(['star', 'quasar'], dtype='<U6')
     """
-    if missing not in ("error", "drop"):
-        raise ValueError(f'missing: expected "error" or "drop", got {missing!r}')
-    centre = check_centre(asymmetric)
-    check_choice(units, "units", UNITS)
-    cells = _open(path, _ending(path, format))
-    ids = _pick(cells, id, IDS, "id", features)
-    given: dict[str, Any] = {"features": features, "ignore": ignore, "ids": ids}
-    goal = find_target(cells, target, target_error, **given) if target else None
-    labels = None if goal else _pick(cells, label or None, LABELS, "label", features)
-    wanted = chances if label is None and not labels and not goal else None
-    doubtful = chance_columns(cells, wanted, features, ignore) if wanted else []
-    more = goal.columns if goal else doubtful
-    pairing, ignored = _paired(cells, features, {labels, ids, *more} - {None}, ignore)
-    y_column = None if label is False else labels
-    load(cells, [*pairing.columns, *more], [c for c in dict.fromkeys((y_column, ids)) if c is not None], goal)
-    if cells.rows == 0:
-        raise _core.FormatError(f"{cells.name}: there is no example in this file")
-    numbers = {c: cells.numbers(c) for c in [*pairing.columns, *more]}
-    keep = _complete(cells, numbers, y_column, missing)
-    mean, cov = _assembled(cells, pairing, numbers, keep, centre, units)
-    unused = [c for c in pairing.unused if c not in ignored]
-    notes = [f"{cells.name}: not used: {', '.join(unused)}"] if unused else []
-    if pairing.certain:
-        notes.insert(0, f"{cells.name}: no errors for {', '.join(pairing.certain)}: taken as certain")
-    y = None if y_column is None else cells.labels(y_column, keep, text_labels)
-    classes = y_std = None
-    if goal:
-        y, y_std = targets_of(cells, goal, numbers, keep, centre)
-    if doubtful:
-        y = probabilities(cells, [numbers[c] for c in doubtful], keep)
-        classes = class_names([c.removeprefix(str(chances)) for c in doubtful], text_labels)
-        notes.append(f"{cells.name}: labels in doubt: {', '.join(doubtful)}")
-    return Dataset(
-        Gaussians(mean, cov, feature_names=pairing.features),
-        y,
-        None if ids is None else np.array([str(v) for v in cells.present(ids, keep)]),
-        Report({cells.name: cells.rows}, {cells.name: int((~keep).sum())}, notes),
-        classes,
-        y_std,
+    reader = TableReader(
+        label=label,
+        id=id,
+        features=features,
+        ignore=ignore,
+        asymmetric=asymmetric,
+        units=units,
+        missing=missing,
+        text_labels=text_labels,
+        chances=chances,
+        target=target,
+        target_error=target_error,
     )
-
-
-def _pick(
-    cells: Cells, asked: str | None, usual: tuple[str, ...], what: str, features: list[str] | None
-) -> str | None:
-    present = set(cells.columns)
-    if asked is not None and asked not in present:
-        known = ", ".join(cells.columns[:10]) + (", ..." if len(cells.columns) > 10 else "")
-        raise ValueError(f"{cells.name}: {what}: there is no column {asked!r}; there are {known}")
-    if asked is not None:
-        return asked
-    # A column with errors of its own is a measurement, whatever its name: the y of a place, say.
-    free = [c for c in usual if c in present and c not in (features or ())]
-    plain = [c for c in free if len(with_errors([c], present)) == 1]
-    return plain[0] if plain else None
-
-
-def _paired(
-    cells: Cells, features: list[str] | None, known: set[Any], ignore: list[str] | None
-) -> tuple[Pairing, set[str]]:
-    """The pairing, and which columns are left out because a user said so."""
-    present = set(cells.columns)
-    strange = [c for c in ignore or () if c not in present]
-    if strange:
-        raise ValueError(f"{cells.name}: ignore: there is no column {', '.join(map(repr, strange))}")
-    ignored = with_errors(ignore or (), present)
-    named = known | ignored
-    unnamed = next((k for k, c in enumerate(cells.columns) if not c.strip() and c not in named), None)
-    if unnamed is not None and features is None:
-        raise _core.FormatError(
-            f"{cells.name}: column {unnamed + 1} has no name; if it numbers the rows, as pandas does, write "
-            "the table without it (index=False)"
-        )
-    index = set() if features else set(cells.index) - known - ignored
-    try:
-        pairing = pair_columns(cells.columns, features, aside=known | ignored | index)
-    except ValueError as error:
-        raise _core.FormatError(f"{cells.name}: {error}") from None
-    pairing.unused += [c for c in cells.columns if c in index]
-    if not pairing.features:
-        raise _core.FormatError(f"{cells.name}: there is no column to take as a feature")
-    return pairing, ignored
-
-
-def _assembled(
-    cells: Cells, pairing: Pairing, numbers: dict[str, Array], keep: Array, centre: str, units: str
-) -> tuple[Array, Any]:
-    """Means and covariance of the rows to keep."""
-    mean = np.column_stack([numbers[c][keep] for c in pairing.features])
-
-    def bars(column: str, what: str) -> Any:
-        return error_sizes(cells, column, what, numbers[column], keep)
-
-    if pairing.whole and units == "same":
-        shift, variance = combine(pairing.whole, bars, centre)
-        if shift is not None:
-            mean = (mean + shift[:, np.newaxis]).astype(mean.dtype)
-        return mean, Isotropic(stored_as(variance, mean.dtype))
-    errors = [pairing.whole or found for found in pairing.errors.values()]
-    if not any(errors):
-        return mean, None
-    variances = with_bars(mean, errors, bars, centre, units)
-    return mean, Diagonal(stored_as(variances, mean.dtype))
+    return reader.read(_open(path, _ending(path, format)))
 
 
 def _ending(path: Source, format: str | None) -> str:
@@ -240,31 +145,6 @@ def _open(path: Source, ending: str) -> Cells:
             return ArrowCells(table, name)
         except arrow.ArrowException as error:
             raise _core.FormatError(f"{name}: {' '.join(str(error).split())}") from None
-
-
-def _complete(cells: Cells, numbers: dict[str, Array], label: str | None, missing: str) -> Array:
-    """Which rows have all their numbers."""
-    keep = np.ones(cells.rows, dtype=bool)
-    for column, values in numbers.items():
-        wrong = ~np.isfinite(values)
-        if not wrong.any():
-            continue
-        row = int(np.argmax(wrong))
-        if np.isnan(values).all():
-            raise _core.FormatError(f"{cells.name}: column {column!r} is empty in every row; {NAME_IT}")
-        if missing == "error":
-            shown = "missing" if np.isnan(values[row]) else values[row]
-            count = int(wrong.sum())
-            more = f", one of {count} such rows" if count > 1 else ""
-            raise cells.fail(
-                row, f'column {column!r} is {shown}{more}; missing="drop" leaves such examples out'
-            )
-        keep &= ~wrong
-    if label is not None and missing == "drop":
-        keep &= [value is not None and value == value for value in cells.values(label)]
-    if not keep.any():
-        raise _core.FormatError(f"{cells.name}: there is no example without a missing number")
-    return keep
 
 
 def write_table(

@@ -1,0 +1,256 @@
+"""NumPy files, memory-mapped arrays and Zarr: used where they lie if they are flat, else read row by row."""
+
+from __future__ import annotations
+
+import math
+import os
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from ..data.blocks import Blocks
+from ..data.covariances.base import READERS
+from ..data.definiteness import Psd
+from ..data.flat import FlatArray, flat_of
+from ..io.arrays import check_keys, examples_of, map_array
+from ..io.files import damaged, name_of
+from ..support.places import counted_from
+from ..support.validation import Array
+from .cache import mark_of_file
+from .pieces import Piece, Source
+
+EACH = ("mean", "isotropic", "var", "factors", "diagonal", "y", "weight", "y_std")  # flat arrays of examples
+ALL = ("shared", "feature_names", "ids")
+BY_DIMENSIONS = {0: "isotropic", 1: "isotropic", 2: "var", 3: "cov"}  # of covariances in a file of their own
+
+
+class ArraySource(Source):
+    """Groups of arrays under the keys of .npz files, one group after another; each is sliced by rows."""
+
+    def __init__(
+        self, groups: Sequence[Mapping[str, Any]], name: str, psd: Psd, paths: list[str] | None
+    ) -> None:
+        self.groups, self.name, self.psd, self.paths = groups, name, psd, paths
+        for group in groups:
+            check_keys(group, name)
+            if "mean_data" in group:
+                raise _core.FormatError(
+                    f"{name}: its means are sparse, which blocks are not; svmgsu.io.read reads it into memory"
+                )
+            _check_lengths(group, name)
+
+    def mark(self) -> Any:
+        return None if self.paths is None else [mark_of_file(path) for path in self.paths]
+
+    def size(self) -> int:
+        return sum(int(math.prod(a.shape)) * 8 for group in self.groups for a in group.values())
+
+    def pieces(self, room: int) -> Iterator[Piece]:
+        for group in self.groups:
+            count, own = group["mean"].shape[0], {k: a for k, a in group.items() if k != "ids"}
+            wide = sum(8 * math.prod(a.shape[1:]) for k, a in own.items() if k not in ALL and a.shape)
+            step = max(1, room // max(wide, 1))
+            for first in range(0, count, step):
+                rows = slice(first, min(first + step, count))
+                some = {k: np.asarray(a[rows] if _by_rows(k, a) else a[...]) for k, a in own.items()}
+                with counted_from(first), damaged(self.name, "array"):
+                    data = examples_of(some, self.psd)
+                yield Piece(data, some.get("y"), some.get("weight"), some.get("y_std"))
+
+    def in_place(self, memory: int) -> Blocks | None:
+        """The examples where they lie, if all arrays are flat, mapped and of floats; else None."""
+        if len(self.groups) > 1:
+            return None
+        group = self.groups[0]
+        if any(key not in (*EACH, *ALL) for key in group):
+            return None  # deviations and matrices become variances and packed ones
+        arrays: dict[str, FlatArray] = {}
+        for key in (key for key in group if key in EACH):
+            flat = flat_of(group[key]) if group[key].ndim else None
+            if flat is None or (key != "y" and flat.dtype not in (np.float32, np.float64)):
+                return None
+            if key == "y" and flat.dtype.kind not in "iufbU":
+                return None
+            if key == "factors" and len(flat.shape) != 3:
+                return None
+            arrays[key] = flat
+        fixed = {"shared": np.array(group["shared"])} if "shared" in group else {}
+        names = (
+            [str(v) for v in np.asarray(group["feature_names"]).tolist()]
+            if "feature_names" in group
+            else None
+        )
+        blocks = Blocks(arrays, fixed=fixed, names=names, memory=memory, psd=self.psd, source=self.name)
+        blocks[0:1]  # shapes that do not fit are told
+        return blocks
+
+
+def _by_rows(key: str, array: Any) -> bool:
+    return key not in ALL and len(array.shape) > 0
+
+
+def _check_lengths(group: Mapping[str, Any], name: str) -> None:
+    if len(group["mean"].shape) != 2:
+        raise _core.FormatError(
+            f"{name}: X: expected 2 dimensions, got an array of shape {group['mean'].shape}"
+        )
+    count = group["mean"].shape[0]
+    if not count:
+        raise _core.FormatError(f"{name}: X: there is no example")
+    for key, array in group.items():
+        if _by_rows(key, array) and array.shape[0] != count:
+            raise _core.FormatError(f"{name}: {key}: {array.shape[0]} rows for {count} examples")
+
+
+def npy_source(
+    paths: list[str], labels: list[str] | None, cov: list[str] | None, psd: Psd, name: str
+) -> ArraySource:
+    """.npy files of means, with those of labels and covariances."""
+    groups = []
+    for k, path in enumerate(paths):
+        group: dict[str, Any] = {"mean": map_array(path)}
+        if labels is not None:
+            group["y"] = map_array(labels[k])
+        if cov is not None:
+            array = map_array(cov[k])
+            group[BY_DIMENSIONS.get(array.ndim, "cov")] = array
+        groups.append(group)
+    return ArraySource(groups, name, psd, [*paths, *(labels or ()), *(cov or ())])
+
+
+def memory_source(means: Any, labels: Any, cov: Any, psd: Psd) -> ArraySource:
+    """Arrays that a program has: memory-mapped ones are used in place."""
+    group: dict[str, Any] = {"mean": means if isinstance(means, np.ndarray) else np.asarray(means)}
+    if labels is not None:
+        group["y"] = labels if isinstance(labels, np.ndarray) else np.asarray(labels)
+    if cov is not None:
+        array = cov if isinstance(cov, np.ndarray) else np.asarray(cov)
+        group[BY_DIMENSIONS.get(array.ndim, "cov")] = array
+    return ArraySource([group], getattr(means, "filename", None) or "X", psd, None)
+
+
+def npz_source(paths: list[str], psd: Psd, name: str) -> ArraySource:
+    """.npz files: stored members are mapped where they lie, packed ones are unpacked as they are read."""
+    return ArraySource([_members(path) for path in paths], name, psd, paths)
+
+
+def _members(path: str) -> dict[str, Any]:
+    with damaged(path, ".npz file"):
+        try:
+            archive = zipfile.ZipFile(path)
+        except zipfile.BadZipFile as error:
+            raise _core.FormatError(f"{name_of(path)}: not a readable .npz file ({error})") from None
+        with archive:
+            items = [item for item in archive.infolist() if item.filename.endswith(".npy")]
+            found = {item.filename[:-4]: _member(path, archive, item) for item in items}
+    if "factors" in found and "start" in found:
+        _with_one_rank(found, path)
+    used = {*EACH, *ALL, "std", *(key for kind in READERS.values() for key in (*kind.keys, *kind.more_keys))}
+    return {key: array for key, array in found.items() if key in used or key.startswith("mean_")}
+
+
+def _member(path: str, archive: zipfile.ZipFile, item: zipfile.ZipInfo) -> Any:
+    with archive.open(item) as file:
+        version = np.lib.format.read_magic(file)
+        read = np.lib.format.read_array_header_1_0 if version[0] == 1 else np.lib.format.read_array_header_2_0
+        shape, fortran, dtype = read(file)
+        header = file.tell()
+    if dtype.hasobject:
+        raise _core.FormatError(f"{name_of(path)}: not a readable .npz file (objects are not allowed)")
+    if item.compress_type == zipfile.ZIP_STORED and not item.flag_bits & 1:
+        with open(path, "rb") as raw:  # the length of names in the local header may be another
+            raw.seek(item.header_offset + 26)
+            name, extra = np.frombuffer(raw.read(4), "<u2").tolist()
+        offset = item.header_offset + 30 + name + extra + header
+        if not math.prod(shape):
+            return np.empty(shape, dtype)
+        return np.memmap(path, dtype, "r", offset, shape, "F" if fortran else "C")
+    return PackedRows(path, item.filename, header, dtype, shape, fortran)
+
+
+class PackedRows:
+    """An array in a compressed archive, read forwards."""
+
+    def __init__(
+        self, path: str, member: str, header: int, dtype: Any, shape: tuple[int, ...], fortran: bool
+    ) -> None:
+        if fortran and len(shape) > 1:
+            raise _core.FormatError(
+                f"{path}: {member} is packed and stored column by column; save it row by row, or unpacked"
+            )
+        self.path, self.member, self.header, self.dtype, self.shape = path, member, header, dtype, shape
+        self.ndim = len(shape)
+        self._file: Any = None
+        self._next = 0
+
+    def __getitem__(self, rows: Any) -> Array:
+        whole = rows is Ellipsis
+        first, last, _ = (0, 1, 1) if whole else rows.indices(self.shape[0])
+        wide = math.prod(self.shape if whole else self.shape[1:]) * self.dtype.itemsize
+        if self._file is None or first != self._next or whole:
+            self._file = zipfile.ZipFile(self.path).open(self.member)  # noqa: SIM115
+            self._file.read(self.header + first * wide)
+        content = self._file.read((last - first) * wide)
+        self._next = last
+        if len(content) < (last - first) * wide:
+            raise _core.FormatError(f"{name_of(self.path)}: {self.member} is cut off")
+        return np.frombuffer(content, self.dtype).reshape(self.shape if whole else (-1, *self.shape[1:]))
+
+
+def _with_one_rank(found: dict[str, Any], path: str) -> None:
+    """Factors one below the other as (l, r, n), where all examples have the same rank."""
+    start = np.asarray(found.pop("start")[...])
+    rank = int(start[1] - start[0]) if len(start) > 1 else 0
+    factors = found["factors"]
+    if (np.diff(start) != rank).any() or factors.shape[0] != rank * (len(start) - 1) or not rank:
+        raise _core.FormatError(
+            f"{name_of(path)}: its low-rank covariances have several ranks; blocks take one rank for all"
+        )
+    if isinstance(factors, np.memmap):
+        found["factors"] = factors.reshape(len(start) - 1, rank, factors.shape[1])
+    else:
+        factors.shape, factors.ndim = (len(start) - 1, rank, factors.shape[1]), 3
+
+
+def zarr_source(paths: list[str], labels: list[str] | None, cov: list[str] | None, psd: Psd) -> ArraySource:
+    """Zarr: groups with arrays under the keys of .npz files, or one array each."""
+    try:
+        import zarr
+    except ImportError as error:
+        raise ImportError("Zarr needs zarr: pip install 'svmgsu[zarr]'") from error
+
+    def opened(path: str) -> Any:
+        with damaged(path, "Zarr store"):
+            try:
+                return zarr.open(path, mode="r")
+            except (ValueError, KeyError, FileNotFoundError) as error:
+                raise _core.FormatError(f"{name_of(path)}: not a readable Zarr store ({error})") from None
+
+    groups: list[Mapping[str, Any]] = []
+    for k, path in enumerate(paths):
+        found = opened(path)
+        if hasattr(found, "shape"):
+            group: dict[str, Any] = {"mean": found}
+            if labels is not None:
+                group["y"] = opened(labels[k])
+            if cov is not None:
+                array = opened(cov[k])
+                group[BY_DIMENSIONS.get(len(array.shape), "cov")] = array
+        else:
+            group = {key: found[key] for key in found.array_keys()}
+            if "feature_names" in found.attrs:
+                group["feature_names"] = np.array(found.attrs["feature_names"])
+        groups.append(group)
+    return ArraySource(groups, paths[0], psd, None)
+
+
+def mark_of_folder(path: str) -> list[Any]:
+    """What changes if a file in a folder does."""
+    found = []
+    for place, folders, files in os.walk(path):
+        folders.sort()
+        found += [[name, *os.stat(os.path.join(place, name))[6:9]] for name in sorted(files)]
+    return found

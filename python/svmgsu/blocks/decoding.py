@@ -1,0 +1,164 @@
+"""Decoding: the pieces of a source, which must fit together, into the flat arrays of a cache."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from ..maps.linear import dense
+from ..support.places import counted_from
+from ..support.precision import stored_as
+from ..support.validation import Array, check_finite, listed
+from .cache import Folder
+from .pieces import Piece, Source, numbers_of
+
+COPIES = 4  # of a piece while it is made: as it is read, by column, together, and as it is written
+KINDS = {"i": "int", "u": "int", "f": "float", "b": "bool", "U": "str", "S": "str", "O": "str", "T": "str"}
+
+
+def decode(source: Source, folder: Folder, room: int, dtype: Any) -> dict[str, Any]:
+    """Writes all pieces; what the manifest is to say of them."""
+    decoder = _Decoder(folder, source.name, None if dtype is None else np.dtype(dtype))
+    for piece in source.pieces(max(room // COPIES, 1)):
+        with counted_from(decoder.rows):
+            decoder.add(piece)
+    if not decoder.rows:
+        raise ValueError(f"X: {source.name} has no example; at least one is wanted")
+    return decoder.about()
+
+
+class _Decoder:
+    """What is known of the examples so far."""
+
+    def __init__(self, folder: Folder, source: str, dtype: np.dtype[Any] | None) -> None:
+        self.folder, self.source, self.dtype = folder, source, dtype
+        self.rows = self.blocks = 0
+        self.shape: tuple[int, list[str] | None, list[str]] | None = None
+        self.fixed: dict[str, Array] = {}
+        self.codes: dict[str, int] = {}
+        self.y_kind = ""
+        self.y_started = -1
+        self.notes: list[str] = []
+
+    def add(self, piece: Piece) -> None:
+        """Appends a piece, if it fits to those before."""
+        data = piece.data
+        mean = dense(data.mean)
+        if self.dtype is None:
+            self.dtype = mean.dtype
+            self._given = mean.dtype
+        elif mean.dtype != getattr(self, "_given", mean.dtype):
+            raise ValueError(
+                f"X: block {self.blocks} is {mean.dtype}, but the blocks before are {self._given}; "
+                "pass dtype= to say how all are to be stored"
+            )
+        self._given = mean.dtype if not self.blocks else self._given
+        arrays, fixed = _covariance(data, len(data))
+        with np.errstate(over="ignore"):
+            means = mean.astype(self.dtype, copy=False)
+        check_finite(means, "X")
+        written = {"mean": means} | {key: self._stored(key, a) for key, a in arrays.items()}
+        for key, values in (("weight", piece.weight), ("y_std", piece.y_std)):
+            if values is not None:
+                written[key] = numbers_of(values, "sample_weight" if key == "weight" else key, len(data))
+        self._check(piece, [*written, *fixed], fixed)
+        if piece.y is not None:
+            written["y"] = self._coded(np.asarray(piece.y), len(data))
+        for key, array in written.items():
+            self.folder.add(key, array)
+        self.rows += len(data)
+        self.blocks += 1
+        self.notes += [note for note in piece.notes if note not in self.notes]
+
+    def _stored(self, key: str, array: Array) -> Array:
+        """Covariances in the precision of the means."""
+        stored = stored_as(array, self.dtype) if key in ("isotropic", "var") else array.astype(self.dtype)
+        if stored.dtype != self.dtype or not np.isfinite(stored).all():
+            raise ValueError(
+                f"cov: block {self.blocks} has covariances that {self.dtype} cannot hold; pass "
+                'dtype="float64"'
+            )
+        return stored
+
+    def _check(self, piece: Piece, keys: list[str], fixed: dict[str, Array]) -> None:
+        n, names = piece.data.shape[1], piece.data.feature_names_in_
+        found = (n, names, sorted([*keys, *(["y"] if piece.y is not None else [])]))
+        if self.shape is None:
+            self.shape, self.fixed = found, fixed
+            return
+        here = f"X: block {self.blocks}, from example 0 on,"  # the example is counted on by who called
+        if n != self.shape[0]:
+            raise ValueError(f"{here} has {n} features, but the blocks before have {self.shape[0]}")
+        if names != self.shape[1]:
+            raise ValueError(
+                f"{here} has the features {_shown(names)}, but the blocks before have {_shown(self.shape[1])}"
+            )
+        if found[2] != self.shape[2]:
+            raise ValueError(
+                f"{here} has {', '.join(found[2])}, but the blocks before have {', '.join(self.shape[2])}; "
+                "all must have the same kind of covariance, and labels and weights all or none"
+            )
+        for key, array in fixed.items():
+            if not np.array_equal(array, self.fixed[key]):
+                raise ValueError(f"{here} has another covariance for all examples than the blocks before")
+
+    def _coded(self, y: Array, count: int) -> Array:
+        """Labels as numbers: themselves, or their places among the texts so far."""
+        if y.shape != (count,):
+            what = "class probabilities are trained on in memory; " if y.ndim == 2 and y.shape[1] > 1 else ""
+            raise ValueError(f"y: shape {y.shape} for {count} examples; {what}blocks take labels (l,)")
+        kind = KINDS.get(y.dtype.kind, "")
+        if y.dtype.kind == "O" and not all(isinstance(v, str) for v in y.tolist()):
+            kind = ""
+        both = {kind, self.y_kind or kind}
+        if not kind or (len(both) > 1 and both != {"int", "float"}):
+            before = f"those before are {self.y_kind}" if self.y_kind else "expected numbers or texts"
+            raise ValueError(f"y: block {self.blocks} has labels of dtype {y.dtype}; {before}")
+        self.y_kind = "float" if "float" in both else kind
+        if kind == "str":
+            return np.array([self.codes.setdefault(str(v), len(self.codes)) for v in y.tolist()], np.float64)
+        values = y.astype(np.float64)
+        if kind == "int" and (values.astype(y.dtype) != y).any():
+            raise ValueError("y: labels beyond 2**53 are not exact here; pass them as texts")
+        return numbers_of(values, "y", count)
+
+    def about(self) -> dict[str, Any]:
+        assert self.shape is not None
+        return {
+            "texts": list(self.codes) if self.y_kind == "str" else None,
+            "y_kind": self.y_kind,
+            "names": self.shape[1],
+            "source": self.source,
+            "notes": self.notes,
+            "fixed": {key: value.tolist() for key, value in self.fixed.items()},
+        }
+
+
+def _covariance(data: Any, count: int) -> tuple[dict[str, Array], dict[str, Array]]:
+    """The arrays of the covariance: those of each example, and what is the same for all."""
+    if data.cov is None:
+        return {}, {}
+    n = data.shape[1]
+    found = data.cov.arrays(count, n, None)
+    if "shared" in found:
+        return {}, found
+    if "isotropic" in found:
+        return {"isotropic": np.array(np.broadcast_to(found["isotropic"], count))}, {}
+    if "var_data" in found:
+        return {"var": np.asarray(dense(data.cov.independent(count, n)))}, {}
+    if "start" in found:
+        start = found.pop("start")
+        rank = int(start[1] - start[0]) if count else 0
+        if (np.diff(start) != rank).any():
+            raise _core.FormatError(
+                "cov: blocks take low-rank covariances of one rank for all examples, (l, r, n); fill up with "
+                "rows of zeros"
+            )
+        found["factors"] = found["factors"][start[0] : start[-1]].reshape(count, rank, n)
+    return found, {}
+
+
+def _shown(names: list[str] | None) -> str:
+    return "no names" if names is None else listed(names)

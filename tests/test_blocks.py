@@ -1,0 +1,436 @@
+"""`svmgsu.open`: examples from files of every format, block by block, are what the readers give at once."""
+
+import gc
+import gzip
+import pickle
+import zipfile
+
+import numpy as np
+import pytest
+
+import svmgsu
+from svmgsu.blocks import cache as caches
+from svmgsu.data.flat import ChangedError
+
+L, N = 203, 4
+
+
+def examples(dtype=np.float64, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(L, N)).astype(dtype)
+    V = rng.uniform(0.1, 2.0, size=(L, N)).astype(dtype)
+    return X, V, np.where(X[:, 0] + 0.3 * rng.normal(size=L) > 0, "quasar", "star")
+
+
+def whole(blocks):
+    return svmgsu.concatenate(list(blocks))
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Blocks of few rows, so that every format has many."""
+    from svmgsu.blocks import decoding, opening
+    from svmgsu.data import blocks
+
+    original = decoding.decode
+    monkeypatch.setattr(
+        opening, "decode", lambda source, folder, room, dtype: original(source, folder, 8000, dtype)
+    )
+    monkeypatch.setattr(blocks, "LARGEST_BLOCK", 2000)
+
+
+def same(blocks, data, y=None):
+    found = whole(blocks)
+    assert np.array_equal(found.mean, np.asarray(data.mean))
+    assert blocks.feature_names_in_ == data.feature_names_in_
+    if data.cov is None:
+        assert found.cov is None
+    else:
+        assert np.array_equal(found.cov.to_full(*data.shape), data.cov.to_full(*data.shape))
+    if y is not None:
+        assert blocks.labels().tolist() == np.asarray(y).tolist()
+
+
+@pytest.mark.parametrize(
+    "ending", ["parquet", "feather", "arrow", "csv", "csv.gz", "tsv", "npz", "svm", "text"]
+)
+def test_every_format_gives_what_its_reader_gives(tmp_path, ending, small_blocks):
+    X, V, y = examples()
+    sources = [tmp_path / f"data.{ending}"]
+    data = svmgsu.Gaussians(X, svmgsu.Diagonal(V), feature_names=list("abcd"))
+    if ending == "text":
+        sources = [tmp_path / f"{name}.dat" for name in ("means", "labels", "cov")]
+        svmgsu.io.write(data, *sources, y=np.where(y == "star", 1, -1), ids=[f"s{k}" for k in range(L)])
+    elif ending == "svm":
+        sources = [tmp_path / "means.svm", None, tmp_path / "cov.svm"]
+        svmgsu.io.write(data, *sources, y=np.where(y == "star", 1, -1))
+    else:
+        svmgsu.io.write(data, *sources, y=y)
+    known, labels = svmgsu.io.read(*sources)
+    same(svmgsu.open(*sources), known, labels)
+
+
+def test_flat_files_are_used_where_they_lie(tmp_path):
+    X, V, y = examples(np.float32)
+    for name, array in (("X", X), ("V", V), ("y", y)):
+        np.save(tmp_path / f"{name}.npy", array)
+    blocks = svmgsu.open(tmp_path / "X.npy", tmp_path / "y.npy", tmp_path / "V.npy")
+    same(blocks, svmgsu.Gaussians(X, svmgsu.Diagonal(V)), y)
+    assert blocks.dtype == np.float32
+    assert blocks.kind == "diagonal"
+    assert {a.path for a in blocks.arrays.values()} == {str(tmp_path / f"{k}.npy") for k in "XVy"}
+    assert "in place" in repr(blocks) and str(tmp_path) in repr(blocks)
+    svmgsu.io.write_npz(svmgsu.Gaussians(X, svmgsu.Diagonal(V)), tmp_path / "all.npz", y=y)
+    stored = svmgsu.open(tmp_path / "all.npz")
+    assert {a.path for a in stored.arrays.values()} == {str(tmp_path / "all.npz")}
+    same(stored, svmgsu.Gaussians(X, svmgsu.Diagonal(V)), y)
+
+
+def test_memory_mapped_arrays_are_used_in_place_and_slices_of_them_too(tmp_path):
+    X, V, y = examples()
+    np.save(tmp_path / "X.npy", X)
+    np.save(tmp_path / "V.npy", V)
+    mapped, variances = (np.load(tmp_path / f"{k}.npy", mmap_mode="r") for k in "XV")
+    y = np.asarray(y)
+    blocks = svmgsu.open(mapped[10:90], None, variances[10:90])
+    same(blocks, svmgsu.Gaussians(X[10:90], svmgsu.Diagonal(V[10:90])))
+    assert blocks.arrays["mean"].path == str(tmp_path / "X.npy")
+    turned = svmgsu.open(np.asfortranarray(X).view(np.ndarray))  # not flat: by way of a cache
+    same(turned, svmgsu.Gaussians(X))
+
+
+@pytest.mark.parametrize(
+    "kind", ["isotropic", "full", "low_rank", "low_rank with diagonal", "shared", "none"]
+)
+@pytest.mark.parametrize("compress", [False, True])
+def test_every_kind_of_covariance_is_kept(tmp_path, kind, compress, small_blocks):
+    X, V, y = examples()
+    rng = np.random.default_rng(1)
+    F = rng.normal(size=(L, 2, N))
+    cov = {
+        "isotropic": svmgsu.Isotropic(V[:, 0]),
+        "full": svmgsu.Full(np.einsum("irj,irk->ijk", F, F)),
+        "low_rank": svmgsu.LowRank(F),
+        "low_rank with diagonal": svmgsu.LowRank(F, diagonal=V),
+        "shared": svmgsu.Shared(np.diag(V[0])),
+        "none": None,
+    }[kind]
+    data = svmgsu.Gaussians(X, cov)
+    svmgsu.io.write_npz(data, tmp_path / "all.npz", y=y, compress=compress)
+    blocks = svmgsu.open(tmp_path / "all.npz")
+    same(blocks, svmgsu.io.read_npz(tmp_path / "all.npz").data, y)
+    assert blocks.kind == ("lowrank" if kind.startswith("low") else kind)
+
+
+def test_zarr_stores_are_read(tmp_path, small_blocks):
+    zarr = pytest.importorskip("zarr")
+    X, V, _ = examples()
+    group = zarr.open_group(str(tmp_path / "all.zarr"), mode="w")
+    for key, array in (("mean", X), ("var", V), ("y", np.arange(L) % 2)):
+        group.create_array(key, data=array, chunks=(50, *array.shape[1:]))
+    group.attrs["feature_names"] = list("abcd")
+    blocks = svmgsu.open(tmp_path / "all.zarr")
+    same(blocks, svmgsu.Gaussians(X, svmgsu.Diagonal(V), feature_names=list("abcd")), np.arange(L) % 2)
+
+
+def test_iterables_of_blocks_are_decoded(tmp_path):
+    X, V, y = examples()
+    parts = [slice(0, 50), slice(50, 51), slice(51, L)]
+    same(svmgsu.open([(X[p], y[p], np.sqrt(V[p])) for p in parts]), svmgsu.Gaussians(X, std=np.sqrt(V)), y)
+    same(
+        svmgsu.open({"X": X[p], "cov": V[p], "sample_weight": V[p, 0]} for p in parts), svmgsu.Gaussians(X, V)
+    )
+    same(svmgsu.open(svmgsu.Gaussians(X[p], V[p]) for p in parts), svmgsu.Gaussians(X, V))
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=list("abcd"))
+    frame["a_err"], frame["label"] = np.sqrt(V[:, 0]), y
+    blocks = svmgsu.open(frame.iloc[p] for p in parts)
+    path = tmp_path / "frame.parquet"
+    frame.to_parquet(path)
+    known, labels = svmgsu.io.read(path)
+    same(blocks, known, labels)
+
+
+def test_a_block_iterator_hands_over_blocks_as_xgboosts():
+    X, V, y = examples()
+
+    class Halves(svmgsu.BlockIterator):
+        resets = 0
+
+        def reset(self):
+            self.k, self.resets = 0, self.resets + 1
+
+        def next(self, input_data):
+            if self.k == 2:
+                return 0
+            half = slice(self.k * 100, L if self.k else 100)
+            input_data(
+                data=X[half], label=y[half], weight=V[half, 1], cov=V[half], feature_names=list("abcd")
+            )
+            self.k += 1
+            return 1
+
+    given = Halves()
+    blocks = svmgsu.open(given)
+    same(blocks, svmgsu.Gaussians(X, svmgsu.Diagonal(V), feature_names=list("abcd")), y)
+    assert np.array_equal(blocks.numbers("weight"), V[:, 1])
+    assert given.resets == 2
+
+
+def test_several_files_and_folders_are_one_after_another(tmp_path):
+    X, V, y = examples()
+    for k, part in enumerate((slice(0, 60), slice(60, L))):
+        data = svmgsu.Gaussians(X[part], svmgsu.Diagonal(V[part]), feature_names=list("abcd"))
+        svmgsu.io.write(data, tmp_path / f"{k}.parquet", y=y[part])
+    want = svmgsu.Gaussians(X, svmgsu.Diagonal(V), feature_names=list("abcd"))
+    same(svmgsu.open([tmp_path / "0.parquet", tmp_path / "1.parquet"]), want, y)
+    same(svmgsu.open(tmp_path), want, y)
+    same(svmgsu.open(str(tmp_path / "*.parquet")), want, y)
+
+
+def test_targets_their_errors_and_weights_are_found_in_tables(tmp_path):
+    X, V, _ = examples()
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=list("abcd"))
+    frame["z"], frame["z_err"], frame["w"] = X[:, 0] * 2, V[:, 0], V[:, 1]
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    blocks = svmgsu.open(tmp_path / "t.csv", target="z", weight="w")
+    assert np.array_equal(blocks.labels(), X[:, 0] * 2)
+    assert np.array_equal(blocks.numbers("y_std"), np.sqrt(V[:, 0] ** 2))
+    assert np.array_equal(blocks.numbers("weight"), V[:, 1])
+
+
+def test_a_cache_is_used_again_and_made_anew_when_the_source_has_changed(tmp_path):
+    X, V, y = examples()
+    path, cache = tmp_path / "a.csv", tmp_path / "cache"
+    svmgsu.io.write(svmgsu.Gaussians(X, V), path, y=y)
+    first = svmgsu.open(path, cache=cache)
+    inode = (cache / "mean.bin").stat().st_ino
+    assert svmgsu.open(path, cache=cache).shape == first.shape
+    assert (cache / "mean.bin").stat().st_ino == inode
+    assert svmgsu.open(path, cache=cache, dtype="float32").dtype == np.float32  # asked in another way
+    svmgsu.io.write(svmgsu.Gaussians(X[:50], V[:50]), path, y=y[:50])
+    assert len(svmgsu.open(path, cache=cache)) == 50
+    assert len(svmgsu.open(cache)) == 50  # the cache itself
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.csv", "cache"]
+    with pytest.raises(ChangedError, match="changed"):
+        list(first)
+
+
+def test_a_temporary_cache_is_removed_with_its_blocks(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    X, _V, y = examples()
+    blocks = svmgsu.open([(X, y)])
+    again = pickle.loads(pickle.dumps(blocks))
+    assert np.array_equal(whole(again).mean, X)
+    assert len(list(tmp_path.iterdir())) == 1
+    del again
+    gc.collect()
+    assert len(list(tmp_path.iterdir())) == 1
+    del blocks
+    gc.collect()
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    left = tmp_path / "cache.0a1b.partial"
+    left.mkdir()
+    (left / caches.LOCK).touch()
+    svmgsu.open([(np.ones((2, 1)), [0, 1])], cache=tmp_path / "cache")
+    assert [p.name for p in tmp_path.iterdir()] == ["cache"]
+
+
+def test_a_full_disk_leaves_nothing_and_says_so(tmp_path, monkeypatch):
+    X, _V, y = examples()
+
+    def full(self, key, array):
+        with caches._room(self.path):
+            raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(caches.Folder, "add", full)
+        with pytest.raises(OSError, match=r"could not be written: No space left.*larger disk"):
+            svmgsu.open([(X, y)], cache=tmp_path / "cache")
+    assert not list(tmp_path.iterdir())
+    monkeypatch.setattr("shutil.disk_usage", lambda place: type("Usage", (), {"free": 10})())
+    np.save(tmp_path / "X.npy", X)
+    with pytest.raises(OSError, match=r"not enough room: the cache takes 6.5 kB, and 10 bytes are free"):
+        svmgsu.open(tmp_path / "X.npy", dtype="float32", cache=tmp_path / "cache")
+
+
+@pytest.mark.parametrize(
+    ("text", "count"), [("2GB", 2e9), ("512 MB", 512e6), ("1.5GiB", 1.5 * 2**30), (7e6, 7e6), ("64k", 64e3)]
+)
+def test_memory_is_a_number_of_bytes_or_a_text(text, count):
+    from svmgsu.blocks.opening import memory_of
+
+    assert memory_of(text) == count
+
+
+@pytest.mark.parametrize("given", ["2 apples", "", -1, None, "nanGB", True])
+def test_other_memory_is_refused(given):
+    with pytest.raises((ValueError, TypeError), match=r"^memory: "):
+        svmgsu.open([(np.ones((2, 1)), [0, 1])], memory=given)
+
+
+def test_too_little_memory_is_told_with_the_least_that_would_do(tmp_path):
+    np.save(tmp_path / "X.npy", np.ones((10, 5000)))
+    with pytest.raises(ValueError, match=r"memory: 1 MB .* at least (\d+) bytes") as refused:
+        svmgsu.open(tmp_path / "X.npy", memory="1MB")
+    least = int(str(refused.value).split("at least ")[1].split(" ")[0])
+    assert svmgsu.open(tmp_path / "X.npy", memory=least).shape == (10, 5000)
+    with pytest.raises(ValueError, match=f"{least}"):
+        svmgsu.open(tmp_path / "X.npy", memory=least - 1)
+
+
+# Wrong data
+
+
+def bad(X, **more):
+    return [{"X": np.ones((3, 2)), **more}, X]
+
+
+@pytest.mark.parametrize(
+    ("blocks", "message"),
+    [
+        (bad({"X": np.ones((3, 5))}), r"X: block 1, from example 3 on, has 5 features, .* before have 2"),
+        (
+            bad({"X": np.ones((3, 2), np.float32)}),
+            r"X: block 1 is float32, but the blocks before are float64",
+        ),
+        (bad({"X": np.array([[1, 2], [3, np.nan]])}), r"X: example 4, feature 1 is nan"),
+        (bad({"X": np.ones((3, 2)), "cov": -np.ones((3, 2))}), r"example 3 has variance -1"),
+        (bad({"X": np.ones((3, 2)), "std": 1.0}), r"has isotropic, mean, but the blocks before have mean"),
+        (bad({"X": np.ones((3, 2)), "y": [0, 1, 0]}), r"has mean, y, but the blocks before have mean"),
+        (
+            bad({"X": np.ones((3, 2)), "y": ["a", "b", "a"]}, y=[0, 1, 0]),
+            r"y: block 1 has labels of dtype <U1",
+        ),
+        (bad({"X": np.ones((3, 2)), "y": [0, 1]}, y=[0, 1, 0]), r"y: shape \(2,\) for 3 examples"),
+        (bad({"X": np.ones((3, 2)), "sample_weight": [1, 2, np.inf]}), r"sample_weight: example 5 is inf"),
+        (bad({"X": np.ones((3, 2)), "Y": 1}), r"X: block 1 has the keys \['X', 'Y'\]"),
+        (
+            bad({"X": np.ones((3, 2)), "feature_names": ["a", "c"]}, feature_names=["a", "b"]),
+            r"has the features 'a', 'c', but the blocks before have 'a', 'b'",
+        ),
+        (bad((1, 2, 3, 4)), r"X: block 1 is a tuple of 4"),
+        ((), r"there is no file and no block"),
+        (iter(()), r"X: \w+ has no example"),
+    ],
+)
+def test_blocks_that_do_not_fit_together_are_refused_with_their_place(blocks, message, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        svmgsu.open(blocks, cache=tmp_path / "cache")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("ending", ["parquet", "feather", "csv.gz", "npz", "npy"])
+def test_a_file_that_is_cut_off_is_named(tmp_path, ending):
+    X, V, y = examples()
+    path = tmp_path / f"a.{ending}"
+    if ending == "npy":
+        np.save(path, X)
+    else:
+        svmgsu.io.write(svmgsu.Gaussians(X, V), path, y=y)
+    path.write_bytes(path.read_bytes()[:-600])
+    with pytest.raises(ValueError, match=rf"a\.{ending}"):
+        svmgsu.open(path, cache=tmp_path / "cache")
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+
+
+def test_a_csv_line_that_is_cut_off_is_named_with_its_line(tmp_path, small_blocks):
+    X, V, y = examples()
+    path = tmp_path / "a.csv"
+    svmgsu.io.write(svmgsu.Gaussians(X, V), path, y=y)
+    text = path.read_text().splitlines()
+    path.write_text("\n".join(text[:150])[:-30])
+    with pytest.raises(svmgsu.io.FormatError, match=r"a\.csv:150: \d cells, but the header has 9 columns"):
+        svmgsu.open(path)
+    text[170] = text[170].replace(text[170].split(",")[1], "oops")
+    path.write_text("\n".join(text))
+    with pytest.raises(svmgsu.io.FormatError, match=r"a\.csv:171: column 'x1' is 'oops'"):
+        svmgsu.open(path)
+
+
+def test_quoted_newlines_do_not_divide_a_record(tmp_path, small_blocks):
+    rows = "".join(f'{k}.5,"a\n""{k % 2}"\n' for k in range(2000))
+    (tmp_path / "a.csv").write_text("x,label\n" + rows)
+    known, y = svmgsu.io.read(tmp_path / "a.csv")
+    same(svmgsu.open(tmp_path / "a.csv"), known, y)
+
+
+def test_files_with_other_columns_are_refused_and_other_orders_put_in_order(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": [1.0, 2.0], "a_err": [0.1, 0.1], "b": [3.0, 4.0]})
+    frame.to_parquet(tmp_path / "0.parquet")
+    frame[["b", "a_err", "a"]].to_parquet(tmp_path / "1.parquet")
+    assert np.array_equal(whole(svmgsu.open(tmp_path)).mean, [[1, 3], [2, 4]] * 2)
+    frame.rename(columns={"b": "c"}).to_parquet(tmp_path / "1.parquet")
+    with pytest.raises(svmgsu.io.FormatError, match=r"1\.parquet: its columns are not those of .*: b, c"):
+        svmgsu.open(tmp_path)
+
+
+def test_lower_errors_have_one_sign_in_all_parts(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": [1.0, 2.0], "a_err1": [0.1, 0.1], "a_err2": [-0.1, -0.2]})
+    frame.to_parquet(tmp_path / "0.parquet")
+    frame.assign(a_err2=0.1).to_parquet(tmp_path / "1.parquet")
+    with pytest.raises(svmgsu.io.FormatError, match=r"'a_err2' is 0.1, of another sign than at .*0\.parquet"):
+        svmgsu.open(tmp_path)
+
+
+def test_text_files_in_another_order_are_refused(tmp_path):
+    (tmp_path / "m.dat").write_text("a 1:1\nb 1:2\nc 1:3\n")
+    (tmp_path / "l.dat").write_text("a 1\nb -1\nd 1\n")
+    with pytest.raises(
+        svmgsu.io.FormatError, match=r"m\.dat: the ids of lines 1 to 3 differ.*svmgsu.io.convert"
+    ):
+        svmgsu.open(tmp_path / "m.dat", tmp_path / "l.dat")
+    (tmp_path / "l.dat").write_text("a 1\nb -1\n")
+    with pytest.raises(svmgsu.io.FormatError, match=r"l\.dat: it has fewer examples than .*m\.dat"):
+        svmgsu.open(tmp_path / "m.dat", tmp_path / "l.dat")
+
+
+def test_an_error_in_a_text_file_tells_the_line_of_the_file(tmp_path, small_blocks):
+    lines = [f"s{k} 1:{k} 2:1\n" for k in range(500)]
+    lines[321] = "s321 1:abc\n"
+    (tmp_path / "m.dat").write_text("".join(lines))
+    with pytest.raises(svmgsu.io.FormatError, match=r"m\.dat:322:\d+: expected a number"):
+        svmgsu.open(tmp_path / "m.dat")
+
+
+def test_other_arguments_are_refused(tmp_path):
+    np.save(tmp_path / "X.npy", np.ones((2, 2)))
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "thing").touch()
+    for given, message in (
+        ({"dtype": "int8"}, r'dtype: expected "float32" or "float64"'),
+        ({"cache": tmp_path / "folder"}, r"cache: the folder .* holds other things"),
+        ({"cache": tmp_path / "X.npy"}, r"cache: .* is a file"),
+        ({"label": "y"}, r"label: there is no such option for the format npy"),
+        ({"labels": [tmp_path / "X.npy"] * 2}, r"labels: 2 files for 1 of means"),
+    ):
+        with pytest.raises((ValueError, TypeError), match=message):
+            svmgsu.open(tmp_path / "X.npy", **given)
+    with pytest.raises(TypeError, match=r"source: expected paths"):
+        svmgsu.open(3)
+    with pytest.raises(FileNotFoundError):
+        svmgsu.open(tmp_path / "nothing.npy")
+    with pytest.raises(ValueError, match=r"there is no file in this folder"):
+        svmgsu.open(tmp_path / "folder")
+    with pytest.raises(IndexError, match=r"slices"):
+        svmgsu.open(tmp_path / "X.npy")[[1, 2]]
+
+
+def test_a_packed_archive_and_a_gzip_stream_stay_small(tmp_path):
+    """What was unpacked is read forwards: no member is held as a whole."""
+    X, V, y = examples()
+    svmgsu.io.write_npz(svmgsu.Gaussians(X, V), tmp_path / "a.npz", y=y, compress=True)
+    blocks = svmgsu.open(tmp_path / "a.npz")
+    assert np.array_equal(whole(blocks).mean, X)
+    with zipfile.ZipFile(tmp_path / "a.npz") as archive:
+        assert archive.getinfo("mean.npy").compress_type == zipfile.ZIP_DEFLATED
+    text = b"a,label\n" + b"".join(b"%d,%d\n" % (k, k % 2) for k in range(1000))
+    (tmp_path / "b.csv.gz").write_bytes(gzip.compress(text))
+    assert len(svmgsu.open(tmp_path / "b.csv.gz")) == 1000
