@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import _core
 from ..models.classifier import Model
-from ..models.files import load
+from ..models.files import load_linear
 from ..models.regressor import RegressionModel
 from ..support.build import show_config
 from . import regression
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> None:
             return
         facts = dict(_core.config())
     elif _is_model(args.data):
-        facts = describe_model(load(args.data))
+        facts = describe_model(load_linear(args.data))
     else:
         facts = describe_data(args)
     width = max(map(len, facts))

@@ -10,7 +10,7 @@ from typing import Any
 from ..io.dataset import Dataset
 from ..io.output import replacing
 from ..models.classifier import Model
-from ..models.files import load
+from ..models.files import load_linear
 from ..models.regressor import RegressionModel
 from .base import UsageError, about, check_outputs, count, fraction, grid, lams, positive
 from .data import (
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> None:
         if getattr(args, option) is None and option in NEEDS[args.picture]:
             raise UsageError(f"{wanted}: {args.picture} needs it")
     check_streams(args.model, args.data, args.labels, args.cov)
-    model = None if args.model is None else load(args.model)
+    model = None if args.model is None else load_linear(args.model)
     is_regression = isinstance(model, RegressionModel)
     if model is not None and is_regression != (args.picture == "predictions"):
         holds, wanted = ("regression", "classifier") if is_regression else ("classifier", "regression")

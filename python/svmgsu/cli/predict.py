@@ -13,7 +13,7 @@ from ..io.dataset import Dataset
 from ..io.files import extension
 from ..io.predictions import JSON_LINES, TABLES
 from ..models.classifier import Model
-from ..models.files import load
+from ..models.files import load_linear
 from ..models.regressor import RegressionModel
 from ..support.validation import Array, FloatArray, check_prior
 from . import regression
@@ -74,7 +74,7 @@ def add_prior(parser: argparse.ArgumentParser) -> None:
 
 def load_with_prior(args: argparse.Namespace) -> Model | RegressionModel:
     """The model, with the shares that --prior states."""
-    model = load(args.model)
+    model = load_linear(args.model)
     if args.prior is None:
         return model
     if isinstance(model, RegressionModel) or model.calibration_ is None:

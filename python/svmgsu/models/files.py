@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import math
 import os
+from typing import Any
 
 from .. import _core
 from .calibration import Calibration
@@ -11,11 +13,15 @@ from .classifier import Model
 from .labels import labels_from_texts
 from .regressor import RegressionModel
 
+ARCHIVE = b"PK\x03\x04"  # how files of models that are no text begin
 
-def load(path: str | os.PathLike[str]) -> Model | RegressionModel:
+
+def load(path: str | os.PathLike[str]) -> Any:
     """Reads the model that `save`, the C++ library or the authors' gsvm-train wrote to `path`.
 
-    A `Model` if the file holds a classifier, a `RegressionModel` if it holds a regression.
+    A `Model` if the file holds a linear classifier, a `RegressionModel` if it holds a linear regression, an
+    `SVMGSU`, `SVRGSU` or `Deconvolution` if it holds one of these. No file is a pickle: nothing in it is
+    run, and what does not fit together is refused.
 
     Examples
     --------
@@ -29,11 +35,29 @@ def load(path: str | os.PathLike[str]) -> Model | RegressionModel:
     """
     from ..io.files import name_of, read_bytes
 
+    content = read_bytes(path)
+    if not content.startswith(ARCHIVE):
+        return parse(content, name_of(path))
+    from ..estimators.files import read
+
+    archive = io.BytesIO(content)
+    archive.name = name_of(path)
+    return read(archive, archive.name)
+
+
+def load_linear(path: str | os.PathLike[str]) -> Model | RegressionModel:
+    """The same of linear models alone, for the command line."""
+    from ..io.files import name_of, read_bytes
+
     return parse(read_bytes(path), name_of(path))
 
 
 def parse(text: bytes, name: str) -> Model | RegressionModel:
-    """The model in the content of a file; messages call it `name`."""
+    """The linear model in the content of a file; messages call it `name`."""
+    if text.startswith(ARCHIVE):
+        raise _core.FormatError(
+            f"{name}: an archive (.npz), and no linear model; svmgsu.load in Python reads it"
+        )
     try:
         found = _core.parse_model(text, name)
     except UnicodeDecodeError as error:  # names are checked by the core; labels are the only other text
