@@ -324,3 +324,35 @@ def test_labels_or_named_features_come_before_columns_of_probabilities(tmp_path)
     assert svmgsu.io.read_table(path, chances="p_").y.shape == (20, 2)
     assert svmgsu.io.read_table(path, chances="p_", features=["x0", "p_x", "p_y"]).y is None
     assert svmgsu.io.read_table(path, chances="p_", label="x0").y.shape == (20,)
+
+
+def test_the_classifier_with_a_curved_boundary_takes_class_probabilities():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 2))
+    p = 1 / (1 + np.exp(-3 * (X[:, 0] ** 2 - X[:, 1] - 1)))
+    y = (rng.uniform(size=120) < p).astype(int)
+    new = svmgsu.SVMGSU(n_features=40, random_state=0)
+
+    def chances(labels, **rest):
+        return new.fit(X, labels, std=0.1, **rest).predict_proba(X)[:, 1]
+
+    certain, doubtful = chances(y), chances(np.column_stack([1 - p, p]))
+    assert np.array_equal(chances(np.eye(2)[y]), certain)
+    assert np.abs(doubtful - p).mean() < 0.5 * np.abs(certain - p).mean()
+    rows = np.repeat(np.arange(120), 2)
+    repeated = new.fit(
+        X[rows],
+        np.tile([0, 1], 120),
+        std=0.1,
+        sample_weight=np.column_stack([1 - p, p]).ravel(),
+        groups=rows,
+    )
+    assert np.array_equal(repeated.predict_proba(X)[:, 1], doubtful)
+    assert new.fit(X, np.column_stack([p, 1 - p]), classes=["star", "quasar"]).classes_.tolist() == [
+        "quasar",
+        "star",
+    ]
+    with pytest.raises(
+        ValueError, match="y: the class probabilities of example 0 sum to 2; rows must sum to 1"
+    ):
+        new.fit(X, np.column_stack([1 - p, p]) * 2)

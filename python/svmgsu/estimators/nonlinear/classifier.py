@@ -10,10 +10,11 @@ from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold
 
+from ...data.doubt import read_labels
 from ...data.gaussians import Gaussians
 from ...fit.examples import ConvergenceWarning
 from ...support.parallel import Team
-from ...support.validation import Array, FloatArray, as_labels, check_weights
+from ...support.validation import Array, FloatArray, check_weights
 from ..classifier import labels_of
 from ..transforming import ROUTED
 from .base import NonlinearEstimator
@@ -157,29 +158,37 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
         self.threads = threads
 
     def fit(
-        self, X: Any, y: Any, cov: Any = None, std: Any = None, sample_weight: Any = None, groups: Any = None
+        self,
+        X: Any,
+        y: Any,
+        cov: Any = None,
+        std: Any = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+        classes: Any = None,
     ) -> SVMGSU:
         """Trains on X, an array or `Gaussians`, with labels y.
 
-        `cov` and `std` are the covariance or error bars of X, as in `svmgsu.Gaussians`, `sample_weight` how
-        much each example counts; examples of one of the `groups` are never on both sides of a fold. In
-        arrays NaN, and infinite noise, is a missing value: the population says what it may be.
+        y may have the probability of each class instead, (l, K): an example then counts for every class with
+        that weight. `classes` names the columns, which by default are those of a data frame. `cov` and `std`
+        are the covariance or error bars of X, as in `svmgsu.Gaussians`, `sample_weight` how much each example
+        counts; examples of one of the `groups` are never on both sides of a fold. In arrays NaN, and infinite
+        noise, is a missing value: the population says what it may be.
         """
         data = self._read(X, cov, std)
-        labels = as_labels(labels_of(y), len(data))
-        self.classes_ = np.unique(labels)
-        if len(self.classes_) < 2:
-            raise ValueError(f"y: at least two classes are needed, got one class: {self.classes_[0]!r}")
+        self.classes_, codes, each = read_labels(labels_of(y), len(data), classes)
         self._check_settings(len(data))
         for name in ("link", "damping"):
             if getattr(self, name) not in ("auto", True, False):
                 raise ValueError(f'{name}: expected "auto", True or False, got {getattr(self, name)!r}')
-        codes = np.searchsorted(self.classes_, labels)
-        weights = self._weights(codes, check_weights(sample_weight, len(data)))
+        weights = self._weights(codes, each.weights(check_weights(sample_weight, len(data))))
         if len(np.unique(codes[weights > 0])) < 2:
             raise ValueError(
                 "sample_weight: at least two classes are needed, but one class has all the weight"
             )
+        if each.source is not None:  # all copies of an example stay on one side of a fold
+            groups = each.source if groups is None else np.asarray(groups)[each.source]
+            data = data[each.source]
         seed, loss = self._seed(), self._loss(data)
         seen, copies = self._prepare(data, weights, seed)
         folds = self._folds(codes, groups, seed)
