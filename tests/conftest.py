@@ -198,3 +198,16 @@ def interrupted(script):
         child.kill()
         child.wait()
     return output, child.returncode
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Blocks of few rows, so that every format has many."""
+    from svmgsu.blocks import decoding, opening
+    from svmgsu.data import blocks
+
+    original = decoding.decode
+    monkeypatch.setattr(
+        opening, "decode", lambda source, folder, room, dtype: original(source, folder, 8000, dtype)
+    )
+    monkeypatch.setattr(blocks, "LARGEST_BLOCK", 2000)

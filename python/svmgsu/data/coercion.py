@@ -93,7 +93,18 @@ def _check_fits(cov: Covariance, shape: tuple[int, int]) -> None:
 
 def as_deployment(cov: Any, shape: tuple[int, int], seed: int, psd: Psd = "clip") -> Covariance:
     """Noise of deployment as a covariance of every example: one for all, or one each from a pool."""
-    (count, n), name = shape, "deployment_cov"
+    pool = as_pool(cov, shape[1], psd)
+    return pool if pool.n_examples is None else pool.take(drawn(pool, shape[0], seed))
+
+
+def drawn(pool: Covariance, count: int, seed: int) -> Array:
+    """Which of a pool of covariances each of `count` examples draws."""
+    return np.random.default_rng(seed).integers(pool.n_examples or 1, size=count)
+
+
+def as_pool(cov: Any, n: int, psd: Psd = "clip") -> Covariance:
+    """Noise of deployment for n features: one covariance for all, or a pool, which has `n_examples`."""
+    name = "deployment_cov"
     if isinstance(cov, Covariance):
         pool = cov
     else:
@@ -110,9 +121,7 @@ def as_deployment(cov: Any, shape: tuple[int, int], seed: int, psd: Psd = "clip"
         pool = Full(array, psd=psd, name=name) if full else Diagonal(array, name=name)
     if pool.n_features not in (None, n):
         raise ValueError(f"deployment_cov: {pool.n_features} features, but X has {n}")
-    if pool.n_examples is None:
-        return pool
-    return pool.take(np.random.default_rng(seed).integers(pool.n_examples, size=count))
+    return pool
 
 
 def _check_is_matrix(array: Array) -> None:

@@ -12,11 +12,12 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from ..data.blocks import Blocks
 from ..data.definiteness import Psd
 from ..data.doubt import has_doubt
 from ..data.gaussians import as_gaussians
 from ..fit.division import Division
-from ..fit.problem import Problem
+from ..fit.problem import problem_of
 from ..fit.settings import documented
 from ..fit.stream import Stream
 from ..models.classifier import Model
@@ -197,7 +198,7 @@ class LinearSVMGSU(LinearClassifier):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         cov: Any = None,
         std: Any = None,
         sample_weight: Any = None,
@@ -206,16 +207,20 @@ class LinearSVMGSU(LinearClassifier):
     ) -> LinearSVMGSU:
         """Trains on X (or `Gaussians`) with labels y, or with class probabilities y of shape (l, K).
 
+        X may be blocks of files, as `svmgsu.open` gives them; y is by default what the files have then.
+
         `cov`, `std`, `sample_weight`, `groups` and `classes` are those of `svmgsu.train`.
         """
         cov, std = self._at_fit(X, cov, std)
-        y = labels_of(y)
+        y = y if y is None and isinstance(X, Blocks) else labels_of(y)
         report = FitReport(self, X, y, "iteration", None)
-        problem = Problem(X, y, cov, self._settings(), std=std, sample_weight=sample_weight, classes=classes)
+        problem = problem_of(
+            X, y, cov, self._settings(), std=std, sample_weight=sample_weight, classes=classes
+        )
         warm = self.warm_start and self.solver == "newton"
         start = getattr(self, "model_", None) if warm else None
         self._take(problem.train(start, report.monitor(), groups=groups))
-        self._stream, self._examples_read = None, len(y)
+        self._stream, self._examples_read = None, problem.copies.examples
         report.end()
         return self
 

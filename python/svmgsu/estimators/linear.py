@@ -9,8 +9,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
+from ..data.blocks import Blocks
 from ..data.definiteness import Psd
 from ..data.gaussians import Gaussians
+from ..fit.beyond import refuse_beside
 from ..fit.settings import NAMES, Settings
 from ..models.rule import new_objects
 from ..support.losses import Task
@@ -56,23 +58,34 @@ class LinearEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc
         for name in (*LEARNT, *self._learnt):
             setattr(self, name, getattr(model, name))
 
-    def _examples(self, X: Any, cov: Any, std: Any) -> Gaussians:
+    def _examples(self, X: Any, cov: Any, std: Any) -> Gaussians | Blocks:
         check_is_fitted(self, "model_")
+        if isinstance(X, Blocks):
+            return self._blocks(X, cov, std)
         cov, std = same_units(self, X, cov, std)
         data = new_objects(self._check_names(X, reset=False), cov, std, self.psd)
-        if data.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"X has {data.shape[1]} features, but {type(self).__name__} is expecting "
-                f"{self.n_features_in_} features as input"
-            )
+        self._check_width(data.shape[1])
         return data
+
+    def _check_width(self, n: int) -> None:
+        if n != self.n_features_in_:
+            raise ValueError(
+                f"X has {n} features, but {type(self).__name__} is expecting {self.n_features_in_} features "
+                "as input"
+            )
+
+    def _blocks(self, X: Blocks, cov: Any, std: Any) -> Blocks:
+        """Blocks as they are: the model reads them one after another."""
+        refuse_beside(X, cov=cov, std=std)
+        self._check_width(X.shape[1])
+        return X
 
     def _check_names(self, X: Any, *, reset: bool) -> Any:
         """X, `Gaussians` in the order that features had in the fit; so scikit-learn wants data frames.
 
         Its checks are made where there are names alone: they take longer than a small fit.
         """
-        if isinstance(X, Gaussians):
+        if isinstance(X, (Gaussians, Blocks)):
             return keep_names(self, X, reset=reset)
         if not reset and may_lack_names(self, X):
             return X

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from ..data.gaussians import Gaussians
+Data = TypeVar("Data", bound=Any)
 
 
-def keep_names(estimator: Any, data: Gaussians, *, reset: bool) -> Gaussians:
+def keep_names(estimator: Any, data: Data, *, reset: bool) -> Data:
     """Keeps the names of the features in `fit`; later the examples come back in the order they had then."""
     names, known = data.feature_names_in_, getattr(estimator, "feature_names_in_", None)
     if not reset:
-        return data.in_order(None if known is None else list(known))
+        return cast(Data, data.in_order(None if known is None else list(known)))
     if names is not None:
         estimator.feature_names_in_ = np.asarray(names, dtype=object)
         estimator.names_of_gaussians_ = True

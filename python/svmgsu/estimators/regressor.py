@@ -10,8 +10,9 @@ from sklearn.metrics import r2_score
 from sklearn.model_selection import GroupKFold
 from sklearn.utils.validation import column_or_1d
 
+from ..data.blocks import Blocks
 from ..data.definiteness import Psd
-from ..fit.regression import RegressionProblem
+from ..fit.regression import RegressionProblem, regression_of
 from ..fit.settings import documented
 from ..models.regressor import RegressionModel
 from ..support.losses import regression_loss
@@ -124,7 +125,7 @@ class LinearSVRGSU(LinearRegressor):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         cov: Any = None,
         std: Any = None,
         y_std: Any = None,
@@ -132,12 +133,14 @@ class LinearSVRGSU(LinearRegressor):
     ) -> LinearSVRGSU:
         """Trains on X (or `Gaussians`) with targets y.
 
+        X may be blocks of files, as `svmgsu.open` gives them; y is by default what the files have then.
+
         cov, std, y_std and sample_weight are as in `svmgsu.train_regressor`.
         """
         cov, std = self._at_fit(X, cov, std)
-        y = _targets_of(y)
+        y = y if y is None and isinstance(X, Blocks) else _targets_of(y)
         report = FitReport(self, X, y, "iteration", None)
-        problem = RegressionProblem(
+        problem = regression_of(
             X, y, cov, self._settings(), std=std, y_std=y_std, sample_weight=sample_weight
         )
         start = getattr(self, "model_", None) if self.warm_start else None

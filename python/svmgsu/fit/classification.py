@@ -7,14 +7,14 @@ from typing import Any
 
 from ..data.definiteness import Psd
 from ..models.classifier import Model
-from .problem import Problem
+from .problem import problem_of
 from .settings import Settings, documented
 
 
 @documented
 def train(
     X: Any,
-    y: Any,
+    y: Any = None,
     cov: Any = None,
     *,
     std: Any = None,
@@ -52,12 +52,14 @@ def train(
 
     Parameters
     ----------
-    X : array, SciPy sparse matrix or Gaussians of shape (l, n)
-        The examples' means, or means and covariances together.
+    X : array, SciPy sparse matrix, Gaussians or Blocks of shape (l, n)
+        The examples' means, or means and covariances together; in memory or, as `svmgsu.open` gives them, in
+        files that are read block by block.
     y : array of shape (l,) or (l, K)
-        Labels of two or more classes, numbers or strings. Of more than two each pair is trained, in
-        parallel, on the same arrays: see `multi_class`. Where labels are in doubt: the probabilities of the
-        classes, whose rows sum to 1. An example then counts for each class with that weight, exactly.
+        Labels of two or more classes, numbers or strings; by default those that blocks have. Of more than
+        two each pair is trained, in parallel, on the same arrays: see `multi_class`. Where labels are in
+        doubt: the probabilities of the classes, whose rows sum to 1. An example then counts for each class
+        with that weight, exactly.
     cov : array or covariance kind, optional
         Uncertainty of X: a number or (l,) variances for isotropic, (l, n) for diagonal, (l, n, n) for
         full covariances, or `svmgsu.Isotropic`, `Diagonal`, `Full`, `LowRank`, `Shared` and their sums.
@@ -91,14 +93,14 @@ def train(
     array([1])
     """
     settings = Settings.of(locals())
-    problem = Problem(X, y, cov, settings, std=std, sample_weight=sample_weight, classes=classes)
+    problem = problem_of(X, y, cov, settings, std=std, sample_weight=sample_weight, classes=classes)
     return problem.train(start, callback, groups=groups)
 
 
 @documented
 def path(
     X: Any,
-    y: Any,
+    y: Any = None,
     cov: Any = None,
     lams: Any = None,
     *,
@@ -142,5 +144,5 @@ def path(
     [0.6, 1.13]
     """
     settings = Settings.of(locals())
-    problem = Problem(X, y, cov, settings, std=std, sample_weight=sample_weight, classes=classes)
+    problem = problem_of(X, y, cov, settings, std=std, sample_weight=sample_weight, classes=classes)
     return problem.path(lams)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from ..data.blocks import Blocks
 from ..data.doubt import read_labels
 from ..data.gaussians import as_gaussians
 from ..models.calibration import log_shares
@@ -17,6 +18,7 @@ from ..models.classifier import Model
 from ..support.parallel import Team
 from ..support.validation import Array, FloatArray, check_prior, check_weights, class_factors
 from ..support.warning import warn
+from .beyond import BeyondExamples, BlockStore, Store, labels_of_blocks, refuse_beside, weights_of_blocks
 from .division import Division
 from .examples import Examples, Report, check_doubt, check_start, record, status, warn_if_unfinished
 from .held_out import calibrate
@@ -263,6 +265,61 @@ class Problem(Examples[Model]):
             "more weight for the rarer class (class_weight, sample_weight)",
             TrivialModelWarning,
         )
+
+
+class BeyondProblem(BeyondExamples, Problem):
+    """The same, of examples that are not in memory."""
+
+    def __init__(
+        self,
+        store: Store,
+        classes: Array,
+        codes: Array,
+        weights: FloatArray,
+        settings: Settings,
+    ) -> None:
+        self.classes, self.codes = classes, codes
+        self.division = Division(len(classes), settings.multi_class)
+        self.parts = len(self.division)
+        self.prior = None if settings.prior is None else check_prior(settings.prior, classes)
+        self.sample_weights = weights
+        self._weigh(settings.class_weight, not np.ptp(weights))
+        self._hold(store, settings)
+
+    @property
+    def small(self) -> bool:
+        return False
+
+    def solve(self, options: _core.Options, *, team: Team | None = None, **more: Any) -> Model:
+        """Problems are solved one after another, each with all threads: each reads all data."""
+        return super().solve(options, team=Team((team or Team()).threads, 1), **more)
+
+    def finish(self, model: Model, options: _core.Options, team: Team, **more: Any) -> None:
+        super().finish(model, options, Team(team.threads, 1), **more)
+
+    @property
+    def to_split(self) -> Array:
+        return np.asarray(self.classes[self.codes])
+
+
+def problem_of(
+    X: Any,
+    y: Any,
+    cov: Any,
+    settings: Settings,
+    *,
+    std: Any = None,
+    sample_weight: Any = None,
+    classes: Any = None,
+) -> Problem:
+    """The problem of examples in memory or in blocks."""
+    if not isinstance(X, Blocks):
+        return Problem(X, y, cov, settings, std=std, sample_weight=sample_weight, classes=classes)
+    refuse_beside(X, cov=cov, std=std)
+    if classes is not None:
+        raise ValueError("classes: they name the columns of class probabilities, but blocks have labels")
+    known, codes = labels_of_blocks(X, y)
+    return BeyondProblem(BlockStore(X), known, codes, weights_of_blocks(X, sample_weight), settings)
 
 
 @dataclass

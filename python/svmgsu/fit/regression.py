@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from ..data.blocks import Blocks
 from ..data.definiteness import Psd
 from ..data.gaussians import as_gaussians
 from ..models.regressor import RegressionModel
 from ..support.parallel import Team
 from ..support.validation import Array, FloatArray, check_finite, check_targets, check_weights
+from .beyond import BeyondExamples, BlockStore, Store, refuse_beside, weights_of_blocks
 from .examples import Examples, Report, check_start, record, status, warn_if_unfinished
 from .settings import Settings, documented
 
@@ -127,6 +129,43 @@ class RegressionProblem(Examples[RegressionModel]):
         return likeliest_scatter(squares, self.target_errors[some], self.sample_weights[some])
 
 
+class BeyondRegression(BeyondExamples, RegressionProblem):
+    """The same, of examples that are not in memory."""
+
+    def __init__(
+        self,
+        store: Store,
+        targets: FloatArray,
+        errors: FloatArray | None,
+        weights: FloatArray,
+        settings: Settings,
+    ) -> None:
+        self._hold(store, settings)
+        self.targets = self.to_split = targets
+        self.target_errors = errors
+        self.sample_weights = self.given_weights = weights
+        self.likelihood = settings.loss == "squared" and errors is not None
+
+
+def regression_of(
+    X: Any,
+    y: Any,
+    cov: Any,
+    settings: Settings,
+    *,
+    std: Any = None,
+    y_std: Any = None,
+    sample_weight: Any = None,
+) -> RegressionProblem:
+    """The problem of examples in memory or in blocks."""
+    if not isinstance(X, Blocks):
+        return RegressionProblem(X, y, cov, settings, std=std, y_std=y_std, sample_weight=sample_weight)
+    refuse_beside(X, cov=cov, std=std)
+    targets = check_targets(X.labels() if y is None else y, len(X))
+    errors = check_target_errors(X.numbers("y_std") if y_std is None and y is None else y_std, len(X))
+    return BeyondRegression(BlockStore(X), targets, errors, weights_of_blocks(X, sample_weight), settings)
+
+
 def likeliest_scatter(squares: FloatArray, errors: FloatArray, weights: FloatArray) -> float:
     """The τ >= 0 that maximises the likelihood of residuals N(0, τ² + e²), given their squares.
 
@@ -174,7 +213,7 @@ def check_target_errors(y_std: Any, examples: int) -> FloatArray | None:
 @documented
 def train_regressor(
     X: Any,
-    y: Any,
+    y: Any = None,
     cov: Any = None,
     *,
     std: Any = None,
@@ -205,10 +244,10 @@ def train_regressor(
 
     Parameters
     ----------
-    X : array, SciPy sparse matrix or Gaussians of shape (l, n)
-        The examples' means, or means and covariances together.
+    X : array, SciPy sparse matrix, Gaussians or Blocks of shape (l, n)
+        The examples' means, or means and covariances together; in memory, or in files (`svmgsu.open`).
     y : array of shape (l,)
-        The targets.
+        The targets; by default those that blocks have, with their errors.
     cov, std : optional
         Uncertainty of X, as in `svmgsu.train`.
     y_std : float or array of shape (l,), optional
@@ -251,14 +290,14 @@ def train_regressor(
     [1.5]
     """
     settings = Settings.of(locals(), task="regression")
-    problem = RegressionProblem(X, y, cov, settings, std=std, y_std=y_std, sample_weight=sample_weight)
+    problem = regression_of(X, y, cov, settings, std=std, y_std=y_std, sample_weight=sample_weight)
     return problem.train(start, callback)
 
 
 @documented
 def path_regressor(
     X: Any,
-    y: Any,
+    y: Any = None,
     cov: Any = None,
     lams: Any = None,
     *,
@@ -298,6 +337,5 @@ def path_regressor(
     [0.4, 0.99]
     """
     settings = Settings.of(locals(), task="regression")
-    return RegressionProblem(X, y, cov, settings, std=std, y_std=y_std, sample_weight=sample_weight).path(
-        lams
-    )
+    problem = regression_of(X, y, cov, settings, std=std, y_std=y_std, sample_weight=sample_weight)
+    return problem.path(lams)

@@ -14,7 +14,7 @@ from ..data.gaussians import Gaussians
 from ..support.validation import Array, FloatArray, check_prior, listed
 from .calibration import Calibration
 from .labels import label_texts
-from .rule import LinearRule, team_of
+from .rule import LinearRule, blockwise, team_of
 from .scoring import probability_right
 
 _NUMBERS_AT_A_TIME = 4_000_000  # values of pairs of classes
@@ -104,6 +104,7 @@ class Model(LinearRule):
             return None
         return self.calibration_[0].platt
 
+    @blockwise
     def decision_function(
         self,
         X: Any,
@@ -157,6 +158,7 @@ class Model(LinearRule):
             return scores, std_
         return scores, _coupled_std(self._log_odds(self._values(data, team)), scores, std_)
 
+    @blockwise
     def margin_probability(
         self, X: Any, cov: Any = None, std: Any = None, *, threads: int | None = None
     ) -> FloatArray:
@@ -171,6 +173,7 @@ class Model(LinearRule):
         columns = zip(self._values(data, team).T, std_.T, strict=True)
         return self._shown(np.stack([probability_right(f, s, ones) for f, s in columns], axis=1))
 
+    @blockwise
     def predict(self, X: Any, cov: Any = None, std: Any = None, *, threads: int | None = None) -> Array:
         """The class of each row of X.
 
@@ -186,6 +189,7 @@ class Model(LinearRule):
 
         return np.asarray(self.classes_[self._in_parts(data, ask)])
 
+    @blockwise
     def predict_proba(
         self,
         X: Any,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..support.validation import FloatArray
-from .rule import LinearRule, team_of
+from .rule import LinearRule, blockwise, team_of
 
 
 @dataclass(repr=False, eq=False)
@@ -66,6 +66,7 @@ class RegressionModel(LinearRule):
     epsilon: float | None = None
     status_: str = ""
 
+    @blockwise
     def predict(
         self,
         X: Any,

@@ -2,18 +2,50 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import os
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
 from .. import _core
+from ..data.blocks import Blocks
 from ..data.covariances import Covariance
 from ..data.definiteness import Psd
 from ..data.gaussians import Gaussians, as_gaussians
 from ..support.validation import FloatArray, check_count
 
 FORMATS = ("svmgsu", "gsvm")
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def blockwise(method: Callable[P, R]) -> Callable[P, R]:
+    """A method of prediction that takes blocks, too: what it says of one block after another, joined."""
+
+    @functools.wraps(method)
+    def ask(*args: P.args, **options: P.kwargs) -> R:
+        X = args[1] if len(args) > 1 else options.get("X")
+        if not isinstance(X, Blocks):
+            return method(*args, **options)
+        given = inspect.signature(method).bind(*args, **options).arguments
+        for name in ("cov", "std"):
+            if given.get(name) is not None:
+                raise ValueError(f"{name}: blocks have their own covariances; pass {name} to svmgsu.open")
+        X.check()
+        prior: Any = given.get("prior")
+        each = np.ndim(prior) == 2 and len(prior) == len(X)
+        parts: list[Any] = []
+        for rows in X.spans():
+            some = {"prior": prior[rows]} if each else {}
+            parts.append(method(**(given | {"X": X[rows]} | some)))  # type: ignore[call-arg]
+        if isinstance(parts[0], tuple):
+            return tuple(np.concatenate(part) for part in zip(*parts, strict=True))  # type: ignore[return-value]
+        return np.concatenate(parts)  # type: ignore[return-value]
+
+    return ask
 
 
 class LinearRule:

@@ -1,0 +1,215 @@
+"""Training on examples that are not in memory: the same problems, with sums from files or elsewhere."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from ..data.blocks import Blocks
+from ..data.coercion import as_pool, drawn
+from ..data.covariances import Covariance, Shared
+from ..data.doubt import Copies, has_doubt
+from ..data.flat import FlatArray
+from ..support.validation import Array, FloatArray, as_labels, check_labels, check_weights, listed
+from .examples import Examples
+from .settings import Settings
+
+
+@dataclass
+class Noise:
+    """Covariances for all examples or for groups of them: (k, n) variances or packed matrices."""
+
+    packed: FloatArray
+    diagonal: bool
+    group: Array | None = None
+
+    @classmethod
+    def of(cls, settings: Settings, shape: tuple[int, int]) -> Noise:
+        """What exists only where the model will be used, for `shape` examples and features."""
+        pool = as_pool(settings.deployment_cov, shape[1], settings.psd)
+        if pool.n_examples is None:
+            return cls.each(pool, 1, shape[1])
+        out = cls.each(pool, pool.n_examples, shape[1])
+        out.group = drawn(pool, shape[0], settings.seed).astype(np.int32)
+        return out
+
+    @classmethod
+    def shared(cls, matrix: Array) -> Noise:
+        return cls.each(Shared(matrix), 1, len(matrix))
+
+    @classmethod
+    def each(cls, kind: Covariance, count: int, n: int) -> Noise:
+        if kind.needs_classes:
+            raise ValueError("deployment_cov: one covariance per class goes with examples in memory")
+        diagonal = kind.is_diagonal
+        packed = kind.diagonals(count, n) if diagonal else kind.as_full(count, n).packed
+        return cls(np.ascontiguousarray(packed, dtype=np.float64), diagonal)
+
+
+class Store(ABC):
+    """Examples that lie elsewhere, as training sees them."""
+
+    shape: tuple[int, int]
+    feature_names_in_: list[str] | None
+    cov: Any = None  # a covariance is there, or None
+
+    @abstractmethod
+    def training_set(
+        self, targets: FloatArray, weights: FloatArray | None, task: str, scale: float, noise: Noise | None
+    ) -> Any:
+        """What the core solves: targets and weights of all examples, covariances times `scale`."""
+
+    @abstractmethod
+    def margins(self, coef: FloatArray, threads: int) -> tuple[FloatArray, FloatArray]:
+        """w·x_i and wᵀΣ_i w of all examples for each row w of `coef`: (l, rows of coef)."""
+
+
+class BeyondExamples(Examples[Any]):
+    """What problems of examples in a `Store` do otherwise; to stand before a problem among the bases."""
+
+    store: Store
+
+    def _hold(self, store: Store, settings: Settings) -> None:
+        """As `Examples.__init__`, for examples that are elsewhere."""
+        if settings.subspace is not None:
+            raise ValueError("subspace: the examples' covariances are not in memory; reduce them beforehand")
+        if settings.solver != "newton":
+            raise ValueError(f"solver: {settings.solver!r} takes examples in memory; blocks are for 'newton'")
+        self.settings, self.store = settings, store
+        self.observed = self.data = store  # type: ignore[assignment]
+        self.copies = Copies(store.shape[0])
+        self.interrupted = False
+        self._noise: Noise | None = None
+        if settings.deployment_cov is not None:
+            self._noise = Noise.of(settings, store.shape)
+
+    def core_of(
+        self,
+        make: Callable[..., Any],
+        targets: FloatArray,
+        weights: FloatArray,
+        rows: Array | None,
+        cov_scale: float | None,
+    ) -> Any:
+        """Examples that are left out have the weight 0; the others' are scaled to mean 1 over all."""
+        scale = self.settings.cov_scale if cov_scale is None else cov_scale
+        count = self.store.shape[0]
+        if rows is not None:
+            some, given = targets, weights
+            targets, weights = np.ones(count), np.zeros(count)
+            targets[rows], weights[rows] = some, given * (count / len(rows))
+        alike = bool(weights[0] == 1.0) and not np.ptp(weights)
+        task = "classification" if make is _core.labelled else "regression"
+        return self.store.training_set(
+            np.ascontiguousarray(targets),
+            None if alike else np.ascontiguousarray(weights),
+            task,
+            scale,
+            self._noise,
+        )
+
+    def margins(
+        self, coef: FloatArray, rows: Array | None = None, *, observed: bool = False, threads: int = 0
+    ) -> tuple[FloatArray, FloatArray]:
+        mean, variance = self.store.margins(coef, threads)
+        return (mean, variance) if rows is None else (mean[rows], variance[rows])
+
+
+class BlockStore(Store):
+    """Examples in files, read block by block."""
+
+    def __init__(self, blocks: Blocks) -> None:
+        self.blocks = blocks
+        self.shape, self.feature_names_in_ = blocks.shape, blocks.feature_names_in_
+        self.cov = None if blocks.kind == "none" else blocks.kind
+
+    def training_set(
+        self, targets: FloatArray, weights: FloatArray | None, task: str, scale: float, noise: Noise | None
+    ) -> Any:
+        blocks = self.blocks
+        blocks.check()
+        n = self.shape[1]
+        terms = [(_kind(key, blocks, n), scale) for key in blocks.covariance_keys if key in blocks.arrays]
+        others = [] if noise is None else [noise]
+        if "shared" in blocks.fixed:
+            others.insert(0, Noise.shared(blocks.fixed["shared"]))
+        terms += [(_core.shared(more.packed, n, more.diagonal, more.group), scale) for more in others]
+        make = _core.labelled if task == "classification" else _core.valued
+        weights = np.ones(len(targets)) if weights is None else weights
+        means = _core.dense_means(_mapped(blocks.arrays["mean"]))
+        return make(means, tuple(terms) if scale else (), targets, weights, None)
+
+    def margins(self, coef: FloatArray, threads: int) -> tuple[FloatArray, FloatArray]:
+        count = (self.shape[0], len(coef))
+        self.blocks.check()
+        mean, variance = np.empty(count), np.zeros(count)
+        for rows in self.blocks.spans():
+            found = _core.margins(self.blocks[rows].core(), np.ascontiguousarray(coef), threads)
+            mean[rows], variance[rows] = found[0].T, found[1].T
+        return mean, variance
+
+
+def _mapped(array: FlatArray) -> Array:
+    """The numbers of a file as an array that is read when it is used."""
+    return np.memmap(array.path, array.dtype, "r", array.offset, array.shape)
+
+
+def _kind(key: str, blocks: Blocks, n: int) -> Any:
+    array = _mapped(blocks.arrays[key])
+    if key == "packed":
+        return _core.full(array, n)
+    if key == "factors":
+        count, rank, _ = array.shape
+        return _core.low_rank(array.reshape(count * rank, n), np.arange(0, count * rank + 1, rank))
+    return _core.isotropic(array) if key == "isotropic" else _core.diagonal(array)
+
+
+def labels_of_blocks(blocks: Blocks, y: Any) -> tuple[Array, Array]:
+    """(the classes, of each example the place of its class), a byte or two per example.
+
+    y is what a user gave beside the blocks; None: the labels that the files have.
+    """
+    if y is not None:
+        if has_doubt(y):
+            raise ValueError("y: class probabilities are trained on in memory; blocks take labels")
+        classes, codes = check_labels(y, len(blocks))
+        return classes, codes.astype(_smallest(len(classes)))
+    found: list[Array] = []
+    for rows in blocks.spans():
+        labels = blocks.labels(rows)
+        found.append(np.unique(as_labels(labels, len(labels))))
+        if len(found) > 64:
+            found = [np.unique(np.concatenate(found))]
+    classes = np.unique(np.concatenate(found))
+    if len(classes) == 1:
+        raise ValueError(f"y: only one class, {classes[0].item()!r}; training needs examples of two")
+    if len(classes) > 2 and classes.dtype.kind == "f" and (classes != np.floor(classes)).any():
+        raise ValueError(f"y: {len(classes)} numbers with fractions ({listed(classes)}) are no classes")
+    codes = np.empty(len(blocks), dtype=_smallest(len(classes)))
+    for rows in blocks.spans():
+        codes[rows] = np.searchsorted(classes, blocks.labels(rows))
+    return classes, codes
+
+
+def _smallest(classes: int) -> Any:
+    return np.int8 if classes <= 127 else np.int32
+
+
+def weights_of_blocks(blocks: Blocks, given: Any) -> FloatArray:
+    """The weights given beside the blocks, those of the files, or ones that take no memory."""
+    own = blocks.numbers("weight") if given is None else given
+    if own is None:
+        return np.broadcast_to(np.float64(1.0), len(blocks))
+    return check_weights(own, len(blocks))
+
+
+def refuse_beside(X: Any, **others: Any) -> None:
+    """Blocks have their covariances; what is given beside them is a mistake."""
+    for name, value in others.items():
+        if value is not None:
+            raise ValueError(f"{name}: blocks have their own covariances; pass {name} to svmgsu.open")

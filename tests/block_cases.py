@@ -1,0 +1,30 @@
+"""Examples in files, for the tests of blocks."""
+
+import numpy as np
+
+import svmgsu
+
+L, N = 203, 4
+
+
+def examples(dtype=np.float64, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(L, N)).astype(dtype)
+    V = rng.uniform(0.1, 2.0, size=(L, N)).astype(dtype)
+    return X, V, np.where(X[:, 0] + 0.3 * rng.normal(size=L) > 0, "quasar", "star")
+
+
+def whole(blocks):
+    return svmgsu.concatenate(list(blocks))
+
+
+def same(blocks, data, y=None):
+    found = whole(blocks)
+    assert np.array_equal(found.mean, np.asarray(data.mean))
+    assert blocks.feature_names_in_ == data.feature_names_in_
+    if data.cov is None:
+        assert found.cov is None
+    else:
+        assert np.array_equal(found.cov.to_full(*data.shape), data.cov.to_full(*data.shape))
+    if y is not None:
+        assert blocks.labels().tolist() == np.asarray(y).tolist()
