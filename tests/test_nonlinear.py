@@ -322,3 +322,18 @@ def test_bad_input_is_an_error_before_work_starts():
 )
 def test_estimators_pass_scikit_learns_checks(estimator, check):
     check(estimator)
+
+
+def test_a_constant_feature_is_refused_by_the_value_that_it_has():
+    X = np.column_stack([np.random.default_rng(0).normal(size=(20, 2)), np.full(20, 7.0)])
+    with pytest.raises(ValueError, match="X: feature 2 is 7 in every example that has it"):
+        svmgsu.SVMGSU().fit(X, np.arange(20) % 2, std=0.1)
+
+
+def test_wide_objects_have_no_population_unless_it_is_asked_for():
+    X = np.random.default_rng(0).normal(size=(12, 101))
+    new = svmgsu.SVMGSU(search=False, n_features=10, random_state=0)
+    assert new.fit(X, np.arange(12) % 2, std=0.1).population_ is None
+    assert new.fit(X[:, :100], np.arange(12) % 2, std=0.1).population_ is not None
+    X[3, 5] = np.nan
+    assert new.fit(X, np.arange(12) % 2, std=0.1).population_ is not None

@@ -29,6 +29,7 @@ from .solving import Scores
 Splits = list[tuple[Array, Array]]
 SEARCH_ROWS = 20_000  # objects and their copies that settings are chosen with, at the most
 SEARCH_COPIES = 2  # of an object that settings are chosen with, at the most
+WIDE = 100  # features: a population's covariances take their cube of work for each object
 MOST_ROWS = 2_000_000  # of copies and objects, so that features of all fit into memory
 
 
@@ -121,11 +122,14 @@ class NonlinearEstimator(BaseEstimator):  # type: ignore[misc]
         lift = Lift.of(data, weights)
         lift.announced = noise is not None
         uncertain = data.cov is not None or noise is not None or missing(data)
-        wanted = ("mixture" if uncertain else None) if self.population == "auto" else self.population
+        wanted = self.population
+        if wanted == "auto":  # where nothing is missing, wide objects have draws instead
+            wanted = "mixture" if uncertain and (data.shape[1] <= WIDE or missing(data)) else None
         if wanted is None:
             refuse_missing(data, "population=None")
         standard = lift.standard(data)
         if wanted is not None:
+            check_spread(observe(data))
             components = 1 if wanted == "gaussian" else _components(self.n_components, data.shape)
             lift.population = learn_population(standard, weights, components, seed, self.threads)
         self.lift_ = lift

@@ -51,7 +51,7 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
     population : {"auto", "mixture", "gaussian", None}
         What error bars are: noise of measurement, on top of a population that is a mixture of Gaussians, or
         one. None: the examples' covariances are their own spread (summaries, augmentation), and the model is
-        for points drawn from them. "auto" is "mixture" where there is noise.
+        for points drawn from them. "auto" is "mixture" where there is noise, in at most 100 features.
     n_components : int, "auto" or "default"
         Of the population; "auto" by held-out likelihood, "default" is ten, or fewer for few objects.
     deployment_cov : array or covariance kind, optional
