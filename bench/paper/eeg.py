@@ -35,7 +35,7 @@ def run(folder: Path, seed: int, quick: bool) -> Record:
     signals, sets, rate = bonn(folder)
     data = from_welch(signals, rate, bands=BANDS)
     means, V = data.mean, np.asarray(data.cov.variances)
-    windows = _windows(signals, rate)
+    cut = windows(signals, rate)
     out: Record = {}
     for task, (negative, positive) in TASKS.items():
         rows = np.flatnonzero([s in negative + positive for s in sets])
@@ -46,15 +46,15 @@ def run(folder: Path, seed: int, quick: bool) -> Record:
             (means[rows[known]] - centre) / scale, svmgsu.Diagonal(V[rows[known]] / scale**2)
         )
         test = svmgsu.Gaussians((means[rows[new]] - centre) / scale)
-        single = svmgsu.Gaussians(((windows[rows[new]] - centre) / scale).reshape(-1, means.shape[1]))
-        truth = np.repeat(y[new], windows.shape[1])
+        single = svmgsu.Gaussians(((cut[rows[new]] - centre) / scale).reshape(-1, means.shape[1]))
+        truth = np.repeat(y[new], cut.shape[1])
         parts = systems.folds(y[known], FOLDS, seed)
         paths = {
             "LSVM": systems.lsvm,
             "PSVM": systems.power,
             "LSVM-iso": systems.isotropic,
             "LSVM-GSU": systems.gsu,
-            "LSVM-GSU, spread of the mean": systems.scaled(systems.gsu, 1 / windows.shape[1]),
+            "LSVM-GSU, spread of the mean": systems.scaled(systems.gsu, 1 / cut.shape[1]),
         }
         cell: Record = {"segments": {}, "windows": {}}
         for name, path in paths.items():
@@ -69,7 +69,7 @@ def run(folder: Path, seed: int, quick: bool) -> Record:
     return out
 
 
-def _windows(signals: systems.Array, rate: float) -> systems.Array:
+def windows(signals: systems.Array, rate: float) -> systems.Array:
     """(l, windows, features): the features of every window that `from_welch` averages."""
     size = 256
     starts = range(0, signals.shape[1] - size + 1, size // 2)

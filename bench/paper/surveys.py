@@ -72,9 +72,8 @@ def kepler(folder: Path, candidates: bool = False) -> Objects:
     )
 
 
-def quasars(folder: Path, redshift_cut: float = HIGH_REDSHIFT) -> tuple[Array, Array, Array]:
-    """Colours u-g, g-r, r-i, i-z, their full covariances (neighbours share a band), and +1 for a redshift
-    of `redshift_cut` or more."""
+def redshifts(folder: Path) -> tuple[Array, Array, Array]:
+    """Colours u-g, g-r, r-i, i-z, their full covariances (neighbours share a band), and the redshifts."""
     with gzip.open(folder / SDSS, "rt", encoding="utf-8") as file:
         file.readline()
         table = np.loadtxt(file, usecols=range(1, 12))
@@ -82,4 +81,10 @@ def quasars(folder: Path, redshift_cut: float = HIGH_REDSHIFT) -> tuple[Array, A
     good = (magnitude > 0).all(axis=1) & (sigma > 0).all(axis=1) & (sigma < 5).all(axis=1)
     B = np.eye(4, 5) - np.eye(4, 5, k=1)
     cov = np.einsum("ab,lb,cb->lac", B, sigma[good] ** 2, B)
-    return magnitude[good] @ B.T, cov, np.where(redshift[good] >= redshift_cut, 1.0, -1.0)
+    return magnitude[good] @ B.T, cov, redshift[good]
+
+
+def quasars(folder: Path, redshift_cut: float = HIGH_REDSHIFT) -> tuple[Array, Array, Array]:
+    """Colours, their covariances, and +1 for a redshift of `redshift_cut` or more, else -1."""
+    X, cov, redshift = redshifts(folder)
+    return X, cov, np.where(redshift >= redshift_cut, 1.0, -1.0)

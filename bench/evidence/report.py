@@ -1,0 +1,3 @@
+RECORDS = "evidence.jsonl"
+def write(output, found, quick):
+    return output

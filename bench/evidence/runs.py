@@ -1,0 +1,72 @@
+"""What there is to do, in the order in which it tells most, and the doing of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from . import records
+from .tasks import CELLS, Cell
+from .trial import systems, trial
+
+FIRST_SEED = 5000  # of the splits that count; smaller ones were used while this was written
+EXTRAS: dict[str, object] = {}
+QUICK_TRAIN, QUICK_SETTINGS = 150, 2
+
+
+class Job(NamedTuple):
+    """One split of one part."""
+
+    part: str
+    split: int
+
+
+def plan(only: list[str], splits: int, quick: bool) -> list[Job]:
+    """Parts in groups of five, split by split within a group: the first groups are finished first."""
+    names = [cell.name for cell in CELLS if _wanted(cell.name, only)]
+    groups = [names[k : k + 5] for k in range(0, len(names), 5)]
+    count = 1 if quick else splits
+    return [Job(name, split) for group in groups for split in range(count) for name in group]
+
+
+def _wanted(name: str, only: list[str]) -> bool:
+    """`--only kepler` means all parts of Kepler."""
+    return not only or any(name == w or name.startswith(w + "-") for w in only)
+
+
+def cell_of(name: str) -> Cell:
+    return next(cell for cell in CELLS if cell.name == name)
+
+
+def missing(jobs: list[Job], folder: Path) -> list[str]:
+    """A line for each part that cannot be run."""
+    parts = dict.fromkeys(job.part for job in jobs)
+    lacking = {part: cell_of(part).missing(folder) for part in parts}
+    return [f"{part}: skipped, there is no {files[0]}" for part, files in lacking.items() if files]
+
+
+def work(jobs: list[Job], place: int, step: int, folder: Path, path: Path, quick: bool) -> None:
+    """Every `step`-th job from `place` on; what is recorded already is not made again."""
+    for job in jobs[place::step]:
+        done = records.known(records.read(path))
+        run(job, folder, path, quick, done)
+
+
+def run(job: Job, folder: Path, path: Path, quick: bool, done: dict[records.Key, records.Record]) -> None:
+    """One split: all systems that are not in `done` yet."""
+    cell, seed = cell_of(job.part), FIRST_SEED + job.split
+    size = {"train": QUICK_TRAIN} if quick else {}
+    task = cell.make(folder, seed=seed, **size)
+    for system in systems(task):
+        if (job.part, job.split, system.name) in done:
+            continue
+        taken = None
+        if system.tuned_as:
+            sibling = done[(job.part, job.split, system.tuned_as)]
+            setting = sibling["setting"]
+            taken = (tuple(setting) if isinstance(setting, list) else setting, sibling["mode"])
+        found = trial(task, system, seed, taken, QUICK_SETTINGS if quick else 6)
+        record = {"cell": job.part, "split": job.split, "seed": seed, "system": system.name}
+        record |= {"ours": system.ours, **found}
+        records.append(path, record)
+        done[records.key(record)] = record
