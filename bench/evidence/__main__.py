@@ -59,7 +59,9 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--only", nargs="+", metavar="PART", default=[], help="these parts alone")
     parser.add_argument("--splits", type=int, default=SPLITS, help="splits of each part, from the first on")
     parser.add_argument("--quick", action="store_true", help="one small split of each, within three minutes")
-    parser.add_argument("--report", action="store_true", help="write the tables of what is there, run nothing")
+    parser.add_argument(
+        "--report", action="store_true", help="write the tables of what is there, run nothing"
+    )
     parser.add_argument("--output", type=Path, help="folder (default: bench/results; quick: build/evidence)")
     parser.add_argument("--jobs", type=int, default=1, help="processes at a time, one thread each")
     options = parser.parse_args(arguments)

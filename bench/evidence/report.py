@@ -1,3 +1,5 @@
 RECORDS = "evidence.jsonl"
+
+
 def write(output, found, quick):
     return output

@@ -9,7 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import GroupKFold, GroupShuffleSplit, StratifiedGroupKFold, StratifiedShuffleSplit
+from sklearn.model_selection import (
+    GroupKFold,
+    GroupShuffleSplit,
+    StratifiedGroupKFold,
+    StratifiedShuffleSplit,
+)
 
 import svmgsu
 from svmgsu.uncertainty import from_samples, from_welch
@@ -205,9 +210,7 @@ def digits(folder: Path, setting: str, seed: int, train: int = TRAIN) -> Task:
     data = images.moments(found, seed)
     points = found.reshape(len(found), -1).astype(float)
     test = svmgsu.Gaussians(T[rows].astype(float))
-    return Task(
-        data, y, np.arange(len(y)), test, truth[rows], spread=True, augment=augment, points=points
-    )
+    return Task(data, y, np.arange(len(y)), test, truth[rows], spread=True, augment=augment, points=points)
 
 
 @lru_cache(maxsize=2)
