@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import os
-
-for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # before NumPy is loaded: seconds are of one core
-    os.environ.setdefault(_name, "1")
-
 import argparse
 import multiprocessing
+import os
 import sys
 import time
 from pathlib import Path

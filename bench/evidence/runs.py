@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
+from threadpoolctl import threadpool_limits
+
 from . import records
 from .tasks import CELLS, Cell
 from .trial import systems, trial
@@ -47,10 +49,10 @@ def missing(jobs: list[Job], folder: Path) -> list[str]:
 
 
 def work(jobs: list[Job], place: int, step: int, folder: Path, path: Path, quick: bool) -> None:
-    """Every `step`-th job from `place` on; what is recorded already is not made again."""
-    for job in jobs[place::step]:
-        done = records.known(records.read(path))
-        run(job, folder, path, quick, done)
+    """Every `step`-th job from `place` on; what is recorded already is not made again. One thread."""
+    with threadpool_limits(1):
+        for job in jobs[place::step]:
+            run(job, folder, path, quick, records.known(records.read(path)))
 
 
 def run(job: Job, folder: Path, path: Path, quick: bool, done: dict[records.Key, records.Record]) -> None:
