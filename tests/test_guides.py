@@ -25,3 +25,11 @@ def test_the_guide_to_scikit_learn_runs():
     assert namespace["found"].importances_mean.shape == (26,)
     assert len(namespace["kept"]) == 5
     assert isinstance(namespace["unpack"](namespace["table"]), svmgsu.Gaussians)
+
+
+def test_the_guide_to_big_data_runs():
+    namespace: dict[str, object] = {}
+    for block in blocks_of(DOCS / "big-data.md"):
+        exec(compile(block, "big-data.md", "exec"), namespace)
+    assert len(namespace["blocks"]) == 2000
+    assert namespace["model"].gap_ < 1e-6

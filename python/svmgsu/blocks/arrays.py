@@ -23,7 +23,7 @@ from .cache import mark_of_file
 from .pieces import Piece, Source
 
 EACH = ("mean", "isotropic", "var", "factors", "diagonal", "y", "weight", "y_std")  # flat arrays of examples
-ALL = ("shared", "feature_names", "ids")
+ALL = ("shared", "feature_names")
 BY_DIMENSIONS = {0: "isotropic", 1: "isotropic", 2: "var", 3: "cov"}  # of covariances in a file of their own
 
 
@@ -50,22 +50,23 @@ class ArraySource(Source):
 
     def pieces(self, room: int) -> Iterator[Piece]:
         for group in self.groups:
-            count, own = group["mean"].shape[0], {k: a for k, a in group.items() if k != "ids"}
-            wide = sum(8 * math.prod(a.shape[1:]) for k, a in own.items() if k not in ALL and a.shape)
+            count, own = group["mean"].shape[0], dict(group)
+            by_rows = [a for k, a in own.items() if _by_rows(k, a)]
+            wide = sum(max(8, a.dtype.itemsize) * math.prod(a.shape[1:]) for a in by_rows)
             step = max(1, room // max(wide, 1))
             for first in range(0, count, step):
                 rows = slice(first, min(first + step, count))
                 some = {k: np.asarray(a[rows] if _by_rows(k, a) else a[...]) for k, a in own.items()}
                 with counted_from(first), damaged(self.name, "array"):
                     data = examples_of(some, self.psd)
-                yield Piece(data, some.get("y"), some.get("weight"), some.get("y_std"))
+                yield Piece(data, some.get("y"), some.get("weight"), some.get("y_std"), some.get("ids"))
 
     def in_place(self, memory: int) -> Blocks | None:
         """The examples where they lie, if all arrays are flat, mapped and of floats; else None."""
         if len(self.groups) > 1:
             return None
         group = self.groups[0]
-        if any(key not in (*EACH, *ALL) for key in group):
+        if any(key not in (*EACH, *ALL, "ids") for key in group):
             return None  # deviations and matrices become variances and packed ones
         arrays: dict[str, FlatArray] = {}
         for key in (key for key in group if key in EACH):
@@ -83,7 +84,15 @@ class ArraySource(Source):
             if "feature_names" in group
             else None
         )
-        blocks = Blocks(arrays, fixed=fixed, names=names, memory=memory, psd=self.psd, source=self.name)
+        blocks = Blocks(
+            arrays,
+            fixed=fixed,
+            names=names,
+            memory=memory,
+            psd=self.psd,
+            source=self.name,
+            ids=group.get("ids"),
+        )
         blocks[0:1]  # shapes that do not fit are told
         return blocks
 
@@ -148,7 +157,13 @@ def _members(path: str) -> dict[str, Any]:
             found = {item.filename[:-4]: _member(path, archive, item) for item in items}
     if "factors" in found and "start" in found:
         _with_one_rank(found, path)
-    used = {*EACH, *ALL, "std", *(key for kind in READERS.values() for key in (*kind.keys, *kind.more_keys))}
+    used = {
+        *EACH,
+        *ALL,
+        "ids",
+        "std",
+        *(key for kind in READERS.values() for key in (*kind.keys, *kind.more_keys)),
+    }
     return {key: array for key, array in found.items() if key in used or key.startswith("mean_")}
 
 

@@ -2,6 +2,7 @@
 
     blocks.json    what it holds, and the fingerprint of the sources it was made from
     mean.bin, var.bin, packed.bin, ..., y.bin, weight.bin, y_std.bin
+    ids.jsonl      names of the examples, if they have some
 
 It is made as `name.<hex>.partial` and renamed. A maker holds a lock on it, so that the next one can tell, and
 remove, what a killed process has left.
@@ -31,7 +32,7 @@ from ..support.memory import in_words
 if sys.platform != "win32":
     import fcntl
 
-MANIFEST, LOCK, VERSION = "blocks.json", "lock", 1
+MANIFEST, LOCK, IDS, VERSION = "blocks.json", "lock", "ids.jsonl", 1
 PREFIX = "svmgsu-blocks-"
 
 
@@ -51,6 +52,7 @@ class Folder:
             os.mkdir(self.path)
         self.lock = _locked(os.path.join(self.path, LOCK))
         self.files: dict[str, IO[bytes]] = {}
+        self.texts: dict[str, IO[bytes]] = {}
         self.layout: dict[str, tuple[str, tuple[int, ...]]] = {}  # dtype, shape of a row
         self.rows: dict[str, int] = {}
 
@@ -63,14 +65,21 @@ class Folder:
             self.files[key].write(np.ascontiguousarray(array).tobytes())
         self.rows[key] += len(array)
 
+    def add_ids(self, ids: Any) -> None:
+        """Appends names of examples, one JSON text per line."""
+        if IDS not in self.texts:
+            self.texts[IDS] = open(os.path.join(self.path, IDS), "wb")  # noqa: SIM115
+        with _room(self.path):
+            self.texts[IDS].write("".join(json.dumps(str(name)) + "\n" for name in ids).encode("ascii"))
+
     def close(self) -> None:
         with _room(self.path):
-            for file in self.files.values():
+            for file in (*self.files.values(), *self.texts.values()):
                 file.close()
 
     def abandon(self) -> None:
         """Removes what was made."""
-        for file in self.files.values():
+        for file in (*self.files.values(), *self.texts.values()):
             with contextlib.suppress(OSError):
                 file.close()
         if self.lock >= 0:
@@ -117,7 +126,8 @@ def load(path: str, **more: Any) -> Blocks:
     }
     fixed = {key: np.array(value) for key, value in about["fixed"].items()}
     kept = {name: about[name] for name in ("texts", "y_kind", "names", "source", "notes")}
-    return Blocks(arrays, fixed=fixed, **kept, **more)
+    ids = os.path.join(path, IDS)
+    return Blocks(arrays, fixed=fixed, ids=ids if os.path.exists(ids) else None, **kept, **more)
 
 
 def manifest(path: str) -> dict[str, Any] | None:

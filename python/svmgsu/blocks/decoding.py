@@ -68,6 +68,8 @@ class _Decoder:
             written["y"] = self._coded(np.asarray(piece.y), len(data))
         for key, array in written.items():
             self.folder.add(key, array)
+        if piece.ids is not None:
+            self.folder.add_ids(piece.ids)
         self.rows += len(data)
         self.blocks += 1
         self.notes += [note for note in piece.notes if note not in self.notes]

@@ -22,6 +22,7 @@ class Piece:
     y: Array | None = None
     weight: Array | None = None
     y_std: Array | None = None
+    ids: Array | None = None
     notes: list[str] = field(default_factory=list)
 
     @classmethod
@@ -29,7 +30,11 @@ class Piece:
         """A piece that a reader of files has read."""
         if dataset.classes is not None:
             raise ValueError("y: class probabilities are trained on in memory; blocks take labels")
-        return cls(dataset.data, dataset.y, weight, dataset.y_std, dataset.report.notes)
+        report = dataset.report
+        notes = [
+            f"{name}: {count} of its examples dropped" for name, count in report.dropped.items() if count
+        ]
+        return cls(dataset.data, dataset.y, weight, dataset.y_std, dataset.ids, [*notes, *report.notes])
 
 
 class Source(ABC):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from .. import io
 from .base import UsageError, add_json, check_outputs, show
-from .data import add_data_options, add_effort_options, check_own_files, read_data
+from .data import add_block_options, add_data_options, add_effort_options, check_own_files, read_data
 
 EXAMPLES = """\
 examples:
@@ -33,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_json(parser)
     add_data_options(parser)
+    add_block_options(parser)
     add_effort_options(parser)
 
 
@@ -45,7 +47,13 @@ def run(args: argparse.Namespace) -> None:
     format = io.format_of(args.target, args.to_format)
     check_own_files(format, args.target, "--to-", labels=args.to_labels, cov=args.to_cov)
     dataset = read_data(args)
-    io.write(dataset, args.target, args.to_labels, args.to_cov, format=args.to_format)
+    if args.memory is None:
+        io.write(dataset, args.target, args.to_labels, args.to_cov, format=args.to_format)
+    else:
+        from ..blocks.writing import write_blocks
+
+        blocks: Any = dataset.data
+        write_blocks(blocks, args.target, args.to_labels, args.to_cov, format=args.to_format)
     facts = {
         "targets": targets,
         "examples": len(dataset.data),

@@ -72,6 +72,17 @@ def add_data_options(parser: argparse.ArgumentParser, *, labels: bool = True) ->
     files.add_argument("--missing", choices=("error", "drop"), help="tables: rows where a number is missing")
 
 
+def add_block_options(parser: argparse.ArgumentParser) -> None:
+    """What a command takes that reads block by block."""
+    files = parser.add_argument_group("data beyond memory")
+    files.add_argument(
+        "--memory", metavar="SIZE", help="read block by block within so much memory, such as 2GB"
+    )
+    files.add_argument(
+        "--cache", metavar="FOLDER", help="with --memory: where blocks are kept, to be used again"
+    )
+
+
 def add_target_options(parser: argparse.ArgumentParser) -> None:
     """What a regression predicts."""
     target = parser.add_argument_group("target of a regression")
@@ -113,6 +124,10 @@ def read_data(
         options["chances"] = CHANCES
     if targets:
         options |= _target_options(args, format)
+    if getattr(args, "memory", None) is not None:
+        return _opened(args, labels, options, labelled)
+    if getattr(args, "cache", None) is not None:
+        raise UsageError("--cache: for --memory alone")
     dataset = io.read(args.data, labels, args.cov, format=args.format, psd=args.psd, **options)
     with about(args.data, labels, args.cov):
         dataset.data = _uncertain(args, dataset.data, format)
@@ -123,6 +138,31 @@ def read_data(
             args.notes.append(f"{name}: {number} of {dataset.report.found[name]} examples dropped")
     args.notes += dataset.report.notes
     return dataset
+
+
+def _opened(args: argparse.Namespace, labels: str | None, options: dict[str, Any], labelled: bool) -> Dataset:
+    """The same, in blocks: labels and ids are in memory, the rest is not."""
+    from ..blocks.opening import open as open_blocks
+
+    if args.data == "-":
+        raise UsageError("--memory: blocks are read from files, not from standard input")
+    for name in ("threads", "verbose", "chances"):
+        options.pop(name, None)
+    where: dict[str, Any] = {"memory": args.memory, "cache": args.cache, "format": args.format}
+    blocks = open_blocks(args.data, labels, args.cov, **where, psd=args.psd, **options)
+    with about(args.data, labels, args.cov):
+        if args.std is not None and blocks.kind != "none":
+            raise ValueError("has covariances of its own; leave out --std")
+        if args.std is not None or args.kind == "none":
+            blocks = blocks.with_std(args.std)
+        elif args.kind not in (None, blocks.kind):
+            raise ValueError(f"--kind {args.kind}, but the covariance is {blocks.kind}")
+        if labelled and not blocks.has_labels:
+            raise ValueError("there are no labels; --label-column names their column")
+    args.notes += blocks.notes
+    data: Any = blocks
+    y = blocks.labels() if blocks.has_labels else None
+    return Dataset(data, y, blocks.ids(), y_std=blocks.numbers("y_std"))
 
 
 def _target_options(args: argparse.Namespace, format: str) -> dict[str, Any]:

@@ -11,7 +11,14 @@ from ..models.classifier import Model
 from ..models.regressor import RegressionModel
 from . import regression
 from .base import UsageError, about, check_outputs
-from .data import add_data_options, add_effort_options, add_target_options, check_streams, threads_for
+from .data import (
+    add_block_options,
+    add_data_options,
+    add_effort_options,
+    add_target_options,
+    check_streams,
+    threads_for,
+)
 from .predict import add_prior, load_with_prior, predictions_of, read_like
 
 EXAMPLES = """\
@@ -38,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="short for --output-format json")
     add_prior(parser)
     add_data_options(parser)
+    add_block_options(parser)
     add_target_options(parser)
     add_effort_options(parser)
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from ..data.gaussians import Gaussians
 from ..fit.settings import NAMES, Settings
-from .base import search_facts
+from .base import UsageError, search_facts
 from .data import is_small, shows_progress, threads_for
 
 Trained = TypeVar("Trained")
@@ -41,6 +41,8 @@ def fitted(
     settings = {name: known[name] for name in known if name in inspect.signature(train).parameters}
     if not is_search(args):
         return train(data, y, **of_fit, **settings), {}
+    if getattr(args, "memory", None) is not None:
+        raise UsageError("--memory: a search by --lams or --cov-scales takes examples in memory")
     search = searcher()
     search.set_params(**{name: value for name, value in known.items() if name in search.get_params()})
     search.set_params(

@@ -19,7 +19,14 @@ from ..support.validation import Array, FloatArray, check_prior
 from . import regression
 from .base import UsageError, about, add_json, by_label, check_outputs, show
 from .data import TABLES as TABLE_FORMATS
-from .data import add_data_options, add_effort_options, check_streams, read_data, threads_for
+from .data import (
+    add_block_options,
+    add_data_options,
+    add_effort_options,
+    check_streams,
+    read_data,
+    threads_for,
+)
 
 EXAMPLES = """\
 examples:
@@ -51,6 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_prior(parser)
     add_json(parser)
     add_data_options(parser, labels=False)
+    add_block_options(parser)
     add_effort_options(parser)
 
 
@@ -142,8 +150,9 @@ def read_like(args: argparse.Namespace, model: Model | RegressionModel, *, label
     except io.FormatError as error:
         text = str(error).replace(f"n_features={own}", f"the {own} features of {args.model}")
         raise io.FormatError(text) from error
-    with about(args.data):
-        dataset.data = dataset.data.in_order(model.feature_names_in_)
+    if getattr(args, "memory", None) is None:  # blocks are put in order one by one
+        with about(args.data):
+            dataset.data = dataset.data.in_order(model.feature_names_in_)
     if dataset.data.shape[1] != own:
         raise ValueError(
             f"{args.data}: {dataset.data.shape[1]} features, but the model {args.model} has {own}"

@@ -33,6 +33,7 @@ from .base import (
     show,
 )
 from .data import (
+    add_block_options,
     add_data_options,
     add_effort_options,
     add_target_options,
@@ -72,6 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output_format(parser)
     add_json(parser)
     add_data_options(parser)
+    add_block_options(parser)
     add_target_options(parser)
     _add_problem(parser)
     _add_search(parser)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
+import json
 import os
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -43,8 +45,8 @@ class Blocks:
     -----
     `svmgsu.open` makes it: of `arrays` in files, by the keys of .npz files, with what is `fixed` for all;
     `texts` and `y_kind` say what the numbers of labels mean, `names` are those of the features, `psd` is as
-    for `Full`, `source`, `folder` and `notes` tell where they come from. `blocks[first:last]` reads some
-    examples as `Gaussians`; `labels()` gives the labels that the files have.
+    for `Full`, `source`, `folder`, `ids` and `notes` tell where they come from. `blocks[first:last]` reads
+    some examples as `Gaussians`; `labels()` gives the labels that the files have.
     """
 
     def __init__(
@@ -59,12 +61,14 @@ class Blocks:
         psd: Psd = "clip",
         source: str = "",
         folder: Any = None,
+        ids: Any = None,
         notes: list[str] | None = None,
     ) -> None:
         self.arrays, self.fixed = dict(arrays), dict(fixed or {})
         self.texts, self.y_kind = texts, y_kind
         self.feature_names_in_ = names
         self.memory, self.psd, self.source, self.notes = memory, psd, source, list(notes or ())
+        self._ids = ids
         self._folder = folder  # a temporary one, removed with the last of what uses it
         mean = self.arrays["mean"]
         self.shape: tuple[int, int] = (mean.shape[0], mean.shape[1])
@@ -154,6 +158,26 @@ class Blocks:
         """One number of each of `rows`, by `key` "y_std" or "weight"; None if the files have none."""
         found = self.arrays.get(key)
         return None if found is None else found.read(rows).astype(np.float64, copy=False)
+
+    def ids(self) -> Array | None:
+        """The names of the examples, if the files have some."""
+        if not isinstance(self._ids, str):  # an array, or nothing
+            return None if self._ids is None else np.array(self._ids)
+        with open(self._ids, encoding="ascii") as file:
+            return np.array([json.loads(line) for line in file])
+
+    @property
+    def cov(self) -> Covariance | None:
+        """The covariance of the first example, which tells the kind of all; None if there are none."""
+        return self[0:1].cov
+
+    def with_std(self, std: float | None) -> Blocks:
+        """The same means with one standard deviation `std` for all numbers; None is no covariance."""
+        out = copy.copy(self)
+        out._folder = self._folder
+        out.arrays = {k: a for k, a in self.arrays.items() if k in ("mean", "y", "y_std", "weight")}
+        out.fixed = {} if std is None else {"shared": np.full(self.shape[1], float(std) ** 2)}
+        return out
 
     def check(self) -> None:
         """Refuses files that were changed, replaced or removed since they were opened."""
