@@ -102,6 +102,16 @@ def test_limits_and_callbacks_have_words_of_their_own():
     assert several.status_ == "limit"
 
 
+def test_estimators_show_how_the_solver_ended():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    y = np.arange(60) % 2
+    assert svmgsu.LinearSVMGSU(lam=1e-3).fit(X, y, std=0.1).status_ == "converged"
+    assert svmgsu.LinearSVMGSUCV(lams=[1e-2, 1e-3], cv=2).fit(X, y, std=0.1).status_ == "converged"
+    assert svmgsu.LinearSVRGSU(lam=1e-3).fit(X, X.sum(axis=1)).status_ == "converged"
+    with pytest.warns(svmgsu.ConvergenceWarning, match="Raise max_iter"):
+        assert svmgsu.LinearSVMGSU(lam=1e-3, max_iter=1).fit(X, y, std=0.1).status_ == "limit"
+
+
 def test_a_regression_says_how_it_ended():
     X = np.random.default_rng(0).normal(size=(60, 3))
     assert svmgsu.train_regressor(X, X.sum(axis=1) + X[:, 0] ** 2, lam=1e-3).status_ == "converged"

@@ -95,3 +95,14 @@ def test_many_examples_start_from_a_sample_and_keep_their_bits_on_any_number_of_
     assert one.history_[-1]["passes"] <= 14
     np.testing.assert_array_equal(one.coef_, two.coef_)
     assert one.objective_ == two.objective_
+
+
+@pytest.mark.parametrize("spread", (0.3, 0.03))
+def test_of_very_many_examples_few_readings_are_needed(spread):
+    rng = np.random.default_rng(8)
+    X = (rng.normal(size=(60000, 12)) * np.arange(1, 13) ** -0.75) @ np.linalg.qr(rng.normal(size=(12, 12)))[0]
+    X /= X.std(axis=0)
+    V = spread**2 * rng.gamma(2.0, 0.5, size=X.shape)
+    for lam in (1e-3, 1e-4):
+        model = train(X, noisy_rule(np.random.default_rng(9), X), V, lam=lam)
+        assert model.history_[-1]["passes"] <= 9

@@ -39,9 +39,11 @@ constexpr int kManyProducts = 6;  // after which they want a new preconditioner
 
 // Other starts
 constexpr int kDescentPatience = 8;        // looks of coordinate descent at a gap that does not fall
-constexpr Index kSampleRows = 10;          // examples of each feature in a sample
+constexpr Index kSampleRows = 10;          // examples of each feature in a sample, at the least
+constexpr Index kMostSampleRows = 100;     // and at the most
 constexpr Index kManyTimes = 10;           // as many examples as these make it worth while
+constexpr Index kOfMany = 20;              // and then one of so many is in it
 constexpr double kSampleTolerance = 1e-3;  // for its problem
-constexpr double kSampleEpsilon = 0.02;    // and the smoothing after it
+constexpr double kSampleEpsilon = 0.01;    // and the smoothing after it
 
 }  // namespace svmgsu::choices

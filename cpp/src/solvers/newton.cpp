@@ -108,8 +108,9 @@ class Newton : private Course {
 
   // Where examples are many, the optimum of some of them is a good start for a hundredth of the cost.
   bool start_from_sample() {
-    const Index rows = kSampleRows * (objective_.features() + 10);
-    if (objective_.examples() < kManyTimes * rows) return false;
+    const Index unit = objective_.features() + 10, least = kSampleRows * unit;
+    if (objective_.examples() < kManyTimes * least) return false;
+    const Index rows = std::max(least, std::min(objective_.examples() / kOfMany, kMostSampleRows * unit));
     const std::unique_ptr<Objective> some = objective_.sample(rows, 0);
     if (!some) return false;
     Options rough = options_;

@@ -28,7 +28,8 @@ bool suits_descent(const Objective& objective);
 // What making it costs, in passes over the data, where so many examples are active.
 double passes_of_factor(const Objective& objective, double active);
 
-// Examples for a dense estimate: as many as cost about two passes, but 1.5 n to 6 n, or to 40 n where there are many.
+// Examples for a dense estimate: as many as cost about two passes, but 1.5 n to 6 n, or to 40 n or 80 n where there
+// are many.
 Index rows_for_dense(const Objective& objective);
 
 // The estimate of the Hessian over (w, b), with a small penalty of b, which has none of its own; without an intercept,

@@ -21,7 +21,7 @@ from .names import keep_names, may_lack_names
 from .transforming import ROUTED
 from .units import check_deployment_units, same_units
 
-LEARNT = ("coef_", "intercept_", "objective_", "gap_", "n_iter_", "history_", "n_features_in_")
+LEARNT = ("coef_", "intercept_", "objective_", "gap_", "n_iter_", "status_", "history_", "n_features_in_")
 
 
 class LinearEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
