@@ -223,3 +223,24 @@ def test_float32_matrices_of_rank_two_keep_two_directions():
     fine = np.diag([1.0, 1e-9, 1e-12]).astype(np.float32)
     kept = svmgsu.Gaussians(np.zeros((1, 3)), np.diagonal(fine)[np.newaxis]).subspace(1.0)
     assert len(kept.cov.factors) == 3  # variances are exact to their own last digit
+
+
+@pytest.mark.parametrize("n", (1, 2, 7, 8, 9, 17))
+@pytest.mark.parametrize("dtype", (np.float64, np.float32))
+def test_of_any_size_the_indefinite_one_is_found_and_no_other(n, dtype):
+    rng = np.random.default_rng(n)
+    S = rng.normal(size=(30, n, n + 2))
+    S = (
+        (S @ S.transpose(0, 2, 1))
+        * (unit := 10 ** rng.uniform(-3, 3, size=(30, n)))[:, :, None]
+        * unit[:, None]
+    )
+    S[4] = 0.0
+    S[5, n // 2] = S[5, :, n // 2] = 0.0  # a feature that is certain
+    D = np.array([np.diag(np.diag(each)) for each in S])
+    root = np.sqrt(np.einsum("ijj->ij", D[20]))
+    S[20] -= (np.linalg.eigvalsh(S[20] / np.outer(root, root))[0] + 0.01) * D[20]
+    upper = np.triu_indices(n)
+    assert first_indefinite(S[:, *upper].astype(dtype), n)[0] == 20
+    S[20] = 0.0
+    assert first_indefinite(S[:, *upper].astype(dtype), n)[0] == -1

@@ -100,7 +100,8 @@ def test_many_examples_start_from_a_sample_and_keep_their_bits_on_any_number_of_
 @pytest.mark.parametrize("spread", (0.3, 0.03))
 def test_of_very_many_examples_few_readings_are_needed(spread):
     rng = np.random.default_rng(8)
-    X = (rng.normal(size=(60000, 12)) * np.arange(1, 13) ** -0.75) @ np.linalg.qr(rng.normal(size=(12, 12)))[0]
+    turn = np.linalg.qr(rng.normal(size=(12, 12)))[0]
+    X = (rng.normal(size=(60000, 12)) * np.arange(1, 13) ** -0.75) @ turn
     X /= X.std(axis=0)
     V = spread**2 * rng.gamma(2.0, 0.5, size=X.shape)
     for lam in (1e-3, 1e-4):

@@ -7,7 +7,9 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
+#include <vector>
 
+#include "svmgsu/kernels/kernels.hpp"
 #include "svmgsu/kinds/full.hpp"
 #include "svmgsu/support/parallel.hpp"
 
@@ -100,6 +102,18 @@ class Correlations {
   Eigen::SelfAdjointEigenSolver<EigenMatrix> solver_;
 };
 
+// Whether Σ_i is surely fine. Variances so small that their digits are few are left to the closer look.
+template <class Scalar>
+bool surely_definite(const Scalar* packed, Index n, double tolerance) {
+  thread_local std::vector<double> work;
+  work.resize(static_cast<std::size_t>(kernels::room_for_root(n)));
+  const Scalar* row = packed;
+  for (Index a = 0; a < n; row += n - a, ++a)
+    if (*row > 0 && static_cast<double>(*row) < 1e20 * static_cast<double>(std::numeric_limits<Scalar>::min()))
+      return false;
+  return kernels::has_root(packed, n, tolerance, work.data());
+}
+
 // The first example that is not zero in `refused`, with its smallest eigenvalue.
 template <class Scalar>
 Indefinite first_of(const std::vector<char>& refused, const Scalar* packed, Index n) {
@@ -117,6 +131,7 @@ template <class Scalar>
 Indefinite find_indefinite(const Scalar* packed, Index examples, Index n, double tolerance, int threads) {
   std::vector<char> refused(static_cast<std::size_t>(examples), 0);
   parallel_for(n > 0 ? examples : 0, threads, [&](Index i) {
+    if (surely_definite(packed + i * (n * (n + 1) / 2), n, tolerance)) return;
     refused[static_cast<std::size_t>(i)] = Correlations<Scalar>(packed, i, n).below(tolerance) < 0;
   });
   return first_of(refused, packed, n);
@@ -127,6 +142,7 @@ Clipped clip_indefinite(Scalar* packed, Index examples, Index n, double rounding
   std::vector<char> refused(static_cast<std::size_t>(examples), 0);
   std::vector<double> distance(static_cast<std::size_t>(examples), 0.0);
   parallel_for(n > 0 ? examples : 0, threads, [&](Index i) {
+    if (surely_definite(packed + i * (n * (n + 1) / 2), n, rounding)) return;
     Correlations<Scalar> of(packed, i, n);
     const double low = of.below(rounding);
     if (low < 0 && of.within(low, tolerance)) {

@@ -113,9 +113,9 @@ class LinearSVMGSU(LinearClassifier):
         classes the sums over the problems. NaN after `partial_fit`.
     n_iter_ : int
     status_ : {"converged", "rounding", "stalled", "limit", "stopped"}
-        How the solver ended: with the precision asked; where rounding errors allow no smaller proof; where its
-        steps gained nothing more; at `max_iter` or `max_time`; by a callback. Of several
-        classes that of the problem that fared worst; empty after `partial_fit`.
+        How the solver ended: with the precision asked; where rounding errors allow no smaller proof; where
+        its steps gained nothing more; at `max_iter` or `max_time`; by a callback. Of several classes
+        that of the problem that fared worst; empty after `partial_fit`.
     history_ : list of dict, or a list of them for each problem
     n_features_in_ : int
     feature_names_in_ : array of shape (n,)

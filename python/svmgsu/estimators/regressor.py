@@ -63,8 +63,8 @@ class LinearSVRGSU(LinearRegressor):
         The objective reached, and a proven upper bound of its distance to the optimum.
     n_iter_ : int
     status_ : {"converged", "rounding", "stalled", "limit", "stopped"}
-        How the solver ended: with the precision asked; where rounding errors allow no smaller proof; where its
-        steps gained nothing more; at `max_iter` or `max_time`; by a callback.
+        How the solver ended: with the precision asked; where rounding errors allow no smaller proof; where
+        its steps gained nothing more; at `max_iter` or `max_time`; by a callback.
     history_ : list of dict
     n_features_in_ : int
     feature_names_in_ : array of shape (n,)

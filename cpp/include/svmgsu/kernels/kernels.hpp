@@ -34,6 +34,12 @@ void packed_times(const float* packed, Index n, double factor, const double* v, 
 // c += aᵀa for `rows` rows of length n (both row-major; c is n × n of leading dimension `stride`).
 void add_gram(const double* a, Index rows, Index n, double sign, double* c, Index stride, int threads);
 
+// Whether Cholesky's method finds a root of S + shift·diag(S) for a symmetric matrix S, packed as its upper triangle:
+// if so, that is positive definite but for rounding. False says nothing. `work` holds room_for_root(n) numbers.
+template <class Scalar>
+bool has_root(const Scalar* packed, Index n, double shift, double* work);
+Index room_for_root(Index n);
+
 // The expected hinge of many examples at once; see expected_hinge.hpp for what each array means.
 void expected_hinge(int count, const double* d, const double* s, double* loss, double* cdf, double* kappa);
 
