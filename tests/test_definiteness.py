@@ -9,6 +9,7 @@ import pytest
 import svmgsu
 from svmgsu import _core
 from svmgsu.cli import main
+from svmgsu.data.definiteness import first_indefinite
 
 UNITS = np.array([1e-9, 1.0, 1e7, 1e3])
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -230,17 +231,11 @@ def test_float32_matrices_of_rank_two_keep_two_directions():
 def test_of_any_size_the_indefinite_one_is_found_and_no_other(n, dtype):
     rng = np.random.default_rng(n)
     S = rng.normal(size=(30, n, n + 2))
-    S = (
-        (S @ S.transpose(0, 2, 1))
-        * (unit := 10 ** rng.uniform(-3, 3, size=(30, n)))[:, :, None]
-        * unit[:, None]
-    )
+    unit = 10 ** rng.uniform(-3, 3, size=(30, n))
+    S = (S @ S.transpose(0, 2, 1)) * unit[:, :, None] * unit[:, None]
     S[4] = 0.0
     S[5, n // 2] = S[5, :, n // 2] = 0.0  # a feature that is certain
-    D = np.array([np.diag(np.diag(each)) for each in S])
-    root = np.sqrt(np.einsum("ijj->ij", D[20]))
-    S[20] -= (np.linalg.eigvalsh(S[20] / np.outer(root, root))[0] + 0.01) * D[20]
-    upper = np.triu_indices(n)
-    assert first_indefinite(S[:, *upper].astype(dtype), n)[0] == 20
+    S[20] -= (lowest(S[20:21])[0] + 0.01) * np.diag(np.diag(S[20]))
+    assert first_indefinite(np.ascontiguousarray(packed_of(S), dtype), n)[0] == 20
     S[20] = 0.0
-    assert first_indefinite(S[:, *upper].astype(dtype), n)[0] == -1
+    assert first_indefinite(np.ascontiguousarray(packed_of(S), dtype), n)[0] == -1

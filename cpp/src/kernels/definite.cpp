@@ -28,13 +28,14 @@ SVMGSU_CLONES bool tile(const double* left, double* right, Index row, bool first
     read(right + k * kWide, right_low);
     read(right + k * kWide + 4, right_high);
     for (Index i = 0; i < kTall; ++i) {
-      const Four factor = four_times(left[k * kWide + inside + i]);
+      const double x = left[k * kWide + inside + i];
+      const Four factor{x, x, x, x};
       low[i] += factor * right_low;
       high[i] += factor * right_high;
     }
   }
   bool holds = true;
-  const Four minus = four_times(-1.0);
+  const Four minus{-1, -1, -1, -1};
   for (Index i = 0; i < kTall; ++i) {
     double* at = right + (row + i) * kWide;
     Four at_low, at_high;
@@ -44,7 +45,8 @@ SVMGSU_CLONES bool tile(const double* left, double* right, Index row, bool first
     at_high += minus * high[i];
     for (Index k = 0; k < i; ++k) {
       if (first) corner[k * kTall + i] = -left[(row + k) * kWide + inside + i];
-      const Four factor = four_times(corner[k * kTall + i]);
+      const double x = corner[k * kTall + i];
+      const Four factor{x, x, x, x};
       at_low += factor * low[k];
       at_high += factor * high[k];
     }
@@ -54,7 +56,8 @@ SVMGSU_CLONES bool tile(const double* left, double* right, Index row, bool first
       holds &= at[inside + i] > 0;
       corner[i * kTall + i] = 1 / std::sqrt(at[inside + i]);
     }
-    const Four factor = four_times(corner[i * kTall + i]);
+    const double x = corner[i * kTall + i];
+    const Four factor{x, x, x, x};
     low[i] = factor * at_low;  // this row's sums are no longer wanted
     high[i] = factor * at_high;
     write(low[i], at);
