@@ -1,4 +1,4 @@
-"""Tries an installed svmgsu, without anything but NumPy: trains, predicts, saves, loads, and runs the command line.
+"""Tries an installed svmgsu with NumPy alone: trains, predicts, saves, loads, and runs the command line.
 
     python tools/smoke.py
 
