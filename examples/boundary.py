@@ -1,4 +1,5 @@
 """Error bars change the boundary between two classes.
+===================================================
 
 Eleven long Gaussians a class, in the plane. The SVM sees their means alone and cuts through the ellipses;
 SVM-GSU runs along them.
@@ -10,7 +11,7 @@ import matplotlib.pyplot as plt
 
 from svmgsu.demo import draw_crossing
 
-parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
 parser.add_argument("--output", default="boundary.png", help="the picture (default: %(default)s)")
 args = parser.parse_args()
 

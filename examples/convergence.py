@@ -1,4 +1,5 @@
 """The certificate at work: training knows how far from the optimum it is, at most, and stops there.
+=================================================================================================
 
 Even against odd digits (scikit-learn's, 8 × 8 pixels that may be shifted). The exact solver, newton, ends
 when its proven gap is a millionth of the objective. That gap bounds the optimum from below, so it also
@@ -17,7 +18,7 @@ import svmgsu
 from svmgsu.plot import BLUE, GREEN, VERMILLION
 from svmgsu.uncertainty import from_images
 
-parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
 parser.add_argument("--output", default="convergence.png", help="the picture (default: %(default)s)")
 args = parser.parse_args()
 

@@ -1,4 +1,5 @@
 """A table with error bars: do they help? Cross-validation says, for λ and for the size of the bars.
+=================================================================================================
 
 Wisconsin's breast cancer table has ten averages over the cells of each tumour, and their standard errors.
 As they are, the bars are small and nothing is gained. With bars √10 times as long, as of averages over a
@@ -15,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 
 import svmgsu
 
-parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
 parser.add_argument("--output", default="error_bars.png", help="the picture (default: %(default)s)")
 args = parser.parse_args()
 

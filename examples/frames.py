@@ -1,4 +1,5 @@
 """Many frames an object: train on summaries (mean and covariance), deploy on single frames.
+=========================================================================================
 
 What shakes from frame to frame (light, pose) is nearly gone in an object's mean, so an SVM trained on
 means trusts features that single frames blur. SVM-GSU sees the blur: one Gaussian an object does what all
@@ -37,7 +38,7 @@ def vowels(folder, part):
     return np.split(file[f"{part}_frames"].astype(float), ends), file[f"{part}_y"]
 
 
-parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
 parser.add_argument("--output", default="frames.png", help="the picture (default: %(default)s)")
 parser.add_argument("--data", type=Path, help="folder of japvowels; by default synthetic objects")
 args = parser.parse_args()

@@ -1,4 +1,5 @@
 """Images that may be shifted a little: tangents as uncertainty, on scikit-learn's digits (8 × 8 pixels).
+======================================================================================================
 
 To first order a shifted image is the image plus a multiple of its gradient, so a digit with random shifts
 is a Gaussian of rank two. Trained on these, shifted digits are read better, at no loss where nothing is
@@ -18,7 +19,7 @@ import svmgsu
 from svmgsu.plot import BLUE, GREY
 from svmgsu.uncertainty import from_images
 
-parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
 parser.add_argument("--output", default="images.png", help="the picture (default: %(default)s)")
 args = parser.parse_args()
 

@@ -1,4 +1,5 @@
 """A table with holes: what is missing becomes a Gaussian instead of a guess.
+==========================================================================
 
 Wisconsin's breast cancer table (30 features) loses 30 % of its values at random, in training and in use.
 `from_missing` gives every hole its mean and covariance given what the row still has. Four ways, on the
@@ -17,7 +18,7 @@ import svmgsu
 from svmgsu.plot import BLUE, GREY
 from svmgsu.uncertainty import fit_gaussian, from_missing
 
-parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
 parser.add_argument("--output", default="missing.png", help="the picture (default: %(default)s)")
 args = parser.parse_args()
 

@@ -1,4 +1,5 @@
 """Noisy objects get humbler probabilities: reliability with and without the error bars of new objects.
+====================================================================================================
 
 Even against odd digits (scikit-learn's, 8 × 8 pixels), learnt from good photographs. New ones come from
 worse cameras, with noise of up to half the range from black to white, different and known for each image.
@@ -18,7 +19,7 @@ from sklearn.model_selection import train_test_split
 import svmgsu
 from svmgsu.plot import BLUE, GREEN
 
-parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
 parser.add_argument("--output", default="probabilities.png", help="the picture (default: %(default)s)")
 args = parser.parse_args()
 

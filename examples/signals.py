@@ -1,4 +1,5 @@
 """Signals by their spectrum: log band powers, with their spread over the windows of Welch's method.
+=================================================================================================
 
 Two kinds of synthetic signals: an oscillation at about 9 or 11 Hz that comes and goes, under noise.
 `from_welch` makes each a Gaussian that describes one window of one second. The histogram has the decision
@@ -31,7 +32,7 @@ def record(rng, signals, seconds=20):
     return strength * np.sin(2 * np.pi * rate * time + phase) + noise, y
 
 
-parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
 parser.add_argument("--output", default="signals.png", help="the picture (default: %(default)s)")
 args = parser.parse_args()
 

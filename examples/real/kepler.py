@@ -1,4 +1,5 @@
 """Train on precise data, use on noisy data.
+=========================================
 
 Planets against false positives among Kepler's objects. The model will be used on objects measured as badly
 as the worst quarter of the known ones. The folder given with --data holds kepler/cumulative.csv.gz.
@@ -14,7 +15,7 @@ from sklearn.model_selection import GroupShuffleSplit
 import svmgsu
 from svmgsu.uncertainty import from_errors
 
-parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
 parser.add_argument("--data", required=True, metavar="FOLDER")
 parser.add_argument("--output", default="kepler.png", help="the picture (default: %(default)s)")
 args = parser.parse_args()

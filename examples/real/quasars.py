@@ -1,4 +1,5 @@
 """Probabilities that know error bars.
+===================================
 
 Is a quasar far away (redshift above 2.2)? Learnt from well-measured ones, asked of badly measured ones.
 The folder given with --data holds sdss_qso/SDSS_QSO.tab.gz.
@@ -12,7 +13,7 @@ import numpy as np
 
 import svmgsu
 
-parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
 parser.add_argument("--data", required=True, metavar="FOLDER")
 parser.add_argument("--output", default="quasars.png", help="the picture (default: %(default)s)")
 args = parser.parse_args()

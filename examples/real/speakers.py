@@ -1,4 +1,5 @@
 """Train on summaries, use on single frames.
+=========================================
 
 Utterances of nine speakers are known by mean and covariance of their frames (Japanese Vowels). A new frame
 is to be told its speaker. The folder given with --data holds japvowels/japvowels.npz. This is one split and
@@ -14,7 +15,7 @@ import numpy as np
 import svmgsu
 from svmgsu.uncertainty import from_samples
 
-parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
 parser.add_argument("--data", required=True, metavar="FOLDER")
 parser.add_argument("--output", default="speakers.png", help="the picture (default: %(default)s)")
 args = parser.parse_args()

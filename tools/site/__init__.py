@@ -1,0 +1,1 @@
+"""The site: `python -m tools.site OUTPUT` assembles its sources, builds them, checks what came out."""

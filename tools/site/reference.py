@@ -1,0 +1,115 @@
+"""The reference: one page per public name, found by asking the package, in the groups below."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from pathlib import Path
+
+MODULES = ("svmgsu", "svmgsu.uncertainty", "svmgsu.io", "svmgsu.metrics", "svmgsu.plot", "svmgsu.reference")
+
+# Names of `svmgsu` itself. What is new and not in a group stands under "Others".
+GROUPS = {
+    "Training": ("train", "path", "train_regressor", "path_regressor", "Objective"),
+    "Models": ("Model", "RegressionModel", "load"),
+    "Data": ("Gaussians", "Mixtures", "concatenate", "read_text"),
+    "Covariances": ("Covariance", "Isotropic", "Diagonal", "Full", "LowRank", "Shared"),
+    "Estimators": (
+        "LinearSVMGSU", "LinearSVMGSUCV", "LinearSVRGSU", "LinearSVRGSUCV", "SVMGSU", "SVRGSU", "unscale",
+    ),
+    "Transformers": (
+        "GaussianScaler", "GaussianLinearMap", "GaussianPCA", "GaussianColumnSelector",
+        "GaussianNormalizer", "GaussianFunctionTransformer", "GaussianColumnTransformer", "GaussianUnion",
+        "GaussianFourierFeatures", "GaussianLandmarks", "GaussianPolynomial", "Deconvolution",
+    ),
+    "Warnings": ("ConvergenceWarning", "TrivialModelWarning", "PopulationWarning"),
+    "Installation": ("show_config", "get_include", "get_cmake_dir"),
+}  # fmt: skip
+
+
+def names_of(module: str) -> list[str]:
+    """The public names of a module that are not modules themselves."""
+    loaded = importlib.import_module(module)
+    listed = getattr(loaded, "__all__", None)
+    if listed is None:
+        listed = [
+            n
+            for n, t in vars(loaded).items()
+            if n[0] != "_" and getattr(t, "__module__", "").startswith(module)
+        ]
+    return [name for name in listed if not inspect.ismodule(getattr(loaded, name))]
+
+
+def modules() -> list[str]:
+    """The modules of the reference: those above, and any other that `svmgsu` exports."""
+    door = importlib.import_module("svmgsu")
+    more = [f"svmgsu.{name}" for name in door.__all__ if inspect.ismodule(getattr(door, name))]
+    return [*MODULES, *(name for name in more if name not in MODULES)]
+
+
+def members_of(thing: type) -> list[str]:
+    """Public methods and properties of a class that this package wrote."""
+    found = []
+    for name in dir(thing):
+        member = inspect.getattr_static(thing, name)
+        function = getattr(member, "fget", None) or getattr(member, "__func__", member)
+        if name[0] == "_" or (name.startswith("set_") and name.endswith("_request")):
+            continue
+        if (inspect.isroutine(function) or isinstance(member, property)) and (
+            getattr(function, "__module__", None) or ""
+        ).startswith("svmgsu"):
+            found.append(name)
+    return found
+
+
+def summary(thing: object) -> str:
+    """The first sentence of a docstring, for a table."""
+    text = inspect.getdoc(thing) if callable(thing) else None
+    return sentence(text or "")
+
+
+def sentence(text: str) -> str:
+    first = " ".join(text.split("\n\n")[0].split())
+    return first.split(". ")[0].rstrip(".").replace("|", r"\|")
+
+
+def page_of(module: str, name: str) -> str:
+    thing = getattr(importlib.import_module(module), name)
+    title = f"{module}.{name}"
+    head = f"{title}\n{'=' * len(title)}\n\n.. currentmodule:: {module}\n\n"
+    if inspect.isclass(thing):
+        return f"{head}.. autoclass:: {name}\n   :members:\n   :inherited-members: object\n"
+    if callable(thing):
+        return f"{head}.. autofunction:: {name}\n"
+    return f"{head}.. autodata:: {name}\n"
+
+
+def table(module: str, names: list[str], folder: Path) -> list[str]:
+    lines = [".. list-table::", "   :widths: 35 65", ""]
+    for name in names:
+        thing = getattr(importlib.import_module(module), name)
+        (folder / f"{module}.{name}.rst").write_text(page_of(module, name), encoding="utf-8")
+        lines += [f"   * - :py:obj:`{name} <{module}.{name}>`", f"     - {summary(thing)}"]
+    hidden = ["", ".. toctree::", "   :hidden:", ""] + [f"   {module}.{name}" for name in names]
+    return [*lines, *hidden, ""]
+
+
+def write(folder: Path) -> None:
+    """Writes `reference/`: an index, and a page per name."""
+    folder.mkdir(parents=True)
+    lines = ["Reference", "=========", ""]
+    lines += ["Every public name of the package. The C++ library has :doc:`pages of its own </cpp-api>`.", ""]
+    for module in modules():
+        names = names_of(module)
+        groups = {f"``{module}``": names}
+        if module == "svmgsu":
+            grouped = {name for group in GROUPS.values() for name in group}
+            groups = {title: [n for n in group if n in names] for title, group in GROUPS.items()}
+            groups["Others"] = [name for name in names if name not in grouped]
+        for title, group in groups.items():
+            if group:
+                lines += [title, "-" * len(title), ""]
+                if module != "svmgsu":
+                    lines += [sentence(inspect.getdoc(importlib.import_module(module)) or ""), ""]
+                lines += table(module, group, folder)
+    (folder / "index.rst").write_text("\n".join(lines), encoding="utf-8")
