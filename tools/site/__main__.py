@@ -41,7 +41,7 @@ def main() -> int:
     for what, found in wrong.items():
         for line in found:
             print(f"{what}: {line}", file=sys.stderr)
-    count = len(list(args.output.rglob("*.html")))
+    count = len(check.pages_of(args.output))
     print(f"{count} pages: python -m http.server -d {args.output}")
     return int(any(wrong.values()))
 

@@ -30,9 +30,14 @@ class Page(HTMLParser):
         self.words += len(data.split())
 
 
+def pages_of(site: Path) -> list[Path]:
+    """What a reader may open; the theme's templates in _static are not."""
+    return sorted(path for path in site.rglob("*.html") if "_static" not in path.relative_to(site).parts)
+
+
 def broken_links(site: Path) -> list[str]:
     """Links of a page to a file or an anchor that is not there; addresses of other sites are left alone."""
-    pages = {path: Page(path) for path in sorted(site.rglob("*.html"))}
+    pages = {path: Page(path) for path in pages_of(site)}
     broken = []
     for path, page in pages.items():
         for link in page.links:
@@ -53,7 +58,7 @@ def broken_links(site: Path) -> list[str]:
 def empty_pages(site: Path) -> list[str]:
     """Pages with nothing on them but the frame."""
     least = 60
-    return [p.relative_to(site).as_posix() for p in site.rglob("*.html") if Page(p).words < least]
+    return [path.relative_to(site).as_posix() for path in pages_of(site) if Page(path).words < least]
 
 
 def missing_names(site: Path) -> list[str]:

@@ -59,6 +59,7 @@ class LinearRule:
 
     @property
     def n_features_in_(self) -> int:
+        """The number of features."""
         return int(self.coef_.shape[-1])
 
     def _planes(self) -> tuple[FloatArray, FloatArray]:
