@@ -30,7 +30,10 @@ if (Path(__file__).parent / "doxygen").is_dir():
     breathe_default_project = "svmgsu"
 
 exclude_patterns = ["doxygen"]
-suppress_warnings = ["config.cache"]
+suppress_warnings = [
+    "config.cache",
+    "duplicate_declaration.cpp",  # Breathe opens the namespace anew for each header
+]
 default_role = "py:obj"  # `name` in a docstring: a link where there is such a name, else just code
 highlight_language = "none"  # indented blocks are formulas or lines of a shell
 nitpicky = False
@@ -89,7 +92,7 @@ html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
     "navbar_align": "left",
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 7,
     "show_toc_level": 2,
     "navigation_depth": 3,
     "show_prev_next": False,
@@ -99,7 +102,7 @@ html_theme_options = {
     "pygments_light_style": "default",
     "pygments_dark_style": "github-dark",
 }
-html_sidebars = {"index": [], "first-steps": [], "choosing": [], "gallery": []}
+html_sidebars = {page: [] for page in ("index", "first-steps", "choosing", "gallery", "theory", "cpp-api")}
 
 
 def _of_others(app, what, name, obj, skip, options):

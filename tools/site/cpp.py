@@ -22,7 +22,7 @@ SHOWN = {
 }  # fmt: skip
 
 SECTIONS = (
-    "briefdescription detaileddescription innerclass public-type public-func public-attrib "
+    "briefdescription detaileddescription innernamespace innerclass public-type public-func public-attrib "
     "public-static-func func typedef enum"
 )
 

@@ -107,6 +107,7 @@ def in_toctrees(texts: dict[str, str]) -> set[str]:
     for page, text in texts.items():
         for block in TOCTREE.findall(text):
             for line in expand(page, block, sorted(texts)):
+                line = re.sub(r".*<(.*)>$", r"\1", line)
                 named.add(os.path.normpath(Path(page).parent / line) + ".md")
     return named & set(texts)
 

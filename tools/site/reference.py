@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 from pathlib import Path
 
 MODULES = ("svmgsu", "svmgsu.uncertainty", "svmgsu.io", "svmgsu.metrics", "svmgsu.plot", "svmgsu.reference")
@@ -70,7 +71,7 @@ def summary(thing: object) -> str:
 
 def sentence(text: str) -> str:
     first = " ".join(text.split("\n\n")[0].split())
-    return first.split(". ")[0].rstrip(".").replace("|", r"\|")
+    return re.split(r"\. (?=[A-Z`])", first)[0].rstrip(".").replace("|", r"\|")
 
 
 def page_of(module: str, name: str) -> str:
