@@ -80,6 +80,7 @@ void bind_maps(py::module_& m);
 void bind_models(py::module_& m);
 void bind_population(py::module_& m);
 void bind_solvers(py::module_& m);
+void bind_streamed(py::module_& m);
 void bind_support(py::module_& m);
 void bind_text(py::module_& m);
 

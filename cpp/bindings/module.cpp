@@ -11,6 +11,7 @@ PYBIND11_MODULE(_core, m) {
   bind_losses(m);
   bind_engines(m);
   bind_solvers(m);
+  bind_streamed(m);
   bind_maps(m);
   bind_models(m);
   bind_coupling(m);

@@ -165,12 +165,47 @@ class Result:
     def history(self) -> list[Progress]: ...
 
 def solve(
-    data: TrainingSet,
+    data: TrainingSet | Streamed,
     options: Options,
     callback: Callable[[Progress], bool | None] | None = None,
     start_w: Doubles | None = None,
     start_b: float = 0.0,
 ) -> Result: ...
+
+# bind_streamed.cpp
+
+_File: TypeAlias = tuple[str, int, bool, int, int]
+
+class Streamed:
+    def __init__(
+        self,
+        means: _File,
+        terms: tuple[tuple[object, ...], ...],
+        targets: Doubles,
+        weights: Doubles | None,
+        regression: bool,
+        memory: int,
+        window: int,
+        direct: bool,
+        check: bool,
+        threads: int,
+    ) -> None: ...
+    @property
+    def examples(self) -> int: ...
+    @property
+    def features(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def bytes_read(self) -> int: ...
+    @property
+    def least_memory(self) -> int: ...
+    @property
+    def lean(self) -> bool: ...
+    @property
+    def window(self) -> int: ...
+
+# bind_solvers.cpp, on
 
 _Stream: TypeAlias = tuple[Doubles, Doubles, float, float, int, float, float]
 

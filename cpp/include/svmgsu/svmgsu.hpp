@@ -9,6 +9,7 @@
 #include "svmgsu/engines/margins.hpp"
 #include "svmgsu/engines/memory.hpp"
 #include "svmgsu/engines/objective.hpp"
+#include "svmgsu/engines/streamed.hpp"
 #include "svmgsu/kinds/kinds.hpp"
 #include "svmgsu/losses/expected_hinge.hpp"
 #include "svmgsu/losses/loss.hpp"

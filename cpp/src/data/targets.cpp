@@ -5,7 +5,11 @@
 namespace svmgsu {
 
 Targets::Targets(Task task, std::vector<double> sign, std::vector<double> target, std::vector<double> weights)
-    : task_(task), sign_(std::move(sign)), target_(std::move(target)), weight_(std::move(weights)) {
+    : task_(task),
+      examples_(static_cast<Index>(sign.size())),
+      sign_(std::move(sign)),
+      target_(std::move(target)),
+      weight_(std::move(weights)) {
   if (weight_.empty()) weight_.assign(sign_.size(), 1.0);
   for (std::size_t i = 0; i < weight_.size(); ++i)
     if (!(weight_[i] >= 0 && std::isfinite(weight_[i])))
@@ -14,12 +18,12 @@ Targets::Targets(Task task, std::vector<double> sign, std::vector<double> target
 }
 
 void Targets::require_examples(Index count) const {
-  const auto check = [&](std::size_t size, const char* name) {
-    if (static_cast<Index>(size) != count)
+  const auto check = [&](Index size, const char* name) {
+    if (size != count)
       require(false, std::string(name) + ": " + std::to_string(size) + " for " + std::to_string(count) + " examples");
   };
-  check(sign_.size(), task_ == Task::regression ? "targets" : "labels");
-  check(weight_.size(), "weights");
+  check(examples_, task_ == Task::regression ? "targets" : "labels");
+  if (!weight_.empty()) check(static_cast<Index>(weight_.size()), "weights");
 }
 
 Targets Targets::labels(std::vector<double> y, std::vector<double> weights) {
@@ -50,25 +54,61 @@ Targets Targets::some(const std::vector<Index>& positions) const {
   return {task_, std::move(sign), std::move(target), std::move(weight)};
 }
 
+Targets Targets::compact() const {
+  Targets small = *this;
+  small.sign_ = {};
+  for (Index i = 0; i < examples_ && task_ == Task::classification; ++i)
+    small.label_.push_back(static_cast<std::int8_t>(sign(i)));
+  if (task_ == Task::classification) small.target_ = {};
+  bool ones = true;
+  for (Index i = 0; i < examples_; ++i) ones &= weight(i) == 1.0;
+  if (ones) small.weight_ = {};
+  for (auto* list : {&small.sign_, &small.target_, &small.weight_}) list->shrink_to_fit();
+  small.label_.shrink_to_fit();
+  return small;
+}
+
+std::size_t Targets::bytes() const {
+  return label_.size() + sizeof(double) * (sign_.size() + target_.size() + weight_.size());
+}
+
+Targets::Span Targets::expand(Index first, int count, Room& room) const {
+  for (int i = 0; i < count; ++i) {
+    room.of[0][i] = sign(first + i);
+    room.of[1][i] = target(first + i);
+    room.of[2][i] = weight(first + i);
+  }
+  return {room.of[0], room.of[1], room.of[2]};
+}
+
+Targets::Span Targets::some(const Index* positions, int count, Room& room) const {
+  for (int i = 0; i < count; ++i) {
+    room.of[0][i] = sign(positions[i]);
+    room.of[1][i] = target(positions[i]);
+    room.of[2][i] = weight(positions[i]);
+  }
+  return {room.of[0], room.of[1], room.of[2]};
+}
+
 double Targets::mean_weight() const {
   double sum = 0;
-  for (const double c : weight_) sum += c;
-  return sum / static_cast<double>(weight_.size());
+  for (Index i = 0; i < examples_; ++i) sum += weight(i);
+  return sum / static_cast<double>(examples_);
 }
 
 void Targets::masses(double* of_sign) const {
   of_sign[0] = of_sign[1] = 0;
-  for (std::size_t i = 0; i < sign_.size(); ++i) of_sign[sign_[i] > 0] += weight_[i];
+  for (Index i = 0; i < examples_; ++i) of_sign[sign(i) > 0] += weight(i);
 }
 
 double Targets::centre() const {
   if (task_ == Task::classification) return 0;
-  double sum = 0, weight = 0;
-  for (std::size_t i = 0; i < target_.size(); ++i) {
-    sum += weight_[i] * target_[i];
-    weight += weight_[i];
+  double sum = 0, total = 0;
+  for (Index i = 0; i < examples_; ++i) {
+    sum += weight(i) * target(i);
+    total += weight(i);
   }
-  return weight > 0 ? sum / weight : 0.0;
+  return total > 0 ? sum / total : 0.0;
 }
 
 }  // namespace svmgsu

@@ -82,7 +82,41 @@ class ShiftedMeans final : public Means {
   Vector at_;
 };
 
-}  // namespace
+Gaussians seen_from(const Gaussians& data, const Vector& at) {
+  const RowsView rows = data.means().rows();
+  std::shared_ptr<const Means> means;
+  if (rows.wide) means = std::make_shared<ShiftedMeans<double>>(data.means(), rows.wide, at);
+  if (rows.narrow) means = std::make_shared<ShiftedMeans<float>>(data.means(), rows.narrow, at);
+  return {means, CovarianceSum(data.covariance()), &data.ids()};
+}
+
+// Pieces that are seen from elsewhere as they come.
+class ShiftedSource final : public Source {
+ public:
+  ShiftedSource(std::shared_ptr<const Source> of, const Vector& at)
+      : of_(std::move(of)), like_(seen_from(of_->like(), at)), at_(at) {}
+  Index examples() const override { return of_->examples(); }
+  const Gaussians& like() const override { return like_; }
+  double numbers() const override { return of_->numbers(); }
+  double rank() const override { return of_->rank(); }
+  void all(const Cuts& cuts, const Use& use) const override { of_->all(cuts, moved(use)); }
+  void some(const std::vector<Index>& positions, const Cuts& cuts, const Use& use) const override {
+    of_->some(positions, cuts, moved(use));
+  }
+  std::shared_ptr<const Source> take(const std::vector<Index>& positions) const override {
+    const std::shared_ptr<const Source> taken = of_->take(positions);
+    return std::make_shared<MemorySource>(seen_from(*taken->whole(), at_), taken);
+  }
+
+ private:
+  Use moved(const Use& use) const {
+    return [this, &use](const Piece& piece) { use({seen_from(piece.data, at_), piece.ids, piece.first}); };
+  }
+
+  std::shared_ptr<const Source> of_;
+  Gaussians like_;
+  Vector at_;
+};
 
 Centre centre_of(const Gaussians& data) {
   const RowsView rows = data.means().rows();
@@ -102,12 +136,19 @@ Centre centre_of(const Gaussians& data) {
   return result;
 }
 
-Gaussians seen_from(const Gaussians& data, const Vector& at) {
-  const RowsView rows = data.means().rows();
-  std::shared_ptr<const Means> means;
-  if (rows.wide) means = std::make_shared<ShiftedMeans<double>>(data.means(), rows.wide, at);
-  if (rows.narrow) means = std::make_shared<ShiftedMeans<float>>(data.means(), rows.narrow, at);
-  return {means, CovarianceSum(data.covariance()), &data.ids()};
+}  // namespace
+
+Centre centre_of(const Source& source) {
+  if (source.whole()) return centre_of(*source.whole());
+  std::vector<Index> rows;
+  const Index count = source.examples(), looked = std::min(count, kLookedAt);
+  for (Index k = 0; k < looked; ++k) rows.push_back(k * count / looked);
+  return centre_of(*source.take(rows)->whole());
+}
+
+std::shared_ptr<const Source> seen_from(const std::shared_ptr<const Source>& source, const Vector& at) {
+  if (source->whole()) return std::make_shared<MemorySource>(seen_from(*source->whole(), at), source);
+  return std::make_shared<ShiftedSource>(source, at);
 }
 
 }  // namespace svmgsu

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "svmgsu/data/gaussians.hpp"
+#include "engines/source.hpp"
 
 namespace svmgsu {
 
@@ -14,10 +14,10 @@ struct Centre {
 
 // From about a thousand examples, evenly spread over the data; of no length where the rows cannot be looked at, or
 // sparse ones need no centring. A shift of the data is a shift of the centre.
-Centre centre_of(const Gaussians& data);
+Centre centre_of(const Source& source);
 
 // The same examples as seen from `at`, which is taken off each dense row before anything is multiplied, a batch at a
 // time: no digit is lost, and nothing but the batch is copied.
-Gaussians seen_from(const Gaussians& data, const Vector& at);
+std::shared_ptr<const Source> seen_from(const std::shared_ptr<const Source>& source, const Vector& at);
 
 }  // namespace svmgsu

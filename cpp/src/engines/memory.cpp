@@ -16,44 +16,73 @@ struct Sides {
   double mass[2], dual[2];
 };
 
+namespace {
+
+Cuts cuts_of(const Source& source, Index features) {
+  const Gaussians& like = source.like();
+  auto sums = static_cast<double>(features);
+  for (const auto& term : like.covariance()) sums += static_cast<double>(term.kind->sum_size());
+  const Index count = source.examples();
+  return Cuts(count, block_size(like, source.numbers(), count, 2 * sums), 2 * sums);
+}
+
+std::shared_ptr<const Loss> loss_or_usual(std::shared_ptr<const Loss> loss, Task task) {
+  return loss ? std::move(loss) : make_loss(task == Task::regression ? "squared" : "hinge");
+}
+
+}  // namespace
+
 MemoryObjective::MemoryObjective(TrainingSet set, double lambda, int threads, bool intercept,
                                  std::shared_ptr<const Loss> loss)
-    : Objective(loss ? std::move(loss) : make_loss(set.targets.task() == Task::regression ? "squared" : "hinge"),
-                lambda, threads, intercept),
-      set_(std::make_shared<const TrainingSet>(std::move(set))),
-      columns_(std::make_shared<Columns>()),
-      mean_weight_(targets().mean_weight()),
-      centre_(intercept ? targets().centre() : 0.0) {}
+    : MemoryObjective(std::make_shared<MemorySource>(std::move(set.data)),
+                      std::make_shared<const Targets>(std::move(set.targets)), lambda, threads, intercept,
+                      std::move(loss), false) {}
 
-MemoryObjective::MemoryObjective(const MemoryObjective& of, std::shared_ptr<const TrainingSet> set, Vector origin,
-                                 Vector moved)
+MemoryObjective::MemoryObjective(std::shared_ptr<const Source> source, std::shared_ptr<const Targets> targets,
+                                 double lambda, int threads, bool intercept, std::shared_ptr<const Loss> loss,
+                                 bool lean)
+    : Objective(loss_or_usual(std::move(loss), targets->task()), lambda, threads, intercept),
+      source_(std::move(source)),
+      targets_(std::move(targets)),
+      slot_(lean ? std::make_shared<Slot>() : nullptr),
+      features_(source_->like().features()),
+      columns_(std::make_shared<Columns>()),
+      mean_weight_(targets_->mean_weight()),
+      centre_(intercept ? targets_->centre() : 0.0) {
+  targets_->require_examples(source_->examples());
+  cuts_ = std::make_shared<const Cuts>(cuts_of(*source_, features_));
+}
+
+MemoryObjective::MemoryObjective(const MemoryObjective& of, std::shared_ptr<const Source> source,
+                                 std::shared_ptr<const Targets> targets, Vector origin, Vector moved)
     : Objective(of),
-      set_(std::move(set)),
+      source_(std::move(source)),
+      targets_(std::move(targets)),
+      slot_(source_->whole() ? nullptr : of.slot_),
+      features_(of.features_),
       origin_(std::move(origin)),
       moved_(std::move(moved)),
       columns_(std::make_shared<Columns>()),
-      mean_weight_(targets().mean_weight()),
-      centre_(intercept() ? targets().centre() : 0.0) {}
+      mean_weight_(targets_->mean_weight()),
+      centre_(intercept() ? targets_->centre() : 0.0) {
+  cuts_ = std::make_shared<const Cuts>(cuts_of(*source_, features_));
+}
 
 // Not far off, a number of each sum is corrected for the origin; far off, the numbers of the rows themselves.
 Objective::Centred MemoryObjective::centred() const {
   if (!intercept()) return {};
-  const Centre centre = centre_of(data());
+  const Centre centre = centre_of(*source_);
   if (centre.at.size() == 0) return {};
-  std::shared_ptr<const TrainingSet> set = set_;
-  if (centre.far) set = std::make_shared<const TrainingSet>(seen_from(data(), centre.at), targets());
+  std::shared_ptr<const Source> source = centre.far ? seen_from(source_, centre.at) : source_;
   const Vector origin = centre.far ? Vector() : centre.at;
-  return {std::unique_ptr<Objective>(new MemoryObjective(*this, set, origin, centre.at)), centre.at};
+  return {std::unique_ptr<Objective>(new MemoryObjective(*this, source, targets_, origin, centre.at)), centre.at};
 }
 
 Objective::Cost MemoryObjective::cost() const {
   Cost cost;
-  cost.numbers = data().means().numbers_per_example();
-  for (const auto& term : data().covariance()) {
-    cost.numbers += term.kind->numbers_per_example();
-    cost.rank += term.kind->mean_rank();
-    cost.dense |= term.kind->dense();
-  }
+  cost.numbers = source_->numbers();
+  cost.rank = source_->rank();
+  for (const auto& term : source_->like().covariance()) cost.dense |= term.kind->dense();
   return cost;
 }
 
@@ -66,11 +95,11 @@ std::unique_ptr<Objective> MemoryObjective::sample(Index rows, std::uint64_t see
     const Index first = k * examples() / rows, end = (k + 1) * examples() / rows;
     positions.push_back(first + static_cast<Index>(random() % static_cast<std::uint64_t>(end - first)));
   }
-  auto some = std::make_shared<const TrainingSet>(data().some(positions), targets().some(positions));
+  const auto some = std::make_shared<const Targets>(targets().some(positions));
   double mass[2];
-  some->targets.masses(mass);
+  some->masses(mass);
   if (task() == Task::classification && !(mass[0] > 0 && mass[1] > 0)) return nullptr;
-  return std::unique_ptr<Objective>(new MemoryObjective(*this, some, origin_, moved_));
+  return std::unique_ptr<Objective>(new MemoryObjective(*this, source_->take(positions), some, origin_, moved_));
 }
 
 MemoryObjective::Margins MemoryObjective::margins(const Vector& w) const {
@@ -78,9 +107,11 @@ MemoryObjective::Margins MemoryObjective::margins(const Vector& w) const {
   result.mean.resize(static_cast<std::size_t>(examples()));
   result.variance.resize(static_cast<std::size_t>(examples()));
   std::vector<Plan> plans;
-  const double shift = this->shift(w);
+  const double shift = this->shift(w), numbers = source_->numbers();
+  const Cuts cuts(examples(), block_size(source_->like(), numbers, examples(), 0), 0);
   sweep<Adds::nothing>(
-      Visit{data(), data().ids(), nullptr, threads()}, PointForms(data(), w, plans),
+      Visit{[&](const Source::Use& use) { source_->all(cuts, use); }, cuts, numbers, nullptr, threads()},
+      [&](const Piece& piece) { return PointForms(piece.data, w, plans); },
       [&](Places places, int count, const double* mean, const double* variance, double*, double*, char*, Local&) {
         for (int i = 0; i < count; ++i) {
           const auto at = static_cast<std::size_t>(places.first + i);
@@ -92,25 +123,35 @@ MemoryObjective::Margins MemoryObjective::margins(const Vector& w) const {
   return result;
 }
 
+const MemoryKept& MemoryObjective::kept(const Evaluation& at) const {
+  auto& known = static_cast<MemoryKept&>(*at.kept);
+  if (known.mean.empty()) {
+    Margins m = margins(at.w);
+    known.mean = std::move(m.mean);
+    known.variance = std::move(m.variance);
+  }
+  return known;
+}
+
 // Summed in the blocks of evaluate(), so that both give the same bits.
 double MemoryObjective::value(const double* mean, const double* variance, double w_squared, double b,
                               double epsilon) const {
   Residuals r;
-  double total = 0, sum_size = static_cast<double>(features());
-  for (const auto& term : data().covariance()) sum_size += static_cast<double>(term.kind->sum_size());
-  const Index block = block_size(data(), examples(), 2 * sum_size);
-  for (Index start = 0; start < examples(); start += block) {
-    const Index end = std::min(examples(), start + block);
+  Targets::Room room;
+  GroupSum total(cuts());
+  for (Index k = 0; k < cuts().blocks; ++k) {
+    const Index end = cuts().end(k);
     double part = 0;
-    for (Index first = start; first < end; first += kMaxBatch) {
+    for (Index first = cuts().first(k); first < end; first += kMaxBatch) {
       const int count = static_cast<int>(std::min<Index>(kMaxBatch, end - first));
-      r.set(count, targets().signs() + first, targets().targets() + first, mean + first, variance + first, b, epsilon);
+      const Targets::Span of = targets().span(first, count, room);
+      r.set(count, of, mean + first, variance + first, b, epsilon);
       r.evaluate(loss(), count);
-      for (int i = 0; i < count; ++i) part += targets().weight(first + i) * r.loss[i];
+      for (int i = 0; i < count; ++i) part += of.weight[i] * r.loss[i];
     }
-    total += part;
+    total.add(part);
   }
-  return lambda() / 2 * w_squared + total / static_cast<double>(examples());
+  return lambda() / 2 * w_squared + total.total() / static_cast<double>(examples());
 }
 
 double MemoryObjective::value(const Vector& w, double b, double epsilon) const {
@@ -122,10 +163,28 @@ double MemoryObjective::value(const Evaluation& at, double epsilon) const {
   return value(kept(at).mean.data(), kept(at).variance.data(), at.w.squaredNorm(), at.b, epsilon);
 }
 
+// L″ of every example, as it was or would have been kept.
+void MemoryObjective::fill_curvature(const Evaluation& at, const MemoryKept& of, std::vector<double>& out) const {
+  out.resize(static_cast<std::size_t>(examples()));
+  Residuals r;
+  Targets::Room room;
+  for (Index first = 0; first < examples(); first += kMaxBatch) {
+    const int count = static_cast<int>(std::min<Index>(kMaxBatch, examples() - first));
+    r.set(count, targets().span(first, count, room), &of.mean[static_cast<std::size_t>(first)],
+          &of.variance[static_cast<std::size_t>(first)], at.b, at.epsilon);
+    r.evaluate(loss(), count);
+    std::copy_n(r.curvature, count, out.begin() + first);
+  }
+}
+
 double MemoryObjective::active_share(const Evaluation& at, double negligible) const {
+  std::vector<double> made;
+  const MemoryKept& known = kept(at);
+  if (known.curvature.empty()) fill_curvature(at, known, made);
+  const std::vector<double>& curvature = known.curvature.empty() ? made : known.curvature;
   double active = 0, largest = 0;
-  for (const double k : kept(at).curvature) largest = std::max(largest, k);
-  for (const double k : kept(at).curvature) active += k > negligible * largest;
+  for (const double k : curvature) largest = std::max(largest, k);
+  for (const double k : curvature) active += k > negligible * largest;
   return active / static_cast<double>(examples());
 }
 
@@ -164,19 +223,16 @@ struct GradientLink {
   const Targets& targets;
   double shift, b, epsilon, centre;
   MemoryKept& kept;
-  const Gaussians* columns;  // whose columns this pass looks at, or null
+  const Piece* const& piece;
+  bool columns;  // whether this pass looks at them
 
   void operator()(Places places, int count, const double* dot, const double* form, double* coefficient, double* kappa,
                   char* side, Local& local) const {
-    double sorted[3][kMaxBatch], mean[kMaxBatch], variance[kMaxBatch];
-    const double* of[3] = {targets.signs(), targets.targets(), targets.weights()};
-    for (int k = 0; k < 3; ++k) {
-      if (!places.sorted) of[k] += places.first;
-      if (!places.sorted) continue;
-      for (int i = 0; i < count; ++i) sorted[k][i] = of[k][places.sorted[i]];
-      of[k] = sorted[k];
-    }
-    const double *sign = of[0], *target = of[1], *weight = of[2];
+    double mean[kMaxBatch], variance[kMaxBatch];
+    Targets::Room room;
+    const Targets::Span of =
+        places.sorted ? targets.some(places.sorted, count, room) : targets.span(places.first, count, room);
+    const double *sign = of.sign, *target = of.target, *weight = of.weight;
     for (int i = 0; i < count; ++i) {
       mean[i] = dot[i] - shift;
       variance[i] = std::max(0.0, form[i]);
@@ -232,12 +288,12 @@ struct GradientLink {
     };
     to(kept.mean, mean);
     to(kept.variance, variance);
-    to(kept.curvature, curvature);
+    if (!kept.curvature.empty()) to(kept.curvature, curvature);
   }
   void look(Places places, int count, const double* weight, Local& local) const {
     Index id[kMaxBatch];
-    for (int i = 0; i < count; ++i) id[i] = columns->ids()[static_cast<std::size_t>(places[i])];
-    Columns::look(*columns, Batch{id, count}, weight, local.squares);
+    for (int i = 0; i < count; ++i) id[i] = piece->ids[static_cast<std::size_t>(places[i] - piece->first)];
+    Columns::look(piece->data, Batch{id, count}, weight, local.squares);
   }
 };
 
@@ -249,12 +305,20 @@ void MemoryObjective::evaluate(const Vector& w, double b, double epsilon, Evalua
   e.epsilon = epsilon;
   if (!e.kept) e.kept = std::make_unique<MemoryKept>();
   auto& kept = static_cast<MemoryKept&>(*e.kept);
-  for (auto* array : {&kept.mean, &kept.variance, &kept.curvature}) array->resize(static_cast<std::size_t>(examples()));
+  kept.take(slot_);
+  for (auto* array : {&kept.mean, &kept.variance}) array->resize(static_cast<std::size_t>(examples()));
+  if (source_->whole()) kept.curvature.resize(static_cast<std::size_t>(examples()));
   Local total;
+  const Piece* here = nullptr;
   sweep<Adds::by_side>(
-      Visit{data(), data().ids(), targets().signs(), threads()}, PointForms(data(), w, kept.plans),
-      GradientLink{loss(), targets(), shift(w), b, epsilon, centre_, kept, columns_->known ? nullptr : &data()},
-      &total);
+      Visit{[&](const Source::Use& use) { source_->all(cuts(), use); }, cuts(), source_->numbers(), targets_.get(),
+            threads()},
+      [&](const Piece& piece) {
+        here = &piece;
+        return PointForms(piece.data, w, kept.plans);
+      },
+      GradientLink{loss(), targets(), shift(w), b, epsilon, centre_, kept, here, !columns_->known}, &total);
+  const auto& covariance = source_->like().covariance();
 
   const double share = 1.0 / static_cast<double>(examples());
   const double penalty = lambda() / 2 * w.squaredNorm();
@@ -262,9 +326,9 @@ void MemoryObjective::evaluate(const Vector& w, double b, double epsilon, Evalua
   for (int k : {0, 1}) {
     Vector& side = sides.side[k];
     side = share * total.of[k].x;
-    for (std::size_t t = 0; t < data().covariance().size(); ++t)
-      data().covariance()[t].kind->finish(total.of[k].terms[t].data(), w.data(), features(),
-                                          -share * data().covariance()[t].scale, side.data());
+    for (std::size_t t = 0; t < covariance.size(); ++t)
+      covariance[t].kind->finish(total.of[k].terms[t].data(), w.data(), features(), -share * covariance[t].scale,
+                                 side.data());
     sides.mass[k] = share * total.of[k].mass;
     if (origin_.size()) side -= (k == 1 ? sides.mass[k] : -sides.mass[k]) * origin_;
     sides.dual[k] = share * total.dual[k];
@@ -277,7 +341,7 @@ void MemoryObjective::evaluate(const Vector& w, double b, double epsilon, Evalua
   kept.sums = std::move(total.of[0].terms);
 
   if (!columns_->known) columns_->learn(total.squares, targets(), origin_);
-  const Rounding rounding(*set_, *columns_, total, kept.sums, w, mean_weight_, moved_);
+  const Rounding rounding(*source_, cuts(), *columns_, total, kept.sums, w, mean_weight_, moved_);
   e.certificate = bound(sides, rounding, loss().gap_error() * share * total.spread, &e.dual);
   e.certificate.value = epsilon > 0 ? penalty + share * total.loss : e.value;
   e.certificate.above = rounding.of_value(w, penalty);
@@ -287,12 +351,21 @@ double MemoryObjective::sample_gradient(const Vector& w, double b, const std::ve
                                         double& gb) const {
   thread_local std::vector<Plan> plans;
   thread_local std::vector<Index> ids;
+  require(source_->whole() != nullptr, "solver sgd: it draws examples by chance, so all must be in memory; use newton");
+  const Gaussians& data = *source_->whole();
+  const auto& covariance = data.covariance();
   ids.resize(sample.size());
-  const double origin = shift(w);
-  for (std::size_t i = 0; i < sample.size(); ++i) ids[i] = data().ids()[static_cast<std::size_t>(sample[i])];
+  const double origin = shift(w), numbers = source_->numbers();
+  for (std::size_t i = 0; i < sample.size(); ++i) ids[i] = data.ids()[static_cast<std::size_t>(sample[i])];
+  const auto count_of_all = static_cast<Index>(ids.size());
+  auto sums = static_cast<double>(features());
+  for (const auto& term : covariance) sums += static_cast<double>(term.kind->sum_size());
+  const Cuts cuts(count_of_all, block_size(data, numbers, count_of_all, sums), sums);
+  const Piece piece{data, ids, 0};
   Local total;
   sweep<Adds::together>(
-      Visit{data(), ids, nullptr, threads()}, PointForms(data(), w, plans),
+      Visit{[&](const auto& use) { use(piece); }, cuts, numbers, nullptr, threads()},
+      [&](const Piece&) { return PointForms(data, w, plans); },
       [&](Places places, int count, const double* dot, const double* form, double* coefficient, double* kappa, char*,
           Local& local) {
         double sign[kMaxBatch], target[kMaxBatch], mean[kMaxBatch], variance[kMaxBatch];
@@ -317,9 +390,9 @@ double MemoryObjective::sample_gradient(const Vector& w, double b, const std::ve
       &total);
   const double share = 1.0 / static_cast<double>(sample.size());
   gw = -share * total.of[0].x;
-  for (std::size_t t = 0; t < data().covariance().size(); ++t)
-    data().covariance()[t].kind->finish(total.of[0].terms[t].data(), w.data(), features(),
-                                        share * data().covariance()[t].scale, gw.data());
+  for (std::size_t t = 0; t < covariance.size(); ++t)
+    covariance[t].kind->finish(total.of[0].terms[t].data(), w.data(), features(), share * covariance[t].scale,
+                               gw.data());
   gb = -share * total.of[0].mass;
   if (origin_.size()) gw -= gb * origin_;
   return total.loss;

@@ -30,7 +30,8 @@ class DualDescent {
   DualDescent(const MemoryObjective& objective, const Scalar* values)
       : objective_(objective),
         values_(values),
-        rows_(objective.data().means().rows()),
+        data_(*objective.source().whole()),
+        rows_(data_.means().rows()),
         count_(objective.examples()),
         w_(Vector::Zero(objective.features())),
         a_(static_cast<std::size_t>(count_), 0.0),
@@ -80,7 +81,7 @@ class DualDescent {
  private:
   template <class Use>
   void for_row(Index i, Use use) const {
-    const Index id = objective_.data().ids()[static_cast<std::size_t>(i)], n = w_.size();
+    const Index id = data_.ids()[static_cast<std::size_t>(i)], n = w_.size();
     if (rows_.column) {
       for (Index k = rows_.start[id]; k < rows_.start[id + 1]; ++k)
         use(rows_.column[k], static_cast<double>(values_[k]));
@@ -173,6 +174,7 @@ class DualDescent {
 
   const MemoryObjective& objective_;
   const Scalar* values_;
+  const Gaussians& data_;
   RowsView rows_;
   Index count_, active_ = 0;
   Vector w_;                        // Σ σ a x
@@ -187,8 +189,9 @@ class DualDescent {
 }  // namespace
 
 bool MemoryObjective::descend(const std::function<bool(const Descent&)>& goes_on) const {
-  const RowsView rows = data().means().rows();
-  if (!data().covariance().empty() || loss().name() != std::string("hinge")) return false;
+  const Gaussians* const data = source_->whole();
+  if (!data || !data->covariance().empty() || loss().name() != std::string("hinge")) return false;
+  const RowsView rows = data->means().rows();
   if (rows.wide) DualDescent<double>(*this, rows.wide).run(goes_on);
   if (rows.narrow) DualDescent<float>(*this, rows.narrow).run(goes_on);
   return rows.wide || rows.narrow;

@@ -33,35 +33,62 @@ MemoryHessian::Choice MemoryHessian::choose(Index rows, std::uint64_t seed) cons
     if (draw >= odds) continue;
     choice.place.push_back(i);
     choice.factor.push_back(1 / odds);
+    choice.position.push_back(position(i));
   }
+  static_cast<Numbers&>(choice) = numbers_of(choice.position);
   return choice;
 }
 
-void MemoryHessian::outer_rows(std::size_t j, double weight, double* z, double* u) const {
-  const Gaussians& data = objective_.data();
+void MemoryHessian::for_chosen(const Choice& choice, Index chunk, const Source::Use& use) const {
+  Cuts cuts;
+  cuts.count = static_cast<Index>(choice.position.size());
+  cuts.block = chunk;
+  cuts.blocks = (cuts.count + chunk - 1) / chunk;
+  if (cuts.count > 0) objective_.source().some(choice.position, cuts, use);
+}
+
+void MemoryHessian::outer_rows(const Gaussians& data, Index id, const Choice& choice, std::size_t at, double weight,
+                               double* z, double* u) const {
   const Index n = data.features();
-  const double root = std::sqrt(weight), sign = root * sign_[j];
-  for (const auto& term : data.covariance()) term.kind->add_product(ids_[j], term.scale, w_.data(), n, u);
-  data.means().add(Batch{&ids_[j], 1}, &sign, z);
+  const double root = std::sqrt(weight), sign = root * choice.sign[at];
+  for (const auto& term : data.covariance()) term.kind->add_product(id, term.scale, w_.data(), n, u);
+  data.means().add(Batch{&id, 1}, &sign, z);
   z[n] = sign;
   if (objective_.origin().size()) Eigen::Map<EigenVector>(z, n) -= sign * objective_.origin();
-  const double along = root * rho_[j], rest = std::sqrt(weight * std::abs(gamma_[j]));
+  const double along = root * choice.rho[at], rest = std::sqrt(weight * std::abs(choice.gamma[at]));
   for (Index k = 0; k < n; ++k) {
     z[k] += along * u[k];
     u[k] *= rest;
   }
 }
 
-Index MemoryHessian::factor_rows(const Choice& choice, std::size_t first, std::size_t count) const {
+namespace {
+
+// Rows of factors that some examples have.
+Index factor_rows(const Piece& piece, Index first, Index count) {
   Index sum = 0;
-  for (std::size_t at = first; at < first + count; ++at)
-    for (const auto& term : objective_.data().covariance())
-      sum += std::max<Index>(0, term.kind->rank(ids_[choice.place[at]]));
+  for (Index at = first; at < first + count; ++at)
+    for (const auto& term : piece.data.covariance())
+      sum += std::max<Index>(0, term.kind->rank(piece.ids[static_cast<std::size_t>(at - piece.first)]));
   return sum;
 }
 
+// Writes √weight F of an example, which has `rank` rows in all. Returns their number.
+Index copy_factors(const Gaussians& data, Index id, double weight, double* out) {
+  Index rows = 0;
+  for (const auto& term : data.covariance()) {
+    const Index rank = term.kind->rank(id);
+    if (rank <= 0) continue;
+    term.kind->factors(id, weight * term.scale, out + rows * data.features());
+    rows += rank;
+  }
+  return rows;
+}
+
+}  // namespace
+
 Matrix MemoryHessian::dense(Index rows, std::uint64_t seed) const {
-  const auto& terms = objective_.data().covariance();
+  const auto& terms = objective_.source().like().covariance();
   const Index n = objective_.features(), width = n + 1;
   const double share = 1.0 / static_cast<double>(objective_.examples());
   Matrix h = Matrix::Zero(width, width);
@@ -72,98 +99,89 @@ Matrix MemoryHessian::dense(Index rows, std::uint64_t seed) const {
 
   const Choice choice = choose(rows, seed);
   const bool exact = static_cast<Index>(choice.place.size()) == active();
-  constexpr std::size_t kChunk = 512;
+  constexpr Index kChunk = 512;
   Matrix z, u[2], f;
   const auto add = [&](const Matrix& a, Index columns, double sign) {
     kernels::add_gram(a.data(), a.rows(), columns, sign, h.data(), width, objective_.threads());
   };
-  for (std::size_t first = 0; first < choice.place.size(); first += kChunk) {
-    const std::size_t count = std::min(kChunk, choice.place.size() - first);
-    const auto size = static_cast<Index>(count);
-    bool concave = false;  // whether some γ < 0
-    for (std::size_t at = first; at < first + count; ++at) concave |= gamma_[choice.place[at]] < 0;
-    z.setZero(size, width);
-    u[0].setZero(size, width);
-    u[1].setZero(exact && concave ? size : 0, width);
-    f.resize(factors ? factor_rows(choice, first, count) : 0, n);
-    double* f_row = f.data();
-    for (Index i = 0; i < size; ++i) {
-      const std::size_t at = first + static_cast<std::size_t>(i), j = choice.place[at];
-      const double weight = share * kappa_[j] * choice.factor[at];
-      poll();
-      outer_rows(j, weight, z.row(i).data(), u[0].row(i).data());
-      if (u[1].rows() > 0 && gamma_[j] < 0) u[1].row(i).swap(u[0].row(i));
-      for (const auto& term : terms) {
-        const Index rank = term.kind->rank(ids_[j]);
-        if (!factors || rank <= 0) continue;
-        term.kind->factors(ids_[j], weight * term.scale, f_row);
-        f_row += rank * n;
+  for_chosen(choice, kChunk, [&](const Piece& piece) {
+    const Index end = piece.first + static_cast<Index>(piece.ids.size());
+    for (Index first = piece.first; first < end; first += kChunk) {
+      const Index size = std::min(kChunk, end - first);
+      bool concave = false;  // whether some γ < 0
+      for (Index at = first; at < first + size; ++at) concave |= choice.gamma[static_cast<std::size_t>(at)] < 0;
+      z.setZero(size, width);
+      u[0].setZero(size, width);
+      u[1].setZero(exact && concave ? size : 0, width);
+      f.resize(factors ? factor_rows(piece, first, size) : 0, n);
+      Index f_row = 0;
+      for (Index i = 0; i < size; ++i) {
+        const auto at = static_cast<std::size_t>(first + i);
+        const Index id = piece.ids[static_cast<std::size_t>(first + i - piece.first)];
+        const double weight = share * choice.weight(*this, at);
+        poll();
+        outer_rows(piece.data, id, choice, at, weight, z.row(i).data(), u[0].row(i).data());
+        if (u[1].rows() > 0 && choice.gamma[at] < 0) u[1].row(i).swap(u[0].row(i));
+        if (factors) f_row += copy_factors(piece.data, id, weight, f.data() + f_row * n);
       }
+      add(z, width, 1.0);
+      if (f.rows() > 0) add(f, n, 1.0);
+      // Left out of an estimate: Σ and γuuᵀ would no longer be of the same examples, and H not positive.
+      if (exact) add(u[0], width, -1.0);
+      if (u[1].rows() > 0) add(u[1], width, 1.0);
     }
-    add(z, width, 1.0);
-    if (f.rows() > 0) add(f, n, 1.0);
-    // Left out of an estimate: Σ and γuuᵀ would no longer be of the same examples, and H not positive.
-    if (exact) add(u[0], width, -1.0);
-    if (u[1].rows() > 0) add(u[1], width, 1.0);
-  }
+  });
   return h;
 }
 
 // Without the part of Σw, which is small against that of x. Of sparse rows every one is read, for some have columns
 // that few others have.
 Vector MemoryHessian::diagonal(Index rows, std::uint64_t seed) const {
-  const Gaussians& data = objective_.data();
-  const RowsView view = data.means().rows();
+  const Source& source = objective_.source();
+  const auto& terms = source.like().covariance();
   const Vector& origin = objective_.origin();
   const Index n = objective_.features();
   const double share = 1.0 / static_cast<double>(objective_.examples());
-  const bool sparse = view.column != nullptr;
+  const bool sparse = source.like().means().rows().column != nullptr;
   const Choice choice = choose(sparse ? active() : rows, seed);
-  Vector result = Vector::Zero(n + 1), row(n), linear = Vector::Zero(sparse ? n : 0);
-  for (std::size_t at = 0; at < choice.place.size(); ++at) {
-    const std::size_t j = choice.place[at];
-    const double weight = share * kappa_[j] * choice.factor[at], one = 1;
-    result(n) += weight;
-    if (sparse) {
-      for (Index k = view.start[ids_[j]]; k < view.start[ids_[j] + 1]; ++k) {
-        const double x = view.wide ? view.wide[k] : static_cast<double>(view.narrow[k]);
-        result(view.column[k]) += weight * x * x;
-        linear(view.column[k]) += weight * x;
+  Vector result = Vector::Zero(n + 1), row(n), linear = Vector::Zero(sparse ? n : 0), squares = Vector::Zero(n);
+  constexpr Index kChunk = 64;
+  Matrix f;
+  for_chosen(choice, kChunk, [&](const Piece& piece) {
+    const RowsView view = piece.data.means().rows();
+    for (std::size_t i = 0; i < piece.ids.size(); ++i) {
+      const Index id = piece.ids[i];
+      const double weight = share * choice.weight(*this, i + static_cast<std::size_t>(piece.first)), one = 1;
+      result(n) += weight;
+      if (sparse) {
+        for (Index k = view.start[id]; k < view.start[id + 1]; ++k) {
+          const double x = view.wide ? view.wide[k] : static_cast<double>(view.narrow[k]);
+          result(view.column[k]) += weight * x * x;
+          linear(view.column[k]) += weight * x;
+        }
+      } else {
+        row.setZero();
+        piece.data.means().add(Batch{&id, 1}, &one, row.data());
+        if (origin.size()) row -= origin;
+        result.head(n).array() += weight * row.array().square();
       }
-    } else {
-      row.setZero();
-      data.means().add(Batch{&ids_[j], 1}, &one, row.data());
-      if (origin.size()) row -= origin;
-      result.head(n).array() += weight * row.array().square();
+      f.resize(factor_rows(piece, piece.first + static_cast<Index>(i), 1), n);
+      if (f.rows() == 0) continue;
+      copy_factors(piece.data, id, weight, f.data());
+      squares += f.cwiseAbs2().colwise().sum().transpose();  // the diagonal of κΣ where Σ is known by factors
     }
-  }
+  });
   if (sparse && origin.size())
     result.head(n).array() += origin.array() * (result(n) * origin.array() - 2 * linear.array());
-  add_factor_squares(choice, result);
+  result.head(n) += squares;
   for (std::size_t t = 0; t < sums_.size(); ++t)
-    data.covariance()[t].kind->expand_diagonal(sums_[t].data(), n, share * data.covariance()[t].scale, result.data());
+    terms[t].kind->expand_diagonal(sums_[t].data(), n, share * terms[t].scale, result.data());
   for (Index k = 0; k < n; ++k) result(k) = objective_.lambda() + std::max(0.0, result(k));
   return result;
 }
 
-// The diagonal of κΣ where Σ is known by factors.
-void MemoryHessian::add_factor_squares(const Choice& choice, Vector& diagonal) const {
-  const double share = 1.0 / static_cast<double>(objective_.examples());
-  const Index n = objective_.features();
-  Matrix f;
-  for (std::size_t at = 0; at < choice.place.size(); ++at)
-    for (const auto& term : objective_.data().covariance()) {
-      const std::size_t j = choice.place[at];
-      const Index rank = term.kind->rank(ids_[j]);
-      if (rank <= 0) continue;
-      f.resize(rank, n);
-      term.kind->factors(ids_[j], share * kappa_[j] * choice.factor[at] * term.scale, f.data());
-      diagonal.head(n) += f.cwiseAbs2().colwise().sum().transpose();
-    }
-}
-
 Hessian::Sketch MemoryHessian::sketch(Index rows, std::uint64_t seed) const {
-  const auto& terms = objective_.data().covariance();
+  const auto& terms = objective_.source().like().covariance();
   const Index n = objective_.features();
   const double share = 1.0 / static_cast<double>(objective_.examples());
   Sketch result;
@@ -173,25 +191,32 @@ Hessian::Sketch MemoryHessian::sketch(Index rows, std::uint64_t seed) const {
     terms[t].kind->expand_diagonal(sums_[t].data(), n, share * terms[t].scale, result.diagonal.data());
 
   const Choice choice = choose(rows, seed);
-  result.rows.setZero(static_cast<Index>(choice.place.size()) + factor_rows(choice, 0, choice.place.size()), n + 1);
+  constexpr Index kChunk = 64;
   Vector u(n + 1);
   Matrix f;
   Index next = 0;
-  for (std::size_t at = 0; at < choice.place.size(); ++at) {
-    const std::size_t j = choice.place[at];
-    const double weight = share * kappa_[j] * choice.factor[at];
-    poll();
-    u.setZero();
-    outer_rows(j, weight, result.rows.row(next++).data(), u.data());
-    for (const auto& term : terms) {
-      const Index rank = term.kind->rank(ids_[j]);
-      if (rank <= 0) continue;
-      f.resize(rank, n);
-      term.kind->factors(ids_[j], weight * term.scale, f.data());
-      result.rows.block(next, 0, rank, n) = f;
-      next += rank;
+  result.rows.setZero(static_cast<Index>(choice.place.size()), n + 1);
+  for_chosen(choice, kChunk, [&](const Piece& piece) {
+    const Index more = factor_rows(piece, piece.first, static_cast<Index>(piece.ids.size()));
+    if (more > 0) {
+      const Index had = result.rows.rows();
+      Matrix longer = Matrix::Zero(had + more, n + 1);
+      longer.topRows(had) = result.rows;
+      result.rows = std::move(longer);
     }
-  }
+    for (std::size_t i = 0; i < piece.ids.size(); ++i) {
+      const std::size_t at = i + static_cast<std::size_t>(piece.first);
+      const double weight = share * choice.weight(*this, at);
+      poll();
+      u.setZero();
+      outer_rows(piece.data, piece.ids[i], choice, at, weight, result.rows.row(next++).data(), u.data());
+      f.resize(factor_rows(piece, static_cast<Index>(at), 1), n);
+      if (f.rows() == 0) continue;
+      copy_factors(piece.data, piece.ids[i], weight, f.data());
+      result.rows.block(next, 0, f.rows(), n) = f;
+      next += f.rows();
+    }
+  });
   return result;
 }
 

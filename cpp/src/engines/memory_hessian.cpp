@@ -4,60 +4,123 @@
 namespace svmgsu {
 
 MemoryHessian::MemoryHessian(const MemoryObjective& objective, const Evaluation& at, double negligible)
-    : objective_(objective), w_(at.w), epsilon_(at.epsilon), sums_(kept(at).sums) {
-  const Gaussians& data = objective.data();
+    : objective_(objective), known_(objective.kept(at)), w_(at.w), b_(at.b), epsilon_(at.epsilon), sums_(known_.sums) {
   const Targets& targets = objective.targets();
-  const MemoryKept& known = kept(at);
+  if (known_.curvature.empty())
+    objective.fill_curvature(at, known_, kappa_);
+  else
+    kappa_ = known_.curvature;
   double largest = 0;
-  for (Index i = 0; i < data.examples(); ++i)
-    largest = std::max(largest, targets.weight(i) * known.curvature[static_cast<std::size_t>(i)]);
-  for (Index i = 0; i < data.examples(); ++i) {
-    const double kappa = targets.weight(i) * known.curvature[static_cast<std::size_t>(i)];
-    if (!(kappa > negligible * largest)) continue;
-    positions_.push_back(i);
-    ids_.push_back(data.ids()[static_cast<std::size_t>(i)]);
-    sign_.push_back(targets.sign(i));
-    kappa_.push_back(kappa);
+  for (std::size_t i = 0; i < kappa_.size(); ++i) {
+    kappa_[i] *= targets.weight(static_cast<Index>(i));
+    largest = std::max(largest, kappa_[i]);
   }
-  rho_.resize(ids_.size());
-  gamma_.resize(ids_.size());
-  for (std::size_t first = 0; first < ids_.size(); first += kMaxBatch) {
-    const int count = static_cast<int>(std::min<std::size_t>(kMaxBatch, ids_.size() - first));
-    double target[kMaxBatch], mean[kMaxBatch], variance[kMaxBatch];
+  std::size_t count = 0;
+  for (const double k : kappa_) count += k > negligible * largest;
+  if (count == kappa_.size()) return;
+  positions_.reserve(count);
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < kappa_.size(); ++i) {
+    if (!(kappa_[i] > negligible * largest)) continue;
+    positions_.push_back(static_cast<Index>(i));
+    kappa_[next++] = kappa_[i];
+  }
+  kappa_.resize(next);
+}
+
+MemoryHessian::Numbers MemoryHessian::numbers_of(const std::vector<Index>& positions) const {
+  const Targets& targets = objective_.targets();
+  Numbers numbers;
+  for (auto* list : {&numbers.sign, &numbers.rho, &numbers.gamma}) list->resize(positions.size());
+  Residuals r;
+  Bends bends;
+  Targets::Room room;
+  for (std::size_t first = 0; first < positions.size(); first += kMaxBatch) {
+    const int count = static_cast<int>(std::min<std::size_t>(kMaxBatch, positions.size() - first));
+    const Targets::Span of = targets.some(&positions[first], count, room);
+    double mean[kMaxBatch], variance[kMaxBatch];
     for (int i = 0; i < count; ++i) {
-      const auto k = static_cast<std::size_t>(positions_[first + static_cast<std::size_t>(i)]);
-      target[i] = targets.targets()[k];
-      mean[i] = known.mean[k];
-      variance[i] = known.variance[k];
+      const auto k = static_cast<std::size_t>(positions[first + static_cast<std::size_t>(i)]);
+      mean[i] = known_.mean[k];
+      variance[i] = known_.variance[k];
     }
-    Residuals r;
-    Bends bends;
-    r.set(count, &sign_[first], target, mean, variance, at.b, at.epsilon);
-    bends.set(objective.loss(), count, r.d, r.s);
-    std::copy_n(bends.rho, count, &rho_[first]);
-    std::copy_n(bends.gamma, count, &gamma_[first]);
+    r.set(count, of, mean, variance, b_, epsilon_);
+    bends.set(objective_.loss(), count, r.d, r.s);
+    std::copy_n(of.sign, count, &numbers.sign[first]);
+    std::copy_n(bends.rho, count, &numbers.rho[first]);
+    std::copy_n(bends.gamma, count, &numbers.gamma[first]);
   }
+  return numbers;
+}
+
+// What products want to know beyond an estimate of the matrix: numbers of every active example, and its rows at hand
+// if there is room for them.
+void MemoryHessian::prepare_products() {
+  if (prepared_) return;
+  prepared_ = true;
+  const Source& source = objective_.source();
+  const Gaussians* data = source.whole();
+  if (positions_.empty())
+    for (std::size_t i = 0; i < kappa_.size(); ++i) positions_.push_back(static_cast<Index>(i));
+  numbers_ = numbers_of(positions_);
+  last_.resize(positions_.size());
+  along_.assign(positions_.size(), 0.0);
+  if (data) {
+    for (const Index i : positions_) ids_.push_back(data->ids()[static_cast<std::size_t>(i)]);
+    const auto& terms = data->covariance();
+    for (std::size_t t = 0; t < terms.size(); ++t)
+      terms_.push_back(terms[t].kind->curvature(w_, known_.plans[t], sums_[t], ids_, objective_.threads()));
+  } else if (!positions_.empty() && source.has_room(active())) {
+    rows_ = source.take(positions_);
+    ids_ = rows_->whole()->ids();
+    make_terms(*rows_->whole(), ids_);
+  } else {
+    make_terms(source.like(), {});
+  }
+  const Index n = objective_.features();
+  auto sums = static_cast<double>(n);
+  for (const auto& term : terms_) sums += static_cast<double>(term->sum_size());
+  const Index block = block_size(source.like(), source.numbers(), active(), sums);
+  cuts_ = Cuts(objective_.cuts(), positions_, block);
+}
+
+void MemoryHessian::make_terms(const Gaussians& data, const std::vector<Index>& ids) {
   const auto& terms = data.covariance();
-  for (std::size_t t = 0; t < terms.size(); ++t)
-    terms_.push_back(terms[t].kind->curvature(at.w, known.plans[t], known.sums[t], ids_, objective.threads()));
-  last_.resize(ids_.size());
-  along_.assign(ids_.size(), 0.0);
+  terms_.clear();
+  for (std::size_t t = 0; t < terms.size(); ++t) {
+    Plan plan;
+    terms[t].kind->prepare(w_.data(), w_.data(), w_.size(), plan);
+    double unused[kMaxBatch];
+    if (!plan.of_example.empty())  // as a pass at w would have left it
+      for (std::size_t first = 0; first < ids.size(); first += kMaxBatch)
+        terms[t].kind->bilinear(
+            Batch{&ids[first], static_cast<int>(std::min<std::size_t>(kMaxBatch, ids.size() - first))}, plan, 1.0,
+            unused);
+    terms_.push_back(terms[t].kind->curvature(w_, plan, sums_[t], ids, objective_.threads()));
+  }
+}
+
+void MemoryHessian::walk(const Source::Use& use) const {
+  const Source& source = objective_.source();
+  if (source.whole()) return use({*source.whole(), ids_, 0});
+  if (rows_) return use({*rows_->whole(), ids_, 0});
+  if (positions_.empty()) return use({source.like(), ids_, 0});
+  source.some(positions_, cuts_, use);
 }
 
 // The forms of a product with v: v·x_i and wᵀΣ_iv.
 class MemoryHessian::Forms {
  public:
-  Forms(const MemoryHessian& of, const Vector& v) : of_(of), v_(v) {
+  Forms(const MemoryHessian& of, const Gaussians& data, const Vector& v) : of_(of), data_(data), v_(v) {
     for (const auto& term : of.terms_) term->prepare(v.data());
   }
   const double* direction() const { return v_.data(); }
   std::size_t terms() const { return of_.terms_.size(); }
   Index sum_size(std::size_t t) const { return of_.terms_[t]->sum_size(); }
   RowPair pair() const {
-    const Gaussians& data = of_.objective_.data();
-    if (!data.paired()) return {};
+    if (!data_.paired()) return {};
     const Curvature& first = *of_.terms_[0];
-    return RowPair(data.means().rows(), first.like_means(), data.features(), v_.data(), first.weights());
+    return RowPair(data_.means().rows(), first.like_means(), data_.features(), v_.data(), first.weights());
   }
   void bilinear(std::size_t t, Batch part, double scale, double* out) const { of_.terms_[t]->cross(part, scale, out); }
   void weigh(std::size_t t, Batch part, Index place, const double* tau, double* sum) const {
@@ -66,17 +129,24 @@ class MemoryHessian::Forms {
 
  private:
   const MemoryHessian& of_;
+  const Gaussians& data_;
   const Vector& v_;
 };
 
 template <class Link>
 void MemoryHessian::add_up(const Vector& v, Link link, Vector& out, double& out_b) {
-  const Gaussians& data = objective_.data();
+  prepare_products();
+  const Source& source = objective_.source();
   const Vector& origin = objective_.origin();
   const double shift = origin.size() ? origin.dot(v) : 0.0;
+  const bool at_hand = source.whole() || rows_;
   Local total;
   sweep<Adds::together>(
-      Visit{data, ids_, nullptr, objective_.threads()}, Forms(*this, v),
+      Visit{[&](const Source::Use& use) { walk(use); }, cuts_, source.numbers(), nullptr, objective_.threads()},
+      [&](const Piece& piece) {
+        if (!at_hand) make_terms(piece.data, piece.ids);
+        return Forms(*this, piece.data, v);
+      },
       [&](Places places, int count, const double* xv, const double* uv, double* coefficient, double* tau, char*,
           Local& local) {
         const auto first = static_cast<std::size_t>(places.first);
@@ -87,10 +157,11 @@ void MemoryHessian::add_up(const Vector& v, Link link, Vector& out, double& out_
         }
       },
       &total);
-  const double share = 1.0 / static_cast<double>(data.examples());
+  const auto& covariance = source.like().covariance();
+  const double share = 1.0 / static_cast<double>(objective_.examples());
   out = share * total.of[0].x;
   for (std::size_t t = 0; t < terms_.size(); ++t)
-    terms_[t]->finish(total.of[0].terms[t].data(), share * data.covariance()[t].scale, out.data());
+    terms_[t]->finish(total.of[0].terms[t].data(), share * covariance[t].scale, out.data());
   out_b = share * total.of[0].mass;
   if (origin.size()) out -= out_b * origin;
 }
@@ -99,9 +170,9 @@ void MemoryHessian::times(const Vector& v, double vb, Vector& out, double& out_b
   add_up(
       v,
       [&](std::size_t j, double xv, double uv, double& coefficient, double& tau) {
-        const double alpha = sign_[j] * (xv + vb) + rho_[j] * uv;
-        coefficient = kappa_[j] * alpha * sign_[j];
-        tau = kappa_[j] * (alpha * rho_[j] - uv * gamma_[j]);
+        const double alpha = numbers_.sign[j] * (xv + vb) + numbers_.rho[j] * uv;
+        coefficient = kappa_[j] * alpha * numbers_.sign[j];
+        tau = kappa_[j] * (alpha * numbers_.rho[j] - uv * numbers_.gamma[j]);
       },
       out, out_b);
   out += objective_.lambda() * v;
@@ -113,8 +184,8 @@ void MemoryHessian::smoothing_derivative(Vector& out, double& out_b) {
   add_up(
       none,
       [&](std::size_t j, double, double, double& coefficient, double& tau) {
-        coefficient = kappa_[j] * epsilon_ * rho_[j] * sign_[j];
-        tau = kappa_[j] * epsilon_ * (rho_[j] * rho_[j] - gamma_[j]);
+        coefficient = kappa_[j] * epsilon_ * numbers_.rho[j] * numbers_.sign[j];
+        tau = kappa_[j] * epsilon_ * (numbers_.rho[j] * numbers_.rho[j] - numbers_.gamma[j]);
       },
       out, out_b);
 }
@@ -127,21 +198,23 @@ void MemoryHessian::follow(double alpha) {
 double MemoryHessian::slope(const Evaluation& from, const Evaluation& there, const Vector& p, double p_b,
                             double epsilon) const {
   const Targets& targets = objective_.targets();
-  const MemoryKept &before = kept(from), &after = kept(there);
+  const MemoryKept &before = objective_.kept(from), &after = objective_.kept(there);
   double sum = 0;
   std::size_t next = 0;
   Residuals r;
+  Targets::Room room;
   for (Index first = 0; first < objective_.examples(); first += kMaxBatch) {
     const int count = static_cast<int>(std::min<Index>(kMaxBatch, objective_.examples() - first));
-    r.set(count, targets.signs() + first, targets.targets() + first, &before.mean[static_cast<std::size_t>(first)],
-          &before.variance[static_cast<std::size_t>(first)], from.b, epsilon);
+    const Targets::Span of = targets.span(first, count, room);
+    r.set(count, of, &before.mean[static_cast<std::size_t>(first)], &before.variance[static_cast<std::size_t>(first)],
+          from.b, epsilon);
     r.evaluate(objective_.loss(), count);
     for (int i = 0; i < count; ++i) {
       const auto k = static_cast<std::size_t>(first + i);
       double cross = 0;
-      if (next < positions_.size() && positions_[next] == first + i) cross = along_[next++];
+      if (next < along_.size() && positions_[next] == first + i) cross = along_[next++];
       const double mean = after.mean[k] - before.mean[k] + p_b;
-      sum += targets.weight(first + i) * (r.curvature[i] * cross - targets.sign(first + i) * r.slope[i] * mean);
+      sum += of.weight[i] * (r.curvature[i] * cross - of.sign[i] * r.slope[i] * mean);
     }
   }
   return objective_.lambda() * from.w.dot(p) + sum / static_cast<double>(objective_.examples());

@@ -1,4 +1,4 @@
-// Second derivatives of data in memory, at an evaluated point.
+// Second derivatives at an evaluated point.
 #pragma once
 
 #include "engines/memory_kept.hpp"
@@ -11,7 +11,7 @@ class MemoryHessian final : public Hessian {
 
   void times(const Vector& v, double vb, Vector& out, double& out_b) override;
   void smoothing_derivative(Vector& out, double& out_b) override;
-  Index active() const override { return static_cast<Index>(ids_.size()); }
+  Index active() const override { return static_cast<Index>(kappa_.size()); }
   void follow(double alpha) override;
   double slope(const Evaluation& from, const Evaluation& there, const Vector& p, double p_b,
                double epsilon) const override;
@@ -21,25 +21,45 @@ class MemoryHessian final : public Hessian {
 
  private:
   class Forms;
-  struct Choice {
+  // Numbers of some active examples: σ, ρ and γ (see Bends).
+  struct Numbers {
+    std::vector<double> sign, rho, gamma;
+  };
+  // Active examples that were drawn: by their places among them, with 1/probability, and their positions in the data.
+  struct Choice : Numbers {
     std::vector<std::size_t> place;
     std::vector<double> factor;
+    std::vector<Index> position;
+    double weight(const MemoryHessian& of, std::size_t at) const { return of.kappa_[place[at]] * factor[at]; }
   };
   // Adds up over the active examples: coefficients (of x, and τ of Σw beside κ of Σv) come from `link`.
   template <class Link>
   void add_up(const Vector& v, Link link, Vector& out, double& out_b);
+  void prepare_products();
+  void walk(const Source::Use& use) const;
+  void make_terms(const Gaussians& data, const std::vector<Index>& ids);
+  Numbers numbers_of(const std::vector<Index>& positions) const;
   Choice choose(Index rows, std::uint64_t seed) const;
-  // Rows of RᵀR for active example j, weighted: z = σ(x; 1) + ρ(u; 0) to `z`, √|γ| u to `u`.
-  void outer_rows(std::size_t j, double weight, double* z, double* u) const;
-  void add_factor_squares(const Choice& choice, Vector& diagonal) const;
-  Index factor_rows(const Choice& choice, std::size_t first, std::size_t count) const;
+  // The chosen examples, in pieces that begin at multiples of `chunk`.
+  void for_chosen(const Choice& choice, Index chunk, const Source::Use& use) const;
+  // Rows of RᵀR for a chosen example (row `id` of the data), weighted: z = σ(x; 1) + ρ(u; 0) to `z`, √|γ| u to `u`.
+  void outer_rows(const Gaussians& data, Index id, const Choice& choice, std::size_t at, double weight, double* z,
+                  double* u) const;
+  Index position(std::size_t place) const { return positions_.empty() ? static_cast<Index>(place) : positions_[place]; }
 
   const MemoryObjective& objective_;
+  const MemoryKept& known_;
   Vector w_;
-  double epsilon_;
-  std::vector<std::vector<double>> sums_;           // Σ c L″Σ_i of each covariance term
-  std::vector<Index> ids_, positions_;              // active examples: rows of the arrays, places in the data
-  std::vector<double> sign_, kappa_, rho_, gamma_;  // of each; κ times its weight
+  double b_, epsilon_;
+  std::vector<std::vector<double>> sums_;  // Σ c L″Σ_i of each covariance term
+  std::vector<double> kappa_;              // of the active examples, times their weights
+  std::vector<Index> positions_;           // and their places in the data; empty where all are active
+  // For products alone:
+  bool prepared_ = false;
+  Numbers numbers_;
+  Cuts cuts_;
+  std::shared_ptr<const Source> rows_;  // the active examples, or null where there is no room for them
+  std::vector<Index> ids_;              // their rows in it
   std::vector<std::unique_ptr<Curvature>> terms_;
   std::vector<double> last_, along_;  // wᵀΣv of the last product, wᵀΣp of the step that is followed
 };

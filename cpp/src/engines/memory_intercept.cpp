@@ -42,16 +42,18 @@ void widen(double& low, double& high, F f) {
 // Σ cσL′ at b, and its derivative −Σ cL″.
 double MemoryObjective::slope_in_b(const Margins& margins, double b, double* slope) const {
   Residuals r;
+  Targets::Room room;
   double difference = 0;
   *slope = 0;
   for (Index first = 0; first < examples(); first += kMaxBatch) {
     const int count = static_cast<int>(std::min<Index>(kMaxBatch, examples() - first));
-    r.set(count, targets().signs() + first, targets().targets() + first, &margins.mean[static_cast<std::size_t>(first)],
-          &margins.variance[static_cast<std::size_t>(first)], b, 0.0);
+    const Targets::Span of = targets().span(first, count, room);
+    r.set(count, of, &margins.mean[static_cast<std::size_t>(first)], &margins.variance[static_cast<std::size_t>(first)],
+          b, 0.0);
     r.evaluate(loss(), count);
     for (int i = 0; i < count; ++i) {
-      difference += targets().weight(first + i) * targets().sign(first + i) * r.slope[i];
-      *slope -= targets().weight(first + i) * r.curvature[i];
+      difference += of.weight[i] * of.sign[i] * r.slope[i];
+      *slope -= of.weight[i] * r.curvature[i];
     }
   }
   return difference;

@@ -12,18 +12,43 @@ struct MemoryObjective::Margins {
   std::vector<double> mean, variance;
 };
 
-struct MemoryKept final : Kept {
-  std::vector<double> mean, variance, curvature;  // w·x, wᵀΣw and L″ of every example
-  std::vector<Plan> plans;                        // of each covariance term
-  std::vector<std::vector<double>> sums;          // Σ c L″Σ_i of each term
+// Whose numbers are remembered where there is room for those of one point.
+struct Slot {
+  MemoryKept* owner = nullptr;
 };
 
-inline const MemoryKept& kept(const Evaluation& e) { return static_cast<const MemoryKept&>(*e.kept); }
+struct MemoryKept final : Kept {
+  std::vector<double> mean, variance, curvature;  // w·x, wᵀΣw and L″ of every example; L″ in memory alone
+  std::vector<Plan> plans;                        // of each covariance term
+  std::vector<std::vector<double>> sums;          // Σ c L″Σ_i of each term
+  std::shared_ptr<Slot> slot;
+
+  ~MemoryKept() override {
+    if (slot && slot->owner == this) slot->owner = nullptr;
+  }
+  // Takes the room of the point that has it.
+  void take(const std::shared_ptr<Slot>& from) {
+    if (!from) return;
+    slot = from;
+    MemoryKept* const other = from->owner;
+    if (other && other != this) {
+      if (mean.empty()) {
+        mean.swap(other->mean);
+        variance.swap(other->variance);
+      }
+      other->mean = other->variance = {};
+    }
+    from->owner = this;
+  }
+};
 
 // d and s of some examples, and their losses: L, L′ and L″.
 struct Residuals {
   double d[kMaxBatch], s[kMaxBatch], loss[kMaxBatch], slope[kMaxBatch], curvature[kMaxBatch];
 
+  void set(int count, const Targets::Span& of, const double* mean, const double* variance, double b, double epsilon) {
+    set(count, of.sign, of.target, mean, variance, b, epsilon);
+  }
   void set(int count, const double* sign, const double* target, const double* mean, const double* variance, double b,
            double epsilon) {
     const double extra = epsilon * epsilon;

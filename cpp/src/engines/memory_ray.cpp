@@ -2,7 +2,6 @@
 #include "engines/memory_kept.hpp"
 
 namespace svmgsu {
-namespace {
 
 class MemoryRay final : public Ray {
  public:
@@ -17,7 +16,7 @@ class MemoryRay final : public Ray {
 
   // x·p, wᵀΣp and pᵀΣp of every example from the margins at w, w + p and w − p.
   void set(const MemoryKept& there, const std::vector<double>& variance_back) {
-    const MemoryKept& here = kept(from_);
+    const MemoryKept& here = objective_.kept(from_);
     const auto size = here.mean.size();
     mean_.resize(size);
     cross_.resize(size);
@@ -39,14 +38,16 @@ class MemoryRay final : public Ray {
     out.beta_beta = 1e-12 * objective_.mean_weight();
     Residuals r;
     Bends bends;
+    Targets::Room room;
     for (Index first = 0; first < objective_.examples(); first += kMaxBatch) {
       const int count = static_cast<int>(std::min<Index>(kMaxBatch, objective_.examples() - first));
-      residuals(first, count, t, beta, r);
+      const Targets::Span of = targets.span(first, count, room);
+      residuals(first, count, of, t, beta, r);
       r.evaluate(objective_.loss(), count);
       bends.set(objective_.loss(), count, r.d, r.s);
       for (int i = 0; i < count; ++i) {
         const auto k = static_cast<std::size_t>(first + i);
-        const double sign = targets.sign(first + i), weight = share * targets.weight(first + i);
+        const double sign = of.sign[i], weight = share * of.weight[i];
         const double slope = -sign * (mean_[k] + step_b_), u = cross_[k] + t * square_[k];
         out.value += weight * r.loss[i];
         out.t += weight * (r.slope[i] * slope + r.curvature[i] * u);
@@ -62,15 +63,13 @@ class MemoryRay final : public Ray {
   }
 
  private:
-  void residuals(Index first, int count, double t, double beta, Residuals& r) const {
-    const Targets& targets = objective_.targets();
-    const MemoryKept& here = kept(from_);
+  void residuals(Index first, int count, const Targets::Span& of, double t, double beta, Residuals& r) const {
+    const MemoryKept& here = objective_.kept(from_);
     const double extra = epsilon_ * epsilon_;
     for (int i = 0; i < count; ++i) {
       const auto k = static_cast<std::size_t>(first + i);
       const double q = here.variance[k] + t * (2 * cross_[k] + t * square_[k]);
-      r.d[i] = targets.target(first + i) -
-               targets.sign(first + i) * (here.mean[k] + from_.b + t * (mean_[k] + step_b_) + beta);
+      r.d[i] = of.target[i] - of.sign[i] * (here.mean[k] + from_.b + t * (mean_[k] + step_b_) + beta);
       r.s[i] = std::sqrt(std::max(0.0, q) + extra);
     }
   }
@@ -80,8 +79,6 @@ class MemoryRay final : public Ray {
   double step_b_, epsilon_, w2_, wp_, p2_;
   std::vector<double> mean_, cross_, square_;
 };
-
-}  // namespace
 
 std::unique_ptr<Ray> MemoryObjective::ray(const Evaluation& from, const Evaluation& there, const Vector& p, double p_b,
                                           double epsilon) const {

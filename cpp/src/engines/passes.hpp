@@ -34,14 +34,84 @@ inline double numbers_per_example(const Gaussians& data) {
 
 // Blocks are large enough for their work to outweigh the summing of their results, about equal, and depend
 // on the problem alone.
-inline Index block_size(const Gaussians& data, Index count, double sum_size) {
-  const double effort = data.means().rows().column ? 6 : 1;  // a number of a sparse row takes longer
-  const double per_example = std::max(1.0, effort * numbers_per_example(data));
+inline Index block_size(const Gaussians& like, double numbers, Index count, double sum_size) {
+  const double effort = like.means().rows().column ? 6 : 1;  // a number of a sparse row takes longer
+  const double per_example = std::max(1.0, effort * numbers);
   const Index for_sums = static_cast<Index>(48 * sum_size / per_example);
   const Index largest = std::max<Index>({32, for_sums, std::min<Index>(256, count / 64)});
   const Index blocks = std::max<Index>(1, (count + largest - 1) / largest);
   return std::max<Index>(1, (count + blocks - 1) / blocks);
 }
+
+// The blocks of a pass, which are summed in groups of neighbours, and the groups in their order: whoever has whole
+// groups, in memory, in a file or on another machine, sums to the same bits.
+struct Cuts {
+  Index count = 0, block = 1, blocks = 0, per_group = 1;
+  std::vector<Index> starts;  // of blocks that are not alike, with the end of the last; empty: they are alike
+  std::vector<char> closing;  // whether such a block is the last of its group
+
+  Cuts() = default;
+  // Of `count` examples whose sums are of `sum_size` numbers.
+  Cuts(Index count_, Index block_, double sum_size)
+      : count(count_), block(block_), blocks((count_ + block_ - 1) / block_) {
+    constexpr double kNumbers = 1e7;  // of the sums of all groups
+    const auto groups = static_cast<Index>(std::max(16.0, std::min(256.0, kNumbers / std::max(1.0, sum_size))));
+    per_group = std::max<Index>(8, (blocks + groups - 1) / groups);
+  }
+  // Of some examples of `of`, by their positions: those of a group stay together, in blocks of at most `largest`.
+  Cuts(const Cuts& of, const std::vector<Index>& positions, Index largest)
+      : count(static_cast<Index>(positions.size())), block(largest) {
+    const Index rows = of.block * of.per_group;
+    if (of.one_group()) {
+      blocks = (count + block - 1) / block;
+      per_group = std::max<Index>(1, blocks);
+      return;
+    }
+    for (Index first = 0; first < count;) {
+      const Index group = positions[static_cast<std::size_t>(first)] / rows;
+      const auto next = std::lower_bound(positions.begin() + first, positions.end(), (group + 1) * rows);
+      const Index end = next - positions.begin(), parts = (end - first + largest - 1) / largest;
+      for (Index k = 0; k < parts; ++k) {
+        starts.push_back(first + k * (end - first) / parts);
+        closing.push_back(k + 1 == parts);
+      }
+      first = end;
+    }
+    blocks = static_cast<Index>(starts.size());
+    starts.push_back(count);
+  }
+
+  bool one_group() const { return starts.empty() && blocks <= per_group; }
+  Index first(Index k) const { return starts.empty() ? k * block : starts[static_cast<std::size_t>(k)]; }
+  Index end(Index k) const { return starts.empty() ? std::min(count, (k + 1) * block) : first(k + 1); }
+  bool closes(Index k) const {
+    return k + 1 == blocks || (starts.empty() ? (k + 1) % per_group == 0 : closing[static_cast<std::size_t>(k)] != 0);
+  }
+  // The block that begins at an example.
+  Index block_at(Index example) const {
+    if (starts.empty()) return example / block;
+    return std::lower_bound(starts.begin(), starts.end(), example) - starts.begin();
+  }
+};
+
+// A sum over examples, group by group.
+class GroupSum {
+ public:
+  explicit GroupSum(const Cuts& cuts) : cuts_(cuts) {}
+  // The sum of the next block.
+  void add(double block) {
+    group_ += block;
+    if (!cuts_.closes(next_++)) return;
+    total_ += group_;
+    group_ = 0;
+  }
+  double total() const { return total_; }
+
+ private:
+  const Cuts& cuts_;
+  Index next_ = 0;
+  double group_ = 0, total_ = 0;
+};
 
 // Below this many numbers a pass is over before a second thread has woken up.
 constexpr double kSerialNumbers = 20000;

@@ -13,13 +13,7 @@ constexpr double kLoss = 16;  // units in which L, L′ and L″ are right
 // the worst case, or four times its square root, which independent errors hardly ever exceed (Higham and Mary 2019).
 double growth(double depth) { return kUnit * std::min(depth, 4 * std::sqrt(depth)); }
 
-double total_depth(const Gaussians& data) {
-  double sum_size = static_cast<double>(data.features());
-  for (const auto& term : data.covariance()) sum_size += static_cast<double>(term.kind->sum_size());
-  const auto count = static_cast<double>(data.examples());
-  const auto block = static_cast<double>(block_size(data, data.examples(), 2 * sum_size));
-  return block + count / block + 4;
-}
+double total_depth(const Cuts& cuts) { return static_cast<double>(cuts.block + cuts.blocks + 4); }
 
 }  // namespace
 
@@ -54,19 +48,19 @@ void Columns::learn(const Vector& squares, const Targets& of, const Vector& orig
   known = true;
 }
 
-Rounding::Rounding(const TrainingSet& set, const Columns& columns, const Local& total,
+Rounding::Rounding(const Source& source, const Cuts& cuts, const Columns& columns, const Local& total,
                    const std::vector<std::vector<double>>& sums, const Vector& w, double mean_weight,
                    const Vector& moved)
-    : dots_(growth(static_cast<double>(w.size()) / 4 + 4)), sums_(growth(total_depth(set.data))) {
+    : dots_(growth(static_cast<double>(w.size()) / 4 + 4)), sums_(growth(total_depth(cuts))) {
   const Index n = w.size();
-  const double share = 1.0 / static_cast<double>(set.data.examples());
+  const double share = 1.0 / static_cast<double>(source.examples());
   const double slopes = std::sqrt(share * total.slope_squares);
   terms_ = share * total.terms;
   offset_ = slopes * columns.targets;
   if (moved.size()) shift_ = 2 * kUnit * slopes * std::sqrt(mean_weight) * moved.cwiseAbs().dot(w.cwiseAbs());
   reach_ = slopes * columns.size;
   Vector diagonal(n);
-  const auto& covariance = set.data.covariance();
+  const auto& covariance = source.like().covariance();
   for (std::size_t t = 0; t < covariance.size(); ++t) {
     diagonal.setZero();
     covariance[t].kind->expand_diagonal(sums[t].data(), n, share * covariance[t].scale, diagonal.data());

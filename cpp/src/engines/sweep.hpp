@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "data/rows.hpp"
-#include "engines/passes.hpp"
+#include "engines/source.hpp"
+#include "svmgsu/data/targets.hpp"
 #include "svmgsu/support/parallel.hpp"
 
 namespace svmgsu {
@@ -56,13 +57,13 @@ struct Sorted {
   std::vector<Index> position, id;
   std::vector<double> losses;  // c L, in the order of the data
 
-  void set(const std::vector<Index>& ids, const double* signs, Index start, Index size) {
+  void set(const Piece& piece, const Targets& targets, Index start, Index size) {
     position.resize(static_cast<std::size_t>(size));
     id.resize(position.size());
     losses.assign(position.size(), 0.0);
     std::iota(position.begin(), position.end(), start);
-    std::stable_partition(position.begin(), position.end(), [&](Index i) { return signs[i] < 0; });
-    for (std::size_t i = 0; i < id.size(); ++i) id[i] = ids[static_cast<std::size_t>(position[i])];
+    std::stable_partition(position.begin(), position.end(), [&](Index i) { return targets.sign(i) < 0; });
+    for (std::size_t i = 0; i < id.size(); ++i) id[i] = piece.ids[static_cast<std::size_t>(position[i] - piece.first)];
   }
 };
 
@@ -179,57 +180,100 @@ class Reader {
   RowPair pair_;
 };
 
-// Which examples a pass visits: `ids` are rows of the arrays. `signs` (may be null) tells which side an example is
-// likely to be on.
+// Which examples a pass visits: those of the pieces that `walk(use)` goes over, cut into blocks. `targets` (may be
+// null) tell by their signs which side an example is likely to be on.
+template <class Walk>
 struct Visit {
-  const Gaussians& data;
-  const std::vector<Index>& ids;
-  const double* signs;
+  Walk walk;
+  const Cuts& cuts;
+  double numbers;  // that it reads of an example
+  const Targets* targets;
   int threads;
+};
+template <class Walk>
+Visit(Walk, const Cuts&, double, const Targets*, int) -> Visit<Walk>;
+
+// The numbers that a pass of some forms sums up.
+template <class Forms>
+double sum_size(Index features, const Forms& forms) {
+  auto sums = static_cast<double>(features);
+  for (std::size_t t = 0; t < forms.terms(); ++t) sums += static_cast<double>(forms.sum_size(t));
+  return sums;
+}
+
+// Sums up blocks, which come in their order, group by group.
+template <class Forms>
+class Merger {
+ public:
+  Merger(const Cuts& cuts, Index features, const Forms& forms, int sides, Local& total)
+      : cuts_(cuts), sides_(sides), total_(total) {
+    total_.reset(features, forms, sides);
+    if (!cuts.one_group()) group_.reset(features, forms, sides);
+    features_ = features;
+  }
+  void add(const Local& block, const Forms& forms) {
+    if (cuts_.one_group()) return total_.add(block, sides_);
+    group_.add(block, sides_);
+    if (!cuts_.closes(next_++)) return;
+    total_.add(group_, sides_);
+    group_.reset(features_, forms, sides_);
+  }
+
+ private:
+  const Cuts& cuts_;
+  Index features_ = 0, next_ = 0;
+  int sides_;
+  Local group_, &total_;
 };
 
 // link(places, count, dot, form, coefficient, weight, side, local) turns what was read of `count` examples into the
-// coefficient of x, the weight of Σ and, where sides are kept apart, the side of each.
-template <Adds kAdds, class Forms, class Link>
-void sweep(const Visit& visit, const Forms& forms, Link link, Local* total) {
+// coefficient of x, the weight of Σ and, where sides are kept apart, the side of each. `forms_of(piece)` are its forms.
+template <Adds kAdds, class Walk, class MakeForms, class Link>
+void sweep(const Visit<Walk>& visit, MakeForms forms_of, Link link, Local* total) {
+  using Forms = decltype(forms_of(std::declval<const Piece&>()));
   constexpr int kSides = kAdds == Adds::by_side ? 2 : 1;
-  const Gaussians& data = visit.data;
-  const Index features = data.features(), count = static_cast<Index>(visit.ids.size());
-  double sums = static_cast<double>(features);
-  for (std::size_t t = 0; t < forms.terms(); ++t) sums += static_cast<double>(forms.sum_size(t));
-  const Index block = block_size(data, count, kAdds == Adds::nothing ? 0 : kSides * sums);
-  const double numbers = numbers_per_example(data);
-  const int batch = batch_size(numbers);
-  const int threads = static_cast<double>(count) * numbers < kSerialNumbers ? 1 : resolve_threads(visit.threads);
-  const bool sorts = kAdds == Adds::by_side && batch < kManyExamples && visit.signs;
-  const Reader<Forms> reader(data, forms);
+  const Cuts& cuts = visit.cuts;
+  const int batch = batch_size(visit.numbers);
+  const bool small = static_cast<double>(cuts.count) * visit.numbers < kSerialNumbers;
+  const int threads = small ? 1 : resolve_threads(visit.threads);
+  const bool sorts = kAdds == Adds::by_side && batch < kManyExamples && visit.targets;
+  std::unique_ptr<Merger<Forms>> merger;
 
-  const auto body = [&](Index k, Local& local) {
-    double dot[kMaxBatch], form[kMaxBatch], coefficient[kMaxBatch], weight[kMaxBatch];
-    char side[kMaxBatch];
-    const Index start = k * block, size = std::min(block, count - start);
-    if (kAdds != Adds::nothing) local.reset(features, forms, kSides, reader.side_by_side());
-    local.start = start;
-    if (sorts) local.sorted.set(visit.ids, visit.signs, start, size);
-    for (Index first = 0; first < size; first += batch) {
-      const Index last = std::min(size, first + batch);
-      const Batch part =
-          sorts ? batch_at(local.sorted.id, first, last) : batch_at(visit.ids, start + first, start + last);
-      const Places places{start + first, sorts ? local.sorted.position.data() + first : nullptr};
-      reader.read(part, dot, form);
-      link(places, part.count, dot, form, coefficient, weight, side, local);
-      if (kAdds == Adds::together) reader.add(part, places.first, coefficient, weight, local.of[0]);
-      if (kAdds == Adds::by_side) reader.add_by_side(part, side, coefficient, weight, local.of);
-    }
-    if (sorts)
-      for (const double loss : local.sorted.losses) local.smooth_loss += loss;
-  };
-  const auto merge = [&](const Local& local) {
-    if (kAdds != Adds::nothing) total->add(local, kSides);
-  };
-  if (kAdds != Adds::nothing && count <= block && !reader.side_by_side()) return body(0, *total);
-  if (kAdds != Adds::nothing) total->reset(features, forms, kSides);
-  ordered_blocks<Local>((count + block - 1) / block, threads, body, merge);
+  visit.walk([&](const Piece& piece) {
+    const Forms forms = forms_of(piece);
+    const Reader<Forms> reader(piece.data, forms);
+    const Index features = piece.data.features();
+    const auto body = [&](Index k, Local& local) {
+      double dot[kMaxBatch], form[kMaxBatch], coefficient[kMaxBatch], weight[kMaxBatch];
+      char side[kMaxBatch];
+      const Index start = cuts.first(k), size = cuts.end(k) - start, at = start - piece.first;
+      if (kAdds != Adds::nothing) local.reset(features, forms, kSides, reader.side_by_side());
+      local.start = start;
+      if (sorts) local.sorted.set(piece, *visit.targets, start, size);
+      for (Index first = 0; first < size; first += batch) {
+        const Index last = std::min(size, first + batch);
+        const Batch part = sorts ? batch_at(local.sorted.id, first, last) : batch_at(piece.ids, at + first, at + last);
+        const Places places{start + first, sorts ? local.sorted.position.data() + first : nullptr};
+        reader.read(part, dot, form);
+        link(places, part.count, dot, form, coefficient, weight, side, local);
+        if (kAdds == Adds::together) reader.add(part, places.first, coefficient, weight, local.of[0]);
+        if (kAdds == Adds::by_side) reader.add_by_side(part, side, coefficient, weight, local.of);
+      }
+      if (sorts)
+        for (const double loss : local.sorted.losses) local.smooth_loss += loss;
+    };
+    if (kAdds != Adds::nothing && cuts.blocks == 1 && !reader.side_by_side()) return body(0, *total);
+    if (kAdds != Adds::nothing && !merger)
+      merger = std::make_unique<Merger<Forms>>(cuts, features, forms, kSides, *total);
+    const Index first = cuts.block_at(piece.first);
+    Index end = first;
+    while (end < cuts.blocks && cuts.first(end) < piece.first + static_cast<Index>(piece.ids.size())) ++end;
+    ordered_blocks<Local>(
+        end - first, threads, [&](Index k, Local& local) { body(first + k, local); },
+        [&](const Local& local) {
+          if (kAdds != Adds::nothing) merger->add(local, forms);
+        });
+  });
 }
 
 }  // namespace svmgsu

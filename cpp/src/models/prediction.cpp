@@ -31,7 +31,7 @@ class Sight {
   void each(int threads, Use use) const {
     const double numbers = numbers_per_example(data_);
     const int batch = batch_size(numbers);
-    const Index count = data_.examples(), block = block_size(data_, count, 0);
+    const Index count = data_.examples(), block = block_size(data_, numbers, count, 0);
     const auto width = static_cast<std::size_t>(planes_.count);
     const bool small = static_cast<double>(count) * numbers * static_cast<double>(planes_.count) < kSerialNumbers;
     parallel_for((count + block - 1) / block, small ? 1 : threads, [&](Index number) {

@@ -1,7 +1,8 @@
-// The objective of examples that lie in memory.
+// The objective of examples that lie in memory, or elsewhere and come to memory piece by piece (streamed.hpp).
 //
 // A pass reads each example once, in blocks of fixed size that are summed in their order, so that a result has the
-// same bits for any number of threads. A few numbers of each example are kept from pass to pass.
+// same bits for any number of threads and any size of the pieces. A few numbers of each example are kept from pass to
+// pass.
 #pragma once
 
 #include "svmgsu/data/training_set.hpp"
@@ -10,8 +11,12 @@
 namespace svmgsu {
 
 struct Columns;
+struct Cuts;
+struct MemoryKept;
 class Rounding;
 struct Sides;
+struct Slot;
+class Source;
 
 class MemoryObjective final : public Objective {
  public:
@@ -19,13 +24,19 @@ class MemoryObjective final : public Objective {
   MemoryObjective(TrainingSet set, double lambda, int threads = 0, bool intercept = true,
                   std::shared_ptr<const Loss> loss = nullptr);
 
-  const Gaussians& data() const { return set_->data; }
-  const Targets& targets() const { return set_->targets; }
+  // Of examples that need not be in memory. `lean`: of one point alone w·x and wᵀΣw are remembered, 16 bytes per
+  // example, and another's are read anew where they are wanted.
+  MemoryObjective(std::shared_ptr<const Source> source, std::shared_ptr<const Targets> targets, double lambda,
+                  int threads, bool intercept, std::shared_ptr<const Loss> loss, bool lean);
+
+  const Source& source() const { return *source_; }
+  const Targets& targets() const { return *targets_; }
+  const Cuts& cuts() const { return *cuts_; }  // of a pass that sums up
   // What is taken off every x before it counts; of no length: nothing.
   const Vector& origin() const { return origin_; }
 
-  Index examples() const override { return data().examples(); }
-  Index features() const override { return data().features(); }
+  Index examples() const override { return targets_->examples(); }
+  Index features() const override { return features_; }
   Task task() const override { return targets().task(); }
   double mean_weight() const override { return mean_weight_; }
   Cost cost() const override;
@@ -50,18 +61,28 @@ class MemoryObjective final : public Objective {
                          double& gb) const override;
 
  private:
-  MemoryObjective(const MemoryObjective& of, std::shared_ptr<const TrainingSet> set, Vector origin, Vector moved);
+  MemoryObjective(const MemoryObjective& of, std::shared_ptr<const Source> source,
+                  std::shared_ptr<const Targets> targets, Vector origin, Vector moved);
   double shift(const Vector& w) const { return origin_.size() ? origin_.dot(w) : 0.0; }
 
   struct Margins;  // w·x and wᵀΣw of every example
   Margins margins(const Vector& w) const;
+  // What is kept of a point; read anew where it has been given up.
+  const MemoryKept& kept(const Evaluation& at) const;
+  friend class MemoryHessian;
+  friend class MemoryRay;
+  void fill_curvature(const Evaluation& at, const MemoryKept& of, std::vector<double>& out) const;
   double value(const double* mean, const double* variance, double w_squared, double b, double epsilon) const;
   double best_intercept(const Margins& margins, double start) const;
   double slope_in_b(const Margins& margins, double b, double* slope) const;
   Trivial trivial_of_labels() const;
   Certificate bound(const Sides& sides, const Rounding& rounding, double unseen, double* unscaled) const;
 
-  std::shared_ptr<const TrainingSet> set_;
+  std::shared_ptr<const Source> source_;
+  std::shared_ptr<const Targets> targets_;
+  std::shared_ptr<const Cuts> cuts_;
+  std::shared_ptr<Slot> slot_;  // where but one point is remembered, or null
+  Index features_;
   Vector origin_;
   Vector moved_;                      // from where the data lie to where they are seen from; of no length: not at all
   std::shared_ptr<Columns> columns_;  // looked at when a certificate first wants them

@@ -1,0 +1,108 @@
+// Training sets in files, which a solver reads as it goes.
+#include <pybind11/stl.h>
+
+#include "checks.hpp"
+#include "monitor.hpp"
+#include "svmgsu/engines/streamed.hpp"
+
+namespace svmgsu::python {
+namespace {
+
+// (path, offset, narrow, rows, columns)
+FlatFile flat_file_of(const py::handle& item) {
+  const auto tuple = py::cast<py::tuple>(item);
+  require_size(static_cast<Index>(tuple.size()), 5, "file");
+  return {py::cast<std::string>(tuple[0]), py::cast<std::int64_t>(tuple[1]), py::cast<bool>(tuple[2]),
+          py::cast<Index>(tuple[3]), py::cast<Index>(tuple[4])};
+}
+
+// (kind, file, scale), or ("shared", packed, scale, diagonal, group) with arrays that the tuple keeps.
+FlatTerm flat_term_of(const py::handle& item, const FlatFile& means) {
+  const auto tuple = py::cast<py::tuple>(item);
+  require(tuple.size() == 3 || tuple.size() == 5, "terms: expected (kind, file, scale)");
+  const auto name = py::cast<std::string>(tuple[0]);
+  FlatTerm term;
+  term.scale = py::cast<double>(tuple[2]);
+  if (name == "shared") {
+    require(tuple.size() == 5 && py::isinstance<Array<double>>(tuple[1]),
+            "terms: expected (\"shared\", array of float64, scale, diagonal, group)");
+    const auto packed = py::cast<Array<double>>(tuple[1]);
+    term.kind = FlatTerm::Kind::shared;
+    term.diagonal = py::cast<bool>(tuple[3]);
+    require(packed.ndim() == 2 && size_of(packed, 0) > 0, "packed: expected a covariance per row");
+    require_triangles(packed, means.columns, term.diagonal);
+    term.packed = packed.data();
+    term.count = size_of(packed, 0);
+    if (tuple[4].is_none()) return term;
+    require(py::isinstance<Array<std::int32_t>>(tuple[4]), "group: expected an array of int32");
+    const auto group = py::cast<Array<std::int32_t>>(tuple[4]);
+    require_size(group.size(), means.rows, "group");
+    require_indices(group.data(), group.size(), term.count, "group");
+    term.group = group.data();
+    return term;
+  }
+  const std::pair<const char*, FlatTerm::Kind> known[] = {{"isotropic", FlatTerm::Kind::isotropic},
+                                                          {"diagonal", FlatTerm::Kind::diagonal},
+                                                          {"low_rank", FlatTerm::Kind::low_rank},
+                                                          {"full", FlatTerm::Kind::full}};
+  bool found = false;
+  for (const auto& [word, kind] : known)
+    if (name == word) {
+      term.kind = kind;
+      found = true;
+    }
+  require(found, "terms: expected isotropic, diagonal, low_rank, full or shared, got " + name);
+  term.file = flat_file_of(tuple[1]);
+  return term;
+}
+
+std::shared_ptr<Streamed> open_streamed(const py::tuple& means, const py::tuple& terms, const Array<double>& targets,
+                                        const std::optional<Array<double>>& weights, bool regression,
+                                        std::size_t memory, Index window, bool direct, bool check, int threads) {
+  FlatSet set;
+  set.means = flat_file_of(means);
+  for (const auto& item : terms) set.terms.push_back(flat_term_of(item, set.means));
+  std::vector<double> c = weights ? to_std(*weights) : std::vector<double>();
+  const Targets full = regression ? Targets::values(to_std(targets), std::move(c))
+                                  : Targets::labels(to_std(targets), std::move(c));
+  set.targets = std::make_shared<const Targets>(full.compact());
+  set.memory = memory;
+  set.window = window;
+  set.direct = direct;
+  set.check = check;
+  return std::make_shared<Streamed>(std::move(set), threads);
+}
+
+}  // namespace
+
+void bind_streamed(py::module_& m) {
+  using py::arg;
+  py::class_<Streamed, std::shared_ptr<Streamed>>(m, "Streamed")
+      .def(py::init(&open_streamed), arg("means"), arg("terms"), arg("targets").noconvert(), arg("weights"),
+           arg("regression"), arg("memory"), arg("window"), arg("direct"), arg("check"), arg("threads"),
+           py::keep_alive<1, 3>())
+      .def_property_readonly("examples", &Streamed::examples)
+      .def_property_readonly("features", &Streamed::features)
+      .def_property_readonly("bytes", &Streamed::bytes)
+      .def_property_readonly("bytes_read", &Streamed::bytes_read)
+      .def_property_readonly("least_memory", &Streamed::least_memory)
+      .def_property_readonly("lean", &Streamed::lean)
+      .def_property_readonly("window", &Streamed::window);
+  m.def(
+      "solve",
+      [](const Streamed& data, const Options& options, const py::object& callback,
+         const std::optional<Array<double>>& start_w, double start_b) {
+        Vector start;
+        if (start_w) {
+          require_size(start_w->size(), data.features(), "start_w");
+          start = to_vector(*start_w);
+        }
+        const Monitor monitor = monitor_of(callback);
+        py::gil_scoped_release release;
+        return solve(data.objective(options.lambda, options.threads, options.intercept, options.loss), options, monitor,
+                     start_w ? &start : nullptr, start_b);
+      },
+      arg("data"), arg("options"), arg("callback") = py::none(), arg("start_w") = py::none(), arg("start_b") = 0.0);
+}
+
+}  // namespace svmgsu::python

@@ -1,0 +1,82 @@
+// The objective of examples that lie in files of plain numbers, row after row, and never in memory as a whole.
+//
+// A pass reads the files once from their beginning to their end, in its own thread and past the system's cache where
+// that is possible, a window of some blocks ahead of the one that is worked on. The sums are those of memory.hpp: the
+// same bits, whatever the windows are. Examples that are chosen (for estimates of the Hessian, a sample to start from)
+// are read in the order of the file. The first pass looks for what is no number.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "svmgsu/data/targets.hpp"
+#include "svmgsu/engines/memory.hpp"
+
+namespace svmgsu {
+
+// `rows` × `columns` numbers of this machine's byte order from byte `offset` on. A .npy file is one, after its header.
+struct FlatFile {
+  std::string path;
+  std::int64_t offset = 0;
+  bool narrow = false;  // float, and not double
+  Index rows = 0, columns = 0;
+
+  std::int64_t row_bytes() const { return columns * (narrow ? 4 : 8); }
+};
+
+// A term of the covariances.
+struct FlatTerm {
+  enum class Kind {
+    isotropic,  // one number per row
+    diagonal,   // n
+    low_rank,   // rank × n
+    full,       // n(n+1)/2, as pack() makes them
+    shared,     // in memory, as kinds/shared.hpp takes them; no file
+  };
+  Kind kind = Kind::diagonal;
+  FlatFile file;
+  double scale = 1;
+  const double* packed = nullptr;
+  Index count = 0;
+  bool diagonal = false;
+  const std::int32_t* group = nullptr;
+};
+
+struct FlatSet {
+  FlatFile means;
+  std::vector<FlatTerm> terms;
+  std::shared_ptr<const Targets> targets;
+  std::size_t memory = 0;  // bytes that windows and all that is kept of the examples may take; 0: windows of 64 MB
+  Index window = 0;        // rows of a window; 0: as memory allows
+  bool direct = true;      // past the system's cache, where it can be
+  bool check = true;       // look for NaN, negative variances and the like in the first pass
+};
+
+class StreamedSource;
+
+class Streamed {
+ public:
+  // Opens the files. Too little memory is an InvalidArgument that tells the least that would do; so are files that are
+  // too short, or that change later on.
+  explicit Streamed(FlatSet set, int threads = 0);
+
+  MemoryObjective objective(double lambda, int threads = 0, bool intercept = true,
+                            std::shared_ptr<const Loss> loss = nullptr) const;
+  Index examples() const;
+  Index features() const;
+  std::uint64_t bytes() const;       // of the numbers in the files
+  std::uint64_t bytes_read() const;  // so far
+  std::size_t least_memory() const { return least_; }
+  bool lean() const { return lean_; }  // whether one point alone is remembered
+  Index window() const;                // rows
+
+ private:
+  std::shared_ptr<const Targets> targets_;
+  std::shared_ptr<StreamedSource> source_;
+  std::size_t least_ = 0;
+  bool lean_ = false;
+};
+
+}  // namespace svmgsu

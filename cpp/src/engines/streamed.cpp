@@ -1,0 +1,74 @@
+// How a budget of memory is shared out.
+#include "svmgsu/engines/streamed.hpp"
+
+#include <algorithm>
+
+#include "engines/streamed_source.hpp"
+#include "svmgsu/support/parallel.hpp"
+
+namespace svmgsu {
+namespace {
+
+constexpr std::int64_t kLargestWindow = std::int64_t{64} << 20;  // bytes: no disk reads faster in larger ones
+constexpr std::int64_t kSmallestWindow = std::int64_t{1} << 20;
+constexpr Index kParts = 4;                    // two windows, and chosen rows as much as these
+constexpr std::int64_t kPoint = 16;            // bytes per example that are kept of a point: w·x and wᵀΣw
+constexpr std::int64_t kEstimate = 8;          // and while the Hessian is estimated: κ
+constexpr Index kSampleRows = 10;              // of each feature, that a solver may start from
+constexpr std::int64_t kDenseFeatures = 1500;  // up to which it factors a dense matrix
+constexpr std::int64_t kMatrices = 4;          // of that size at a time
+
+std::int64_t block_bytes(const StreamedSource& source, double sums) {
+  const Index block = block_size(source.like(), source.numbers(), source.examples(), 2 * sums);
+  return std::max(kSmallestWindow, block * source.row_bytes());
+}
+
+// What is wanted beside the windows and the state of each example.
+std::int64_t for_solver(const StreamedSource& source, double sums, int threads) {
+  const Index n = source.like().features();
+  const std::int64_t matrix = n <= kDenseFeatures ? 8 * (n + 1) * (n + 1) : 8 * 700 * (n + 1);
+  const auto of_blocks = static_cast<std::int64_t>(8 * 2 * sums) * (2 * resolve_threads(threads) + 4);
+  return kMatrices * matrix + of_blocks + kSampleRows * (n + 10) * source.row_bytes();
+}
+
+}  // namespace
+
+Streamed::Streamed(FlatSet set, int threads) : targets_(set.targets) {
+  require(targets_ != nullptr, "targets: there are none");
+  source_ = std::make_shared<StreamedSource>(set, threads);
+  targets_->require_examples(source_->examples());
+  const std::int64_t count = source_->examples();
+  auto sums = static_cast<double>(features());
+  for (const auto& term : source_->like().covariance()) sums += static_cast<double>(term.kind->sum_size());
+
+  const std::int64_t block = block_bytes(*source_, sums);
+  const std::int64_t fixed =
+      for_solver(*source_, sums, threads) + static_cast<std::int64_t>(targets_->bytes()) + (kPoint + kEstimate) * count;
+  least_ = static_cast<std::size_t>(fixed + kParts * block);
+  std::int64_t window = kLargestWindow;
+  if (set.memory > 0) {
+    require(set.memory >= least_, "memory: " + std::to_string(set.memory) + " bytes, but " + std::to_string(count) +
+                                      " examples of " + std::to_string(features()) + " features need at least " +
+                                      std::to_string(least_));
+    std::int64_t left = static_cast<std::int64_t>(set.memory) - fixed;
+    lean_ = left - kPoint * count < kParts * kSmallestWindow * 8;
+    if (!lean_) left -= kPoint * count;
+    window = std::min(kLargestWindow, left / kParts);
+  }
+  const Index rows =
+      set.window > 0 ? set.window : std::max<Index>(1, window / std::max<Index>(1, source_->row_bytes()));
+  source_->allot(std::min(rows, source_->examples()), (kParts - 2) * window);
+}
+
+Index Streamed::examples() const { return source_->examples(); }
+Index Streamed::features() const { return source_->like().features(); }
+Index Streamed::window() const { return source_->window(); }
+std::uint64_t Streamed::bytes() const { return static_cast<std::uint64_t>(source_->row_bytes() * examples()); }
+std::uint64_t Streamed::bytes_read() const { return source_->bytes_read(); }
+
+MemoryObjective Streamed::objective(double lambda, int threads, bool intercept,
+                                    std::shared_ptr<const Loss> loss) const {
+  return MemoryObjective(source_, targets_, lambda, threads, intercept, std::move(loss), lean_);
+}
+
+}  // namespace svmgsu
