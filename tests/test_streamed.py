@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-import svmgsu
 from svmgsu import _core
 from svmgsu.engines.streamed import FlatFile, StreamedSet
 
@@ -44,7 +43,8 @@ class Files:
         if kind == "full":
             root = rng.normal(size=(examples, n, n)) / n
             both = root @ root.transpose(0, 2, 1)
-            array = np.ascontiguousarray(both[:, np.triu_indices(n)[0], np.triu_indices(n)[1]].astype(self.dtype))
+            rows, columns = np.triu_indices(n)
+            array = np.ascontiguousarray(both[:, rows, columns].astype(self.dtype))
             core = _core.full(array, n)
         elif kind == "low_rank":
             array = rng.normal(size=(examples, 2, n)).astype(self.dtype) / 2
@@ -90,3 +90,126 @@ def test_files_train_to_the_bits_of_memory(tmp_path, kind, dtype):
     for window in (1, 67, 10_000):
         found = _core.solve(files.streamed(window=window).core, options(threads=1 + window % 3))
         assert bits(found) == wanted
+
+
+@pytest.mark.parametrize("name, task", [(name, task) for name, task, _, _ in _core.known_losses()])
+def test_every_loss_has_the_bits_of_memory(tmp_path, name, task):
+    values = task == "regression"
+    files = Files(tmp_path, "diagonal", "float32", 3000, values=values)
+    wanted = _core.solve(files.memory(values), options(name))
+    assert bits(_core.solve(files.streamed(values, window=500).core, options(name, 2))) == bits(wanted)
+
+
+@pytest.mark.parametrize("kind", ["diagonal", "low_rank", "full"])
+def test_far_from_the_origin_and_many_examples(tmp_path, kind):
+    files = Files(tmp_path, kind, "float64", 9000, 4)
+    files.X += 1e6
+    files.means = files.file("means", files.X)
+    wanted = bits(_core.solve(files.memory(), options(threads=3)))
+    data = files.streamed(window=900)
+    assert bits(_core.solve(data.core, options(threads=2))) == wanted
+
+
+def test_a_small_budget_remembers_one_point_and_has_the_same_bits(tmp_path):
+    files = Files(tmp_path, "none", "float64", 300_000, 2)  # hinge-like: line searches, Newton's products
+    plain = files.streamed()
+    small = files.streamed(memory=plain.least_memory)
+    assert small.core.lean and not plain.core.lean
+    wanted = bits(_core.solve(files.memory(), options()))
+    assert bits(_core.solve(plain.core, options())) == wanted
+    assert bits(_core.solve(small.core, options())) == wanted
+    assert plain.reads < small.reads < 3 * plain.reads
+
+
+def test_a_budget_that_is_too_small_names_the_least_that_would_do(tmp_path):
+    files = Files(tmp_path, "diagonal")
+    least = files.streamed().least_memory
+    with pytest.raises(ValueError, match=rf"memory: {least - 1} bytes, but 700 examples .* at least {least}"):
+        files.streamed(memory=least - 1)
+    assert bits(_core.solve(files.streamed(memory=least).core, options())) == bits(
+        _core.solve(files.memory(), options())
+    )
+
+
+def test_plain_reading_counts_and_reads_the_same(tmp_path):
+    files = Files(tmp_path, "diagonal", "float32", 3001, 7)
+    results = []
+    for direct in (True, False):
+        data = files.streamed(direct=direct, window=999)
+        results.append(bits(_core.solve(data.core, options())))
+        assert data.bytes_read >= 3001 * 7 * 4 * 2
+    assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("row", [0, 1234, 2999])
+@pytest.mark.parametrize("value, words", [(np.nan, "has nan"), (-1.0, "has variance -1")])
+def test_a_bad_number_is_named_by_its_row_in_the_file(tmp_path, row, value, words):
+    files = Files(tmp_path, "diagonal", "float32", 3000, 4)
+    which, array = ("means", files.X) if np.isnan(value) else ("covariance", files.arrays[0])
+    array[row, 3] = value
+    files.file("means" if which == "means" else "diagonal", array)
+    with pytest.raises(ValueError, match=f"{which}: example {row} {words} at feature 3"):
+        _core.solve(files.streamed(window=500).core, options())
+
+
+def test_a_file_that_is_truncated_is_refused(tmp_path):
+    files = Files(tmp_path, "diagonal")
+    path = tmp_path / "diagonal.npy"
+    with open(path, "r+b") as stream:
+        stream.truncate(path.stat().st_size - 1)
+    with pytest.raises(ValueError, match=r"diagonal.npy: \d+ bytes, but 700 rows of 5 numbers .* truncated"):
+        files.streamed()
+
+
+@pytest.mark.parametrize("how", ["shorter", "written"])
+def test_a_file_that_changes_between_passes_is_refused(tmp_path, how):
+    files = Files(tmp_path, "diagonal", examples=3000)
+    path = tmp_path / "means.npy"
+
+    def change(progress):
+        if progress.iteration < 1:
+            return
+        with open(path, "r+b") as stream:
+            if how == "shorter":
+                stream.truncate(1000)
+            else:
+                stream.write(stream.read(1))
+
+    with pytest.raises(ValueError, match=r"means.npy: the file has changed while it was read"):
+        _core.solve(files.streamed(window=300).core, options(), change)
+
+
+def test_the_callback_and_the_time_limit_stop_it(tmp_path):
+    files = Files(tmp_path, "diagonal", examples=3000)
+    data = files.streamed(window=100).core
+    assert _core.solve(data, options(), lambda progress: progress.iteration < 1).stop == "callback"
+    assert _core.solve(data, options(max_seconds=0.0)).stop == "time"
+
+    def interrupt(progress):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        _core.solve(data, options(), interrupt)
+
+
+def test_what_does_not_fit_together_is_refused(tmp_path):
+    files = Files(tmp_path, "diagonal")
+    other = FlatFile(files.means.path, "float64", 699, 5, files.means.offset)
+    with pytest.raises(ValueError, match=r"diagonal.npy: 700 rows, but the means have 699"):
+        StreamedSet(other, files.terms, files.y[:699])
+    with pytest.raises(ValueError, match="labels: 699 for 700 examples"):
+        StreamedSet(files.means, files.terms, files.y[:699])
+    with pytest.raises(ValueError, match="No such file"):
+        StreamedSet(FlatFile(str(tmp_path / "none.npy"), "float64", 700, 5), (), files.y)
+    with pytest.raises(ValueError, match="dtype: expected float32 or float64, got 'int8'"):
+        FlatFile("x", "int8", 1, 1)
+    with pytest.raises(ValueError, match="solver sgd: it draws examples by chance"):
+        _core.solve(files.streamed().core, options(solver="sgd"))
+
+
+def test_chosen_rows_cost_at_most_a_reading_each_time(tmp_path):
+    files = Files(tmp_path, "diagonal", "float32", 60_000, 30)
+    data = files.streamed()
+    result = _core.solve(data.core, options(tolerance=1e-3))
+    chosen = 3  # to centre the data, for a start, and for the Hessian
+    assert result.stop == "converged" and data.reads < result.history[-1].passes + chosen + 0.1

@@ -63,8 +63,8 @@ std::shared_ptr<Streamed> open_streamed(const py::tuple& means, const py::tuple&
   set.means = flat_file_of(means);
   for (const auto& item : terms) set.terms.push_back(flat_term_of(item, set.means));
   std::vector<double> c = weights ? to_std(*weights) : std::vector<double>();
-  const Targets full = regression ? Targets::values(to_std(targets), std::move(c))
-                                  : Targets::labels(to_std(targets), std::move(c));
+  const Targets full =
+      regression ? Targets::values(to_std(targets), std::move(c)) : Targets::labels(to_std(targets), std::move(c));
   set.targets = std::make_shared<const Targets>(full.compact());
   set.memory = memory;
   set.window = window;

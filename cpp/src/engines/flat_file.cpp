@@ -17,7 +17,7 @@ namespace svmgsu {
 namespace {
 
 constexpr std::int64_t kAtOnce = std::int64_t{4} << 20;  // bytes between two looks at whether to stop
-constexpr std::int64_t kGap = 64 << 10;                  // bytes that are read and not wanted rather than left out
+constexpr std::int64_t kGap = 16 << 10;                  // bytes that are read and not wanted rather than left out
 constexpr Index kReaders = 16;                           // of chosen rows: a disk answers many questions at once
 constexpr Index kFewRuns = 32;
 

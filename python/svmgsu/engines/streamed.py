@@ -68,9 +68,9 @@ class StreamedSet:
         Of shape (l, n).
     terms : sequence of tuples
         The covariances are the sum of (kind, file, scale): "isotropic" (a number per row), "diagonal" (n
-        variances), "low_rank" (rank x n factors) or "full" (packed upper triangles, n (n + 1) / 2 numbers); or
-        of ("shared", array, scale, diagonal, group) with covariances in memory, one per row of the array, and
-        the group of each example as int32, or None for one covariance of all.
+        variances), "low_rank" (rank x n factors) or "full" (packed upper triangles, n (n + 1) / 2 numbers);
+        or of ("shared", array, scale, diagonal, group) with covariances in memory, one per row of the array,
+        and the group of each example as int32, or None for one covariance of all.
     targets : array of shape (l,)
         Labels -1 and 1, or values.
     weights : array of shape (l,), optional
@@ -90,9 +90,9 @@ class StreamedSet:
 
     Notes
     -----
-    Of each example a label takes a byte and a value or a weight other than 1 eight. What is known of a point takes
-    16 bytes per example, and that of the point before as much again where there is room (`lean` is False); an
-    estimate of the Hessian takes 8 more while it is made.
+    Of each example a label takes a byte, and a value or a weight other than 1 takes eight. What is known of a
+    point takes 16 bytes per example, and that of the point before as much again where there is room (`lean`
+    is False); an estimate of the Hessian takes 8 more while it is made.
     """
 
     def __init__(
