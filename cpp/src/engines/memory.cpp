@@ -124,9 +124,12 @@ MemoryObjective::Margins MemoryObjective::margins(const Vector& w) const {
 }
 
 const MemoryKept& MemoryObjective::kept(const Evaluation& at) const {
-  auto& known = static_cast<MemoryKept&>(*at.kept);
+  return complete(static_cast<MemoryKept&>(*at.kept), at.w);
+}
+
+const MemoryKept& MemoryObjective::complete(MemoryKept& known, const Vector& w) const {
   if (known.mean.empty()) {
-    Margins m = margins(at.w);
+    Margins m = margins(w);
     known.mean = std::move(m.mean);
     known.variance = std::move(m.variance);
   }
@@ -303,7 +306,7 @@ void MemoryObjective::evaluate(const Vector& w, double b, double epsilon, Evalua
   e.w = w;
   e.b = b;
   e.epsilon = epsilon;
-  if (!e.kept) e.kept = std::make_unique<MemoryKept>();
+  if (!e.kept || e.kept.use_count() > 1) e.kept = std::make_shared<MemoryKept>();
   auto& kept = static_cast<MemoryKept&>(*e.kept);
   kept.take(slot_);
   for (auto* array : {&kept.mean, &kept.variance}) array->resize(static_cast<std::size_t>(examples()));

@@ -4,12 +4,17 @@
 namespace svmgsu {
 
 MemoryHessian::MemoryHessian(const MemoryObjective& objective, const Evaluation& at, double negligible)
-    : objective_(objective), known_(objective.kept(at)), w_(at.w), b_(at.b), epsilon_(at.epsilon), sums_(known_.sums) {
+    : objective_(objective),
+      kept_(std::static_pointer_cast<MemoryKept>(at.kept)),
+      w_(at.w),
+      b_(at.b),
+      epsilon_(at.epsilon),
+      sums_(kept_->sums) {
   const Targets& targets = objective.targets();
-  if (known_.curvature.empty())
-    objective.fill_curvature(at, known_, kappa_);
+  if (kept_->curvature.empty())
+    objective.fill_curvature(at, known(), kappa_);
   else
-    kappa_ = known_.curvature;
+    kappa_ = kept_->curvature;
   double largest = 0;
   for (std::size_t i = 0; i < kappa_.size(); ++i) {
     kappa_[i] *= targets.weight(static_cast<Index>(i));
@@ -30,6 +35,7 @@ MemoryHessian::MemoryHessian(const MemoryObjective& objective, const Evaluation&
 
 MemoryHessian::Numbers MemoryHessian::numbers_of(const std::vector<Index>& positions) const {
   const Targets& targets = objective_.targets();
+  const MemoryKept& known = this->known();
   Numbers numbers;
   for (auto* list : {&numbers.sign, &numbers.rho, &numbers.gamma}) list->resize(positions.size());
   Residuals r;
@@ -41,8 +47,8 @@ MemoryHessian::Numbers MemoryHessian::numbers_of(const std::vector<Index>& posit
     double mean[kMaxBatch], variance[kMaxBatch];
     for (int i = 0; i < count; ++i) {
       const auto k = static_cast<std::size_t>(positions[first + static_cast<std::size_t>(i)]);
-      mean[i] = known_.mean[k];
-      variance[i] = known_.variance[k];
+      mean[i] = known.mean[k];
+      variance[i] = known.variance[k];
     }
     r.set(count, of, mean, variance, b_, epsilon_);
     bends.set(objective_.loss(), count, r.d, r.s);
@@ -69,7 +75,7 @@ void MemoryHessian::prepare_products() {
     for (const Index i : positions_) ids_.push_back(data->ids()[static_cast<std::size_t>(i)]);
     const auto& terms = data->covariance();
     for (std::size_t t = 0; t < terms.size(); ++t)
-      terms_.push_back(terms[t].kind->curvature(w_, known_.plans[t], sums_[t], ids_, objective_.threads()));
+      terms_.push_back(terms[t].kind->curvature(w_, kept_->plans[t], sums_[t], ids_, objective_.threads()));
   } else if (!positions_.empty() && source.has_room(active())) {
     rows_ = source.take(positions_);
     ids_ = rows_->whole()->ids();

@@ -47,8 +47,10 @@ class MemoryHessian final : public Hessian {
                   double* u) const;
   Index position(std::size_t place) const { return positions_.empty() ? static_cast<Index>(place) : positions_[place]; }
 
+  const MemoryKept& known() const { return objective_.complete(*kept_, w_); }
+
   const MemoryObjective& objective_;
-  const MemoryKept& known_;
+  std::shared_ptr<MemoryKept> kept_;
   Vector w_;
   double b_, epsilon_;
   std::vector<std::vector<double>> sums_;  // Σ c L″Σ_i of each covariance term

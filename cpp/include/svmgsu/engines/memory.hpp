@@ -69,6 +69,7 @@ class MemoryObjective final : public Objective {
   Margins margins(const Vector& w) const;
   // What is kept of a point; read anew where it has been given up.
   const MemoryKept& kept(const Evaluation& at) const;
+  const MemoryKept& complete(MemoryKept& known, const Vector& w) const;
   friend class MemoryHessian;
   friend class MemoryRay;
   void fill_curvature(const Evaluation& at, const MemoryKept& of, std::vector<double>& out) const;

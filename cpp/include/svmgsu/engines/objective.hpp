@@ -37,13 +37,13 @@ struct Evaluation {
   Vector w;
   double b = 0;
   double epsilon = 0;
-  double value = 0;           // J, smoothed by ε
-  Certificate certificate;    // of the true J, from the losses' slopes at (w, b)
-  double dual = 0;            // that bound before the best multiple of the slopes is taken
-  double smoothed_share = 0;  // what smoothing adds to the dual value: (ε²/ℓ) Σ c L″
-  Vector gradient;            // ∂J/∂w
-  double gradient_b = 0;      // ∂J/∂b
-  std::unique_ptr<Kept> kept;
+  double value = 0;            // J, smoothed by ε
+  Certificate certificate;     // of the true J, from the losses' slopes at (w, b)
+  double dual = 0;             // that bound before the best multiple of the slopes is taken
+  double smoothed_share = 0;   // what smoothing adds to the dual value: (ε²/ℓ) Σ c L″
+  Vector gradient;             // ∂J/∂w
+  double gradient_b = 0;       // ∂J/∂b
+  std::shared_ptr<Kept> kept;  // who else holds it, as a Hessian may, keeps it as it is
 };
 
 // The Hessian at an evaluated point, ready for many products. With ξ = x·v_w + v_b, u = Σw and η = u·v_w:
