@@ -11,6 +11,8 @@ from . import (
     noisy,
     nonlinear,
     quasars,
+    redshifts,
+    speakers,
     toy,
     tv,
     video,
@@ -34,4 +36,6 @@ EXPERIMENTS = (
     quasars.EXPERIMENT,
     nogain.EXPERIMENT,
     *nonlinear.EXPERIMENTS,
+    speakers.EXPERIMENT,
+    *redshifts.EXPERIMENTS,
 )

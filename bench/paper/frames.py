@@ -46,11 +46,20 @@ class GaussianClasses:
         self.means, self.spreads = means, spreads
 
     def predict(self, X: Array) -> Array:
+        return self.classes[np.argmax(self._log_odds(X), axis=0)]
+
+    def predict_proba(self, X: Array) -> Array:
+        scores = self._log_odds(X)
+        p = np.exp(scores - scores.max(axis=0))
+        return (p / p.sum(axis=0)).T
+
+    def _log_odds(self, X: Array) -> Array:
+        """Up to a constant, (classes, l)."""
         scores = []
         for mean, S, prior in zip(self.means, self.spreads, self.prior, strict=True):
             z = np.linalg.solve(np.linalg.cholesky(S), (X - mean).T)
             scores.append(np.log(prior) - (z**2).sum(axis=0) / 2 - np.linalg.slogdet(S)[1] / 2)
-        return self.classes[np.argmax(scores, axis=0)]
+        return np.array(scores)
 
 
 def run(folder: Path, seed: int, quick: bool) -> Record:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,18 @@ from sklearn.model_selection import GroupKFold, KFold
 from sklearn.utils.validation import column_or_1d
 
 from ...data.gaussians import Gaussians
+from ...fit.regression import check_target_errors
 from ...support.losses import regression_loss
 from ...support.parallel import Team
 from ...support.validation import Array, FloatArray, as_float_array, check_finite, check_weights
+from ..transforming import ROUTED
 from .base import NonlinearEstimator
 from .search import Choice, Search
 from .solving import Sums
 from .stages import NumberStage
 
+TARGETS = {**ROUTED, "y_std": True}
+FIRST_SCATTER = 0.3  # of the targets' spread: what is not explained, before that is known
 RESIDUALS = 1000  # held-out objects whose Var f the residual variance is fitted beside
 
 
@@ -37,13 +42,17 @@ class SVRGSU(RegressorMixin, NonlinearEstimator):  # type: ignore[misc]
     loss : str, default="squared"
         As in `svmgsu.train_regressor`. "squared" is solved by one sum over the examples for all λ; with
         population=None and covariances it is the exact expectation over the examples, by second moments.
+    epsilon : float, optional
+        Of the losses that have one, in units of y. By default that of `svmgsu.train_regressor`, of targets
+        in units of their spread.
 
     Attributes
     ----------
     gamma_, lam_, metric_, bars_, population_, objective_, gap_, search_
         As in `SVMGSU`; the certificate is of the convex stage alone.
     residual_std_ : float
-        What is left of y where an object is known exactly: fitted to held-out errors beside that of f.
+        What is left of y where an object is known exactly: fitted to held-out errors beside that of f, and
+        of the targets (`y_std`).
 
     Examples
     --------
@@ -58,6 +67,7 @@ class SVRGSU(RegressorMixin, NonlinearEstimator):  # type: ignore[misc]
     True
     """
 
+    __metadata_request__fit = TARGETS
     _scales = (0.25, 1.0, 4.0)
     _factors = (0.3, 1.0, 3.0, 10.0)
     _metric_factors = (1.0, 3.0)
@@ -72,6 +82,7 @@ class SVRGSU(RegressorMixin, NonlinearEstimator):  # type: ignore[misc]
         gamma: Any = "auto",
         lam: Any = "auto",
         loss: str = "squared",
+        epsilon: float | None = None,
         population: Any = "auto",
         n_components: Any = "default",
         deployment_cov: Any = None,
@@ -90,6 +101,7 @@ class SVRGSU(RegressorMixin, NonlinearEstimator):  # type: ignore[misc]
         self.gamma = gamma
         self.lam = lam
         self.loss = loss
+        self.epsilon = epsilon
         self.population = population
         self.n_components = n_components
         self.deployment_cov = deployment_cov
@@ -103,62 +115,90 @@ class SVRGSU(RegressorMixin, NonlinearEstimator):  # type: ignore[misc]
         self.threads = threads
 
     def fit(
-        self, X: Any, y: Any, cov: Any = None, std: Any = None, sample_weight: Any = None, groups: Any = None
+        self,
+        X: Any,
+        y: Any,
+        cov: Any = None,
+        std: Any = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+        y_std: Any = None,
     ) -> SVRGSU:
         """Trains on X, an array or `Gaussians`, with numbers y.
 
         `cov` and `std` are the covariance or error bars of X, as in `svmgsu.Gaussians`, `sample_weight` how
         much each example counts; examples of one of the `groups` are never on both sides of a fold. In
         arrays NaN, and infinite noise, is a missing value: the population says what it may be.
+
+        `y_std` are errors of y, a number or (l,), as in `svmgsu.train_regressor`: with the squared loss a
+        target has the weight 1/(τ² + e²), τ the residual deviation that is fitted; with others 1/e.
         """
         data = self._read(X, cov, std)
         t = self._targets(y, len(data))
+        errors = check_target_errors(y_std, len(data))
         self._check_settings(len(data))
-        regression_loss(self.loss)
-        weights = check_weights(sample_weight, len(data))
-        self.y_mean_ = float(np.average(t, weights=weights))
-        spread = float(np.sqrt(np.average((t - self.y_mean_) ** 2, weights=weights)))
-        self.y_scale_ = spread if spread > 0 else 1.0
-        t = (t - self.y_mean_) / self.y_scale_
+        regression_loss(self.loss, self.epsilon)
+        given = check_weights(sample_weight, len(data))
+        t, errors = self._in_units(t, errors, given)
         seed, threads = self._seed(), Team(self.threads).threads
-        seen, copies = self._prepare(data, weights, seed)
+        seen, copies = self._prepare(data, given, seed)
         folds = self._folds(len(t), groups, seed)
 
-        def stage_of(each: Array, copies: int) -> NumberStage:
-            return NumberStage(t[each], weights[each], self.loss, threads, copies)
+        def stage_of(each: Array, copies: int, weights: FloatArray) -> NumberStage:
+            own = None if errors is None else errors[each]
+            options: Any = {"epsilon": self._epsilon(), "errors": own}
+            return NumberStage(t[each], weights[each], self.loss, threads, copies, **options)
 
-        choice, search, objects = self._choose(seen, copies, stage_of, folds, weights, seed)
-        self._final(data, seen, t, weights, copies, choice)
-        self.residual_std_ = self.y_scale_ * self._residual(search, objects, choice)
+        weights = self._weights(given, errors, FIRST_SCATTER)
+        choice, search, objects = self._choose(
+            seen, copies, partial(stage_of, weights=weights), folds, weights, seed
+        )
+        residual = self._residual(search, objects, choice)
+        weights = self._weights(given, errors, residual)
+        self._final(data, seen, stage_of(np.arange(len(t)), copies, weights), weights, choice)
+        self.residual_std_ = self.y_scale_ * residual
         self.gamma_, self.lam_, self.bars_ = choice.gamma, choice.lam, choice.bars
         self.population_, self.search_ = self.lift_.population, choice.tried
         self.objective_, self.gap_ = self.scores_.objective, self.scores_.gap
         return self
 
+    def _in_units(
+        self, t: FloatArray, errors: FloatArray | None, weights: FloatArray
+    ) -> tuple[FloatArray, FloatArray | None]:
+        """Sets the units of y, by the better known half of the targets above all; both in these units."""
+        if errors is not None:
+            weights = weights / np.maximum(errors, np.median(errors)) ** 2
+        self.y_mean_ = float(np.average(t, weights=weights))
+        spread = float(np.sqrt(np.average((t - self.y_mean_) ** 2, weights=weights)))
+        self.y_scale_ = spread if spread > 0 else 1.0
+        return (t - self.y_mean_) / self.y_scale_, None if errors is None else errors / self.y_scale_
+
+    def _weights(self, given: FloatArray, errors: FloatArray | None, scatter: float) -> FloatArray:
+        """How much each target counts."""
+        if errors is None:
+            return given
+        weights = given / (scatter**2 + errors**2 if self.loss == "squared" else errors)
+        return np.asarray(weights * (given.sum() / weights.sum()))
+
+    def _epsilon(self) -> float | None:
+        return None if self.epsilon is None else float(self.epsilon) / self.y_scale_
+
     def _final(
-        self,
-        data: Gaussians,
-        seen: Gaussians,
-        t: FloatArray,
-        weights: FloatArray,
-        copies: int,
-        choice: Choice,
+        self, data: Gaussians, seen: Gaussians, stage: NumberStage, weights: FloatArray, choice: Choice
     ) -> None:
-        threads = Team(self.threads).threads
         own_spread = self.lift_.population is None and data.cov is not None and self.deployment_cov is None
         if self.loss == "squared" and own_spread:
+            t = stage.targets[0, : len(data)]
             gram, cross = self.map_.second_moments(
-                self.lift_.standard(data), t[:, np.newaxis], weights, threads
+                self.lift_.standard(data), t[:, np.newaxis], weights, Team(self.threads).threads
             )
-            self.scores_ = Sums(gram, cross, np.array([weights @ t**2]), float(weights.sum())).ridge(
-                choice.lam
-            )
+            sums = Sums(gram, cross, np.array([weights @ t**2]), float(weights.sum()))
+            self.scores_ = sums.ridge(choice.lam)
             return
-        stage = NumberStage(t, weights, self.loss, threads, copies)
         (self.scores_,) = stage.path(self._features(seen), None, [choice.lam], self.tol)
 
     def _residual(self, search: Search, objects: Any, choice: Choice) -> float:
-        """The deviation σ of the largest likelihood of held-out errors e ~ N(0, σ² + Var f)."""
+        """The deviation σ of the largest likelihood of held-out errors ~ N(0, σ² + Var f + target's)."""
         from scipy.optimize import minimize_scalar
 
         stage: Any = search.stage
@@ -169,7 +209,8 @@ class SVRGSU(RegressorMixin, NonlinearEstimator):  # type: ignore[misc]
             out = out[:: max(1, len(out) * len(search.folds.splits) // RESIDUALS)]
             (scores,) = stage.path(Z, known, [choice.lam], search.tol)
             errors.append(scores(Z[out])[:, 0] - stage.targets[0, out])
-            variances.append(self.map_.scores(objects[out], scores.W, search.threads)[1][:, 0])
+            spread = self.map_.scores(objects[out], scores.W, search.threads)[1][:, 0]
+            variances.append(spread + stage.errors[out] ** 2)
         e, v = np.concatenate(errors), np.concatenate(variances)
         largest = float(np.sqrt((e**2).mean())) + 1e-12
 
@@ -185,7 +226,7 @@ class SVRGSU(RegressorMixin, NonlinearEstimator):  # type: ignore[misc]
         """E y of objects X with their own `cov` or `std`.
 
         `return_std` gives the standard deviation of y as well, (values, deviations): that of f over what the
-        object may be, exactly, and the residual.
+        object may be, exactly, and the residual. A measurement of y adds its own error.
         """
         data = self._objects(X, cov, std)
         if not return_std:

@@ -44,6 +44,7 @@ def solve(
     labelled: bool,
     tol: float,
     threads: int,
+    epsilon: float | None = None,
     start: Scores | None = None,
 ) -> Scores:
     """The scores of the least objective λ/2 ‖w‖² + mean loss, for each row of `targets`.
@@ -54,6 +55,7 @@ def solve(
         task="classification" if labelled else "regression",
         lam=lam,
         loss=loss,
+        epsilon=epsilon,
         tol=tol,
         threads=threads or None,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +29,8 @@ class LabelStage:
             sums = Sums.of_features(Z[every], self.signs[:, every], self.weights[every])
             yield from (sums.ridge(lam) for lam in lams)
             return
-        yield from _solved(Z, self.signs, self.weights, rows, lams, self.loss, True, tol, self.threads)
+        options: dict[str, Any] = {"labelled": True, "tol": tol, "threads": self.threads}
+        yield from _solved(Z, self.signs, self.weights, rows, lams, self.loss, **options)
 
     def some(self, rows: Array) -> LabelStage:
         """The stage of these rows alone."""
@@ -54,13 +56,22 @@ def one_against_rest(scores: FloatArray) -> FloatArray:
 
 
 class NumberStage:
-    """One score for numbers, in units of their spread."""
+    """One score for numbers, in units of their spread, with the errors of these where they are known."""
 
     def __init__(
-        self, targets: FloatArray, weights: FloatArray, loss: str, threads: int, copies: int = 1
+        self,
+        targets: FloatArray,
+        weights: FloatArray,
+        loss: str,
+        threads: int,
+        copies: int = 1,
+        *,
+        epsilon: float | None = None,
+        errors: FloatArray | None = None,
     ) -> None:
         self.targets, self.weights = np.tile(targets, copies)[np.newaxis], np.tile(weights, copies)
-        self.loss, self.threads = loss, threads
+        self.errors = np.zeros(len(self.weights)) if errors is None else np.tile(errors, copies)
+        self.loss, self.epsilon, self.threads = loss, epsilon, threads
 
     def path(self, Z: Array, rows: Array | None, lams: list[float], tol: float) -> Iterator[Scores]:
         """The scores for each λ; of the squared loss all by one sum over the examples."""
@@ -69,11 +80,21 @@ class NumberStage:
             sums = Sums.of_features(Z[every], self.targets[:, every], self.weights[every])
             yield from (sums.ridge(lam) for lam in lams)
             return
-        yield from _solved(Z, self.targets, self.weights, rows, lams, self.loss, False, tol, self.threads)
+        options: dict[str, Any] = {"labelled": False, "tol": tol, "threads": self.threads}
+        yield from _solved(
+            Z, self.targets, self.weights, rows, lams, self.loss, epsilon=self.epsilon, **options
+        )
 
     def some(self, rows: Array) -> NumberStage:
         """The stage of these rows alone."""
-        return NumberStage(self.targets[0, rows], self.weights[rows], self.loss, self.threads)
+        return NumberStage(
+            self.targets[0, rows],
+            self.weights[rows],
+            self.loss,
+            self.threads,
+            epsilon=self.epsilon,
+            errors=self.errors[rows],
+        )
 
     def losses(self, scores: FloatArray, rows: Array) -> FloatArray:
         """Squared errors; for a robust loss their absolute values."""
@@ -88,14 +109,10 @@ def _solved(
     rows: Array | None,
     lams: list[float],
     loss: str,
-    labelled: bool,
-    tol: float,
-    threads: int,
+    **options: Any,
 ) -> Iterator[Scores]:
     """The scores for each λ, each started from the last."""
     start: Scores | None = None
     for lam in lams:
-        start = solve(
-            Z, targets, weights, rows, lam, loss, labelled=labelled, tol=tol, threads=threads, start=start
-        )
+        start = solve(Z, targets, weights, rows, lam, loss, start=start, **options)
         yield start
