@@ -24,6 +24,7 @@ LAYERS = [
     {"estimators"},
     {"uncertainty"},
     {"plot"},
+    {"reporting"},
     {"cli"},
 ]
 

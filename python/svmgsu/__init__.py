@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     )
     from .estimators.unscaling import unscale
     from .io import read_text
+    from .reporting import report
 
 __version__: str = _core.config()["version"]
 
@@ -82,6 +83,7 @@ __getattr__ = lazy(
         "plot": "plot",
         "read_text": "io",
         "reference": "reference",
+        "report": "reporting",
         "uncertainty": "uncertainty",
         "unscale": "estimators.unscaling",
     },
@@ -134,6 +136,7 @@ __all__ = [
     "plot",
     "read_text",
     "reference",
+    "report",
     "show_config",
     "train",
     "train_regressor",

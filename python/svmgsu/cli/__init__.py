@@ -32,6 +32,7 @@ COMMANDS = (
     Command("train", "train a classifier on uncertain examples, or search for its best setting"),
     Command("predict", "apply a model to new examples: labels, decision values and probabilities"),
     Command("evaluate", "measure a model on labelled examples"),
+    Command("report", "one page: do the error bars of a table matter, and which model to use?"),
     Command("plot", "draw a model, its data, a search or the solver's convergence"),
     Command("convert", "convert examples between text, svmlight, CSV, Parquet, Arrow and NumPy files"),
     Command("info", "describe a model or data file, or this installation"),

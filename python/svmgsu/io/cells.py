@@ -42,6 +42,10 @@ class Cells(ABC):
         """A column as floats, NaN where a cell is empty; what is no number is refused with its place."""
 
     @abstractmethod
+    def survey(self, column: str) -> tuple[bool, int]:
+        """Whether a loaded column holds numbers and nothing else, and how many of its cells are empty."""
+
+    @abstractmethod
     def values(self, column: str) -> list[Any]:
         """A column as it is, None where a cell is empty."""
 
@@ -113,6 +117,12 @@ class ArrowCells(Cells):
         if types.is_decimal(cells.type):
             cells = cells.cast("float64")
         return np.asarray(cells.to_numpy(), dtype=self.dtype)
+
+    def survey(self, column: str) -> tuple[bool, int]:
+        import pyarrow.compute as pc
+
+        cells, numeric = self.table[column], self._is_numeric(column)
+        return numeric, int(pc.sum(pc.is_null(cells, nan_is_null=numeric)).as_py() or 0)
 
     def values(self, column: str) -> list[Any]:
         return list(self.table[column].to_pylist())
@@ -210,6 +220,15 @@ class CsvCells(Cells):
             return np.zeros(0), ~fine
         texts = cells.to_pylist()
         return np.array([np.nan if t is None else float(t) for t in texts]), None
+
+    def survey(self, column: str) -> tuple[bool, int]:
+        import pyarrow.compute as pc
+
+        cells = pc.utf8_trim_whitespace(self.table[column].cast("string"))
+        empty = pc.or_kleene(pc.is_null(cells), pc.match_substring_regex(cells, r"(?i)^(nan)?$"))
+        filled = cells.filter(pc.invert(pc.fill_null(empty, True)))
+        fine = pc.all(pc.match_substring_regex(filled, NUMBER), min_count=0).as_py()
+        return bool(fine), len(cells) - len(filled)
 
     def _check_texts(self) -> None:
         """Refuses columns that hold no number at all."""

@@ -101,7 +101,7 @@ def read_table(
         target=target,
         target_error=target_error,
     )
-    return reader.read(_open(path, _ending(path, format)))
+    return reader.read(open_cells(path, _ending(path, format)))
 
 
 def _ending(path: Source, format: str | None) -> str:
@@ -116,7 +116,8 @@ def _pyarrow() -> Any:
     return pyarrow
 
 
-def _open(path: Source, ending: str) -> Cells:
+def open_cells(path: Source, ending: str) -> Cells:
+    """The table of a file, of which nothing but the names of its columns is read yet."""
     arrow, name = _pyarrow(), name_of(path)
     if ending not in ENDINGS:
         raise ValueError(f"{name}: expected a name that ends in {', '.join(ENDINGS)}, got {ending!r}")

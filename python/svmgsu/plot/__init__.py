@@ -19,6 +19,7 @@ from .regression import predictions
 from .searches import coefficients, cov_scale, path
 from .solving import convergence, loss
 from .style import BLUE, CLASS_STYLES, CYCLE, GREEN, GREY, ORANGE, PURPLE, VERMILLION
+from .whatif import what_if
 
 __all__ = [
     "BLUE",
@@ -40,4 +41,5 @@ __all__ = [
     "predictions",
     "reliability",
     "weights",
+    "what_if",
 ]

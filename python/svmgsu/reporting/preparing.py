@@ -1,0 +1,156 @@
+"""What a user gives, as the problem that models are compared on; what cannot be used is named."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..data.error_bars import pair_columns
+from ..data.gaussians import Gaussians, as_gaussians
+from ..support.validation import Array, as_labels, check_choice, check_count
+from .comparing import Problem, chosen
+from .effort import Effort
+
+TASKS = ("auto", "classification", "regression")
+MOST_CLASSES = 20  # whole numbers of more values are targets of a regression
+LEAST_OBJECTS = 10
+
+
+def prepare(
+    data: Any, y: Any, cov: Any, std: Any, groups: Any, ids: Any, task: str, seed: int, effort: Effort
+) -> tuple[Problem, list[str]]:
+    """The problem, and notes of what was left out."""
+    check_choice(task, "task", TASKS)
+    check_count(seed, "seed", least=0)
+    notes: list[str] = []
+    if hasattr(data, "columns") and cov is None and std is None:
+        data, y, more = from_frame(data, y)
+        notes += more
+    objects = as_gaussians(data, cov, std)
+    if y is None:
+        raise ValueError("y: a report needs labels, or the numbers of a regression")
+    if task == "auto":
+        task = guess_task(np.asarray(y))
+    names = (
+        np.arange(len(objects)).astype(str) if ids is None else _column(ids, "ids", len(objects)).astype(str)
+    )
+    together = None if groups is None else _column(groups, "groups", len(objects))
+    if task == "regression":
+        problem = _numbers(objects, y, together, names, seed)
+    else:
+        problem, more = _labels(objects, y, together, names, seed, effort.folds)
+        notes += more
+    if len(problem.y) < max(LEAST_OBJECTS, 2 * effort.folds):
+        raise ValueError(
+            f"data: {len(problem.y)} objects are too few to compare models on; at least "
+            f"{max(LEAST_OBJECTS, 2 * effort.folds)} are needed"
+        )
+    if len(problem.y) > effort.most:
+        rows = chosen(np.arange(len(problem.y)), problem.codes, effort.most, seed)
+        notes.append(f"{len(rows)} of {len(problem.y)} objects take part, drawn at random, to save time.")
+        problem = problem.part(rows)
+    return problem, notes
+
+
+def varied(problem: Problem) -> tuple[Problem, Array]:
+    """The problem without features that are the same for all objects, and the places of the others."""
+    data = problem.data
+    mean = np.asarray(data.mean)
+    places = np.flatnonzero(mean.min(axis=0) < mean.max(axis=0))
+    if len(places) == data.shape[1]:
+        return problem, places
+    if not len(places):
+        raise ValueError("data: all features are constant; there is nothing to learn from")
+    names = data.feature_names_in_
+    cov = None if data.cov is None else data.cov.select(places)
+    shown = None if names is None else [names[j] for j in places]
+    return replace(problem, data=Gaussians(mean[:, places], cov, feature_names=shown)), places
+
+
+def guess_task(y: Array) -> str:
+    """A regression for numbers with fractions, or of many values; labels otherwise."""
+    if y.dtype.kind not in "iuf":
+        return "classification"
+    known = y[np.isfinite(y)] if y.dtype.kind == "f" else y
+    whole = bool((known == np.floor(known)).all())
+    return "classification" if whole and len(np.unique(known)) <= MOST_CLASSES else "regression"
+
+
+def _column(given: Any, name: str, count: int) -> Array:
+    values = np.asarray(given)
+    if values.shape != (count,):
+        raise ValueError(f"{name}: shape {values.shape}; one for each of {count} objects is needed")
+    return values
+
+
+def _numbers(data: Gaussians, y: Any, groups: Array | None, ids: Array, seed: int) -> Problem:
+    try:
+        targets = _column(y, "y", len(data)).astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"y: a regression needs numbers ({error})") from None
+    bad = np.flatnonzero(~np.isfinite(targets))
+    if len(bad):
+        raise ValueError(f"y: object {bad[0]} has {targets[bad[0]]}; targets must be finite")
+    if targets.min() == targets.max():
+        raise ValueError(f"y: all targets are {targets[0]:g}; there is nothing to learn")
+    return Problem("regression", data, targets, np.empty(0, int), np.empty(0), groups, ids, seed)
+
+
+def _labels(
+    data: Gaussians, y: Any, groups: Array | None, ids: Array, seed: int, folds: int
+) -> tuple[Problem, list[str]]:
+    """Classes of fewer objects than folds (or groups, where there are some) cannot be held out: left out."""
+    labels = as_labels(y, len(data))
+    classes, codes = np.unique(labels, return_inverse=True)
+    if groups is None:
+        counts = np.bincount(codes)
+    else:
+        counts = np.array([len(np.unique(groups[codes == k])) for k in range(len(classes))])
+    rare = np.flatnonzero(counts < folds)
+    notes = []
+    what = "objects" if groups is None else "groups"
+    if len(classes) - len(rare) < 2:
+        shown = ", ".join(f"{classes[k]} has {counts[k]}" for k in range(min(5, len(classes))))
+        raise ValueError(
+            f"y: two classes of at least {folds} {what} each are needed to compare models in {folds} folds; "
+            f"{shown}" + (f", ... ({len(classes)} classes)" if len(classes) > 5 else "")
+        )
+    if len(rare):
+        shown = ", ".join(f"{classes[k]} ({counts[k]})" for k in rare[:10])
+        more = f" and {len(rare) - 10} more" if len(rare) > 10 else ""
+        notes.append(f"Left out, with fewer than {folds} {what}: class {shown}{more}.")
+        keep = ~np.isin(codes, rare)
+        data, labels, ids = data[keep], labels[keep], ids[keep]
+        groups = None if groups is None else groups[keep]
+        classes, codes = np.unique(labels, return_inverse=True)
+    return Problem("classification", data, labels, codes, classes, groups, ids, seed), notes
+
+
+def from_frame(frame: Any, y: Any) -> tuple[Any, Any, list[str]]:
+    """The objects of a data frame; text and rows with holes are left out, and named."""
+    notes, aside = [], []
+    if isinstance(y, str):
+        if y not in list(frame.columns):
+            raise ValueError(f"y: the frame has no column {y!r}")
+        aside, y = [y], np.asarray(frame[y].to_list())
+    texts = [c for c in frame.columns if c not in aside and not _is_numeric(frame[c])]
+    if texts:
+        notes.append(f"Not used, since they hold no numbers: {', '.join(map(str, texts))}.")
+    names = [c for c in frame.columns if c not in aside and c not in texts]
+    pairing = pair_columns(names, None)
+    if not pairing.features:
+        raise ValueError("data: no column of the frame holds numbers")
+    if not any(pairing.errors.values()) and not pairing.whole:
+        return frame[pairing.features], y, notes
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # features without bars: the page says so
+        data = Gaussians.from_frame(frame, values=pairing.features, missing="median", floor=0)
+    return data, y, notes
+
+
+def _is_numeric(series: Any) -> bool:
+    kind = getattr(series.dtype, "kind", None)
+    return kind in tuple("iuf") if kind is not None else bool(series.dtype.is_numeric())

@@ -1,0 +1,227 @@
+"""The ways to learn that a report compares, each behind the same two methods: `fit` and `predict`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.pipeline import make_pipeline
+
+from ..data.gaussians import Gaussians
+from ..estimators.classifier import LinearSVMGSU
+from ..estimators.classifier_search import LinearSVMGSUCV
+from ..estimators.nonlinear.classifier import SVMGSU
+from ..estimators.nonlinear.regressor import SVRGSU
+from ..estimators.regressor import LinearSVRGSU, LinearSVRGSUCV
+from ..estimators.transformers import GaussianScaler
+from ..support.validation import Array, FloatArray
+from .effort import Effort
+
+SCALES = (0.0, 0.1, 0.3, 1.0)  # of the covariances, that a linear model may choose from
+LAMS = (1.0, 0.1, 0.01, 1e-3, 1e-4)
+WIDEST = 100  # features: of more a population cannot be learnt in the time of a report
+MOST_NUMBERS = 4_000_000  # drawn for trees
+LEAST = 1e-15  # probability
+
+
+class Outcome:
+    """What is said of objects: probabilities of all classes, or values with deviations."""
+
+    def __init__(self, mean: FloatArray, std: FloatArray | None = None) -> None:
+        self.mean, self.std = mean, std
+
+    @classmethod
+    def joined(cls, parts: list[Outcome]) -> Outcome:
+        std = None
+        if all(part.std is not None for part in parts):
+            std = np.concatenate([np.asarray(part.std) for part in parts])
+        return cls(np.concatenate([part.mean for part in parts]), std)
+
+
+class Way:
+    """A way to learn; `bars` says whether it is shown the error bars."""
+
+    key: str
+    name: str
+
+    def __init__(self, task: str, classes: Array, effort: Effort, *, bars: bool, seed: int) -> None:
+        self.task, self.classes, self.effort, self.bars, self.seed = task, classes, effort, bars, seed
+        self.most: int | None = None  # objects to train on
+
+    @property
+    def is_classifier(self) -> bool:
+        return self.task == "classification"
+
+    def fit(self, data: Gaussians, y: Array, groups: Array | None) -> Any:
+        """A model, for `predict`."""
+        raise NotImplementedError
+
+    def predict(self, model: Any, data: Gaussians) -> Outcome:
+        """What the model says of objects, with the error bars that they have."""
+        if self.is_classifier:
+            return Outcome(self.aligned(model.predict_proba(data), model.classes_))
+        return Outcome(np.asarray(model.predict(data), dtype=float))
+
+    def aligned(self, chances: FloatArray, known: Array) -> FloatArray:
+        """Columns for all classes; one that a fold has not seen has no chance."""
+        out = np.full((len(chances), len(self.classes)), LEAST)
+        out[:, np.searchsorted(self.classes, known)] = np.clip(chances, LEAST, None)
+        return np.asarray(out / out.sum(axis=1, keepdims=True))
+
+
+class Linear(Way):
+    """A linear model on features in units of their spread; λ, and how much bars count, by validation.
+
+    The first fit chooses them, those of the other folds take them over.
+    """
+
+    def __init__(self, *given: Any, bars: bool, seed: int) -> None:
+        super().__init__(*given, bars=bars, seed=seed)
+        self.key = "linear-bars" if bars else "linear"
+        self.name = "Linear, with error bars" if bars else "Linear, values only"
+        self._found: dict[str, Any] | None = None
+
+    def fit(self, data: Gaussians, y: Array, groups: Array | None) -> Any:
+        step = self._search(data, groups) if self._found is None else self._known()
+        extra = {}
+        if groups is not None and (self.is_classifier or self._found is None):
+            extra = {f"{type(step).__name__.lower()}__groups": groups}
+        model = make_pipeline(GaussianScaler(), step).fit(self.seen(data), y, **extra)
+        if self._found is None:
+            self._found = {"lam": step.lam_, "cov_scale": step.cov_scale_}
+        return model
+
+    def _search(self, data: Gaussians, groups: Array | None) -> Any:
+        """Chooses λ, and how much bars count."""
+        threads = self.effort.threads
+        scales = SCALES if self.bars and data.cov is not None else (0.0,)
+        given: dict[str, Any] = {
+            "lams": LAMS,
+            "cov_scales": scales,
+            "cv": 3,
+            "threads": threads,
+            "n_jobs": threads,
+        }
+        if self.is_classifier:
+            return LinearSVMGSUCV(scoring="neg_log_loss" if groups is None else "accuracy", **given)
+        return LinearSVRGSUCV(scoring="neg_mean_squared_error", **given)
+
+    def _known(self) -> Any:
+        """A model with what was chosen."""
+        threads, found = self.effort.threads, self._found or {}
+        if self.is_classifier:
+            return LinearSVMGSU(threads=threads, n_jobs=threads, **found)
+        return LinearSVRGSU(threads=threads, **found)
+
+    def seen(self, data: Gaussians) -> Gaussians:
+        return data if self.bars else data.with_cov(None)
+
+    def predict(self, model: Any, data: Gaussians) -> Outcome:
+        seen = self.seen(data)
+        if self.is_classifier:
+            return super().predict(model, seen)
+        scatter = model[-1].scatter_
+        if seen.cov is None:
+            values = np.asarray(model.predict(seen), dtype=float)
+            return Outcome(values, np.full(len(values), scatter))
+        values, deviation = model[-1].predict(model[:-1].transform(seen), return_std=True)
+        return Outcome(values, np.hypot(deviation, scatter))
+
+
+class Curved(Way):
+    """`SVMGSU` or `SVRGSU`. The first fit chooses the settings, those of the other folds take them over."""
+
+    def __init__(self, *given: Any, bars: bool, seed: int) -> None:
+        super().__init__(*given, bars=bars, seed=seed)
+        self.key = "rbf-bars" if bars else "rbf"
+        self.name = "RBF, with error bars (posterior)" if bars else "RBF, values only"
+        self.most = self.effort.curved
+        self._found: dict[str, Any] | None = None
+
+    def fit(self, data: Gaussians, y: Array, groups: Array | None) -> Any:
+        kind: Any = SVMGSU if self.is_classifier else SVRGSU
+        own = {"random_state": self.seed, "threads": self.effort.threads, **(self._found or {})}
+        model = kind(n_features=self.effort.frequencies, **own)
+        model.fit(data if self.bars else data.with_cov(None), y, groups=groups)
+        if self._found is None:
+            self._found = {
+                "search": False,
+                "gamma": model.gamma_,
+                "lam": model.lam_,
+                "metric": model.metric_ is not None,
+                "bars_as_features": bool(model.bars_),
+            }
+            if self.is_classifier:
+                self._found["link"] = bool(model.link_)
+        return model
+
+    def predict(self, model: Any, data: Gaussians) -> Outcome:
+        seen = data if self.bars else data.with_cov(None)
+        if self.is_classifier:
+            return super().predict(model, seen)
+        values, deviation = model.predict(seen, return_std=True)
+        return Outcome(values, deviation)
+
+
+class Trees(Way):
+    """A forest or boosting on draws from the objects; predictions are means over draws of an object."""
+
+    def __init__(self, *given: Any, boosting: bool, bars: bool, seed: int) -> None:
+        super().__init__(*given, bars=bars, seed=seed)
+        self.boosting = boosting
+        self.key = "boosting" if boosting else "forest"
+        kind = "Gradient boosting" if boosting else "Random forest"
+        self.name = f"{kind}, {'on draws from the error bars' if bars else 'values only'}"
+        self.most = self.effort.trees
+
+    def fit(self, data: Gaussians, y: Array, groups: Array | None) -> Any:
+        X, copies = self.draws(data)
+        model: Any
+        if self.boosting:
+            kind = HistGradientBoostingClassifier if self.is_classifier else HistGradientBoostingRegressor
+            model = kind(max_iter=self.effort.rounds, early_stopping=False, random_state=self.seed)
+        else:
+            kind = RandomForestClassifier if self.is_classifier else RandomForestRegressor
+            model = kind(
+                self.effort.trees_of_forest,
+                min_samples_leaf=copies,
+                random_state=self.seed,
+                n_jobs=self.effort.threads or -1,
+            )
+        return model.fit(X, np.repeat(y, copies))
+
+    def draws(self, data: Gaussians) -> tuple[FloatArray, int]:
+        if not self.bars or data.cov is None:
+            return np.asarray(data.sample(1, self.seed)[:, 0] if data.cov is None else data.mean), 1
+        copies = max(1, min(self.effort.copies, MOST_NUMBERS // (data.shape[0] * data.shape[1])))
+        drawn = data.sample(copies, self.seed)
+        return drawn.reshape(-1, data.shape[1]), copies
+
+    def predict(self, model: Any, data: Gaussians) -> Outcome:
+        X, copies = self.draws(data)
+        if self.is_classifier:
+            chances = model.predict_proba(X).reshape(len(data), copies, -1).mean(axis=1)
+            return Outcome(self.aligned(chances, model.classes_))
+        return Outcome(model.predict(X).reshape(len(data), copies).mean(axis=1))
+
+
+def ways_for(task: str, classes: Array, data: Gaussians, effort: Effort, seed: int) -> list[Way]:
+    """The ways that suit the data, in the order of the page, the simplest first."""
+    given, bars = (task, classes, effort), data.cov is not None
+    ways: list[Way] = [Linear(*given, bars=False, seed=seed)]
+    if bars:
+        ways.append(Linear(*given, bars=True, seed=seed))
+    if data.shape[1] <= WIDEST:
+        ways.append(Curved(*given, bars=False, seed=seed))
+        if bars:
+            ways.append(Curved(*given, bars=True, seed=seed))
+    ways.append(Trees(*given, boosting=False, bars=bars, seed=seed))
+    if data.shape[1] <= effort.widest_boosting:
+        ways.append(Trees(*given, boosting=True, bars=bars, seed=seed))
+    return ways

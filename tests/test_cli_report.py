@@ -1,0 +1,139 @@
+"""`svmgsu report`: from a table to a page, whatever the table holds."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import svmgsu
+from svmgsu.cli import main
+
+
+@pytest.fixture(scope="module")
+def table():
+    """With a class, bars, text, an empty column, holes, and several objects of one star."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 2))
+    frame = pd.DataFrame(
+        {
+            "name": [f"star {k}" for k in range(90)],
+            "star": np.arange(90) // 2,
+            "a": X[:, 0] + 0.3 * rng.normal(size=90),
+            "a_err1": 0.3,
+            "a_err2": -0.2,
+            "b": X[:, 1],
+            "b_std": np.where(np.arange(90) % 2, np.nan, 0.1),
+            "empty": np.nan,
+            "class": np.where(X.sum(axis=1) > 0, "up", "down"),
+        }
+    )
+    frame.loc[3, "a"] = np.nan
+    return frame
+
+
+@pytest.fixture
+def folder(table, tmp_path, monkeypatch):
+    table.to_csv(tmp_path / "t.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_page_for_a_table_with_all_that_tables_have(folder, capsys):
+    assert main(["report", "t.csv", "--quick", "--groups", "star", "-o", "r.html", "--json"]) == 0
+    printed = capsys.readouterr()
+    facts = json.loads(printed.out)
+    assert [f["name"] for f in facts["features"]] == ["a", "b"]
+    assert facts["features"][0]["error"] is not None and facts["features"][1]["error"] is None
+    notes = " ".join(facts["notes"])
+    assert "1 of 90 rows are left out" in notes and "name (no numbers)" in notes and "empty (empty)" in notes
+    assert "b_std (50% missing)" in notes and "star (the groups)" in notes
+    assert facts["settings"]["groups"] and facts["task"] == "classification"
+    page = (folder / "r.html").read_text("utf-8")
+    assert page.startswith("<!DOCTYPE html>") and "Do the error bars of t.csv matter?" in page
+    names = {}
+    exec("import svmgsu\n" + facts["advice"]["code"], names)  # as printed
+    assert len(names["y"]) == 89 and set(names["y"]) == {"up", "down"}
+    assert [p.name for p in folder.iterdir() if "partial" in p.name] == []
+
+
+def test_the_same_seed_gives_the_same_page(folder, capsys):
+    for name in ("one", "two"):
+        assert (
+            main(["report", "t.csv", "--quick", "--no-times", "--ignore", "star", "-o", f"{name}.html"]) == 0
+        )
+    assert (folder / "one.html").read_bytes() == (folder / "two.html").read_bytes()
+
+
+def test_numbers_with_errors_are_a_regression(folder, table, capsys):
+    table.assign(z=table["b"] * 2.0, z_err=0.1).drop(columns=["class"]).to_csv("z.csv", index=False)
+    assert main(["report", "z.csv", "--target", "z", "--quick", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["task"] == "regression" and facts["measure"] == "RMSE"
+    assert "errors of the target" in " ".join(facts["notes"])
+    assert "target='z'" in facts["advice"]["code"]
+
+
+def test_standard_input_is_a_table_too(folder):
+    code = "from svmgsu.cli import main; import sys; sys.exit(main())"
+    words = [sys.executable, "-c", code, "report", "-", "--format", "csv", "--quick", "--json"]
+    done = subprocess.run(words, input=(folder / "t.csv").read_bytes(), capture_output=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert "io.read" not in json.loads(done.stdout)["advice"]["code"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["t.csv"], 2, "-o: name the page to write"),
+        (["t.csv", "-o", "-", "--json"], 2, "standard output takes the JSON already"),
+        (["t.csv", "-o", "t.csv"], 2, "is a file to read"),
+        (["t.csv", "-o", "no/r.html"], 1, "there is no folder"),
+        (["t.csv", "-o", "r.html", "--target", "what"], 1, "there is no column 'what'"),
+        (["t.csv", "-o", "r.html", "--target", "b", "--label-column", "b"], 2, "not together"),
+        (["t.csv", "-o", "r.html", "--std", "1"], 2, "not for tables"),
+        (["three.csv", "-o", "r.html"], 1, "three.csv: two classes of at least"),
+        (["none.csv", "-o", "r.html"], 1, "which column is to be predicted"),
+        (["t.csv", "-o", "r.html", "--missing", "error"], 1, "missing"),
+        (["t.csv", "-o", "r.html", "--task", "regression"], 1, "regression"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_line_and_leaves_no_page(folder, words, code, message, capsys):
+    (folder / "three.csv").write_text("a,a_err,label\n1,1,x\n2,1,y\n3,1,y\n")
+    (folder / "none.csv").write_text("a,a_err\n1,1\n2,1\n3,1\n")
+    before = sorted(p.name for p in folder.iterdir())
+    try:
+        found = main(["report", *words])
+    except SystemExit as end:
+        found = end.code
+    said = capsys.readouterr().err
+    assert found == code and message in said, said
+    assert sorted(p.name for p in folder.iterdir()) == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are Unix's")
+def test_an_interrupted_report_leaves_the_old_page(folder):
+    (folder / "r.html").write_text("old")
+    code = "from svmgsu.cli import main; import sys; sys.exit(main())"
+    words = [sys.executable, "-c", code, "report", "t.csv", "--progress", "-o", "r.html"]
+    running = subprocess.Popen(words, stderr=subprocess.PIPE, cwd=folder, env=os.environ)
+    running.stderr.read(1)  # the bar is there: it works
+    time.sleep(0.5)
+    running.send_signal(signal.SIGINT)
+    rest = running.communicate(timeout=120)[1]
+    assert running.returncode == 130 and b"interrupted" in rest
+    assert (folder / "r.html").read_text() == "old"
+    assert sorted(p.name for p in folder.iterdir()) == ["r.html", "t.csv"]
+
+
+def test_sparse_files_and_npz_are_taken(folder, capsys):
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    svmgsu.io.write(svmgsu.Gaussians(rng.normal(size=(60, 2)) + y[:, None]), "d.svm", y=y)
+    assert main(["report", "d.svm", "--quick", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["advice"]["bars"] == "none"
