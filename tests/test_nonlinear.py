@@ -337,3 +337,16 @@ def test_wide_objects_have_no_population_unless_it_is_asked_for():
     assert new.fit(X[:, :100], np.arange(12) % 2, std=0.1).population_ is not None
     X[3, 5] = np.nan
     assert new.fit(X, np.arange(12) % 2, std=0.1).population_ is not None
+
+
+def test_summaries_and_wide_kernels_leave_a_solvable_problem():
+    """Where landmarks are nearly dependent, second moments keep enough digits for a small λ."""
+    rng = np.random.default_rng(4)
+    y = np.arange(240) % 3
+    X = rng.normal(size=(240, 6)) + y[:, np.newaxis]
+    data = svmgsu.Gaussians(X, svmgsu.Diagonal(rng.uniform(0.2, 1.0, X.shape)))
+    model = svmgsu.SVMGSU(
+        search=False, gamma=0.01, lam=1e-6, population=None, approximation="landmarks", n_features=200
+    )
+    assert model.fit(data, y).score(X, y) > 0.7
+    assert model.gap_ < 1e-3 * model.objective_

@@ -35,9 +35,13 @@ def landmark_map(
 
 
 def _inverse_root(kernel: FloatArray) -> FloatArray:
-    """K^(-½), with eigenvalues of 1e-12 at the least, as scikit-learn's Nystroem has it."""
+    """K^(-½), as in scikit-learn's Nystroem, but with eigenvalues of 1e-7 at the least.
+
+    Second moments of features have K^(-1) around the rounding of E kkᵀ: with 1e-12 there would be nothing
+    left but four digits, and negative eigenvalues far beyond λ.
+    """
     values, vectors = np.linalg.eigh(kernel)
-    return np.asarray((vectors / np.sqrt(np.maximum(values, 1e-12))) @ vectors.T)
+    return np.asarray((vectors / np.sqrt(np.maximum(values, 1e-7))) @ vectors.T)
 
 
 def _inverse_cholesky(kernel: FloatArray) -> FloatArray:
