@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 from . import records, report, runs
+from .extras import EXTRAS
 from .tasks import CELLS
 
 RESULTS = Path(__file__).parents[1] / "results"
@@ -46,7 +47,7 @@ def _run(jobs: list[runs.Job], options: argparse.Namespace) -> None:
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
-    names = ", ".join((*(cell.name for cell in CELLS), *runs.EXTRAS))
+    names = ", ".join((*(cell.name for cell in CELLS), *EXTRAS))
     parser = argparse.ArgumentParser(prog="python -m bench.evidence", description=f"Parts: {names}.")
     given = os.environ.get("SVMGSU_DATA")
     parser.add_argument(

@@ -13,15 +13,15 @@ Key = tuple[str, int, str]
 
 
 def read(path: Path) -> list[Record]:
-    """All records; a last line that was cut off by a crash is left out."""
+    """All records; lines that a crash cut off are left out."""
     if not path.exists():
         return []
     out = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(keepends=True), 1):
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         try:
             out.append(json.loads(line))
         except json.JSONDecodeError:
-            if line.endswith("\n"):
+            if line.endswith("}"):
                 raise ValueError(f"{path}:{number}: not a record: {line[:60]!r}") from None
     return out
 

@@ -22,12 +22,17 @@ class ProbabilisticForest:
         self.trees, self.leaf, self.depth, self.seed = trees, leaf, depth, seed
 
     def fit(self, X: Array, std: Array, y: Array) -> ProbabilisticForest:
-        self.classes, codes = np.unique(y, return_inverse=True)
+        """`y` are labels, or the probability of each class, (l, K)."""
+        if np.ndim(y) == 2:
+            self.classes, chances = np.arange(y.shape[1]), np.asarray(y)
+        else:
+            self.classes, codes = np.unique(y, return_inverse=True)
+            chances = np.eye(len(self.classes))[codes]
         rng = np.random.default_rng(self.seed)
         self._forest = []
         for _ in range(self.trees):
             rows = rng.integers(len(X), size=len(X))
-            self._forest.append(_grow(self, X[rows], std[rows], np.eye(len(self.classes))[codes[rows]], rng))
+            self._forest.append(_grow(self, X[rows], std[rows], chances[rows], rng))
         return self
 
     def predict_proba(self, X: Array, std: Array) -> Array:

@@ -1,0 +1,83 @@
+"""The README's decision table: your situation, what to call, and what was measured of it.
+
+Its lines stand between two marks and are written from evidence.json alone; a test compares them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from .summary import ENOUGH
+
+START, END = "<!-- evidence: written by python -m bench.evidence --report -->", "<!-- end of evidence -->"
+RESULTS = "bench/results/evidence.md"
+# A situation, what to call, and the parts that measure it.
+SITUATIONS = (
+    (
+        "new objects noisier than those to learn from, by a known noise",
+        "`SVMGSU(deployment_cov=...)`, `SVRGSU(...)`",
+        ("kepler-noisy", "wdbc-noisy", "sdss2.2-noisy", "redshift-noisy"),
+    ),
+    (
+        "error bars that differ widely from object to object",
+        "`SVMGSU().fit(X, y, std=...)`",
+        ("kepler-uneven", "wdbc-uneven", "sdss2.2-uneven", "sdss1.5-uneven"),
+    ),
+    ("noisy objects to learn from, precise new ones", "`SVMGSU`", ("kepler-precise", "wdbc-precise")),
+    (
+        "means and covariances of many frames, new data single frames",
+        '`SVMGSU(population=None, approximation="landmarks")`',
+        ("vowels", "eeg-windows"),
+    ),
+    ("few images that may be moved", "`uncertainty.from_augmentation`, `LinearSVMGSU`", ("mnist",)),
+    (
+        "new objects like those to learn from",
+        "try `SVMGSU` beside boosting with bars as features",
+        ("kepler-like", "wdbc-like", "sdss2.2-like", "sdss1.5-like", "redshift-like", "tv-like", "eeg-like"),
+    ),
+    ("another population or channel", "no general advice", ("sdss2.2-half", "tv-channel")),
+)
+SAID = {"ours": "", "rival": "**worse**: ", "tie": "no clear difference: "}
+
+
+def lines(figures: dict[str, Any]) -> list[str]:
+    """The table's lines: a row for each situation with a part of ten splits."""
+    rows = []
+    for situation, call, parts in SITUATIONS:
+        cited = [figures[p] for p in parts if p in figures and figures[p]["splits"] >= ENOUGH]
+        if cited:
+            rows.append(f"| {situation} | {call} | {'; '.join(_measured(entry) for entry in cited)} |")
+    head = [
+        "| your situation | what to call | measured: loss saved against the best rival, ± a standard error |",
+        "|---|---|---|",
+    ]
+    return [*head, *rows] if rows else []
+
+
+def _measured(entry: dict[str, Any]) -> str:
+    gain = entry[entry["loss"]]
+    saved = f"{gain['gain']:+.3f} ± {gain['se']:.3f}".replace("-", "−")
+    words = f"{SAID.get(entry['verdict'], '')}{entry['title']} {saved}"
+    return f"{words} ({gain['ours']:.3f}; {gain['rival']} {gain['theirs']:.3f})"
+
+
+def block(figures: dict[str, Any]) -> str:
+    return "\n".join([START, *lines(figures), END])
+
+
+def between(text: str) -> str | None:
+    """The block of a page, marks included; None where there is none."""
+    if START not in text or END not in text:
+        return None
+    return text[text.index(START) : text.index(END) + len(END)]
+
+
+def update(page: Path, figures: dict[str, Any]) -> bool:
+    """Writes the block of a page anew, if it has one."""
+    text = page.read_text(encoding="utf-8")
+    old = between(text)
+    if old is None:
+        return False
+    page.write_text(text.replace(old, block(figures)), encoding="utf-8")
+    return True
