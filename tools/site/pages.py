@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from collections.abc import Collection
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -81,7 +82,7 @@ def translate(text: str, source: Path, page: str, pages: dict[Path, str], folder
     return "".join(piece if piece.startswith("```") else LINK.sub(link, piece) for piece in pieces)
 
 
-def expand(page: str, block: str, names: list[str]) -> list[str]:
+def expand(page: str, block: str, names: list[str], before: Collection[str] = ()) -> list[str]:
     """The lines of a toctree; a pattern becomes the pages that match it and were not named before."""
     lines: list[str] = []
     for line in map(str.strip, block.splitlines()):
@@ -92,13 +93,20 @@ def expand(page: str, block: str, names: list[str]) -> list[str]:
         found = [name.removesuffix(".md") for name in names if fnmatch(name.removesuffix(".md"), place)]
         # A * stops at a folder, and an index is not a page of its own list.
         found = [name for name in found if name.count("/") == place.count("/") and not name.endswith("index")]
-        lines += [entry for name in found if (entry := relative(name, page)) not in lines]
+        lines += [e for name in found if (e := relative(name, page)) not in lines and e not in before]
     return lines
 
 
 def with_lists(page: str, text: str, names: list[str]) -> str:
     """The text of a page, where the patterns of its toctrees are replaced by what they match."""
-    return TOCTREE.sub(lambda found: "\n".join(["```{toctree}", *expand(page, found[1], names), "```"]), text)
+    listed: list[str] = []
+
+    def whole(found: re.Match[str]) -> str:
+        lines = expand(page, found[1], names, listed)
+        listed.extend(lines)
+        return "\n".join(["```{toctree}", *lines, "```"])
+
+    return TOCTREE.sub(whole, text)
 
 
 def in_toctrees(texts: dict[str, str]) -> set[str]:
