@@ -30,7 +30,7 @@ def main() -> None:
     assert 0 <= model.gap_ <= 1e-6 * model.objective_
     new, bars, truth = table(rng, 400)
     accuracy = (model.predict(new) == truth).mean()
-    assert accuracy > 0.9, accuracy
+    assert accuracy > 0.85, accuracy
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.svmgsu"
         model.save(path)

@@ -79,7 +79,7 @@ def page_of(module: str, name: str) -> str:
     title = f"{module}.{name}"
     head = f"{title}\n{'=' * len(title)}\n\n.. currentmodule:: {module}\n\n"
     if inspect.isclass(thing):
-        return f"{head}.. autoclass:: {name}\n   :members:\n   :inherited-members: object\n"
+        return f"{head}.. autoclass:: {name}\n   :members:\n   :undoc-members:\n   :inherited-members: object\n"
     if callable(thing):
         return f"{head}.. autofunction:: {name}\n"
     return f"{head}.. autodata:: {name}\n"
