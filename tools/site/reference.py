@@ -76,7 +76,7 @@ def sentence(text: str) -> str:
 
 def page_of(module: str, name: str) -> str:
     thing = getattr(importlib.import_module(module), name)
-    title = f"{module}.{name}"
+    title = f"{module}.{name}".removeprefix("svmgsu.")
     head = f"{title}\n{'=' * len(title)}\n\n.. currentmodule:: {module}\n\n"
     if inspect.isclass(thing):
         return f"{head}.. autoclass:: {name}\n   :members:\n   :undoc-members:\n   :inherited-members: object\n"
