@@ -52,7 +52,7 @@ ELSEWHERE = {
 
 
 def shell_commands(path=README):
-    lines = re.findall(r"^    (\S.*)$", path.read_text(encoding="utf-8"), flags=re.M)
+    lines = re.findall(r"^    (?:\.venv/bin/)?(\S.*)$", path.read_text(encoding="utf-8"), flags=re.M)
     return [line for line in lines if re.match(r"(svmgsu|python3?|pip|cmake|gsvm-\w+) ", line)]
 
 

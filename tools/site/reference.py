@@ -13,7 +13,9 @@ MODULES = ("svmgsu", "svmgsu.uncertainty", "svmgsu.io", "svmgsu.metrics", "svmgs
 GROUPS = {
     "Training": ("train", "path", "train_regressor", "path_regressor", "Objective"),
     "Models": ("Model", "RegressionModel", "load"),
+    "Report": ("report",),
     "Data": ("Gaussians", "Mixtures", "concatenate", "read_text"),
+    "Data beyond memory": ("open", "Blocks", "BlockIterator"),
     "Covariances": ("Covariance", "Isotropic", "Diagonal", "Full", "LowRank", "Shared"),
     "Estimators": (
         "LinearSVMGSU", "LinearSVMGSUCV", "LinearSVRGSU", "LinearSVRGSUCV", "SVMGSU", "SVRGSU", "unscale",
@@ -79,7 +81,9 @@ def page_of(module: str, name: str) -> str:
     title = f"{module}.{name}".removeprefix("svmgsu.")
     head = f"{title}\n{'=' * len(title)}\n\n.. currentmodule:: {module}\n\n"
     if inspect.isclass(thing):
-        return f"{head}.. autoclass:: {name}\n   :members:\n   :undoc-members:\n   :inherited-members: object\n"
+        return (
+            f"{head}.. autoclass:: {name}\n   :members:\n   :undoc-members:\n   :inherited-members: object\n"
+        )
     if callable(thing):
         return f"{head}.. autofunction:: {name}\n"
     return f"{head}.. autodata:: {name}\n"
