@@ -7,6 +7,8 @@ shifted; both methods choose λ for shifted digits. At a whole pixel the tangent
 happens to strokes two pixels wide, and both fail.
 """
 
+# sphinx_gallery_thumbnail_path = "images/images.png"
+
 import argparse
 
 import matplotlib.pyplot as plt

@@ -7,6 +7,8 @@ same 30 random halves: most is gained by the conditional mean, the covariance ad
 ignores its row is no better as a Gaussian than as a guess.
 """
 
+# sphinx_gallery_thumbnail_path = "images/missing.png"
+
 import argparse
 
 import matplotlib.pyplot as plt

@@ -5,6 +5,8 @@ Planets against false positives among Kepler's objects. The model will be used o
 as the worst quarter of the known ones. The folder given with --data holds kepler/cumulative.csv.gz.
 """
 
+# sphinx_gallery_thumbnail_path = "images/kepler.png"
+
 import argparse
 import gzip
 

@@ -5,6 +5,8 @@ Is a quasar far away (redshift above 2.2)? Learnt from well-measured ones, asked
 The folder given with --data holds sdss_qso/SDSS_QSO.tab.gz.
 """
 
+# sphinx_gallery_thumbnail_path = "images/quasars.png"
+
 import argparse
 import gzip
 

@@ -6,6 +6,8 @@ is to be told its speaker. The folder given with --data holds japvowels/japvowel
 one λ for all; with λ chosen for each the means do better and variances gain nothing (bench/paper/RESULTS.md).
 """
 
+# sphinx_gallery_thumbnail_path = "images/speakers.png"
+
 import argparse
 import warnings
 
