@@ -76,12 +76,31 @@ def test_results_beyond_memory_are_refused_before_work_starts(monkeypatch):
         prior.transform(svmgsu.Gaussians(objects(), std=STD))
 
 
+def test_ctrl_c_is_heard_within_a_transform(monkeypatch):
+    data = svmgsu.Gaussians(objects(), std=STD)
+    prior = svmgsu.Deconvolution(2, threads=1).fit(data)
+    whole = prior.transform(data)
+    monkeypatch.setattr("svmgsu.estimators.deconvolution.WORK", 1)
+    pieces = prior.transform(data)
+    assert np.array_equal(pieces.cov, whole.cov) and np.array_equal(pieces.weights, whole.weights)
+    calls = []
+
+    def pressed(*given):
+        calls.append(given)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(prior, "_moments", pressed)
+    with pytest.raises(KeyboardInterrupt):
+        prior.transform(data)
+    assert len(calls[0][0]) == 256  # objects at a time, of those in the core
+
+
 def test_float32_stays(monkeypatch):
     X = objects().astype(np.float32)
     prior = svmgsu.Deconvolution(2).fit(X, std=np.float32(STD))
     whole = prior.transform(X, std=STD)
     assert whole.mean.dtype == whole.cov.dtype == whole.weights.dtype == np.float32
-    monkeypatch.setattr("svmgsu.estimators.deconvolution.BATCH", 64)
+    monkeypatch.setattr("svmgsu.estimators.deconvolution.WORK", 1)
     np.testing.assert_array_equal(prior.transform(X, std=STD).cov, whole.cov)
 
 

@@ -33,7 +33,7 @@ from ..support.progress import counter
 from ..support.validation import Array, FloatArray, as_float_array, as_generator, check_count, check_positive
 from .transforming import ROUTED
 
-BATCH = 65_536
+WORK = 2**29  # operations of the core at a time, less than a second
 NOISE = {**ROUTED, "projection": True}
 
 
@@ -190,17 +190,12 @@ class Deconvolution(DensityMixin, BaseEstimator):  # type: ignore[misc]
             f"transform: {count} mixtures of {components} components in {n} features (batches(X, size) makes "
             "some at a time)",
         )
-        if dtype == np.float64 or count <= BATCH:
-            parts = [self._moments(seen)]
-        else:
-            parts = [self._moments(taken(seen, rows)) for rows in batches(count, BATCH)]
-        warn_outside(self.support_, seen, np.concatenate([part[1] for part in parts]), stacklevel=3)
-        weights, mean, matrices = (
-            parts[0][k].astype(dtype, copy=False)
-            if len(parts) == 1
-            else np.concatenate([part[k].astype(dtype) for part in parts])
-            for k in (2, 3, 4)
-        )
+        weights, mean = np.empty((count, components), dtype), np.empty((count, components, n), dtype)
+        matrices, distance = np.empty((count, components, n, n), dtype), np.empty(count)
+        for rows in batches(count, max(256, WORK // (components * n**3))):  # Ctrl-C is heard between them
+            found = self._moments(seen if rows.stop - rows.start == count else taken(seen, rows))
+            distance[rows], weights[rows], mean[rows], matrices[rows] = found[1:5]
+        warn_outside(self.support_, seen, distance, stacklevel=3)
         names = getattr(self, "feature_names_in_", None)
         return Mixtures._of(weights, mean, matrices, None if names is None else list(names))
 

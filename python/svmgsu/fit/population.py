@@ -192,7 +192,7 @@ def fit_mixture(
         return settings.run(everybody, units, settings.start)
     count = len(seen) if rows is None else len(rows)
     some = everybody
-    if count > START_SIZE and settings.n_init > 1:
+    if count > START_SIZE:
         chosen = np.sort(rng.choice(count, START_SIZE, replace=False))
         some = seen.core(chosen if rows is None else rows[chosen])
     seeds = rng.integers(2**62, size=settings.n_init).tolist()

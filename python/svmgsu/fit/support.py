@@ -11,7 +11,7 @@ from ..support.validation import Array, FloatArray
 from .population import Observed, variances_of
 
 FAR = 4.75  # deviations of a normal variable: one object in a million lies beyond
-OFTEN = 0.01  # a share of objects outside that is worth a word
+OFTEN = 0.03  # a share of objects outside that is worth a word; new ones like those of the fit may have half
 NOISIER = 2.0  # times the noise of the noisiest hundredth of the fit
 MATTERS = 0.2  # noise below this share of the population's spread changes little
 

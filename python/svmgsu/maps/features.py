@@ -16,7 +16,7 @@ from ..support.validation import Array, FloatArray
 
 Spread: TypeAlias = Literal["none", "diagonal", "lowrank", "full"]
 SPREADS = ("none", "diagonal", "lowrank", "full")
-CHUNK = 2048  # mixtures whose matrices are packed at a time
+CHUNK = 2048  # examples, or mixtures whose matrices are packed, at a time
 
 
 class FeatureMap:
@@ -48,7 +48,7 @@ class FeatureMap:
     def mean(self, data: Any, dtype: Any = np.float64, threads: int = 0) -> Array:
         """E z of every example, (l, m)."""
         out = np.empty((len(data), self.outputs), dtype=dtype)
-        for rows, core, weights in parts(data, always=self.combine is not None):
+        for rows, core, weights in parts(data):
             if self.combine is None:
                 _core.map_moments(self.core, core, weights, "none", out[rows], threads)
             else:
@@ -154,14 +154,14 @@ def is_mixtures(data: Any) -> bool:
     return isinstance(data, Mixtures)
 
 
-def parts(data: Any, *, always: bool = False) -> Iterator[tuple[slice, Any, FloatArray | None]]:
+def parts(data: Any) -> Iterator[tuple[slice, Any, FloatArray | None]]:
     """The core's views of the examples: (rows, Gaussians, weights of a mixture's components or None).
 
-    Mixtures come in chunks, since their matrices are packed; `always` cuts Gaussians up as well.
+    They come in chunks, between which Ctrl-C is heard, and mixtures' matrices are packed.
     """
     count = len(data)
     if not is_mixtures(data):
-        step = 8 * CHUNK if always else count
+        step = CHUNK
         terms = () if data.cov is None else data.cov.terms(*data.shape, None)
         means = data.core_means()
         for first in range(0, count, step):

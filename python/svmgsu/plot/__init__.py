@@ -12,6 +12,7 @@ returns and the estimators alike.
 
 from .calibration import reliability
 from .decisions import histogram
+from .dependence import partial_dependence
 from .images import weights
 from .plane import boundary
 from .populations import population
@@ -36,6 +37,7 @@ __all__ = [
     "cov_scale",
     "histogram",
     "loss",
+    "partial_dependence",
     "path",
     "population",
     "predictions",

@@ -17,6 +17,7 @@ from .images import from_images
 from .missing import fit_gaussian, from_missing
 from .population import OnePopulationWarning, posterior
 from .propagation import propagate
+from .recommending import Recommendation, recommend
 from .samples import from_samples
 from .signals import DEAP_BANDS, DEAP_PAIR_BANDS, DEAP_PAIRS, from_welch
 
@@ -27,6 +28,7 @@ __all__ = [
     "Check",
     "LargeUncertaintyWarning",
     "OnePopulationWarning",
+    "Recommendation",
     "check",
     "fit_gaussian",
     "from_augmentation",
@@ -38,4 +40,5 @@ __all__ = [
     "from_welch",
     "posterior",
     "propagate",
+    "recommend",
 ]
