@@ -339,7 +339,8 @@ void MemoryObjective::evaluate(const Vector& w, double b, double epsilon, Evalua
   e.value = penalty + total.smooth_loss / static_cast<double>(examples());
   e.gradient = lambda() * w - sides.side[0] - sides.side[1];
   e.gradient_b = sides.mass[0] - sides.mass[1];
-  e.smoothed_share = epsilon * epsilon * share * total.curvature;
+  e.curvature_b = share * total.curvature;
+  e.smoothed_share = epsilon * epsilon * e.curvature_b;
   total.of[0].add(total.of[1]);
   kept.sums = std::move(total.of[0].terms);
 

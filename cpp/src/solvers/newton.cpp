@@ -58,7 +58,10 @@ class Newton : private Course {
       const double worth_a_cut = smoothing_gap > target ? 2 * smoothing_gap : 0.0;
       ++result_.iterations;
       ++steps_here_;
-      if (prefers_quasi()) {
+      balanced_ = !balanced_ && only_b_is_left();
+      if (balanced_) {
+        visit(Vector(now_.w), now_.b - now_.gradient_b / now_.curvature_b);
+      } else if (prefers_quasi()) {
         quasi_step(newton_gap, worth_a_cut);
       } else {
         newton_step(next_epsilon(newton_gap, worth_a_cut), newton_gap, target);
@@ -154,6 +157,17 @@ class Newton : private Course {
     if (!quasi_) return false;
     quasi_ = (diagonal_ || !pace_.slow()) && objective_.active_share(now_, kNegligibleKappa) > kDenseShare;
     return quasi_;
+  }
+
+  // The bound scales the heavier side down to the other: an error of b costs it at first order, one of w at second. So
+  // the proof may wait for b alone, whose best value for this w is then known well enough.
+  bool only_b_is_left() const {
+    if (!objective_.intercept() || !(now_.curvature_b > 0) || now_.epsilon != epsilon_) return false;
+    const double asked = options_.tolerance * result_.objective;
+    const double of_w = now_.gradient.squaredNorm() / (2 * objective_.lambda());
+    const double of_smoothing = now_.certificate.value - now_.value + now_.smoothed_share;
+    const double gain = now_.gradient_b * now_.gradient_b / now_.curvature_b;
+    return gain <= asked && of_w + of_smoothing <= 0.5 * asked;
   }
 
   Step gradient(const Evaluation& at) const { return {at.gradient, objective_.intercept() ? at.gradient_b : 0.0}; }
@@ -341,6 +355,7 @@ class Newton : private Course {
   int steps_here_ = 0;          // since the last cut
   int reductions_ = 0, last_products_ = kManyProducts + 1;
   bool quasi_ = true;
+  bool balanced_ = false;  // whether the last step was of b alone
   int early_ = 0;          // cuts of ε that did not wait; negative: never again
   bool diagonal_ = false;  // whether factor_ is but the diagonal
 };

@@ -131,7 +131,7 @@ Index rows_for_dense(const Objective& objective) {
   const auto n = static_cast<double>(objective.features());
   const double affordable = 60 * static_cast<double>(objective.examples()) * cost.numbers / (n * n * (1 + cost.rank));
   const double times = static_cast<double>(objective.examples()) / n;
-  const double most = times >= 1000 ? 80 : times >= 100 ? 40 : 6;  // passes are what costs where examples are many
+  const double most = std::max(6.0, std::min(80.0, times / 10));  // passes are what costs where examples are many
   return static_cast<Index>(std::max(500.0, std::min(most * n, std::max(1.5 * n, affordable))));
 }
 

@@ -28,7 +28,7 @@ bool suits_descent(const Objective& objective);
 // What making it costs, in passes over the data, where so many examples are active.
 double passes_of_factor(const Objective& objective, double active);
 
-// Examples for a dense estimate: as many as cost about two passes, but 1.5 n to 6 n, or to 40 n or 80 n where there
+// Examples for a dense estimate: as many as cost about two passes, but 1.5 n to 6 n, or up to 80 n where there
 // are many.
 Index rows_for_dense(const Objective& objective);
 

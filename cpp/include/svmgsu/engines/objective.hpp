@@ -43,6 +43,7 @@ struct Evaluation {
   double smoothed_share = 0;   // what smoothing adds to the dual value: (ε²/ℓ) Σ c L″
   Vector gradient;             // ∂J/∂w
   double gradient_b = 0;       // ∂J/∂b
+  double curvature_b = 0;      // ∂²J/∂b²
   std::shared_ptr<Kept> kept;  // who else holds it, as a Hessian may, keeps it as it is
 };
 

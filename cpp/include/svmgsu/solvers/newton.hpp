@@ -18,6 +18,7 @@
 //      features, from all active examples where that is cheap and from some n of chosen ones otherwise
 //      (margin examples, with large κ, always); beyond, it is diagonal plus a sketch that costs a few passes.
 //   5. The unit step is tried first; if it fails, an exact line search in O(ℓ) follows.
+//   6. Where w is good enough for the proof and b is not (a bound feels errors of b at first order), b alone moves.
 //
 // The trivial solution w = 0 with its best b is a candidate from the beginning (hinge: b = ±1, J = 2 · the smaller
 // class's share). Newton is invariant to the units of the features, so nothing is equilibrated, and
