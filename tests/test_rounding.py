@@ -88,6 +88,16 @@ def test_what_rounding_forbids_is_called_rounding_and_a_larger_tol_is_advised():
     assert svmgsu.train(X, y, V, lam=1e-3, tol=reached, probability=False).status_ == "converged"
 
 
+def test_a_gap_that_rounding_leaves_within_ten_tolerances_is_told_without_a_warning():
+    X, y, V = np.random.default_rng(0).normal(size=(60, 3)) + 1e7, np.arange(60) % 2, np.full((60, 3), 0.01)
+    with pytest.warns(svmgsu.ConvergenceWarning):
+        least = svmgsu.train(X, y, V, lam=1e-3, tol=1e-15, probability=False)
+    tol = least.gap_ / least.objective_ / 3
+    model = svmgsu.train(X, y, V, lam=1e-3, tol=tol, probability=False)  # a warning would be an error
+    assert model.status_ == "rounding"
+    assert tol < model.gap_ / model.objective_ <= 10 * tol
+
+
 def test_limits_and_callbacks_have_words_of_their_own():
     X = np.random.default_rng(0).normal(size=(60, 3))
     y = np.arange(60) % 2

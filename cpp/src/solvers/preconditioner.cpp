@@ -6,6 +6,7 @@
 
 #include "solvers/cholesky.hpp"
 #include "svmgsu/kernels/kernels.hpp"
+#include "svmgsu/support/poll.hpp"
 
 namespace svmgsu {
 namespace {
@@ -61,6 +62,7 @@ class SketchFactor final : public Preconditioner {
     for (Index first = 0; first < y_.cols(); first += kColumns) {  // a few at a time, which stay in the cache
       transposed = y_.middleCols(first, std::min(kColumns, y_.cols() - first)).transpose();
       kernels::add_gram(transposed.data(), transposed.rows(), y_.rows(), 1.0, gram.data(), y_.rows(), threads);
+      poll();
     }
     factor_.compute(std::move(gram));
     for (Index i = 0; i < y_.rows(); ++i) rows_.push_back(y_.row(i).data());
