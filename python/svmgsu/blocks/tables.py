@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import IO, Any
 
 from .. import _core
-from ..io.cells import ArrowCells, Cells, CsvCells
+from ..io.cells import ArrowCells, Cells, CsvCells, is_remark
 from ..io.files import GZIP, XZ, damaged, extension, name_of
 from ..io.table_reading import TableReader
 from ..io.tables import ARROW, DELIMITERS, _pyarrow
@@ -19,6 +19,7 @@ from .cache import mark_of_file
 from .pieces import Piece, Source
 
 CELL = 8  # bytes of a number
+MOST_LINE = 2**26  # bytes of one
 
 
 class TableSource(Source):
@@ -170,9 +171,9 @@ def _csv_cells(path: str, delimiter: str, room: int) -> Iterator[LineCells]:
     """Stretches of whole records, each behind the header of the file."""
     name, size = name_of(path), max(room // 4, 2**12)  # a cell of text takes a byte or more, and becomes 8
     with unpacked(path) as file:
-        header = _header(file, name)
+        header, begun = _header(file, name, delimiter)
         skipped, first = 0, True
-        for stretch in _stretches(file, size):
+        for stretch in _stretches(file, size, begun):
             yield LineCells(header + stretch, name, delimiter, skipped)
             skipped += stretch.count(b"\n")
             first = False
@@ -197,21 +198,27 @@ def unpacked(path: str) -> Iterator[IO[bytes]]:
             raise _core.FormatError(f"{name_of(path)}: not a readable packed file ({error})") from None
 
 
-def _header(file: IO[bytes], name: str) -> bytes:
-    """The header record, with blank lines before it."""
-    text = b""
-    while True:
-        line = file.readline(2**26)
-        text += line
-        if not line and not text.strip():
-            raise _core.FormatError(f"{name}: Empty CSV file")
-        if not line or (text.strip(b"\r\n \xef\xbb\xbf") and text.count(b'"') % 2 == 0):
-            return text if text.endswith(b"\n") else text + b"\n"
+def _header(file: IO[bytes], name: str, delimiter: str) -> tuple[bytes, bytes]:
+    """The header record with what stands above it, and what was read of the rest."""
+    above, line = b"", file.readline(MOST_LINE)
+    mark = b"\xef\xbb\xbf"
+    while is_remark(
+        line.removeprefix(mark).decode("utf-8", "replace"),
+        (after := file.readline(MOST_LINE)).decode("utf-8", "replace"),
+        delimiter,
+    ):
+        above, line = above + line, after
+    text = line
+    while after and (not text.strip(b"\r\n \xef\xbb\xbf") or text.count(b'"') % 2):
+        text, after = text + after, file.readline(MOST_LINE)
+    if not text.strip(b"\r\n \xef\xbb\xbf"):
+        raise _core.FormatError(f"{name}: Empty CSV file")
+    return above + (text if text.endswith(b"\n") else text + b"\n"), after
 
 
-def _stretches(file: IO[bytes], size: int) -> Iterator[bytes]:
+def _stretches(file: IO[bytes], size: int, begun: bytes) -> Iterator[bytes]:
     """Pieces of about `size` bytes that end where a record does: after a newline outside of quotes."""
-    rest = b""
+    rest = begun
     while True:
         more = file.read(size)
         text = rest + more

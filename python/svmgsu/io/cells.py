@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import os
 import re
 import sys
@@ -132,11 +133,14 @@ class ArrowCells(Cells):
 
 
 class CsvCells(Cells):
-    """A table of text. Numbers are read as such at once; only where that fails is text read, to say why."""
+    """A table of text. Numbers are read as such at once; only where that fails is text read, to say why.
+
+    Remarks, which begin with #, may stand above its header.
+    """
 
     def __init__(self, content: str | bytes, name: str, delimiter: str) -> None:
         self.content, self.name, self.delimiter = content, name, delimiter
-        self.rows = 0
+        self.rows = self.remarks = 0
         with self._records() as records:
             first = next(records, None)
         if first is None:
@@ -178,7 +182,8 @@ class CsvCells(Cells):
             source,
             read_options=arrow_csv.ReadOptions(
                 column_names=[str(k) for k in range(len(self.columns))],
-                skip_rows_after_names=self.header,
+                skip_rows=self.remarks,
+                skip_rows_after_names=self.header - self.remarks,
                 block_size=None if numeric else self._size(),  # a line must fit into a block
             ),
             parse_options=arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
@@ -303,14 +308,32 @@ class CsvCells(Cells):
             csv.field_size_limit(limit)
 
     def _numbered(self, file: Any) -> Iterator[tuple[int, list[str]]]:
-        reader, line = csv.reader(file, delimiter=self.delimiter), 1
+        self.remarks, first = 0, file.readline()
+        while is_remark(first, after := file.readline(), self.delimiter):
+            self.remarks, first = self.remarks + 1, after
+        lines = itertools.chain(filter(None, (first, after)), file)
+        reader, line = csv.reader(lines, delimiter=self.delimiter), self.remarks + 1
         try:
             for record in reader:
                 if record:
                     yield line, record
-                line = reader.line_num + 1
+                line = self.remarks + reader.line_num + 1
         except csv.Error as error:
             raise _core.FormatError(f"{self.name}:{line}: {error}") from None
+
+
+def is_remark(line: str, after: str, delimiter: str) -> bool:
+    """Whether a line above a table is none of it: it begins with #, and its cells are not as many as below.
+
+    A header may begin with # as well: it has as many cells as the line after it.
+    """
+    if not line.startswith("#") or not after:
+        return False
+    try:
+        own, other = (len(next(csv.reader([text], delimiter=delimiter), [])) for text in (line, after))
+    except csv.Error:
+        return False
+    return own != other or (own < 2 and after.startswith("#"))
 
 
 def error_sizes(cells: Cells, column: str, what: str, values: Array, keep: Array) -> Array:
