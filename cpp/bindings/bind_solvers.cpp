@@ -1,8 +1,7 @@
 // Training: one Options in, one Result out; a monitor that keeps Ctrl-C alive.
 #include <pybind11/stl.h>
 
-#include "checks.hpp"
-#include "monitor.hpp"
+#include "solving.hpp"
 #include "svmgsu/solvers/sgd.hpp"
 
 namespace svmgsu::python {
@@ -73,18 +72,14 @@ void bind_solvers(py::module_& m) {
   m.def(
       "solve",
       [](const TrainingSet& data, const Options& options, const py::object& callback,
-         const std::optional<Array<double>>& start_w, double start_b) {
-        Vector start;
-        if (start_w) {
-          require_size(start_w->size(), data.data.features(), "start_w");
-          start = to_vector(*start_w);
-        }
-        const Monitor monitor = monitor_of(callback);
-        py::gil_scoped_release release;
-        const MemoryObjective objective(data, options.lambda, options.threads, options.intercept, options.loss);
-        return solve(objective, options, monitor, start_w ? &start : nullptr, start_b);
+         const std::optional<Array<double>>& start_w, double start_b, const std::string& earlier,
+         const py::object& record) {
+        return solve_for(
+            [&](const Options& o) { return MemoryObjective(data, o.lambda, o.threads, o.intercept, o.loss); },
+            data.data.features(), options, callback, start_w, start_b, earlier, record);
       },
-      arg("data"), arg("options"), arg("callback") = py::none(), arg("start_w") = py::none(), arg("start_b") = 0.0);
+      arg("data"), arg("options"), arg("callback") = py::none(), arg("start_w") = py::none(), arg("start_b") = 0.0,
+      arg("earlier") = py::bytes(""), arg("record") = py::none());
   // `state` is what the last call returned: (w, average, b, average_b, steps, weight, examples).
   m.def(
       "continue_sgd",

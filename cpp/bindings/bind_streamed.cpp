@@ -1,8 +1,7 @@
 // Training sets in files, which a solver reads as it goes.
 #include <pybind11/stl.h>
 
-#include "checks.hpp"
-#include "monitor.hpp"
+#include "solving.hpp"
 #include "svmgsu/engines/streamed.hpp"
 
 namespace svmgsu::python {
@@ -91,18 +90,13 @@ void bind_streamed(py::module_& m) {
   m.def(
       "solve",
       [](const Streamed& data, const Options& options, const py::object& callback,
-         const std::optional<Array<double>>& start_w, double start_b) {
-        Vector start;
-        if (start_w) {
-          require_size(start_w->size(), data.features(), "start_w");
-          start = to_vector(*start_w);
-        }
-        const Monitor monitor = monitor_of(callback);
-        py::gil_scoped_release release;
-        return solve(data.objective(options.lambda, options.threads, options.intercept, options.loss), options, monitor,
-                     start_w ? &start : nullptr, start_b);
+         const std::optional<Array<double>>& start_w, double start_b, const std::string& earlier,
+         const py::object& record) {
+        return solve_for([&](const Options& o) { return data.objective(o.lambda, o.threads, o.intercept, o.loss); },
+                         data.features(), options, callback, start_w, start_b, earlier, record);
       },
-      arg("data"), arg("options"), arg("callback") = py::none(), arg("start_w") = py::none(), arg("start_b") = 0.0);
+      arg("data"), arg("options"), arg("callback") = py::none(), arg("start_w") = py::none(), arg("start_b") = 0.0,
+      arg("earlier") = py::bytes(""), arg("record") = py::none());
 }
 
 }  // namespace svmgsu::python

@@ -76,6 +76,7 @@ void bind_data(py::module_& m);
 void bind_engines(py::module_& m);
 void bind_kinds(py::module_& m);
 void bind_losses(py::module_& m);
+void bind_mapped(py::module_& m);
 void bind_maps(py::module_& m);
 void bind_models(py::module_& m);
 void bind_population(py::module_& m);

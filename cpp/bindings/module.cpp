@@ -12,6 +12,7 @@ PYBIND11_MODULE(_core, m) {
   bind_engines(m);
   bind_solvers(m);
   bind_streamed(m);
+  bind_mapped(m);
   bind_maps(m);
   bind_models(m);
   bind_coupling(m);

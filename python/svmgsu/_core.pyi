@@ -1,6 +1,6 @@
 """Types of the compiled module (cpp/bindings). It trusts its arguments; the package around it checks them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Literal, TypeAlias, TypedDict, TypeVar
 
 import numpy as np
@@ -165,11 +165,13 @@ class Result:
     def history(self) -> list[Progress]: ...
 
 def solve(
-    data: TrainingSet | Streamed,
+    data: TrainingSet | Streamed | Mapped,
     options: Options,
     callback: Callable[[Progress], bool | None] | None = None,
     start_w: Doubles | None = None,
     start_b: float = 0.0,
+    earlier: bytes = b"",
+    record: Callable[[bytes], None] | None = None,
 ) -> Result: ...
 
 # bind_streamed.cpp
@@ -204,6 +206,34 @@ class Streamed:
     def lean(self) -> bool: ...
     @property
     def window(self) -> int: ...
+
+# bind_mapped.cpp
+
+class Mapped:
+    def __init__(
+        self,
+        like: TrainingSet,
+        sizes: list[int],
+        targets: Doubles,
+        weights: Doubles | None,
+        regression: bool,
+        numbers: float,
+        rank: float,
+        ask: Callable[[bytes], Iterable[bytes]],
+        take: Callable[[Starts], TrainingSet],
+    ) -> None: ...
+    @property
+    def examples(self) -> int: ...
+    @property
+    def features(self) -> int: ...
+
+class ShardWorker:
+    def __init__(self, data: TrainingSet, threads: int = 1) -> None: ...
+    def answer(self, question: bytes) -> bytes: ...
+
+def journal_length(text: bytes) -> int: ...
+def group_rows(like: TrainingSet, numbers: float, examples: int) -> int: ...
+def numbers_of(data: TrainingSet) -> tuple[float, float]: ...
 
 # bind_solvers.cpp, on
 

@@ -82,6 +82,8 @@ class ShiftedMeans final : public Means {
   Vector at_;
 };
 
+}  // namespace
+
 Gaussians seen_from(const Gaussians& data, const Vector& at) {
   const RowsView rows = data.means().rows();
   std::shared_ptr<const Means> means;
@@ -89,6 +91,8 @@ Gaussians seen_from(const Gaussians& data, const Vector& at) {
   if (rows.narrow) means = std::make_shared<ShiftedMeans<float>>(data.means(), rows.narrow, at);
   return {means, CovarianceSum(data.covariance()), &data.ids()};
 }
+
+namespace {
 
 // Pieces that are seen from elsewhere as they come.
 class ShiftedSource final : public Source {
@@ -147,6 +151,7 @@ Centre centre_of(const Source& source) {
 }
 
 std::shared_ptr<const Source> seen_from(const std::shared_ptr<const Source>& source, const Vector& at) {
+  if (source->remote()) return source->moved(at);
   if (source->whole()) return std::make_shared<MemorySource>(seen_from(*source->whole(), at), source);
   return std::make_shared<ShiftedSource>(source, at);
 }

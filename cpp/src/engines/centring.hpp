@@ -18,6 +18,7 @@ Centre centre_of(const Source& source);
 
 // The same examples as seen from `at`, which is taken off each dense row before anything is multiplied, a batch at a
 // time: no digit is lost, and nothing but the batch is copied.
+Gaussians seen_from(const Gaussians& data, const Vector& at);
 std::shared_ptr<const Source> seen_from(const std::shared_ptr<const Source>& source, const Vector& at);
 
 }  // namespace svmgsu

@@ -106,11 +106,15 @@ MemoryObjective::Margins MemoryObjective::margins(const Vector& w) const {
   Margins result;
   result.mean.resize(static_cast<std::size_t>(examples()));
   result.variance.resize(static_cast<std::size_t>(examples()));
+  if (const Remote* const far = source_->remote()) {
+    far->margins(*this, w, result.mean.data(), result.variance.data());
+    return result;
+  }
   std::vector<Plan> plans;
   const double shift = this->shift(w), numbers = source_->numbers();
   const Cuts cuts(examples(), block_size(source_->like(), numbers, examples(), 0), 0);
   sweep<Adds::nothing>(
-      Visit{[&](const Source::Use& use) { source_->all(cuts, use); }, cuts, numbers, nullptr, threads()},
+      Visit{[&](const Source::Use& use) { source_->all(cuts, use); }, cuts, numbers, nullptr, threads(), nullptr},
       [&](const Piece& piece) { return PointForms(piece.data, w, plans); },
       [&](Places places, int count, const double* mean, const double* variance, double*, double*, char*, Local&) {
         for (int i = 0; i < count; ++i) {
@@ -302,25 +306,32 @@ struct GradientLink {
 
 }  // namespace
 
+void MemoryObjective::pass(const Vector& w, double b, double epsilon, bool columns, MemoryKept& kept, const Emit* emit,
+                           Local& total) const {
+  kept.take(slot_);
+  for (auto* array : {&kept.mean, &kept.variance}) array->resize(static_cast<std::size_t>(examples()));
+  if (const Remote* const far = source_->remote())
+    return far->gradient(*this, w, b, epsilon, columns, total, kept.mean.data(), kept.variance.data());
+  if (source_->whole()) kept.curvature.resize(static_cast<std::size_t>(examples()));
+  const Piece* here = nullptr;
+  sweep<Adds::by_side>(
+      Visit{[&](const Source::Use& use) { source_->all(cuts(), use); }, cuts(), source_->numbers(), targets_.get(),
+            threads(), emit},
+      [&](const Piece& piece) {
+        here = &piece;
+        return PointForms(piece.data, w, kept.plans);
+      },
+      GradientLink{loss(), targets(), shift(w), b, epsilon, centre_, kept, here, columns}, &total);
+}
+
 void MemoryObjective::evaluate(const Vector& w, double b, double epsilon, Evaluation& e) const {
   e.w = w;
   e.b = b;
   e.epsilon = epsilon;
   if (!e.kept || e.kept.use_count() > 1) e.kept = std::make_shared<MemoryKept>();
   auto& kept = static_cast<MemoryKept&>(*e.kept);
-  kept.take(slot_);
-  for (auto* array : {&kept.mean, &kept.variance}) array->resize(static_cast<std::size_t>(examples()));
-  if (source_->whole()) kept.curvature.resize(static_cast<std::size_t>(examples()));
   Local total;
-  const Piece* here = nullptr;
-  sweep<Adds::by_side>(
-      Visit{[&](const Source::Use& use) { source_->all(cuts(), use); }, cuts(), source_->numbers(), targets_.get(),
-            threads()},
-      [&](const Piece& piece) {
-        here = &piece;
-        return PointForms(piece.data, w, kept.plans);
-      },
-      GradientLink{loss(), targets(), shift(w), b, epsilon, centre_, kept, here, !columns_->known}, &total);
+  pass(w, b, epsilon, !columns_->known, kept, nullptr, total);
   const auto& covariance = source_->like().covariance();
 
   const double share = 1.0 / static_cast<double>(examples());
@@ -349,57 +360,6 @@ void MemoryObjective::evaluate(const Vector& w, double b, double epsilon, Evalua
   e.certificate = bound(sides, rounding, loss().gap_error() * share * total.spread, &e.dual);
   e.certificate.value = epsilon > 0 ? penalty + share * total.loss : e.value;
   e.certificate.above = rounding.of_value(w, penalty);
-}
-
-double MemoryObjective::sample_gradient(const Vector& w, double b, const std::vector<Index>& sample, Vector& gw,
-                                        double& gb) const {
-  thread_local std::vector<Plan> plans;
-  thread_local std::vector<Index> ids;
-  require(source_->whole() != nullptr, "solver sgd: it draws examples by chance, so all must be in memory; use newton");
-  const Gaussians& data = *source_->whole();
-  const auto& covariance = data.covariance();
-  ids.resize(sample.size());
-  const double origin = shift(w), numbers = source_->numbers();
-  for (std::size_t i = 0; i < sample.size(); ++i) ids[i] = data.ids()[static_cast<std::size_t>(sample[i])];
-  const auto count_of_all = static_cast<Index>(ids.size());
-  auto sums = static_cast<double>(features());
-  for (const auto& term : covariance) sums += static_cast<double>(term.kind->sum_size());
-  const Cuts cuts(count_of_all, block_size(data, numbers, count_of_all, sums), sums);
-  const Piece piece{data, ids, 0};
-  Local total;
-  sweep<Adds::together>(
-      Visit{[&](const auto& use) { use(piece); }, cuts, numbers, nullptr, threads()},
-      [&](const Piece&) { return PointForms(data, w, plans); },
-      [&](Places places, int count, const double* dot, const double* form, double* coefficient, double* kappa, char*,
-          Local& local) {
-        double sign[kMaxBatch], target[kMaxBatch], mean[kMaxBatch], variance[kMaxBatch];
-        Residuals r;
-        const Index* drawn = &sample[static_cast<std::size_t>(places.first)];
-        for (int i = 0; i < count; ++i) {
-          mean[i] = dot[i] - origin;
-          sign[i] = targets().sign(drawn[i]);
-          target[i] = targets().target(drawn[i]);
-          variance[i] = std::max(0.0, form[i]);
-        }
-        r.set(count, sign, target, mean, variance, b, 0.0);
-        r.evaluate(loss(), count);
-        for (int i = 0; i < count; ++i) {
-          const double weight = targets().weight(drawn[i]);
-          coefficient[i] = weight * sign[i] * r.slope[i];
-          kappa[i] = weight * r.curvature[i];
-          local.of[0].mass += coefficient[i];
-          local.loss += weight;
-        }
-      },
-      &total);
-  const double share = 1.0 / static_cast<double>(sample.size());
-  gw = -share * total.of[0].x;
-  for (std::size_t t = 0; t < covariance.size(); ++t)
-    covariance[t].kind->finish(total.of[0].terms[t].data(), w.data(), features(), share * covariance[t].scale,
-                               gw.data());
-  gb = -share * total.of[0].mass;
-  if (origin_.size()) gw -= gb * origin_;
-  return total.loss;
 }
 
 Certificate MemoryObjective::certify(const Vector& w, double b) const {

@@ -3,30 +3,45 @@
 
 namespace svmgsu {
 
-MemoryHessian::MemoryHessian(const MemoryObjective& objective, const Evaluation& at, double negligible)
+MemoryHessian::MemoryHessian(const MemoryObjective& objective, const Evaluation& at)
     : objective_(objective),
       kept_(std::static_pointer_cast<MemoryKept>(at.kept)),
       w_(at.w),
       b_(at.b),
       epsilon_(at.epsilon),
       sums_(kept_->sums) {
-  const Targets& targets = objective.targets();
   if (kept_->curvature.empty())
     objective.fill_curvature(at, known(), kappa_);
   else
     kappa_ = kept_->curvature;
+  for (std::size_t i = 0; i < kappa_.size(); ++i) kappa_[i] *= objective.targets().weight(static_cast<Index>(i));
+}
+
+MemoryHessian::MemoryHessian(const MemoryObjective& objective, const Evaluation& at, double negligible)
+    : MemoryHessian(objective, at) {
   double largest = 0;
-  for (std::size_t i = 0; i < kappa_.size(); ++i) {
-    kappa_[i] *= targets.weight(static_cast<Index>(i));
-    largest = std::max(largest, kappa_[i]);
-  }
+  for (const double k : kappa_) largest = std::max(largest, k);
+  leave_out(negligible * largest);
+}
+
+MemoryHessian::MemoryHessian(const MemoryObjective& objective, const Evaluation& at, double cut, Index block)
+    : MemoryHessian(objective, at) {
+  block_ = block;
+  sums_.clear();
+  for (const auto& term : objective.source().like().covariance())
+    sums_.emplace_back(static_cast<std::size_t>(term.kind->sum_size()), 0.0);
+  leave_out(cut);
+}
+
+void MemoryHessian::leave_out(double cut) {
+  cut_ = cut;
   std::size_t count = 0;
-  for (const double k : kappa_) count += k > negligible * largest;
+  for (const double k : kappa_) count += k > cut;
   if (count == kappa_.size()) return;
   positions_.reserve(count);
   std::size_t next = 0;
   for (std::size_t i = 0; i < kappa_.size(); ++i) {
-    if (!(kappa_[i] > negligible * largest)) continue;
+    if (!(kappa_[i] > cut)) continue;
     positions_.push_back(static_cast<Index>(i));
     kappa_[next++] = kappa_[i];
   }
@@ -68,15 +83,18 @@ void MemoryHessian::prepare_products() {
   const Gaussians* data = source.whole();
   if (positions_.empty())
     for (std::size_t i = 0; i < kappa_.size(); ++i) positions_.push_back(static_cast<Index>(i));
-  numbers_ = numbers_of(positions_);
   last_.resize(positions_.size());
   along_.assign(positions_.size(), 0.0);
-  if (data) {
+  if (!source.remote()) numbers_ = numbers_of(positions_);
+  if (data && kept_->plans.size() == data->covariance().size()) {
     for (const Index i : positions_) ids_.push_back(data->ids()[static_cast<std::size_t>(i)]);
     const auto& terms = data->covariance();
     for (std::size_t t = 0; t < terms.size(); ++t)
       terms_.push_back(terms[t].kind->curvature(w_, kept_->plans[t], sums_[t], ids_, objective_.threads()));
-  } else if (!positions_.empty() && source.has_room(active())) {
+  } else if (data) {
+    for (const Index i : positions_) ids_.push_back(data->ids()[static_cast<std::size_t>(i)]);
+    make_terms(*data, ids_);
+  } else if (!source.remote() && !positions_.empty() && source.has_room(active())) {
     rows_ = source.take(positions_);
     ids_ = rows_->whole()->ids();
     make_terms(*rows_->whole(), ids_);
@@ -86,8 +104,8 @@ void MemoryHessian::prepare_products() {
   const Index n = objective_.features();
   auto sums = static_cast<double>(n);
   for (const auto& term : terms_) sums += static_cast<double>(term->sum_size());
-  const Index block = block_size(source.like(), source.numbers(), active(), sums);
-  cuts_ = Cuts(objective_.cuts(), positions_, block);
+  if (block_ == 0) block_ = block_size(source.like(), source.numbers(), active(), sums);
+  cuts_ = Cuts(objective_.cuts(), positions_, block_);
 }
 
 void MemoryHessian::make_terms(const Gaussians& data, const std::vector<Index>& ids) {
@@ -140,15 +158,13 @@ class MemoryHessian::Forms {
 };
 
 template <class Link>
-void MemoryHessian::add_up(const Vector& v, Link link, Vector& out, double& out_b) {
-  prepare_products();
+void MemoryHessian::sweep_active(const Vector& v, Link link, const Emit* emit, Local& total) {
   const Source& source = objective_.source();
   const Vector& origin = objective_.origin();
   const double shift = origin.size() ? origin.dot(v) : 0.0;
   const bool at_hand = source.whole() || rows_;
-  Local total;
   sweep<Adds::together>(
-      Visit{[&](const Source::Use& use) { walk(use); }, cuts_, source.numbers(), nullptr, objective_.threads()},
+      Visit{[&](const Source::Use& use) { walk(use); }, cuts_, source.numbers(), nullptr, objective_.threads(), emit},
       [&](const Piece& piece) {
         if (!at_hand) make_terms(piece.data, piece.ids);
         return Forms(*this, piece.data, v);
@@ -163,6 +179,39 @@ void MemoryHessian::add_up(const Vector& v, Link link, Vector& out, double& out_
         }
       },
       &total);
+}
+
+void MemoryHessian::sum_up(bool smoothing, const Vector& v, double vb, const Emit* emit, Local& total) {
+  prepare_products();
+  if (const Remote* const far = objective_.source().remote()) {
+    total.reset(objective_.features(), Forms(*this, objective_.source().like(), v), 1);
+    return far->product(objective_, {w_, b_, epsilon_, cut_, smoothing, v, vb, block_}, total, last_);
+  }
+  const std::vector<double>&sign = numbers_.sign, &rho = numbers_.rho, &gamma = numbers_.gamma;
+  if (!smoothing)
+    return sweep_active(
+        v,
+        [&](std::size_t j, double xv, double uv, double& coefficient, double& tau) {
+          const double alpha = sign[j] * (xv + vb) + rho[j] * uv;
+          coefficient = kappa_[j] * alpha * sign[j];
+          tau = kappa_[j] * (alpha * rho[j] - uv * gamma[j]);
+        },
+        emit, total);
+  // Example i adds ε[−σL‴(x; 1) + L⁗(u; 0)].
+  sweep_active(
+      v,
+      [&](std::size_t j, double, double, double& coefficient, double& tau) {
+        coefficient = kappa_[j] * epsilon_ * rho[j] * sign[j];
+        tau = kappa_[j] * epsilon_ * (rho[j] * rho[j] - gamma[j]);
+      },
+      emit, total);
+}
+
+void MemoryHessian::add_up(bool smoothing, const Vector& v, double vb, Vector& out, double& out_b) {
+  Local total;
+  sum_up(smoothing, v, vb, nullptr, total);
+  const Source& source = objective_.source();
+  const Vector& origin = objective_.origin();
   const auto& covariance = source.like().covariance();
   const double share = 1.0 / static_cast<double>(objective_.examples());
   out = share * total.of[0].x;
@@ -173,27 +222,13 @@ void MemoryHessian::add_up(const Vector& v, Link link, Vector& out, double& out_
 }
 
 void MemoryHessian::times(const Vector& v, double vb, Vector& out, double& out_b) {
-  add_up(
-      v,
-      [&](std::size_t j, double xv, double uv, double& coefficient, double& tau) {
-        const double alpha = numbers_.sign[j] * (xv + vb) + numbers_.rho[j] * uv;
-        coefficient = kappa_[j] * alpha * numbers_.sign[j];
-        tau = kappa_[j] * (alpha * numbers_.rho[j] - uv * numbers_.gamma[j]);
-      },
-      out, out_b);
+  add_up(false, v, vb, out, out_b);
   out += objective_.lambda() * v;
 }
 
-// Example i adds ε[−σL‴(x; 1) + L⁗(u; 0)].
 void MemoryHessian::smoothing_derivative(Vector& out, double& out_b) {
   const Vector none = Vector::Zero(w_.size());
-  add_up(
-      none,
-      [&](std::size_t j, double, double, double& coefficient, double& tau) {
-        coefficient = kappa_[j] * epsilon_ * numbers_.rho[j] * numbers_.sign[j];
-        tau = kappa_[j] * epsilon_ * (numbers_.rho[j] * numbers_.rho[j] - numbers_.gamma[j]);
-      },
-      out, out_b);
+  add_up(true, none, 0, out, out_b);
 }
 
 void MemoryHessian::follow(double alpha) {

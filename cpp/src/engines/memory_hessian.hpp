@@ -8,6 +8,12 @@ namespace svmgsu {
 class MemoryHessian final : public Hessian {
  public:
   MemoryHessian(const MemoryObjective& objective, const Evaluation& at, double negligible);
+  // Of the examples with κ above `cut`, in blocks of at most `block`: a part of other data's.
+  MemoryHessian(const MemoryObjective& objective, const Evaluation& at, double cut, Index block);
+
+  // What a product, or the smoothing's derivative, sums up; groups go to `emit` as in a pass.
+  void sum_up(bool smoothing, const Vector& v, double vb, const Emit* emit, Local& total);
+  const std::vector<double>& last() const { return last_; }
 
   void times(const Vector& v, double vb, Vector& out, double& out_b) override;
   void smoothing_derivative(Vector& out, double& out_b) override;
@@ -32,9 +38,12 @@ class MemoryHessian final : public Hessian {
     std::vector<Index> position;
     double weight(const MemoryHessian& of, std::size_t at) const { return of.kappa_[place[at]] * factor[at]; }
   };
+  MemoryHessian(const MemoryObjective& objective, const Evaluation& at);
+  void leave_out(double cut);
   // Adds up over the active examples: coefficients (of x, and τ of Σw beside κ of Σv) come from `link`.
   template <class Link>
-  void add_up(const Vector& v, Link link, Vector& out, double& out_b);
+  void sweep_active(const Vector& v, Link link, const Emit* emit, Local& total);
+  void add_up(bool smoothing, const Vector& v, double vb, Vector& out, double& out_b);
   void prepare_products();
   void walk(const Source::Use& use) const;
   void make_terms(const Gaussians& data, const std::vector<Index>& ids);
@@ -52,7 +61,8 @@ class MemoryHessian final : public Hessian {
   const MemoryObjective& objective_;
   std::shared_ptr<MemoryKept> kept_;
   Vector w_;
-  double b_, epsilon_;
+  double b_, epsilon_, cut_ = 0;
+  Index block_ = 0;                        // examples of a block, where that is told
   std::vector<std::vector<double>> sums_;  // Σ c L″Σ_i of each covariance term
   std::vector<double> kappa_;              // of the active examples, times their weights
   std::vector<Index> positions_;           // and their places in the data; empty where all are active

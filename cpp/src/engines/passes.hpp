@@ -49,6 +49,7 @@ struct Cuts {
   Index count = 0, block = 1, blocks = 0, per_group = 1;
   std::vector<Index> starts;  // of blocks that are not alike, with the end of the last; empty: they are alike
   std::vector<char> closing;  // whether such a block is the last of its group
+  bool single = true;         // whether all the data, of which these may be a part, are one group
 
   Cuts() = default;
   // Of `count` examples whose sums are of `sum_size` numbers.
@@ -57,12 +58,13 @@ struct Cuts {
     constexpr double kNumbers = 1e7;  // of the sums of all groups
     const auto groups = static_cast<Index>(std::max(16.0, std::min(256.0, kNumbers / std::max(1.0, sum_size))));
     per_group = std::max<Index>(8, (blocks + groups - 1) / groups);
+    single = blocks <= per_group;
   }
   // Of some examples of `of`, by their positions: those of a group stay together, in blocks of at most `largest`.
   Cuts(const Cuts& of, const std::vector<Index>& positions, Index largest)
-      : count(static_cast<Index>(positions.size())), block(largest) {
+      : count(static_cast<Index>(positions.size())), block(largest), single(of.single) {
     const Index rows = of.block * of.per_group;
-    if (of.one_group()) {
+    if (single) {
       blocks = (count + block - 1) / block;
       per_group = std::max<Index>(1, blocks);
       return;
@@ -81,7 +83,6 @@ struct Cuts {
     starts.push_back(count);
   }
 
-  bool one_group() const { return starts.empty() && blocks <= per_group; }
   Index first(Index k) const { return starts.empty() ? k * block : starts[static_cast<std::size_t>(k)]; }
   Index end(Index k) const { return starts.empty() ? std::min(count, (k + 1) * block) : first(k + 1); }
   bool closes(Index k) const {

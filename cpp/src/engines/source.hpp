@@ -17,6 +17,29 @@ struct Piece {
   Index first;
 };
 
+struct Local;
+class MemoryObjective;
+
+// Whoever answers for passes over examples that are elsewhere.
+class Remote {
+ public:
+  // A product of the Hessian at (w, b) with v, or with smoothing's own vector, over examples with κ above `cut`.
+  struct Product {
+    const Vector& w;
+    double b, epsilon, cut;
+    bool smoothing;
+    const Vector& v;
+    double vb;
+    Index block;  // examples of a block, at the most
+  };
+  virtual ~Remote() = default;
+  virtual void gradient(const MemoryObjective& of, const Vector& w, double b, double epsilon, bool columns,
+                        Local& total, double* mean, double* variance) const = 0;
+  virtual void margins(const MemoryObjective& of, const Vector& w, double* mean, double* variance) const = 0;
+  // `last` becomes wᵀΣv of the examples that take part.
+  virtual void product(const MemoryObjective& of, const Product& p, Local& total, std::vector<double>& last) const = 0;
+};
+
 class Source {
  public:
   using Use = std::function<void(const Piece&)>;
@@ -30,6 +53,10 @@ class Source {
   virtual double rank() const = 0;
   // All of them, where they lie in memory as long as this does; or null.
   virtual const Gaussians* whole() const { return nullptr; }
+  // Who has them, where they never come here as a whole; or null.
+  virtual const Remote* remote() const { return nullptr; }
+  // The same as seen from a point, where that is not for the pieces to do.
+  virtual std::shared_ptr<const Source> moved(const Vector& /*at*/) const { return nullptr; }
   // Whether there is room for so many more of them in memory.
   virtual bool has_room(Index /*rows*/) const { return true; }
 
@@ -43,13 +70,13 @@ class Source {
 
 class MemorySource final : public Source {
  public:
-  // `owner` has the arrays, if nobody else has.
-  explicit MemorySource(Gaussians data, std::shared_ptr<const void> owner = nullptr)
-      : data_(std::move(data)), owner_(std::move(owner)) {}
+  // `owner` has the arrays, if nobody else has; `numbers` as of the data of which these are a part, if they are.
+  explicit MemorySource(Gaussians data, std::shared_ptr<const void> owner = nullptr, double numbers = 0)
+      : data_(std::move(data)), owner_(std::move(owner)), numbers_(numbers) {}
 
   Index examples() const override { return data_.examples(); }
   const Gaussians& like() const override { return data_; }
-  double numbers() const override { return numbers_per_example(data_); }
+  double numbers() const override { return numbers_ > 0 ? numbers_ : numbers_per_example(data_); }
   double rank() const override;
   const Gaussians* whole() const override { return &data_; }
   void all(const Cuts&, const Use& use) const override { use({data_, data_.ids(), 0}); }
@@ -61,6 +88,7 @@ class MemorySource final : public Source {
  private:
   Gaussians data_;
   std::shared_ptr<const void> owner_;
+  double numbers_;
 };
 
 }  // namespace svmgsu

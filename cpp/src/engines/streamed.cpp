@@ -10,13 +10,15 @@ namespace svmgsu {
 namespace {
 
 constexpr std::int64_t kLargestWindow = std::int64_t{64} << 20;  // bytes: no disk reads faster in larger ones
-constexpr std::int64_t kSmallestWindow = std::int64_t{1} << 20;
-constexpr Index kParts = 4;                    // two windows, and chosen rows as much as these
-constexpr std::int64_t kPoint = 16;            // bytes per example that are kept of a point: w·x and wᵀΣw
-constexpr std::int64_t kEstimate = 8;          // and while the Hessian is estimated: κ
-constexpr Index kSampleRows = 10;              // of each feature, that a solver may start from
-constexpr std::int64_t kDenseFeatures = 1500;  // up to which it factors a dense matrix
-constexpr std::int64_t kMatrices = 4;          // of that size at a time
+constexpr std::int64_t kSmallestWindow = std::int64_t{64} << 10;
+constexpr std::int64_t kFairWindow = std::int64_t{8} << 20;  // for which a second point is not remembered
+constexpr Index kParts = 4;                                  // two windows, and chosen rows as much as these
+constexpr std::int64_t kPoint = 16;                          // bytes per example that are kept of a point: w·x and wᵀΣw
+constexpr std::int64_t kEstimate = 8;                        // and while the Hessian is estimated: κ
+constexpr Index kOfMany = 20;                                // one example of so many at the most is in a sample
+constexpr Index kSampleRows = 100;                           // of each feature, that a solver may start from
+constexpr std::int64_t kDenseFeatures = 1500;                // up to which it factors a dense matrix
+constexpr std::int64_t kMatrices = 4;                        // of that size at a time
 
 std::int64_t block_bytes(const StreamedSource& source, double sums) {
   const Index block = block_size(source.like(), source.numbers(), source.examples(), 2 * sums);
@@ -28,7 +30,9 @@ std::int64_t for_solver(const StreamedSource& source, double sums, int threads) 
   const Index n = source.like().features();
   const std::int64_t matrix = n <= kDenseFeatures ? 8 * (n + 1) * (n + 1) : 8 * 700 * (n + 1);
   const auto of_blocks = static_cast<std::int64_t>(8 * 2 * sums) * (2 * resolve_threads(threads) + 4);
-  return kMatrices * matrix + of_blocks + kSampleRows * (n + 10) * source.row_bytes();
+  const Index unit = n + 10;
+  const Index sample = std::max(10 * unit, std::min(kSampleRows * unit, source.examples() / kOfMany));
+  return kMatrices * matrix + of_blocks + sample * source.row_bytes();
 }
 
 }  // namespace
@@ -51,7 +55,7 @@ Streamed::Streamed(FlatSet set, int threads) : targets_(set.targets) {
                                       " examples of " + std::to_string(features()) + " features need at least " +
                                       std::to_string(least_));
     std::int64_t left = static_cast<std::int64_t>(set.memory) - fixed;
-    lean_ = left - kPoint * count < kParts * kSmallestWindow * 8;
+    lean_ = left - kPoint * count < kParts * kFairWindow;
     if (!lean_) left -= kPoint * count;
     window = std::min(kLargestWindow, left / kParts);
   }

@@ -180,6 +180,9 @@ class Reader {
   RowPair pair_;
 };
 
+// Takes the sums of a group.
+using Emit = std::function<void(const Local&)>;
+
 // Which examples a pass visits: those of the pieces that `walk(use)` goes over, cut into blocks. `targets` (may be
 // null) tell by their signs which side an example is likely to be on.
 template <class Walk>
@@ -189,9 +192,10 @@ struct Visit {
   double numbers;  // that it reads of an example
   const Targets* targets;
   int threads;
+  const Emit* emit;  // takes the groups' sums where they are to be summed elsewhere; null: here
 };
 template <class Walk>
-Visit(Walk, const Cuts&, double, const Targets*, int) -> Visit<Walk>;
+Visit(Walk, const Cuts&, double, const Targets*, int, const Emit*) -> Visit<Walk>;
 
 // The numbers that a pass of some forms sums up.
 template <class Forms>
@@ -205,25 +209,28 @@ double sum_size(Index features, const Forms& forms) {
 template <class Forms>
 class Merger {
  public:
-  Merger(const Cuts& cuts, Index features, const Forms& forms, int sides, Local& total)
-      : cuts_(cuts), sides_(sides), total_(total) {
+  Merger(const Cuts& cuts, Index features, const Forms& forms, int sides, Local& total, const Emit* emit)
+      : cuts_(cuts), features_(features), sides_(sides), total_(total), emit_(emit) {
     total_.reset(features, forms, sides);
-    if (!cuts.one_group()) group_.reset(features, forms, sides);
-    features_ = features;
+    if (!cuts.single) group_.reset(features, forms, sides);
   }
   void add(const Local& block, const Forms& forms) {
-    if (cuts_.one_group()) return total_.add(block, sides_);
+    if (cuts_.single) return total_.add(block, sides_);
     group_.add(block, sides_);
     if (!cuts_.closes(next_++)) return;
-    total_.add(group_, sides_);
+    if (emit_)
+      (*emit_)(group_);
+    else
+      total_.add(group_, sides_);
     group_.reset(features_, forms, sides_);
   }
 
  private:
   const Cuts& cuts_;
-  Index features_ = 0, next_ = 0;
+  Index features_, next_ = 0;
   int sides_;
   Local group_, &total_;
+  const Emit* emit_;
 };
 
 // link(places, count, dot, form, coefficient, weight, side, local) turns what was read of `count` examples into the
@@ -264,7 +271,7 @@ void sweep(const Visit<Walk>& visit, MakeForms forms_of, Link link, Local* total
     };
     if (kAdds != Adds::nothing && cuts.blocks == 1 && !reader.side_by_side()) return body(0, *total);
     if (kAdds != Adds::nothing && !merger)
-      merger = std::make_unique<Merger<Forms>>(cuts, features, forms, kSides, *total);
+      merger = std::make_unique<Merger<Forms>>(cuts, features, forms, kSides, *total, visit.emit);
     const Index first = cuts.block_at(piece.first);
     Index end = first;
     while (end < cuts.blocks && cuts.first(end) < piece.first + static_cast<Index>(piece.ids.size())) ++end;
@@ -274,6 +281,7 @@ void sweep(const Visit<Walk>& visit, MakeForms forms_of, Link link, Local* total
           if (kAdds != Adds::nothing) merger->add(local, forms);
         });
   });
+  if (visit.emit && (cuts.single || !merger)) (*visit.emit)(*total);
 }
 
 }  // namespace svmgsu

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ from ..data.coercion import as_pool, drawn
 from ..data.covariances import Covariance, Shared
 from ..data.doubt import Copies, has_doubt
 from ..data.flat import FlatArray
+from ..engines.streamed import FlatFile, StreamedSet
+from ..support.losses import Task
 from ..support.validation import Array, FloatArray, as_labels, check_labels, check_weights, listed
 from .examples import Examples
 from .settings import Settings
@@ -60,7 +63,7 @@ class Store(ABC):
 
     @abstractmethod
     def training_set(
-        self, targets: FloatArray, weights: FloatArray | None, task: str, scale: float, noise: Noise | None
+        self, targets: FloatArray, weights: FloatArray | None, task: Task, scale: float, noise: Noise | None
     ) -> Any:
         """What the core solves: targets and weights of all examples, covariances times `scale`."""
 
@@ -104,7 +107,7 @@ class BeyondExamples(Examples[Any]):
             targets, weights = np.ones(count), np.zeros(count)
             targets[rows], weights[rows] = some, given * (count / len(rows))
         alike = bool(weights[0] == 1.0) and not np.ptp(weights)
-        task = "classification" if make is _core.labelled else "regression"
+        task: Task = "classification" if make is _core.labelled else "regression"
         return self.store.training_set(
             np.ascontiguousarray(targets),
             None if alike else np.ascontiguousarray(weights),
@@ -129,20 +132,22 @@ class BlockStore(Store):
         self.cov = None if blocks.kind == "none" else blocks.kind
 
     def training_set(
-        self, targets: FloatArray, weights: FloatArray | None, task: str, scale: float, noise: Noise | None
+        self, targets: FloatArray, weights: FloatArray | None, task: Task, scale: float, noise: Noise | None
     ) -> Any:
         blocks = self.blocks
         blocks.check()
-        n = self.shape[1]
-        terms = [(_kind(key, blocks, n), scale) for key in blocks.covariance_keys if key in blocks.arrays]
+        terms: list[tuple[Any, ...]] = [
+            (_KINDS.get(key, "diagonal"), _flat(blocks.arrays[key]), scale)
+            for key in blocks.covariance_keys
+            if key in blocks.arrays
+        ]
         others = [] if noise is None else [noise]
         if "shared" in blocks.fixed:
             others.insert(0, Noise.shared(blocks.fixed["shared"]))
-        terms += [(_core.shared(more.packed, n, more.diagonal, more.group), scale) for more in others]
-        make = _core.labelled if task == "classification" else _core.valued
-        weights = np.ones(len(targets)) if weights is None else weights
-        means = _core.dense_means(_mapped(blocks.arrays["mean"]))
-        return make(means, tuple(terms) if scale else (), targets, weights, None)
+        terms += [("shared", more.packed, scale, more.diagonal, more.group) for more in others]
+        means = _flat(blocks.arrays["mean"])
+        made = StreamedSet(means, terms if scale else (), targets, weights, task, memory=blocks.memory)
+        return made.core
 
     def margins(self, coef: FloatArray, threads: int) -> tuple[FloatArray, FloatArray]:
         count = (self.shape[0], len(coef))
@@ -154,19 +159,12 @@ class BlockStore(Store):
         return mean, variance
 
 
-def _mapped(array: FlatArray) -> Array:
-    """The numbers of a file as an array that is read when it is used."""
-    return np.memmap(array.path, array.dtype, "r", array.offset, array.shape)
+_KINDS = {"packed": "full", "factors": "low_rank", "isotropic": "isotropic"}
 
 
-def _kind(key: str, blocks: Blocks, n: int) -> Any:
-    array = _mapped(blocks.arrays[key])
-    if key == "packed":
-        return _core.full(array, n)
-    if key == "factors":
-        count, rank, _ = array.shape
-        return _core.low_rank(array.reshape(count * rank, n), np.arange(0, count * rank + 1, rank))
-    return _core.isotropic(array) if key == "isotropic" else _core.diagonal(array)
+def _flat(array: FlatArray) -> FlatFile:
+    """The numbers of a file, as the core reads them."""
+    return FlatFile(array.path, array.dtype.name, array.shape[0], math.prod(array.shape[1:]), array.offset)
 
 
 def labels_of_blocks(blocks: Blocks, y: Any) -> tuple[Array, Array]:

@@ -12,6 +12,7 @@ namespace svmgsu {
 
 struct Columns;
 struct Cuts;
+struct Local;
 struct MemoryKept;
 class Rounding;
 struct Sides;
@@ -32,6 +33,7 @@ class MemoryObjective final : public Objective {
   const Source& source() const { return *source_; }
   const Targets& targets() const { return *targets_; }
   const Cuts& cuts() const { return *cuts_; }  // of a pass that sums up
+  double centre() const { return centre_; }    // of the targets
   // What is taken off every x before it counts; of no length: nothing.
   const Vector& origin() const { return origin_; }
 
@@ -72,6 +74,10 @@ class MemoryObjective final : public Objective {
   const MemoryKept& complete(MemoryKept& known, const Vector& w) const;
   friend class MemoryHessian;
   friend class MemoryRay;
+  friend class ShardWorker;
+  // Sums up at (w, b): the groups to `emit`, or all of them to `total` where it is null.
+  void pass(const Vector& w, double b, double epsilon, bool columns, MemoryKept& kept,
+            const std::function<void(const Local&)>* emit, Local& total) const;
   void fill_curvature(const Evaluation& at, const MemoryKept& of, std::vector<double>& out) const;
   double value(const double* mean, const double* variance, double w_squared, double b, double epsilon) const;
   double best_intercept(const Margins& margins, double start) const;

@@ -1,0 +1,134 @@
+"""Training from files that are larger than memory: readings of the data, peak memory, and speed.
+
+python -m bench.streamed --size 300MB --limit 512MB --folder /tmp
+
+makes float32 examples with variances of each feature (100 features), and trains in a process whose memory is
+limited (RLIMIT_DATA), to 1e-3 and to 1e-6. Bytes are those of /proc/self/io; raw reading is that of the same
+files in order.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import mmap
+import os
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+FEATURES = 100
+ROWS = 20_000  # made at a time
+UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
+
+
+def size_of(text: str) -> int:
+    """Bytes of a text such as 300MB."""
+    found = re.fullmatch(r"([\d.]+)\s*([KMG]?B?)", text.strip().upper())
+    if not found or found[2] not in UNITS:
+        raise argparse.ArgumentTypeError(f"{text!r} is no size such as 300MB")
+    return int(float(found[1]) * UNITS[found[2]])
+
+
+def make(folder: Path, size: int) -> int:
+    """Writes means, variances and labels; returns the number of examples."""
+    examples = size // (8 * FEATURES)
+    rng = np.random.default_rng(0)
+    direction = rng.normal(size=FEATURES).astype(np.float32) / FEATURES**0.5
+    labels = np.empty(examples)
+    with open(folder / "means", "wb") as means, open(folder / "variances", "wb") as variances:
+        for first in range(0, examples, ROWS):
+            count = min(ROWS, examples - first)
+            sign = np.where(rng.random(count) < 0.5, -1.0, 1.0)
+            labels[first : first + count] = sign
+            X = rng.standard_normal((count, FEATURES), dtype=np.float32)
+            means.write((X + sign[:, np.newaxis].astype(np.float32) * direction).tobytes())
+            variances.write((rng.random((count, FEATURES), dtype=np.float32) ** 2).tobytes())
+    np.save(folder / "labels.npy", labels)
+    return examples
+
+
+def counter(name: str) -> int:
+    """A number of /proc/self/io."""
+    text = Path("/proc/self/io").read_text()
+    return int(dict(line.split(": ") for line in text.strip().splitlines())[name])
+
+
+def train(folder: Path, examples: int, limit: int, memory: int, tolerance: float) -> dict[str, float]:
+    """One training in this process, whose memory is limited first."""
+    from svmgsu import _core
+    from svmgsu.engines.streamed import FlatFile, StreamedSet
+
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+    files = [FlatFile(str(folder / name), "float32", examples, FEATURES) for name in ("means", "variances")]
+    labels = np.load(folder / "labels.npy")
+    began, read = time.perf_counter(), counter("rchar")
+    data = StreamedSet(files[0], [("diagonal", files[1], 1.0)], labels, memory=memory)
+    options = _core.Options()
+    options.lam, options.tolerance = 1e-3, tolerance
+    result = _core.solve(data.core, options)
+    seconds = time.perf_counter() - began
+    peak = re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())
+    assert peak is not None
+    return {
+        "tolerance": tolerance,
+        "relative gap": result.gap / result.objective,
+        "passes": result.history[-1].passes,
+        "readings": (counter("rchar") - read) / data.core.bytes,
+        "seconds": seconds,
+        "peak MB": int(peak[1]) / 1000,
+        "state per example": 16 if data.core.lean else 32,
+    }
+
+
+def raw(folder: Path) -> float:
+    """Seconds for one reading of the files in their order, past the system's cache where that can be."""
+    piece = 8 << 20
+    began = time.perf_counter()
+    buffer = mmap.mmap(-1, piece)
+    for name in ("means", "variances"):
+        try:
+            file = os.open(folder / name, os.O_RDONLY | getattr(os, "O_DIRECT", 0))
+        except OSError:
+            file = os.open(folder / name, os.O_RDONLY)
+        while os.readv(file, [buffer]):
+            pass
+        os.close(file)
+    return time.perf_counter() - began
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--size", type=size_of, default=size_of("300MB"))
+    parser.add_argument("--limit", type=size_of, default=size_of("512MB"))
+    parser.add_argument("--memory", type=size_of, default=size_of("256MB"), help="of the core")
+    parser.add_argument("--folder", default=None)
+    parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--examples", type=int, default=0, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.child:
+        folder, tolerance = Path(args.child[0]), float(args.child[1])
+        print(json.dumps(train(folder, args.examples, args.limit, args.memory, tolerance)))
+        return
+    with tempfile.TemporaryDirectory(dir=args.folder) as name:
+        examples = make(Path(name), args.size)
+        print(f"{examples} examples of {FEATURES} features, {8 * FEATURES * examples / 1e6:.0f} MB")
+        for tolerance in (1e-3, 1e-6):
+            command = [sys.executable, "-m", "bench.streamed", "--child", name, str(tolerance)]
+            command += ["--examples", str(examples), "--limit", str(args.limit), "--memory", str(args.memory)]
+            done = subprocess.run(command, check=True, capture_output=True, text=True)
+            found = json.loads(done.stdout)
+            found["raw seconds"] = raw(Path(name))
+            found["share of raw"] = found["raw seconds"] * found["readings"] / found["seconds"]
+            print(json.dumps({key: round(value, 9) for key, value in found.items()}))
+
+
+if __name__ == "__main__":
+    main()

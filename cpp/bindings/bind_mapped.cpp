@@ -1,0 +1,88 @@
+// Training sets whose examples are in several places, and who answers for one of them.
+#include <pybind11/stl.h>
+
+#include "solving.hpp"
+#include "svmgsu/engines/mapped.hpp"
+
+namespace svmgsu::python {
+namespace {
+
+// A Python object that whoever is last may let go of.
+std::shared_ptr<py::object> held(py::object object) {
+  return {new py::object(std::move(object)), [](py::object* p) {
+            py::gil_scoped_acquire acquire;
+            delete p;
+          }};
+}
+
+MappedSet::Rows rows_of(const py::object& set) { return {py::cast<const TrainingSet&>(set).data, held(set)}; }
+
+std::shared_ptr<Mapped> make_mapped(const py::object& like, std::vector<Index> sizes, const Array<double>& targets,
+                                    const std::optional<Array<double>>& weights, bool regression, double numbers,
+                                    double rank, const py::object& ask, const py::object& take) {
+  std::vector<double> c = weights ? to_std(*weights) : std::vector<double>();
+  const Targets full =
+      regression ? Targets::values(to_std(targets), std::move(c)) : Targets::labels(to_std(targets), std::move(c));
+  MappedSet set{
+      std::move(sizes), rows_of(like), numbers, rank, std::make_shared<const Targets>(full.compact()), {}, {}};
+  set.ask = [asked = held(ask)](const std::string& question) {
+    py::gil_scoped_acquire acquire;
+    std::vector<std::string> answers;
+    for (const py::handle answer : (*asked)(py::bytes(question))) answers.push_back(py::cast<std::string>(answer));
+    return answers;
+  };
+  set.take = [asked = held(take)](const std::vector<Index>& positions) {
+    py::gil_scoped_acquire acquire;
+    Array<Index> list(static_cast<py::ssize_t>(positions.size()));
+    std::copy(positions.begin(), positions.end(), list.mutable_data());
+    return rows_of((*asked)(list));
+  };
+  return std::make_shared<Mapped>(std::move(set));
+}
+
+}  // namespace
+
+void bind_mapped(py::module_& m) {
+  using py::arg;
+  py::class_<Mapped, std::shared_ptr<Mapped>>(m, "Mapped")
+      .def(py::init(&make_mapped), arg("like"), arg("sizes"), arg("targets").noconvert(), arg("weights"),
+           arg("regression"), arg("numbers"), arg("rank"), arg("ask"), arg("take"))
+      .def_property_readonly("examples", &Mapped::examples)
+      .def_property_readonly("features", &Mapped::features);
+  py::class_<ShardWorker>(m, "ShardWorker")
+      .def(py::init<TrainingSet, int>(), arg("data"), arg("threads") = 1, py::keep_alive<1, 2>())
+      .def("answer", [](ShardWorker& worker, const std::string& question) {
+        std::string answer;
+        {
+          py::gil_scoped_release release;
+          answer = worker.answer(question);
+        }
+        return py::bytes(answer);
+      });
+  // How many bytes of a record are whole entries.
+  m.def("journal_length", [](const std::string& text) { return Journal(text, {}).whole_bytes(); });
+  m.def("group_rows", [](const TrainingSet& like, double numbers, Index examples) {
+    return Mapped::group_rows(like.data, numbers, examples);
+  });
+  // Numbers that a pass reads of an example, and rows of its covariance's factors, on average.
+  m.def("numbers_of", [](const TrainingSet& set) {
+    double numbers = set.data.means().numbers_per_example(), rank = 0;
+    for (const auto& term : set.data.covariance()) {
+      numbers += term.kind->numbers_per_example();
+      rank += term.kind->mean_rank();
+    }
+    return py::make_tuple(numbers, rank);
+  });
+  m.def(
+      "solve",
+      [](const Mapped& data, const Options& options, const py::object& callback,
+         const std::optional<Array<double>>& start_w, double start_b, const std::string& earlier,
+         const py::object& record) {
+        return solve_for([&](const Options& o) { return data.objective(o.lambda, o.threads, o.intercept, o.loss); },
+                         data.features(), options, callback, start_w, start_b, earlier, record);
+      },
+      arg("data"), arg("options"), arg("callback") = py::none(), arg("start_w") = py::none(), arg("start_b") = 0.0,
+      arg("earlier") = py::bytes(""), arg("record") = py::none());
+}
+
+}  // namespace svmgsu::python

@@ -1,0 +1,62 @@
+// The objective of examples that are in several places, each with some that follow one another: processes or machines.
+//
+// A pass is one question to all of them at once, and each answers with the sums of its groups of blocks (passes.hpp)
+// and with w·x and wᵀΣw of its examples, 16 bytes each, which stay with the one who asks. The groups are summed in the
+// order of the data: the same bits for any number of places. A question holds all that an answer needs, so that whoever
+// has the examples can answer it; a worker that has answered the last one answers the next sooner.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "svmgsu/data/training_set.hpp"
+#include "svmgsu/engines/memory.hpp"
+
+namespace svmgsu {
+
+// Answers for the examples of one place, which lie in its memory.
+class ShardWorker {
+ public:
+  explicit ShardWorker(TrainingSet set, int threads = 1);
+  ~ShardWorker();
+  std::string answer(const std::string& question);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+struct MappedSet {
+  // Examples in memory; `owner` has their arrays.
+  struct Rows {
+    Gaussians data;
+    std::shared_ptr<const void> owner;
+  };
+  std::vector<Index> sizes;  // examples of each place, in the order of the data
+  Rows like;                 // an example or more, of the same features and kinds as all
+  double numbers = 0;        // that a pass reads of an example on average, and rows of factors
+  double rank = 0;
+  std::shared_ptr<const Targets> targets;                                    // of all
+  std::function<std::vector<std::string>(const std::string& question)> ask;  // each place, in their order
+  std::function<Rows(const std::vector<Index>& positions)> take;             // examples, by increasing positions
+};
+
+class Mapped {
+ public:
+  explicit Mapped(MappedSet set);
+  MemoryObjective objective(double lambda, int threads = 0, bool intercept = true,
+                            std::shared_ptr<const Loss> loss = nullptr) const;
+  Index examples() const;
+  Index features() const;
+  // Places must begin at multiples of so many examples.
+  static Index group_rows(const Gaussians& like, double numbers, Index examples);
+
+ private:
+  std::shared_ptr<const Source> source_;
+  std::shared_ptr<const Targets> targets_;
+};
+
+}  // namespace svmgsu

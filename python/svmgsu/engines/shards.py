@@ -1,0 +1,213 @@
+"""Examples in several places: any map function carries the questions, and the bits are those of memory."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+import uuid
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
+from typing import Any, Literal
+
+import numpy as np
+
+from .. import _core
+from ..data.concatenation import concatenate
+from ..data.gaussians import Gaussians
+from ..support.validation import Array, FloatArray
+
+MapFunction = Callable[..., Iterable[bytes]]
+Task = Literal["classification", "regression"]
+
+_DESCRIBE = b"describe"
+_ROWS = b"rows"
+_AT_A_TIME = 16  # shards that a process remembers
+
+
+class Shard:
+    """Examples of one place, one after another in the order of the data. It can be pickled.
+
+    Parameters
+    ----------
+    data : Gaussians
+    targets : array
+        Labels -1 and 1, or values.
+    weights : array, optional
+        As training shall count the examples; by default all 1.
+    task : {"classification", "regression"}
+    threads : int, default=1
+        That answer for it.
+    """
+
+    def __init__(
+        self,
+        data: Gaussians,
+        targets: Array,
+        weights: Array | None = None,
+        task: Task = "classification",
+        threads: int = 1,
+    ) -> None:
+        self.data = data
+        self.targets = np.ascontiguousarray(targets, dtype=np.float64)
+        self.weights = None if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
+        self.task = task
+        self.threads = threads
+        self.key = uuid.uuid4().hex
+
+    def core(self) -> _core.TrainingSet:
+        """What the core sees."""
+        weights = np.ones(len(self.targets)) if self.weights is None else self.weights
+        return _core_of(self.data, self.targets, weights, self.task)
+
+
+def _core_of(data: Gaussians, targets: FloatArray, weights: FloatArray, task: Task) -> _core.TrainingSet:
+    made: _core.TrainingSet
+    made = data.valued(targets, weights) if task == "regression" else data.labelled(targets, weights, None)
+    return made
+
+
+class _Workers:
+    """What a process knows of the shards that it has answered for; lost, it is computed again."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: OrderedDict[str, tuple[threading.Lock, _core.ShardWorker]] = OrderedDict()
+
+    def answer(self, shard: Shard, question: bytes) -> bytes:
+        with self._lock:
+            if shard.key not in self._known:
+                self._known[shard.key] = threading.Lock(), _core.ShardWorker(shard.core(), shard.threads)
+            self._known.move_to_end(shard.key)
+            while len(self._known) > _AT_A_TIME:
+                self._known.popitem(last=False)
+            lock, worker = self._known[shard.key]
+        with lock:
+            return worker.answer(question)
+
+
+_workers = _Workers()
+
+
+def answer(shard: Shard, question: bytes) -> bytes:
+    """The task of a map: any process that has the shard answers any question."""
+    if question == _DESCRIBE:
+        described = (shard.data[:1], shard.targets, shard.weights, shard.task, _core.numbers_of(shard.core()))
+        return pickle.dumps(described)
+    if question.startswith(_ROWS):
+        rows = np.frombuffer(question, dtype=np.int64, offset=len(_ROWS) + 4)
+        return pickle.dumps(shard.data[rows]) if len(rows) else b""
+    return _workers.answer(shard, question)
+
+
+def forget() -> None:
+    """Drops what this process knows of shards."""
+    global _workers
+    _workers = _Workers()
+
+
+class MappedSet:
+    """Examples in several places, for `_core.solve` in place of a training set in memory; see `mapped`."""
+
+    def __init__(self, map_function: MapFunction, shards: Sequence[Any]) -> None:
+        self._map, self._shards = map_function, list(shards)
+        if not self._shards:
+            raise ValueError("shards: there are none")
+        self.questions = 0
+        told = [pickle.loads(text) for text in self._ask_each([_DESCRIBE] * len(self._shards))]
+        tasks = {task for _, _, _, task, _ in told}
+        if len(tasks) > 1:
+            raise ValueError(f"shards: some are for {' and some for '.join(sorted(tasks))}")
+        sizes = [len(targets) for _, targets, _, _, _ in told]
+        self._starts = np.concatenate([[0], np.cumsum(sizes)])
+        weights = None
+        if any(given is not None for _, _, given, _, _ in told):
+            weights = np.concatenate(
+                [
+                    np.ones(k) if given is None else given
+                    for k, (_, _, given, _, _) in zip(sizes, told, strict=True)
+                ]
+            )
+        self._task: Task = told[0][3]
+        numbers, rank = (
+            sum(k * of[4][which] for k, of in zip(sizes, told, strict=True)) / sum(sizes) for which in (0, 1)
+        )
+        self.core = _core.Mapped(
+            self._one(told[0][0]),
+            sizes,
+            np.concatenate([targets for _, targets, _, _, _ in told]),
+            weights,
+            self._task == "regression",
+            numbers,
+            rank,
+            lambda question: self._ask_each([question] * len(self._shards)),
+            self._take,
+        )
+
+    def _ask_each(self, questions: list[bytes]) -> list[bytes]:
+        self.questions += 1
+        return list(self._map(answer, self._shards, questions))
+
+    def _one(self, data: Gaussians) -> _core.TrainingSet:
+        ones = np.ones(len(data))
+        return _core_of(data, ones, ones, self._task)
+
+    def _take(self, positions: Array) -> _core.TrainingSet:
+        cuts = np.searchsorted(positions, self._starts)
+        questions = [
+            _ROWS + b"    " + (positions[a:b] - start).astype(np.int64).tobytes()
+            for a, b, start in zip(cuts[:-1], cuts[1:], self._starts[:-1], strict=True)
+        ]
+        parts = [pickle.loads(text) for text in self._ask_each(questions) if text]
+        return self._one(parts[0] if len(parts) == 1 else concatenate(parts))
+
+
+def mapped(map_function: MapFunction, shards: Sequence[Any]) -> MappedSet:
+    """A training set of shards that any map function reaches.
+
+    Parameters
+    ----------
+    map_function : callable
+        `map_function(task, shards, questions)` gives `task(shard, question)` of each shard, in their order,
+        as bytes: `map` itself, `executor.map` of concurrent.futures, or a function that sends each task to
+        where its shard is. It may try a task again, anywhere.
+    shards : sequence
+        `Shard`s, or whatever `map_function` turns into them: a future, a reference. They follow one another
+        in the order of the data, and each begins at a multiple of `group_rows`.
+
+    Returns
+    -------
+    MappedSet
+        Its `core` is for `_core.solve`. The results have the bits of the same data in memory.
+
+    Notes
+    -----
+    A question is a few numbers for each feature. An answer has as many for each group of blocks (at most 256
+    in all), and 16 bytes per example, which stay here.
+    """
+    return MappedSet(map_function, shards)
+
+
+def group_rows(data: Gaussians, examples: int, numbers: float | None = None) -> int:
+    """Shards of `examples` examples in all begin at multiples of this; `data` are some of them."""
+    ones = np.ones(len(data))
+    core = data.labelled(ones, ones, None)
+    return _core.group_rows(core, _core.numbers_of(core)[0] if numbers is None else numbers, examples)
+
+
+def split(
+    data: Gaussians,
+    targets: Array,
+    count: int,
+    weights: Array | None = None,
+    task: Task = "classification",
+    threads: int = 1,
+) -> list[Shard]:
+    """Data in memory as at most `count` shards of about the same size."""
+    unit = group_rows(data, len(data))
+    groups = -(-len(data) // unit)
+    cuts = sorted({min(len(data), unit * (k * groups // count)) for k in range(count)} | {0, len(data)})
+    return [
+        Shard(data[a:b], targets[a:b], None if weights is None else weights[a:b], task, threads)
+        for a, b in pairwise(cuts)
+    ]

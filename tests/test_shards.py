@@ -1,0 +1,139 @@
+"""Examples in several places: any number of shards, and any map, train to the bits of memory."""
+
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import svmgsu
+from svmgsu import _core
+from svmgsu.engines.shards import Shard, answer, forget, group_rows, mapped, split
+
+
+def problem(kind, examples=8000, features=4, seed=0, values=False, dtype="float64", offset=2.0):
+    rng = np.random.default_rng(seed)
+    sign = np.where(rng.random(examples) < 0.4, -1.0, 1.0)
+    X = (rng.normal(size=(examples, features)) + 0.5 * sign[:, None] + offset).astype(dtype)
+    y = X @ rng.normal(size=features) + rng.normal(size=examples) if values else sign
+    covs = {
+        "none": None,
+        "isotropic": rng.uniform(0.1, 1.0, examples).astype(dtype),
+        "diagonal": rng.uniform(0.1, 1.0, (examples, features)).astype(dtype),
+        "shared": svmgsu.Shared(np.diag(rng.uniform(0.1, 1.0, features))),
+    }
+    if kind == "low_rank":
+        cov = svmgsu.LowRank(rng.normal(size=(examples, 2, features)).astype(dtype) / 3)
+    elif kind == "full":
+        root = rng.normal(size=(examples, features, features)) / features
+        cov = (root @ root.transpose(0, 2, 1)).astype(dtype)
+    else:
+        cov = covs[kind]
+    weights = rng.uniform(0.5, 2.0, examples)
+    return svmgsu.Gaussians(X, cov), np.asarray(y, dtype=np.float64), weights
+
+
+def options(loss=None, **more):
+    made = _core.Options()
+    made.lam, made.threads, made.tolerance = 0.01, 1, 1e-7
+    if loss is not None:
+        made.loss = _core.Loss(loss)
+    for name, value in more.items():
+        setattr(made, name, value)
+    return made
+
+
+def bits(result):
+    return result.w.tobytes(), result.b, result.objective, result.gap, result.iterations
+
+
+def memory(data, y, weights, values=False):
+    return data.valued(y, weights) if values else data.labelled(y, weights, None)
+
+
+@pytest.mark.parametrize("kind", ["none", "isotropic", "diagonal", "low_rank", "full", "shared"])
+def test_any_number_of_shards_has_the_bits_of_memory(kind):
+    data, y, weights = problem(kind, dtype="float32" if kind == "diagonal" else "float64")
+    wanted = bits(_core.solve(memory(data, y, weights), options()))
+    for count in (1, 2, 7):
+        shards = split(data, y, count, weights)
+        assert len(shards) == count
+        assert bits(_core.solve(mapped(map, shards).core, options())) == wanted
+
+
+@pytest.mark.parametrize("name, task", [(name, task) for name, task, _, _ in _core.known_losses()])
+def test_every_loss_has_the_bits_of_memory(name, task):
+    values = task == "regression"
+    data, y, weights = problem("diagonal", values=values)
+    wanted = bits(_core.solve(memory(data, y, weights, values), options(name)))
+    shards = split(data, y, 3, weights, task)
+    assert bits(_core.solve(mapped(map, shards).core, options(name))) == wanted
+
+
+def test_data_far_from_the_origin_have_the_bits_of_memory():
+    data, y, weights = problem("diagonal", offset=1e6)
+    wanted = bits(_core.solve(memory(data, y, weights), options()))
+    assert bits(_core.solve(mapped(map, split(data, y, 3, weights)).core, options())) == wanted
+
+
+def test_a_worker_that_has_lost_its_memory_answers_the_same():
+    data, y, weights = problem("none")  # hinge-like: Newton's products, which remember the most
+    wanted = bits(_core.solve(memory(data, y, weights), options()))
+
+    def forgetful(task, shards, questions):
+        for shard, question in zip(shards, questions, strict=True):
+            forget()
+            yield task(shard, question)
+
+    assert bits(_core.solve(mapped(forgetful, split(data, y, 3, weights)).core, options())) == wanted
+
+
+def test_threads_and_processes_answer_as_well():
+    data, y, weights = problem("diagonal")
+    wanted = bits(_core.solve(memory(data, y, weights), options()))
+    shards = split(data, y, 2, weights)
+    with ThreadPoolExecutor(2) as threads:
+        assert bits(_core.solve(mapped(threads.map, shards).core, options())) == wanted
+    with ProcessPoolExecutor(2) as processes:
+        assert bits(_core.solve(mapped(processes.map, shards).core, options())) == wanted
+
+
+def test_a_shard_of_one_class_is_a_shard():
+    data, y, weights = problem("diagonal")
+    order = np.argsort(y, kind="stable")
+    data, y, weights = data[order], y[order], weights[order]
+    shards = split(data, y, 7, weights)
+    assert len(set(shards[0].targets)) == 1
+    wanted = bits(_core.solve(memory(data, y, weights), options()))
+    assert bits(_core.solve(mapped(map, shards).core, options())) == wanted
+
+
+def test_what_is_wrong_is_said():
+    data, y, _ = problem("diagonal")
+    unit = group_rows(data, len(data))
+    cut = unit + 1
+    shards = [Shard(data[:cut], y[:cut]), Shard(data[cut:], y[cut:])]
+    with pytest.raises(ValueError, match=f"shards: shard 1 begins at example {cut}; .* multiples of {unit}"):
+        mapped(map, shards)
+    with pytest.raises(ValueError, match="shards: there are none"):
+        mapped(map, [])
+
+    def broken(task, shards, questions):
+        return (
+            list(map(task, shards, questions))[:1]
+            if questions[0] != b"describe"
+            else map(task, shards, questions)
+        )
+
+    with pytest.raises(ValueError, match=r"cut short|1 answers of 2 shards|other rows"):
+        _core.solve(mapped(broken, split(data, y, 2)).core, options())
+
+    def failing(task, shards, questions):
+        if questions[0] == b"describe":
+            return map(task, shards, questions)
+        raise ConnectionError("gone")
+
+    with pytest.raises(ConnectionError, match="gone"):
+        _core.solve(mapped(failing, split(data, y, 2)).core, options())
+    for nonsense in (b"", b"x" * 7, b"\xff" * 64):
+        with pytest.raises(ValueError, match="message"):
+            answer(split(data, y, 1)[0], nonsense)
