@@ -1,6 +1,5 @@
-#include "svmgsu/engines/recorded.hpp"
-
 #include "engines/messages.hpp"
+#include "svmgsu/engines/recorded.hpp"
 
 namespace svmgsu {
 namespace {
@@ -242,7 +241,7 @@ class RecordedObjective final : public Objective {
     auto& kept = static_cast<RecordedKept&>(*e.kept);
     kept.there = false;
     answer(
-        journal_, kEvaluate, Key() << w << b << epsilon,
+        journal_, kEvaluate, of_problem() << w << b << epsilon,
         [&] {
           of_.evaluate(w, b, epsilon, kept.inner);
           kept.there = true;
@@ -293,6 +292,13 @@ class RecordedObjective final : public Objective {
   }
 
  private:
+  // What tells this problem from others, as far as a number does.
+  Key of_problem() const {
+    double of_name = 0;
+    for (const char* c = loss().name(); *c; ++c) of_name = 31 * of_name + *c;
+    return Key() << lambda() << static_cast<double>(intercept()) << of_name << loss().parameter()
+                 << static_cast<double>(examples()) << mean_weight();
+  }
   template <class Live>
   double number(Question question, const Key& key, Live live) const {
     double result = 0;

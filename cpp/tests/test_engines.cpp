@@ -1,0 +1,106 @@
+// Shards and records: wherever the examples are, and whoever has been asked before, the bits are those of memory.
+#include <doctest/doctest.h>
+
+#include <numeric>
+
+#include "helpers.hpp"
+
+using namespace svmgsu;
+using namespace svmgsu::test;
+
+namespace {
+
+bool same(const Result& a, const Result& b) {
+  return std::equal(a.w.data(), a.w.data() + a.w.size(), b.w.data()) && a.b == b.b && a.objective == b.objective &&
+         a.gap == b.gap && a.iterations == b.iterations;
+}
+
+Options exact() {
+  Options options;
+  options.lambda = 0.01;
+  options.tolerance = 1e-7;
+  options.threads = 1;
+  return options;
+}
+
+double numbers_of(const Gaussians& data) {
+  double numbers = data.means().numbers_per_example();
+  for (const auto& term : data.covariance()) numbers += term.kind->numbers_per_example();
+  return numbers;
+}
+
+// Examples in memory as `count` shards, each answered for by a worker of its own.
+Mapped shards_of(const TrainingSet& set, Index count, std::vector<std::shared_ptr<ShardWorker>>& workers) {
+  const Index all = set.data.examples(), unit = Mapped::group_rows(set.data, numbers_of(set.data), all);
+  const Index groups = (all + unit - 1) / unit;
+  std::vector<Index> sizes;
+  for (Index k = 0; k < count; ++k) {
+    const Index first = std::min(all, k * groups / count * unit);
+    const Index end = k + 1 == count ? all : std::min(all, (k + 1) * groups / count * unit);
+    if (first == end) continue;
+    std::vector<Index> rows(static_cast<std::size_t>(end - first));
+    std::iota(rows.begin(), rows.end(), first);
+    workers.push_back(std::make_shared<ShardWorker>(TrainingSet(set.data.some(rows), set.targets.some(rows))));
+    sizes.push_back(end - first);
+  }
+  double rank = 0;
+  for (const auto& term : set.data.covariance()) rank += term.kind->mean_rank();
+  return Mapped(
+      MappedSet{sizes,
+                {set.data, nullptr},
+                numbers_of(set.data),
+                rank,
+                std::make_shared<const Targets>(set.targets),
+                [&workers](const std::string& question) {
+                  std::vector<std::string> answers;
+                  for (const auto& worker : workers) answers.push_back(worker->answer(question));
+                  return answers;
+                },
+                [set](const std::vector<Index>& rows) { return MappedSet::Rows{set.data.some(rows), nullptr}; }});
+}
+
+}  // namespace
+
+TEST_CASE("shards of every kind train to the bits of memory") {
+  for (const Kind& kind : every_kind()) {
+    CAPTURE(kind.name);
+    const Problem problem(kind, 3000, 6);
+    const TrainingSet set = problem.data();
+    const Options options = exact();
+    const Result want = solve(MemoryObjective(set, options.lambda, 1), options);
+    for (const Index count : {1, 2, 7}) {
+      CAPTURE(count);
+      std::vector<std::shared_ptr<ShardWorker>> workers;
+      const Mapped mapped = shards_of(set, count, workers);
+      CHECK(same(solve(mapped.objective(options.lambda, 1), options), want));
+    }
+  }
+}
+
+TEST_CASE("a record takes a solver to where it was, and on to the same bits") {
+  for (const char* name : {"none", "diagonal"}) {
+    const Problem problem(kind_named(name), 500, 5);
+    const Options options = exact();
+    const MemoryObjective objective(problem.data(), options.lambda, 1);
+    const Result want = solve(objective, options);
+    std::vector<std::string> entries;
+    Journal first("", [&](const std::string& entry) { entries.push_back(entry); });
+    CHECK(same(solve(*recorded(objective, first), options), want));
+    CHECK(entries.size() > 5);
+    for (const std::size_t cut : {std::size_t{1}, entries.size() / 2, entries.size()}) {
+      std::string earlier;
+      for (std::size_t k = 0; k < cut; ++k) earlier += entries[k];
+      Journal again(earlier + "xyz", {});
+      CHECK(again.whole_bytes() == earlier.size());
+      CHECK(same(solve(*recorded(objective, again), options), want));
+      CHECK(again.entries() == cut);
+    }
+    Options other = options;
+    other.lambda = 0.02;
+    std::string all;
+    for (const std::string& entry : entries) all += entry;
+    Journal strange(all, {});
+    const MemoryObjective elsewhere(problem.data(), other.lambda, 1);
+    CHECK_THROWS_AS(solve(*recorded(elsewhere, strange), other), InvalidArgument);
+  }
+}
