@@ -82,6 +82,12 @@ Targets::Span Targets::expand(Index first, int count, Room& room) const {
 }
 
 Targets::Span Targets::some(const Index* positions, int count, Room& room) const {
+  if (!sign_.empty() && !target_.empty() && !weight_.empty()) {
+    const double* const of[3] = {sign_.data(), target_.data(), weight_.data()};
+    for (int k = 0; k < 3; ++k)
+      for (int i = 0; i < count; ++i) room.of[k][i] = of[k][positions[i]];
+    return {room.of[0], room.of[1], room.of[2]};
+  }
   for (int i = 0; i < count; ++i) {
     room.of[0][i] = sign(positions[i]);
     room.of[1][i] = target(positions[i]);

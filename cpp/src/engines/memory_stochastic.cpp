@@ -7,7 +7,8 @@ double MemoryObjective::sample_gradient(const Vector& w, double b, const std::ve
                                         double& gb) const {
   thread_local std::vector<Plan> plans;
   thread_local std::vector<Index> ids;
-  require(source_->whole() != nullptr, "solver sgd: it draws examples by chance, so all must be in memory; use newton");
+  if (!source_->whole())
+    require(false, "solver sgd: it draws examples by chance, so all must be in memory; use newton");
   const Gaussians& data = *source_->whole();
   const auto& covariance = data.covariance();
   ids.resize(sample.size());
@@ -24,20 +25,19 @@ double MemoryObjective::sample_gradient(const Vector& w, double b, const std::ve
       [&](const Piece&) { return PointForms(data, w, plans); },
       [&](Places places, int count, const double* dot, const double* form, double* coefficient, double* kappa, char*,
           Local& local) {
-        double sign[kMaxBatch], target[kMaxBatch], mean[kMaxBatch], variance[kMaxBatch];
+        double mean[kMaxBatch], variance[kMaxBatch];
         Residuals r;
-        const Index* drawn = &sample[static_cast<std::size_t>(places.first)];
+        Targets::Room room;
+        const Targets::Span of = targets().some(&sample[static_cast<std::size_t>(places.first)], count, room);
         for (int i = 0; i < count; ++i) {
           mean[i] = dot[i] - origin;
-          sign[i] = targets().sign(drawn[i]);
-          target[i] = targets().target(drawn[i]);
           variance[i] = std::max(0.0, form[i]);
         }
-        r.set(count, sign, target, mean, variance, b, 0.0);
+        r.set(count, of, mean, variance, b, 0.0);
         r.evaluate(loss(), count);
         for (int i = 0; i < count; ++i) {
-          const double weight = targets().weight(drawn[i]);
-          coefficient[i] = weight * sign[i] * r.slope[i];
+          const double weight = of.weight[i];
+          coefficient[i] = weight * of.sign[i] * r.slope[i];
           kappa[i] = weight * r.curvature[i];
           local.of[0].mass += coefficient[i];
           local.loss += weight;
