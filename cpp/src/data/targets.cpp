@@ -83,9 +83,13 @@ Targets::Span Targets::expand(Index first, int count, Room& room) const {
 
 Targets::Span Targets::some(const Index* positions, int count, Room& room) const {
   if (!sign_.empty() && !target_.empty() && !weight_.empty()) {
-    const double* const of[3] = {sign_.data(), target_.data(), weight_.data()};
-    for (int k = 0; k < 3; ++k)
-      for (int i = 0; i < count; ++i) room.of[k][i] = of[k][positions[i]];
+    const double *sign = sign_.data(), *target = target_.data(), *weight = weight_.data();
+    for (int i = 0; i < count; ++i) {
+      const Index at = positions[i];
+      room.of[0][i] = sign[at];
+      room.of[1][i] = target[at];
+      room.of[2][i] = weight[at];
+    }
     return {room.of[0], room.of[1], room.of[2]};
   }
   for (int i = 0; i < count; ++i) {

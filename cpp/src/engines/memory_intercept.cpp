@@ -43,8 +43,7 @@ void widen(double& low, double& high, F f) {
 double MemoryObjective::slope_in_b(const Margins& margins, double b, double* slope) const {
   Residuals r;
   Targets::Room room;
-  double difference = 0;
-  *slope = 0;
+  double difference = 0, curvature = 0;
   for (Index first = 0; first < examples(); first += kMaxBatch) {
     const int count = static_cast<int>(std::min<Index>(kMaxBatch, examples() - first));
     const Targets::Span of = targets().span(first, count, room);
@@ -53,9 +52,10 @@ double MemoryObjective::slope_in_b(const Margins& margins, double b, double* slo
     r.evaluate(loss(), count);
     for (int i = 0; i < count; ++i) {
       difference += of.weight[i] * of.sign[i] * r.slope[i];
-      *slope -= of.weight[i] * r.curvature[i];
+      curvature -= of.weight[i] * r.curvature[i];
     }
   }
+  *slope = curvature;
   return difference;
 }
 

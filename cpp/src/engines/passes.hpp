@@ -74,7 +74,7 @@ struct Cuts {
       const auto next = std::lower_bound(positions.begin() + first, positions.end(), (group + 1) * rows);
       const Index end = next - positions.begin(), parts = (end - first + largest - 1) / largest;
       for (Index k = 0; k < parts; ++k) {
-        starts.push_back(first + k * (end - first) / parts);
+        starts.push_back(first + k * largest);
         closing.push_back(k + 1 == parts);
       }
       first = end;
