@@ -22,6 +22,7 @@ LAYERS = [
     {"engines"},
     {"fit"},
     {"estimators"},
+    {"dask"},
     {"uncertainty"},
     {"plot"},
     {"reporting"},

@@ -28,7 +28,7 @@ from .support.build import get_cmake_dir, get_include, show_config
 from .support.lazy import lazy
 
 if TYPE_CHECKING:
-    from . import io, metrics, plot, reference, uncertainty
+    from . import dask, engines, io, metrics, plot, reference, uncertainty
     from .blocks.iterators import BlockIterator
     from .blocks.opening import open
     from .data.blocks import Blocks
@@ -77,6 +77,8 @@ __getattr__ = lazy(
         "LinearSVRGSUCV": "estimators.regressor",
         "SVMGSU": "estimators.nonlinear.classifier",
         "SVRGSU": "estimators.nonlinear.regressor",
+        "dask": "dask",
+        "engines": "engines",
         "io": "io",
         "metrics": "metrics",
         "open": "blocks.opening",
@@ -125,6 +127,8 @@ __all__ = [
     "Shared",
     "TrivialModelWarning",
     "concatenate",
+    "dask",
+    "engines",
     "get_cmake_dir",
     "get_include",
     "io",

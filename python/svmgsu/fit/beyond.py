@@ -25,33 +25,32 @@ from .settings import Settings
 
 @dataclass
 class Noise:
-    """Covariances for all examples or for groups of them: (k, n) variances or packed matrices."""
+    """A covariance for all of some examples, or a pool of them and which each example has."""
 
-    packed: FloatArray
-    diagonal: bool
+    pool: Covariance
+    features: int
     group: Array | None = None
 
     @classmethod
     def of(cls, settings: Settings, shape: tuple[int, int]) -> Noise:
         """What exists only where the model will be used, for `shape` examples and features."""
         pool = as_pool(settings.deployment_cov, shape[1], settings.psd)
-        if pool.n_examples is None:
-            return cls.each(pool, 1, shape[1])
-        out = cls.each(pool, pool.n_examples, shape[1])
-        out.group = drawn(pool, shape[0], settings.seed).astype(np.int32)
-        return out
-
-    @classmethod
-    def shared(cls, matrix: Array) -> Noise:
-        return cls.each(Shared(matrix), 1, len(matrix))
-
-    @classmethod
-    def each(cls, kind: Covariance, count: int, n: int) -> Noise:
-        if kind.needs_classes:
+        if pool.needs_classes:
             raise ValueError("deployment_cov: one covariance per class goes with examples in memory")
-        diagonal = kind.is_diagonal
-        packed = kind.diagonals(count, n) if diagonal else kind.as_full(count, n).packed
-        return cls(np.ascontiguousarray(packed, dtype=np.float64), diagonal)
+        drawing = pool.n_examples is not None
+        return cls(pool, shape[1], drawn(pool, shape[0], settings.seed).astype(np.int32) if drawing else None)
+
+    def rows(self, rows: slice) -> Covariance:
+        """The covariance of some examples, in memory."""
+        return self.pool if self.group is None else self.pool.take(self.group[rows])
+
+    @property
+    def packed(self) -> FloatArray:
+        """(k, n) variances or (k, n(n+1)/2) packed matrices, for all or for each group."""
+        count = 1 if self.group is None else self.pool.n_examples or 1
+        if self.pool.is_diagonal:
+            return np.ascontiguousarray(self.pool.diagonals(count, self.features))
+        return np.ascontiguousarray(self.pool.as_full(count, self.features).packed, dtype=np.float64)
 
 
 class Store(ABC):
@@ -143,8 +142,8 @@ class BlockStore(Store):
         ]
         others = [] if noise is None else [noise]
         if "shared" in blocks.fixed:
-            others.insert(0, Noise.shared(blocks.fixed["shared"]))
-        terms += [("shared", more.packed, scale, more.diagonal, more.group) for more in others]
+            others.insert(0, Noise(Shared(blocks.fixed["shared"]), self.shape[1]))
+        terms += [("shared", more.packed, scale, more.pool.is_diagonal, more.group) for more in others]
         means = _flat(blocks.arrays["mean"])
         made = StreamedSet(means, terms if scale else (), targets, weights, task, memory=blocks.memory)
         return made.core

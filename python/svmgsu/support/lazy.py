@@ -6,7 +6,13 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-_EXTRAS = {"sklearn": "sklearn", "scipy": "sklearn", "matplotlib": "plot"}
+_EXTRAS = {
+    "sklearn": "sklearn",
+    "scipy": "sklearn",
+    "matplotlib": "plot",
+    "dask": "dask",
+    "distributed": "dask",
+}
 
 
 def lazy(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:

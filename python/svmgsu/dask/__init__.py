@@ -1,0 +1,30 @@
+"""Training on a Dask cluster, with the conventions of xgboost.dask and lightgbm.dask.
+
+>>> import svmgsu.dask  # doctest: +SKIP
+>>> model = svmgsu.dask.train(client, dX, dy, std=dE)  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+try:
+    import dask.array as _array
+    import distributed as _distributed
+except ImportError as error:
+    raise ImportError("svmgsu.dask needs Dask: pip install 'svmgsu[dask]'") from error
+
+from .estimators import DaskLinearSVMGSU, DaskLinearSVRGSU
+from .prediction import decision_function, predict, predict_proba
+from .rounds import ShardLostError
+from .training import train, train_regressor
+
+__all__ = [
+    "DaskLinearSVMGSU",
+    "DaskLinearSVRGSU",
+    "ShardLostError",
+    "decision_function",
+    "predict",
+    "predict_proba",
+    "train",
+    "train_regressor",
+]
+del _array, _distributed

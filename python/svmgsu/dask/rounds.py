@@ -1,0 +1,114 @@
+"""Rounds of stateless tasks on the workers that hold the shards: one task per shard, w as an argument.
+
+A worker that is killed costs a round: Dask makes its shards anew on another one, and asks it. Data that
+cannot be made again raise `ShardLostError`; a worker that does not answer in time raises `TimeoutError`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from distributed import CancelledError, Client, KilledWorker, get_client, wait
+
+from ..support.validation import check_positive
+
+_LOST = ("lost", "cancelled")
+
+
+class ShardLostError(RuntimeError):
+    """Examples were lost with a worker, and cannot be made again; the message names their rows."""
+
+
+@dataclass
+class Shard:
+    """Some examples on a worker: their numbers, as a future, and where they stand in the whole."""
+
+    future: Any
+    first: int
+    last: int
+    worker: str
+
+    @property
+    def rows(self) -> str:
+        return f"examples {self.first} to {self.last - 1}"
+
+
+class Rounds:
+    """Asks all shards, and waits for all answers, at most `timeout` seconds."""
+
+    def __init__(self, client: Client, timeout: float | None) -> None:
+        self.client = client
+        self.timeout = None if timeout is None else check_positive(timeout, "timeout")
+
+    def submit(self, task: Callable[..., Any], shard: Shard, *args: Any) -> Any:
+        """One task where its shard is; elsewhere, with the shard made anew, if that worker is gone."""
+        return self.client.submit(
+            task, shard.future, *args, workers=[shard.worker], allow_other_workers=True, pure=False
+        )
+
+    def ask(self, task: Callable[..., Any], shards: Sequence[Shard], *args: Sequence[Any]) -> list[Any]:
+        """task(shard, argument, ...) of each shard, with its own arguments; the answers in their order."""
+        futures = [self.submit(task, shard, *own) for shard, *own in zip(shards, *args, strict=True)]
+        return self.gather(futures, shards)
+
+    def gather(self, futures: list[Any], shards: Sequence[Shard]) -> list[Any]:
+        """What the tasks say. Errors of theirs are raised as they are."""
+        began = time.monotonic()
+        try:
+            wait(futures, timeout=self.timeout)
+            left = None if self.timeout is None else max(1.0, self.timeout - (time.monotonic() - began))
+            return list(self.client.sync(self.client._gather, futures, callback_timeout=left))
+        except TimeoutError:
+            raise TimeoutError(self._silent(futures, shards)) from None
+        except (CancelledError, KilledWorker) as error:
+            raise ShardLostError(self._lost(futures, shards, error)) from error
+        finally:
+            self.client.cancel([f for f in futures if f.status == "pending"], force=True)
+
+    def _silent(self, futures: list[Any], shards: Sequence[Shard]) -> str:
+        missing = [s for f, s in zip(futures, shards, strict=True) if f.status == "pending"]
+        shown = "; ".join(f"{s.rows} at {s.worker}" for s in missing[:3]) + (
+            "; ..." if len(missing) > 3 else ""
+        )
+        return f"no answer within timeout={self.timeout:g} seconds about {shown or 'any shard'}"
+
+    def _lost(self, futures: list[Any], shards: Sequence[Shard], error: BaseException) -> str:
+        pairs = zip(futures, shards, strict=True)
+        lost = [s for f, s in pairs if f.status in (*_LOST, "error") or s.future.status in _LOST]
+        shown = ", ".join(s.rows for s in lost[:3]) + (", ..." if len(lost) > 3 else "")
+        if isinstance(error, KilledWorker):
+            return f"{shown or 'examples'}: every worker that was asked about them died ({error})"
+        return (
+            f"{shown or 'examples'} were lost with their worker and cannot be made again; keep the data in "
+            "Dask collections that read or compute them, not in futures of client.scatter"
+        )
+
+
+def client_of(client: Client | None) -> Client:
+    """The client given, or the one that is there."""
+    try:
+        found = get_client() if client is None else client
+    except ValueError:
+        raise ValueError("client: there is none; make a distributed.Client, or pass client=") from None
+    if not isinstance(found, Client):
+        raise TypeError(f"client: expected a distributed.Client, got {found!r}")
+    if found.asynchronous:
+        raise ValueError(
+            "client: an asynchronous one cannot be waited for; make one without asynchronous=True"
+        )
+    return found
+
+
+def workers_of(client: Client, timeout: float | None) -> list[str]:
+    """The addresses of the workers, in order; an error if there are none in time."""
+    deadline = time.monotonic() + (30.0 if timeout is None else timeout)
+    while True:
+        found = sorted(client.scheduler_info(n_workers=-1)["workers"])
+        if found:
+            return found
+        if time.monotonic() > deadline:
+            raise TimeoutError("client: the cluster has no worker")
+        time.sleep(0.05)

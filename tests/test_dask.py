@@ -1,0 +1,241 @@
+"""On a Dask cluster a fit has the bits of memory, for any number of workers and whoever is killed."""
+
+import os
+import signal
+import time
+
+import numpy as np
+import pytest
+
+import svmgsu
+
+dask = pytest.importorskip("dask")
+distributed = pytest.importorskip("distributed")
+pytestmark = pytest.mark.filterwarnings("ignore")  # of tornado, and of workers that were killed
+
+L, N = 1200, 5
+
+
+@pytest.fixture(scope="module")
+def client():
+    with (
+        dask.config.set({"distributed.comm.timeouts.connect": "10s"}),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=":0", silence_logs=50
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        client.run(lambda: __import__("svmgsu.dask"))
+        yield client
+
+
+def made():
+    rng = np.random.default_rng(4)
+    X, E = rng.normal(size=(L, N)), rng.uniform(0.1, 0.5, size=(L, N))
+    return X, E, np.where(X[:, 0] + 0.5 * rng.normal(size=L) > 0, "quasar", "star")
+
+
+def arrays(*given, chunk=350):
+    import dask.array as da
+
+    return [da.from_array(a, chunks=(chunk, *a.shape[1:])) for a in given]
+
+
+def same_bits(found, known):
+    assert np.array_equal(found.coef_, known.coef_)
+    assert np.array_equal(found.intercept_, known.intercept_)
+    assert (found.objective_, found.gap_) == (known.objective_, known.gap_)
+
+
+@pytest.mark.parametrize("chunk", [100, 350])
+def test_training_gives_the_bits_of_memory(client, chunk):
+    X, E, y = made()
+    dX, dE, dy = arrays(X, E, y, chunk=chunk)
+    known = svmgsu.train(X, y, std=E, probability=False)
+    same_bits(svmgsu.dask.train(client, dX, dy, std=dE, probability=False), known)
+    same_bits(svmgsu.dask.train(None, dX, y, std=dE, probability=False), known)
+
+
+def test_two_and_three_workers_give_the_same_bits(client):
+    X, E, y = made()
+    dX, dE, dy = arrays(X, E, y)
+    known = svmgsu.train(X, y, std=E, loss="logistic")
+    with (
+        distributed.LocalCluster(
+            n_workers=3, threads_per_worker=1, processes=False, dashboard_address=":0", silence_logs=50
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as other,
+    ):
+        found = svmgsu.dask.train(other, dX, dy, std=dE, loss="logistic")
+    same_bits(found, known)
+    same_bits(svmgsu.dask.train(client, dX, dy, std=dE, loss="logistic"), found)
+
+
+def test_estimators_predict_lazily_and_come_back(client):
+    X, E, y = made()
+    dX, dE, dy = arrays(X, E, y)
+    known = svmgsu.LinearSVMGSU(lam=0.1).fit(X, y, std=E)
+    found = svmgsu.dask.DaskLinearSVMGSU(lam=0.1, client=client).fit(dX, dy, std=dE)
+    same_bits(found, known)
+    lazy = found.predict(dX, std=dE)
+    assert dask.is_dask_collection(lazy) and lazy.dtype == y.dtype and lazy.chunks[0] == dX.chunks[0]
+    local = found.to_local()
+    assert type(local) is svmgsu.LinearSVMGSU and local.lam == 0.1
+    assert np.array_equal(lazy.compute(), local.predict(X, std=E))
+    assert np.array_equal(found.predict_proba(dX, std=dE).compute(), local.predict_proba(X, std=E))
+    assert found.decision_function(dX).compute().shape == (L,)
+    assert np.array_equal(found.predict(X, std=E), local.predict(X, std=E))  # in memory, too
+    assert np.allclose(local.predict_proba(X, std=E), known.predict_proba(X, std=E), atol=0.02)
+    from sklearn.base import clone
+
+    assert clone(found).get_params()["client"] is client
+    regression = svmgsu.dask.DaskLinearSVRGSU().fit(dX, *arrays(X[:, 1] * 2), std=dE)
+    same_bits(regression, svmgsu.LinearSVRGSU().fit(X, X[:, 1] * 2, std=E))
+    assert np.array_equal(regression.predict(dX).compute(), regression.to_local().predict(X))
+
+
+def test_data_frames_have_values_and_errors_by_their_names(client):
+    import dask.dataframe as dd
+    import pandas as pd
+
+    X, E, y = made()
+    frame = pd.DataFrame(X, columns=list("abcde")).assign(
+        **{f"{c}_err": E[:, k] for k, c in enumerate("abcde")}
+    )
+    parts = dd.from_pandas(frame, npartitions=3)
+    labels = dd.from_pandas(pd.Series(y), npartitions=3)
+    found = svmgsu.dask.DaskLinearSVMGSU(probability=False).fit(parts, labels)
+    same_bits(found, svmgsu.train(X, y, std=E, probability=False))
+    assert found.feature_names_in_.tolist() == list("abcde")
+    assert np.array_equal(
+        found.predict(parts).compute(), found.to_local().predict(frame[list("abcde")], std=E)
+    )
+    empty = parts[parts.a > 0.5]  # partitions of unknown lengths
+    kept = frame.a.to_numpy() > 0.5
+    same_bits(
+        svmgsu.dask.train(client, empty, y[kept], probability=False),
+        svmgsu.train(X[kept], y[kept], std=E[kept], probability=False),
+    )
+    nothing = parts.map_partitions(lambda frame: frame[frame.index >= L // 2])  # the first ones are empty
+    same_bits(
+        svmgsu.dask.train(client, nothing, y[L // 2 :], probability=False),
+        svmgsu.train(X[L // 2 :], y[L // 2 :], std=E[L // 2 :], probability=False),
+    )
+
+
+def test_weights_noise_classes_and_shards_of_one_class(client):
+    X, E, _ = made()
+    y = np.sort(np.argmax(X[:, :3], axis=1))  # each shard has one or two classes
+    w = E[:, 0]
+    more = {"deployment_cov": E[:4] ** 2, "class_weight": "balanced", "probability": False, "lam": 1e-3}
+    dX, dE, dw = arrays(X, E, w)
+    two = (y > 0).astype(int)
+    same_bits(
+        svmgsu.dask.train(client, dX, two, std=dE, sample_weight=dw, **more),
+        svmgsu.train(X, two, std=E, sample_weight=w, **more),
+    )
+    found = svmgsu.dask.train(client, dX, y, std=dE, probability=False, lam=1e-3)
+    known = svmgsu.train(X, y, std=E, probability=False, lam=1e-3)
+    assert found.objective_ == pytest.approx(known.objective_, rel=2e-6)
+    assert (found.predict(X) == known.predict(X)).mean() > 0.99
+
+
+def pids_of(client):
+    """The processes of the workers that are there, by their addresses."""
+    nannies = client.cluster.workers.values()
+    return {nanny.worker_address: nanny.pid for nanny in nannies if nanny.worker_address and nanny.pid}
+
+
+def killing(client, rounds):
+    """A callback that kills a worker in some iterations."""
+    seen = []
+
+    def callback(progress):
+        seen.append(progress.iteration)
+        if len(seen) in rounds:
+            os.kill(sorted(pids_of(client).items())[0][1], signal.SIGKILL)
+
+    callback.seen = seen
+    return callback
+
+
+@pytest.mark.parametrize("rounds", [(1, 3)])
+def test_a_killed_worker_costs_a_round_and_no_bit(client, rounds):
+    client.wait_for_workers(2, timeout=60)
+    X, E, y = made()
+    dX, dE, dy = arrays(X, E, y)
+    known = svmgsu.train(X, y, std=E, probability=False)
+    callback = killing(client, rounds)
+    found = svmgsu.dask.train(client, dX, dy, std=dE, probability=False, callback=callback, timeout=120)
+    same_bits(found, known)
+    client.wait_for_workers(2, timeout=60)
+    same_bits(found, svmgsu.dask.train(client, dX, dy, std=dE, probability=False))
+    assert len(callback.seen) >= max(rounds)
+
+
+def test_examples_that_cannot_be_made_again_are_named(client):
+    import dask.array as da
+
+    from svmgsu.dask.training import DaskStore, held_shards
+
+    X, _, _ = made()
+    client.wait_for_workers(2, timeout=60)
+    workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
+    halves = [client.scatter(X[k * 600 : (k + 1) * 600], workers=[w]) for k, w in enumerate(workers)]
+    dX = da.concatenate([da.from_delayed(dask.delayed(h), (L // 2, N), float) for h in halves])
+    held = held_shards(client, 60, dX, None, None, "clip")
+    store = DaskStore(held)
+    store.margins(np.ones((1, N)), 0)
+    os.kill(pids_of(client)[held.shards[0].worker], signal.SIGKILL)
+    with pytest.raises(
+        svmgsu.dask.ShardLostError, match=r"examples 0 to \d+ were lost .* cannot be made again"
+    ):
+        for _ in range(100):
+            store.margins(np.ones((1, N)), 0)
+            time.sleep(0.05)
+
+
+def test_a_stalled_worker_is_an_error_after_the_timeout(client):
+    from svmgsu.dask.training import DaskStore, held_shards
+
+    client.wait_for_workers(2, timeout=60)
+    X, _, _ = made()
+    held = held_shards(client, 60, *arrays(X), None, None, "clip")
+    held.rounds.timeout = 1.0
+    pid = pids_of(client)[held.shards[-1].worker]
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        with pytest.raises(
+            TimeoutError, match=r"no answer within timeout=1 seconds about examples \d+ to 1199 at"
+        ):
+            DaskStore(held).margins(np.ones((1, N)), 0)
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+def test_wrong_data_are_named_with_the_row_of_the_whole(client):
+    X, E, y = made()
+    Z = X.copy()
+    Z[777, 2] = np.nan
+    dX, dZ, dE = arrays(X, Z, E)
+    for given, message in (
+        ((dZ, y), r"X: example 777, feature 2 is nan"),
+        ((dX, y[:5]), r"y: 5 labels for 1200 examples"),
+        ((dX, np.ones(L)), r"y: only one class"),
+        ((X, y), r"X: expected a Dask array or data frame, got ndarray"),
+        ((dX, *arrays(y[:600])), r"y: 600 values for 1200 examples"),
+    ):
+        with pytest.raises((ValueError, TypeError), match=message):
+            svmgsu.dask.train(client, *given, std=dE if given[0] is not X else None)
+    with pytest.raises(ValueError, match=r"example 350 has standard deviation -1"):
+        bad = E.copy()
+        bad[350] = -1
+        svmgsu.dask.train(client, dX, y, std=arrays(bad)[0])
+    with pytest.raises(TypeError, match=r"std: expected a Dask collection like X"):
+        svmgsu.dask.train(client, dX, y, std=0.3)
+    with pytest.raises(TypeError, match=r"lambada: there is no such setting"):
+        svmgsu.dask.train(client, dX, y, lambada=1)
+    with pytest.raises(ValueError, match=r"timeout: must be positive"):
+        svmgsu.dask.train(client, dX, y, timeout=0)
+    with pytest.raises(TypeError, match=r"client: expected a distributed.Client"):
+        svmgsu.dask.train("tcp://nowhere", dX, y)
