@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,6 +18,7 @@ from ..data.coercion import as_pool, drawn
 from ..data.covariances import Covariance, Shared
 from ..data.doubt import Copies, has_doubt
 from ..data.flat import FlatArray
+from ..engines.checkpoint import Checkpoint
 from ..engines.streamed import FlatFile, StreamedSet
 from ..support.losses import Task
 from ..support.validation import Array, FloatArray, as_labels, check_labels, check_weights, listed
@@ -67,6 +70,10 @@ class Store(ABC):
         """What the core solves: targets and weights of all examples, covariances times `scale`."""
 
     @abstractmethod
+    def fingerprint(self) -> str:
+        """A text that is another one if the data are."""
+
+    @abstractmethod
     def margins(self, coef: FloatArray, threads: int) -> tuple[FloatArray, FloatArray]:
         """w·x_i and wᵀΣ_i w of all examples for each row w of `coef`: (l, rows of coef)."""
 
@@ -75,6 +82,8 @@ class BeyondExamples(Examples[Any]):
     """What problems of examples in a `Store` do otherwise; to stand before a problem among the bases."""
 
     store: Store
+    _file: tuple[str, bool] | None = None  # a checkpoint, and whether to go on from it
+    _recorded: int | None = None  # fits that were recorded, while some are
 
     def _hold(self, store: Store, settings: Settings) -> None:
         """As `Examples.__init__`, for examples that are elsewhere."""
@@ -115,6 +124,41 @@ class BeyondExamples(Examples[Any]):
             self._noise,
         )
 
+    def keep(self, path: Any, resume: bool) -> None:
+        """Records the next fit of all examples in a file, or goes on from the one that is there."""
+        self._file = (os.fspath(path), bool(resume))
+
+    def solve(self, options: _core.Options, **more: Any) -> Any:
+        self._recorded = 0 if self._file is not None and more.get("rows") is None else None
+        try:
+            return super().solve(options, **more)
+        finally:
+            self._recorded = None
+
+    def run_core(
+        self, core: Any, options: _core.Options, report: Any, start: tuple[FloatArray, float] | None
+    ) -> Any:
+        if self._recorded is None or self._file is None:
+            return super().run_core(core, options, report, start)
+        path, resume = self._file
+        name = f"{path}.{self._recorded}" if self._recorded else path  # of several problems each has its own
+        self._recorded += 1
+        made = Checkpoint(name, self._mark(options, start), resume)
+        w, b = (None, 0.0) if start is None else (np.ascontiguousarray(start[0]), float(start[1]))
+        return _core.solve(core, options, report, w, b, made.earlier, made.record)
+
+    def _mark(self, options: _core.Options, start: Any) -> bytes:
+        """What is another thing where the data or the problem are."""
+        loss, settings = self.settings.core_loss, self.settings
+        asked = (options.lam, loss.name, loss.parameter, options.intercept, settings.cov_scale, start)
+        digest = hashlib.sha256(repr((self.store.fingerprint(), asked, self._recorded)).encode())
+        for name in ("codes", "targets", "given_weights"):
+            if hasattr(self, name) and not (name == "given_weights" and not np.ptp(self.given_weights)):
+                digest.update(np.ascontiguousarray(getattr(self, name)).tobytes())
+        if self._noise is not None:
+            digest.update(self._noise.packed.tobytes())
+        return digest.digest()
+
     def margins(
         self, coef: FloatArray, rows: Array | None = None, *, observed: bool = False, threads: int = 0
     ) -> tuple[FloatArray, FloatArray]:
@@ -148,6 +192,9 @@ class BlockStore(Store):
         made = StreamedSet(means, terms if scale else (), targets, weights, task, memory=blocks.memory)
         return made.core
 
+    def fingerprint(self) -> str:
+        return self.blocks.fingerprint()
+
     def margins(self, coef: FloatArray, threads: int) -> tuple[FloatArray, FloatArray]:
         count = (self.shape[0], len(coef))
         self.blocks.check()
@@ -156,6 +203,17 @@ class BlockStore(Store):
             found = _core.margins(self.blocks[rows].core(), np.ascontiguousarray(coef), threads)
             mean[rows], variance[rows] = found[0].T, found[1].T
         return mean, variance
+
+
+def keep_checkpoint(problem: Any, path: Any, resume: bool) -> None:
+    """What `checkpoint` and `resume` of a training ask for."""
+    if path is None:
+        if resume:
+            raise ValueError("resume: it goes on from a checkpoint; pass checkpoint=")
+        return
+    if not isinstance(problem, BeyondExamples):
+        raise ValueError("checkpoint: for blocks of svmgsu.open; examples in memory are trained on in one go")
+    problem.keep(path, resume)
 
 
 _KINDS = {"packed": "full", "factors": "low_rank", "isotropic": "isotropic"}

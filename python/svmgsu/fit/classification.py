@@ -7,6 +7,7 @@ from typing import Any
 
 from ..data.definiteness import Psd
 from ..models.classifier import Model
+from .beyond import keep_checkpoint
 from .problem import problem_of
 from .settings import Settings, documented
 
@@ -46,6 +47,8 @@ def train(
     n_jobs: int | None = None,
     start: Model | None = None,
     callback: Callable[[Any], bool | None] | None = None,
+    checkpoint: Any = None,
+    resume: bool = False,
     verbose: bool = False,
 ) -> Model:
     """Trains a linear classifier on uncertain examples.
@@ -78,6 +81,11 @@ def train(
     callback : function of one argument, optional
         Called between iterations with `.iteration, .objective, .gap, .seconds, .passes`; training
         stops when it returns False. Of several classes each calls it, from threads of their own.
+    checkpoint : path, optional
+        Of blocks: a file of a few kilobytes that has what each pass has found.
+    resume : bool, default=False
+        Go on from the checkpoint, if it is there: to the same bits, without the passes that it has. One of
+        other data is refused.
     {settings}
 
     Returns
@@ -94,6 +102,7 @@ def train(
     """
     settings = Settings.of(locals())
     problem = problem_of(X, y, cov, settings, std=std, sample_weight=sample_weight, classes=classes)
+    keep_checkpoint(problem, checkpoint, resume)
     return problem.train(start, callback, groups=groups)
 
 

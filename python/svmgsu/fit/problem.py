@@ -292,7 +292,8 @@ class BeyondProblem(BeyondExamples, Problem):
 
     def solve(self, options: _core.Options, *, team: Team | None = None, **more: Any) -> Model:
         """Problems are solved one after another, each with all threads: each reads all data."""
-        return super().solve(options, team=Team((team or Team()).threads, 1), **more)
+        model: Model = super().solve(options, team=Team((team or Team()).threads, 1), **more)
+        return model
 
     def finish(self, model: Model, options: _core.Options, team: Team, **more: Any) -> None:
         super().finish(model, options, Team(team.threads, 1), **more)

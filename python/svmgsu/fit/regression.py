@@ -14,7 +14,7 @@ from ..data.gaussians import as_gaussians
 from ..models.regressor import RegressionModel
 from ..support.parallel import Team
 from ..support.validation import Array, FloatArray, check_finite, check_targets, check_weights
-from .beyond import BeyondExamples, BlockStore, Store, refuse_beside, weights_of_blocks
+from .beyond import BeyondExamples, BlockStore, Store, keep_checkpoint, refuse_beside, weights_of_blocks
 from .examples import Examples, Report, check_start, record, status, warn_if_unfinished
 from .settings import Settings, documented
 
@@ -235,6 +235,8 @@ def train_regressor(
     threads: int | None = None,
     start: RegressionModel | None = None,
     callback: Callable[[Any], bool | None] | None = None,
+    checkpoint: Any = None,
+    resume: bool = False,
     verbose: bool = False,
 ) -> RegressionModel:
     """Trains a linear regression on uncertain examples.
@@ -265,6 +267,11 @@ def train_regressor(
         A model to start from.
     callback : function of one argument, optional
         As in `svmgsu.train`.
+    checkpoint : path, optional
+        Of blocks: a file of a few kilobytes that has what each pass has found.
+    resume : bool, default=False
+        Go on from the checkpoint, if it is there: to the same bits, without the passes that it has. One of
+        other data is refused.
     {settings}
 
     Returns
@@ -291,6 +298,7 @@ def train_regressor(
     """
     settings = Settings.of(locals(), task="regression")
     problem = regression_of(X, y, cov, settings, std=std, y_std=y_std, sample_weight=sample_weight)
+    keep_checkpoint(problem, checkpoint, resume)
     return problem.train(start, callback)
 
 
