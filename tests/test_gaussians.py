@@ -215,12 +215,12 @@ def test_a_notebook_shows_a_small_table():
     assert data._repr_html_() == (
         "<table>\n"
         "<caption>Gaussians</caption>\n"
-        "<tr><th>examples</th><td>3</td></tr>\n"
-        "<tr><th>features</th><td>2 (u, &lt;g&gt;)</td></tr>\n"
-        "<tr><th>covariance</th><td>Diagonal</td></tr>\n"
-        "<tr><th>typical standard deviation</th><td>2.75</td></tr>\n"
-        "<tr><th>typical spread of a feature</th><td>5.5</td></tr>\n"
-        "<tr><th>typical error / spread</th><td>0.5</td></tr>\n"
+        '<tr><th scope="row">examples</th><td>3</td></tr>\n'
+        '<tr><th scope="row">features</th><td>2 (u, &lt;g&gt;)</td></tr>\n'
+        '<tr><th scope="row">covariance</th><td>Diagonal</td></tr>\n'
+        '<tr><th scope="row">typical standard deviation</th><td>2.75</td></tr>\n'
+        '<tr><th scope="row">typical spread of a feature</th><td>5.5</td></tr>\n'
+        '<tr><th scope="row">typical error / spread</th><td>0.5</td></tr>\n'
         "</table>"
     )
     assert "<td>none</td>" in data.with_cov(None)._repr_html_()

@@ -62,7 +62,10 @@ def as_html(caption: str, rows: list[tuple[str, str]]) -> str:
     """A table of names and texts."""
     import html  # here: it is large, and only notebooks need it
 
-    lines = [f"<tr><th>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>" for name, text in rows]
+    lines = [
+        f'<tr><th scope="row">{html.escape(name)}</th><td>{html.escape(text)}</td></tr>'
+        for name, text in rows
+    ]
     return "\n".join(["<table>", f"<caption>{caption}</caption>", *lines, "</table>"])
 
 

@@ -31,13 +31,14 @@ from ..support.memory import require_memory
 from ..support.parallel import Team
 from ..support.progress import counter
 from ..support.validation import Array, FloatArray, as_float_array, as_generator, check_count, check_positive
+from .notebook import ShowsFit
 from .transforming import ROUTED
 
 WORK = 2**29  # operations of the core at a time, less than a second
 NOISE = {**ROUTED, "projection": True}
 
 
-class Deconvolution(DensityMixin, BaseEstimator):  # type: ignore[misc]
+class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc]
     """Extreme deconvolution: the population of the truths behind noisy values, as a mixture of Gaussians.
 
     Model: the truth of an object is drawn from Σ π_k N(μ_k, S_k) and seen with the noise of its own known

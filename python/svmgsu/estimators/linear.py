@@ -18,13 +18,14 @@ from ..models.rule import new_objects
 from ..support.losses import Task
 from .callbacks import CallbackSupportMixin
 from .names import keep_names, may_lack_names
+from .notebook import ShowsFit
 from .transforming import ROUTED
 from .units import check_deployment_units, same_units
 
 LEARNT = ("coef_", "intercept_", "objective_", "gap_", "n_iter_", "status_", "history_", "n_features_in_")
 
 
-class LinearEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
+class LinearEstimator(ShowsFit, CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
     """An estimator that is fitted by taking over what a model has learnt."""
 
     __metadata_request__fit = ROUTED

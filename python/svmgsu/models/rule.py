@@ -57,6 +57,11 @@ class LinearRule:
     loss: str
     feature_names_in_: list[str] | None
 
+    def _repr_html_(self) -> str:
+        from .summary import html_of
+
+        return html_of(self)
+
     @property
     def n_features_in_(self) -> int:
         """The number of features."""

@@ -1,7 +1,7 @@
 """Pictures: uncertain data and the boundaries they lead to, the loss, searches, decisions, probabilities.
 
 Every function draws on `ax`, or on new axes without it, and returns the axes. It takes what `svmgsu.train`
-returns and the estimators alike.
+returns, the estimators, and pipelines that end with one alike.
 
 >>> import numpy as np, svmgsu
 >>> X, y = np.array([[-1.0, 0.5], [-2.0, 0.0], [1.0, -0.5], [2.0, 0.0]]), ["a", "a", "b", "b"]
@@ -15,7 +15,7 @@ from .decisions import histogram
 from .dependence import partial_dependence
 from .images import weights
 from .plane import boundary
-from .populations import population
+from .populations import population, posterior
 from .regression import predictions
 from .searches import coefficients, cov_scale, path
 from .solving import convergence, loss
@@ -40,6 +40,7 @@ __all__ = [
     "partial_dependence",
     "path",
     "population",
+    "posterior",
     "predictions",
     "reliability",
     "weights",

@@ -10,7 +10,18 @@ from .. import _core
 from ..data.gaussians import Gaussians, as_gaussians
 from ..models.scoring import probability_right
 from ..support.validation import Array, FloatArray, as_float_array, check_count
-from .style import CLASS_STYLES, GREY, Hyperplane, check_labels, hyperplane, legend, own_axes
+from .style import (
+    CLASS_STYLES,
+    GREY,
+    Hyperplane,
+    check_labels,
+    decision_values,
+    hyperplane,
+    is_curved,
+    legend,
+    own_axes,
+    sides,
+)
 
 
 def histogram(model: Any, data: Any, y: Any, ax: Any = None, *, bins: Any = 30, class_: Any = None) -> Any:
@@ -22,7 +33,8 @@ def histogram(model: Any, data: Any, y: Any, ax: Any = None, *, bins: Any = 30, 
 
     Parameters
     ----------
-    model : Model or LinearSVMGSU
+    model : Model, estimator or pipeline that ends with one
+        Of a curved one (`SVMGSU`) decision values are log-odds, with the deviations that bars make of them.
     data : Gaussians or array of shape (l, n)
     y : array of shape (l,)
         Labels, of the classes the model knows.
@@ -47,14 +59,15 @@ def histogram(model: Any, data: Any, y: Any, ax: Any = None, *, bins: Any = 30, 
     'decision value  w·x + b'
     """
     data = as_gaussians(data)
-    plane = hyperplane(model, class_)
-    if data.shape[1] != len(plane.w):
+    curved = is_curved(model)
+    plane = sides(model) if curved else hyperplane(model, class_)
+    if not curved and data.shape[1] != len(plane.w):
         raise ValueError(f"data: {data.shape[1]} features, but the model has {len(plane.w)}")
     labels = check_labels(y, len(data), model)
     about = plane.is_about(labels)
     if not about.all():
         data, labels = data[about], labels[about]
-    mean, std = _decision_values(plane, data, labels)
+    mean, std = decision_values(model, data) if curved else _decision_values(plane, data, labels)
     edges = _edges(bins, mean, std)
     centres, width = (edges[:-1] + edges[1:]) / 2, np.diff(edges)
     ax = own_axes() if ax is None else ax
@@ -70,9 +83,13 @@ def histogram(model: Any, data: Any, y: Any, ax: Any = None, *, bins: Any = 30, 
         shown = deviation if std.any() else None
         ax.errorbar(centres + shift * width, number, shown, label=name, **style)
     ax.axvline(0, color="black", linewidth=1.4, label="boundary")
-    for level in (-1, 1):
+    for level in () if curved else (-1, 1):
         ax.axvline(level, color=GREY, linestyle=":", linewidth=1.1, label="margins" if level == 1 else None)
-    ax.set(xlabel="decision value  w·x + b", ylabel=bars, xlim=(edges[0], edges[-1]))
+    ax.set(
+        xlabel="decision value" if curved else "decision value  w·x + b",
+        ylabel=bars,
+        xlim=(edges[0], edges[-1]),
+    )
     ax.set_ylim(bottom=0)
     legend(ax, fontsize=9)
     return ax

@@ -7,10 +7,23 @@ from typing import Any
 import numpy as np
 from matplotlib.patches import Ellipse, Patch
 
-from ..data.gaussians import as_gaussians
+from ..data.gaussians import Gaussians, as_gaussians
 from ..maps.linear import dense
 from ..support.validation import Array, FloatArray
-from .style import CLASS_STYLES, GREY, Hyperplane, check_labels, hyperplane, legend_above, own_axes
+from .style import (
+    CLASS_STYLES,
+    GREY,
+    Hyperplane,
+    check_labels,
+    decision_values,
+    hyperplane,
+    is_curved,
+    legend_above,
+    own_axes,
+    sides,
+)
+
+STEPS = 150  # of the grid that a curved boundary is found on
 
 
 def boundary(
@@ -29,8 +42,9 @@ def boundary(
 
     Parameters
     ----------
-    model : Model or LinearSVMGSU
-        Its boundary is solid, its margins (decision values of -1 and 1) are dotted.
+    model : Model, estimator or pipeline that ends with one
+        Its boundary is solid, and its margins, if it is linear (decision values of -1 and 1), are dotted. A
+        curved one (`SVMGSU`) is drawn of two classes, for objects known exactly.
     data : Gaussians of shape (l, 2)
         Each example is its mean and the ellipse that holds `mass` of its probability.
     y : array of shape (l,)
@@ -67,8 +81,10 @@ def boundary(
         raise ValueError(f"data: only examples of 2 features can be drawn, got {data.shape[1]}")
     if not 0 < mass < 1:
         raise ValueError(f"mass: must be between 0 and 1, got {mass!r}")
-    plane = _plane(model, class_, "model")
-    rival = None if other is None else _plane(other, class_, "other")
+    plane = _plane(model, class_, "model") if not is_curved(model) else sides(model)
+    rival = None
+    if other is not None and not is_curved(other):
+        rival = _plane(other, class_, "other")
     classes = check_labels(y, len(data), model)
     about = plane.is_about(classes)
     if not about.all():
@@ -77,11 +93,16 @@ def boundary(
 
     _draw_examples(ax, plane, data, classes, mass)
     view = ax.axis()
-    _line(ax, plane, 0.0, color="black", linestyle="-", linewidth=1.8, label=labels[0])
-    for level in (-1.0, 1.0):
-        _line(ax, plane, level, color="black", linestyle=":", linewidth=1.1)
+    if not is_curved(model):
+        _line(ax, plane, 0.0, color="black", linestyle="-", linewidth=1.8, label=labels[0])
+        for level in (-1.0, 1.0):
+            _line(ax, plane, level, color="black", linestyle=":", linewidth=1.1)
+    else:
+        _curve(ax, model, view, data, color="black", linestyle="-", linewidth=1.8, label=labels[0])
     if rival is not None:
         _line(ax, rival, 0.0, color=GREY, linestyle="--", linewidth=1.8, label=labels[1])
+    elif other is not None:
+        _curve(ax, other, view, data, color=GREY, linestyle="--", linewidth=1.8, label=labels[1])
     ax.axis(view)
     ax.set(xlabel=names[0], ylabel=names[1])
     _legend(ax, None if data.cov is None else mass)
@@ -93,6 +114,21 @@ def _plane(model: Any, class_: Any, name: str) -> Hyperplane:
     if len(plane.w) != 2:
         raise ValueError(f"{name}: only models of 2 features can be drawn, got {len(plane.w)}")
     return plane
+
+
+def _curve(ax: Any, model: Any, view: Any, data: Any, **style: Any) -> None:
+    """Where the decision values of a curved model are 0, of objects that are known exactly."""
+    x, y = np.linspace(view[0], view[1], STEPS), np.linspace(view[2], view[3], STEPS)
+    grid = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+    values, _ = decision_values(model, Gaussians(grid, feature_names=data.feature_names_in_))
+    look = {
+        "colors": [style["color"]],
+        "linestyles": [style["linestyle"]],
+        "linewidths": [style["linewidth"]],
+    }
+    if values.min() < 0 < values.max():
+        ax.contour(x, y, values.reshape(STEPS, STEPS), levels=[0.0], **look)
+    ax.plot([], [], **style)  # the legend's
 
 
 def _draw_examples(ax: Any, plane: Hyperplane, data: Any, classes: Array, mass: float) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..data.gaussians import as_gaussians
 from ..support.validation import as_float_array, check_finite
-from .style import BLUE, GREY, legend, own_axes
+from .style import BLUE, GREY, last_step, legend, own_axes
 
 
 def predictions(model: Any, data: Any, y: Any, ax: Any = None, *, y_std: Any = None) -> Any:
@@ -16,7 +16,7 @@ def predictions(model: Any, data: Any, y: Any, ax: Any = None, *, y_std: Any = N
 
     Parameters
     ----------
-    model : RegressionModel or LinearSVRGSU
+    model : RegressionModel, estimator (`LinearSVRGSU`, `SVRGSU`) or pipeline that ends with one
     data : Gaussians or array of shape (l, n)
         With covariances, values have the error bars that these make, √(wᵀΣw).
     y : array of shape (l,)
@@ -43,7 +43,9 @@ def predictions(model: Any, data: Any, y: Any, ax: Any = None, *, y_std: Any = N
     if len(targets) != len(data):
         raise ValueError(f"y: {len(targets)} targets for {len(data)} examples")
     known = data.cov is not None
-    values, std = model.predict(data, return_std=True) if known else (model.predict(data), None)
+    last = last_step(model)
+    seen = data if last is model else model[:-1].transform(data)
+    values, std = last.predict(seen, return_std=True) if known else (last.predict(seen), None)
     ax = own_axes((4.6, 4.4)) if ax is None else ax
     ends = [min(values.min(), targets.min()), max(values.max(), targets.max())]
     ax.plot(ends, ends, color=GREY, linestyle="--", linewidth=1.1, label="predicted = target", zorder=1)
@@ -59,6 +61,6 @@ def predictions(model: Any, data: Any, y: Any, ax: Any = None, *, y_std: Any = N
     ax.errorbar(
         targets, values, yerr=std, xerr=y_std, label=f"{len(targets)} examples {bars}".strip(), **style
     )
-    ax.set(xlabel="target", ylabel="predicted  w·x + b")
+    ax.set(xlabel="target", ylabel="predicted")
     legend(ax, fontsize=9)
     return ax

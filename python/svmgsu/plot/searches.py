@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..support.validation import FloatArray
-from .style import BLUE, CYCLE, GREY, VERMILLION, legend, legend_above, own_axes
+from .style import BLUE, CYCLE, GREY, VERMILLION, last_step, legend, legend_above, own_axes
 
 LABELLED = 6  # weights with a colour and a name of their own
 
@@ -157,6 +157,7 @@ def coefficients(models: Any, ax: Any = None, *, lam: float | None = None, names
 
 
 def _scores(search: Any) -> _Scores:
+    search = last_step(search)
     results = getattr(search, "cv_results_", None)
     if results is None:
         raise ValueError(f"search: this {type(search).__name__} has no cv_results_; fit it first")
@@ -193,6 +194,7 @@ def _mark(ax: Any, x: float, score: float, label: str) -> None:
 
 
 def _score_name(search: Any) -> str:
+    search = last_step(search)
     scoring = getattr(search, "scoring", None)
     if scoring is None:
         return "expected accuracy" if hasattr(search, "cov_scales") else "score"

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import reference
 from ..support.validation import FloatArray
-from .style import BLUE, CYCLE, VERMILLION, legend, legend_above, own_axes
+from .style import BLUE, CYCLE, VERMILLION, last_step, legend, legend_above, own_axes
 
 
 def loss(ax: Any = None, s: tuple[float, ...] = (0, 0.25, 0.5, 1)) -> Any:
@@ -51,7 +51,7 @@ def convergence(model: Any, ax: Any = None, *, against: str = "passes") -> Any:
 
     Parameters
     ----------
-    model : Model or LinearSVMGSU
+    model : Model, estimator or pipeline that ends with one
         Trained here: a model from a file has no history.
     ax : matplotlib Axes, optional
     against : {"passes", "seconds"}
@@ -70,7 +70,7 @@ def convergence(model: Any, ax: Any = None, *, against: str = "passes") -> Any:
     """
     if against not in ("passes", "seconds"):
         raise ValueError(f'against: expected "passes" or "seconds", got {against!r}')
-    history = getattr(model, "history_", None)
+    history = getattr(last_step(model), "history_", None)
     if not history:
         raise ValueError("model: it has no history; a model read from a file has none")
     if not isinstance(history[0], dict):

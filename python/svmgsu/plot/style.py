@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
 
+from ..estimators.unscaling import steps_of, unscale
 from ..support.validation import Array, FloatArray
 
 # Okabe and Ito's palette, which colour-blind readers can tell apart.
@@ -64,6 +67,7 @@ class Hyperplane(NamedTuple):
 
 def hyperplane(model: Any, class_: Any = None, name: str = "model") -> Hyperplane:
     """The hyperplane of a model: the only one of two classes, or that of one class, or pair, among more."""
+    model = _in_units_of_the_data(model)
     if not hasattr(model, "coef_"):
         raise ValueError(f"{name}: this {type(model).__name__} has no coef_; pass a trained linear model")
     if not hasattr(model, "classes_"):
@@ -89,6 +93,51 @@ def hyperplane(model: Any, class_: Any = None, name: str = "model") -> Hyperplan
     return Hyperplane(coef[k], float(intercept[k]), class_, ("the other classes", f"class {class_}"))
 
 
+def last_step(model: Any) -> Any:
+    """A model itself, or what a pipeline ends with."""
+    return steps_of(model)[-1] if hasattr(model, "steps") else model
+
+
+def _in_units_of_the_data(model: Any) -> Any:
+    """A pipeline that ends with a linear model as such a model, brought back through its transformers."""
+    last = last_step(model)
+    if last is model or not hasattr(last, "coef_"):
+        return last
+    known = {name: getattr(last, name) for name in ("classes_", "multi_class") if hasattr(last, name)}
+    return SimpleNamespace(**unscale(model)._asdict(), **known)
+
+
+def is_curved(model: Any) -> bool:
+    """Whether a trained classifier, or what a pipeline ends with, has decision values but no weights."""
+    last = last_step(model)
+    return not hasattr(last, "coef_") and hasattr(last, "classes_") and hasattr(last, "decision_function")
+
+
+def decision_values(model: Any, data: Any) -> tuple[FloatArray, FloatArray]:
+    """What a model without weights, or a pipeline that ends with one, says of objects of two classes.
+
+    Above 0 is the second class. With the standard deviations that the objects' covariances make, or 0.
+    """
+    last = last_step(model)
+    seen = data if last is model else model[:-1].transform(data)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # corners of a picture lie far from the population
+        if seen.cov is None:
+            values = np.asarray(last.decision_function(seen))
+            return values, np.zeros(len(values))
+        values, std = last.decision_function(seen, return_std=True)
+    return values, std
+
+
+def sides(model: Any) -> Hyperplane:
+    """The two sides of a curved boundary, with the names of a hyperplane's."""
+    classes = np.asarray(last_step(model).classes_).tolist()
+    if len(classes) != 2:
+        raise ValueError(f"model: a curved boundary is drawn of two classes, it has {len(classes)}")
+    negative, positive = classes
+    return Hyperplane(np.zeros(0), 0.0, positive, (f"class {negative}", f"class {positive}"))
+
+
 def _pair(coef: FloatArray, intercept: FloatArray, classes: list[Any], class_: Any, name: str) -> Hyperplane:
     chosen = list(class_) if isinstance(class_, (tuple, list)) else []
     if len(chosen) != 2 or chosen[0] == chosen[1] or any(label not in classes for label in chosen):
@@ -106,7 +155,7 @@ def _pair(coef: FloatArray, intercept: FloatArray, classes: list[Any], class_: A
 
 def check_labels(y: Any, examples: int, model: Any) -> Array:
     """Labels of classes that the model knows."""
-    labels = np.asarray(y)
+    labels, model = np.asarray(y), last_step(model)
     if labels.shape != (examples,):
         raise ValueError(f"y: shape {labels.shape} for {examples} examples")
     unknown = np.flatnonzero(~np.isin(labels, model.classes_))

@@ -19,6 +19,7 @@ from ...support.parallel import Team
 from ...support.validation import Array, FloatArray, check_count, check_positive, is_sparse, place
 from ..feature_maps import points_of
 from ..names import keep_names, may_lack_names
+from ..notebook import ShowsFit
 from ..transforming import ROUTED
 from ..units import check_deployment_units, same_units
 from .lift import Bars, Lift, compact, deviations, draws, learn_population, noisy_copies
@@ -33,7 +34,7 @@ WIDE = 100  # features: a population's covariances take their cube of work for e
 MOST_ROWS = 2_000_000  # of copies and objects, so that features of all fit into memory
 
 
-class NonlinearEstimator(BaseEstimator):  # type: ignore[misc]
+class NonlinearEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
     """Objects → population → map → a convex stage, with a search over the choices in between."""
 
     __metadata_request__fit = ROUTED

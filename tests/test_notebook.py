@@ -1,0 +1,80 @@
+"""What a notebook shows of models and estimators: how they were trained, and nothing that can run."""
+
+import numpy as np
+import pytest
+from sklearn import config_context
+
+import svmgsu
+
+EVIL = "<script>alert(1)</script>"
+
+
+@pytest.fixture(scope="module")
+def data():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    return svmgsu.Gaussians(X, std=0.3, feature_names=[EVIL, "b"])
+
+
+@pytest.fixture(scope="module")
+def y(data):
+    return np.where(data.mean[:, 0] > 0, "yes", EVIL)
+
+
+def test_a_model_shows_its_weights_loss_and_gap(data, y):
+    model = svmgsu.train(data, y, lam=0.1)
+    shown = model._repr_html_()
+    for words in ("hinge", "proven gap", "converged after", "weight of b", "calibrated", "&lt;script&gt;"):
+        assert words in shown
+    assert EVIL not in shown and 'scope="row"' in shown
+
+
+def test_a_model_from_a_file_shows_what_is_known(data, y, tmp_path):
+    svmgsu.train(data, y, lam=0.1).save(tmp_path / "m")
+    shown = svmgsu.load(tmp_path / "m")._repr_html_()
+    assert "weight of b" in shown and "objective" not in shown
+
+
+def test_a_regression_shows_its_scatter(data):
+    shown = svmgsu.train_regressor(data, data.mean[:, 1])._repr_html_()
+    assert "scatter of targets" in shown and "squared" in shown
+
+
+def test_of_many_weights_the_largest_are_shown():
+    X = np.random.default_rng(0).normal(size=(40, 30))
+    shown = svmgsu.train(X, X[:, 3] > 0)._repr_html_()
+    assert shown.count("weight of") == 8 and "22 smaller ones" in shown and "weight of feature 4" in shown
+
+
+@pytest.mark.parametrize(
+    ("estimator", "words"),
+    [
+        (svmgsu.LinearSVMGSU(), "proven gap"),
+        (svmgsu.LinearSVMGSUCV([1, 0.1], cv=3), "weight of b"),
+        (svmgsu.SVMGSU(n_features=20, search=False), "Gaussians"),
+        (svmgsu.Deconvolution(2), "their weights"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_an_estimator_adds_what_it_has_learnt_to_the_diagram(estimator, words, data, y):
+    before = estimator._repr_html_()
+    assert "<table>\n<caption>" not in before
+    estimator.fit(data, y)
+    for shown in (estimator._repr_html_(), estimator._repr_mimebundle_()["text/html"]):
+        assert "sk-container" in shown and words in shown and EVIL not in shown
+    with config_context(display="text"):
+        assert "text/html" not in estimator._repr_mimebundle_()
+
+
+def test_regressors_show_themselves_too(data):
+    t = data.mean[:, 1]
+    assert "scatter of targets" in svmgsu.LinearSVRGSU().fit(data, t)._repr_html_()
+    assert "residual deviation" in svmgsu.SVRGSU(n_features=20, search=False).fit(data, t)._repr_html_()
+
+
+def test_progress_is_that_of_notebooks_in_notebooks():
+    """tqdm.auto chooses the widget or the line of a terminal; nothing of ours asks where it runs."""
+    import inspect
+
+    from svmgsu.support import progress
+
+    assert "from tqdm.auto import tqdm" in inspect.getsource(progress)
