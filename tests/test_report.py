@@ -132,6 +132,30 @@ def test_the_model_of_smaller_bars_agrees_with_truly_smaller_ones():
     assert abs(said - true) < 0.5 * abs(now - true)
 
 
+def test_sizes_of_bars_that_tell_the_class_are_told_apart_from_noise():
+    """Bars of one class are larger, and the values say nothing: smaller bars would not help."""
+    rng = np.random.default_rng(0)
+    y = np.arange(300) % 2
+    error = np.where(y[:, None] == 1, 0.6, 0.2) * rng.uniform(0.8, 1.25, size=(300, 2))
+    X = rng.normal(size=(300, 2)) + error * rng.normal(size=(300, 2))
+    report = svmgsu.report(X, y, std=error, quick=True)
+    scores = {s.key: s.score for s in report.systems}
+    assert report.advice.bars == "help" and scores["rbf-bars"] < 0.3 < 0.6 < scores["rbf"]
+    assert "tell about the target by themselves" in report.advice.verdict
+    assert min(report.what_if.scores) > 0.6 and "without their sizes" in report.what_if.model
+
+
+def test_a_population_that_does_not_score_as_the_objects_do_is_not_believed(monkeypatch):
+    from svmgsu.reporting import insight
+
+    monkeypatch.setattr(insight, "FAR_OFF", 1.0)
+    data, y, _ = rings(60)
+    report = svmgsu.report(data, y, quick=True)
+    assert min(report.what_if.factors) == 1 and all(f.gain is None for f in report.features)
+    assert any("cannot be trusted" in note for note in report.notes)
+    assert "Of smaller ones see the notes" in report.to_html()
+
+
 def test_doubtful_objects_would_be_surer_if_exact(found):
     assert found.doubtful and all(one.exact > one.now for one in found.doubtful)
     assert {one.feature for one in found.doubtful} <= {f.name for f in found.features}

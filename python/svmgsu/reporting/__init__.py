@@ -20,7 +20,7 @@ from .describing import describe
 from .effort import FULL, QUICK, Effort
 from .preparing import prepare, varied
 from .result import Feature, Report
-from .systems import WIDEST, ways_for
+from .systems import WIDEST, Curved, ways_for
 
 __all__ = ["Report", "report"]
 
@@ -133,7 +133,7 @@ def _look_into(
         insight.weigh(features, linear)
     bars = problem.data.cov is not None
     keys = ("rbf-bars", "linear-bars") if bars else ("rbf", "linear")
-    able = [fine[key] for key in keys if key in fine]
+    able = [_steady(problem, fine[key], folds, found) for key in keys if key in fine]
     if able:
         model = min(able, key=lambda trial: (trial.way.key != found.advice.system, trial.system.score))
         found.reliability = insight.reliability(problem, model, folds)
@@ -145,8 +145,29 @@ def _look_into(
     truth = insight.Truth(problem, effort)
     found.doubtful = insight.doubtful(problem, able[0], folds, truth, features, effort.draws)
     done()
-    found.what_if = insight.what_if(problem, able[0], folds, truth, features, effort)
+    found.what_if, doubts = insight.what_if(problem, able[0], folds, truth, features, effort)
+    found.notes += doubts
     done()
+
+
+def _steady(problem: Problem, trial: Trial, folds: Any, found: Report) -> Trial:
+    """A trial whose model can be asked about other error bars than these."""
+    if not isinstance(trial.way, Curved) or not trial.way.sees_sizes:
+        return trial
+    (other,) = compare(problem, [trial.way.steady()], folds, lambda: None)
+    if other.said is None:
+        return trial
+    measure(problem, [other])
+    own = f"{other.system.score:.3g} ± {other.system.score_error:.2g}"
+    found.advice.verdict += (
+        " The sizes of the bars tell about the target by themselves, and the RBF model uses them as "
+        f"features: without that its {found.measure} is {own}."
+    )
+    found.notes.append(
+        "Reliability, objects in doubt and the what-if curve are of the RBF model without the sizes of bars "
+        "as features, which can be asked about other sizes."
+    )
+    return other
 
 
 def _about_sizes(problem: Problem, trials: list[Trial]) -> list[str]:

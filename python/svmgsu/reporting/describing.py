@@ -13,6 +13,7 @@ from .result import Feature, Table
 
 FAR = 6.0  # spreads (robust) from the median, where a number that is repeated may stand for nothing
 TELLS = 0.995  # area under the curve of a feature that tells the class by itself
+TAIL = 5.0  # spread over median, of positive values, where a logarithm is better
 HUGE = 1000.0  # times the median: an error bar that may be a code
 
 
@@ -90,6 +91,8 @@ def _about_values(values: FloatArray) -> list[str]:
         remarks.append(
             f"{uniques[k]:g} is there {counts[k]} times, far from the rest: a code for a missing value?"
         )
+    if values.min() > 0 and values.std() > TAIL * median:
+        remarks.append("a long tail: its logarithm may serve better")
     steps = np.diff(values)
     if len(values) > 10 and (steps == steps[0]).all():
         remarks.append("counts the rows: leave it out")

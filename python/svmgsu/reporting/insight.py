@@ -22,6 +22,7 @@ Folds = list[tuple[Array, Array]]
 FACTORS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
 LISTED = 10  # doubtful objects
 COMPONENTS = 5
+FAR_OFF = 1.6  # a ratio of losses: the population is not believed beyond
 
 
 def weigh(features: list[Feature], trial: Trial) -> None:
@@ -161,12 +162,12 @@ def _shown(value: Any) -> Any:
 
 def what_if(
     problem: Problem, trial: Trial, folds: Folds, truth: Truth, features: list[Feature], effort: Effort
-) -> WhatIf:
-    """The score with all bars times a factor, and what halving the bars of one feature would gain.
+) -> tuple[WhatIf, list[str]]:
+    """The score with all bars times a factor, and what halving the bars of one feature would gain; notes.
 
     Larger bars are measured: noise is added to held-out objects, whose labels are known. Smaller ones cannot
     be: what objects may really be is drawn, the model says what their labels would be, and only the change
-    from factor 1 is taken.
+    from factor 1 is taken; and nothing where the score of such objects is not about the one measured.
     """
     rng = np.random.default_rng([problem.seed, 9])
     factors = [f for f in FACTORS if f >= 1 or truth.prior is not None]
@@ -175,6 +176,7 @@ def what_if(
     tried = [j for j in biggest if features[j].ratio] if truth.prior is not None else []
     changes: dict[Any, list[FloatArray]] = {key: [] for key in [*factors, *(("half", j) for j in tried)]}
     base: list[FloatArray] = []
+    made: list[FloatArray] = []
     groups: list[Array] = []
     for model, (_, out) in zip(trial.models, folds, strict=True):
         rows = out[np.sort(rng.permutation(len(out))[: effort.simulated])]
@@ -186,8 +188,23 @@ def what_if(
             if factor > 1:
                 changes[factor].append(_grown(part, trial, model, factor) - own)
         if truth.prior is not None:
-            _shrunk(part, trial, model, truth, factors, tried, changes)
-    return _collected(problem, trial, factors, tried, changes, np.concatenate(base), groups, features)
+            made.append(_shrunk(part, trial, model, truth, factors, tried, changes))
+    notes = []
+    if made and not _believable(np.concatenate(made).mean(), np.concatenate(base).mean()):
+        scores = [score_of(problem.task, np.concatenate(v))[0] for v in (made, base)]
+        notes.append(
+            "What smaller error bars would do is not shown: objects drawn from the population that was "
+            f"learnt score {scores[0]:.3g} where {scores[1]:.3g} was measured, so that it cannot be trusted. "
+            "Features with long tails are a usual reason; their logarithms may serve better."
+        )
+        factors, tried = [f for f in factors if f >= 1], []
+    curve = _collected(problem, trial, factors, tried, changes, np.concatenate(base), groups, features)
+    return curve, notes
+
+
+def _believable(made: float, measured: float) -> bool:
+    """Whether the loss of made-up objects is about that of the real ones."""
+    return bool(measured / FAR_OFF < made < measured * FAR_OFF)
 
 
 def _grown(part: Problem, trial: Trial, model: Any, factor: float) -> FloatArray:
@@ -207,8 +224,8 @@ def _shrunk(
     factors: list[float],
     tried: list[int],
     changes: dict[Any, list[FloatArray]],
-) -> None:
-    """Adds the changes of expected loss of made-up objects, for smaller bars, to `changes`."""
+) -> FloatArray:
+    """Adds the changes of made-up objects' expected loss, for smaller bars, to `changes`; their loss now."""
     cov, names = part.data.cov, part.data.feature_names_in_
     assert cov is not None
     true = truth.draws(part.data, 1)[:, 0]
@@ -222,7 +239,8 @@ def _shrunk(
         said = trial.way.predict(model, data)
         if part.task == "classification":
             return np.asarray(-(labels.mean * np.log(np.maximum(said.mean, LEAST))).sum(axis=1))
-        return np.asarray((labels.mean - said.mean) ** 2)
+        assert labels.std is not None
+        return np.asarray((labels.mean - said.mean) ** 2 + labels.std**2)
 
     n = part.data.shape[1]
     now = expected(np.ones(n))
@@ -233,6 +251,7 @@ def _shrunk(
         scale = np.ones(n)
         scale[j] = 0.5
         changes["half", j].append(expected(scale) - now)
+    return now
 
 
 def _collected(

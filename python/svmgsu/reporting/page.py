@@ -293,9 +293,12 @@ def _what_if(found: Report) -> str:
     gained = sorted((f for f in found.features if f.gain is not None), key=lambda f: -(f.gain or 0.0))
     parts = [
         paragraph(
-            f"{curve.model}. Larger bars are measured, with noise added to held-out objects. Smaller ones "
-            "are modelled: objects are drawn from the population behind the data, the model says what they "
-            "would be, and the change is set on the score that was measured. Errors are those of the change."
+            f"{curve.model}. Larger bars are measured, with noise added to held-out objects.",
+            "Smaller ones are modelled: objects are drawn from the population behind the data, the model "
+            "says what they would be, and the change is set on the score that was measured."
+            if not all(curve.measured)
+            else "Of smaller ones see the notes.",
+            "Errors are those of the change.",
         ),
         figure(figures.what_if(found), f"The {found.measure} if all error bars were smaller or larger."),
         table("What if", ["error bars", found.measure, "how"], rows),

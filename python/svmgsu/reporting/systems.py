@@ -137,8 +137,9 @@ class Linear(Way):
 class Curved(Way):
     """`SVMGSU` or `SVRGSU`. The first fit chooses the settings, those of the other folds take them over."""
 
-    def __init__(self, *given: Any, bars: bool, seed: int) -> None:
+    def __init__(self, *given: Any, bars: bool, seed: int, as_features: Any = "auto") -> None:
         super().__init__(*given, bars=bars, seed=seed)
+        self.as_features = as_features
         self.key = "rbf-bars" if bars else "rbf"
         self.name = "RBF, with error bars (posterior)" if bars else "RBF, values only"
         self.most = self.effort.curved
@@ -146,7 +147,12 @@ class Curved(Way):
 
     def fit(self, data: Gaussians, y: Array, groups: Array | None) -> Any:
         kind: Any = SVMGSU if self.is_classifier else SVRGSU
-        own = {"random_state": self.seed, "threads": self.effort.threads, **(self._found or {})}
+        own = {
+            "random_state": self.seed,
+            "threads": self.effort.threads,
+            "bars_as_features": self.as_features,
+        }
+        own |= self._found or {}
         model = kind(n_features=self.effort.frequencies, **own)
         model.fit(data if self.bars else data.with_cov(None), y, groups=groups)
         if self._found is None:
@@ -160,6 +166,18 @@ class Curved(Way):
             if self.is_classifier:
                 self._found["link"] = bool(model.link_)
         return model
+
+    @property
+    def sees_sizes(self) -> bool:
+        """Whether the size of bars was chosen as a feature: then nothing can be said of other sizes."""
+        return bool(self._found and self._found["bars_as_features"])
+
+    def steady(self) -> Curved:
+        """The same without that."""
+        given = (self.task, self.classes, self.effort)
+        other = Curved(*given, bars=self.bars, seed=self.seed, as_features=False)
+        other.name += ", without their sizes as features"
+        return other
 
     def predict(self, model: Any, data: Gaussians) -> Outcome:
         seen = data if self.bars else data.with_cov(None)
