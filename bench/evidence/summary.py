@@ -70,9 +70,24 @@ def _entry(found: list[records.Record], cell: Cell, splits: list[int]) -> dict[s
         theirs = _values(scores, splits, best)
         gain = paired(theirs, ours, cell.overlap) if less else paired(ours, theirs, cell.overlap)
         entry[measure] = {"ours": ours.mean(), "rival": best, "theirs": theirs.mean(), **_figures(gain)}
+    entry["alike"] = _alike(found, cell, splits, loss, kinds)
     entry["cost"] = _cost(found, cell.name, splits, mine, entry[loss]["rival"])
     entry["verdict"] = verdict(entry)
     return entry
+
+
+def _alike(
+    found: list[records.Record], cell: Cell, splits: list[int], loss: str, kinds: dict[str, bool]
+) -> dict[str, dict[str, float]]:
+    """The gain in loss where both sides are chosen by held-out loss, and where both are in hindsight."""
+    scores = records.by_system(found, cell.name, loss)
+    sides: dict[str, list[Any]] = {"validation": [], "hindsight": []}
+    for ours in (False, True):
+        names = [name for name, mine in kinds.items() if mine == ours and name != SEARCHED]
+        best = min(names, key=lambda name: _values(scores, splits, name).mean())
+        sides["hindsight"].append(_values(scores, splits, best))
+        sides["validation"].append(_values(scores, splits, chosen(found, cell.name, ours)))
+    return {how: _figures(paired(*both, cell.overlap)) for how, both in sides.items()}
 
 
 def _values(scores: Scores, splits: list[int], system: str | dict[int, str]) -> np.ndarray:
