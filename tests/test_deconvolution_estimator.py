@@ -11,6 +11,7 @@ from conftest import interrupted
 from moments import assert_moments
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import svmgsu
 from svmgsu.support import memory
@@ -74,6 +75,30 @@ def test_results_beyond_memory_are_refused_before_work_starts(monkeypatch):
         svmgsu.support.memory.NotEnoughMemory, match=r"transform: 600 mixtures of 2 .*batches"
     ):
         prior.transform(svmgsu.Gaussians(objects(), std=STD))
+
+
+NO_ARRAY = dict.fromkeys(
+    (
+        "check_sample_weight_equivalence_on_dense_data",
+        "check_pipeline_consistency",
+        "check_estimators_pickle",
+        "check_transformer_data_not_an_array",
+        "check_transformer_general",
+        "check_transformer_preserve_dtypes",
+        "check_methods_sample_order_invariance",
+        "check_methods_subset_invariance",
+        "check_fit_idempotent",
+        "check_array_api_input",
+    ),
+    "transform returns Mixtures, which are no array",
+)
+
+
+@parametrize_with_checks(
+    [svmgsu.Deconvolution(2, n_init=1, threads=1)], expected_failed_checks=lambda _: NO_ARRAY
+)
+def test_it_passes_scikit_learns_checks_of_what_is_no_array(estimator, check):
+    check(estimator)
 
 
 def test_ctrl_c_is_heard_within_a_transform(monkeypatch):

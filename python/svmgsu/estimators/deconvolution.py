@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import TransformerTags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
@@ -282,6 +282,7 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.transformer_tags = TransformerTags(preserves_dtype=["float64", "float32"])
         return tags
 
     def _settings(self) -> Settings:

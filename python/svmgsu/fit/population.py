@@ -151,6 +151,8 @@ def check_spread(seen: Observed) -> None:
     """Refuses features of which there is nothing to learn, by their names."""
     if seen.projection is not None:
         return
+    if len(seen) == 1:
+        raise ValueError("X: a population needs at least 2 examples, got n_samples=1")
     for j in range(seen.values.shape[1]):
         column = seen.values[:, j]
         known = column[~np.isnan(column)]
