@@ -163,6 +163,9 @@ def test_the_figures_of_curved_boundaries_are_those_that_were_measured():
     noisy = "Kepler, precise → noisy"
     rival = rivals_of(noisy)[0]
     assert rival == "boosting, copies"
+    pages = (ROOT / "bench" / "results" / "nonlinear.md").read_text(encoding="utf-8")
+    splits = re.search(rf"{noisy}\n.*?(\d+) splits that were not used", pages, flags=re.S)[1]
+    assert f"means of {splits} splits that were not used" in " ".join(TEXT.split())
     right = [100 * found_by(noisy, name, "accuracy")[0] for name in ("SVMGSU", rival)]
     loss = [found_by(noisy, name, "log-loss")[0] for name in ("SVMGSU", rival)]
     text = " ".join(TEXT.split())

@@ -6,6 +6,7 @@ import importlib
 import inspect
 import re
 from pathlib import Path
+from types import ModuleType
 
 MODULES = ("svmgsu", "svmgsu.uncertainty", "svmgsu.io", "svmgsu.metrics", "svmgsu.plot", "svmgsu.reference")
 
@@ -30,6 +31,15 @@ GROUPS = {
 }  # fmt: skip
 
 
+def of(module: ModuleType, name: str) -> object:
+    """A name of a module; None where it needs an extra that is not installed, and then has no page."""
+    try:
+        return getattr(module, name)
+    except ImportError as error:
+        print(f"without {module.__name__}.{name}: {error}")
+        return None
+
+
 def names_of(module: str) -> list[str]:
     """The public names of a module that are not modules themselves."""
     loaded = importlib.import_module(module)
@@ -40,13 +50,13 @@ def names_of(module: str) -> list[str]:
             for n, t in vars(loaded).items()
             if n[0] != "_" and getattr(t, "__module__", "").startswith(module)
         ]
-    return [name for name in listed if not inspect.ismodule(getattr(loaded, name))]
+    return [n for n in listed if (t := of(loaded, n)) is not None and not inspect.ismodule(t)]
 
 
 def modules() -> list[str]:
     """The modules of the reference: those above, and any other that `svmgsu` exports."""
     door = importlib.import_module("svmgsu")
-    more = [f"svmgsu.{name}" for name in door.__all__ if inspect.ismodule(getattr(door, name))]
+    more = [f"svmgsu.{name}" for name in door.__all__ if inspect.ismodule(of(door, name))]
     return [*MODULES, *(name for name in more if name not in MODULES)]
 
 
