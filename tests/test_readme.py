@@ -141,46 +141,6 @@ def test_the_calls_of_the_table_of_builders_run():
             assert isinstance(eval(call, names), (svmgsu.Gaussians, svmgsu.Mixtures)), call
 
 
-def found_by(section, system, column):
-    """A figure of bench/results/nonlinear.md, and the standard error behind it."""
-    text = (ROOT / "bench" / "results" / "nonlinear.md").read_text(encoding="utf-8")
-    lines = text.split(f"## Curved boundaries: {section}\n")[1].split("\n## ")[0].splitlines()
-    table = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("| ")]
-    row = next(row for row in table if row[0] == system)
-    value, _, rest = row[table[0].index(column)].replace("−", "-").partition(" ± ")
-    return float(value), float(rest.split()[0])
-
-
-def rivals_of(section):
-    """The systems of a section but ours, the one of the least log-loss first."""
-    text = (ROOT / "bench" / "results" / "nonlinear.md").read_text(encoding="utf-8")
-    lines = text.split(f"## Curved boundaries: {section}\n")[1].split("\n## ")[0].splitlines()
-    names = [line.split("|")[1].strip() for line in lines if re.match(r"\| [^|]+ \| 0\.\d+ ± ", line)]
-    return sorted((n for n in names if n != "SVMGSU"), key=lambda name: found_by(section, name, "log-loss"))
-
-
-def test_the_figures_of_curved_boundaries_are_those_that_were_measured():
-    noisy = "Kepler, precise → noisy"
-    rival = rivals_of(noisy)[0]
-    assert rival == "boosting, copies"
-    pages = (ROOT / "bench" / "results" / "nonlinear.md").read_text(encoding="utf-8")
-    splits = re.search(rf"{noisy}\n.*?(\d+) splits that were not used", pages, flags=re.S)[1]
-    assert f"means of {splits} splits that were not used" in " ".join(TEXT.split())
-    right = [100 * found_by(noisy, name, "accuracy")[0] for name in ("SVMGSU", rival)]
-    loss = [found_by(noisy, name, "log-loss")[0] for name in ("SVMGSU", rival)]
-    text = " ".join(TEXT.split())
-    assert f"`SVMGSU` has {right[0]:.1f} % right and a log-loss of {loss[0]:.3f}" in text
-    assert f"boosting on noisy copies, {right[1]:.1f} % and {loss[1]:.3f}" in text
-    gain, error = found_by(noisy, rival, "accuracy of SVMGSU beyond it")
-    assert f"curved: +{100 * gain:.1f} ± {100 * error:.1f} points" in text
-    gain, error = found_by(noisy, rival, "log-loss of SVMGSU beyond it")
-    assert f"{-gain:.3f} ± {error:.3f} log-loss over boosting on copies" in text
-    precise = "Kepler, noisy → precise"
-    assert rivals_of(precise)[0].startswith("boosting")
-    gain, error = found_by(precise, rivals_of(precise)[0], "log-loss of SVMGSU beyond it")
-    assert f"{-gain:.3f} ± {error:.3f} log-loss over boosting |" in text
-
-
 @pytest.mark.parametrize("page", ["README.md", "docs/choosing.md"])
 def test_the_figures_of_linear_models_are_those_that_were_measured(page):
     text = (ROOT / page).read_text(encoding="utf-8")
