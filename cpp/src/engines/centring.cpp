@@ -103,9 +103,9 @@ class ShiftedSource final : public Source {
   const Gaussians& like() const override { return like_; }
   double numbers() const override { return of_->numbers(); }
   double rank() const override { return of_->rank(); }
-  void all(const Cuts& cuts, const Use& use) const override { of_->all(cuts, moved(use)); }
+  void all(const Cuts& cuts, const Use& use) const override { of_->all(cuts, shifted(use)); }
   void some(const std::vector<Index>& positions, const Cuts& cuts, const Use& use) const override {
-    of_->some(positions, cuts, moved(use));
+    of_->some(positions, cuts, shifted(use));
   }
   std::shared_ptr<const Source> take(const std::vector<Index>& positions) const override {
     const std::shared_ptr<const Source> taken = of_->take(positions);
@@ -113,7 +113,7 @@ class ShiftedSource final : public Source {
   }
 
  private:
-  Use moved(const Use& use) const {
+  Use shifted(const Use& use) const {
     return [this, &use](const Piece& piece) { use({seen_from(piece.data, at_), piece.ids, piece.first}); };
   }
 
