@@ -174,12 +174,13 @@ def _about_sizes(problem: Problem, trials: list[Trial]) -> list[str]:
     """What was made smaller so that the report is ready in time."""
     notes = []
     least = min(len(known) for known, _ in problem.splits(len(trials[0].models) or 2))
-    for trial in trials:
-        if trial.way.most is not None and 0 < trial.system.trained_on < least:
-            notes.append(
-                f"{trial.system.name}: trained on {trial.system.trained_on} of the objects of a fold, to "
-                "save time; with all of them it would be as good or better."
-            )
+    some = [t for t in trials if t.way.most is not None and 0 < t.system.trained_on < least]
+    if some:
+        shown = "; ".join(f"{t.system.name}: {t.system.trained_on}" for t in some)
+        notes.append(
+            f"To save time, some models are trained on a part of the {least} objects that a fold has. With "
+            f"all they would be as good or better. {shown}."
+        )
     if problem.data.shape[1] > WIDEST:
         notes.append(
             f"There are more than {WIDEST} features: RBF models and the population behind the objects are "
