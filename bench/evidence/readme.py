@@ -39,7 +39,7 @@ SITUATIONS = (
     ),
     ("another population or channel", "no general advice", ("sdss2.2-half", "tv-channel")),
 )
-SAID = {"ours": "", "rival": "**worse**: ", "tie": "no clear difference: "}
+SAID = {"rival": "**worse**: ", "tie": "no clear difference: "}
 
 
 def lines(figures: dict[str, Any]) -> list[str]:
@@ -57,33 +57,38 @@ def lines(figures: dict[str, Any]) -> list[str]:
 
 
 def _measured(entry: dict[str, Any]) -> str:
-    gain = entry[entry["loss"]]
-    saved = f"{gain['gain']:+.3f} ± {gain['se']:.3f}".replace("-", "−")
-    words = f"{SAID.get(entry['verdict'], '')}{entry['title']} {saved}"
-    return f"{words} ({gain['ours']:.3f}; {gain['rival']} {gain['theirs']:.3f})"
+    measure, scale, unit = entry["loss"], 1, ""
+    if entry["verdict"] == "ours, in accuracy":
+        measure, scale, unit = "accuracy", 100, " points of accuracy"
+    gain = {k: scale * v for k, v in entry[measure].items() if k in ("gain", "se", "ours", "theirs")}
+    digits = 3 if scale == 1 else 1
+    saved = f"{gain['gain']:+.{digits}f} ± {gain['se']:.{digits}f}{unit}".replace("-", "−")
+    both = f"{gain['ours']:.{digits}f}; {entry[measure]['rival']} {gain['theirs']:.{digits}f}"
+    return f"{entry['title']} {saved} ({SAID.get(entry['verdict'], '')}{both})"
 
 
 def sentence(figures: dict[str, Any]) -> str:
     """What is gained, and when not, in the rows that may be cited."""
     cited = [entry for entry in figures.values() if entry["splits"] >= ENOUGH]
     said = {
-        "lower": [e for e in cited if e["verdict"].startswith("ours")],
-        "higher": [e for e in cited if e["verdict"] == "rival"],
-        "no clearly other": [e for e in cited if e["verdict"] == "tie"],
+        "better by two standard errors": [e for e in cited if e["verdict"].startswith("ours")],
+        "worse": [e for e in cited if e["verdict"] == "rival"],
+        "without a clear difference": [e for e in cited if e["verdict"] == "tie"],
     }
-    parts = [f"a {k} loss in {len(v)} ({_listed(v)})" for k, v in said.items() if v]
+    parts = [f"{words} in {len(found)} ({_listed(found)})" for words, found in said.items() if found]
     rivals = (
         "linear and RBF machines, forests, boosting, LDA, QDA and the probabilistic random forest, each on "
         "values, with bars as features, and on draws"
     )
     return (
         f"On the same {ENOUGH} splits, all tuned alike, against the best (in hindsight) of {rivals}, ours "
-        f"has in {len(cited)} settings {'; '.join(parts)} ([all figures]({RESULTS}), [protocol]({PROTOCOL}))."
+        f"is, of {len(cited)} settings, {', '.join(parts)} ([all figures]({RESULTS}), "
+        f"[protocol]({PROTOCOL}))."
     )
 
 
 def _listed(entries: list[dict[str, Any]]) -> str:
-    return ", ".join(f"{e['title']}: {e['setting']}" for e in entries)
+    return "; ".join(f"{e['title']}: {e['setting']}" for e in entries)
 
 
 def block(figures: dict[str, Any]) -> str:

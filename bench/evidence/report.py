@@ -21,7 +21,12 @@ PICTURE, CURVES = "evidence.png", "evidence_cost.png"
 CLASSES = ("accuracy", "AUC", "log-loss", "calibration")
 NUMBERS = ("RMSE", "MAE")
 TIMES = ("tuning", "fit", "predict", "megabytes")
-VERDICTS = {"ours": "**ours**", "rival": "the rival", "tie": "no clear difference"}
+VERDICTS = {
+    "ours": "**ours**",
+    "ours, in accuracy": "**ours**, in accuracy",
+    "rival": "the rival",
+    "tie": "no clear difference",
+}
 
 
 def write(output: Path, found: list[records.Record], quick: bool) -> Path:
@@ -107,7 +112,7 @@ def _plainly(figures: dict[str, Any]) -> str:
     cited = [entry for entry in figures.values() if entry["splits"] >= ENOUGH]
     won = [entry for entry in cited if entry["verdict"].startswith("ours")]
     lost = [entry for entry in cited if entry["verdict"] == "rival"]
-    data = {entry["title"].split(",")[0] for entry in won}
+    data = {entry["title"].replace(",", "").split()[0] for entry in won}
     words = f"Of {len(cited)} rows with at least {ENOUGH} splits, ours is better in {len(won)}"
     words += f", on {len(data)} data sets" if won else ""
     words += f"; a rival is better in {len(lost)}; in the others there is no clear difference."
@@ -168,11 +173,10 @@ def _picture(figures: dict[str, Any], path: Path) -> None:
     shown = [entry for entry in figures.values() if entry["splits"] >= ENOUGH] or list(figures.values())
     shown.sort(key=lambda e: e[e["loss"]]["gain"] / e[e["loss"]]["theirs"])
     figure, axes = plt.subplots(figsize=(8, 0.36 * len(shown) + 1.3), layout="constrained")
-    colours = {"ours": "#1b7837", "rival": "#b2182b"}
     for place, entry in enumerate(shown):
         gain = entry[entry["loss"]]
         x, bar = (100 * gain[k] / gain["theirs"] for k in ("gain", "se"))
-        colour = colours.get(entry["verdict"].split(",")[0], "#666666")
+        colour = "#1b7837" if x > 2 * bar else "#b2182b" if x < -2 * bar else "#666666"
         axes.errorbar(x, place, xerr=2 * bar, fmt="o", color=colour, capsize=3)
     labels = [f"{e['title']}: {e['setting']}" for e in shown]
     axes.set_yticks(range(len(shown)), labels, fontsize=8)

@@ -123,6 +123,6 @@ def verdict(entry: dict[str, Any]) -> str:
     if gain["gain"] < -2 * gain["se"]:
         return "rival"
     if accuracy["gain"] > 2 * accuracy["se"]:
-        return "ours"
+        return "ours, in accuracy"
     cheap = entry["cost"]["ours, all"] <= TENTH * entry["cost"]["rival, all"]
     return "ours, at a tenth of the cost" if cheap and abs(gain["gain"]) <= gain["se"] else "tie"
