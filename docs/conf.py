@@ -29,7 +29,7 @@ if (Path(__file__).parent / "doxygen").is_dir():
     breathe_projects = {"svmgsu": str(Path(__file__).parent / "doxygen" / "xml")}
     breathe_default_project = "svmgsu"
 
-exclude_patterns = ["doxygen"]
+exclude_patterns = ["doxygen", "files"]  # files are there to be downloaded
 suppress_warnings = [
     "config.cache",
     "duplicate_declaration.cpp",  # Breathe opens the namespace anew for each header

@@ -38,8 +38,9 @@ def sources() -> dict[Path, str]:
     """Every page: its file, and its name on the site."""
     found = {path: path.relative_to(DOCS).as_posix() for path in sorted(DOCS.rglob("*.md"))}
     found |= {ROOT / source: name for source, name in OUTSIDE.items()}
-    for path in sorted((ROOT / "bench" / "results").glob("*.md")):
-        found[path] = f"benchmarks/{path.name}"
+    for path in sorted((ROOT / "bench").rglob("*.md")):
+        place = path.name if path.parent.name == "results" else f"{path.parent.name}-{path.name.lower()}"
+        found.setdefault(path, f"benchmarks/{place}")
     return found
 
 
