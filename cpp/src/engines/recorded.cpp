@@ -1,5 +1,6 @@
-#include "engines/messages.hpp"
 #include "svmgsu/engines/recorded.hpp"
+
+#include "engines/messages.hpp"
 
 namespace svmgsu {
 namespace {
