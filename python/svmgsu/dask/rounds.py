@@ -44,10 +44,12 @@ class Rounds:
         self.timeout = None if timeout is None else check_positive(timeout, "timeout")
 
     def submit(self, task: Callable[..., Any], shard: Shard, *args: Any) -> Any:
-        """One task where its shard is; elsewhere, with the shard made anew, if that worker is gone."""
-        return self.client.submit(
-            task, shard.future, *args, workers=[shard.worker], allow_other_workers=True, pure=False
-        )
+        """One task where its shard is; elsewhere, with the shard made anew, if that worker is gone.
+
+        It goes where the shard is by itself, being far smaller. A task that names its worker would wait for
+        ever if all workers were killed at once, since those that come instead have other names.
+        """
+        return self.client.submit(task, shard.future, *args, pure=False)
 
     def ask(self, task: Callable[..., Any], shards: Sequence[Shard], *args: Sequence[Any]) -> list[Any]:
         """task(shard, argument, ...) of each shard, with its own arguments; the answers in their order."""

@@ -130,10 +130,13 @@ class Shards:
             ]
             args = [(covs[i], stds[i], psd) for i in inside]
             made = delayed(join, pure=False)([blocks[i] for i in inside], places, args)
-            future = rounds.client.compute(made, workers=[worker], allow_other_workers=True)
+            future = rounds.client.compute(made)
             self.shards.append(Shard(future, first, last, worker))
         facts = rounds.gather([shard.future for shard in self._described()], self.shards)
         self._check(facts)
+        holders = rounds.client.who_has([shard.future for shard in self.shards])
+        for shard in self.shards:
+            shard.worker = next(iter(holders.get(shard.future.key, ())), shard.worker)
 
     def _group(self, block: Any, cov: Any, std: Any, psd: Any) -> int:
         """The rows of which shards have whole multiples, by a piece that has examples."""
