@@ -250,12 +250,13 @@ class RecordedObjective final : public Objective {
           e.value = found.value;
           e.certificate = found.certificate;
           e.dual = found.dual;
+          e.curvature_b = found.curvature_b;
           e.smoothed_share = found.smoothed_share;
           e.gradient = found.gradient;
           e.gradient_b = found.gradient_b;
         },
         e.value, e.certificate.value, e.certificate.bound, e.certificate.above, e.certificate.below, e.dual,
-        e.smoothed_share, e.gradient, e.gradient_b);
+        e.curvature_b, e.smoothed_share, e.gradient, e.gradient_b);
   }
   double value(const Vector& w, double b, double epsilon) const override {
     return number(kValue, Key() << w << b << epsilon, [&] { return of_.value(w, b, epsilon); });
