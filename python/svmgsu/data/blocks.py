@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import hashlib
-import json
 import os
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -163,6 +162,8 @@ class Blocks:
         """The names of the examples, if the files have some."""
         if not isinstance(self._ids, str):  # an array, or nothing
             return None if self._ids is None else np.array(self._ids)
+        import json
+
         with open(self._ids, encoding="ascii") as file:
             return np.array([json.loads(line) for line in file])
 
