@@ -343,7 +343,7 @@ Journal::Journal(std::string earlier, std::function<void(const std::string&)> wr
 
 bool Journal::next(std::int32_t question, std::uint64_t key, std::string& answer) {
   if (at_ >= whole_) return false;
-  Head head;
+  Head head{};
   read_head(earlier_, at_, head);
   require(head.question == question && head.key == key,
           "checkpoint: it is of other data or settings than these; remove it to begin anew");
