@@ -157,10 +157,13 @@ def test_the_readme_has_rows_of_ten_splits_alone(tmp_path):
     (row,) = readme.lines(figures)[2:]
     assert "WDBC +0.0" in row and "Kepler" not in row
     page = tmp_path / "README.md"
-    page.write_text(f"before\n{readme.START}\nold\n{readme.END}\nafter\n", encoding="utf-8")
-    assert readme.update(page, figures)
+    marks = (readme.START.format(name) for name in readme.BLOCKS)
+    old = "".join(f"{mark}\nold\n{readme.END}\nbetween\n" for mark in marks)
+    page.write_text(f"before\n{old}after\n", encoding="utf-8")
+    readme.update(page, figures)
     text = page.read_text(encoding="utf-8")
     assert row in text and "old" not in text and text.startswith("before") and text.endswith("after\n")
+    assert text.count("between\n") == 2 and "better by two standard errors in 1 (" in text
 
 
 def test_a_cut_off_line_is_left_out_and_a_broken_one_is_named(tmp_path):

@@ -1,6 +1,6 @@
-"""The README's decision table: your situation, what to call, and what was measured of it.
+"""What the README says of the evidence: on its first screen the gain, below it the decision table.
 
-Its lines stand between two marks and are written from evidence.json alone; a test compares them.
+Both stand between marks and are written from evidence.json alone; a test compares them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 from .summary import ENOUGH
 
-START, END = "<!-- evidence: written by python -m bench.evidence --report -->", "<!-- end of evidence -->"
+START, END = "<!-- evidence, {}: written by python -m bench.evidence --report -->", "<!-- end of evidence -->"
 RESULTS, PICTURE = "bench/results/evidence.md", "docs/images/evidence.png"
 PROTOCOL = "bench/evidence/PROTOCOL.md"
 # A situation, what to call, and the parts that measure it.
@@ -76,43 +76,44 @@ def sentence(figures: dict[str, Any]) -> str:
         "without a clear difference": [e for e in cited if e["verdict"] == "tie"],
     }
     parts = [f"{words} in {len(found)} ({_listed(found)})" for words, found in said.items() if found]
-    rivals = (
-        "linear and RBF machines, forests, boosting, LDA, QDA and the probabilistic random forest, each on "
-        "values, with bars as features, and on draws"
-    )
     return (
-        f"On the same {ENOUGH} splits, all tuned alike, against the best (in hindsight) of {rivals}, ours "
-        f"is, of {len(cited)} settings, {', '.join(parts)} ([all figures]({RESULTS}), "
-        f"[protocol]({PROTOCOL}))."
+        f"Against the best (chosen in hindsight) of linear and RBF machines, forests, boosting, LDA, QDA and "
+        f"the probabilistic random forest, on values, with bars as features and on draws, all "
+        f"tuned alike on the same {ENOUGH} splits, ours is, of {len(cited)} settings, {'; '.join(parts)} "
+        f"([all figures]({RESULTS}), [protocol]({PROTOCOL}))."
     )
 
 
 def _listed(entries: list[dict[str, Any]]) -> str:
-    return "; ".join(f"{e['title']}: {e['setting']}" for e in entries)
-
-
-def block(figures: dict[str, Any]) -> str:
-    table = lines(figures)
-    if not table:
-        return "\n".join([START, END])
-    picture = (
-        f"![Loss saved against the best rival, by task and setting, with two standard errors]({PICTURE})"
+    """The tasks of each setting: "*precise → noisy*: Kepler; WDBC; ..."."""
+    settings = dict.fromkeys(e["setting"] for e in entries)
+    return "; ".join(
+        f"*{s}*: {'; '.join(e['title'] for e in entries if e['setting'] == s)}" for s in settings
     )
-    return "\n".join([START, picture, "", sentence(figures), "", *table, END])
 
 
-def between(text: str) -> str | None:
-    """The block of a page, marks included; None where there is none."""
-    if START not in text or END not in text:
-        return None
-    return text[text.index(START) : text.index(END) + len(END)]
+def gain(figures: dict[str, Any]) -> list[str]:
+    """The picture and its sentence."""
+    alt = "Loss saved against the best rival, by task and setting, with two standard errors"
+    return [f"![{alt}]({PICTURE})", "", sentence(figures)]
 
 
-def update(page: Path, figures: dict[str, Any]) -> bool:
-    """Writes the block of a page anew, if it has one."""
+BLOCKS = {"gain": gain, "table": lines}
+
+
+def block(name: str, figures: dict[str, Any]) -> str:
+    return "\n".join([START.format(name), *BLOCKS[name](figures), END])
+
+
+def between(name: str, text: str) -> str:
+    """A block of a page, marks included."""
+    start = text.index(START.format(name))
+    return text[start : text.index(END, start) + len(END)]
+
+
+def update(page: Path, figures: dict[str, Any]) -> None:
+    """Writes both blocks of a page anew."""
     text = page.read_text(encoding="utf-8")
-    old = between(text)
-    if old is None:
-        return False
-    page.write_text(text.replace(old, block(figures)), encoding="utf-8")
-    return True
+    for name in BLOCKS:
+        text = text.replace(between(name, text), block(name, figures))
+    page.write_text(text, encoding="utf-8")
