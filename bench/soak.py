@@ -23,6 +23,7 @@ def resident() -> float:
 
 def main() -> None:
     """Prints a line per ten fits, and ends with an error if a fit differs from that of memory."""
+    import dask
     import dask.array as da
     import distributed
 
@@ -41,6 +42,7 @@ def main() -> None:
     over = threading.Event()
     kills = fits = 0
     with (
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "1h"}),  # a worker killed twice comes back
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50
         ) as cluster,

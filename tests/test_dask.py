@@ -2,6 +2,9 @@
 
 import os
 import signal
+import subprocess
+import sys
+import textwrap
 import time
 
 import numpy as np
@@ -19,7 +22,12 @@ L, N = 1200, 5
 @pytest.fixture(scope="module")
 def client():
     with (
-        dask.config.set({"distributed.comm.timeouts.connect": "10s"}),
+        dask.config.set(
+            {
+                "distributed.comm.timeouts.connect": "10s",
+                "distributed.deploy.lost-worker-timeout": "1h",  # a cluster gives up a worker killed twice
+            }
+        ),
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=":0", silence_logs=50
         ) as cluster,
@@ -147,7 +155,7 @@ def pids_of(client):
 
 
 def killing(client, rounds):
-    """A callback that kills a worker in some iterations."""
+    """A callback that kills a worker in some rounds."""
     seen = []
 
     def callback(progress):
@@ -159,18 +167,69 @@ def killing(client, rounds):
     return callback
 
 
-@pytest.mark.parametrize("rounds", [(1, 3)])
-def test_a_killed_worker_costs_a_round_and_no_bit(client, rounds):
+def rounds_of(data, y, **more):
+    """How often a callback is called in a fit of these data."""
+    seen = []
+    svmgsu.train(data, y, probability=False, callback=seen.append, **more)
+    return len(seen)
+
+
+@pytest.mark.parametrize("which", ["first and third", "last"])
+def test_a_killed_worker_costs_a_round_and_no_bit(client, which):
     client.wait_for_workers(2, timeout=60)
     X, E, y = made()
     dX, dE, dy = arrays(X, E, y)
     known = svmgsu.train(X, y, std=E, probability=False)
+    last = rounds_of(X, y, std=E) - 1  # after the very last there is nothing left to ask
+    rounds = (last,) if which == "last" else (1, 3)
     callback = killing(client, rounds)
     found = svmgsu.dask.train(client, dX, dy, std=dE, probability=False, callback=callback, timeout=120)
     same_bits(found, known)
     client.wait_for_workers(2, timeout=60)
     same_bits(found, svmgsu.dask.train(client, dX, dy, std=dE, probability=False))
     assert len(callback.seen) >= max(rounds)
+
+
+def test_a_client_that_was_killed_goes_on_from_its_checkpoint(client, tmp_path, monkeypatch):
+    client.wait_for_workers(2, timeout=60)
+    X, E, y = made()
+    path = tmp_path / "stars.ckpt"
+    np.savez(tmp_path / "data.npz", X=X, E=E, y=y)
+    script = f"""
+        import os, signal
+        import dask.array as da, distributed, numpy as np, svmgsu.dask
+        found = np.load({str(tmp_path / "data.npz")!r})
+        dX, dE = (da.from_array(found[k], chunks=(350, -1)) for k in "XE")
+        seen = []
+        def killer(progress):
+            seen.append(progress)
+            if len(seen) == 3:
+                os.kill(os.getpid(), signal.SIGKILL)
+        client = distributed.Client({client.scheduler.address!r})
+        options = dict(std=dE, probability=False, callback=killer, checkpoint={str(path)!r})
+        svmgsu.dask.train(client, dX, found["y"], **options)
+    """
+    ended = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, timeout=120)
+    assert ended.returncode == -signal.SIGKILL, ended.stderr.decode()
+    dX, dE, dy = arrays(X, E, y, chunk=100)
+    asked = []
+    ask = svmgsu.dask.rounds.Rounds.ask
+    monkeypatch.setattr(
+        svmgsu.dask.rounds.Rounds, "ask", lambda self, *args: asked.append(args[0]) or ask(self, *args)
+    )
+    options = {"std": dE, "probability": False}
+    known = svmgsu.dask.train(client, dX, dy, **options)
+    rounds = len(asked)
+    same_bits(known, svmgsu.train(X, y, std=E, probability=False))
+    found = svmgsu.dask.train(client, dX, dy, checkpoint=path, resume=True, **options)
+    same_bits(found, known)
+    assert len(asked) - rounds < rounds - 1  # though the fingerprint of the data took one
+    Z = X.copy()
+    Z[777, 2] += 1e-6
+    with pytest.raises(ValueError, match=r"checkpoint: .*stars.ckpt is of other data or settings"):
+        svmgsu.dask.train(client, *arrays(Z, y), checkpoint=path, resume=True, **options)
+    with pytest.raises(ValueError, match="resume: it goes on from a checkpoint"):
+        svmgsu.dask.train(client, dX, dy, resume=True, **options)
 
 
 def test_examples_that_cannot_be_made_again_are_named(client):

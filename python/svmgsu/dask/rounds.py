@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from distributed import CancelledError, Client, KilledWorker, get_client, wait
+from distributed import CancelledError, Client, KilledWorker, get_client, get_worker, wait
 
 from ..support.validation import check_positive
 
@@ -114,3 +114,11 @@ def workers_of(client: Client, timeout: float | None) -> list[str]:
         if time.monotonic() > deadline:
             raise TimeoutError("client: the cluster has no worker")
         time.sleep(0.05)
+
+
+def threads_here() -> int:
+    """As many as the worker has that runs this task."""
+    try:
+        return int(get_worker().state.nthreads)
+    except ValueError:
+        return 1

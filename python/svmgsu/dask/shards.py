@@ -119,7 +119,7 @@ class Shards:
         workers = workers_of(rounds.client, rounds.timeout)
         size = -(-self.count // len(workers))
         k = int(np.flatnonzero(counts)[0])
-        group = self._group(blocks[k], covs[k], stds[k], psd)
+        self.group = group = self._group(blocks[k], covs[k], stds[k], psd)
         size = -(-size // group) * group
         self.shards: list[Shard] = []
         for k, first in enumerate(range(0, self.count, size)):

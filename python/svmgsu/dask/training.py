@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import inspect
 from collections.abc import Callable, Iterable
+from itertools import chain
 from typing import Any
 
+import joblib
 import numpy as np
 
 from .. import _core
@@ -15,15 +17,15 @@ from ..data.gaussians import Gaussians
 from ..engines.shards import Shard as Part
 from ..engines.shards import mapped
 from ..fit import classification, regression
-from ..fit.beyond import Noise, Store
+from ..fit.beyond import Noise, Store, keep_checkpoint
 from ..fit.problem import BeyondProblem
 from ..fit.regression import BeyondRegression, check_target_errors
 from ..fit.settings import Settings
 from ..models.classifier import Model
 from ..models.regressor import RegressionModel
 from ..support.losses import Task
-from ..support.validation import FloatArray, check_labels, check_targets, check_weights
-from .rounds import Rounds, Shard, client_of
+from ..support.validation import FloatArray, check_labels, check_targets, check_weights, is_sparse
+from .rounds import Rounds, Shard, client_of, threads_here
 from .shards import Shards
 
 TIMEOUT = 600.0  # seconds without an answer of a round
@@ -51,8 +53,10 @@ class DaskStore(Store):
         return mapped(DaskMap(self.rounds), made).core
 
     def fingerprint(self) -> str:
-        mean, variance = self.margins(np.ones((1, self.shape[1])), 0)
-        return hashlib.sha256(mean.tobytes() + variance.tobytes() + repr(self.shape).encode()).hexdigest()
+        """By groups of rows, which are the same for any number of workers."""
+        shards = self.held.shards
+        found = self.rounds.ask(digests_of, shards, [self.held.group] * len(shards))
+        return hashlib.sha256(repr((self.shape, list(chain(*found)))).encode()).hexdigest()
 
     def margins(self, coef: FloatArray, threads: int) -> tuple[FloatArray, FloatArray]:
         shards = self.held.shards
@@ -75,8 +79,18 @@ class DaskMap:
 
 def margins_of(data: Gaussians, coef: FloatArray) -> tuple[FloatArray, FloatArray]:
     """w·x and wᵀΣw of a shard."""
-    mean, variance = _core.margins(data.core(), coef, 0)
+    mean, variance = _core.margins(data.core(), coef, threads_here())
     return mean.T, variance.T
+
+
+def digests_of(data: Gaussians, group: int) -> list[str]:
+    """A digest of each `group` rows of a shard."""
+    parts = (data[first : first + group] for first in range(0, len(data), group))
+    return [str(joblib.hash((_numbers(part.mean), part.cov))) for part in parts]
+
+
+def _numbers(mean: Any) -> Any:
+    return (mean.data, mean.indices, mean.indptr) if is_sparse(mean) else mean
 
 
 def part_of(
@@ -90,7 +104,7 @@ def part_of(
     """A shard as the engine wants it: covariances times `scale`, with `noise`; its arrays are not copied."""
     if noise is not None:
         data = data.with_more_cov(noise)
-    return Part(data.scale_cov(scale), targets, weights, task, threads=0)
+    return Part(data.scale_cov(scale), targets, weights, task, threads=threads_here())
 
 
 def held_shards(client: Any, timeout: float | None, X: Any, cov: Any, std: Any, psd: Any) -> Shards:
@@ -139,6 +153,8 @@ def train(
     timeout: float | None = TIMEOUT,
     start: Model | None = None,
     callback: Callable[[Any], bool | None] | None = None,
+    checkpoint: Any = None,
+    resume: bool = False,
     **settings: Any,
 ) -> Model:
     """Trains a linear classifier on a cluster, with the same bits as `svmgsu.train` on the same examples.
@@ -156,6 +172,9 @@ def train(
     sample_weight : Dask array or array of shape (l,), optional
     timeout : float, default=600
         Seconds to wait for the answers of a round. None waits for ever.
+    checkpoint, resume : optional
+        As in `svmgsu.train` of blocks: a file on the client's machine, from which a client that was killed
+        goes on, with any number of workers.
     start, callback, **settings
         As in `svmgsu.train`.
 
@@ -168,6 +187,7 @@ def train(
     """
     chosen = Settings.of(_known(classification.train, settings))
     problem = problem_of(client, timeout, X, y, cov, std, sample_weight, chosen)
+    keep_checkpoint(problem, checkpoint, resume)
     model: Model = problem.train(start, callback)
     return model
 
@@ -184,17 +204,20 @@ def train_regressor(
     timeout: float | None = TIMEOUT,
     start: RegressionModel | None = None,
     callback: Callable[[Any], bool | None] | None = None,
+    checkpoint: Any = None,
+    resume: bool = False,
     **settings: Any,
 ) -> RegressionModel:
     """Trains a linear regression on a cluster: as `train`, with targets y and their errors `y_std`.
 
-    `client`, `X`, `cov`, `std`, `sample_weight`, `timeout`, `start` and `callback` are as there; the settings
-    are those of `svmgsu.train_regressor`.
+    `client`, `X`, `cov`, `std`, `sample_weight`, `timeout`, `start`, `callback`, `checkpoint` and `resume`
+    are as there; the settings are those of `svmgsu.train_regressor`.
     """
     chosen = Settings.of(
         {"loss": "squared"} | _known(regression.train_regressor, settings), task="regression"
     )
     problem = regression_of(client, timeout, X, y, cov, std, y_std, sample_weight, chosen)
+    keep_checkpoint(problem, checkpoint, resume)
     model: RegressionModel = problem.train(start, callback)
     return model
 
