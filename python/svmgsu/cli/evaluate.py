@@ -7,9 +7,7 @@ from typing import Any
 
 from ..io.dataset import Dataset
 from ..io.output import replacing
-from ..models.classifier import Model
-from ..models.regressor import RegressionModel
-from . import regression
+from . import curved, regression
 from .base import UsageError, about, check_outputs
 from .data import (
     add_block_options,
@@ -58,7 +56,7 @@ def run(args: argparse.Namespace) -> None:
     check_streams(args.model, args.data, args.labels, args.cov)
     model = load_with_prior(args)
     layout = "json" if args.json else args.output_format or "table"
-    if isinstance(model, RegressionModel) and layout == "gsvm":
+    if curved.is_regression(model) and layout == "gsvm":
         raise ValueError(f"{args.model}: holds a regression, and the authors' measures are of classifiers")
     dataset = read_like(args, model, labelled=True)
     with about(args.data, args.labels, args.cov):
@@ -70,9 +68,9 @@ def run(args: argparse.Namespace) -> None:
         file.write(content.encode())
 
 
-def measure(model: Model | RegressionModel, dataset: Dataset, threads: int | None) -> Any:
+def measure(model: Any, dataset: Dataset, threads: int | None) -> Any:
     """The measures of a model on examples whose labels or targets are known, by their covariances."""
-    if isinstance(model, RegressionModel):
+    if curved.is_regression(model):
         return regression.measure(model, dataset, threads)
     from ..metrics import evaluate
 

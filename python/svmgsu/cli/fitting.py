@@ -35,7 +35,7 @@ def fitted(
     Its settings are those that options give, and `more`; what nothing is said of has the library's default.
     """
     given = {name: getattr(args, OPTIONS.get(name, name), None) for name in NAMES if name != "cv"} | more
-    given |= {"deployment_cov": _deployment(args.deployment_cov), "fit_intercept": not args.no_intercept}
+    given |= {"deployment_cov": deployment(args.deployment_cov), "fit_intercept": not args.no_intercept}
     given |= {"threads": threads_for(args, data), "verbose": shows_progress(args, not is_small(data))}
     known = {name: value for name, value in given.items() if value is not None}
     settings = {name: known[name] for name in known if name in inspect.signature(train).parameters}
@@ -61,7 +61,7 @@ def fitted(
     return train(data, y, **of_fit, **settings), {"search": best}
 
 
-def _deployment(path: str | None) -> Any:
+def deployment(path: str | None) -> Any:
     if path is None:
         return None
     import numpy as np

@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..models.classifier import Model
-from ..models.files import load_linear
 from ..models.regressor import RegressionModel
 from ..support.build import show_config
-from . import regression
+from . import curved, regression
 from .base import add_json, show
 from .data import add_data_options, add_effort_options, read_data
 
@@ -43,7 +41,7 @@ def run(args: argparse.Namespace) -> None:
             return
         facts = dict(_core.config())
     elif _is_model(args.data):
-        facts = describe_model(load_linear(args.data))
+        facts = describe_model(curved.read(args.data))
     else:
         facts = describe_data(args)
     width = max(map(len, facts))
@@ -54,11 +52,13 @@ def _is_model(path: str) -> bool:
     if path == "-":
         return False
     with open(path, "rb") as file:
-        return file.read(16).startswith(MODEL_BEGINS)
+        return file.read(16).startswith(MODEL_BEGINS) or curved.is_archive(path)
 
 
-def describe_model(model: Model | RegressionModel) -> dict[str, Any]:
+def describe_model(model: Any) -> dict[str, Any]:
     """What a model file holds."""
+    if curved.is_curved(model):
+        return {"file": "model", **curved.facts(model)}
     if isinstance(model, RegressionModel):
         return regression.describe(model)
     return {

@@ -9,9 +9,7 @@ from typing import Any
 
 from ..io.dataset import Dataset
 from ..io.output import replacing
-from ..models.classifier import Model
-from ..models.files import load_linear
-from ..models.regressor import RegressionModel
+from . import curved
 from .base import UsageError, about, check_outputs, count, fraction, grid, lams, positive
 from .data import (
     add_data_options,
@@ -84,8 +82,8 @@ def run(args: argparse.Namespace) -> None:
         if getattr(args, option) is None and option in NEEDS[args.picture]:
             raise UsageError(f"{wanted}: {args.picture} needs it")
     check_streams(args.model, args.data, args.labels, args.cov)
-    model = None if args.model is None else load_linear(args.model)
-    is_regression = isinstance(model, RegressionModel)
+    model = None if args.model is None else curved.read(args.model)
+    is_regression = model is not None and curved.is_regression(model)
     if model is not None and is_regression != (args.picture == "predictions"):
         holds, wanted = ("regression", "classifier") if is_regression else ("classifier", "regression")
         raise ValueError(f"{args.model}: holds a {holds}, and the picture {args.picture} is of a {wanted}")
@@ -219,7 +217,7 @@ def _predictions(args: argparse.Namespace, model: Any, dataset: Any) -> Any:
     return predictions(model, dataset.data, dataset.y, y_std=dataset.y_std)
 
 
-Draw = Callable[[argparse.Namespace, "Model | RegressionModel | None", "Dataset | None"], Any]
+Draw = Callable[[argparse.Namespace, Any, "Dataset | None"], Any]
 PICTURES: dict[str, Draw] = {
     "boundary": _boundary,
     "histogram": _histogram,

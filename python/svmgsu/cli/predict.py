@@ -13,10 +13,8 @@ from ..io.dataset import Dataset
 from ..io.files import extension
 from ..io.predictions import JSON_LINES, TABLES
 from ..models.classifier import Model
-from ..models.files import load_linear
-from ..models.regressor import RegressionModel
 from ..support.validation import Array, FloatArray, check_prior
-from . import regression
+from . import curved, regression
 from .base import UsageError, about, add_json, by_label, check_outputs, show
 from .data import TABLES as TABLE_FORMATS
 from .data import (
@@ -80,12 +78,14 @@ def add_prior(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def load_with_prior(args: argparse.Namespace) -> Model | RegressionModel:
+def load_with_prior(args: argparse.Namespace) -> Any:
     """The model, with the shares that --prior states."""
-    model = load_linear(args.model)
+    model = curved.read(args.model)
     if args.prior is None:
         return model
-    if isinstance(model, RegressionModel) or model.calibration_ is None:
+    if curved.is_curved(model):
+        raise ValueError(f"{args.model}: holds a curved model, and --prior is for linear ones")
+    if not isinstance(model, Model) or model.calibration_ is None:
         raise ValueError(f"{args.model}: holds no probabilities, which --prior is for")
     shares = by_label("--prior", "LABEL=SHARE", args.prior, model.classes_.tolist())
     try:
@@ -103,7 +103,7 @@ def run(args: argparse.Namespace) -> None:
     dataset = read_like(args, model)
     with about(args.data, cov=args.cov):
         threads = threads_for(args, dataset.data)
-        if isinstance(model, RegressionModel):
+        if curved.is_regression(model):
             values = regression.values_of(model, dataset.data, threads)
             regression.write(args.output, values, dataset.ids, layout_of(args, args.output))
             _show_values(args, values, model)
@@ -117,17 +117,16 @@ def run(args: argparse.Namespace) -> None:
         show(args, facts, f"{text}: {args.output}", taken=args.output == "-")
 
 
-def _show_values(args: argparse.Namespace, rows: regression.Values, model: RegressionModel) -> None:
+def _show_values(args: argparse.Namespace, rows: regression.Values, model: Any) -> None:
     if args.output == "-" and not args.json:
         return
     low, high = float(rows.values.min()), float(rows.values.max())
-    scatter = None if np.isnan(model.scatter_) else model.scatter_
     facts = {
         "output": args.output,
         "examples": len(rows.values),
         "least": low,
         "greatest": high,
-        "scatter": scatter,
+        "scatter": regression.scatter_of(model),
     }
     text = f"{facts['examples']} examples: values from {low:.6g} to {high:.6g}"
     if rows.std is not None:
@@ -136,23 +135,25 @@ def _show_values(args: argparse.Namespace, rows: regression.Values, model: Regre
     show(args, facts, f"{text}: {args.output}", taken=args.output == "-")
 
 
-def read_like(args: argparse.Namespace, model: Model | RegressionModel, *, labelled: bool = False) -> Dataset:
+def read_like(args: argparse.Namespace, model: Any, *, labelled: bool = False) -> Dataset:
     """Examples with the features of the model in its order; zeros at the end of all lines are not written."""
-    own, format = model.n_features_in_, io.format_of(args.data, args.format)
+    own, format, names = model.n_features_in_, io.format_of(args.data, args.format), curved.names_of(model)
+    if curved.is_curved(model) and getattr(args, "memory", None) is not None:
+        raise UsageError(f"--memory: {args.model} is a curved model, which takes examples in memory")
     if args.n_features is None and format in ("text", "svmlight"):
         args.n_features = own
     if format in TABLE_FORMATS:
-        args.features = args.features or model.feature_names_in_
+        args.features = args.features or names
         if not labelled and args.label_column is None:
             args.label_column = False  # labels of new objects are not known, or not wanted
     try:
-        dataset = read_data(args, labelled=labelled, targets=labelled and isinstance(model, RegressionModel))
+        dataset = read_data(args, labelled=labelled, targets=labelled and curved.is_regression(model))
     except io.FormatError as error:
         text = str(error).replace(f"n_features={own}", f"the {own} features of {args.model}")
         raise io.FormatError(text) from error
     if getattr(args, "memory", None) is None:  # blocks are put in order one by one
         with about(args.data):
-            dataset.data = dataset.data.in_order(model.feature_names_in_)
+            dataset.data = dataset.data.in_order(names)
     if dataset.data.shape[1] != own:
         raise ValueError(
             f"{args.data}: {dataset.data.shape[1]} features, but the model {args.model} has {own}"
@@ -160,8 +161,12 @@ def read_like(args: argparse.Namespace, model: Model | RegressionModel, *, label
     return dataset
 
 
-def predictions_of(model: Model, data: Gaussians, threads: int | None) -> Predictions:
+def predictions_of(model: Any, data: Gaussians, threads: int | None) -> Predictions:
     """All that a model says, taking covariances into account where there are some."""
+    if curved.is_curved(model):
+        model.set_params(threads=threads)
+        proba = model.predict_proba(data)
+        return Predictions(model.classes_[proba.argmax(axis=1)], model.decision_function(data), proba)
     proba = None if model.calibration_ is None else model.predict_proba(data, threads=threads)
     decision = model.decision_function(data, threads=threads)
     return Predictions(model.predict(data, threads=threads), decision, proba)
@@ -173,7 +178,7 @@ def layout_of(args: argparse.Namespace, path: str) -> str:
     return ending if ending in (*TABLES, *JSON_LINES) else ".txt"
 
 
-def write(args: argparse.Namespace, path: str, rows: Predictions, ids: Any, model: Model) -> None:
+def write(args: argparse.Namespace, path: str, rows: Predictions, ids: Any, model: Any) -> None:
     """Writes predictions in the layout asked for; by default the authors', where they can be written so."""
     ending = layout_of(args, path)
     if path == "-" and args.output_format is None and (rows.proba is None or len(model.classes_) > 2):

@@ -14,6 +14,7 @@ from ..io.dataset import Dataset
 from ..models.regressor import RegressionModel
 from ..support.losses import regression_loss
 from ..support.validation import FloatArray
+from . import curved
 from .base import UsageError, about
 from .fitting import fitted
 
@@ -77,8 +78,10 @@ def fit(args: argparse.Namespace, dataset: Dataset) -> tuple[RegressionModel, di
     return fitted(args, train_regressor, searcher, dataset.data, dataset.y, own, y_std=dataset.y_std)
 
 
-def values_of(model: RegressionModel, data: Gaussians, threads: int | None) -> Values:
-    """All that a regression says, with deviations where there are covariances."""
+def values_of(model: Any, data: Gaussians, threads: int | None) -> Values:
+    """All that a regression says, with deviations where there are covariances, or a curved one's always."""
+    if curved.is_curved(model):
+        return Values(*model.set_params(threads=threads).predict(data, return_std=True))
     if data.cov is None:
         return Values(model.predict(data, threads=threads), None)
     return Values(*model.predict(data, return_std=True, threads=threads))
@@ -90,12 +93,17 @@ def write(path: str, rows: Values, ids: Any, layout: str) -> None:
         io.write_values(path, rows.values, std=rows.std, ids=ids, format=layout)
 
 
-def measure(model: RegressionModel, dataset: Dataset, threads: int | None) -> Any:
+def scatter_of(model: Any) -> float | None:
+    """What error bars leave unexplained, where that is known; deviations of curved models have it in them."""
+    return None if curved.is_curved(model) or np.isnan(model.scatter_) else float(model.scatter_)
+
+
+def measure(model: Any, dataset: Dataset, threads: int | None) -> Any:
     """The measures of a regression: deviations are those of its values, of targets, and its scatter."""
     from ..metrics import evaluate_regression
 
     rows = values_of(model, dataset.data, threads)
-    parts = (rows.std, dataset.y_std, None if np.isnan(model.scatter_) else model.scatter_)
+    parts = (rows.std, dataset.y_std, scatter_of(model))
     known = [np.square(part) for part in parts if part is not None]
     variance = np.broadcast_to(sum(known, start=np.zeros(())), rows.values.shape)
     std = np.sqrt(variance) if known and (variance > 0).all() else None
@@ -111,7 +119,7 @@ def describe(model: RegressionModel) -> dict[str, Any]:
         "loss": model.loss,
         **({} if model.epsilon is None else {"epsilon": model.epsilon}),
         "lam": model.lam,
-        "scatter": None if np.isnan(model.scatter_) else model.scatter_,
+        "scatter": scatter_of(model),
         "intercept": model.intercept_,
         "norm of w": float(np.linalg.norm(model.coef_)),
     }

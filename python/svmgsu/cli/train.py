@@ -10,12 +10,11 @@ from ..fit.classification import train
 from ..fit.division import MULTI_CLASS
 from ..fit.settings import SOLVERS, Settings
 from ..io.dataset import Dataset
-from ..models.classifier import Model
 from ..models.regressor import RegressionModel
 from ..models.rule import FORMATS
 from ..support.losses import check_loss
 from ..support.losses import names as losses_of
-from . import regression
+from . import curved, regression
 from .base import (
     UsageError,
     about,
@@ -40,7 +39,7 @@ from .data import (
     read_data,
     threads_for,
 )
-from .fitting import fitted, is_search
+from .fitting import deployment, fitted, is_search
 from .predict import add_output_format, layout_of, predictions_of, write
 
 EXAMPLES = """\
@@ -56,6 +55,8 @@ examples:
         svmlight, one error bar for all numbers, rare classes count as much; also write predictions
   svmgsu train stars.csv --task regression --target z --loss epsilon_insensitive --epsilon 0.1 -o z.svmgsu
         predict the numbers of column z, whose errors, if there are some, are z_err
+  svmgsu train stars.csv --kernel rbf -o curved.svmgsu
+        a curved boundary (SVMGSU; with --task regression SVRGSU), its settings by cross-validation
   zcat mean.gz | svmgsu train - --labels labels.dat --kind none -o m.svmgsu --json
         from standard input, without covariances; facts as JSON
 """
@@ -77,6 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_target_options(parser)
     _add_problem(parser)
     _add_search(parser)
+    curved.add_arguments(parser)
     _add_solver(parser)
 
 
@@ -166,24 +168,25 @@ def run(args: argparse.Namespace) -> None:
     fit = _train_regression if args.task == "regression" else _train_classifier
     model, found = fit(args, dataset)
     facts = _facts(args, model, dataset, time.perf_counter() - began) | found
-    show(args, facts, _text(facts), taken="-" in targets)
+    text = curved.text(facts) if curved.is_curved(model) else _text(facts)
+    show(args, facts, text, taken="-" in targets)
 
 
-def _train_classifier(args: argparse.Namespace, dataset: Dataset) -> tuple[Model, dict[str, Any]]:
+def _train_classifier(args: argparse.Namespace, dataset: Dataset) -> tuple[Any, dict[str, Any]]:
     _check_outputs(args, dataset.labels())
     with about(args.data, args.labels, args.cov):
         model, found = _fit(args, dataset)
         if args.predictions is not None:
             rows = predictions_of(model, dataset.data, threads_for(args, dataset.data))
-        model.save(args.output, args.model_format)
+        model.save(args.output, *([] if args.kernel else [args.model_format]))
         if args.predictions is not None:
             write(args, args.predictions, rows, dataset.ids, model)
     return model, found
 
 
-def _train_regression(args: argparse.Namespace, dataset: Dataset) -> tuple[RegressionModel, dict[str, Any]]:
+def _train_regression(args: argparse.Namespace, dataset: Dataset) -> tuple[Any, dict[str, Any]]:
     with about(args.data, args.labels, args.cov):
-        model, found = regression.fit(args, dataset)
+        model, found = _fit(args, dataset) if args.kernel else regression.fit(args, dataset)
         rows = regression.values_of(model, dataset.data, threads_for(args, dataset.data))
         model.save(args.output)
     if args.predictions is not None:
@@ -199,7 +202,8 @@ def _check_usage(args: argparse.Namespace) -> None:
         raise UsageError("--lam: not together with --lams, which chooses it")
     if args.cov_scales is not None and args.cov_scale is not None:
         raise UsageError("--cov-scale: not together with --cov-scales, which chooses it")
-    if not searching and (args.cv is not None or args.scoring is not None):
+    curved.check(args)
+    if not searching and args.kernel is None and (args.cv is not None or args.scoring is not None):
         raise UsageError("--cv, --scoring: for a search; add --lams or --cov-scales")
     regression.check_task(args)
     if args.loss is not None and args.task == "classification":
@@ -226,7 +230,11 @@ def _check_outputs(args: argparse.Namespace, classes: list[Any]) -> None:
         )
 
 
-def _fit(args: argparse.Namespace, dataset: Dataset) -> tuple[Model, dict[str, Any]]:
+def _fit(args: argparse.Namespace, dataset: Dataset) -> tuple[Any, dict[str, Any]]:
+    if args.kernel is not None:
+        weights = class_weights(args.class_weight, dataset.labels())
+        return curved.fit(args, dataset, deployment(args.deployment_cov), weights), {}
+
     def searcher() -> Any:
         from ..estimators.classifier_search import LinearSVMGSUCV
 
@@ -246,29 +254,29 @@ def class_weights(text: str | None, classes: list[Any]) -> Any:
     return by_label("--class-weight", "balanced or LABEL=WEIGHT", text, classes)
 
 
-def _facts(
-    args: argparse.Namespace, model: Model | RegressionModel, dataset: Dataset, seconds: float
-) -> dict[str, Any]:
+def _facts(args: argparse.Namespace, model: Any, dataset: Dataset, seconds: float) -> dict[str, Any]:
+    read: dict[str, Any] = {"model": args.output, "examples": len(dataset.data)}
+    kind = None if dataset.data.cov is None else type(dataset.data.cov).__name__.lower()
+    effort = {"seconds": seconds, "notes": args.notes}
+    if curved.is_curved(model):
+        return read | {"covariance": kind} | curved.facts(model) | effort
     if isinstance(model, RegressionModel):
         own: dict[str, Any] = {"task": "regression", "scatter": model.scatter_, "epsilon": model.epsilon}
         own["target errors"] = dataset.y_std is not None
     else:
         own = {"classes": model.classes_.tolist()}
-    return {
-        "model": args.output,
-        "examples": len(dataset.data),
+    found = {
         "features": model.n_features_in_,
         **own,
-        "covariance": None if dataset.data.cov is None else type(dataset.data.cov).__name__.lower(),
+        "covariance": kind,
         "lam": model.lam,
         "loss": model.loss,
         "objective": model.objective_,
         "gap": model.gap_,
         "iterations": model.n_iter_,
         "status": model.status_,
-        "seconds": seconds,
-        "notes": args.notes,
     }
+    return read | found | effort
 
 
 def _text(facts: dict[str, Any]) -> str:
