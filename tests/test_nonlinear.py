@@ -1,6 +1,7 @@
 """`SVMGSU` and `SVRGSU`: curved boundaries, error bars of old and new objects, proofs and refusals."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -350,3 +351,25 @@ def test_summaries_and_wide_kernels_leave_a_solvable_problem():
     )
     assert model.fit(data, y).score(X, y) > 0.7
     assert model.gap_ < 1e-3 * model.objective_
+
+
+def test_error_bars_as_features_are_not_trusted_beyond_those_of_the_fit():
+    rng = np.random.default_rng(0)
+    y = np.arange(400) % 2
+    bars = np.exp(rng.normal(size=(400, 2)) + y[:, None])
+    X = rng.normal(size=(400, 2)) * bars
+    model = small(bars_as_features=True).fit(X, y, std=bars)
+    learnt, rare = model.lift_.bars, np.full((1, 2), bars.max())
+    np.testing.assert_array_equal(learnt.values(rare), learnt.values(1e3 * rare))
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        model.predict(X[:50] / 1e3, std=bars[:50] / 1e3)
+    said = [str(w.message) for w in found if w.category is svmgsu.PopulationWarning]
+    assert any("50 of 50 objects have error bars unlike those of the fit" in text for text in said)
+    model.predict(X, std=bars)  # those of the fit are like them
+
+
+def test_error_bars_are_no_features_of_draws():
+    _, y, X, bars = rings(60, 0.3)
+    with pytest.raises(ValueError, match="bars_as_features: without a population"):
+        small(population=None, bars_as_features=True).fit(X, y, std=bars)

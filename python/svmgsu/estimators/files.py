@@ -194,7 +194,8 @@ def _read_bars(node: Node, n: int) -> Bars:
         raise node.wrong("columns", f"different features below {n}", columns.tolist())
     shape = (len(columns),)
     scale = node.array("scale", shape, positive=True)
-    return Bars(columns, node.array("centre", shape), scale, node.array("largest", shape))
+    centre, least, largest = (node.array(key, shape) for key in ("centre", "least", "largest"))
+    return Bars(columns, centre, scale, least, largest)
 
 
 def _read_scores(node: Node, scored: int | None, features: int | None) -> Scores:

@@ -128,6 +128,11 @@ class NonlinearEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
             wanted = "mixture" if uncertain and (data.shape[1] <= WIDE or missing(data)) else None
         if wanted is None:
             refuse_missing(data, "population=None")
+            if self.bars_as_features is True and uncertain:
+                raise ValueError(
+                    "bars_as_features: without a population the objects are draws, which have no error bars; "
+                    'fit with population="mixture" or "gaussian", or with bars_as_features=False'
+                )
         standard = lift.standard(data)
         if wanted is not None:
             check_spread(observe(data))

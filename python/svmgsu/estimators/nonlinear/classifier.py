@@ -62,7 +62,7 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
         Whether to learn in which directions distances matter (the averaged gradient outer product).
     bars_as_features : {"auto", True, False}
         Whether the size of error bars is a feature too. It helps where it tells about the class, and harms
-        where new objects have other error bars.
+        where new objects have other error bars (a `PopulationWarning` tells). It needs a population.
     link : {"auto", True, False}
         Whether p = Σ_k r_k σ(E[f | k]) over the mixture's components, or σ(E f).
     damping : {"auto", True, False}

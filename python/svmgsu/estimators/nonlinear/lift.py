@@ -21,18 +21,25 @@ from ...support.validation import Array, FloatArray
 BATCH = 8192  # objects whose mixtures are held at a time
 NOTHING = 1e-6  # the weight of a component below which it is left out
 LITTLE = 1e-3  # the same where settings are chosen
+RARE = 0.02  # a share of error bars at either end
+MANY = 0.3  # a share of objects with error bars unlike those of the fit that is worth a word
 LEAST_BAR = 1e-4  # of a feature's spread: smaller error bars look alike as features
 POPULATION_ROWS = 50_000  # objects that a population is learnt from, at the most
 
 
 @dataclass
 class Bars:
-    """Error bars as features: the logarithms of some standard deviations, in units of their own spread."""
+    """Error bars as features: the logarithms of some standard deviations, in units of their own spread.
+
+    Beyond what was common in the fit, `least` to `largest`, nothing is known of them: a bar there counts as
+    the nearest common one.
+    """
 
     columns: Array
     centre: FloatArray
     scale: FloatArray
-    largest: FloatArray  # of the logarithms
+    least: FloatArray  # of the logarithms, but for a hundredth
+    largest: FloatArray
 
     @classmethod
     def of(cls, deviations: FloatArray) -> Bars | None:
@@ -43,13 +50,20 @@ class Bars:
         columns = np.flatnonzero(spread > 1e-3)
         if not len(columns):
             return None
-        centre, largest = (np.asarray(found[columns]) for found in (logs.mean(axis=0), logs.max(axis=0)))
-        return cls(columns, centre, spread[columns], largest)
+        centre = np.asarray(logs.mean(axis=0)[columns])
+        known = logs[:, columns].filled(np.nan)
+        least, largest = np.nanquantile(known, [RARE, 1 - RARE], axis=0, method="nearest")
+        return cls(columns, centre, spread[columns], least, largest)
 
     def values(self, deviations: FloatArray) -> FloatArray:
         logs = np.log(np.maximum(deviations[:, self.columns], LEAST_BAR))
-        logs = np.where(np.isinf(logs), self.largest, logs)  # missing is as noisy as the noisiest of the fit
-        return np.asarray((logs - self.centre) / self.scale)
+        return np.asarray((np.clip(logs, self.least, self.largest) - self.centre) / self.scale)
+
+    def outside(self, deviations: FloatArray) -> int:
+        """How many objects have mostly error bars beyond the common ones; missing values have none."""
+        logs = np.log(np.maximum(deviations[:, self.columns], LEAST_BAR))
+        beyond = ((logs < self.least) | (logs > self.largest)) & ~np.isinf(logs)
+        return int((beyond.mean(axis=1) > 0.5).sum())
 
 
 @dataclass
@@ -97,9 +111,20 @@ class Lift:
 
     def batches(self, data: Gaussians) -> Iterator[tuple[slice, Gaussians | Mixtures]]:
         """Measured objects as the map sees them, some at a time."""
+        outside = 0
         for first in range(0, len(data), BATCH):
             rows = slice(first, min(len(data), first + BATCH))
-            yield rows, self.objects(self.standard(data[rows]))
+            standard = self.standard(data[rows])
+            if self.bars is not None:
+                outside += self.bars.outside(deviations(standard))
+            yield rows, self.objects(standard)
+        if outside > MANY * len(data):
+            warnings.warn(
+                f"{outside} of {len(data)} objects have error bars unlike those of the fit, and error bars "
+                "are features of this model: fit with bars_as_features=False where new objects have others",
+                PopulationWarning,
+                stacklevel=4,
+            )
 
     def features(self, data: Gaussians, feature_map: FeatureMap, threads: int) -> Array:
         """E z of measured objects; float32 where there are many."""
