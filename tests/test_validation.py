@@ -372,3 +372,13 @@ def test_strings_and_complex_numbers_are_no_covariances(X, y, V):
     with refuses("cov: could not be read as an array of numbers"):
         train(X, y, V.astype(str).astype(object))
     train(X, y, V.astype(object))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", ">i4", "uint64", "float32", "float64", "U1"])
+def test_classes_are_the_sorted_labels_of_their_own_type(dtype):
+    for values in ([1, 0, 0, 1, 1], [0, 1, 1]):
+        y = np.array(values).astype(dtype)
+        X = np.arange(2.0 * len(y)).reshape(len(y), 2)
+        classes = train(X, y).classes_
+        np.testing.assert_array_equal(classes, np.unique(y))
+        assert classes.dtype == y.dtype

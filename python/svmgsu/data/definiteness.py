@@ -12,6 +12,7 @@ from .. import _core
 from ..support.validation import Array
 
 Psd: TypeAlias = Literal["clip", "strict"]
+_WORDS = get_args(Psd)
 CLIPPED = 1e-4  # how far below zero an eigenvalue of a correlation matrix may be: numbers of four digits
 
 
@@ -22,7 +23,7 @@ def rounding(dtype: Any, n: int) -> float:
 
 def check_psd(psd: Any) -> None:
     """Refuses what is not one of the words."""
-    if psd not in get_args(Psd):
+    if psd not in _WORDS:
         raise ValueError(f'psd: expected "clip" or "strict", got {psd!r}')
 
 

@@ -13,7 +13,7 @@ from ..data.blocks import Blocks
 from ..data.definiteness import Psd
 from ..data.gaussians import Gaussians
 from ..fit.beyond import refuse_beside
-from ..fit.settings import NAMES, Settings
+from ..fit.settings import Settings
 from ..models.rule import new_objects
 from ..support.losses import Task
 from .callbacks import CallbackSupportMixin
@@ -42,9 +42,9 @@ class LinearEstimator(ShowsFit, CallbackSupportMixin, BaseEstimator):  # type: i
 
     def _settings(self, **more: Any) -> Settings:
         """The parameters that are settings of a fit; get_params() would take longer than a small fit."""
-        given = {name: getattr(self, name) for name in NAMES if hasattr(self, name)}
-        if hasattr(self, "random_state"):
-            given["seed"] = _seed_of(self.random_state)
+        given = dict(vars(self))  # what __init__ has set, and what has been learnt
+        if "random_state" in given:
+            given["seed"] = _seed_of(given["random_state"])
         return Settings.of(given, task=self._task, **more)
 
     def _at_fit(self, X: Any, cov: Any, std: Any) -> tuple[Any, Any]:

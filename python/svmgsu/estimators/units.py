@@ -65,8 +65,9 @@ def same_units(step: Any, X: Any, cov: Any, std: Any) -> tuple[Any, Any]:
 
 def check_deployment_units(step: Any, X: Any, cov: Any) -> None:
     """Refuses noise of deployment where a pipeline has learnt the units; a number is in those of the step."""
-    features = cov.n_features if isinstance(cov, Covariance) else np.ndim(cov)
-    if cov is None or not features:
+    if cov is None:
+        return
+    if not (cov.n_features if isinstance(cov, Covariance) else np.ndim(cov)):
         return
     steps = [name for name, transformer in _steps_between(step, X) or [] if _learns_units(transformer)]
     if steps:

@@ -208,8 +208,16 @@ def check_start(start: Any, kind: type, features: int) -> None:
 
 def record(history: Sequence[Any]) -> list[dict[str, float]]:
     """The solver's history as models keep it."""
-    names = ("iteration", "objective", "gap", "seconds", "passes")
-    return [{name: getattr(progress, name) for name in names} for progress in history]
+    return [
+        {
+            "iteration": at.iteration,
+            "objective": at.objective,
+            "gap": at.gap,
+            "seconds": at.seconds,
+            "passes": at.passes,
+        }
+        for at in history
+    ]
 
 
 def status(results: list[Any]) -> str:

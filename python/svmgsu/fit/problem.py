@@ -254,7 +254,7 @@ class Problem(Examples[Model]):
         return team.map(work, range(self.parts), small=self.small)
 
     def _warn_of_trivial(self, results: list[Any], coef: FloatArray, options: _core.Options) -> None:
-        places = [k for k, w in enumerate(coef) if not w.any() and results[k].stop == "converged"]
+        places = [k for k, w in enumerate(coef) if not np.count_nonzero(w) and results[k].stop == "converged"]
         if not places:
             return
         worst = max((results[k] for k in places), key=lambda result: float(result.gap))

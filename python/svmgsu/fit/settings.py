@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -226,7 +227,7 @@ def check_scale(value: Any) -> float:
         number = float(value)
     except (TypeError, ValueError):
         raise TypeError(f"cov_scale: expected a number, got {value!r}") from None
-    if not (number >= 0 and np.isfinite(number)):
+    if not (number >= 0 and math.isfinite(number)):
         raise ValueError(f"cov_scale: must be >= 0 and finite, got {value!r}")
     return number
 

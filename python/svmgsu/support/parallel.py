@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -33,7 +32,7 @@ class Team:
             if count == 0:
                 raise ValueError("n_jobs: must not be 0; -1 is one for each thread, -2 one less, and so on")
             self.jobs = count if count > 0 else max(1, self.threads + 1 + count)
-        self._stop = threading.Event()
+        self._stop = False
 
     def inner(self, pieces: int) -> int:
         """The threads of each of so many pieces of work."""
@@ -41,11 +40,11 @@ class Team:
 
     def stop(self) -> None:
         """Asks all work that looks at `stopped` to end soon."""
-        self._stop.set()
+        self._stop = True
 
     @property
     def stopped(self) -> bool:
-        return self._stop.is_set()
+        return self._stop
 
     def go_on(self) -> None:
         """For work of several steps to call between them; raises `Stopped` once it should end."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 import operator
 from collections.abc import Callable, Iterable, Mapping
@@ -17,6 +18,7 @@ from .sparse_checks import check_sparse, is_canonical
 Array: TypeAlias = npt.NDArray[Any]
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 
+_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 LARGEST_FACTOR = 1e150
 LARGEST_DEVIATION = float(np.sqrt(np.finfo(np.float64).max))
 FROM_MISSING = "svmgsu.uncertainty.from_missing(X) makes Gaussians of a table with missing values"
@@ -53,7 +55,9 @@ def as_float_array(a: Any, name: str, ndim: tuple[int, ...]) -> Array:
         wanted = " or ".join(str(k) for k in ndim)
         hint = ". Reshape your data: one row per example, one column per feature" if 2 in ndim else ""
         raise ValueError(f"{name}: expected {wanted} dimensions, got an array of shape {array.shape}{hint}")
-    kept = array.dtype if array.dtype in (np.float32, np.float64) else np.dtype(np.float64)
+    kept = array.dtype if array.dtype in _FLOATS else np.dtype(np.float64)
+    if array.dtype == kept and array.ndim and array.flags.c_contiguous and array.flags.aligned:
+        return array
     if not array.ndim:
         return array.astype(kept)
     if array.dtype != kept:
@@ -227,7 +231,7 @@ def check_positive(value: Any, name: str) -> float:
         number = float(value)
     except (TypeError, ValueError):
         raise TypeError(f"{name}: expected a number, got {value!r}") from None
-    if not (number > 0 and np.isfinite(number)):
+    if not (number > 0 and math.isfinite(number)):
         raise ValueError(f"{name}: must be positive and finite, got {value!r}")
     return number
 
@@ -248,12 +252,22 @@ def check_count(value: Any, name: str, least: int = 1, most: int = 2**31 - 1) ->
 def check_labels(y: Any, examples: int) -> tuple[Array, Array]:
     """Labels as (the classes, sorted; for each example the place of its class among them)."""
     labels = as_labels(y, examples)
-    classes, codes = np.unique(labels, return_inverse=True)
+    classes, codes = _numbered(labels)
     if len(classes) == 1:
         raise ValueError(f"y: only one class, {classes[0].item()!r}; training needs examples of two")
     if len(classes) > 2 and classes.dtype.kind == "f" and (classes != np.floor(classes)).any():
         raise ValueError(f"y: {len(classes)} numbers with fractions ({listed(classes)}) are no classes")
     return classes, codes
+
+
+def _numbered(labels: Array) -> tuple[Array, Array]:
+    """The classes, sorted, and their places among them; two numbers, the usual case, without sorting."""
+    if labels.dtype.kind != "U" and len(labels):
+        least, most = labels.min(), labels.max()
+        upper = labels == most
+        if least != most and np.count_nonzero(labels == least) + np.count_nonzero(upper) == len(labels):
+            return np.array([least, most], dtype=labels.dtype), upper.astype(np.intp)
+    return np.unique(labels, return_inverse=True)
 
 
 def as_labels(y: Any, examples: int) -> Array:
