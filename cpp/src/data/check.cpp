@@ -203,11 +203,14 @@ std::string Shared::fault(const std::vector<Index>& ids, Index n, int threads) c
 
 void check(const Gaussians& data, int threads) {
   const Index n = data.features();
+  double numbers = data.means().numbers_per_example();
+  for (const auto& term : data.covariance()) numbers += term.kind->numbers_per_example();
+  threads = team_for(static_cast<double>(data.examples()) * numbers, threads);
   std::string fault = rows_fault(data.means().rows(), data.ids(), n, Wanted::finite, threads);
   require(fault.empty(), "means: " + fault);
   for (const auto& term : data.covariance()) {
-    require(term.scale >= 0 && std::isfinite(term.scale),
-            "covariance: a factor must be >= 0 and finite, got " + to_text(term.scale));
+    if (!(term.scale >= 0 && std::isfinite(term.scale)))  // the message only where it is needed
+      require(false, "covariance: a factor must be >= 0 and finite, got " + to_text(term.scale));
     fault = term.kind->fault(data.ids(), n, threads);
     require(fault.empty(), "covariance: " + fault);
   }

@@ -71,7 +71,7 @@ Index kept_eigenvalues(const Vector& descending, Index n, double p, double epsil
 Subspaces eigen_subspaces(const CovarianceSum& covariance, Index examples, Index features, double p, int threads) {
   require(p > 0 && p <= 1, "p: must be in (0, 1], got " + std::to_string(p));
   std::vector<Matrix> rows(static_cast<std::size_t>(examples));
-  parallel_for(examples, threads,
+  parallel_for(examples, team_for(static_cast<double>(examples * features * features), threads),
                [&](Index i) { rows[static_cast<std::size_t>(i)] = kept_rows(covariance, i, features, p); });
   Subspaces result;
   result.start.assign(1, 0);
@@ -89,7 +89,7 @@ template <class Scalar>
 void project_means(const Scalar* means, const Subspaces& subspaces, Index n, int threads, Scalar* out) {
   using Row = EigenOf<Scalar, 1>;
   const auto examples = static_cast<Index>(subspaces.start.size()) - 1;
-  parallel_for(examples, threads, [&](Index i) {
+  parallel_for(examples, team_for(static_cast<double>(examples * n), threads), [&](Index i) {
     const Vector x = Eigen::Map<const Row>(means + i * n, n).template cast<double>();
     Vector projected = Vector::Zero(n);
     for (Index k = subspaces.start[static_cast<std::size_t>(i)]; k < subspaces.start[static_cast<std::size_t>(i) + 1];

@@ -25,8 +25,8 @@ Margins margins(const Gaussians& data, const Matrix& w, int threads) {
   const double numbers = numbers_per_example(data);
   const int batch = batch_size(numbers);
   const Index count = data.examples(), block = block_size(data, numbers, count, 0);
-  const bool small = static_cast<double>(count) * numbers < kSerialNumbers;
-  parallel_for((count + block - 1) / block, small ? 1 : threads, [&](Index number) {
+  const int team = team_for(static_cast<double>(count) * numbers, threads);
+  parallel_for((count + block - 1) / block, team, [&](Index number) {
     const Index last = std::min(count, (number + 1) * block);
     for (Index first = number * block; first < last; first += batch) {
       const Batch part = batch_at(data.ids(), first, std::min(last, first + batch));

@@ -114,7 +114,4 @@ class GroupSum {
   double group_ = 0, total_ = 0;
 };
 
-// Below this many numbers a pass is over before a second thread has woken up.
-constexpr double kSerialNumbers = 20000;
-
 }  // namespace svmgsu

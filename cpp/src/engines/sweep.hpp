@@ -241,8 +241,7 @@ void sweep(const Visit<Walk>& visit, MakeForms forms_of, Link link, Local* total
   constexpr int kSides = kAdds == Adds::by_side ? 2 : 1;
   const Cuts& cuts = visit.cuts;
   const int batch = batch_size(visit.numbers);
-  const bool small = static_cast<double>(cuts.count) * visit.numbers < kSerialNumbers;
-  const int threads = small ? 1 : resolve_threads(visit.threads);
+  const int threads = resolve_threads(team_for(static_cast<double>(cuts.count) * visit.numbers, visit.threads));
   const bool sorts = kAdds == Adds::by_side && batch < kManyExamples && visit.targets;
   std::unique_ptr<Merger<Forms>> merger;
 

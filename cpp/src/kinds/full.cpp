@@ -21,7 +21,7 @@ class FullCurvature final : public Curvature {
     const Index size = n_ * (n_ + 1) / 2;
     u_ = Matrix::Zero(static_cast<Index>(active.size()), n_);
     for (std::size_t k = 0; k < active.size(); ++k) place_[static_cast<std::size_t>(active[k])] = static_cast<Index>(k);
-    parallel_for(u_.rows(), threads, [&](Index k) {
+    parallel_for(u_.rows(), team_for(static_cast<double>(u_.rows() * size), threads), [&](Index k) {
       kernels::packed_times(packed + active[static_cast<std::size_t>(k)] * size, n_, 1.0, w.data(), u_.row(k).data());
     });
   }

@@ -14,11 +14,16 @@
 #include "svmgsu/support/parallel.hpp"
 
 namespace svmgsu {
+namespace {
+
+double numbers_of(Index examples, Index n) { return static_cast<double>(examples * n * n); }
+
+}  // namespace
 
 template <class Scalar>
 Index pack(const Scalar* full, Index examples, Index n, double tolerance, int threads, Scalar* packed) {
   std::atomic<Index> asymmetric{examples};
-  parallel_for(examples, threads, [&](Index i) {
+  parallel_for(examples, team_for(numbers_of(examples, n), threads), [&](Index i) {
     const Eigen::Map<const EigenOf<Scalar, -1>> s(full + i * n * n, n, n);
     Scalar* out = packed + i * (n * (n + 1) / 2);
     Scalar difference = 0;
@@ -130,7 +135,7 @@ Indefinite first_of(const std::vector<char>& refused, const Scalar* packed, Inde
 template <class Scalar>
 Indefinite find_indefinite(const Scalar* packed, Index examples, Index n, double tolerance, int threads) {
   std::vector<char> refused(static_cast<std::size_t>(examples), 0);
-  parallel_for(n > 0 ? examples : 0, threads, [&](Index i) {
+  parallel_for(n > 0 ? examples : 0, team_for(numbers_of(examples, n), threads), [&](Index i) {
     if (surely_definite(packed + i * (n * (n + 1) / 2), n, tolerance)) return;
     refused[static_cast<std::size_t>(i)] = Correlations<Scalar>(packed, i, n).below(tolerance) < 0;
   });
@@ -141,7 +146,7 @@ template <class Scalar>
 Clipped clip_indefinite(Scalar* packed, Index examples, Index n, double rounding, double tolerance, int threads) {
   std::vector<char> refused(static_cast<std::size_t>(examples), 0);
   std::vector<double> distance(static_cast<std::size_t>(examples), 0.0);
-  parallel_for(n > 0 ? examples : 0, threads, [&](Index i) {
+  parallel_for(n > 0 ? examples : 0, team_for(numbers_of(examples, n), threads), [&](Index i) {
     if (surely_definite(packed + i * (n * (n + 1) / 2), n, rounding)) return;
     Correlations<Scalar> of(packed, i, n);
     const double low = of.below(rounding);

@@ -33,8 +33,8 @@ class Sight {
     const int batch = batch_size(numbers);
     const Index count = data_.examples(), block = block_size(data_, numbers, count, 0);
     const auto width = static_cast<std::size_t>(planes_.count);
-    const bool small = static_cast<double>(count) * numbers * static_cast<double>(planes_.count) < kSerialNumbers;
-    parallel_for((count + block - 1) / block, small ? 1 : threads, [&](Index number) {
+    const int team = team_for(static_cast<double>(count) * numbers * static_cast<double>(planes_.count), threads);
+    parallel_for((count + block - 1) / block, team, [&](Index number) {
       std::vector<double> f(width * kMaxBatch), v(blurred_ ? f.size() : 0);
       const Index last = std::min(count, (number + 1) * block);
       for (Index first = number * block; first < last; first += batch) {

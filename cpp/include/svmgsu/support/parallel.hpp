@@ -26,20 +26,30 @@ inline int resolve_threads(int threads) {
 #endif
 }
 
+// The threads of a loop over so many numbers: few are done before a second thread has woken up.
+inline int team_for(double numbers, int threads) { return numbers < 20000 ? 1 : threads; }
+
 // body(i) for independent i, with a poll after each.
 template <class Body>
 void parallel_for(Index count, int threads, Body body) {
-  [[maybe_unused]] const int team = static_cast<int>(std::min<Index>(resolve_threads(threads), count));
-  std::atomic<bool> over{false};
+  const int team = static_cast<int>(std::min<Index>(resolve_threads(threads), count));
+  if (team <= 1) {
+    for (Index i = 0; i < count; ++i) {
+      body(i);
+      poll();
+    }
+    return;
+  }
 #ifdef _OPENMP
-#pragma omp parallel for schedule(dynamic, 1) num_threads(team) if (team > 1)
-#endif
+  std::atomic<bool> over{false};
+#pragma omp parallel for schedule(dynamic, 1) num_threads(team)
   for (Index i = 0; i < count; ++i) {
     if (over.load(std::memory_order_relaxed)) continue;
     body(i);
     if (must_stop()) over.store(true, std::memory_order_relaxed);
   }
   if (over) poll();
+#endif
 }
 
 // body(block, local) for every block, in some thread, and then merge(local) strictly in the order of
