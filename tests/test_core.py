@@ -298,7 +298,8 @@ def test_the_core_is_usable_after_an_error():
 
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
-def test_ctrl_c_interrupts_training_at_once():
+@pytest.mark.parametrize("options", ["classes=2", "classes=3, n_jobs=2"])
+def test_ctrl_c_interrupts_training_at_once(options):
     """The child trains for hours; a signal must end it (the time limit only guards against a hang)."""
     script = """
         import sys
@@ -306,7 +307,7 @@ def test_ctrl_c_interrupts_training_at_once():
         import svmgsu
 
         rng = np.random.default_rng(0)
-        X, y = rng.normal(size=(1000, 20)), np.arange(1000) % 2
+        X = rng.normal(size=(1200, 20))
         told = []
 
         def tell(progress):
@@ -314,13 +315,16 @@ def test_ctrl_c_interrupts_training_at_once():
                 told.append(True)
                 print("training", flush=True)
 
+        def train(classes, **options):
+            svmgsu.train(X, np.arange(1200) % classes, 1.0, solver="sgd", T=10**12, callback=tell, **options)
+
         try:
-            svmgsu.train(X, y, 1.0, solver="sgd", T=10**12, callback=tell)
+            train(OPTIONS)
         except KeyboardInterrupt:
             print("interrupted")
             sys.exit(7)
     """
-    assert interrupted(script) == ("interrupted\n", 7)
+    assert interrupted(script.replace("OPTIONS", options)) == ("interrupted\n", 7)
 
 
 # Configuration

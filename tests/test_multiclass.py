@@ -1,12 +1,11 @@
 """More than two classes: of pairs or each against the rest, on the same arrays, with comparable scores."""
 
-import os
 import threading
 import warnings
 
 import numpy as np
 import pytest
-from conftest import interrupted, spd
+from conftest import spd
 from sklearn.multiclass import OneVsRestClassifier
 
 import svmgsu
@@ -174,32 +173,6 @@ def test_an_error_in_a_callback_ends_the_fit():
     with pytest.raises(KeyError, match="mine"):
         svmgsu.train(X, y, V, lam=1e-4, callback=fail, n_jobs=2)
     assert threading.active_count() == before
-
-
-@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
-def test_ctrl_c_ends_all_classes():
-    """The child trains for hours in two threads; a signal must end it."""
-    script = """
-        import sys
-        import numpy as np
-        import svmgsu
-
-        rng = np.random.default_rng(0)
-        X, y = rng.normal(size=(2000, 20)), np.arange(2000) % 3
-        told = []
-
-        def tell(progress):
-            if not told:
-                told.append(True)
-                print("training", flush=True)
-
-        try:
-            svmgsu.train(X, y, 1.0, solver="sgd", T=10**12, callback=tell, n_jobs=2)
-        except KeyboardInterrupt:
-            print("interrupted")
-            sys.exit(7)
-    """
-    assert interrupted(script) == ("interrupted\n", 7)
 
 
 def test_a_model_is_a_start_of_another():

@@ -8,29 +8,15 @@
 #include <limits>
 #include <sstream>
 
+#include "folder.hpp"
 #include "helpers.hpp"
 #include "svmgsu/models/model.hpp"
 
 using namespace svmgsu;
+using svmgsu::test::Folder;
 namespace fs = std::filesystem;
 
 namespace {
-
-// A folder of its own for each test, removed at the end.
-class Folder {
- public:
-  Folder() : path_(fs::temp_directory_path() / ("svmgsu-test-" + std::to_string(::getpid()))) {
-    fs::create_directories(path_);
-  }
-  ~Folder() { fs::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  std::string file(const std::string& name) const { return (path_ / name).string(); }
-  std::ptrdiff_t entries() const { return std::distance(fs::directory_iterator(path_), fs::directory_iterator()); }
-
- private:
-  fs::path path_;
-};
 
 Model example() {
   Vector w(6);

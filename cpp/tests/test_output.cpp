@@ -11,28 +11,15 @@
 #include <vector>
 
 #include "doctest/doctest.h"
+#include "folder.hpp"
 #include "svmgsu/models/model.hpp"
 #include "svmgsu/support/output.hpp"
 
 using namespace svmgsu;
+using svmgsu::test::Folder;
 namespace fs = std::filesystem;
 
 namespace {
-
-class Folder {
- public:
-  Folder() : path_(fs::temp_directory_path() / ("svmgsu-output-" + std::to_string(::getpid()))) {
-    fs::create_directories(path_);
-  }
-  ~Folder() { fs::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  std::string file(const std::string& name) const { return (path_ / name).string(); }
-  std::ptrdiff_t entries() const { return std::distance(fs::directory_iterator(path_), fs::directory_iterator()); }
-
- private:
-  fs::path path_;
-};
 
 std::string read(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
