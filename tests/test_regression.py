@@ -119,6 +119,8 @@ def test_errors_of_targets_are_a_likelihood(problem):
     errors = rng.uniform(0.05, 3.0, size=len(y))
     noisy = y + errors * rng.normal(size=len(y))
     model = svmgsu.train_regressor(X, noisy, y_std=errors, lam=1e-9, tol=1e-11)
+    spaced = np.column_stack([errors, errors])[:, 0]  # not contiguous
+    assert svmgsu.train_regressor(X, noisy, y_std=spaced, lam=1e-9, tol=1e-11).intercept_ == model.intercept_
 
     def minus_log_likelihood(z):
         v = np.exp(z[5]) + errors**2

@@ -13,6 +13,7 @@ except ImportError as error:
     raise ImportError("svmgsu.dask needs Dask: pip install 'svmgsu[dask]'") from error
 
 from .estimators import DaskLinearSVMGSU, DaskLinearSVRGSU
+from .nonlinear import DaskSVMGSU, DaskSVRGSU
 from .prediction import decision_function, predict, predict_proba
 from .rounds import ShardLostError
 from .training import train, train_regressor
@@ -20,6 +21,8 @@ from .training import train, train_regressor
 __all__ = [
     "DaskLinearSVMGSU",
     "DaskLinearSVRGSU",
+    "DaskSVMGSU",
+    "DaskSVRGSU",
     "ShardLostError",
     "decision_function",
     "predict",

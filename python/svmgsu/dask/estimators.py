@@ -17,7 +17,7 @@ from .training import TIMEOUT, problem_of, regression_of
 def _with_client(cls: Any) -> Any:
     """Gives `__init__` its parent's signature with `client` and `timeout`, for get_params and clone."""
     own = list(inspect.signature(cls.__init__).parameters.values())
-    parents = list(inspect.signature(cls.__mro__[2].__init__).parameters.values())
+    parents = list(inspect.signature(cls.__bases__[-1].__init__).parameters.values())
     added = [p for p in own if p.name in ("client", "timeout")]
     cls.__init__.__signature__ = inspect.Signature([*parents, *added])
     return cls

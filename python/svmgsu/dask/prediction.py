@@ -8,8 +8,10 @@ import dask.array as da
 import numpy as np
 from dask import delayed
 
+from ..models.classifier import Model
 from ..models.regressor import RegressionModel
-from .shards import aligned, is_dask, is_frame, pieces_of, read_piece
+from ..support.places import counted_from
+from .shards import aligned, is_dask, is_frame, pieces_of, read_objects, read_piece
 
 
 def predict(model: Any, X: Any, cov: Any = None, std: Any = None) -> Any:
@@ -34,21 +36,24 @@ def _lazy(model: Any, method: str, X: Any, cov: Any, std: Any) -> Any:
     local = getattr(model, "model_", model)
     if not is_dask(X):
         return getattr(local, method)(X, cov=cov, std=std)
+    if hasattr(local, "to_local"):
+        local = local.to_local()
     blocks = pieces_of(X, "X")
     covs = aligned(cov, X, "cov") or [None] * len(blocks)
     stds = aligned(std, X, "std") or [None] * len(blocks)
     rows = [np.nan] * len(blocks) if is_frame(X) else list(X.chunks[0])
     wide, dtype = _shape(local, method)
-    ask = delayed(_answer, pure=False)
+    ask, sent = delayed(_answer, pure=False), delayed(local, traverse=False)
+    firsts = [None] * len(blocks) if np.isnan(sum(rows)) else np.cumsum([0, *rows]).tolist()[:-1]
     parts = [
-        da.from_delayed(ask(local, method, block, c, s, wide, dtype), (count, *wide), dtype)
-        for block, c, s, count in zip(blocks, covs, stds, rows, strict=True)
+        da.from_delayed(ask(sent, method, block, c, s, wide, dtype, first), (count, *wide), dtype)
+        for block, c, s, count, first in zip(blocks, covs, stds, rows, firsts, strict=True)
     ]
     return da.concatenate(parts, allow_unknown_chunksizes=True)
 
 
 def _shape(model: Any, method: str) -> tuple[tuple[int, ...], Any]:
-    if isinstance(model, RegressionModel):
+    if not hasattr(model, "classes_"):
         return (), np.dtype(np.float64)
     several = len(model.classes_)
     if method == "predict":
@@ -56,8 +61,22 @@ def _shape(model: Any, method: str) -> tuple[tuple[int, ...], Any]:
     return (several,) if method == "predict_proba" or several > 2 else (), np.dtype(np.float64)
 
 
-def _answer(model: Any, method: str, X: Any, cov: Any, std: Any, wide: tuple[int, ...], dtype: Any) -> Any:
-    data = read_piece(X, cov, std, "clip")
-    if data is None:
-        return np.empty((0, *wide), dtype)
-    return getattr(model, method)(data, threads=1)
+def _answer(
+    model: Any,
+    method: str,
+    X: Any,
+    cov: Any,
+    std: Any,
+    wide: tuple[int, ...],
+    dtype: Any,
+    first: int | None,
+) -> Any:
+    """Task: predictions of a block of rows, which begins at row `first` of the whole, if that is known."""
+    plain = isinstance(model, (Model, RegressionModel))
+    with counted_from(first or 0):
+        data = (read_piece if plain else read_objects)(X, cov, std, "clip")
+        if data is None:
+            return np.empty((0, *wide), dtype)
+        if plain:
+            return getattr(model, method)(data, threads=1)
+        return getattr(model, method)(data)

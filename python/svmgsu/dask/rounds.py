@@ -60,7 +60,8 @@ class Rounds:
         """What the tasks say. Errors of theirs are raised as they are."""
         began = time.monotonic()
         try:
-            wait(futures, timeout=self.timeout)
+            with self.client.as_current():  # it need not be the default one
+                wait(futures, timeout=self.timeout)
             left = None if self.timeout is None else max(1.0, self.timeout - (time.monotonic() - began))
             return list(self.client.sync(self.client._gather, futures, callback_timeout=left))
         except TimeoutError:

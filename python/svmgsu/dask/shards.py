@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import dask
@@ -9,9 +10,12 @@ import numpy as np
 from dask import delayed
 
 from ..blocks.iterators import IteratorSource
+from ..data.concatenation import concatenate
 from ..data.covariances import Covariance
+from ..data.error_bars import pair_columns
 from ..data.gaussians import Gaussians
 from ..engines.shards import group_rows
+from ..fit.population import observe, with_gaps
 from ..support.places import counted_from
 from ..support.validation import Array, is_sparse
 from .rounds import Rounds, Shard, workers_of
@@ -56,12 +60,37 @@ def aligned(given: Any, X: Any, name: str) -> list[Any] | None:
 
 def read_piece(X: Any, cov: Any, std: Any, psd: Any) -> Gaussians | None:
     """A block of rows; of a data frame, values and errors by their names. None if it has no row."""
-    if not (X.shape[0] if is_sparse(X) else len(X)):
+    if not length_of(X):
         return None
     if cov is None and std is None and hasattr(X, "columns"):
         options = {"label": False}
         return next(IteratorSource([X], psd, options).pieces(0)).data
     return Gaussians(X, cov, std=std, psd=psd)
+
+
+def read_objects(X: Any, cov: Any, std: Any, psd: Any) -> Gaussians | None:
+    """As `read_piece`, where NaN, or infinite noise, is a missing value."""
+    if not length_of(X):
+        return None
+    if is_sparse(X):
+        raise TypeError("X: sparse data are for linear estimators; pass dense ones")
+    if cov is not None or std is not None or not hasattr(X, "columns"):
+        seen = observe(X, cov, std)
+        return with_gaps(seen.values, seen.cov, seen.names)
+    pairing = pair_columns(list(X.columns), None)
+    missing = np.column_stack([np.asarray(X[name].isna()) for name in pairing.features])
+    filled = X.copy() if missing.any() else X
+    for name, gaps in zip(pairing.features, missing.T, strict=True):
+        for column in (name, *pairing.errors[name].values()) if gaps.any() else ():
+            filled[column] = X[column].mask(gaps, 1.0)
+    found = read_piece(filled, None, None, psd)
+    assert found is not None
+    if not missing.any():
+        return found
+    return with_gaps(np.where(missing, np.nan, found.mean), found.cov, found.feature_names_in_)
+
+
+Read = Callable[[Any, Any, Any, Any], "Gaussians | None"]
 
 
 def read_column(values: Any) -> Array:
@@ -70,26 +99,44 @@ def read_column(values: Any) -> Array:
     return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
 
 
-def checked_piece(piece: Any, first: int, args: tuple[Any, ...]) -> Gaussians | None:
-    """As `read_piece`; numbers of examples in errors are those of the whole."""
+def checked_piece(read: Read, piece: Any, first: int, args: tuple[Any, ...]) -> Gaussians | None:
+    """As `read` has it; numbers of examples in errors are those of the whole."""
     with counted_from(first):
-        return read_piece(piece, *args)
+        return read(piece, *args)
 
 
 def length_of(piece: Any) -> int:
     return int(piece.shape[0]) if hasattr(piece, "shape") else len(piece)
 
 
-def join(pieces: list[Any], places: list[tuple[int, int, int]], args: list[tuple[Any, ...]]) -> Gaussians:
-    """A shard: rows `lo` to `hi` of each piece, which begins at row `first` of the whole."""
-    from ..data.concatenation import concatenate
+def joined(parts: list[Gaussians]) -> Gaussians:
+    """The examples of several pieces, which may have missing values."""
+    if len(parts) == 1:
+        return parts[0]
+    if not any(not is_sparse(part.mean) and np.isnan(part.mean).any() for part in parts):
+        return concatenate(parts)  # type: ignore[no-any-return]
+    names = parts[0].feature_names_in_
+    whole = concatenate([Gaussians(np.nan_to_num(p.mean), p.cov, feature_names=names) for p in parts])
+    return with_gaps(np.concatenate([part.mean for part in parts]), whole.cov, names)
 
+
+def join(
+    read: Read, pieces: list[Any], places: list[tuple[int, int, int]], args: list[tuple[Any, ...]]
+) -> Gaussians:
+    """A shard: rows `lo` to `hi` of each piece, which begins at row `first` of the whole."""
     parts = []
     for piece, (first, lo, hi), own in zip(pieces, places, args, strict=True):
-        data = checked_piece(piece, first, own)
+        data = checked_piece(read, piece, first, own)
         if data is not None:
             parts.append(data if (lo, hi) == (0, len(data)) else data[lo:hi])
-    return parts[0] if len(parts) == 1 else concatenate(parts)
+    return joined(parts)
+
+
+def some_of(read: Read, piece: Any, first: int, args: tuple[Any, ...], rows: Array) -> Gaussians:
+    """Some rows of a piece, by their places in it."""
+    data = checked_piece(read, piece, first, args)
+    assert data is not None
+    return data[rows]
 
 
 class Piece:
@@ -101,49 +148,69 @@ class Piece:
         self.future, self.rows = future, f"block {number} of the rows"
 
 
-class Shards:
-    """The examples on the cluster, in shards that begin where groups of rows do."""
+class Layout:
+    """The examples of collections: where each block of rows stands, and how it is read."""
 
-    def __init__(self, rounds: Rounds, X: Any, cov: Any, std: Any, psd: Any) -> None:
-        self.rounds = rounds
+    def __init__(self, rounds: Rounds, X: Any, cov: Any, std: Any, psd: Any, read: Read = read_piece) -> None:
+        self.rounds, self.read = rounds, read
         if isinstance(cov, Covariance):
             raise TypeError("cov: expected a Dask collection, got a covariance in memory")
-        blocks = pieces_of(X, "X")
-        covs = aligned(cov, X, "cov") or [None] * len(blocks)
-        stds = aligned(std, X, "std") or [None] * len(blocks)
-        counts = self._counts(X, blocks)
-        starts = np.concatenate([[0], np.cumsum(counts)]).tolist()
-        self.count = int(starts[-1])
+        self.blocks = pieces_of(X, "X")
+        covs = aligned(cov, X, "cov") or [None] * len(self.blocks)
+        stds = aligned(std, X, "std") or [None] * len(self.blocks)
+        self.args = [(c, s, psd) for c, s in zip(covs, stds, strict=True)]
+        self.counts = self._counts(X, self.blocks)
+        self.starts: list[int] = np.concatenate([[0], np.cumsum(self.counts)]).tolist()
+        self.count = int(self.starts[-1])
         if not self.count:
             raise ValueError("X: there is no example")
-        workers = workers_of(rounds.client, rounds.timeout)
+
+    def cut(self, group: int) -> list[Shard]:
+        """Shards on the workers, about one for each, that begin at multiples of `group` rows."""
+        workers = workers_of(self.rounds.client, self.rounds.timeout)
         size = -(-self.count // len(workers))
-        k = int(np.flatnonzero(counts)[0])
-        self.group = group = self._group(blocks[k], covs[k], stds[k], psd)
         size = -(-size // group) * group
-        self.shards: list[Shard] = []
+        starts, made = self.starts, []
         for k, first in enumerate(range(0, self.count, size)):
             last, worker = min(first + size, self.count), workers[k % len(workers)]
-            inside = [i for i in range(len(blocks)) if starts[i] < last and starts[i + 1] > first]
+            inside = [i for i in range(len(self.blocks)) if starts[i] < last and starts[i + 1] > first]
             places = [
                 (starts[i], max(first - starts[i], 0), min(last, starts[i + 1]) - starts[i]) for i in inside
             ]
-            args = [(covs[i], stds[i], psd) for i in inside]
-            made = delayed(join, pure=False)([blocks[i] for i in inside], places, args)
-            future = rounds.client.compute(made)
-            self.shards.append(Shard(future, first, last, worker))
-        facts = rounds.gather([shard.future for shard in self._described()], self.shards)
-        self._check(facts)
-        holders = rounds.client.who_has([shard.future for shard in self.shards])
-        for shard in self.shards:
+            blocks, args = [self.blocks[i] for i in inside], [self.args[i] for i in inside]
+            task = delayed(join, pure=False)(self.read, blocks, places, args)
+            made.append(Shard(self.rounds.client.compute(task), first, last, worker))
+        self._check(made, self.rounds.ask(describe, made))
+        holders = self.rounds.client.who_has([shard.future for shard in made])
+        for shard in made:
             shard.worker = next(iter(holders.get(shard.future.key, ())), shard.worker)
+        return made
 
-    def _group(self, block: Any, cov: Any, std: Any, psd: Any) -> int:
-        """The rows of which shards have whole multiples, by a piece that has examples."""
-        futures = self.rounds.client.compute(
-            [delayed(group_of, pure=False)(block, cov, std, psd, self.count)]
-        )
-        return int(self.rounds.gather(futures, self._unknown(futures))[0])
+    def take(self, rows: Array) -> Gaussians:
+        """Examples, by increasing places in the whole, on the client."""
+        cuts = np.searchsorted(rows, self.starts)
+        inside = [i for i in range(len(self.blocks)) if cuts[i] < cuts[i + 1]]
+        ask = delayed(some_of, pure=False)
+        tasks = [
+            ask(
+                self.read,
+                self.blocks[i],
+                self.starts[i],
+                self.args[i],
+                rows[cuts[i] : cuts[i + 1]] - self.starts[i],
+            )
+            for i in inside
+        ]
+        futures = self.rounds.client.compute(tasks)
+        found = self.rounds.gather(futures, self._unknown(futures))
+        names = found[0].feature_names_in_
+        for i, part in zip(inside, found, strict=True):
+            if (part.shape[1], part.feature_names_in_) != (found[0].shape[1], names):
+                raise ValueError(
+                    f"X: examples from {self.starts[i]} on have {part.shape[1]} features "
+                    f"({part.feature_names_in_}), but the first have {found[0].shape[1]} ({names})"
+                )
+        return joined(found)
 
     def _counts(self, X: Any, blocks: list[Any]) -> list[int]:
         """The rows of each block; those of data frames, and of filtered arrays, are asked for."""
@@ -155,22 +222,15 @@ class Shards:
     def _unknown(self, futures: list[Any]) -> list[Any]:
         return [Piece(future, k) for k, future in enumerate(futures)]
 
-    def _described(self) -> list[Shard]:
-        futures = [self.rounds.submit(describe, shard) for shard in self.shards]
-        return [Shard(f, s.first, s.last, s.worker) for f, s in zip(futures, self.shards, strict=True)]
-
-    def _check(self, facts: list[tuple[Any, ...]]) -> None:
+    def _check(self, shards: list[Shard], facts: list[tuple[Any, ...]]) -> None:
         """All shards have the same features and kind of covariance."""
         self.features, self.names, self.kind, self.dtype = facts[0]
-        for shard, found in zip(self.shards, facts, strict=True):
+        for shard, found in zip(shards, facts, strict=True):
             if found != facts[0]:
                 raise ValueError(
                     f"X: {shard.rows} have (features, names, covariance, dtype) {found}, but the first have "
                     f"{facts[0]}"
                 )
-
-    def slices(self) -> list[slice]:
-        return [slice(shard.first, shard.last) for shard in self.shards]
 
     def column(self, given: Any, name: str) -> Array | None:
         """Labels, targets or weights of all examples, on the client."""
@@ -183,6 +243,21 @@ class Shards:
         if len(found) != self.count:
             raise ValueError(f"{name}: {len(found)} values for {self.count} examples")
         return found
+
+
+class Shards(Layout):
+    """The examples on the cluster, in shards that begin where groups of rows do."""
+
+    def __init__(self, rounds: Rounds, X: Any, cov: Any, std: Any, psd: Any) -> None:
+        super().__init__(rounds, X, cov, std, psd)
+        self.group = self._group(int(np.flatnonzero(self.counts)[0]))
+        self.shards = self.cut(self.group)
+
+    def _group(self, k: int) -> int:
+        """The rows of which shards have whole multiples, by a piece that has examples."""
+        task = delayed(group_of, pure=False)(self.blocks[k], *self.args[k], self.count)
+        futures = self.rounds.client.compute([task])
+        return int(self.rounds.gather(futures, self._unknown(futures))[0])
 
 
 def group_of(X: Any, cov: Any, std: Any, psd: Any, count: int) -> int:

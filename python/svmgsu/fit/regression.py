@@ -193,7 +193,7 @@ def check_target_errors(y_std: Any, examples: int) -> FloatArray | None:
     if y_std is None:
         return None
     try:
-        errors = np.asarray(y_std, dtype=np.float64)
+        errors = np.array(y_std, dtype=np.float64, order="C")
     except (TypeError, ValueError):
         raise ValueError(f"y_std: expected numbers, got {np.asarray(y_std).dtype} values") from None
     if errors.ndim == 0:

@@ -22,10 +22,10 @@ from ..names import keep_names, may_lack_names
 from ..notebook import ShowsFit
 from ..transforming import ROUTED
 from ..units import check_deployment_units, same_units
-from .lift import Bars, Lift, compact, deviations, draws, learn_population, noisy_copies
+from .lift import Bars, Lift, as_deployed, compact, deviations, learn_population
 from .making import MapMaker, check_map
 from .search import Choice, Folds, Search
-from .solving import Scores
+from .solving import Scores, Sums
 
 Splits = list[tuple[Array, Array]]
 SEARCH_ROWS = 20_000  # objects and their copies that settings are chosen with, at the most
@@ -140,12 +140,8 @@ class NonlinearEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
             lift.population = learn_population(standard, weights, components, seed, self.threads)
         self.lift_ = lift
         copies = max(1, min(int(self.copies), MOST_ROWS // len(data)))
-        if noise is not None:
-            seen = noisy_copies(data, noise, copies, seed)
-            return (draws(seen, 1, seed) if wanted is None else seen), copies
-        if wanted is None and data.cov is not None:
-            return draws(data, copies, seed), copies
-        return data, 1
+        seen = as_deployed(data, noise, copies, seed, drawn=wanted is None)
+        return seen, len(seen) // len(data)
 
     def _choose(
         self, data: Gaussians, copies: int, stage_of: Any, splits: Splits, weights: FloatArray, seed: int
@@ -263,6 +259,23 @@ class NonlinearEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
         )
         return self.lift_.features(data, self.map_, Team(self.threads).threads)
 
+    def _is_exact(self, data: Gaussians, loss: str) -> bool:
+        """Whether second moments say all: of a squared loss, and examples whose spread is their own."""
+        own = self.lift_.population is None and data.cov is not None and self.deployment_cov is None
+        return loss == "squared" and own
+
+    def _convex(self, data: Gaussians, seen: Gaussians, stage: Any, lam: float) -> Array | None:
+        """The convex stage on all objects sets `scores_`; the features, where there are some."""
+        if self._is_exact(data, stage.loss):
+            t, c = stage.targets[:, : len(data)], stage.weights[: len(data)]
+            self.scores_ = exact_sums(
+                self.map_, self.lift_.standard(data), t, c, Team(self.threads).threads
+            ).ridge(lam)
+            return None
+        Z = self._features(seen)
+        (self.scores_,) = stage.path(Z, None, [lam], self.tol)
+        return Z
+
     def _moments(self, data: Gaussians) -> tuple[FloatArray, FloatArray]:
         """E f + b and the standard deviation of f of objects, (l, scores) each."""
         mean = np.empty((len(data), len(self.scores_.b)))
@@ -286,6 +299,14 @@ class NonlinearEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse, tags.input_tags.allow_nan = False, True
         return tags
+
+
+def exact_sums(
+    feature_map: FeatureMap, standard: Gaussians, targets: FloatArray, weights: FloatArray, threads: int
+) -> Sums:
+    """The sums of a squared loss over all that standard objects may be; `targets` are (problems, l)."""
+    gram, cross = feature_map.second_moments(standard, np.ascontiguousarray(targets.T), weights, threads)
+    return Sums(gram, cross, (targets**2) @ weights, float(weights.sum()))
 
 
 def missing(data: Gaussians) -> bool:

@@ -21,7 +21,6 @@ from .base import NonlinearEstimator
 from .link import Components, polish
 from .odds import LINK_NUMBERS, Odds, calibrated, choose_odds
 from .search import Choice
-from .solving import Sums, signs_of
 from .stages import LabelStage
 
 LOSSES = ("logistic", "hinge", "squared_hinge", "squared")
@@ -178,17 +177,14 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
         data = self._read(X, cov, std)
         self.classes_, codes, each = read_labels(labels_of(y), len(data), classes)
         self._check_settings(len(data))
-        for name in ("link", "damping"):
-            if getattr(self, name) not in ("auto", True, False):
-                raise ValueError(f'{name}: expected "auto", True or False, got {getattr(self, name)!r}')
         weights = self._weights(codes, each.weights(check_weights(sample_weight, len(data))))
-        if len(np.unique(codes[weights > 0])) < 2:
-            raise ValueError(
-                "sample_weight: at least two classes are needed, but one class has all the weight"
-            )
         if each.source is not None:  # all copies of an example stay on one side of a fold
             groups = each.source if groups is None else np.asarray(groups)[each.source]
             data = data[each.source]
+        self._learn(data, codes, weights, groups)
+        return self
+
+    def _learn(self, data: Gaussians, codes: Array, weights: FloatArray, groups: Any) -> None:
         seed, loss = self._seed(), self._loss(data)
         seen, copies = self._prepare(data, weights, seed)
         folds = self._folds(codes, groups, seed)
@@ -203,9 +199,9 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
             self.odds_ = choose_odds(search, objects, choice, self.map_, **options)
         else:
             self.odds_ = Odds(calibration=calibrated(search, objects, choice, self.map_))
-        self._final(data, seen, codes, weights, copies, choice, loss)
+        stage = LabelStage(codes, weights, K, loss, threads, copies)
+        self._final(data, seen, stage, choice)
         self._keep(choice)
-        return self
 
     def _keep(self, choice: Choice) -> None:
         self.gamma_, self.lam_, self.bars_ = choice.gamma, choice.lam, choice.bars
@@ -213,35 +209,16 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
         self.population_, self.search_ = self.lift_.population, choice.tried
         self.objective_, self.gap_ = self.scores_.objective, self.scores_.gap
 
-    def _final(
-        self,
-        data: Gaussians,
-        seen: Gaussians,
-        codes: Array,
-        weights: FloatArray,
-        copies: int,
-        choice: Choice,
-        loss: str,
-    ) -> None:
+    def _final(self, data: Gaussians, seen: Gaussians, stage: LabelStage, choice: Choice) -> None:
         """The convex stage on all objects, and the link's steps from there on."""
-        K, threads = len(self.classes_), Team(self.threads).threads
-        stage = LabelStage(codes, weights, K, loss, threads, copies)
-        own_spread = self.lift_.population is None and data.cov is not None and self.deployment_cov is None
-        if loss == "squared" and own_spread:
-            signs = np.ascontiguousarray(signs_of(codes, K).T)
-            standard = self.lift_.standard(data)
-            gram, cross = self.map_.second_moments(standard, signs, weights, threads)
-            mass = float(weights.sum())
-            self.scores_ = Sums(gram, cross, np.full(signs.shape[1], mass), mass).ridge(choice.lam)
-            return
-        Z = self._features(seen)
-        (self.scores_,) = stage.path(Z, None, [choice.lam], self.tol)
+        threads = Team(self.threads).threads
+        Z = self._convex(data, seen, stage, choice.lam)
         if self.scores_.unproven > self.tol:
             warnings.warn(
                 f"the convex stage stopped with a relative gap of {self.scores_.unproven:.2g}, where "
                 f"tol={self.tol:g} was asked; take a larger lam or tol",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         if self.odds_.link:
             rows = self._link_rows(len(seen))
@@ -250,7 +227,7 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
             parts = [Components.of(objects, self.map_, np.float32, threads) for _, objects in batches]
             own = stage.codes[rows], stage.weights[rows]
             self.scores_ = polish(self.scores_, _joined(parts), *own, choice.lam)
-        elif loss == "logistic" and K > 2:
+        elif stage.loss == "logistic" and stage.classes > 2 and Z is not None:
             whole = Components(Z, np.ones(len(Z)), np.arange(len(Z)))
             self.scores_ = polish(self.scores_, whole, stage.codes, stage.weights, choice.lam)
 
@@ -316,7 +293,21 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
             )
         return self.loss
 
+    def _check_settings(self, count: int) -> None:
+        super()._check_settings(count)
+        for name in ("link", "damping"):
+            if getattr(self, name) not in ("auto", True, False):
+                raise ValueError(f'{name}: expected "auto", True or False, got {getattr(self, name)!r}')
+
     def _weights(self, codes: Array, weights: FloatArray) -> FloatArray:
+        weights = self._by_class(codes, weights)
+        if len(np.unique(codes[weights > 0])) < 2:
+            raise ValueError(
+                "sample_weight: at least two classes are needed, but one class has all the weight"
+            )
+        return weights
+
+    def _by_class(self, codes: Array, weights: FloatArray) -> FloatArray:
         if self.class_weight is None:
             return weights
         if isinstance(self.class_weight, dict):

@@ -206,6 +206,14 @@ def noisy_copies(data: Gaussians, noise: Any, copies: int, seed: int) -> Gaussia
     return with_gaps(np.concatenate([part.mean for part in made]), cov)
 
 
+def as_deployed(data: Gaussians, noise: Any, copies: int, seed: int, *, drawn: bool) -> Gaussians:
+    """Objects as they will be seen: with noise of deployment, and as points where no population is learnt."""
+    if noise is not None:
+        seen = noisy_copies(data, noise, copies, seed)
+        return draws(seen, 1, seed) if drawn else seen
+    return draws(data, copies, seed) if drawn and data.cov is not None else data
+
+
 def _added(cov: Any, kind: Any, shape: tuple[int, int]) -> Any:
     """The sum of two covariances as one kind, where that holds no more numbers than both."""
     total, (count, n) = cov + kind, shape

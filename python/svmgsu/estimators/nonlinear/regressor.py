@@ -19,7 +19,6 @@ from ...support.validation import Array, FloatArray, as_float_array, check_finit
 from ..transforming import ROUTED
 from .base import NonlinearEstimator
 from .search import Choice, Search
-from .solving import Sums
 from .stages import NumberStage
 
 TARGETS = {**ROUTED, "y_std": True}
@@ -139,6 +138,12 @@ class SVRGSU(RegressorMixin, NonlinearEstimator):  # type: ignore[misc]
         self._check_settings(len(data))
         regression_loss(self.loss, self.epsilon)
         given = check_weights(sample_weight, len(data))
+        self._learn(data, t, errors, given, groups)
+        return self
+
+    def _learn(
+        self, data: Gaussians, t: FloatArray, errors: FloatArray | None, given: FloatArray, groups: Any
+    ) -> None:
         t, errors = self._in_units(t, errors, given)
         seed, threads = self._seed(), Team(self.threads).threads
         seen, copies = self._prepare(data, given, seed)
@@ -155,12 +160,11 @@ class SVRGSU(RegressorMixin, NonlinearEstimator):  # type: ignore[misc]
         )
         residual = self._residual(search, objects, choice)
         weights = self._weights(given, errors, residual)
-        self._final(data, seen, stage_of(np.arange(len(t)), copies, weights), weights, choice)
         self.residual_std_ = self.y_scale_ * residual
+        self._convex(data, seen, stage_of(np.arange(len(t)), copies, weights), choice.lam)
         self.gamma_, self.lam_, self.bars_ = choice.gamma, choice.lam, choice.bars
         self.population_, self.search_ = self.lift_.population, choice.tried
         self.objective_, self.gap_ = self.scores_.objective, self.scores_.gap
-        return self
 
     def _in_units(
         self, t: FloatArray, errors: FloatArray | None, weights: FloatArray
@@ -182,20 +186,6 @@ class SVRGSU(RegressorMixin, NonlinearEstimator):  # type: ignore[misc]
 
     def _epsilon(self) -> float | None:
         return None if self.epsilon is None else float(self.epsilon) / self.y_scale_
-
-    def _final(
-        self, data: Gaussians, seen: Gaussians, stage: NumberStage, weights: FloatArray, choice: Choice
-    ) -> None:
-        own_spread = self.lift_.population is None and data.cov is not None and self.deployment_cov is None
-        if self.loss == "squared" and own_spread:
-            t = stage.targets[0, : len(data)]
-            gram, cross = self.map_.second_moments(
-                self.lift_.standard(data), t[:, np.newaxis], weights, Team(self.threads).threads
-            )
-            sums = Sums(gram, cross, np.array([weights @ t**2]), float(weights.sum()))
-            self.scores_ = sums.ridge(choice.lam)
-            return
-        (self.scores_,) = stage.path(self._features(seen), None, [choice.lam], self.tol)
 
     def _residual(self, search: Search, objects: Any, choice: Choice) -> float:
         """The deviation σ of the largest likelihood of held-out errors ~ N(0, σ² + Var f + target's)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,6 +52,31 @@ def solve(
 
     `targets` are ±1 (`labelled`) or numbers; `rows` are the examples to train on.
     """
+    options = stage_options(len(Z), lam, loss, labelled=labelled, tol=tol, threads=threads, epsilon=epsilon)
+    means = _core.dense_means(np.ascontiguousarray(Z))
+    chosen = None if rows is None else np.ascontiguousarray(rows, dtype=np.int64)
+    c = weights if rows is None else weights[rows]
+    c = np.ascontiguousarray(c / c.mean())
+    make = _core.labelled if labelled else _core.valued
+
+    def core_of(k: int) -> Any:
+        t = np.ascontiguousarray(targets[k] if rows is None else targets[k][rows])
+        return make(means, (), t, c, chosen)
+
+    return solve_each(core_of, len(targets), Z.shape[1], options, start)
+
+
+def stage_options(
+    count: int,
+    lam: float,
+    loss: Any,
+    *,
+    labelled: bool,
+    tol: float,
+    threads: int,
+    epsilon: float | None = None,
+) -> Any:
+    """What the core is asked for, with `count` examples."""
     settings = Settings(
         task="classification" if labelled else "regression",
         lam=lam,
@@ -59,17 +85,17 @@ def solve(
         tol=tol,
         threads=threads or None,
     )
-    options = settings.options(len(Z))
-    means = _core.dense_means(np.ascontiguousarray(Z))
-    chosen = None if rows is None else np.ascontiguousarray(rows, dtype=np.int64)
-    W, b, objective, gap, worst = np.empty((len(targets), Z.shape[1])), np.empty(len(targets)), 0.0, 0.0, 0.0
-    c = weights if rows is None else weights[rows]
-    c = np.ascontiguousarray(c / c.mean())
-    for k, target in enumerate(targets):
-        t = np.ascontiguousarray(target if rows is None else target[rows])
-        make = _core.labelled if labelled else _core.valued
+    return settings.options(count)
+
+
+def solve_each(
+    core_of: Callable[[int], Any], problems: int, features: int, options: Any, start: Scores | None = None
+) -> Scores:
+    """The scores of several problems, one after another, each from its own `start`."""
+    W, b, objective, gap, worst = np.empty((problems, features)), np.empty(problems), 0.0, 0.0, 0.0
+    for k in range(problems):
         at = () if start is None else (np.ascontiguousarray(start.W[k]), float(start.b[k]))
-        found = _core.solve(make(means, (), t, c, chosen), options, None, *at)
+        found = _core.solve(core_of(k), options, None, *at)
         W[k], b[k] = found.w, found.b
         objective, gap = objective + found.objective, gap + found.gap
         if found.objective > 0:

@@ -20,17 +20,17 @@ class LabelStage:
     ) -> None:
         self.codes, self.weights = np.tile(codes, copies), np.tile(weights, copies)
         self.classes, self.loss, self.threads = classes, loss, threads
-        self.signs = signs_of(self.codes, classes)
+        self.targets = signs_of(self.codes, classes)
 
     def path(self, Z: Array, rows: Array | None, lams: list[float], tol: float) -> Iterator[Scores]:
         """The scores for each λ, each started from the last."""
         if self.loss == "squared":
             every = slice(None) if rows is None else rows
-            sums = Sums.of_features(Z[every], self.signs[:, every], self.weights[every])
+            sums = Sums.of_features(Z[every], self.targets[:, every], self.weights[every])
             yield from (sums.ridge(lam) for lam in lams)
             return
         options: dict[str, Any] = {"labelled": True, "tol": tol, "threads": self.threads}
-        yield from _solved(Z, self.signs, self.weights, rows, lams, self.loss, **options)
+        yield from _solved(Z, self.targets, self.weights, rows, lams, self.loss, **options)
 
     def some(self, rows: Array) -> LabelStage:
         """The stage of these rows alone."""
@@ -41,7 +41,7 @@ class LabelStage:
         if self.loss == "logistic":
             p = one_against_rest(scores)[np.arange(len(rows)), self.codes[rows]]
             return np.asarray(-np.log(np.maximum(p, 1e-15)))
-        distance = 1 - self.signs[:, rows].T * scores
+        distance = 1 - self.targets[:, rows].T * scores
         if self.loss != "squared":
             distance = np.maximum(0.0, distance)
         return np.asarray((distance if self.loss == "hinge" else distance**2).mean(axis=1))
