@@ -25,7 +25,7 @@ cancer = load_breast_cancer(as_frame=True)
 names = {f"mean {name[:-6]}": name[:-6] for name in cancer.data.columns[10:20]}
 table = cancer.data.iloc[:, :20].rename(columns=lambda c: names.get(c, c.replace(" error", "_err")))
 y = cancer.target_names[cancer.target]
-careful = svmgsu.Gaussians.from_frame(table, floor=0)
+careful = svmgsu.Gaussians.from_frame(table)
 print(careful)
 
 figure, (left, middle, right) = plt.subplots(1, 3, figsize=(12.4, 4.4), layout="constrained", sharey=True)

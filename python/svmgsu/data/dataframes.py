@@ -56,11 +56,9 @@ def read_frame(
         names, errors = _paired(frame, values, columns, suffix, ignore)
     floors = _floors(floor, len(names))
     mean = np.column_stack([_values(frame, name) for name in names])
-    pairs = zip(errors, floors, strict=True)
-    strict = {c for e, least in pairs if least is None and isinstance(e, dict) for c in e.values()}
 
     def bars(column: str, what: str) -> FloatArray:
-        return _errors(frame, column, what, column in strict, missing)
+        return _errors(frame, column, what, missing)
 
     variances = with_bars(mean, errors, bars, centre, units, floors)
     return names, mean, None if all(error is None for error in errors) else variances
@@ -231,7 +229,7 @@ def _values(frame: Any, column: str) -> FloatArray:
     return numbers
 
 
-def _errors(frame: Any, column: str, what: str, refuse_zero: bool, missing: Any) -> FloatArray:
+def _errors(frame: Any, column: str, what: str, missing: Any) -> FloatArray:
     """The errors in a column as sizes, checked and completed."""
     where = f"column {column!r}"
     errors = _numbers(frame, column)
@@ -251,12 +249,6 @@ def _errors(frame: Any, column: str, what: str, refuse_zero: bool, missing: Any)
     if negative.any():
         i = int(negative.argmax())
         raise ValueError(f"frame: {_row(frame, i)} of {where} is {errors[i]:g}; errors must be >= 0")
-    if refuse_zero and (errors == 0).any():
-        i = int((errors == 0).argmax())
-        raise ValueError(
-            f"frame: {_row(frame, i)} of {where} is an error of 0, one of {(errors == 0).sum()} such rows; "
-            "pass floor= for the least error there can be, or floor=0 if the value is known exactly"
-        )
     return errors
 
 

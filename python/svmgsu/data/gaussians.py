@@ -161,8 +161,8 @@ class Gaussians:
         units : {"same", "relative", "linear of log10", "linear of log"}
             Of the errors, as in `uncertainty.from_errors`.
         floor : number, or list of one for each of `values`, optional
-            The least error, in units of the values: smaller ones, zero too, are raised to it. By default a
-            zero is refused; `floor=0` lets it be.
+            The least error, in units of the values: smaller ones, zero too, are raised to it. By default
+            none are, and an error of 0 says that the value is known exactly, as in files.
         missing : {"median", "max"} or number, optional
             What stands for missing errors: the median or largest of the column's, or a number. By
             default they are refused. Missing values are always refused.

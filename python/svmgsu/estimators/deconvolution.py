@@ -19,6 +19,7 @@ from ..fit.population import (
     Observed,
     Settings,
     batches,
+    check_near,
     check_spread,
     choose_components,
     fit_mixture,
@@ -154,6 +155,8 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
         """
         settings = self._settings()
         seen = observe(X, cov, std, projection, sample_weight)
+        if seen.weights is not None and not seen.weights.all():  # what counts nothing has no say
+            seen = taken(seen, np.flatnonzero(seen.weights))
         check_spread(seen)
         wanted = self._wanted(len(seen))
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
@@ -348,6 +351,7 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
                 f"X: its features are {', '.join(seen.names)}; in the fit they were {', '.join(known)} (the "
                 "feature names should match those that were passed during fit)"
             )
+        check_near(seen, self.centre_, self.scale_)
         return seen
 
     def _posterior(self, seen: Observed, moments: bool = False) -> tuple[FloatArray, ...]:

@@ -30,6 +30,7 @@ START_SIZE = 20_000  # objects that choose among starts
 SHORT = 30  # steps of a start that is only tried
 CANDIDATES = (1, 2, 3, 4, 6, 8, 11, 15, 20, 27, 36)  # numbers of components for "auto"
 FOLDS = 3
+FAR = 1e140  # a difference of values whose square, and that of its noise, is still a number
 
 
 @dataclass
@@ -90,7 +91,7 @@ def with_gaps(mean: Array, cov: Covariance | None, names: list[str] | None = Non
 
 
 def _read(X: Any, cov: Any, std: Any) -> Observed:
-    values = as_float_array(X, "X", (2,))
+    values = as_float_array(_plain(X), "X", (2,))
     if 0 in values.shape:
         what = "sample" if values.shape[0] == 0 else "feature"
         raise ValueError(
@@ -115,6 +116,19 @@ def _read(X: Any, cov: Any, std: Any) -> Observed:
     if missing.any():
         values = np.where(missing, np.asarray(np.nan, dtype=values.dtype), values)
     return Observed(values, as_covariance(cov, std, values.shape), names)
+
+
+def _plain(X: Any) -> Any:
+    """X; a data frame of pandas that has its own mark for missing values with NaN instead."""
+    if not (hasattr(X, "columns") and hasattr(X, "dtypes") and hasattr(X, "to_numpy")):
+        return X
+    own = [getattr(dtype, "na_value", None) for dtype in np.asarray(X.dtypes, dtype=object)]
+    if not any(value is not None and value is not np.nan for value in own):
+        return X
+    try:
+        return X.to_numpy(dtype=np.float64, na_value=np.nan)
+    except (TypeError, ValueError):
+        return X  # what is no number will be named
 
 
 def _without_infinite(noise: Array, name: str, missing: Array) -> tuple[Array, Array]:
@@ -147,6 +161,17 @@ def _check_projection(projection: Any, shape: tuple[int, ...]) -> FloatArray:
     return array
 
 
+def check_unit(name: str, low: float, high: float) -> None:
+    """Refuses values of a feature whose squares are no numbers."""
+    with np.errstate(over="ignore"):
+        size = float(np.float64(high) - low)
+    if size > FAR or 0 < size < 1 / FAR:
+        raise ValueError(
+            f"X: {name} has values from {low:g} to {high:g}; take a unit in which they differ by {1 / FAR:g} "
+            f"to {FAR:g}"
+        )
+
+
 def check_spread(seen: Observed) -> None:
     """Refuses features of which there is nothing to learn, by their names."""
     if seen.projection is not None:
@@ -164,6 +189,20 @@ def check_spread(seen: Observed) -> None:
                 f"X: {name} is {known[0]:g} in every example that has it; a population needs some spread in "
                 "each feature, so leave it out"
             )
+        check_unit(name.rstrip(","), known.min(), known.max())
+
+
+def check_near(seen: Observed, centre: FloatArray, scale: FloatArray) -> None:
+    """Refuses values so far from a population that no distance can be computed."""
+    if seen.projection is not None:
+        return
+    far = np.abs(seen.values / scale - centre / scale) > FAR
+    if far.any():
+        first = int(far.argmax())
+        raise ValueError(
+            f"X: {place(first, far.shape)} is {seen.values.flat[first]:g}, further from the population than "
+            f"{FAR:g} times its spread; is that a value?"
+        )
 
 
 class Settings(NamedTuple):
@@ -251,9 +290,10 @@ def variances_of(seen: Observed) -> FloatArray:
     return seen.cov.diagonals(*seen.values.shape)
 
 
-def taken(seen: Observed, rows: slice) -> Observed:
+def taken(seen: Observed, rows: slice | Array) -> Observed:
     """Some of the objects."""
-    cov = None if seen.cov is None else seen.cov.take(np.arange(rows.start, rows.stop))
+    places = np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
+    cov = None if seen.cov is None else seen.cov.take(places)
     projection = None if seen.projection is None else seen.projection[rows]
     weights = None if seen.weights is None else seen.weights[rows]
     return Observed(seen.values[rows], cov, seen.names, projection, weights)

@@ -84,13 +84,19 @@ def resolve_gammas(gamma: Any, X: FloatArray, rng: np.random.Generator) -> list[
     if isinstance(gamma, str):
         if gamma not in ("scale", "median"):
             raise ValueError(f'gamma: expected "scale", "median", a number or a list of them, got {gamma!r}')
-        if gamma == "scale":
-            spread = float(X.var()) * X.shape[1]
-        else:
-            pairs = rng.integers(len(X), size=(2, 4000))
-            squares = ((X[pairs[0]] - X[pairs[1]]) ** 2).sum(axis=1)
-            squares = squares[squares > 0]
-            spread = 2 * float(np.median(squares)) if len(squares) else 0.0
+        with np.errstate(over="ignore", invalid="ignore"):
+            if gamma == "scale":
+                spread = float(X.var()) * X.shape[1]
+            else:
+                pairs = rng.integers(len(X), size=(2, 4000))
+                squares = ((X[pairs[0]] - X[pairs[1]]) ** 2).sum(axis=1)
+                squares = squares[squares > 0]
+                spread = 2 * float(np.median(squares)) if len(squares) else 0.0
+        low, high = float(X.min()), float(X.max())
+        if not spread < 1e300 or (spread < 1e-300 and low < high):
+            raise ValueError(
+                f"gamma: {gamma!r} is no number for values from {low:g} to {high:g}; take another unit"
+            )
         return [1 / spread if spread > 0 else 1.0]
     values = np.atleast_1d(np.asarray(gamma, dtype=object)).tolist()
     try:

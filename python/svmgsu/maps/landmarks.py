@@ -27,7 +27,7 @@ def landmark_map(
     n = landmarks.shape[1]
     T = np.sqrt(2 * gamma) * (np.eye(n) if metric is None else metric)
     made_of = (np.ascontiguousarray(landmarks, dtype=np.float64), np.ascontiguousarray(T))
-    c = landmarks @ T.T
+    c = (landmarks - landmarks.mean(axis=0)) @ T.T  # else an offset would take the digits of distances
     norms = (c**2).sum(axis=1)
     kernel = np.exp(-0.5 * np.maximum(norms[:, np.newaxis] + norms - 2 * c @ c.T, 0.0))
     np.fill_diagonal(kernel, 1.0)

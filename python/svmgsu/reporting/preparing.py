@@ -147,7 +147,7 @@ def from_frame(frame: Any, y: Any) -> tuple[Any, Any, list[str]]:
         return frame[pairing.features], y, notes
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # features without bars: the page says so
-        data = Gaussians.from_frame(frame, values=pairing.features, missing="median", floor=0)
+        data = Gaussians.from_frame(frame, values=pairing.features, missing="median")
     return data, y, notes
 
 

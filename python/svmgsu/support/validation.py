@@ -68,15 +68,16 @@ def as_float_array(a: Any, name: str, ndim: tuple[int, ...]) -> Array:
 
 def _numbers_of(objects: Array) -> Array:
     """Objects as float64; the error names the first that is no number, such as pandas' NA."""
-    if any(isinstance(value, (str, bytes)) for value in objects.flat):
-        raise ValueError("it holds strings")
+    for i, value in enumerate(objects.flat):
+        if isinstance(value, (str, bytes)):
+            raise ValueError(f"it holds strings: {place(i, objects.shape)} is {value!r}")
     try:
         return objects.astype(np.float64)
     except (TypeError, ValueError) as error:
         for i, value in enumerate(objects.flat):
             if not isinstance(value, numbers.Real) and value is not None:
-                where = place(i, objects.shape)
-                raise type(error)(f"{where} is {value!r} of type {type(value).__name__}: {error}") from None
+                where = f"{place(i, objects.shape)} is {value!r} of type {type(value).__name__}"
+                raise type(error)(f"{where}: {error}") from None
         raise
 
 
@@ -401,8 +402,7 @@ def check_weights(sample_weight: Any, examples: int) -> FloatArray:
     if sample_weight is None:
         return np.ones(examples)
     weights = as_float_array(sample_weight, "sample_weight", (0, 1)).astype(np.float64)
-    if weights.ndim == 0:
-        weights = np.full(examples, float(weights))
+    weights = np.full(examples, float(weights)) if weights.ndim == 0 else weights
     if len(weights) != examples:
         raise ValueError(f"sample_weight: {len(weights)} weights for {examples} examples")
     found = _core.first_outside(weights, 0.0)

@@ -48,8 +48,8 @@ class NonlinearEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
     map_: FeatureMap
     scores_: Scores
 
-    def _read(self, X: Any, cov: Any, std: Any) -> Gaussians:
-        """Training data, checked, and their names."""
+    def _read(self, X: Any, cov: Any, std: Any, groups: Any = None) -> Gaussians:
+        """Training data, checked, and their names; `groups` are as many."""
         if is_sparse(X):
             raise TypeError(f"X: {type(self).__name__} takes no sparse data; pass X.toarray()")
         cov, std = same_units(self, X, cov, std)
@@ -62,6 +62,10 @@ class NonlinearEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
         data = self._with_gaps(X, cov, std)
         if missing(data):
             check_spread(observe(data))
+        if groups is not None and np.shape(groups) != (len(data),):
+            raise ValueError(
+                f"groups: shape {np.shape(groups)}; one for each of {len(data)} examples is needed"
+            )
         self.n_features_in_ = data.shape[1]
         return data
 
@@ -236,19 +240,32 @@ class NonlinearEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
             raise ValueError("cv: an example is held out more than once; each fold must hold out others")
         return found
 
-    def _n_folds(self, count: int) -> int:
+    def _n_folds(self, count: int, groups: Any) -> int:
         if not isinstance(self.cv, (int, np.integer)) or isinstance(self.cv, bool):
             return 2
         if self.cv < 2:
             raise ValueError(f"cv: at least two folds are needed, got {self.cv!r}")
         if count < 2:
             raise ValueError(f"X: a search needs at least 2 examples, got n_samples={count}")
-        return min(int(self.cv), count)
+        if groups is None:
+            return min(int(self.cv), count)
+        different = len(np.unique(np.asarray(groups)))
+        if different < 2:
+            raise ValueError("groups: all examples are of one group; a search needs two, or groups=None")
+        return min(int(self.cv), different)
+
+    def _counted(self, weights: FloatArray) -> Array | None:
+        """The examples that count, where some have no weight; folds that are given number all of them."""
+        own_folds = isinstance(self.cv, (int, np.integer)) and not isinstance(self.cv, bool)
+        return np.flatnonzero(weights > 0) if own_folds and not weights.all() else None
 
     def _seed(self) -> int:
         if isinstance(self.random_state, (int, np.integer)):
             return int(self.random_state) % 2**31
-        return int(check_random_state(self.random_state).randint(2**31 - 1))
+        try:
+            return int(check_random_state(self.random_state).randint(2**31 - 1))
+        except ValueError as error:
+            raise ValueError(f"random_state: expected None, an int or a RandomState ({error})") from None
 
     def _features(self, data: Gaussians) -> Array:
         """E z of objects, in batches; refused where even those do not fit."""

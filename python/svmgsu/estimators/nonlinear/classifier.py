@@ -174,13 +174,17 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
         counts; examples of one of the `groups` are never on both sides of a fold. In arrays NaN, and infinite
         noise, is a missing value: the population says what it may be.
         """
-        data = self._read(X, cov, std)
+        data = self._read(X, cov, std, groups)
         self.classes_, codes, each = read_labels(labels_of(y), len(data), classes)
         self._check_settings(len(data))
         weights = self._weights(codes, each.weights(check_weights(sample_weight, len(data))))
         if each.source is not None:  # all copies of an example stay on one side of a fold
             groups = each.source if groups is None else np.asarray(groups)[each.source]
             data = data[each.source]
+        rows = self._counted(weights)
+        if rows is not None:
+            data, codes, weights = data[rows], codes[rows], weights[rows]
+            groups = None if groups is None else np.asarray(groups)[rows]
         self._learn(data, codes, weights, groups)
         return self
 
@@ -320,7 +324,7 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
         return np.asarray(weights * factors[codes])
 
     def _folds(self, codes: Array, groups: Any, seed: int) -> Any:
-        count = self._n_folds(len(codes))
+        count = self._n_folds(len(codes), groups)
         if groups is not None:
             inner: Any = StratifiedGroupKFold(count, shuffle=True, random_state=seed)
         elif np.bincount(codes).min() >= count:

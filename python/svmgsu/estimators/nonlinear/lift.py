@@ -13,7 +13,7 @@ from ...data.concatenation import concatenate
 from ...data.covariances import Diagonal
 from ...data.gaussians import Gaussians
 from ...data.mixtures import Mixtures
-from ...fit.population import with_gaps
+from ...fit.population import check_unit, with_gaps
 from ...fit.support import PopulationWarning
 from ...maps.features import FeatureMap
 from ...support.validation import Array, FloatArray
@@ -82,9 +82,14 @@ class Lift:
         X = np.asarray(data.mean, dtype=np.float64)
         if np.isnan(X).any():
             X = np.ma.masked_invalid(X)
-        centre = np.asarray(np.ma.average(X, axis=0, weights=weights))
-        scale = np.asarray(np.sqrt(np.ma.average((X - centre) ** 2, axis=0, weights=weights)))
-        return cls(centre, np.where(scale > 1e-12 * np.abs(centre), scale, 1.0))
+        first, last = (np.nan_to_num(np.asarray(end)) for end in (X.min(axis=0), X.max(axis=0)))
+        for j in range(len(first)):
+            check_unit(f"feature {j}", first[j], last[j])
+        size = np.where(last > first, last - first, 1.0)  # of a constant feature differences are exactly 0
+        part = (X - first) / size  # whose squares neither over- nor underflow
+        middle = np.asarray(np.ma.average(part, axis=0, weights=weights))
+        spread = np.asarray(np.sqrt(np.ma.average((part - middle) ** 2, axis=0, weights=weights)))
+        return cls(first + middle * size, np.where(spread > 0, spread, 1.0) * size)
 
     def standard(self, data: Gaussians) -> Gaussians:
         """The objects in units of the training data's spread."""

@@ -132,12 +132,17 @@ class SVRGSU(RegressorMixin, NonlinearEstimator):  # type: ignore[misc]
         `y_std` are errors of y, a number or (l,), as in `svmgsu.train_regressor`: with the squared loss a
         target has the weight 1/(τ² + e²), τ the residual deviation that is fitted; with others 1/e.
         """
-        data = self._read(X, cov, std)
+        data = self._read(X, cov, std, groups)
         t = self._targets(y, len(data))
         errors = check_target_errors(y_std, len(data))
         self._check_settings(len(data))
         regression_loss(self.loss, self.epsilon)
         given = check_weights(sample_weight, len(data))
+        rows = self._counted(given)
+        if rows is not None:
+            data, t, given = data[rows], t[rows], given[rows]
+            errors = None if errors is None else errors[rows]
+            groups = None if groups is None else np.asarray(groups)[rows]
         self._learn(data, t, errors, given, groups)
         return self
 
@@ -171,11 +176,17 @@ class SVRGSU(RegressorMixin, NonlinearEstimator):  # type: ignore[misc]
     ) -> tuple[FloatArray, FloatArray | None]:
         """Sets the units of y, by the better known half of the targets above all; both in these units."""
         if errors is not None:
-            weights = weights / np.maximum(errors, np.median(errors)) ** 2
-        self.y_mean_ = float(np.average(t, weights=weights))
-        spread = float(np.sqrt(np.average((t - self.y_mean_) ** 2, weights=weights)))
-        self.y_scale_ = spread if spread > 0 else 1.0
-        return (t - self.y_mean_) / self.y_scale_, None if errors is None else errors / self.y_scale_
+            weights = weights / np.maximum(errors / np.median(errors), 1.0) ** 2
+        low, high = 0.5 * float(t.min()), 0.5 * float(t.max())  # halves, whose difference is a number
+        half = high - low if high > low else 1.0
+        part = (0.5 * t - low) / half  # from 0 to 1
+        middle = float(np.average(part, weights=weights))
+        spread = 2 * float(np.sqrt(np.average((part - middle) ** 2, weights=weights)))
+        self.y_mean_ = 2 * (low + middle * half)
+        self.y_scale_ = spread * half if spread > 0 else 1.0
+        return (part - middle) * (
+            half / self.y_scale_
+        ) * 2, None if errors is None else errors / self.y_scale_
 
     def _weights(self, given: FloatArray, errors: FloatArray | None, scatter: float) -> FloatArray:
         """How much each target counts."""
@@ -226,7 +237,7 @@ class SVRGSU(RegressorMixin, NonlinearEstimator):  # type: ignore[misc]
                 values[rows] = self.scores_(Z)[:, 0]
             return values * self.y_scale_ + self.y_mean_
         mean, deviation = self._moments(data)
-        total = np.sqrt((self.y_scale_ * deviation[:, 0]) ** 2 + self.residual_std_**2)
+        total = np.hypot(self.y_scale_ * deviation[:, 0], self.residual_std_)
         return mean[:, 0] * self.y_scale_ + self.y_mean_, total
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, cov: Any = None, std: Any = None) -> float:
@@ -246,7 +257,7 @@ class SVRGSU(RegressorMixin, NonlinearEstimator):  # type: ignore[misc]
         return np.asarray(t)
 
     def _folds(self, count: int, groups: Any, seed: int) -> Any:
-        folds = self._n_folds(count)
+        folds = self._n_folds(count, groups)
         inner: Any = KFold(folds, shuffle=True, random_state=seed) if groups is None else GroupKFold(folds)
         return self._splits(inner, count, None, groups)
 
