@@ -75,8 +75,30 @@ def test_numbers_with_errors_are_a_regression(folder, table, capsys):
     assert main(["report", "z.csv", "--target", "z", "--quick", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["task"] == "regression" and facts["measure"] == "RMSE"
-    assert "errors of the target" in " ".join(facts["notes"])
-    assert "target='z'" in facts["advice"]["code"]
+    assert "Targets count by their errors" in " ".join(facts["notes"])
+    assert facts["table"]["target"]["typical error"] == pytest.approx(0.1)
+    names = {}
+    exec(
+        "import svmgsu\n" + facts["advice"]["code"].replace("GSU()", "GSU(search=False)"), names
+    )  # as printed
+    assert len(names["y_std"]) == len(names["y"]) == 89
+
+
+def test_columns_with_the_probability_of_each_class_are_labels_in_doubt(folder, table, capsys):
+    chance = np.where(table["class"] == "up", 0.9, 0.2)
+    doubtful = table.drop(columns=["class", "star"]).assign(p_up=chance, p_down=1 - chance)
+    doubtful.to_csv("p.csv", index=False)
+    assert main(["report", "p.csv", "--quick", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert [f["name"] for f in facts["features"]] == ["a", "b"]
+    assert facts["table"]["classes"].keys() == {"down", "up"}
+    notes = " ".join(facts["notes"])
+    assert "p_up, p_down" in notes and "Labels are in doubt" in notes
+    entropy = -np.mean(chance * np.log(chance) + (1 - chance) * np.log(1 - chance))
+    assert all(system["score"] > entropy for system in facts["systems"])
+    names = {}
+    exec("import svmgsu\n" + facts["advice"]["code"].replace("GSU()", "GSU(search=False)"), names)
+    assert sorted(names["classes"]) == ["down", "up"]
 
 
 def test_standard_input_is_a_table_too(folder):

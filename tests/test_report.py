@@ -12,6 +12,7 @@ from svmgsu.reporting import comparing, preparing
 from svmgsu.reporting.describing import describe
 from svmgsu.reporting.effort import QUICK
 from svmgsu.reporting.insight import Truth
+from svmgsu.reporting.systems import ways_for
 
 EVIL = "<script>alert(1)</script>"
 
@@ -74,26 +75,50 @@ def test_the_same_seed_gives_the_same_bytes(found):
 
 @pytest.mark.parametrize("key", ["linear", "linear-bars", "rbf", "rbf-bars", "forest", "boosting"])
 @pytest.mark.parametrize("task", ["classification", "regression"])
-def test_the_recommended_code_runs_as_printed(key, task):
+@pytest.mark.parametrize("doubt", [False, True])
+def test_the_recommended_code_runs_as_printed(key, task, doubt):
     from svmgsu.reporting import advice
 
     data, y, X = rings(60)
     if task == "regression":
         y = X[:, 0]
-    problem, _ = preparing.prepare(data, y, None, None, None, None, task, 0, QUICK)
-    way = type("W", (), {"key": key, "effort": QUICK})
-    trial = type("T", (), {"way": way})
-    names = {"svmgsu": svmgsu, "data": data, "y": y}
-    lines = advice._code(problem, trial)
-    assert len(lines) <= 3
+    given = {}
+    if doubt and task == "regression":
+        given = {"y_std": np.linspace(0.1, 1, 60)}
+    elif doubt:
+        y, given = np.column_stack([y == EVIL, y != EVIL]) * 0.8 + 0.1, {"classes": [EVIL, "outside"]}
+    problem, _ = preparing.prepare(data, y, None, None, None, None, task, 0, QUICK, **given)
+    (way,) = [w for w in ways_for(task, problem.classes, data, QUICK, 0) if w.key == key]
+    names = {"svmgsu": svmgsu, "data": data, "y": y, **given}
+    lines = advice._code(problem, type("T", (), {"way": way}))
+    assert len(lines) <= 5
     exec(
         "\n".join(lines)
         .replace("SVMGSU()", "SVMGSU(search=False)")
         .replace("SVRGSU()", "SVRGSU(search=False)"),
         names,
     )
-    values = data.mean if key in ("forest", "boosting") else data
-    assert names["model"].predict(values).shape == (60,)
+    if key in ("forest", "boosting"):  # what is printed is what was measured
+        wanted = way.predict(way.fit(problem), data).mean
+        np.testing.assert_allclose(names["predict"](data), wanted, rtol=1e-6)
+    else:
+        assert names["model"].predict(data).shape == (60,)
+
+
+def test_targets_with_large_errors_hardly_count():
+    data, _, X = rings(120)
+    clean = X[:, 0] ** 2 + X[:, 1]
+    junk = np.arange(120) % 4 == 0
+    y = clean + np.where(junk, 100.0, 0.0) * np.random.default_rng(0).normal(size=120)
+    plain = svmgsu.report(data, y, quick=True)
+    told = svmgsu.report(data, y, y_std=np.where(junk, 100.0, 0.01), quick=True)
+    frame = pd.DataFrame(data.mean, columns=["a", "b", "c"]).assign(z=y, z_err=np.where(junk, 100.0, 0.01))
+    assert min(s.score for s in told.systems) < 0.5 * min(s.score for s in plain.systems)
+    problem, _ = preparing.prepare(frame, "z", None, None, None, None, "auto", 0, QUICK)
+    assert problem.task == "regression" and problem.y_std.max() == 100
+    assert problem.data.feature_names_in_ == ["a", "b", "c"]
+    with pytest.raises(ValueError, match="y_std: labels have no error bars"):
+        svmgsu.report(data, junk, y_std=1.0, task="classification", quick=True)
 
 
 def test_a_report_advises_and_explains(found, of_numbers):

@@ -15,7 +15,7 @@ from ..io.dataset import Dataset
 from ..maps.linear import dense
 from ..support.validation import is_sparse
 from .base import UsageError, about, add_json, check_outputs, natural, show
-from .data import TABLES, add_data_options, read_data, shows_progress
+from .data import CHANCES, TABLES, add_data_options, read_data, shows_progress
 
 EXAMPLES = """\
 examples:
@@ -84,6 +84,8 @@ def run(args: argparse.Namespace) -> None:
         found = report(
             _dense(taken.dataset.data),
             taken.dataset.y,
+            y_std=taken.dataset.y_std,
+            classes=taken.dataset.classes,
             groups=taken.groups,
             ids=taken.dataset.ids,
             task=taken.task,
@@ -137,7 +139,7 @@ def _read_table(args: argparse.Namespace, format: str) -> Taken:
     groups = None
     if args.groups is not None:
         groups = io.read(file.source(), **{**options, "id": args.groups}).ids
-    return Taken(dataset, groups, task, file.line(options), file.notes(dataset))
+    return Taken(dataset, groups, task, file.line(options, dataset), file.notes(dataset))
 
 
 class _TableFile:
@@ -151,21 +153,23 @@ class _TableFile:
         # Standard input can be read once: it is kept.
         self._content = sys.stdin.buffer.read() if args.data == "-" else None
         first = survey_table(self.source(), format)
-        self.target = _target(args, first)
         known = first.columns
-        given = [name for name in (self.target, args.id_column, args.groups) if name is not None]
+        self.chances = _chances(args, known)
+        self.target = None if self.chances else _target(args, first)
+        named = (*self.chances, self.target, args.id_column, args.groups)
+        given = [name for name in named if name is not None]
         for name in given:
             if name not in known:
                 shown = ", ".join(known[:10]) + (", ..." if len(known) > 10 else "")
                 raise ValueError(f"{args.data}: there is no column {name!r}; there are {shown}")
         usual = [c for c in ("id", "doc_id") if c in known]
         self.found = survey_table(self.source(), format, keep=(*given, *usual))
-        self.target_errors = list(partners(self.target, set(known)).values())
+        self.target_errors = list(partners(self.target, set(known)).values()) if self.target else []
         self.ignore = {**self.found.ignore, **{c: "as asked" for c in (args.ignore or "").split(",") if c}}
         if args.groups is not None:
             self.ignore.setdefault(args.groups, "the groups")
-        for column in (self.target, args.id_column, *self.target_errors):
-            self.ignore.pop(column, None)
+        for column in (self.target, args.id_column, *self.target_errors, *self.chances):
+            self.ignore.pop(str(column), None)
 
     def source(self) -> Any:
         return self.args.data if self._content is None else streams.BytesIO(self._content)
@@ -175,7 +179,12 @@ class _TableFile:
         args = self.args
         if args.task != "auto":
             return str(args.task)
-        if self.target not in self.found.numeric or args.label_column is not None or args.text_labels:
+        if (
+            self.chances
+            or self.target not in self.found.numeric
+            or args.label_column is not None
+            or args.text_labels
+        ):
             return "classification"
         return "regression" if self.target_errors else "auto"
 
@@ -183,6 +192,8 @@ class _TableFile:
         """For the reader of tables."""
         args, ignore = self.args, list(self.ignore)
         chosen: dict[str, Any] = {"target" if task == "regression" else "label": self.target}
+        if self.chances:
+            chosen = {"chances": CHANCES}
         if task != "regression":
             ignore += self.target_errors
         if args.features:
@@ -202,17 +213,24 @@ class _TableFile:
             chosen["format"] = self.format
         return chosen
 
-    def line(self, options: dict[str, Any]) -> str | None:
-        """The line of code that reads the same."""
+    def line(self, options: dict[str, Any], dataset: Dataset) -> str | None:
+        """The code that reads the same."""
         if self._content is not None:
             return None
         shown = "".join(f", {name}={value!r}" for name, value in options.items())
-        return f"data, y = svmgsu.io.read({self.args.data!r}{shown})"
+        read = f"svmgsu.io.read({self.args.data!r}{shown})"
+        more = "classes" if self.chances else "y_std" if dataset.y_std is not None else None
+        if more is None:
+            return f"data, y = {read}"
+        return f"table = {read}\ndata, y, {more} = table.data, table.y, table.{more}"
 
     def notes(self, dataset: Dataset) -> list[str]:
         """What was taken and what was left out."""
         rows, name = self.found.rows, _name(self.args.data)
-        notes = [f"{name}: {rows} rows; the column to predict is {self.target}."]
+        what = f"column to predict is {self.target}"
+        if self.chances:
+            what = f"columns to predict, probabilities of classes, are {', '.join(self.chances)}"
+        notes = [f"{name}: {rows} rows; the {what}."]
         dropped = sum(dataset.report.dropped.values())
         if dropped:
             notes.append(f"{dropped} of {rows} rows are left out, since a number or the target is missing.")
@@ -220,9 +238,15 @@ class _TableFile:
             shown = [f"{column} ({reason})" for column, reason in list(self.ignore.items())[:20]]
             more = f" and {len(self.ignore) - 20} more" if len(self.ignore) > 20 else ""
             notes.append(f"Columns that are not used: {', '.join(shown)}{more}.")
-        if dataset.y_std is not None:
-            notes.append("The errors of the target are not used in this comparison.")
         return notes
+
+
+def _chances(args: argparse.Namespace, columns: list[str]) -> list[str]:
+    """Columns p_<class>, where no column has labels or is named."""
+    if args.target or args.label_column or args.task == "regression" or set(USUAL) & set(columns):
+        return []
+    found = [c for c in columns if c.startswith(CHANCES) and len(c) > len(CHANCES)]
+    return found if len(found) > 1 else []
 
 
 def _target(args: argparse.Namespace, found: Any) -> str:

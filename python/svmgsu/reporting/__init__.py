@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from threadpoolctl import threadpool_limits
 
 from ..support.progress import counter
@@ -31,6 +32,8 @@ def report(
     *,
     cov: Any = None,
     std: Any = None,
+    y_std: Any = None,
+    classes: Any = None,
     groups: Any = None,
     ids: Any = None,
     task: str = "auto",
@@ -48,9 +51,13 @@ def report(
     data : Gaussians, array or DataFrame
         The objects. Columns `x` and `x_err` of a DataFrame belong together, as in files.
     y : array of shape (l,), or the name of a column of the DataFrame
-        Labels, or the numbers of a regression.
+        Labels, or the numbers of a regression. Or, of shape (l, K), the probability of each class.
     cov, std : optional
         Covariances or error bars of an array, as in `svmgsu.Gaussians`.
+    y_std : number or array of shape (l,), optional
+        Errors of the numbers to predict; by default those that a DataFrame has beside its column y.
+    classes : sequence of K labels, optional
+        What the columns of probabilities are of; by default the names of a DataFrame's.
     groups : array of shape (l,), optional
         Objects of one group (a patient, a star) are never on both sides of a fold.
     ids : array of shape (l,), optional
@@ -86,8 +93,10 @@ def report(
     True
     """
     began, effort = time.perf_counter(), QUICK if quick else FULL
-    problem, said = prepare(data, y, cov, std, groups, ids, task, seed, effort)
+    problem, said = prepare(data, y, cov, std, groups, ids, task, seed, effort, y_std, classes)
     table, features = describe(problem.data, problem.y, problem.task, problem.classes)
+    if problem.y_std is not None:
+        table.target["typical error"] = float(np.median(problem.y_std))
     problem, used = varied(problem)
     folds = problem.splits(effort.folds)
     ways = ways_for(problem.task, problem.classes, problem.data, effort, seed)

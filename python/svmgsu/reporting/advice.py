@@ -6,7 +6,7 @@ from typing import Any
 
 from .comparing import Problem, Trial, difference
 from .result import Advice
-from .systems import SCALES
+from .systems import IN_DOUBT, SCALES, UNEXPLAINED
 
 CLEAR = 2.0  # standard errors of a difference that is called clear
 TWINS = {"linear": "linear-bars", "rbf": "rbf-bars"}
@@ -79,25 +79,46 @@ def _verdict(
 
 
 def _code(problem: Problem, taken: Trial) -> list[str]:
-    """Lines that train the model, given `data` and `y`."""
+    """Lines that train the model that was measured, given `data` and `y` (and `y_std`, or `classes`)."""
     key, classes = taken.way.key, problem.task == "classification"
+    more = "classes" if problem.chances is not None else "y_std" if problem.y_std is not None else ""
     if key in ("linear", "linear-bars"):
         kind = "LinearSVMGSUCV" if classes else "LinearSVRGSUCV"
         scales = f"[{', '.join(f'{s:g}' for s in SCALES)}]" if key == "linear-bars" else "[0]"
         scoring = "neg_log_loss" if classes else "neg_mean_squared_error"
+        scoring = scoring if problem.chances is None else IN_DOUBT
         search = f'svmgsu.{kind}(cov_scales={scales}, scoring="{scoring}")'
+        extra = f", {kind.lower()}__{more}={more}" if more else ""
         return [
             "from sklearn.pipeline import make_pipeline",
-            f"model = make_pipeline(svmgsu.GaussianScaler(), {search}).fit(data, y)",
+            f"model = make_pipeline(svmgsu.GaussianScaler(), {search}).fit(data, y{extra})",
         ]
     if key in ("rbf", "rbf-bars"):
         given = "data" if key == "rbf-bars" or problem.data.cov is None else "data.with_cov(None)"
-        return [f"model = svmgsu.{'SVMGSU' if classes else 'SVRGSU'}().fit({given}, y)"]
-    kind = "HistGradientBoosting" if key == "boosting" else "RandomForest"
-    name = kind + ("Classifier" if classes else "Regressor")
-    copies = taken.way.effort.copies if problem.data.cov is not None else 1
+        extra = f", {more}={more}" if more else ""
+        return [f"model = svmgsu.{'SVMGSU' if classes else 'SVRGSU'}().fit({given}, y{extra})"]
+    return _trees(problem, taken.way, more)
+
+
+def _trees(problem: Problem, way: Any, more: str) -> list[str]:
+    """A forest or boosting on draws; what they predict of an object is the mean over draws of it."""
+    copies = way.copies(problem.data) if problem.data.cov is not None else 1
+    X, rows = "draws(data)", copies
+    y, extra = f"y.repeat({copies})", ""
+    lines = [f"def draws(objects): return objects.sample({copies}, {way.seed}).reshape(-1, objects.shape[1])"]
+    if more == "y_std":
+        lines.append(f"weights = 1 / (({UNEXPLAINED} * y.std()) ** 2 + y_std**2)")
+        extra = f", sample_weight=(weights / weights.mean()).repeat({copies})"
+    if more == "classes":
+        rows *= len(problem.classes)
+        X, y = f"{X}.repeat(len(classes), axis=0)", f"list(classes) * ({copies} * len(data))"
+        extra = f", sample_weight=y.repeat({copies}, axis=0).ravel()"
+    shown = " ".join(str(way.model(rows)).split())
+    name, ask = shown.partition("(")[0], "predict_proba" if problem.task == "classification" else "predict"
+    shape = f"(len(objects), {copies}, -1)" if ask == "predict_proba" else f"(len(objects), {copies})"
     return [
         f"from sklearn.ensemble import {name}",
-        f"draws = data.sample({copies}, random_state=0).reshape(-1, data.shape[1])",
-        f"model = {name}().fit(draws, y.repeat({copies}))",
+        *lines,
+        f"model = {shown}.fit({X}, {y}{extra})",
+        f"def predict(objects): return model.{ask}(draws(objects)).reshape{shape}.mean(axis=1)",
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -29,19 +29,16 @@ class Problem:
     groups: Array | None
     ids: Array
     seed: int
+    y_std: FloatArray | None = None  # errors of the numbers
+    weight: FloatArray | None = None  # of each object by them, 1 on average
+    chances: FloatArray | None = None  # of the classes, where labels are in doubt; y is the likeliest
 
     def part(self, rows: Array) -> Problem:
         """Some of the objects."""
-        return Problem(
-            self.task,
-            self.data[rows],
-            self.y[rows],
-            self.codes[rows] if len(self.codes) else self.codes,
-            self.classes,
-            None if self.groups is None else self.groups[rows],
-            self.ids[rows],
-            self.seed,
-        )
+        names = ("data", "y", "groups", "ids", "y_std", "weight", "chances")
+        own = {name: getattr(self, name) for name in names}
+        some: Any = {name: None if value is None else value[rows] for name, value in own.items()}
+        return replace(self, codes=self.codes[rows] if len(self.codes) else self.codes, **some)
 
     def splits(self, folds: int) -> list[tuple[Array, Array]]:
         """(known, held out) of each fold; objects of a group are on one side."""
@@ -66,15 +63,22 @@ class Problem:
     def losses(self, said: Outcome) -> FloatArray:
         """Of each object: minus the logarithm of its class's probability, or the squared error."""
         if self.task == "classification":
-            own = said.mean[np.arange(len(self.codes)), self.codes]
-            return np.asarray(-np.log(np.maximum(own, LEAST)))
-        return np.asarray((said.mean - self.y) ** 2)
+            logs = -np.log(np.maximum(said.mean, LEAST))
+            if self.chances is not None:
+                return np.asarray((self.chances * logs).sum(axis=1))
+            return np.asarray(logs[np.arange(len(self.codes)), self.codes])
+        squares = (said.mean - self.y) ** 2
+        return np.asarray(squares if self.weight is None else self.weight * squares)
 
     def seconds(self, said: Outcome) -> FloatArray:
         """Of each object the second measure: is it right, or the absolute error."""
         if self.task == "classification":
-            return np.asarray(said.mean.argmax(axis=1) == self.codes, dtype=float)
-        return np.asarray(np.abs(said.mean - self.y))
+            best = said.mean.argmax(axis=1)
+            if self.chances is not None:
+                return np.asarray(self.chances[np.arange(len(best)), best])
+            return np.asarray(best == self.codes, dtype=float)
+        sizes = np.abs(said.mean - self.y)
+        return np.asarray(sizes if self.weight is None else self.weight * sizes)
 
 
 @dataclass
@@ -118,7 +122,7 @@ def _one(problem: Problem, trial: Trial, known: Array, held_out: Array) -> Outco
     way = trial.way
     rows = known if way.most is None else chosen(known, problem.codes, way.most, way.seed)
     part = problem.part(rows)
-    model = way.fit(part.data, part.y, part.groups)
+    model = way.fit(part)
     trial.models.append(model)
     trial.system.trained_on = max(trial.system.trained_on, len(rows))
     return way.predict(model, problem.data[held_out])

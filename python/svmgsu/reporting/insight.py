@@ -77,7 +77,8 @@ def _chances(problem: Problem, said: Outcome, found: Reliability, name: str) -> 
 def _coverage(problem: Problem, said: Outcome, found: Reliability, name: str) -> None:
     """The share of targets that lie within the central interval of each stated probability."""
     assert said.std is not None
-    z = np.abs(problem.y - said.mean) / np.maximum(said.std, 1e-300)
+    std = said.std if problem.y_std is None else np.hypot(said.std, problem.y_std)
+    z = np.abs(problem.y - said.mean) / np.maximum(std, 1e-300)
     inside = np.array([erf(value / sqrt(2)) for value in z])
     levels = np.arange(0.1, 1.0, 0.1)
     observed = np.array([(inside <= level).mean() for level in levels])
@@ -240,7 +241,8 @@ def _shrunk(
         if part.task == "classification":
             return np.asarray(-(labels.mean * np.log(np.maximum(said.mean, LEAST))).sum(axis=1))
         assert labels.std is not None
-        return np.asarray((labels.mean - said.mean) ** 2 + labels.std**2)
+        squares = (labels.mean - said.mean) ** 2 + labels.std**2
+        return np.asarray(squares if part.weight is None else part.weight * squares)
 
     n = part.data.shape[1]
     now = expected(np.ones(n))

@@ -8,38 +8,65 @@ from typing import Any
 
 import numpy as np
 
-from ..data.error_bars import pair_columns
+from ..data.doubt import has_doubt, read_labels
+from ..data.error_bars import pair_columns, partners
 from ..data.gaussians import Gaussians, as_gaussians
+from ..fit.regression import check_target_errors
 from ..support.validation import Array, as_labels, check_choice, check_count
 from .comparing import Problem, chosen
 from .effort import Effort
+from .systems import target_weights
 
 TASKS = ("auto", "classification", "regression")
 MOST_CLASSES = 20  # whole numbers of more values are targets of a regression
 LEAST_OBJECTS = 10
+BY_ERRORS = "Targets count by their errors e, with 1/(τ² + e²): τ is 0.3 of their spread; in scores too."
 
 
 def prepare(
-    data: Any, y: Any, cov: Any, std: Any, groups: Any, ids: Any, task: str, seed: int, effort: Effort
+    data: Any,
+    y: Any,
+    cov: Any,
+    std: Any,
+    groups: Any,
+    ids: Any,
+    task: str,
+    seed: int,
+    effort: Effort,
+    y_std: Any = None,
+    classes: Any = None,
 ) -> tuple[Problem, list[str]]:
     """The problem, and notes of what was left out."""
     check_choice(task, "task", TASKS)
     check_count(seed, "seed", least=0)
     notes: list[str] = []
     if hasattr(data, "columns") and cov is None and std is None:
-        data, y, more = from_frame(data, y)
-        notes += more
+        data, y, found, more = from_frame(data, y, task)
+        notes, y_std = notes + more, found if y_std is None else y_std
     objects = as_gaussians(data, cov, std)
     if y is None:
         raise ValueError("y: a report needs labels, or the numbers of a regression")
+    if has_doubt(y):
+        task = "classification"
     if task == "auto":
-        task = guess_task(np.asarray(y))
+        task = guess_task(np.asarray(y)) if y_std is None else "regression"
+    if y_std is not None and task != "regression":
+        raise ValueError("y_std: labels have no error bars; these are of the numbers of a regression")
     names = (
         np.arange(len(objects)).astype(str) if ids is None else _column(ids, "ids", len(objects)).astype(str)
     )
     together = None if groups is None else _column(groups, "groups", len(objects))
     if task == "regression":
         problem = _numbers(objects, y, together, names, seed)
+        errors = check_target_errors(y_std, len(objects))
+        if errors is not None:
+            problem.y_std, problem.weight = errors, target_weights(problem.y, errors)
+            notes.append(BY_ERRORS)
+    elif has_doubt(y):
+        problem = _chances(objects, y, classes, together, names, seed)
+        notes.append(
+            "Labels are in doubt: the log-loss is expected over them; reliability takes the likeliest."
+        )
     else:
         problem, more = _labels(objects, y, together, names, seed, effort.folds)
         notes += more
@@ -129,13 +156,32 @@ def _labels(
     return Problem("classification", data, labels, codes, classes, groups, ids, seed), notes
 
 
-def from_frame(frame: Any, y: Any) -> tuple[Any, Any, list[str]]:
-    """The objects of a data frame; text and rows with holes are left out, and named."""
-    notes, aside = [], []
+def _chances(data: Gaussians, y: Any, classes: Any, groups: Any, ids: Array, seed: int) -> Problem:
+    """Labels in doubt, with classes in order."""
+    known, codes, each = read_labels(y, len(data), classes)
+    chances = np.zeros((len(data), len(known)))
+    chances[each.places(np.arange(len(codes))), codes] = each.weights(np.ones(len(data)))
+    best = chances.argmax(axis=1)
+    if len(np.unique(best)) < 2:
+        raise ValueError(
+            f"y: {known[best[0]]} is the likeliest class of all objects; there is nothing to learn"
+        )
+    return Problem("classification", data, known[best], best, known, groups, ids, seed, chances=chances)
+
+
+def from_frame(frame: Any, y: Any, task: str) -> tuple[Any, Any, Any, list[str]]:
+    """The objects of a data frame, y, and its errors; text and rows with holes are left out, and named."""
+    notes, aside, y_std = [], [], None
     if isinstance(y, str):
         if y not in list(frame.columns):
             raise ValueError(f"y: the frame has no column {y!r}")
-        aside, y = [y], np.asarray(frame[y].to_list())
+        aside = [y, *partners(y, set(frame.columns)).values()]
+        if len(aside) > 1 and task != "classification" and _is_numeric(frame[y]):
+            target = Gaussians.from_frame(frame, values=[y])
+            assert target.cov is not None
+            y, y_std = target.mean[:, 0], np.sqrt(target.cov.diagonals(*target.shape)[:, 0])
+        else:
+            y = np.asarray(frame[y].to_list())
     texts = [c for c in frame.columns if c not in aside and not _is_numeric(frame[c])]
     if texts:
         notes.append(f"Not used, since they hold no numbers: {', '.join(map(str, texts))}.")
@@ -144,11 +190,11 @@ def from_frame(frame: Any, y: Any) -> tuple[Any, Any, list[str]]:
     if not pairing.features:
         raise ValueError("data: no column of the frame holds numbers")
     if not any(pairing.errors.values()) and not pairing.whole:
-        return frame[pairing.features], y, notes
+        return frame[pairing.features], y, y_std, notes
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # features without bars: the page says so
         data = Gaussians.from_frame(frame, values=pairing.features, missing="median")
-    return data, y, notes
+    return data, y, y_std, notes
 
 
 def _is_numeric(series: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from sklearn.ensemble import (
@@ -28,6 +28,8 @@ LAMS = (1.0, 0.1, 0.01, 1e-3, 1e-4)
 WIDEST = 100  # features: of more a population cannot be learnt in the time of a report
 MOST_NUMBERS = 4_000_000  # drawn for trees
 LEAST = 1e-15  # probability
+IN_DOUBT = "expected_log_loss"  # the score that takes labels in doubt
+UNEXPLAINED = 0.3  # of the targets' spread
 
 
 class Outcome:
@@ -44,6 +46,22 @@ class Outcome:
         return cls(np.concatenate([part.mean for part in parts]), std)
 
 
+class Known(Protocol):
+    """Objects to train on: a `Problem`, or a part of one."""
+
+    data: Gaussians
+    y: Array
+    groups: Array | None
+    y_std: FloatArray | None
+    chances: FloatArray | None
+
+
+def target_weights(y: FloatArray, y_std: FloatArray) -> FloatArray:
+    """How much numbers with errors count, 1 on average: 1/(τ² + e²), τ what may be left unexplained."""
+    weights = 1 / ((UNEXPLAINED * y.std()) ** 2 + y_std**2)
+    return np.asarray(weights / weights.mean())
+
+
 class Way:
     """A way to learn; `bars` says whether it is shown the error bars."""
 
@@ -58,9 +76,15 @@ class Way:
     def is_classifier(self) -> bool:
         return self.task == "classification"
 
-    def fit(self, data: Gaussians, y: Array, groups: Array | None) -> Any:
+    def fit(self, part: Known) -> Any:
         """A model, for `predict`."""
         raise NotImplementedError
+
+    def told(self, part: Known) -> tuple[Array, dict[str, Any]]:
+        """What our own models are told of targets: y, and what is known of its doubt."""
+        if part.chances is not None:
+            return part.chances, {"classes": self.classes}
+        return part.y, {} if part.y_std is None else {"y_std": part.y_std}
 
     def predict(self, model: Any, data: Gaussians) -> Outcome:
         """What the model says of objects, with the error bars that they have."""
@@ -87,20 +111,21 @@ class Linear(Way):
         self.name = "Linear, with error bars" if bars else "Linear, values only"
         self._found: dict[str, Any] | None = None
 
-    def fit(self, data: Gaussians, y: Array, groups: Array | None) -> Any:
-        step = self._search(data, groups) if self._found is None else self._known()
-        extra = {}
-        if groups is not None and (self.is_classifier or self._found is None):
-            extra = {f"{type(step).__name__.lower()}__groups": groups}
-        model = make_pipeline(GaussianScaler(), step).fit(self.seen(data), y, **extra)
+    def fit(self, part: Known) -> Any:
+        step = self._search(part) if self._found is None else self._known()
+        y, extra = self.told(part)
+        if part.groups is not None and (self.is_classifier or self._found is None):
+            extra["groups"] = part.groups
+        named = {f"{type(step).__name__.lower()}__{name}": value for name, value in extra.items()}
+        model = make_pipeline(GaussianScaler(), step).fit(self.seen(part.data), y, **named)
         if self._found is None:
             self._found = {"lam": step.lam_, "cov_scale": step.cov_scale_}
         return model
 
-    def _search(self, data: Gaussians, groups: Array | None) -> Any:
+    def _search(self, part: Known) -> Any:
         """Chooses λ, and how much bars count."""
         threads = self.effort.threads
-        scales = SCALES if self.bars and data.cov is not None else (0.0,)
+        scales = SCALES if self.bars and part.data.cov is not None else (0.0,)
         given: dict[str, Any] = {
             "lams": LAMS,
             "cov_scales": scales,
@@ -109,7 +134,8 @@ class Linear(Way):
             "n_jobs": threads,
         }
         if self.is_classifier:
-            return LinearSVMGSUCV(scoring="neg_log_loss" if groups is None else "accuracy", **given)
+            plain = "neg_log_loss" if part.groups is None else "accuracy"
+            return LinearSVMGSUCV(scoring=plain if part.chances is None else IN_DOUBT, **given)
         return LinearSVRGSUCV(scoring="neg_mean_squared_error", **given)
 
     def _known(self) -> Any:
@@ -145,7 +171,7 @@ class Curved(Way):
         self.most = self.effort.curved
         self._found: dict[str, Any] | None = None
 
-    def fit(self, data: Gaussians, y: Array, groups: Array | None) -> Any:
+    def fit(self, part: Known) -> Any:
         kind: Any = SVMGSU if self.is_classifier else SVRGSU
         own = {
             "random_state": self.seed,
@@ -154,7 +180,8 @@ class Curved(Way):
         }
         own |= self._found or {}
         model = kind(n_features=self.effort.frequencies, **own)
-        model.fit(data if self.bars else data.with_cov(None), y, groups=groups)
+        y, extra = self.told(part)
+        model.fit(part.data if self.bars else part.data.with_cov(None), y, groups=part.groups, **extra)
         if self._found is None:
             self._found = {
                 "search": False,
@@ -198,28 +225,39 @@ class Trees(Way):
         self.name = f"{kind}, {'on draws from the error bars' if bars else 'values only'}"
         self.most = self.effort.trees
 
-    def fit(self, data: Gaussians, y: Array, groups: Array | None) -> Any:
-        X, copies = self.draws(data)
-        model: Any
+    def fit(self, part: Known) -> Any:
+        X, copies = self.draws(part.data)
+        y, weights = np.repeat(part.y, copies), None
+        if part.y_std is not None:
+            weights = np.repeat(target_weights(part.y, part.y_std), copies)
+        if part.chances is not None:  # each draw is there for every class
+            weights = part.chances.repeat(copies, axis=0).ravel()
+            X, y = X.repeat(len(self.classes), axis=0), np.tile(self.classes, len(X))
+        return self.model(len(y) // len(part.y)).fit(X, y, sample_weight=weights)
+
+    def model(self, rows: int) -> Any:
+        """The trees, for so many rows of an object."""
         if self.boosting:
             kind = HistGradientBoostingClassifier if self.is_classifier else HistGradientBoostingRegressor
-            model = kind(max_iter=self.effort.rounds, early_stopping=False, random_state=self.seed)
-        else:
-            kind = RandomForestClassifier if self.is_classifier else RandomForestRegressor
-            model = kind(
-                self.effort.trees_of_forest,
-                min_samples_leaf=copies,
-                random_state=self.seed,
-                n_jobs=self.effort.threads or -1,
-            )
-        return model.fit(X, np.repeat(y, copies))
+            return kind(max_iter=self.effort.rounds, early_stopping=False, random_state=self.seed)
+        kind = RandomForestClassifier if self.is_classifier else RandomForestRegressor
+        return kind(
+            self.effort.trees_of_forest,
+            min_samples_leaf=rows,
+            random_state=self.seed,
+            n_jobs=self.effort.threads or -1,
+        )
 
     def draws(self, data: Gaussians) -> tuple[FloatArray, int]:
         if not self.bars or data.cov is None:
             return np.asarray(data.sample(1, self.seed)[:, 0] if data.cov is None else data.mean), 1
-        copies = max(1, min(self.effort.copies, MOST_NUMBERS // (data.shape[0] * data.shape[1])))
+        copies = self.copies(data)
         drawn = data.sample(copies, self.seed)
         return drawn.reshape(-1, data.shape[1]), copies
+
+    def copies(self, data: Gaussians) -> int:
+        """Draws of each object."""
+        return max(1, min(self.effort.copies, MOST_NUMBERS // (data.shape[0] * data.shape[1])))
 
     def predict(self, model: Any, data: Gaussians) -> Outcome:
         X, copies = self.draws(data)
