@@ -177,16 +177,16 @@ class SVRGSU(RegressorMixin, NonlinearEstimator):  # type: ignore[misc]
         """Sets the units of y, by the better known half of the targets above all; both in these units."""
         if errors is not None:
             weights = weights / np.maximum(errors / np.median(errors), 1.0) ** 2
-        low, high = 0.5 * float(t.min()), 0.5 * float(t.max())  # halves, whose difference is a number
-        half = high - low if high > low else 1.0
-        part = (0.5 * t - low) / half  # from 0 to 1
+        low, high = float(t.min()), float(t.max())
+        if not np.isfinite(high - low):
+            raise ValueError(f"y: targets from {low:g} to {high:g}; take a larger unit")
+        size = high - low if high > low else 1.0
+        part = (t - low) / size  # from 0 to 1: squares neither over- nor underflow
         middle = float(np.average(part, weights=weights))
-        spread = 2 * float(np.sqrt(np.average((part - middle) ** 2, weights=weights)))
-        self.y_mean_ = 2 * (low + middle * half)
-        self.y_scale_ = spread * half if spread > 0 else 1.0
-        return (part - middle) * (
-            half / self.y_scale_
-        ) * 2, None if errors is None else errors / self.y_scale_
+        spread = float(np.sqrt(np.average((part - middle) ** 2, weights=weights)))
+        self.y_mean_ = low + middle * size
+        self.y_scale_ = spread * size if spread > 0 else 1.0
+        return (t - self.y_mean_) / self.y_scale_, None if errors is None else errors / self.y_scale_
 
     def _weights(self, given: FloatArray, errors: FloatArray | None, scatter: float) -> FloatArray:
         """How much each target counts."""
