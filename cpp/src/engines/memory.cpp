@@ -10,12 +10,6 @@
 
 namespace svmgsu {
 
-// What a pass has summed of each side, over ℓ: g± = Σ± c (σL′x − L″Σw), masses Σ± c|L′| and duals Σ± c[tL′ − ...].
-struct Sides {
-  Vector side[2];
-  double mass[2], dual[2];
-};
-
 namespace {
 
 Cuts cuts_of(const Source& source, Index features) {
@@ -201,27 +195,6 @@ double MemoryObjective::sharp_share(const Evaluation& at, double deviation) cons
   return sharp / static_cast<double>(examples());
 }
 
-// D from the sums of each side: the one with more mass is scaled down to the other. Any τ·a with τ in [0, 1] is
-// feasible as well, since ℓ*(0) = 0, and D is at least a parabola in τ, of which the best is taken; `unscaled` is the
-// value at τ = 1. What the losses' own errors may hide of the gap, `unseen`, is taken off, and what rounding may.
-Certificate MemoryObjective::bound(const Sides& sides, const Rounding& rounding, double unseen,
-                                   double* unscaled) const {
-  double rho[2] = {1, 1};
-  if (intercept()) {
-    const double smaller = std::min(sides.mass[0], sides.mass[1]);
-    for (int k : {0, 1}) rho[k] = sides.mass[k] > 0 ? smaller / sides.mass[k] : 0.0;
-  }
-  const double total = rho[0] * sides.dual[0] + rho[1] * sides.dual[1];
-  const Vector g = rho[1] * sides.side[1] + rho[0] * sides.side[0];
-  const double square = g.squaredNorm() / lambda();
-  const double tau = total < 0 ? 0.0 : square > total ? total / square : 1.0;
-  *unscaled = total - square / 2;
-  Certificate result;
-  result.below = rounding.of_bound(g, lambda(), tau) + unseen;
-  result.bound = tau * total - tau * tau * square / 2 - result.below;
-  return result;
-}
-
 namespace {
 
 // A pass at (w, b): the losses of a batch, what is kept of them, and their coefficients.
@@ -336,30 +309,33 @@ void MemoryObjective::evaluate(const Vector& w, double b, double epsilon, Evalua
 
   const double share = 1.0 / static_cast<double>(examples());
   const double penalty = lambda() / 2 * w.squaredNorm();
-  Sides sides;
+  DualPoint& slopes = e.slopes;
   for (int k : {0, 1}) {
-    Vector& side = sides.side[k];
+    Vector& side = slopes.sum[k];
     side = share * total.of[k].x;
     for (std::size_t t = 0; t < covariance.size(); ++t)
       covariance[t].kind->finish(total.of[k].terms[t].data(), w.data(), features(), -share * covariance[t].scale,
                                  side.data());
-    sides.mass[k] = share * total.of[k].mass;
-    if (origin_.size()) side -= (k == 1 ? sides.mass[k] : -sides.mass[k]) * origin_;
-    sides.dual[k] = share * total.dual[k];
+    slopes.mass[k] = share * total.of[k].mass;
+    if (origin_.size()) side -= (k == 1 ? slopes.mass[k] : -slopes.mass[k]) * origin_;
+    slopes.value[k] = share * total.dual[k];
   }
   e.value = penalty + total.smooth_loss / static_cast<double>(examples());
-  e.gradient = lambda() * w - sides.side[0] - sides.side[1];
-  e.gradient_b = sides.mass[0] - sides.mass[1];
+  e.gradient = lambda() * w - slopes.sum[0] - slopes.sum[1];
+  e.gradient_b = slopes.mass[0] - slopes.mass[1];
   e.curvature_b = share * total.curvature;
   e.smoothed_share = epsilon * epsilon * e.curvature_b;
   total.of[0].add(total.of[1]);
   kept.sums = std::move(total.of[0].terms);
 
   if (!columns_->known) columns_->learn(total.squares, targets(), origin_);
-  const Rounding rounding(*source_, cuts(), *columns_, total, kept.sums, w, mean_weight_, moved_);
-  e.certificate = bound(sides, rounding, loss().gap_error() * share * total.spread, &e.dual);
+  Rounding rounding(*source_, cuts(), *columns_, total, kept.sums, w, mean_weight_, moved_);
+  slopes.unseen = loss().gap_error() * share * total.spread;
+  const double above = rounding.of_value(w, penalty);
+  rounding.of_slopes(slopes);
+  e.certificate = slopes.bound(lambda(), intercept(), &e.dual);
   e.certificate.value = epsilon > 0 ? penalty + share * total.loss : e.value;
-  e.certificate.above = rounding.of_value(w, penalty);
+  e.certificate.above = above;
 }
 
 Certificate MemoryObjective::certify(const Vector& w, double b) const {

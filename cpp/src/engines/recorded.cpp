@@ -54,8 +54,26 @@ void put(Writer& out, const Matrix& values) {
   out.put(values.cols());
   out.put_list(values.data(), static_cast<std::size_t>(values.size()));
 }
+void put(Writer& out, const DualPoint& of) {
+  for (int k : {0, 1}) {
+    put(out, of.sum[k]);
+    put(out, of.mass[k]);
+    put(out, of.value[k]);
+  }
+  put(out, of.reach);
+  for (const double number : {of.terms, of.unseen, of.dots, of.error}) put(out, number);
+}
 void get(MessageReader& in, double& value) { value = in.get<double>(); }
 void get(MessageReader& in, Vector& values) { values = in.get_vector(); }
+void get(MessageReader& in, DualPoint& of) {
+  for (int k : {0, 1}) {
+    get(in, of.sum[k]);
+    get(in, of.mass[k]);
+    get(in, of.value[k]);
+  }
+  get(in, of.reach);
+  for (double* const number : {&of.terms, &of.unseen, &of.dots, &of.error}) get(in, *number);
+}
 void get(MessageReader& in, Matrix& values) {
   const auto rows = in.get<Index>(), cols = in.get<Index>();
   const std::vector<double> list = in.get_list();
@@ -249,6 +267,7 @@ class RecordedObjective final : public Objective {
           const Evaluation& found = kept.inner;
           e.value = found.value;
           e.certificate = found.certificate;
+          e.slopes = found.slopes;
           e.dual = found.dual;
           e.curvature_b = found.curvature_b;
           e.smoothed_share = found.smoothed_share;
@@ -256,7 +275,7 @@ class RecordedObjective final : public Objective {
           e.gradient_b = found.gradient_b;
         },
         e.value, e.certificate.value, e.certificate.bound, e.certificate.above, e.certificate.below, e.dual,
-        e.curvature_b, e.smoothed_share, e.gradient, e.gradient_b);
+        e.curvature_b, e.smoothed_share, e.gradient, e.gradient_b, e.slopes);
   }
   double value(const Vector& w, double b, double epsilon) const override {
     return number(kValue, Key() << w << b << epsilon, [&] { return of_.value(w, b, epsilon); });

@@ -79,11 +79,12 @@ double Rounding::of_value(const Vector& w, double penalty) const {
   return (sums_ + few) * terms_ + (dots_ + few) * (reach_.dot(w.cwiseAbs()) + offset_ + penalty) + shift_;
 }
 
-double Rounding::of_bound(const Vector& g, double lambda, double tau) const {
+void Rounding::of_slopes(DualPoint& slopes) {
+  slopes.terms = terms_;
+  slopes.reach = std::move(reach_);
+  slopes.dots = dots_;
   // Three sums over examples: the sides' masses, from which ρ comes, and the sums themselves.
-  const double each = 3 * sums_ + dots_ + kLoss * kUnit;
-  const double first = each * reach_.dot(g.cwiseAbs()), second = each * each * reach_.squaredNorm() / 2;
-  return tau * each * terms_ + tau * tau * (first + second + dots_ * g.squaredNorm()) / lambda;
+  slopes.error = 3 * sums_ + dots_ + kLoss * kUnit;
 }
 
 }  // namespace svmgsu

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "engines/sweep.hpp"
+#include "svmgsu/engines/dual.hpp"
 
 namespace svmgsu {
 
@@ -31,8 +32,8 @@ class Rounding {
 
   // Of J, whose penalty is `penalty`.
   double of_value(const Vector& w, double penalty) const;
-  // Of τA − τ²‖g‖²/(2λ), with A from the sums of the dual terms and g = λw(a).
-  double of_bound(const Vector& g, double lambda, double tau) const;
+  // Of the sums by side, from which a bound comes. Once.
+  void of_slopes(DualPoint& slopes);
 
  private:
   double terms_ = 0;    // (1/ℓ) Σ c (|L| + |tL′ − dL′| + s²L″)

@@ -13,6 +13,7 @@ constexpr double kRidge = 1e-12;              // of b
 constexpr int kPatience = 40;                 // iterations without progress of the gap
 constexpr double kMostlyRounding = 1.5;       // times what rounding allows: a gap from which it is not worth going on
 constexpr double kTrivialRounding = 1e-13;    // of J at w = 0
+constexpr double kBundleReach = 300;          // times what was asked: a gap that several points together may close
 constexpr double kSecondsBetweenCalls = 0.2;  // of the monitor within an iteration
 
 // Quasi-Newton steps

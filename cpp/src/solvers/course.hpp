@@ -33,11 +33,14 @@ class Course {
     return rounding() > options_.tolerance * result_.objective && gap() <= choices::kMostlyRounding * rounding();
   }
 
+  void keep_bound(const Certificate& found) {
+    if (!(found.bound > bound_)) return;
+    bound_ = found.bound;
+    below_ = found.below;
+  }
+
   void keep(const Certificate& found, const Vector& w, double b) {
-    if (found.bound > bound_) {
-      bound_ = found.bound;
-      below_ = found.below;
-    }
+    keep_bound(found);
     if (found.value < result_.objective && found.value + found.above < result_.objective + above_) {
       result_.objective = found.value;
       above_ = found.above;

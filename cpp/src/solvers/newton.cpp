@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "solvers/bundle.hpp"
 #include "solvers/choices.hpp"
 #include "solvers/course.hpp"
 #include "solvers/line_search.hpp"
@@ -19,7 +20,9 @@ using namespace choices;
 class Newton : private Course {
  public:
   Newton(const Objective& objective, const Options& options, const Monitor& monitor)
-      : Course(options, monitor), objective_(objective) {}
+      : Course(options, monitor),
+        objective_(objective),
+        bundle_(objective.lambda(), objective.intercept(), objective.task() == Task::classification) {}
 
   Result run(const Vector* start_w, double start_b) {
     const Watch watch([this] { return !interrupted(); });
@@ -130,13 +133,16 @@ class Newton : private Course {
     objective_.evaluate(w, b, epsilon_, now_);
     passes_ += 1;
     keep(now_.certificate, w, b);
+    bundle_.add(now_.slopes);
+    const double asked = options_.tolerance * result_.objective;
+    if (gap() > asked && gap() <= kBundleReach * asked) keep_bound(bundle_.best());
   }
 
   // ε for the next point: cut once no more is left to gain at the present one than a cut is worth, by a
   // factor that follows how many steps the last cut took. Smooth losses stay at 0.
   double next_epsilon(double left, double worth_a_cut) {
     if (epsilon_ == 0) return 0;
-    if (diagonal_ && early_ >= 0 && worth_a_cut > 0 && now_.w.squaredNorm() > 0 &&
+    if (early_ >= 0 && worth_a_cut > 0 && now_.w.squaredNorm() > 0 &&
         objective_.sharp_share(now_, kSharp * unit_) <= kFewSharp) {
       ++early_;
       return kEarlyCut * epsilon_;
@@ -172,10 +178,12 @@ class Newton : private Course {
 
   Step gradient(const Evaluation& at) const { return {at.gradient, objective_.intercept() ? at.gradient_b : 0.0}; }
 
-  void estimate(const Hessian& hessian) {
+  void estimate(const Hessian& hessian, Phase phase) {
     factor_.reset();  // its memory may be wanted
-    factor_ = make_preconditioner(objective_, hessian, ridge_of_b_, static_cast<std::uint64_t>(result_.iterations));
+    const auto seed = static_cast<std::uint64_t>(result_.iterations);
+    factor_ = make_preconditioner(objective_, hessian, ridge_of_b_, seed, phase);
   }
+  bool sketches_first() const { return sketches(objective_, Phase::first); }
 
   // The first matrix of L-BFGS: the diagonal of the Hessian as long as the steps that are left then, to judge by the
   // last ones, are fewer passes than a factored estimate costs with the few steps that it needs; and then that.
@@ -188,7 +196,7 @@ class Newton : private Course {
       factor_ = make_diagonal(objective_, *objective_.hessian(now_, kNegligibleKappa), ridge_of_b_, 0);
     }
     ++factor_age_;
-    const bool sketch = sketches(objective_);
+    const bool sketch = sketches_first();
     if (diagonal_ &&
         (sketch ? !pace_.slow() : factor_age_ <= kFirstSteps || pace_.steps_left() <= cost + kStepsWithFactor))
       return;
@@ -202,7 +210,7 @@ class Newton : private Course {
   void make_factor() {
     if (diagonal_) pace_.forget_decrements();
     diagonal_ = false;
-    estimate(*objective_.hessian(now_, kNegligibleKappa));
+    estimate(*objective_.hessian(now_, kNegligibleKappa), Phase::first);
     factor_age_ = 1;
     memory_.forget();
   }
@@ -213,7 +221,7 @@ class Newton : private Course {
     if (epsilon_ == 0 || !diagonal_ || now_.w.squaredNorm() > 0) return false;
     const Probe found = probe_step(objective_, now_, p, kSharp * unit_, kEarlyCut * epsilon_);
     if (!found.done) return false;
-    if (!sketches(objective_) && (!found.blurred || found.best.t < kShort)) {
+    if (!sketches_first() && (!found.blurred || found.best.t < kShort)) {
       make_factor();
       p = memory_.direction(*factor_, gradient(now_), false);
       if (!objective_.intercept()) p.b = 0;
@@ -230,7 +238,7 @@ class Newton : private Course {
   void quasi_step(double newton_gap, double worth_a_cut) {
     choose_metric();
     Step here = gradient(now_);
-    Step p = memory_.direction(*factor_, here, diagonal_ || sketches(objective_));
+    Step p = memory_.direction(*factor_, here, diagonal_ || sketches_first());
     if (!objective_.intercept()) p.b = 0;
     const bool blur = probe(p);
     const double slope = here.dot(p);
@@ -245,7 +253,7 @@ class Newton : private Course {
     std::swap(before_, now_);
     visit(before_.w + p.w, before_.b + p.b);
     if (!(now_.value <= before_.value + 1e-4 * slope)) {
-      if (diagonal_ && !sketches(objective_)) {  // features that hang together: the diagonal is of no use
+      if (diagonal_ && !sketches_first()) {  // features that hang together: the diagonal is of no use
         std::swap(before_, now_);
         epsilon_ = now_.epsilon;
         make_factor();
@@ -294,8 +302,8 @@ class Newton : private Course {
   Step conjugate_gradients(Hessian& hessian, const Step& rhs, double enough, double share, bool cut) {
     const bool intercept = objective_.intercept();
     // An old factor will do only while κ has hardly moved; a cut of ε moves it, and most on hinge-like data.
-    const bool cheap = !sketches(objective_) && hessian.active() <= rows_for_dense(objective_);
-    if (!factor_ || diagonal_ || cut || cheap || last_products_ > kManyProducts) estimate(hessian);
+    const bool cheap = !sketches(objective_, Phase::newton) && hessian.active() <= rows_for_dense(objective_);
+    if (!factor_ || diagonal_ || cut || cheap || last_products_ > kManyProducts) estimate(hessian, Phase::newton);
     diagonal_ = false;
     last_products_ = 0;
     Step x{Vector::Zero(objective_.features()), 0}, r = rhs, z = factor_->solve(r), p = z, hp;
@@ -342,6 +350,7 @@ class Newton : private Course {
   }
 
   const Objective& objective_;
+  Bundle bundle_;
   Evaluation now_, before_;  // and the point before, in whose memory the next evaluation goes
   Objective::Trivial trivial_;
   double ridge_of_b_ = 0;  // in units of the margin or of the targets, which are those of b once the data are centred

@@ -17,6 +17,7 @@ constexpr Index kMostRows = 700;          // of the sketch that replaces it beyo
 constexpr Index kMostNumbers = 10000000;  // of the sketch
 constexpr double kProducts = 5;           // of two numbers in a matrix product, in the time that a pass reads one
 constexpr double kMostPasses = 300;       // that a dense factor may cost
+constexpr double kMostAtFirst = 20;       // the same as long as steps are quasi-Newton ones
 constexpr double kSketchPasses = 10;      // that a sketch may cost
 constexpr Index kFewRows = 50;            // of a sketch that is any use
 constexpr Index kDiagonalRows = 300;      // examples that tell the diagonal of dense data
@@ -138,27 +139,28 @@ Index rows_for_dense(const Objective& objective) {
 }
 
 bool suits_descent(const Objective& objective) {
-  return sketches(objective) || 4 * objective.cost().numbers < static_cast<double>(objective.features());
+  return sketches(objective, Phase::newton) || 4 * objective.cost().numbers < static_cast<double>(objective.features());
 }
 
-bool sketches(const Objective& objective) {
+bool sketches(const Objective& objective, Phase phase) {
   const Index n = objective.features();
-  return n > kMostDense ||
-         (n > kAlwaysDense && passes_of_dense(objective, static_cast<double>(objective.examples())) > kMostPasses);
+  if (n <= kAlwaysDense || n > kMostDense) return n > kMostDense;
+  const double cost = passes_of_dense(objective, static_cast<double>(objective.examples()));
+  return cost > (phase == Phase::first ? kMostAtFirst : kMostPasses);
 }
 
 double passes_of_factor(const Objective& objective, double active) {
-  if (!sketches(objective)) return passes_of_dense(objective, active);
+  if (!sketches(objective, Phase::first)) return passes_of_dense(objective, active);
   const auto n = static_cast<double>(objective.features());
   const double rows = std::min(static_cast<double>(rows_for_sketch(objective)), active) * (1 + objective.cost().rank);
   return (n + rows / 3) * rows * rows / products_of_pass(objective);
 }
 
 std::unique_ptr<Preconditioner> make_preconditioner(const Objective& objective, const Hessian& hessian,
-                                                    double ridge_of_b, std::uint64_t seed) {
+                                                    double ridge_of_b, std::uint64_t seed, Phase phase) {
   const Index n = objective.features();
   const bool few = few_rows(objective, hessian);
-  if (few || sketches(objective)) {
+  if (few || sketches(objective, phase)) {
     Hessian::Sketch sketch = hessian.sketch(few ? hessian.active() : rows_for_sketch(objective), seed);
     // b has no penalty of its own: let D carry a share of what the rows say of it.
     sketch.diagonal(n) = objective.intercept() ? 0.01 * sketch.rows.col(n).squaredNorm() + ridge_of_b : 1.0;

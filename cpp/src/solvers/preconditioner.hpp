@@ -19,13 +19,17 @@ class Preconditioner {
 std::unique_ptr<Preconditioner> make_diagonal(const Objective& objective, const Hessian& hessian, double ridge_of_b,
                                               std::uint64_t seed);
 
+// First come quasi-Newton steps, which make do with a poor estimate; then Newton's, which want many products without a
+// good one.
+enum class Phase { first, newton };
+
 // Whether there are too many features for a dense estimate of the Hessian.
-bool sketches(const Objective& objective);
+bool sketches(const Objective& objective, Phase phase);
 
 // Whether passes cost so much less than a factor that a method without one is the first to try.
 bool suits_descent(const Objective& objective);
 
-// What making it costs, in passes over the data, where so many examples are active.
+// What making the first one costs, in passes over the data, where so many examples are active.
 double passes_of_factor(const Objective& objective, double active);
 
 // Examples for a dense estimate: as many as cost about two passes, but 1.5 n to 6 n, or up to 80 n where there
@@ -35,6 +39,6 @@ Index rows_for_dense(const Objective& objective);
 // The estimate of the Hessian over (w, b), with a small penalty of b, which has none of its own; without an intercept,
 // b is cut off.
 std::unique_ptr<Preconditioner> make_preconditioner(const Objective& objective, const Hessian& hessian,
-                                                    double ridge_of_b, std::uint64_t seed);
+                                                    double ridge_of_b, std::uint64_t seed, Phase phase);
 
 }  // namespace svmgsu

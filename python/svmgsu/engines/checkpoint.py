@@ -7,7 +7,7 @@ from pathlib import Path
 
 from .. import _core
 
-_MAGIC = b"svmgsu checkpoint 1\n"
+_MAGIC = b"svmgsu checkpoint 2\n"
 
 
 class Checkpoint:

@@ -14,8 +14,6 @@ struct Columns;
 struct Cuts;
 struct Local;
 struct MemoryKept;
-class Rounding;
-struct Sides;
 struct Slot;
 class Source;
 
@@ -83,7 +81,6 @@ class MemoryObjective final : public Objective {
   double best_intercept(const Margins& margins, double start) const;
   double slope_in_b(const Margins& margins, double b, double* slope) const;
   Trivial trivial_of_labels() const;
-  Certificate bound(const Sides& sides, const Rounding& rounding, double unseen, double* unscaled) const;
 
   std::shared_ptr<const Source> source_;
   std::shared_ptr<const Targets> targets_;

@@ -13,19 +13,11 @@
 #include <memory>
 #include <vector>
 
+#include "svmgsu/engines/dual.hpp"
 #include "svmgsu/losses/loss.hpp"
 #include "svmgsu/support/types.hpp"
 
 namespace svmgsu {
-
-// A proof of how far J(w, b) can be from the optimum: J(w, b) − J* ≤ gap. Not a number where J is none.
-struct Certificate {
-  double value = 0;  // J(w, b)
-  double bound = 0;  // D ≤ J*, rounding allowed for
-  double above = 0;  // by which rounding may have made `value` too small
-  double below = 0;  // and D too large; `bound` has it taken off
-  double gap() const { return value + above - bound < 0 ? 0.0 : value + above - bound; }
-};
 
 // What an engine keeps of a point that it has evaluated.
 struct Kept {
@@ -39,6 +31,7 @@ struct Evaluation {
   double epsilon = 0;
   double value = 0;            // J, smoothed by ε
   Certificate certificate;     // of the true J, from the losses' slopes at (w, b)
+  DualPoint slopes;            // from which it came
   double dual = 0;             // that bound before the best multiple of the slopes is taken
   double smoothed_share = 0;   // what smoothing adds to the dual value: (ε²/ℓ) Σ c L″
   Vector gradient;             // ∂J/∂w
