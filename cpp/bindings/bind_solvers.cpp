@@ -23,6 +23,7 @@ void bind_options(py::module_& m) {
       .def_readwrite("tolerance", &Options::tolerance)
       .def_readwrite("max_iterations", &Options::max_iterations)
       .def_readwrite("max_seconds", &Options::max_seconds)
+      .def_readwrite("start_epsilon", &Options::start_epsilon)
       .def_readwrite("steps", &Options::steps)
       .def_readwrite("batch", &Options::batch)
       .def_readwrite("average", &Options::average)
@@ -42,6 +43,7 @@ void bind_results(py::module_& m) {
       .def_readonly("objective", &Result::objective)
       .def_readonly("gap", &Result::gap)
       .def_readonly("iterations", &Result::iterations)
+      .def_readonly("epsilon", &Result::epsilon)
       .def_property_readonly("stop", [](const Result& r) { return name_of(r.stop); })
       .def_property_readonly("status", &Result::status)
       .def_readonly("history", &Result::history);

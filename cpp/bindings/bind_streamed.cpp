@@ -7,12 +7,38 @@
 namespace svmgsu::python {
 namespace {
 
-// (path, offset, narrow, rows, columns)
+// (kind, rows, parameters) of shape (parts, 2, columns), which the tuple keeps.
+Codes codes_of(const py::handle& item, const FlatFile& file) {
+  const auto tuple = py::cast<py::tuple>(item);
+  require_size(static_cast<Index>(tuple.size()), 3, "codes");
+  Codes codes;
+  const auto name = py::cast<std::string>(tuple[0]);
+  require(name == "levels" || name == "logarithms", "codes: expected levels or logarithms, got " + name);
+  codes.kind = name == "levels" ? Codes::Kind::levels : Codes::Kind::logarithms;
+  codes.rows = py::cast<Index>(tuple[1]);
+  require(codes.rows > 0 && py::isinstance<Array<double>>(tuple[2]), "codes: expected (kind, rows, array of float64)");
+  const auto parameters = py::cast<Array<double>>(tuple[2]);
+  require_size(parameters.size(), 2 * file.columns * ((file.rows + codes.rows - 1) / codes.rows), "parameters");
+  codes.parameters = parameters.data();
+  return codes;
+}
+
+// (path, offset, narrow, rows, columns, codes or None)
 FlatFile flat_file_of(const py::handle& item) {
   const auto tuple = py::cast<py::tuple>(item);
-  require_size(static_cast<Index>(tuple.size()), 5, "file");
-  return {py::cast<std::string>(tuple[0]), py::cast<std::int64_t>(tuple[1]), py::cast<bool>(tuple[2]),
-          py::cast<Index>(tuple[3]), py::cast<Index>(tuple[4])};
+  require_size(static_cast<Index>(tuple.size()), 6, "file");
+  FlatFile file{py::cast<std::string>(tuple[0]), py::cast<std::int64_t>(tuple[1]), py::cast<bool>(tuple[2]),
+                py::cast<Index>(tuple[3]),       py::cast<Index>(tuple[4]),        Codes()};
+  if (!tuple[5].is_none()) file.codes = codes_of(tuple[5], file);
+  return file;
+}
+
+std::shared_ptr<const Targets> targets_of(const Array<double>& targets, const std::optional<Array<double>>& weights,
+                                          bool regression) {
+  std::vector<double> c = weights ? to_std(*weights) : std::vector<double>();
+  const Targets full =
+      regression ? Targets::values(to_std(targets), std::move(c)) : Targets::labels(to_std(targets), std::move(c));
+  return std::make_shared<const Targets>(full.compact());
 }
 
 // (kind, file, scale), or ("shared", packed, scale, diagonal, group) with arrays that the tuple keeps.
@@ -57,18 +83,17 @@ FlatTerm flat_term_of(const py::handle& item, const FlatFile& means) {
 
 std::shared_ptr<Streamed> open_streamed(const py::tuple& means, const py::tuple& terms, const Array<double>& targets,
                                         const std::optional<Array<double>>& weights, bool regression,
-                                        std::size_t memory, Index window, bool direct, bool check, int threads) {
+                                        std::size_t memory, Index window, bool direct, bool check, int threads,
+                                        int problems) {
   FlatSet set;
   set.means = flat_file_of(means);
   for (const auto& item : terms) set.terms.push_back(flat_term_of(item, set.means));
-  std::vector<double> c = weights ? to_std(*weights) : std::vector<double>();
-  const Targets full =
-      regression ? Targets::values(to_std(targets), std::move(c)) : Targets::labels(to_std(targets), std::move(c));
-  set.targets = std::make_shared<const Targets>(full.compact());
+  set.targets = targets_of(targets, weights, regression);
   set.memory = memory;
   set.window = window;
   set.direct = direct;
   set.check = check;
+  set.problems = problems;
   return std::make_shared<Streamed>(std::move(set), threads);
 }
 
@@ -79,7 +104,13 @@ void bind_streamed(py::module_& m) {
   py::class_<Streamed, std::shared_ptr<Streamed>>(m, "Streamed")
       .def(py::init(&open_streamed), arg("means"), arg("terms"), arg("targets").noconvert(), arg("weights"),
            arg("regression"), arg("memory"), arg("window"), arg("direct"), arg("check"), arg("threads"),
-           py::keep_alive<1, 3>())
+           arg("problems") = 1, py::keep_alive<1, 2>(), py::keep_alive<1, 3>())
+      .def(
+          "beside",
+          [](const Streamed& self, const Array<double>& targets, const std::optional<Array<double>>& weights,
+             bool regression) { return self.beside(targets_of(targets, weights, regression)); },
+          arg("targets").noconvert(), arg("weights"), arg("regression"), py::keep_alive<0, 1>())
+      .def("leave", &Streamed::leave, py::call_guard<py::gil_scoped_release>())
       .def_property_readonly("examples", &Streamed::examples)
       .def_property_readonly("features", &Streamed::features)
       .def_property_readonly("bytes", &Streamed::bytes)

@@ -127,6 +127,7 @@ class Options:
     tolerance: float
     max_iterations: int
     max_seconds: float
+    start_epsilon: float
     steps: int
     batch: int
     average: float
@@ -152,6 +153,8 @@ class Result:
     @property
     def b(self) -> float: ...
     @property
+    def epsilon(self) -> float: ...
+    @property
     def objective(self) -> float: ...
     @property
     def gap(self) -> float: ...
@@ -176,7 +179,7 @@ def solve(
 
 # bind_streamed.cpp
 
-_File: TypeAlias = tuple[str, int, bool, int, int]
+_File: TypeAlias = tuple[str, int, bool, int, int, tuple[str, int, Doubles] | None]
 
 class Streamed:
     def __init__(
@@ -191,7 +194,10 @@ class Streamed:
         direct: bool,
         check: bool,
         threads: int,
+        problems: int = 1,
     ) -> None: ...
+    def beside(self, targets: Doubles, weights: Doubles | None, regression: bool) -> Streamed: ...
+    def leave(self) -> None: ...
     @property
     def examples(self) -> int: ...
     @property

@@ -39,7 +39,7 @@ PageBuffer::PageBuffer(std::int64_t bytes) {
 
 OpenFile::OpenFile(const FlatFile& file, bool direct, std::atomic<std::uint64_t>& bytes_read)
     : file_(file), bytes_read_(bytes_read) {
-  if (file.offset < 0 || file.offset % (file.narrow ? 4 : 8) != 0)
+  if (file.offset < 0 || file.offset % file.number_bytes() != 0)
     fail(file, "offset " + std::to_string(file.offset) + " is not a multiple of a number's size");
   if (file.rows <= 0 || file.columns <= 0)
     fail(file, std::to_string(file.rows) + " rows of " + std::to_string(file.columns) + " numbers; there must be some");

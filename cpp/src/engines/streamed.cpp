@@ -12,7 +12,8 @@ namespace {
 constexpr std::int64_t kLargestWindow = std::int64_t{64} << 20;  // bytes: no disk reads faster in larger ones
 constexpr std::int64_t kSmallestWindow = std::int64_t{64} << 10;
 constexpr std::int64_t kFairWindow = std::int64_t{8} << 20;  // for which a second point is not remembered
-constexpr Index kParts = 4;                                  // two windows, and chosen rows as much as these
+constexpr Index kWindows = 2;                                // at a time
+constexpr Index kChosen = 2;                                 // and chosen rows of each problem as much as these
 constexpr std::int64_t kPoint = 16;                          // bytes per example that are kept of a point: w·x and wᵀΣw
 constexpr std::int64_t kEstimate = 8;                        // and while the Hessian is estimated: κ
 constexpr Index kOfMany = 20;                                // one example of so many at the most is in a sample
@@ -22,7 +23,7 @@ constexpr std::int64_t kMatrices = 4;                        // of that size at 
 
 std::int64_t block_bytes(const StreamedSource& source, double sums) {
   const Index block = block_size(source.like(), source.numbers(), source.examples(), 2 * sums);
-  return std::max(kSmallestWindow, block * source.row_bytes());
+  return std::max(kSmallestWindow, block * source.held_bytes());
 }
 
 // What is wanted beside the windows and the state of each example.
@@ -32,7 +33,7 @@ std::int64_t for_solver(const StreamedSource& source, double sums, int threads) 
   const auto of_blocks = static_cast<std::int64_t>(8 * 2 * sums) * (2 * resolve_threads(threads) + 4);
   const Index unit = n + 10;
   const Index sample = std::max(10 * unit, std::min(kSampleRows * unit, source.examples() / kOfMany));
-  return kMatrices * matrix + of_blocks + sample * source.row_bytes();
+  return kMatrices * matrix + of_blocks + sample * source.held_bytes();
 }
 
 }  // namespace
@@ -46,22 +47,41 @@ Streamed::Streamed(FlatSet set, int threads) : targets_(set.targets) {
   for (const auto& term : source_->like().covariance()) sums += static_cast<double>(term.kind->sum_size());
 
   const std::int64_t block = block_bytes(*source_, sums);
-  const std::int64_t fixed =
-      for_solver(*source_, sums, threads) + static_cast<std::int64_t>(targets_->bytes()) + (kPoint + kEstimate) * count;
-  least_ = static_cast<std::size_t>(fixed + kParts * block);
+  const Index parts = kWindows + kChosen * set.problems;
+  require(set.problems > 0, "problems: must be > 0, got " + std::to_string(set.problems));
+  const std::int64_t of_problem = for_solver(*source_, sums, threads) + source_->code_bytes() +
+                                  static_cast<std::int64_t>(targets_->bytes()) + (kPoint + kEstimate) * count;
+  const std::int64_t fixed = set.problems * of_problem;
+  least_ = static_cast<std::size_t>(fixed + parts * block);
   std::int64_t window = kLargestWindow;
   if (set.memory > 0) {
     require(set.memory >= least_, "memory: " + std::to_string(set.memory) + " bytes, but " + std::to_string(count) +
                                       " examples of " + std::to_string(features()) + " features need at least " +
                                       std::to_string(least_));
     std::int64_t left = static_cast<std::int64_t>(set.memory) - fixed;
-    lean_ = left - kPoint * count < kParts * kFairWindow;
-    if (!lean_) left -= kPoint * count;
-    window = std::min(kLargestWindow, left / kParts);
+    const std::int64_t second = set.problems * kPoint * count;
+    lean_ = left - second < parts * kFairWindow;
+    if (!lean_) left -= second;
+    window = std::min(kLargestWindow, left / parts);
   }
   const Index rows =
       set.window > 0 ? set.window : std::max<Index>(1, window / std::max<Index>(1, source_->row_bytes()));
-  source_->allot(std::min(rows, source_->examples()), (kParts - 2) * window);
+  source_->allot(std::min(rows, source_->examples()), kChosen * window);
+  source_->meeting().expect(set.problems);
+}
+
+std::shared_ptr<Streamed> Streamed::beside(std::shared_ptr<const Targets> targets) const {
+  require(targets != nullptr, "targets: there are none");
+  targets->require_examples(source_->examples());
+  auto other = std::make_shared<Streamed>(*this);
+  other->targets_ = std::move(targets);
+  other->left_ = false;
+  return other;
+}
+
+void Streamed::leave() {
+  if (!left_) source_->meeting().leave();
+  left_ = true;
 }
 
 Index Streamed::examples() const { return source_->examples(); }

@@ -1,12 +1,8 @@
 #include "engines/streamed_source.hpp"
 
-#include <chrono>
-#include <condition_variable>
-#include <exception>
 #include <limits>
-#include <mutex>
-#include <thread>
 
+#include "engines/codes.hpp"
 #include "svmgsu/data/check.hpp"
 #include "svmgsu/kinds/kinds.hpp"
 #include "svmgsu/support/poll.hpp"
@@ -49,6 +45,8 @@ std::shared_ptr<const Covariance> kind_at(const FlatTerm& term, const char* arra
   return nullptr;
 }
 
+constexpr std::int64_t kDecoded = std::int64_t{4} << 20;  // bytes of numbers at a time
+
 // "example 3 has ..." of a window or of chosen rows, with the number that the example has in the files.
 std::string renumbered(const std::string& message, const std::vector<Index>* positions, Index first) {
   const std::string mark = "example ";
@@ -69,6 +67,9 @@ StreamedSource::StreamedSource(const FlatSet& set, int threads) : set_(set), thr
   const auto open = [&](const FlatFile& file) {
     files_.push_back(std::make_unique<OpenFile>(file, set.direct, bytes_read_));
     row_bytes_ += file.row_bytes();
+    held_bytes_ += file.decoded_row_bytes() + (file.codes.exist() ? file.row_bytes() : 0);
+    coded_ = coded_ || file.codes.exist();
+    check_codes(file);
     require(file.rows == set.means.rows, file.path + ": " + std::to_string(file.rows) + " rows, but the means have " +
                                              std::to_string(set.means.rows));
   };
@@ -85,10 +86,17 @@ StreamedSource::StreamedSource(const FlatSet& set, int threads) : set_(set), thr
   }
   std::vector<const char*> arrays;
   for (const auto& file : files_) {
-    zeros_.emplace_back(static_cast<std::size_t>((file->file().row_bytes() + 7) / 8), 0.0);
+    zeros_.emplace_back(static_cast<std::size_t>((file->file().decoded_row_bytes() + 7) / 8), 0.0);
     arrays.push_back(reinterpret_cast<const char*>(zeros_.back().data()));
   }
   like_ = std::make_unique<Gaussians>(at(arrays, 1, [](const FlatTerm& term) { return term.group; }));
+}
+
+std::int64_t StreamedSource::code_bytes() const {
+  if (!coded_) return 0;
+  std::int64_t sum = 2 * kDecoded;
+  for (const auto& file : files_) sum += parameter_bytes(file->file());
+  return sum;
 }
 
 double StreamedSource::rank() const {
@@ -122,6 +130,34 @@ Gaussians StreamedSource::at(const std::vector<const char*>& arrays, Index rows,
   return Gaussians(std::move(means), CovarianceSum(std::move(terms)));
 }
 
+// Rows of a window, whose codes it makes numbers of.
+class StreamedSource::Decoded {
+ public:
+  explicit Decoded(const StreamedSource& of) : of_(of), room_(of.files_.size()), buffers_(of.files_.size()) {}
+  // `count` of them from `first` on, which is row `place` of the files.
+  const std::vector<const char*>& rows(const std::vector<const char*>& window, Index first, Index count, Index place) {
+    arrays_ = window;
+    for (std::size_t f = 0; f < arrays_.size(); ++f) {
+      const FlatFile& file = of_.files_[f]->file();
+      arrays_[f] += first * file.row_bytes();
+      if (!file.codes.exist()) continue;
+      if (count > room_[f]) {
+        buffers_[f] = PageBuffer(count * file.decoded_row_bytes());
+        room_[f] = count;
+      }
+      decode(file, arrays_[f], count, FirstRow{place}, buffers_[f].data(), of_.threads_);
+      arrays_[f] = buffers_[f].data();
+    }
+    return arrays_;
+  }
+
+ private:
+  const StreamedSource& of_;
+  std::vector<Index> room_;
+  std::vector<PageBuffer> buffers_;
+  std::vector<const char*> arrays_;
+};
+
 void StreamedSource::look(const Gaussians& data, const std::vector<Index>* positions, Index first) const {
   if (!set_.check || checked_) return;
   try {
@@ -131,113 +167,35 @@ void StreamedSource::look(const Gaussians& data, const std::vector<Index>* posit
   }
 }
 
-// A thread that reads windows one after another into one of two places, while the other is worked on.
-class StreamedSource::ReadAhead {
- public:
-  ReadAhead(const StreamedSource& of, std::vector<Index> bounds) : of_(of), bounds_(std::move(bounds)) {
-    Index most = 0;
-    for (std::size_t k = 1; k < bounds_.size(); ++k) most = std::max(most, bounds_[k] - bounds_[k - 1]);
-    for (Place& place : places_)
-      for (const auto& file : of_.files_) place.buffers.emplace_back(file->room(most));
-    thread_ = std::thread([this] { run(); });
-  }
-  ~ReadAhead() {
-    stop_ = true;
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-    }
-    changed_.notify_all();
-    thread_.join();
-  }
-  ReadAhead(const ReadAhead&) = delete;
-  ReadAhead& operator=(const ReadAhead&) = delete;
-
-  std::size_t windows() const { return bounds_.size() - 1; }
-  // Where the arrays of window k lie; waits for them.
-  const std::vector<const char*>& wait(std::size_t k) {
-    Place& place = places_[k % 2];
-    std::unique_lock<std::mutex> lock(mutex_);
-    while (!changed_.wait_for(lock, std::chrono::milliseconds(50), [&] { return place.full || failure_; })) {
-      lock.unlock();
-      poll();
-      lock.lock();
-    }
-    if (!place.full) std::rethrow_exception(failure_);
-    return place.arrays;
-  }
-  void release(std::size_t k) {
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      places_[k % 2].full = false;
-    }
-    changed_.notify_all();
-  }
-
- private:
-  struct Place {
-    std::vector<PageBuffer> buffers;
-    std::vector<const char*> arrays;
-    bool full = false;
-  };
-
-  void run() {
-    try {
-      for (std::size_t k = 0; k + 1 < bounds_.size() && !stop_; ++k) read(k);
-    } catch (...) {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      failure_ = std::current_exception();
-    }
-    changed_.notify_all();
-  }
-  void read(std::size_t k) {
-    Place& place = places_[k % 2];
-    {
-      std::unique_lock<std::mutex> lock(mutex_);
-      changed_.wait(lock, [&] { return stop_ || !place.full; });
-    }
-    std::vector<const char*> arrays;
-    for (std::size_t f = 0; f < of_.files_.size() && !stop_; ++f)
-      arrays.push_back(of_.files_[f]->read(bounds_[k], bounds_[k + 1], place.buffers[f].data(), &stop_));
-    if (stop_) return;
-    of_.require_unchanged();
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      place.arrays = std::move(arrays);
-      place.full = true;
-    }
-    changed_.notify_all();
-  }
-
-  const StreamedSource& of_;
-  std::vector<Index> bounds_;
-  Place places_[2];
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::atomic<bool> stop_{false};
-  std::exception_ptr failure_;
-  std::thread thread_;
-};
-
 void StreamedSource::all(const Cuts& cuts, const Use& use) const {
   require_unchanged();
   const Index blocks = std::max<Index>(1, window_ / cuts.block);
   std::vector<Index> bounds;
   for (Index k = 0; k < cuts.blocks; k += blocks) bounds.push_back(cuts.first(k));
   bounds.push_back(cuts.count);
-  ReadAhead ahead(*this, bounds);
-  for (std::size_t k = 0; k < ahead.windows(); ++k) {
-    const Gaussians window =
-        at(ahead.wait(k), bounds[k + 1] - bounds[k], [&](const FlatTerm& term) { return term.group + bounds[k]; });
-    look(window, nullptr, bounds[k]);
-    use({window, window.ids(), bounds[k]});
-    ahead.release(k);
-    poll();
+  // Codes become numbers some blocks at a time, which stay in the processor's caches.
+  const Index step = coded_ ? std::max<Index>(1, kDecoded / std::max<Index>(1, cuts.block * held_bytes_)) : blocks;
+  Decoded decoded(*this);
+  ReadAhead::Reader ahead(meeting_.join(files_, bounds));
+  for (std::size_t k = 0; k + 1 < bounds.size(); ++k) {
+    const std::vector<const char*>& arrays = ahead.wait();
+    const Index first_block = static_cast<Index>(k) * blocks;
+    const Index end_block = std::min(cuts.blocks, first_block + blocks);
+    for (Index block = first_block; block < end_block; block += step) {
+      const Index first = cuts.first(block), end = cuts.end(std::min(end_block, block + step) - 1);
+      const Gaussians piece = at(decoded.rows(arrays, first - bounds[k], end - first, first), end - first,
+                                 [&](const FlatTerm& term) { return term.group + first; });
+      look(piece, nullptr, first);
+      use({piece, piece.ids(), first});
+      poll();
+    }
+    ahead.release();
   }
   checked_ = true;
 }
 
 void StreamedSource::some(const std::vector<Index>& positions, const Cuts& cuts, const Use& use) const {
-  const Index most = std::max<Index>(1, spare_ / std::max<std::int64_t>(1, row_bytes_));
+  const Index most = std::max<Index>(1, spare_ / std::max<std::int64_t>(1, held_bytes_));
   for (Index k = 0; k < cuts.blocks;) {
     Index end = k + 1;
     while (end < cuts.blocks && cuts.end(end) - cuts.first(k) <= most) ++end;
@@ -258,13 +216,20 @@ std::shared_ptr<const Source> StreamedSource::take(const std::vector<Index>& pos
   require_unchanged();
   const auto owned = std::make_shared<Owned>();
   std::vector<const char*> arrays;
+  const auto count = static_cast<Index>(positions.size());
   for (const auto& file : files_) {
-    owned->arrays.emplace_back(file->file().row_bytes() * static_cast<Index>(positions.size()));
+    PageBuffer rows(file->file().row_bytes() * count);
+    file->gather(positions, rows.data());
+    if (file->file().codes.exist()) {
+      PageBuffer numbers(file->file().decoded_row_bytes() * count);
+      decode(file->file(), rows.data(), count, ChosenRows{positions}, numbers.data(), threads_);
+      rows = std::move(numbers);
+    }
+    owned->arrays.push_back(std::move(rows));
     arrays.push_back(owned->arrays.back().data());
-    file->gather(positions, owned->arrays.back().data());
   }
   require_unchanged();
-  Gaussians data = at(arrays, static_cast<Index>(positions.size()), [&](const FlatTerm& term) {
+  Gaussians data = at(arrays, count, [&](const FlatTerm& term) {
     owned->groups.emplace_back();
     for (const Index i : positions) owned->groups.back().push_back(term.group[i]);
     return owned->groups.back().data();

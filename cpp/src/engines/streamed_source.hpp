@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "engines/flat_file.hpp"
+#include "engines/read_ahead.hpp"
 #include "engines/source.hpp"
 
 namespace svmgsu {
@@ -18,12 +18,14 @@ class StreamedSource final : public Source {
   const Gaussians& like() const override { return *like_; }
   double numbers() const override { return numbers_per_example(*like_); }
   double rank() const override;
-  bool has_room(Index rows) const override { return rows * row_bytes_ <= spare_; }
+  bool has_room(Index rows) const override { return rows * held_bytes_ <= spare_; }
   void all(const Cuts& cuts, const Use& use) const override;
   void some(const std::vector<Index>& positions, const Cuts& cuts, const Use& use) const override;
   std::shared_ptr<const Source> take(const std::vector<Index>& positions) const override;
 
-  std::int64_t row_bytes() const { return row_bytes_; }
+  std::int64_t row_bytes() const { return row_bytes_; }    // in the files
+  std::int64_t held_bytes() const { return held_bytes_; }  // in memory, while codes become numbers
+  std::int64_t code_bytes() const;                         // beside the rows, where there are codes
   std::uint64_t bytes_read() const { return bytes_read_; }
   // Rows of a window, and bytes for chosen rows.
   void allot(Index window, std::int64_t spare) {
@@ -31,9 +33,10 @@ class StreamedSource final : public Source {
     spare_ = spare;
   }
   Index window() const { return window_; }
+  Meeting& meeting() const { return meeting_; }
 
  private:
-  class ReadAhead;
+  class Decoded;
   template <class Groups>
   Gaussians at(const std::vector<const char*>& arrays, Index rows, Groups group_of) const;
   void look(const Gaussians& data, const std::vector<Index>* positions, Index first) const;
@@ -45,8 +48,10 @@ class StreamedSource final : public Source {
   int threads_;
   mutable std::atomic<std::uint64_t> bytes_read_{0};
   mutable std::atomic<bool> checked_{false};
-  std::vector<std::unique_ptr<OpenFile>> files_;  // of the means and of each term that has one
-  std::int64_t row_bytes_ = 0, spare_ = 0;
+  mutable Meeting meeting_;
+  OpenFiles files_;  // of the means and of each term that has one
+  std::int64_t row_bytes_ = 0, held_bytes_ = 0, spare_ = 0;
+  bool coded_ = false;
   Index window_ = 1;
   std::vector<std::vector<double>> zeros_;  // an example
   std::unique_ptr<Gaussians> like_;

@@ -33,6 +33,7 @@ class Newton : private Course {
       record();
     }
     if (result_.w.squaredNorm() == 0) result_.b = trivial_.b;
+    result_.epsilon = now_.epsilon;
     return std::move(result_);
   }
 
@@ -81,7 +82,7 @@ class Newton : private Course {
     unit_ = objective_.loss().smooth() ? 0.0 : values && mean_weight > 0 ? trivial_.value / mean_weight : 1.0;
     ridge_of_b_ = kRidge * mean_weight / (unit_ > 0 ? unit_ : 1.0);
     if (start_w && start_w->allFinite() && std::isfinite(start_b)) {
-      epsilon_ = kWarmEpsilon * unit_;
+      epsilon_ = unit_ > 0 && options_.start_epsilon > 0 ? options_.start_epsilon : kWarmEpsilon * unit_;
       visit(*start_w, objective_.intercept() ? start_b : 0.0);
       if (now_.certificate.value <= kAbsurd * trivial_.start) return;
     }

@@ -13,6 +13,26 @@ from .. import _core
 from ..support.validation import Array, FloatArray
 
 _WIDTHS = {"float32": 4, "float64": 8}
+_CODES = {"levels": 2, "logarithms": 1}
+
+
+@dataclass(frozen=True)
+class Codes:
+    """How a file stores numbers by codes of a byte or two.
+
+    Parameters
+    ----------
+    kind : {"levels", "logarithms"}
+        int16 codes c of the numbers a + b c, or uint8 codes of exp(a + b c), of which 0 stands for 0.
+    rows : int
+        So many rows after another have a and b in common.
+    parameters : array of shape (parts, 2, columns)
+        a and b of each column, for one part of the rows after another.
+    """
+
+    kind: Literal["levels", "logarithms"]
+    rows: int
+    parameters: FloatArray
 
 
 @dataclass(frozen=True)
@@ -26,6 +46,8 @@ class FlatFile:
     rows, columns : int
     offset : int, default=0
         Of a .npy file, the length of its header.
+    codes : Codes, optional
+        Where the file has codes, which become numbers of `dtype`.
     """
 
     path: str
@@ -33,6 +55,7 @@ class FlatFile:
     rows: int
     columns: int
     offset: int = 0
+    codes: Codes | None = None
 
     def __post_init__(self) -> None:
         if self.dtype not in _WIDTHS:
@@ -52,11 +75,14 @@ class FlatFile:
 
     @property
     def bytes(self) -> int:
-        """The size of the numbers."""
-        return self.rows * self.columns * _WIDTHS[self.dtype]
+        """The size of the numbers, as they lie in the file."""
+        width = _WIDTHS[self.dtype] if self.codes is None else _CODES[self.codes.kind]
+        return self.rows * self.columns * width
 
-    def _core(self) -> tuple[str, int, bool, int, int]:
-        return os.fspath(self.path), self.offset, self.dtype == "float32", self.rows, self.columns
+    def _core(self) -> tuple[str, int, bool, int, int, tuple[str, int, FloatArray] | None]:
+        codes = self.codes
+        how = None if codes is None else (codes.kind, codes.rows, _doubles(codes.parameters))
+        return os.fspath(self.path), self.offset, self.dtype == "float32", self.rows, self.columns, how
 
 
 class StreamedSet:
@@ -87,6 +113,9 @@ class StreamedSet:
         Look for NaN, infinity and negative variances in the first pass.
     threads : int, default=0
         That training will have, for the estimate of memory; 0 for all.
+    problems : int, default=1
+        That are solved at the same time, each in a thread of its own, and read the data together: this one
+        and those that `beside` makes. Each must `leave` in the end.
 
     Notes
     -----
@@ -108,6 +137,7 @@ class StreamedSet:
         direct: bool = True,
         check: bool = True,
         threads: int = 0,
+        problems: int = 1,
     ) -> None:
         if task not in ("classification", "regression"):
             raise ValueError(f"task: expected classification or regression, got {task!r}")
@@ -122,6 +152,7 @@ class StreamedSet:
             bool(direct),
             bool(check),
             int(threads),
+            int(problems),
         )
 
     @property

@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_feature_names, check_is_fitted
 from ..data.blocks import Blocks
 from ..data.definiteness import Psd
 from ..data.gaussians import Gaussians
-from ..fit.beyond import refuse_beside
+from ..fit.block_store import refuse_beside
 from ..fit.settings import Settings
 from ..models.rule import new_objects
 from ..support.losses import Task

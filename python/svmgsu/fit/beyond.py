@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-import math
 import os
+import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .. import _core
-from ..data.blocks import Blocks
 from ..data.coercion import as_pool, drawn
-from ..data.covariances import Covariance, Shared
-from ..data.doubt import Copies, has_doubt
-from ..data.flat import FlatArray
+from ..data.covariances import Covariance
+from ..data.doubt import Copies
 from ..engines.checkpoint import Checkpoint
-from ..engines.streamed import FlatFile, StreamedSet
 from ..support.losses import Task
-from ..support.validation import Array, FloatArray, as_labels, check_labels, check_weights, listed
+from ..support.parallel import Team
+from ..support.validation import Array, FloatArray
 from .examples import Examples
-from .settings import Settings
+from .interrupting import Ctrl, TrainingInterrupted, listening
+from .settings import Settings, changed_options
+from .staged import Stages, Start, solve_stages
 
 
 @dataclass
@@ -73,6 +74,15 @@ class Store(ABC):
     def fingerprint(self) -> str:
         """A text that is another one if the data are."""
 
+    def at_a_time(self, problems: int, noise: Noise | None) -> int:
+        """How many of some problems there is memory for."""
+        return 1
+
+    @contextlib.contextmanager
+    def together(self, problems: int) -> Iterator[Callable[[], None]]:
+        """While so many problems are solved, each in a thread that calls what this gives at its end."""
+        yield lambda: None
+
     @abstractmethod
     def margins(self, coef: FloatArray, threads: int) -> tuple[FloatArray, FloatArray]:
         """w·x_i and wᵀΣ_i w of all examples for each row w of `coef`: (l, rows of coef)."""
@@ -83,7 +93,9 @@ class BeyondExamples(Examples[Any]):
 
     store: Store
     _file: tuple[str, bool] | None = None  # a checkpoint, and whether to go on from it
-    _recorded: int | None = None  # fits that were recorded, while some are
+    _recorded = False  # whether fits are
+    _ctrl: Ctrl | None = None
+    _threads: int | None = None  # of each of several fits at a time
 
     def _hold(self, store: Store, settings: Settings) -> None:
         """As `Examples.__init__`, for examples that are elsewhere."""
@@ -95,6 +107,7 @@ class BeyondExamples(Examples[Any]):
         self.observed = self.data = store  # type: ignore[assignment]
         self.copies = Copies(store.shape[0])
         self.interrupted = False
+        self._now = threading.local()  # the problem that a thread is solving
         self._noise: Noise | None = None
         if settings.deployment_cov is not None:
             self._noise = Noise.of(settings, store.shape)
@@ -128,30 +141,78 @@ class BeyondExamples(Examples[Any]):
         """Records the next fit of all examples in a file, or goes on from the one that is there."""
         self._file = (os.fspath(path), bool(resume))
 
+    def train(self, start: Any = None, callback: Any = None, **more: Any) -> Any:
+        """As of examples in memory; Ctrl-C has the best model so far with it."""
+        with listening() as ctrl:
+
+            def report(progress: Any) -> bool | None:
+                return False if ctrl.pressed else None if callback is None else callback(progress)
+
+            self._ctrl = ctrl
+            return super().train(start, report, **more)
+
+    def finish(self, model: Any, options: _core.Options, team: Team, **more: Any) -> None:
+        if self._ctrl is not None:
+            if self._ctrl.pressed:
+                raise TrainingInterrupted(model)
+            self._ctrl.model = model
+        super().finish(model, options, Team(team.threads, 1), **more)
+
     def solve(self, options: _core.Options, **more: Any) -> Any:
-        self._recorded = 0 if self._file is not None and more.get("rows") is None else None
+        self._recorded = self._file is not None and more.get("rows") is None
         try:
             return super().solve(options, **more)
         finally:
-            self._recorded = None
+            self._recorded = False
 
-    def run_core(
-        self, core: Any, options: _core.Options, report: Any, start: tuple[FloatArray, float] | None
-    ) -> Any:
-        if self._recorded is None or self._file is None:
-            return super().run_core(core, options, report, start)
-        path, resume = self._file
-        name = f"{path}.{self._recorded}" if self._recorded else path  # of several problems each has its own
-        self._recorded += 1
-        made = Checkpoint(name, self._mark(options, start), resume)
-        w, b = (None, 0.0) if start is None else (np.ascontiguousarray(start[0]), float(start[1]))
-        return _core.solve(core, options, report, w, b, made.earlier, made.record)
+    def run_core(self, core: Any, options: _core.Options, report: Any, start: Start) -> Any:
+        if isinstance(core, Stages):
+            return solve_stages(core, self._run_stage, options, report, start)
+        return self._run_stage(core, options, report, start, "")
 
-    def _mark(self, options: _core.Options, start: Any) -> bytes:
+    def _run_stage(self, core: Any, options: _core.Options, report: Any, start: Start, stage: str) -> Any:
+        if self._threads is not None:
+            options = changed_options(options, threads=self._threads)
+        try:
+            if not self._recorded or self._file is None:
+                return super().run_core(core, options, report, start)
+            path, resume = self._file
+            part = getattr(self._now, "part", 0)  # of several problems each has its own
+            name = ".".join([path, *([str(part)] if part else []), *([stage] if stage else [])])
+            made = Checkpoint(name, self._mark(options, start, (part, stage) if stage else part), resume)
+            w, b = (None, 0.0) if start is None else (np.ascontiguousarray(start[0]), float(start[1]))
+            return _core.solve(core, options, report, w, b, made.earlier, made.record)
+        finally:
+            if isinstance(core, _core.Streamed):
+                core.leave()
+
+    def map_fits(self, work: Callable[[Any], Any], items: Sequence[Any], team: Team) -> list[Any]:
+        """As many at a time as there is memory for, which read the data together."""
+        done: list[Any] = []
+        while len(done) < len(items):
+            some = items[len(done) : len(done) + self.at_a_time(len(items) - len(done))]
+            self._threads = max(1, team.threads // len(some))
+            with self.store.together(len(some)) as finish:
+
+                def fitted(item: Any, finish: Callable[[], None] = finish) -> Any:
+                    try:
+                        return work(item)
+                    finally:
+                        finish()
+
+                done += Team(team.threads, len(some)).following(team).map(fitted, some)
+        self._threads = None
+        return done
+
+    def at_a_time(self, problems: int) -> int:
+        """So many of some problems can be solved at the same time."""
+        return self.store.at_a_time(problems, self._noise) if problems > 1 else 1
+
+    def _mark(self, options: _core.Options, start: Any, which: Any) -> bytes:
         """What is another thing where the data or the problem are."""
         loss, settings = self.settings.core_loss, self.settings
         asked = (options.lam, loss.name, loss.parameter, options.intercept, settings.cov_scale, start)
-        digest = hashlib.sha256(repr((self.store.fingerprint(), asked, self._recorded)).encode())
+        digest = hashlib.sha256(repr((self.store.fingerprint(), asked, which)).encode())
         for name in ("codes", "targets", "given_weights"):
             if hasattr(self, name) and not (name == "given_weights" and not np.ptp(self.given_weights)):
                 digest.update(np.ascontiguousarray(getattr(self, name)).tobytes())
@@ -166,45 +227,6 @@ class BeyondExamples(Examples[Any]):
         return (mean, variance) if rows is None else (mean[rows], variance[rows])
 
 
-class BlockStore(Store):
-    """Examples in files, read block by block."""
-
-    def __init__(self, blocks: Blocks) -> None:
-        self.blocks = blocks
-        self.shape, self.feature_names_in_ = blocks.shape, blocks.feature_names_in_
-        self.cov = None if blocks.kind == "none" else blocks.kind
-
-    def training_set(
-        self, targets: FloatArray, weights: FloatArray | None, task: Task, scale: float, noise: Noise | None
-    ) -> Any:
-        blocks = self.blocks
-        blocks.check()
-        terms: list[tuple[Any, ...]] = [
-            (_KINDS.get(key, "diagonal"), _flat(blocks.arrays[key]), scale)
-            for key in blocks.covariance_keys
-            if key in blocks.arrays
-        ]
-        others = [] if noise is None else [noise]
-        if "shared" in blocks.fixed:
-            others.insert(0, Noise(Shared(blocks.fixed["shared"]), self.shape[1]))
-        terms += [("shared", more.packed, scale, more.pool.is_diagonal, more.group) for more in others]
-        means = _flat(blocks.arrays["mean"])
-        made = StreamedSet(means, terms if scale else (), targets, weights, task, memory=blocks.memory)
-        return made.core
-
-    def fingerprint(self) -> str:
-        return self.blocks.fingerprint()
-
-    def margins(self, coef: FloatArray, threads: int) -> tuple[FloatArray, FloatArray]:
-        count = (self.shape[0], len(coef))
-        self.blocks.check()
-        mean, variance = np.empty(count), np.zeros(count)
-        for rows in self.blocks.spans():
-            found = _core.margins(self.blocks[rows].core(), np.ascontiguousarray(coef), threads)
-            mean[rows], variance[rows] = found[0].T, found[1].T
-        return mean, variance
-
-
 def keep_checkpoint(problem: Any, path: Any, resume: bool) -> None:
     """What `checkpoint` and `resume` of a training ask for."""
     if path is None:
@@ -214,57 +236,3 @@ def keep_checkpoint(problem: Any, path: Any, resume: bool) -> None:
     if not isinstance(problem, BeyondExamples):
         raise ValueError("checkpoint: for blocks of svmgsu.open; examples in memory are trained on in one go")
     problem.keep(path, resume)
-
-
-_KINDS = {"packed": "full", "factors": "low_rank", "isotropic": "isotropic"}
-
-
-def _flat(array: FlatArray) -> FlatFile:
-    """The numbers of a file, as the core reads them."""
-    return FlatFile(array.path, array.dtype.name, array.shape[0], math.prod(array.shape[1:]), array.offset)
-
-
-def labels_of_blocks(blocks: Blocks, y: Any) -> tuple[Array, Array]:
-    """(the classes, of each example the place of its class), a byte or two per example.
-
-    y is what a user gave beside the blocks; None: the labels that the files have.
-    """
-    if y is not None:
-        if has_doubt(y):
-            raise ValueError("y: class probabilities are trained on in memory; blocks take labels")
-        classes, codes = check_labels(y, len(blocks))
-        return classes, codes.astype(_smallest(len(classes)))
-    found: list[Array] = []
-    for rows in blocks.spans():
-        labels = blocks.labels(rows)
-        found.append(np.unique(as_labels(labels, len(labels))))
-        if len(found) > 64:
-            found = [np.unique(np.concatenate(found))]
-    classes = np.unique(np.concatenate(found))
-    if len(classes) == 1:
-        raise ValueError(f"y: only one class, {classes[0].item()!r}; training needs examples of two")
-    if len(classes) > 2 and classes.dtype.kind == "f" and (classes != np.floor(classes)).any():
-        raise ValueError(f"y: {len(classes)} numbers with fractions ({listed(classes)}) are no classes")
-    codes = np.empty(len(blocks), dtype=_smallest(len(classes)))
-    for rows in blocks.spans():
-        codes[rows] = np.searchsorted(classes, blocks.labels(rows))
-    return classes, codes
-
-
-def _smallest(classes: int) -> Any:
-    return np.int8 if classes <= 127 else np.int32
-
-
-def weights_of_blocks(blocks: Blocks, given: Any) -> FloatArray:
-    """The weights given beside the blocks, those of the files, or ones that take no memory."""
-    own = blocks.numbers("weight") if given is None else given
-    if own is None:
-        return np.broadcast_to(np.float64(1.0), len(blocks))
-    return check_weights(own, len(blocks))
-
-
-def refuse_beside(X: Any, **others: Any) -> None:
-    """Blocks have their covariances; what is given beside them is a mistake."""
-    for name, value in others.items():
-        if value is not None:
-            raise ValueError(f"{name}: blocks have their own covariances; pass {name} to svmgsu.open")

@@ -145,6 +145,15 @@ class Examples(Generic[Trained]):
             progress()
         return [models[k] for k in range(len(lams))]
 
+    def map_fits(self, work: Callable[[Any], Any], items: Sequence[Any], team: Team) -> list[Any]:
+        """What `work`, which is a fit, makes of each of some items."""
+        return team.map(work, items, small=self.small)
+
+    @property
+    def small(self) -> bool:
+        """Whether a fit takes less than some milliseconds."""
+        return False
+
     def core_of(
         self,
         make: Callable[..., Any],

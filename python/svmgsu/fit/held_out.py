@@ -110,7 +110,7 @@ def held_out(
         done()
         return Scores(new, mean[:, 0] + result.b, variance[:, 0])
 
-    found = zip(jobs, team.map(work, jobs, small=problem.small), strict=True)
+    found = zip(jobs, problem.map_fits(work, jobs, team), strict=True)
     out = list(seen)
     for part, some in groupby(found, key=lambda pair: pair[0][0]):  # the folds of a problem stand together
         columns = zip(*(scores for _, scores in some), strict=True)

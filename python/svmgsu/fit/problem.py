@@ -18,7 +18,8 @@ from ..models.classifier import Model
 from ..support.parallel import Team
 from ..support.validation import Array, FloatArray, check_prior, check_weights, class_factors
 from ..support.warning import warn
-from .beyond import BeyondExamples, BlockStore, Store, labels_of_blocks, refuse_beside, weights_of_blocks
+from .beyond import BeyondExamples, Store
+from .block_store import BlockStore, labels_of_blocks, refuse_beside, weights_of_blocks
 from .division import Division
 from .examples import Examples, Report, check_doubt, check_start, record, status, warn_if_unfinished
 from .held_out import calibrate
@@ -251,7 +252,7 @@ class Problem(Examples[Model]):
             )
             return self.run(share, part, start, rows, cov_scale, watch)
 
-        return team.map(work, range(self.parts), small=self.small)
+        return self.map_fits(work, range(self.parts), team)
 
     def _warn_of_trivial(self, results: list[Any], coef: FloatArray, options: _core.Options) -> None:
         places = [k for k, w in enumerate(coef) if not np.count_nonzero(w) and results[k].stop == "converged"]
@@ -291,12 +292,14 @@ class BeyondProblem(BeyondExamples, Problem):
         return False
 
     def solve(self, options: _core.Options, *, team: Team | None = None, **more: Any) -> Model:
-        """Problems are solved one after another, each with all threads: each reads all data."""
-        model: Model = super().solve(options, team=Team((team or Team()).threads, 1), **more)
+        """As many problems at a time as there is memory for: they read the data together."""
+        at_a_time = self.at_a_time(self.parts)
+        model: Model = super().solve(options, team=Team((team or Team()).threads, at_a_time), **more)
         return model
 
-    def finish(self, model: Model, options: _core.Options, team: Team, **more: Any) -> None:
-        super().finish(model, options, Team(team.threads, 1), **more)
+    def run(self, options: _core.Options, part: int, *more: Any) -> Any:
+        self._now.part = part
+        return super().run(options, part, *more)
 
     @property
     def to_split(self) -> Array:

@@ -14,7 +14,8 @@ from ..data.gaussians import as_gaussians
 from ..models.regressor import RegressionModel
 from ..support.parallel import Team
 from ..support.validation import Array, FloatArray, check_finite, check_targets, check_weights
-from .beyond import BeyondExamples, BlockStore, Store, keep_checkpoint, refuse_beside, weights_of_blocks
+from .beyond import BeyondExamples, Store, keep_checkpoint
+from .block_store import BlockStore, refuse_beside, weights_of_blocks
 from .examples import Examples, Report, check_start, record, status, warn_if_unfinished
 from .settings import Settings, documented
 

@@ -46,6 +46,11 @@ class Team:
     def stopped(self) -> bool:
         return self._stop
 
+    def following(self, other: Team) -> Team:
+        """The same, which stops with another, and that with it."""
+        self._stop = other._stop
+        return self
+
     def go_on(self) -> None:
         """For work of several steps to call between them; raises `Stopped` once it should end."""
         if self.stopped:

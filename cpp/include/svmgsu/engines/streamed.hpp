@@ -16,14 +16,31 @@
 
 namespace svmgsu {
 
+// How a file stores numbers by codes, with a and b of each column for so many rows at a time: `levels` are a + b·c of
+// two bytes with a sign, `logarithms` are e^(a + b·c) of one byte, and 0 where that is 0.
+struct Codes {
+  enum class Kind { none, levels, logarithms };
+  Kind kind = Kind::none;
+  Index rows = 1;
+  const double* parameters = nullptr;  // a and then b of all columns, for one part of the rows after another
+
+  bool exist() const { return kind != Kind::none; }
+};
+
 // `rows` × `columns` numbers of this machine's byte order from byte `offset` on. A .npy file is one, after its header.
 struct FlatFile {
   std::string path;
   std::int64_t offset = 0;
-  bool narrow = false;  // float, and not double
+  bool narrow = false;  // float, and not double; of codes, what they become
   Index rows = 0, columns = 0;
+  Codes codes;
 
-  std::int64_t row_bytes() const { return columns * (narrow ? 4 : 8); }
+  std::int64_t number_bytes() const {
+    if (codes.exist()) return codes.kind == Codes::Kind::levels ? 2 : 1;
+    return narrow ? 4 : 8;
+  }
+  std::int64_t row_bytes() const { return columns * number_bytes(); }
+  std::int64_t decoded_row_bytes() const { return columns * (narrow ? 4 : 8); }
 };
 
 // A term of the covariances.
@@ -52,6 +69,7 @@ struct FlatSet {
   Index window = 0;        // rows of a window; 0: as memory allows
   bool direct = true;      // past the system's cache, where it can be
   bool check = true;       // look for NaN, negative variances and the like in the first pass
+  int problems = 1;        // that are solved at the same time, each in its own thread, and read the data together
 };
 
 class StreamedSource;
@@ -61,6 +79,11 @@ class Streamed {
   // Opens the files. Too little memory is an InvalidArgument that tells the least that would do; so are files that are
   // too short, or that change later on.
   explicit Streamed(FlatSet set, int threads = 0);
+  // Another problem of the same examples, one of `problems`. A pass of one waits for those of all others that have not
+  // left, and reads the files once for all: the sums, and so the results, are those of each alone.
+  std::shared_ptr<Streamed> beside(std::shared_ptr<const Targets> targets) const;
+  // This problem is solved, or given up.
+  void leave();
 
   MemoryObjective objective(double lambda, int threads = 0, bool intercept = true,
                             std::shared_ptr<const Loss> loss = nullptr) const;
@@ -76,7 +99,7 @@ class Streamed {
   std::shared_ptr<const Targets> targets_;
   std::shared_ptr<StreamedSource> source_;
   std::size_t least_ = 0;
-  bool lean_ = false;
+  bool lean_ = false, left_ = false;
 };
 
 }  // namespace svmgsu

@@ -26,6 +26,7 @@ struct Options {
   double tolerance = 1e-6;     // stop when gap ≤ tolerance · objective (newton)
   Index max_iterations = 500;  // newton
   double max_seconds = std::numeric_limits<double>::infinity();
+  double start_epsilon = 0;  // newton: a start's smoothing, as a Result has it; 0: the usual one
 
   Index steps = 0;         // sgd: the paper's T; 0 chooses by the number of examples
   Index batch = 0;         // sgd: the paper's k; 0: min(ℓ, 100)
@@ -63,6 +64,7 @@ struct Result {
   double gap = 0;  // proven: objective − optimum ≤ gap, rounding included
   Index iterations = 0;
   Stop stop = Stop::converged;
+  double epsilon = 0;  // newton: the smoothing at the end
   const char* status() const { return status_of(stop); }
   std::vector<Progress> history;
 };
