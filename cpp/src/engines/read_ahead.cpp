@@ -141,7 +141,7 @@ std::shared_ptr<ReadAhead> Meeting::join(const OpenFiles& files, const std::vect
     const std::shared_ptr<ReadAhead> pass = mine->pass;
     waiting_.erase(mine);
     lock.unlock();
-    if (pass) const ReadAhead::Reader gone(pass);
+    const ReadAhead::Reader gone(pass);
     throw;
   }
   const std::shared_ptr<ReadAhead> pass = mine->pass;
