@@ -63,6 +63,7 @@ class Store(ABC):
     shape: tuple[int, int]
     feature_names_in_: list[str] | None
     cov: Any = None  # a covariance is there, or None
+    local = False  # whether this machine reads them
 
     @abstractmethod
     def training_set(
@@ -142,8 +143,8 @@ class BeyondExamples(Examples[Any]):
         self._file = (os.fspath(path), bool(resume))
 
     def train(self, start: Any = None, callback: Any = None, **more: Any) -> Any:
-        """As of examples in memory; Ctrl-C has the best model so far with it."""
-        with listening() as ctrl:
+        """As of examples in memory; Ctrl-C has the best model so far with it, where these are in files."""
+        with listening(self.store.local) as ctrl:
 
             def report(progress: Any) -> bool | None:
                 return False if ctrl.pressed else None if callback is None else callback(progress)

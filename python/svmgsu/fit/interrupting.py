@@ -37,10 +37,10 @@ class Ctrl:
 
 
 @contextlib.contextmanager
-def listening() -> Iterator[Ctrl]:
+def listening(wanted: bool = True) -> Iterator[Ctrl]:
     """Takes Ctrl-C over, where Python's own handler has it and signals come: in the main thread."""
     ctrl = Ctrl()
-    here = threading.current_thread() is threading.main_thread()
+    here = wanted and threading.current_thread() is threading.main_thread()
     if not here or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield ctrl
         return
