@@ -10,6 +10,7 @@ import numpy as np
 
 from ..data.blocks import Blocks
 from ..data.flat import FlatArray
+from ..data.mapped_blocks import MappedBlocks
 from ..io import format_of
 from ..io.arrays import refuse_packed
 from ..io.dataset import Dataset
@@ -29,6 +30,8 @@ def write_blocks(
     format: str | None = None,
 ) -> None:
     """As `svmgsu.io.write`, of blocks. Files appear complete or not at all."""
+    if isinstance(blocks, MappedBlocks):
+        raise ValueError("blocks: features that a map makes are not written; write blocks without one")
     kind = format_of(path, format)
     given = {"labels": labels, "cov": cov}
     for name, file in given.items():

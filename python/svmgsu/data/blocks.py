@@ -186,6 +186,25 @@ class Blocks:
         out.compact = {k: a for k, a in self.compact.items() if k in out.arrays}
         return out
 
+    def map(self, transformer: Any) -> Blocks:
+        """The same examples with the features that a map makes of them, as they are read; none are stored.
+
+        Parameters
+        ----------
+        transformer : fitted transformer or function
+            With a method `transform`, such as `svmgsu.GaussianFourierFeatures` fitted to `blocks[:10_000]`,
+            or a function, of Gaussians to Gaussians. It must treat each example for itself.
+
+        Returns
+        -------
+        Blocks
+            Trained on as any others, to the bits of the mapped examples in memory if the map gives the same
+            numbers for an example whatever its neighbours.
+        """
+        from .mapped_blocks import mapped
+
+        return mapped(self, transformer)
+
     def with_compact(self, coded: dict[str, CodedArray], folder: Any) -> Blocks:
         """The same with a compact copy of some arrays, in `folder` if that is a temporary one."""
         out = copy.copy(self)

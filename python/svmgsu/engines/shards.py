@@ -85,6 +85,10 @@ class _Workers:
         with lock:
             return worker.answer(question)
 
+    def drop(self, shard: Shard) -> None:
+        with self._lock:
+            self._known.pop(shard.key, None)
+
 
 _workers = _Workers()
 
@@ -98,6 +102,16 @@ def answer(shard: Shard, question: bytes) -> bytes:
         rows = np.frombuffer(question, dtype=np.int64, offset=len(_ROWS) + 4)
         return pickle.dumps(shard.data[rows]) if len(rows) else b""
     return _workers.answer(shard, question)
+
+
+def drop(shard: Shard) -> None:
+    """Drops what this process knows of one of them."""
+    _workers.drop(shard)
+
+
+def wants_nothing(question: bytes) -> bool:
+    """Whether a question is for no row, so that the answer is empty whatever the shard."""
+    return question.startswith(_ROWS) and len(question) == len(_ROWS) + 4
 
 
 def forget() -> None:

@@ -19,10 +19,11 @@ from ..support.parallel import Team
 from ..support.validation import Array, FloatArray, check_prior, check_weights, class_factors
 from ..support.warning import warn
 from .beyond import BeyondExamples, Store
-from .block_store import BlockStore, labels_of_blocks, refuse_beside, weights_of_blocks
+from .block_store import labels_of_blocks, refuse_beside, weights_of_blocks
 from .division import Division
 from .examples import Examples, Report, check_doubt, check_start, record, status, warn_if_unfinished
 from .held_out import calibrate
+from .mapped_store import store_of
 from .settings import Settings, changed_options
 
 _SMALL = 20_000
@@ -323,7 +324,7 @@ def problem_of(
     if classes is not None:
         raise ValueError("classes: they name the columns of class probabilities, but blocks have labels")
     known, codes = labels_of_blocks(X, y)
-    return BeyondProblem(BlockStore(X), known, codes, weights_of_blocks(X, sample_weight), settings)
+    return BeyondProblem(store_of(X), known, codes, weights_of_blocks(X, sample_weight), settings)
 
 
 @dataclass

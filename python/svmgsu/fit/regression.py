@@ -15,8 +15,9 @@ from ..models.regressor import RegressionModel
 from ..support.parallel import Team
 from ..support.validation import Array, FloatArray, check_finite, check_targets, check_weights
 from .beyond import BeyondExamples, Store, keep_checkpoint
-from .block_store import BlockStore, refuse_beside, weights_of_blocks
+from .block_store import refuse_beside, weights_of_blocks
 from .examples import Examples, Report, check_start, record, status, warn_if_unfinished
+from .mapped_store import store_of
 from .settings import Settings, documented
 
 _ROUNDS = 50  # of weights and scatter in turn
@@ -164,7 +165,7 @@ def regression_of(
     refuse_beside(X, cov=cov, std=std)
     targets = check_targets(X.labels() if y is None else y, len(X))
     errors = check_target_errors(X.numbers("y_std") if y_std is None and y is None else y_std, len(X))
-    return BeyondRegression(BlockStore(X), targets, errors, weights_of_blocks(X, sample_weight), settings)
+    return BeyondRegression(store_of(X), targets, errors, weights_of_blocks(X, sample_weight), settings)
 
 
 def likeliest_scatter(squares: FloatArray, errors: FloatArray, weights: FloatArray) -> float:
