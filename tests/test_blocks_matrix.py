@@ -56,3 +56,25 @@ def test_regressions_with_errors_of_targets(kind):
     for loss in REGRESSIONS:
         found = svmgsu.train_regressor(blocks, loss=loss)
         same(found, svmgsu.train_regressor(data, t, loss=loss, sample_weight=weights, y_std=errors))
+
+
+@pytest.mark.parametrize("kind", ["none", "diagonal", "low rank"])
+def test_labels_in_doubt(kind):
+    data, t, weights, _ = made(kind)
+    chances = np.random.default_rng(0).dirichlet([0.3, 0.3, 0.3], size=L)
+    chances[:, 0] += 2.0 * (t > 0)
+    chances[::3] = np.eye(3)[np.argmax(chances[::3], axis=1)]  # some without doubt
+    chances /= chances.sum(axis=1, keepdims=True)
+    blocks = svmgsu.open({"X": data[p], "sample_weight": weights[p]} for p in (slice(0, 50), slice(50, L)))
+    two = np.stack([chances[:, 0], 1 - chances[:, 0]], axis=1)
+    found, known = svmgsu.train(blocks, two), svmgsu.train(data, two, sample_weight=weights)
+    same(found, known)
+    assert np.allclose(found.predict_proba(blocks), known.predict_proba(data), atol=0.01)
+    found, known = (
+        svmgsu.train(
+            *given, classes=["a", "b", "c"], multi_class="ovr", loss="logistic", probability=False, **more
+        )
+        for given, more in (((blocks, chances), {}), ((data, chances), {"sample_weight": weights}))
+    )
+    same(found, known)
+    assert found.classes_.tolist() == ["a", "b", "c"]

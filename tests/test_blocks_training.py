@@ -187,7 +187,7 @@ def test_wrong_arguments_are_refused():
         ({"y": y, "cov": 1.0}, r"cov: blocks have their own covariances"),
         ({"y": y, "solver": "sgd"}, r"solver: 'sgd' takes examples in memory"),
         ({"y": y, "subspace": 0.9}, r"subspace: .* not in memory"),
-        ({"y": np.full((L, 2), 0.5)}, r"y: class probabilities are trained on in memory"),
+        ({"y": np.full((L, 2), 0.4)}, r"y: the class probabilities of example 0 sum to 0.8"),
         ({"y": y, "sample_weight": np.ones(3)}, r"sample_weight: 3 weights for 900 examples"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -109,7 +109,11 @@ class _Decoder:
     def _coded(self, y: Array, count: int) -> Array:
         """Labels as numbers: themselves, or their places among the texts so far."""
         if y.shape != (count,):
-            what = "class probabilities are trained on in memory; " if y.ndim == 2 and y.shape[1] > 1 else ""
+            what = (
+                "class probabilities are given beside blocks, as y of svmgsu.train; "
+                if y.ndim == 2 and y.shape[1] > 1
+                else ""
+            )
             raise ValueError(f"y: shape {y.shape} for {count} examples; {what}blocks take labels (l,)")
         kind = KINDS.get(y.dtype.kind, "")
         if y.dtype.kind == "O" and not all(isinstance(v, str) for v in y.tolist()):

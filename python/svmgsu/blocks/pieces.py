@@ -29,7 +29,7 @@ class Piece:
     def of(cls, dataset: Dataset, weight: Array | None = None) -> Piece:
         """A piece that a reader of files has read."""
         if dataset.classes is not None:
-            raise ValueError("y: class probabilities are trained on in memory; blocks take labels")
+            raise ValueError("y: class probabilities are for y of svmgsu.train; blocks have labels")
         report = dataset.report
         notes = [
             f"{name}: {count} of its examples dropped" for name, count in report.dropped.items() if count

@@ -1,4 +1,4 @@
-"""Blocks as a map sees them: features that are made when they are read, and are never stored."""
+"""Blocks as a map sees them, with features that are made when they are read, or with examples repeated."""
 
 from __future__ import annotations
 
@@ -67,6 +67,33 @@ class MappedBlocks(Blocks):
 
     def __repr__(self) -> str:
         return f"MappedBlocks({self.shape[1]} features, cov={self.kind}, of {self.of!r})"
+
+
+class RepeatedBlocks(Blocks):
+    """Blocks some of whose examples are there several times: example i is row places[i], in order."""
+
+    def __init__(self, of: Blocks, places: Array) -> None:
+        self.__dict__.update(of.__dict__)
+        self.of, self.places = of, places
+        self.shape = (len(places), of.shape[1])
+        self._kind, self._row_bytes = of.kind, of.row_bytes
+        self.compact = {}
+
+    @property
+    def kind(self) -> str:
+        return self._kind
+
+    @property
+    def row_bytes(self) -> int:
+        return self._row_bytes
+
+    def __getitem__(self, rows: Any) -> Gaussians:
+        first, last, _ = rows.indices(len(self))
+        places = self.places[first:last]
+        return self.of[int(places[0]) : int(places[-1]) + 1][places - places[0]]
+
+    def fingerprint(self) -> str:
+        return hashlib.sha256(self.of.fingerprint().encode() + self.places.tobytes()).hexdigest()
 
 
 def mapped(blocks: Blocks, given: Any) -> MappedBlocks:

@@ -13,7 +13,6 @@ from .. import _core
 from ..data.blocks import Blocks
 from ..data.coded import CodedArray
 from ..data.covariances import Shared
-from ..data.doubt import has_doubt
 from ..data.flat import FlatArray
 from ..engines.streamed import Codes, FlatFile, StreamedSet
 from ..support.losses import Task
@@ -143,8 +142,6 @@ def labels_of_blocks(blocks: Blocks, y: Any) -> tuple[Array, Array]:
     y is what a user gave beside the blocks; None: the labels that the files have.
     """
     if y is not None:
-        if has_doubt(y):
-            raise ValueError("y: class probabilities are trained on in memory; blocks take labels")
         classes, codes = check_labels(y, len(blocks))
         return classes, codes.astype(_smallest(len(classes)))
     found: list[Array] = []

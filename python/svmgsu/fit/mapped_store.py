@@ -1,4 +1,4 @@
-"""Examples whose features are made of files as they are read."""
+"""Examples that are made of those in files as they are read: mapped, or repeated."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from ..data.blocks import Blocks
 from ..data.gaussians import Gaussians
-from ..data.mapped_blocks import MappedBlocks
+from ..data.mapped_blocks import MappedBlocks, RepeatedBlocks
 from ..engines.shards import Shard, drop, group_rows, mapped, wants_nothing
 from ..support.losses import Task
 from ..support.memory import in_words
@@ -53,7 +53,7 @@ def _one_after_another(
 
 
 class MappedBlockStore(BlockStore):
-    """The same as of blocks, with features that a map makes; a pass reads the files and maps them once."""
+    """The same as of blocks that are made as they are read; a pass reads the files and makes them once."""
 
     def training_set(
         self, targets: FloatArray, weights: FloatArray | None, task: Task, scale: float, noise: Noise | None
@@ -67,7 +67,7 @@ class MappedBlockStore(BlockStore):
         if self.blocks.memory < least:
             raise ValueError(
                 f"memory: {in_words(self.blocks.memory)} ({self.blocks.memory} bytes) are too few for "
-                f"{count} examples of {self.shape[1]} mapped features; at least {least} bytes "
+                f"{count} examples of {self.shape[1]} features made as they are read; at least {least} bytes "
                 f"({in_words(least)}) are needed"
             )
         step = unit * max(1, min((self.blocks.memory - OF_EXAMPLE * count) // (unit * row), count // unit))
@@ -83,4 +83,5 @@ class MappedBlockStore(BlockStore):
 
 def store_of(blocks: Blocks) -> Store:
     """Blocks as training sees them."""
-    return MappedBlockStore(blocks) if isinstance(blocks, MappedBlocks) else BlockStore(blocks)
+    made_here = isinstance(blocks, (MappedBlocks, RepeatedBlocks))
+    return MappedBlockStore(blocks) if made_here else BlockStore(blocks)

@@ -11,8 +11,9 @@ import numpy as np
 
 from .. import _core
 from ..data.blocks import Blocks
-from ..data.doubt import read_labels
+from ..data.doubt import Copies, has_doubt, read_labels
 from ..data.gaussians import as_gaussians
+from ..data.mapped_blocks import RepeatedBlocks
 from ..models.calibration import log_shares
 from ..models.classifier import Model
 from ..support.parallel import Team
@@ -279,6 +280,7 @@ class BeyondProblem(BeyondExamples, Problem):
         codes: Array,
         weights: FloatArray,
         settings: Settings,
+        copies: Copies | None = None,
     ) -> None:
         self.classes, self.codes = classes, codes
         self.division = Division(len(classes), settings.multi_class)
@@ -287,6 +289,7 @@ class BeyondProblem(BeyondExamples, Problem):
         self.sample_weights = weights
         self._weigh(settings.class_weight, not np.ptp(weights))
         self._hold(store, settings)
+        self.copies = copies or self.copies
 
     @property
     def small(self) -> bool:
@@ -304,7 +307,7 @@ class BeyondProblem(BeyondExamples, Problem):
 
     @property
     def to_split(self) -> Array:
-        return np.asarray(self.classes[self.codes])
+        return self.copies.likeliest(np.asarray(self.classes[self.codes]))
 
 
 def problem_of(
@@ -321,10 +324,14 @@ def problem_of(
     if not isinstance(X, Blocks):
         return Problem(X, y, cov, settings, std=std, sample_weight=sample_weight, classes=classes)
     refuse_beside(X, cov=cov, std=std)
-    if classes is not None:
-        raise ValueError("classes: they name the columns of class probabilities, but blocks have labels")
-    known, codes = labels_of_blocks(X, y)
-    return BeyondProblem(store_of(X), known, codes, weights_of_blocks(X, sample_weight), settings)
+    weights = weights_of_blocks(X, sample_weight)
+    if y is None or not has_doubt(y):
+        if classes is not None:
+            raise ValueError("classes: they name the columns of class probabilities, but blocks have labels")
+        return BeyondProblem(store_of(X), *labels_of_blocks(X, y), weights, settings)
+    known, codes, copies = read_labels(y, len(X), classes)
+    store = store_of(X if copies.source is None else RepeatedBlocks(X, copies.source))
+    return BeyondProblem(store, known, codes, copies.weights(weights), settings, copies)
 
 
 @dataclass
