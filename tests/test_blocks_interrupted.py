@@ -14,7 +14,7 @@ X = rng.normal(size=(20_000, 20)) + np.eye(CLASSES, 20)[y]
 blocks = svmgsu.open([{"X": X, "y": y, "std": 0.1}])
 begun = threading.Event()
 def callback(progress):
-    if progress.iteration >= 2 and not begun.is_set():
+    if progress.iteration >= 1 and not begun.is_set():
         begun.set()
         print("training", flush=True)
         while not done.wait(0.05):
@@ -27,7 +27,7 @@ made = interrupting.Ctrl.__init__
 interrupting.Ctrl.__init__ = lambda self: (made(self), found.append(self))[0]
 stopped = lambda: found[-1].pressed
 try:
-    svmgsu.train(blocks, tol=1e-15, lam=1e-5, probability=False, checkpoint=sys.argv[1], callback=callback)
+    svmgsu.train(blocks, lam=1e-5, probability=False, checkpoint=sys.argv[1], callback=callback)
 except KeyboardInterrupt as stop:
     model = stop.model
     J = 0.0

@@ -206,7 +206,7 @@ class Blocks:
         return mapped(self, transformer)
 
     def with_compact(self, coded: dict[str, CodedArray], folder: Any) -> Blocks:
-        """The same with a compact copy of some arrays, in `folder` if that is a temporary one."""
+        """The same with a compact copy of some arrays, `coded`, in `folder` if that is a temporary one."""
         out = copy.copy(self)
         out._folder = self._folder
         out.compact, out._compact_folder = coded, folder
