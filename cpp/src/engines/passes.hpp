@@ -32,15 +32,15 @@ inline double numbers_per_example(const Gaussians& data) {
   return sum;
 }
 
-// Blocks are large enough for their work to outweigh the summing of their results, about equal, and depend
-// on the problem alone.
+// Blocks are large enough for their work to outweigh the summing of their results, about equal, of whole fours, which
+// are read at once, and depend on the problem alone.
 inline Index block_size(const Gaussians& like, double numbers, Index count, double sum_size) {
   const double effort = like.means().rows().column ? 6 : 1;  // a number of a sparse row takes longer
   const double per_example = std::max(1.0, effort * numbers);
-  const Index for_sums = static_cast<Index>(48 * sum_size / per_example);
+  const Index for_sums = static_cast<Index>(64 * sum_size / per_example);
   const Index largest = std::max<Index>({32, for_sums, std::min<Index>(256, count / 64)});
   const Index blocks = std::max<Index>(1, (count + largest - 1) / largest);
-  return std::max<Index>(1, (count + blocks - 1) / blocks);
+  return std::max<Index>(4, ((count + blocks - 1) / blocks + 3) / 4 * 4);
 }
 
 // The blocks of a pass, which are summed in groups of neighbours, and the groups in their order: whoever has whole

@@ -158,7 +158,8 @@ class Reader {
   }
 
   void add_by_side(Batch part, const char* side, const double* coefficient, const double* weight, Sums* sums) const {
-    Index id[2][kMaxBatch + 1];
+    constexpr int kNext = 4;  // rows that come after these and may be fetched
+    Index id[2][kMaxBatch + 1 + kNext];
     double x[2][kMaxBatch + 1], curvature[2][kMaxBatch + 1];
     int size[2] = {0, 0};
     for (int i = 0; i < part.count; ++i) {  // without a branch, which could not be foreseen: one write is void
@@ -170,8 +171,11 @@ class Reader {
       size[0] += !side[i];
       size[1] += side[i];
     }
-    for (int k : {0, 1})
-      if (size[k] > 0) add(Batch{id[k], size[k]}, 0, x[k], curvature[k], sums[k]);
+    const int ahead = std::min(part.ahead, kNext);
+    for (int k : {0, 1}) {
+      std::copy_n(part.id + part.count, ahead, id[k] + size[k]);
+      if (size[k] > 0) add(Batch{id[k], size[k], ahead}, 0, x[k], curvature[k], sums[k]);
+    }
   }
 
  private:

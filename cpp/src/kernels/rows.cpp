@@ -12,7 +12,8 @@ namespace svmgsu::kernels {
 namespace {
 
 constexpr int kLanes = 8;
-constexpr int kSomeLines = 16;  // of a row, fetched before it is its turn: hardware goes on from there
+constexpr Index kLongRow = 2048;  // numbers; four such rows of means and variances fill half of a second-level cache
+constexpr int kSomeLines = 16;    // of a row, fetched before it is its turn: hardware goes on from there
 
 // Eight partial sums of a dot product.
 struct Lanes {
@@ -190,6 +191,33 @@ SVMGSU_INLINE void add4(const T* const* rows, Index length, const double* coeffi
               (coefficient[2] * static_cast<double>(c[j]) + coefficient[3] * static_cast<double>(d[j]));
 }
 
+// The same for rows that fill the second-level cache: from their ends, which it saw last, and while it is read, memory
+// is busy with the beginnings of the rows that come next. (More of them, or all, would be in each other's way.)
+template <class T>
+SVMGSU_INLINE void add4_and_fetch(const T* const* rows, const T* const* next, Index length, const double* coefficient,
+                                  double* SVMGSU_RESTRICT sum) {
+  constexpr Index kLine = 64 / sizeof(T), kPiece = 4 * kLine;
+  const Index pieces = length / kPiece;
+  const T* last[4];
+  for (int k = 0; k < 4; ++k) last[k] = rows[k] + pieces * kPiece;
+  add4(last, length - pieces * kPiece, coefficient, sum + pieces * kPiece);
+  const Four ca = four_times(coefficient[0]), cb = four_times(coefficient[1]);
+  const Four cc = four_times(coefficient[2]), cd = four_times(coefficient[3]);
+  for (Index piece = 0; piece < pieces; ++piece) {
+    for (int k = 0; k < 4; ++k) SVMGSU_PREFETCH_SECOND(next[k] + piece * kLine);
+    const Index first = (pieces - 1 - piece) * kPiece;
+    for (Index j = first + kPiece - 4; j >= first; j -= 4) {
+      Four xa, xb, xc, xd, x;
+      read(rows[0] + j, xa);
+      read(rows[1] + j, xb);
+      read(rows[2] + j, xc);
+      read(rows[3] + j, xd);
+      read(sum + j, x);
+      write(x + ((ca * xa + cb * xb) + (cc * xc + cd * xd)), sum + j);
+    }
+  }
+}
+
 template <class T, class Rows>
 SVMGSU_INLINE void add_all(const Rows& rows, int count, Index length, const double* coefficient,
                            double* SVMGSU_RESTRICT sum) {
@@ -211,6 +239,20 @@ SVMGSU_INLINE void add_all(const Rows& rows, int count, Index length, const doub
     factor[i] = 0;
   }
   add4(kept, length, factor, sum);
+}
+
+template <class T>
+SVMGSU_INLINE void add_batch(const T* data, Batch batch, Index length, const double* coefficient, double* sum) {
+  const RowsOf<T> rows{data, batch.id, length};
+  const bool all = batch.count == 4 && coefficient[0] != 0 && coefficient[1] != 0 && coefficient[2] != 0;
+  if (length < kLongRow || !all || coefficient[3] == 0 || batch.ahead < 4)
+    return add_all<T>(rows, batch.count, length, coefficient, sum);
+  const T *now[4], *next[4];
+  for (int k = 0; k < 4; ++k) {
+    now[k] = rows[k];
+    next[k] = rows[batch.count + k];
+  }
+  add4_and_fetch(now, next, length, coefficient, sum);
 }
 
 // One row of the triangle at a time: it is a row of S to the right of the diagonal (a dot product),
@@ -267,7 +309,7 @@ SVMGSU_INLINE void add_all_squares(const T* data, Batch batch, Index length, con
   }                                                                                                              \
   SVMGSU_CLONES void add_batch_of(const Scalar* data, Batch batch, Index length, const double* coefficient,      \
                                   double* sum) {                                                                 \
-    add_all<Scalar>(RowsOf<Scalar>{data, batch.id, length}, batch.count, length, coefficient, sum);              \
+    add_batch(data, batch, length, coefficient, sum);                                                            \
   }                                                                                                              \
   SVMGSU_CLONES void squares_of(const Scalar* data, Batch batch, Index length, const double* coefficient,        \
                                 double* sum) {                                                                   \
