@@ -291,3 +291,13 @@ def test_every_case_has_a_name_of_its_own():
     for quick in (True, False):
         names = [c.name for module, _ in command.GROUPS.values() for c in module.cases(Settings(quick))]
         assert len(set(names)) == len(names)
+
+
+def test_growth_is_measured_and_what_is_missing_is_said():
+    from bench import growth
+
+    found = growth.measure(120)
+    assert found["seconds"] > 0 and found["memory"] > 0.01 and found["accuracy"] > 0.4
+    text = growth.page({"100000": found, "20000": found})
+    assert text.index("| 20,000 |") < text.index("| 100,000 |") and "not measured yet" in text
+    assert "not measured yet" not in growth.page({"1000000": found})

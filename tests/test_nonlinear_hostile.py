@@ -99,6 +99,12 @@ def test_groups_are_checked_and_may_be_fewer_than_folds(rings):
             model.set_params(random_state="x").fit(X, target, std=E)
 
 
+def test_numbers_that_were_taken_for_labels_are_refused_before_work_starts(rings):
+    X, E, _, _ = rings
+    with pytest.raises(ValueError, match="y: every example has a class of its own"):
+        svmgsu.SVMGSU().fit(X, np.arange(len(X)), std=E)
+
+
 def test_pandas_own_mark_of_a_missing_value_is_one(rings):
     pd = pytest.importorskip("pandas")
     X, _, y, _ = rings

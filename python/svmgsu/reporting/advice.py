@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..uncertainty.recommending import simplest
 from .comparing import Problem, Trial, difference
 from .result import Advice
 from .systems import IN_DOUBT, SCALES, UNEXPLAINED
@@ -17,14 +18,9 @@ def advise(problem: Problem, trials: list[Trial], reading: str | None) -> Advice
     """The simplest way within one standard error of the best, and what the error bars are good for."""
     fine = [t for t in trials if t.said is not None]
     best = min(fine, key=lambda t: t.system.score or 0.0)
-    taken, beside = best, (0.0, 0.0)
-    for trial in fine:
-        if trial is best:
-            break
-        beside = difference(problem, trial, best)
-        if beside[0] <= beside[1]:
-            taken = trial
-            break
+    behind = {t.way.key: difference(problem, t, best) for t in fine}
+    taken = next(t for t in fine if t.way.key == simplest(behind))
+    beside = behind[taken.way.key]
     measure = MEASURES[problem.task][0]
     if taken is best:
         reason = f"It has the lowest {measure} on held-out objects."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -130,6 +130,14 @@ def recommend(
     return _judged({name: each[name] for name in known if name in names}, folds)
 
 
+def simplest(behind: Mapping[str, tuple[float, float]]) -> str:
+    """Of models, the simplest first, the first that is behind the best by a standard error at the most.
+
+    `behind` has the difference to the best one, which is its own, with its standard error.
+    """
+    return next(name for name, (gap, doubt) in behind.items() if gap <= doubt)
+
+
 def _judged(each: dict[str, FloatArray], folds: int) -> Recommendation:
     """From the losses of all objects, the simplest model first."""
     count = len(next(iter(each.values())))
@@ -139,7 +147,7 @@ def _judged(each: dict[str, FloatArray], folds: int) -> Recommendation:
 
     best = min(each, key=lambda name: float(each[name].mean()))
     behind = {name: of(losses - each[best]) for name, losses in each.items()}
-    model = next(name for name, (gap, doubt) in behind.items() if gap <= doubt)
+    model = simplest(behind)
     losses = {name: of(values) for name, values in each.items()}
     return Recommendation(losses, behind, best, model, count, folds)
 

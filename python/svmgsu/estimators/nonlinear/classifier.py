@@ -69,6 +69,8 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
         σ(E f / √(1 + π/8 c Var f)), of each component where there is a link.
     search : bool, default=True
         Whether to choose what is "auto" by cross-validation; "auto" by one standard error of the difference.
+        Of many examples 20,000 (copies counted) take part, drawn at random, and 50,000 in learning the
+        population: from there on time grows with the last fit alone, which has them all.
     cv : int, splitter or list of (known, held out), default=3
         The folds of that.
     class_weight : dict or "balanced", optional
@@ -176,6 +178,8 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
         """
         data = self._read(X, cov, std, groups)
         self.classes_, codes, each = read_labels(labels_of(y), len(data), classes)
+        if 2 < len(self.classes_) == len(codes):
+            raise ValueError("y: every example has a class of its own; svmgsu.SVRGSU predicts numbers")
         self._check_settings(len(data))
         weights = self._weights(codes, each.weights(check_weights(sample_weight, len(data))))
         if each.source is not None:  # all copies of an example stay on one side of a fold
