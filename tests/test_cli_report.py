@@ -101,6 +101,22 @@ def test_columns_with_the_probability_of_each_class_are_labels_in_doubt(folder, 
     assert sorted(names["classes"]) == ["down", "up"]
 
 
+def test_what_is_odd_in_a_table_is_named(folder, capsys):
+    lines = ["u,u_err,v,label", *[f"{k},0.1,{k % 7},{'ab'[k % 2]}" for k in range(30)]]
+    for name, content, message in (
+        ("twice", ["u,u,v,label", *lines[1:]], "twice.csv: the column 'u' appears twice"),
+        ("units", [lines[0], "mag,mag,s,", *lines[1:]], "u ('mag' is no number)"),
+        ("header", lines[:1], "header.csv: there is no example in this file"),
+    ):
+        (folder / f"{name}.csv").write_text("\n".join(content) + "\n")
+        assert main(["report", f"{name}.csv", "--quick", "--json"]) == 1
+        assert message in capsys.readouterr().err
+    odd = [lines[0], *lines[1:6], "twelve,0.1,1,a", *lines[6:]]
+    (folder / "odd.csv").write_text("\n".join(odd) + "\n")
+    assert main(["report", "odd.csv", "--quick", "--json"]) == 0
+    assert "u ('twelve' is no number)" in " ".join(json.loads(capsys.readouterr().out)["notes"])
+
+
 def test_standard_input_is_a_table_too(folder):
     code = "from svmgsu.cli import main; import sys; sys.exit(main())"
     words = [sys.executable, "-c", code, "report", "-", "--format", "csv", "--quick", "--json"]

@@ -168,6 +168,12 @@ class _TableFile:
         self.ignore = {**self.found.ignore, **{c: "as asked" for c in (args.ignore or "").split(",") if c}}
         if args.groups is not None:
             self.ignore.setdefault(args.groups, "the groups")
+        if not (args.features or set(known) - set(self.ignore) - {*given, *usual}):
+            left = ", ".join(f"{column} ({reason})" for column, reason in list(self.ignore.items())[:5])
+            raise ValueError(
+                f"{args.data}: no column is left to learn from: {left}; is there a row of units, or text "
+                "among the numbers?"
+            )
         for column in (self.target, args.id_column, *self.target_errors, *self.chances):
             self.ignore.pop(str(column), None)
 
