@@ -197,3 +197,80 @@ def test_what_is_wrong_is_said(clusters):
             made_now = make(client=clusters[1], **{**FIXED, **settings})
             made_now.fit(*given, std=dE, **more)
         assert not [name for name in vars(made_now) if name.startswith("_")]
+
+
+def test_a_population_is_one_for_any_number_of_workers(clusters, monkeypatch):
+    from svmgsu.dask import population
+
+    monkeypatch.setattr(population, "LEAST_GROUP", 256)
+    X, E, _ = made()
+    X[::9, 0] = np.nan
+    w = E[:, 0]
+    dX, dE, dw = arrays(X, E, w)
+    kinds = {"n_components": 2, "n_init": 1, "max_iter": 20}
+    found = [
+        svmgsu.dask.DaskDeconvolution(client=client, **kinds).fit(dX, std=dE, sample_weight=dw)
+        for client in clusters
+    ]
+    for other in found[1:]:
+        for name in ("weights_", "means_", "covariances_", "lower_bounds_"):
+            assert np.array_equal(getattr(other, name), getattr(found[0], name))
+    known = svmgsu.Deconvolution(**kinds).fit(X, std=E, sample_weight=w)
+    assert np.allclose(found[0].lower_bound_, known.lower_bound_, atol=1e-3)
+    local = found[0].to_local()
+    assert type(local) is svmgsu.Deconvolution
+    assert np.average(local.score_samples(X, std=E), weights=w) == pytest.approx(local.lower_bound_, abs=1e-9)
+    with clusters[1].as_current():
+        assert np.allclose(
+            found[0].score_samples(dX, std=dE).compute(), local.score_samples(X, std=E), rtol=1e-12
+        )
+        assert found[0].predict_proba(dX, std=dE).compute().shape == (L, 2)
+        assert np.array_equal(found[0].predict(dX, std=dE).compute(), local.predict(X, std=E))
+        parts = dask.compute(*found[0].transform(dX, std=dE))
+    assert sum(len(part) for part in parts) == L
+    assert np.allclose(parts[1].mean, local.transform(X[700:1400], std=E[700:1400]).mean, rtol=1e-12)
+    again = svmgsu.dask.DaskDeconvolution(2, init=local, client=clusters[2], max_iter=3)
+    assert again.fit(dX, std=dE, sample_weight=dw).lower_bound_ >= local.lower_bound_ - 1e-12
+    with pytest.raises(ValueError, match="X: feature 1 is 3 in every example"):
+        svmgsu.dask.DaskDeconvolution(client=clusters[1]).fit(
+            arrays(np.column_stack([X[:, 1], 0 * w + 3]))[0]
+        )
+
+
+def test_sums_of_a_population_are_those_of_its_parts():
+    from svmgsu import _core
+    from svmgsu.fit.population import observe
+
+    X, E, _ = made()
+    start = _core.Mixture(
+        np.array([0.4, 0.6]), np.array([[0.0, 1.0], [1.0, 0.0]]), np.tile(np.eye(2), (2, 1, 1))
+    )
+    units = _core.Units(np.zeros(2), np.ones(2))
+
+    def sums(rows, at):
+        return _core.population_sums(observe(X[rows], std=E[rows]).core(), units, at, 1)
+
+    def halves(at):
+        return tuple(a + b for a, b in zip(sums(slice(0, 800), at), sums(slice(800, L), at), strict=True))
+
+    for whole, parts in zip(sums(slice(0, L), start), halves(start), strict=True):
+        assert np.allclose(whole, parts, rtol=1e-12)
+    pi = np.array([0.4, 0.6])
+    d = X[:, None] - np.array([[0.0, 1.0], [1.0, 0.0]])
+    v = 1 + E[:, None] ** 2
+    density = pi * np.exp(-0.5 * (d**2 / v).sum(axis=2)) / (2 * np.pi * np.sqrt(v.prod(axis=2)))
+    share = density / density.sum(axis=1, keepdims=True)
+    found = sums(slice(0, L), start)
+    assert found[0] == pytest.approx(np.log(density.sum(axis=1)).sum(), rel=1e-12) and found[1] == L
+    assert np.allclose(found[2], share.sum(axis=0), rtol=1e-12)
+    assert np.allclose(found[3], np.einsum("lk,lkn->kn", share, d / v), rtol=1e-10)
+    whole = _core.deconvolve(observe(X, std=E).core(), units, start, 1e-9, 40, 1e-6, 1)
+    parts = _core.deconvolve_by(halves, units, start, 1e-9, 40, 1e-6)
+    assert parts.log_likelihood == pytest.approx(whole.log_likelihood, abs=1e-9)
+    assert parts.iterations == whole.iterations and parts.stop == whole.stop
+    with pytest.raises(ConnectionError, match="gone"):
+
+        def broken(at):
+            raise ConnectionError("gone")
+
+        _core.deconvolve_by(broken, units, start, 1e-9, 40, 1e-6)

@@ -1,5 +1,8 @@
 """Examples in several places: any number of shards, and any map, train to the bits of memory."""
 
+import gc
+import shutil
+import weakref
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import numpy as np
@@ -97,6 +100,56 @@ def test_threads_and_processes_answer_as_well():
         assert bits(_core.solve(mapped(processes.map, shards).core, options())) == wanted
 
 
+def with_joblib(task, shards, questions):
+    import joblib
+
+    asked = (joblib.delayed(task)(s, q) for s, q in zip(shards, questions, strict=True))
+    return joblib.Parallel(n_jobs=2)(asked)
+
+
+def test_joblib_answers_as_well():
+    pytest.importorskip("joblib", reason="joblib comes with scikit-learn")
+    data, y, weights = problem("diagonal", examples=3000)
+    wanted = bits(_core.solve(memory(data, y, weights), options()))
+    found = mapped(with_joblib, split(data, y, 2, weights))
+    assert bits(_core.solve(found.core, options())) == wanted
+
+
+def test_ray_answers_as_well():
+    ray = pytest.importorskip("ray", reason="Ray is not installed: pip install ray")
+    data, y, weights = problem("diagonal", examples=3000)
+    wanted = bits(_core.solve(memory(data, y, weights), options()))
+
+    def with_ray(task, shards, questions):
+        remote = ray.remote(task)
+        return ray.get([remote.remote(s, q) for s, q in zip(shards, questions, strict=True)])
+
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    try:
+        places = [ray.put(shard) for shard in split(data, y, 2, weights)]
+        assert bits(_core.solve(mapped(with_ray, places).core, options())) == wanted
+    finally:
+        ray.shutdown()
+
+
+def test_spark_answers_as_well():
+    pyspark = pytest.importorskip("pyspark", reason="Spark is not installed: pip install pyspark")
+    if shutil.which("java") is None:
+        pytest.skip("Spark needs Java")
+    data, y, weights = problem("diagonal", examples=3000)
+    wanted = bits(_core.solve(memory(data, y, weights), options()))
+    shards = split(data, y, 2, weights)
+    with pyspark.SparkContext("local[2]", "svmgsu") as spark:
+        held = spark.parallelize(list(enumerate(shards)), len(shards)).cache()
+
+        def with_spark(task, shards, questions):
+            asked = spark.broadcast(list(questions))
+            answers = held.map(lambda pair: (pair[0], task(pair[1], asked.value[pair[0]]))).collect()
+            return [answer for _, answer in sorted(answers)]
+
+        assert bits(_core.solve(mapped(with_spark, shards).core, options())) == wanted
+
+
 def test_a_shard_of_one_class_is_a_shard():
     data, y, weights = problem("diagonal")
     order = np.argsort(y, kind="stable")
@@ -105,6 +158,20 @@ def test_a_shard_of_one_class_is_a_shard():
     assert len(set(shards[0].targets)) == 1
     wanted = bits(_core.solve(memory(data, y, weights), options()))
     assert bits(_core.solve(mapped(map, shards).core, options())) == wanted
+
+
+def test_shards_are_let_go_of_with_the_set():
+    data, y, weights = problem("diagonal", examples=3000)
+    shards = split(data, y, 2, weights)
+    kept = [weakref.ref(shard) for shard in shards]
+    core = mapped(map, shards).core
+    del shards
+    _core.solve(core, options())
+    assert all(ref() is not None for ref in kept)
+    del core
+    forget()
+    gc.collect()
+    assert all(ref() is None for ref in kept)
 
 
 def test_what_is_wrong_is_said():

@@ -419,6 +419,18 @@ def deconvolve(
     callback: Callable[[Progress], bool | None] | None = None,
     memory: int = 10,
 ) -> Deconvolved: ...
+def population_sums(
+    observed: Observations, units: Units, standard: Mixture, threads: int
+) -> tuple[float, float, Doubles, Doubles, Doubles]: ...
+def deconvolve_by(
+    ask: Callable[[Mixture], tuple[float, float, Doubles, Doubles, Doubles]],
+    units: Units,
+    start: Mixture,
+    tolerance: float,
+    max_iterations: int,
+    floor: float,
+    callback: Callable[[Progress], bool | None] | None = None,
+) -> Deconvolved: ...
 def posterior(
     observed: Observations, units: Units, mixture: Mixture, threads: int, moments: bool
 ) -> tuple[Doubles, Doubles, Doubles, Doubles, Doubles]: ...

@@ -79,7 +79,7 @@ class MappedSource final : public Source, public Remote {
     total.reset(like_.features(), PointForms(like_, w, plans_), 2);
     each(out.text(), [&](MessageReader& in, Index size) {
       read_into(in, size, mean);
-      read_into(in, size, variance);
+      read_into(in, size, variance, true);
       mean += size;
       variance += size;
       while (!in.at_end()) total.add(get_sums(in, 2), 2);
@@ -90,7 +90,7 @@ class MappedSource final : public Source, public Remote {
     out.put_list(w);
     each(out.text(), [&](MessageReader& in, Index size) {
       read_into(in, size, mean);
-      read_into(in, size, variance);
+      read_into(in, size, variance, true);
       mean += size;
       variance += size;
     });
@@ -138,8 +138,12 @@ class MappedSource final : public Source, public Remote {
     }
     poll();
   }
-  static void read_into(MessageReader& in, Index size, double* to) {
+  static void read_into(MessageReader& in, Index size, double* to, bool may_lack = false) {
     const std::vector<double> values = in.get_list();
+    if (may_lack && values.empty()) {  // variances of examples that are certain
+      std::fill_n(to, size, 0.0);
+      return;
+    }
     require(static_cast<Index>(values.size()) == size, "mapped: an answer of " + std::to_string(values.size()) +
                                                            " examples by a shard of " + std::to_string(size));
     std::copy(values.begin(), values.end(), to);
@@ -254,7 +258,7 @@ struct ShardWorker::State {
     objective->pass(w, b, epsilon, columns, kept, &emit, total);
     Writer out;
     out.put_list(kept.mean);
-    out.put_list(kept.variance);
+    put_variances(out, kept);
     out.text() += groups.text();
     return std::move(out.text());
   }
@@ -265,7 +269,7 @@ struct ShardWorker::State {
     objective->complete(kept, w);
     Writer out;
     out.put_list(kept.mean);
-    out.put_list(kept.variance);
+    put_variances(out, kept);
     return std::move(out.text());
   }
 
@@ -289,6 +293,13 @@ struct ShardWorker::State {
     out.put_list(here.hessian->last());
     out.text() += groups.text();
     return std::move(out.text());
+  }
+
+  void put_variances(Writer& out, const MemoryKept& kept) const {
+    if (data->covariance().empty())
+      out.put_list(std::vector<double>());
+    else
+      out.put_list(kept.variance);
   }
 
   Vector vector(MessageReader& in) const {

@@ -20,7 +20,7 @@ struct Interrupted {};
 
 // The maximisation for given shares. The best covariance with no variance below the floor has the eigenvalues of the
 // best one without that, lifted to the floor.
-Mixture maximise(const Mixture& at, const Sums& sums, double floor) {
+Mixture maximise(const Mixture& at, const PopulationSums& sums, double floor) {
   const Index n = at.features();
   Mixture next = at;
   for (Index k = 0; k < at.components(); ++k) {
@@ -51,7 +51,7 @@ struct Steps {
       : options(o), extrapolation(o.memory), point(start), best(start), plain(start) {}
 
   // Whether the point was an improvement; its likelihood is then added to the history.
-  bool take(const Sums& sums, Deconvolved& out) {
+  bool take(const PopulationSums& sums, Deconvolved& out) {
     const double value = sums.log_likelihood / sums.weight;
     if (combined && !(value >= out.log_likelihood)) {
       extrapolation.forget();
@@ -79,28 +79,22 @@ struct Steps {
 
 }  // namespace
 
-Deconvolved deconvolve(const Observations& observed, const Units& units, const Mixture& start,
-                       const DeconvolutionOptions& options, const Monitor& monitor) {
+PopulationSums population_sums(const Observations& observed, const Units& units, const Mixture& standard, int threads) {
   const Reader reader(observed, units);
-  check_mixture(start, reader.features());
-  const Pass pass(reader, options.threads);
+  check_mixture(standard, reader.features());
+  return Pass(reader, threads)(standard, {});
+}
+
+Deconvolved deconvolve_by(const std::function<PopulationSums(const Mixture&)>& ask, Index features, const Units& units,
+                          const Mixture& start, const DeconvolutionOptions& options, const Monitor& monitor) {
+  check_mixture(start, features);
   const Clock clock;
   Deconvolved out;
-  Mixture at = standardised(start, units, options.floor);
   Progress progress;
-  double looked = 0;
-  const auto look = [&] {
-    looked = clock.seconds();
-    progress.seconds = looked;
-    if (monitor && !monitor(progress)) throw Interrupted();
-  };
-  const auto pause = [&] {
-    if (clock.seconds() - looked > kSecondsBetweenLooks) look();
-  };
-  Steps steps(at, options);
+  Steps steps(standardised(start, units, options.floor), options);
   try {
     for (Index iteration = 0;; ++iteration) {
-      const Sums sums = pass(steps.point, pause);
+      const PopulationSums sums = ask(steps.point);
       const bool risen = steps.take(sums, out);
       progress.iteration = out.iterations = iteration;
       progress.objective = out.log_likelihood;
@@ -110,13 +104,35 @@ Deconvolved deconvolve(const Observations& observed, const Units& units, const M
       if (risen && steps.settled >= 2) break;
       out.stop = Stop::iterations;
       if (iteration >= options.max_iterations) break;
-      look();
+      progress.seconds = clock.seconds();
+      if (monitor && !monitor(progress)) throw Interrupted();
     }
   } catch (const Interrupted&) {
     out.stop = Stop::monitor;
   }
   out.mixture = in_units(steps.best, units);
   return out;
+}
+
+Deconvolved deconvolve(const Observations& observed, const Units& units, const Mixture& start,
+                       const DeconvolutionOptions& options, const Monitor& monitor) {
+  const Reader reader(observed, units);
+  const Pass pass(reader, options.threads);
+  const Clock clock;
+  Progress last;  // as it was told, for looks within a pass
+  double looked = 0;
+  const Monitor watched = [&](const Progress& progress) {
+    looked = clock.seconds();
+    last = progress;
+    return !monitor || monitor(progress);
+  };
+  const auto pause = [&] {
+    if (clock.seconds() - looked <= kSecondsBetweenLooks) return;
+    last.seconds = clock.seconds();
+    if (!watched(last)) throw Interrupted();
+  };
+  return deconvolve_by([&](const Mixture& at) { return pass(at, pause); }, reader.features(), units, start, options,
+                       watched);
 }
 
 }  // namespace svmgsu

@@ -93,8 +93,8 @@ struct CommonFactors {
                            local.second.data() + size(k * lanes::triangle(n)));
   }
 
-  // Sums of y and y yᵀ become those of v = L⁻ᵀ y and v vᵀ − T⁻¹.
-  void finish(Sums& sums) const {
+  // PopulationSums of y and y yᵀ become those of v = L⁻ᵀ y and v vᵀ − T⁻¹.
+  void finish(PopulationSums& sums) const {
     const Index n = sums.first.cols();
     for (Index k = 0; k < sums.share.size(); ++k) {
       const auto upper = l[static_cast<std::size_t>(k)].transpose().triangularView<Eigen::Upper>();
@@ -125,7 +125,7 @@ void add_general(const Reader& reader, const Mixture& mixture, const std::vector
   }
 }
 
-void merge(const Local& local, Sums& sums) {
+void merge(const Local& local, PopulationSums& sums) {
   const Index n = sums.first.cols();
   sums.log_likelihood += over_lanes(local.log_likelihood);
   sums.weight += over_lanes(local.weight);
@@ -213,11 +213,11 @@ lanes::Columns Projector::of(const Reader& reader, const Lanes& some, const Fact
 Pass::Pass(const Reader& reader, int threads)
     : reader_(reader), threads_(threads), common_(reader.common_noise(threads, noise_)) {}
 
-Sums Pass::operator()(const Mixture& mixture, const std::function<void()>& pause) const {
+PopulationSums Pass::operator()(const Mixture& mixture, const std::function<void()>& pause) const {
   const Index n = reader_.features(), components = mixture.components();
   const std::vector<double> log_pi = log_weights(mixture);
   const CommonFactors common = common_ ? CommonFactors(mixture, noise_, log_pi) : CommonFactors({}, {}, {});
-  Sums sums;
+  PopulationSums sums;
   sums.share.setZero(components);
   sums.first.setZero(components, n);
   sums.second.setZero(components, n * n);

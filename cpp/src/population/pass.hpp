@@ -5,25 +5,16 @@
 #include <vector>
 
 #include "population/reader.hpp"
-#include "svmgsu/population/mixture.hpp"
+#include "svmgsu/population/deconvolution.hpp"
 
 namespace svmgsu {
-
-// With q the share of an object in component k, P = L⁻¹R of its T = LLᵀ, and v = Rᵀ T⁻¹ (t − Rμ):
-struct Sums {
-  double log_likelihood = 0;  // Σ w log Σ_k π_k N(t; Rμ_k, T_k)
-  double weight = 0;          // Σ w
-  Vector share;               // Σ q, K numbers
-  Matrix first;               // Σ q v, K × n
-  Matrix second;              // Σ q (v vᵀ − Rᵀ T⁻¹ R), K × n², symmetric
-};
 
 class Pass {
  public:
   Pass(const Reader& reader, int threads);
 
   // `pause` is called between parts of about a quarter of a second each.
-  Sums operator()(const Mixture& mixture, const std::function<void()>& pause) const;
+  PopulationSums operator()(const Mixture& mixture, const std::function<void()>& pause) const;
 
  private:
   const Reader& reader_;

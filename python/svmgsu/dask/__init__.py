@@ -14,11 +14,13 @@ except ImportError as error:
 
 from .estimators import DaskLinearSVMGSU, DaskLinearSVRGSU
 from .nonlinear import DaskSVMGSU, DaskSVRGSU
+from .population import DaskDeconvolution
 from .prediction import decision_function, predict, predict_proba
 from .rounds import ShardLostError
 from .training import train, train_regressor
 
 __all__ = [
+    "DaskDeconvolution",
     "DaskLinearSVMGSU",
     "DaskLinearSVRGSU",
     "DaskSVMGSU",

@@ -21,44 +21,25 @@ from ..support.losses import Task
 from ..support.parallel import Team
 from ..support.validation import Array, FloatArray, check_labels, check_weights
 from . import prediction
-from .estimators import _OnCluster, _with_client
+from .estimators import _Holding, _with_client
 from .features import Plan, Targets, solved, summed
-from .rounds import Rounds, client_of
-from .shards import Layout, is_dask, read_objects
+from .shards import is_dask, sample_of
 from .training import TIMEOUT
 
-LEAST = 50  # objects of each class that the sample has, if there are so many
-OF_FIT = ("_held", "_of_all", "_weights_of_all")
 MANY = 2**25  # numbers from which on features are float32
 
 
-class _Remote(_OnCluster):
+class _Remote(_Holding):
     """What both share: the sample, and the convex stage on all objects."""
 
-    _held: Layout | None = None
     _weights_of_all: FloatArray
 
     def _targets_of_all(self) -> Targets:
         raise NotImplementedError
 
-    def _hold(self, X: Any, cov: Any, std: Any) -> Layout:
-        self._held = Layout(Rounds(client_of(self.client), self.timeout), X, cov, std, "clip", read_objects)
-        return self._held
-
     def _sample(self, codes: Array | None) -> Array:
-        """Places of objects, by the seed: all, or of many some of every class."""
         assert self._held is not None
-        count = self._held.count
-        if count <= SAMPLE:
-            return np.arange(count)
-        order = np.random.default_rng([self._seed(), 4]).permutation(count)  # type: ignore[attr-defined]
-        chosen = [order[:SAMPLE]]
-        if codes is not None:
-            drawn = np.bincount(codes[chosen[0]], minlength=int(codes.max()) + 1)
-            rest = order[SAMPLE:]
-            for k in np.flatnonzero(drawn < LEAST):
-                chosen.append(rest[codes[rest] == k][: LEAST - drawn[k]])
-        return np.sort(np.concatenate(chosen))
+        return sample_of(self._held.count, SAMPLE, self._seed(), codes)  # type: ignore[attr-defined]
 
     def _groups(self, given: Any) -> Array | None:
         assert self._held is not None
@@ -66,10 +47,6 @@ class _Remote(_OnCluster):
         if found is not None and len(found) != self._held.count:
             raise ValueError(f"groups: {len(found)} values for {self._held.count} examples")
         return found
-
-    def _forget(self) -> None:
-        for name in OF_FIT:
-            self.__dict__.pop(name, None)
 
     def _convex(self, data: Gaussians, seen: Gaussians, stage: Any, lam: float) -> Array | None:
         """As in memory, for all objects; the features are those of the sample."""
@@ -106,15 +83,6 @@ class _Remote(_OnCluster):
         me.scores_ = solved(held, plan, targets, weights, task, options)
         several = task == "classification" and stage.classes > 2
         return me._features(seen) if several else None
-
-    def __getstate__(self) -> Any:
-        return {k: v for k, v in super().__getstate__().items() if k not in OF_FIT}
-
-    def _local(self, kind: Any) -> Any:
-        local = kind(**self._parameters())
-        mine = {*local.__dict__, *OF_FIT, "client", "timeout"}
-        local.__dict__.update({name: value for name, value in self.__dict__.items() if name not in mine})
-        return local
 
 
 @_with_client

@@ -32,6 +32,24 @@ def decision_function(model: Any, X: Any, cov: Any = None, std: Any = None) -> A
     return _lazy(model, "decision_function", X, cov, std)
 
 
+def score_samples(model: Any, X: Any, cov: Any = None, std: Any = None) -> Any:
+    """The log-likelihood of each row of X by a population, lazily; `cov` and `std` are as X is."""
+    return _lazy(model, "score_samples", X, cov, std)
+
+
+def transform(model: Any, X: Any, cov: Any = None, std: Any = None) -> list[Any]:
+    """What each object is given a population, as delayed `Mixtures`: one of each block of rows of X."""
+    blocks, sent = pieces_of(X, "X"), delayed(model.to_local(), traverse=False)
+    covs = aligned(cov, X, "cov") or [None] * len(blocks)
+    stds = aligned(std, X, "std") or [None] * len(blocks)
+    ask = delayed(_transformed, pure=False)
+    return [ask(sent, block, c, s) for block, c, s in zip(blocks, covs, stds, strict=True)]
+
+
+def _transformed(model: Any, X: Any, cov: Any, std: Any) -> Any:
+    return model.transform(read_objects(X, cov, std, "clip"))
+
+
 def _lazy(model: Any, method: str, X: Any, cov: Any, std: Any) -> Any:
     local = getattr(model, "model_", model)
     if not is_dask(X):
@@ -53,6 +71,8 @@ def _lazy(model: Any, method: str, X: Any, cov: Any, std: Any) -> Any:
 
 
 def _shape(model: Any, method: str) -> tuple[tuple[int, ...], Any]:
+    if hasattr(model, "means_") and method != "score_samples":  # a population
+        return ((len(model.means_),), np.dtype(float)) if method == "predict_proba" else ((), np.dtype(int))
     if not hasattr(model, "classes_"):
         return (), np.dtype(np.float64)
     several = len(model.classes_)

@@ -20,6 +20,8 @@ from ..support.places import counted_from
 from ..support.validation import Array, is_sparse
 from .rounds import Rounds, Shard, workers_of
 
+LEAST = 50  # objects of each class that a sample has, if there are so many
+
 
 def is_dask(given: Any) -> bool:
     """A Dask array, data frame or series."""
@@ -146,6 +148,19 @@ class Piece:
 
     def __init__(self, future: Any, number: int) -> None:
         self.future, self.rows = future, f"block {number} of the rows"
+
+
+def sample_of(count: int, most: int, seed: int, codes: Array | None = None) -> Array:
+    """Places of objects, by the seed: all, or of many some, with `LEAST` of every class."""
+    if count <= most:
+        return np.arange(count)
+    order = np.random.default_rng([seed, 4]).permutation(count)
+    chosen, rest = [order[:most]], order[most:]
+    if codes is not None:
+        drawn = np.bincount(codes[chosen[0]], minlength=int(codes.max()) + 1)
+        for k in np.flatnonzero(drawn < LEAST):
+            chosen.append(rest[codes[rest] == k][: LEAST - drawn[k]])
+    return np.sort(np.concatenate(chosen))
 
 
 class Layout:

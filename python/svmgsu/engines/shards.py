@@ -120,20 +120,49 @@ def forget() -> None:
     _workers = _Workers()
 
 
+class _Places:
+    """Where the shards are: what the core asks. It does not know the core, so that both can be let go of."""
+
+    def __init__(self, map_function: MapFunction, shards: Sequence[Any]) -> None:
+        self.map, self.shards = map_function, list(shards)
+        if not self.shards:
+            raise ValueError("shards: there are none")
+        self.questions = 0
+        self.starts: Array = np.zeros(1, dtype=np.int64)
+        self.task: Task = "classification"
+
+    def ask_each(self, questions: list[bytes]) -> list[bytes]:
+        self.questions += 1
+        return list(self.map(answer, self.shards, questions))
+
+    def ask(self, question: bytes) -> list[bytes]:
+        return self.ask_each([question] * len(self.shards))
+
+    def one(self, data: Gaussians) -> _core.TrainingSet:
+        ones = np.ones(len(data))
+        return _core_of(data, ones, ones, self.task)
+
+    def take(self, positions: Array) -> _core.TrainingSet:
+        cuts = np.searchsorted(positions, self.starts)
+        questions = [
+            _ROWS + b"    " + (positions[a:b] - start).astype(np.int64).tobytes()
+            for a, b, start in zip(cuts[:-1], cuts[1:], self.starts[:-1], strict=True)
+        ]
+        parts = [pickle.loads(text) for text in self.ask_each(questions) if text]
+        return self.one(parts[0] if len(parts) == 1 else concatenate(parts))
+
+
 class MappedSet:
     """Examples in several places, for `_core.solve` in place of a training set in memory; see `mapped`."""
 
     def __init__(self, map_function: MapFunction, shards: Sequence[Any]) -> None:
-        self._map, self._shards = map_function, list(shards)
-        if not self._shards:
-            raise ValueError("shards: there are none")
-        self.questions = 0
-        told = [pickle.loads(text) for text in self._ask_each([_DESCRIBE] * len(self._shards))]
+        self._places = places = _Places(map_function, shards)
+        told = [pickle.loads(text) for text in places.ask(_DESCRIBE)]
         tasks = {task for _, _, _, task, _ in told}
         if len(tasks) > 1:
             raise ValueError(f"shards: some are for {' and some for '.join(sorted(tasks))}")
         sizes = [len(targets) for _, targets, _, _, _ in told]
-        self._starts = np.concatenate([[0], np.cumsum(sizes)])
+        places.starts, places.task = np.concatenate([[0], np.cumsum(sizes)]), told[0][3]
         weights = None
         if any(given is not None for _, _, given, _, _ in told):
             weights = np.concatenate(
@@ -142,38 +171,25 @@ class MappedSet:
                     for k, (_, _, given, _, _) in zip(sizes, told, strict=True)
                 ]
             )
-        self._task: Task = told[0][3]
         numbers, rank = (
             sum(k * of[4][which] for k, of in zip(sizes, told, strict=True)) / sum(sizes) for which in (0, 1)
         )
         self.core = _core.Mapped(
-            self._one(told[0][0]),
+            places.one(told[0][0]),
             sizes,
             np.concatenate([targets for _, targets, _, _, _ in told]),
             weights,
-            self._task == "regression",
+            places.task == "regression",
             numbers,
             rank,
-            lambda question: self._ask_each([question] * len(self._shards)),
-            self._take,
+            places.ask,
+            places.take,
         )
 
-    def _ask_each(self, questions: list[bytes]) -> list[bytes]:
-        self.questions += 1
-        return list(self._map(answer, self._shards, questions))
-
-    def _one(self, data: Gaussians) -> _core.TrainingSet:
-        ones = np.ones(len(data))
-        return _core_of(data, ones, ones, self._task)
-
-    def _take(self, positions: Array) -> _core.TrainingSet:
-        cuts = np.searchsorted(positions, self._starts)
-        questions = [
-            _ROWS + b"    " + (positions[a:b] - start).astype(np.int64).tobytes()
-            for a, b, start in zip(cuts[:-1], cuts[1:], self._starts[:-1], strict=True)
-        ]
-        parts = [pickle.loads(text) for text in self._ask_each(questions) if text]
-        return self._one(parts[0] if len(parts) == 1 else concatenate(parts))
+    @property
+    def questions(self) -> int:
+        """How often all shards were asked."""
+        return self._places.questions
 
 
 def mapped(map_function: MapFunction, shards: Sequence[Any]) -> MappedSet:
@@ -197,7 +213,8 @@ def mapped(map_function: MapFunction, shards: Sequence[Any]) -> MappedSet:
     Notes
     -----
     A question is a few numbers for each feature. An answer has as many for each group of blocks (at most 256
-    in all), and 16 bytes per example, which stay here.
+    in all), and 16 bytes per example (8 where they are certain), which stay here: the intercept, steps along
+    a line and the proof of the gap are then found without another question.
     """
     return MappedSet(map_function, shards)
 

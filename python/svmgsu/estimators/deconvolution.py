@@ -169,14 +169,7 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
             settings = settings._replace(start=_start_of(self.init, wanted, seen.features))
         found = fit_mixture(seen, units, wanted, settings, rng)
         self._keep(found, seen, units)
-        if found.stop == "iterations" and len(found.history) > 1:
-            warnings.warn(
-                f"Deconvolution: after max_iter={self.max_iter} steps the last one still raised the mean "
-                f"log-likelihood by {found.history[-1] - found.history[-2]:.2g} (tol={self.tol:g}); raise "
-                "max_iter or tol",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+        self._warn_unfinished(found, stacklevel=3)
         return self
 
     def transform(self, X: Any, *, cov: Any = None, std: Any = None, projection: Any = None) -> Mixtures:
@@ -319,6 +312,16 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
         if len(seen) < 6:
             raise ValueError(f'n_components: "auto" needs at least 6 examples, got n_samples={len(seen)}')
         return choose_components(seen, units, settings, rng, counter(settings.verbose, 12, "components"))
+
+    def _warn_unfinished(self, found: Any, stacklevel: int) -> None:
+        if found.stop == "iterations" and len(found.history) > 1:
+            warnings.warn(
+                f"Deconvolution: after max_iter={self.max_iter} steps the last one still raised the mean "
+                f"log-likelihood by {found.history[-1] - found.history[-2]:.2g} (tol={self.tol:g}); raise "
+                "max_iter or tol",
+                ConvergenceWarning,
+                stacklevel=stacklevel,
+            )
 
     def _keep(self, found: Any, seen: Observed, units: Any) -> None:
         self.weights_, self.means_, self.covariances_ = found.mixture.parts

@@ -1,9 +1,10 @@
 // The objective of examples that are in several places, each with some that follow one another: processes or machines.
 //
 // A pass is one question to all of them at once, and each answers with the sums of its groups of blocks (passes.hpp)
-// and with w·x and wᵀΣw of its examples, 16 bytes each, which stay with the one who asks. The groups are summed in the
-// order of the data: the same bits for any number of places. A question holds all that an answer needs, so that whoever
-// has the examples can answer it; a worker that has answered the last one answers the next sooner.
+// and with w·x and wᵀΣw of its examples, 16 bytes each (8 where they are certain), which stay with the one who asks: b,
+// steps along a line and the proof are then found without another question. The groups are summed in the order of the
+// data: the same bits for any number of places. A question holds all that an answer needs, so that whoever has the
+// examples can answer it; a worker that has answered the last one answers the next sooner.
 #pragma once
 
 #include <cstdint>
