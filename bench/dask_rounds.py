@@ -46,17 +46,13 @@ def a_round(workers: int) -> dict[str, float]:
 
     from svmgsu import Gaussians
     from svmgsu.dask.rounds import Rounds, Shard
-    from svmgsu.engines.shards import Shard as Part
-    from svmgsu.engines.shards import answer, mapped
+    from svmgsu.engines.shards import answer, mapped, split
     from svmgsu.fit.settings import Settings
 
     with cluster_of(workers) as cluster, distributed.Client(cluster) as client:
-        X, E, y = some(0, 744 * workers)
+        X, E, y = some(0, 2000 * workers)
         rounds, names = Rounds(client, 60), sorted(client.scheduler_info(n_workers=-1)["workers"])
-        parts = [
-            Part(Gaussians(X[a : a + 744], std=E[a : a + 744]), 2.0 * y[a : a + 744] - 1)
-            for a in range(0, len(X), 744)
-        ]
+        parts = split(Gaussians(X, std=E), 2.0 * y - 1, workers)
         asked: list[bytes] = []
 
         def local(task: Any, shards: Any, questions: Any) -> Any:
@@ -67,7 +63,7 @@ def a_round(workers: int) -> dict[str, float]:
 
         _core.solve(mapped(local, parts).core, Settings().options(len(X)))
         shards = [
-            Shard(client.scatter(part, workers=[name], hash=False), 744 * k, 744 * (k + 1), name)
+            Shard(client.scatter(part, workers=[name], hash=False), k, k + 1, name)
             for k, (part, name) in enumerate(zip(parts, names, strict=True))
         ]
         rounds.ask(answer, shards, asked)  # the first has to be prepared

@@ -148,6 +148,22 @@ def test_of_very_many_a_sample_says_all_but_the_scores(clusters, monkeypatch):
     known = svmgsu.SVMGSU(**FIXED).fit(X, y, std=E)
     assert np.mean(found[0].to_local().predict(X, std=E) == known.predict(X, std=E)) > 0.9
     assert not np.array_equal(found[0].lift_.centre, known.lift_.centre)
+    everybody = [(np.arange(800), np.arange(800, L))]
+    with pytest.raises(ValueError, match="cv: lists of examples are for at most 500 of them, got 1600"):
+        svmgsu.dask.DaskSVMGSU(client=clusters[1], **FIXED, cv=everybody).fit(dX, dy, std=dE)
+
+
+def test_objects_without_weight_say_nothing(clusters):
+    X, E, y = made()
+    w = np.ones(L)
+    w[::3] = 0.0
+    strange = X.copy()
+    strange[::3] = 1e6
+    dX, dE, dw = arrays(strange, E, w)
+    found = svmgsu.dask.DaskSVMGSU(client=clusters[1], **FIXED).fit(dX, y, std=dE, sample_weight=dw)
+    known = svmgsu.SVMGSU(**FIXED).fit(X[w > 0], y[w > 0], std=E[w > 0])
+    assert np.array_equal(found.lift_.centre, known.lift_.centre)
+    assert found.objective_ == pytest.approx(known.objective_, rel=1e-3)
 
 
 def test_data_frames_may_lack_values(clusters):

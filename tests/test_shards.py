@@ -115,6 +115,7 @@ def test_joblib_answers_as_well():
     assert bits(_core.solve(found.core, options())) == wanted
 
 
+@pytest.mark.filterwarnings("ignore")  # its own
 def test_ray_answers_as_well():
     ray = pytest.importorskip("ray", reason="Ray is not installed: pip install ray")
     data, y, weights = problem("diagonal", examples=3000)
@@ -132,6 +133,7 @@ def test_ray_answers_as_well():
         ray.shutdown()
 
 
+@pytest.mark.filterwarnings("ignore")  # its own
 def test_spark_answers_as_well():
     pyspark = pytest.importorskip("pyspark", reason="Spark is not installed: pip install pyspark")
     if shutil.which("java") is None:

@@ -37,9 +37,21 @@ class _Remote(_Holding):
     def _targets_of_all(self) -> Targets:
         raise NotImplementedError
 
-    def _sample(self, codes: Array | None) -> Array:
-        assert self._held is not None
-        return sample_of(self._held.count, SAMPLE, self._seed(), codes)  # type: ignore[attr-defined]
+    def _sample(self, weights: FloatArray, codes: Array | None = None) -> Array:
+        """Places of the objects that all but the scores is learnt from; those without weight are left out."""
+        me: Any = self
+        counted = me._counted(weights)
+        if counted is None:
+            rows = sample_of(len(weights), SAMPLE, me._seed(), codes)
+        else:
+            some = None if codes is None else codes[counted]
+            rows = counted[sample_of(len(counted), SAMPLE, me._seed(), some)]
+        if len(rows) < len(weights) and not isinstance(me.cv, int) and not hasattr(me.cv, "split"):
+            raise ValueError(
+                f"cv: lists of examples are for at most {SAMPLE} of them, got {len(weights)}; a number, a "
+                "splitter or groups= will do"
+            )
+        return np.asarray(rows)
 
     def _groups(self, given: Any) -> Array | None:
         assert self._held is not None
@@ -133,7 +145,7 @@ class DaskSVMGSU(_Remote, SVMGSU):
             self._of_all = codes.astype(np.int8 if len(self.classes_) < 128 else np.int32)
             self._check_settings(held.count)
             self._weights_of_all = weights = self._weights(codes, given)
-            rows = self._sample(codes)
+            rows = self._sample(weights, codes)
             own = self._groups(groups)
             data = self._read(held.take(rows), None, None)
             self._learn(data, codes[rows], weights[rows], None if own is None else own[rows])
@@ -212,7 +224,7 @@ class DaskSVRGSU(_Remote, SVRGSU):
             given = check_weights(held.column(sample_weight, "sample_weight"), held.count)
             self._of_all = t, errors, given
             self._check_settings(held.count)
-            rows = self._sample(None)
+            rows = self._sample(given)
             own = self._groups(groups)
             data = self._read(held.take(rows), None, None)
             self._learn(
