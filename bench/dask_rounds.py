@@ -41,7 +41,11 @@ def cluster_of(workers: int) -> Any:
 
 
 def a_round(workers: int) -> dict[str, float]:
-    """Milliseconds of a question to all shards, and of computing an answer, which is next to nothing."""
+    """Milliseconds of a question to all shards, and of computing an answer, which is next to nothing.
+
+    The times of processors, of the client with the scheduler and of the busiest worker, do not depend on
+    what else a machine is doing.
+    """
     import distributed
 
     from svmgsu import Gaussians
@@ -67,11 +71,13 @@ def a_round(workers: int) -> dict[str, float]:
             for k, (part, name) in enumerate(zip(parts, names, strict=True))
         ]
         rounds.ask(answer, shards, asked)  # the first has to be prepared
-        times = []
+        times, here, there = [], time.process_time(), client.run(time.process_time)
         for _ in range(ROUNDS):
             began = time.perf_counter()
             rounds.ask(answer, shards, asked)
             times.append(time.perf_counter() - began)
+        here = time.process_time() - here
+        busy = max(now - there[name] for name, now in client.run(time.process_time).items())
         computing = []
         for _ in range(20):
             began = time.perf_counter()
@@ -79,6 +85,7 @@ def a_round(workers: int) -> dict[str, float]:
             computing.append(time.perf_counter() - began)
     found = {"workers": workers, "median_ms": np.median(times), "least_ms": min(times)}
     found["computing_ms"] = min(computing)
+    found["client_cpu_ms"], found["worker_cpu_ms"] = here / ROUNDS, busy / ROUNDS
     return {k: round(1e3 * v, 2) if k != "workers" else v for k, v in found.items()}
 
 
@@ -121,7 +128,7 @@ def main() -> None:
     """Prints the figures, and writes them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--megabytes", type=int, default=500, help="of each of two workers")
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--repeats", type=int, default=3, help="fits of each kind; 0 for rounds alone")
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
     found: dict[str, Any] = {
@@ -130,8 +137,9 @@ def main() -> None:
         "rounds": [a_round(workers) for workers in (1, 2, 3, 4)],
     }
     print(json.dumps(found, indent=1), flush=True)
-    found["fit"] = a_fit(args.megabytes, args.repeats)
-    print(json.dumps(found["fit"], indent=1))
+    if args.repeats:
+        found["fit"] = a_fit(args.megabytes, args.repeats)
+        print(json.dumps(found["fit"], indent=1))
     if args.out:
         args.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
