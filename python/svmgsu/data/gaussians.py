@@ -10,10 +10,10 @@ import numpy as np
 
 from .. import _core
 from ..maps.linear import dense
+from ..support.sparse_rows import SparseRows
 from ..support.validation import (
     Array,
     FloatArray,
-    SparseRows,
     as_float_array,
     as_generator,
     check_column_order,

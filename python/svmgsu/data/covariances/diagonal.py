@@ -10,7 +10,8 @@ import numpy as np
 from ... import _core
 from ...maps.linear import LinearMap, dense
 from ...support.sparse_checks import matrix_of, parts_of
-from ...support.validation import Array, FloatArray, SparseRows, as_float_array, check_variances, is_sparse
+from ...support.sparse_rows import SparseRows
+from ...support.validation import Array, FloatArray, as_float_array, check_variances, is_sparse
 from ..definiteness import Psd
 from .base import Covariance, Term, Terms
 from .full import Full
