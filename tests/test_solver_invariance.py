@@ -1,5 +1,7 @@
 """Solving does not depend on where the data lie or on the units of their features."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -64,6 +66,20 @@ def test_features_in_units_that_differ_by_twelve_orders_are_certified_about_as_f
         model = train((X + 1e6 * rng.normal(size=X.shape[1])) * unit, y, V * unit**2, lam=lam)
         assert 0 <= model.gap_ <= TOL * model.objective_
         assert model.n_iter_ <= 1.5 * plain.n_iter_ + 5
+
+
+@every_spread
+@pytest.mark.parametrize("offset", (1e6, 1e7, 1e8))
+def test_far_off_the_optimum_is_the_same_to_what_the_intercept_can_hold(spread, offset):
+    """b is near the offset, in spreads, and one number: half a unit of its last place moves every margin."""
+    for seed in range(2):
+        rng, X, y, V = problem(seed, spread, count=100, n=4)
+        shift = np.round(rng.normal(size=4) * offset)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", svmgsu.ConvergenceWarning)
+            here, there = (train(X + s, y, V, lam=1e-3, tol=1e-11) for s in (0.0, shift))
+        assert there.status_ in ("converged", "rounding")
+        assert there.objective_ == pytest.approx(here.objective_, rel=2e-15 * offset)
 
 
 def test_offsets_of_some_features_among_many():
