@@ -1,0 +1,247 @@
+"""Pictures of probabilities, searches and weights show the given numbers."""
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import scipy.sparse
+import scipy.stats
+from matplotlib.colors import to_rgb
+from sklearn.calibration import calibration_curve
+from sklearn.model_selection import GridSearchCV
+from sklearn.svm import LinearSVC
+
+import svmgsu
+from svmgsu import plot
+from svmgsu.demo import crossing
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def problem():
+    data, y = crossing()
+    return svmgsu.train(data, y, lam=0.05), svmgsu.train(data.mean, y, lam=0.05), data, y
+
+
+@pytest.fixture(scope="module")
+def three():
+    """A model of three classes with a hyperplane each, and its examples."""
+    y = np.repeat(["a", "b", "c"], 20)
+    X = np.random.default_rng(0).normal(size=(60, 2)) + np.repeat([[3, 0], [0, 3], [-3, -3]], 20, axis=0)
+    return LinearSVC().fit(X, y), svmgsu.Gaussians(X, std=0.5), y
+
+
+@pytest.fixture(scope="module")
+def search():
+    y = np.repeat([0, 1], 40)
+    X = np.random.default_rng(1).normal(size=(80, 3)) + y[:, np.newaxis]
+    lams = [1e-2, 1.0, 1e-1]  # in no order
+    return svmgsu.LinearSVMGSUCV(lams, cov_scales=[1, 0, 0.3], cv=4).fit(X, y, std=0.7), X, y
+
+
+def legend_texts(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+@pytest.fixture(scope="module")
+def chances():
+    rng = np.random.default_rng(0)
+    p = rng.uniform(size=400)
+    return p, np.where(rng.uniform(size=400) < p, "yes", "no")
+
+
+def test_reliability_curves_are_scikit_learns(chances):
+    p, y = chances
+    sure = np.clip(1.5 * p - 0.25, 0, 1)
+    ax = plot.reliability({"one": p, "other": np.column_stack([1 - sure, sure])}, y, bins=6)
+    assert ax.get_lines()[0].get_xydata().tolist() == [[0, 0], [1, 1]]
+    for container, chance in zip(ax.containers, (p, sure), strict=True):
+        frequency, probability = calibration_curve(y == "yes", chance, n_bins=6)
+        np.testing.assert_allclose(container.lines[0].get_xydata(), np.column_stack([probability, frequency]))
+    error = svmgsu.metrics.calibration_error(y == "yes", p, bins=6)
+    assert legend_texts(ax)[:2] == ["calibrated", f"one, ECE {error:.3f}"]
+    assert ax.get_xlabel() == "stated probability of class yes"
+
+
+def test_bars_of_the_reliability_diagram_are_wilson_intervals(chances):
+    p, y = chances
+    (container,) = plot.reliability(p, y, bins=5).containers
+    for k, (low, high) in enumerate(container.lines[2][0].get_segments()):
+        inside = (p > k / 5) & (p <= (k + 1) / 5)
+        hits = int((y[inside] == "yes").sum())
+        interval = scipy.stats.binomtest(hits, int(inside.sum())).proportion_ci(0.95, "wilson")
+        assert (low[1], high[1]) == pytest.approx((interval.low, interval.high), abs=1e-4)
+
+
+def test_reliability_of_one_class_of_several():
+    proba = np.array([[0.7, 0.2, 0.1], [0.1, 0.6, 0.3], [0.2, 0.2, 0.6]])
+    ax = plot.reliability({"p": proba}, [1, 2, 3], class_=2, bins=2)
+    assert ax.containers[0].lines[0].get_xydata().tolist() == [
+        [pytest.approx(0.2), 0],
+        [pytest.approx(0.6), 1],
+    ]
+    with pytest.raises(ValueError, match=r"class_: there are 3 classes; choose one of \[1, 2, 3\]"):
+        plot.reliability(proba, [1, 2, 3])
+    # a class that does not occur, and columns in the order of the model's classes
+    ax = plot.reliability(proba, [1, 2, 2], class_=3, classes=[1, 2, 3], bins=1)
+    assert ax.containers[0].lines[0].get_xydata()[0] == pytest.approx([1 / 3, 0])
+
+
+def test_reliability_says_what_is_wrong(chances):
+    p, y = chances
+    with pytest.raises(ValueError, match=r"proba\['p'\]: example 0 has 2; probabilities must be from 0 to 1"):
+        plot.reliability({"p": np.full(400, 2.0)}, y)
+    with pytest.raises(ValueError, match=r"proba\['p'\]: shape \(3,\); for 400 examples of 2 classes"):
+        plot.reliability({"p": p[:3]}, y)
+    with pytest.raises(ValueError, match="proba: there are no probabilities"):
+        plot.reliability({}, y)
+    with pytest.raises(ValueError, match="class_: 'maybe' is not one of the classes"):
+        plot.reliability(p, y, class_="maybe")
+    with pytest.raises(ValueError, match="y: expected one label per example"):
+        plot.reliability(p, y[:, None])
+
+
+def test_the_path_is_the_mean_score_of_the_chosen_scale_with_its_standard_error(search):
+    found, _, _ = search
+    ax = plot.path(found)
+    results = found.cv_results_
+    rows = [k for k in np.argsort(results["param_lam"]) if results["param_cov_scale"][k] == found.cov_scale_]
+    curve, _, mark = ax.get_lines()
+    assert curve.get_xdata().tolist() == [1e-2, 1e-1, 1.0]
+    assert curve.get_ydata().tolist() == results["mean_test_score"][rows].tolist()
+    assert mark.get_xydata().tolist() == [[found.lam_, found.best_score_]]
+    folds = np.array([results[f"split{f}_test_score"][rows] for f in range(4)])
+    (band,) = ax.collections
+    corners = band.get_paths()[0].vertices
+    for lam, mean, error in zip(
+        curve.get_xdata(), folds.mean(0), scipy.stats.sem(folds, axis=0), strict=True
+    ):
+        heights = corners[corners[:, 0] == lam][:, 1]
+        assert (heights.min(), heights.max()) == pytest.approx((mean - error, mean + error))
+    assert ax.get_xscale() == "log"
+    assert f"chosen: λ = {found.lam_:.3g}" in legend_texts(ax)
+
+
+def test_the_scale_curve_is_the_best_score_of_each_scale(search):
+    found, _, _ = search
+    ax = plot.cov_scale(found)
+    results = found.cv_results_
+    curve, _, mark = ax.get_lines()
+    assert curve.get_xdata().tolist() == [0, 0.3, 1]
+    for scale, score in curve.get_xydata():
+        assert score == results["mean_test_score"][results["param_cov_scale"] == scale].max()
+    assert mark.get_xydata().tolist() == [[found.cov_scale_, found.best_score_]]
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["0\n(SVM)", "0.3", "1"]
+
+
+def test_searches_of_scikit_learn_are_drawn_as_well(search):
+    _, X, y = search
+    data = svmgsu.Gaussians(X, std=0.7)
+    grid = {"lam": [0.1, 1.0], "cov_scale": [0.0, 1.0]}
+    found = GridSearchCV(svmgsu.LinearSVMGSU(), grid, cv=3, scoring="neg_log_loss").fit(data, y)
+    assert plot.path(found).get_ylabel() == "neg log loss"
+    assert plot.cov_scale(found).get_lines()[2].get_ydata().tolist() == [found.best_score_]
+
+
+def test_one_fold_has_no_standard_error(search):
+    _, X, y = search
+    fold = [(np.arange(0, 80, 2), np.arange(1, 80, 2))]
+    found = svmgsu.LinearSVMGSUCV([0.1, 1], cv=fold, scoring="expected_hinge").fit(X, y, std=0.7)
+    ax = plot.path(found)
+    assert len(ax.collections) == 0
+    assert ax.get_ylabel() == "− expected hinge"
+    with pytest.raises(ValueError, match="search: only the scale 1 was tried"):
+        plot.cov_scale(found)
+    with pytest.raises(ValueError, match="search: this LinearSVMGSUCV has no cv_results_; fit it first"):
+        plot.path(svmgsu.LinearSVMGSUCV())
+
+
+def test_coefficients_are_the_weights_along_the_path(search):
+    _, X, y = search
+    wide = np.tile(X, 3)
+    models = svmgsu.path(wide, y, std=0.7, lams=[1, 1e-2, 1e-1])
+    ax = plot.coefficients(models, lam=0.1, names=[f"f{j}" for j in range(9)])
+    lines = [line for line in ax.get_lines() if len(line.get_xdata()) == 3]
+    assert len(lines) == 9
+    by_lam = {model.lam: model.coef_[0] for model in models}
+    drawn = np.array([line.get_ydata() for line in lines])
+    for k, lam in enumerate([1e-2, 1e-1, 1]):
+        assert sorted(drawn[:, k]) == sorted(by_lam[lam])
+    named = [line for line in lines if line.get_label().startswith("f")]
+    assert len(named) == 6
+    largest = max(range(9), key=lambda j: max(abs(w[j]) for w in by_lam.values()))
+    assert named[0].get_label() == f"f{largest}"
+    assert named[0].get_ydata().tolist() == [by_lam[lam][largest] for lam in (1e-2, 1e-1, 1)]
+    assert "λ = 0.1" in legend_texts(ax)
+    with pytest.raises(ValueError, match="names: 1 names for 9 features"):
+        plot.coefficients(models, names=["f"])
+    with pytest.raises(ValueError, match="models: there are none"):
+        plot.coefficients([])
+
+
+def image_model(w):
+    return svmgsu.Model(np.atleast_2d(np.asarray(w, dtype=float)), np.zeros(1), np.array([0, 1]), 1.0)
+
+
+def test_weights_are_in_the_places_of_the_pixels_and_zero_is_white():
+    ax = plot.weights(image_model([0, 1, -3, 2, 0, 0]), (2, 3))
+    (image,) = ax.images
+    assert image.get_array().tolist() == [[0, 1, -3], [2, 0, 0]]
+    assert image.get_clim() == (-3, 3)
+    assert image.to_rgba(0.0)[:3] == pytest.approx((1, 1, 1), abs=0.01)
+    assert image.to_rgba(3.0)[:3] == pytest.approx(to_rgb(plot.VERMILLION))
+    assert plot.weights(image_model(np.zeros(4)), (2, 2)).images[0].get_clim() == (-1, 1)
+
+
+def test_weights_of_colour_images_and_of_one_class(three):
+    ax = plot.weights(image_model(range(12)), (2, 2, 3), channel=1)
+    assert ax.images[0].get_array().tolist() == [[1, 4], [7, 10]]
+    model = three[0]
+    assert (
+        plot.weights(model, (1, 2), class_="c").images[0].get_array()[0].tolist() == model.coef_[2].tolist()
+    )
+    assert plot.weights(image_model([1, 2]), (1, 2), class_=0).images[0].get_array().tolist() == [[-1, -2]]
+
+
+def test_weights_say_what_is_wrong():
+    model = image_model(range(12))
+    with pytest.raises(ValueError, match=r"shape: \(3, 3\) has 9 pixels, but the model has 12 features"):
+        plot.weights(model, (3, 3))
+    with pytest.raises(ValueError, match="shape: expected"):
+        plot.weights(model, (12,))
+    with pytest.raises(ValueError, match="channel: the images have 3; choose one from 0 to 2"):
+        plot.weights(model, (2, 2, 3))
+    with pytest.raises(ValueError, match="channel: must be at most 2"):
+        plot.weights(model, (2, 2, 3), channel=3)
+
+
+def test_every_picture_draws_on_the_axes_it_is_given_and_labels_them(problem, search, chances):
+    model, _, data, y = problem
+    found, X, labels = search
+    pictures = [
+        lambda ax: plot.boundary(model, data, y, ax),
+        lambda ax: plot.loss(ax),
+        lambda ax: plot.convergence(model, ax),
+        lambda ax: plot.histogram(model, data, y, ax),
+        lambda ax: plot.reliability(*chances, ax),
+        lambda ax: plot.path(found, ax),
+        lambda ax: plot.cov_scale(found, ax),
+        lambda ax: plot.coefficients(svmgsu.path(X, labels, lams=[1, 0.1]), ax),
+    ]
+    for picture in pictures:
+        figure, ax = plt.subplots()
+        assert picture(ax) is ax
+        assert ax.get_xlabel()
+        assert ax.get_ylabel()
+        assert figure.axes == [ax]
+    _, ax = plt.subplots()
+    assert plot.weights(model, (1, 2), ax) is ax
+    assert len(plt.get_fignums()) == len(pictures) + 1
