@@ -53,8 +53,8 @@ class Rounds:
 
     def ask(self, task: Callable[..., Any], shards: Sequence[Shard], *args: Sequence[Any]) -> list[Any]:
         """task(shard, argument, ...) of each shard, with its own arguments; the answers in their order."""
-        futures = [self.submit(task, shard, *own) for shard, *own in zip(shards, *args, strict=True)]
-        return self.gather(futures, shards)
+        given = [shard.future for shard in shards]
+        return self.gather(self.client.map(task, given, *args, pure=False), shards)
 
     def gather(self, futures: list[Any], shards: Sequence[Shard]) -> list[Any]:
         """What the tasks say. Errors of theirs are raised as they are."""
