@@ -4,7 +4,8 @@ python -m bench.streamed --size 300MB --limit 512MB --folder /tmp
 
 makes float32 examples with variances of each feature (100 features), and trains in a process whose memory is
 limited (RLIMIT_DATA), to 1e-3 and to 1e-6. Bytes are those of /proc/self/io; raw reading is that of the same
-files in order.
+files in order. `--passes` compares single passes instead: raw, over the numbers, and over their compact copy,
+in turn; `--classes 5` the readings of several classes, one problem at a time and together.
 """
 
 from __future__ import annotations
@@ -103,6 +104,65 @@ def raw(folder: Path) -> float:
     return time.perf_counter() - began
 
 
+def passes(folder: Path, examples: int, memory: int, times: int = 7) -> dict[str, float]:
+    """The least seconds, by the clock and of the processor, of raw readings and of passes, in turn."""
+    import svmgsu
+    from svmgsu import _core
+    from svmgsu.fit.block_store import BlockStore
+
+    shape = (examples, FEATURES)
+    X, V = (
+        np.memmap(folder / name, dtype=np.float32, mode="r", shape=shape) for name in ("means", "variances")
+    )
+    labels = np.load(folder / "labels.npy")
+    began = time.perf_counter()
+    store = BlockStore(svmgsu.open(X, None, V, memory=memory, cache="compact"))
+    found: dict[str, float] = {"seconds of the copy": time.perf_counter() - began}
+    options = _core.Options()
+    options.lam, options.max_iterations = 1e-3, 0
+    w = np.random.default_rng(0).normal(size=FEATURES) / 10
+    for _ in range(times):
+        for name in ("raw", "float32", "compact"):
+            data = None
+            if name != "raw":
+                data = store._core(labels, None, "classification", 1.0, None, name == "compact", 1)
+            clock, processor = time.perf_counter(), time.process_time()
+            if data is None:
+                raw(folder)
+            else:
+                _core.solve(data, options, None, w, 0.0)
+            for what, value in (
+                ("seconds", time.perf_counter() - clock),
+                ("processor seconds", time.process_time() - processor),
+            ):
+                key = f"{name}, {what}"
+                found[key] = min(found.get(key, float("inf")), value)
+    return found
+
+
+def classes(folder: Path, examples: int, count: int) -> dict[str, float]:
+    """Readings of the data for several classes, one problem at a time and together."""
+    import svmgsu
+    from svmgsu.fit.block_store import BlockStore
+
+    shape = (examples, FEATURES)
+    X, V = (
+        np.memmap(folder / name, dtype=np.float32, mode="r", shape=shape) for name in ("means", "variances")
+    )
+    w = np.random.default_rng(1).normal(size=(FEATURES, count))
+    y = np.concatenate([np.argmax(X[k : k + ROWS] @ w, axis=1) for k in range(0, examples, ROWS)])
+    blocks = svmgsu.open(X, None, V)
+    found: dict[str, float] = {}
+    together = BlockStore.at_a_time
+    for how in ("one at a time", "together"):
+        BlockStore.at_a_time = together if how == "together" else lambda *given: 1  # type: ignore[method-assign]
+        for multi_class in ("ovr", "ovo"):
+            read = counter("rchar")
+            svmgsu.train(blocks, y, multi_class=multi_class, lam=1e-3, probability=False)
+            found[f"{multi_class}, {how}: readings"] = (counter("rchar") - read) / blocks.nbytes
+    return found
+
+
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
@@ -110,6 +170,8 @@ def main() -> None:
     parser.add_argument("--limit", type=size_of, default=size_of("512MB"))
     parser.add_argument("--memory", type=size_of, default=size_of("256MB"), help="of the core")
     parser.add_argument("--folder", default=None)
+    parser.add_argument("--passes", action="store_true", help="compare single passes")
+    parser.add_argument("--classes", type=int, default=0, help="compare readings of so many classes")
     parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
     parser.add_argument("--examples", type=int, default=0, help=argparse.SUPPRESS)
     args = parser.parse_args()
@@ -120,6 +182,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=args.folder) as name:
         examples = make(Path(name), args.size)
         print(f"{examples} examples of {FEATURES} features, {8 * FEATURES * examples / 1e6:.0f} MB")
+        if args.passes or args.classes:
+            some = passes(Path(name), examples, args.memory) if args.passes else {}
+            more = classes(Path(name), examples, args.classes) if args.classes else {}
+            print(json.dumps({key: round(value, 4) for key, value in {**some, **more}.items()}, indent=1))
+            return
         for tolerance in (1e-3, 1e-6):
             command = [sys.executable, "-m", "bench.streamed", "--child", name, str(tolerance)]
             command += ["--examples", str(examples), "--limit", str(args.limit), "--memory", str(args.memory)]

@@ -170,3 +170,27 @@ def test_a_checkpoint_has_both_stages(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["fit", "fit.compact"]
     again = svmgsu.train(blocks, probability=False, checkpoint=file, resume=True)
     assert np.array_equal(found.coef_, again.coef_) and found.gap_ == again.gap_
+
+
+def test_a_full_disk_leaves_nothing_behind(tmp_path):
+    resource = pytest.importorskip("resource")
+    data, y = made()
+    np.save(tmp_path / "X.npy", data.mean)
+    np.save(tmp_path / "y.npy", y)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, limits[1]))
+    try:
+        with pytest.raises(OSError, match="the cache could not be written"):
+            svmgsu.open(tmp_path / "X.npy", tmp_path / "y.npy", cache=tmp_path / "kept", compact=True)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert not list(tmp_path.glob("kept*"))
+
+
+def test_a_budget_that_is_too_small_is_told_before_training():
+    data, y = made()
+    blocks = opened(data, y, cache="compact", memory="5MB")
+    with pytest.raises(
+        ValueError, match=r"memory: 5000000 bytes, but 3000 examples of 7 features need at least \d+"
+    ):
+        svmgsu.train(blocks)

@@ -1,15 +1,12 @@
 #include "engines/codes.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 #include "svmgsu/kernels/kernels.hpp"
-#include "svmgsu/support/parallel.hpp"
 
 namespace svmgsu {
 namespace {
 
-constexpr Index kRowsOfTask = 64;
 constexpr double kLog2e = 1.4426950408889634074;  // the loops of floats take logarithms to the base 2
 
 // a and b of one part of the rows, as the loops want them.
@@ -39,34 +36,32 @@ class Parameters {
 };
 
 template <class Scalar, class RowOf>
-void decode_to(const FlatFile& file, const char* from, Index count, RowOf row_of, Scalar* to, int threads) {
-  const Index n = file.columns, tasks = (count + kRowsOfTask - 1) / kRowsOfTask;
-  parallel_for(tasks, tasks > 1 ? threads : 1, [&](Index task) {
-    Parameters<Scalar> parameters(file);
-    for (Index i = task * kRowsOfTask; i < std::min(count, (task + 1) * kRowsOfTask); ++i) {
-      parameters.of_row(row_of(i));
-      if (file.codes.kind == Codes::Kind::levels)
-        kernels::decode_levels(reinterpret_cast<const std::int16_t*>(from) + i * n, n, parameters.a(), parameters.b(),
-                               to + i * n);
-      else
-        kernels::decode_logarithms(reinterpret_cast<const std::uint8_t*>(from) + i * n, n, parameters.a(),
-                                   parameters.b(), to + i * n);
-    }
-  });
+void decode_to(const FlatFile& file, const char* from, Index count, RowOf row_of, Scalar* to) {
+  const Index n = file.columns;
+  Parameters<Scalar> parameters(file);
+  for (Index i = 0; i < count; ++i) {
+    parameters.of_row(row_of(i));
+    if (file.codes.kind == Codes::Kind::levels)
+      kernels::decode_levels(reinterpret_cast<const std::int16_t*>(from) + i * n, n, parameters.a(), parameters.b(),
+                             to + i * n);
+    else
+      kernels::decode_logarithms(reinterpret_cast<const std::uint8_t*>(from) + i * n, n, parameters.a(), parameters.b(),
+                                 to + i * n);
+  }
 }
 
 }  // namespace
 
 template <class RowOf>
-void decode(const FlatFile& file, const char* from, Index count, RowOf row_of, char* to, int threads) {
+void decode(const FlatFile& file, const char* from, Index count, RowOf row_of, char* to) {
   if (file.narrow)
-    decode_to(file, from, count, row_of, reinterpret_cast<float*>(to), threads);
+    decode_to(file, from, count, row_of, reinterpret_cast<float*>(to));
   else
-    decode_to(file, from, count, row_of, reinterpret_cast<double*>(to), threads);
+    decode_to(file, from, count, row_of, reinterpret_cast<double*>(to));
 }
 
-template void decode(const FlatFile&, const char*, Index, FirstRow, char*, int);
-template void decode(const FlatFile&, const char*, Index, ChosenRows, char*, int);
+template void decode(const FlatFile&, const char*, Index, FirstRow, char*);
+template void decode(const FlatFile&, const char*, Index, ChosenRows, char*);
 
 std::int64_t parameter_bytes(const FlatFile& file) {
   if (!file.codes.exist()) return 0;

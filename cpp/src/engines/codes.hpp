@@ -9,7 +9,7 @@ namespace svmgsu {
 
 // Of `count` rows, which lie one after another in `from`, into `to`; `row_of(i)` is the place of the i-th in the file.
 template <class RowOf>
-void decode(const FlatFile& file, const char* from, Index count, RowOf row_of, char* to, int threads);
+void decode(const FlatFile& file, const char* from, Index count, RowOf row_of, char* to);
 
 // What is known of the codes of a file, in bytes.
 std::int64_t parameter_bytes(const FlatFile& file);

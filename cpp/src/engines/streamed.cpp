@@ -92,6 +92,7 @@ std::uint64_t Streamed::bytes_read() const { return source_->bytes_read(); }
 
 MemoryObjective Streamed::objective(double lambda, int threads, bool intercept,
                                     std::shared_ptr<const Loss> loss) const {
+  source_->set_threads(threads);
   return MemoryObjective(source_, targets_, lambda, threads, intercept, std::move(loss), lean_);
 }
 

@@ -5,6 +5,7 @@
 #include "engines/codes.hpp"
 #include "svmgsu/data/check.hpp"
 #include "svmgsu/kinds/kinds.hpp"
+#include "svmgsu/support/parallel.hpp"
 #include "svmgsu/support/poll.hpp"
 
 namespace svmgsu {
@@ -45,7 +46,8 @@ std::shared_ptr<const Covariance> kind_at(const FlatTerm& term, const char* arra
   return nullptr;
 }
 
-constexpr std::int64_t kDecoded = std::int64_t{4} << 20;  // bytes of numbers at a time
+constexpr std::int64_t kDecoded = std::int64_t{16} << 20;  // bytes of numbers at a time
+constexpr Index kRowsOfTask = 128;
 
 // "example 3 has ..." of a window or of chosen rows, with the number that the example has in the files.
 std::string renumbered(const std::string& message, const std::vector<Index>* positions, Index first) {
@@ -137,6 +139,7 @@ class StreamedSource::Decoded {
   // `count` of them from `first` on, which is row `place` of the files.
   const std::vector<const char*>& rows(const std::vector<const char*>& window, Index first, Index count, Index place) {
     arrays_ = window;
+    std::vector<const char*> codes(arrays_.size(), nullptr);
     for (std::size_t f = 0; f < arrays_.size(); ++f) {
       const FlatFile& file = of_.files_[f]->file();
       arrays_[f] += first * file.row_bytes();
@@ -145,9 +148,19 @@ class StreamedSource::Decoded {
         buffers_[f] = PageBuffer(count * file.decoded_row_bytes());
         room_[f] = count;
       }
-      decode(file, arrays_[f], count, FirstRow{place}, buffers_[f].data(), of_.threads_);
+      codes[f] = arrays_[f];
       arrays_[f] = buffers_[f].data();
     }
+    if (!of_.coded_) return arrays_;
+    parallel_for((count + kRowsOfTask - 1) / kRowsOfTask, of_.threads_, [&](Index task) {
+      const Index from = task * kRowsOfTask, rows = std::min(kRowsOfTask, count - from);
+      for (std::size_t f = 0; f < arrays_.size(); ++f) {
+        const FlatFile& file = of_.files_[f]->file();
+        if (codes[f])
+          decode(file, codes[f] + from * file.row_bytes(), rows, FirstRow{place + from},
+                 buffers_[f].data() + from * file.decoded_row_bytes());
+      }
+    });
     return arrays_;
   }
 
@@ -222,7 +235,7 @@ std::shared_ptr<const Source> StreamedSource::take(const std::vector<Index>& pos
     file->gather(positions, rows.data());
     if (file->file().codes.exist()) {
       PageBuffer numbers(file->file().decoded_row_bytes() * count);
-      decode(file->file(), rows.data(), count, ChosenRows{positions}, numbers.data(), threads_);
+      decode(file->file(), rows.data(), count, ChosenRows{positions}, numbers.data());
       rows = std::move(numbers);
     }
     owned->arrays.push_back(std::move(rows));

@@ -34,6 +34,8 @@ class StreamedSource final : public Source {
   }
   Index window() const { return window_; }
   Meeting& meeting() const { return meeting_; }
+  // Of whoever works on the windows, for what is done to them before.
+  void set_threads(int threads) { threads_ = threads; }
 
  private:
   class Decoded;
@@ -45,7 +47,7 @@ class StreamedSource final : public Source {
   }
 
   FlatSet set_;
-  int threads_;
+  std::atomic<int> threads_;
   mutable std::atomic<std::uint64_t> bytes_read_{0};
   mutable std::atomic<bool> checked_{false};
   mutable Meeting meeting_;
