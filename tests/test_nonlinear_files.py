@@ -209,7 +209,7 @@ def test_other_files_are_refused_by_name(tmp_path, content):
     with pytest.raises(FormatError, match="pickled"):
         svmgsu.load(tmp_path / "pickled")
     with pytest.raises(FormatError, match="no linear model"):
-        svmgsu.models.files.load_linear(tmp_path / "half")
+        svmgsu.models.files.parse((tmp_path / "half").read_bytes(), "half")
 
 
 def leaves(tree, path=()):

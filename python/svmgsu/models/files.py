@@ -45,19 +45,10 @@ def load(path: str | os.PathLike[str]) -> Any:
     return read(archive, archive.name)
 
 
-def load_linear(path: str | os.PathLike[str]) -> Model | RegressionModel:
-    """The same of linear models alone, for the command line."""
-    from ..io.files import name_of, read_bytes
-
-    return parse(read_bytes(path), name_of(path))
-
-
 def parse(text: bytes, name: str) -> Model | RegressionModel:
     """The linear model in the content of a file; messages call it `name`."""
     if text.startswith(ARCHIVE):
-        raise _core.FormatError(
-            f"{name}: an archive (.npz), and no linear model; svmgsu.load in Python reads it"
-        )
+        raise _core.FormatError(f"{name}: an archive (.npz), and no linear model; svmgsu predict reads it")
     try:
         found = _core.parse_model(text, name)
     except UnicodeDecodeError as error:  # names are checked by the core; labels are the only other text
