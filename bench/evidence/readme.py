@@ -73,9 +73,10 @@ def sentence(figures: dict[str, Any]) -> str:
     said = {
         "better by two standard errors": [e for e in cited if e["verdict"].startswith("ours")],
         "worse": [e for e in cited if e["verdict"] == "rival"],
-        "without a clear difference": [e for e in cited if e["verdict"] == "tie"],
     }
     parts = [f"{words} in {len(found)} ({_listed(found)})" for words, found in said.items() if found]
+    ties = len(cited) - sum(map(len, said.values()))
+    parts += [f"without a clear difference in the other {ties}"] if ties else []
     return (
         f"Against the best (chosen in hindsight) of linear and RBF machines, forests, boosting, LDA, QDA and "
         f"the probabilistic random forest, on values, with bars as features and on draws, all "

@@ -28,6 +28,8 @@ VERDICTS = {
     "tie": "no clear difference",
 }
 
+SHOWN = 40.0  # per cent: the picture goes no further
+
 
 def write(output: Path, found: list[records.Record], quick: bool) -> Path:
     """evidence.md, evidence.json and the picture beside the records."""
@@ -177,10 +179,18 @@ def _picture(figures: dict[str, Any], path: Path) -> None:
         gain = entry[entry["loss"]]
         x, bar = (100 * gain[k] / gain["theirs"] for k in ("gain", "se"))
         colour = "#1b7837" if x > 2 * bar else "#b2182b" if x < -2 * bar else "#666666"
-        axes.errorbar(x, place, xerr=2 * bar, fmt="o", color=colour, capsize=3)
+        if abs(x) < SHOWN:
+            axes.errorbar(x, place, xerr=2 * bar, fmt="o", color=colour, capsize=3)
+        else:  # beyond the picture: an arrow that says how far
+            side = SHOWN if x > 0 else -SHOWN
+            axes.plot(0.97 * side, place, ">" if x > 0 else "<", color=colour)
+            words = f"{x:+.0f} ± {2 * bar:.0f}".replace("-", "−")
+            axes.text(0.93 * side, place, words, va="center", ha="right" if x > 0 else "left", fontsize=8)
     labels = [f"{e['title']}: {e['setting']}" for e in shown]
     axes.set_yticks(range(len(shown)), labels, fontsize=8)
     axes.axvline(0, color="black", linewidth=0.8)
+    left, right = axes.get_xlim()
+    axes.set_xlim(max(left, -SHOWN), min(right, SHOWN))
     few = "" if shown[0]["splits"] >= ENOUGH else "; too few splits to cite"
     axes.set_xlabel(f"loss saved against the best rival, % ± 2 standard errors{few}", fontsize=9)
     axes.grid(axis="x", alpha=0.3)
