@@ -88,8 +88,25 @@ class _Holding(_OnCluster):
         return local
 
 
+class _LazyClassifier:
+    """What classifiers on a cluster answer of Dask collections; of examples in memory, the estimator does."""
+
+    def predict(self, X: Any, cov: Any = None, std: Any = None) -> Any:
+        """The class of each row of X, with `cov` or `std` beside it: of a Dask collection lazily."""
+        return prediction.predict(self, X, cov, std) if is_dask(X) else super().predict(X, cov, std)  # type: ignore[misc]
+
+    def decision_function(self, X: Any, cov: Any = None, std: Any = None, return_std: bool = False) -> Any:
+        """Decision values of the rows of X, with `cov` or `std`: of a Dask collection lazily.
+
+        `return_std` is for examples in memory.
+        """
+        if not is_dask(X):
+            return super().decision_function(X, cov, std, return_std)  # type: ignore[misc]
+        return prediction.decision_function(self, X, cov, std)
+
+
 @_with_client
-class DaskLinearSVMGSU(_OnCluster, LinearSVMGSU):
+class DaskLinearSVMGSU(_OnCluster, _LazyClassifier, LinearSVMGSU):
     """`LinearSVMGSU` on a Dask cluster: the same parameters, `client` and `timeout`, and the same bits.
 
     Parameters
@@ -125,10 +142,6 @@ class DaskLinearSVMGSU(_OnCluster, LinearSVMGSU):
         self._keep_names(problem.store.feature_names_in_)
         return self
 
-    def predict(self, X: Any, cov: Any = None, std: Any = None) -> Any:
-        """The class of each row of X, with `cov` or `std` beside it: of a Dask collection lazily."""
-        return prediction.predict(self, X, cov, std) if is_dask(X) else super().predict(X, cov, std)
-
     def predict_proba(self, X: Any, cov: Any = None, std: Any = None, prior: Any = None) -> Any:
         """Probabilities of the classes for the rows of X, with `cov` or `std`: of a Dask collection lazily.
 
@@ -137,15 +150,6 @@ class DaskLinearSVMGSU(_OnCluster, LinearSVMGSU):
         if not is_dask(X):
             return super().predict_proba(X, cov, std, prior)
         return prediction.predict_proba(self, X, cov, std)
-
-    def decision_function(self, X: Any, cov: Any = None, std: Any = None, return_std: bool = False) -> Any:
-        """Decision values of the rows of X, with `cov` or `std`: of a Dask collection lazily.
-
-        `return_std` is for examples in memory.
-        """
-        if not is_dask(X):
-            return super().decision_function(X, cov, std, return_std)
-        return prediction.decision_function(self, X, cov, std)
 
     def to_local(self) -> LinearSVMGSU:
         """The same classifier for examples in memory, without the cluster."""

@@ -21,7 +21,7 @@ from ..support.losses import Task
 from ..support.parallel import Team
 from ..support.validation import Array, FloatArray, check_labels, check_weights
 from . import prediction
-from .estimators import _Holding, _with_client
+from .estimators import _Holding, _LazyClassifier, _with_client
 from .features import Plan, Targets, solved, summed
 from .shards import is_dask, sample_of
 from .training import TIMEOUT
@@ -98,7 +98,7 @@ class _Remote(_Holding):
 
 
 @_with_client
-class DaskSVMGSU(_Remote, SVMGSU):
+class DaskSVMGSU(_Remote, _LazyClassifier, SVMGSU):
     """`SVMGSU` on a Dask cluster: the same parameters, `client` and `timeout`.
 
     Parameters
@@ -157,24 +157,11 @@ class DaskSVMGSU(_Remote, SVMGSU):
         codes, count = self._of_all, len(self.classes_)
         return lambda rows: signs_of(codes[rows], count).astype(np.int8)
 
-    def predict(self, X: Any, cov: Any = None, std: Any = None) -> Any:
-        """The class of each row of X, with `cov` or `std` beside it: of a Dask collection lazily."""
-        return prediction.predict(self, X, cov, std) if is_dask(X) else super().predict(X, cov, std)
-
     def predict_proba(self, X: Any, cov: Any = None, std: Any = None) -> Any:
         """Probabilities of the classes for the rows of X, with `cov` or `std`: of Dask collections lazily."""
         if not is_dask(X):
             return super().predict_proba(X, cov, std)
         return prediction.predict_proba(self, X, cov, std)
-
-    def decision_function(self, X: Any, cov: Any = None, std: Any = None, return_std: bool = False) -> Any:
-        """Decision values of the rows of X, with `cov` or `std`: of a Dask collection lazily.
-
-        `return_std` is for examples in memory.
-        """
-        if not is_dask(X):
-            return super().decision_function(X, cov, std, return_std)
-        return prediction.decision_function(self, X, cov, std)
 
     def to_local(self) -> SVMGSU:
         """The same classifier for examples in memory, without the cluster."""
