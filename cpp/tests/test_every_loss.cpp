@@ -51,6 +51,11 @@ TEST_CASE("derivatives are those of the value for every loss and kind") {
     hessian->times(v, vb, product, product_b);
     CHECK(relative_error(product, (ahead.gradient - behind.gradient) / (2 * h)) < 1e-6);
     CHECK(product_b == doctest::Approx((ahead.gradient_b - behind.gradient_b) / (2 * h)).epsilon(1e-6));
+    Vector along;
+    double along_b;
+    hessian->times(w, 0, along, along_b);
+    CHECK(objective.along(at).w == doctest::Approx(along.dot(w)).epsilon(1e-9));
+    CHECK(objective.along(at).b == doctest::Approx(along_b).epsilon(1e-9));
     const Matrix dense = hessian->dense(1000, 0);
     CHECK(relative_error(dense.topLeftCorner(7, 7) * v + vb * dense.col(7).head(7), product) < 1e-9);
     hessian->smoothing_derivative(product, product_b);

@@ -189,6 +189,36 @@ double MemoryObjective::active_share(const Evaluation& at, double negligible) co
   return active / static_cast<double>(examples());
 }
 
+// With ξ = w·x and η = wᵀΣw in the formula of Hessian; see Bends for κ, ρ and γ.
+Objective::Along MemoryObjective::along(const Evaluation& at) const {
+  const MemoryKept& known = kept(at);
+  GroupSum of_w(cuts()), of_b(cuts());
+  Residuals r;
+  Bends bends;
+  Targets::Room room;
+  for (Index k = 0; k < cuts().blocks; ++k) {
+    const Index end = cuts().end(k);
+    double along_w = 0, along_b = 0;
+    for (Index first = cuts().first(k); first < end; first += kMaxBatch) {
+      const int count = static_cast<int>(std::min<Index>(kMaxBatch, end - first));
+      const double *mean = &known.mean[static_cast<std::size_t>(first)],
+                   *variance = &known.variance[static_cast<std::size_t>(first)];
+      const Targets::Span of = targets().span(first, count, room);
+      r.set(count, of, mean, variance, at.b, at.epsilon);
+      bends.set(loss(), count, r.d, r.s);
+      for (int i = 0; i < count; ++i) {
+        const double kappa = of.weight[i] * bends.second[i], alpha = of.sign[i] * mean[i] + bends.rho[i] * variance[i];
+        along_w += kappa * (alpha * alpha + variance[i] * (1 - bends.gamma[i] * variance[i]));
+        along_b += kappa * alpha * of.sign[i];
+      }
+    }
+    of_w.add(along_w);
+    of_b.add(along_b);
+  }
+  const double share = 1.0 / static_cast<double>(examples());
+  return {lambda() * at.w.squaredNorm() + share * of_w.total(), share * of_b.total()};
+}
+
 double MemoryObjective::sharp_share(const Evaluation& at, double deviation) const {
   double sharp = 0;
   for (const double variance : kept(at).variance) sharp += variance < deviation * deviation;

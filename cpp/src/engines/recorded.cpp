@@ -20,7 +20,8 @@ enum Question : std::int32_t {
   kSketch,
   kRay,
   kIntercept,
-  kCertify
+  kCertify,
+  kAlong
 };
 
 // FNV-1a of what a question is about.
@@ -286,6 +287,13 @@ class RecordedObjective final : public Objective {
   double active_share(const Evaluation& at, double negligible) const override {
     return number(kActive, Key() << at.w << at.b << negligible,
                   [&] { return of_.active_share(real(of_, at), negligible); });
+  }
+  Along along(const Evaluation& at) const override {
+    Along found;
+    answer(
+        journal_, kAlong, Key() << at.w << at.b << at.epsilon, [&] { found = of_.along(real(of_, at)); }, found.w,
+        found.b);
+    return found;
   }
   double sharp_share(const Evaluation& at, double deviation) const override {
     return number(kSharp, Key() << at.w << at.b << deviation,

@@ -45,4 +45,12 @@ Vector Cholesky::solve(const Vector& r) const {
   return x;
 }
 
+Vector Cholesky::times(const Vector& v) const {
+  const Eigen::Map<const EigenMatrix> l(factor_.data(), factor_.rows(), factor_.cols());
+  EigenVector x = v;
+  x = l.triangularView<Eigen::Lower>().transpose() * x;
+  x = l.triangularView<Eigen::Lower>() * x;
+  return x;
+}
+
 }  // namespace svmgsu

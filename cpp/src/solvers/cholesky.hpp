@@ -10,6 +10,7 @@ class Cholesky {
   // Of `matrix` (its lower triangle), in its memory. False where it is not positive definite. Polls between blocks.
   bool compute(Matrix matrix);
   Vector solve(const Vector& r) const;
+  Vector times(const Vector& v) const;  // LLᵀv
 
  private:
   Matrix factor_;  // L, in the lower triangle

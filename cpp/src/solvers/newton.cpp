@@ -90,6 +90,8 @@ class Newton : private Course {
     if (start_from_sample()) return;
     epsilon_ = kFirstEpsilon * unit_;
     visit(zero, objective_.intercept() && values ? trivial_.b : 0.0);
+    // All slopes are alike here, so that their sums tell the mean of x.
+    if (!values) mean_ = (now_.slopes.sum[1] - now_.slopes.sum[0]) / (now_.slopes.mass[0] + now_.slopes.mass[1]);
   }
 
   // Coordinate descent until the proof is there or comes no nearer; then from its point, with a smoothing of that size.
@@ -192,20 +194,30 @@ class Newton : private Course {
     pace_.see_gap(gap() / (options_.tolerance * result_.objective));
     const double share = objective_.active_share(now_, kNegligibleKappa);
     const double cost = passes_of_factor(objective_, share * static_cast<double>(objective_.examples()));
-    if (!factor_ && objective_.features() > kFewFeatures && cost > kCheapFactor) {
-      diagonal_ = true;
-      factor_ = make_diagonal(objective_, *objective_.hessian(now_, kNegligibleKappa), ridge_of_b_, 0);
-    }
-    ++factor_age_;
     const bool sketch = sketches_first();
-    if (diagonal_ &&
-        (sketch ? !pace_.slow() : factor_age_ <= kFirstSteps || pace_.steps_left() <= cost + kStepsWithFactor))
+    if (!factor_ && objective_.features() > kFewFeatures && cost > kCheapFactor) diagonal_ = true;
+    ++factor_age_;
+    if (diagonal_ && (sketch ? !pace_.slow() : factor_age_ <= kFirstSteps || steps_left() <= cost + kStepsWithFactor)) {
+      if (!factor_ || !sketch)
+        factor_ = make_diagonal(objective_, *objective_.hessian(now_, kNegligibleKappa), ridge_of_b_, 0);
       return;
+    }
     if (!diagonal_ && factor_ &&
         (factor_age_ <= (sketch ? kSketchLife : kFactorLife) ||
          (cost > kSmallFactor && !pace_.slow() && pace_.steps_left() <= kNearly)))
       return;
     make_factor();
+  }
+
+  Step direction() {
+    Step p = memory_.direction(*factor_, gradient(now_), sketches_first(),
+                               known_pairs(objective_, now_, *factor_, diagonal_ ? &mean_ : nullptr));
+    if (!objective_.intercept()) p.b = 0;
+    return p;
+  }
+
+  double steps_left() const {
+    return std::min(pace_.steps_left(), pace_.steps_to(0.1 * options_.tolerance * result_.objective));
   }
 
   void make_factor() {
@@ -224,8 +236,7 @@ class Newton : private Course {
     if (!found.done) return false;
     if (!sketches_first() && (!found.blurred || found.best.t < kShort)) {
       make_factor();
-      p = memory_.direction(*factor_, gradient(now_), false);
-      if (!objective_.intercept()) p.b = 0;
+      p = direction();
       return false;
     }
     p.w *= found.best.t;
@@ -239,17 +250,13 @@ class Newton : private Course {
   void quasi_step(double newton_gap, double worth_a_cut) {
     choose_metric();
     Step here = gradient(now_);
-    Step p = memory_.direction(*factor_, here, diagonal_ || sketches_first());
-    if (!objective_.intercept()) p.b = 0;
+    Step p = direction();
     const bool blur = probe(p);
     const double slope = here.dot(p);
     pace_.see_decrement(-slope);
     const double epsilon = blur ? kEarlyCut * epsilon_ : next_epsilon(std::min(newton_gap, -slope), worth_a_cut);
     bool cut = epsilon != epsilon_ && epsilon_ > kSharp * unit_;
-    if (blur && objective_.task() == Task::classification && now_.b == 0) {
-      here = with_epsilon(objective_.loss(), here, epsilon_, epsilon);
-      cut = false;
-    }
+    cut |= blur;
     epsilon_ = epsilon;
     std::swap(before_, now_);
     visit(before_.w + p.w, before_.b + p.b);
@@ -355,6 +362,7 @@ class Newton : private Course {
   Evaluation now_, before_;  // and the point before, in whose memory the next evaluation goes
   Objective::Trivial trivial_;
   double ridge_of_b_ = 0;  // in units of the margin or of the targets, which are those of b once the data are centred
+  Vector mean_;            // of x, where that is known
   double unit_ = 1;        // of ε: the margin, or the targets' own
   double epsilon_ = 0;
   QuasiNewton memory_;

@@ -20,7 +20,7 @@ constexpr double kMostPasses = 300;       // that a dense factor may cost
 constexpr double kMostAtFirst = 20;       // the same as long as steps are quasi-Newton ones
 constexpr double kSketchPasses = 10;      // that a sketch may cost
 constexpr Index kFewRows = 50;            // of a sketch that is any use
-constexpr Index kDiagonalRows = 300;      // examples that tell the diagonal of dense data
+constexpr Index kDiagonalRows = 1000;     // examples that tell the diagonal of dense data
 
 // A Cholesky factor, in units that make the diagonal one.
 class DenseFactor final : public Preconditioner {
@@ -36,7 +36,9 @@ class DenseFactor final : public Preconditioner {
     factor_.compute(Matrix::Identity(h.rows(), h.cols()));
   }
   using Preconditioner::solve;
+  using Preconditioner::times;
   Vector solve(const Vector& r) const override { return scale_.cwiseProduct(factor_.solve(scale_.cwiseProduct(r))); }
+  Vector times(const Vector& v) const override { return factor_.times(v.cwiseQuotient(scale_)).cwiseQuotient(scale_); }
 
  private:
   Vector scale_;
@@ -47,7 +49,9 @@ class DiagonalFactor final : public Preconditioner {
  public:
   explicit DiagonalFactor(const Vector& diagonal) : inverse_(diagonal.cwiseInverse()) {}
   using Preconditioner::solve;
+  using Preconditioner::times;
   Vector solve(const Vector& r) const override { return inverse_.cwiseProduct(r); }
+  Vector times(const Vector& v) const override { return v.cwiseQuotient(inverse_); }
 
  private:
   Vector inverse_;
@@ -69,6 +73,7 @@ class SketchFactor final : public Preconditioner {
     for (Index i = 0; i < y_.rows(); ++i) rows_.push_back(y_.row(i).data());
   }
   using Preconditioner::solve;
+  using Preconditioner::times;
   Vector solve(const Vector& r) const override {
     const int count = static_cast<int>(rows_.size());
     Vector scaled = root_.cwiseProduct(r), inner(count);
@@ -76,6 +81,13 @@ class SketchFactor final : public Preconditioner {
     inner = -factor_.solve(inner);
     kernels::add_rows(rows_.data(), count, scaled.size(), inner.data(), scaled.data());
     return root_.cwiseProduct(scaled);
+  }
+  Vector times(const Vector& v) const override {
+    const int count = static_cast<int>(rows_.size());
+    Vector scaled = v.cwiseQuotient(root_), inner(count);
+    kernels::row_dots(rows_.data(), count, scaled.size(), scaled.data(), inner.data());
+    kernels::add_rows(rows_.data(), count, scaled.size(), inner.data(), scaled.data());
+    return scaled.cwiseQuotient(root_);
   }
 
  private:
@@ -113,14 +125,18 @@ bool few_rows(const Objective& objective, const Hessian& hessian) {
   return 2 * (1 + cost.rank) * static_cast<double>(hessian.active()) < static_cast<double>(std::min(n, 2 * kMostRows));
 }
 
+Vector vector_of(const Step& step) {
+  Vector both(step.w.size() + 1);
+  both << step.w, step.b;
+  return both;
+}
+
+Step step_of(const Vector& both) { return {both.head(both.size() - 1), both(both.size() - 1)}; }
+
 }  // namespace
 
-Step Preconditioner::solve(const Step& r) const {
-  Vector both(r.w.size() + 1);
-  both << r.w, r.b;
-  both = solve(both);
-  return {both.head(r.w.size()), both(r.w.size())};
-}
+Step Preconditioner::solve(const Step& r) const { return step_of(solve(vector_of(r))); }
+Step Preconditioner::times(const Step& v) const { return step_of(times(vector_of(v))); }
 
 std::unique_ptr<Preconditioner> make_diagonal(const Objective& objective, const Hessian& hessian, double ridge_of_b,
                                               std::uint64_t seed) {

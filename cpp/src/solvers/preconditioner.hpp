@@ -12,7 +12,9 @@ class Preconditioner {
  public:
   virtual ~Preconditioner() = default;
   virtual Vector solve(const Vector& r) const = 0;
+  virtual Vector times(const Vector& v) const = 0;
   Step solve(const Step& r) const;
+  Step times(const Step& v) const;
 };
 
 // From the diagonal of an estimate alone.

@@ -20,11 +20,4 @@ Probe probe_step(const Objective& objective, const Evaluation& at, const Step& p
   return result;
 }
 
-Step with_epsilon(const Loss& loss, const Step& gradient, double from, double to) {
-  const double d[2] = {1, 1}, s[2] = {from, to};
-  double value[2], slope[2], curvature[2];
-  loss.gradient(2, d, s, value, slope, curvature);
-  return {slope[1] / slope[0] * gradient.w, slope[1] / slope[0] * gradient.b};
-}
-
 }  // namespace svmgsu

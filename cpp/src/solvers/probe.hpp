@@ -15,7 +15,4 @@ struct Probe {
 // From `at`, with the smoothing of `at` or, where all is blurred, `epsilon`.
 Probe probe_step(const Objective& objective, const Evaluation& at, const Step& p, double sharp, double epsilon);
 
-// The gradient at w = 0, b = 0 with another ε: labels have but one residual there.
-Step with_epsilon(const Loss& loss, const Step& gradient, double from, double to);
-
 }  // namespace svmgsu

@@ -5,36 +5,60 @@ namespace {
 
 constexpr std::size_t kMemory = 12;      // pairs
 constexpr std::size_t kLongMemory = 20;  // where the first matrix is poor
+constexpr double kFlat = 0.03;           // of the estimate: a curvature along w that is not to be trusted
+
+// What rounding may leave of the product is told by its terms, whatever the units of the features.
+bool is_pair(const Step& s, const Step& y) {
+  const double terms = s.w.cwiseAbs().dot(y.w.cwiseAbs()) + std::abs(s.b * y.b);
+  return s.dot(y) > 1e-12 * terms;
+}
 
 }  // namespace
 
-Step QuasiNewton::direction(const Preconditioner& factor, const Step& gradient, bool scaled) {
-  const Step solved = factor.solve(gradient);
+std::vector<QuasiNewton::Pair> known_pairs(const Objective& objective, const Evaluation& at,
+                                           const Preconditioner& estimate, const Vector* mean) {
+  std::vector<QuasiNewton::Pair> pairs;
+  if (at.w.squaredNorm() == 0) return pairs;
+  const bool intercept = objective.intercept();
+  const double of_b = at.curvature_b;
+  if (intercept && mean && mean->size() > 0 && of_b > 0)
+    pairs.push_back({{Vector::Zero(at.w.size()), 1}, {of_b * *mean, of_b}, 1 / of_b});
+  const Objective::Along along = objective.along(at);
+  const Step s{at.w, 0};
+  Step y = estimate.times(s);
+  const double factor = along.w / s.dot(y);
+  if (!(factor > kFlat)) return pairs;  // as near w = 0, which no quadratic is like
+  y = {factor * y.w, !intercept ? 0.0 : mean ? along.b : factor * y.b};
+  if (is_pair(s, y)) pairs.push_back({s, y, 1 / s.dot(y)});
+  return pairs;
+}
+
+Step QuasiNewton::direction(const Preconditioner& factor, const Step& gradient, bool scaled,
+                            const std::vector<Pair>& known) {
   scaled_ = scaled;
-  if (!pairs_.empty()) {
-    Pair& last = pairs_.back();
-    if (last.solved.w.size() == 0) last.solved = {solved.w - solved_.w, solved.b - solved_.b};
-    const double curvature = last.y.dot(last.solved);  // rounding may leave nothing of it near the optimum
-    if (scaled && curvature > 0) gamma_ = 1 / (last.inverse * curvature);
+  if (scaled && !pairs_.empty()) {
+    const Pair& last = pairs_.back();
+    const double curvature = last.y.dot(factor.solve(last.y));
+    if (curvature > 0) gamma_ = 1 / (last.inverse * curvature);
   }
-  solved_ = solved;
-  Step q = gradient, p = solved;
-  std::vector<double> alpha(pairs_.size());
-  for (std::size_t k = pairs_.size(); k-- > 0;) {
-    alpha[k] = pairs_[k].inverse * pairs_[k].s.dot(q);
-    q.add(-alpha[k], pairs_[k].y);
-    p.add(-alpha[k], pairs_[k].solved);
+  std::vector<const Pair*> pairs;
+  for (const Pair& pair : known) pairs.push_back(&pair);
+  for (const Pair& pair : pairs_) pairs.push_back(&pair);
+  Step p = gradient;
+  std::vector<double> alpha(pairs.size());
+  for (std::size_t k = pairs.size(); k-- > 0;) {
+    alpha[k] = pairs[k]->inverse * pairs[k]->s.dot(p);
+    p.add(-alpha[k], pairs[k]->y);
   }
+  p = factor.solve(p);
   p = {gamma_ * p.w, gamma_ * p.b};
-  for (std::size_t k = 0; k < pairs_.size(); ++k) p.add(alpha[k] - pairs_[k].inverse * pairs_[k].y.dot(p), pairs_[k].s);
+  for (std::size_t k = 0; k < pairs.size(); ++k) p.add(alpha[k] - pairs[k]->inverse * pairs[k]->y.dot(p), pairs[k]->s);
   return {-p.w, -p.b};
 }
 
 void QuasiNewton::remember(const Step& s, const Step& y) {
-  // What rounding may leave of the product is told by its terms, whatever the units of the features.
-  const double terms = s.w.cwiseAbs().dot(y.w.cwiseAbs()) + std::abs(s.b * y.b);
-  if (!(s.dot(y) > 1e-12 * terms)) return;
-  pairs_.push_back({s, y, {}, 1 / s.dot(y)});
+  if (!is_pair(s, y)) return;
+  pairs_.push_back({s, y, 1 / s.dot(y)});
   if (pairs_.size() > (scaled_ ? kLongMemory : kMemory)) pairs_.erase(pairs_.begin());
 }
 

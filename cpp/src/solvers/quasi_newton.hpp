@@ -1,4 +1,4 @@
-// L-BFGS whose first matrix is a factored estimate of the Hessian.
+// L-BFGS whose first matrix is an estimate of the Hessian.
 #pragma once
 
 #include <vector>
@@ -9,11 +9,15 @@ namespace svmgsu {
 
 class QuasiNewton {
  public:
-  // −Hg for the inverse Hessian H that L-BFGS makes of the pairs and γF⁻¹. A sketch F is too small by a factor, for its
-  // few examples speak for many features: where `scaled`, γ is what suits the last pair. F⁻¹g is the only product with
-  // F⁻¹; those with differences y of gradients are differences of it.
-  Step direction(const Preconditioner& factor, const Step& gradient, bool scaled);
-  // A difference of points and of their gradients.
+  // A difference of points and of their gradients, or a direction and its product with the Hessian.
+  struct Pair {
+    Step s, y;
+    double inverse;  // 1/(s·y)
+  };
+  // −Hg for the inverse Hessian H that L-BFGS makes of γF⁻¹, of `known`, which is no difference of points and so no
+  // older than g, and of the pairs. A sketch F is too small by a factor, for its few examples speak for many features:
+  // where `scaled`, γ is what suits the last pair.
+  Step direction(const Preconditioner& factor, const Step& gradient, bool scaled, const std::vector<Pair>& known);
   void remember(const Step& s, const Step& y);
   void forget() {
     pairs_.clear();
@@ -21,14 +25,15 @@ class QuasiNewton {
   }
 
  private:
-  struct Pair {
-    Step s, y, solved;  // difference of points, of gradients, F⁻¹y
-    double inverse;     // 1/(s·y)
-  };
   std::vector<Pair> pairs_;
-  Step solved_;       // F⁻¹g at the last step
   double gamma_ = 1;  // of γF⁻¹
   bool scaled_ = false;
 };
+
+// What is known of the Hessian at an evaluated point without a product. The curvature along w, where the margins' own
+// bend makes it another than in all other directions; and that b hangs together with w as far as the mean of x is not
+// the origin, which a diagonal does not know: `mean` is given beside one, and may be empty.
+std::vector<QuasiNewton::Pair> known_pairs(const Objective& objective, const Evaluation& at,
+                                           const Preconditioner& estimate, const Vector* mean);
 
 }  // namespace svmgsu

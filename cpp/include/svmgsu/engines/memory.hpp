@@ -50,6 +50,7 @@ class MemoryObjective final : public Objective {
   double value(const Vector& w, double b, double epsilon = 0) const override;
   double value(const Evaluation& at, double epsilon) const override;
   double active_share(const Evaluation& at, double negligible) const override;
+  Along along(const Evaluation& at) const override;
   double sharp_share(const Evaluation& at, double deviation) const override;
   std::unique_ptr<Hessian> hessian(const Evaluation& at, double negligible = 0) const override;
   std::unique_ptr<Ray> ray(const Evaluation& from, const Evaluation& there, const Vector& p, double p_b,

@@ -143,6 +143,13 @@ class Objective {
   // The share of examples whose L″ is above `negligible` times the largest.
   virtual double active_share(const Evaluation& at, double negligible) const = 0;
 
+  // What the Hessian says of the direction (w, 0): wᵀHw, and its product with the intercept's. No pass over the data,
+  // for w·x and wᵀΣw of every example are known.
+  struct Along {
+    double w = 0, b = 0;
+  };
+  virtual Along along(const Evaluation& at) const = 0;
+
   // The share of examples with s below `deviation`: there the loss is nearly as sharp as for a point.
   virtual double sharp_share(const Evaluation& at, double deviation) const = 0;
 
