@@ -26,7 +26,7 @@ from ..fit.support import PopulationWarning
 from ..maps.features import FeatureMap
 from ..support.losses import Task
 from ..support.validation import Array, FloatArray
-from .rounds import Shard, threads_here
+from .rounds import threads_here
 from .shards import Layout
 from .training import DaskMap
 
@@ -150,20 +150,23 @@ def solved(
     like = Gaussians(np.zeros((1, plan.feature_map.outputs), dtype=plan.dtype))
     group = group_rows(like, held.count * plan.copies)
     size = group // math.gcd(group, plan.copies)
-    shards = [
-        Shard(held.rounds.submit(features_of, s, plan, s.first, size), s.first, s.last, s.worker)
-        for s in held.cut(size)
-    ]
+    cut = held.cut(size)
+    firsts, many = [s.first for s in cut], len(cut)
+    shards = held.rounds.make(features_of, cut, [plan] * many, firsts, [size] * many)
     c = None if not np.ptp(weights) else weights / weights.mean()
     problems = len(targets(slice(0, 1)))
 
     def core_of(k: int) -> Any:
-        parts = []
-        for s in shards:
-            rows = slice(s.first, s.last)
-            own = targets(rows)[k], None if c is None else c[rows]
-            future = held.rounds.submit(feature_part, s, *own, task, plan.copies, size)
-            parts.append(Shard(future, s.first, s.last, s.worker))
+        rows = [slice(s.first, s.last) for s in shards]
+        parts = held.rounds.make(
+            feature_part,
+            shards,
+            [targets(own)[k] for own in rows],
+            [None if c is None else c[own] for own in rows],
+            [task] * many,
+            [plan.copies] * many,
+            [size] * many,
+        )
         return mapped(DaskMap(held.rounds), parts).core
 
     return solve_each(core_of, problems, plan.feature_map.outputs, options)

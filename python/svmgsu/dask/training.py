@@ -43,13 +43,17 @@ class DaskStore(Store):
         self, targets: FloatArray, weights: FloatArray | None, task: Task, scale: float, noise: Noise | None
     ) -> Any:
         signs = targets.astype(np.int8) if task == "classification" else targets
-        made: list[Shard] = []
-        for shard in self.held.shards:
-            rows = slice(shard.first, shard.last)
-            own = signs[rows], None if weights is None else weights[rows]
-            more = None if noise is None else noise.rows(rows)
-            future = self.rounds.submit(part_of, shard, *own, task, scale, more)
-            made.append(Shard(future, shard.first, shard.last, shard.worker))
+        shards = self.held.shards
+        rows = [slice(shard.first, shard.last) for shard in shards]
+        made = self.rounds.make(
+            part_of,
+            shards,
+            [signs[own] for own in rows],
+            [None if weights is None else weights[own] for own in rows],
+            [task] * len(rows),
+            [scale] * len(rows),
+            [None if noise is None else noise.rows(own) for own in rows],
+        )
         return mapped(DaskMap(self.rounds), made).core
 
     def fingerprint(self) -> str:
