@@ -108,8 +108,9 @@ def a_fit(megabytes: int, repeats: int) -> dict[str, Any]:
         whole = da.concatenate(
             [da.from_delayed(dask.delayed(both)(k, chunk), (chunk, 2 * FEATURES), float) for k in range(8)]
         ).persist()
-        distributed.wait(whole)
-        dX, dE = whole[:, :FEATURES], whole[:, FEATURES:]
+        dX, dE = (whole[:, part].persist() for part in (slice(FEATURES), slice(FEATURES, None)))
+        distributed.wait([whole, dX, dE])
+        del whole  # the workers hold what the threads do: values and errors as two arrays
         kinds = {
             "local": lambda: svmgsu.train(X, y, std=E, probability=False, threads=2),
             "dask": lambda: svmgsu.dask.train(client, dX, y, std=dE, probability=False),

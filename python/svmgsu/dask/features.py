@@ -97,7 +97,7 @@ def feature_part(
         return np.concatenate([np.tile(values[rows], copies) for _, rows in blocks(values, 0, size)])
 
     own = None if weights is None else each(weights)
-    return Part(features, each(targets), own, task, threads=threads_here())
+    return Part(features, each(targets), own, task, threads=threads_here(), keeps=True)
 
 
 def sums_of(

@@ -54,7 +54,7 @@ class DaskStore(Store):
             [scale] * len(rows),
             [None if noise is None else noise.rows(own) for own in rows],
         )
-        return mapped(DaskMap(self.rounds), made).core
+        return mapped(DaskMap(self.rounds), made, targets, weights).core
 
     def fingerprint(self) -> str:
         """By groups of rows, which are the same for any number of workers."""
@@ -108,7 +108,7 @@ def part_of(
     """A shard as the engine wants it: covariances times `scale`, with `noise`; its arrays are not copied."""
     if noise is not None:
         data = data.with_more_cov(noise)
-    return Part(data.scale_cov(scale), targets, weights, task, threads=threads_here())
+    return Part(data.scale_cov(scale), targets, weights, task, threads=threads_here(), keeps=True)
 
 
 def held_shards(client: Any, timeout: float | None, X: Any, cov: Any, std: Any, psd: Any) -> Shards:
