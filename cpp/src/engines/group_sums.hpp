@@ -1,4 +1,5 @@
-// Sums of a few numbers over examples of which w·x and wᵀΣw are known: group by group, as passes have them (passes.hpp).
+// Sums of a few numbers over examples of which w·x and wᵀΣw are known: group by group, as passes have them
+// (passes.hpp).
 #pragma once
 
 #include <array>

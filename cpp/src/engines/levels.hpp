@@ -30,30 +30,27 @@ class Levels {
 
   template <class At>  // at(i): the numbers
   static Levels count(std::size_t size, At at) {
-    int low = kMost, high = 0;
-    for (std::size_t i = 0; i < size; ++i) {
-      const int level = of(at(i));
-      low = std::min(low, level);
-      high = std::max(high, level);
-    }
     Levels result;
-    if (size == 0) return result;
-    result.reach(low, high);
-    for (std::size_t i = 0; i < size; ++i) ++result.counts_[static_cast<std::size_t>(of(at(i)) - low)];
+    for (std::size_t i = 0; i < size; ++i) result.add(of(at(i)), 1);
     return result;
   }
   void add(int level, Index count) {
-    if (counts_.empty()) low_ = level;
-    reach(std::min(low_, level), std::max(top(), level));
-    counts_[static_cast<std::size_t>(level - low_)] += count;
+    if (level == 0) {
+      zeros_ += count;
+      return;
+    }
+    const auto at = static_cast<std::size_t>(level - low_);  // below low_ it is beyond the end as well
+    if (at >= counts_.size()) return add_beyond(level, count);
+    counts_[at] += count;
   }
   // fn(level, count) from the smallest on, of those that have any.
   template <class Fn>
   void each(Fn fn) const {
+    if (zeros_ > 0) fn(0, zeros_);
     for (std::size_t k = 0; k < counts_.size(); ++k)
       if (counts_[k] > 0) fn(low_ + static_cast<int>(k), counts_[k]);
   }
-  int top() const { return low_ + static_cast<int>(counts_.size()) - 1; }
+  int top() const { return counts_.empty() ? 0 : low_ + static_cast<int>(counts_.size()) - 1; }
   Index below(int level) const {
     Index sum = 0;
     each([&](int at, Index count) { sum += at < level ? count : 0; });
@@ -65,19 +62,23 @@ class Levels {
     return sum;
   }
   // The level from which on numbers are more than this share of the largest.
-  int above(double negligible) const { return std::max(1, of(negligible * edge(std::max(0, top())))); }
-  bool empty() const { return counts_.empty(); }
+  int above(double negligible) const { return std::max(1, of(negligible * edge(top()))); }
+  bool empty() const { return counts_.empty() && zeros_ == 0; }
 
  private:
-  static constexpr int kShift = 49, kMost = 1 << 14;
-  void reach(int low, int high) {
+  static constexpr int kShift = 49, kMore = 64;
+  void add_beyond(int level, Index count) {
+    const int low = counts_.empty() || level < low_ ? std::max(1, level - kMore) : low_;
+    const int high = std::max(top(), level);
     std::vector<Index> wider(static_cast<std::size_t>(high - low + 1), 0);
     for (std::size_t k = 0; k < counts_.size(); ++k) wider[static_cast<std::size_t>(low_ - low) + k] = counts_[k];
     counts_.swap(wider);
     low_ = low;
+    counts_[static_cast<std::size_t>(level - low)] += count;
   }
+  Index zeros_ = 0;
   int low_ = 0;
-  std::vector<Index> counts_;
+  std::vector<Index> counts_;  // of the levels from low_ on; the last one is not 0
 };
 
 }  // namespace svmgsu

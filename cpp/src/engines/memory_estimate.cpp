@@ -38,7 +38,8 @@ MemoryHessian::Choice MemoryHessian::drawn(double tau, std::uint64_t seed, Index
   for (std::size_t i = 0; i < kappa_.size(); ++i) {
     const Index at = position(i);
     const double odds = std::min(1.0, tau * kappa_[i]);
-    const double draw = static_cast<double>(SplitMix64::at(seed, static_cast<std::uint64_t>(first + at)) >> 11) * 0x1p-53;
+    const double draw =
+        static_cast<double>(SplitMix64::at(seed, static_cast<std::uint64_t>(first + at)) >> 11) * 0x1p-53;
     if (draw >= odds) continue;
     choice.weight.push_back(kappa_[i] / odds);
     choice.position.push_back(at);
@@ -49,8 +50,8 @@ MemoryHessian::Choice MemoryHessian::drawn(double tau, std::uint64_t seed, Index
 
 // About `rows` of the active examples, each with probability min(1, τκ) and then weight κ/probability.
 MemoryHessian::Choice MemoryHessian::choose(Index rows, std::uint64_t seed) const {
-  const double tau = active() > rows ? odds_for(*levels_, cut_, static_cast<double>(rows))
-                                     : std::numeric_limits<double>::infinity();
+  const double tau =
+      active() > rows ? odds_for(*levels_, cut_, static_cast<double>(rows)) : std::numeric_limits<double>::infinity();
   if (!far_) return drawn(tau, seed, 0);
   const std::vector<double> list = far_->drawn(objective_, {w_, b_, epsilon_}, cut_, tau, seed);
   Choice choice;

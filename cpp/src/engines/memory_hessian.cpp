@@ -255,14 +255,11 @@ void MemoryHessian::follow(double alpha) {
 double MemoryHessian::slope(const Evaluation& from, const Evaluation& there, const Vector& p, double p_b,
                             double epsilon) const {
   const std::vector<double> groups =
-      far_ ? far_->slopes(objective_, {{from.w, from.b, from.epsilon},
-                                       {there.w, there.b, there.epsilon},
-                                       cut_,
-                                       block_,
-                                       steps_,
-                                       p_b,
-                                       epsilon})
-           : slopes(from, there, p_b, epsilon);
+      far_
+          ? far_->slopes(
+                objective_,
+                {{from.w, from.b, from.epsilon}, {there.w, there.b, there.epsilon}, cut_, block_, steps_, p_b, epsilon})
+          : slopes(from, there, p_b, epsilon);
   return objective_.lambda() * from.w.dot(p) + total_of<1>(groups)[0] / static_cast<double>(objective_.examples());
 }
 

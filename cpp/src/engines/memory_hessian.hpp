@@ -71,8 +71,8 @@ class MemoryHessian final : public Hessian {
   Index block_ = 0;                        // examples of a block, where that is told
   std::vector<std::vector<double>> sums_;  // Σ c L″Σ_i of each covariance term
   Index active_ = 0;
-  std::vector<double> kappa_;              // of the active examples, times their weights
-  std::vector<Index> positions_;           // and their places in the data; empty where all are active
+  std::vector<double> kappa_;     // of the active examples, times their weights
+  std::vector<Index> positions_;  // and their places in the data; empty where all are active
   // For products alone:
   bool prepared_ = false;
   Numbers numbers_;

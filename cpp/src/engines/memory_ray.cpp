@@ -34,29 +34,29 @@ void MemoryRay::set(const MemoryKept& there, const std::vector<double>& variance
 }
 
 std::vector<double> MemoryRay::sums(double t, double beta) const {
-  return group_sums<6>(
-      objective_.cuts(), objective_.threads(), [&](Index first, int count, std::array<double, 6>& part) {
-        Residuals r;
-        Bends bends;
-        Targets::Room room;
-        const Targets::Span of = objective_.targets().span(first, count, room);
-        residuals(first, count, of, t, beta, r);
-        r.evaluate(objective_.loss(), count);
-        bends.set(objective_.loss(), count, r.d, r.s);
-        for (int i = 0; i < count; ++i) {
-          const auto k = static_cast<std::size_t>(first + i);
-          const double sign = of.sign[i], weight = of.weight[i];
-          const double slope = -sign * (mean_[k] + step_b_), u = cross_[k] + t * square_[k];
-          part[0] += weight * r.loss[i];
-          part[1] += weight * (r.slope[i] * slope + r.curvature[i] * u);
-          part[2] += weight * (-r.slope[i] * sign);
-          if (r.curvature[i] == 0) continue;
-          const double z = slope - bends.rho[i] * u, curve = weight * r.curvature[i];
-          part[3] += curve * (z * z + square_[k] - bends.gamma[i] * u * u);
-          part[4] -= curve * sign * z;
-          part[5] += curve;
-        }
-      });
+  return group_sums<6>(objective_.cuts(), objective_.threads(),
+                       [&](Index first, int count, std::array<double, 6>& part) {
+                         Residuals r;
+                         Bends bends;
+                         Targets::Room room;
+                         const Targets::Span of = objective_.targets().span(first, count, room);
+                         residuals(first, count, of, t, beta, r);
+                         r.evaluate(objective_.loss(), count);
+                         bends.set(objective_.loss(), count, r.d, r.s);
+                         for (int i = 0; i < count; ++i) {
+                           const auto k = static_cast<std::size_t>(first + i);
+                           const double sign = of.sign[i], weight = of.weight[i];
+                           const double slope = -sign * (mean_[k] + step_b_), u = cross_[k] + t * square_[k];
+                           part[0] += weight * r.loss[i];
+                           part[1] += weight * (r.slope[i] * slope + r.curvature[i] * u);
+                           part[2] += weight * (-r.slope[i] * sign);
+                           if (r.curvature[i] == 0) continue;
+                           const double z = slope - bends.rho[i] * u, curve = weight * r.curvature[i];
+                           part[3] += curve * (z * z + square_[k] - bends.gamma[i] * u * u);
+                           part[4] -= curve * sign * z;
+                           part[5] += curve;
+                         }
+                       });
 }
 
 void MemoryRay::residuals(Index first, int count, const Targets::Span& of, double t, double beta, Residuals& r) const {

@@ -182,8 +182,8 @@ struct ShardWorker::State {
     const Evaluation from = point(in).at, there = point(in).at;
     const Vector p = vector(in);
     const auto p_b = in.get<double>(), epsilon = in.get<double>(), t = in.get<double>(), beta = in.get<double>();
-    const bool known = line.ray && same(line.from, from) && same(line.there, there) && line.p == p &&
-                       line.p_b == p_b && line.epsilon == epsilon;
+    const bool known = line.ray && same(line.from, from) && same(line.there, there) && line.p == p && line.p_b == p_b &&
+                       line.epsilon == epsilon;
     if (!known) {
       line = {from, there, p, p_b, epsilon, nullptr};
       line.ray = std::make_unique<MemoryRay>(*objective, line.from, p, p_b, epsilon);

@@ -23,7 +23,6 @@ from .rounds import Bundle, Rounds, Shard, collected, workers_of
 
 PARTS = 4  # that a worker's share of the rows is cut into at least
 UNEVEN = 1.2  # times its share of the rows that a worker may have
-LEAST = 50  # objects of each class that a sample has, if there are so many
 
 
 def is_dask(given: Any) -> bool:
@@ -160,19 +159,6 @@ class Piece:
 
     def __init__(self, future: Any, rows: str) -> None:
         self.future, self.rows = future, rows
-
-
-def sample_of(count: int, most: int, seed: int, codes: Array | None = None) -> Array:
-    """Places of objects, by the seed: all, or of many some, with `LEAST` of every class."""
-    if count <= most:
-        return np.arange(count)
-    order = np.random.default_rng([seed, 4]).permutation(count)
-    chosen, rest = [order[:most]], order[most:]
-    if codes is not None:
-        drawn = np.bincount(codes[chosen[0]], minlength=int(codes.max()) + 1)
-        for k in np.flatnonzero(drawn < LEAST):
-            chosen.append(rest[codes[rest] == k][: LEAST - drawn[k]])
-    return np.sort(np.concatenate(chosen))
 
 
 def spans_of(starts: list[int], group: int, most: int) -> list[tuple[int, int]]:

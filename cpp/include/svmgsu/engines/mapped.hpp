@@ -2,10 +2,10 @@
 //
 // A pass is one question to all of them at once, and each answers with the sums of its groups of blocks (passes.hpp).
 // The groups are summed in the order of the data: the same bits for any number of places. w·x and wᵀΣw of the examples
-// come with them, 16 bytes each (8 where they are certain), and steps along a line and estimates of the Hessian are then
-// found without another question; or they stay where they are (`keeps`), and these are questions as well, whose answers
-// are sums. A question holds all that an answer needs, so that whoever has the examples can answer it; a worker that has
-// answered the last one answers the next sooner.
+// come with them, 16 bytes each (8 where they are certain), and steps along a line and estimates of the Hessian are
+// then found without another question; or they stay where they are (`keeps`), and these are questions as well, whose
+// answers are sums. A question holds all that an answer needs, so that whoever has the examples can answer it; a worker
+// that has answered the last one answers the next sooner.
 #pragma once
 
 #include <cstdint>
