@@ -83,6 +83,29 @@ def add_block_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_checkpoint_options(parser: argparse.ArgumentParser) -> None:
+    """What training block by block takes, to be stopped and go on."""
+    kept = parser.add_argument_group("checkpoints, with --memory")
+    kept.add_argument(
+        "--checkpoint",
+        metavar="FILE",
+        help="keep what each pass has found; some kilobytes, of several classes a file each",
+    )
+    kept.add_argument(
+        "--resume",
+        action="store_true",
+        help="go on from --checkpoint, to the same model; other data or settings are refused",
+    )
+
+
+def check_checkpoint(args: argparse.Namespace) -> None:
+    """Refuses what a checkpoint does not go with."""
+    if args.checkpoint is not None and args.memory is None:
+        raise UsageError("--checkpoint: for training block by block; add --memory")
+    if args.resume and args.checkpoint is None:
+        raise UsageError("--resume: it goes on from a checkpoint; add --checkpoint")
+
+
 def add_target_options(parser: argparse.ArgumentParser) -> None:
     """What a regression predicts."""
     target = parser.add_argument_group("target of a regression")
