@@ -80,6 +80,16 @@ def test_data_far_from_the_origin_have_the_bits_of_memory():
     assert bits(_core.solve(mapped(map, split(data, y, 3, weights)).core, options())) == wanted
 
 
+def test_sums_of_covariances_and_their_factors_have_the_bits_of_memory():
+    data, y, weights = problem("diagonal", examples=1200)
+    rng = np.random.default_rng(1)
+    data = data.with_more_cov(0.3 * svmgsu.Diagonal(rng.uniform(0.1, 1.0, data.shape))).scale_cov(0.7)
+    wanted = bits(_core.solve(memory(data, y, weights), options()))
+    for keeps in (False, True):
+        shards = split(data, y, 4, weights, keeps=keeps)
+        assert bits(_core.solve(mapped(map, shards).core, options())) == wanted
+
+
 @pytest.mark.parametrize("keeps", [False, True])
 def test_a_worker_that_has_lost_its_memory_answers_the_same(keeps):
     data, y, weights = problem("none")  # hinge-like: Newton's products, which remember the most

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from .. import _core
-from ..data.concatenation import concatenate
+from ..data.concatenation import concatenate_alike
 from ..data.gaussians import Gaussians
 from ..support.validation import Array, FloatArray
 
@@ -160,7 +160,7 @@ class _Places:
             for a, b, start in zip(cuts[:-1], cuts[1:], self.starts[:-1], strict=True)
         ]
         parts = [pickle.loads(text) for text in self.ask_each(questions) if text]
-        return self.one(parts[0] if len(parts) == 1 else concatenate(parts))
+        return self.one(parts[0] if len(parts) == 1 else concatenate_alike(parts))
 
 
 @dataclass
