@@ -169,7 +169,7 @@ def _opened(args: argparse.Namespace, labels: str | None, options: dict[str, Any
 
     if args.data == "-":
         raise UsageError("--memory: blocks are read from files, not from standard input")
-    for name in ("threads", "verbose", "chances"):
+    for name in ("threads", "verbose"):
         options.pop(name, None)
     where: dict[str, Any] = {"memory": args.memory, "cache": args.cache, "format": args.format}
     blocks = open_blocks(args.data, labels, args.cov, **where, psd=args.psd, **options)
@@ -185,7 +185,8 @@ def _opened(args: argparse.Namespace, labels: str | None, options: dict[str, Any
     args.notes += blocks.notes
     data: Any = blocks
     y = blocks.labels() if blocks.has_labels else None
-    return Dataset(data, y, blocks.ids(), y_std=blocks.numbers("y_std"))
+    more: dict[str, Any] = {"y_std": blocks.numbers("y_std"), "classes": blocks.classes}
+    return Dataset(data, y, blocks.ids(), **more)
 
 
 def _target_options(args: argparse.Namespace, format: str) -> dict[str, Any]:

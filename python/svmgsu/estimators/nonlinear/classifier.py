@@ -208,6 +208,8 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
 
     def _fit_blocks(self, X: Blocks, y: Any, sample_weight: Any, groups: Any, classes: Any) -> SVMGSU:
         given, groups = weights_of_blocks(X, sample_weight), groups_of(groups, len(X))
+        if y is None and X.classes is not None:
+            y, classes = X.labels(), X.classes if classes is None else classes
         if y is None or not has_doubt(y):
             if classes is not None:
                 raise ValueError("classes: they name the columns of class probabilities, and y has none")
