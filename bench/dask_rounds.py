@@ -49,7 +49,7 @@ def a_round(workers: int) -> dict[str, float]:
     import distributed
 
     from svmgsu import Gaussians
-    from svmgsu.dask.rounds import Rounds, Shard
+    from svmgsu.dask.rounds import Bundle, Rounds, Shard
     from svmgsu.engines.shards import answer, mapped, split
     from svmgsu.fit.settings import Settings
 
@@ -67,7 +67,7 @@ def a_round(workers: int) -> dict[str, float]:
 
         _core.solve(mapped(local, parts).core, Settings().options(len(X)))
         shards = [
-            Shard(client.scatter(part, workers=[name], hash=False), k, k + 1, name)
+            Shard(k, k + 1, Bundle(client.scatter([[part]], workers=[name], hash=False)[0], name))
             for k, (part, name) in enumerate(zip(parts, names, strict=True))
         ]
         rounds.ask(answer, shards, asked)  # the first has to be prepared
@@ -108,8 +108,9 @@ def a_fit(megabytes: int, repeats: int) -> dict[str, Any]:
         whole = da.concatenate(
             [da.from_delayed(dask.delayed(both)(k, chunk), (chunk, 2 * FEATURES), float) for k in range(8)]
         ).persist()
-        distributed.wait(whole)
-        dX, dE = whole[:, :FEATURES], whole[:, FEATURES:]
+        dX, dE = (whole[:, part].persist() for part in (slice(FEATURES), slice(FEATURES, None)))
+        distributed.wait([whole, dX, dE])
+        del whole  # the workers hold what the threads do: values and errors as two arrays
         kinds = {
             "local": lambda: svmgsu.train(X, y, std=E, probability=False, threads=2),
             "dask": lambda: svmgsu.dask.train(client, dX, y, std=dE, probability=False),

@@ -2,6 +2,7 @@
 
 import filecmp
 import json
+import os
 
 import numpy as np
 import pytest
@@ -115,11 +116,40 @@ def test_blocks_of_every_kind_are_written_as_archives(tmp_path, kind):
     assert np.allclose(known.data.cov.to_full(L, 4), cov.to_full(L, 4))
 
 
+def test_training_goes_on_from_a_checkpoint(table, capsys):
+    kept = ["--memory", "100MB", "--checkpoint", "stars.ckpt"]
+    for name, more in (("known", []), ("first", kept), ("resumed", [*kept, "--resume"])):
+        assert run(capsys, "train", "stars.csv", "-o", name, "--no-probability", *more)[0] == 0
+    first = os.path.getsize("stars.ckpt")
+    assert 0 < first < 100_000
+    os.truncate("stars.ckpt", first // 2)  # as a kill leaves it
+    assert run(capsys, "train", "stars.csv", "-o", "cut", "--no-probability", *kept, "--resume")[0] == 0
+    for name in ("first", "resumed", "cut"):
+        assert np.array_equal(svmgsu.load(name).coef_, svmgsu.load("known").coef_)
+    assert os.path.getsize("stars.ckpt") == first
+    code, _, err = run(capsys, "train", "stars.csv", "-o", "m", "--lam", "0.5", *kept, "--resume")
+    assert code == 1 and "is of other data or settings" in err
+
+
+def test_curved_models_within_memory(table, capsys):
+    curve = ["--kernel", "rbf", "--gamma", "0.1", "--lam", "0.001"]
+    for name, more in (("known", []), ("blocks", ["--memory", "100MB"])):
+        assert run(capsys, "train", "stars.csv", "-o", name, *curve, *more)[0] == 0
+        assert run(capsys, "predict", name, "stars.csv", "-o", f"{name}.jsonl", *more)[0] == 0
+    known, blocks = svmgsu.load("known"), svmgsu.load("blocks")
+    assert np.array_equal(known.scores_.W, blocks.scores_.W)
+    with open("known.jsonl") as one, open("blocks.jsonl") as other:
+        for a, b in zip(map(json.loads, one), map(json.loads, other), strict=True):
+            assert a["label"] == b["label"] and a["p_star"] == pytest.approx(b["p_star"], abs=1e-12)
+
+
 def test_wrong_usage(table, capsys):
     for words, message in (
         (["stars.csv", "--memory", "1GB", "--lams", "1,2"], "a search by --lams or --cov-scales takes"),
         (["-", "--memory", "1GB", "--format", "csv"], "not from standard input"),
         (["stars.csv", "--cache", "c"], "--cache: for --memory alone"),
+        (["stars.csv", "--checkpoint", "c"], "--checkpoint: for training block by block; add --memory"),
+        (["stars.csv", "--memory", "1GB", "--resume"], "--resume: it goes on from a checkpoint"),
     ):
         try:
             code, _, err = run(capsys, "train", *words, "-o", "m")

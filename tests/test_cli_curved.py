@@ -148,7 +148,10 @@ def test_probabilities_of_classes_and_fitted_predictions(tmp_path, capsys):
         (["--kernel", "rbf", "--lams", "1e-3,1"], "--lams: for linear models, not with --kernel"),
         (["--kernel", "rbf", "--no-intercept"], "--no-intercept: for linear models, not with --kernel"),
         (["--kernel", "rbf", "--solver", "sgd"], "--solver sgd"),
-        (["--kernel", "rbf", "--memory", "1GB"], "--memory: for linear models, not with --kernel"),
+        (
+            ["--kernel", "rbf", "--memory", "1GB", "--checkpoint", "c"],
+            "--checkpoint: for linear models, not with --kernel",
+        ),
         (["--gamma", "1"], "--gamma: for a curved model; add --kernel"),
         (["--kernel", "rbf", "--cv", "1"], "--cv: at least 2 folds"),
     ],

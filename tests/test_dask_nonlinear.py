@@ -136,9 +136,9 @@ def test_regression(clusters, loss):
 
 
 def test_of_very_many_a_sample_says_all_but_the_scores(clusters, monkeypatch):
-    from svmgsu.dask import nonlinear
+    from svmgsu.estimators.nonlinear import beyond
 
-    monkeypatch.setattr(nonlinear, "SAMPLE", 500)
+    monkeypatch.setattr(beyond, "SAMPLE", 500)
     X, E, y = made()
     y[1500:1503] = "rare"  # three of 1600
     dX, dE, dy = arrays(X, E, y)

@@ -58,9 +58,10 @@ def test_any_number_of_shards_has_the_bits_of_memory(kind):
     data, y, weights = problem(kind, dtype="float32" if kind == "diagonal" else "float64")
     wanted = bits(_core.solve(memory(data, y, weights), options()))
     for count in (1, 2, 7):
-        shards = split(data, y, count, weights)
-        assert len(shards) == count
-        assert bits(_core.solve(mapped(map, shards).core, options())) == wanted
+        for keeps in (False, True):
+            shards = split(data, y, count, weights, keeps=keeps)
+            assert len(shards) == count
+            assert bits(_core.solve(mapped(map, shards).core, options())) == wanted
 
 
 @pytest.mark.parametrize("name, task", [(name, task) for name, task, _, _ in _core.known_losses()])
@@ -68,8 +69,9 @@ def test_every_loss_has_the_bits_of_memory(name, task):
     values = task == "regression"
     data, y, weights = problem("diagonal", values=values)
     wanted = bits(_core.solve(memory(data, y, weights, values), options(name)))
-    shards = split(data, y, 3, weights, task)
-    assert bits(_core.solve(mapped(map, shards).core, options(name))) == wanted
+    for keeps in (False, True):
+        shards = split(data, y, 3, weights, task, keeps=keeps)
+        assert bits(_core.solve(mapped(map, shards).core, options(name))) == wanted
 
 
 def test_data_far_from_the_origin_have_the_bits_of_memory():
@@ -78,7 +80,18 @@ def test_data_far_from_the_origin_have_the_bits_of_memory():
     assert bits(_core.solve(mapped(map, split(data, y, 3, weights)).core, options())) == wanted
 
 
-def test_a_worker_that_has_lost_its_memory_answers_the_same():
+def test_sums_of_covariances_and_their_factors_have_the_bits_of_memory():
+    data, y, weights = problem("diagonal", examples=1200)
+    rng = np.random.default_rng(1)
+    data = data.with_more_cov(0.3 * svmgsu.Diagonal(rng.uniform(0.1, 1.0, data.shape))).scale_cov(0.7)
+    wanted = bits(_core.solve(memory(data, y, weights), options()))
+    for keeps in (False, True):
+        shards = split(data, y, 4, weights, keeps=keeps)
+        assert bits(_core.solve(mapped(map, shards).core, options())) == wanted
+
+
+@pytest.mark.parametrize("keeps", [False, True])
+def test_a_worker_that_has_lost_its_memory_answers_the_same(keeps):
     data, y, weights = problem("none")  # hinge-like: Newton's products, which remember the most
     wanted = bits(_core.solve(memory(data, y, weights), options()))
 
@@ -87,7 +100,10 @@ def test_a_worker_that_has_lost_its_memory_answers_the_same():
             forget()
             yield task(shard, question)
 
-    assert bits(_core.solve(mapped(forgetful, split(data, y, 3, weights)).core, options())) == wanted
+    assert (
+        bits(_core.solve(mapped(forgetful, split(data, y, 3, weights, keeps=keeps)).core, options()))
+        == wanted
+    )
 
 
 def test_threads_and_processes_answer_as_well():

@@ -19,16 +19,18 @@ MappedSet::Rows rows_of(const py::object& set) { return {py::cast<const Training
 
 std::shared_ptr<Mapped> make_mapped(const py::object& like, std::vector<Index> sizes, const Array<double>& targets,
                                     const std::optional<Array<double>>& weights, bool regression, double numbers,
-                                    double rank, const py::object& ask, const py::object& take) {
+                                    double rank, const py::object& ask, const py::object& take, bool keeps) {
   std::vector<double> c = weights ? to_std(*weights) : std::vector<double>();
   const Targets full =
       regression ? Targets::values(to_std(targets), std::move(c)) : Targets::labels(to_std(targets), std::move(c));
   MappedSet set{
-      std::move(sizes), rows_of(like), numbers, rank, std::make_shared<const Targets>(full.compact()), {}, {}};
-  set.ask = [asked = held(ask)](const std::string& question) {
+      std::move(sizes), rows_of(like), numbers, rank, std::make_shared<const Targets>(full.compact()), {}, {}, keeps};
+  set.ask = [asked = held(ask)](const std::vector<std::string>& questions) {
     py::gil_scoped_acquire acquire;
+    py::list list;
+    for (const std::string& question : questions) list.append(py::bytes(question));
     std::vector<std::string> answers;
-    for (const py::handle answer : (*asked)(py::bytes(question))) answers.push_back(py::cast<std::string>(answer));
+    for (const py::handle answer : (*asked)(list)) answers.push_back(py::cast<std::string>(answer));
     return answers;
   };
   set.take = [asked = held(take)](const std::vector<Index>& positions) {
@@ -46,11 +48,12 @@ void bind_mapped(py::module_& m) {
   using py::arg;
   py::class_<Mapped, std::shared_ptr<Mapped>>(m, "Mapped")
       .def(py::init(&make_mapped), arg("like"), arg("sizes"), arg("targets").noconvert(), arg("weights"),
-           arg("regression"), arg("numbers"), arg("rank"), arg("ask"), arg("take"))
+           arg("regression"), arg("numbers"), arg("rank"), arg("ask"), arg("take"), arg("keeps") = false)
       .def_property_readonly("examples", &Mapped::examples)
       .def_property_readonly("features", &Mapped::features);
   py::class_<ShardWorker>(m, "ShardWorker")
-      .def(py::init<TrainingSet, int>(), arg("data"), arg("threads") = 1, py::keep_alive<1, 2>())
+      .def(py::init<TrainingSet, int, bool>(), arg("data"), arg("threads") = 1, arg("keeps") = false,
+           py::keep_alive<1, 2>())
       .def("answer", [](ShardWorker& worker, const std::string& question) {
         std::string answer;
         {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "engines/centring.hpp"
+#include "engines/group_sums.hpp"
 #include "engines/memory_kept.hpp"
 #include "engines/rounding.hpp"
 #include "svmgsu/support/random.hpp"
@@ -137,22 +138,20 @@ const MemoryKept& MemoryObjective::complete(MemoryKept& known, const Vector& w) 
 // Summed in the blocks of evaluate(), so that both give the same bits.
 double MemoryObjective::value(const double* mean, const double* variance, double w_squared, double b,
                               double epsilon) const {
-  Residuals r;
-  Targets::Room room;
-  GroupSum total(cuts());
-  for (Index k = 0; k < cuts().blocks; ++k) {
-    const Index end = cuts().end(k);
-    double part = 0;
-    for (Index first = cuts().first(k); first < end; first += kMaxBatch) {
-      const int count = static_cast<int>(std::min<Index>(kMaxBatch, end - first));
-      const Targets::Span of = targets().span(first, count, room);
-      r.set(count, of, mean + first, variance + first, b, epsilon);
-      r.evaluate(loss(), count);
-      for (int i = 0; i < count; ++i) part += of.weight[i] * r.loss[i];
-    }
-    total.add(part);
-  }
-  return lambda() / 2 * w_squared + total.total() / static_cast<double>(examples());
+  const double total = total_of<1>(values(mean, variance, b, epsilon))[0];
+  return lambda() / 2 * w_squared + total / static_cast<double>(examples());
+}
+
+std::vector<double> MemoryObjective::values(const double* mean, const double* variance, double b,
+                                            double epsilon) const {
+  return group_sums<1>(cuts(), threads(), [&](Index first, int count, std::array<double, 1>& part) {
+    Residuals r;
+    Targets::Room room;
+    const Targets::Span of = targets().span(first, count, room);
+    r.set(count, of, mean + first, variance + first, b, epsilon);
+    r.evaluate(loss(), count);
+    for (int i = 0; i < count; ++i) part[0] += of.weight[i] * r.loss[i];
+  });
 }
 
 double MemoryObjective::value(const Vector& w, double b, double epsilon) const {
@@ -161,6 +160,10 @@ double MemoryObjective::value(const Vector& w, double b, double epsilon) const {
 }
 
 double MemoryObjective::value(const Evaluation& at, double epsilon) const {
+  if (const Remote* const far = keeper()) {
+    const double total = total_of<1>(far->values(*this, {at.w, at.b, at.epsilon}, epsilon))[0];
+    return lambda() / 2 * at.w.squaredNorm() + total / static_cast<double>(examples());
+  }
   return value(kept(at).mean.data(), kept(at).variance.data(), at.w.squaredNorm(), at.b, epsilon);
 }
 
@@ -178,15 +181,25 @@ void MemoryObjective::fill_curvature(const Evaluation& at, const MemoryKept& of,
   }
 }
 
-double MemoryObjective::active_share(const Evaluation& at, double negligible) const {
+const Remote* MemoryObjective::keeper() const {
+  const Remote* const far = source_->remote();
+  return far && far->keeps() ? far : nullptr;
+}
+
+const Levels& MemoryObjective::kappa_levels(const Evaluation& at) const {
+  auto& known = static_cast<MemoryKept&>(*at.kept);
+  if (!known.kappa.empty()) return known.kappa;
   std::vector<double> made;
-  const MemoryKept& known = kept(at);
-  if (known.curvature.empty()) fill_curvature(at, known, made);
+  if (known.curvature.empty()) fill_curvature(at, kept(at), made);
   const std::vector<double>& curvature = known.curvature.empty() ? made : known.curvature;
-  double active = 0, largest = 0;
-  for (const double k : curvature) largest = std::max(largest, k);
-  for (const double k : curvature) active += k > negligible * largest;
-  return active / static_cast<double>(examples());
+  known.kappa = Levels::count(curvature.size(),
+                              [&](std::size_t i) { return curvature[i] * targets().weight(static_cast<Index>(i)); });
+  return known.kappa;
+}
+
+double MemoryObjective::active_share(const Evaluation& at, double negligible) const {
+  const Levels& levels = kappa_levels(at);
+  return static_cast<double>(levels.from(levels.above(negligible))) / static_cast<double>(examples());
 }
 
 // With ξ = w·x and η = wᵀΣw in the formula of Hessian; see Bends for κ, ρ and γ.
@@ -220,9 +233,13 @@ Objective::Along MemoryObjective::along(const Evaluation& at) const {
 }
 
 double MemoryObjective::sharp_share(const Evaluation& at, double deviation) const {
-  double sharp = 0;
-  for (const double variance : kept(at).variance) sharp += variance < deviation * deviation;
-  return sharp / static_cast<double>(examples());
+  auto& known = static_cast<MemoryKept&>(*at.kept);
+  if (known.variances.empty()) {
+    const std::vector<double>& variance = kept(at).variance;
+    known.variances = Levels::count(variance.size(), [&](std::size_t i) { return variance[i]; });
+  }
+  const int sharp = Levels::of(deviation * deviation);
+  return static_cast<double>(known.variances.below(sharp)) / static_cast<double>(examples());
 }
 
 namespace {
@@ -312,9 +329,15 @@ struct GradientLink {
 void MemoryObjective::pass(const Vector& w, double b, double epsilon, bool columns, MemoryKept& kept, const Emit* emit,
                            Local& total) const {
   kept.take(slot_);
+  kept.kappa = kept.variances = Levels();
+  if (const Remote* const far = keeper()) {
+    kept.mean = kept.variance = {};
+    return far->gradient(*this, {w, b, epsilon}, columns, total, nullptr, nullptr, kept.kappa, kept.variances);
+  }
   for (auto* array : {&kept.mean, &kept.variance}) array->resize(static_cast<std::size_t>(examples()));
   if (const Remote* const far = source_->remote())
-    return far->gradient(*this, w, b, epsilon, columns, total, kept.mean.data(), kept.variance.data());
+    return far->gradient(*this, {w, b, epsilon}, columns, total, kept.mean.data(), kept.variance.data(), kept.kappa,
+                         kept.variances);
   if (source_->whole()) kept.curvature.resize(static_cast<std::size_t>(examples()));
   const Piece* here = nullptr;
   sweep<Adds::by_side>(

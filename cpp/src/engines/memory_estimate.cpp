@@ -8,34 +8,60 @@
 
 namespace svmgsu {
 
-// About `rows` of the active examples, each with probability min(1, τκ) and then weight 1/probability.
-MemoryHessian::Choice MemoryHessian::choose(Index rows, std::uint64_t seed) const {
-  Choice choice;
-  const Index count = active();
-  double tau = std::numeric_limits<double>::infinity();
-  if (count > rows) {
-    double certain = 0, rest = 0;
-    for (const double k : kappa_) rest += k;
-    tau = static_cast<double>(rows) / rest;
-    for (int round = 0; round < 20; ++round) {
-      certain = rest = 0;
-      for (const double k : kappa_) (tau * k >= 1 ? certain : rest) += tau * k >= 1 ? 1 : k;
-      if (!(rest > 0)) break;
-      const double next = std::max(0.0, static_cast<double>(rows) - certain) / rest;
-      if (std::abs(next - tau) <= 1e-3 * tau) break;
-      tau = next;
-    }
+namespace {
+
+// τ with which Σ min(1, τκ) is about `rows`, over κ from `cut` on: to what their levels tell.
+double odds_for(const Levels& levels, double cut, double rows) {
+  const int least = Levels::of(cut);
+  double tau = std::numeric_limits<double>::infinity(), certain = 0;
+  for (int round = 0; round < 20; ++round) {
+    double next_certain = 0, rest = 0;
+    levels.each([&](int level, Index count) {
+      const double kappa = Levels::middle(level), many = static_cast<double>(count);
+      if (level < least) return;
+      if (round > 0 && tau * kappa >= 1)
+        next_certain += many;
+      else
+        rest += many * kappa;
+    });
+    if (!(rest > 0) || next_certain >= rows || (round > 0 && next_certain == certain)) break;
+    certain = next_certain;
+    tau = std::max(0.0, rows - certain) / rest;
   }
-  SplitMix64 random(seed);
+  return tau;
+}
+
+}  // namespace
+
+MemoryHessian::Choice MemoryHessian::drawn(double tau, std::uint64_t seed, Index first) const {
+  Choice choice;
   for (std::size_t i = 0; i < kappa_.size(); ++i) {
-    const double odds = count > rows ? std::min(1.0, tau * kappa_[i]) : 1.0;
-    const double draw = static_cast<double>(random() >> 11) * 0x1p-53;
+    const Index at = position(i);
+    const double odds = std::min(1.0, tau * kappa_[i]);
+    const double draw =
+        static_cast<double>(SplitMix64::at(seed, static_cast<std::uint64_t>(first + at)) >> 11) * 0x1p-53;
     if (draw >= odds) continue;
-    choice.place.push_back(i);
-    choice.factor.push_back(1 / odds);
-    choice.position.push_back(position(i));
+    choice.weight.push_back(kappa_[i] / odds);
+    choice.position.push_back(at);
   }
   static_cast<Numbers&>(choice) = numbers_of(choice.position);
+  return choice;
+}
+
+// About `rows` of the active examples, each with probability min(1, τκ) and then weight κ/probability.
+MemoryHessian::Choice MemoryHessian::choose(Index rows, std::uint64_t seed) const {
+  const double tau =
+      active() > rows ? odds_for(*levels_, cut_, static_cast<double>(rows)) : std::numeric_limits<double>::infinity();
+  if (!far_) return drawn(tau, seed, 0);
+  const std::vector<double> list = far_->drawn(objective_, {w_, b_, epsilon_}, cut_, tau, seed);
+  Choice choice;
+  for (std::size_t k = 0; k + 5 <= list.size(); k += 5) {
+    choice.position.push_back(static_cast<Index>(list[k]));
+    choice.weight.push_back(list[k + 1]);
+    choice.sign.push_back(list[k + 2]);
+    choice.rho.push_back(list[k + 3]);
+    choice.gamma.push_back(list[k + 4]);
+  }
   return choice;
 }
 
@@ -98,7 +124,7 @@ Matrix MemoryHessian::dense(Index rows, std::uint64_t seed) const {
     factors |= !terms[t].kind->expand(sums_[t].data(), n, share * terms[t].scale, h.data(), width);
 
   const Choice choice = choose(rows, seed);
-  const bool exact = static_cast<Index>(choice.place.size()) == active();
+  const bool exact = static_cast<Index>(choice.position.size()) == active();
   constexpr Index kChunk = 512;
   Matrix z, u[2], f;
   const auto add = [&](const Matrix& a, Index columns, double sign) {
@@ -118,7 +144,7 @@ Matrix MemoryHessian::dense(Index rows, std::uint64_t seed) const {
       for (Index i = 0; i < size; ++i) {
         const auto at = static_cast<std::size_t>(first + i);
         const Index id = piece.ids[static_cast<std::size_t>(first + i - piece.first)];
-        const double weight = share * choice.weight(*this, at);
+        const double weight = share * choice.weight[at];
         poll();
         outer_rows(piece.data, id, choice, at, weight, z.row(i).data(), u[0].row(i).data());
         if (u[1].rows() > 0 && choice.gamma[at] < 0) u[1].row(i).swap(u[0].row(i));
@@ -151,7 +177,7 @@ Vector MemoryHessian::diagonal(Index rows, std::uint64_t seed) const {
     const RowsView view = piece.data.means().rows();
     for (std::size_t i = 0; i < piece.ids.size(); ++i) {
       const Index id = piece.ids[i];
-      const double weight = share * choice.weight(*this, i + static_cast<std::size_t>(piece.first)), one = 1;
+      const double weight = share * choice.weight[i + static_cast<std::size_t>(piece.first)], one = 1;
       result(n) += weight;
       if (sparse) {
         for (Index k = view.start[id]; k < view.start[id + 1]; ++k) {
@@ -195,7 +221,7 @@ Hessian::Sketch MemoryHessian::sketch(Index rows, std::uint64_t seed) const {
   Vector u(n + 1);
   Matrix f;
   Index next = 0;
-  result.rows.setZero(static_cast<Index>(choice.place.size()), n + 1);
+  result.rows.setZero(static_cast<Index>(choice.position.size()), n + 1);
   for_chosen(choice, kChunk, [&](const Piece& piece) {
     const Index more = factor_rows(piece, piece.first, static_cast<Index>(piece.ids.size()));
     if (more > 0) {
@@ -206,7 +232,7 @@ Hessian::Sketch MemoryHessian::sketch(Index rows, std::uint64_t seed) const {
     }
     for (std::size_t i = 0; i < piece.ids.size(); ++i) {
       const std::size_t at = i + static_cast<std::size_t>(piece.first);
-      const double weight = share * choice.weight(*this, at);
+      const double weight = share * choice.weight[at];
       poll();
       u.setZero();
       outer_rows(piece.data, piece.ids[i], choice, at, weight, result.rows.row(next++).data(), u.data());

@@ -1,6 +1,8 @@
 // Hessian products.
 #include "engines/memory_hessian.hpp"
 
+#include "engines/group_sums.hpp"
+
 namespace svmgsu {
 
 MemoryHessian::MemoryHessian(const MemoryObjective& objective, const Evaluation& at)
@@ -9,24 +11,34 @@ MemoryHessian::MemoryHessian(const MemoryObjective& objective, const Evaluation&
       w_(at.w),
       b_(at.b),
       epsilon_(at.epsilon),
-      sums_(kept_->sums) {
+      sums_(kept_->sums) {}
+
+void MemoryHessian::fill(const Evaluation& at) {
   if (kept_->curvature.empty())
-    objective.fill_curvature(at, known(), kappa_);
+    objective_.fill_curvature(at, known(), kappa_);
   else
     kappa_ = kept_->curvature;
-  for (std::size_t i = 0; i < kappa_.size(); ++i) kappa_[i] *= objective.targets().weight(static_cast<Index>(i));
+  for (std::size_t i = 0; i < kappa_.size(); ++i) kappa_[i] *= objective_.targets().weight(static_cast<Index>(i));
 }
 
 MemoryHessian::MemoryHessian(const MemoryObjective& objective, const Evaluation& at, double negligible)
     : MemoryHessian(objective, at) {
-  double largest = 0;
-  for (const double k : kappa_) largest = std::max(largest, k);
-  leave_out(negligible * largest);
+  levels_ = &objective.kappa_levels(at);
+  far_ = objective.keeper();
+  const int least = levels_->above(negligible);
+  if (far_) {
+    cut_ = Levels::edge(least);
+    active_ = levels_->from(least);
+  } else {
+    fill(at);
+    leave_out(Levels::edge(least));
+  }
 }
 
 MemoryHessian::MemoryHessian(const MemoryObjective& objective, const Evaluation& at, double cut, Index block)
     : MemoryHessian(objective, at) {
   block_ = block;
+  fill(at);
   sums_.clear();
   for (const auto& term : objective.source().like().covariance())
     sums_.emplace_back(static_cast<std::size_t>(term.kind->sum_size()), 0.0);
@@ -36,12 +48,13 @@ MemoryHessian::MemoryHessian(const MemoryObjective& objective, const Evaluation&
 void MemoryHessian::leave_out(double cut) {
   cut_ = cut;
   std::size_t count = 0;
-  for (const double k : kappa_) count += k > cut;
+  for (const double k : kappa_) count += k >= cut;
+  active_ = static_cast<Index>(count);
   if (count == kappa_.size()) return;
   positions_.reserve(count);
   std::size_t next = 0;
   for (std::size_t i = 0; i < kappa_.size(); ++i) {
-    if (!(kappa_[i] > cut)) continue;
+    if (!(kappa_[i] >= cut)) continue;
     positions_.push_back(static_cast<Index>(i));
     kappa_[next++] = kappa_[i];
   }
@@ -84,7 +97,7 @@ void MemoryHessian::prepare_products() {
   if (positions_.empty())
     for (std::size_t i = 0; i < kappa_.size(); ++i) positions_.push_back(static_cast<Index>(i));
   last_.resize(positions_.size());
-  along_.assign(positions_.size(), 0.0);
+  if (along_.empty()) along_.assign(positions_.size(), 0.0);
   if (!source.remote()) numbers_ = numbers_of(positions_);
   if (data && kept_->plans.size() == data->covariance().size()) {
     for (const Index i : positions_) ids_.push_back(data->ids()[static_cast<std::size_t>(i)]);
@@ -183,6 +196,8 @@ void MemoryHessian::sweep_active(const Vector& v, Link link, const Emit* emit, L
 
 void MemoryHessian::sum_up(bool smoothing, const Vector& v, double vb, const Emit* emit, Local& total) {
   prepare_products();
+  last_v_ = v;
+  last_vb_ = vb;
   if (const Remote* const far = objective_.source().remote()) {
     total.reset(objective_.features(), Forms(*this, objective_.source().like(), v), 1);
     return far->product(objective_, {w_, b_, epsilon_, cut_, smoothing, v, vb, block_}, total, last_);
@@ -232,33 +247,43 @@ void MemoryHessian::smoothing_derivative(Vector& out, double& out_b) {
 }
 
 void MemoryHessian::follow(double alpha) {
+  if (far_) steps_.push_back({last_v_, last_vb_, alpha});
   for (std::size_t i = 0; i < last_.size(); ++i) along_[i] += alpha * last_[i];
 }
 
 // All from numbers that are known already, since only active examples have L″ > 0.
 double MemoryHessian::slope(const Evaluation& from, const Evaluation& there, const Vector& p, double p_b,
                             double epsilon) const {
-  const Targets& targets = objective_.targets();
+  const std::vector<double> groups =
+      far_
+          ? far_->slopes(
+                objective_,
+                {{from.w, from.b, from.epsilon}, {there.w, there.b, there.epsilon}, cut_, block_, steps_, p_b, epsilon})
+          : slopes(from, there, p_b, epsilon);
+  return objective_.lambda() * from.w.dot(p) + total_of<1>(groups)[0] / static_cast<double>(objective_.examples());
+}
+
+std::vector<double> MemoryHessian::slopes(const Evaluation& from, const Evaluation& there, double p_b,
+                                          double epsilon) const {
   const MemoryKept &before = objective_.kept(from), &after = objective_.kept(there);
-  double sum = 0;
-  std::size_t next = 0;
-  Residuals r;
-  Targets::Room room;
-  for (Index first = 0; first < objective_.examples(); first += kMaxBatch) {
-    const int count = static_cast<int>(std::min<Index>(kMaxBatch, objective_.examples() - first));
-    const Targets::Span of = targets.span(first, count, room);
-    r.set(count, of, &before.mean[static_cast<std::size_t>(first)], &before.variance[static_cast<std::size_t>(first)],
-          from.b, epsilon);
-    r.evaluate(objective_.loss(), count);
-    for (int i = 0; i < count; ++i) {
-      const auto k = static_cast<std::size_t>(first + i);
-      double cross = 0;
-      if (next < along_.size() && positions_[next] == first + i) cross = along_[next++];
-      const double mean = after.mean[k] - before.mean[k] + p_b;
-      sum += of.weight[i] * (r.curvature[i] * cross - of.sign[i] * r.slope[i] * mean);
-    }
-  }
-  return objective_.lambda() * from.w.dot(p) + sum / static_cast<double>(objective_.examples());
+  return group_sums<1>(
+      objective_.cuts(), objective_.threads(), [&](Index first, int count, std::array<double, 1>& part) {
+        Residuals r;
+        Targets::Room room;
+        const Targets::Span of = objective_.targets().span(first, count, room);
+        const auto start = static_cast<std::size_t>(first);
+        r.set(count, of, &before.mean[start], &before.variance[start], from.b, epsilon);
+        r.evaluate(objective_.loss(), count);
+        auto next = static_cast<std::size_t>(std::lower_bound(positions_.begin(), positions_.end(), first) -
+                                             positions_.begin());
+        for (int i = 0; i < count; ++i) {
+          const auto k = static_cast<std::size_t>(first + i);
+          double cross = 0;
+          if (next < along_.size() && positions_[next] == first + i) cross = along_[next++];
+          const double mean = after.mean[k] - before.mean[k] + p_b;
+          part[0] += of.weight[i] * (r.curvature[i] * cross - of.sign[i] * r.slope[i] * mean);
+        }
+      });
 }
 
 std::unique_ptr<Hessian> MemoryObjective::hessian(const Evaluation& at, double negligible) const {

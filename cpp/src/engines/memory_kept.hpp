@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "engines/levels.hpp"
 #include "engines/sweep.hpp"
 #include "svmgsu/engines/memory.hpp"
 
@@ -21,6 +22,7 @@ struct MemoryKept final : Kept {
   std::vector<double> mean, variance, curvature;  // w·x, wᵀΣw and L″ of every example; L″ in memory alone
   std::vector<Plan> plans;                        // of each covariance term
   std::vector<std::vector<double>> sums;          // Σ c L″Σ_i of each term
+  Levels kappa, variances;                        // how large c L″ and wᵀΣw are; empty: not counted yet
   std::shared_ptr<Slot> slot;
 
   ~MemoryKept() override {

@@ -95,23 +95,4 @@ struct Cuts {
   }
 };
 
-// A sum over examples, group by group.
-class GroupSum {
- public:
-  explicit GroupSum(const Cuts& cuts) : cuts_(cuts) {}
-  // The sum of the next block.
-  void add(double block) {
-    group_ += block;
-    if (!cuts_.closes(next_++)) return;
-    total_ += group_;
-    group_ = 0;
-  }
-  double total() const { return total_; }
-
- private:
-  const Cuts& cuts_;
-  Index next_ = 0;
-  double group_ = 0, total_ = 0;
-};
-
 }  // namespace svmgsu

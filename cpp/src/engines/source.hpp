@@ -20,10 +20,16 @@ struct Piece {
 struct Local;
 class MemoryObjective;
 
+class Levels;
+
 // Whoever answers for passes over examples that are elsewhere.
 class Remote {
  public:
-  // A product of the Hessian at (w, b) with v, or with smoothing's own vector, over examples with κ above `cut`.
+  struct Point {
+    const Vector& w;
+    double b, epsilon;
+  };
+  // A product of the Hessian at (w, b) with v, or with smoothing's own vector, over examples with κ from `cut` on.
   struct Product {
     const Vector& w;
     double b, epsilon, cut;
@@ -33,11 +39,40 @@ class Remote {
     Index block;  // examples of a block, at the most
   };
   virtual ~Remote() = default;
-  virtual void gradient(const MemoryObjective& of, const Vector& w, double b, double epsilon, bool columns,
-                        Local& total, double* mean, double* variance) const = 0;
+  // Whether w·x and wᵀΣw of the examples stay there as well, so that all that comes here are sums and counts.
+  virtual bool keeps() const = 0;
+  // `mean` and `variance` of every example, if they do not stay there, else how large κ and the variances are.
+  virtual void gradient(const MemoryObjective& of, const Point& at, bool columns, Local& total, double* mean,
+                        double* variance, Levels& kappa, Levels& variances) const = 0;
   virtual void margins(const MemoryObjective& of, const Vector& w, double* mean, double* variance) const = 0;
-  // `last` becomes wᵀΣv of the examples that take part.
+  // `last` becomes wᵀΣv of the examples that take part, unless they stay there.
   virtual void product(const MemoryObjective& of, const Product& p, Local& total, std::vector<double>& last) const = 0;
+
+  // Where they stay there: group sums of c L ...
+  virtual std::vector<double> values(const MemoryObjective& of, const Point& at, double epsilon) const = 0;
+  // ... of the slope of a step from a point, as the sum of α v (see MemoryHessian::slope) ...
+  struct Followed {
+    Vector v;
+    double vb, alpha;
+  };
+  struct Slope {
+    Point from, there;
+    double cut;
+    Index block;
+    const std::vector<Followed>& steps;
+    double p_b, epsilon;
+  };
+  virtual std::vector<double> slopes(const MemoryObjective& of, const Slope& slope) const = 0;
+  // ... of J and its derivatives along a line (see MemoryRay) ...
+  struct Line {
+    Point from, there;
+    const Vector& p;
+    double p_b, epsilon;
+  };
+  virtual std::vector<double> along(const MemoryObjective& of, const Line& line, double t, double beta) const = 0;
+  // ... and examples drawn with odds min(1, τκ) of those with κ from `cut` on: position, weight, σ, ρ, γ of each.
+  virtual std::vector<double> drawn(const MemoryObjective& of, const Point& at, double cut, double tau,
+                                    std::uint64_t seed) const = 0;
 };
 
 class Source {

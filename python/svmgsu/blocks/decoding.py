@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from ..data.blocks import CHANCES
 from ..maps.linear import dense
 from ..support.places import counted_from
 from ..support.precision import stored_as
@@ -38,6 +39,7 @@ class _Decoder:
         self.shape: tuple[int, list[str] | None, list[str]] | None = None
         self.fixed: dict[str, Array] = {}
         self.codes: dict[str, int] = {}
+        self.classes: list[Any] = []  # where labels are in doubt
         self.y_kind = ""
         self.y_started = -1
         self.notes: list[str] = []
@@ -65,7 +67,9 @@ class _Decoder:
                 written[key] = numbers_of(values, "sample_weight" if key == "weight" else key, len(data))
         self._check(piece, [*written, *fixed], fixed)
         if piece.y is not None:
-            written["y"] = self._coded(np.asarray(piece.y), len(data))
+            y = np.asarray(piece.y)
+            doubtful = y.ndim == 2 and y.shape[1] > 1
+            written["y"] = self._doubtful(y, piece) if doubtful else self._coded(y, len(data))
         for key, array in written.items():
             self.folder.add(key, array)
         if piece.ids is not None:
@@ -106,15 +110,30 @@ class _Decoder:
             if not np.array_equal(array, self.fixed[key]):
                 raise ValueError(f"{here} has another covariance for all examples than the blocks before")
 
+    def _doubtful(self, y: Array, piece: Piece) -> Array:
+        """Probabilities of classes, which are the same in all blocks."""
+        given = range(y.shape[1]) if piece.classes is None else np.asarray(piece.classes).tolist()
+        known = list(given)
+        if len(y) != len(piece.data) or len(known) != y.shape[1] or y.dtype.kind not in "fiub":
+            raise ValueError(
+                f"y: {y.dtype} values of shape {y.shape} for {len(piece.data)} examples and {len(known)} "
+                "classes; class probabilities are numbers, one for each of them"
+            )
+        if self.y_kind and (self.y_kind != CHANCES or known != self.classes):
+            before = listed(self.classes) if self.y_kind == CHANCES else f"labels of kind {self.y_kind}"
+            raise ValueError(
+                f"y: block {self.blocks} has probabilities of {listed(known)}; those before have {before}"
+            )
+        self.y_kind, self.classes = CHANCES, known
+        return y.astype(np.float64)
+
     def _coded(self, y: Array, count: int) -> Array:
         """Labels as numbers: themselves, or their places among the texts so far."""
         if y.shape != (count,):
-            what = (
-                "class probabilities are given beside blocks, as y of svmgsu.train; "
-                if y.ndim == 2 and y.shape[1] > 1
-                else ""
+            raise ValueError(
+                f"y: shape {y.shape} for {count} examples; blocks take labels (l,), or probabilities of K "
+                "classes (l, K)"
             )
-            raise ValueError(f"y: shape {y.shape} for {count} examples; {what}blocks take labels (l,)")
         kind = KINDS.get(y.dtype.kind, "")
         if y.dtype.kind == "O" and not all(isinstance(v, str) for v in y.tolist()):
             kind = ""
@@ -133,7 +152,7 @@ class _Decoder:
     def about(self) -> dict[str, Any]:
         assert self.shape is not None
         return {
-            "texts": list(self.codes) if self.y_kind == "str" else None,
+            "texts": {"str": list(self.codes), CHANCES: self.classes}.get(self.y_kind),
             "y_kind": self.y_kind,
             "names": self.shape[1],
             "source": self.source,

@@ -14,7 +14,7 @@ from ..io.dataset import Dataset
 from ..support.places import counted_from
 from .pieces import Piece, Source
 
-NAMES = ("X", "y", "cov", "std", "sample_weight", "y_std", "feature_names")
+NAMES = ("X", "y", "cov", "std", "sample_weight", "y_std", "feature_names", "classes")
 
 
 class BlockIterator(ABC):
@@ -90,7 +90,8 @@ class IteratorSource(Source):
         if names is not None:
             data = Gaussians(data.mean, data.cov, feature_names=list(names))
         y = None if given.get("y") is None else np.asarray(given["y"])
-        return Piece(data, y, given.get("sample_weight"), given.get("y_std"))
+        classes = given.get("classes")
+        return Piece(data, y, given.get("sample_weight"), given.get("y_std"), classes=classes)
 
     def _framed(self, frame: Any, number: int) -> Piece:
         """A data frame, whose columns are paired as those of a table in a file."""

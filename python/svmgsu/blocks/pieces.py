@@ -23,18 +23,18 @@ class Piece:
     weight: Array | None = None
     y_std: Array | None = None
     ids: Array | None = None
+    classes: Array | None = None  # of the columns of y, where labels are in doubt
     notes: list[str] = field(default_factory=list)
 
     @classmethod
     def of(cls, dataset: Dataset, weight: Array | None = None) -> Piece:
         """A piece that a reader of files has read."""
-        if dataset.classes is not None:
-            raise ValueError("y: class probabilities are for y of svmgsu.train; blocks have labels")
         report = dataset.report
         notes = [
             f"{name}: {count} of its examples dropped" for name, count in report.dropped.items() if count
         ]
-        return cls(dataset.data, dataset.y, weight, dataset.y_std, dataset.ids, [*notes, *report.notes])
+        about = dataset.ids, dataset.classes, [*notes, *report.notes]
+        return cls(dataset.data, dataset.y, weight, dataset.y_std, *about)
 
 
 class Source(ABC):

@@ -30,7 +30,7 @@ OF_LINES = {
     "batch": None,
     "average": None,
     "jobs": None,
-    "memory": None,
+    "checkpoint": None,
 }
 OF_CURVES = ("gamma", "population")
 SETTINGS = ("kernel", "gamma", "lam", "loss", "epsilon", "cv", "tol", "threads")

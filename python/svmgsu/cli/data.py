@@ -83,6 +83,29 @@ def add_block_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_checkpoint_options(parser: argparse.ArgumentParser) -> None:
+    """What training block by block takes, to be stopped and go on."""
+    kept = parser.add_argument_group("checkpoints, with --memory")
+    kept.add_argument(
+        "--checkpoint",
+        metavar="FILE",
+        help="keep what each pass has found; some kilobytes, of several classes a file each",
+    )
+    kept.add_argument(
+        "--resume",
+        action="store_true",
+        help="go on from --checkpoint, to the same model; other data or settings are refused",
+    )
+
+
+def check_checkpoint(args: argparse.Namespace) -> None:
+    """Refuses what a checkpoint does not go with."""
+    if args.checkpoint is not None and args.memory is None:
+        raise UsageError("--checkpoint: for training block by block; add --memory")
+    if args.resume and args.checkpoint is None:
+        raise UsageError("--resume: it goes on from a checkpoint; add --checkpoint")
+
+
 def add_target_options(parser: argparse.ArgumentParser) -> None:
     """What a regression predicts."""
     target = parser.add_argument_group("target of a regression")
@@ -146,7 +169,7 @@ def _opened(args: argparse.Namespace, labels: str | None, options: dict[str, Any
 
     if args.data == "-":
         raise UsageError("--memory: blocks are read from files, not from standard input")
-    for name in ("threads", "verbose", "chances"):
+    for name in ("threads", "verbose"):
         options.pop(name, None)
     where: dict[str, Any] = {"memory": args.memory, "cache": args.cache, "format": args.format}
     blocks = open_blocks(args.data, labels, args.cov, **where, psd=args.psd, **options)
@@ -162,7 +185,8 @@ def _opened(args: argparse.Namespace, labels: str | None, options: dict[str, Any
     args.notes += blocks.notes
     data: Any = blocks
     y = blocks.labels() if blocks.has_labels else None
-    return Dataset(data, y, blocks.ids(), y_std=blocks.numbers("y_std"))
+    more: dict[str, Any] = {"y_std": blocks.numbers("y_std"), "classes": blocks.classes}
+    return Dataset(data, y, blocks.ids(), **more)
 
 
 def _target_options(args: argparse.Namespace, format: str) -> dict[str, Any]:

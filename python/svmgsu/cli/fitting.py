@@ -40,6 +40,8 @@ def fitted(
     known = {name: value for name, value in given.items() if value is not None}
     settings = {name: known[name] for name in known if name in inspect.signature(train).parameters}
     if not is_search(args):
+        if getattr(args, "checkpoint", None) is not None:
+            of_fit |= {"checkpoint": args.checkpoint, "resume": args.resume}
         return train(data, y, **of_fit, **settings), {}
     if getattr(args, "memory", None) is not None:
         raise UsageError("--memory: a search by --lams or --cov-scales takes examples in memory")

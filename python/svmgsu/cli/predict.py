@@ -138,8 +138,6 @@ def _show_values(args: argparse.Namespace, rows: regression.Values, model: Any) 
 def read_like(args: argparse.Namespace, model: Any, *, labelled: bool = False) -> Dataset:
     """Examples with the features of the model in its order; zeros at the end of all lines are not written."""
     own, format, names = model.n_features_in_, io.format_of(args.data, args.format), curved.names_of(model)
-    if curved.is_curved(model) and getattr(args, "memory", None) is not None:
-        raise UsageError(f"--memory: {args.model} is a curved model, which takes examples in memory")
     if args.n_features is None and format in ("text", "svmlight"):
         args.n_features = own
     if format in TABLE_FORMATS:

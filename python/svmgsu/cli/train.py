@@ -33,9 +33,11 @@ from .base import (
 )
 from .data import (
     add_block_options,
+    add_checkpoint_options,
     add_data_options,
     add_effort_options,
     add_target_options,
+    check_checkpoint,
     read_data,
     threads_for,
 )
@@ -57,6 +59,8 @@ examples:
         predict the numbers of column z, whose errors, if there are some, are z_err
   svmgsu train stars.csv --kernel rbf -o curved.svmgsu
         a curved boundary (SVMGSU; with --task regression SVRGSU), its settings by cross-validation
+  svmgsu train sky.parquet --memory 2GB --checkpoint sky.ckpt --resume -o sky.svmgsu
+        block by block; stopped and started again, it goes on from the last pass
   zcat mean.gz | svmgsu train - --labels labels.dat --kind none -o m.svmgsu --json
         from standard input, without covariances; facts as JSON
 """
@@ -75,6 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
     add_data_options(parser)
     add_block_options(parser)
+    add_checkpoint_options(parser)
     add_target_options(parser)
     _add_problem(parser)
     _add_search(parser)
@@ -202,6 +207,7 @@ def _check_usage(args: argparse.Namespace) -> None:
         raise UsageError("--lam: not together with --lams, which chooses it")
     if args.cov_scales is not None and args.cov_scale is not None:
         raise UsageError("--cov-scale: not together with --cov-scales, which chooses it")
+    check_checkpoint(args)
     curved.check(args)
     if not searching and args.kernel is None and (args.cv is not None or args.scoring is not None):
         raise UsageError("--cv, --scoring: for a search; add --lams or --cov-scales")

@@ -14,7 +14,7 @@ from .rounds import Rounds, client_of
 from .shards import Layout, is_dask, read_objects
 from .training import TIMEOUT, problem_of, regression_of
 
-OF_FIT = ("_held", "_of_all", "_weights_of_all")  # attributes that are there during a fit
+OF_FIT = ("_held", "_elsewhere", "_of_all", "_weights_of_all")  # attributes that are there during a fit
 
 
 def _with_client(cls: Any) -> Any:

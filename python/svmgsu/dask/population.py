@@ -15,15 +15,14 @@ from sklearn.utils import check_random_state
 from .. import _core
 from ..data.gaussians import Gaussians
 from ..estimators.deconvolution import Deconvolution, _start_of
-from ..estimators.nonlinear.lift import POPULATION_ROWS as SAMPLE
+from ..estimators.nonlinear.beyond import GROUPS, SAMPLE, pieces, sample_of
 from ..fit.population import Observed, check_spread, fit_mixture, observe
 from ..support.progress import ProgressBar
 from ..support.validation import FloatArray, check_weights
 from . import prediction
 from .estimators import _Holding, _with_client
-from .features import GROUPS, blocks
 from .rounds import Shard, threads_here
-from .shards import is_dask, sample_of
+from .shards import is_dask
 from .training import TIMEOUT
 
 LEAST_GROUP = 4096  # rows
@@ -35,7 +34,7 @@ def sums_of(
     """Task: what a step needs of each `size` rows of a shard."""
     seen, standard, unit = observe(data), _core.Mixture(*mixture), _core.Units(*units)
     found = []
-    for _, rows in blocks(data, first, size):
+    for _, rows in pieces(len(data), first, size):
         own = None if weights is None else weights[rows]
         cov = None if seen.cov is None else seen.cov.take(np.arange(rows.start, rows.stop))
         part = Observed(seen.values[rows], cov, None, None, own)

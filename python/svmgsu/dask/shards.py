@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable
 from typing import Any
 
@@ -18,9 +19,10 @@ from ..engines.shards import group_rows
 from ..fit.population import observe, with_gaps
 from ..support.places import counted_from
 from ..support.validation import Array, is_sparse
-from .rounds import Rounds, Shard, workers_of
+from .rounds import Bundle, Rounds, Shard, collected, workers_of
 
-LEAST = 50  # objects of each class that a sample has, if there are so many
+PARTS = 4  # that a worker's share of the rows is cut into at least
+UNEVEN = 1.2  # times its share of the rows that a worker may have
 
 
 def is_dask(given: Any) -> bool:
@@ -122,16 +124,25 @@ def joined(parts: list[Gaussians]) -> Gaussians:
     return with_gaps(np.concatenate([part.mean for part in parts]), whole.cov, names)
 
 
-def join(
-    read: Read, pieces: list[Any], places: list[tuple[int, int, int]], args: list[tuple[Any, ...]]
-) -> Gaussians:
-    """A shard: rows `lo` to `hi` of each piece, which begins at row `first` of the whole."""
-    parts = []
-    for piece, (first, lo, hi), own in zip(pieces, places, args, strict=True):
-        data = checked_piece(read, piece, first, own)
-        if data is not None:
-            parts.append(data if (lo, hi) == (0, len(data)) else data[lo:hi])
-    return joined(parts)
+def rows_of(part: Any, lo: int, hi: int) -> Any:
+    """Rows `lo` to `hi` of a block, without a copy."""
+    if part is None or (lo, hi) == (0, length_of(part)):
+        return part
+    return part.iloc[lo:hi] if hasattr(part, "iloc") else part[lo:hi]
+
+
+def read_rows(
+    read: Read, piece: Any, args: tuple[Any, ...], first: int, lo: int, hi: int
+) -> Gaussians | None:
+    """Task: rows `lo` to `hi` of a block that begins at row `first` of the whole."""
+    cov, std, psd = args
+    own = rows_of(cov, lo, hi), rows_of(std, lo, hi), psd
+    return checked_piece(read, rows_of(piece, lo, hi), first + lo, own)
+
+
+def join(parts: list[Gaussians | None]) -> Gaussians:
+    """Task: a shard of the rows of several blocks."""
+    return joined([part for part in parts if part is not None])
 
 
 def some_of(read: Read, piece: Any, first: int, args: tuple[Any, ...], rows: Array) -> Gaussians:
@@ -142,25 +153,50 @@ def some_of(read: Read, piece: Any, first: int, args: tuple[Any, ...], rows: Arr
 
 
 class Piece:
-    """A block of rows of which is not known yet where it stands."""
+    """Rows of which is not known yet who holds them."""
 
     worker = "a worker"
 
-    def __init__(self, future: Any, number: int) -> None:
-        self.future, self.rows = future, f"block {number} of the rows"
+    def __init__(self, future: Any, rows: str) -> None:
+        self.future, self.rows = future, rows
 
 
-def sample_of(count: int, most: int, seed: int, codes: Array | None = None) -> Array:
-    """Places of objects, by the seed: all, or of many some, with `LEAST` of every class."""
-    if count <= most:
-        return np.arange(count)
-    order = np.random.default_rng([seed, 4]).permutation(count)
-    chosen, rest = [order[:most]], order[most:]
-    if codes is not None:
-        drawn = np.bincount(codes[chosen[0]], minlength=int(codes.max()) + 1)
-        for k in np.flatnonzero(drawn < LEAST):
-            chosen.append(rest[codes[rest] == k][: LEAST - drawn[k]])
-    return np.sort(np.concatenate(chosen))
+def spans_of(starts: list[int], group: int, most: int) -> list[tuple[int, int]]:
+    """Rows, by (first, last), of shards: whole groups, at most `most` rows, of one block where they can be.
+
+    The blocks of the data begin at `starts`, the end of the last with them.
+    """
+    found: list[tuple[int, int]] = []
+    home: int | None = None  # the block that all of the last shard is in
+    for first in range(0, starts[-1], group):
+        last = min(first + group, starts[-1])
+        block: int | None = bisect_right(starts, first) - 1
+        if starts[bisect_right(starts, first)] < last:
+            block = None
+        if found and block == home and last - found[-1][0] <= most:
+            found[-1] = found[-1][0], last
+        else:
+            found.append((first, last))
+        home = block
+    return found
+
+
+def balanced(sizes: list[int], homes: list[str], workers: list[str]) -> list[str]:
+    """Who shall hold each shard: who has it, unless others would have far less to do."""
+    homes, load = list(homes), dict.fromkeys(workers, 0)
+    for size, home in zip(sizes, homes, strict=True):
+        load[home] += size
+    fair = sum(sizes) / len(workers)
+    for _ in sizes:
+        full, free = max(workers, key=load.__getitem__), min(workers, key=load.__getitem__)
+        can = [k for k, home in enumerate(homes) if home == full and sizes[k] < load[full] - load[free]]
+        if load[full] <= UNEVEN * fair or not can:
+            break
+        k = max(can, key=lambda k: (min(sizes[k], load[full] - fair), -sizes[k]))
+        homes[k] = free
+        load[full] -= sizes[k]
+        load[free] += sizes[k]
+    return homes
 
 
 class Layout:
@@ -181,25 +217,40 @@ class Layout:
             raise ValueError("X: there is no example")
 
     def cut(self, group: int) -> list[Shard]:
-        """Shards on the workers, about one for each, that begin at multiples of `group` rows."""
-        workers = workers_of(self.rounds.client, self.rounds.timeout)
-        size = -(-self.count // len(workers))
-        size = -(-size // group) * group
-        starts, made = self.starts, []
-        for k, first in enumerate(range(0, self.count, size)):
-            last, worker = min(first + size, self.count), workers[k % len(workers)]
-            inside = [i for i in range(len(self.blocks)) if starts[i] < last and starts[i + 1] > first]
-            places = [
-                (starts[i], max(first - starts[i], 0), min(last, starts[i + 1]) - starts[i]) for i in inside
-            ]
-            blocks, args = [self.blocks[i] for i in inside], [self.args[i] for i in inside]
-            task = delayed(join, pure=False)(self.read, blocks, places, args)
-            made.append(Shard(self.rounds.client.compute(task), first, last, worker))
-        self._check(made, self.rounds.ask(describe, made))
-        holders = self.rounds.client.who_has([shard.future for shard in made])
-        for shard in made:
-            shard.worker = next(iter(holders.get(shard.future.key, ())), shard.worker)
-        return made
+        """Shards that begin at multiples of `group` rows, each where its examples are.
+
+        Groups of rows that lie in one block are taken from it without a copy; the few that do not are joined
+        by one of the workers that have a part. What a worker has much too much of goes to another.
+        """
+        client = self.rounds.client
+        workers = workers_of(client, self.rounds.timeout)
+        most = group * max(1, self.count // (group * len(workers) * PARTS))
+        spans = spans_of(self.starts, group, most)
+        futures = client.compute([self._task(first, last) for first, last in spans])
+        pieces = [
+            Piece(future, f"examples {a} to {b - 1}") for future, (a, b) in zip(futures, spans, strict=True)
+        ]
+        told = client.map(describe, futures, pure=False)
+        self._check(pieces, self.rounds.gather(told, pieces))
+        holders = client.who_has(futures)
+        homes = [next(iter(holders.get(future.key, ())), workers[0]) for future in futures]
+        homes = balanced([b - a for a, b in spans], homes, sorted({*workers, *homes}))
+        bundles = {}
+        for home in sorted(set(homes)):
+            own = [future for future, at in zip(futures, homes, strict=True) if at == home]
+            made = client.submit(collected, *own, workers=[home], allow_other_workers=True, pure=False)
+            bundles[home] = Bundle(made, home)
+        return [Shard(*span, bundles[home]) for span, home in zip(spans, homes, strict=True)]
+
+    def _task(self, first: int, last: int) -> Any:
+        """Rows of the whole, as a delayed object: each block's are cut out where it is."""
+        starts, parts = self.starts, []
+        for i in range(len(self.blocks)):
+            lo, hi = max(first, starts[i]), min(last, starts[i + 1])
+            if lo < hi:
+                place = starts[i], lo - starts[i], hi - starts[i]
+                parts.append(delayed(read_rows, pure=False)(self.read, self.blocks[i], self.args[i], *place))
+        return parts[0] if len(parts) == 1 else delayed(join, pure=False)(parts)
 
     def take(self, rows: Array) -> Gaussians:
         """Examples, by increasing places in the whole, on the client."""
@@ -235,9 +286,9 @@ class Layout:
         return [int(k) for k in self.rounds.gather(futures, self._unknown(futures))]
 
     def _unknown(self, futures: list[Any]) -> list[Any]:
-        return [Piece(future, k) for k, future in enumerate(futures)]
+        return [Piece(future, f"block {k} of the rows") for k, future in enumerate(futures)]
 
-    def _check(self, shards: list[Shard], facts: list[tuple[Any, ...]]) -> None:
+    def _check(self, shards: list[Piece], facts: list[tuple[Any, ...]]) -> None:
         """All shards have the same features and kind of covariance."""
         self.features, self.names, self.kind, self.dtype = facts[0]
         for shard, found in zip(shards, facts, strict=True):

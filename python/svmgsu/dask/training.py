@@ -43,14 +43,18 @@ class DaskStore(Store):
         self, targets: FloatArray, weights: FloatArray | None, task: Task, scale: float, noise: Noise | None
     ) -> Any:
         signs = targets.astype(np.int8) if task == "classification" else targets
-        made: list[Shard] = []
-        for shard in self.held.shards:
-            rows = slice(shard.first, shard.last)
-            own = signs[rows], None if weights is None else weights[rows]
-            more = None if noise is None else noise.rows(rows)
-            future = self.rounds.submit(part_of, shard, *own, task, scale, more)
-            made.append(Shard(future, shard.first, shard.last, shard.worker))
-        return mapped(DaskMap(self.rounds), made).core
+        shards = self.held.shards
+        rows = [slice(shard.first, shard.last) for shard in shards]
+        made = self.rounds.make(
+            part_of,
+            shards,
+            [signs[own] for own in rows],
+            [None if weights is None else weights[own] for own in rows],
+            [task] * len(rows),
+            [scale] * len(rows),
+            [None if noise is None else noise.rows(own) for own in rows],
+        )
+        return mapped(DaskMap(self.rounds), made, targets, weights).core
 
     def fingerprint(self) -> str:
         """By groups of rows, which are the same for any number of workers."""
@@ -104,7 +108,7 @@ def part_of(
     """A shard as the engine wants it: covariances times `scale`, with `noise`; its arrays are not copied."""
     if noise is not None:
         data = data.with_more_cov(noise)
-    return Part(data.scale_cov(scale), targets, weights, task, threads=threads_here())
+    return Part(data.scale_cov(scale), targets, weights, task, threads=threads_here(), keeps=True)
 
 
 def held_shards(client: Any, timeout: float | None, X: Any, cov: Any, std: Any, psd: Any) -> Shards:

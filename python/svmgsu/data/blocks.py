@@ -20,6 +20,7 @@ from .flat import FlatArray
 from .gaussians import Gaussians
 
 LARGEST_BLOCK = 2**26  # bytes; larger ones are not read faster
+CHANCES = "chances"  # says of y that it has the probabilities of classes
 SHARE = 16  # a block is at most this part of the memory: it is read, changed and multiplied
 
 
@@ -148,11 +149,24 @@ class Blocks:
     def has_labels(self) -> bool:
         return "y" in self.arrays
 
+    @property
+    def classes(self) -> Array | None:
+        """Where labels are in doubt, the classes of whose probabilities the files have a column each."""
+        shape = self.arrays["y"].shape if "y" in self.arrays else ()
+        if len(shape) != 2 or shape[1] < 2:
+            return None
+        return np.arange(shape[1]) if self.texts is None else np.array(self.texts)
+
     def labels(self, rows: slice = slice(None)) -> Array:
-        """The labels or targets that the files have, of all examples or of `rows`, a slice."""
+        """The labels or targets that the files have, of all examples or of `rows`, a slice.
+
+        Where labels are in doubt, the probabilities of `classes`, one column for each.
+        """
         if "y" not in self.arrays:
             raise ValueError(f"y: {self.source or 'the data'} has no labels; pass y=")
         values = self.arrays["y"].read(rows)
+        if self.classes is not None:
+            return values
         if self.texts is not None:
             return np.array(self.texts)[values.astype(np.int64)]
         kinds = {"int": np.int64, "bool": np.bool_}

@@ -12,6 +12,7 @@ from ..maps.joined import EmbedMap, side_by_side
 from .covariances import Covariance, Diagonal, Shared, added
 from .covariances.base import Term
 from .covariances.diagonal import stacked
+from .covariances.sum import Sum
 from .gaussians import Gaussians
 from .mixtures import Mixtures, joined_mixtures
 
@@ -62,6 +63,22 @@ def concatenate(parts: Sequence[Any]) -> Any:
     out = Gaussians(stacked([part.mean for part in data]), cov, feature_names=names.pop() if names else None)
     out.deployment = _joined([part.deployment for part in data], counts, n)
     return out
+
+
+def concatenate_alike(parts: Sequence[Gaussians]) -> Gaussians:
+    """As `concatenate`, of parts of one whole: each term of their covariances stays one, with its factor.
+
+    Sums over their examples then have the bits that they have of the whole.
+    """
+    terms = [[] if part.cov is None else part.cov.parts for part in parts]
+    if len({tuple((scale, type(kind)) for scale, kind in own) for own in terms}) > 1 or not terms[0]:
+        return concatenate(parts)  # type: ignore[no-any-return]
+    whole: Gaussians = concatenate([part.with_cov(None) for part in parts])
+    counts, n = [len(part) for part in parts], whole.shape[1]
+    joined = [_joined([own[k][1] for own in terms], counts, n) for k in range(len(terms[0]))]
+    return whole.with_cov(
+        Sum([(scale, kind) for (scale, _), kind in zip(terms[0], joined, strict=True) if kind is not None])
+    )
 
 
 def _joined(covs: list[Covariance | None], counts: list[int], n: int) -> Covariance | None:

@@ -7,13 +7,14 @@ import threading
 import uuid
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
 
 from .. import _core
-from ..data.concatenation import concatenate
+from ..data.concatenation import concatenate_alike
 from ..data.gaussians import Gaussians
 from ..support.validation import Array, FloatArray
 
@@ -21,6 +22,7 @@ MapFunction = Callable[..., Iterable[bytes]]
 Task = Literal["classification", "regression"]
 
 _DESCRIBE = b"describe"
+_DESCRIBE_ALONE = b"describe without targets"
 _ROWS = b"rows"
 _AT_A_TIME = 16  # shards that a process remembers
 
@@ -38,6 +40,8 @@ class Shard:
     task : {"classification", "regression"}
     threads : int, default=1
         That answer for it.
+    keeps : bool, default=False
+        Whether w·x and wᵀΣw of its examples stay with it; as `mapped` has it.
     """
 
     def __init__(
@@ -47,12 +51,14 @@ class Shard:
         weights: Array | None = None,
         task: Task = "classification",
         threads: int = 1,
+        keeps: bool = False,
     ) -> None:
         self.data = data
         self.targets = np.ascontiguousarray(targets, dtype=np.float64)
         self.weights = None if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
         self.task = task
         self.threads = threads
+        self.keeps = keeps
         self.key = uuid.uuid4().hex
 
     def core(self) -> _core.TrainingSet:
@@ -77,7 +83,10 @@ class _Workers:
     def answer(self, shard: Shard, question: bytes) -> bytes:
         with self._lock:
             if shard.key not in self._known:
-                self._known[shard.key] = threading.Lock(), _core.ShardWorker(shard.core(), shard.threads)
+                self._known[shard.key] = (
+                    threading.Lock(),
+                    _core.ShardWorker(shard.core(), shard.threads, shard.keeps),
+                )
             self._known.move_to_end(shard.key)
             while len(self._known) > _AT_A_TIME:
                 self._known.popitem(last=False)
@@ -95,9 +104,10 @@ _workers = _Workers()
 
 def answer(shard: Shard, question: bytes) -> bytes:
     """The task of a map: any process that has the shard answers any question."""
-    if question == _DESCRIBE:
-        described = (shard.data[:1], shard.targets, shard.weights, shard.task, _core.numbers_of(shard.core()))
-        return pickle.dumps(described)
+    if question in (_DESCRIBE, _DESCRIBE_ALONE):
+        own = (shard.targets, shard.weights) if question == _DESCRIBE else (None, None)
+        numbers, size = _core.numbers_of(shard.core()), len(shard.data)
+        return pickle.dumps(_Facts(shard.data[:1], size, shard.task, shard.keeps, numbers, *own))
     if question.startswith(_ROWS):
         rows = np.frombuffer(question, dtype=np.int64, offset=len(_ROWS) + 4)
         return pickle.dumps(shard.data[rows]) if len(rows) else b""
@@ -135,8 +145,9 @@ class _Places:
         self.questions += 1
         return list(self.map(answer, self.shards, questions))
 
-    def ask(self, question: bytes) -> list[bytes]:
-        return self.ask_each([question] * len(self.shards))
+    def ask(self, questions: list[bytes]) -> list[bytes]:
+        """One for each, or one for all."""
+        return self.ask_each(questions if len(questions) > 1 else questions * len(self.shards))
 
     def one(self, data: Gaussians) -> _core.TrainingSet:
         ones = np.ones(len(data))
@@ -149,41 +160,60 @@ class _Places:
             for a, b, start in zip(cuts[:-1], cuts[1:], self.starts[:-1], strict=True)
         ]
         parts = [pickle.loads(text) for text in self.ask_each(questions) if text]
-        return self.one(parts[0] if len(parts) == 1 else concatenate(parts))
+        return self.one(parts[0] if len(parts) == 1 else concatenate_alike(parts))
+
+
+@dataclass
+class _Facts:
+    """What a shard says of itself."""
+
+    like: Gaussians  # one of its examples
+    size: int
+    task: Task
+    keeps: bool
+    numbers: tuple[float, float]  # of an example, and rows of its covariance's factors, on average
+    targets: Array | None
+    weights: Array | None
 
 
 class MappedSet:
     """Examples in several places, for `_core.solve` in place of a training set in memory; see `mapped`."""
 
-    def __init__(self, map_function: MapFunction, shards: Sequence[Any]) -> None:
+    def __init__(
+        self,
+        map_function: MapFunction,
+        shards: Sequence[Any],
+        targets: FloatArray | None = None,
+        weights: FloatArray | None = None,
+    ) -> None:
         self._places = places = _Places(map_function, shards)
-        told = [pickle.loads(text) for text in places.ask(_DESCRIBE)]
-        tasks = {task for _, _, _, task, _ in told}
-        if len(tasks) > 1:
-            raise ValueError(f"shards: some are for {' and some for '.join(sorted(tasks))}")
-        sizes = [len(targets) for _, targets, _, _, _ in told]
-        places.starts, places.task = np.concatenate([[0], np.cumsum(sizes)]), told[0][3]
-        weights = None
-        if any(given is not None for _, _, given, _, _ in told):
-            weights = np.concatenate(
-                [
-                    np.ones(k) if given is None else given
-                    for k, (_, _, given, _, _) in zip(sizes, told, strict=True)
-                ]
-            )
-        numbers, rank = (
-            sum(k * of[4][which] for k, of in zip(sizes, told, strict=True)) / sum(sizes) for which in (0, 1)
-        )
+        asked = _DESCRIBE if targets is None else _DESCRIBE_ALONE
+        told: list[_Facts] = [pickle.loads(text) for text in places.ask([asked])]
+        if len({facts.task for facts in told}) > 1:
+            tasks = sorted({facts.task for facts in told})
+            raise ValueError(f"shards: some are for {' and some for '.join(tasks)}")
+        if len({facts.keeps for facts in told}) > 1:
+            raise ValueError("shards: some keep what is known of their examples, and some do not")
+        sizes = [facts.size for facts in told]
+        places.starts, places.task = np.concatenate([[0], np.cumsum(sizes)]), told[0].task
+        if targets is None:
+            targets = np.concatenate([facts.targets for facts in told])
+            if any(facts.weights is not None for facts in told):
+                weights = np.concatenate(
+                    [np.ones(facts.size) if facts.weights is None else facts.weights for facts in told]
+                )
+        numbers, rank = (sum(facts.size * facts.numbers[k] for facts in told) / sum(sizes) for k in (0, 1))
         self.core = _core.Mapped(
-            places.one(told[0][0]),
+            places.one(told[0].like),
             sizes,
-            np.concatenate([targets for _, targets, _, _, _ in told]),
+            np.ascontiguousarray(targets, dtype=np.float64),
             weights,
             places.task == "regression",
             numbers,
             rank,
             places.ask,
             places.take,
+            told[0].keeps,
         )
 
     @property
@@ -192,7 +222,12 @@ class MappedSet:
         return self._places.questions
 
 
-def mapped(map_function: MapFunction, shards: Sequence[Any]) -> MappedSet:
+def mapped(
+    map_function: MapFunction,
+    shards: Sequence[Any],
+    targets: FloatArray | None = None,
+    weights: FloatArray | None = None,
+) -> MappedSet:
     """A training set of shards that any map function reaches.
 
     Parameters
@@ -204,6 +239,8 @@ def mapped(map_function: MapFunction, shards: Sequence[Any]) -> MappedSet:
     shards : sequence
         `Shard`s, or whatever `map_function` turns into them: a future, a reference. They follow one another
         in the order of the data, and each begins at a multiple of `group_rows`.
+    targets, weights : array, optional
+        Of all examples, as the shards have them, where they are known; by default the shards are asked.
 
     Returns
     -------
@@ -213,10 +250,12 @@ def mapped(map_function: MapFunction, shards: Sequence[Any]) -> MappedSet:
     Notes
     -----
     A question is a few numbers for each feature. An answer has as many for each group of blocks (at most 256
-    in all), and 16 bytes per example (8 where they are certain), which stay here: the intercept, steps along
-    a line and the proof of the gap are then found without another question.
+    in all), and 16 bytes per example (8 where they are certain), which stay here: steps along a line and
+    estimates of the Hessian are then found without another question. Shards with `keeps=True` keep these:
+    answers are then of the same size for any number of examples, and such steps take a question each, which
+    a process that has answered before answers without a pass over its examples.
     """
-    return MappedSet(map_function, shards)
+    return MappedSet(map_function, shards, targets, weights)
 
 
 def group_rows(data: Gaussians, examples: int, numbers: float | None = None) -> int:
@@ -233,12 +272,13 @@ def split(
     weights: Array | None = None,
     task: Task = "classification",
     threads: int = 1,
+    keeps: bool = False,
 ) -> list[Shard]:
     """Data in memory as at most `count` shards of about the same size."""
     unit = group_rows(data, len(data))
     groups = -(-len(data) // unit)
     cuts = sorted({min(len(data), unit * (k * groups // count)) for k in range(count)} | {0, len(data)})
     return [
-        Shard(data[a:b], targets[a:b], None if weights is None else weights[a:b], task, threads)
+        Shard(data[a:b], targets[a:b], None if weights is None else weights[a:b], task, threads, keeps)
         for a, b in pairwise(cuts)
     ]

@@ -40,9 +40,10 @@ class _Part:
         return Shard(data.scale_cov(self.scale), self.targets[self.rows], weights, self.task, threads=0)
 
 
-def _one_after_another(
-    task: Callable[..., bytes], parts: Iterable[_Part], questions: Iterable[bytes]
+def one_after_another(
+    task: Callable[..., bytes], parts: Iterable[Any], questions: Iterable[bytes]
 ) -> Iterator[bytes]:
+    """The map of parts that are made, by their `made()`, for each question, and let go of."""
     for part, question in zip(parts, questions, strict=True):
         if wants_nothing(question):
             yield b""
@@ -75,7 +76,7 @@ class MappedBlockStore(BlockStore):
             _Part(self.blocks, slice(first, min(first + step, count)), targets, weights, task, scale, noise)
             for first in range(0, count, step)
         ]
-        return mapped(_one_after_another, parts).core
+        return mapped(one_after_another, parts).core
 
     def at_a_time(self, problems: int, noise: Noise | None) -> int:
         return 1

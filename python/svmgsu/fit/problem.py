@@ -325,6 +325,8 @@ def problem_of(
         return Problem(X, y, cov, settings, std=std, sample_weight=sample_weight, classes=classes)
     refuse_beside(X, cov=cov, std=std)
     weights = weights_of_blocks(X, sample_weight)
+    if y is None and X.classes is not None:
+        y, classes = X.labels(), X.classes if classes is None else classes
     if y is None or not has_doubt(y):
         if classes is not None:
             raise ValueError("classes: they name the columns of class probabilities, but blocks have labels")

@@ -1,10 +1,11 @@
 // The objective of examples that are in several places, each with some that follow one another: processes or machines.
 //
-// A pass is one question to all of them at once, and each answers with the sums of its groups of blocks (passes.hpp)
-// and with w·x and wᵀΣw of its examples, 16 bytes each (8 where they are certain), which stay with the one who asks: b,
-// steps along a line and the proof are then found without another question. The groups are summed in the order of the
-// data: the same bits for any number of places. A question holds all that an answer needs, so that whoever has the
-// examples can answer it; a worker that has answered the last one answers the next sooner.
+// A pass is one question to all of them at once, and each answers with the sums of its groups of blocks (passes.hpp).
+// The groups are summed in the order of the data: the same bits for any number of places. w·x and wᵀΣw of the examples
+// come with them, 16 bytes each (8 where they are certain), and steps along a line and estimates of the Hessian are
+// then found without another question; or they stay where they are (`keeps`), and these are questions as well, whose
+// answers are sums. A question holds all that an answer needs, so that whoever has the examples can answer it; a worker
+// that has answered the last one answers the next sooner.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@ namespace svmgsu {
 // Answers for the examples of one place, which lie in its memory.
 class ShardWorker {
  public:
-  explicit ShardWorker(TrainingSet set, int threads = 1);
+  explicit ShardWorker(TrainingSet set, int threads = 1, bool keeps = false);
   ~ShardWorker();
   std::string answer(const std::string& question);
 
@@ -40,9 +41,11 @@ struct MappedSet {
   Rows like;                 // an example or more, of the same features and kinds as all
   double numbers = 0;        // that a pass reads of an example on average, and rows of factors
   double rank = 0;
-  std::shared_ptr<const Targets> targets;                                    // of all
-  std::function<std::vector<std::string>(const std::string& question)> ask;  // each place, in their order
-  std::function<Rows(const std::vector<Index>& positions)> take;             // examples, by increasing positions
+  std::shared_ptr<const Targets> targets;  // of all
+  // Each place, in their order: one question for each, or one for all.
+  std::function<std::vector<std::string>(const std::vector<std::string>& questions)> ask;
+  std::function<Rows(const std::vector<Index>& positions)> take;  // examples, by increasing positions
+  bool keeps = false;  // whether what is known of each example stays where it is
 };
 
 class Mapped {

@@ -10,11 +10,13 @@
 
 namespace svmgsu {
 
+class Levels;
 struct Columns;
 struct Cuts;
 struct Local;
 struct MemoryKept;
 struct Slot;
+class Remote;
 class Source;
 
 class MemoryObjective final : public Objective {
@@ -77,8 +79,12 @@ class MemoryObjective final : public Objective {
   // Sums up at (w, b): the groups to `emit`, or all of them to `total` where it is null.
   void pass(const Vector& w, double b, double epsilon, bool columns, MemoryKept& kept,
             const std::function<void(const Local&)>* emit, Local& total) const;
+  const Levels& kappa_levels(const Evaluation& at) const;
+  // The remote that keeps what is known of examples, or null.
+  const Remote* keeper() const;
   void fill_curvature(const Evaluation& at, const MemoryKept& of, std::vector<double>& out) const;
   double value(const double* mean, const double* variance, double w_squared, double b, double epsilon) const;
+  std::vector<double> values(const double* mean, const double* variance, double b, double epsilon) const;
   double best_intercept(const Margins& margins, double start) const;
   double slope_in_b(const Margins& margins, double b, double* slope) const;
   Trivial trivial_of_labels() const;

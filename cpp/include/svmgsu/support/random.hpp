@@ -17,6 +17,9 @@ class SplitMix64 {
     return z ^ (z >> 31);
   }
 
+  // What the draw number `k` (from 0) of a generator with this seed gives.
+  static std::uint64_t at(std::uint64_t seed, std::uint64_t k) { return SplitMix64(seed + k * 0x9E3779B97F4A7C15u)(); }
+
   // Uniform on 0 .. bound − 1, without bias; bound < 2³².
   std::uint32_t below(std::uint32_t bound) {
     std::uint64_t product = ((*this)() >> 32) * bound;

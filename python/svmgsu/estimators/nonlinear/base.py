@@ -14,6 +14,7 @@ from ...data.mixtures import Mixtures
 from ...fit.population import check_spread, observe, with_gaps
 from ...maps.features import FeatureMap
 from ...models.rule import depends_on_class, new_objects
+from ...support.losses import Task
 from ...support.memory import require_memory
 from ...support.parallel import Team
 from ...support.validation import Array, FloatArray, check_count, check_positive, is_sparse, place
@@ -22,10 +23,11 @@ from ..names import keep_names, may_lack_names
 from ..notebook import ShowsFit
 from ..transforming import ROUTED
 from ..units import check_deployment_units, same_units
+from .beyond import MANY, Elsewhere, Plan, Targets
 from .lift import Bars, Lift, as_deployed, compact, deviations, learn_population
 from .making import MapMaker, check_map
 from .search import Choice, Folds, Search
-from .solving import Scores, Sums
+from .solving import Scores, exact_sums, stage_options
 
 Splits = list[tuple[Array, Array]]
 SEARCH_ROWS = 20_000  # objects and their copies that settings are chosen with, at the most
@@ -47,6 +49,8 @@ class NonlinearEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
     lift_: Lift
     map_: FeatureMap
     scores_: Scores
+    _elsewhere: Elsewhere | None = None  # all objects, while those of a fit are not in memory
+    _of_all: Any = None  # what is known of them
 
     def _read(self, X: Any, cov: Any, std: Any, groups: Any = None) -> Gaussians:
         """Training data, checked, and their names; `groups` are as many."""
@@ -62,10 +66,7 @@ class NonlinearEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
         data = self._with_gaps(X, cov, std)
         if missing(data):
             check_spread(observe(data))
-        if groups is not None and np.shape(groups) != (len(data),):
-            raise ValueError(
-                f"groups: shape {np.shape(groups)}; one for each of {len(data)} examples is needed"
-            )
+        groups_of(groups, len(data))
         self.n_features_in_ = data.shape[1]
         return data
 
@@ -281,8 +282,49 @@ class NonlinearEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
         own = self.lift_.population is None and data.cov is not None and self.deployment_cov is None
         return loss == "squared" and own
 
+    def _targets_of_all(self) -> tuple[Targets, FloatArray]:
+        """Those of objects that are not in memory, and their weights."""
+        raise NotImplementedError
+
+    def _convex_elsewhere(self, data: Gaussians, seen: Gaussians, stage: Any, lam: float) -> Array | None:
+        """As `_convex`, of all objects, where they are; the features are those of the sample."""
+        held = self._elsewhere
+        assert held is not None
+        copies, noise = len(seen) // len(data), self.deployment_cov
+        large = held.count * copies * self.map_.outputs > MANY
+        plan = Plan(
+            self.lift_,
+            self.map_,
+            np.dtype(np.float32 if large else np.float64),
+            self._is_exact(data, stage.loss),
+            noise,
+            copies,
+            self.lift_.population is None and (data.cov is not None or noise is not None),
+            self._seed(),
+        )
+        threads = Team(self.threads).threads
+        targets, weights = self._targets_of_all()
+        if stage.loss == "squared":
+            self.scores_ = held.summed(plan, targets, weights, lam, threads)
+            return None
+        task: Task = "classification" if hasattr(self, "classes_") else "regression"
+        options = stage_options(
+            held.count * copies,
+            lam,
+            stage.loss,
+            labelled=task == "classification",
+            tol=self.tol,
+            threads=threads,
+            epsilon=getattr(stage, "epsilon", None),
+        )
+        self.scores_ = held.solved(plan, targets, weights, task, options)
+        several = task == "classification" and stage.classes > 2
+        return self._features(seen) if several else None
+
     def _convex(self, data: Gaussians, seen: Gaussians, stage: Any, lam: float) -> Array | None:
         """The convex stage on all objects sets `scores_`; the features, where there are some."""
+        if self._elsewhere is not None:
+            return self._convex_elsewhere(data, seen, stage, lam)
         if self._is_exact(data, stage.loss):
             t, c = stage.targets[:, : len(data)], stage.weights[: len(data)]
             self.scores_ = exact_sums(
@@ -312,18 +354,22 @@ class NonlinearEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "scores_")
         save(self, path)
 
+    def _forget(self) -> None:
+        """Lets go of objects that are not in memory."""
+        for name in ("_elsewhere", "_of_all"):
+            self.__dict__.pop(name, None)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse, tags.input_tags.allow_nan = False, True
         return tags
 
 
-def exact_sums(
-    feature_map: FeatureMap, standard: Gaussians, targets: FloatArray, weights: FloatArray, threads: int
-) -> Sums:
-    """The sums of a squared loss over all that standard objects may be; `targets` are (problems, l)."""
-    gram, cross = feature_map.second_moments(standard, np.ascontiguousarray(targets.T), weights, threads)
-    return Sums(gram, cross, (targets**2) @ weights, float(weights.sum()))
+def groups_of(given: Any, count: int) -> Array | None:
+    """Groups of `count` examples, checked."""
+    if given is not None and np.shape(given) != (count,):
+        raise ValueError(f"groups: shape {np.shape(given)}; one for each of {count} examples is needed")
+    return None if given is None else np.asarray(given)
 
 
 def missing(data: Gaussians) -> bool:

@@ -10,17 +10,24 @@ from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold
 
-from ...data.doubt import read_labels
+from ...data.blocks import Blocks
+from ...data.doubt import has_doubt, read_labels
 from ...data.gaussians import Gaussians
+from ...data.mapped_blocks import RepeatedBlocks
+from ...fit.block_store import labels_of_blocks, refuse_beside, weights_of_blocks
 from ...fit.examples import ConvergenceWarning
+from ...models.rule import blockwise
 from ...support.parallel import Team
 from ...support.validation import Array, FloatArray, check_weights
 from ..classifier import labels_of
 from ..transforming import ROUTED
-from .base import NonlinearEstimator
+from .base import NonlinearEstimator, groups_of
+from .beyond import Targets, sample_for
+from .in_blocks import InBlocks
 from .link import Components, polish
 from .odds import LINK_NUMBERS, Odds, calibrated, choose_odds
 from .search import Choice
+from .solving import signs_of
 from .stages import LabelStage
 
 LOSSES = ("logistic", "hinge", "squared_hinge", "squared")
@@ -161,7 +168,7 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         cov: Any = None,
         std: Any = None,
         sample_weight: Any = None,
@@ -175,7 +182,14 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
         are the covariance or error bars of X, as in `svmgsu.Gaussians`, `sample_weight` how much each example
         counts; examples of one of the `groups` are never on both sides of a fold. In arrays NaN, and infinite
         noise, is a missing value: the population says what it may be.
+
+        X may be blocks of files, as `svmgsu.open` gives them; y is by default what the files have then. Of
+        more than 50,000 examples so many (and 50 of every class) say what the units, the population, the map,
+        its settings and the link are; the convex stage reads all, and makes their features anew in each pass.
         """
+        if isinstance(X, Blocks):
+            refuse_beside(X, cov=cov, std=std)
+            return self._fit_blocks(X, y, sample_weight, groups, classes)
         data = self._read(X, cov, std, groups)
         self.classes_, codes, each = read_labels(labels_of(y), len(data), classes)
         if 2 < len(self.classes_) == len(codes):
@@ -191,6 +205,36 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
             groups = None if groups is None else np.asarray(groups)[rows]
         self._learn(data, codes, weights, groups)
         return self
+
+    def _fit_blocks(self, X: Blocks, y: Any, sample_weight: Any, groups: Any, classes: Any) -> SVMGSU:
+        given, groups = weights_of_blocks(X, sample_weight), groups_of(groups, len(X))
+        if y is None and X.classes is not None:
+            y, classes = X.labels(), X.classes if classes is None else classes
+        if y is None or not has_doubt(y):
+            if classes is not None:
+                raise ValueError("classes: they name the columns of class probabilities, and y has none")
+            self.classes_, codes = labels_of_blocks(X, None if y is None else labels_of(y))
+        else:
+            self.classes_, codes, each = read_labels(y, len(X), classes)
+            given = each.weights(given)
+            if each.source is not None:  # all copies of an example stay on one side of a fold
+                groups = each.source if groups is None else groups[each.source]
+                X = RepeatedBlocks(X, each.source)
+        self._check_settings(len(X))
+        weights = self._weights(codes, given)
+        rows, held = sample_for(self, weights, codes), InBlocks(X)
+        self._elsewhere, self._of_all = held, (codes, weights)
+        try:
+            data = self._read(held.take(rows), None, None)
+            self._learn(data, codes[rows], weights[rows], None if groups is None else groups[rows])
+        finally:
+            self._forget()
+        return self
+
+    def _targets_of_all(self) -> tuple[Targets, FloatArray]:
+        codes, weights = self._of_all
+        count = len(self.classes_)
+        return lambda rows: signs_of(codes[rows], count).astype(np.int8), weights
 
     def _learn(self, data: Gaussians, codes: Array, weights: FloatArray, groups: Any) -> None:
         seed, loss = self._seed(), self._loss(data)
@@ -246,19 +290,22 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
             return np.arange(count)
         return np.sort(np.random.default_rng([self._seed(), 3]).permutation(count)[:most])
 
+    @blockwise
     def predict_proba(self, X: Any, cov: Any = None, std: Any = None) -> FloatArray:
-        """Probabilities of the classes, (l, K), of objects X with their own `cov` or `std`."""
+        """Probabilities of the classes, (l, K), of objects X, blocks too, with their own `cov` or `std`."""
         data = self._objects(X, cov, std)
         out = np.empty((len(data), len(self.classes_)))
         for rows, objects in self.lift_.batches(data):
             out[rows] = self.odds_(objects, self.map_, self.scores_, Team(self.threads).threads)
         return out
 
+    @blockwise
     def predict(self, X: Any, cov: Any = None, std: Any = None) -> Array:
         """The most probable class of objects X with their own `cov` or `std`."""
         best = self.predict_proba(X, cov, std).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
+    @blockwise
     def decision_function(self, X: Any, cov: Any = None, std: Any = None, return_std: bool = False) -> Any:
         """Decision values of objects X with `cov` or `std`: (l,) of two classes, (l, K) of more.
 

@@ -11,13 +11,18 @@ from sklearn.metrics import r2_score
 from sklearn.model_selection import GroupKFold, KFold
 from sklearn.utils.validation import column_or_1d
 
+from ...data.blocks import Blocks
 from ...data.gaussians import Gaussians
+from ...fit.block_store import refuse_beside, weights_of_blocks
 from ...fit.regression import check_target_errors
+from ...models.rule import blockwise
 from ...support.losses import regression_loss
 from ...support.parallel import Team
 from ...support.validation import Array, FloatArray, as_float_array, check_finite, check_weights
 from ..transforming import ROUTED
-from .base import NonlinearEstimator
+from .base import NonlinearEstimator, groups_of
+from .beyond import Targets, sample_for
+from .in_blocks import InBlocks
 from .search import Choice, Search
 from .stages import NumberStage
 
@@ -116,7 +121,7 @@ class SVRGSU(RegressorMixin, NonlinearEstimator):  # type: ignore[misc]
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         cov: Any = None,
         std: Any = None,
         sample_weight: Any = None,
@@ -131,7 +136,12 @@ class SVRGSU(RegressorMixin, NonlinearEstimator):  # type: ignore[misc]
 
         `y_std` are errors of y, a number or (l,), as in `svmgsu.train_regressor`: with the squared loss a
         target has the weight 1/(τ² + e²), τ the residual deviation that is fitted; with others 1/e.
+
+        X may be blocks of files, as in `SVMGSU.fit`; y and its errors are by default what the files have.
         """
+        if isinstance(X, Blocks):
+            refuse_beside(X, cov=cov, std=std)
+            return self._fit_blocks(X, y, sample_weight, groups, y_std)
         data = self._read(X, cov, std, groups)
         t = self._targets(y, len(data))
         errors = check_target_errors(y_std, len(data))
@@ -145,6 +155,29 @@ class SVRGSU(RegressorMixin, NonlinearEstimator):  # type: ignore[misc]
             groups = None if groups is None else np.asarray(groups)[rows]
         self._learn(data, t, errors, given, groups)
         return self
+
+    def _fit_blocks(self, X: Blocks, y: Any, sample_weight: Any, groups: Any, y_std: Any) -> SVRGSU:
+        errors = check_target_errors(X.numbers("y_std") if y_std is None and y is None else y_std, len(X))
+        t = self._targets(X.labels() if y is None else y, len(X))
+        given, groups = weights_of_blocks(X, sample_weight), groups_of(groups, len(X))
+        self._check_settings(len(X))
+        regression_loss(self.loss, self.epsilon)
+        rows, held = sample_for(self, given), InBlocks(X)
+        self._elsewhere, self._of_all = held, (t, errors, given)
+        try:
+            data = self._read(held.take(rows), None, None)
+            own = None if errors is None else errors[rows]
+            self._learn(data, t[rows], own, given[rows], None if groups is None else groups[rows])
+        finally:
+            self._forget()
+        return self
+
+    def _targets_of_all(self) -> tuple[Targets, FloatArray]:
+        t, errors, given = self._of_all
+        inner = None if errors is None else errors / self.y_scale_
+        weights = self._weights(given, inner, self.residual_std_ / self.y_scale_)
+        standard = ((t - self.y_mean_) / self.y_scale_)[np.newaxis]
+        return lambda rows: standard[:, rows], weights
 
     def _learn(
         self, data: Gaussians, t: FloatArray, errors: FloatArray | None, given: FloatArray, groups: Any
@@ -223,6 +256,7 @@ class SVRGSU(RegressorMixin, NonlinearEstimator):  # type: ignore[misc]
         found = minimize_scalar(minus_log_likelihood, bounds=(low, np.log(largest) + 1), method="bounded")
         return float(np.exp(found.x))
 
+    @blockwise
     def predict(self, X: Any, cov: Any = None, std: Any = None, return_std: bool = False) -> Any:
         """E y of objects X with their own `cov` or `std`.
 

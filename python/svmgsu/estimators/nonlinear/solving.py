@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ...data.gaussians import Gaussians
 from ...fit.settings import Settings
+from ...maps.features import FeatureMap
 from ...support.validation import Array, FloatArray
 
 
@@ -157,3 +159,11 @@ class Sums:
         value = 0.5 * float((self.squares / self.mass).sum()) - 0.5 * float((found * (y + residual)).sum())
         gap = float((residual[:m] ** 2).sum() / (2 * lam))
         return Scores(np.ascontiguousarray(W), b, max(value, 0.0), gap, 0.0)
+
+
+def exact_sums(
+    feature_map: FeatureMap, standard: Gaussians, targets: FloatArray, weights: FloatArray, threads: int
+) -> Sums:
+    """The sums of a squared loss over all that standard objects may be; `targets` are (problems, l)."""
+    gram, cross = feature_map.second_moments(standard, np.ascontiguousarray(targets.T), weights, threads)
+    return Sums(gram, cross, (targets**2) @ weights, float(weights.sum()))

@@ -1,0 +1,40 @@
+// J along a ray in w, with b free, from what is kept of three points: O(ℓ) for each value.
+#pragma once
+
+#include "engines/memory_kept.hpp"
+
+namespace svmgsu {
+
+// The penalty's part, and group sums of six numbers with which J comes out.
+class LineSums : public Ray {
+ public:
+  LineSums(const MemoryObjective& objective, const Evaluation& from, const Vector& p);
+
+ protected:
+  Point sum_up(const std::vector<double>& groups, double t) const;
+  const MemoryObjective& objective_;
+  const Evaluation& from_;
+
+ private:
+  double w2_, wp_, p2_;
+};
+
+class MemoryRay final : public LineSums {
+ public:
+  MemoryRay(const MemoryObjective& objective, const Evaluation& from, const Vector& p, double p_b, double epsilon)
+      : LineSums(objective, from, p), step_b_(p_b), epsilon_(epsilon) {}
+
+  // x·p, wᵀΣp and pᵀΣp of every example from the margins at w, w + p and w − p.
+  void set(const MemoryKept& there, const std::vector<double>& variance_back);
+  Point at(double t, double beta) const override { return sum_up(sums(t, beta), t); }
+  // Of the losses: J and its derivatives without the penalty, of each group.
+  std::vector<double> sums(double t, double beta) const;
+
+ private:
+  void residuals(Index first, int count, const Targets::Span& of, double t, double beta, Residuals& r) const;
+
+  double step_b_, epsilon_;
+  std::vector<double> mean_, cross_, square_;
+};
+
+}  // namespace svmgsu

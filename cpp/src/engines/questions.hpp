@@ -1,0 +1,60 @@
+// What is asked of examples that are elsewhere, by mapped.cpp, and answered by shard_worker.cpp.
+#pragma once
+
+#include "engines/levels.hpp"
+#include "engines/messages.hpp"
+
+namespace svmgsu {
+
+enum class Question : std::int32_t { gradient, margins, product, values, slopes, along, drawn };
+
+// What every question begins with: how the data are seen, cut up and what their losses are.
+struct Context {
+  Vector origin, seen_from;
+  double centre = 0, numbers = 0;
+  Index block = 1, per_group = 1;
+  bool single = true;
+  std::string loss;
+  double parameter = 0;
+
+  void put(Writer& out) const {
+    out.put_list(origin);
+    out.put_list(seen_from);
+    for (const double value : {centre, numbers, parameter}) out.put(value);
+    for (const Index value : {block, per_group, Index{single}}) out.put(value);
+    out.put_text(loss);
+  }
+  explicit Context(MessageReader& in) {
+    origin = in.get_vector();
+    seen_from = in.get_vector();
+    for (double* value : {&centre, &numbers, &parameter}) *value = in.get<double>();
+    block = in.get<Index>();
+    per_group = in.get<Index>();
+    single = in.get<Index>() != 0;
+    loss = in.get_text();
+  }
+  Context() = default;
+};
+
+inline void put_point(Writer& out, const Remote::Point& at) {
+  out.put_list(at.w);
+  out.put(at.b);
+  out.put(at.epsilon);
+}
+
+inline void put_levels(Writer& out, const Levels& levels) {
+  std::vector<double> list;
+  levels.each([&](int level, Index count) {
+    list.push_back(level);
+    list.push_back(static_cast<double>(count));
+  });
+  out.put_list(list);
+}
+
+inline void get_levels(MessageReader& in, Levels& levels) {
+  const std::vector<double> list = in.get_list();
+  for (std::size_t k = 0; k + 1 < list.size(); k += 2)
+    levels.add(static_cast<int>(list[k]), static_cast<Index>(list[k + 1]));
+}
+
+}  // namespace svmgsu

@@ -1,0 +1,262 @@
+// Who answers: the examples of one place, and what is remembered of the last points.
+#include <algorithm>
+#include <list>
+
+#include "engines/centring.hpp"
+#include "engines/memory_hessian.hpp"
+#include "engines/memory_ray.hpp"
+#include "engines/questions.hpp"
+#include "svmgsu/engines/mapped.hpp"
+
+namespace svmgsu {
+namespace {
+
+constexpr std::size_t kPoints = 2;  // that a worker remembers
+
+}  // namespace
+
+// A worker's objective for a context, and what it knows of the last points.
+struct ShardWorker::State {
+  struct Point {
+    Evaluation at;
+    double cut = 0;
+    Index block = 0;
+    std::unique_ptr<MemoryHessian> hessian;
+    std::vector<std::pair<Vector, std::vector<double>>> products;  // v, and wᵀΣv of the examples that take part
+  };
+  struct Line {
+    Evaluation from, there;
+    Vector p;
+    double p_b = 0, epsilon = 0;
+    std::unique_ptr<MemoryRay> ray;
+  };
+  std::shared_ptr<const Gaussians> data;
+  std::shared_ptr<const Targets> targets;
+  int threads;
+  bool keeps;
+  std::string context;
+  std::unique_ptr<MemoryObjective> objective;
+  std::list<Point> points;  // the last one at the end
+  Line line;
+
+  void enter(const std::string& text) {
+    if (objective && text == context) return;
+    MessageReader in(text);
+    const Context c(in);
+    require(c.origin.size() == 0 || c.origin.size() == data->features(), "message: of other features");
+    require(c.block > 0 && c.per_group > 0 && c.numbers > 0, "message: it makes no sense");
+    points.clear();
+    line = Line();
+    std::shared_ptr<const Source> source;
+    if (c.seen_from.size() == 0)
+      source = std::make_shared<MemorySource>(*data, data, c.numbers);
+    else
+      source = std::make_shared<MemorySource>(seen_from(*data, c.seen_from), data, c.numbers);
+    objective =
+        std::make_unique<MemoryObjective>(source, targets, 1.0, threads, true, make_loss(c.loss, c.parameter), false);
+    Cuts cuts;
+    cuts.count = data->examples();
+    cuts.block = c.block;
+    cuts.per_group = c.per_group;
+    cuts.blocks = (cuts.count + c.block - 1) / c.block;
+    cuts.single = c.single;
+    objective->origin_ = c.origin;
+    objective->centre_ = c.centre;
+    objective->cuts_ = std::make_shared<const Cuts>(std::move(cuts));
+    context = text;
+  }
+
+  // The point, as it was left or with w·x and wᵀΣw to be read when they are wanted.
+  Point& point(MessageReader& in) {
+    Evaluation wanted;
+    wanted.w = vector(in);
+    wanted.b = in.get<double>();
+    wanted.epsilon = in.get<double>();
+    const auto known = std::find_if(points.begin(), points.end(), [&](const Point& p) { return same(p.at, wanted); });
+    if (known != points.end()) {
+      points.splice(points.end(), points, known);
+      return points.back();
+    }
+    if (points.size() == kPoints) points.pop_front();
+    points.emplace_back();
+    points.back().at = std::move(wanted);
+    points.back().at.kept = std::make_shared<MemoryKept>();
+    return points.back();
+  }
+  static bool same(const Evaluation& a, const Evaluation& b) {
+    return a.b == b.b && a.epsilon == b.epsilon && a.w == b.w;
+  }
+
+  std::string gradient(MessageReader& in) {
+    Point& here = point(in);
+    const bool columns = in.get<double>() != 0;
+    here.hessian.reset();
+    here.products.clear();
+    auto& kept = static_cast<MemoryKept&>(*here.at.kept);
+    Writer groups;
+    const Emit emit = [&](const Local& group) { put_sums(groups, group, 2); };
+    Local total;
+    objective->pass(here.at.w, here.at.b, here.at.epsilon, columns, kept, &emit, total);
+    Writer out;
+    if (keeps) {
+      put_levels(out, objective->kappa_levels(here.at));
+      objective->sharp_share(here.at, 0);
+      put_levels(out, kept.variances);
+    } else {
+      put_margins(out, kept);
+    }
+    out.text() += groups.text();
+    return std::move(out.text());
+  }
+
+  std::string margins(MessageReader& in) const {
+    const Vector w = vector(in);
+    MemoryKept kept;
+    objective->complete(kept, w);
+    Writer out;
+    put_margins(out, kept);
+    return std::move(out.text());
+  }
+
+  MemoryHessian& hessian(Point& here, double cut, Index block) const {
+    if (!here.hessian || here.cut != cut || here.block != block) {
+      here.hessian = std::make_unique<MemoryHessian>(*objective, here.at, cut, block);
+      here.products.clear();
+      here.cut = cut;
+      here.block = block;
+    }
+    return *here.hessian;
+  }
+
+  std::string product(MessageReader& in) {
+    Point& here = point(in);
+    const auto cut = in.get<double>();
+    const bool smoothing = in.get<double>() != 0;
+    const auto vb = in.get<double>();
+    const auto block = in.get<Index>();
+    const Vector v = vector(in);
+    MemoryHessian& of = hessian(here, cut, block);
+    Writer groups, out;
+    const Emit emit = [&](const Local& group) { put_sums(groups, group, 1); };
+    Local total;
+    of.sum_up(smoothing, v, vb, &emit, total);
+    if (keeps && !smoothing) here.products.emplace_back(v, of.last());
+    out.put_list(keeps ? std::vector<double>() : of.last());
+    out.text() += groups.text();
+    return std::move(out.text());
+  }
+
+  std::string values(MessageReader& in) {
+    const Evaluation& at = point(in).at;
+    const MemoryKept& kept = objective->kept(at);
+    return listed(objective->values(kept.mean.data(), kept.variance.data(), at.b, in.get<double>()));
+  }
+
+  std::string slopes(MessageReader& in) {
+    Point& start = point(in);
+    const Evaluation from = start.at, there = point(in).at;  // the last two are both there
+    const auto cut = in.get<double>(), p_b = in.get<double>(), epsilon = in.get<double>();
+    const auto block = in.get<Index>(), steps = in.get<Index>();
+    MemoryHessian& of = hessian(start, cut, block);
+    std::vector<double> along(static_cast<std::size_t>(of.active()), 0.0);
+    for (Index k = 0; k < steps; ++k) {
+      const Vector v = vector(in);
+      const auto vb = in.get<double>(), alpha = in.get<double>();
+      const std::vector<double>& last = product_with(start, of, v, vb);
+      for (std::size_t i = 0; i < along.size(); ++i) along[i] += alpha * last[i];
+    }
+    of.set_along(std::move(along));
+    return listed(of.slopes(from, there, p_b, epsilon));
+  }
+  // As it was found for a product with v, or anew.
+  static const std::vector<double>& product_with(Point& here, MemoryHessian& of, const Vector& v, double vb) {
+    for (const auto& made : here.products)
+      if (made.first == v) return made.second;
+    Local total;
+    of.sum_up(false, v, vb, nullptr, total);
+    here.products.emplace_back(v, of.last());
+    return here.products.back().second;
+  }
+
+  std::string along(MessageReader& in) {
+    const Evaluation from = point(in).at, there = point(in).at;
+    const Vector p = vector(in);
+    const auto p_b = in.get<double>(), epsilon = in.get<double>(), t = in.get<double>(), beta = in.get<double>();
+    const bool known = line.ray && same(line.from, from) && same(line.there, there) && line.p == p && line.p_b == p_b &&
+                       line.epsilon == epsilon;
+    if (!known) {
+      line = {from, there, p, p_b, epsilon, nullptr};
+      line.ray = std::make_unique<MemoryRay>(*objective, line.from, p, p_b, epsilon);
+      const MemoryKept& after = objective->kept(line.there);
+      const bool mirrored = from.w.squaredNorm() == 0;
+      line.ray->set(after, mirrored ? after.variance : objective->margins(from.w - p).variance);
+    }
+    return listed(line.ray->sums(t, beta));
+  }
+
+  std::string drawn(MessageReader& in) {
+    Point& here = point(in);
+    const auto cut = in.get<double>(), tau = in.get<double>();
+    const auto seed = in.get<std::uint64_t>();
+    const auto first = in.get<Index>();
+    const MemoryHessian::Choice choice = hessian(here, cut, here.block).drawn(tau, seed, first);
+    std::vector<double> list;
+    for (std::size_t k = 0; k < choice.position.size(); ++k)
+      for (const double value : {static_cast<double>(first + choice.position[k]), choice.weight[k], choice.sign[k],
+                                 choice.rho[k], choice.gamma[k]})
+        list.push_back(value);
+    return listed(list);
+  }
+
+  static std::string listed(const std::vector<double>& values) {
+    Writer out;
+    out.put_list(values);
+    return std::move(out.text());
+  }
+
+  void put_margins(Writer& out, const MemoryKept& kept) const {
+    out.put_list(kept.mean);
+    if (data->covariance().empty())
+      out.put_list(std::vector<double>());
+    else
+      out.put_list(kept.variance);
+  }
+
+  Vector vector(MessageReader& in) const {
+    Vector result = in.get_vector();
+    require(result.size() == data->features(), "message: of other features");
+    return result;
+  }
+};
+
+ShardWorker::ShardWorker(TrainingSet set, int threads, bool keeps) : state_(std::make_unique<State>()) {
+  state_->data = std::make_shared<const Gaussians>(std::move(set.data));
+  state_->targets = std::make_shared<const Targets>(std::move(set.targets));
+  state_->threads = threads;
+  state_->keeps = keeps;
+}
+ShardWorker::~ShardWorker() = default;
+
+std::string ShardWorker::answer(const std::string& question) {
+  MessageReader in(question);
+  state_->enter(in.get_text());
+  switch (static_cast<Question>(in.get<std::int32_t>())) {
+    case Question::gradient:
+      return state_->gradient(in);
+    case Question::margins:
+      return state_->margins(in);
+    case Question::product:
+      return state_->product(in);
+    case Question::values:
+      return state_->values(in);
+    case Question::slopes:
+      return state_->slopes(in);
+    case Question::along:
+      return state_->along(in);
+    case Question::drawn:
+      return state_->drawn(in);
+  }
+  throw InvalidArgument("message: no such question");
+}
+
+}  // namespace svmgsu

@@ -1,0 +1,108 @@
+"""Objects in files, for non-linear estimators: features are made as the blocks are read, and never stored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import Any
+
+import numpy as np
+
+from ...data.blocks import Blocks
+from ...data.concatenation import concatenate
+from ...data.gaussians import Gaussians
+from ...engines.shards import Shard, mapped
+from ...fit.mapped_store import COPIES, OF_EXAMPLE, one_after_another
+from ...support.losses import Task
+from ...support.memory import in_words
+from ...support.validation import Array, FloatArray
+from .beyond import STEP, Elsewhere, Plan, Targets, feature_group, sums_rows
+from .solving import Scores, Sums, solve_each
+
+
+@dataclass
+class _Part:
+    """The features of some rows, made anew for each question."""
+
+    blocks: Blocks
+    rows: slice
+    plan: Plan
+    size: int
+    targets: Array
+    weights: FloatArray | None
+    task: Task
+    threads: int
+
+    def made(self) -> Shard:
+        data = self.blocks[self.rows]
+        features = self.plan.features(data, self.rows.start, self.size, self.threads)
+        own = None if self.weights is None else self.plan.of_copies(self.weights, self.size)
+        return Shard(features, self.plan.of_copies(self.targets, self.size), own, self.task, self.threads)
+
+
+class InBlocks(Elsewhere):
+    """Objects in blocks of files."""
+
+    def __init__(self, blocks: Blocks) -> None:
+        blocks.check()
+        self.blocks, self.count = blocks, len(blocks)
+
+    def take(self, rows: Array) -> Gaussians:
+        """Objects, by increasing places in the whole."""
+        found: list[Gaussians] = []
+        for span in self.blocks.spans():
+            own = rows[np.searchsorted(rows, span.start) : np.searchsorted(rows, span.stop)]
+            if len(own):
+                found.append(self.blocks[span][own - span.start])
+        return found[0] if len(found) == 1 else concatenate(found)
+
+    def summed(self, plan: Plan, targets: Targets, weights: FloatArray, lam: float, threads: int) -> Scores:
+        size = sums_rows(self.count)
+        groups = []
+        for group in range(0, self.count, size):
+            parts = []
+            for first in range(group, min(group + size, self.count), STEP):
+                rows = slice(first, min(first + STEP, self.count))
+                own = targets(rows), weights[rows], first, STEP, threads
+                parts += plan.sums(self.blocks[rows], *own)
+            groups.append(reduce(add, parts))
+        total: Sums = reduce(add, groups)
+        return total.ridge(lam)
+
+    def solved(self, plan: Plan, targets: Targets, weights: FloatArray, task: Task, options: Any) -> Scores:
+        size = feature_group(plan, self.count)
+        step = size * self._groups_at_a_time(plan, size)
+        spans = [slice(a, min(a + step, self.count)) for a in range(0, self.count, step)]
+        c = None if not np.ptp(weights) else weights / weights.mean()
+
+        def core_of(k: int) -> Any:
+            parts = [
+                _Part(
+                    self.blocks,
+                    rows,
+                    plan,
+                    size,
+                    targets(rows)[k],
+                    None if c is None else c[rows],
+                    task,
+                    options.threads,
+                )
+                for rows in spans
+            ]
+            return mapped(one_after_another, parts).core
+
+        return solve_each(core_of, len(targets(slice(0, 1))), plan.feature_map.outputs, options)
+
+    def _groups_at_a_time(self, plan: Plan, size: int) -> int:
+        """As many groups of `size` rows as there is memory for; too little is an error."""
+        row = self.blocks.row_bytes + plan.copies * plan.feature_map.outputs * plan.dtype.itemsize
+        fixed = OF_EXAMPLE * self.count * plan.copies
+        least, memory = COPIES * size * row + fixed, self.blocks.memory
+        if memory < least:
+            raise ValueError(
+                f"memory: {in_words(memory)} ({memory} bytes) are too few for {plan.feature_map.outputs} "
+                f"features of {self.count} examples made as they are read; at least {least} bytes "
+                f"({in_words(least)}) are needed"
+            )
+        return int(max(1, min((memory - fixed) // (COPIES * size * row), -(-self.count // size))))
