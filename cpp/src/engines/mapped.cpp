@@ -36,16 +36,19 @@ class MappedSource final : public Source, public Remote {
 
   bool keeps() const override { return set_->keeps; }
 
-  void gradient(const MemoryObjective& of, const Point& at, bool columns, Local& total, double* mean, double* variance,
-                Levels& kappa, Levels& variances) const override {
+  void gradient(const MemoryObjective& of, const Point& at, bool columns, Local& total,
+                MemoryKept& kept) const override {
     Writer out = begin(of, Question::gradient);
     put_point(out, at);
     out.put(static_cast<double>(columns));
     total.reset(like_.features(), PointForms(like_, at.w, plans_), 2);
+    double *mean = kept.mean.data(), *variance = kept.variance.data();
+    kept.bends.clear();
     each(out.text(), [&](MessageReader& in, Index size) {
       if (keeps()) {
-        get_levels(in, kappa);
-        get_levels(in, variances);
+        get_levels(in, kept.kappa);
+        get_levels(in, kept.variances);
+        append(kept.bends, in.get_list());
       } else {
         read_margins(in, size, mean, variance);
       }
@@ -65,8 +68,7 @@ class MappedSource final : public Source, public Remote {
     out.put_list(p.v);
     last.clear();
     each(out.text(), [&](MessageReader& in, Index) {
-      const std::vector<double> part = in.get_list();
-      last.insert(last.end(), part.begin(), part.end());
+      append(last, in.get_list());
       while (!in.at_end()) total.add(get_sums(in, 1), 1);
     });
   }
@@ -114,10 +116,7 @@ class MappedSource final : public Source, public Remote {
       first += size;
     }
     std::vector<double> found;
-    each(questions, [&](MessageReader& in, Index) {
-      const std::vector<double> part = in.get_list();
-      found.insert(found.end(), part.begin(), part.end());
-    });
+    each(questions, [&](MessageReader& in, Index) { append(found, in.get_list()); });
     return found;
   }
 
@@ -157,11 +156,11 @@ class MappedSource final : public Source, public Remote {
   }
   std::vector<double> lists(const std::string& question) const {
     std::vector<double> found;
-    each(question, [&](MessageReader& in, Index) {
-      const std::vector<double> part = in.get_list();
-      found.insert(found.end(), part.begin(), part.end());
-    });
+    each(question, [&](MessageReader& in, Index) { append(found, in.get_list()); });
     return found;
+  }
+  static void append(std::vector<double>& to, const std::vector<double>& part) {
+    to.insert(to.end(), part.begin(), part.end());
   }
   static void read_margins(MessageReader& in, Index size, double*& mean, double*& variance) {
     read_into(in, size, mean);

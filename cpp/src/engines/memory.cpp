@@ -202,34 +202,30 @@ double MemoryObjective::active_share(const Evaluation& at, double negligible) co
   return static_cast<double>(levels.from(levels.above(negligible))) / static_cast<double>(examples());
 }
 
-// With ξ = w·x and η = wᵀΣw in the formula of Hessian; see Bends for κ, ρ and γ.
 Objective::Along MemoryObjective::along(const Evaluation& at) const {
-  const MemoryKept& known = kept(at);
-  GroupSum of_w(cuts()), of_b(cuts());
-  Residuals r;
-  Bends bends;
-  Targets::Room room;
-  for (Index k = 0; k < cuts().blocks; ++k) {
-    const Index end = cuts().end(k);
-    double along_w = 0, along_b = 0;
-    for (Index first = cuts().first(k); first < end; first += kMaxBatch) {
-      const int count = static_cast<int>(std::min<Index>(kMaxBatch, end - first));
-      const double *mean = &known.mean[static_cast<std::size_t>(first)],
-                   *variance = &known.variance[static_cast<std::size_t>(first)];
-      const Targets::Span of = targets().span(first, count, room);
-      r.set(count, of, mean, variance, at.b, at.epsilon);
-      bends.set(loss(), count, r.d, r.s);
-      for (int i = 0; i < count; ++i) {
-        const double kappa = of.weight[i] * bends.second[i], alpha = of.sign[i] * mean[i] + bends.rho[i] * variance[i];
-        along_w += kappa * (alpha * alpha + variance[i] * (1 - bends.gamma[i] * variance[i]));
-        along_b += kappa * alpha * of.sign[i];
-      }
-    }
-    of_w.add(along_w);
-    of_b.add(along_b);
-  }
+  const auto sum = total_of<2>(keeper() ? static_cast<const MemoryKept&>(*at.kept).bends : bends(at));
   const double share = 1.0 / static_cast<double>(examples());
-  return {lambda() * at.w.squaredNorm() + share * of_w.total(), share * of_b.total()};
+  return {lambda() * at.w.squaredNorm() + share * sum[0], share * sum[1]};
+}
+
+// With ξ = w·x and η = wᵀΣw in the formula of Hessian; see Bends for κ, ρ and γ.
+std::vector<double> MemoryObjective::bends(const Evaluation& at) const {
+  const MemoryKept& known = kept(at);
+  return group_sums<2>(cuts(), threads(), [&](Index first, int count, std::array<double, 2>& part) {
+    const double *mean = &known.mean[static_cast<std::size_t>(first)],
+                 *variance = &known.variance[static_cast<std::size_t>(first)];
+    Residuals r;
+    Bends bends;
+    Targets::Room room;
+    const Targets::Span of = targets().span(first, count, room);
+    r.set(count, of, mean, variance, at.b, at.epsilon);
+    bends.set(loss(), count, r.d, r.s);
+    for (int i = 0; i < count; ++i) {
+      const double kappa = of.weight[i] * bends.second[i], alpha = of.sign[i] * mean[i] + bends.rho[i] * variance[i];
+      part[0] += kappa * (alpha * alpha + variance[i] * (1 - bends.gamma[i] * variance[i]));
+      part[1] += kappa * alpha * of.sign[i];
+    }
+  });
 }
 
 double MemoryObjective::sharp_share(const Evaluation& at, double deviation) const {
@@ -330,14 +326,9 @@ void MemoryObjective::pass(const Vector& w, double b, double epsilon, bool colum
                            Local& total) const {
   kept.take(slot_);
   kept.kappa = kept.variances = Levels();
-  if (const Remote* const far = keeper()) {
-    kept.mean = kept.variance = {};
-    return far->gradient(*this, {w, b, epsilon}, columns, total, nullptr, nullptr, kept.kappa, kept.variances);
-  }
-  for (auto* array : {&kept.mean, &kept.variance}) array->resize(static_cast<std::size_t>(examples()));
-  if (const Remote* const far = source_->remote())
-    return far->gradient(*this, {w, b, epsilon}, columns, total, kept.mean.data(), kept.variance.data(), kept.kappa,
-                         kept.variances);
+  const Index known = keeper() ? 0 : examples();  // of which w·x and wᵀΣw come here
+  for (auto* array : {&kept.mean, &kept.variance}) array->resize(static_cast<std::size_t>(known));
+  if (const Remote* const far = source_->remote()) return far->gradient(*this, {w, b, epsilon}, columns, total, kept);
   if (source_->whole()) kept.curvature.resize(static_cast<std::size_t>(examples()));
   const Piece* here = nullptr;
   sweep<Adds::by_side>(

@@ -22,6 +22,7 @@ struct MemoryKept final : Kept {
   std::vector<double> mean, variance, curvature;  // w·x, wᵀΣw and L″ of every example; L″ in memory alone
   std::vector<Plan> plans;                        // of each covariance term
   std::vector<std::vector<double>> sums;          // Σ c L″Σ_i of each term
+  std::vector<double> bends;                      // group sums for along(), where the others are elsewhere
   Levels kappa, variances;                        // how large c L″ and wᵀΣw are; empty: not counted yet
   std::shared_ptr<Slot> slot;
 

@@ -102,6 +102,7 @@ struct ShardWorker::State {
       put_levels(out, objective->kappa_levels(here.at));
       objective->sharp_share(here.at, 0);
       put_levels(out, kept.variances);
+      out.put_list(objective->bends(here.at));
     } else {
       put_margins(out, kept);
     }

@@ -18,9 +18,8 @@ struct Piece {
 };
 
 struct Local;
+struct MemoryKept;
 class MemoryObjective;
-
-class Levels;
 
 // Whoever answers for passes over examples that are elsewhere.
 class Remote {
@@ -41,9 +40,9 @@ class Remote {
   virtual ~Remote() = default;
   // Whether w·x and wᵀΣw of the examples stay there as well, so that all that comes here are sums and counts.
   virtual bool keeps() const = 0;
-  // `mean` and `variance` of every example, if they do not stay there, else how large κ and the variances are.
-  virtual void gradient(const MemoryObjective& of, const Point& at, bool columns, Local& total, double* mean,
-                        double* variance, Levels& kappa, Levels& variances) const = 0;
+  // A pass. Where w·x and wᵀΣw stay there, `kept` learns how large κ and the variances are, and how J bends along w.
+  virtual void gradient(const MemoryObjective& of, const Point& at, bool columns, Local& total,
+                        MemoryKept& kept) const = 0;
   virtual void margins(const MemoryObjective& of, const Vector& w, double* mean, double* variance) const = 0;
   // `last` becomes wᵀΣv of the examples that take part, unless they stay there.
   virtual void product(const MemoryObjective& of, const Product& p, Local& total, std::vector<double>& last) const = 0;

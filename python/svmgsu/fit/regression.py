@@ -127,7 +127,7 @@ class RegressionProblem(Examples[RegressionModel]):
         squares = (self.targets[some] - mean[:, 0] - model.intercept_) ** 2
         if not self.likelihood or self.target_errors is None:
             weights = self.weights(rows)
-            return float(np.sqrt(weights @ squares / weights.sum()))
+            return float(np.sqrt(np.sum(weights * squares) / weights.sum()))
         return likeliest_scatter(squares, self.target_errors[some], self.sample_weights[some])
 
 
@@ -177,7 +177,7 @@ def likeliest_scatter(squares: FloatArray, errors: FloatArray, weights: FloatArr
 
     def slope(t: float) -> float:
         v = t + errors**2
-        return float(weights @ ((squares - v) / v**2))
+        return float(np.sum(weights * ((squares - v) / v**2)))  # a dot product would depend on strides
 
     low, high = 0.0, float(squares.max(initial=0.0))
     if not high > 0 or slope(0.0) <= 0:

@@ -85,6 +85,7 @@ class MemoryObjective final : public Objective {
   void fill_curvature(const Evaluation& at, const MemoryKept& of, std::vector<double>& out) const;
   double value(const double* mean, const double* variance, double w_squared, double b, double epsilon) const;
   std::vector<double> values(const double* mean, const double* variance, double b, double epsilon) const;
+  std::vector<double> bends(const Evaluation& at) const;  // the same for along()
   double best_intercept(const Margins& margins, double start) const;
   double slope_in_b(const Margins& margins, double b, double* slope) const;
   Trivial trivial_of_labels() const;
