@@ -10,7 +10,8 @@ constexpr double kWarmEpsilon = 0.2;          // with a starting point
 constexpr double kAbsurd = 1e4;               // a starting point so many times worse than w = 0 is not one
 constexpr double kNegligibleKappa = 1e-10;    // of the largest
 constexpr double kRidge = 1e-12;              // of b
-constexpr int kPatience = 40;                 // iterations without progress of the gap
+constexpr int kPatience = 70;                 // iterations without progress of the gap
+constexpr int kEarlyPatience = 10;            // the same after an early cut of ε
 constexpr double kMostlyRounding = 1.5;       // times what rounding allows: a gap from which it is not worth going on
 constexpr double kTrivialRounding = 1e-13;    // of J at w = 0
 constexpr double kBundleReach = 300;          // times what was asked: a gap that several points together may close

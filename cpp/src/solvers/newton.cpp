@@ -45,7 +45,7 @@ class Newton : private Course {
       if (finished()) break;
       idle = gap() < 0.99 * last_gap ? 0 : idle + 1;
       if (idle == 0) last_gap = gap();
-      if (idle == kPatience / 4 && early_ > 0) {  // too early
+      if (idle == kEarlyPatience && early_ > 0) {  // too early
         early_ = -1;
         epsilon_ = std::max(epsilon_, kWarmEpsilon * unit_);
         visit(result_.w, result_.b);
