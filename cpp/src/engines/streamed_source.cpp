@@ -1,6 +1,7 @@
 #include "engines/streamed_source.hpp"
 
 #include <limits>
+#include <mutex>
 
 #include "engines/codes.hpp"
 #include "svmgsu/data/check.hpp"
@@ -180,6 +181,42 @@ void StreamedSource::look(const Gaussians& data, const std::vector<Index>* posit
   }
 }
 
+// Faults of blocks that are looked at just before they are worked on, when their numbers are in the caches of a thread,
+// which must not throw: the first of them is thrown later.
+class StreamedSource::Faults {
+ public:
+  explicit Faults(bool wanted) : wanted_(wanted) {}
+  void use(const Gaussians& data, Index first, const Use& use) {
+    if (!wanted_) return use({data, data.ids(), first});
+    const std::function<void(Index, Index)> look = [&](Index at, Index count) {
+      const auto begin = data.ids().begin() + at;
+      const std::string fault = fault_of(data, {begin, begin + count});
+      if (fault.empty()) return;
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (!text_.empty() && at_ < first + at) return;
+      at_ = first + at;
+      text_ = renumbered(fault, nullptr, first);
+    };
+    use({data, data.ids(), first, &look});
+    if (!text_.empty()) throw InvalidArgument(text_);
+  }
+
+ private:
+  bool wanted_;
+  std::mutex mutex_;
+  Index at_ = 0;
+  std::string text_;
+};
+
+void StreamedSource::look_at_shared(const Gaussians& data) const {
+  if (!set_.check || checked_) return;
+  for (const auto& term : data.covariance())
+    if (dynamic_cast<const Shared*>(term.kind.get())) {
+      const std::string fault = term.kind->fault(data.ids(), data.features(), threads_);
+      require(fault.empty(), "covariance: " + fault);
+    }
+}
+
 void StreamedSource::all(const Cuts& cuts, const Use& use) const {
   require_unchanged();
   const Index blocks = std::max<Index>(1, window_ / cuts.block);
@@ -189,6 +226,7 @@ void StreamedSource::all(const Cuts& cuts, const Use& use) const {
   // Codes become numbers some blocks at a time, which stay in the processor's caches.
   const Index step = coded_ ? std::max<Index>(1, kDecoded / std::max<Index>(1, cuts.block * held_bytes_)) : blocks;
   Decoded decoded(*this);
+  Faults faults(set_.check && !checked_);
   ReadAhead::Reader ahead(meeting_.join(files_, bounds));
   for (std::size_t k = 0; k + 1 < bounds.size(); ++k) {
     const std::vector<const char*>& arrays = ahead.wait();
@@ -198,8 +236,8 @@ void StreamedSource::all(const Cuts& cuts, const Use& use) const {
       const Index first = cuts.first(block), end = cuts.end(std::min(end_block, block + step) - 1);
       const Gaussians piece = at(decoded.rows(arrays, first - bounds[k], end - first, first), end - first,
                                  [&](const FlatTerm& term) { return term.group + first; });
-      look(piece, nullptr, first);
-      use({piece, piece.ids(), first});
+      look_at_shared(piece);
+      faults.use(piece, first, use);
       poll();
     }
     ahead.release();
