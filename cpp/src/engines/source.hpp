@@ -15,8 +15,8 @@ struct Piece {
   const Gaussians& data;
   const std::vector<Index>& ids;
   Index first;
-  // Looks for faults of `count` of these rows, from ids[at] on, in any thread, just before they are worked on; or null.
-  const std::function<void(Index at, Index count)>* look = nullptr;
+  // To be called in any thread for `count` rows, from ids[at] on, just before they are worked on; or null.
+  const std::function<void(Index at, Index count)>* prepare = nullptr;
 };
 
 struct Local;

@@ -39,7 +39,7 @@ class StreamedSource final : public Source {
 
  private:
   class Decoded;
-  class Faults;
+  class Preparation;
   template <class Groups>
   Gaussians at(const std::vector<const char*>& arrays, Index rows, Groups group_of) const;
   void look(const Gaussians& data, const std::vector<Index>* positions, Index first) const;
