@@ -64,6 +64,45 @@ def test_training_gives_the_bits_of_memory(client, chunk):
     same_bits(svmgsu.dask.train(None, dX, y, std=dE, probability=False), known)
 
 
+def test_shards_are_whole_groups_of_one_block_where_they_can_be():
+    from svmgsu.dask.shards import balanced, spans_of
+
+    starts = [0, 350, 350, 700, 1200]
+    spans = spans_of(starts, 100, 300)
+    assert spans == [(0, 300), (300, 400), (400, 700), (700, 1000), (1000, 1200)]
+    assert spans_of([0, 30, 60, 90, 120], 50, 100) == [(0, 100), (100, 120)]  # blocks smaller than groups
+    sizes = [last - first for first, last in spans]
+    even = ["a", "b", "b", "a", "b"]
+    assert balanced(sizes, even, ["a", "b"]) == even
+    moved = balanced(sizes, ["a"] * 5, ["a", "b"])
+    assert 480 <= sum(n for n, home in zip(sizes, moved, strict=True) if home == "b") <= 720
+
+
+def test_answers_do_not_grow_with_the_examples(client, monkeypatch):
+    from svmgsu.engines.shards import answer
+
+    X, E, y = made()
+    sizes = []
+    ask = svmgsu.dask.rounds.Rounds.ask
+
+    def measured(self, task, *args):
+        found = ask(self, task, *args)
+        sizes.extend(len(text) for text in found if task is answer)
+        return found
+
+    monkeypatch.setattr(svmgsu.dask.rounds.Rounds, "ask", measured)
+    largest = []
+    for times in (1, 8):
+        sizes.clear()
+        many = [np.concatenate([a] * times) for a in (X, E, y)]
+        dX, dE, dy = arrays(*many, chunk=350 * times)
+        options = {"probability": False, "lam": 0.1, "loss": "logistic"}
+        found = svmgsu.dask.train(client, dX, dy, std=dE, **options)
+        same_bits(found, svmgsu.train(many[0], many[2], std=many[1], **options))
+        largest.append(sum(sizes) / len(sizes))
+    assert largest[1] < 3 * largest[0]
+
+
 def test_two_and_three_workers_give_the_same_bits(client):
     X, E, y = made()
     dX, dE, dy = arrays(X, E, y)

@@ -216,6 +216,18 @@ void check(const Gaussians& data, int threads) {
   }
 }
 
+std::string fault_of(const Gaussians& data, const std::vector<Index>& ids) {
+  const Index n = data.features();
+  std::string fault = rows_fault(data.means().rows(), ids, n, Wanted::finite, 1);
+  if (!fault.empty()) return "means: " + fault;
+  for (const auto& term : data.covariance()) {
+    if (dynamic_cast<const Shared*>(term.kind.get())) continue;
+    fault = term.kind->fault(ids, n, 1);
+    if (!fault.empty()) return "covariance: " + fault;
+  }
+  return {};
+}
+
 template <class Scalar>
 Index first_outside(const Scalar* values, Index count, double least, double most, bool zero) {
   constexpr Index kBlock = 1 << 16;

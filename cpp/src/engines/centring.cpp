@@ -114,7 +114,8 @@ class ShiftedSource final : public Source {
 
  private:
   Use shifted(const Use& use) const {
-    return [this, &use](const Piece& piece) { use({seen_from(piece.data, at_), piece.ids, piece.first}); };
+    return
+        [this, &use](const Piece& piece) { use({seen_from(piece.data, at_), piece.ids, piece.first, piece.prepare}); };
   }
 
   std::shared_ptr<const Source> of_;

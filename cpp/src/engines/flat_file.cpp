@@ -1,6 +1,7 @@
 #include "engines/flat_file.hpp"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,6 +21,7 @@ constexpr std::int64_t kAtOnce = std::int64_t{4} << 20;  // bytes between two lo
 constexpr std::int64_t kGap = 16 << 10;                  // bytes that are read and not wanted rather than left out
 constexpr Index kReaders = 16;                           // of chosen rows: a disk answers many questions at once
 constexpr Index kFewRuns = 32;
+constexpr std::int64_t kHugePage = std::int64_t{2} << 20, kManyPages = 2 * kHugePage;
 
 std::int64_t page_of(std::int64_t at) { return at / kPage * kPage; }
 std::int64_t next_page(std::int64_t at) { return (at + kPage - 1) / kPage * kPage; }
@@ -32,8 +34,12 @@ std::int64_t next_page(std::int64_t at) { return (at + kPage - 1) / kPage * kPag
 
 PageBuffer::PageBuffer(std::int64_t bytes) {
   void* memory = nullptr;
-  if (posix_memalign(&memory, static_cast<std::size_t>(kPage), static_cast<std::size_t>(next_page(bytes))) != 0)
-    throw std::bad_alloc();
+  const auto size = static_cast<std::size_t>(next_page(bytes));
+  const std::int64_t unit = bytes >= kManyPages ? kHugePage : kPage;
+  if (posix_memalign(&memory, static_cast<std::size_t>(unit), size) != 0) throw std::bad_alloc();
+#ifdef MADV_HUGEPAGE
+  if (unit == kHugePage) madvise(memory, size, MADV_HUGEPAGE);  // a window is new memory: few large faults, not many
+#endif
   data_.reset(static_cast<char*>(memory));
 }
 

@@ -41,7 +41,7 @@ ReadAhead::~ReadAhead() {
 }
 
 const std::vector<const char*>& ReadAhead::wait(std::size_t k) {
-  Place& place = places_[k % 2];
+  Place& place = places_[k % kPlaces];
   std::unique_lock<std::mutex> lock(mutex_);
   const auto here = [&] { return place.full && place.window == k; };
   wait_politely(changed_, lock, [&] { return here() || failure_; });
@@ -52,7 +52,7 @@ const std::vector<const char*>& ReadAhead::wait(std::size_t k) {
 void ReadAhead::release(std::size_t k) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    Place& place = places_[k % 2];
+    Place& place = places_[k % kPlaces];
     if (--place.users == 0) place.full = false;
   }
   changed_.notify_all();
@@ -79,7 +79,7 @@ void ReadAhead::run() {
 }
 
 void ReadAhead::read(std::size_t k) {
-  Place& place = places_[k % 2];
+  Place& place = places_[k % kPlaces];
   {
     std::unique_lock<std::mutex> lock(mutex_);
     changed_.wait(lock, [&] { return stop_ || !place.full; });

@@ -1,4 +1,4 @@
-// A thread that reads windows one after another into one of two places, while the other is worked on, by one reader or
+// A thread that reads windows one after another into one of some places, while another is worked on, by one reader or
 // by several that all go over the same data.
 #pragma once
 
@@ -19,6 +19,8 @@ using OpenFiles = std::vector<std::unique_ptr<OpenFile>>;
 
 class ReadAhead {
  public:
+  static constexpr std::size_t kPlaces = 4;  // whoever is ahead, reading or computing, waits for the other less often
+
   // Window k are the rows bounds[k] .. bounds[k + 1].
   ReadAhead(const OpenFiles& files, std::vector<Index> bounds);
   ~ReadAhead();
@@ -63,7 +65,7 @@ class ReadAhead {
 
   const OpenFiles& files_;
   std::vector<Index> bounds_;
-  Place places_[2];
+  Place places_[kPlaces];
   int readers_ = 0;
   std::mutex mutex_;
   std::condition_variable changed_;

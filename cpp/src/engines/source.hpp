@@ -15,6 +15,8 @@ struct Piece {
   const Gaussians& data;
   const std::vector<Index>& ids;
   Index first;
+  // To be called in any thread for `count` rows, from ids[at] on, just before they are worked on; or null.
+  const std::function<void(Index at, Index count)>* prepare = nullptr;
 };
 
 struct Local;

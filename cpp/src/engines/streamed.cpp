@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t kLargestWindow = std::int64_t{64} << 20;  // bytes: no disk reads faster in larger ones
 constexpr std::int64_t kSmallestWindow = std::int64_t{64} << 10;
 constexpr std::int64_t kFairWindow = std::int64_t{8} << 20;  // for which a second point is not remembered
-constexpr Index kWindows = 2;                                // at a time
+constexpr Index kWindows = 2;                                // at a time, each in halves (ReadAhead::kPlaces)
 constexpr Index kChosen = 2;                                 // and chosen rows of each problem as much as these
 constexpr std::int64_t kPoint = 16;                          // bytes per example that are kept of a point: w·x and wᵀΣw
 constexpr std::int64_t kEstimate = 8;                        // and while the Hessian is estimated: κ
@@ -65,7 +65,7 @@ Streamed::Streamed(FlatSet set, int threads) : targets_(set.targets) {
     window = std::min(kLargestWindow, left / parts);
   }
   const Index rows =
-      set.window > 0 ? set.window : std::max<Index>(1, window / std::max<Index>(1, source_->row_bytes()));
+      set.window > 0 ? set.window : std::max<Index>(1, window / 2 / std::max<Index>(1, source_->row_bytes()));
   source_->allot(std::min(rows, source_->examples()), kChosen * window);
   source_->meeting().expect(set.problems);
 }

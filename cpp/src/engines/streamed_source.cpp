@@ -1,6 +1,7 @@
 #include "engines/streamed_source.hpp"
 
 #include <limits>
+#include <mutex>
 
 #include "engines/codes.hpp"
 #include "svmgsu/data/check.hpp"
@@ -47,7 +48,6 @@ std::shared_ptr<const Covariance> kind_at(const FlatTerm& term, const char* arra
 }
 
 constexpr std::int64_t kDecoded = std::int64_t{16} << 20;  // bytes of numbers at a time
-constexpr Index kRowsOfTask = 128;
 
 // "example 3 has ..." of a window or of chosen rows, with the number that the example has in the files.
 std::string renumbered(const std::string& message, const std::vector<Index>* positions, Index first) {
@@ -132,14 +132,15 @@ Gaussians StreamedSource::at(const std::vector<const char*>& arrays, Index rows,
   return Gaussians(std::move(means), CovarianceSum(std::move(terms)));
 }
 
-// Rows of a window, whose codes it makes numbers of.
+// Rows of a window. Codes become numbers in the thread that works on them, just before it does.
 class StreamedSource::Decoded {
  public:
   explicit Decoded(const StreamedSource& of) : of_(of), room_(of.files_.size()), buffers_(of.files_.size()) {}
-  // `count` of them from `first` on, which is row `place` of the files.
+  // `count` of them from `first` on, which is row `place` of the files; numbers of codes are there once they are made.
   const std::vector<const char*>& rows(const std::vector<const char*>& window, Index first, Index count, Index place) {
     arrays_ = window;
-    std::vector<const char*> codes(arrays_.size(), nullptr);
+    codes_.assign(arrays_.size(), nullptr);
+    place_ = place;
     for (std::size_t f = 0; f < arrays_.size(); ++f) {
       const FlatFile& file = of_.files_[f]->file();
       arrays_[f] += first * file.row_bytes();
@@ -148,27 +149,26 @@ class StreamedSource::Decoded {
         buffers_[f] = PageBuffer(count * file.decoded_row_bytes());
         room_[f] = count;
       }
-      codes[f] = arrays_[f];
+      codes_[f] = arrays_[f];
       arrays_[f] = buffers_[f].data();
     }
-    if (!of_.coded_) return arrays_;
-    parallel_for((count + kRowsOfTask - 1) / kRowsOfTask, of_.threads_, [&](Index task) {
-      const Index from = task * kRowsOfTask, rows = std::min(kRowsOfTask, count - from);
-      for (std::size_t f = 0; f < arrays_.size(); ++f) {
-        const FlatFile& file = of_.files_[f]->file();
-        if (codes[f])
-          decode(file, codes[f] + from * file.row_bytes(), rows, FirstRow{place + from},
-                 buffers_[f].data() + from * file.decoded_row_bytes());
-      }
-    });
     return arrays_;
+  }
+  void make(Index from, Index count) const {
+    for (std::size_t f = 0; f < codes_.size(); ++f) {
+      if (!codes_[f]) continue;
+      const FlatFile& file = of_.files_[f]->file();
+      decode(file, codes_[f] + from * file.row_bytes(), count, FirstRow{place_ + from},
+             buffers_[f].data() + from * file.decoded_row_bytes());
+    }
   }
 
  private:
   const StreamedSource& of_;
   std::vector<Index> room_;
   std::vector<PageBuffer> buffers_;
-  std::vector<const char*> arrays_;
+  std::vector<const char*> arrays_, codes_;
+  Index place_ = 0;
 };
 
 void StreamedSource::look(const Gaussians& data, const std::vector<Index>* positions, Index first) const {
@@ -180,6 +180,48 @@ void StreamedSource::look(const Gaussians& data, const std::vector<Index>* posit
   }
 }
 
+// What is done to blocks just before they are worked on, so that their numbers are in the caches of a thread: codes
+// become numbers, and faults are looked for. A thread must not throw: the first fault is thrown later.
+class StreamedSource::Preparation {
+ public:
+  Preparation(const Decoded& decoded, bool decodes, bool checks)
+      : decoded_(decoded), decodes_(decodes), checks_(checks) {}
+  void use(const Gaussians& data, Index first, const Use& use) {
+    const std::function<void(Index, Index)> prepare = [&](Index at, Index count) {
+      if (decodes_) decoded_.make(at, count);
+      if (checks_) look(data, first, at, count);
+    };
+    use({data, data.ids(), first, decodes_ || checks_ ? &prepare : nullptr});
+    if (!text_.empty()) throw InvalidArgument(text_);
+  }
+
+ private:
+  void look(const Gaussians& data, Index first, Index at, Index count) {
+    const auto begin = data.ids().begin() + at;
+    const std::string fault = fault_of(data, {begin, begin + count});
+    if (fault.empty()) return;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!text_.empty() && at_ < first + at) return;
+    at_ = first + at;
+    text_ = renumbered(fault, nullptr, first);
+  }
+
+  const Decoded& decoded_;
+  bool decodes_, checks_;
+  std::mutex mutex_;
+  Index at_ = 0;
+  std::string text_;
+};
+
+void StreamedSource::look_at_shared(const Gaussians& data) const {
+  if (!set_.check || checked_) return;
+  for (const auto& term : data.covariance())
+    if (dynamic_cast<const Shared*>(term.kind.get())) {
+      const std::string fault = term.kind->fault(data.ids(), data.features(), threads_);
+      require(fault.empty(), "covariance: " + fault);
+    }
+}
+
 void StreamedSource::all(const Cuts& cuts, const Use& use) const {
   require_unchanged();
   const Index blocks = std::max<Index>(1, window_ / cuts.block);
@@ -189,6 +231,7 @@ void StreamedSource::all(const Cuts& cuts, const Use& use) const {
   // Codes become numbers some blocks at a time, which stay in the processor's caches.
   const Index step = coded_ ? std::max<Index>(1, kDecoded / std::max<Index>(1, cuts.block * held_bytes_)) : blocks;
   Decoded decoded(*this);
+  Preparation preparation(decoded, coded_, set_.check && !checked_);
   ReadAhead::Reader ahead(meeting_.join(files_, bounds));
   for (std::size_t k = 0; k + 1 < bounds.size(); ++k) {
     const std::vector<const char*>& arrays = ahead.wait();
@@ -198,8 +241,8 @@ void StreamedSource::all(const Cuts& cuts, const Use& use) const {
       const Index first = cuts.first(block), end = cuts.end(std::min(end_block, block + step) - 1);
       const Gaussians piece = at(decoded.rows(arrays, first - bounds[k], end - first, first), end - first,
                                  [&](const FlatTerm& term) { return term.group + first; });
-      look(piece, nullptr, first);
-      use({piece, piece.ids(), first});
+      look_at_shared(piece);
+      preparation.use(piece, first, use);
       poll();
     }
     ahead.release();

@@ -39,9 +39,11 @@ class StreamedSource final : public Source {
 
  private:
   class Decoded;
+  class Preparation;
   template <class Groups>
   Gaussians at(const std::vector<const char*>& arrays, Index rows, Groups group_of) const;
   void look(const Gaussians& data, const std::vector<Index>* positions, Index first) const;
+  void look_at_shared(const Gaussians& data) const;
   void require_unchanged() const {
     for (const auto& file : files_) file->require_unchanged();
   }

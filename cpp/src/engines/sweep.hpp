@@ -259,6 +259,7 @@ void sweep(const Visit<Walk>& visit, MakeForms forms_of, Link link, Local* total
       const Index start = cuts.first(k), size = cuts.end(k) - start, at = start - piece.first;
       if (kAdds != Adds::nothing) local.reset(features, forms, kSides, reader.side_by_side());
       local.start = start;
+      if (piece.prepare) (*piece.prepare)(at, size);
       if (sorts) local.sorted.set(piece, *visit.targets, start, size);
       for (Index first = 0; first < size; first += batch) {
         const Index last = std::min(size, first + batch);

@@ -104,7 +104,7 @@ class StreamedSet:
     task : {"classification", "regression"}
     memory : int, default=0
         Bytes that windows, gathered rows and what is kept of each example may take. Too few is an error that
-        names the least that would do. 0 takes windows of 64 MB.
+        names the least that would do. 0 takes windows of 32 MB.
     window : int, default=0
         Rows of a window; 0: as the memory allows. The result is the same for any.
     direct : bool, default=True

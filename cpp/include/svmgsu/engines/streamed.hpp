@@ -65,7 +65,7 @@ struct FlatSet {
   FlatFile means;
   std::vector<FlatTerm> terms;
   std::shared_ptr<const Targets> targets;
-  std::size_t memory = 0;  // bytes that windows and all that is kept of the examples may take; 0: windows of 64 MB
+  std::size_t memory = 0;  // bytes that windows and all that is kept of the examples may take; 0: windows of 32 MB
   Index window = 0;        // rows of a window; 0: as memory allows
   bool direct = true;      // past the system's cache, where it can be
   bool check = true;       // look for NaN, negative variances and the like in the first pass
