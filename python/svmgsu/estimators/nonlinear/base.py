@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from ..units import check_deployment_units, same_units
 from .lift import Bars, Lift, as_deployed, compact, deviations, learn_population
 from .making import MapMaker, check_map
 from .search import Choice, Folds, Search
+from .sides import Side, answering, without_bars
 from .solving import Scores, Sums
 
 Splits = list[tuple[Array, Array]]
@@ -47,6 +49,7 @@ class NonlinearEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
     lift_: Lift
     map_: FeatureMap
     scores_: Scores
+    without_bars_: Side | None
 
     def _read(self, X: Any, cov: Any, std: Any, groups: Any = None) -> Gaussians:
         """Training data, checked, and their names; `groups` are as many."""
@@ -177,7 +180,7 @@ class NonlinearEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
             [float(self.lam)] if self.lam != "auto" else self._lams(),
             Team(self.threads).threads,
         )
-        choice = self._steps(search, objects, bars, own, n)
+        choice, plain = self._steps(search, objects, bars, own, n), objects
         if choice.bars:
             assert bars is not None
             self.lift_.bars = bars
@@ -187,6 +190,9 @@ class NonlinearEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
             metric = search.learn_metric(objects, choice.gamma, choice.first_lam or choice.lam, None)
         self.metric_ = metric
         self.map_ = maker.make(objects.shape[1], choice.gamma, metric)
+        inputs = objects.shape[1]
+        side = without_bars(self.lift_, choice, search, plain, inputs) if choice.bars else None
+        self.without_bars_ = side
         choice.tried = search.tried
         return choice, search, objects
 
@@ -217,7 +223,7 @@ class NonlinearEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
                 extended, [0.1 * share, 0.3 * share, share] if self.gamma == "auto" else gammas, bars=True
             )
             if search.folds.is_better(richer.losses, choice.losses):
-                choice, objects = richer, extended
+                choice, objects = replace(richer, without_bars=choice), extended
         if with_gamma and objects.shape[1] > 1 and self.metric is not False:
             more = (
                 [factor / objects.shape[1] for factor in self._metric_factors] if self.gamma == "auto" else []
@@ -225,7 +231,7 @@ class NonlinearEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
             tried = [gamma for gamma in more if not np.isclose(gamma, choice.gamma)]
             richer = search.with_metric(objects, [choice.gamma, *tried], bars=choice.bars)
             if self.metric is True or search.folds.is_better(richer.losses, choice.losses):
-                choice = richer
+                choice = replace(richer, without_bars=choice.without_bars)
         return choice
 
     def _splits(self, inner: Any, count: int, y: Any, groups: Any) -> Splits:
@@ -297,9 +303,10 @@ class NonlinearEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
         """E f + b and the standard deviation of f of objects, (l, scores) each."""
         mean = np.empty((len(data), len(self.scores_.b)))
         variance = np.empty_like(mean)
-        for rows, objects in self.lift_.batches(data):
-            mean[rows], variance[rows] = self.map_.scores(objects, self.scores_.W, Team(self.threads).threads)
-        return mean + self.scores_.b, np.sqrt(variance)
+        for rows, objects, feature_map, scores in answering(self, data):
+            found = feature_map.scores(objects, scores.W, Team(self.threads).threads)
+            mean[rows], variance[rows] = found[0] + scores.b, found[1]
+        return mean, np.sqrt(variance)
 
     def save(self, path: Any) -> None:
         """Writes what predictions need to `path`, a path or binary file, completely or not at all.

@@ -21,6 +21,7 @@ from .base import NonlinearEstimator
 from .link import Components, polish
 from .odds import LINK_NUMBERS, Odds, calibrated, choose_odds
 from .search import Choice
+from .sides import answering, finish
 from .stages import DoubtStage, LabelStage
 
 LOSSES = ("logistic", "hinge", "squared_hinge", "squared")
@@ -60,8 +61,9 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
     metric : {"auto", True, False}
         Whether to learn in which directions distances matter (the averaged gradient outer product).
     bars_as_features : {"auto", True, False}
-        Whether the size of error bars is a feature too. It helps where it tells about the class, and harms
-        where new objects have other error bars (a `PopulationWarning` tells). It needs a population.
+        Whether the size of error bars is a feature too, which helps where it tells about the class. Of new
+        objects with other error bars the model without them is asked, of the same fit; a `PopulationWarning`
+        tells where these are many. It needs a population.
     link : {"auto", True, False}
         Whether p = Σ_k r_k σ(E[f | k]) over the mixture's components, or σ(E f).
     damping : {"auto", True, False}
@@ -220,7 +222,9 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
             self.odds_ = choose_odds(search, objects, choice, self.map_, **options)
         else:
             self.odds_ = Odds(calibration=calibrated(search, objects, choice, self.map_))
-        self._final(data, seen, stage_of(np.arange(len(data)), copies), choice)
+        stage = stage_of(np.arange(len(data)), copies)
+        self._final(data, seen, stage, choice)
+        finish(self, lambda other: other._final(data, seen, stage, choice.without_bars))
         self._keep(choice)
 
     def _keep(self, choice: Choice) -> None:
@@ -262,8 +266,8 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
         """Probabilities of the classes, (l, K), of objects X with their own `cov` or `std`."""
         data = self._objects(X, cov, std)
         out = np.empty((len(data), len(self.classes_)))
-        for rows, objects in self.lift_.batches(data):
-            out[rows] = self.odds_(objects, self.map_, self.scores_, Team(self.threads).threads)
+        for rows, objects, feature_map, scores in answering(self, data):
+            out[rows] = self.odds_(objects, feature_map, scores, Team(self.threads).threads)
         return out
 
     def predict(self, X: Any, cov: Any = None, std: Any = None) -> Array:
@@ -284,8 +288,8 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
             values = np.log(p[:, 1:]) - np.log(p[:, :1]) if p.shape[1] == 2 else np.log(p)
         else:
             values = np.empty((len(data), len(self.scores_.b)))
-            for rows, objects in self.lift_.batches(data):
-                values[rows] = self.scores_(self.map_.mean(objects, threads=Team(self.threads).threads))
+            for rows, objects, feature_map, scores in answering(self, data):
+                values[rows] = scores(feature_map.mean(objects, threads=Team(self.threads).threads))
             if self.odds_.calibration is not None:
                 values = self.odds_.calibration(values)
         flat = values[:, 0] if len(self.classes_) == 2 else values
