@@ -5,7 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
-from bench.paper import EXPERIMENTS, __main__, harness, report, statistics, systems, tv
+from bench.paper import EXPERIMENTS, __main__, harness, report, sections, statistics, systems, tv
 from bench.paper.frames import GaussianClasses
 from bench.paper.recordings import DEAP_SHAPE, load_deap
 from bench.paper.toy import angle, random_set
@@ -299,6 +299,37 @@ def test_a_run_resumes_and_gives_the_same_tables(tmp_path, data_folder):
     assert "Fig. 5" in first
     assert (tmp_path / "figures" / "toy-angles.png").stat().st_size > 1000
     assert "toy" in json.loads((tmp_path / "results.json").read_text())["experiments"]
+
+
+def test_sections_without_records_stay_as_they_were(tmp_path):
+    def page(title, words, target=None):
+        made = report.Page(title, tmp_path / "figures")
+        made.text(words)
+        made.claim(f"{title} is so", paper=None, ours=0.5, se=0.1, verdict="reproduced")
+        if target is not None:
+            made.target("gain", target, 0.1, 0.0)
+        return made
+
+    old, new = (
+        harness.Experiment(name, name.title(), lambda *_: {}, lambda *_: None, seeds=1)
+        for name in ("old", "new")
+    )
+    report.write(tmp_path, [(old, page("Old", "found\n\nlong ago")), (new, page("New", "1"))], [], False)
+    again = sections.kept(tmp_path, old)
+    assert again.parts == ["found\n\nlong ago"] and again.claims[0]["claim"] == "Old is so"
+    report.write(tmp_path, [(old, again), (new, page("New", "2"))], [], False, [old.title])
+    head, found = sections.split((tmp_path / "RESULTS.md").read_text("utf-8"))
+    assert "Of an earlier run, with the library of that day: Old." in head
+    assert (found["Old"], found["New"]) == ("found\n\nlong ago", "2")
+    assert sections.kept(tmp_path, new).parts == ["2"]
+    assert sections.kept(tmp_path / "nowhere", old) is None
+
+    path = tmp_path / "curved.md"
+    path.write_text("# Head\n\nwords\n\n## New\n\nold\n\n## Last\n\nkept\n", "utf-8")
+    sections.write_curved(path, [(new, page("New", "new", 0.25))])
+    head, found = sections.split(path.read_text("utf-8"))
+    assert (head, found["Last"]) == ("# Head\n\nwords", "kept")
+    assert found["New"].startswith("new\n\n| asked") and "0.2500 ± 0.1000" in found["New"]
 
 
 def test_an_unknown_experiment_is_refused_with_the_known_ones(tmp_path, capsys):

@@ -7,8 +7,9 @@ import os
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
-from . import EXPERIMENTS, harness, report
+from . import EXPERIMENTS, harness, report, sections
 
 HERE = Path(__file__).parent
 
@@ -34,19 +35,32 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print(f"\nstopped; the same command goes on from the records in {records}", file=sys.stderr)
         return 130
-    pages = []
+    pages, earlier = [], []
     for experiment in EXPERIMENTS:  # those of earlier runs too
         found = harness.load_records(experiment, quick, records)
-        if len(found) >= experiment.quick_seeds:
-            page = report.Page(experiment.title, out / "figures")
-            if len(found) < experiment.count(quick):
-                page.text(f"**Not finished: {len(found)} of {experiment.count(quick)} seeds.**")
-            experiment.report(found, page)
+        page = written(experiment, found, quick, out)
+        if page is None and not sections.is_curved(experiment):
+            page = sections.kept(out, experiment)
+            earlier += [] if page is None else [experiment.title]
+        if page is not None:
             pages.append((experiment, page))
-    report.write(out, pages, skipped, quick)
+    curved = HERE.parent / "results" / "nonlinear.md" if out == HERE else out / "nonlinear.md"
+    sections.write_curved(curved, [pair for pair in pages if sections.is_curved(pair[0])])
+    report.write(out, [pair for pair in pages if not sections.is_curved(pair[0])], skipped, quick, earlier)
     minutes = harness.work(runnable, quick, records) / 60
     print(f"{out / 'RESULTS.md'}: {time.monotonic() - began:.0f} s; all records: {minutes:.1f} core minutes")
     return 0
+
+
+def written(experiment: harness.Experiment, found: list[Any], quick: bool, out: Path) -> report.Page | None:
+    """What its records say; None where there are too few."""
+    if len(found) < experiment.quick_seeds:
+        return None
+    page = report.Page(experiment.title, out / "figures")
+    if len(found) < experiment.count(quick):
+        page.text(f"**Not finished: {len(found)} of {experiment.count(quick)} seeds.**")
+    experiment.report(found, page)
+    return page
 
 
 def matches(name: str, wanted: list[str]) -> bool:

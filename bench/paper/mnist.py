@@ -151,16 +151,17 @@ def _claims(records: list[Record], page: Page, names: list[str], columns: list[i
             verdict=verdict(gain, paper),
             note=f"p = {gain.p:.1g}",
         )
-    for name, column in zip(names, columns, strict=True):
-        gain = _gain(records, name, "subspaces, project", "LSVM-GSU")
-        paper = PAPER["subspaces"][column] - PAPER["LSVM-GSU"][column]
-        page.claim(
-            f"MNIST {name}: gain of subspaces (project) over the original space",
-            paper=paper,
-            ours=gain.mean,
-            se=gain.se,
-            verdict=verdict(gain, paper),
-        )
+    for mode in ("project", "truncate"):  # two readings of the same claim
+        for name, column in zip(names, columns, strict=True):
+            gain = _gain(records, name, f"subspaces, {mode}", "LSVM-GSU")
+            paper = PAPER["subspaces"][column] - PAPER["LSVM-GSU"][column]
+            page.claim(
+                f"MNIST {name}: gain of subspaces ({mode}) over the original space",
+                paper=paper,
+                ours=gain.mean,
+                se=gain.se,
+                verdict=verdict(gain, paper),
+            )
     for rival, paper in (("PSVM", 6), ("LSVM-iso", 5)):
         gains = [_gain(records, name, "LSVM-GSU", rival) for name in names]
         clear = sum(gain.mean > 2 * gain.se for gain in gains)

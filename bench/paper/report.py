@@ -137,9 +137,12 @@ def write(
     pages: list[tuple[Experiment, Page]],
     skipped: list[tuple[Experiment, list[Path]]],
     quick: bool,
+    earlier: Sequence[str] = (),
 ) -> None:
-    """RESULTS.md and results.json in `folder`."""
+    """RESULTS.md and results.json in `folder`; the sections of `earlier` titles are those of another run."""
     parts = [HEAD]
+    if earlier:
+        parts.append(f"Of an earlier run, with the library of that day: {', '.join(earlier)}.")
     if quick:
         parts.append("**A quick run: few seeds, small settings. These numbers prove nothing.**")
     claims = [c for _, page in pages for c in page.claims]

@@ -57,6 +57,13 @@ class Copies:
             return given
         return np.asarray(given[self.source] * self.shares)
 
+    def table(self, codes: Array) -> FloatArray:
+        """The probabilities of each example's classes, (l, K), from the places of its copies' classes."""
+        out = np.zeros((self.examples, int(codes.max()) + 1))
+        places = np.arange(self.examples) if self.source is None else self.source
+        out[places, codes] = 1.0 if self.shares is None else self.shares
+        return out
+
     def likeliest(self, labels: Array) -> Array:
         """The label of each example from those of its copies: the most probable."""
         if self.source is None or self.shares is None:

@@ -7,6 +7,7 @@ noise or weights of classes are not kept.
 from __future__ import annotations
 
 import inspect
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from .nonlinear.classifier import SVMGSU
 from .nonlinear.lift import Bars, Lift
 from .nonlinear.odds import Odds
 from .nonlinear.regressor import SVRGSU
+from .nonlinear.sides import Side
 from .nonlinear.solving import Scores
 
 CLASSES: dict[str, Any] = {"SVMGSU": SVMGSU, "SVRGSU": SVRGSU, "Deconvolution": Deconvolution}
@@ -70,18 +72,29 @@ def _model(model: Any) -> dict[str, Any]:
         "scale": lift.scale,
         "announced": bool(lift.announced),
         "population": None if lift.population is None else _population(lift.population),
-        "bars": None if lift.bars is None else {k: np.asarray(v) for k, v in vars(lift.bars).items()},
-        "map": {"name": made.name, "made_of": list(made.made_of), "combine": made.combine},
+        "bars": None if lift.bars is None else _bars(lift.bars),
+        "map": _map(made),
         "scores": vars(model.scores_),
         "metric": model.metric_,
         "gamma": float(model.gamma_),
         "lam": float(model.lam_),
         "search": model.search_,
     }
+    side = model.without_bars_
+    if side is not None:
+        tree["without_bars"] = {"map": _map(side.map), "scores": vars(side.scores)}
     if isinstance(model, SVRGSU):
         return tree | {k: float(getattr(model, k + "_")) for k in ("y_mean", "y_scale", "residual_std")}
     odds = vars(model.odds_) | {"calibration": model.odds_.calibration and vars(model.odds_.calibration)}
     return tree | {"odds": odds, "labels": label_texts(model.classes_)}
+
+
+def _bars(bars: Bars) -> dict[str, Any]:
+    return {k: v if isinstance(v, float) else np.asarray(v) for k, v in vars(bars).items()}
+
+
+def _map(made: FeatureMap) -> dict[str, Any]:
+    return {"name": made.name, "made_of": list(made.made_of), "combine": made.combine}
 
 
 def read(path: Any, name: str) -> Any:
@@ -148,6 +161,7 @@ def _read_model(node: Node, model: NonlinearEstimator, n: int) -> NonlinearEstim
     scores = node.part("scores")
     model.scores_ = _read_scores(scores, None, None)
     model.map_ = _read_map(node.part("map"), inputs, model.scores_.W.shape[1])
+    model.without_bars_ = _read_side(node, model, lift) if lift.bars is not None else None
     model.metric_ = node.array("metric", (inputs, inputs)) if node.has("metric") else None
     model.gamma_, model.lam_ = node.number("gamma", 0), node.number("lam", 0)
     model.bars_, model.population_ = lift.bars is not None, lift.population
@@ -165,6 +179,14 @@ def _read_model(node: Node, model: NonlinearEstimator, n: int) -> NonlinearEstim
         return model
     _read_classes(node, model, scored)
     return model
+
+
+def _read_side(node: Node, model: NonlinearEstimator, lift: Lift) -> Side:
+    """What answers for objects with other error bars."""
+    part = node.part("without_bars")
+    scores = _read_scores(part.part("scores"), len(model.scores_.b), None)
+    made = _read_map(part.part("map"), len(lift.centre), scores.W.shape[1])
+    return Side(replace(lift, bars=None), made, scores)
 
 
 def _read_classes(node: Node, model: Any, scored: int) -> None:
@@ -195,7 +217,8 @@ def _read_bars(node: Node, n: int) -> Bars:
     shape = (len(columns),)
     scale = node.array("scale", shape, positive=True)
     centre, least, largest = (node.array(key, shape) for key in ("centre", "least", "largest"))
-    return Bars(columns, centre, scale, least, largest)
+    precision = node.array("precision", (len(columns), len(columns)))
+    return Bars(columns, centre, scale, least, largest, precision, node.number("limit", 0))
 
 
 def _read_scores(node: Node, scored: int | None, features: int | None) -> Scores:

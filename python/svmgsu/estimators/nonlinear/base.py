@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,12 @@ from .beyond import MANY, Elsewhere, Plan, Targets
 from .lift import Bars, Lift, as_deployed, compact, deviations, learn_population
 from .making import MapMaker, check_map
 from .search import Choice, Folds, Search
+<<<<<<< HEAD
 from .solving import Scores, exact_sums, stage_options
+=======
+from .sides import Side, answering, without_bars
+from .solving import Scores, Sums
+>>>>>>> h2
 
 Splits = list[tuple[Array, Array]]
 SEARCH_ROWS = 20_000  # objects and their copies that settings are chosen with, at the most
@@ -49,8 +55,12 @@ class NonlinearEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
     lift_: Lift
     map_: FeatureMap
     scores_: Scores
+<<<<<<< HEAD
     _elsewhere: Elsewhere | None = None  # all objects, while those of a fit are not in memory
     _of_all: Any = None  # what is known of them
+=======
+    without_bars_: Side | None
+>>>>>>> h2
 
     def _read(self, X: Any, cov: Any, std: Any, groups: Any = None) -> Gaussians:
         """Training data, checked, and their names; `groups` are as many."""
@@ -178,7 +188,7 @@ class NonlinearEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
             [float(self.lam)] if self.lam != "auto" else self._lams(),
             Team(self.threads).threads,
         )
-        choice = self._steps(search, objects, bars, own, n)
+        choice, plain = self._steps(search, objects, bars, own, n), objects
         if choice.bars:
             assert bars is not None
             self.lift_.bars = bars
@@ -188,6 +198,9 @@ class NonlinearEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
             metric = search.learn_metric(objects, choice.gamma, choice.first_lam or choice.lam, None)
         self.metric_ = metric
         self.map_ = maker.make(objects.shape[1], choice.gamma, metric)
+        inputs = objects.shape[1]
+        side = without_bars(self.lift_, choice, search, plain, inputs) if choice.bars else None
+        self.without_bars_ = side
         choice.tried = search.tried
         return choice, search, objects
 
@@ -218,7 +231,7 @@ class NonlinearEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
                 extended, [0.1 * share, 0.3 * share, share] if self.gamma == "auto" else gammas, bars=True
             )
             if search.folds.is_better(richer.losses, choice.losses):
-                choice, objects = richer, extended
+                choice, objects = replace(richer, without_bars=choice), extended
         if with_gamma and objects.shape[1] > 1 and self.metric is not False:
             more = (
                 [factor / objects.shape[1] for factor in self._metric_factors] if self.gamma == "auto" else []
@@ -226,7 +239,7 @@ class NonlinearEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
             tried = [gamma for gamma in more if not np.isclose(gamma, choice.gamma)]
             richer = search.with_metric(objects, [choice.gamma, *tried], bars=choice.bars)
             if self.metric is True or search.folds.is_better(richer.losses, choice.losses):
-                choice = richer
+                choice = replace(richer, without_bars=choice.without_bars)
         return choice
 
     def _splits(self, inner: Any, count: int, y: Any, groups: Any) -> Splits:
@@ -339,9 +352,10 @@ class NonlinearEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
         """E f + b and the standard deviation of f of objects, (l, scores) each."""
         mean = np.empty((len(data), len(self.scores_.b)))
         variance = np.empty_like(mean)
-        for rows, objects in self.lift_.batches(data):
-            mean[rows], variance[rows] = self.map_.scores(objects, self.scores_.W, Team(self.threads).threads)
-        return mean + self.scores_.b, np.sqrt(variance)
+        for rows, objects, feature_map, scores in answering(self, data):
+            found = feature_map.scores(objects, scores.W, Team(self.threads).threads)
+            mean[rows], variance[rows] = found[0] + scores.b, found[1]
+        return mean, np.sqrt(variance)
 
     def save(self, path: Any) -> None:
         """Writes what predictions need to `path`, a path or binary file, completely or not at all.

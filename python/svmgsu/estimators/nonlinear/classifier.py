@@ -27,8 +27,13 @@ from .in_blocks import InBlocks
 from .link import Components, polish
 from .odds import LINK_NUMBERS, Odds, calibrated, choose_odds
 from .search import Choice
+<<<<<<< HEAD
 from .solving import signs_of
 from .stages import LabelStage
+=======
+from .sides import answering, finish
+from .stages import DoubtStage, LabelStage
+>>>>>>> h2
 
 LOSSES = ("logistic", "hinge", "squared_hinge", "squared")
 
@@ -67,8 +72,9 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
     metric : {"auto", True, False}
         Whether to learn in which directions distances matter (the averaged gradient outer product).
     bars_as_features : {"auto", True, False}
-        Whether the size of error bars is a feature too. It helps where it tells about the class, and harms
-        where new objects have other error bars (a `PopulationWarning` tells). It needs a population.
+        Whether the size of error bars is a feature too, which helps where it tells about the class. Of new
+        objects with other error bars the model without them is asked, of the same fit; a `PopulationWarning`
+        tells where these are many. It needs a population.
     link : {"auto", True, False}
         Whether p = Σ_k r_k σ(E[f | k]) over the mixture's components, or σ(E f).
     damping : {"auto", True, False}
@@ -80,6 +86,10 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
         population: from there on time grows with the last fit alone, which has them all.
     cv : int, splitter or list of (known, held out), default=3
         The folds of that.
+    doubt : {"share", "error"}, default="share"
+        What class probabilities as y mean. "share": of objects like this one so many are of each class, and
+        p shall be these shares. "error": an object is of one class, but its label may be wrong, so that
+        log Σ_k y_k p_k is its likelihood; p is then of the classes themselves (logistic loss).
     class_weight : dict or "balanced", optional
     tol : float, default=1e-6
         Of the convex stage: it ends when gap <= tol · objective.
@@ -139,6 +149,7 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
         damping: Any = "auto",
         search: bool = True,
         cv: int = 3,
+        doubt: str = "share",
         class_weight: Any = None,
         tol: float = 1e-6,
         random_state: Any = 0,
@@ -160,6 +171,7 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
         self.damping = damping
         self.search = search
         self.cv = cv
+        self.doubt = doubt
         self.class_weight = class_weight
         self.tol = tol
         self.random_state = random_state
@@ -178,6 +190,7 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
         """Trains on X, an array or `Gaussians`, with labels y.
 
         y may have the probability of each class instead, (l, K): an example then counts for every class with
+<<<<<<< HEAD
         that weight. `classes` names the columns, which by default are those of a data frame. `cov` and `std`
         are the covariance or error bars of X, as in `svmgsu.Gaussians`, `sample_weight` how much each example
         counts; examples of one of the `groups` are never on both sides of a fold. In arrays NaN, and infinite
@@ -186,6 +199,12 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
         X may be blocks of files, as `svmgsu.open` gives them; y is by default what the files have then. Of
         more than 50,000 examples so many (and 50 of every class) say what the units, the population, the map,
         its settings and the link are; the convex stage reads all, and makes their features anew in each pass.
+=======
+        that weight, or as `doubt` says. `classes` names the columns, by default those of a data frame. `cov`
+        and `std` are the covariance or error bars of X, as in `svmgsu.Gaussians`, `sample_weight` how much
+        each example counts; examples of one of the `groups` are never on both sides of a fold. In arrays NaN,
+        and infinite noise, is a missing value: the population says what it may be.
+>>>>>>> h2
         """
         if isinstance(X, Blocks):
             refuse_beside(X, cov=cov, std=std)
@@ -196,7 +215,10 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
             raise ValueError("y: every example has a class of its own; svmgsu.SVRGSU predicts numbers")
         self._check_settings(len(data))
         weights = self._weights(codes, each.weights(check_weights(sample_weight, len(data))))
-        if each.source is not None:  # all copies of an example stay on one side of a fold
+        if each.source is not None and self.doubt == "error":
+            weights = np.asarray(np.bincount(each.source, weights, len(data)), dtype=np.float64)
+            codes = each.table(codes)
+        elif each.source is not None:  # all copies of an example stay on one side of a fold
             groups = each.source if groups is None else np.asarray(groups)[each.source]
             data = data[each.source]
         rows = self._counted(weights)
@@ -206,6 +228,7 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
         self._learn(data, codes, weights, groups)
         return self
 
+<<<<<<< HEAD
     def _fit_blocks(self, X: Blocks, y: Any, sample_weight: Any, groups: Any, classes: Any) -> SVMGSU:
         given, groups = weights_of_blocks(X, sample_weight), groups_of(groups, len(X))
         if y is None and X.classes is not None:
@@ -238,12 +261,20 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
 
     def _learn(self, data: Gaussians, codes: Array, weights: FloatArray, groups: Any) -> None:
         seed, loss = self._seed(), self._loss(data)
+=======
+    def _learn(self, data: Gaussians, labels: Array, weights: FloatArray, groups: Any) -> None:
+        """Labels are the places of classes, (l,), or where they may be wrong probabilities, (l, K)."""
+        in_doubt = labels.ndim == 2
+        seed, loss = self._seed(), self._loss(data, in_doubt)
+>>>>>>> h2
         seen, copies = self._prepare(data, weights, seed)
-        folds = self._folds(codes, groups, seed)
+        folds = self._folds(labels.argmax(axis=1) if in_doubt else labels, groups, seed)
         threads, K = Team(self.threads).threads, len(self.classes_)
 
-        def stage_of(each: Array, copies: int) -> LabelStage:
-            return LabelStage(codes[each], weights[each], K, loss, threads, copies)
+        def stage_of(each: Array, copies: int) -> LabelStage | DoubtStage:
+            if in_doubt:
+                return DoubtStage(labels[each], weights[each], threads, copies)
+            return LabelStage(labels[each], weights[each], K, loss, threads, copies)
 
         choice, search, objects = self._choose(seen, copies, stage_of, folds, weights, seed)
         if loss == "logistic":
@@ -251,8 +282,9 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
             self.odds_ = choose_odds(search, objects, choice, self.map_, **options)
         else:
             self.odds_ = Odds(calibration=calibrated(search, objects, choice, self.map_))
-        stage = LabelStage(codes, weights, K, loss, threads, copies)
+        stage = stage_of(np.arange(len(data)), copies)
         self._final(data, seen, stage, choice)
+        finish(self, lambda other: other._final(data, seen, stage, choice.without_bars))
         self._keep(choice)
 
     def _keep(self, choice: Choice) -> None:
@@ -261,7 +293,7 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
         self.population_, self.search_ = self.lift_.population, choice.tried
         self.objective_, self.gap_ = self.scores_.objective, self.scores_.gap
 
-    def _final(self, data: Gaussians, seen: Gaussians, stage: LabelStage, choice: Choice) -> None:
+    def _final(self, data: Gaussians, seen: Gaussians, stage: Any, choice: Choice) -> None:
         """The convex stage on all objects, and the link's steps from there on."""
         threads = Team(self.threads).threads
         Z = self._convex(data, seen, stage, choice.lam)
@@ -277,11 +309,11 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
             part = seen if len(rows) == len(seen) else seen[rows]
             batches = self.lift_.batches(part)
             parts = [Components.of(objects, self.map_, np.float32, threads) for _, objects in batches]
-            own = stage.codes[rows], stage.weights[rows]
+            own = stage.labels[rows], stage.weights[rows]
             self.scores_ = polish(self.scores_, _joined(parts), *own, choice.lam)
         elif stage.loss == "logistic" and stage.classes > 2 and Z is not None:
             whole = Components(Z, np.ones(len(Z)), np.arange(len(Z)))
-            self.scores_ = polish(self.scores_, whole, stage.codes, stage.weights, choice.lam)
+            self.scores_ = polish(self.scores_, whole, stage.labels, stage.weights, choice.lam)
 
     def _link_rows(self, count: int) -> Array:
         """The objects that the link is trained on: all, or of very many as many as fit into memory."""
@@ -295,8 +327,8 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
         """Probabilities of the classes, (l, K), of objects X, blocks too, with their own `cov` or `std`."""
         data = self._objects(X, cov, std)
         out = np.empty((len(data), len(self.classes_)))
-        for rows, objects in self.lift_.batches(data):
-            out[rows] = self.odds_(objects, self.map_, self.scores_, Team(self.threads).threads)
+        for rows, objects, feature_map, scores in answering(self, data):
+            out[rows] = self.odds_(objects, feature_map, scores, Team(self.threads).threads)
         return out
 
     @blockwise
@@ -319,8 +351,8 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
             values = np.log(p[:, 1:]) - np.log(p[:, :1]) if p.shape[1] == 2 else np.log(p)
         else:
             values = np.empty((len(data), len(self.scores_.b)))
-            for rows, objects in self.lift_.batches(data):
-                values[rows] = self.scores_(self.map_.mean(objects, threads=Team(self.threads).threads))
+            for rows, objects, feature_map, scores in answering(self, data):
+                values[rows] = scores(feature_map.mean(objects, threads=Team(self.threads).threads))
             if self.odds_.calibration is not None:
                 values = self.odds_.calibration(values)
         flat = values[:, 0] if len(self.classes_) == 2 else values
@@ -338,10 +370,12 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
         """
         return float(accuracy_score(y, self.predict(X, cov, std), sample_weight=sample_weight))
 
-    def _loss(self, data: Gaussians) -> str:
+    def _loss(self, data: Gaussians, in_doubt: bool = False) -> str:
+        if in_doubt and self.loss not in ("auto", "logistic"):
+            raise ValueError(f'doubt: "error" is a likelihood, of loss="logistic"; got loss={self.loss!r}')
         if self.loss == "auto":
-            exact = self.population is None and data.cov is not None and self.deployment_cov is None
-            return "squared" if exact else "logistic"
+            own = self.population is None and data.cov is not None and self.deployment_cov is None
+            return "squared" if own and not in_doubt else "logistic"
         if self.loss not in LOSSES:
             raise ValueError(
                 f'loss: expected "auto" or one of {", ".join(map(repr, LOSSES))}, got {self.loss!r}'
@@ -353,6 +387,8 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
         for name in ("link", "damping"):
             if getattr(self, name) not in ("auto", True, False):
                 raise ValueError(f'{name}: expected "auto", True or False, got {getattr(self, name)!r}')
+        if self.doubt not in ("share", "error"):
+            raise ValueError(f'doubt: expected "share" or "error", got {self.doubt!r}')
 
     def _weights(self, codes: Array, weights: FloatArray) -> FloatArray:
         weights = self._by_class(codes, weights)

@@ -22,6 +22,8 @@ BATCH = 8192  # objects whose mixtures are held at a time
 NOTHING = 1e-6  # the weight of a component below which it is left out
 LITTLE = 1e-3  # the same where settings are chosen
 RARE = 0.02  # a share of error bars at either end
+COMMON = 0.9  # of the objects of a fit: their error bars are like those of the fit
+LOOSE = 0.01  # added to the variances of error bars, which may depend on each other
 MANY = 0.3  # a share of objects with error bars unlike those of the fit that is worth a word
 LEAST_BAR = 1e-4  # of a feature's spread: smaller error bars look alike as features
 POPULATION_ROWS = 50_000  # objects that a population is learnt from, at the most
@@ -32,7 +34,8 @@ class Bars:
     """Error bars as features: the logarithms of some standard deviations, in units of their own spread.
 
     Beyond what was common in the fit, `least` to `largest`, nothing is known of them: a bar there counts as
-    the nearest common one.
+    the nearest common one. And of objects whose error bars together are further from the mean than those of
+    nine tenths of the fit (`limit`, by the Mahalanobis distance) nothing shall be said by them.
     """
 
     columns: Array
@@ -40,6 +43,8 @@ class Bars:
     scale: FloatArray
     least: FloatArray  # of the logarithms, but for a hundredth
     largest: FloatArray
+    precision: FloatArray
+    limit: float
 
     @classmethod
     def of(cls, deviations: FloatArray) -> Bars | None:
@@ -53,17 +58,24 @@ class Bars:
         centre = np.asarray(logs.mean(axis=0)[columns])
         known = logs[:, columns].filled(np.nan)
         least, largest = np.nanquantile(known, [RARE, 1 - RARE], axis=0, method="nearest")
-        return cls(columns, centre, spread[columns], least, largest)
+        standard = np.nan_to_num((known - centre) / spread[columns])
+        precision = np.linalg.inv(standard.T @ standard / len(standard) + LOOSE * np.eye(len(columns)))
+        limit = float(np.quantile(_squares(standard, precision), COMMON, method="higher"))
+        return cls(columns, centre, spread[columns], least, largest, precision, limit)
 
     def values(self, deviations: FloatArray) -> FloatArray:
         logs = np.log(np.maximum(deviations[:, self.columns], LEAST_BAR))
         return np.asarray((np.clip(logs, self.least, self.largest) - self.centre) / self.scale)
 
-    def outside(self, deviations: FloatArray) -> int:
-        """How many objects have mostly error bars beyond the common ones; missing values have none."""
+    def outside(self, deviations: FloatArray) -> Array:
+        """Whether the error bars of an object are beyond `limit`; missing values have none."""
         logs = np.log(np.maximum(deviations[:, self.columns], LEAST_BAR))
-        beyond = ((logs < self.least) | (logs > self.largest)) & ~np.isinf(logs)
-        return int((beyond.mean(axis=1) > 0.5).sum())
+        standard = np.where(np.isinf(logs), 0.0, (logs - self.centre) / self.scale)
+        return np.asarray(_squares(standard, self.precision) > self.limit)
+
+
+def _squares(standard: FloatArray, precision: FloatArray) -> FloatArray:
+    return np.asarray(((standard @ precision) * standard).sum(axis=1))
 
 
 @dataclass
@@ -116,20 +128,23 @@ class Lift:
 
     def batches(self, data: Gaussians) -> Iterator[tuple[slice, Gaussians | Mixtures]]:
         """Measured objects as the map sees them, some at a time."""
-        outside = 0
         for first in range(0, len(data), BATCH):
             rows = slice(first, min(len(data), first + BATCH))
-            standard = self.standard(data[rows])
-            if self.bars is not None:
-                outside += self.bars.outside(deviations(standard))
-            yield rows, self.objects(standard)
-        if outside > MANY * len(data):
+            yield rows, self.objects(self.standard(data[rows]))
+
+    def strange(self, data: Gaussians) -> Array:
+        """Whether the error bars of a measured object are features, and unlike those of the fit."""
+        if self.bars is None:
+            return np.zeros(len(data), dtype=bool)
+        found = self.bars.outside(deviations(data) / self.scale)
+        if found.sum() > MANY * len(data):
             warnings.warn(
-                f"{outside} of {len(data)} objects have error bars unlike those of the fit, and error bars "
-                "are features of this model: fit with bars_as_features=False where new objects have others",
+                f"{found.sum()} of {len(data)} objects have error bars unlike those of the fit, and error "
+                "bars are features of this model: one without them, of the same fit, predicts these",
                 PopulationWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
+        return found
 
     def features(self, data: Gaussians, feature_map: FeatureMap, threads: int) -> Array:
         """E z of measured objects; float32 where there are many."""

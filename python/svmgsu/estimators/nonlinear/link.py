@@ -79,6 +79,11 @@ def chances(scores: FloatArray) -> FloatArray:
     return np.asarray(shifted / shifted.sum(axis=1, keepdims=True))
 
 
+def likelihood(p: FloatArray, labels: Array) -> FloatArray:
+    """The probability of what is known of each class: a label, (l,), or in doubt Σ_k labels_k p_k, (l, K)."""
+    return np.asarray(p[np.arange(len(p)), labels] if labels.ndim == 1 else (p * labels).sum(axis=1))
+
+
 def mixed_chances(scores: Scores, components: Components) -> FloatArray:
     """Σ_k r_k p(E[f | k]) of every object, (l, classes)."""
     p = chances(scores(components.Z)) * components.share[:, np.newaxis]
@@ -86,25 +91,32 @@ def mixed_chances(scores: Scores, components: Components) -> FloatArray:
 
 
 def polish(
-    scores: Scores, components: Components, codes: Array, weights: FloatArray, lam: float, steps: int = STEPS
+    scores: Scores, components: Components, labels: Array, weights: FloatArray, lam: float, steps: int = STEPS
 ) -> Scores:
-    """Scores of a lower λ/2 ‖w‖² - mean log Σ_k r_k p_y(E[f | k]), from `scores` on, by L-BFGS."""
+    """Scores of a lower λ/2 ‖w‖² - mean log Σ_k r_k p_y(E[f | k]), from `scores` on, by L-BFGS.
+
+    Of labels in doubt p_y is their `likelihood`; its slope in a score is that of the class times how much
+    likelier the class has become: e_c = labels_c p_c / p_y instead of the indicator of y.
+    """
     from scipy.optimize import minimize
 
     q, m = scores.W.shape
     owner = components.owners()
     c = weights / weights.sum()
     Z = components.Z
-    y = codes[owner]
-    indicator = (y == 1)[:, np.newaxis].astype(np.float64) if q == 1 else np.eye(q)[y]
+    y = labels[owner]
+    K = max(2, q)
+    indicator = np.eye(K)[y] if y.ndim == 1 else y
 
     def value_and_gradient(theta: FloatArray) -> tuple[float, FloatArray]:
         W, b = theta[: q * m].reshape(q, m), theta[q * m :]
         p = chances(np.asarray(Z @ W.T.astype(Z.dtype) + b, dtype=np.float64))
-        own = p[np.arange(len(p)), y] * components.share
+        right = np.maximum(likelihood(p, y), 1e-300)
+        own = right * components.share
         total = np.maximum(np.add.reduceat(own, components.start), 1e-300)
         posterior = own / total[owner] * c[owner]
-        slope = posterior[:, np.newaxis] * ((p[:, 1:] if q == 1 else p) - indicator)
+        known = indicator if y.ndim == 1 else indicator * p / right[:, np.newaxis]
+        slope = (posterior[:, np.newaxis] * (p - known))[:, K - q :]
         gradient = np.concatenate(
             [(np.asarray(slope.T.astype(Z.dtype) @ Z, dtype=np.float64) + lam * W).ravel(), slope.sum(axis=0)]
         )

@@ -14,10 +14,9 @@ from ...data.gaussians import Gaussians
 from ...data.mixtures import Mixtures
 from ...maps.features import FeatureMap
 from ...support.validation import Array, FloatArray
-from .link import Components, chances, damped, mixed_chances, polish, split
+from .link import Components, chances, damped, likelihood, mixed_chances, polish, split
 from .search import Choice, Search
 from .solving import Scores
-from .stages import one_against_rest
 
 LAPSES = (0.0, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 3e-2, 5e-2, 0.1)
 LINK_NUMBERS = 2**27  # numbers of components' features that the mixture's link is trained on, at the most
@@ -109,12 +108,12 @@ def _held_out(
         known, out = folds.rows(fold)
         (scores,) = stage.path(Z, known, [choice.lam], search.tol)
         if components is None:
-            p = one_against_rest(scores(Z[out]))
+            p = stage.chances(scores(Z[out]))
         else:
-            own = stage.codes[known], stage.weights[known]
+            own = stage.labels[known], stage.weights[known]
             scores = polish(scores, components.some(known), *own, choice.lam)
             p = mixed_chances(scores, components.some(out))
-        losses[held_out] = folds.of_objects(_loss(p, stage.codes[out]))
+        losses[held_out] = folds.of_objects(_loss(p, stage.labels[out]))
         found.append(scores)
     return losses, found
 
@@ -140,7 +139,7 @@ def _choose_damping(
         mean, variance = feature_map.scores(single, own.W, search.threads)
         for k, factor in enumerate(factors):
             p = chances(damped(mean + own.b, variance, factor)) * share[:, np.newaxis]
-            losses[k].append(_loss(np.add.reduceat(p, start, axis=0), stage.codes[out]))
+            losses[k].append(_loss(np.add.reduceat(p, start, axis=0), stage.labels[out]))
     each = [np.concatenate(parts) for parts in losses]
     weights = np.concatenate([search.folds.weights[out[::step]] for _, out in search.folds.splits])
     means = [float(np.average(one, weights=weights)) for one in each]
@@ -163,8 +162,8 @@ def _lapse(search: Search, choice: Choice) -> float:
     return min(LAPSES, key=lambda e: search.folds.mean(-np.log(np.maximum((1 - e) * p + e / K, 1e-15))))
 
 
-def _loss(p: FloatArray, codes: Array) -> FloatArray:
-    return np.asarray(-np.log(np.maximum(p[np.arange(len(codes)), codes], 1e-15)))
+def _loss(p: FloatArray, labels: Array) -> FloatArray:
+    return np.asarray(-np.log(np.maximum(likelihood(p, labels), 1e-15)))
 
 
 def _tried(search: Search, choice: Choice, losses: FloatArray, **named: Any) -> dict[str, Any]:
@@ -185,5 +184,5 @@ def calibrated(search: Search, objects: Any, choice: Choice, feature_map: Featur
     q = S.shape[1]
     whole = Components(S, np.ones(len(S)), np.arange(len(S)))
     return polish(
-        Scores(np.eye(q), np.zeros(q)), whole, stage.codes[order], stage.weights[order], 1e-4, steps=200
+        Scores(np.eye(q), np.zeros(q)), whole, stage.labels[order], stage.weights[order], 1e-4, steps=200
     )

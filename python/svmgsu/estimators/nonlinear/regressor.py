@@ -24,6 +24,7 @@ from .base import NonlinearEstimator, groups_of
 from .beyond import Targets, sample_for
 from .in_blocks import InBlocks
 from .search import Choice, Search
+from .sides import answering, finish
 from .stages import NumberStage
 
 TARGETS = {**ROUTED, "y_std": True}
@@ -199,7 +200,9 @@ class SVRGSU(RegressorMixin, NonlinearEstimator):  # type: ignore[misc]
         residual = self._residual(search, objects, choice)
         weights = self._weights(given, errors, residual)
         self.residual_std_ = self.y_scale_ * residual
-        self._convex(data, seen, stage_of(np.arange(len(t)), copies, weights), choice.lam)
+        stage, plain = stage_of(np.arange(len(t)), copies, weights), choice.without_bars
+        self._convex(data, seen, stage, choice.lam)
+        finish(self, lambda other: other._convex(data, seen, stage, plain.lam if plain else choice.lam))
         self.gamma_, self.lam_, self.bars_ = choice.gamma, choice.lam, choice.bars
         self.population_, self.search_ = self.lift_.population, choice.tried
         self.objective_, self.gap_ = self.scores_.objective, self.scores_.gap
@@ -266,9 +269,8 @@ class SVRGSU(RegressorMixin, NonlinearEstimator):  # type: ignore[misc]
         data = self._objects(X, cov, std)
         if not return_std:
             values = np.empty(len(data))
-            for rows, objects in self.lift_.batches(data):
-                Z = self.map_.mean(objects, threads=Team(self.threads).threads)
-                values[rows] = self.scores_(Z)[:, 0]
+            for rows, objects, feature_map, scores in answering(self, data):
+                values[rows] = scores(feature_map.mean(objects, threads=Team(self.threads).threads))[:, 0]
             return values * self.y_scale_ + self.y_mean_
         mean, deviation = self._moments(data)
         total = np.hypot(self.y_scale_ * deviation[:, 0], self.residual_std_)

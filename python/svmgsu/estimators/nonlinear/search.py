@@ -50,6 +50,7 @@ class Choice:
     bars: bool = False
     first_lam: float = 0.0  # of the fits that a metric is learnt from
     losses: FloatArray | None = None  # of each object, held out
+    without_bars: Choice | None = None  # for objects whose error bars are unlike those of the fit
     tried: list[dict[str, Any]] = field(default_factory=list)
 
 

@@ -52,18 +52,17 @@ def solve(
 ) -> Scores:
     """The scores of the least objective λ/2 ‖w‖² + mean loss, for each row of `targets`.
 
-    `targets` are ±1 (`labelled`) or numbers; `rows` are the examples to train on.
+    `targets` are ±1 (`labelled`) or numbers; `rows` are the examples that they are of, an example of
+    labels in doubt more than once, and None for each in turn.
     """
     options = stage_options(len(Z), lam, loss, labelled=labelled, tol=tol, threads=threads, epsilon=epsilon)
     means = _core.dense_means(np.ascontiguousarray(Z))
     chosen = None if rows is None else np.ascontiguousarray(rows, dtype=np.int64)
-    c = weights if rows is None else weights[rows]
-    c = np.ascontiguousarray(c / c.mean())
+    c = np.ascontiguousarray(weights / weights.mean())
     make = _core.labelled if labelled else _core.valued
 
     def core_of(k: int) -> Any:
-        t = np.ascontiguousarray(targets[k] if rows is None else targets[k][rows])
-        return make(means, (), t, c, chosen)
+        return make(means, (), np.ascontiguousarray(targets[k]), c, chosen)
 
     return solve_each(core_of, len(targets), Z.shape[1], options, start)
 
