@@ -15,7 +15,6 @@ from ...data.mixtures import Mixtures
 from ...fit.population import check_spread, observe, with_gaps
 from ...maps.features import FeatureMap
 from ...models.rule import depends_on_class, new_objects
-from ...support.losses import Task
 from ...support.memory import require_memory
 from ...support.parallel import Team
 from ...support.validation import Array, FloatArray, check_count, check_positive, is_sparse, place
@@ -24,16 +23,12 @@ from ..names import keep_names, may_lack_names
 from ..notebook import ShowsFit
 from ..transforming import ROUTED
 from ..units import check_deployment_units, same_units
-from .beyond import MANY, Elsewhere, Plan, Targets
+from .beyond import Elsewhere, Targets, scores_elsewhere
 from .lift import Bars, Lift, as_deployed, compact, deviations, learn_population
 from .making import MapMaker, check_map
 from .search import Choice, Folds, Search
-<<<<<<< HEAD
-from .solving import Scores, exact_sums, stage_options
-=======
 from .sides import Side, answering, without_bars
-from .solving import Scores, Sums
->>>>>>> h2
+from .solving import Scores, exact_sums
 
 Splits = list[tuple[Array, Array]]
 SEARCH_ROWS = 20_000  # objects and their copies that settings are chosen with, at the most
@@ -55,12 +50,9 @@ class NonlinearEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
     lift_: Lift
     map_: FeatureMap
     scores_: Scores
-<<<<<<< HEAD
+    without_bars_: Side | None
     _elsewhere: Elsewhere | None = None  # all objects, while those of a fit are not in memory
     _of_all: Any = None  # what is known of them
-=======
-    without_bars_: Side | None
->>>>>>> h2
 
     def _read(self, X: Any, cov: Any, std: Any, groups: Any = None) -> Gaussians:
         """Training data, checked, and their names; `groups` are as many."""
@@ -299,45 +291,12 @@ class NonlinearEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
         """Those of objects that are not in memory, and their weights."""
         raise NotImplementedError
 
-    def _convex_elsewhere(self, data: Gaussians, seen: Gaussians, stage: Any, lam: float) -> Array | None:
-        """As `_convex`, of all objects, where they are; the features are those of the sample."""
-        held = self._elsewhere
-        assert held is not None
-        copies, noise = len(seen) // len(data), self.deployment_cov
-        large = held.count * copies * self.map_.outputs > MANY
-        plan = Plan(
-            self.lift_,
-            self.map_,
-            np.dtype(np.float32 if large else np.float64),
-            self._is_exact(data, stage.loss),
-            noise,
-            copies,
-            self.lift_.population is None and (data.cov is not None or noise is not None),
-            self._seed(),
-        )
-        threads = Team(self.threads).threads
-        targets, weights = self._targets_of_all()
-        if stage.loss == "squared":
-            self.scores_ = held.summed(plan, targets, weights, lam, threads)
-            return None
-        task: Task = "classification" if hasattr(self, "classes_") else "regression"
-        options = stage_options(
-            held.count * copies,
-            lam,
-            stage.loss,
-            labelled=task == "classification",
-            tol=self.tol,
-            threads=threads,
-            epsilon=getattr(stage, "epsilon", None),
-        )
-        self.scores_ = held.solved(plan, targets, weights, task, options)
-        several = task == "classification" and stage.classes > 2
-        return self._features(seen) if several else None
-
     def _convex(self, data: Gaussians, seen: Gaussians, stage: Any, lam: float) -> Array | None:
         """The convex stage on all objects sets `scores_`; the features, where there are some."""
         if self._elsewhere is not None:
-            return self._convex_elsewhere(data, seen, stage, lam)
+            self.scores_ = scores_elsewhere(self, data, len(seen) // len(data), stage, lam)
+            several = stage.loss != "squared" and getattr(stage, "classes", 1) > 2
+            return self._features(seen) if several else None
         if self._is_exact(data, stage.loss):
             t, c = stage.targets[:, : len(data)], stage.weights[: len(data)]
             self.scores_ = exact_sums(

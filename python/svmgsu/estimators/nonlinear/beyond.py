@@ -24,9 +24,10 @@ from ...engines.shards import group_rows
 from ...fit.support import PopulationWarning
 from ...maps.features import FeatureMap
 from ...support.losses import Task
+from ...support.parallel import Team
 from ...support.validation import Array, FloatArray
 from .lift import POPULATION_ROWS, Lift, as_deployed
-from .solving import Scores, Sums, exact_sums
+from .solving import Scores, Sums, exact_sums, stage_options
 
 SAMPLE = POPULATION_ROWS
 LEAST = 50  # objects of each class that a sample has, if there are so many
@@ -148,6 +149,36 @@ class Elsewhere(ABC):
     @abstractmethod
     def solved(self, plan: Plan, targets: Targets, weights: FloatArray, task: Task, options: Any) -> Scores:
         """The scores of the least objective."""
+
+
+def scores_elsewhere(estimator: Any, data: Gaussians, copies: int, stage: Any, lam: float) -> Scores:
+    """The convex stage of a non-linear estimator on all objects, where they are; `data` are the sample."""
+    held, lift, outputs = estimator._elsewhere, estimator.lift_, estimator.map_.outputs
+    noise, threads = estimator.deployment_cov, Team(estimator.threads).threads
+    plan = Plan(
+        lift,
+        estimator.map_,
+        np.dtype(np.float32 if held.count * copies * outputs > MANY else np.float64),
+        estimator._is_exact(data, stage.loss),
+        noise,
+        copies,
+        lift.population is None and (data.cov is not None or noise is not None),
+        estimator._seed(),
+    )
+    targets, weights = estimator._targets_of_all()
+    if stage.loss == "squared":
+        return held.summed(plan, targets, weights, lam, threads)  # type: ignore[no-any-return]
+    task: Task = "classification" if hasattr(estimator, "classes_") else "regression"
+    options = stage_options(
+        held.count * copies,
+        lam,
+        stage.loss,
+        labelled=task == "classification",
+        tol=estimator.tol,
+        threads=threads,
+        epsilon=getattr(stage, "epsilon", None),
+    )
+    return held.solved(plan, targets, weights, task, options)  # type: ignore[no-any-return]
 
 
 def sample_of(count: int, most: int, seed: int, codes: Array | None = None) -> Array:

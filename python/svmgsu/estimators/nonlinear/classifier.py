@@ -11,29 +11,24 @@ from sklearn.metrics import accuracy_score
 from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold
 
 from ...data.blocks import Blocks
-from ...data.doubt import has_doubt, read_labels
+from ...data.doubt import read_labels
 from ...data.gaussians import Gaussians
-from ...data.mapped_blocks import RepeatedBlocks
-from ...fit.block_store import labels_of_blocks, refuse_beside, weights_of_blocks
+from ...fit.block_store import refuse_beside
 from ...fit.examples import ConvergenceWarning
 from ...models.rule import blockwise
 from ...support.parallel import Team
 from ...support.validation import Array, FloatArray, check_weights
 from ..classifier import labels_of
 from ..transforming import ROUTED
-from .base import NonlinearEstimator, groups_of
+from .base import NonlinearEstimator
 from .beyond import Targets, sample_for
-from .in_blocks import InBlocks
-from .link import Components, polish
+from .in_blocks import InBlocks, labelled
+from .link import Components, joined, polish
 from .odds import LINK_NUMBERS, Odds, calibrated, choose_odds
 from .search import Choice
-<<<<<<< HEAD
-from .solving import signs_of
-from .stages import LabelStage
-=======
 from .sides import answering, finish
+from .solving import signs_of
 from .stages import DoubtStage, LabelStage
->>>>>>> h2
 
 LOSSES = ("logistic", "hinge", "squared_hinge", "squared")
 
@@ -190,21 +185,14 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
         """Trains on X, an array or `Gaussians`, with labels y.
 
         y may have the probability of each class instead, (l, K): an example then counts for every class with
-<<<<<<< HEAD
-        that weight. `classes` names the columns, which by default are those of a data frame. `cov` and `std`
-        are the covariance or error bars of X, as in `svmgsu.Gaussians`, `sample_weight` how much each example
-        counts; examples of one of the `groups` are never on both sides of a fold. In arrays NaN, and infinite
-        noise, is a missing value: the population says what it may be.
-
-        X may be blocks of files, as `svmgsu.open` gives them; y is by default what the files have then. Of
-        more than 50,000 examples so many (and 50 of every class) say what the units, the population, the map,
-        its settings and the link are; the convex stage reads all, and makes their features anew in each pass.
-=======
         that weight, or as `doubt` says. `classes` names the columns, by default those of a data frame. `cov`
         and `std` are the covariance or error bars of X, as in `svmgsu.Gaussians`, `sample_weight` how much
         each example counts; examples of one of the `groups` are never on both sides of a fold. In arrays NaN,
         and infinite noise, is a missing value: the population says what it may be.
->>>>>>> h2
+
+        X may be blocks of files, as `svmgsu.open` gives them; y is by default what the files have then. Of
+        more than 50,000 examples so many (and 50 of every class) say what the units, the population, the map,
+        its settings and the link are; the convex stage reads all, and makes their features anew in each pass.
         """
         if isinstance(X, Blocks):
             refuse_beside(X, cov=cov, std=std)
@@ -228,21 +216,8 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
         self._learn(data, codes, weights, groups)
         return self
 
-<<<<<<< HEAD
     def _fit_blocks(self, X: Blocks, y: Any, sample_weight: Any, groups: Any, classes: Any) -> SVMGSU:
-        given, groups = weights_of_blocks(X, sample_weight), groups_of(groups, len(X))
-        if y is None and X.classes is not None:
-            y, classes = X.labels(), X.classes if classes is None else classes
-        if y is None or not has_doubt(y):
-            if classes is not None:
-                raise ValueError("classes: they name the columns of class probabilities, and y has none")
-            self.classes_, codes = labels_of_blocks(X, None if y is None else labels_of(y))
-        else:
-            self.classes_, codes, each = read_labels(y, len(X), classes)
-            given = each.weights(given)
-            if each.source is not None:  # all copies of an example stay on one side of a fold
-                groups = each.source if groups is None else groups[each.source]
-                X = RepeatedBlocks(X, each.source)
+        X, self.classes_, codes, given, groups = labelled(X, y, sample_weight, groups, classes, self.doubt)
         self._check_settings(len(X))
         weights = self._weights(codes, given)
         rows, held = sample_for(self, weights, codes), InBlocks(X)
@@ -259,14 +234,10 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
         count = len(self.classes_)
         return lambda rows: signs_of(codes[rows], count).astype(np.int8), weights
 
-    def _learn(self, data: Gaussians, codes: Array, weights: FloatArray, groups: Any) -> None:
-        seed, loss = self._seed(), self._loss(data)
-=======
     def _learn(self, data: Gaussians, labels: Array, weights: FloatArray, groups: Any) -> None:
         """Labels are the places of classes, (l,), or where they may be wrong probabilities, (l, K)."""
         in_doubt = labels.ndim == 2
         seed, loss = self._seed(), self._loss(data, in_doubt)
->>>>>>> h2
         seen, copies = self._prepare(data, weights, seed)
         folds = self._folds(labels.argmax(axis=1) if in_doubt else labels, groups, seed)
         threads, K = Team(self.threads).threads, len(self.classes_)
@@ -310,7 +281,7 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
             batches = self.lift_.batches(part)
             parts = [Components.of(objects, self.map_, np.float32, threads) for _, objects in batches]
             own = stage.labels[rows], stage.weights[rows]
-            self.scores_ = polish(self.scores_, _joined(parts), *own, choice.lam)
+            self.scores_ = polish(self.scores_, joined(parts), *own, choice.lam)
         elif stage.loss == "logistic" and stage.classes > 2 and Z is not None:
             whole = Components(Z, np.ones(len(Z)), np.arange(len(Z)))
             self.scores_ = polish(self.scores_, whole, stage.labels, stage.weights, choice.lam)
@@ -422,12 +393,3 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
 
     def _lams(self) -> list[float]:
         return [float(v) for v in np.logspace(-3.5, -7, 8)]
-
-
-def _joined(parts: list[Components]) -> Components:
-    ends = np.cumsum([0] + [len(part.share) for part in parts])
-    return Components(
-        np.concatenate([part.Z for part in parts]),
-        np.concatenate([part.share for part in parts]),
-        np.concatenate([part.start + end for part, end in zip(parts, ends[:-1], strict=True)]),
-    )

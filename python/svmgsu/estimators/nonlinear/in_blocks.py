@@ -11,12 +11,17 @@ import numpy as np
 
 from ...data.blocks import Blocks
 from ...data.concatenation import concatenate
+from ...data.doubt import has_doubt, read_labels
 from ...data.gaussians import Gaussians
+from ...data.mapped_blocks import RepeatedBlocks
 from ...engines.shards import Shard, mapped
+from ...fit.block_store import labels_of_blocks, weights_of_blocks
 from ...fit.mapped_store import COPIES, OF_EXAMPLE, one_after_another
 from ...support.losses import Task
 from ...support.memory import in_words
 from ...support.validation import Array, FloatArray
+from ..classifier import labels_of
+from .base import groups_of
 from .beyond import STEP, Elsewhere, Plan, Targets, feature_group, sums_rows
 from .solving import Scores, Sums, solve_each
 
@@ -106,3 +111,22 @@ class InBlocks(Elsewhere):
                 f"({in_words(least)}) are needed"
             )
         return int(max(1, min((memory - fixed) // (COPIES * size * row), -(-self.count // size))))
+
+
+def labelled(X: Any, y: Any, sample_weight: Any, groups: Any, classes: Any, doubt: str) -> tuple[Any, ...]:
+    """(blocks, classes, codes, weights, groups) of y or of what the files have."""
+    given, groups = weights_of_blocks(X, sample_weight), groups_of(groups, len(X))
+    if y is None and X.classes is not None:
+        y, classes = X.labels(), X.classes if classes is None else classes
+    if y is None or not has_doubt(y):
+        if classes is not None:
+            raise ValueError("classes: they name the columns of class probabilities, and y has none")
+        return X, *labels_of_blocks(X, None if y is None else labels_of(y)), given, groups
+    if doubt == "error":
+        raise ValueError('doubt: "error" is for examples in memory; blocks take "share", the expected loss')
+    names, codes, each = read_labels(y, len(X), classes)
+    given = each.weights(given)
+    if each.source is not None:  # all copies of an example stay on one side of a fold
+        groups = each.source if groups is None else groups[each.source]
+        X = RepeatedBlocks(X, each.source)
+    return X, names, codes, given, groups

@@ -128,3 +128,12 @@ def polish(
     return Scores(
         better[: q * m].reshape(q, m), better[q * m :], scores.objective, scores.gap, scores.unproven
     )
+
+
+def joined(parts: list[Components]) -> Components:
+    ends = np.cumsum([0] + [len(part.share) for part in parts])
+    return Components(
+        np.concatenate([part.Z for part in parts]),
+        np.concatenate([part.share for part in parts]),
+        np.concatenate([part.start + end for part, end in zip(parts, ends[:-1], strict=True)]),
+    )
