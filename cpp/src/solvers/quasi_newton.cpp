@@ -23,12 +23,14 @@ std::vector<QuasiNewton::Pair> known_pairs(const Objective& objective, const Eva
   const double of_b = at.curvature_b;
   if (intercept && mean && mean->size() > 0 && of_b > 0)
     pairs.push_back({{Vector::Zero(at.w.size()), 1}, {of_b * *mean, of_b}, 1 / of_b});
+  // With the change of b that is best for it, the direction is the same wherever the origin is.
   const Objective::Along along = objective.along(at);
-  const Step s{at.w, 0};
-  Step y = estimate.times(s);
-  const double factor = along.w / s.dot(y);
+  const double with_b = intercept && of_b > 0 ? -along.b / of_b : 0.0, curvature = along.w + with_b * along.b;
+  const Step s{at.w, with_b};
+  Step y = mean ? Step{estimate.times(Step{at.w, 0}).w, 0} : estimate.times(s);
+  const double factor = curvature / s.dot(y);
   if (!(factor > kFlat)) return pairs;  // as near w = 0, which no quadratic is like
-  y = {factor * y.w, !intercept ? 0.0 : mean ? along.b : factor * y.b};
+  y = {factor * y.w, factor * y.b};
   if (is_pair(s, y)) pairs.push_back({s, y, 1 / s.dot(y)});
   return pairs;
 }
