@@ -30,7 +30,7 @@ double numbers_of(const Gaussians& data) {
 }
 
 // Examples in memory as `count` shards, each answered for by a worker of its own.
-Mapped shards_of(const TrainingSet& set, Index count, std::vector<std::shared_ptr<ShardWorker>>& workers) {
+Mapped shards_of(const TrainingSet& set, Index count, bool keeps, std::vector<std::shared_ptr<ShardWorker>>& workers) {
   const Index all = set.data.examples(), unit = Mapped::group_rows(set.data, numbers_of(set.data), all);
   const Index groups = (all + unit - 1) / unit;
   std::vector<Index> sizes;
@@ -40,7 +40,8 @@ Mapped shards_of(const TrainingSet& set, Index count, std::vector<std::shared_pt
     if (first == end) continue;
     std::vector<Index> rows(static_cast<std::size_t>(end - first));
     std::iota(rows.begin(), rows.end(), first);
-    workers.push_back(std::make_shared<ShardWorker>(TrainingSet(set.data.some(rows), set.targets.some(rows))));
+    const TrainingSet part(set.data.some(rows), set.targets.some(rows));
+    workers.push_back(std::make_shared<ShardWorker>(part, 1, keeps));
     sizes.push_back(end - first);
   }
   double rank = 0;
@@ -51,12 +52,14 @@ Mapped shards_of(const TrainingSet& set, Index count, std::vector<std::shared_pt
                 numbers_of(set.data),
                 rank,
                 std::make_shared<const Targets>(set.targets),
-                [&workers](const std::string& question) {
+                [&workers](const std::vector<std::string>& questions) {
                   std::vector<std::string> answers;
-                  for (const auto& worker : workers) answers.push_back(worker->answer(question));
+                  for (std::size_t k = 0; k < workers.size(); ++k)
+                    answers.push_back(workers[k]->answer(questions[questions.size() > 1 ? k : 0]));
                   return answers;
                 },
-                [set](const std::vector<Index>& rows) { return MappedSet::Rows{set.data.some(rows), nullptr}; }});
+                [set](const std::vector<Index>& rows) { return MappedSet::Rows{set.data.some(rows), nullptr}; },
+                keeps});
 }
 
 }  // namespace
@@ -68,12 +71,14 @@ TEST_CASE("shards of every kind train to the bits of memory") {
     const TrainingSet set = problem.data();
     const Options options = exact();
     const Result want = solve(MemoryObjective(set, options.lambda, 1), options);
-    for (const Index count : {1, 2, 7}) {
-      CAPTURE(count);
-      std::vector<std::shared_ptr<ShardWorker>> workers;
-      const Mapped mapped = shards_of(set, count, workers);
-      CHECK(same(solve(mapped.objective(options.lambda, 1), options), want));
-    }
+    for (const Index count : {1, 2, 7})
+      for (const bool keeps : {false, true}) {
+        CAPTURE(count);
+        CAPTURE(keeps);
+        std::vector<std::shared_ptr<ShardWorker>> workers;
+        const Mapped mapped = shards_of(set, count, keeps, workers);
+        CHECK(same(solve(mapped.objective(options.lambda, 1), options), want));
+      }
   }
 }
 
