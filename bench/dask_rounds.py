@@ -129,6 +129,9 @@ def a_fit(megabytes: int, repeats: int) -> dict[str, Any]:
                 found[f"{kind}_cpu_seconds"].append(round(busy() - before, 2))
             assert np.array_equal(*planes)
     found["ratio"] = round(min(found["dask_seconds"]) / min(found["local_seconds"]), 2)
+    found["median_ratio"] = round(
+        float(np.median(found["dask_seconds"]) / np.median(found["local_seconds"])), 2
+    )
     found["cpu_ratio"] = round(min(found["dask_cpu_seconds"]) / min(found["local_cpu_seconds"]), 2)
     return found
 
