@@ -31,7 +31,7 @@ SITUATIONS = (
         '`SVMGSU(population=None, approximation="landmarks")`',
         ("vowels", "eeg-windows"),
     ),
-    ("few images that may be moved", "`uncertainty.from_augmentation`, `LinearSVMGSU`", ("mnist",)),
+    ("few images that may be moved", "a forest on images that are moved", ("mnist",)),
     (
         "new objects like those to learn from",
         "try `SVMGSU` beside boosting with bars as features",
