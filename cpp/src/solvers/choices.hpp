@@ -19,7 +19,8 @@ constexpr double kSecondsBetweenCalls = 0.2;  // of the monitor within an iterat
 
 // Quasi-Newton steps
 constexpr double kDenseShare = 0.08;     // of active examples, below which Hessian products are cheap
-constexpr std::size_t kFactorLife = 7;   // steps with one factor
+constexpr std::size_t kFactorLife = 5;   // steps with one factor
+constexpr std::size_t kStartLife = 4;    // the same with that of w = 0, where all examples are alike
 constexpr std::size_t kSketchLife = 15;  // the same with a sketch
 constexpr double kSmallFactor = 4;       // passes that a new factor may cost whatever is left
 constexpr double kNearly = 4;            // steps for which no new factor is made

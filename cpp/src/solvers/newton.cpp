@@ -203,8 +203,10 @@ class Newton : private Course {
       return;
     }
     if (!diagonal_ && factor_ &&
-        (factor_age_ <= (sketch ? kSketchLife : kFactorLife) ||
-         (cost > kSmallFactor && !pace_.slow() && pace_.steps_left() <= kNearly)))
+        (factor_age_ <= (sketch      ? kSketchLife
+                         : of_start_ ? kStartLife
+                                     : kFactorLife) ||
+         (cost > kSmallFactor && !pace_.slow() && steps_left() <= kNearly)))
       return;
     make_factor();
   }
@@ -223,6 +225,7 @@ class Newton : private Course {
   void make_factor() {
     if (diagonal_) pace_.forget_decrements();
     diagonal_ = false;
+    of_start_ = now_.w.squaredNorm() == 0;
     estimate(*objective_.hessian(now_, kNegligibleKappa), Phase::first);
     factor_age_ = 1;
     memory_.forget();
@@ -369,6 +372,7 @@ class Newton : private Course {
   std::unique_ptr<Preconditioner> factor_;
   Pace pace_;
   std::size_t factor_age_ = 0;
+  bool of_start_ = false;       // whether the factor is that of w = 0
   double factor_of_cut_ = 0.1;  // of ε
   int steps_here_ = 0;          // since the last cut
   int reductions_ = 0, last_products_ = kManyProducts + 1;
