@@ -202,12 +202,9 @@ class Newton : private Course {
         factor_ = make_diagonal(objective_, *objective_.hessian(now_, kNegligibleKappa), ridge_of_b_, 0);
       return;
     }
-    if (!diagonal_ && factor_ &&
-        (factor_age_ <= (sketch      ? kSketchLife
-                         : of_start_ ? kStartLife
-                                     : kFactorLife) ||
-         (cost > kSmallFactor && !pace_.slow() && steps_left() <= kNearly)))
-      return;
+    const std::size_t life = sketch ? kSketchLife : of_start_ ? kStartLife : kFactorLife;
+    const bool nearly_there = cost > kSmallFactor && !pace_.slow() && steps_left() <= kNearly;
+    if (!diagonal_ && factor_ && (factor_age_ <= life || nearly_there)) return;
     make_factor();
   }
 
