@@ -81,6 +81,7 @@ void MemoryHessian::outer_rows(const Gaussians& data, Index id, const Choice& ch
   data.means().add(Batch{&id, 1}, &sign, z);
   z[n] = sign;
   if (objective_.origin().size()) Eigen::Map<EigenVector>(z, n) -= sign * objective_.origin();
+  if (data.covariance().empty()) return;  // u = 0
   const double along = root * choice.rho[at], rest = std::sqrt(weight * std::abs(choice.gamma[at]));
   for (Index k = 0; k < n; ++k) {
     z[k] += along * u[k];
@@ -137,8 +138,8 @@ Matrix MemoryHessian::dense(Index rows, std::uint64_t seed) const {
       bool concave = false;  // whether some γ < 0
       for (Index at = first; at < first + size; ++at) concave |= choice.gamma[static_cast<std::size_t>(at)] < 0;
       z.setZero(size, width);
-      u[0].setZero(size, width);
-      u[1].setZero(exact && concave ? size : 0, width);
+      u[0].setZero(terms.empty() ? 0 : size, width);
+      u[1].setZero(exact && concave && !terms.empty() ? size : 0, width);
       f.resize(factors ? factor_rows(piece, first, size) : 0, n);
       Index f_row = 0;
       for (Index i = 0; i < size; ++i) {
@@ -146,14 +147,14 @@ Matrix MemoryHessian::dense(Index rows, std::uint64_t seed) const {
         const Index id = piece.ids[static_cast<std::size_t>(first + i - piece.first)];
         const double weight = share * choice.weight[at];
         poll();
-        outer_rows(piece.data, id, choice, at, weight, z.row(i).data(), u[0].row(i).data());
+        outer_rows(piece.data, id, choice, at, weight, z.row(i).data(), terms.empty() ? nullptr : u[0].row(i).data());
         if (u[1].rows() > 0 && choice.gamma[at] < 0) u[1].row(i).swap(u[0].row(i));
         if (factors) f_row += copy_factors(piece.data, id, weight, f.data() + f_row * n);
       }
       add(z, width, 1.0);
       if (f.rows() > 0) add(f, n, 1.0);
       // Left out of an estimate: Σ and γuuᵀ would no longer be of the same examples, and H not positive.
-      if (exact) add(u[0], width, -1.0);
+      if (exact && u[0].rows() > 0) add(u[0], width, -1.0);
       if (u[1].rows() > 0) add(u[1], width, 1.0);
     }
   });
