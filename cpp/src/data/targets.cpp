@@ -55,16 +55,17 @@ Targets Targets::some(const std::vector<Index>& positions) const {
 }
 
 Targets Targets::compact() const {
-  Targets small = *this;
-  small.sign_ = {};
-  for (Index i = 0; i < examples_ && task_ == Task::classification; ++i)
-    small.label_.push_back(static_cast<std::int8_t>(sign(i)));
-  if (task_ == Task::classification) small.target_ = {};
+  Targets small(task_, {}, {}, {});  // not a copy, which would take all that is to be saved once more
+  small.examples_ = examples_;
+  if (task_ == Task::classification) {
+    small.label_.reserve(static_cast<std::size_t>(examples_));
+    for (Index i = 0; i < examples_; ++i) small.label_.push_back(static_cast<std::int8_t>(sign(i)));
+  } else {
+    small.target_ = target_;
+  }
   bool ones = true;
   for (Index i = 0; i < examples_; ++i) ones &= weight(i) == 1.0;
-  if (ones) small.weight_ = {};
-  for (auto* list : {&small.sign_, &small.target_, &small.weight_}) list->shrink_to_fit();
-  small.label_.shrink_to_fit();
+  if (!ones) small.weight_ = weight_;
   return small;
 }
 
