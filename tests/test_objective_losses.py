@@ -29,7 +29,7 @@ def test_value_gradient_hessian_and_gap_are_the_twins(loss):
     for kind, p, y, c in cases(loss, 40, 4):
         objective = svmgsu.Objective(p.X, y, p.cov, lam=LAM, loss=loss, sample_weight=c)
         w, b, v = rng.normal(size=4) / 2, 0.3, rng.normal(size=5)
-        at = (w, b, p.means, y, p.twin, LAM, c, loss)
+        at = (w, b, p.means, y, p.twin, LAM, c / c.mean(), loss)
         value, gw, gb = objective.value_and_gradient(w, b)
         assert value == pytest.approx(reference.objective(*at), rel=1e-11), kind
         assert objective.value(w, b) == value

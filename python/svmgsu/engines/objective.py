@@ -40,7 +40,7 @@ class Objective:
     epsilon : float, optional
         ε of a loss of regressions that has one, as in `svmgsu.train_regressor`.
     sample_weight : array of shape (l,), optional
-        The weights c_i, used as they are.
+        The weights c_i, scaled to mean 1 as in `svmgsu.train`.
     threads : int, optional
         By default all that OpenMP offers. The results have the same bits for any number.
 
@@ -89,6 +89,7 @@ class Objective:
         kind, task = known_loss(loss, epsilon)
         self.loss = kind.name
         weights = check_weights(sample_weight, len(self.data))
+        weights = weights / weights.mean()
         if task == "regression":
             self.classes = None
             core = self.data.valued(check_targets(y, len(self.data)), weights)

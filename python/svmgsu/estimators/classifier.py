@@ -21,7 +21,7 @@ from ..fit.problem import problem_of
 from ..fit.settings import documented
 from ..fit.stream import Stream
 from ..models.classifier import Model
-from ..support.validation import Array, FloatArray, check_classes, plain_labels
+from ..support.validation import Array, FloatArray, check_classes, check_weights, plain_labels
 from .callbacks import FitReport, with_callbacks
 from .linear import LinearEstimator
 from .transforming import ROUTED
@@ -92,7 +92,8 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
 
         `cov` and `std` as in `predict`.
         """
-        return float(accuracy_score(y, self.predict(X, cov, std), sample_weight=sample_weight))
+        weights = None if sample_weight is None else check_weights(sample_weight, len(y))
+        return float(accuracy_score(y, self.predict(X, cov, std), sample_weight=weights))
 
 
 @documented
@@ -248,7 +249,7 @@ class LinearSVMGSU(LinearClassifier):
             All classes that there will be; needed in the first call. Where y has class probabilities they
             name its columns, which by default have the names of a data frame, or the order of `classes_`.
         sample_weight : array of shape (l,), optional
-            Used as they are, not scaled to mean 1.
+            Relative to the mean weight of all pieces so far.
 
         Returns
         -------

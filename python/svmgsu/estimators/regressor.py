@@ -16,7 +16,7 @@ from ..fit.regression import RegressionProblem, regression_of
 from ..fit.settings import documented
 from ..models.regressor import RegressionModel
 from ..support.losses import regression_loss
-from ..support.validation import Array, FloatArray
+from ..support.validation import Array, FloatArray, check_weights
 from .callbacks import FitReport, with_callbacks
 from .linear import LinearEstimator
 from .search import LambdaSearch, Scorer
@@ -38,9 +38,13 @@ class LinearRegressor(RegressorMixin, LinearEstimator):  # type: ignore[misc]
         data = self._examples(X, cov, std)
         return self.model_.predict(data, return_std=return_std, threads=self.threads)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """R² of the predictions for X against the targets y, counted by `sample_weight`."""
-        return float(r2_score(y, self.predict(X), sample_weight=sample_weight))
+    def score(self, X: Any, y: Any, sample_weight: Any = None, cov: Any = None, std: Any = None) -> float:
+        """R² of the predictions for X against the targets y, counted by `sample_weight`.
+
+        `cov` and `std` are checked as in `predict`; the predicted means do not depend on them.
+        """
+        weights = None if sample_weight is None else check_weights(sample_weight, len(y))
+        return float(r2_score(y, self.predict(X, cov, std), sample_weight=weights))
 
 
 @documented

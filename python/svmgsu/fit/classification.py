@@ -69,7 +69,7 @@ def train(
     std : array, optional
         Error bars instead of `cov`: a number, (l,) or (l, n) standard deviations.
     sample_weight : array of shape (l,), optional
-        Scaled to mean 1, so that a weight of 2 is the same as having an example twice.
+        Relative: a common factor changes nothing. A weight of 2 is the same as having an example twice.
     classes : array of shape (K,), optional
         Of class probabilities: the classes that the columns of y are of; by default the names of its columns,
         or 0, 1, ...

@@ -264,7 +264,7 @@ def train_regressor(
     lam : float, default=1e-2
         The weight λ of the penalty λ/2 ‖w‖²; with the squared loss scikit-learn's `Ridge(alpha)` / l.
     sample_weight : array of shape (l,), optional
-        Scaled to mean 1, so that a weight of 2 is the same as having an example twice.
+        Relative: a common factor changes nothing. A weight of 2 is the same as having an example twice.
     start : RegressionModel, optional
         A model to start from.
     callback : function of one argument, optional

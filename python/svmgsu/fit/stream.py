@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from .. import _core
-from ..data.doubt import Copies, known_labels
+from ..data.doubt import known_labels
 from ..data.gaussians import Gaussians
 from ..models.classifier import Model
 from ..support.losses import check_bounded_slope
 from ..support.parallel import Team
-from ..support.validation import Array, check_weights, class_factors
+from ..support.validation import Array, FloatArray, check_raw_weights, class_factors
 from .division import Division
 from .examples import Examples, check_doubt
 from .settings import Settings
 
 BATCH = 100
+LARGEST_WEIGHT = 1e100  # relative to the first piece of a stream
 
 
 @dataclass
@@ -26,7 +28,8 @@ class Stream:
     """What is kept between pieces: the classes, the number of features, and where each problem has come to.
 
     Nothing is certified, since the data are not kept. Where labels are in doubt, an example is there for each
-    class with that weight; `counts` has (how many were there, the sum of those weights) for each problem.
+    class with that weight. `counts` has (samples, sum of weights) so far for each problem, where weights
+    are multiplied by 2**-exponent, which the first piece sets.
     """
 
     classes: Array
@@ -34,6 +37,7 @@ class Stream:
     division: Division
     states: list[Any] = field(default_factory=list)
     counts: Array | None = None
+    exponent: int | None = None
 
     @classmethod
     def after(cls, model: Model, examples: int, batch: int | None) -> Stream:
@@ -58,8 +62,8 @@ class Stream:
     ) -> None:
         """Takes one step for each `k` examples of a piece of the data, in an order drawn by the seed.
 
-        Weights are used as they are; "balanced" cannot be, since the classes' sizes are not known. `columns`
-        names those of class probabilities.
+        Weights are relative to the mean weight so far. class_weight="balanced" is refused, since the sizes of
+        the classes are not known. `columns` names those of class probabilities.
         """
         check_bounded_slope(settings.core_loss, "partial_fit")
         if data.shape[1] != self.features:
@@ -69,7 +73,7 @@ class Stream:
             )
         codes, copies = known_labels(y, len(data), self.classes, columns)
         check_doubt(copies, data)
-        weights, class_weight = copies.weights(check_weights(sample_weight, len(data))), settings.class_weight
+        weights, class_weight = copies.weights(self._scaled(sample_weight, len(data))), settings.class_weight
         if class_weight is not None:
             if isinstance(class_weight, str):
                 raise ValueError(
@@ -80,7 +84,7 @@ class Stream:
         piece: Examples[Model] = Examples(data, settings, labels, copies)
         parts = range(len(self.division))
         chosen = [self.division.rows(part, codes) for part in parts]
-        shares = self._count(chosen, copies)
+        means = self._count(chosen, weights)
         states = self.states or [()] * len(parts)
 
         def work(part: int) -> Any:
@@ -90,17 +94,30 @@ class Stream:
                 nothing = np.zeros(self.features)
                 return state or (nothing, nothing, 0.0, 0.0, 0, 0.0, 0.0)
             signs = self.division.signs(part, codes[rows])
-            core = piece.core_of(_core.labelled, signs, weights[rows] / shares[part], rows, None)
+            core = piece.core_of(_core.labelled, signs, weights[rows] / means[part], rows, None)
             seed = settings.seed + (state[4] if state else 0)
             how = settings.lam, bool(settings.fit_intercept), settings.k or BATCH, seed
             return _core.continue_sgd(core, *how, state, settings.core_loss)
 
         self.states = (team or Team(1)).map(work, parts)
 
-    def _count(self, chosen: list[Array | None], copies: Copies) -> Array:
-        """The mean share of a class in an example, of each problem so far: 1 where no label was in doubt."""
-        new = np.ones(copies.examples) if copies.shares is None else copies.shares
-        found = [new if rows is None else new[rows] for rows in chosen]
+    def _scaled(self, sample_weight: Any, examples: int) -> FloatArray:
+        """The weights of a piece times a power of two that is the same for all pieces."""
+        raw = np.ones(examples) if sample_weight is None else check_raw_weights(sample_weight, examples)
+        if self.exponent is None:
+            self.exponent = math.frexp(float(raw.max()))[1]
+        with np.errstate(over="ignore"):
+            scaled = np.ldexp(raw, -self.exponent)
+        if not scaled.max() < LARGEST_WEIGHT:
+            raise ValueError(
+                f"sample_weight: up to {raw.max():g}, where those of the first piece were about "
+                f"{math.ldexp(1.0, self.exponent):g}; the weights of all pieces need the same unit"
+            )
+        return scaled
+
+    def _count(self, chosen: list[Array | None], weights: FloatArray) -> FloatArray:
+        """The mean weight so far of the samples of each problem; 1 where there is none."""
+        found = [weights if rows is None else weights[rows] for rows in chosen]
         piece = np.array([(len(some), some.sum()) for some in found])
         self.counts = piece if self.counts is None else self.counts + piece
         count, total = self.counts.T

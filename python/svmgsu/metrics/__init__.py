@@ -82,7 +82,7 @@ def evaluate(
     proba : array of shape (l,) or (l, K), optional
         Probabilities of the positive class, or a column per class, for log-loss and calibration error.
     sample_weight : array of shape (l,), optional
-        Weights of the examples, in all but the measures at k.
+        Relative weights of the examples, in all but the measures at k; a common factor changes nothing.
     bins : int, default=10
         For the calibration error, of the same width. With two classes it compares the probability of the
         positive class with its frequency, with more the greatest probability with the accuracy.

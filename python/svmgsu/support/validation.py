@@ -19,6 +19,8 @@ FloatArray: TypeAlias = npt.NDArray[np.float64]
 
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 LARGEST_FACTOR = 1e150
+_LARGEST_COUNT = 1e6  # of sample weights that are multiples of one number
+_LARGEST_DIVISOR = 12  # of the smallest weight, by which it is a multiple of that number
 LARGEST_DEVIATION = float(np.sqrt(np.finfo(np.float64).max))
 FROM_MISSING = "svmgsu.uncertainty.from_missing(X) makes Gaussians of a table with missing values"
 
@@ -319,7 +321,8 @@ def class_factors(class_weight: Any, classes: Array, codes: Array, weights: Floa
         if not (number >= 0 and np.isfinite(number)):
             raise ValueError(f"class_weight: class {label!r} has {value!r}; weights must be >= 0 and finite")
         factors[place] = number
-    return factors
+    largest = float(factors.max(initial=0.0))
+    return np.ldexp(factors, -math.frexp(largest)[1])  # relative, like sample weights: see `check_weights`
 
 
 def check_prior(prior: Any, classes: Array, examples: int | None = None) -> FloatArray:
@@ -358,9 +361,32 @@ def check_targets(y: Any, examples: int) -> FloatArray:
 
 
 def check_weights(sample_weight: Any, examples: int) -> FloatArray:
-    """Sample weights as float64, all ones by default."""
+    """Sample weights as float64, in a unit that does not depend on a common factor; all ones by default.
+
+    Weights are relative: only their ratios matter. Multiples of one number are taken as counts, so that a
+    weight of 2 is the same as having a sample twice wherever the number of samples matters (the smoothing of
+    probabilities). Other weights are scaled so that the positive ones have mean 1.
+
+    Counts have the same bits for any factor. Other weights have so for powers of two; for another factor,
+    which rounds each product, they agree to rounding errors.
+    """
     if sample_weight is None:
         return np.ones(examples)
+    weights = check_raw_weights(sample_weight, examples)
+    # Scaling the largest weight to between 1/2 and 1 is exact, and afterwards no sum can overflow.
+    weights = np.ldexp(weights, -math.frexp(float(weights.max()))[1])
+    positive = weights[weights > 0]
+    counts = weights / positive.min()
+    if counts.max() <= _LARGEST_COUNT:
+        for divisor in range(1, _LARGEST_DIVISOR + 1):
+            whole = np.rint(divisor * counts)
+            if (np.abs(divisor * counts - whole) <= 1e-15 * whole).all():
+                return np.asarray(whole)
+    return np.asarray(weights / positive.mean())
+
+
+def check_raw_weights(sample_weight: Any, examples: int) -> FloatArray:
+    """Sample weights as they were given, in float64: finite, >= 0 and not all zero."""
     weights = as_float_array(sample_weight, "sample_weight", (0, 1)).astype(np.float64)
     weights = np.full(examples, float(weights)) if weights.ndim == 0 else weights
     if len(weights) != examples:
