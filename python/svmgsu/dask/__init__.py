@@ -13,18 +13,13 @@ except ImportError as error:
     raise ImportError("svmgsu.dask needs Dask: pip install 'svmgsu[dask]'") from error
 
 from .estimators import DaskLinearSVMGSU, DaskLinearSVRGSU
-from .nonlinear import DaskSVMGSU, DaskSVRGSU
-from .population import DaskDeconvolution
 from .prediction import decision_function, predict, predict_proba
 from .rounds import ShardLostError
 from .training import train, train_regressor
 
 __all__ = [
-    "DaskDeconvolution",
     "DaskLinearSVMGSU",
     "DaskLinearSVRGSU",
-    "DaskSVMGSU",
-    "DaskSVRGSU",
     "ShardLostError",
     "decision_function",
     "predict",

@@ -10,11 +10,8 @@ from sklearn.base import clone
 from ..estimators.classifier import LinearSVMGSU
 from ..estimators.regressor import LinearSVRGSU
 from . import prediction
-from .rounds import Rounds, client_of
-from .shards import Layout, is_dask, read_objects
+from .shards import is_dask
 from .training import TIMEOUT, problem_of, regression_of
-
-OF_FIT = ("_held", "_elsewhere", "_of_all", "_weights_of_all")  # attributes that are there during a fit
 
 
 def _with_client(cls: Any) -> Any:
@@ -63,29 +60,6 @@ class _OnCluster:
         if names is not None:
             self.feature_names_in_ = np.asarray(names, dtype=object)
             self.names_of_gaussians_ = True
-
-
-class _Holding(_OnCluster):
-    """Estimators that hold the objects while they are fitted, and have all that they learnt as attributes."""
-
-    _held: Layout | None = None
-
-    def _hold(self, X: Any, cov: Any, std: Any) -> Layout:
-        self._held = Layout(Rounds(client_of(self.client), self.timeout), X, cov, std, "clip", read_objects)
-        return self._held
-
-    def _forget(self) -> None:
-        for name in OF_FIT:
-            self.__dict__.pop(name, None)
-
-    def __getstate__(self) -> Any:
-        return {k: v for k, v in super().__getstate__().items() if k not in OF_FIT}
-
-    def _local(self, kind: Any) -> Any:
-        local = kind(**self._parameters())
-        mine = {*local.__dict__, *OF_FIT, "client", "timeout"}
-        local.__dict__.update({name: value for name, value in self.__dict__.items() if name not in mine})
-        return local
 
 
 class _LazyClassifier:

@@ -11,7 +11,7 @@ from dask import delayed
 from ..models.classifier import Model
 from ..models.regressor import RegressionModel
 from ..support.places import counted_from
-from .shards import aligned, is_dask, is_frame, pieces_of, read_objects, read_piece
+from .shards import aligned, is_dask, is_frame, pieces_of, read_piece
 
 
 def predict(model: Any, X: Any, cov: Any = None, std: Any = None) -> Any:
@@ -32,30 +32,10 @@ def decision_function(model: Any, X: Any, cov: Any = None, std: Any = None) -> A
     return _lazy(model, "decision_function", X, cov, std)
 
 
-def score_samples(model: Any, X: Any, cov: Any = None, std: Any = None) -> Any:
-    """The log-likelihood of each row of X by a population, lazily; `cov` and `std` are as X is."""
-    return _lazy(model, "score_samples", X, cov, std)
-
-
-def transform(model: Any, X: Any, cov: Any = None, std: Any = None) -> list[Any]:
-    """What each object is given a population, as delayed `Mixtures`: one of each block of rows of X."""
-    blocks, sent = pieces_of(X, "X"), delayed(model.to_local(), traverse=False)
-    covs = aligned(cov, X, "cov") or [None] * len(blocks)
-    stds = aligned(std, X, "std") or [None] * len(blocks)
-    ask = delayed(_transformed, pure=False)
-    return [ask(sent, block, c, s) for block, c, s in zip(blocks, covs, stds, strict=True)]
-
-
-def _transformed(model: Any, X: Any, cov: Any, std: Any) -> Any:
-    return model.transform(read_objects(X, cov, std, "clip"))
-
-
 def _lazy(model: Any, method: str, X: Any, cov: Any, std: Any) -> Any:
     local = getattr(model, "model_", model)
     if not is_dask(X):
         return getattr(local, method)(X, cov=cov, std=std)
-    if hasattr(local, "to_local"):
-        local = local.to_local()
     blocks = pieces_of(X, "X")
     covs = aligned(cov, X, "cov") or [None] * len(blocks)
     stds = aligned(std, X, "std") or [None] * len(blocks)
@@ -71,8 +51,6 @@ def _lazy(model: Any, method: str, X: Any, cov: Any, std: Any) -> Any:
 
 
 def _shape(model: Any, method: str) -> tuple[tuple[int, ...], Any]:
-    if hasattr(model, "means_") and method != "score_samples":  # a population
-        return ((len(model.means_),), np.dtype(float)) if method == "predict_proba" else ((), np.dtype(int))
     if not hasattr(model, "classes_"):
         return (), np.dtype(np.float64)
     several = len(model.classes_)
@@ -92,11 +70,10 @@ def _answer(
     first: int | None,
 ) -> Any:
     """Task: predictions of a block of rows, which begins at row `first` of the whole, if that is known."""
-    plain = isinstance(model, (Model, RegressionModel))
     with counted_from(first or 0):
-        data = (read_piece if plain else read_objects)(X, cov, std, "clip")
+        data = read_piece(X, cov, std, "clip")
         if data is None:
             return np.empty((0, *wide), dtype)
-        if plain:
+        if isinstance(model, (Model, RegressionModel)):
             return getattr(model, method)(data, threads=1)
         return getattr(model, method)(data)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
 from typing import Any
 
 import dask
@@ -13,12 +12,10 @@ from dask import delayed
 from ..blocks.iterators import IteratorSource
 from ..data.concatenation import concatenate
 from ..data.covariances import Covariance
-from ..data.error_bars import pair_columns
 from ..data.gaussians import Gaussians
 from ..engines.shards import group_rows
-from ..fit.population import observe, with_gaps
 from ..support.places import counted_from
-from ..support.validation import Array, is_sparse
+from ..support.validation import Array
 from .rounds import Bundle, Rounds, Shard, collected, workers_of
 
 PARTS = 4  # that a worker's share of the rows is cut into at least
@@ -72,56 +69,14 @@ def read_piece(X: Any, cov: Any, std: Any, psd: Any) -> Gaussians | None:
     return Gaussians(X, cov, std=std, psd=psd)
 
 
-def read_objects(X: Any, cov: Any, std: Any, psd: Any) -> Gaussians | None:
-    """As `read_piece`, where NaN, or infinite noise, is a missing value."""
-    if not length_of(X):
-        return None
-    if is_sparse(X):
-        raise TypeError("X: sparse data are for linear estimators; pass dense ones")
-    if cov is not None or std is not None or not hasattr(X, "columns"):
-        seen = observe(X, cov, std)
-        return with_gaps(seen.values, seen.cov, seen.names)
-    pairing = pair_columns(list(X.columns), None)
-    missing = np.column_stack([np.asarray(X[name].isna()) for name in pairing.features])
-    filled = X.copy() if missing.any() else X
-    for name, gaps in zip(pairing.features, missing.T, strict=True):
-        for column in (name, *pairing.errors[name].values()) if gaps.any() else ():
-            filled[column] = X[column].mask(gaps, 1.0)
-    found = read_piece(filled, None, None, psd)
-    assert found is not None
-    if not missing.any():
-        return found
-    return with_gaps(np.where(missing, np.nan, found.mean), found.cov, found.feature_names_in_)
-
-
-Read = Callable[[Any, Any, Any, Any], "Gaussians | None"]
-
-
 def read_column(values: Any) -> Array:
     """Labels, targets or weights of a block."""
     array = np.asarray(values)
     return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
 
 
-def checked_piece(read: Read, piece: Any, first: int, args: tuple[Any, ...]) -> Gaussians | None:
-    """As `read` has it; numbers of examples in errors are those of the whole."""
-    with counted_from(first):
-        return read(piece, *args)
-
-
 def length_of(piece: Any) -> int:
     return int(piece.shape[0]) if hasattr(piece, "shape") else len(piece)
-
-
-def joined(parts: list[Gaussians]) -> Gaussians:
-    """The examples of several pieces, which may have missing values."""
-    if len(parts) == 1:
-        return parts[0]
-    if not any(not is_sparse(part.mean) and np.isnan(part.mean).any() for part in parts):
-        return concatenate(parts)  # type: ignore[no-any-return]
-    names = parts[0].feature_names_in_
-    whole = concatenate([Gaussians(np.nan_to_num(p.mean), p.cov, feature_names=names) for p in parts])
-    return with_gaps(np.concatenate([part.mean for part in parts]), whole.cov, names)
 
 
 def rows_of(part: Any, lo: int, hi: int) -> Any:
@@ -131,25 +86,16 @@ def rows_of(part: Any, lo: int, hi: int) -> Any:
     return part.iloc[lo:hi] if hasattr(part, "iloc") else part[lo:hi]
 
 
-def read_rows(
-    read: Read, piece: Any, args: tuple[Any, ...], first: int, lo: int, hi: int
-) -> Gaussians | None:
-    """Task: rows `lo` to `hi` of a block that begins at row `first` of the whole."""
+def read_rows(piece: Any, args: tuple[Any, ...], first: int, lo: int, hi: int) -> Gaussians | None:
+    """Task: rows `lo` to `hi` of a block that begins at row `first` of the whole, which errors count from."""
     cov, std, psd = args
-    own = rows_of(cov, lo, hi), rows_of(std, lo, hi), psd
-    return checked_piece(read, rows_of(piece, lo, hi), first + lo, own)
+    with counted_from(first + lo):
+        return read_piece(rows_of(piece, lo, hi), rows_of(cov, lo, hi), rows_of(std, lo, hi), psd)
 
 
 def join(parts: list[Gaussians | None]) -> Gaussians:
     """Task: a shard of the rows of several blocks."""
-    return joined([part for part in parts if part is not None])
-
-
-def some_of(read: Read, piece: Any, first: int, args: tuple[Any, ...], rows: Array) -> Gaussians:
-    """Some rows of a piece, by their places in it."""
-    data = checked_piece(read, piece, first, args)
-    assert data is not None
-    return data[rows]
+    return concatenate([part for part in parts if part is not None])  # type: ignore[no-any-return]
 
 
 class Piece:
@@ -202,8 +148,8 @@ def balanced(sizes: list[int], homes: list[str], workers: list[str]) -> list[str
 class Layout:
     """The examples of collections: where each block of rows stands, and how it is read."""
 
-    def __init__(self, rounds: Rounds, X: Any, cov: Any, std: Any, psd: Any, read: Read = read_piece) -> None:
-        self.rounds, self.read = rounds, read
+    def __init__(self, rounds: Rounds, X: Any, cov: Any, std: Any, psd: Any) -> None:
+        self.rounds = rounds
         if isinstance(cov, Covariance):
             raise TypeError("cov: expected a Dask collection, got a covariance in memory")
         self.blocks = pieces_of(X, "X")
@@ -249,34 +195,8 @@ class Layout:
             lo, hi = max(first, starts[i]), min(last, starts[i + 1])
             if lo < hi:
                 place = starts[i], lo - starts[i], hi - starts[i]
-                parts.append(delayed(read_rows, pure=False)(self.read, self.blocks[i], self.args[i], *place))
+                parts.append(delayed(read_rows, pure=False)(self.blocks[i], self.args[i], *place))
         return parts[0] if len(parts) == 1 else delayed(join, pure=False)(parts)
-
-    def take(self, rows: Array) -> Gaussians:
-        """Examples, by increasing places in the whole, on the client."""
-        cuts = np.searchsorted(rows, self.starts)
-        inside = [i for i in range(len(self.blocks)) if cuts[i] < cuts[i + 1]]
-        ask = delayed(some_of, pure=False)
-        tasks = [
-            ask(
-                self.read,
-                self.blocks[i],
-                self.starts[i],
-                self.args[i],
-                rows[cuts[i] : cuts[i + 1]] - self.starts[i],
-            )
-            for i in inside
-        ]
-        futures = self.rounds.client.compute(tasks)
-        found = self.rounds.gather(futures, self._unknown(futures))
-        names = found[0].feature_names_in_
-        for i, part in zip(inside, found, strict=True):
-            if (part.shape[1], part.feature_names_in_) != (found[0].shape[1], names):
-                raise ValueError(
-                    f"X: examples from {self.starts[i]} on have {part.shape[1]} features "
-                    f"({part.feature_names_in_}), but the first have {found[0].shape[1]} ({names})"
-                )
-        return joined(found)
 
     def _counts(self, X: Any, blocks: list[Any]) -> list[int]:
         """The rows of each block; those of data frames, and of filtered arrays, are asked for."""
