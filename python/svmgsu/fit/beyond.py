@@ -22,7 +22,6 @@ from ..support.losses import Task
 from ..support.parallel import Team
 from ..support.validation import Array, FloatArray
 from .examples import Examples
-from .interrupting import Ctrl, TrainingInterrupted, listening
 from .settings import Settings, changed_options
 from .staged import Stages, Start, solve_stages
 
@@ -63,7 +62,6 @@ class Store(ABC):
     shape: tuple[int, int]
     feature_names_in_: list[str] | None
     cov: Any = None  # a covariance is there, or None
-    local = False  # whether this machine reads them
 
     @abstractmethod
     def training_set(
@@ -95,7 +93,6 @@ class BeyondExamples(Examples[Any]):
     store: Store
     _file: tuple[str, bool] | None = None  # a checkpoint, and whether to go on from it
     _recorded = False  # whether fits are
-    _ctrl: Ctrl | None = None
     _threads: int | None = None  # of each of several fits at a time
 
     def _hold(self, store: Store, settings: Settings) -> None:
@@ -142,21 +139,7 @@ class BeyondExamples(Examples[Any]):
         """Records the next fit of all examples in a file, or goes on from the one that is there."""
         self._file = (os.fspath(path), bool(resume))
 
-    def train(self, start: Any = None, callback: Any = None, **more: Any) -> Any:
-        """As of examples in memory; Ctrl-C has the best model so far with it, where these are in files."""
-        with listening(self.store.local) as ctrl:
-
-            def report(progress: Any) -> bool | None:
-                return False if ctrl.pressed else None if callback is None else callback(progress)
-
-            self._ctrl = ctrl
-            return super().train(start, report, **more)
-
     def finish(self, model: Any, options: _core.Options, team: Team, **more: Any) -> None:
-        if self._ctrl is not None:
-            if self._ctrl.pressed:
-                raise TrainingInterrupted(model)
-            self._ctrl.model = model
         super().finish(model, options, Team(team.threads, 1), **more)
 
     def solve(self, options: _core.Options, **more: Any) -> Any:

@@ -26,8 +26,6 @@ FAIR_WINDOW = 2**23  # bytes, with which reading is not slowed down
 class BlockStore(Store):
     """Examples in files, read block by block."""
 
-    local = True
-
     def __init__(self, blocks: Blocks) -> None:
         self.blocks = blocks
         self.shape, self.feature_names_in_ = blocks.shape, blocks.feature_names_in_
