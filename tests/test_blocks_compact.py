@@ -162,16 +162,6 @@ def test_a_fit_that_is_stopped_has_the_gap_of_the_numbers_themselves():
     assert best.objective_ <= model.objective_ <= best.objective_ + model.gap_ * (1 + 1e-9)
 
 
-def test_a_checkpoint_has_both_stages(tmp_path):
-    data, y = made()
-    blocks = opened(data, y, cache="compact")
-    file = tmp_path / "fit"
-    found = svmgsu.train(blocks, probability=False, checkpoint=file)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["fit", "fit.compact"]
-    again = svmgsu.train(blocks, probability=False, checkpoint=file, resume=True)
-    assert np.array_equal(found.coef_, again.coef_) and found.gap_ == again.gap_
-
-
 def test_a_full_disk_leaves_nothing_behind(tmp_path):
     resource = pytest.importorskip("resource")
     data, y = made()

@@ -100,17 +100,3 @@ def test_an_error_or_a_callback_ends_them_all(data, tmp_path):
     with pytest.raises(RuntimeError, match="enough"):
         svmgsu.train(blocks, probability=False, callback=fails)
     assert set(threading.enumerate()) <= before
-
-
-def test_each_problem_has_its_own_checkpoint(data, tmp_path):
-    examples, y = data
-    blocks = svmgsu.open([{"X": examples, "y": y}])
-    file = tmp_path / "fit"
-    found = svmgsu.train(blocks, multi_class="ovr", probability=False, checkpoint=file)
-    names = ["fit", *(f"fit.{k}" for k in range(1, CLASSES))]
-    assert sorted(path.name for path in tmp_path.iterdir()) == names
-    (tmp_path / "fit.3").write_bytes(
-        (tmp_path / "fit.3").read_bytes()[:-10]
-    )  # a kill in the middle of a write
-    again = svmgsu.train(blocks, multi_class="ovr", probability=False, checkpoint=file, resume=True)
-    assert np.array_equal(found.coef_, again.coef_) and found.gap_ == again.gap_

@@ -229,7 +229,9 @@ def test_a_killed_worker_costs_a_round_and_no_bit(client, which):
     assert len(callback.seen) >= max(rounds)
 
 
-def test_a_client_that_was_killed_goes_on_from_its_checkpoint(client, tmp_path, monkeypatch):
+def test_a_client_that_was_killed_is_followed_by_one_that_starts_from_its_checkpoint(
+    client, tmp_path, monkeypatch
+):
     client.wait_for_workers(2, timeout=60)
     X, E, y = made()
     path = tmp_path / "stars.ckpt"
@@ -237,6 +239,8 @@ def test_a_client_that_was_killed_goes_on_from_its_checkpoint(client, tmp_path, 
     script = f"""
         import os, signal
         import dask.array as da, distributed, numpy as np, svmgsu.dask
+        from svmgsu.fit import checkpoint
+        checkpoint.SECONDS = 0
         found = np.load({str(tmp_path / "data.npz")!r})
         dX, dE = (da.from_array(found[k], chunks=(350, -1)) for k in "XE")
         seen = []
@@ -263,13 +267,13 @@ def test_a_client_that_was_killed_goes_on_from_its_checkpoint(client, tmp_path, 
     rounds = asked.count(answer)
     same_bits(known, svmgsu.train(X, y, std=E, probability=False))
     found = svmgsu.dask.train(client, dX, dy, checkpoint=path, resume=True, **options)
-    same_bits(found, known)
-    assert asked.count(answer) - rounds < rounds - 2
+    assert abs(found.objective_ - known.objective_) <= 1e-6 * known.objective_
+    assert found.status_ == "converged" and asked.count(answer) - rounds < rounds
     Z = X.copy()
     Z[777, 2] += 1e-6
-    with pytest.raises(ValueError, match=r"checkpoint: .*stars.ckpt is of other data or settings"):
+    with pytest.raises(ValueError, match=r"checkpoint: .*stars.ckpt belongs to other data"):
         svmgsu.dask.train(client, *arrays(Z, y), checkpoint=path, resume=True, **options)
-    with pytest.raises(ValueError, match="resume: it goes on from a checkpoint"):
+    with pytest.raises(ValueError, match="resume: it starts from a checkpoint"):
         svmgsu.dask.train(client, dX, dy, resume=True, **options)
 
 

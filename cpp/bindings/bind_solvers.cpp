@@ -36,7 +36,10 @@ void bind_results(py::module_& m) {
       .def_readonly("objective", &Progress::objective)
       .def_readonly("gap", &Progress::gap)
       .def_readonly("seconds", &Progress::seconds)
-      .def_readonly("passes", &Progress::passes);
+      .def_readonly("passes", &Progress::passes)
+      .def_property_readonly("w", [](const Progress& p) { return p.w ? py::object(to_array(*p.w)) : py::none(); })
+      .def_readonly("b", &Progress::b)
+      .def_readonly("epsilon", &Progress::epsilon);
   py::class_<Result>(m, "Result")
       .def_property_readonly("w", [](const Result& r) { return to_array(r.w); })
       .def_readonly("b", &Result::b)
@@ -74,14 +77,12 @@ void bind_solvers(py::module_& m) {
   m.def(
       "solve",
       [](const TrainingSet& data, const Options& options, const py::object& callback,
-         const std::optional<Array<double>>& start_w, double start_b, const std::string& earlier,
-         const py::object& record) {
+         const std::optional<Array<double>>& start_w, double start_b) {
         return solve_for(
             [&](const Options& o) { return MemoryObjective(data, o.lambda, o.threads, o.intercept, o.loss); },
-            data.data.features(), options, callback, start_w, start_b, earlier, record);
+            data.data.features(), options, callback, start_w, start_b);
       },
-      arg("data"), arg("options"), arg("callback") = py::none(), arg("start_w") = py::none(), arg("start_b") = 0.0,
-      arg("earlier") = py::bytes(""), arg("record") = py::none());
+      arg("data"), arg("options"), arg("callback") = py::none(), arg("start_w") = py::none(), arg("start_b") = 0.0);
   // `state` is what the last call returned: (w, average, b, average_b, steps, weight, examples).
   m.def(
       "continue_sgd",

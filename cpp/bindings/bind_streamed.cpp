@@ -121,13 +121,11 @@ void bind_streamed(py::module_& m) {
   m.def(
       "solve",
       [](const Streamed& data, const Options& options, const py::object& callback,
-         const std::optional<Array<double>>& start_w, double start_b, const std::string& earlier,
-         const py::object& record) {
+         const std::optional<Array<double>>& start_w, double start_b) {
         return solve_for([&](const Options& o) { return data.objective(o.lambda, o.threads, o.intercept, o.loss); },
-                         data.features(), options, callback, start_w, start_b, earlier, record);
+                         data.features(), options, callback, start_w, start_b);
       },
-      arg("data"), arg("options"), arg("callback") = py::none(), arg("start_w") = py::none(), arg("start_b") = 0.0,
-      arg("earlier") = py::bytes(""), arg("record") = py::none());
+      arg("data"), arg("options"), arg("callback") = py::none(), arg("start_w") = py::none(), arg("start_b") = 0.0);
 }
 
 }  // namespace svmgsu::python

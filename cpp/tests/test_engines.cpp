@@ -82,31 +82,3 @@ TEST_CASE("shards of every kind train to the bits of memory") {
       }
   }
 }
-
-TEST_CASE("a record takes a solver to where it was, and on to the same bits") {
-  for (const char* name : {"none", "diagonal"}) {
-    const Problem problem(kind_named(name), 500, 5);
-    const Options options = exact();
-    const MemoryObjective objective(problem.data(), options.lambda, 1);
-    const Result want = solve(objective, options);
-    std::vector<std::string> entries;
-    Journal first("", [&](const std::string& entry) { entries.push_back(entry); });
-    CHECK(same(solve(*recorded(objective, first), options), want));
-    CHECK(entries.size() > 5);
-    for (const std::size_t cut : {std::size_t{1}, entries.size() / 2, entries.size()}) {
-      std::string earlier;
-      for (std::size_t k = 0; k < cut; ++k) earlier += entries[k];
-      Journal again(earlier + "xyz", {});
-      CHECK(again.whole_bytes() == earlier.size());
-      CHECK(same(solve(*recorded(objective, again), options), want));
-      CHECK(again.entries() == cut);
-    }
-    Options other = options;
-    other.lambda = 0.02;
-    std::string all;
-    for (const std::string& entry : entries) all += entry;
-    Journal strange(all, {});
-    const MemoryObjective elsewhere(problem.data(), other.lambda, 1);
-    CHECK_THROWS_AS(solve(*recorded(elsewhere, strange), other), InvalidArgument);
-  }
-}

@@ -10,7 +10,6 @@
 #include "svmgsu/engines/margins.hpp"
 #include "svmgsu/engines/memory.hpp"
 #include "svmgsu/engines/objective.hpp"
-#include "svmgsu/engines/recorded.hpp"
 #include "svmgsu/engines/streamed.hpp"
 #include "svmgsu/kinds/kinds.hpp"
 #include "svmgsu/losses/expected_hinge.hpp"

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 
 #include "solvers/choices.hpp"
 #include "svmgsu/solvers/solve.hpp"
@@ -58,7 +59,12 @@ class Course {
 
   bool ask(const Progress& progress) const {
     const Watch quiet([] { return true; });  // the monitor may use the library, and is not asked again meanwhile
-    return !monitor_ || monitor_(progress);
+    if (!monitor_) return true;
+    Progress shown = progress;
+    shown.w = std::make_shared<const Vector>(result_.w);
+    shown.b = result_.b;
+    shown.epsilon = result_.epsilon;
+    return monitor_(shown);
   }
 
   bool finished() {

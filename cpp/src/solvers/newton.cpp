@@ -33,7 +33,6 @@ class Newton : private Course {
       record();
     }
     if (result_.w.squaredNorm() == 0) result_.b = trivial_.b;
-    result_.epsilon = now_.epsilon;
     return std::move(result_);
   }
 
@@ -136,6 +135,7 @@ class Newton : private Course {
     objective_.evaluate(w, b, epsilon_, now_);
     passes_ += 1;
     keep(now_.certificate, w, b);
+    result_.epsilon = now_.epsilon;
     bundle_.add(now_.slopes);
     const double asked = options_.tolerance * result_.objective;
     if (gap() > asked && gap() <= kBundleReach * asked) keep_bound(bundle_.best());

@@ -64,7 +64,11 @@ Result solve(const Objective& objective, const Options& options, const Monitor& 
   if (options.solver == Solver::sgd) return solve_sgd(objective, options, monitor);
   const Objective::Centred centred = objective.centred();
   if (!centred.objective) return solve_newton(objective, options, monitor, start_w, start_b);
-  Result result = solve_newton(*centred.objective, options, monitor, start_w,
+  const Monitor uncentred = [&](Progress progress) {
+    progress.b = shifted_back(progress.b, *progress.w, centred.shift);
+    return monitor(progress);
+  };
+  Result result = solve_newton(*centred.objective, options, monitor ? uncentred : monitor, start_w,
                                start_w ? start_b + start_w->dot(centred.shift) : start_b);
   if (result.w.squaredNorm() > 0) result.b = shifted_back(result.b, result.w, centred.shift);
   return result;

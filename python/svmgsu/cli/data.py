@@ -89,12 +89,12 @@ def add_checkpoint_options(parser: argparse.ArgumentParser) -> None:
     kept.add_argument(
         "--checkpoint",
         metavar="FILE",
-        help="keep what each pass has found; some kilobytes, of several classes a file each",
+        help="save the best point so far every few seconds",
     )
     kept.add_argument(
         "--resume",
         action="store_true",
-        help="go on from --checkpoint, to the same model; other data or settings are refused",
+        help="start from --checkpoint, if it exists; one of other data is refused",
     )
 
 
@@ -103,7 +103,7 @@ def check_checkpoint(args: argparse.Namespace) -> None:
     if args.checkpoint is not None and args.memory is None:
         raise UsageError("--checkpoint: for training block by block; add --memory")
     if args.resume and args.checkpoint is None:
-        raise UsageError("--resume: it goes on from a checkpoint; add --checkpoint")
+        raise UsageError("--resume: it starts from a checkpoint; add --checkpoint")
 
 
 def add_target_options(parser: argparse.ArgumentParser) -> None:

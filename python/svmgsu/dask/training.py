@@ -177,8 +177,8 @@ def train(
     timeout : float, default=600
         Seconds to wait for the answers of a round. None waits for ever.
     checkpoint, resume : optional
-        As in `svmgsu.train` of blocks: a file on the client's machine, from which a client that was killed
-        goes on, with any number of workers.
+        As in `svmgsu.train` of blocks: a file on the client's machine, which a training with any number of
+        workers starts from.
     start, callback, **settings
         As in `svmgsu.train`.
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import os
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -17,10 +15,10 @@ from .. import _core
 from ..data.coercion import as_pool, drawn
 from ..data.covariances import Covariance
 from ..data.doubt import Copies
-from ..engines.checkpoint import Checkpoint
 from ..support.losses import Task
 from ..support.parallel import Team
 from ..support.validation import Array, FloatArray
+from .checkpoint import Checkpoint
 from .examples import Examples
 from .settings import Settings, changed_options
 from .staged import Stages, Start, solve_stages
@@ -91,8 +89,8 @@ class BeyondExamples(Examples[Any]):
     """What problems of examples in a `Store` do otherwise; to stand before a problem among the bases."""
 
     store: Store
-    _file: tuple[str, bool] | None = None  # a checkpoint, and whether to go on from it
-    _recorded = False  # whether fits are
+    _checkpoint: Checkpoint | None = None
+    _saving = False  # whether the fit that runs is saved
     _threads: int | None = None  # of each of several fits at a time
 
     def _hold(self, store: Store, settings: Settings) -> None:
@@ -136,18 +134,20 @@ class BeyondExamples(Examples[Any]):
         )
 
     def keep(self, path: Any, resume: bool) -> None:
-        """Records the next fit of all examples in a file, or goes on from the one that is there."""
-        self._file = (os.fspath(path), bool(resume))
+        """Save the best points of the next fit of all examples in a file, or start from those there."""
+        parts, features = getattr(self, "parts", 1), self.store.shape[1]
+        fingerprint = f"{self.store.fingerprint()} {type(self).__name__}"
+        self._checkpoint = Checkpoint(path, fingerprint, (parts, features), bool(resume))
 
     def finish(self, model: Any, options: _core.Options, team: Team, **more: Any) -> None:
         super().finish(model, options, Team(team.threads, 1), **more)
 
     def solve(self, options: _core.Options, **more: Any) -> Any:
-        self._recorded = self._file is not None and more.get("rows") is None
+        self._saving = more.get("rows") is None
         try:
             return super().solve(options, **more)
         finally:
-            self._recorded = False
+            self._saving = False
 
     def run_core(self, core: Any, options: _core.Options, report: Any, start: Start) -> Any:
         if isinstance(core, Stages):
@@ -157,15 +157,14 @@ class BeyondExamples(Examples[Any]):
     def _run_stage(self, core: Any, options: _core.Options, report: Any, start: Start, stage: str) -> Any:
         if self._threads is not None:
             options = changed_options(options, threads=self._threads)
+
+        def solve(options: _core.Options, report: Any, start: Start) -> Any:
+            return super(BeyondExamples, self).run_core(core, options, report, start)
+
         try:
-            if not self._recorded or self._file is None:
-                return super().run_core(core, options, report, start)
-            path, resume = self._file
-            part = getattr(self._now, "part", 0)  # of several problems each has its own
-            name = ".".join([path, *([str(part)] if part else []), *([stage] if stage else [])])
-            made = Checkpoint(name, self._mark(options, start, (part, stage) if stage else part), resume)
-            w, b = (None, 0.0) if start is None else (np.ascontiguousarray(start[0]), float(start[1]))
-            return _core.solve(core, options, report, w, b, made.earlier, made.record)
+            if self._checkpoint is None or not self._saving:
+                return solve(options, report, start)
+            return self._checkpoint.run(getattr(self._now, "part", 0), solve, options, report, start)
         finally:
             if isinstance(core, _core.Streamed):
                 core.leave()
@@ -192,18 +191,6 @@ class BeyondExamples(Examples[Any]):
         """So many of some problems can be solved at the same time."""
         return self.store.at_a_time(problems, self._noise) if problems > 1 else 1
 
-    def _mark(self, options: _core.Options, start: Any, which: Any) -> bytes:
-        """What is another thing where the data or the problem are."""
-        loss, settings = self.settings.core_loss, self.settings
-        asked = (options.lam, loss.name, loss.parameter, options.intercept, settings.cov_scale, start)
-        digest = hashlib.sha256(repr((self.store.fingerprint(), asked, which)).encode())
-        for name in ("codes", "targets", "given_weights"):
-            if hasattr(self, name) and not (name == "given_weights" and not np.ptp(self.given_weights)):
-                digest.update(np.ascontiguousarray(getattr(self, name)).tobytes())
-        if self._noise is not None:
-            digest.update(self._noise.packed.tobytes())
-        return digest.digest()
-
     def margins(
         self, coef: FloatArray, rows: Array | None = None, *, observed: bool = False, threads: int = 0
     ) -> tuple[FloatArray, FloatArray]:
@@ -215,7 +202,7 @@ def keep_checkpoint(problem: Any, path: Any, resume: bool) -> None:
     """What `checkpoint` and `resume` of a training ask for."""
     if path is None:
         if resume:
-            raise ValueError("resume: it goes on from a checkpoint; pass checkpoint=")
+            raise ValueError("resume: it starts from a checkpoint; pass checkpoint=")
         return
     if not isinstance(problem, BeyondExamples):
         raise ValueError("checkpoint: for blocks of svmgsu.open; examples in memory are trained on in one go")

@@ -82,10 +82,10 @@ def train(
         Called between iterations with `.iteration, .objective, .gap, .seconds, .passes`; training
         stops when it returns False. Of several classes each calls it, from threads of their own.
     checkpoint : path, optional
-        Of blocks: a file of a few kilobytes that has what each pass has found.
+        For blocks: a small file that holds the best point so far, written every few seconds.
     resume : bool, default=False
-        Go on from the checkpoint, if it is there: to the same bits, without the passes that it has. One of
-        other data is refused.
+        Start from the checkpoint, if the file exists, and train to the same proven tolerance. A checkpoint
+        of other data is refused.
     {settings}
 
     Returns

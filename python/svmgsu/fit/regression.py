@@ -270,10 +270,10 @@ def train_regressor(
     callback : function of one argument, optional
         As in `svmgsu.train`.
     checkpoint : path, optional
-        Of blocks: a file of a few kilobytes that has what each pass has found.
+        For blocks: a small file that holds the best point so far, written every few seconds.
     resume : bool, default=False
-        Go on from the checkpoint, if it is there: to the same bits, without the passes that it has. One of
-        other data is refused.
+        Start from the checkpoint, if the file exists, and train to the same proven tolerance. A checkpoint
+        of other data is refused.
     {settings}
 
     Returns

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "svmgsu/data/training_set.hpp"
@@ -40,6 +41,10 @@ struct Progress {
   double gap = 0;        // likewise
   double seconds = 0;
   double passes = 0;  // readings of the whole data so far
+  // newton: the best point so far and its smoothing, for a monitor that saves them; a history has none.
+  std::shared_ptr<const Vector> w = nullptr;
+  double b = 0;
+  double epsilon = 0;
 };
 
 // Called between iterations; returns false to stop early with the best point so far.
