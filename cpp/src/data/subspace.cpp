@@ -1,20 +1,19 @@
 #include "svmgsu/data/subspace.hpp"
 
-#include <Eigen/Eigenvalues>
-
+#include "support/linalg.hpp"
 #include "svmgsu/support/parallel.hpp"
 
 namespace svmgsu {
 namespace {
 
 // Eigenpairs of a symmetric matrix, largest first.
-struct Eigenpairs {
+struct Descending {
   Vector values;
   Matrix vectors;  // one per column
-  explicit Eigenpairs(const Matrix& symmetric) {
-    const Eigen::SelfAdjointEigenSolver<EigenMatrix> solver(symmetric);
-    values = solver.eigenvalues().reverse().cwiseMax(0.0);
-    vectors = solver.eigenvectors().rowwise().reverse();
+  explicit Descending(const Matrix& symmetric) {
+    const linalg::Eigenpairs ascending = linalg::eigenpairs(symmetric);
+    values = ascending.values.reverse().cwiseMax(0.0);
+    vectors = ascending.vectors.rowwise().reverse();
   }
 };
 
@@ -40,13 +39,13 @@ Matrix kept_rows(const CovarianceSum& covariance, Index example, Index n, double
       term.kind->factors(example, term.scale, at);
       at += term.kind->rank(example) * n;
     }
-    const Eigenpairs gram(factors * factors.transpose());
+    const Descending gram(factors * factors.transpose());
     const Index kept = kept_eigenvalues(gram.values, n, p);
     return gram.vectors.leftCols(kept).transpose() * factors;
   }
   Matrix full = Matrix::Zero(n, n);
   for (const auto& term : covariance.terms()) term.kind->add_full(example, term.scale, full);
-  const Eigenpairs pairs(full);
+  const Descending pairs(full);
   const Index kept = kept_eigenvalues(pairs.values, n, p, rounding_of(covariance));
   return pairs.values.head(kept).cwiseSqrt().asDiagonal() * pairs.vectors.leftCols(kept).transpose();
 }

@@ -1,14 +1,13 @@
 // Packing and checking of full covariance matrices.
 #include "svmgsu/kinds/packing.hpp"
 
-#include <Eigen/Cholesky>
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <limits>
 #include <vector>
 
+#include "support/linalg.hpp"
 #include "svmgsu/kernels/kernels.hpp"
 #include "svmgsu/kinds/full.hpp"
 #include "svmgsu/support/parallel.hpp"
@@ -74,9 +73,9 @@ class Correlations {
     // A Cholesky factor of R + tolerance·I proves what we ask; only a failure is looked at closer.
     Matrix shifted = r_;
     shifted.diagonal().array() += tolerance + spacing_;
-    if (Eigen::LLT<EigenMatrix>(shifted).info() == Eigen::Success) return 0;
-    solver_.compute(r_);
-    const double low = solver_.eigenvalues()(0);
+    if (linalg::is_definite(shifted)) return 0;
+    pairs_ = linalg::eigenpairs(r_);
+    const double low = pairs_.values(0);
     return within(low, tolerance) ? 0 : low;
   }
   bool within(double low, double tolerance) const { return low >= -(tolerance + spacing_); }
@@ -84,27 +83,27 @@ class Correlations {
   // The smallest eigenvalue of Σ, after below(). Where features differ so much that it drowns in rounding: the
   // variance along the direction of R's, which is an upper bound.
   double eigenvalue() const {
-    const EigenVector values = Eigen::SelfAdjointEigenSolver<EigenMatrix>(sigma_, Eigen::EigenvaluesOnly).eigenvalues();
+    const EigenVector values = linalg::eigenvalues(sigma_);
     const double drowned =
         std::numeric_limits<double>::epsilon() * static_cast<double>(values.size()) * values.cwiseAbs().maxCoeff();
     if (!possible_ || values(0) < -drowned) return values(0);
-    return solver_.eigenvalues()(0) / unit_.cwiseProduct(solver_.eigenvectors().col(0)).squaredNorm();
+    return pairs_.values(0) / unit_.cwiseProduct(pairs_.vectors.col(0)).squaredNorm();
   }
 
   // After below(): the nearest semidefinite matrix in these units, as `packed`.
   void project(Scalar* packed) const {
-    const EigenVector kept = solver_.eigenvalues().cwiseMax(0.0);
-    const EigenMatrix near = solver_.eigenvectors() * kept.asDiagonal() * solver_.eigenvectors().transpose();
+    const EigenVector kept = pairs_.values.cwiseMax(0.0);
+    const EigenMatrix near = pairs_.vectors * kept.asDiagonal() * pairs_.vectors.transpose();
     for (Index a = 0; a < root_.size(); ++a)
       for (Index b = a; b < root_.size(); ++b) *packed++ = static_cast<Scalar>(root_(a) * near(a, b) * root_(b));
   }
 
  private:
   Matrix sigma_, r_;
-  Vector root_, unit_;    // √variance, and its inverse; 0 where there is none
-  bool possible_ = true;  // no covariance without a variance
-  double spacing_ = 0;    // what the spacing of the smallest numbers does to R
-  Eigen::SelfAdjointEigenSolver<EigenMatrix> solver_;
+  Vector root_, unit_;        // √variance, and its inverse; 0 where there is none
+  bool possible_ = true;      // no covariance without a variance
+  double spacing_ = 0;        // what the spacing of the smallest numbers does to R
+  linalg::Eigenpairs pairs_;  // of R
 };
 
 // Whether Σ_i is surely fine. Variances so small that their digits are few are left to the closer look.

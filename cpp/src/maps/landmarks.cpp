@@ -1,7 +1,8 @@
 #include "svmgsu/maps/landmarks.hpp"
 
-#include <Eigen/Cholesky>
 #include <cmath>
+
+#include "support/linalg.hpp"
 
 namespace svmgsu {
 namespace {
@@ -19,9 +20,8 @@ struct Whitened {
       Matrix u;
       g.times(t, u);
       const EigenMatrix s = EigenMatrix::Identity(t.rows(), t.rows()) + factor * (u * t.transpose());
-      const Eigen::LLT<EigenMatrix> chol(s);
-      const EigenMatrix l = chol.matrixL();
-      l.triangularView<Eigen::Lower>().solveInPlace(a);
+      const EigenMatrix l = linalg::cholesky(s);
+      linalg::solve_lower(l, a);
       log_root = l.diagonal().array().log().sum();
       if (lower) *lower = l;
     } else if (lower) {
@@ -85,7 +85,7 @@ void Landmarks::jacobian(const OneGaussian& g, Matrix& out) const {
   require_inputs(g);
   EigenMatrix lower;
   Whitened at(t_, c_, g, 1, &lower);
-  lower.transpose().triangularView<Eigen::Upper>().solveInPlace(at.a);
+  linalg::solve_lower_transposed(lower, at.a);
   for (Index k = 0; k < outputs(); ++k) at.a.col(k) *= -std::exp(-at.log_root - 0.5 * at.squares[k]);
   out = at.a.transpose() * t_;
 }

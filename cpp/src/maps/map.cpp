@@ -1,7 +1,8 @@
 #include "svmgsu/maps/map.hpp"
 
-#include <Eigen/Eigenvalues>
 #include <cmath>
+
+#include "support/linalg.hpp"
 
 namespace svmgsu {
 
@@ -73,8 +74,8 @@ void OneGaussian::root(Matrix& out) const {
   }
   Matrix sigma;
   full(sigma);
-  const Eigen::SelfAdjointEigenSolver<EigenMatrix> eigen(sigma);
-  out = eigen.eigenvalues().cwiseMax(0).cwiseSqrt().asDiagonal() * eigen.eigenvectors().transpose();
+  const linalg::Eigenpairs eigen = linalg::eigenpairs(sigma);
+  out = eigen.values.cwiseMax(0).cwiseSqrt().asDiagonal() * eigen.vectors.transpose();
 }
 
 void Map::require_inputs(const OneGaussian& g) const {

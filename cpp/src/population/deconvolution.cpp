@@ -1,7 +1,6 @@
 // The steps: every one raises the likelihood, or is not taken.
 #include "svmgsu/population/deconvolution.hpp"
 
-#include <Eigen/Dense>
 #include <cmath>
 #include <limits>
 #include <string>

@@ -1,10 +1,10 @@
 #include "population/extrapolation.hpp"
 
-#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 
 #include "population/standard.hpp"
+#include "support/linalg.hpp"
 
 namespace svmgsu {
 namespace {
@@ -21,7 +21,7 @@ EigenVector numbers_of(const Mixture& mixture) {
     out(at++) = std::log(std::max(mixture.weights.coeff(k), kLeastWeight));
     for (Index j = 0; j < n; ++j) out(at++) = mixture.means.coeff(k, j);
     const Eigen::Map<const EigenMatrix> s(mixture.covariances.data() + k * n * n, n, n);
-    const EigenMatrix l = Eigen::LLT<EigenMatrix>(s).matrixL();
+    const EigenMatrix l = linalg::cholesky(s);
     for (Index i = 0; i < n; ++i)
       for (Index j = 0; j <= i; ++j) out(at++) = l(i, j);
   }
@@ -89,11 +89,9 @@ Mixture Extrapolation::next(const Mixture& at, const Mixture& stepped, double fl
   if (points_.empty()) return stepped;
   const EigenVector counts = importance(at);
   const auto columns = static_cast<Index>(moves_.size());
-  Eigen::MatrixXd differences(move.size(), columns);
+  EigenMatrix differences(move.size(), columns);
   for (Index j = 0; j < columns; ++j) differences.col(j) = moves_[static_cast<std::size_t>(j)].cwiseProduct(counts);
-  Eigen::ColPivHouseholderQR<Eigen::MatrixXd> qr(differences);
-  qr.setThreshold(kDependent);
-  const Eigen::VectorXd factors = qr.solve(move.cwiseProduct(counts));
+  const EigenVector factors = linalg::least_squares(differences, move.cwiseProduct(counts), kDependent);
   EigenVector found = to;
   for (Index j = 0; j < columns; ++j) found -= factors(j) * points_[static_cast<std::size_t>(j)];
   if (!found.allFinite()) {

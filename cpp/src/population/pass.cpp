@@ -1,10 +1,10 @@
 #include "population/pass.hpp"
 
-#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "support/linalg.hpp"
 #include "svmgsu/support/parallel.hpp"
 
 namespace svmgsu {
@@ -69,7 +69,7 @@ struct CommonFactors {
     const Eigen::Map<const EigenMatrix> extra(noise.data(), n, n);
     for (Index k = 0; k < mixture.components(); ++k) {
       const EigenMatrix t = Eigen::Map<const EigenMatrix>(mixture.covariances.data() + k * n * n, n, n) + extra;
-      l.emplace_back(Eigen::LLT<EigenMatrix>(t).matrixL());
+      l.push_back(linalg::cholesky(t));
       log.push_back(log_pi[static_cast<std::size_t>(k)] - l.back().diagonal().array().log().sum());
     }
   }
@@ -97,14 +97,18 @@ struct CommonFactors {
   void finish(PopulationSums& sums) const {
     const Index n = sums.first.cols();
     for (Index k = 0; k < sums.share.size(); ++k) {
-      const auto upper = l[static_cast<std::size_t>(k)].transpose().triangularView<Eigen::Upper>();
+      const EigenMatrix& lower = l[static_cast<std::size_t>(k)];
       Eigen::Map<EigenVector> first(sums.first.data() + k * n, n);
       Eigen::Map<EigenMatrix> second(sums.second.data() + k * n * n, n, n);
-      first = upper.solve(EigenVector(first));
+      EigenVector v = first;
+      linalg::solve_lower_transposed(lower, v);
+      first = v;
       second.diagonal().array() -= sums.share.coeff(k);
-      const EigenMatrix half = upper.solve(EigenMatrix(second));
-      second = upper.solve(EigenMatrix(half.transpose()));
-      second = EigenMatrix((second + second.transpose()) / 2);
+      EigenMatrix half = second;
+      linalg::solve_lower_transposed(lower, half);
+      EigenMatrix whole = half.transpose();
+      linalg::solve_lower_transposed(lower, whole);
+      second = (whole + whole.transpose()) / 2;
     }
   }
 };

@@ -10,7 +10,6 @@
 namespace svmgsu {
 namespace {
 
-constexpr int W = lanes::kLanes;
 constexpr double kHalfLog2Pi = 0.91893853320467274178;
 
 double at(const RowsView& rows, Index place) {
@@ -53,7 +52,7 @@ void Reader::load_lane(Index example, int lane, Matrix& noise, Lanes& out) const
     const double value = at(rows_, id * m_ + i);
     const bool seen = std::isfinite(value) && std::isfinite(noise.coeff(i, i));
     const double scale = projects() ? 1.0 : units_.scale.coeff(i);
-    out.mask[static_cast<std::size_t>(i * W + lane)] = seen ? 1.0 : 0.0;
+    out.mask[static_cast<std::size_t>(i * lanes::kLanes + lane)] = seen ? 1.0 : 0.0;
     out.whole &= seen;
     if (seen) constant -= kHalfLog2Pi + std::log(scale);
     double shifted = value;
@@ -62,14 +61,14 @@ void Reader::load_lane(Index example, int lane, Matrix& noise, Lanes& out) const
       for (Index j = 0; j < n_; ++j) {
         const double entry = seen ? row[j] : 0.0;
         shifted -= entry * units_.centre.coeff(j);
-        out.r[static_cast<std::size_t>((i * n_ + j) * W + lane)] = entry * units_.scale.coeff(j);
+        out.r[static_cast<std::size_t>((i * n_ + j) * lanes::kLanes + lane)] = entry * units_.scale.coeff(j);
       }
     } else {
       shifted = (value - units_.centre.coeff(i)) / scale;
     }
-    out.value[static_cast<std::size_t>(i * W + lane)] = seen ? shifted : 0.0;
+    out.value[static_cast<std::size_t>(i * lanes::kLanes + lane)] = seen ? shifted : 0.0;
     for (Index j = 0; j <= i; ++j) {
-      const bool both = seen && out.mask[static_cast<std::size_t>(j * W + lane)] != 0;
+      const bool both = seen && out.mask[static_cast<std::size_t>(j * lanes::kLanes + lane)] != 0;
       const double unit = projects() ? 1.0 : scale * units_.scale.coeff(j);
       const double entry = both ? noise.coeff(i, j) / unit : (i == j ? 1.0 : 0.0);
       out.noise[static_cast<std::size_t>(lanes::packed(i, j) + lane)] = entry;
@@ -79,16 +78,16 @@ void Reader::load_lane(Index example, int lane, Matrix& noise, Lanes& out) const
 }
 
 void Reader::load(Index first, Lanes& out) const {
-  const auto size = [](Index entries) { return static_cast<std::size_t>(entries * W); };
+  const auto size = [](Index entries) { return static_cast<std::size_t>(entries * lanes::kLanes); };
   out.value.resize(size(m_));
   out.mask.resize(size(m_));
   out.noise.resize(size(lanes::triangle(m_)));
   if (projects()) out.r.resize(size(m_ * n_));
-  out.count = static_cast<int>(std::min<Index>(W, examples() - first));
+  out.count = static_cast<int>(std::min<Index>(lanes::kLanes, examples() - first));
   out.whole = true;
   Matrix noise(m_, m_);
   for (int lane = 0; lane < out.count; ++lane) load_lane(first + lane, lane, noise, out);
-  for (int lane = out.count; lane < W; ++lane) {  // the last object again, without weight
+  for (int lane = out.count; lane < lanes::kLanes; ++lane) {  // the last object again, without weight
     load_lane(first + out.count - 1, lane, noise, out);
     out.weight[lane] = 0;
   }
@@ -107,12 +106,13 @@ bool Reader::common_noise(int threads, std::vector<double>& noise) const {
   std::atomic<bool> same{one.whole};
   parallel_for((examples() + kBlock - 1) / kBlock, threads, [&](Index block) {
     Lanes some;
-    for (Index first = block * kBlock; same && first < std::min(examples(), (block + 1) * kBlock); first += W) {
+    for (Index first = block * kBlock; same && first < std::min(examples(), (block + 1) * kBlock);
+         first += lanes::kLanes) {
       load(first, some);
       bool alike = some.whole;
       for (Index i = 0; i < n_; ++i)
         for (Index j = 0; j <= i; ++j)
-          for (int k = 0; k < W; ++k)
+          for (int k = 0; k < lanes::kLanes; ++k)
             alike &= some.noise[static_cast<std::size_t>(lanes::packed(i, j) + k)] ==
                      noise[static_cast<std::size_t>(i * n_ + j)];
       if (!alike) same = false;

@@ -1,8 +1,9 @@
 #include "population/standard.hpp"
 
-#include <Eigen/Dense>
 #include <cmath>
 #include <string>
+
+#include "support/linalg.hpp"
 
 namespace svmgsu {
 
@@ -26,10 +27,9 @@ void check_mixture(const Mixture& mixture, Index features) {
 
 EigenMatrix at_least(const EigenMatrix& matrix, double floor) {
   const EigenMatrix symmetric = (matrix + matrix.transpose()) / 2;
-  const Eigen::SelfAdjointEigenSolver<EigenMatrix> eigen(symmetric);
-  if (eigen.eigenvalues().minCoeff() >= floor) return symmetric;
-  const EigenMatrix& axes = eigen.eigenvectors();
-  const EigenMatrix lifted = axes * eigen.eigenvalues().cwiseMax(floor).asDiagonal() * axes.transpose();
+  const linalg::Eigenpairs eigen = linalg::eigenpairs(symmetric);
+  if (eigen.values.minCoeff() >= floor) return symmetric;
+  const EigenMatrix lifted = eigen.vectors * eigen.values.cwiseMax(floor).asDiagonal() * eigen.vectors.transpose();
   return (lifted + lifted.transpose()) / 2;
 }
 

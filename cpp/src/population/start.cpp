@@ -1,5 +1,4 @@
 // Where to start from: k-means of the objects, each put where one Gaussian population would have it.
-#include <Eigen/Dense>
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -13,21 +12,21 @@
 namespace svmgsu {
 namespace {
 
-constexpr Index kMost = 20000;
+constexpr Index kMostClustered = 20000;
 constexpr int kRounds = 20;
 
 double uniform(SplitMix64& random) { return static_cast<double>(random() >> 11) * 0x1p-53; }
 
-// At most kMost of the examples, drawn at random, in their order.
+// At most kMostClustered of the examples, drawn at random, in their order.
 std::vector<Index> drawn(Index examples, SplitMix64& random) {
   std::vector<Index> places(static_cast<std::size_t>(examples));
   std::iota(places.begin(), places.end(), Index{0});
-  if (examples <= kMost) return places;
-  for (Index i = 0; i < kMost; ++i) {
+  if (examples <= kMostClustered) return places;
+  for (Index i = 0; i < kMostClustered; ++i) {
     const auto other = i + static_cast<Index>(random() % static_cast<std::uint64_t>(examples - i));
     std::swap(places[static_cast<std::size_t>(i)], places[static_cast<std::size_t>(other)]);
   }
-  places.resize(kMost);
+  places.resize(kMostClustered);
   std::sort(places.begin(), places.end());
   return places;
 }

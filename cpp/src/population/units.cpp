@@ -1,16 +1,16 @@
 // A centre and a unit for every feature.
-#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
 
 #include "population/reader.hpp"
+#include "support/linalg.hpp"
 
 namespace svmgsu {
 namespace {
 
-constexpr Index kMost = 20000;  // objects that are asked about projections
+constexpr Index kMostProjected = 20000;  // objects that are asked about projections
 
 // The value below which the share `q` of the numbers lies.
 double quantile(std::vector<double>& numbers, double q) {
@@ -37,19 +37,19 @@ void set_unit(std::vector<double>& seen, Index j, Units& units) {
 
 // For each feature the values of the shortest x with R x = t, of objects that say something of it.
 std::vector<std::vector<double>> shortest(const Reader& reader) {
-  const Index n = reader.features(), m = reader.values(), step = std::max<Index>(1, reader.examples() / kMost);
+  const Index n = reader.features(), m = reader.values(), step = std::max<Index>(1, reader.examples() / kMostProjected);
   std::vector<std::vector<double>> seen(static_cast<std::size_t>(n));
   Lanes some;
   for (Index first = 0; first < reader.examples(); first += step * lanes::kLanes) {
     reader.load(first, some);
     for (int lane = 0; lane < some.count; ++lane) {
-      Eigen::MatrixXd r(m, n);
-      Eigen::VectorXd t(m);
+      EigenMatrix r(m, n);
+      EigenVector t(m);
       for (Index i = 0; i < m; ++i) {
         t(i) = some.value[static_cast<std::size_t>(i * lanes::kLanes + lane)];
         for (Index j = 0; j < n; ++j) r(i, j) = some.r[static_cast<std::size_t>((i * n + j) * lanes::kLanes + lane)];
       }
-      const Eigen::VectorXd x = r.completeOrthogonalDecomposition().solve(t);
+      const EigenVector x = linalg::least_squares(r, t);
       for (Index j = 0; j < n; ++j)
         if (r.col(j).any()) seen[static_cast<std::size_t>(j)].push_back(x(j));
     }

@@ -1,30 +1,39 @@
 #include "solvers/line_search.hpp"
 
-#include <Eigen/Cholesky>
 #include <cmath>
 #include <limits>
 
 namespace svmgsu {
 namespace {
 
+double ratio(double a, double b) { return std::abs(b) > std::numeric_limits<double>::min() ? a / b : 0; }
+
+// By LDLᵀ with the larger diagonal entry first. Along what has no curvature the step is 0.
+RayStep newton_step(const Ray::Point& at) {
+  const bool t_first = at.t_t >= at.beta_beta;
+  const double first = t_first ? at.t_t : at.beta_beta, l = ratio(at.t_beta, first);
+  const double second = (t_first ? at.beta_beta : at.t_t) - l * at.t_beta;
+  const double r_first = -(t_first ? at.t : at.beta), r_second = -(t_first ? at.beta : at.t) - l * r_first;
+  const double x_second = ratio(r_second, second), x_first = ratio(r_first, first) - l * x_second;
+  return t_first ? RayStep{x_first, x_second} : RayStep{x_second, x_first};
+}
+
 // Damped Newton in both: t is scarce where b is far off.
 RayStep refine(const Ray& ray, RayStep x) {
   Ray::Point now = ray.at(x.t, x.beta);
   for (int k = 0; k < 20; ++k) {
-    Eigen::Matrix2d hessian;
-    hessian << now.t_t, now.t_beta, now.t_beta, now.beta_beta;
-    const Eigen::Vector2d gradient(now.t, now.beta), step = -hessian.ldlt().solve(gradient);
-    const double gain = -gradient.dot(step);
+    const RayStep step = newton_step(now);
+    const double gain = -(now.t * step.t + now.beta * step.beta);
     if (!(gain > 1e-12 * std::abs(now.value))) break;
     double scale = 1;
-    Ray::Point next = ray.at(x.t + step(0), x.beta + step(1));
+    Ray::Point next = ray.at(x.t + step.t, x.beta + step.beta);
     while (!(next.value <= now.value - 1e-4 * scale * gain) && scale > 1e-6) {
       scale *= 0.3;
-      next = ray.at(x.t + scale * step(0), x.beta + scale * step(1));
+      next = ray.at(x.t + scale * step.t, x.beta + scale * step.beta);
     }
     if (scale <= 1e-6) break;
-    x.t += scale * step(0);
-    x.beta += scale * step(1);
+    x.t += scale * step.t;
+    x.beta += scale * step.beta;
     now = next;
   }
   return x;

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "solvers/cholesky.hpp"
+#include "support/linalg.hpp"
 #include "svmgsu/kernels/kernels.hpp"
 #include "svmgsu/support/poll.hpp"
 
@@ -42,7 +42,7 @@ class DenseFactor final : public Preconditioner {
 
  private:
   Vector scale_;
-  Cholesky factor_;
+  linalg::Cholesky factor_;
 };
 
 class DiagonalFactor final : public Preconditioner {
@@ -95,7 +95,7 @@ class SketchFactor final : public Preconditioner {
   Vector root_;  // D^−½
   Matrix y_;     // R D^−½
   std::vector<const double*> rows_;
-  Cholesky factor_;
+  linalg::Cholesky factor_;
 };
 
 // Products of two numbers in a matrix product that take the time of a pass.

@@ -1,11 +1,13 @@
-#include "solvers/cholesky.hpp"
+#include "support/linalg.hpp"
 
 #include <Eigen/Cholesky>
+#include <Eigen/Eigenvalues>
+#include <Eigen/QR>
 #include <algorithm>
 
 #include "svmgsu/support/poll.hpp"
 
-namespace svmgsu {
+namespace svmgsu::linalg {
 namespace {
 
 constexpr Index kBlock = 64;   // columns that are factored at once
@@ -14,6 +16,35 @@ constexpr Index kStrip = 256;  // columns of the rest that are updated between t
 using Whole = Eigen::Map<EigenMatrix>;
 
 }  // namespace
+
+Eigenpairs eigenpairs(const EigenMatrix& symmetric) {
+  const Eigen::SelfAdjointEigenSolver<EigenMatrix> solver(symmetric);
+  return {solver.eigenvalues(), solver.eigenvectors()};
+}
+
+EigenVector eigenvalues(const EigenMatrix& symmetric) {
+  return Eigen::SelfAdjointEigenSolver<EigenMatrix>(symmetric, Eigen::EigenvaluesOnly).eigenvalues();
+}
+
+EigenMatrix cholesky(const EigenMatrix& definite) { return Eigen::LLT<EigenMatrix>(definite).matrixL(); }
+
+bool is_definite(const EigenMatrix& symmetric) { return Eigen::LLT<EigenMatrix>(symmetric).info() == Eigen::Success; }
+
+void solve_lower(const EigenMatrix& l, EigenMatrix& x) { l.triangularView<Eigen::Lower>().solveInPlace(x); }
+
+void solve_lower_transposed(const EigenMatrix& l, EigenMatrix& x) {
+  l.transpose().triangularView<Eigen::Upper>().solveInPlace(x);
+}
+
+void solve_lower_transposed(const EigenMatrix& l, EigenVector& x) {
+  l.transpose().triangularView<Eigen::Upper>().solveInPlace(x);
+}
+
+EigenVector least_squares(const EigenMatrix& a, const EigenVector& b, double threshold) {
+  Eigen::CompleteOrthogonalDecomposition<Eigen::MatrixXd> decomposition(a);
+  if (threshold > 0) decomposition.setThreshold(threshold);
+  return decomposition.solve(b);
+}
 
 bool Cholesky::compute(Matrix matrix) {
   factor_ = std::move(matrix);
@@ -53,4 +84,4 @@ Vector Cholesky::times(const Vector& v) const {
   return x;
 }
 
-}  // namespace svmgsu
+}  // namespace svmgsu::linalg

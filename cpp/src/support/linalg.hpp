@@ -1,0 +1,41 @@
+// Decompositions of dense matrices. Eigen's are templates that take seconds to compile: they are instantiated in
+// linalg.cpp, once, and everything else calls these functions.
+#pragma once
+
+#include "svmgsu/support/types.hpp"
+
+namespace svmgsu::linalg {
+
+struct Eigenpairs {
+  EigenVector values;   // smallest first
+  EigenMatrix vectors;  // one per column
+};
+Eigenpairs eigenpairs(const EigenMatrix& symmetric);
+EigenVector eigenvalues(const EigenMatrix& symmetric);  // smallest first
+
+// The lower Cholesky factor L, with zeros above the diagonal.
+EigenMatrix cholesky(const EigenMatrix& definite);
+bool is_definite(const EigenMatrix& symmetric);
+
+// x becomes L⁻¹x or L⁻ᵀx.
+void solve_lower(const EigenMatrix& l, EigenMatrix& x);
+void solve_lower_transposed(const EigenMatrix& l, EigenMatrix& x);
+void solve_lower_transposed(const EigenMatrix& l, EigenVector& x);
+
+// The shortest x that minimises |Ax − b|. Columns of A that differ from others by less than `threshold` in proportion
+// do not count; rounding alone decides where it is 0.
+EigenVector least_squares(const EigenMatrix& a, const EigenVector& b, double threshold = 0);
+
+// The Cholesky factor of a large matrix, block by block, so that it can be interrupted.
+class Cholesky {
+ public:
+  // Of `matrix` (its lower triangle), in its memory. False where it is not positive definite. Polls between blocks.
+  bool compute(Matrix matrix);
+  Vector solve(const Vector& r) const;
+  Vector times(const Vector& v) const;  // LLᵀv
+
+ private:
+  Matrix factor_;  // L, in the lower triangle
+};
+
+}  // namespace svmgsu::linalg
