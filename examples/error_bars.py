@@ -13,6 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_breast_cancer
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import svmgsu
 
@@ -34,7 +35,7 @@ for ax, title, data in (
     (right, "error bars √10 times as long", careful.scale_cov(10)),
 ):
     search = svmgsu.LinearSVMGSUCV(np.logspace(0, -4, 13), cov_scales=[0, 0.1, 0.3, 1, 3], cv=10)
-    make_pipeline(svmgsu.GaussianScaler(), search).fit(data, y)
+    make_pipeline(svmgsu.Propagate(StandardScaler()), search).fit(data, y)
     svmgsu.plot.cov_scale(search, ax)
     ax.set_title(title, fontsize=11, pad=44)
     ax.set_ylabel("")

@@ -13,6 +13,7 @@ import argparse
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy.signal import lfilter
+from sklearn.preprocessing import StandardScaler
 
 import svmgsu
 from svmgsu.uncertainty import from_welch
@@ -38,7 +39,7 @@ args = parser.parse_args()
 
 rng = np.random.default_rng(0)
 (known, y), (new, z) = record(rng, 120), record(rng, 400)
-scaler = svmgsu.GaussianScaler()
+scaler = svmgsu.Propagate(StandardScaler())
 data = scaler.fit_transform(from_welch(known, FS, bands=BANDS, nperseg=FS, covariance="full"))
 test = scaler.transform(from_welch(new, FS, bands=BANDS, nperseg=FS, covariance="full"))
 print(data)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.preprocessing import StandardScaler
 
 import svmgsu
 from svmgsu.blocks.writing import write_blocks
@@ -43,7 +44,7 @@ def test_fourier_features_on_the_fly_have_the_bits_of_memory(data, covariance):
 def test_maps_follow_one_another_and_regressions_take_them(data, tmp_path):
     examples, _ = data
     t = np.hypot(*np.asarray(examples.mean)[:, :2].T)
-    scaler = svmgsu.GaussianScaler().fit(examples)
+    scaler = svmgsu.Propagate(StandardScaler()).fit(examples)
     fourier = svmgsu.GaussianFourierFeatures(n_features=30).fit(scaler.transform(examples))
     mapped = opened(examples, t).map(scaler).map(fourier.transform)
     found = svmgsu.train_regressor(mapped, checkpoint=tmp_path / "fit")

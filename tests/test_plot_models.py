@@ -10,6 +10,7 @@ import pytest
 from matplotlib.patches import Ellipse
 from scipy.stats import multivariate_normal
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import svmgsu
 from svmgsu import plot
@@ -42,7 +43,7 @@ def curved(data, y):
 
 @pytest.fixture(scope="module")
 def pipeline(data, y):
-    return make_pipeline(svmgsu.GaussianScaler(), svmgsu.LinearSVMGSU()).fit(data, y)
+    return make_pipeline(svmgsu.Propagate(StandardScaler()), svmgsu.LinearSVMGSU()).fit(data, y)
 
 
 def test_the_boundary_of_a_pipeline_is_in_the_units_of_the_data(pipeline, data, y):
@@ -77,7 +78,7 @@ def test_more_than_two_classes_have_no_curved_picture(data):
 
 def test_predictions_of_any_regressor(data):
     target = data.mean[:, 0] ** 2
-    linear = make_pipeline(svmgsu.GaussianScaler(), svmgsu.LinearSVRGSU()).fit(data, target)
+    linear = make_pipeline(svmgsu.Propagate(StandardScaler()), svmgsu.LinearSVRGSU()).fit(data, target)
     bent = svmgsu.SVRGSU(n_features=40, search=False).fit(data, target)
     for model in (linear, bent):
         ax = plot.predictions(model, data, target)
@@ -88,7 +89,7 @@ def test_predictions_of_any_regressor(data):
 def test_convergence_and_searches_of_a_pipeline(pipeline, data, y):
     assert plot.convergence(pipeline).get_xlabel() == "passes over the data"
     search = svmgsu.LinearSVMGSUCV([1, 0.1], cov_scales=[0, 1], cv=3)
-    fitted = make_pipeline(svmgsu.GaussianScaler(), search).fit(data, y)
+    fitted = make_pipeline(svmgsu.Propagate(StandardScaler()), search).fit(data, y)
     assert plot.path(fitted).get_ylabel() == plot.path(fitted[-1]).get_ylabel()
     assert plot.cov_scale(fitted) is not None
 

@@ -24,6 +24,7 @@ from sklearn.model_selection import (
 )
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import svmgsu
 
@@ -96,7 +97,7 @@ def test_grid_search_in_two_processes(problem):
 def test_pipeline_with_a_scaler(problem):
     X, y, cov = problem
     data = svmgsu.Gaussians(X * [1, 10, 100, 1000], cov.scale_features([1, 10, 100, 1000]))
-    pipeline = make_pipeline(svmgsu.GaussianScaler(), EST)
+    pipeline = make_pipeline(svmgsu.Propagate(StandardScaler()), EST)
     got = cross_val_predict(pipeline, data, y, cv=CV, method="decision_function")
     for train, test in CV.split(X, y):
         size = data.mean[train].std(axis=0)
@@ -197,7 +198,7 @@ def test_fit_takes_a_covariance_without_routing(problem, form):
 @every_form
 def test_a_pipeline_hands_on_a_fit_parameter_without_routing(problem, form):
     X, y, cov = problem
-    pipeline = make_pipeline(svmgsu.GaussianColumnSelector(), clone(EST))
+    pipeline = make_pipeline(svmgsu.Propagate(), clone(EST))
     pipeline.fit(X, y, linearsvmgsu__cov=form(cov))
     np.testing.assert_allclose(pipeline[-1].coef_, clone(EST).fit(X, y, cov=cov).coef_, rtol=1e-6)
 
@@ -230,7 +231,7 @@ def test_grid_search_with_routing(problem, routing, form):
 @every_form
 def test_pipeline_with_routing(problem, routing, form):
     X, y, cov = problem
-    pipeline = make_pipeline(svmgsu.GaussianColumnSelector(), clone(EST).set_fit_request(cov=True))
+    pipeline = make_pipeline(svmgsu.Propagate(), clone(EST).set_fit_request(cov=True))
     got = cross_validate(pipeline, X, y, cv=CV, params={"cov": form(cov)})["test_score"]
     np.testing.assert_array_equal(got, scores_by_hand(X, y, cov))
 
@@ -299,7 +300,7 @@ def test_wdbc_scaled_in_a_pipeline_gives_the_decision_values_of_scaling_by_hand(
     data = svmgsu.Gaussians(X, std=error, feature_names=list(table.feature_names[:10]))
     est = svmgsu.LinearSVMGSU(lam=1e-3, probability=False)
     cv = StratifiedKFold(10)
-    pipeline = make_pipeline(svmgsu.GaussianScaler(), est)
+    pipeline = make_pipeline(svmgsu.Propagate(StandardScaler()), est)
     got = cross_val_predict(pipeline, data, y, cv=cv, method="decision_function")
     for train, test in cv.split(X, y):
         center, size = X[train].mean(axis=0), X[train].std(axis=0)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from moments import assert_moments
 from sklearn.covariance import OAS, LedoitWolf
+from sklearn.preprocessing import StandardScaler
 
 import svmgsu
 from svmgsu.uncertainty import from_samples
@@ -68,7 +69,7 @@ def test_units_do_not_matter(kind):
 def test_two_samples_each_are_shrunk_to_what_training_takes(kind):
     rng = np.random.default_rng(0)
     data = from_samples(list(rng.normal(size=(200, 2, 3)) * [1.0, 1e4, 1e-4]), covariance=kind)
-    scaled = svmgsu.GaussianScaler().fit_transform(data)
+    scaled = svmgsu.Propagate(StandardScaler()).fit_transform(data)
     svmgsu.LinearSVMGSU(0.01, probability=False).fit(scaled, scaled.mean[:, 0] > 0)
     assert np.linalg.eigvalsh(data.cov.scale_features([1.0, 1e-4, 1e4]).to_full()).min() > -1e-12
 

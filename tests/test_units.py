@@ -9,13 +9,15 @@ import sklearn
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer
+from sklearn.decomposition import PCA
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_validate
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, StandardScaler
 
 import svmgsu
 
+SCALER = svmgsu.Propagate(StandardScaler())
 CLASSIFIER = svmgsu.LinearSVMGSU(lam=1e-2, probability=False, tol=1e-9)
 SEARCH = svmgsu.LinearSVMGSUCV([0.1, 0.01], cv=3, probability=False)
 FOLDS = StratifiedKFold(3)
@@ -49,7 +51,7 @@ def close(got, wanted):
 def test_a_pipeline_routes_error_bars_through_its_scaler(cells, routing, form):
     X, E, y = cells
     given = {"std": E} if form == "std" else {"cov": E**2}
-    pipeline = make_pipeline(svmgsu.GaussianScaler(), clone(CLASSIFIER)).fit(X, y, **given)
+    pipeline = make_pipeline(clone(SCALER), clone(CLASSIFIER)).fit(X, y, **given)
     close(pipeline.decision_function(X), by_hand(X, E, y)(X))
     _, blur = pipeline[-1].decision_function(pipeline[0].transform(X, **given), return_std=True)
     size = X.std(axis=0)
@@ -58,13 +60,13 @@ def test_a_pipeline_routes_error_bars_through_its_scaler(cells, routing, form):
 
 def test_several_steps_hand_on_the_same_error_bars(cells, routing):
     X, E, y = cells
-    steps = [svmgsu.GaussianScaler(), svmgsu.GaussianPCA(), clone(CLASSIFIER)]
+    steps = [clone(SCALER), svmgsu.Propagate(PCA()), clone(CLASSIFIER)]
     close(make_pipeline(*steps).fit(X, y, std=E).decision_function(X), by_hand(X, E, y)(X))
 
 
 def test_searches_and_cross_validation_route_error_bars_through_the_scaler(cells, routing):
     X, E, y = cells
-    pipeline = make_pipeline(svmgsu.GaussianScaler(), clone(CLASSIFIER))
+    pipeline = make_pipeline(clone(SCALER), clone(CLASSIFIER))
     found = cross_validate(pipeline, X, y, cv=FOLDS, params={"std": E}, return_estimator=True)
     for (rows, _), fitted in zip(FOLDS.split(X, y), found["estimator"], strict=True):
         close(fitted.decision_function(X), by_hand(X, E, y, rows)(X))
@@ -74,7 +76,7 @@ def test_searches_and_cross_validation_route_error_bars_through_the_scaler(cells
 
 def test_probabilities_are_given_error_bars_through_the_scaler(cells, routing):
     X, E, y = cells
-    pipeline = make_pipeline(svmgsu.GaussianScaler(), svmgsu.LinearSVMGSU(1e-2)).fit(X, y, std=E)
+    pipeline = make_pipeline(clone(SCALER), svmgsu.LinearSVMGSU(1e-2)).fit(X, y, std=E)
     size = X.std(axis=0)
     wanted = pipeline[-1].predict_proba((X - X.mean(axis=0)) / size, std=E / size)
     close(pipeline.predict_proba(X, std=E), wanted)
@@ -84,7 +86,7 @@ def test_probabilities_are_given_error_bars_through_the_scaler(cells, routing):
 
 def test_without_routing_the_first_step_takes_the_error_bars(cells):
     X, E, y = cells
-    pipeline = make_pipeline(svmgsu.GaussianScaler(), clone(CLASSIFIER)).fit(X, y, gaussianscaler__std=E)
+    pipeline = make_pipeline(clone(SCALER), clone(CLASSIFIER)).fit(X, y, propagate__std=E)
     close(pipeline.decision_function(X), by_hand(X, E, y)(X))
 
 
@@ -92,12 +94,10 @@ def test_a_transformer_given_error_bars_returns_gaussians():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"u": [1.0, 3.0], "g": [5.0, 9.0]})
     for X in (frame, frame.to_numpy()):
-        out = (
-            svmgsu.GaussianScaler().set_output(transform="pandas").fit_transform(X, std=np.full((2, 2), 0.5))
-        )
+        out = SCALER.set_output(transform="pandas").fit_transform(X, std=np.full((2, 2), 0.5))
         assert isinstance(out, svmgsu.Gaussians)
         np.testing.assert_allclose(out.cov.variances, [[0.25, 0.0625]] * 2)
-    fitted = svmgsu.GaussianScaler().fit(frame)
+    fitted = clone(SCALER).fit(frame)
     assert fitted.transform(frame, cov=1.0).feature_names_in_ == ["u", "g"]
     with pytest.raises(ValueError, match="its columns are 'g', 'u', but those of X are 'u', 'g'"):
         fitted.transform(frame, std=frame[["g", "u"]])
@@ -108,9 +108,7 @@ def test_named_data_may_be_followed_by_a_frame_or_an_array(cells, routing):
     pandas = pytest.importorskip("pandas")
     X, E, y = cells
     frame = pandas.DataFrame(X, columns=[f"f{j}" for j in range(10)])
-    pipeline = make_pipeline(svmgsu.GaussianScaler(), svmgsu.GaussianPCA(), clone(CLASSIFIER)).fit(
-        frame, y, std=E
-    )
+    pipeline = make_pipeline(SCALER, svmgsu.Propagate(PCA()), clone(CLASSIFIER)).fit(frame, y, std=E)
     values = pipeline.decision_function(X)
     close(pipeline.decision_function(frame), values)
     close(pipeline.decision_function(svmgsu.Gaussians(frame, std=E)), values)
@@ -130,7 +128,7 @@ SCALED = r"^std: the pipeline has changed X before \w+ sees it \(by '(\w+)'\)"
 
 
 @pytest.mark.parametrize("last", [CLASSIFIER, SEARCH], ids=["classifier", "search"])
-@pytest.mark.parametrize("scaler", [svmgsu.GaussianScaler(), StandardScaler(), MaxAbsScaler()])
+@pytest.mark.parametrize("scaler", [SCALER, StandardScaler(), MaxAbsScaler()])
 def test_raw_error_bars_of_a_step_after_a_scaler_are_refused(cells, scaler, last):
     X, E, y = cells
     pipeline = Pipeline([("scaler", clone(scaler)), ("last", clone(last))])
@@ -148,7 +146,7 @@ def test_raw_error_bars_routed_past_a_scaler_are_refused(cells, routing):
     with pytest.raises(ValueError, match=SCALED + r".*in place of StandardScaler one that carries it"):
         make_pipeline(StandardScaler(), clone(CLASSIFIER)).fit(X, y, std=E)
     with pytest.raises(ValueError, match=SCALED):
-        make_pipeline(StandardScaler(), svmgsu.GaussianScaler(), clone(CLASSIFIER)).fit(X, y, std=E)
+        make_pipeline(StandardScaler(), clone(SCALER), clone(CLASSIFIER)).fit(X, y, std=E)
     nested = make_pipeline(StandardScaler(), make_pipeline("passthrough", clone(CLASSIFIER)))
     with pytest.raises(ValueError, match=SCALED):
         nested.fit(X, y, std=E)
@@ -162,9 +160,7 @@ def test_sparse_values_are_compared_as_well(cells, routing):
     sparse = scipy.sparse.csr_array(X)
     with pytest.raises(ValueError, match=SCALED):
         make_pipeline(MaxAbsScaler(), clone(CLASSIFIER)).fit(sparse, y, std=E)
-    same = make_pipeline(svmgsu.GaussianColumnSelector(), clone(CLASSIFIER)).set_params(
-        linearsvmgsu__lam=10.0
-    )
+    same = make_pipeline(svmgsu.Propagate(), clone(CLASSIFIER)).set_params(linearsvmgsu__lam=10.0)
     same[0].set_fit_request(std=False).set_transform_request(std=False)
     same.fit(sparse, y, std=E)
 
@@ -176,7 +172,7 @@ def test_steps_that_keep_the_values_keep_the_units(cells):
         "passthrough",
         None,
         SimpleImputer(),
-        svmgsu.GaussianColumnSelector(),
+        svmgsu.Propagate(),
         StandardScaler(with_mean=False, with_std=False),
     ):
         pipeline = Pipeline([("first", step), ("last", clone(CLASSIFIER).set_params(lam=10.0))])
@@ -185,8 +181,8 @@ def test_steps_that_keep_the_values_keep_the_units(cells):
 
 def test_scaling_by_hand_is_the_user_s_own_affair(cells):
     X, E, y = cells
-    scaler = svmgsu.GaussianScaler().fit(X)
-    got = clone(CLASSIFIER).fit(scaler.transform(X), y, std=E / scaler.scale_)
+    scaler = clone(SCALER).fit(X)
+    got = clone(CLASSIFIER).fit(scaler.transform(X), y, std=E / scaler.transformer_.scale_)
     close(got.decision_function(scaler.transform(X)), by_hand(X, E, y)(X))
 
 
@@ -196,7 +192,7 @@ def test_gaussians_with_error_bars_of_their_own_take_no_others(cells):
     with pytest.raises(ValueError, match=r"^std: X is a Gaussians and has its covariance already"):
         clone(CLASSIFIER).fit(data, y, std=E)
     with pytest.raises(ValueError, match=r"^cov: X is a Gaussians and has its covariance already"):
-        svmgsu.GaussianScaler().fit(data, cov=E**2)
+        clone(SCALER).fit(data, cov=E**2)
 
 
 # Noise of deployment
@@ -215,7 +211,7 @@ def test_noise_of_deployment_in_raw_units_is_refused_after_a_scaler(cells):
         X, y
     )  # of each spread
     logs = make_pipeline(
-        svmgsu.GaussianFunctionTransformer(np.log1p),
+        svmgsu.Propagate(FunctionTransformer(np.log1p)),
         clone(CLASSIFIER).set_params(deployment_cov=np.full(10, 0.1)),
     )
     logs.fit(X, y)  # a function has the same units for all data
@@ -226,11 +222,11 @@ def test_data_carry_noise_of_deployment_through_a_scaler(cells):
     noise, size = E.mean(axis=0) ** 2, X.std(axis=0)
     data = svmgsu.Gaussians(X, std=E).with_deployment(noise)
     assert data.cov.variances.max() == pytest.approx((E**2).max())
-    got = make_pipeline(svmgsu.GaussianScaler(), clone(CLASSIFIER)).fit(data, y)
+    got = make_pipeline(clone(SCALER), clone(CLASSIFIER)).fit(data, y)
     scaled = (X - X.mean(axis=0)) / size
     wanted = clone(CLASSIFIER).set_params(deployment_cov=noise / size**2).fit(scaled, y, std=E / size)
     close(got[-1].coef_, wanted.coef_)
-    without = make_pipeline(svmgsu.GaussianScaler(), clone(CLASSIFIER)).fit(svmgsu.Gaussians(X, std=E), y)
+    without = make_pipeline(clone(SCALER), clone(CLASSIFIER)).fit(svmgsu.Gaussians(X, std=E), y)
     assert not np.allclose(got[-1].coef_, without[-1].coef_, rtol=0.05)
 
 
@@ -243,7 +239,7 @@ def test_noise_of_deployment_is_sliced_joined_and_pickled_with_the_data():
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(data)).deployment.variances, drawn)
     both = svmgsu.concatenate([data, svmgsu.Gaussians(np.ones((1, 2)), std=0.1)])
     np.testing.assert_array_equal(both.deployment.variances, [*drawn, [0.0, 0.0]])
-    exact = svmgsu.GaussianFunctionTransformer("exp", method="exact").fit_transform(data)
+    exact = svmgsu.Propagate(FunctionTransformer(np.exp), method="exact").fit_transform(data)
     np.testing.assert_allclose(exact.deployment.variances, drawn * np.e**2)
     assert data.with_deployment(None).deployment is None
     for builder in (svmgsu.uncertainty.posterior, lambda d: svmgsu.uncertainty.propagate(np.eye(2), d)):

@@ -13,6 +13,7 @@ import gzip
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.model_selection import GroupShuffleSplit
+from sklearn.preprocessing import StandardScaler
 
 import svmgsu
 from svmgsu.uncertainty import from_errors
@@ -45,7 +46,7 @@ gains = []
 for seed in range(10):
     split = GroupShuffleSplit(1, test_size=0.5, random_state=seed)
     known, new = next(split.split(X, y, groups=table["kepid"]))  # objects of a star stay together
-    scaler = svmgsu.GaussianScaler().fit(X[known])
+    scaler = svmgsu.Propagate(StandardScaler()).fit(X[known])
     data = scaler.transform(from_errors(X, std, floor="smallest"))
     variances = data.cov.variances
     noisiest = known[np.argsort(variances[known].sum(axis=1))[-len(known) // 4 :]]

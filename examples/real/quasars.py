@@ -12,6 +12,7 @@ import gzip
 
 import matplotlib.pyplot as plt
 import numpy as np
+from sklearn.preprocessing import StandardScaler
 
 import svmgsu
 
@@ -27,8 +28,8 @@ good = (magnitude > 0).all(axis=1) & (error > 0).all(axis=1) & (error < 5).all(a
 redshift, magnitude, error = redshift[good], magnitude[good], error[good]
 
 # Four colours from five magnitudes. Neighbours share a band, which makes the covariances full.
-colours = svmgsu.GaussianLinearMap(np.eye(4, 5) - np.eye(4, 5, k=1))
-data = colours.fit_transform(svmgsu.Gaussians(magnitude, std=error))
+difference = np.eye(4, 5) - np.eye(4, 5, k=1)
+data = svmgsu.uncertainty.propagate(difference, svmgsu.Gaussians(magnitude, std=error))
 far = redshift >= 2.2
 
 total = (error**2).sum(axis=1)
@@ -36,7 +37,7 @@ rng = np.random.default_rng(0)
 precise = rng.choice(np.flatnonzero(total < np.median(total)), 4000, replace=False)
 noisy, known = np.split(rng.choice(np.flatnonzero(total >= np.median(total)), 9000, replace=False), [8000])
 
-scaler = svmgsu.GaussianScaler().fit(data[precise])
+scaler = svmgsu.Propagate(StandardScaler()).fit(data[precise])
 model = svmgsu.train(scaler.transform(data[precise]), far[precise], lam=1e-3)
 new = scaler.transform(data[noisy])
 # The share of far ones goes from 2 % to 96 % with the noise: a thousand other objects tell it.

@@ -13,6 +13,7 @@ import warnings
 
 import matplotlib.pyplot as plt
 import numpy as np
+from sklearn.preprocessing import StandardScaler
 
 import svmgsu
 from svmgsu.uncertainty import from_samples
@@ -31,7 +32,7 @@ with np.load(f"{args.data}/japvowels/japvowels.npz") as found:
 utterance = np.repeat(np.arange(len(lengths)), lengths)
 full = from_samples(frames, utterance, covariance="full")
 diagonal = from_samples(frames, utterance, covariance="diagonal")
-scaler = svmgsu.GaussianScaler(use_cov=True).fit(full)  # as the frames are spread, not the means
+scaler = svmgsu.Propagate(StandardScaler()).fit(frames)  # as the frames are spread, not the means
 
 # No hyperplane cuts speaker 8 off from the other eight; the model says so, and its prior remains.
 warnings.simplefilter("ignore", svmgsu.TrivialModelWarning)

@@ -34,19 +34,12 @@ if TYPE_CHECKING:
     from .data.blocks import Blocks
     from .estimators.classifier import LinearSVMGSU
     from .estimators.classifier_search import LinearSVMGSUCV
-    from .estimators.composition import GaussianColumnTransformer, GaussianUnion
     from .estimators.deconvolution import Deconvolution
     from .estimators.feature_maps import GaussianFourierFeatures, GaussianLandmarks, GaussianPolynomial
-    from .estimators.function_transformers import GaussianFunctionTransformer, GaussianNormalizer
     from .estimators.nonlinear.classifier import SVMGSU
     from .estimators.nonlinear.regressor import SVRGSU
+    from .estimators.propagate import Propagate
     from .estimators.regressor import LinearSVRGSU, LinearSVRGSUCV
-    from .estimators.transformers import (
-        GaussianColumnSelector,
-        GaussianLinearMap,
-        GaussianPCA,
-        GaussianScaler,
-    )
     from .estimators.unscaling import unscale
     from .io import read_text
     from .reporting import report
@@ -60,21 +53,14 @@ __getattr__ = lazy(
         "BlockIterator": "blocks.iterators",
         "Blocks": "data.blocks",
         "Deconvolution": "estimators.deconvolution",
-        "GaussianColumnSelector": "estimators.transformers",
-        "GaussianColumnTransformer": "estimators.composition",
         "GaussianFourierFeatures": "estimators.feature_maps",
-        "GaussianFunctionTransformer": "estimators.function_transformers",
         "GaussianLandmarks": "estimators.feature_maps",
-        "GaussianLinearMap": "estimators.transformers",
-        "GaussianNormalizer": "estimators.function_transformers",
-        "GaussianPCA": "estimators.transformers",
         "GaussianPolynomial": "estimators.feature_maps",
-        "GaussianScaler": "estimators.transformers",
-        "GaussianUnion": "estimators.composition",
         "LinearSVMGSU": "estimators.classifier",
         "LinearSVMGSUCV": "estimators.classifier_search",
         "LinearSVRGSU": "estimators.regressor",
         "LinearSVRGSUCV": "estimators.regressor",
+        "Propagate": "estimators.propagate",
         "SVMGSU": "estimators.nonlinear.classifier",
         "SVRGSU": "estimators.nonlinear.regressor",
         "dask": "dask",
@@ -101,17 +87,9 @@ __all__ = [
     "Deconvolution",
     "Diagonal",
     "Full",
-    "GaussianColumnSelector",
-    "GaussianColumnTransformer",
     "GaussianFourierFeatures",
-    "GaussianFunctionTransformer",
     "GaussianLandmarks",
-    "GaussianLinearMap",
-    "GaussianNormalizer",
-    "GaussianPCA",
     "GaussianPolynomial",
-    "GaussianScaler",
-    "GaussianUnion",
     "Gaussians",
     "Isotropic",
     "LinearSVMGSU",
@@ -123,6 +101,7 @@ __all__ = [
     "Model",
     "Objective",
     "PopulationWarning",
+    "Propagate",
     "RegressionModel",
     "Shared",
     "TrivialModelWarning",

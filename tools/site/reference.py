@@ -22,9 +22,7 @@ GROUPS = {
         "LinearSVMGSU", "LinearSVMGSUCV", "LinearSVRGSU", "LinearSVRGSUCV", "SVMGSU", "SVRGSU", "unscale",
     ),
     "Transformers": (
-        "GaussianScaler", "GaussianLinearMap", "GaussianPCA", "GaussianColumnSelector",
-        "GaussianNormalizer", "GaussianFunctionTransformer", "GaussianColumnTransformer", "GaussianUnion",
-        "GaussianFourierFeatures", "GaussianLandmarks", "GaussianPolynomial", "Deconvolution",
+        "Propagate", "GaussianFourierFeatures", "GaussianLandmarks", "GaussianPolynomial", "Deconvolution",
     ),
     "Warnings": ("ConvergenceWarning", "TrivialModelWarning", "PopulationWarning"),
     "Installation": ("show_config", "get_include", "get_cmake_dir"),

@@ -113,7 +113,7 @@ class Gaussians:
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         raise TypeError(
             "Gaussians are no plain array, which would lose the covariances: use .mean where only the means "
-            "are wanted, or a tool that carries covariances, such as svmgsu.GaussianScaler; "
+            "are wanted, or a tool that carries covariances, such as svmgsu.Propagate; "
             "docs/scikit-learn.md shows how other tools can be given them"
         )
 
@@ -224,8 +224,9 @@ class Gaussians:
         Examples
         --------
         >>> import svmgsu
+        >>> from sklearn.preprocessing import StandardScaler
         >>> data = svmgsu.Gaussians([[0.0], [4.0]]).with_deployment([1.0])
-        >>> svmgsu.GaussianScaler().fit_transform(data).deployment.to_full(n_examples=1).item()
+        >>> svmgsu.Propagate(StandardScaler()).fit_transform(data).deployment.to_full(n_examples=1).item()
         0.25
         """
         out = self.with_cov(self.cov)

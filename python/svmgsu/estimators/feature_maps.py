@@ -18,7 +18,6 @@ from ..data.gaussians import Gaussians
 from ..maps.features import SPREADS, FeatureMap, Spread, is_mixtures
 from ..maps.fourier import KERNELS, fourier_map, frequencies_of_scales, metric_of, resolve_gammas
 from ..maps.landmarks import choose_landmarks, landmark_map
-from ..maps.linear import LinearMap
 from ..maps.polynomial import polynomial_map
 from ..support.validation import FloatArray, as_float_array, check_count, check_finite, check_positive
 from .transforming import GaussianTransformer
@@ -30,7 +29,6 @@ class FeatureTransformer(GaussianTransformer):
     """A transformer made of a `FeatureMap`: `_fit` sets `map_`."""
 
     takes_sparse = False
-    has_map = False
     learns_units = True
     covariance: str
     map_: FeatureMap
@@ -82,12 +80,6 @@ class FeatureTransformer(GaussianTransformer):
         if data.cov is None:
             return Gaussians(self.map_.mean(data, dtype))
         return self.map_.gaussians(data, self._spread, dtype)
-
-    def _mean(self, data: Gaussians) -> Any:
-        return self.map_.mean(data, data.mean.dtype)
-
-    def _map(self, data: Gaussians) -> LinearMap:
-        raise NotImplementedError(f"{type(self).__name__} is not linear")
 
     @property
     def _spread(self) -> Spread:

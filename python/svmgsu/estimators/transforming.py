@@ -13,7 +13,6 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ..data.gaussians import Gaussians
-from ..maps.linear import LinearMap
 from ..support.validation import is_sparse
 from .names import keep_names, may_lack_names
 from .units import as_given, same_units
@@ -26,7 +25,6 @@ class GaussianTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc
     """Reads X and its names, and gives back what came: `Gaussians`, or an array where X has no covariance."""
 
     takes_sparse = True
-    has_map = True  # whether covariances go through a linear map, be it to first order
     learns_units = False  # whether the units of the output are known only after `fit`
     __metadata_request__fit = ROUTED
     __metadata_request__transform = ROUTED
@@ -36,17 +34,8 @@ class GaussianTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc
         """Learns from data that are checked."""
 
     @abstractmethod
-    def _mean(self, data: Gaussians) -> Any:
-        """The means transformed."""
-
-    @abstractmethod
-    def _map(self, data: Gaussians) -> LinearMap:
-        """The linear map of the covariances: the transformation's own, or its derivative at the means."""
-
     def _carry(self, data: Gaussians) -> Gaussians:
         """The examples transformed; an array comes as `Gaussians` without covariance."""
-        mean = self._mean(data)
-        return Gaussians(mean) if _certain(data) else carried(data, mean, self._map(data))
 
     def fit(self, X: Any, y: Any = None, cov: Any = None, std: Any = None) -> Any:
         """Learns from X, an array or `Gaussians`.
@@ -147,14 +136,3 @@ def _wrapped_for_arrays_only(method: Callable[..., Any]) -> Callable[..., Any]:
 
 for _name in ("transform", "fit_transform"):
     setattr(GaussianTransformer, _name, _wrapped_for_arrays_only(getattr(GaussianTransformer, _name)))
-
-
-def carried(data: Gaussians, mean: Any, linear_map: LinearMap) -> Gaussians:
-    """`mean` with the covariances of `data` after a linear map."""
-    out = Gaussians(mean, None if data.cov is None else data.cov.mapped(linear_map))
-    out.deployment = None if data.deployment is None else data.deployment.mapped(linear_map)
-    return out
-
-
-def _certain(data: Gaussians) -> bool:
-    return data.cov is None and data.deployment is None

@@ -54,7 +54,7 @@ def same_units(step: Any, X: Any, cov: Any, std: Any) -> tuple[Any, Any]:
     foreign = [type(other).__name__ for _, other in steps if not hasattr(other, "learns_units")]
     instead = f"Pass svmgsu.Gaussians(X, {name}=...) as the X of the pipeline"
     if foreign:
-        instead += f", and in place of {', '.join(foreign)} one that carries it, such as GaussianScaler"
+        instead += f", and in place of {', '.join(foreign)} one that carries it: svmgsu.Propagate(...)"
     else:
         instead += f", or pass {steps[0][0]}__{name}=..., or with metadata routing {name}=..."
     raise ValueError(

@@ -23,9 +23,7 @@ def unscale(transformer: Any, model: Any = None) -> LinearRule:
     Parameters
     ----------
     transformer : Pipeline or transformer
-        Fitted: `GaussianScaler`, `GaussianLinearMap`, `GaussianPCA`, `GaussianColumnSelector`,
-        `GaussianColumnTransformer` or `GaussianUnion` of these, or a Pipeline of them, which may end with
-        the classifier.
+        Fitted: `Propagate` of an affine transformer, or a Pipeline of such, which may end with the model.
     model : fitted linear classifier, optional
         With `coef_` and `intercept_`; not needed for a Pipeline that ends with it.
 
@@ -39,8 +37,10 @@ def unscale(transformer: Any, model: Any = None) -> LinearRule:
     --------
     >>> import numpy as np, svmgsu
     >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
     >>> data, y = svmgsu.Gaussians([[100.0], [101.0], [104.0], [105.0]], std=0.5), [0, 0, 1, 1]
-    >>> pipeline = make_pipeline(svmgsu.GaussianScaler(), svmgsu.LinearSVMGSU(lam=0.1)).fit(data, y)
+    >>> scaler = svmgsu.Propagate(StandardScaler())
+    >>> pipeline = make_pipeline(scaler, svmgsu.LinearSVMGSU(lam=0.1)).fit(data, y)
     >>> coef, intercept = svmgsu.unscale(pipeline)
     >>> np.allclose(data.mean @ coef[0] + intercept, pipeline.decision_function(data))
     True
@@ -66,9 +66,8 @@ def pulled_back(steps: list[Any], coef: FloatArray) -> tuple[FloatArray, FloatAr
             continue
         if not hasattr(step, "pull_back"):
             raise TypeError(
-                f"transformer: {type(step).__name__} is not one of GaussianScaler, GaussianLinearMap, "
-                "GaussianPCA, GaussianColumnSelector, GaussianColumnTransformer, GaussianUnion, so weights "
-                "cannot be brought back through it"
+                f"transformer: weights cannot be brought back through {type(step).__name__}; for an affine "
+                f"transformer, use svmgsu.Propagate({type(step).__name__}())"
             )
         check_is_fitted(step)
         coef, more = step.pull_back(coef)

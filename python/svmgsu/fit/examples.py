@@ -25,11 +25,11 @@ Trained = TypeVar("Trained", bound=Any)
 
 VECTORS = 64  # of n numbers, that one fit holds at its peak: measured at n = 2e6
 _ADVICE = {
-    "iterations": "Raise max_iter, scale the features (svmgsu.GaussianScaler), or take a larger lam",
-    "time": "Raise max_time, scale the features (svmgsu.GaussianScaler), or take a larger lam",
-    "stalled": "Scale the features (svmgsu.GaussianScaler), or take a larger lam or tol",
+    "iterations": "Raise max_iter, scale the features (svmgsu.Propagate), or take a larger lam",
+    "time": "Raise max_time, scale the features (svmgsu.Propagate), or take a larger lam",
+    "stalled": "Scale the features (svmgsu.Propagate), or take a larger lam or tol",
     "rounding": "Ask for a larger tol, store X as float64, or scale and centre the features "
-    "(svmgsu.GaussianScaler)",
+    "(svmgsu.Propagate)",
 }
 _ROUNDING = 10.0  # times the tolerance: a gap that rounding leaves is told by `status_` and `gap_` alone
 _STATUS = ("converged", "rounding", "stalled", "limit", "stopped")  # the later, the less was reached

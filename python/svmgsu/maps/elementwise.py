@@ -1,4 +1,4 @@
-"""Functions of one value, by name: derivatives, inverses, where they are defined, exact moments if known."""
+"""Exact moments of functions of one value: exp and square of Gaussians, log of log-normal values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 
 from ..data.covariances import Diagonal, Full
 from ..data.gaussians import Gaussians
-from ..support.validation import place
 from .linear import blocks
 
 LN10 = float(np.log(10))
@@ -25,6 +24,7 @@ class Moments:
 
     mean: Callable[..., Any]
     pair: Callable[..., Any]
+    log_normal: bool = False  # the values, not the results, are taken as log-normal
 
 
 def _log_pair(c: Any, m1: Any, v1: Any, m2: Any, v2: Any) -> Any:
@@ -37,67 +37,35 @@ def _exp_pair(c: Any, m1: Any, v1: Any, m2: Any, v2: Any) -> Any:
 
 # A positive value of mean m and variance v, taken as log-normal: its logarithm is the Gaussian
 # N(log m - ½ log(1 + v/m²), log(1 + v/m²)), and exp brings the moments m and v back.
-LOG = Moments(lambda m, v: np.log(m) - np.log1p(v / m**2) / 2, _log_pair)
+LOG = Moments(lambda m, v: np.log(m) - np.log1p(v / m**2) / 2, _log_pair, log_normal=True)
 EXP = Moments(lambda m, v: np.exp(m + v / 2), _exp_pair)
-LOG10 = Moments(lambda m, v: LOG.mean(m, v) / LN10, lambda *a: _log_pair(*a) / LN10**2)
+LOG10 = Moments(lambda m, v: LOG.mean(m, v) / LN10, lambda *a: _log_pair(*a) / LN10**2, log_normal=True)
 EXP10 = Moments(
     lambda m, v: EXP.mean(LN10 * m, LN10**2 * v),
     lambda c, m1, v1, m2, v2: _exp_pair(LN10**2 * c, LN10 * m1, LN10**2 * v1, LN10 * m2, LN10**2 * v2),
 )
 SQUARE = Moments(lambda m, v: m**2 + v, lambda c, m1, v1, m2, v2: 2 * c**2 + 4 * m1 * m2 * c)
+BY_FUNCTION = {np.log: LOG, np.log10: LOG10, np.exp: EXP, np.square: SQUARE}
 
 
-@dataclass(frozen=True)
-class Function:
-    """A function of one value, with its derivative, its inverse by name, and where it is defined."""
+def moments_of(transformer: Any) -> Moments | None:
+    """Return the exact moments of scikit-learn's FunctionTransformer with a known function, else None."""
+    func = getattr(transformer, "func", None)
+    if func is None or getattr(transformer, "kw_args", None):
+        return None
+    from scipy.special import exp10
 
-    value: Callable[[Any], Any]
-    derivative: Callable[[Any], Any]
-    inverse: str | None
-    above: float = -np.inf
-    below: float = np.inf
-    moments: Moments | None = None
-
-
-def _expit(x: Any) -> Any:
-    return np.exp(-np.logaddexp(0, -x))
-
-
-FUNCTIONS = {
-    "identity": Function(lambda x: x, np.ones_like, "identity"),
-    "log": Function(np.log, lambda x: 1 / x, "exp", above=0.0, moments=LOG),
-    "log10": Function(np.log10, lambda x: 1 / (LN10 * x), "exp10", above=0.0, moments=LOG10),
-    "sqrt": Function(np.sqrt, lambda x: 0.5 / np.sqrt(x), "square", above=0.0),
-    "logit": Function(lambda x: np.log(x) - np.log1p(-x), lambda x: 1 / (x * (1 - x)), "expit", 0.0, 1.0),
-    "exp": Function(np.exp, np.exp, "log", moments=EXP),
-    "exp10": Function(lambda x: 10.0**x, lambda x: LN10 * 10.0**x, "log10", moments=EXP10),
-    "expit": Function(_expit, lambda x: _expit(x) * _expit(-x), "logit"),
-    "square": Function(np.square, lambda x: 2 * x, None, moments=SQUARE),
-}
+    if func is exp10:
+        return EXP10
+    try:
+        return BY_FUNCTION.get(func)
+    except TypeError:  # a callable that cannot be hashed
+        return None
 
 
-def check_domain(data: Gaussians, name: str, function: Function) -> None:
-    """Refuses means where the function, or for uncertain ones its derivative, does not exist."""
-    mean = data.mean
-    edge_is_fine = name == "sqrt" and data.cov is None
-    outside = (mean < function.above) if edge_is_fine else (mean <= function.above)
-    outside |= mean >= function.below
-    if outside.any():
-        first = int(outside.argmax())
-        wanted = f"{'>=' if edge_is_fine else '>'} {function.above:g}"
-        wanted += "" if np.isinf(function.below) else f" and < {function.below:g}"
-        # scikit-learn looks for its own words where a tag says that only positive values are taken.
-        negative = " (Negative values in data passed to a transformer of positive ones)"
-        raise ValueError(
-            f"X: {place(first, mean.shape)} is {mean.flat[first]:g}; {name!r} needs values {wanted}"
-            + (negative if mean.flat[first] < 0 else "")
-        )
-
-
-def exact_moments(data: Gaussians, name: str) -> Gaussians:
-    """Mean and covariance of a function of each value, by its name; independent values stay independent."""
-    moments = FUNCTIONS[name].moments
-    assert data.cov is not None and moments is not None
+def exact_moments(data: Gaussians, moments: Moments) -> Gaussians:
+    """Mean and covariance of a function of each value; independent values stay independent."""
+    assert data.cov is not None
     count, n = data.shape
     m = data.mean.astype(np.float64)
     v = data.cov.diagonals(count, n)
@@ -113,7 +81,7 @@ def exact_moments(data: Gaussians, name: str) -> Gaussians:
                 c, m[part][:, row], v[part][:, row], m[part][:, column], v[part][:, column]
             )
     cov = Full.from_packed(packed)
-    if name.startswith("log"):
+    if moments.log_normal:
         _check_log_normal(cov)
     return Gaussians(mean, cov)
 
@@ -126,6 +94,6 @@ def _check_log_normal(cov: Full) -> None:
         example, _ = cov.indefinite()
     if example >= 0:
         raise ValueError(
-            f"X: no log-normal distribution has the mean and the covariance of example {example}, whose "
+            f"X: no log-normal distribution has the mean and the covariance of sample {example}, whose "
             'values are too strongly anti-correlated; use method="first-order"'
         )

@@ -88,7 +88,7 @@ def derivative(
     if jacobian is not None:
         return _given(jacobian, X, values, elementwise)
     if elementwise or (elementwise is None and is_elementwise(f, X, values)):
-        h = _small_steps(X)
+        h = small_steps(X)
         up, down = X + h, X - h
         try:
             return ScaleMap((evaluated(f, up, name) - evaluated(f, down, name)) / (up - down))
@@ -122,7 +122,7 @@ def is_elementwise(f: Callable[[Any], Any], X: FloatArray, values: FloatArray) -
     n = X.shape[1]
     if values.shape != X.shape or n == 1:
         return values.shape == X.shape
-    h = _small_steps(X)
+    h = small_steps(X)
     try:
         with np.errstate(all="ignore"):
             all_moved = evaluated(f, X + h, "f")
@@ -136,7 +136,7 @@ def is_elementwise(f: Callable[[Any], Any], X: FloatArray, values: FloatArray) -
     return True
 
 
-def _small_steps(X: FloatArray) -> FloatArray:
+def small_steps(X: FloatArray) -> FloatArray:
     spread = X.std(axis=0)
     return np.asarray(ROUNDING_STEP * np.where(X != 0, np.abs(X), np.where(spread > 0, spread, 1.0)))
 

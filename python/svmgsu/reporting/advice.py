@@ -87,7 +87,9 @@ def _code(problem: Problem, taken: Trial) -> list[str]:
         extra = f", {kind.lower()}__{more}={more}" if more else ""
         return [
             "from sklearn.pipeline import make_pipeline",
-            f"model = make_pipeline(svmgsu.GaussianScaler(), {search}).fit(data, y{extra})",
+            "from sklearn.preprocessing import StandardScaler",
+            "scaler = svmgsu.Propagate(StandardScaler())",
+            f"model = make_pipeline(scaler, {search}).fit(data, y{extra})",
         ]
     if key in ("rbf", "rbf-bars"):
         given = "data" if key == "rbf-bars" or problem.data.cov is None else "data.with_cov(None)"

@@ -12,14 +12,15 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from ..data.gaussians import Gaussians
 from ..estimators.classifier import LinearSVMGSU
 from ..estimators.classifier_search import LinearSVMGSUCV
 from ..estimators.nonlinear.classifier import SVMGSU
 from ..estimators.nonlinear.regressor import SVRGSU
+from ..estimators.propagate import Propagate
 from ..estimators.regressor import LinearSVRGSU, LinearSVRGSUCV
-from ..estimators.transformers import GaussianScaler
 from ..support.validation import Array, FloatArray
 from .effort import Effort
 
@@ -117,7 +118,7 @@ class Linear(Way):
         if part.groups is not None and (self.is_classifier or self._found is None):
             extra["groups"] = part.groups
         named = {f"{type(step).__name__.lower()}__{name}": value for name, value in extra.items()}
-        model = make_pipeline(GaussianScaler(), step).fit(self.seen(part.data), y, **named)
+        model = make_pipeline(Propagate(StandardScaler()), step).fit(self.seen(part.data), y, **named)
         if self._found is None:
             self._found = {"lam": step.lam_, "cov_scale": step.cov_scale_}
         return model

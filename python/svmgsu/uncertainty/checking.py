@@ -235,11 +235,13 @@ def _variances(data: Gaussians, w: FloatArray, y: Array) -> FloatArray:
 
 
 def _search(data: Gaussians, y: Any, cov_scales: Any, lams: Any, cv: Any) -> Any:
+    from sklearn.preprocessing import StandardScaler
+
     from ..estimators.classifier_search import LinearSVMGSUCV
-    from ..estimators.transformers import GaussianScaler
+    from ..estimators.propagate import Propagate
 
     search = LinearSVMGSUCV(lams, cov_scales=cov_scales, cv=cv, refit=False, probability=False)
-    return search.fit(GaussianScaler().fit_transform(data, y), y)
+    return search.fit(Propagate(StandardScaler()).fit_transform(data, y), y)
 
 
 def _scores(search: Any) -> dict[float, tuple[float, float]]:

@@ -1,0 +1,505 @@
+"""`Propagate`: means are scikit-learn's, covariances follow the derivative, and the contract is kept."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse
+import scipy.special
+import sklearn
+from conftest import every_kind, make_problem
+from sklearn.base import clone
+from sklearn.decomposition import NMF, PCA, TruncatedSVD
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_selection import SelectKBest, VarianceThreshold
+from sklearn.impute import SimpleImputer
+from sklearn.kernel_approximation import RBFSampler
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    Binarizer,
+    FunctionTransformer,
+    KBinsDiscretizer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    Normalizer,
+    OneHotEncoder,
+    PolynomialFeatures,
+    PowerTransformer,
+    QuantileTransformer,
+    RobustScaler,
+    StandardScaler,
+)
+from sklearn.random_projection import GaussianRandomProjection
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import svmgsu
+from svmgsu import Propagate
+from svmgsu.maps.linear import MatrixMap, ScaleMap
+
+COUNT, N = 30, 5
+MATRIX = np.arange(15.0).reshape(3, 5) ** 0.5
+SHIFT = np.array([1.0, 2.0, 3.0])
+
+
+def linear(X):
+    return X @ MATRIX.T + SHIFT
+
+
+EVERY = {
+    "passthrough": Propagate(),
+    "standard": Propagate(StandardScaler()),
+    "robust": Propagate(RobustScaler()),
+    "minmax": Propagate(MinMaxScaler((-1, 3))),
+    "maxabs": Propagate(MaxAbsScaler()),
+    "only shifted": Propagate(StandardScaler(with_std=False)),
+    "pca": Propagate(PCA(3)),
+    "whitened": Propagate(PCA(3, whiten=True)),
+    "svd": Propagate(TruncatedSVD(2, random_state=0)),
+    "projection": Propagate(GaussianRandomProjection(2, random_state=0)),
+    "selection": Propagate(VarianceThreshold(0.9)),
+    "imputer": Propagate(SimpleImputer()),
+    "matrix": Propagate(FunctionTransformer(linear)),
+    "exp": Propagate(FunctionTransformer(np.exp)),
+    "power": Propagate(PowerTransformer()),
+    "normalizer": Propagate(Normalizer()),
+    "l1": Propagate(Normalizer("l1")),
+    "products": Propagate(PolynomialFeatures(2, include_bias=False)),
+    "fourier": Propagate(RBFSampler(n_components=4, random_state=0)),
+    "pipeline": Propagate(make_pipeline(StandardScaler(), PCA(3), FunctionTransformer(np.tanh))),
+}
+NONLINEAR = ("exp", "power", "normalizer", "l1", "products", "fourier", "pipeline")
+every_transformer = pytest.mark.parametrize("name", EVERY)
+
+
+def full_of(data, y=None):
+    return np.zeros((*data.shape, data.shape[1])) if data.cov is None else data.cov.to_full(*data.shape, y=y)
+
+
+def dense(a):
+    return a.toarray() if scipy.sparse.issparse(a) else np.asarray(a)
+
+
+def differences(function, X, step=1e-4):
+    """The Jacobian (l, m, n) of a function of rows, by differences of fourth order."""
+    columns = []
+    for j in range(X.shape[1]):
+        e = step * np.eye(X.shape[1])[j]
+        near = function(X + e) - function(X - e)
+        far = function(X + 2 * e) - function(X - 2 * e)
+        columns.append((8 * near - far) / (12 * step))
+    return np.stack(columns, axis=2)
+
+
+@parametrize_with_checks(
+    [
+        Propagate(),
+        Propagate(StandardScaler()),
+        Propagate(RobustScaler(with_centering=False)),
+        Propagate(MaxAbsScaler()),
+        Propagate(PCA()),
+        Propagate(Normalizer()),
+        Propagate(PowerTransformer(), method="unscented"),
+    ]
+)
+def test_it_keeps_scikit_learn_s_contract(estimator, check):
+    check(estimator)
+
+
+@every_kind
+@every_transformer
+def test_the_covariance_follows_the_jacobian(name, kind):
+    """J Σ Jᵀ with J by differences of scikit-learn's own transformer."""
+    p = make_problem(kind, COUNT, N)
+    X, cov = p.means + 1, p.cov
+    if kind == "shared by class" and name in NONLINEAR:
+        with pytest.raises(ValueError, match="groups=y"):
+            clone(EVERY[name]).fit(X).transform(svmgsu.Gaussians(X, cov))
+        matrices = {-1.0: p.full[np.argmax(p.y < 0)], 1.0: p.full[np.argmax(p.y > 0)]}
+        cov = svmgsu.Shared(matrices, groups=p.y)
+    data = svmgsu.Gaussians(X, cov)
+    out = clone(EVERY[name]).fit(data).transform(data)
+    inner = EVERY[name].transformer
+    theirs = FunctionTransformer() if isinstance(inner, str) else clone(inner)
+    np.testing.assert_array_equal(out.mean, theirs.fit(X).transform(X))
+    J = differences(theirs.transform, X)
+    wanted = J @ p.full @ J.transpose(0, 2, 1)
+    np.testing.assert_allclose(
+        full_of(out, p.y), wanted, rtol=1e-7, atol=1e-8 * np.abs(wanted).max(initial=1)
+    )
+    assert (out.cov is None) == (kind == "none")
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_known_formulas_of_scaling_axes_and_logarithms(offset):
+    """Written out by hand, to 1e-9, also where values are large beside their spread."""
+    p = make_problem("full", COUNT, N)
+    X = p.means + offset
+    data = svmgsu.Gaussians(X, p.cov)
+    d = 1 / X.std(axis=0)
+    out = Propagate(StandardScaler()).fit_transform(data)
+    np.testing.assert_allclose(
+        out.mean, (X - X.mean(axis=0)) * d, rtol=1e-9, atol=1e-9 * max(1, offset / 1e6)
+    )
+    np.testing.assert_allclose(full_of(out), p.full * d[:, None] * d, rtol=1e-9)
+    _, _, axes = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
+    out = Propagate(PCA(2)).fit_transform(data)
+    np.testing.assert_allclose(
+        np.abs(full_of(out)), np.abs(axes[:2] @ p.full @ axes[:2].T), rtol=1e-7, atol=1e-9
+    )
+    positive = np.abs(p.means) + 0.5
+    out = Propagate(FunctionTransformer(np.log)).fit_transform(svmgsu.Gaussians(positive, p.cov))
+    wanted = p.full / positive[:, :, None] / positive[:, None, :]
+    np.testing.assert_allclose(full_of(out), wanted, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "transformer", [GaussianRandomProjection(3, random_state=0), SimpleImputer(), FunctionTransformer(linear)]
+)
+def test_affine_transformers_are_found_by_trying(transformer):
+    p = make_problem("none", COUNT, N)
+    for X in (p.means, p.means * 1e-120, p.means + 1e5):
+        found = Propagate(clone(transformer)).fit(X).step_.linear_map
+        assert isinstance(found, ScaleMap if isinstance(transformer, SimpleImputer) else MatrixMap)
+    assert Propagate(NMF(2, max_iter=2000)).fit(np.abs(p.means)).step_.linear_map is None
+    assert Propagate(MinMaxScaler(clip=True)).fit(p.means).step_.linear_map is None
+
+
+def test_transformers_that_learn_from_labels_are_given_them():
+    p = make_problem("full", 60, N)
+    X = p.means + 2 * (p.y > 0)[:, None] * [1, 0, 0, 1, 0]
+    for inner in (SelectKBest(k=2), LinearDiscriminantAnalysis()):
+        out = Propagate(inner).fit(svmgsu.Gaussians(X, p.cov), p.y).transform(svmgsu.Gaussians(X, p.cov))
+        theirs = clone(inner).fit(X, p.y)
+        A = (theirs.transform(np.eye(N)) - theirs.transform(np.zeros((1, N)))).T
+        np.testing.assert_allclose(full_of(out), A @ p.full @ A.T, rtol=1e-8, atol=1e-10)
+
+
+def test_quantiles_follow_their_slopes():
+    p = make_problem("diagonal", 200, 2)
+    out = Propagate(QuantileTransformer(n_quantiles=20, output_distribution="uniform")).fit_transform(
+        svmgsu.Gaussians(p.means, p.cov)
+    )
+    assert isinstance(out.cov, svmgsu.Diagonal)
+    table = QuantileTransformer(n_quantiles=20).fit(p.means).quantiles_[:, 0]
+    x = p.means[:, 0]
+    place = np.clip(np.searchsorted(table, x) - 1, 0, 18)
+    inside = np.abs(x[:, None] - table).min(axis=1) > 1e-4  # a kink has no slope
+    slope = (1 / 19) / np.diff(table)[place]
+    np.testing.assert_allclose(
+        out.cov.variances[inside, 0], (slope**2 * p.cov.variances[:, 0])[inside], rtol=1e-6
+    )
+
+
+@pytest.mark.parametrize("name", [name for name in EVERY if name not in NONLINEAR])
+def test_samples_agree_where_the_map_is_linear(name):
+    p = make_problem("full", 6, N)
+    data = svmgsu.Gaussians(p.X, p.cov)
+    transformer = clone(EVERY[name]).fit(p.X)
+    out = transformer.transform(data)
+    draws = transformer.transform(data.sample(20_000, random_state=0).reshape(-1, N))
+    draws = draws.reshape(6, -1, out.shape[1])
+    for i in range(6):
+        wanted = full_of(out)[i]
+        size = np.sqrt((np.outer(wanted.diagonal(), wanted.diagonal()) + wanted**2) / 20_000)
+        assert (np.abs(np.atleast_2d(np.cov(draws[i].T)) - wanted) <= 6 * size).all()
+
+
+SPARSE = {
+    "standard": StandardScaler(with_mean=False),
+    "robust": RobustScaler(with_centering=False),
+    "maxabs": MaxAbsScaler(),
+    "svd": TruncatedSVD(3, algorithm="arpack"),
+    "selection": VarianceThreshold(),
+    "normalizer": Normalizer(),
+}
+
+
+@pytest.mark.parametrize("name", SPARSE)
+def test_sparse_means_give_the_same(name):
+    p = make_problem("diagonal CSR", COUNT, N)
+    rows = p.means.any(axis=1)  # zero has no direction
+    sparse, plain = svmgsu.Gaussians(p.X, p.cov)[rows], svmgsu.Gaussians(p.means, p.cov)[rows]
+    got = Propagate(SPARSE[name]).fit(sparse).transform(sparse)
+    wanted = Propagate(SPARSE[name]).fit(plain).transform(plain)
+    np.testing.assert_allclose(np.abs(dense(got.mean)), np.abs(wanted.mean), rtol=1e-9, atol=1e-10)
+    np.testing.assert_allclose(np.abs(full_of(got)), np.abs(full_of(wanted)), rtol=1e-9, atol=1e-10)
+    assert scipy.sparse.issparse(got.mean) == (name != "svd")
+    with pytest.raises((TypeError, ValueError), match="sparse"):
+        Propagate(PowerTransformer()).fit(sparse)
+
+
+INVERTIBLE = {
+    "standard": StandardScaler(),
+    "robust": RobustScaler(),
+    "minmax": MinMaxScaler(),
+    "pca": PCA(),
+    "power": PowerTransformer(),
+    "chain": make_pipeline(StandardScaler(), PCA()),
+    "exp": FunctionTransformer(np.exp, inverse_func=np.log),
+}
+
+
+@pytest.mark.parametrize("kind", ["isotropic", "diagonal", "full", "low rank", "none"])
+@pytest.mark.parametrize("name", INVERTIBLE)
+def test_an_inverse_brings_back_means_and_covariances(name, kind):
+    p = make_problem(kind, COUNT, N)
+    data = svmgsu.Gaussians(p.X, None if p.cov is None else 0.3 * p.cov, feature_names=list("abcde"))
+    transformer = Propagate(INVERTIBLE[name]).fit(data)
+    back = transformer.inverse_transform(transformer.transform(data))
+    np.testing.assert_allclose(back.mean, p.X, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(full_of(back), 0.3 * p.full, rtol=1e-6, atol=1e-8)
+    assert back.feature_names_in_ == list("abcde")
+    again = transformer.fit(p.X).inverse_transform(transformer.transform(p.X))
+    np.testing.assert_allclose(again, p.X, rtol=1e-9, atol=1e-9)
+    with pytest.raises(ValueError, match="X has 3 features, but Propagate makes 5"):
+        transformer.inverse_transform(np.ones((1, 3)))
+
+
+def test_what_has_no_inverse_has_no_inverse_transform():
+    assert not hasattr(Propagate(Normalizer()), "inverse_transform")
+    exact = Propagate(FunctionTransformer(np.exp, inverse_func=np.log), method="exact")
+    data = svmgsu.Gaussians([[0.5, 1.0]], std=0.3)
+    np.testing.assert_allclose(exact.inverse_transform(exact.fit_transform(data)).cov.variances, [[0.09] * 2])
+
+
+# Moments beyond the first order
+
+
+@pytest.mark.parametrize("function", [np.exp, scipy.special.exp10, np.square])
+def test_exact_moments_are_integrals_over_the_gaussian(function):
+    """Two correlated values: Gauss and Hermite's rule in two dimensions."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(80)
+    weights = weights / weights.sum()
+    m, S = np.array([0.3, -0.4]), np.array([[0.2, -0.1], [-0.1, 0.3]])
+    x = m + np.stack(np.meshgrid(nodes, nodes, indexing="ij"), axis=-1) @ np.linalg.cholesky(S).T
+    w = np.outer(weights, weights)
+    fx = function(x)
+    mean = np.einsum("ij,ijk->k", w, fx)
+    cov = np.einsum("ij,ijk,ijl->kl", w, fx - mean, fx - mean)
+    transformer = Propagate(FunctionTransformer(function), method="exact")
+    out = transformer.fit_transform(svmgsu.Gaussians(m[None], S[None]))
+    np.testing.assert_allclose(out.mean[0], mean, rtol=1e-10)
+    np.testing.assert_allclose(full_of(out)[0], cov, rtol=1e-9)
+    single = transformer.fit_transform(svmgsu.Gaussians(m[None], S.diagonal()[None]))
+    assert isinstance(single.cov, svmgsu.Diagonal)
+    np.testing.assert_allclose(single.cov.variances[0], cov.diagonal(), rtol=1e-9)
+
+
+def test_the_logarithm_of_a_log_normal_value_is_exact():
+    """Draws of the Gaussian that np.log finds, put through exp, have the mean and covariance given."""
+    m, S = np.array([[3.0, 5.0]]), np.array([[[1.0, 0.8], [0.8, 4.0]]])
+    out = Propagate(FunctionTransformer(np.log), method="exact").fit_transform(svmgsu.Gaussians(m, S))
+    draws = np.exp(out.sample(400_000, random_state=0)[0])
+    np.testing.assert_allclose(draws.mean(axis=0), m[0], rtol=0.003)
+    np.testing.assert_allclose(np.cov(draws.T), S[0], rtol=0.02)
+    assert full_of(out)[0, 0, 0] == pytest.approx(np.log1p(1 / 9), rel=1e-14)
+    tens = Propagate(FunctionTransformer(np.log10), method="exact").fit_transform(svmgsu.Gaussians(m, S))
+    np.testing.assert_allclose(full_of(tens), full_of(out) / np.log(10) ** 2)
+    tied = svmgsu.Gaussians([[1.0, 1.0]], [[[4.0, -3.0], [-3.0, 4.0]]])
+    with pytest.raises(ValueError, match=r"no log-normal distribution .* of sample 0"):
+        Propagate(FunctionTransformer(np.log), method="exact").fit_transform(tied)
+
+
+@pytest.mark.parametrize("function", [np.log, np.log10, np.exp, scipy.special.exp10, np.square])
+def test_exact_moments_are_first_order_ones_where_errors_are_small(function):
+    p = make_problem("full", COUNT, N)
+    data = svmgsu.Gaussians(np.abs(p.X) + 0.5, 1e-8 * p.full)
+    exact, first = (
+        Propagate(FunctionTransformer(function), method=m).fit_transform(data)
+        for m in ("exact", "first-order")
+    )
+    np.testing.assert_allclose(exact.mean, first.mean, atol=1e-5)
+    np.testing.assert_allclose(full_of(exact), full_of(first), rtol=1e-4, atol=1e-11)
+
+
+def test_unscented_points_see_what_the_first_order_does_not():
+    """x² of N(0, 1) has mean 1 and variance 2; through a pipeline, too."""
+    data = svmgsu.Gaussians([[0.0, 1.0], [0.0, 2.0]], std=1.0)
+    square = FunctionTransformer(np.square)
+    out = Propagate(square, method="unscented").fit_transform(data)
+    np.testing.assert_allclose(out.mean, data.mean**2 + 1)
+    np.testing.assert_allclose(out.cov.variances, 2 + 4 * data.mean**2)
+    chain = Propagate(make_pipeline(FunctionTransformer(lambda X: 2 * X), square), method="unscented")
+    np.testing.assert_allclose(chain.fit_transform(data).mean, 4 * (data.mean**2 + 1))
+    affine = Propagate(StandardScaler(), method="unscented").fit_transform(data)
+    np.testing.assert_array_equal(full_of(affine), full_of(Propagate(StandardScaler()).fit_transform(data)))
+
+
+# What is refused
+
+
+def test_errors_name_what_was_wrong():
+    data = svmgsu.Gaussians([[1.0, 0.0], [1.0, -2.0]], std=0.1)
+
+    def function(f, **options):
+        return Propagate(FunctionTransformer(f), **options)
+
+    for text, made in {
+        "FunctionTransformer: example 0 gives -inf at output 1": function(np.log),
+        "FunctionTransformer: example 1 gives nan at output 1": function(np.sqrt),
+        "method: expected one of 'first-order', 'exact', 'unscented', got 'sampling'": function(
+            np.log, method="sampling"
+        ),
+        "exact moments of FunctionTransformer are not known": function(np.sin, method="exact"),
+        "FunctionTransformer: returned 1 rows for 2 examples": function(lambda X: X[:1]),
+        "transformer: expected a transformer or .passthrough., got 'drop'": Propagate("drop"),
+    }.items():
+        with pytest.raises(ValueError, match=text):
+            made.fit(data).transform(data)
+    with pytest.raises(ValueError, match="FunctionTransformer gives nan for sample 1 at output 1"):
+        function(np.sqrt).fit_transform(data.mean)
+
+
+@pytest.mark.parametrize("inner", [Binarizer(), KBinsDiscretizer(3, quantile_method="averaged_inverted_cdf")])
+def test_steps_have_no_first_order(inner):
+    p = make_problem("diagonal", COUNT, N)
+    data = svmgsu.Gaussians(p.X, p.cov)
+    with pytest.raises(ValueError, match=r"does not change with small changes .* use method=.unscented."):
+        Propagate(inner).fit_transform(data)
+    out = Propagate(inner, method="unscented").fit_transform(data)
+    assert out.cov.diagonals(*out.shape).any()
+    certain = Propagate(inner).fit_transform(data.with_cov(svmgsu.Diagonal(np.zeros((COUNT, N)))))
+    assert not full_of(certain).any()
+
+
+@pytest.mark.parametrize("unknown", ["error", "ignore"])
+def test_categories_are_only_for_values_without_uncertainty(unknown):
+    data = svmgsu.Gaussians(np.arange(6.0)[:, None] % 3, std=0.1)
+    with pytest.raises(ValueError, match=r"transformer: OneHotEncoder .* only features without uncertainty"):
+        Propagate(OneHotEncoder(handle_unknown=unknown)).fit_transform(data)
+
+
+def test_zero_has_no_direction():
+    X = np.array([[1.0, 1.0], [0.0, 0.0], [2.0, 1.0]])
+    np.testing.assert_array_equal(Propagate(Normalizer()).fit_transform(X)[1], [0, 0])
+    with pytest.raises(ValueError, match="sample 1 has mean 0; an uncertain sample at 0 has no direction"):
+        Propagate(Normalizer()).fit_transform(svmgsu.Gaussians(X, std=0.1))
+
+
+def test_a_noise_free_value_may_be_on_the_edge_of_the_domain():
+    data = svmgsu.Gaussians([[0.0, 4.0], [1.0, 9.0]], svmgsu.Diagonal([[0.0, 1.0], [0.0, 1.0]]))
+    out = Propagate(FunctionTransformer(np.sqrt)).fit_transform(data)
+    np.testing.assert_allclose(full_of(out)[:, 1, 1], [1 / 16, 1 / 36], rtol=1e-8)
+
+
+# Names, types, state
+
+
+@every_transformer
+def test_float32_stays_float32(name):
+    p = make_problem("diagonal", COUNT, N, dtype=np.float32)
+    out = clone(EVERY[name]).fit_transform(svmgsu.Gaussians(p.X, p.cov))
+    theirs = EVERY[name].transformer
+    wanted = np.float32 if isinstance(theirs, str) else clone(theirs).fit_transform(p.X).dtype
+    assert out.mean.dtype == wanted
+
+
+@pytest.mark.parametrize("size", [1e-140, 1e140])
+def test_scalers_take_tiny_and_huge_units(size):
+    p = make_problem("diagonal", COUNT, N)
+    data = svmgsu.Gaussians(size * p.X, svmgsu.Diagonal(size**2 * p.cov.variances))
+    wanted = Propagate(StandardScaler()).fit_transform(svmgsu.Gaussians(p.X, p.cov))
+    got = Propagate(StandardScaler()).fit_transform(data)
+    np.testing.assert_allclose(got.mean, wanted.mean, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(full_of(got), full_of(wanted), rtol=1e-9)
+
+
+@every_transformer
+def test_names_are_carried_and_checked(name):
+    p = make_problem("diagonal", COUNT, N)
+    data = svmgsu.Gaussians(p.X, p.cov, feature_names=list("abcde"))
+    transformer = clone(EVERY[name]).fit(data)
+    assert transformer.feature_names_in_.tolist() == list("abcde")
+    assert transformer.transform(data).feature_names_in_ == transformer.get_feature_names_out().tolist()
+    turned = svmgsu.Gaussians(p.X[:, ::-1], p.cov.select([4, 3, 2, 1, 0]), feature_names=list("edcba"))
+    out, wanted = transformer.transform(turned), transformer.transform(data)
+    np.testing.assert_array_equal(out.mean, wanted.mean)
+    np.testing.assert_array_equal(full_of(out), full_of(wanted))
+    with pytest.raises(ValueError, match="not those of the model: missing 'e'; unknown 'f'"):
+        transformer.transform(svmgsu.Gaussians(p.X, feature_names=list("abcdf")))
+    with pytest.raises(ValueError, match="X has 4 features, but Propagate is expecting 5"):
+        transformer.transform(svmgsu.Gaussians(p.X[:, :4]))
+    unnamed = transformer.fit(svmgsu.Gaussians(p.X))
+    assert not hasattr(unnamed, "feature_names_in_")
+    assert unnamed.transform(svmgsu.Gaussians(p.X)).feature_names_in_ is None
+    with pytest.raises(NotFittedError):
+        clone(EVERY[name]).transform(data)
+
+
+def test_frames_come_out_for_arrays_and_gaussians_stay_gaussians():
+    pd = pytest.importorskip("pandas", reason="asks for frames of pandas")
+    p = make_problem("diagonal", COUNT, N)
+    data = svmgsu.Gaussians(p.X, p.cov)
+    with sklearn.config_context(transform_output="pandas"):
+        for transformer in EVERY.values():
+            assert isinstance(clone(transformer).fit_transform(p.X), pd.DataFrame)
+            assert isinstance(clone(transformer).fit(p.X).transform(p.X), pd.DataFrame)
+            assert isinstance(clone(transformer).fit_transform(data), svmgsu.Gaussians)
+
+
+def test_parameters_are_nested_and_state_is_pickled():
+    p = make_problem("diagonal", COUNT, N)
+    data = svmgsu.Gaussians(p.X, p.cov)
+    transformer = Propagate(make_pipeline(StandardScaler(), PCA(2))).set_params(
+        transformer__pca__n_components=3
+    )
+    assert clone(transformer).get_params()["transformer__pca__n_components"] == 3
+    out = transformer.fit(data).transform(data)
+    assert not hasattr(transformer.transformer[0], "scale_")  # what was given is not fitted
+    again = pickle.loads(pickle.dumps(transformer)).transform(data)
+    np.testing.assert_array_equal(full_of(again), full_of(out))
+
+
+# Weights brought back
+
+
+CHAINS = {
+    "standard": [Propagate(StandardScaler())],
+    "minmax": [Propagate(MinMaxScaler())],
+    "inside": [Propagate(make_pipeline(RobustScaler(), PCA(3)))],
+    "several": [
+        Propagate(StandardScaler()),
+        "passthrough",
+        Propagate(FunctionTransformer(linear)),
+        Propagate(PCA(2)),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_unscaled_weights_give_the_same_decision_values(name):
+    p = make_problem("full", 60, N)
+    units = np.logspace(-3, 3, N)
+    data = svmgsu.Gaussians(p.X * units + 10, svmgsu.Full(p.full).scale_features(units))
+    steps = [clone(step) if not isinstance(step, str) else step for step in CHAINS[name]]
+    pipeline = make_pipeline(*steps, svmgsu.LinearSVMGSU(lam=0.1, probability=False)).fit(data, p.y)
+    rule = svmgsu.unscale(pipeline)
+    assert rule.coef_.shape == (1, N)
+    np.testing.assert_allclose(
+        data.mean @ rule.coef_[0] + rule.intercept_, pipeline.decision_function(data), rtol=1e-8, atol=1e-8
+    )
+    np.testing.assert_array_equal(svmgsu.unscale(pipeline[:-1], pipeline[-1]).coef_, rule.coef_)
+
+
+def test_unscale_takes_a_scaler_and_a_model_of_any_number_of_rows():
+    X = make_problem("none", 60, N).X
+    scaler = Propagate(StandardScaler()).fit(X)
+
+    class Many:
+        coef_, intercept_ = np.arange(15.0).reshape(3, 5), np.arange(3.0)
+
+    coef, intercept = svmgsu.unscale(make_pipeline(scaler), Many())
+    np.testing.assert_allclose(X @ coef.T + intercept, scaler.transform(X) @ Many.coef_.T + Many.intercept_)
+
+
+def test_unscale_says_what_it_cannot_undo():
+    X, y = make_problem("none", 60, N).X, np.arange(60) % 2
+    with pytest.raises(TypeError, match=r"StandardScaler; .* use svmgsu.Propagate\(StandardScaler\(\)\)"):
+        svmgsu.unscale(make_pipeline(StandardScaler(), svmgsu.LinearSVMGSU(lam=0.1)).fit(X, y))
+    with pytest.raises(TypeError, match="PowerTransformer is not linear"):
+        svmgsu.unscale(make_pipeline(Propagate(PowerTransformer()), svmgsu.LinearSVMGSU(lam=0.1)).fit(X, y))
+    with pytest.raises(TypeError, match="model: Propagate has no coef_"):
+        svmgsu.unscale(Propagate(StandardScaler()).fit(X))
+    with pytest.raises(NotFittedError):
+        svmgsu.unscale(Propagate(StandardScaler()), svmgsu.train(X, y, lam=0.1))
