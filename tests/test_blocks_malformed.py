@@ -100,26 +100,6 @@ def test_lower_errors_have_one_sign_in_all_parts(tmp_path):
         svmgsu.open(tmp_path)
 
 
-def test_text_files_in_another_order_are_refused(tmp_path):
-    (tmp_path / "m.dat").write_text("a 1:1\nb 1:2\nc 1:3\n")
-    (tmp_path / "l.dat").write_text("a 1\nb -1\nd 1\n")
-    with pytest.raises(
-        svmgsu.io.FormatError, match=r"m\.dat: the ids of lines 1 to 3 differ.*svmgsu.io.convert"
-    ):
-        svmgsu.open(tmp_path / "m.dat", tmp_path / "l.dat")
-    (tmp_path / "l.dat").write_text("a 1\nb -1\n")
-    with pytest.raises(svmgsu.io.FormatError, match=r"l\.dat: it has fewer examples than .*m\.dat"):
-        svmgsu.open(tmp_path / "m.dat", tmp_path / "l.dat")
-
-
-def test_an_error_in_a_text_file_tells_the_line_of_the_file(tmp_path, small_blocks):
-    lines = [f"s{k} 1:{k} 2:1\n" for k in range(500)]
-    lines[321] = "s321 1:abc\n"
-    (tmp_path / "m.dat").write_text("".join(lines))
-    with pytest.raises(svmgsu.io.FormatError, match=r"m\.dat:322:\d+: expected a number"):
-        svmgsu.open(tmp_path / "m.dat")
-
-
 def test_other_arguments_are_refused(tmp_path):
     np.save(tmp_path / "X.npy", np.ones((2, 2)))
     (tmp_path / "folder").mkdir()

@@ -29,7 +29,6 @@ from .support.lazy import lazy
 
 if TYPE_CHECKING:
     from . import dask, engines, io, metrics, plot, reference, uncertainty
-    from .blocks.iterators import BlockIterator
     from .blocks.opening import open
     from .data.blocks import Blocks
     from .estimators.classifier import LinearSVMGSU
@@ -50,7 +49,6 @@ __version__: str = _core.config()["version"]
 __getattr__ = lazy(
     __name__,
     {
-        "BlockIterator": "blocks.iterators",
         "Blocks": "data.blocks",
         "Deconvolution": "estimators.deconvolution",
         "GaussianFourierFeatures": "estimators.feature_maps",
@@ -80,7 +78,6 @@ __getattr__ = lazy(
 __all__ = [
     "SVMGSU",
     "SVRGSU",
-    "BlockIterator",
     "Blocks",
     "ConvergenceWarning",
     "Covariance",

@@ -16,7 +16,7 @@ GROUPS = {
     "Models": ("Model", "RegressionModel", "load"),
     "Report": ("report",),
     "Data": ("Gaussians", "Mixtures", "concatenate", "read_text"),
-    "Data beyond memory": ("open", "Blocks", "BlockIterator"),
+    "Data beyond memory": ("open", "Blocks"),
     "Covariances": ("Covariance", "Isotropic", "Diagonal", "Full", "LowRank", "Shared"),
     "Estimators": (
         "LinearSVMGSU", "LinearSVMGSUCV", "LinearSVRGSU", "LinearSVRGSUCV", "SVMGSU", "SVRGSU", "unscale",

@@ -1,9 +1,8 @@
-"""NumPy files, memory-mapped arrays and Zarr: used where they lie if they are flat, else read row by row."""
+"""NumPy files and memory-mapped arrays: used where they lie if they are flat, else read row by row."""
 
 from __future__ import annotations
 
 import math
-import os
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -18,7 +17,6 @@ from ..data.flat import FlatArray, flat_of
 from ..io.arrays import check_keys, examples_of, map_array
 from ..io.files import damaged, name_of
 from ..support.places import counted_from
-from ..support.validation import Array
 from .cache import mark_of_file
 from .pieces import Piece, Source
 
@@ -142,7 +140,7 @@ def memory_source(means: Any, labels: Any, cov: Any, psd: Psd) -> ArraySource:
 
 
 def npz_source(paths: list[str], psd: Psd, name: str) -> ArraySource:
-    """.npz files: stored members are mapped where they lie, packed ones are unpacked as they are read."""
+    """.npz files, whose arrays are mapped where they lie; compressed ones are refused."""
     return ArraySource([_members(path) for path in paths], name, psd, paths)
 
 
@@ -175,44 +173,18 @@ def _member(path: str, archive: zipfile.ZipFile, item: zipfile.ZipInfo) -> Any:
         header = file.tell()
     if dtype.hasobject:
         raise _core.FormatError(f"{name_of(path)}: not a readable .npz file (objects are not allowed)")
-    if item.compress_type == zipfile.ZIP_STORED and not item.flag_bits & 1:
-        with open(path, "rb") as raw:  # the length of names in the local header may be another
-            raw.seek(item.header_offset + 26)
-            name, extra = np.frombuffer(raw.read(4), "<u2").tolist()
-        offset = item.header_offset + 30 + name + extra + header
-        if not math.prod(shape):
-            return np.empty(shape, dtype)
-        return np.memmap(path, dtype, "r", offset, shape, "F" if fortran else "C")
-    return PackedRows(path, item.filename, header, dtype, shape, fortran)
-
-
-class PackedRows:
-    """An array in a compressed archive, read forwards."""
-
-    def __init__(
-        self, path: str, member: str, header: int, dtype: Any, shape: tuple[int, ...], fortran: bool
-    ) -> None:
-        if fortran and len(shape) > 1:
-            raise _core.FormatError(
-                f"{path}: {member} is packed and stored column by column; save it row by row, or unpacked"
-            )
-        self.path, self.member, self.header, self.dtype, self.shape = path, member, header, dtype, shape
-        self.ndim = len(shape)
-        self._file: Any = None
-        self._next = 0
-
-    def __getitem__(self, rows: Any) -> Array:
-        whole = rows is Ellipsis
-        first, last, _ = (0, 1, 1) if whole else rows.indices(self.shape[0])
-        wide = math.prod(self.shape if whole else self.shape[1:]) * self.dtype.itemsize
-        if self._file is None or first != self._next or whole:
-            self._file = zipfile.ZipFile(self.path).open(self.member)  # noqa: SIM115
-            self._file.read(self.header + first * wide)
-        content = self._file.read((last - first) * wide)
-        self._next = last
-        if len(content) < (last - first) * wide:
-            raise _core.FormatError(f"{name_of(self.path)}: {self.member} is cut off")
-        return np.frombuffer(content, self.dtype).reshape(self.shape if whole else (-1, *self.shape[1:]))
+    if item.compress_type != zipfile.ZIP_STORED or item.flag_bits & 1:
+        raise _core.FormatError(
+            f"{name_of(path)}: {item.filename} is compressed, and cannot be read in blocks; save it with "
+            "np.savez or svmgsu.io.write, or pass svmgsu.open a generator of blocks"
+        )
+    with open(path, "rb") as raw:  # the length of names in the local header may be another
+        raw.seek(item.header_offset + 26)
+        name, extra = np.frombuffer(raw.read(4), "<u2").tolist()
+    offset = item.header_offset + 30 + name + extra + header
+    if not math.prod(shape):
+        return np.empty(shape, dtype)
+    return np.memmap(path, dtype, "r", offset, shape, "F" if fortran else "C")
 
 
 def _with_one_rank(found: dict[str, Any], path: str) -> None:
@@ -224,48 +196,4 @@ def _with_one_rank(found: dict[str, Any], path: str) -> None:
         raise _core.FormatError(
             f"{name_of(path)}: its low-rank covariances have several ranks; blocks take one rank for all"
         )
-    if isinstance(factors, np.memmap):
-        found["factors"] = factors.reshape(len(start) - 1, rank, factors.shape[1])
-    else:
-        factors.shape, factors.ndim = (len(start) - 1, rank, factors.shape[1]), 3
-
-
-def zarr_source(paths: list[str], labels: list[str] | None, cov: list[str] | None, psd: Psd) -> ArraySource:
-    """Zarr: groups with arrays under the keys of .npz files, or one array each."""
-    try:
-        import zarr
-    except ImportError as error:
-        raise ImportError("Zarr needs zarr: pip install 'svmgsu[zarr]'") from error
-
-    def opened(path: str) -> Any:
-        with damaged(path, "Zarr store"):
-            try:
-                return zarr.open(path, mode="r")
-            except (ValueError, KeyError, FileNotFoundError) as error:
-                raise _core.FormatError(f"{name_of(path)}: not a readable Zarr store ({error})") from None
-
-    groups: list[Mapping[str, Any]] = []
-    for k, path in enumerate(paths):
-        found = opened(path)
-        if hasattr(found, "shape"):
-            group: dict[str, Any] = {"mean": found}
-            if labels is not None:
-                group["y"] = opened(labels[k])
-            if cov is not None:
-                array = opened(cov[k])
-                group[BY_DIMENSIONS.get(len(array.shape), "cov")] = array
-        else:
-            group = {key: found[key] for key in found.array_keys()}
-            if "feature_names" in found.attrs:
-                group["feature_names"] = np.array(found.attrs["feature_names"])
-        groups.append(group)
-    return ArraySource(groups, paths[0], psd, None)
-
-
-def mark_of_folder(path: str) -> list[Any]:
-    """What changes if a file in a folder does."""
-    found = []
-    for place, folders, files in os.walk(path):
-        folders.sort()
-        found += [[name, *os.stat(os.path.join(place, name))[6:9]] for name in sorted(files)]
-    return found
+    found["factors"] = factors.reshape(len(start) - 1, rank, factors.shape[1])

@@ -1,9 +1,8 @@
-"""`BlockIterator` and other iterables of blocks."""
+"""Iterables of blocks, such as a generator."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,38 +16,6 @@ from .pieces import Piece, Source
 NAMES = ("X", "y", "cov", "std", "sample_weight", "y_std", "feature_names", "classes")
 
 
-class BlockIterator(ABC):
-    """Blocks that a program makes: `next` hands one over, `reset` begins anew (as `xgboost.DataIter`).
-
-    Examples
-    --------
-    >>> import numpy as np, svmgsu
-    >>> class Halves(svmgsu.BlockIterator):
-    ...     def reset(self):
-    ...         self.k = 0
-    ...     def next(self, input_data):
-    ...         if self.k == 2:
-    ...             return False
-    ...         X = np.array([[-2.0, 0.1], [-1.0, -0.2], [1.0, 0.3], [2.0, -0.1]])[self.k :: 2]
-    ...         input_data(data=X, label=[0, 1], std=0.3)
-    ...         self.k += 1
-    ...         return True
-    >>> svmgsu.open(Halves()).shape
-    (4, 2)
-    """
-
-    @abstractmethod
-    def next(self, input_data: Callable[..., None]) -> Any:
-        """Calls `input_data` with the next block; a false value says that there was none left.
-
-        `input_data(data, label=None, weight=None, std=None, cov=None, label_std=None, feature_names=None)`
-        """
-
-    @abstractmethod
-    def reset(self) -> None:
-        """Begins anew."""
-
-
 class IteratorSource(Source):
     """Any iterable of blocks."""
 
@@ -57,9 +24,8 @@ class IteratorSource(Source):
         self.name = type(given).__name__
 
     def pieces(self, room: int) -> Iterator[Piece]:
-        blocks = _turned(self.given) if isinstance(self.given, BlockIterator) else iter(self.given)
         first = 0
-        for number, block in enumerate(blocks):
+        for number, block in enumerate(self.given):
             with counted_from(first):
                 piece = self._piece(block, number)
             first += len(piece.data)
@@ -118,36 +84,3 @@ def _is_frame(block: Any) -> bool:
     """Data frames of pandas and polars; tables and batches of Arrow."""
     kind = type(block).__module__.partition(".")[0]
     return kind in ("pandas", "polars", "pyarrow") and (hasattr(block, "columns") or hasattr(block, "schema"))
-
-
-def _turned(given: BlockIterator) -> Iterator[dict[str, Any]]:
-    """What is handed over, one block after another."""
-    handed: list[dict[str, Any]] = []
-
-    def input_data(
-        data: Any,
-        label: Any = None,
-        weight: Any = None,
-        std: Any = None,
-        cov: Any = None,
-        label_std: Any = None,
-        feature_names: Any = None,
-    ) -> None:
-        names = {"X": data, "y": label, "sample_weight": weight, "std": std, "cov": cov, "y_std": label_std}
-        handed.append({key: value for key, value in names.items() if value is not None})
-        if feature_names is not None:
-            handed[-1]["feature_names"] = feature_names
-
-    given.reset()
-    while given.next(input_data):
-        if len(handed) != 1:
-            raise ValueError(
-                f"{type(given).__name__}.next: it called input_data {len(handed)} times; once is wanted"
-            )
-        yield handed.pop()
-    given.reset()
-
-
-def is_iterable(given: Any) -> bool:
-    """Whether blocks can be asked of it."""
-    return isinstance(given, (BlockIterator, Iterable))

@@ -7,19 +7,20 @@ import hashlib
 import json
 import os
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from ..data.blocks import Blocks
 from ..data.definiteness import Psd, check_psd
-from ..io import SVMLIGHT, TABLES, format_of
+from ..io import TABLES, format_of
 from ..io.files import is_path, shown
 from ..support.memory import in_words
 from . import cache as caches
 from .compacting import compacted
 from .decoding import decode
-from .iterators import BlockIterator, IteratorSource, is_iterable
+from .iterators import IteratorSource
 from .pieces import Source
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
@@ -43,14 +44,14 @@ def open(
 
     Parameters
     ----------
-    source : path, list of paths, folder, np.memmap, BlockIterator or iterable of blocks
-        Files of one format, one after another, by the endings that `svmgsu.io.read` knows, and .zarr. Flat
-        arrays (.npy, uncompressed .npz, memory-mapped ones) are used where they lie; all else is decoded
-        once, in bounded memory, into a cache. A block of an iterable is (X, y), (X, y, std), a dict with
-        some of X, y, cov, std, sample_weight, y_std and feature_names, `Gaussians`, or a data frame, whose
-        columns of values and errors are paired as those of a table.
+    source : path, list of paths, folder, np.memmap or iterable of blocks
+        Files of one format, one after another: .npy, uncompressed .npz, Parquet, Arrow, Feather or CSV. Flat
+        arrays (.npy, .npz, memory-mapped ones) are used where they lie; all else is decoded once, in bounded
+        memory, into a cache. For any other format pass an iterable, such as a generator. Its blocks are
+        (X, y), (X, y, std), dicts with some of X, y, cov, std, sample_weight, y_std and feature_names,
+        `Gaussians`, or data frames, whose columns of values and errors are paired as those of a table.
     labels, cov : path or list of paths, optional
-        Files of their own, for the formats that have such. Text files must be in the same order.
+        Files of their own, for the formats that have such.
     memory : int or str, default="2GB"
         Bytes that decoding, training and prediction may take, such as "512MB".
     cache : path, optional
@@ -62,14 +63,14 @@ def open(
         the folder named `cache` with ".compact" behind it, or a temporary one. Training then reads the copy,
         and the numbers themselves for the proof of the gap alone. Not for full covariances.
     format : str, optional
-        As in `svmgsu.io.read`, or "zarr".
+        As in `svmgsu.io.read`.
     dtype : {"float32", "float64"}, optional
         Of the cache; by default that of the source.
     psd : {"clip", "strict"}
         Of full covariances: as for `svmgsu.Full`.
     **options
         For the reader of the format: as for `svmgsu.io.read_table` (`label`, `features`, `target`, ...) with
-        `weight`, a column of weights; or `n_features`, `kind`, `zero_based` of text files.
+        `weight`, a column of weights.
 
     Returns
     -------
@@ -201,7 +202,7 @@ def _source(
     for name, value in (("labels", labels), ("cov", cov)):
         if value is not None:
             raise ValueError(f"{name}: blocks of an iterable have their own; got {value!r}")
-    if isinstance(source, (str, bytes)) or not is_iterable(source):
+    if isinstance(source, (str, bytes)) or not isinstance(source, Iterable):
         raise TypeError(
             f"source: expected paths, a memory-mapped array or an iterable of blocks, got {source!r}"
         )
@@ -212,8 +213,6 @@ def _source(
 
 def _paths(source: Any) -> list[str] | None:
     """Paths of files that are there; None if the source is something else."""
-    if isinstance(source, BlockIterator):
-        return None
     given = [source] if is_path(source) else source
     if not isinstance(given, (list, tuple)) or not given or not all(is_path(path) for path in given):
         return None
@@ -224,7 +223,7 @@ def _paths(source: Any) -> list[str] | None:
             if not matches:
                 raise FileNotFoundError(2, "no file has such a name", path)
             found += matches
-        elif os.path.isdir(path) and not _is_zarr(path):
+        elif os.path.isdir(path):
             found += _files_in(path)
         else:
             os.stat(path)  # for Python's own errors
@@ -232,13 +231,8 @@ def _paths(source: Any) -> list[str] | None:
     return found
 
 
-def _is_zarr(path: str) -> bool:
-    marks = (".zarray", ".zgroup", "zarr.json")
-    return path.rstrip("/").endswith(".zarr") or any(os.path.exists(os.path.join(path, m)) for m in marks)
-
-
 def _files_in(folder: str) -> list[str]:
-    known = (*SVMLIGHT, *TABLES, ".npz")
+    known = (*TABLES, ".npz")
     names = sorted(name for name in os.listdir(folder) if os.path.splitext(name)[1].lower() in known)
     if not names:
         raise ValueError(f"{shown(folder)}: there is no file in this folder that ends in {', '.join(known)}")
@@ -264,27 +258,24 @@ def _files(
     psd: Psd,
     options: dict[str, Any],
 ) -> Source:
-    kinds = {"zarr" if format == "zarr" or _is_zarr(path) else format_of(path, format) for path in paths}
+    kinds = {format_of(path, format) for path in paths}
     if len(kinds) > 1:
         raise ValueError(f"source: files of several formats ({', '.join(sorted(kinds))}); give those of one")
     kind = kinds.pop()
-    if kind in ("npy", "npz", "zarr"):
+    if kind in ("npy", "npz"):
         from . import arrays
 
         if options:
             raise TypeError(f"{next(iter(options))}: there is no such option for the format {kind}")
         if kind == "npy":
             return arrays.npy_source(paths, labels, cov, psd, paths[0])
-        if kind == "zarr":
-            return arrays.zarr_source(paths, labels, cov, psd)
         _refuse(kind, labels=labels, cov=cov)
         return arrays.npz_source(paths, psd, paths[0])
     if kind in ("text", "svmlight"):
-        from .lines import LineSource
-
-        if kind == "svmlight":
-            _refuse(kind, labels=labels)
-        return LineSource(paths, labels, cov, kind == "svmlight", psd, options)
+        raise ValueError(
+            f"source: {shown(paths[0])} is of the format {kind}, which is not read in blocks; convert it to "
+            "Parquet or .npz, or pass a generator of blocks"
+        )
     from .tables import TableSource
 
     _refuse(kind, labels=labels, cov=cov)

@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> None:
         from ..blocks.writing import write_blocks
 
         blocks: Any = dataset.data
-        write_blocks(blocks, args.target, args.to_labels, args.to_cov, format=args.to_format)
+        write_blocks(blocks, args.target, format=args.to_format)
     facts = {
         "targets": targets,
         "examples": len(dataset.data),
