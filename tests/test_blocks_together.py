@@ -7,6 +7,7 @@ import pytest
 
 import svmgsu
 from svmgsu.fit import block_store
+from svmgsu.support.parallel import Team
 
 L, N, CLASSES = 4000, 5, 5
 
@@ -100,3 +101,16 @@ def test_an_error_or_a_callback_ends_them_all(data, tmp_path):
     with pytest.raises(RuntimeError, match="enough"):
         svmgsu.train(blocks, probability=False, callback=fails)
     assert set(threading.enumerate()) <= before
+
+
+def test_teams_that_follow_one_another_stop_together():
+    one = Team(4, 2)
+    other = Team(2, 2).following(one)
+    assert not one.stopped and not other.stopped
+    with pytest.raises(RuntimeError, match="enough"):
+        other.map(lambda item: raise_error(), [1, 2])
+    assert one.stopped and other.stopped
+
+
+def raise_error():
+    raise RuntimeError("enough")

@@ -201,3 +201,31 @@ def test_wrong_arguments_are_refused():
     for predictor in (model, svmgsu.LinearSVMGSU().fit(data, y)):
         with pytest.raises(ValueError, match=rf"X has {N + 1} features, .* expecting {N} features"):
             predictor.predict(other)
+
+
+def test_pairs_and_held_out_folds_are_equal_to_the_proven_tolerance():
+    """They leave samples out, by a weight of 0 out of core: other sums, so other last digits."""
+    data, y = made()
+    y = np.where(np.asarray(data.mean)[:, 1] > 0.8, "galaxy", y)
+    blocks = opened(data, y)
+    same_plane(
+        svmgsu.train(blocks, multi_class="ovr", probability=False),
+        svmgsu.train(data, y, multi_class="ovr", probability=False),
+    )
+    found, known = (svmgsu.train(*given, probability=False) for given in ((blocks,), (data, y)))
+    assert not np.array_equal(found.coef_, known.coef_)
+    assert found.status_ == known.status_ == "converged"
+    assert abs(found.objective_ - known.objective_) <= found.gap_ + known.gap_
+    assert np.allclose(found.coef_, known.coef_, atol=1e-3)
+
+
+def test_probabilities_of_training_scores_have_the_same_bits_and_held_out_ones_nearly():
+    data, y = made()
+    blocks = opened(data, y)
+    for settings in ({"probability": "train"}, {"loss": "logistic"}):
+        found, known = svmgsu.train(blocks, **settings), svmgsu.train(data, y, **settings)
+        same_plane(found, known)
+        assert np.array_equal(found.predict_proba(data), known.predict_proba(data))
+    found, known = svmgsu.train(blocks), svmgsu.train(data, y)
+    same_plane(found, known)
+    assert np.allclose(found.predict_proba(data), known.predict_proba(data), atol=0.01)

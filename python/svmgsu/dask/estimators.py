@@ -81,7 +81,7 @@ class _LazyClassifier:
 
 @_with_client
 class DaskLinearSVMGSU(_OnCluster, _LazyClassifier, LinearSVMGSU):
-    """`LinearSVMGSU` on a Dask cluster: the same parameters, `client` and `timeout`, and the same bits.
+    """`LinearSVMGSU` on a Dask cluster: the same parameters, `client` and `timeout`.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ class DaskLinearSVMGSU(_OnCluster, _LazyClassifier, LinearSVMGSU):
 
 @_with_client
 class DaskLinearSVRGSU(_OnCluster, LinearSVRGSU):
-    """`LinearSVRGSU` on a Dask cluster: the same parameters, `client` and `timeout`, and the same bits.
+    """`LinearSVRGSU` on a Dask cluster: the same parameters, `client` and `timeout`.
 
     Parameters
     ----------

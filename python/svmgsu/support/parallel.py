@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -32,7 +33,7 @@ class Team:
             if count == 0:
                 raise ValueError("n_jobs: must not be 0; -1 is one for each thread, -2 one less, and so on")
             self.jobs = count if count > 0 else max(1, self.threads + 1 + count)
-        self._stop = False
+        self._stop = threading.Event()
 
     def inner(self, pieces: int) -> int:
         """The threads of each of so many pieces of work."""
@@ -40,14 +41,14 @@ class Team:
 
     def stop(self) -> None:
         """Asks all work that looks at `stopped` to end soon."""
-        self._stop = True
+        self._stop.set()
 
     @property
     def stopped(self) -> bool:
-        return self._stop
+        return self._stop.is_set()
 
     def following(self, other: Team) -> Team:
-        """The same, which stops with another, and that with it."""
+        """Share the request to stop with another team: what stops one stops both."""
         self._stop = other._stop
         return self
 
