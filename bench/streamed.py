@@ -4,7 +4,7 @@ python -m bench.streamed --size 300MB --limit 512MB --folder /tmp
 
 makes float32 examples with variances of each feature (100 features), and trains in a process whose memory is
 limited (RLIMIT_DATA), to 1e-3 and to 1e-6. Bytes are those of /proc/self/io; raw reading is that of the same
-files in order. `--passes` compares single passes instead: raw, over the numbers, and over their compact copy,
+files in order. `--passes` compares single passes instead: raw and over the numbers,
 in turn; `--classes 5` the readings of several classes, one problem at a time and together.
 """
 
@@ -115,17 +115,16 @@ def passes(folder: Path, examples: int, memory: int, times: int = 7) -> dict[str
         np.memmap(folder / name, dtype=np.float32, mode="r", shape=shape) for name in ("means", "variances")
     )
     labels = np.load(folder / "labels.npy")
-    began = time.perf_counter()
-    store = BlockStore(svmgsu.open(X, None, V, memory=memory, cache="compact"))
-    found: dict[str, float] = {"seconds of the copy": time.perf_counter() - began}
+    store = BlockStore(svmgsu.open(X, None, V, memory=memory))
+    found: dict[str, float] = {}
     options = _core.Options()
     options.lam, options.max_iterations = 1e-3, 0
     w = np.random.default_rng(0).normal(size=FEATURES) / 10
     for _ in range(times):
-        for name in ("raw", "float32", "compact"):
+        for name in ("raw", "float32"):
             data = None
             if name != "raw":
-                data = store._core(labels, None, "classification", 1.0, None, name == "compact", 1)
+                data = store._core(labels, None, "classification", 1.0, None, 1)
             clock, processor = time.perf_counter(), time.process_time()
             if data is None:
                 raw(folder)

@@ -7,30 +7,12 @@
 namespace svmgsu::python {
 namespace {
 
-// (kind, rows, parameters) of shape (parts, 2, columns), which the tuple keeps.
-Codes codes_of(const py::handle& item, const FlatFile& file) {
-  const auto tuple = py::cast<py::tuple>(item);
-  require_size(static_cast<Index>(tuple.size()), 3, "codes");
-  Codes codes;
-  const auto name = py::cast<std::string>(tuple[0]);
-  require(name == "levels" || name == "logarithms", "codes: expected levels or logarithms, got " + name);
-  codes.kind = name == "levels" ? Codes::Kind::levels : Codes::Kind::logarithms;
-  codes.rows = py::cast<Index>(tuple[1]);
-  require(codes.rows > 0 && py::isinstance<Array<double>>(tuple[2]), "codes: expected (kind, rows, array of float64)");
-  const auto parameters = py::cast<Array<double>>(tuple[2]);
-  require_size(parameters.size(), 2 * file.columns * ((file.rows + codes.rows - 1) / codes.rows), "parameters");
-  codes.parameters = parameters.data();
-  return codes;
-}
-
-// (path, offset, narrow, rows, columns, codes or None)
+// (path, offset, narrow, rows, columns)
 FlatFile flat_file_of(const py::handle& item) {
   const auto tuple = py::cast<py::tuple>(item);
-  require_size(static_cast<Index>(tuple.size()), 6, "file");
-  FlatFile file{py::cast<std::string>(tuple[0]), py::cast<std::int64_t>(tuple[1]), py::cast<bool>(tuple[2]),
-                py::cast<Index>(tuple[3]),       py::cast<Index>(tuple[4]),        Codes()};
-  if (!tuple[5].is_none()) file.codes = codes_of(tuple[5], file);
-  return file;
+  require_size(static_cast<Index>(tuple.size()), 5, "file");
+  return {py::cast<std::string>(tuple[0]), py::cast<std::int64_t>(tuple[1]), py::cast<bool>(tuple[2]),
+          py::cast<Index>(tuple[3]), py::cast<Index>(tuple[4])};
 }
 
 std::shared_ptr<const Targets> targets_of(const Array<double>& targets, const std::optional<Array<double>>& weights,

@@ -183,7 +183,7 @@ def solve(
 
 # bind_streamed.cpp
 
-_File: TypeAlias = tuple[str, int, bool, int, int, tuple[str, int, Doubles] | None]
+_File: TypeAlias = tuple[str, int, bool, int, int]
 
 class Streamed:
     def __init__(

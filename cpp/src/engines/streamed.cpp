@@ -23,7 +23,7 @@ constexpr std::int64_t kMatrices = 4;                        // of that size at 
 
 std::int64_t block_bytes(const StreamedSource& source, double sums) {
   const Index block = block_size(source.like(), source.numbers(), source.examples(), 2 * sums);
-  return std::max(kSmallestWindow, block * source.held_bytes());
+  return std::max(kSmallestWindow, block * source.row_bytes());
 }
 
 // What is wanted beside the windows and the state of each example.
@@ -33,7 +33,7 @@ std::int64_t for_solver(const StreamedSource& source, double sums, int threads) 
   const auto of_blocks = static_cast<std::int64_t>(8 * 2 * sums) * (2 * resolve_threads(threads) + 4);
   const Index unit = n + 10;
   const Index sample = std::max(10 * unit, std::min(kSampleRows * unit, source.examples() / kOfMany));
-  return kMatrices * matrix + of_blocks + sample * source.held_bytes();
+  return kMatrices * matrix + of_blocks + sample * source.row_bytes();
 }
 
 }  // namespace
@@ -49,8 +49,8 @@ Streamed::Streamed(FlatSet set, int threads) : targets_(set.targets) {
   const std::int64_t block = block_bytes(*source_, sums);
   const Index parts = kWindows + kChosen * set.problems;
   require(set.problems > 0, "problems: must be > 0, got " + std::to_string(set.problems));
-  const std::int64_t of_problem = for_solver(*source_, sums, threads) + source_->code_bytes() +
-                                  static_cast<std::int64_t>(targets_->bytes()) + (kPoint + kEstimate) * count;
+  const std::int64_t of_problem =
+      for_solver(*source_, sums, threads) + static_cast<std::int64_t>(targets_->bytes()) + (kPoint + kEstimate) * count;
   const std::int64_t fixed = set.problems * of_problem;
   least_ = static_cast<std::size_t>(fixed + parts * block);
   std::int64_t window = kLargestWindow;

@@ -3,7 +3,6 @@
 #include <limits>
 #include <mutex>
 
-#include "engines/codes.hpp"
 #include "svmgsu/data/check.hpp"
 #include "svmgsu/kinds/kinds.hpp"
 #include "svmgsu/support/parallel.hpp"
@@ -47,8 +46,6 @@ std::shared_ptr<const Covariance> kind_at(const FlatTerm& term, const char* arra
   return nullptr;
 }
 
-constexpr std::int64_t kDecoded = std::int64_t{16} << 20;  // bytes of numbers at a time
-
 // "example 3 has ..." of a window or of chosen rows, with the number that the example has in the files.
 std::string renumbered(const std::string& message, const std::vector<Index>* positions, Index first) {
   const std::string mark = "example ";
@@ -69,9 +66,6 @@ StreamedSource::StreamedSource(const FlatSet& set, int threads) : set_(set), thr
   const auto open = [&](const FlatFile& file) {
     files_.push_back(std::make_unique<OpenFile>(file, set.direct, bytes_read_));
     row_bytes_ += file.row_bytes();
-    held_bytes_ += file.decoded_row_bytes() + (file.codes.exist() ? file.row_bytes() : 0);
-    coded_ = coded_ || file.codes.exist();
-    check_codes(file);
     require(file.rows == set.means.rows, file.path + ": " + std::to_string(file.rows) + " rows, but the means have " +
                                              std::to_string(set.means.rows));
   };
@@ -88,17 +82,10 @@ StreamedSource::StreamedSource(const FlatSet& set, int threads) : set_(set), thr
   }
   std::vector<const char*> arrays;
   for (const auto& file : files_) {
-    zeros_.emplace_back(static_cast<std::size_t>((file->file().decoded_row_bytes() + 7) / 8), 0.0);
+    zeros_.emplace_back(static_cast<std::size_t>((file->file().row_bytes() + 7) / 8), 0.0);
     arrays.push_back(reinterpret_cast<const char*>(zeros_.back().data()));
   }
   like_ = std::make_unique<Gaussians>(at(arrays, 1, [](const FlatTerm& term) { return term.group; }));
-}
-
-std::int64_t StreamedSource::code_bytes() const {
-  if (!coded_) return 0;
-  std::int64_t sum = 2 * kDecoded;
-  for (const auto& file : files_) sum += parameter_bytes(file->file());
-  return sum;
 }
 
 double StreamedSource::rank() const {
@@ -132,45 +119,6 @@ Gaussians StreamedSource::at(const std::vector<const char*>& arrays, Index rows,
   return Gaussians(std::move(means), CovarianceSum(std::move(terms)));
 }
 
-// Rows of a window. Codes become numbers in the thread that works on them, just before it does.
-class StreamedSource::Decoded {
- public:
-  explicit Decoded(const StreamedSource& of) : of_(of), room_(of.files_.size()), buffers_(of.files_.size()) {}
-  // `count` of them from `first` on, which is row `place` of the files; numbers of codes are there once they are made.
-  const std::vector<const char*>& rows(const std::vector<const char*>& window, Index first, Index count, Index place) {
-    arrays_ = window;
-    codes_.assign(arrays_.size(), nullptr);
-    place_ = place;
-    for (std::size_t f = 0; f < arrays_.size(); ++f) {
-      const FlatFile& file = of_.files_[f]->file();
-      arrays_[f] += first * file.row_bytes();
-      if (!file.codes.exist()) continue;
-      if (count > room_[f]) {
-        buffers_[f] = PageBuffer(count * file.decoded_row_bytes());
-        room_[f] = count;
-      }
-      codes_[f] = arrays_[f];
-      arrays_[f] = buffers_[f].data();
-    }
-    return arrays_;
-  }
-  void make(Index from, Index count) const {
-    for (std::size_t f = 0; f < codes_.size(); ++f) {
-      if (!codes_[f]) continue;
-      const FlatFile& file = of_.files_[f]->file();
-      decode(file, codes_[f] + from * file.row_bytes(), count, FirstRow{place_ + from},
-             buffers_[f].data() + from * file.decoded_row_bytes());
-    }
-  }
-
- private:
-  const StreamedSource& of_;
-  std::vector<Index> room_;
-  std::vector<PageBuffer> buffers_;
-  std::vector<const char*> arrays_, codes_;
-  Index place_ = 0;
-};
-
 void StreamedSource::look(const Gaussians& data, const std::vector<Index>* positions, Index first) const {
   if (!set_.check || checked_) return;
   try {
@@ -180,18 +128,14 @@ void StreamedSource::look(const Gaussians& data, const std::vector<Index>* posit
   }
 }
 
-// What is done to blocks just before they are worked on, so that their numbers are in the caches of a thread: codes
-// become numbers, and faults are looked for. A thread must not throw: the first fault is thrown later.
+// Faults are looked for in blocks just before they are worked on, so that their numbers are in the caches of a thread.
+// A thread must not throw: the first fault is thrown later.
 class StreamedSource::Preparation {
  public:
-  Preparation(const Decoded& decoded, bool decodes, bool checks)
-      : decoded_(decoded), decodes_(decodes), checks_(checks) {}
+  explicit Preparation(bool checks) : checks_(checks) {}
   void use(const Gaussians& data, Index first, const Use& use) {
-    const std::function<void(Index, Index)> prepare = [&](Index at, Index count) {
-      if (decodes_) decoded_.make(at, count);
-      if (checks_) look(data, first, at, count);
-    };
-    use({data, data.ids(), first, decodes_ || checks_ ? &prepare : nullptr});
+    const std::function<void(Index, Index)> prepare = [&](Index at, Index count) { look(data, first, at, count); };
+    use({data, data.ids(), first, checks_ ? &prepare : nullptr});
     if (!text_.empty()) throw InvalidArgument(text_);
   }
 
@@ -206,8 +150,7 @@ class StreamedSource::Preparation {
     text_ = renumbered(fault, nullptr, first);
   }
 
-  const Decoded& decoded_;
-  bool decodes_, checks_;
+  bool checks_;
   std::mutex mutex_;
   Index at_ = 0;
   std::string text_;
@@ -228,30 +171,22 @@ void StreamedSource::all(const Cuts& cuts, const Use& use) const {
   std::vector<Index> bounds;
   for (Index k = 0; k < cuts.blocks; k += blocks) bounds.push_back(cuts.first(k));
   bounds.push_back(cuts.count);
-  // Codes become numbers some blocks at a time, which stay in the processor's caches.
-  const Index step = coded_ ? std::max<Index>(1, kDecoded / std::max<Index>(1, cuts.block * held_bytes_)) : blocks;
-  Decoded decoded(*this);
-  Preparation preparation(decoded, coded_, set_.check && !checked_);
+  Preparation preparation(set_.check && !checked_);
   ReadAhead::Reader ahead(meeting_.join(files_, bounds));
   for (std::size_t k = 0; k + 1 < bounds.size(); ++k) {
     const std::vector<const char*>& arrays = ahead.wait();
-    const Index first_block = static_cast<Index>(k) * blocks;
-    const Index end_block = std::min(cuts.blocks, first_block + blocks);
-    for (Index block = first_block; block < end_block; block += step) {
-      const Index first = cuts.first(block), end = cuts.end(std::min(end_block, block + step) - 1);
-      const Gaussians piece = at(decoded.rows(arrays, first - bounds[k], end - first, first), end - first,
-                                 [&](const FlatTerm& term) { return term.group + first; });
-      look_at_shared(piece);
-      preparation.use(piece, first, use);
-      poll();
-    }
+    const Index first = bounds[k];
+    const Gaussians piece = at(arrays, bounds[k + 1] - first, [&](const FlatTerm& term) { return term.group + first; });
+    look_at_shared(piece);
+    preparation.use(piece, first, use);
+    poll();
     ahead.release();
   }
   checked_ = true;
 }
 
 void StreamedSource::some(const std::vector<Index>& positions, const Cuts& cuts, const Use& use) const {
-  const Index most = std::max<Index>(1, spare_ / std::max<std::int64_t>(1, held_bytes_));
+  const Index most = std::max<Index>(1, spare_ / std::max<std::int64_t>(1, row_bytes_));
   for (Index k = 0; k < cuts.blocks;) {
     Index end = k + 1;
     while (end < cuts.blocks && cuts.end(end) - cuts.first(k) <= most) ++end;
@@ -276,11 +211,6 @@ std::shared_ptr<const Source> StreamedSource::take(const std::vector<Index>& pos
   for (const auto& file : files_) {
     PageBuffer rows(file->file().row_bytes() * count);
     file->gather(positions, rows.data());
-    if (file->file().codes.exist()) {
-      PageBuffer numbers(file->file().decoded_row_bytes() * count);
-      decode(file->file(), rows.data(), count, ChosenRows{positions}, numbers.data());
-      rows = std::move(numbers);
-    }
     owned->arrays.push_back(std::move(rows));
     arrays.push_back(owned->arrays.back().data());
   }

@@ -18,14 +18,12 @@ class StreamedSource final : public Source {
   const Gaussians& like() const override { return *like_; }
   double numbers() const override { return numbers_per_example(*like_); }
   double rank() const override;
-  bool has_room(Index rows) const override { return rows * held_bytes_ <= spare_; }
+  bool has_room(Index rows) const override { return rows * row_bytes_ <= spare_; }
   void all(const Cuts& cuts, const Use& use) const override;
   void some(const std::vector<Index>& positions, const Cuts& cuts, const Use& use) const override;
   std::shared_ptr<const Source> take(const std::vector<Index>& positions) const override;
 
-  std::int64_t row_bytes() const { return row_bytes_; }    // in the files
-  std::int64_t held_bytes() const { return held_bytes_; }  // in memory, while codes become numbers
-  std::int64_t code_bytes() const;                         // beside the rows, where there are codes
+  std::int64_t row_bytes() const { return row_bytes_; }
   std::uint64_t bytes_read() const { return bytes_read_; }
   // Rows of a window, and bytes for chosen rows.
   void allot(Index window, std::int64_t spare) {
@@ -38,7 +36,6 @@ class StreamedSource final : public Source {
   void set_threads(int threads) { threads_ = threads; }
 
  private:
-  class Decoded;
   class Preparation;
   template <class Groups>
   Gaussians at(const std::vector<const char*>& arrays, Index rows, Groups group_of) const;
@@ -54,8 +51,7 @@ class StreamedSource final : public Source {
   mutable std::atomic<bool> checked_{false};
   mutable Meeting meeting_;
   OpenFiles files_;  // of the means and of each term that has one
-  std::int64_t row_bytes_ = 0, held_bytes_ = 0, spare_ = 0;
-  bool coded_ = false;
+  std::int64_t row_bytes_ = 0, spare_ = 0;
   Index window_ = 1;
   std::vector<std::vector<double>> zeros_;  // an example
   std::unique_ptr<Gaussians> like_;

@@ -120,8 +120,6 @@ def load(path: str, **more: Any) -> Blocks:
     about = manifest(path)
     if about is None:
         raise ValueError(f"{shown(path)}: is no cache of svmgsu")
-    if "coded" in about:
-        raise ValueError(f"{shown(path)}: is the compact copy of data; open the data with compact=True")
     arrays = {
         key: FlatArray.of(os.path.join(path, f"{key}.bin"), 0, dtype, (rows, *shape))
         for key, (dtype, shape, rows) in about["arrays"].items()

@@ -18,7 +18,6 @@ from ..io import TABLES, format_of
 from ..io.files import is_path, shown
 from ..support.memory import in_words
 from . import cache as caches
-from .compacting import compacted
 from .decoding import decode
 from .iterators import IteratorSource
 from .pieces import Source
@@ -34,7 +33,6 @@ def open(
     *,
     memory: int | str = "2GB",
     cache: Any = None,
-    compact: bool = False,
     format: str | None = None,
     dtype: Any = None,
     psd: Psd = "clip",
@@ -56,12 +54,7 @@ def open(
         Bytes that decoding, training and prediction may take, such as "512MB".
     cache : path, optional
         The folder to decode into. It is used again if it was made from the same sources in the same way, and
-        made anew if they have changed. By default a temporary one, removed when Python ends. "compact" is
-        short for `compact=True`.
-    compact : bool, default=False
-        Make a copy in three bytes per feature as well (int16 means, the logarithms of variances in a byte) in
-        the folder named `cache` with ".compact" behind it, or a temporary one. Training then reads the copy,
-        and the numbers themselves for the proof of the gap alone. Not for full covariances.
+        made anew if they have changed. By default a temporary one, removed when Python ends.
     format : str, optional
         As in `svmgsu.io.read`.
     dtype : {"float32", "float64"}, optional
@@ -86,35 +79,17 @@ def open(
     """
     budget = memory_of(memory)
     check_psd(psd)
-    if isinstance(cache, str) and cache == "compact":
-        cache, compact = None, True
     kept = None if dtype is None else _checked_dtype(dtype)
     target = None if cache is None else os.fspath(cache)
     if target is not None:
         caches.check_target(target)
-    blocks = _exact(source, labels, cov, target, budget, kept, psd, format, options)
-    return compacted(blocks, target) if compact else blocks
-
-
-def _exact(
-    source: Any,
-    labels: Any,
-    cov: Any,
-    cache: str | None,
-    memory: int,
-    dtype: Any,
-    psd: Psd,
-    format: str | None,
-    options: dict[str, Any],
-) -> Blocks:
-    """The numbers themselves: where they lie, or by way of a cache."""
     if is_path(source) and caches.manifest(os.fspath(source)) is not None:
-        return _checked(caches.load(os.fspath(source), memory=memory, psd=psd))
+        return _checked(caches.load(os.fspath(source), memory=budget, psd=psd))
     found = _source(source, labels, cov, format, psd, options)
-    in_place = getattr(found, "in_place", lambda memory: None)(memory) if dtype is None else None
+    in_place = getattr(found, "in_place", lambda memory: None)(budget) if kept is None else None
     if in_place is not None:
         return _checked(in_place)
-    return _decoded(found, cache, memory, dtype, psd, [format, repr(options)])
+    return _decoded(found, target, budget, kept, psd, [format, repr(options)])
 
 
 def _decoded(

@@ -13,7 +13,6 @@ import numpy as np
 from ..support.memory import in_words
 from ..support.places import counted_from
 from ..support.validation import Array, FloatArray
-from .coded import CodedArray
 from .covariances.base import READERS, Covariance
 from .definiteness import Psd
 from .flat import FlatArray
@@ -41,8 +40,6 @@ class Blocks:
         The bytes that they will take.
     nbytes : int
         The size of what lies in the files, of which each pass reads all.
-    compact : dict of str to CodedArray
-        A copy in three bytes per feature, for all passes but the last ones; empty: none.
 
     Notes
     -----
@@ -73,8 +70,6 @@ class Blocks:
         self.memory, self.psd, self.source, self.notes = memory, psd, source, list(notes or ())
         self._ids = ids
         self._folder = folder  # a temporary one, removed with the last of what uses it
-        self.compact: dict[str, CodedArray] = {}
-        self._compact_folder: Any = None
         mean = self.arrays["mean"]
         self.shape: tuple[int, int] = (mean.shape[0], mean.shape[1])
         self.dtype = mean.dtype
@@ -194,10 +189,9 @@ class Blocks:
     def with_std(self, std: float | None) -> Blocks:
         """The same means with one standard deviation `std` for all numbers; None is no covariance."""
         out = copy.copy(self)
-        out._folder, out._compact_folder = self._folder, self._compact_folder
+        out._folder = self._folder
         out.arrays = {k: a for k, a in self.arrays.items() if k in ("mean", "y", "y_std", "weight")}
         out.fixed = {} if std is None else {"shared": np.full(self.shape[1], float(std) ** 2)}
-        out.compact = {k: a for k, a in self.compact.items() if k in out.arrays}
         return out
 
     def map(self, transformer: Any) -> Blocks:
@@ -219,16 +213,9 @@ class Blocks:
 
         return mapped(self, transformer)
 
-    def with_compact(self, coded: dict[str, CodedArray], folder: Any) -> Blocks:
-        """The same with a compact copy of some arrays, `coded`, in `folder` if that is a temporary one."""
-        out = copy.copy(self)
-        out._folder = self._folder
-        out.compact, out._compact_folder = coded, folder
-        return out
-
     def check(self) -> None:
         """Refuses files that were changed, replaced or removed since they were opened."""
-        for array in (*self.arrays.values(), *(coded.file for coded in self.compact.values())):
+        for array in self.arrays.values():
             array.check()
 
     def fingerprint(self) -> str:
@@ -248,18 +235,14 @@ class Blocks:
         raise TypeError("blocks are no plain array; blocks[first:last].mean reads the means of some")
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {
-            "_folder": None,
-            "_compact_folder": None,
-        }  # a copy reads the files; it does not remove them
+        return self.__dict__ | {"_folder": None}  # a copy reads the files; it does not remove them
 
     def __repr__(self) -> str:
         folders = sorted({os.path.dirname(os.path.abspath(a.path)) for a in self.arrays.values()})
         where = "in place" if self._folder is None else "a temporary cache"
         return (
             f"Blocks({len(self)} examples, {self.shape[1]} features, cov={self.kind}, {self.dtype}, "
-            f"{in_words(self.nbytes)} in {', '.join(folders)} ({where}), memory {in_words(self.memory)}"
-            f"{', compact' if self.compact else ''})"
+            f"{in_words(self.nbytes)} in {', '.join(folders)} ({where}), memory {in_words(self.memory)})"
         )
 
 

@@ -31,7 +31,6 @@ class MappedBlocks(Blocks):
         self._kind = "none" if one.cov is None else type(one.cov).__name__.lower()
         held = {} if one.cov is None else one.cov.arrays(1, one.shape[1], None)
         self._made_bytes = np.asarray(one.mean).nbytes + sum(np.asarray(a).nbytes for a in held.values())
-        self.compact = {}  # a map is of the numbers themselves
 
     @property
     def kind(self) -> str:
@@ -77,7 +76,6 @@ class RepeatedBlocks(Blocks):
         self.of, self.places = of, places
         self.shape = (len(places), of.shape[1])
         self._kind, self._row_bytes = of.kind, of.row_bytes
-        self.compact = {}
 
     @property
     def kind(self) -> str:

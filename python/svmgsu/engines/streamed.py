@@ -13,26 +13,6 @@ from .. import _core
 from ..support.validation import Array, FloatArray
 
 _WIDTHS = {"float32": 4, "float64": 8}
-_CODES = {"levels": 2, "logarithms": 1}
-
-
-@dataclass(frozen=True)
-class Codes:
-    """How a file stores numbers by codes of a byte or two.
-
-    Parameters
-    ----------
-    kind : {"levels", "logarithms"}
-        int16 codes c of the numbers a + b c, or uint8 codes of exp(a + b c), of which 0 stands for 0.
-    rows : int
-        So many rows after another have a and b in common.
-    parameters : array of shape (parts, 2, columns)
-        a and b of each column, for one part of the rows after another.
-    """
-
-    kind: Literal["levels", "logarithms"]
-    rows: int
-    parameters: FloatArray
 
 
 @dataclass(frozen=True)
@@ -46,8 +26,6 @@ class FlatFile:
     rows, columns : int
     offset : int, default=0
         Of a .npy file, the length of its header.
-    codes : Codes, optional
-        Where the file has codes, which become numbers of `dtype`.
     """
 
     path: str
@@ -55,7 +33,6 @@ class FlatFile:
     rows: int
     columns: int
     offset: int = 0
-    codes: Codes | None = None
 
     def __post_init__(self) -> None:
         if self.dtype not in _WIDTHS:
@@ -75,14 +52,11 @@ class FlatFile:
 
     @property
     def bytes(self) -> int:
-        """The size of the numbers, as they lie in the file."""
-        width = _WIDTHS[self.dtype] if self.codes is None else _CODES[self.codes.kind]
-        return self.rows * self.columns * width
+        """The size of the numbers in the file."""
+        return self.rows * self.columns * _WIDTHS[self.dtype]
 
-    def _core(self) -> tuple[str, int, bool, int, int, tuple[str, int, FloatArray] | None]:
-        codes = self.codes
-        how = None if codes is None else (codes.kind, codes.rows, _doubles(codes.parameters))
-        return os.fspath(self.path), self.offset, self.dtype == "float32", self.rows, self.columns, how
+    def _core(self) -> tuple[str, int, bool, int, int]:
+        return os.fspath(self.path), self.offset, self.dtype == "float32", self.rows, self.columns
 
 
 class StreamedSet:

@@ -18,10 +18,9 @@ from ..data.doubt import Copies
 from ..support.losses import Task
 from ..support.parallel import Team
 from ..support.validation import Array, FloatArray
-from .checkpoint import Checkpoint
+from .checkpoint import Checkpoint, Start
 from .examples import Examples
 from .settings import Settings, changed_options
-from .staged import Stages, Start, solve_stages
 
 
 @dataclass
@@ -150,11 +149,6 @@ class BeyondExamples(Examples[Any]):
             self._saving = False
 
     def run_core(self, core: Any, options: _core.Options, report: Any, start: Start) -> Any:
-        if isinstance(core, Stages):
-            return solve_stages(core, self._run_stage, options, report, start)
-        return self._run_stage(core, options, report, start, "")
-
-    def _run_stage(self, core: Any, options: _core.Options, report: Any, start: Start, stage: str) -> Any:
         if self._threads is not None:
             options = changed_options(options, threads=self._threads)
 

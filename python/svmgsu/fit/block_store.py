@@ -11,14 +11,13 @@ import numpy as np
 
 from .. import _core
 from ..data.blocks import Blocks
-from ..data.coded import CodedArray
 from ..data.covariances import Shared
 from ..data.flat import FlatArray
-from ..engines.streamed import Codes, FlatFile, StreamedSet
+from ..engines.streamed import FlatFile, StreamedSet
 from ..support.losses import Task
 from ..support.validation import Array, FloatArray, as_labels, check_labels, check_weights, listed
 from .beyond import Noise, Store
-from .staged import Stages, Together
+from .together import Together
 
 FAIR_WINDOW = 2**23  # bytes, with which reading is not slowed down
 
@@ -37,20 +36,14 @@ class BlockStore(Store):
     ) -> Any:
         self.blocks.check()
 
-        def core(compact: bool) -> Any:
-            if self._together is None:
-                return self._core(targets, weights, task, scale, noise, compact, 1)
-            return self._together.join(
-                "compact" if compact else "",
-                lambda members: self._core(targets, weights, task, scale, noise, compact, members),
-                targets,
-                weights,
-                task == "regression",
-            )
-
-        if not self.blocks.compact:
-            return core(False)
-        return Stages(lambda: core(True), lambda: core(False))
+        if self._together is None:
+            return self._core(targets, weights, task, scale, noise, 1)
+        return self._together.join(
+            lambda members: self._core(targets, weights, task, scale, noise, members),
+            targets,
+            weights,
+            task == "regression",
+        )
 
     def _core(
         self,
@@ -59,14 +52,12 @@ class BlockStore(Store):
         task: Task,
         scale: float,
         noise: Noise | None,
-        compact: bool,
         problems: int,
         memory: int | None = None,
     ) -> Any:
         blocks = self.blocks
-        codes = blocks.compact if compact else {}
         terms: list[tuple[Any, ...]] = [
-            (_KINDS.get(key, "diagonal"), _flat(blocks.arrays[key], codes.get(key)), scale)
+            (_KINDS.get(key, "diagonal"), _flat(blocks.arrays[key]), scale)
             for key in blocks.covariance_keys
             if key in blocks.arrays
         ]
@@ -74,7 +65,7 @@ class BlockStore(Store):
         if "shared" in blocks.fixed:
             others.insert(0, Noise(Shared(blocks.fixed["shared"]), self.shape[1]))
         terms += [("shared", more.packed, scale, more.pool.is_diagonal, more.group) for more in others]
-        means = _flat(blocks.arrays["mean"], codes.get("mean"))
+        means = _flat(blocks.arrays["mean"])
         made = StreamedSet(
             means,
             terms if scale else (),
@@ -82,16 +73,14 @@ class BlockStore(Store):
             weights,
             task,
             memory=blocks.memory if memory is None else memory,
-            check=not compact,
             problems=problems,
         )
         return made.core
 
     def at_a_time(self, problems: int, noise: Noise | None) -> int:
         signs = np.where(np.arange(self.shape[0]) % 2, -1.0, 1.0)
-        coded = bool(self.blocks.compact)
         one, two = (
-            self._core(signs, signs + 2.0, "classification", 1.0, noise, coded, count, memory=0).least_memory
+            self._core(signs, signs + 2.0, "classification", 1.0, noise, count, memory=0).least_memory
             for count in (1, 2)
         )
         each = two - one + 2 * FAIR_WINDOW  # chosen rows beside what the core keeps
@@ -125,13 +114,10 @@ class BlockStore(Store):
 _KINDS = {"packed": "full", "factors": "low_rank", "isotropic": "isotropic"}
 
 
-def _flat(array: FlatArray, coded: CodedArray | None = None) -> FlatFile:
-    """The numbers of a file, as the core reads them, or those of their compact copy."""
+def _flat(array: FlatArray) -> FlatFile:
+    """The numbers of a file, as the core reads them."""
     shape = array.shape[0], math.prod(array.shape[1:])
-    if coded is None:
-        return FlatFile(array.path, array.dtype.name, *shape, array.offset)
-    codes = Codes(coded.kind, coded.rows, coded.parameters)
-    return FlatFile(coded.file.path, array.dtype.name, *shape, coded.file.offset, codes)
+    return FlatFile(array.path, array.dtype.name, *shape, array.offset)
 
 
 def labels_of_blocks(blocks: Blocks, y: Any) -> tuple[Array, Array]:

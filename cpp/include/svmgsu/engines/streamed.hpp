@@ -16,31 +16,15 @@
 
 namespace svmgsu {
 
-// How a file stores numbers by codes, with a and b of each column for so many rows at a time: `levels` are a + b·c of
-// two bytes with a sign, `logarithms` are e^(a + b·c) of one byte, and 0 where that is 0.
-struct Codes {
-  enum class Kind { none, levels, logarithms };
-  Kind kind = Kind::none;
-  Index rows = 1;
-  const double* parameters = nullptr;  // a and then b of all columns, for one part of the rows after another
-
-  bool exist() const { return kind != Kind::none; }
-};
-
 // `rows` × `columns` numbers of this machine's byte order from byte `offset` on. A .npy file is one, after its header.
 struct FlatFile {
   std::string path;
   std::int64_t offset = 0;
-  bool narrow = false;  // float, and not double; of codes, what they become
+  bool narrow = false;  // float, and not double
   Index rows = 0, columns = 0;
-  Codes codes;
 
-  std::int64_t number_bytes() const {
-    if (codes.exist()) return codes.kind == Codes::Kind::levels ? 2 : 1;
-    return narrow ? 4 : 8;
-  }
+  std::int64_t number_bytes() const { return narrow ? 4 : 8; }
   std::int64_t row_bytes() const { return columns * number_bytes(); }
-  std::int64_t decoded_row_bytes() const { return columns * (narrow ? 4 : 8); }
 };
 
 // A term of the covariances.

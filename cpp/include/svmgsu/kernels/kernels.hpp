@@ -58,13 +58,6 @@ void logistic_curvature(int count, const double* x, const double* s, double* sec
 // even[i] = e^(−h)(cosh g − 1) and odd[i] = e^(−h) sinh g for |g| ≤ h, of any size.
 void decays(int count, const double* g, const double* h, double* even, double* odd);
 
-// A row of numbers that are stored by codes: out[j] = a[j] + b[j]·code[j], and e to that, or 0 where the code is 0; of
-// floats, 2 to that.
-void decode_levels(const std::int16_t* code, Index columns, const float* a, const float* b, float* out);
-void decode_levels(const std::int16_t* code, Index columns, const double* a, const double* b, double* out);
-void decode_logarithms(const std::uint8_t* code, Index columns, const float* a, const float* b, float* out);
-void decode_logarithms(const std::uint8_t* code, Index columns, const double* a, const double* b, double* out);
-
 // Name of the instruction set that the loops above run on here, such as "x86-64-v3 (AVX2)".
 const char* instruction_set();
 
