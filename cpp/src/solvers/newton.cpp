@@ -25,6 +25,8 @@ class Newton : private Course {
         bundle_(objective.lambda(), objective.intercept(), objective.task() == Task::classification) {}
 
   Result run(const Vector* start_w, double start_b) {
+    trivial_ = objective_.trivial();  // reads the targets alone; not interrupted, so that there always is a point
+    begin(Vector::Zero(objective_.features()), trivial_);
     const Watch watch([this] { return !interrupted(); });
     try {
       start(start_w, start_b);
@@ -73,9 +75,7 @@ class Newton : private Course {
   }
 
   void start(const Vector* start_w, double start_b) {
-    trivial_ = objective_.trivial();
     const Vector zero = Vector::Zero(objective_.features());
-    begin(zero, trivial_);
     const bool values = objective_.task() == Task::regression;
     const double mean_weight = objective_.mean_weight();
     unit_ = objective_.loss().smooth() ? 0.0 : values && mean_weight > 0 ? trivial_.value / mean_weight : 1.0;

@@ -96,6 +96,7 @@ class LinearSVMGSUCV(LambdaSearch, LinearClassifier):
         prior: Any = None,
         tol: float = 1e-6,
         max_iter: int = 500,
+        max_time: float | None = None,
         refit: bool = True,
         n_jobs: int | None = None,
         threads: int | None = None,
@@ -115,6 +116,7 @@ class LinearSVMGSUCV(LambdaSearch, LinearClassifier):
         self.prior = prior
         self.tol = tol
         self.max_iter = max_iter
+        self.max_time = max_time
         self.refit = refit
         self.n_jobs = n_jobs
         self.threads = threads

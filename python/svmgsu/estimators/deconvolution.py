@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -63,6 +65,9 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
         Stop when a step raises the mean log-likelihood of an object by less.
     max_iter : int, default=500
         Steps at the most; a `ConvergenceWarning` says if they were not enough.
+    max_time : float, optional
+        Seconds at the most, for all starts and numbers of components; the best population so far is kept, and
+        a `ConvergenceWarning` tells.
     reg_covar : float, default=1e-6
         The least variance of a component in any direction, in units of the features' squared spread (half
         the range of the middle 68 %).
@@ -112,6 +117,7 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
         n_init: int = 3,
         tol: float = 1e-5,
         max_iter: int = 500,
+        max_time: float | None = None,
         reg_covar: float = 1e-6,
         init: Any = None,
         random_state: Any = 0,
@@ -122,6 +128,7 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
         self.n_init = n_init
         self.tol = tol
         self.max_iter = max_iter
+        self.max_time = max_time
         self.reg_covar = reg_covar
         self.init = init
         self.random_state = random_state
@@ -291,6 +298,9 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
             float(self.reg_covar),
             Team(self.threads).threads,
             bool(self.verbose),
+            math.inf
+            if self.max_time is None
+            else time.monotonic() + check_positive(self.max_time, "max_time"),
         )
 
     def _wanted(self, count: int) -> int | None:
@@ -314,6 +324,13 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
         return choose_components(seen, units, settings, rng, counter(settings.verbose, 12, "components"))
 
     def _warn_unfinished(self, found: Any, stacklevel: int) -> None:
+        if found.stop == "callback":
+            warnings.warn(
+                f"Deconvolution: max_time={self.max_time} seconds were over after {found.iterations} steps "
+                f"of {len(self.weights_)} components; the best one found is kept. Raise max_time or tol",
+                ConvergenceWarning,
+                stacklevel=stacklevel,
+            )
         if found.stop == "iterations" and len(found.history) > 1:
             warnings.warn(
                 f"Deconvolution: after max_iter={self.max_iter} steps the last one still raised the mean "

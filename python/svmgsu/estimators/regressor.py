@@ -222,6 +222,7 @@ class LinearSVRGSUCV(LambdaSearch, LinearRegressor):
         deployment_cov: Any = None,
         tol: float = 1e-6,
         max_iter: int = 500,
+        max_time: float | None = None,
         refit: bool = True,
         n_jobs: int | None = None,
         threads: int | None = None,
@@ -238,6 +239,7 @@ class LinearSVRGSUCV(LambdaSearch, LinearRegressor):
         self.deployment_cov = deployment_cov
         self.tol = tol
         self.max_iter = max_iter
+        self.max_time = max_time
         self.refit = refit
         self.n_jobs = n_jobs
         self.threads = threads

@@ -11,15 +11,17 @@ from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.model_selection import check_cv
 
 from ..data.covariances import chosen_rows
-from ..fit.examples import Examples
+from ..fit.examples import ConvergenceWarning, Examples
 from ..fit.held_out import check_groups
 from ..fit.settings import changed_options, check_lams, check_scale
 from ..support.parallel import Team
 from ..support.progress import counter
 from ..support.validation import Array, FloatArray
+from ..support.warning import warn
 from .callbacks import FitReport
 from .linear import LinearEstimator
 
+_FOR_REFIT = 0.25  # of max_time
 Fold = tuple[Array, Array]
 Scorer = Callable[..., float]  # (problem, model, training rows, validation rows) -> greater for the better
 
@@ -52,12 +54,17 @@ class LambdaSearch(LinearEstimator):
         lams, scales, score = check_lams(self.lams), _check_scales(self.cov_scales), self._scorer()
         folds = self._folds(problem, groups)
         report = FitReport(self, X, y, "fit", len(lams) * len(scales) * len(folds))
-        found, best = search_path(problem, lams, scales, folds, score, team, report)
+        reserved = _FOR_REFIT if self.refit else 0.0
+        found, best = search_path(problem, lams, scales, folds, score, team, report, reserved)
         self.cv_results_, self.best_index_ = found, best
         self.best_score_ = float(found["mean_test_score"][best])
         self.lam_, self.cov_scale_ = float(found["param_lam"][best]), float(found["param_cov_scale"][best])
         if self.refit:
-            options = changed_options(problem.settings.options(len(problem)), lam=self.lam_)
+            options = changed_options(
+                problem.settings.options(len(problem)),
+                lam=self.lam_,
+                max_seconds=problem.settings.seconds_left(_FOR_REFIT / 2 if problem.reserved else 0.0),
+            )
             model = problem.solve(options, cov_scale=self.cov_scale_, team=team)
             users = groups is not None or not isinstance(self.cv, (int, np.integer, type(None)))
             again = [tuple(map(problem.copies.originals, rows)) for rows in folds] if users else None
@@ -115,14 +122,18 @@ def search_path(
     score: Scorer,
     team: Team,
     report: Any,
+    reserved: float = 0.0,
 ) -> tuple[dict[str, Array], int]:
     """`cv_results_` of all (λ, scale), and the place of the best.
 
     (fold, scale) pairs run in parallel, each along a path of λ; `report.step()` is called after each fit.
+    When the time, without the share that is `reserved`, is over, the settings that were scored in most folds
+    are compared; at least one is scored in one fold.
     """
     options = changed_options(problem.settings.options(len(problem)), threads=1)
     jobs = [(s, f) for f in range(len(folds)) for s in range(len(scales))]
-    out = np.empty((len(scales), len(lams), len(folds)))
+    out = np.full((len(scales), len(lams), len(folds)), np.nan)
+    tried = np.zeros(out.shape, dtype=bool)
     count = counter(problem.settings.verbose, len(jobs) * len(lams), "svmgsu cross-validation")
 
     def done() -> None:
@@ -136,6 +147,8 @@ def search_path(
 
     def run(job: tuple[int, int]) -> None:
         s, f = job
+        if job != jobs[0] and not problem.settings.seconds_left(reserved):
+            return
         models = problem.follow(
             lams,
             changed_options(options),
@@ -144,22 +157,38 @@ def search_path(
             team=Team(1, 1),
             report=lambda progress: not team.stopped,
             progress=done,
+            reserved=reserved,
         )
-        out[s, :, f] = [scored(model, folds[f]) for model in models]
+        for k, model in models.items():
+            out[s, k, f] = scored(model, folds[f])
+            tried[s, k, f] = True
 
     team.map(run, jobs)
-    results = _results(lams, scales, out)
+    if not tried.all():
+        warn(
+            f"max_time={problem.settings.max_time} seconds were over after {tried.sum()} of {tried.size} "
+            "fits; the best setting is one of those scored in most folds. Raise max_time, or try fewer",
+            ConvergenceWarning,
+        )
+        most = tried.sum(axis=2) == tried.sum(axis=2).max()
+        tried &= most[:, :, np.newaxis]
+    results = _results(lams, scales, np.where(tried, out, np.nan), tried)
     return results, _best(results)
 
 
-def _results(lams: FloatArray, scales: FloatArray, scores: FloatArray) -> dict[str, Array]:
+def _results(lams: FloatArray, scales: FloatArray, scores: FloatArray, tried: Array) -> dict[str, Array]:
     flat = scores.reshape(-1, scores.shape[2])
-    mean = flat.mean(axis=1)
+    done = tried.reshape(flat.shape)
+    mean = np.full(len(flat), np.nan)
+    deviation = np.full(len(flat), np.nan)
+    for k in np.flatnonzero(done.any(axis=1)):
+        mean[k] = flat[k, done[k]].mean()
+        deviation[k] = flat[k, done[k]].std()
     results: dict[str, Array] = {
         "param_lam": np.tile(lams, len(scales)),
         "param_cov_scale": np.repeat(scales, len(lams)),
         "mean_test_score": mean,
-        "std_test_score": flat.std(axis=1),
+        "std_test_score": deviation,
         "rank_test_score": (_comparable(mean)[:, np.newaxis] < _comparable(mean)).sum(axis=1) + 1,
     }
     for k in range(flat.shape[1]):

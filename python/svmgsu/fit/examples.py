@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
@@ -96,19 +95,20 @@ class Examples(Generic[Trained]):
 
     def train(self, start: Trained | None = None, callback: Report = None, **more: Any) -> Trained:
         """One model by the settings, with its progress shown; `more` is for `finish`."""
-        settings, began = self.settings, time.monotonic()
+        settings = self.settings
         options, team = settings.options(len(self)), settings.team()
+        options.max_seconds = settings.seconds_left(self.reserved)
         with ProgressBar(settings.verbose, options, callback) as report:
             model = self.solve(options, start=start, report=report, team=team)
-        deadline = began + options.max_seconds
-        self.finish(model, options, team, deadline=deadline, verbose=settings.verbose, **more)
+        self.finish(model, options, team, verbose=settings.verbose, **more)
         return model
 
     def path(self, lams: Any) -> list[Trained]:
         """The models at `lams`, by the settings."""
         grid, options, team = check_lams(lams), self.settings.options(len(self)), self.settings.team()
         progress = counter(self.settings.verbose, len(grid), "svmgsu path")
-        models = self.follow(grid, options, team=team, progress=progress)
+        found = self.follow(grid, options, team=team, progress=progress)
+        models = [found[k] for k in range(len(grid))]
         for model in models:
             options.lam = model.lam
             self.finish(model, options, team)
@@ -124,15 +124,20 @@ class Examples(Generic[Trained]):
         team: Team | None = None,
         report: Report = None,
         progress: Callable[[], None] = lambda: None,
-    ) -> list[Trained]:
-        """The models at `lams`, in that order; each fit starts from the next larger λ.
+        reserved: float = 0.0,
+    ) -> dict[int, Trained]:
+        """The models at `lams`, by their places; each fit starts from the next larger λ.
 
-        That the first of them are trivial (w = 0) is what a path is for, so nothing is said about it.
+        Those of small λ are missing where the time, without the share that is `reserved`, was over. That the
+        first models are trivial (w = 0) is what a path is for, so nothing is said about it.
         """
         models: dict[int, Trained] = {}
         last: Trained | None = None
         for index in np.argsort(-lams, kind="stable").tolist():
             options.lam = float(lams[index])
+            options.max_seconds = self.settings.seconds_left(reserved)
+            if last is not None and not options.max_seconds:
+                break
             last = models[index] = self.solve(
                 options,
                 start=last,
@@ -143,7 +148,7 @@ class Examples(Generic[Trained]):
                 expect_trivial=True,
             )
             progress()
-        return [models[k] for k in range(len(lams))]
+        return models
 
     def map_fits(self, work: Callable[[Any], Any], items: Sequence[Any], team: Team) -> list[Any]:
         """What `work`, which is a fit, makes of each of some items."""
@@ -153,6 +158,11 @@ class Examples(Generic[Trained]):
     def small(self) -> bool:
         """Whether a fit takes less than some milliseconds."""
         return False
+
+    @property
+    def reserved(self) -> float:
+        """The share of `max_time` that is left to `finish`."""
+        return 0.0
 
     def core_of(
         self,
@@ -235,7 +245,10 @@ def status(results: list[Any]) -> str:
 
 
 def warn_if_unfinished(
-    results: list[Any], options: _core.Options, named: Callable[[list[int]], str] = lambda places: ""
+    results: list[Any],
+    options: _core.Options,
+    max_time: float | None,
+    named: Callable[[list[int]], str] = lambda places: "",
 ) -> None:
     """Warns where the solver stopped early; `named` says which of several problems a message is about."""
     fine = ("converged", "callback", "iterations") if options.solver == "sgd" else ("converged", "callback")
@@ -257,7 +270,7 @@ def warn_if_unfinished(
     stop = results[worst].stop
     reason = {
         "iterations": f"after max_iter={options.max_iterations} iterations",
-        "time": f"after max_time={options.max_seconds:g} seconds",
+        "time": f"after max_time={max_time} seconds",
         "stalled": "because its steps gained nothing more (stalled)",
         "rounding": "where rounding errors allow no smaller proof",
     }[stop]

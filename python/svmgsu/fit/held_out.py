@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import time
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,6 +12,7 @@ from ..models.calibration import Calibration, fit, own
 from ..support.progress import counter
 from ..support.validation import Array, FloatArray, check_count, listed
 from ..support.warning import warn
+from .examples import ConvergenceWarning
 from .settings import changed_options
 
 if TYPE_CHECKING:
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from .problem import Problem
 
 FOLDS = 5
+RESERVED = 0.1  # of max_time, for fitting the probabilities to the scores
 FOLD_TOLERANCE = 1e-3  # held-out scores need no more: their noise is larger
 Splits = list[tuple[Array, Array]]
 
@@ -45,28 +45,47 @@ def calibrate(
     Scores and variances are those that prediction will see: of the data as they were given. Examples count by
     their sample weights; those of classes shape the plane, not the probabilities.
     """
-    seen = _training_scores(problem, model, team)
-    scores = held_out(problem, model, options, team, seen, **folds) if how == "cv" else seen
-    uncertain = problem.observed.cov is not None
+    try:
+        seen = _training_scores(problem, model, team)
+        scores = held_out(problem, model, options, team, seen, **folds) if how == "cv" else seen
+        model.calibration_ = tuple(_fitted(problem, part, how, scores[part]) for part in range(problem.parts))
+    except _OutOfTime:
+        warn(
+            f"max_time={problem.settings.max_time} seconds were over before the probabilities of all "
+            f"{problem.parts} binary subproblems were calibrated: the model predicts classes, but has no "
+            "predict_proba. Raise max_time",
+            ConvergenceWarning,
+        )
 
-    def fitted(part: int) -> Calibration:
-        rows, margin, variance = scores[part]
-        _, place, times = np.unique(rows, return_inverse=True, return_counts=True)
-        weights = problem.sample_weights[rows] / times[place.ravel()]
-        used = weights > 0
-        signs = problem.signs(part, rows[used])
-        known = variance[used] if uncertain else None
-        if how == "own":
-            return own(margin[used], known, signs, weights[used], problem.side_odds(part))
-        return fit(margin[used], known, signs, weights[used])
 
-    model.calibration_ = tuple(fitted(part) for part in range(problem.parts))
+class _OutOfTime(Exception):
+    """There is no time to calibrate all subproblems."""
+
+
+def _go_on(problem: Problem) -> None:
+    """Ends the calibration of many subproblems at the deadline; that of one always fits."""
+    if problem.parts > 1 and not problem.settings.seconds_left():
+        raise _OutOfTime
+
+
+def _fitted(problem: Problem, part: int, how: str, scores: Scores) -> Calibration:
+    _go_on(problem)
+    rows, margin, variance = scores
+    _, place, times = np.unique(rows, return_inverse=True, return_counts=True)
+    weights = problem.sample_weights[rows] / times[place.ravel()]
+    used = weights > 0
+    signs = problem.signs(part, rows[used])
+    known = None if problem.observed.cov is None else variance[used]
+    if how == "own":
+        return own(margin[used], known, signs, weights[used], problem.side_odds(part))
+    return fit(margin[used], known, signs, weights[used])
 
 
 def _training_scores(problem: Problem, model: Model, team: Team) -> list[Scores]:
     inner = team.inner(problem.parts)
 
     def scores(part: int) -> Scores:
+        _go_on(problem)
         chosen = problem.rows(part)
         rows = np.arange(len(problem)) if chosen is None else chosen
         margin, variance = problem.margins(model.coef_[part : part + 1], rows, observed=True, threads=inner)
@@ -85,14 +104,13 @@ def held_out(
     groups: Any = None,
     cv: Any = None,
     cov_scale: float | None = None,
-    deadline: float = math.inf,
     verbose: bool = False,
 ) -> list[Scores]:
     """Scores of each problem from models that have not seen the example, nor, with `groups`, its group.
 
     `cv` is the number of folds, a splitter of scikit-learn or a list of (training rows, held-out rows).
-    Where a side cannot be divided (one example, one group, one decision value for all) they are training
-    scores, `seen`. All problems and folds run in parallel.
+    Where a side cannot be divided (one example, one group, one decision value for all), or no fold is trained
+    in time, they are training scores, `seen`. All problems and folds run in parallel.
     """
     seen = seen or _training_scores(problem, model, team)
     splits = _splits(problem, seen, groups, cv)
@@ -101,21 +119,36 @@ def held_out(
     done = counter(verbose, len(jobs), "svmgsu calibration")
     tolerance = max(options.tolerance, 0.0 if problem.small else FOLD_TOLERANCE)
 
-    def work(job: tuple[int, Array, Array]) -> Scores:
+    def work(job: tuple[int, Array, Array]) -> Scores | None:
         part, known, new = job
-        left = max(deadline - time.monotonic(), 1e-3)
+        left = problem.settings.seconds_left(RESERVED)
+        if not left:
+            return None
         asked = changed_options(options, threads=inner, tolerance=tolerance, max_seconds=left)
         result = problem.run(asked, part, model, known, cov_scale, lambda progress: not team.stopped)
+        if result.stop == "time":  # it began at the full model, which has seen the examples
+            return None
         mean, variance = problem.margins(result.w[np.newaxis], new, observed=True, threads=inner)
         done()
         return Scores(new, mean[:, 0] + result.b, variance[:, 0])
 
     found = zip(jobs, problem.map_fits(work, jobs, team), strict=True)
     out = list(seen)
+    late = []
     for part, some in groupby(found, key=lambda pair: pair[0][0]):  # the folds of a problem stand together
-        columns = zip(*(scores for _, scores in some), strict=True)
-        joined = Scores(*(np.concatenate(column) for column in columns))
+        finished = [scores for _, scores in some if scores is not None]
+        if not finished:
+            late.append(part)
+            continue
+        joined = Scores(*(np.concatenate(column) for column in zip(*finished, strict=True)))
         out[part] = joined if len(joined.rows) else seen[part]
+    if late:
+        warn(
+            f"max_time={problem.settings.max_time} seconds were over before a held-out fold was trained"
+            f"{problem.named(late)}: probabilities are fitted to training scores, which makes them "
+            "overconfident. Raise max_time",
+            ConvergenceWarning,
+        )
     return out
 
 

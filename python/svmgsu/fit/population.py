@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -214,13 +216,20 @@ class Settings(NamedTuple):
     floor: float
     threads: int
     verbose: bool
+    deadline: float = math.inf  # by time.monotonic()
     start: Any = None  # a _core.Mixture
+
+    @property
+    def late(self) -> bool:
+        """Whether the time is over."""
+        return time.monotonic() >= self.deadline
 
     def run(self, seen: Any, units: Any, start: Any, *, short: bool = False) -> Any:
         """The core's fit from a start; a `short` one is tried only."""
         tol, steps = (10 * self.tol, min(SHORT, self.max_iter)) if short else (self.tol, self.max_iter)
         named = SimpleNamespace(solver="deconvolution", steps=0)
-        with ProgressBar(self.verbose and not short, named, None) as callback:
+        watch = None if self.deadline == math.inf else (lambda progress: not self.late)
+        with ProgressBar(self.verbose and not short, named, watch) as callback:
             return _core.deconvolve(seen, units, start, tol, steps, self.floor, self.threads, callback)
 
 
@@ -237,9 +246,11 @@ def fit_mixture(
         chosen = np.sort(rng.choice(count, START_SIZE, replace=False))
         some = seen.core(chosen if rows is None else rows[chosen])
     seeds = rng.integers(2**62, size=settings.n_init).tolist()
-    starts = [
-        _core.start_mixture(some, units, components, seed, settings.floor, settings.threads) for seed in seeds
-    ]
+    starts: list[Any] = []
+    for seed in seeds:
+        if not starts or not settings.late:
+            start = _core.start_mixture(some, units, components, seed, settings.floor, settings.threads)
+            starts.append(start)
     if len(starts) == 1 or components == 1:
         return settings.run(everybody, units, starts[0])
     tried = [settings.run(some, units, start, short=True) for start in starts]
@@ -260,7 +271,7 @@ def choose_components(
     )
     scores: dict[int, float] = {}
     for components in CANDIDATES:
-        if components * 2 * FOLDS > len(order) and scores:
+        if scores and (components * 2 * FOLDS > len(order) or settings.late):
             break
         total = 0.0
         for i, fold in enumerate(folds):

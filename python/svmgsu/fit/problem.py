@@ -28,6 +28,7 @@ from .mapped_store import store_of
 from .settings import Settings, changed_options
 
 _SMALL = 20_000
+_RESERVED = {"cv": 0.3, "train": 0.1, "own": 0.1, "": 0.0}  # of max_time, for probabilities
 _PAIRS = 0.1  # of the tolerance, for pairs of classes: coupled probabilities compare them all
 
 
@@ -94,6 +95,10 @@ class Problem(Examples[Model]):
         """Whether a fit takes less than some milliseconds."""
         share = 1.0 if self.division.pairs is None else 2.0 / len(self.classes)
         return share * self.data.shape[0] * self.data.shape[1] < _SMALL
+
+    @property
+    def reserved(self) -> float:
+        return _RESERVED[self.settings.calibration]
 
     def rows(self, part: int, rows: Array | None = None) -> Array | None:
         """Those of some rows that a problem is about; None for all examples."""
@@ -168,7 +173,7 @@ class Problem(Examples[Model]):
         self.interrupted = "callback" in stops
         coef = results[0].w[np.newaxis] if self.parts == 1 else np.stack([result.w for result in results])
         if stops != ["converged"] * len(stops):
-            warn_if_unfinished(results, options, self.named)
+            warn_if_unfinished(results, options, self.settings.max_time, self.named)
         if not expect_trivial:
             self._warn_of_trivial(results, coef, options)
         records = [record(result.history) for result in results]
@@ -245,6 +250,8 @@ class Problem(Examples[Model]):
 
         def work(part: int) -> Any:
             left = options.max_seconds - (time.monotonic() - began)
+            if left <= 0:
+                return self._unfitted()
             turns = -(-(self.parts - part) // at_a_time)  # that have to share what is left of the time
             share = changed_options(
                 options,
@@ -255,6 +262,12 @@ class Problem(Examples[Model]):
             return self.run(share, part, start, rows, cov_scale, watch)
 
         return self.map_fits(work, range(self.parts), team)
+
+    def _unfitted(self) -> _Nothing:
+        """The point w = 0 of a subproblem for which there was no time: no loss is below 0."""
+        loss = float(self.settings.core_loss.gradient(np.ones(1), np.zeros(1))[0][0])
+        w = np.zeros(self.data.shape[1])
+        return _Nothing(w, objective=loss, gap=loss, stop="time", status="limit")
 
     def _warn_of_trivial(self, results: list[Any], coef: FloatArray, options: _core.Options) -> None:
         places = [k for k, w in enumerate(coef) if not np.count_nonzero(w) and results[k].stop == "converged"]
@@ -338,7 +351,7 @@ def problem_of(
 
 @dataclass
 class _Nothing:
-    """The result of a problem without examples."""
+    """The result of a problem without examples, or without time."""
 
     w: FloatArray
     b: float = 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -14,11 +15,12 @@ from ..data.gaussians import as_gaussians
 from ..models.regressor import RegressionModel
 from ..support.parallel import Team
 from ..support.validation import Array, FloatArray, check_finite, check_targets, check_weights
+from ..support.warning import warn
 from .beyond import BeyondExamples, Store, keep_checkpoint
 from .block_store import refuse_beside, weights_of_blocks
-from .examples import Examples, Report, check_start, record, status, warn_if_unfinished
+from .examples import ConvergenceWarning, Examples, Report, check_start, record, status, warn_if_unfinished
 from .mapped_store import store_of
-from .settings import Settings, documented
+from .settings import Settings, changed_options, documented
 
 _ROUNDS = 50  # of weights and scatter in turn
 _SETTLED = 1e-6  # relative change of the scatter
@@ -75,13 +77,32 @@ class RegressionProblem(Examples[RegressionModel]):
         """
         if start is not None:
             check_start(start, RegressionModel, self.data.shape[1])
+        began = time.monotonic()
+        last: RegressionModel | None = None
         scatter = self._spread(rows) if self.likelihood else 0.0
         for _ in range(_ROUNDS):
-            model = self._fit(options, self.weights(rows, scatter), start, rows, cov_scale, report)
+            left = max(0.0, options.max_seconds - (time.monotonic() - began))
+            asked = changed_options(options, max_seconds=left)
+            model = self._fit(asked, self.weights(rows, scatter), start, rows, cov_scale, report)
+            if last is not None and model.status_ == "limit" and not model.coef_.any():
+                model = last  # no time was left for a point of this round
+                model.status_ = "limit"
+                break
             before, scatter = scatter, self._scatter(model, rows)
             if not self.likelihood or abs(scatter - before) <= _SETTLED * max(scatter, before):
                 break
-            start = model
+            if model.status_ in ("limit", "stopped"):
+                break
+            if time.monotonic() - began >= options.max_seconds:
+                model.status_ = "limit"
+                warn(
+                    f"max_time={self.settings.max_time} seconds were over before the scatter of the targets "
+                    f"had settled: it changed from {before:.4g} to {scatter:.4g} in the last round. Raise "
+                    "max_time",
+                    ConvergenceWarning,
+                )
+                break
+            start = last = model
         model.scatter_ = scatter
         return model
 
@@ -99,7 +120,7 @@ class RegressionProblem(Examples[RegressionModel]):
         where = None if start is None else (start.coef_, start.intercept_)
         result = self.run_core(core, options, report, where)
         self.interrupted = result.stop == "callback"
-        warn_if_unfinished([result], options)
+        warn_if_unfinished([result], options, self.settings.max_time)
         loss = self.settings.core_loss
         return RegressionModel(
             coef_=result.w,

@@ -6,6 +6,7 @@ import copy
 import inspect
 import math
 import re
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
@@ -79,7 +80,8 @@ class Settings:
     max_iter : int, default=500
         Newton's iterations at the most.
     max_time : float, optional
-        Seconds at the most, of all classes together; the best point so far is kept.
+        Seconds at the most, from the call on, for everything: all classes, folds and calibration. The best
+        point so far is kept; what could not be done in time is told by a `ConvergenceWarning`.
     T : int, optional
         sgd: the number of steps; by default 20 readings of the data, at least 1000.
     k : int, optional
@@ -130,6 +132,7 @@ class Settings:
     verbose: bool = False
     calibration: str = field(init=False)  # "own", "cv", "train" or "" for none
     core_loss: _core.Loss = field(init=False)
+    deadline: float = field(init=False, default=math.inf)  # by time.monotonic(): settings are made first
 
     def __post_init__(self) -> None:
         check_psd(self.psd)
@@ -147,6 +150,7 @@ class Settings:
         self.max_iter = check_count(self.max_iter, "max_iter")
         if self.max_time is not None:
             self.max_time = check_positive(self.max_time, "max_time")
+            self.deadline = time.monotonic() + self.max_time
         if self.T is not None:
             self.T = check_count(self.T, "T", most=2**62)
         if self.k is not None:
@@ -172,13 +176,18 @@ class Settings:
         options.intercept, options.threads = bool(self.fit_intercept), self.threads or 0
         options.tolerance, options.max_iterations = self.tol, self.max_iter
         options.average, options.seed = self.average, self.seed
-        if self.max_time is not None:
-            options.max_seconds = self.max_time
+        options.max_seconds = self.seconds_left()
         if self.T is not None:
             options.steps = self.T
         if self.k is not None:
             options.batch = self.k
         return options
+
+    def seconds_left(self, reserved: float = 0.0) -> float:
+        """The time until the deadline, less a share of `max_time` for later steps; at least 0."""
+        if self.max_time is None:
+            return math.inf
+        return max(0.0, self.deadline - reserved * self.max_time - time.monotonic())
 
     def team(self) -> Team:
         """The threads of one fit; to be called in the user's thread."""

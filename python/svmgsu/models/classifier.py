@@ -230,7 +230,10 @@ class Model(LinearRule):
         """
         data, team = self._examples(X, cov, std), team_of(threads)
         if self.calibration_ is None:
-            raise RuntimeError("predict_proba: this model was trained with probability=False")
+            raise RuntimeError(
+                "predict_proba: this model has no calibrated probabilities; it was trained with "
+                "probability=False, or max_time was over before the calibration"
+            )
         shares = None
         if prior is not None:
             shares = np.atleast_2d(check_prior(prior, self.classes_, len(data)))
