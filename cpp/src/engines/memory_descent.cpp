@@ -11,6 +11,7 @@
 #include <limits>
 
 #include "engines/memory_kept.hpp"
+#include "engines/span_descent.hpp"
 #include "svmgsu/support/poll.hpp"
 #include "svmgsu/support/random.hpp"
 
@@ -190,7 +191,12 @@ class DualDescent {
 
 bool MemoryObjective::descend(const std::function<bool(const Descent&)>& goes_on) const {
   const Gaussians* const data = source_->whole();
-  if (!data || !data->covariance().empty() || loss().name() != std::string("hinge")) return false;
+  if (!data || loss().name() != std::string("hinge")) return false;
+  if (!data->covariance().empty()) {
+    if (!is_wide(*data)) return false;
+    descend_in_span(*this, goes_on);
+    return true;
+  }
   const RowsView rows = data->means().rows();
   if (rows.wide) DualDescent<double>(*this, rows.wide).run(goes_on);
   if (rows.narrow) DualDescent<float>(*this, rows.narrow).run(goes_on);

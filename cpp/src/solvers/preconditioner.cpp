@@ -155,7 +155,10 @@ Index rows_for_dense(const Objective& objective) {
 }
 
 bool suits_descent(const Objective& objective) {
-  return sketches(objective, Phase::newton) || 4 * objective.cost().numbers < static_cast<double>(objective.features());
+  const auto n = static_cast<double>(objective.features());
+  const double rank = objective.cost().rank;
+  if (rank > 0 && static_cast<double>(objective.examples()) * (1 + rank) < n) return true;
+  return sketches(objective, Phase::newton) || 4 * objective.cost().numbers < n;
 }
 
 bool sketches(const Objective& objective, Phase phase) {

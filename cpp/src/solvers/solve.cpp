@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "solvers/span.hpp"
 #include "svmgsu/data/check.hpp"
 #include "svmgsu/engines/memory.hpp"
 #include "svmgsu/solvers/newton.hpp"
@@ -62,14 +63,18 @@ const char* status_of(Stop stop) {
 Result solve(const Objective& objective, const Options& options, const Monitor& monitor, const Vector* start_w,
              double start_b) {
   if (options.solver == Solver::sgd) return solve_sgd(objective, options, monitor);
+  const auto newton = [&](const Objective& of, double b, const Monitor& seen) {
+    if (std::optional<Result> found = solve_in_span(of, options, seen, start_w, b)) return std::move(*found);
+    return solve_newton(of, options, seen, start_w, b);
+  };
   const Objective::Centred centred = objective.centred();
-  if (!centred.objective) return solve_newton(objective, options, monitor, start_w, start_b);
+  if (!centred.objective) return newton(objective, start_b, monitor);
   const Monitor uncentred = [&](Progress progress) {
     progress.b = shifted_back(progress.b, *progress.w, centred.shift);
     return monitor(progress);
   };
-  Result result = solve_newton(*centred.objective, options, monitor ? uncentred : monitor, start_w,
-                               start_w ? start_b + start_w->dot(centred.shift) : start_b);
+  Result result = newton(*centred.objective, start_w ? start_b + start_w->dot(centred.shift) : start_b,
+                         monitor ? uncentred : monitor);
   if (result.w.squaredNorm() > 0) result.b = shifted_back(result.b, result.w, centred.shift);
   return result;
 }

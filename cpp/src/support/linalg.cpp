@@ -46,6 +46,36 @@ EigenVector least_squares(const EigenMatrix& a, const EigenVector& b, double thr
   return decomposition.solve(b);
 }
 
+// Rows one after another are the columns of Eigen's own order.
+Basis::Basis(Matrix rows) : reflectors_(std::move(rows)) {
+  Eigen::Map<Eigen::MatrixXd> columns(reflectors_.data(), reflectors_.cols(), reflectors_.rows());
+  const Eigen::HouseholderQR<Eigen::Ref<Eigen::MatrixXd>> factored(columns);
+  scales_ = factored.hCoeffs();
+}
+
+Matrix Basis::triangle() const {
+  Matrix out = Matrix::Zero(reflectors_.rows(), reflectors_.rows());
+  for (Index j = 0; j < out.rows(); ++j) out.row(j).head(j + 1) = reflectors_.row(j).head(j + 1);
+  return out;
+}
+
+Vector Basis::coordinates(const Vector& v) const {
+  const Eigen::Map<const Eigen::MatrixXd> columns(reflectors_.data(), reflectors_.cols(), reflectors_.rows());
+  const Eigen::VectorXd scales = scales_;
+  Eigen::VectorXd out = v;
+  out.applyOnTheLeft(Eigen::householderSequence(columns, scales).adjoint());
+  return out.head(reflectors_.rows());
+}
+
+Vector Basis::combine(const Vector& coordinates) const {
+  const Eigen::Map<const Eigen::MatrixXd> columns(reflectors_.data(), reflectors_.cols(), reflectors_.rows());
+  const Eigen::VectorXd scales = scales_;
+  Eigen::VectorXd out = Eigen::VectorXd::Zero(reflectors_.cols());
+  out.head(coordinates.size()) = coordinates;
+  out.applyOnTheLeft(Eigen::householderSequence(columns, scales));
+  return out;
+}
+
 bool Cholesky::compute(Matrix matrix) {
   factor_ = std::move(matrix);
   const Index n = factor_.rows();

@@ -26,6 +26,20 @@ void solve_lower_transposed(const EigenMatrix& l, EigenVector& x);
 // do not count; rounding alone decides where it is 0.
 EigenVector least_squares(const EigenMatrix& a, const EigenVector& b, double threshold = 0);
 
+// An orthonormal basis of the span of some rows, fewer than they are long: rows = T Qᵀ with a lower triangle T.
+class Basis {
+ public:
+  Basis() = default;
+  explicit Basis(Matrix rows);
+  Matrix triangle() const;                          // the rows' coordinates, one row each
+  Vector coordinates(const Vector& v) const;        // Qᵀv
+  Vector combine(const Vector& coordinates) const;  // Q times them
+
+ private:
+  Matrix reflectors_;  // of Householder's method, below the triangle
+  Vector scales_;
+};
+
 // The Cholesky factor of a large matrix, block by block, so that it can be interrupted.
 class Cholesky {
  public:

@@ -163,7 +163,8 @@ class Objective {
   virtual double best_intercept(const Vector& w, double start = 0) const = 0;
 
   // Coordinate descent in the dual problem (Hsieh et al., ICML 2008), as long as `goes_on` of what it has come to;
-  // false where it is not for this problem: it wants the hinge and examples without covariance.
+  // false where it is not for this problem: it wants the hinge, and no covariances or factors that are few
+  // (engines/span_descent.hpp).
   virtual bool descend(const std::function<bool(const Descent&)>& /*goes_on*/) const { return false; }
 
   // A feasible point of the dual problem, made of the losses' slopes at (w, b*): two passes. With a = σL′, sides by

@@ -1,0 +1,141 @@
+#include "solvers/span.hpp"
+
+#include <Eigen/QR>
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "engines/source.hpp"
+#include "support/linalg.hpp"
+#include "svmgsu/engines/memory.hpp"
+#include "svmgsu/kinds/kinds.hpp"
+#include "svmgsu/solvers/newton.hpp"
+
+namespace svmgsu {
+namespace {
+
+constexpr Index kAlwaysDenseInSpan = 200;  // for which a dense factor of the Hessian costs next to nothing
+constexpr Index kMostRowsOfSpan = 1500;    // with more there is no dense factor in the basis either
+constexpr double kRoundingOfBasis = 8;     // rounding of the basis, in units of that of a pass
+
+bool is_isotropic(const Covariance& kind) { return kind.features() < 0 && kind.examples() >= 0; }
+
+// Rows of means and factors together, or −1 where a covariance is of another kind.
+Index rows_of(const Gaussians& data) {
+  Index rows = data.examples();
+  for (const auto& term : data.covariance()) {
+    if (is_isotropic(*term.kind)) continue;
+    for (const Index id : data.ids()) {
+      const Index rank = term.kind->rank(id);
+      if (rank < 0) return -1;
+      rows += rank;
+    }
+  }
+  return rows;
+}
+
+bool suits_span(const MemoryObjective& objective) {
+  const Gaussians* const data = objective.source().whole();
+  if (!data || data->means().rows().column || objective.features() <= kAlwaysDenseInSpan) return false;
+  const Index rows = rows_of(*data);
+  if (rows < 0 || rows > kMostRowsOfSpan || rows >= objective.features()) return false;
+  const auto known = [](const CovarianceSum::Term& term) { return !is_isotropic(*term.kind); };
+  const bool descends = std::all_of(data->covariance().begin(), data->covariance().end(), known);
+  return !(descends && objective.loss().name() == std::string("hinge"));
+}
+
+// x − o of every example, then its factors, and the basis Q of their span: rows = RᵀQᵀ.
+class Span {
+ public:
+  explicit Span(const MemoryObjective& objective) : objective_(objective), data_(*objective.source().whole()) {
+    const Index n = objective.features(), count = data_.examples();
+    Matrix rows = Matrix::Zero(rows_of(data_), n);
+    Index at = count;
+    for (Index i = 0; i < count; ++i) {
+      const Index id = data_.ids()[static_cast<std::size_t>(i)];
+      const double one = 1;
+      data_.means().add(Batch{&id, 1}, &one, rows.row(i).data());
+      if (objective.origin().size()) rows.row(i) -= objective.origin().transpose();
+      start_.push_back(at - count);
+      for (const auto& term : data_.covariance()) {
+        if (is_isotropic(*term.kind)) continue;
+        const Index rank = term.kind->rank(id);
+        if (rank == 0) continue;
+        term.kind->factors(id, term.scale, rows.row(at).data());
+        at += rank;
+      }
+    }
+    start_.push_back(at - count);
+    basis_ = linalg::Basis(std::move(rows));
+    coordinates_ = basis_.triangle();
+  }
+
+  Gaussians data() {
+    const Index count = data_.examples(), size = coordinates_.cols();
+    std::vector<CovarianceSum::Term> terms;
+    if (size > count)
+      terms.push_back(
+          {std::make_shared<LowRank<double>>(coordinates_.row(count).data(), start_.data(), count, size), 1.0});
+    variances_.reserve(data_.covariance().size());
+    for (const auto& term : data_.covariance()) {
+      if (!is_isotropic(*term.kind)) continue;
+      variances_.emplace_back(static_cast<std::size_t>(count), 0.0);
+      const double one = 1;
+      for (Index i = 0; i < count; ++i)
+        term.kind->add_product(data_.ids()[static_cast<std::size_t>(i)], term.scale, &one, 1,
+                               &variances_.back()[static_cast<std::size_t>(i)]);
+      terms.push_back({std::make_shared<Isotropic<double>>(variances_.back().data(), count), 1.0});
+    }
+    return {std::make_shared<DenseMeans<double>>(coordinates_.data(), count, size), CovarianceSum(std::move(terms))};
+  }
+
+  Vector to_span(const Vector& w) const { return basis_.coordinates(w); }
+  Vector from_span(const Vector& w) const { return basis_.combine(w); }
+
+ private:
+  const MemoryObjective& objective_;
+  const Gaussians& data_;
+  linalg::Basis basis_;
+  Matrix coordinates_;  // of each mean and factor, a row each
+  std::vector<Index> start_;
+  std::vector<std::vector<double>> variances_;
+};
+
+}  // namespace
+
+std::optional<Result> solve_in_span(const Objective& objective, const Options& options, const Monitor& monitor,
+                                    const Vector* start_w, double start_b) {
+  const auto* const memory = dynamic_cast<const MemoryObjective*>(&objective);
+  if (!memory || !suits_span(*memory)) return std::nullopt;
+  Span span(*memory);
+  const std::shared_ptr<const Loss> loss(std::shared_ptr<void>(), &objective.loss());  // the objective outlives us
+  const MemoryObjective inner(TrainingSet(span.data(), memory->targets()), objective.lambda(), objective.threads(),
+                              objective.intercept(), loss);
+  Vector start;
+  if (start_w) start = span.to_span(*start_w);
+  const Monitor outside = [&](Progress progress) {
+    if (progress.w) progress.w = std::make_shared<const Vector>(span.from_span(*progress.w));
+    return monitor(progress);
+  };
+  Result result = solve_newton(inner, options, monitor ? outside : monitor, start_w ? &start : nullptr, start_b);
+  const double bound = result.objective - result.gap;
+  result.w = span.from_span(result.w);
+  // The basis has rounded the data: what J is, and what the bound may be wrong by, is said by the data themselves.
+  const Certificate here = objective.evaluate(result.w, result.b, result.epsilon).certificate;
+  result.objective = here.value;
+  result.gap = std::max(0.0, here.value + here.above - std::max(here.bound, bound - kRoundingOfBasis * here.below));
+  if (!result.history.empty()) {
+    Progress last = result.history.back();
+    last.objective = result.objective;
+    last.gap = result.gap;
+    last.passes += 1;
+    result.history.push_back(last);
+  }
+  if (result.stop != Stop::converged || result.gap <= options.tolerance * result.objective) return result;
+  // Rounding of the basis is too much for what was asked: the data themselves have the last word.
+  Options rest = options;
+  rest.start_epsilon = result.epsilon;
+  return solve_newton(objective, rest, monitor, &result.w, result.b);
+}
+
+}  // namespace svmgsu
