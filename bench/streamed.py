@@ -108,14 +108,14 @@ def passes(folder: Path, examples: int, memory: int, times: int = 7) -> dict[str
     """The least seconds, by the clock and of the processor, of raw readings and of passes, in turn."""
     import svmgsu
     from svmgsu import _core
-    from svmgsu.fit.block_store import BlockStore
+    from svmgsu.outofcore.training import Files
 
     shape = (examples, FEATURES)
     X, V = (
         np.memmap(folder / name, dtype=np.float32, mode="r", shape=shape) for name in ("means", "variances")
     )
     labels = np.load(folder / "labels.npy")
-    store = BlockStore(svmgsu.open(X, None, V, memory=memory))
+    store = Files(svmgsu.open(X, None, V, memory=memory))
     found: dict[str, float] = {}
     options = _core.Options()
     options.lam, options.max_iterations = 1e-3, 0
@@ -142,7 +142,7 @@ def passes(folder: Path, examples: int, memory: int, times: int = 7) -> dict[str
 def classes(folder: Path, examples: int, count: int) -> dict[str, float]:
     """Readings of the data for several classes, one problem at a time and together."""
     import svmgsu
-    from svmgsu.fit.block_store import BlockStore
+    from svmgsu.outofcore.training import Files
 
     shape = (examples, FEATURES)
     X, V = (
@@ -152,9 +152,9 @@ def classes(folder: Path, examples: int, count: int) -> dict[str, float]:
     y = np.concatenate([np.argmax(X[k : k + ROWS] @ w, axis=1) for k in range(0, examples, ROWS)])
     blocks = svmgsu.open(X, None, V)
     found: dict[str, float] = {}
-    together = BlockStore.at_a_time
+    together = Files.capacity
     for how in ("one at a time", "together"):
-        BlockStore.at_a_time = together if how == "together" else lambda *given: 1  # type: ignore[method-assign]
+        Files.capacity = together if how == "together" else lambda *given: 1  # type: ignore[method-assign]
         for multi_class in ("ovr", "ovo"):
             read = counter("rchar")
             svmgsu.train(blocks, y, multi_class=multi_class, lam=1e-3, probability=False)

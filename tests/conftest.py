@@ -203,11 +203,10 @@ def interrupted(script):
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Blocks of few rows, so that every format has many."""
-    from svmgsu.blocks import decoding, opening
-    from svmgsu.data import blocks
+    from svmgsu.outofcore import blocks, cache
 
-    original = decoding.decode
+    original = cache.decode
     monkeypatch.setattr(
-        opening, "decode", lambda source, folder, room, dtype: original(source, folder, 8000, dtype)
+        cache, "decode", lambda source, folder, room, dtype: original(source, folder, 8000, dtype)
     )
     monkeypatch.setattr(blocks, "LARGEST_BLOCK", 2000)

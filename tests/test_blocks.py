@@ -9,8 +9,8 @@ import pytest
 from block_cases import L, N, examples, same, whole
 
 import svmgsu
-from svmgsu.blocks import cache as caches
-from svmgsu.data.flat import ChangedError
+from svmgsu.outofcore import cache as caches
+from svmgsu.outofcore.blocks import ChangedError
 
 
 @pytest.mark.parametrize("ending", ["parquet", "feather", "arrow", "csv", "csv.gz", "tsv", "npz"])
@@ -178,7 +178,7 @@ def test_a_full_disk_leaves_nothing_and_says_so(tmp_path, monkeypatch):
     ("text", "count"), [("2GB", 2e9), ("512 MB", 512e6), ("1.5GiB", 1.5 * 2**30), (7e6, 7e6), ("64k", 64e3)]
 )
 def test_memory_is_a_number_of_bytes_or_a_text(text, count):
-    from svmgsu.blocks.opening import memory_of
+    from svmgsu.outofcore.open import memory_of
 
     assert memory_of(text) == count
 

@@ -5,7 +5,7 @@ import pytest
 from sklearn.preprocessing import StandardScaler
 
 import svmgsu
-from svmgsu.blocks.writing import write_blocks
+from svmgsu.outofcore.writing import write_blocks
 
 L, N = 3000, 3
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import svmgsu
-from svmgsu.fit import block_store
+from svmgsu.outofcore import training
 from svmgsu.support.parallel import Team
 
 L, N, CLASSES = 4000, 5, 5
@@ -20,10 +20,10 @@ def data():
     return svmgsu.Gaussians(X, svmgsu.Diagonal(rng.uniform(0.1, 0.5, size=(L, N)))), y
 
 
-def counted(monkeypatch, at_a_time=None):
+def counted(monkeypatch, capacity=None):
     """Bytes that the core reads of the files, and how many problems were solved at a time."""
     sets, members = [], []
-    make, join = block_store.StreamedSet, block_store.Together
+    make, join = training.StreamedSet, training.Together
 
     def kept(*given, **more):
         sets.append(make(*given, **more))
@@ -33,10 +33,10 @@ def counted(monkeypatch, at_a_time=None):
         members.append(count)
         return join(count)
 
-    monkeypatch.setattr(block_store, "StreamedSet", kept)
-    monkeypatch.setattr(block_store, "Together", noted)
-    if at_a_time:
-        monkeypatch.setattr(block_store.BlockStore, "at_a_time", lambda *given: at_a_time)
+    monkeypatch.setattr(training, "StreamedSet", kept)
+    monkeypatch.setattr(training, "Together", noted)
+    if capacity:
+        monkeypatch.setattr(training.Files, "capacity", lambda *given: capacity)
     return lambda: sum({id(s): s.bytes_read for s in sets}.values()), members
 
 
@@ -45,14 +45,14 @@ def test_all_problems_have_the_bits_of_one_after_another_and_read_far_less(data,
     examples, y = data
     blocks = svmgsu.open([{"X": examples, "y": y}])
     found = {}
-    for at_a_time in (1, 3, None):
+    for capacity in (1, 3, None):
         with monkeypatch.context() as patch:
-            read, members = counted(patch, at_a_time)
-            found[at_a_time] = svmgsu.train(blocks, multi_class=multi_class, probability=False), read()
+            read, members = counted(patch, capacity)
+            found[capacity] = svmgsu.train(blocks, multi_class=multi_class, probability=False), read()
             assert members == {
                 1: [],
                 3: [3] * (len(found[1][0].coef_) // 3) + [2] * (multi_class == "ovr"),
-            }.get(at_a_time, [len(found[1][0].coef_)])
+            }.get(capacity, [len(found[1][0].coef_)])
     alone = found[1][0]
     for model, _ in found.values():
         assert np.array_equal(model.coef_, alone.coef_)
@@ -65,7 +65,7 @@ def test_all_problems_have_the_bits_of_one_after_another_and_read_far_less(data,
         assert np.array_equal(alone.coef_, known.coef_) and alone.gap_ == known.gap_
 
 
-def test_little_memory_takes_fewer_at_a_time(data, monkeypatch):
+def test_little_memory_takes_fewer_capacity(data, monkeypatch):
     examples, y = data
     _, members = counted(monkeypatch)
     svmgsu.train(svmgsu.open([{"X": examples, "y": y}], memory="80MB"), probability=False)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import svmgsu
-from svmgsu.data import blocks as module
+from svmgsu.outofcore import blocks as module
 
 L, N = 900, 6
 

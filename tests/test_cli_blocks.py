@@ -86,7 +86,7 @@ def test_conversion_within_memory_writes_what_conversion_does(table, capsys, end
 
 @pytest.mark.parametrize("kind", ["isotropic", "full", "low_rank", "shared"])
 def test_blocks_of_every_kind_are_written_as_archives(tmp_path, kind):
-    from svmgsu.blocks.writing import write_blocks
+    from svmgsu.outofcore.writing import write_blocks
 
     X, V, y = examples()
     F = np.random.default_rng(0).normal(size=(L, 2, 4))

@@ -280,7 +280,7 @@ def test_a_client_that_was_killed_is_followed_by_one_that_starts_from_its_checkp
 def test_examples_that_cannot_be_made_again_are_named(client):
     import dask.array as da
 
-    from svmgsu.dask.training import DaskStore, held_shards
+    from svmgsu.dask.training import DaskSource, held_shards
 
     X, _, _ = made()
     client.wait_for_workers(2, timeout=60)
@@ -288,7 +288,7 @@ def test_examples_that_cannot_be_made_again_are_named(client):
     halves = [client.scatter(X[k * 600 : (k + 1) * 600], workers=[w]) for k, w in enumerate(workers)]
     dX = da.concatenate([da.from_delayed(dask.delayed(h), (L // 2, N), float) for h in halves])
     held = held_shards(client, 60, dX, None, None, "clip")
-    store = DaskStore(held)
+    store = DaskSource(held)
     store.margins(np.ones((1, N)), 0)
     os.kill(pids_of(client)[held.shards[0].worker], signal.SIGKILL)
     with pytest.raises(
@@ -300,7 +300,7 @@ def test_examples_that_cannot_be_made_again_are_named(client):
 
 
 def test_a_stalled_worker_is_an_error_after_the_timeout(client):
-    from svmgsu.dask.training import DaskStore, held_shards
+    from svmgsu.dask.training import DaskSource, held_shards
 
     client.wait_for_workers(2, timeout=60)
     X, _, _ = made()
@@ -312,7 +312,7 @@ def test_a_stalled_worker_is_an_error_after_the_timeout(client):
         with pytest.raises(
             TimeoutError, match=r"no answer within timeout=1 seconds about .*examples \d+ to 1199 at"
         ):
-            DaskStore(held).margins(np.ones((1, N)), 0)
+            DaskSource(held).margins(np.ones((1, N)), 0)
     finally:
         os.kill(pid, signal.SIGCONT)
 

@@ -29,8 +29,6 @@ from .support.lazy import lazy
 
 if TYPE_CHECKING:
     from . import dask, engines, io, metrics, plot, reference, uncertainty
-    from .blocks.opening import open
-    from .data.blocks import Blocks
     from .estimators.classifier import LinearSVMGSU
     from .estimators.classifier_search import LinearSVMGSUCV
     from .estimators.deconvolution import Deconvolution
@@ -41,6 +39,8 @@ if TYPE_CHECKING:
     from .estimators.regressor import LinearSVRGSU, LinearSVRGSUCV
     from .estimators.unscaling import unscale
     from .io import read_text
+    from .outofcore.blocks import Blocks
+    from .outofcore.open import open
     from .reporting import report
 
 __version__: str = _core.config()["version"]
@@ -49,7 +49,7 @@ __version__: str = _core.config()["version"]
 __getattr__ = lazy(
     __name__,
     {
-        "Blocks": "data.blocks",
+        "Blocks": "outofcore.blocks",
         "Deconvolution": "estimators.deconvolution",
         "GaussianFourierFeatures": "estimators.feature_maps",
         "GaussianLandmarks": "estimators.feature_maps",
@@ -65,7 +65,7 @@ __getattr__ = lazy(
         "engines": "engines",
         "io": "io",
         "metrics": "metrics",
-        "open": "blocks.opening",
+        "open": "outofcore.open",
         "plot": "plot",
         "read_text": "io",
         "reference": "reference",

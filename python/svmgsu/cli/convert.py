@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> None:
     if args.memory is None:
         io.write(dataset, args.target, args.to_labels, args.to_cov, format=args.to_format)
     else:
-        from ..blocks.writing import write_blocks
+        from ..outofcore.writing import write_blocks
 
         blocks: Any = dataset.data
         write_blocks(blocks, args.target, format=args.to_format)

@@ -165,7 +165,7 @@ def read_data(
 
 def _opened(args: argparse.Namespace, labels: str | None, options: dict[str, Any], labelled: bool) -> Dataset:
     """The same, in blocks: labels and ids are in memory, the rest is not."""
-    from ..blocks.opening import open as open_blocks
+    from ..outofcore.open import open as open_blocks
 
     if args.data == "-":
         raise UsageError("--memory: blocks are read from files, not from standard input")

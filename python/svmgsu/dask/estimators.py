@@ -113,7 +113,7 @@ class DaskLinearSVMGSU(_OnCluster, _LazyClassifier, LinearSVMGSU):
         start = getattr(self, "model_", None) if self.warm_start else None
         self._take(problem.train(start, None))
         self._stream, self._examples_read = None, len(problem)
-        self._keep_names(problem.store.feature_names_in_)
+        self._keep_names(problem.source.feature_names_in_)
         return self
 
     def predict_proba(self, X: Any, cov: Any = None, std: Any = None, prior: Any = None) -> Any:
@@ -171,7 +171,7 @@ class DaskLinearSVRGSU(_OnCluster, LinearSVRGSU):
         problem = regression_of(self.client, self.timeout, X, y, cov, std, y_std, sample_weight, settings)
         start = getattr(self, "model_", None) if self.warm_start else None
         self._take(problem.train(start, None))
-        self._keep_names(problem.store.feature_names_in_)
+        self._keep_names(problem.source.feature_names_in_)
         return self
 
     def predict(self, X: Any, cov: Any = None, std: Any = None, return_std: bool = False) -> Any:

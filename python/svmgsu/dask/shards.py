@@ -9,11 +9,11 @@ import dask
 import numpy as np
 from dask import delayed
 
-from ..blocks.iterators import IteratorSource
 from ..data.concatenation import concatenate
 from ..data.covariances import Covariance
 from ..data.gaussians import Gaussians
 from ..engines.shards import group_rows
+from ..outofcore.sources import IteratorSource
 from ..support.places import counted_from
 from ..support.validation import Array
 from .rounds import Bundle, Rounds, Shard, collected, workers_of

@@ -17,12 +17,13 @@ from ..data.gaussians import Gaussians
 from ..engines.shards import Shard as Part
 from ..engines.shards import mapped
 from ..fit import classification, regression
-from ..fit.beyond import Noise, Store, keep_checkpoint
+from ..fit.beyond import keep_checkpoint
 from ..fit.problem import BeyondProblem
 from ..fit.regression import BeyondRegression, check_target_errors
 from ..fit.settings import Settings
 from ..models.classifier import Model
 from ..models.regressor import RegressionModel
+from ..outofcore.training import DataSource, Noise
 from ..support.losses import Task
 from ..support.validation import FloatArray, check_labels, check_targets, check_weights, is_sparse
 from .rounds import Rounds, Shard, client_of, threads_here
@@ -31,7 +32,7 @@ from .shards import Shards
 TIMEOUT = 600.0  # seconds without an answer of a round
 
 
-class DaskStore(Store):
+class DaskSource(DataSource):
     """Examples on the workers of a cluster."""
 
     def __init__(self, held: Shards) -> None:
@@ -124,7 +125,7 @@ def problem_of(
     classes, codes = check_labels(held.column(y, "y"), held.count)
     small = codes.astype(np.int8 if len(classes) < 128 else np.int32)
     known = check_weights(held.column(weights, "sample_weight"), held.count)
-    return BeyondProblem(DaskStore(held), classes, small, known, settings)
+    return BeyondProblem(DaskSource(held), classes, small, known, settings)
 
 
 def regression_of(
@@ -143,7 +144,7 @@ def regression_of(
     targets = check_targets(held.column(y, "y"), held.count)
     errors = check_target_errors(held.column(y_std, "y_std"), held.count)
     known = check_weights(held.column(weights, "sample_weight"), held.count)
-    return BeyondRegression(DaskStore(held), targets, errors, known, settings)
+    return BeyondRegression(DaskSource(held), targets, errors, known, settings)
 
 
 def train(

@@ -12,7 +12,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from ..data.blocks import Blocks
 from ..data.definiteness import Psd
 from ..data.doubt import has_doubt
 from ..data.gaussians import as_gaussians
@@ -21,6 +20,7 @@ from ..fit.problem import problem_of
 from ..fit.settings import documented
 from ..fit.stream import Stream
 from ..models.classifier import Model
+from ..outofcore.blocks import Blocks
 from ..support.validation import Array, FloatArray, check_classes, check_weights, plain_labels
 from .callbacks import FitReport, with_callbacks
 from .linear import LinearEstimator

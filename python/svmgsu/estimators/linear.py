@@ -9,12 +9,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
-from ..data.blocks import Blocks
 from ..data.definiteness import Psd
 from ..data.gaussians import Gaussians
-from ..fit.block_store import refuse_beside
 from ..fit.settings import Settings
 from ..models.rule import new_objects
+from ..outofcore.blocks import Blocks
+from ..outofcore.training import refuse_beside
 from ..support.losses import Task
 from .callbacks import CallbackSupportMixin
 from .names import keep_names, may_lack_names

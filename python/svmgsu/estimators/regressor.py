@@ -10,11 +10,11 @@ from sklearn.metrics import r2_score
 from sklearn.model_selection import GroupKFold
 from sklearn.utils.validation import column_or_1d
 
-from ..data.blocks import Blocks
 from ..data.definiteness import Psd
 from ..fit.regression import RegressionProblem, regression_of
 from ..fit.settings import documented
 from ..models.regressor import RegressionModel
+from ..outofcore.blocks import Blocks
 from ..support.losses import regression_loss
 from ..support.validation import Array, FloatArray, check_weights
 from .callbacks import FitReport, with_callbacks

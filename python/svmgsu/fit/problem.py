@@ -10,21 +10,19 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..data.blocks import Blocks
 from ..data.doubt import Copies, has_doubt, read_labels
 from ..data.gaussians import as_gaussians
-from ..data.mapped_blocks import RepeatedBlocks
 from ..models.calibration import log_shares
 from ..models.classifier import Model
+from ..outofcore.blocks import Blocks, RepeatedBlocks
+from ..outofcore.training import DataSource, labels_of_blocks, refuse_beside, source_of, weights_of_blocks
 from ..support.parallel import Team
 from ..support.validation import Array, FloatArray, check_prior, check_weights, class_factors
 from ..support.warning import warn
-from .beyond import BeyondExamples, Store
-from .block_store import labels_of_blocks, refuse_beside, weights_of_blocks
+from .beyond import BeyondExamples
 from .division import Division
 from .examples import Examples, Report, check_doubt, check_start, record, status, warn_if_unfinished
 from .held_out import calibrate
-from .mapped_store import store_of
 from .settings import Settings, changed_options
 
 _SMALL = 20_000
@@ -288,7 +286,7 @@ class BeyondProblem(BeyondExamples, Problem):
 
     def __init__(
         self,
-        store: Store,
+        source: DataSource,
         classes: Array,
         codes: Array,
         weights: FloatArray,
@@ -301,7 +299,7 @@ class BeyondProblem(BeyondExamples, Problem):
         self.prior = None if settings.prior is None else check_prior(settings.prior, classes)
         self.sample_weights = weights
         self._weigh(settings.class_weight, not np.ptp(weights))
-        self._hold(store, settings)
+        self._hold(source, settings)
         self.copies = copies or self.copies
 
     @property
@@ -343,10 +341,10 @@ def problem_of(
     if y is None or not has_doubt(y):
         if classes is not None:
             raise ValueError("classes: they name the columns of class probabilities, but blocks have labels")
-        return BeyondProblem(store_of(X), *labels_of_blocks(X, y), weights, settings)
+        return BeyondProblem(source_of(X), *labels_of_blocks(X, y), weights, settings)
     known, codes, copies = read_labels(y, len(X), classes)
-    store = store_of(X if copies.source is None else RepeatedBlocks(X, copies.source))
-    return BeyondProblem(store, known, codes, copies.weights(weights), settings, copies)
+    source = source_of(X if copies.source is None else RepeatedBlocks(X, copies.source))
+    return BeyondProblem(source, known, codes, copies.weights(weights), settings, copies)
 
 
 @dataclass

@@ -9,17 +9,16 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..data.blocks import Blocks
 from ..data.definiteness import Psd
 from ..data.gaussians import as_gaussians
 from ..models.regressor import RegressionModel
+from ..outofcore.blocks import Blocks
+from ..outofcore.training import DataSource, refuse_beside, source_of, weights_of_blocks
 from ..support.parallel import Team
 from ..support.validation import Array, FloatArray, check_finite, check_targets, check_weights
 from ..support.warning import warn
-from .beyond import BeyondExamples, Store, keep_checkpoint
-from .block_store import refuse_beside, weights_of_blocks
+from .beyond import BeyondExamples, keep_checkpoint
 from .examples import ConvergenceWarning, Examples, Report, check_start, record, status, warn_if_unfinished
-from .mapped_store import store_of
 from .settings import Settings, changed_options, documented
 
 _ROUNDS = 50  # of weights and scatter in turn
@@ -157,13 +156,13 @@ class BeyondRegression(BeyondExamples, RegressionProblem):
 
     def __init__(
         self,
-        store: Store,
+        source: DataSource,
         targets: FloatArray,
         errors: FloatArray | None,
         weights: FloatArray,
         settings: Settings,
     ) -> None:
-        self._hold(store, settings)
+        self._hold(source, settings)
         self.targets = self.to_split = targets
         self.target_errors = errors
         self.sample_weights = self.given_weights = weights
@@ -186,7 +185,7 @@ def regression_of(
     refuse_beside(X, cov=cov, std=std)
     targets = check_targets(X.labels() if y is None else y, len(X))
     errors = check_target_errors(X.numbers("y_std") if y_std is None and y is None else y_std, len(X))
-    return BeyondRegression(store_of(X), targets, errors, weights_of_blocks(X, sample_weight), settings)
+    return BeyondRegression(source_of(X), targets, errors, weights_of_blocks(X, sample_weight), settings)
 
 
 def likeliest_scatter(squares: FloatArray, errors: FloatArray, weights: FloatArray) -> float:

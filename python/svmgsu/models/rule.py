@@ -11,10 +11,10 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 
 from .. import _core
-from ..data.blocks import Blocks
 from ..data.covariances import Covariance
 from ..data.definiteness import Psd
 from ..data.gaussians import Gaussians, as_gaussians
+from ..outofcore.blocks import Blocks
 from ..support.validation import FloatArray, check_count
 
 FORMATS = ("svmgsu", "gsvm")

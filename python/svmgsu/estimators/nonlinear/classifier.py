@@ -10,12 +10,12 @@ from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold
 
-from ...data.blocks import Blocks
 from ...data.doubt import read_labels
 from ...data.gaussians import Gaussians
-from ...fit.block_store import refuse_beside
 from ...fit.examples import ConvergenceWarning
 from ...models.rule import blockwise
+from ...outofcore.blocks import Blocks
+from ...outofcore.training import refuse_beside
 from ...support.parallel import Team
 from ...support.validation import Array, FloatArray, check_weights
 from ..classifier import labels_of

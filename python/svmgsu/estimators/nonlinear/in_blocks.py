@@ -9,14 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from ...data.blocks import Blocks
 from ...data.concatenation import concatenate
 from ...data.doubt import has_doubt, read_labels
 from ...data.gaussians import Gaussians
-from ...data.mapped_blocks import RepeatedBlocks
 from ...engines.shards import Shard, mapped
-from ...fit.block_store import labels_of_blocks, weights_of_blocks
-from ...fit.mapped_store import COPIES, OF_EXAMPLE, one_after_another
+from ...outofcore.blocks import Blocks, RepeatedBlocks
+from ...outofcore.training import COPIES, OF_EXAMPLE, labels_of_blocks, one_after_another, weights_of_blocks
 from ...support.losses import Task
 from ...support.memory import in_words
 from ...support.validation import Array, FloatArray

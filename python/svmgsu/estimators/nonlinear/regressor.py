@@ -11,11 +11,11 @@ from sklearn.metrics import r2_score
 from sklearn.model_selection import GroupKFold, KFold
 from sklearn.utils.validation import column_or_1d
 
-from ...data.blocks import Blocks
 from ...data.gaussians import Gaussians
-from ...fit.block_store import refuse_beside, weights_of_blocks
 from ...fit.regression import check_target_errors
 from ...models.rule import blockwise
+from ...outofcore.blocks import Blocks
+from ...outofcore.training import refuse_beside, weights_of_blocks
 from ...support.losses import regression_loss
 from ...support.parallel import Team
 from ...support.validation import Array, FloatArray, as_float_array, check_finite, check_weights

@@ -8,14 +8,13 @@ from typing import IO, Any
 
 import numpy as np
 
-from ..data.blocks import Blocks
-from ..data.mapped_blocks import MappedBlocks
 from ..io import format_of
 from ..io.arrays import refuse_packed
 from ..io.dataset import Dataset
 from ..io.files import Source
 from ..io.output import replacing
 from ..support.validation import Array
+from .blocks import Blocks, MappedBlocks
 
 
 def write_blocks(blocks: Blocks, path: Source, *, format: str | None = None) -> None:

@@ -15,8 +15,8 @@ from ..io.files import GZIP, XZ, damaged, extension, name_of
 from ..io.table_reading import TableReader
 from ..io.tables import ARROW, DELIMITERS, _pyarrow
 from ..support.validation import Array
-from .cache import mark_of_file
-from .pieces import Piece, Source
+from .blocks import mark_of_file
+from .sources import Piece, Source
 
 CELL = 8  # bytes of a number
 MOST_LINE = 2**26  # bytes of one

@@ -1,24 +1,86 @@
-"""NumPy files and memory-mapped arrays: used where they lie if they are flat, else read row by row."""
+"""Where blocks come from: pieces of samples out of NumPy files, memory-mapped arrays and iterables."""
 
 from __future__ import annotations
 
 import math
 import zipfile
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from .. import _core
-from ..data.blocks import Blocks
 from ..data.covariances.base import READERS
 from ..data.definiteness import Psd
-from ..data.flat import FlatArray, flat_of
+from ..data.gaussians import Gaussians, as_gaussians
 from ..io.arrays import check_keys, examples_of, map_array
+from ..io.dataset import Dataset
 from ..io.files import damaged, name_of
 from ..support.places import counted_from
-from .cache import mark_of_file
-from .pieces import Piece, Source
+from ..support.validation import Array
+from .blocks import Blocks, FlatArray, flat_of, mark_of_file
+
+
+@dataclass
+class Piece:
+    """Some examples that stand together in the whole."""
+
+    data: Gaussians
+    y: Array | None = None
+    weight: Array | None = None
+    y_std: Array | None = None
+    ids: Array | None = None
+    classes: Array | None = None  # of the columns of y, where labels are in doubt
+    notes: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, dataset: Dataset, weight: Array | None = None) -> Piece:
+        """A piece that a reader of files has read."""
+        report = dataset.report
+        notes = [
+            f"{name}: {count} of its examples dropped" for name, count in report.dropped.items() if count
+        ]
+        about = dataset.ids, dataset.classes, [*notes, *report.notes]
+        return cls(dataset.data, dataset.y, weight, dataset.y_std, *about)
+
+
+class Source(ABC):
+    """A source of examples that is read from its beginning, any number of times unless it says otherwise."""
+
+    name: str
+
+    @abstractmethod
+    def pieces(self, room: int) -> Iterator[Piece]:
+        """The examples, in pieces that take about `room` bytes each while they are made."""
+
+    def least(self) -> int:
+        """The least room that its pieces can do with, if that is known before reading."""
+        return 0
+
+    def size(self) -> int | None:
+        """About how many bytes of numbers it holds, if that is known before reading."""
+        return None
+
+    def mark(self) -> Any:
+        """What is another thing if the source has changed; None if that cannot be known."""
+        return None
+
+
+def numbers_of(values: Any, name: str, count: int) -> Array:
+    """One finite number for each of `count` examples."""
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}: expected numbers, got {np.asarray(values).dtype} values") from None
+    if array.shape != (count,):
+        raise ValueError(f"{name}: shape {array.shape} for {count} examples")
+    bad = np.flatnonzero(~np.isfinite(array))
+    if len(bad):
+        raise ValueError(f"{name}: example {bad[0]} is {array[bad[0]]}; NaN and infinity are not allowed")
+    return array
+
 
 EACH = ("mean", "isotropic", "var", "factors", "diagonal", "y", "weight", "y_std")  # flat arrays of examples
 ALL = ("shared", "feature_names")
@@ -197,3 +259,76 @@ def _with_one_rank(found: dict[str, Any], path: str) -> None:
             f"{name_of(path)}: its low-rank covariances have several ranks; blocks take one rank for all"
         )
     found["factors"] = factors.reshape(len(start) - 1, rank, factors.shape[1])
+
+
+NAMES = ("X", "y", "cov", "std", "sample_weight", "y_std", "feature_names", "classes")
+
+
+class IteratorSource(Source):
+    """Any iterable of blocks."""
+
+    def __init__(self, given: Any, psd: Psd, options: dict[str, Any]) -> None:
+        self.given, self.psd, self.options = given, psd, options
+        self.name = type(given).__name__
+
+    def pieces(self, room: int) -> Iterator[Piece]:
+        first = 0
+        for number, block in enumerate(self.given):
+            with counted_from(first):
+                piece = self._piece(block, number)
+            first += len(piece.data)
+            yield piece
+
+    def _piece(self, block: Any, number: int) -> Piece:
+        if isinstance(block, Dataset):
+            return Piece.of(block)
+        if _is_frame(block):
+            return self._framed(block, number)
+        if isinstance(block, Mapping):
+            strange = [key for key in block if key not in NAMES]
+            if strange or "X" not in block:
+                raise ValueError(
+                    f"X: block {number} has the keys {list(block)}; expected some of {', '.join(NAMES)}"
+                )
+            given = dict(block)
+        elif isinstance(block, tuple):
+            if not 1 <= len(block) <= 3:
+                raise ValueError(
+                    f"X: block {number} is a tuple of {len(block)}; expected (X, y) or (X, y, std)"
+                )
+            given = dict(zip(("X", "y", "std"), block, strict=False))
+        else:
+            given = {"X": block}
+        names = given.pop("feature_names", None)
+        data = as_gaussians(given["X"], given.get("cov"), given.get("std"), self.psd)
+        if names is not None:
+            data = Gaussians(data.mean, data.cov, feature_names=list(names))
+        y = None if given.get("y") is None else np.asarray(given["y"])
+        classes = given.get("classes")
+        return Piece(data, y, given.get("sample_weight"), given.get("y_std"), classes=classes)
+
+    def _framed(self, frame: Any, number: int) -> Piece:
+        """A data frame, whose columns are paired as those of a table in a file."""
+        from ..io.table_reading import TableReader
+        from ..io.tables import _pyarrow
+        from .tables import PartCells
+
+        arrow = _pyarrow()
+        if hasattr(frame, "to_arrow"):
+            table = frame.to_arrow()
+        elif hasattr(frame, "iloc"):
+            table = arrow.Table.from_pandas(frame, preserve_index=False)
+        else:
+            table = frame if hasattr(frame, "column_names") else arrow.Table.from_batches([frame])
+        if not hasattr(self, "_reader"):
+            self._reader = TableReader(**self.options)
+        found = self._reader.part(PartCells(table, f"block {number}", 0))
+        if found is None:
+            raise ValueError(f"X: block {number} has no example")
+        return Piece.of(*found)
+
+
+def _is_frame(block: Any) -> bool:
+    """Data frames of pandas and polars; tables and batches of Arrow."""
+    kind = type(block).__module__.partition(".")[0]
+    return kind in ("pandas", "polars", "pyarrow") and (hasattr(block, "columns") or hasattr(block, "schema"))

@@ -12,15 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from ..data.blocks import Blocks
 from ..data.definiteness import Psd, check_psd
 from ..io import TABLES, format_of
 from ..io.files import is_path, shown
 from ..support.memory import in_words
 from . import cache as caches
-from .decoding import decode
-from .iterators import IteratorSource
-from .pieces import Source
+from .blocks import Blocks
+from .sources import IteratorSource, Source, memory_source, npy_source, npz_source
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
 _MEMORY = re.compile(r"\s*([0-9]*\.?[0-9]+(?:[eE][0-9]+)?)\s*([KMGT]i?|k|)B?\s*")
@@ -110,7 +108,7 @@ def _decoded(
     caches.require_disk(source.size() or 0, target)
     folder = caches.Folder(target)
     try:
-        about = decode(source, folder, min(memory // 4, 2**28), dtype)
+        about = caches.decode(source, folder, min(memory // 4, 2**28), dtype)
         if mark is not None and source.mark() != mark:
             raise ValueError(f"{source.name}: it has changed while it was read")
         path = folder.finish({**about, "fingerprint": print_of if mark is not None else None})
@@ -171,8 +169,6 @@ def _source(
             paths, _beside(labels, "labels", paths), _beside(cov, "cov", paths), format, psd, options
         )
     if isinstance(source, np.ndarray):
-        from .arrays import memory_source
-
         return memory_source(source, labels, cov, psd)
     for name, value in (("labels", labels), ("cov", cov)):
         if value is not None:
@@ -238,14 +234,12 @@ def _files(
         raise ValueError(f"source: files of several formats ({', '.join(sorted(kinds))}); give those of one")
     kind = kinds.pop()
     if kind in ("npy", "npz"):
-        from . import arrays
-
         if options:
             raise TypeError(f"{next(iter(options))}: there is no such option for the format {kind}")
         if kind == "npy":
-            return arrays.npy_source(paths, labels, cov, psd, paths[0])
+            return npy_source(paths, labels, cov, psd, paths[0])
         _refuse(kind, labels=labels, cov=cov)
-        return arrays.npz_source(paths, psd, paths[0])
+        return npz_source(paths, psd, paths[0])
     if kind in ("text", "svmlight"):
         raise ValueError(
             f"source: {shown(paths[0])} is of the format {kind}, which is not read in blocks; convert it to "

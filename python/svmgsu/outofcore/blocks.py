@@ -1,26 +1,114 @@
-"""`Blocks`: examples that lie in files and are read a block at a time, whatever memory there is."""
+"""`Blocks`: samples in files, read a block at a time."""
 
 from __future__ import annotations
 
 import copy
 import hashlib
+import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ..data.covariances.base import READERS, Covariance
+from ..data.definiteness import Psd
+from ..data.gaussians import Gaussians
 from ..support.memory import in_words
 from ..support.places import counted_from
 from ..support.validation import Array, FloatArray
-from .covariances.base import READERS, Covariance
-from .definiteness import Psd
-from .flat import FlatArray
-from .gaussians import Gaussians
 
 LARGEST_BLOCK = 2**26  # bytes; larger ones are not read faster
 CHANCES = "chances"  # says of y that it has the probabilities of classes
 SHARE = 16  # a block is at most this part of the memory: it is read, changed and multiplied
+
+
+class ChangedError(ValueError):
+    """A file is not what it was when it was opened: it was written to, replaced or cut off."""
+
+
+@dataclass(frozen=True)
+class FlatArray:
+    """`shape` numbers of `dtype`, row-major, from `offset` on in the file `path`.
+
+    `stamp` is size and time of change of the file when it was opened; reading what has changed is refused.
+    """
+
+    path: str
+    offset: int
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    stamp: tuple[int, int] = (0, 0)
+
+    @classmethod
+    def of(cls, path: str, offset: int, dtype: Any, shape: tuple[int, ...]) -> FlatArray:
+        """The array in a file that is there now, and large enough."""
+        about = os.stat(path)
+        found = cls(path, offset, np.dtype(dtype), shape, (about.st_size, about.st_mtime_ns))
+        if found.offset + found.nbytes > about.st_size:
+            raise ValueError(
+                f"{path}: it is cut off: {found.offset + found.nbytes} bytes are wanted for shape "
+                f"{shape}, and there are {about.st_size}"
+            )
+        return found
+
+    @property
+    def row_bytes(self) -> int:
+        return self.dtype.itemsize * math.prod(self.shape[1:])
+
+    @property
+    def nbytes(self) -> int:
+        return self.row_bytes * self.shape[0]
+
+    def read(self, rows: slice) -> Array:
+        """Some rows that stand together, as an array of their own."""
+        first, last, _ = rows.indices(self.shape[0])
+        shape = (max(last - first, 0), *self.shape[1:])
+        out = np.empty(shape, dtype=self.dtype)
+        with open(self.path, "rb", buffering=0) as file:
+            file.seek(self.offset + first * self.row_bytes)
+            view, done = out.reshape(-1).view(np.uint8), 0
+            while done < len(view):
+                got = file.readinto(view[done:].data)
+                if not got:
+                    raise ChangedError(f"{self.path}: it ends before example {last - 1}; it was cut off")
+                done += got
+        return out
+
+    def check(self) -> None:
+        """Refuses a file that is not what it was."""
+        try:
+            about = os.stat(self.path)
+        except FileNotFoundError:
+            raise ChangedError(f"{self.path}: it was removed since it was opened") from None
+        if (about.st_size, about.st_mtime_ns) != self.stamp:
+            raise ChangedError(f"{self.path}: it has changed since it was opened; open it anew")
+
+
+def flat_of(array: Any) -> FlatArray | None:
+    """Where the numbers of a memory-mapped array lie; None if it is none, or not row after row."""
+    base = array
+    while isinstance(base, np.memmap) and isinstance(base.base, np.memmap):
+        base = base.base
+    if not isinstance(array, np.memmap) or not isinstance(base, np.memmap) or base.filename is None:
+        return None
+    if not array.flags.c_contiguous or not array.dtype.isnative:
+        return None
+    start = array.__array_interface__["data"][0] - base.__array_interface__["data"][0]
+    return FlatArray.of(os.fsdecode(base.filename), int(base.offset + start), array.dtype, array.shape)
+
+
+def mark_of_file(path: str) -> list[Any]:
+    """What changes if a file does: its place, size, time of change, and both its ends."""
+    about = os.stat(path)
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        digest.update(file.read(2**16))
+        if about.st_size > 2**17:
+            file.seek(-(2**16), os.SEEK_END)
+            digest.update(file.read(2**16))
+    return [os.path.realpath(path), about.st_size, about.st_mtime_ns, digest.hexdigest()]
 
 
 class Blocks:
@@ -209,9 +297,12 @@ class Blocks:
             Trained on as any others, to the bits of the mapped examples in memory if the map gives the same
             numbers for an example whatever its neighbours.
         """
-        from .mapped_blocks import mapped
-
-        return mapped(self, transformer)
+        function = getattr(transformer, "transform", transformer)
+        if not callable(function):
+            raise TypeError(
+                f"map: expected a fitted transformer or a function of Gaussians, got {transformer!r}"
+            )
+        return MappedBlocks(self, function)
 
     def check(self) -> None:
         """Refuses files that were changed, replaced or removed since they were opened."""
@@ -249,3 +340,104 @@ class Blocks:
 def least_memory(n: int, row_bytes: int) -> int:
     """The least number of bytes that training and prediction can do with: vectors, and a few rows."""
     return SHARE * max(16 * n, row_bytes) + 8 * 64 * n
+
+
+Map = Callable[[Gaussians], Gaussians]
+
+
+class _View(Blocks):
+    """The same files with samples that are made when they are read; labels and weights are those of `of`."""
+
+    def __init__(self, of: Blocks) -> None:
+        super().__init__(
+            of.arrays,
+            fixed=of.fixed,
+            texts=of.texts,
+            y_kind=of.y_kind,
+            names=of.feature_names_in_,
+            memory=of.memory,
+            psd=of.psd,
+            source=of.source,
+            folder=of._folder,
+            ids=of._ids,
+            notes=of.notes,
+        )
+        self.of = of
+
+
+class MappedBlocks(_View):
+    """What `Blocks.map` returns; see there. Labels, weights and names of examples are those of the blocks."""
+
+    def __init__(self, of: Blocks, function: Map) -> None:
+        super().__init__(of)
+        self._function = function
+        self._width: int | None = None  # of the features, once it is known
+        one = self[0:1]
+        self._width = one.shape[1]
+        self.shape = (len(of), one.shape[1])
+        self.dtype = np.asarray(one.mean).dtype
+        self.feature_names_in_ = one.feature_names_in_
+        self._kind = "none" if one.cov is None else type(one.cov).__name__.lower()
+        held = {} if one.cov is None else one.cov.arrays(1, one.shape[1], None)
+        self._made_bytes = np.asarray(one.mean).nbytes + sum(np.asarray(a).nbytes for a in held.values())
+
+    @property
+    def kind(self) -> str:
+        return self._kind
+
+    @property
+    def row_bytes(self) -> int:
+        return self.of.row_bytes + self._made_bytes
+
+    def __getitem__(self, rows: Any) -> Gaussians:
+        data = self.of[rows]
+        with counted_from(rows.indices(len(self.of))[0]):
+            made = self._function(data)
+        if not isinstance(made, Gaussians):
+            raise TypeError(f"map: it must make Gaussians of Gaussians, but made {type(made).__name__}")
+        expected = (len(data), made.shape[1] if self._width is None else self._width)
+        if made.shape != expected:
+            raise ValueError(f"map: it made {made.shape} examples and features; {expected} are wanted")
+        return made
+
+    def with_std(self, std: float | None) -> Blocks:
+        return MappedBlocks(self, lambda data: Gaussians(data.mean, std=std))
+
+    def fingerprint(self) -> str:
+        digest = hashlib.sha256(self.of.fingerprint().encode())
+        made = self[0 : min(len(self), 16)]
+        arrays: dict[str, Array] = {"mean": np.asarray(made.mean)}
+        if made.cov is not None:
+            arrays |= {key: np.asarray(a) for key, a in made.cov.arrays(*made.shape, None).items()}
+        for key in sorted(arrays):
+            digest.update(key.encode() + np.ascontiguousarray(arrays[key]).tobytes())
+        return digest.hexdigest()
+
+    def __repr__(self) -> str:
+        return f"MappedBlocks({self.shape[1]} features, cov={self.kind}, of {self.of!r})"
+
+
+class RepeatedBlocks(_View):
+    """Blocks some of whose examples are there several times: example i is row places[i], in order."""
+
+    def __init__(self, of: Blocks, places: Array) -> None:
+        super().__init__(of)
+        self.places = places
+        self.shape = (len(places), of.shape[1])
+        self._kind, self._row_bytes = of.kind, of.row_bytes
+
+    @property
+    def kind(self) -> str:
+        return self._kind
+
+    @property
+    def row_bytes(self) -> int:
+        return self._row_bytes
+
+    def __getitem__(self, rows: Any) -> Gaussians:
+        first, last, _ = rows.indices(len(self))
+        places = self.places[first:last]
+        return self.of[int(places[0]) : int(places[-1]) + 1][places - places[0]]
+
+    def fingerprint(self) -> str:
+        return hashlib.sha256(self.of.fingerprint().encode() + self.places.tobytes()).hexdigest()
