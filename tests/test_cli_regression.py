@@ -93,10 +93,10 @@ def test_the_target_has_usual_names(target, error, problem, tmp_path, capsys):
 def test_errors_of_targets_may_have_any_name(problem, tmp_path, capsys):
     path = table(tmp_path / "t.csv", problem, "z", "uncertainty")
     words = ["train", path, "--task", "regression", "--target", "z", "-o", tmp_path / "m"]
-    run(capsys, *words, "--target-error", "uncertainty")
+    run(capsys, *words, "--errors", "z=uncertainty")
     data, y, y_std = problem
     same(svmgsu.load(tmp_path / "m"), svmgsu.train_regressor(data, y, y_std=y_std))
-    run(capsys, *words)
+    run(capsys, *words, "--exact", "uncertainty")
     assert svmgsu.load(tmp_path / "m").feature_names_in_ == ["u", "g", "uncertainty"]
 
 
@@ -265,7 +265,6 @@ USAGE = {
     "--class-weight: not for --task regression": ["--class-weight", "balanced"],
     "--multi-class: not for --task regression": ["--multi-class", "ovr"],
     "--no-probability: not for --task regression": ["--no-probability"],
-    "--label-column: not for --task regression; --target names": ["--label-column", "z"],
     "--solver: --task regression has newton alone": ["--solver", "sgd"],
     "--model-format gsvm: holds classifiers alone": ["--model-format", "gsvm"],
 }
@@ -290,7 +289,7 @@ def test_options_that_do_not_fit_are_wrong_usage(message, problem, tmp_path, cap
     assert said.startswith(f"svmgsu train: error: {message}")
 
 
-@pytest.mark.parametrize("option", ["--epsilon", "--target", "--target-error"])
+@pytest.mark.parametrize("option", ["--epsilon"])
 def test_options_of_regressions_are_not_for_classifiers(option, problem, tmp_path, capsys):
     path = table(tmp_path / "t.csv", problem)
     said = refused(capsys, 2, "train", path, option, "1", "-o", tmp_path / "m")
@@ -300,8 +299,8 @@ def test_options_of_regressions_are_not_for_classifiers(option, problem, tmp_pat
 BAD = {
     "class names": (
         "x,x_err,z\n1,0.1,star\n2,0.1,galaxy\n",
-        ":2: no numbers in column 'z', but such as 'star'; a regression predicts numbers; name another "
-        "--target, or train a classifier",
+        ": column 'z': a regression predicts numbers, and this holds none; name another --target, or train a "
+        "classifier",
     ),
     "a word among numbers": ("x,z\n1,2\n2,three\n", ":3: column 'z' is 'three', which is no number"),
     "constant": ("x,z\n1,2\n2,2\n", ": all targets are 2; a regression needs targets that differ"),
@@ -312,7 +311,10 @@ BAD = {
         ":3: the error of the target, column 'z_err', is 0; errors of targets must be > 0",
     ),
     "a negative error": ("x,z,z_err\n1,2,0.1\n2,3,-1\n", ":3: column 'z_err' is -1; errors must be >= 0"),
-    "two errors": ("x,z,z_err,z_std\n1,2,0.1,1\n2,3,1,1\n", ": 'z' has more than one error: z_err, z_std"),
+    "two errors": (
+        "x,z,z_err,z_std\n1,2,0.1,1\n2,3,1,1\n",
+        ": 'z' has more than one uncertainty: z_err and z_std",
+    ),
     "no such column": ("x,y\n1,2\n2,3\n", ": target: there is no column 'z'; there are x, y"),
     "nothing else": ("z,z_err\n1,2\n2,3\n", ": there is no column to take as a feature"),
 }
@@ -334,11 +336,10 @@ def test_bad_targets_are_one_clear_line(name, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--id-column", "z"], "target: 'z' is the id; name another column"),
+        (["--id", "z"], "target: 'z' is an id; name another column"),
         (["--ignore", "z"], "target: 'z' is to be ignored; name another column"),
-        (["--features", "u,z"], "target: 'z' is among the features; name another column"),
-        (["--target-error", "z"], "target_error: 'z' is the target itself"),
-        (["--target-error", "q"], "target_error: there is no column 'q'"),
+        (["--features", "u,z"], "target: 'z' is a feature; name another column"),
+        (["--errors", "z=q"], "errors: there is no column 'q'"),
     ],
 )
 def test_a_target_that_is_something_else_is_refused(more, message, problem, tmp_path, capsys):
@@ -368,7 +369,7 @@ def test_errors_of_targets_may_be_left_out(problem, tmp_path, capsys):
 def test_a_table_without_a_target_is_told_what_to_name(tmp_path, capsys):
     (tmp_path / "t.csv").write_text("a,b\n1,2\n2,4\n")
     said = refused(capsys, 1, "train", tmp_path / "t.csv", "--task", "regression", "-o", tmp_path / "m")
-    assert said.endswith("there is no column 'target' or 'y' or 'label'; name it in --target: one of a, b")
+    assert said.endswith("target: name the column to predict, one of a, b, ...")
 
 
 def test_targets_of_other_formats_must_be_numbers(problem, tmp_path, capsys):

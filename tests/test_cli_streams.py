@@ -76,7 +76,7 @@ def test_a_name_that_is_not_utf8(tmp_path, ending):
     except OSError:
         pytest.skip("this file system takes only UTF-8")
     run = shell('"$@"', "train", names[ending], "-o", names["m"], "--json")
-    assert run.returncode == 0 and run.stderr == b"" and b"caf\\udce9.m" in run.stdout
+    assert run.returncode == 0 and run.stderr.count(b"\n") <= 1 and b"caf\\udce9.m" in run.stdout
     assert shell('"$@"', "predict", names["m"], names[ending], "-o", names["out"]).returncode == 0
     Path(names["bad"]).write_text("a 1:x\n")
     for words, reason in (

@@ -277,7 +277,7 @@ WRONG_USAGE = {
     "stdout twice": [*TRAIN, "-o", "-", "--predictions", "-"],
     "no output": TRAIN,
     "subspace above 1": [*TO_FILE, "--subspace", "1.5"],
-    "column of text": [*TO_FILE, "--label-column", "y"],
+    "column of text": [*TO_FILE, "--target", "y"],
     "unknown class": [*TO_FILE, "--class-weight", "star=2"],
     "abbreviated": ["train", "{mean}", "--lab", "{labels}", "-o", "m"],
     "labels beside npz": ["train", "{npz}", "--labels", "{labels}", "-o", "m"],

@@ -82,17 +82,8 @@ def test_one_bar_for_all_features(reader, units):
     np.testing.assert_array_equal(data.cov.diagonals(3, 2), wanted.cov.variances)
 
 
-def test_a_floor_is_in_units_of_the_values():
-    table = pd.DataFrame(VALUES | SYMMETRIC)
-    for floor in (0.5, [0.2, 1.0]):
-        data = svmgsu.Gaussians.from_frame(table, units="relative", floor=floor)
-        same(data, from_errors(rows(VALUES, "ug"), rows(SYMMETRIC, SYMMETRIC), units="relative", floor=floor))
-
-
 def test_a_number_for_all_rows_is_in_the_same_units():
-    data = svmgsu.Gaussians.from_frame(
-        pd.DataFrame(VALUES), values=["u", "g"], std=[0.1, None], units="relative"
-    )
+    data = svmgsu.Gaussians.from_frame(pd.DataFrame(VALUES), errors={"u": 0.1}, exact=["g"], units="relative")
     np.testing.assert_allclose(data.cov.variances, np.square(0.1 * rows(VALUES, "ug")) * [1, 0])
 
 

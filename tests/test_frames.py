@@ -44,12 +44,12 @@ def test_columns_are_paired_by_their_suffix(make):
 
 @both
 def test_columns_can_be_named(make):
-    data = from_frame(make(TABLE), values=["r", "u", "g"], std=["g_err", None, 0.5])
+    data = from_frame(make(TABLE), ["r", "u", "g"], {"r": "g_err", "u": None, "g": 0.5})
     assert data.feature_names_in_ == ["r", "u", "g"]
     np.testing.assert_allclose(deviations(data), [[1, 0, 0.5], [2, 0, 0.5], [3, 0, 0.5]])
-    assert from_frame(make(TABLE), values=["g"]).shape == (3, 1)
-    assert from_frame(make(TABLE), values=["u"], std=[None]).cov is None
-    sigma = from_frame(make({"x": [1.0], "x sigma": [2.0]}), suffix=" sigma")
+    assert from_frame(make(TABLE), ["g"]).shape == (3, 1)
+    assert from_frame(make(TABLE), ["u"], {"u": None}).cov is None
+    sigma = from_frame(make({"x": [1.0], "x sigma": [2.0]}), errors="{} sigma")
     assert deviations(sigma).item() == 2
 
 
@@ -63,7 +63,7 @@ def test_upper_and_lower_errors_can_be_averaged(make):
     np.testing.assert_allclose(deviations(data), [[0.2], [0.1]])
     positive = {**ASYMMETRIC, "p_err2": [0.1, 0.1]}
     np.testing.assert_allclose(deviations(from_frame(make(positive), asymmetric="mean")), [[0.2], [0.1]])
-    pair = from_frame(make(ASYMMETRIC), values=["p"], std=[("p_err1", "p_err2")], asymmetric="mean")
+    pair = from_frame(make(ASYMMETRIC), ["p"], {"p": ("p_err1", "p_err2")}, asymmetric="mean")
     np.testing.assert_array_equal(deviations(pair), deviations(data))
 
 
@@ -86,25 +86,27 @@ def test_a_split_normal_has_the_moments_of_its_density(upper, lower):
 
 @both
 @pytest.mark.parametrize("nothing", [None, float("nan")])
-def test_missing_numbers_are_named_and_explained(make, nothing):
-    frame = make(PAIRS | {"u_err": [0.1, nothing, 0.3]})
-    with pytest.raises(ValueError, match=r"row 1 of column 'u_err' is nan, one of 1 .* not an error of 0"):
-        from_frame(frame)
-    for missing, wanted in {"max": 0.3, "median": 0.2, 7: 7.0}.items():
-        assert deviations(from_frame(frame, missing=missing))[1, 0] == pytest.approx(wanted)
-    frame = make(PAIRS | {"u": [1.0, 2.0, nothing]})
-    with pytest.raises(ValueError, match=r"row 2 of column 'u' is nan.*A missing value is no Gaussian"):
-        from_frame(frame, missing="max")
-    with pytest.raises(ValueError, match="has no error at all"):
-        from_frame(make({"x": [1.0], "x_err": [float("nan")]}), missing="max")
+def test_missing_numbers_are_named_and_can_be_left_out(make, nothing):
+    for column in ("u", "u_err"):
+        frame = make(PAIRS | {column: [0.1, nothing, 0.3]})
+        with pytest.raises(ValueError, match=rf"row 1: column '{column}' is missing; missing=.drop."):
+            from_frame(frame)
+        assert from_frame(frame, missing="drop").mean[:, 1].tolist() == [10, 30]
 
 
 @both
 def test_an_error_of_zero_is_a_value_that_is_known_exactly(make):
-    frame = make(PAIRS | {"g_err": [1, 0, 3]})
-    assert deviations(from_frame(frame))[1, 1] == deviations(from_frame(frame, floor=0))[1, 1] == 0
-    np.testing.assert_allclose(deviations(from_frame(frame, floor=2)), [[2, 2], [2, 2], [2, 3]])
-    np.testing.assert_allclose(deviations(from_frame(frame, floor=[0.2, 0.5]))[:, 0], [0.2, 0.2, 0.3])
+    assert deviations(from_frame(make(PAIRS | {"g_err": [1, 0, 3]})))[1, 1] == 0
+
+
+@both
+def test_what_was_understood_is_said_in_one_line(make):
+    with pytest.warns(UserWarning, match="2 values with errors, 1 exact, 1 id; ids name; no errors for r"):
+        data = from_frame(make(TABLE))
+    assert str(data.columns) == "2 values with errors, 1 exact, 1 id"
+    assert data.columns.exact == ["r"] and data.columns.ids == ["name"]
+    with pytest.warns(UserWarning, match="ids name"):
+        assert from_frame(make(TABLE), exact=["r", "g_err"]).feature_names_in_ == ["u", "g", "g_err", "r"]
 
 
 def test_a_row_is_called_by_its_label_too():
@@ -117,62 +119,46 @@ def test_nullable_columns_and_other_numbers_are_read():
     frame = pd.DataFrame({"x": [1, 2], "x_err": [1.0, 2.0]}).astype({"x": "Int64", "x_err": "Float32"})
     np.testing.assert_array_equal(from_frame(frame).mean, [[1.0], [2.0]])
     frame.loc[1, "x"] = pd.NA
-    with pytest.raises(ValueError, match="row 1 of column 'x' is nan"):
+    with pytest.raises(ValueError, match="row 1: column 'x' is missing"):
         from_frame(frame)
 
 
 def test_what_is_wrong_with_a_frame_is_said():
     frame = pd.DataFrame(TABLE)
     wrong = {
-        "columns without errors beside them: 'name' .*, 'r' .float64.; name the features in values=": {},
-        "suffix: no column has errors beside it": {"suffix": "_sd"},
-        "std: it names the errors of `values`": {"std": ["u_err"]},
-        "std: 1 entries for 2 values": {"values": ["u", "g"], "std": ["u_err"]},
-        "values: the frame has no column 'z'; it has name, u, ": {"values": ["z"]},
-        "std: the frame has no column 'z'": {"values": ["u"], "std": ["z"]},
-        "values: 'r' has no column of errors 'r_err' or 'r_std' or 'r_var'": {"values": ["r"]},
-        "frame: column 'name' does not hold numbers": {"values": ["name"], "std": [None]},
+        "features: there is no column 'z'; there are name, u, ": {"features": ["z"]},
+        "errors: there is no column 'z'": {"errors": {"u": "z"}},
+        "errors: there is no column 'y'": {"errors": {"y": "u_err"}},
+        "no numbers in column 'name', which was asked for": {"features": ["name"]},
+        "errors: no columns are named like 'e_{}'": {"errors": "e_{}"},
         "asymmetric: expected": {"asymmetric": "max"},
-        "floor: must be >= 0": {"floor": -1, "values": ["u"]},
-        "floor: expected a number, or one for each of 2": {"floor": [1, 2, 3], "values": ["u", "g"]},
-        "std: expected a column, a pair": {"values": ["u"], "std": [-1.0]},
-        "values: no column is named": {"values": []},
+        "missing: expected": {"missing": "median"},
+        "limits: expected": {"limits": "uniform"},
+        "error_scale: must be > 0": {"error_scale": 0},
+        "errors: the error of 'u' must be >= 0": {"errors": {"u": -1.0}},
+        "there is no column to take as a feature": {"features": []},
     }
     for text, options in wrong.items():
         with pytest.raises(ValueError, match=text):
             from_frame(frame, **options)
-    with pytest.raises(ValueError, match='missing: expected "median"'):
-        from_frame(pd.DataFrame({"x": [1.0], "x_err": [np.nan]}), missing="min")
-    with pytest.raises(ValueError, match="row 0 of column 'x_err' is -1; errors must be >= 0"):
+    with pytest.raises(ValueError, match="row 0: column 'x_err' is -1; errors must be >= 0"):
         from_frame(pd.DataFrame({"x": [1.0], "x_err": [-1.0]}))
-    with pytest.raises(ValueError, match=r"have both signs: row 1 is 0\.1, row 0 is -0\.1"):
+    with pytest.raises(ValueError, match=r"row 0: column 'p_err2' is -0\.1, but 0\.1 at frame: row 1"):
         from_frame(pd.DataFrame({**ASYMMETRIC, "p_err2": [-0.1, 0.1]}))
-    with pytest.raises(ValueError, match="frame: 'x' has more than one error: x_err1, x_err2, x_err"):
+    with pytest.raises(ValueError, match="'x' has more than one uncertainty: x_err and x_err1 and x_err2"):
         from_frame(pd.DataFrame({name: [1.0] for name in ("x", "x_err", "x_err1", "x_err2")}))
-    with pytest.raises(ValueError, match="column 'x' is there twice"):
+    with pytest.raises(ValueError, match="the column 'x' appears twice"):
         from_frame(pd.DataFrame([[1.0, 2.0]], columns=["x", "x"]))
     with pytest.raises(ValueError, match="it has no rows"):
         from_frame(frame[:0])
     with pytest.raises(TypeError, match=r"a lazy frame; pass frame\.collect"):
         from_frame(pl.DataFrame(TABLE).lazy())
-    with pytest.raises(TypeError, match="expected a DataFrame of pandas or polars, got dict"):
+    with pytest.raises(TypeError, match="expected a table of pandas, polars, astropy or pyarrow, got dict"):
         from_frame(TABLE)
-    with pytest.raises(TypeError, match="values: expected a list of column names, got 'u'"):
-        from_frame(frame, values="u")
-
-
-def test_columns_can_be_named_by_an_index():
-    table = pd.DataFrame({"u": [1.0, 2.0], "g": [3.0, 4.0], "u_err": [0.1, 0.2], "g_err": [0.3, 0.4]})
-    data = svmgsu.Gaussians.from_frame(table, values=table.columns[:2], std=table.columns[2:])
-    assert data.feature_names_in_ == ["u", "g"]
-    np.testing.assert_allclose(data.cov.matrix, [[0.01, 0.09], [0.04, 0.16]])
-
-
-def test_columns_without_names_are_refused():
-    table = pd.DataFrame([[1.0, 0.1], [2.0, 0.2]])
-    for values, message in (([0], "values: expected names that are strings, got 0"), (["u"], "it has 0, 1")):
-        with pytest.raises((TypeError, ValueError), match=message):
-            svmgsu.Gaussians.from_frame(table, values=values)
+    with pytest.raises(TypeError, match="features: expected a list of column names, got 'u'"):
+        from_frame(frame, "u")
+    with pytest.raises(TypeError, match="expected columns with names that are strings, got 0"):
+        from_frame(pd.DataFrame([[1.0, 0.1], [2.0, 0.2]]))
 
 
 def test_a_frame_of_means_gives_its_names():
@@ -198,7 +184,7 @@ def test_errors_in_another_order_of_columns_are_refused(make):
 
 def test_neither_library_is_imported_for_arrays():
     script = (
-        "import sys, svmgsu, svmgsu.data.dataframes; svmgsu.Gaussians([[1.0]], std=1.0);"
+        "import sys, svmgsu, svmgsu.io.frames; svmgsu.Gaussians([[1.0]], std=1.0);"
         "assert not {'pandas', 'polars', 'sklearn', 'scipy'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
@@ -212,7 +198,7 @@ def test_the_kepler_table_is_read_as_it_is(data_folder):
         table = pd.read_csv(file, comment="#")
     names = ["koi_period", "koi_depth", "koi_duration", "koi_steff"]
     table = table.dropna(subset=[c for name in names for c in (name, f"{name}_err1", f"{name}_err2")])
-    data = from_frame(table, values=names, floor=1e-9)
+    data = from_frame(table, names)
     assert data.shape == (len(table), 4)
     assert len(data) > 7000
     i = 5

@@ -8,6 +8,7 @@ import errno
 import io
 import math
 import os
+import re
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -24,8 +25,10 @@ OPTIONS = {
     'psd="strict"': "--psd strict",
     'psd="clip"': "--psd clip",
     'kind="diagonal"': "--kind diagonal",
-    "ignore=, label= or id=": "--ignore, --label-column or --id-column",
-    "by ignore=, or name the features": "by --ignore, or name the features in --features",
+    "ignore=, label= or id=": "--ignore, --target or --id",
+    'limits="half-normal"': "--limits half-normal",
+    "error_scale=": "--error-scale ",
+    "exact= takes": "--exact takes",
     "text_labels=True takes": "--text-labels takes",
     "name another target=": "name another --target",
     "name the target, one of": "name it in --target: one of",
@@ -150,6 +153,8 @@ def say(args: argparse.Namespace, text: str) -> None:
     """One line on stderr, where the library's arguments have the names of options."""
     for argument, option in OPTIONS.items():
         text = text.replace(argument, option)
+    text = re.sub(r"errors=\{'?([^':]+)'?: '([^']*)'\}", r"--errors '\1=\2'", text)
+    text = re.sub(r"\b(exact|ignore)=\['([^']*)'\]", r"--\1 '\2'", text)
     with contextlib.suppress(OSError):
         print(f"{args.prog}: {' '.join(text.split())}", file=sys.stderr)
 

@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the command."""
     parser.usage = "svmgsu convert SOURCE TARGET [options]"
     parser.add_argument("data", metavar="SOURCE", help="means, or all; - is standard input")
-    parser.add_argument("target", metavar="TARGET", help="means, or all; - is standard output")
+    parser.add_argument("destination", metavar="TARGET", help="means, or all; - is standard output")
     parser.add_argument("--to-labels", metavar="FILE", help="labels, for formats with a file for them")
     parser.add_argument("--to-cov", metavar="FILE", help="covariances, for formats with a file for them")
     parser.add_argument(
@@ -40,20 +40,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Runs the command."""
-    targets = [t for t in (args.target, args.to_labels, args.to_cov) if t is not None]
+    targets = [t for t in (args.destination, args.to_labels, args.to_cov) if t is not None]
     check_outputs(targets, [args.data, args.labels, args.cov])
     if targets.count("-") > 1:
         raise UsageError("-: standard output can be written only once")
-    format = io.format_of(args.target, args.to_format)
-    check_own_files(format, args.target, "--to-", labels=args.to_labels, cov=args.to_cov)
+    format = io.format_of(args.destination, args.to_format, looks=False)
+    check_own_files(format, args.destination, "--to-", labels=args.to_labels, cov=args.to_cov)
     dataset = read_data(args)
     if args.memory is None:
-        io.write(dataset, args.target, args.to_labels, args.to_cov, format=args.to_format)
+        io.write(dataset, args.destination, args.to_labels, args.to_cov, format=args.to_format)
     else:
         from ..outofcore.writing import write_blocks
 
         blocks: Any = dataset.data
-        write_blocks(blocks, args.target, format=args.to_format)
+        write_blocks(blocks, args.destination, format=args.to_format)
     facts = {
         "targets": targets,
         "examples": len(dataset.data),

@@ -11,26 +11,24 @@ from .. import io
 from ..data.error_bars import CENTRES
 from ..data.gaussians import Gaussians
 from ..io.dataset import Dataset
-from .base import UsageError, about, count, nonnegative
+from .base import UsageError, about, count, nonnegative, positive
 
 KINDS = ("full", "diagonal", "isotropic", "none")
 SMALL = 2**20  # numbers: for fewer, one thread and no progress bar; neither would be ready in time
 SMALL_FILE = 2**24  # bytes
-TABLES = tuple(ending[1:] for ending in io.TABLES)
+TABLES = ("txt", *(ending[1:] for ending in io.TABLES))
 # Which formats have files of their own for labels and covariances, and know which options of the readers.
 OWN_FILES = {"labels": ("text", "npy"), "cov": ("text", "npy", "svmlight")}
-LISTS = ("features", "ignore")
+LISTS = ("features", "exact", "ignore")
 CHANCES = "p_"  # begins the names of columns with probabilities of classes
+OF_TABLES = (
+    *("target", "id", "features", "errors", "exact", "ignore", "error_scale", "asymmetric", "limits"),
+    *("delimiter", "text_labels", "missing"),
+)
 APPLIES = {
     "n_features": ("text", "svmlight"),
     "zero_based": ("svmlight",),
-    "label_column": TABLES,
-    "id_column": TABLES,
-    "features": TABLES,
-    "ignore": TABLES,
-    "asymmetric": TABLES,
-    "text_labels": TABLES,
-    "missing": TABLES,
+    **dict.fromkeys(OF_TABLES, TABLES),
 }
 
 
@@ -59,17 +57,38 @@ def add_data_options(parser: argparse.ArgumentParser, *, labels: bool = True) ->
     )
     files.add_argument("--n-features", type=count, metavar="N", help="text, svmlight: how many features")
     files.add_argument("--zero-based", action="store_true", help="svmlight: indices begin at 0")
-    files.add_argument("--label-column", metavar="NAME", help="tables: the column of labels")
-    files.add_argument("--id-column", metavar="NAME", help="tables: the column of ids")
-    files.add_argument("--features", metavar="A,B,...", help="tables: the columns of means")
-    files.add_argument("--ignore", metavar="A,B,...", help="tables: columns to leave out, with their errors")
-    files.add_argument(
-        "--asymmetric",
-        choices=CENTRES,
-        help="tables: what a value with x_err1 and x_err2 is (default: median)",
+    add_table_options(parser)
+
+
+def add_table_options(parser: argparse.ArgumentParser) -> None:
+    """The options that say which column of a table is what."""
+    table = parser.add_argument_group("tables")
+    table.add_argument(
+        "--target", metavar="NAME", help="the column to predict (default: label, y, class, target or type)"
     )
-    files.add_argument("--text-labels", action="store_true", help="tables: labels are text, even if numbers")
-    files.add_argument("--missing", choices=("error", "drop"), help="tables: rows where a number is missing")
+    table.add_argument("--id", metavar="NAME", help="the column of ids (default: by its name)")
+    table.add_argument("--features", metavar="A,B,...", help="the columns of values (default: all others)")
+    table.add_argument(
+        "--errors",
+        action="append",
+        metavar="X=E",
+        help="the uncertainty of X is E; X=UP,LOW, X=var:E, X=ivar:E, X=bounds:LOW,UP, X={}=E_{} for many "
+        "(default: by names, such as X_err, e_X, sigma_X)",
+    )
+    table.add_argument(
+        "--error-scale", type=positive, metavar="F", help="standard deviations in an error; 1.645 for 90 %%"
+    )
+    table.add_argument("--exact", metavar="A,B,...", help="values without uncertainty, whatever their names")
+    table.add_argument("--ignore", metavar="A,B,...", help="columns to leave out, with their uncertainties")
+    table.add_argument(
+        "--asymmetric", choices=CENTRES, help="what a value with upper and lower errors is (default: median)"
+    )
+    table.add_argument("--limits", choices=("half-normal",), help="take cells such as <0.5 as half-normals")
+    table.add_argument("--delimiter", metavar="C", help="between cells of a text (default: as it looks)")
+    table.add_argument("--text-labels", action="store_true", help="labels are text, even if numbers")
+    table.add_argument(
+        "--missing", choices=("error", "drop", "keep"), help="rows where a number is missing (default: error)"
+    )
 
 
 def add_block_options(parser: argparse.ArgumentParser) -> None:
@@ -106,18 +125,6 @@ def check_checkpoint(args: argparse.Namespace) -> None:
         raise UsageError("--resume: it starts from a checkpoint; add --checkpoint")
 
 
-def add_target_options(parser: argparse.ArgumentParser) -> None:
-    """What a regression predicts."""
-    target = parser.add_argument_group("target of a regression")
-    target.add_argument(
-        "--target",
-        metavar="NAME",
-        help="tables: the column of numbers to predict (default: target, y or label); NAME_err, NAME_std, "
-        "NAME_var, or NAME_err1 with NAME_err2 is its error",
-    )
-    target.add_argument("--target-error", metavar="NAME", help="tables: the column of its errors")
-
-
 def add_effort_options(parser: argparse.ArgumentParser) -> None:
     """Threads and progress."""
     parser.add_argument("--threads", type=count, metavar="N", help="default: all, or 1 for small data")
@@ -127,26 +134,35 @@ def add_effort_options(parser: argparse.ArgumentParser) -> None:
 
 
 def read_data(
-    args: argparse.Namespace, *, labelled: bool = False, doubtful: bool = False, targets: bool = False
+    args: argparse.Namespace,
+    *,
+    labelled: bool = False,
+    doubtful: bool = False,
+    targets: bool = False,
+    unlabelled: bool = False,
 ) -> Dataset:
     """The examples that the options name; says what was dropped.
 
     `doubtful` takes columns p_<class> of a table for probabilities of classes, where it has no labels;
-    `targets` reads numbers to predict instead of labels.
+    `targets` reads numbers to predict instead of labels; `unlabelled` leaves labels unread.
     """
-    format = io.format_of(args.data, args.format)
     labels = getattr(args, "labels", None)
+    format = io.format_of(args.data, args.format, looks=labels is None and args.cov is None)
     check_streams(args.data, labels, args.cov)
     check_own_files(format, args.data, labels=labels, cov=args.cov)
     if labelled and labels is None and format in ("text", "npy"):
-        raise UsageError(f"--labels: {args.data} has no labels; name the file that has them")
+        raise UsageError(
+            f"--labels: {args.data} has no labels; name the file that has them (tables with a header end in "
+            f"{', '.join(io.TABLES)}, .txt or .dat)"
+        )
     if args.std is not None and (args.cov is not None or args.kind is not None):
         raise UsageError("--std: not together with --cov or --kind")
-    options = _reader_options(args, format, labels)
+    options = reader_options(args, format, labels)
     if doubtful and format in TABLES:
         options["chances"] = CHANCES
-    if targets:
-        options |= _target_options(args, format)
+    if format in TABLES:
+        named = options.pop("target", None)
+        options |= {"target": named or True} if targets else {"label": False if unlabelled else named}
     if getattr(args, "memory", None) is not None:
         return _opened(args, labels, options, labelled)
     if getattr(args, "cache", None) is not None:
@@ -155,7 +171,7 @@ def read_data(
     with about(args.data, labels, args.cov):
         dataset.data = _uncertain(args, dataset.data, format)
         if labelled and dataset.y is None:
-            raise ValueError("there are no labels; --label-column names their column")
+            raise ValueError("there are no labels; --target names their column")
     for name, number in dataset.report.dropped.items():
         if number:
             args.notes.append(f"{name}: {number} of {dataset.report.found[name]} examples dropped")
@@ -181,22 +197,12 @@ def _opened(args: argparse.Namespace, labels: str | None, options: dict[str, Any
         elif args.kind not in (None, blocks.kind):
             raise ValueError(f"--kind {args.kind}, but the covariance is {blocks.kind}")
         if labelled and not blocks.has_labels:
-            raise ValueError("there are no labels; --label-column names their column")
+            raise ValueError("there are no labels; --target names their column")
     args.notes += blocks.notes
     data: Any = blocks
     y = blocks.labels() if blocks.has_labels else None
     more: dict[str, Any] = {"y_std": blocks.numbers("y_std"), "classes": blocks.classes}
     return Dataset(data, y, blocks.ids(), **more)
-
-
-def _target_options(args: argparse.Namespace, format: str) -> dict[str, Any]:
-    given = {"target": args.target, "target_error": args.target_error}
-    if format in TABLES:
-        return given | {"target": args.target or True}
-    for name, value in given.items():
-        if value is not None:
-            raise UsageError(f"--{name.replace('_', '-')}: not for {format} files, such as {args.data}")
-    return {}
 
 
 def check_streams(*files: str | None) -> None:
@@ -214,18 +220,17 @@ def check_own_files(format: str, name: str, prefix: str = "--", **files: str | N
             )
 
 
-def _reader_options(args: argparse.Namespace, format: str, labels: str | None) -> dict[str, Any]:
+def reader_options(args: argparse.Namespace, format: str, labels: str | None) -> dict[str, Any]:
     options: dict[str, Any] = {}
-    names = {"label_column": "label", "id_column": "id"}
     for option, formats in APPLIES.items():
         value = getattr(args, option, None)
-        if value is None or (value is False and option != "label_column"):
+        if value is None or value is False:
             continue
         if format not in formats:
             flag = "--" + option.replace("_", "-")
             raise UsageError(f"{flag}: not for {format} files, such as {args.data}")
         is_list = option in LISTS and isinstance(value, str)
-        options[names.get(option, option)] = value.split(",") if is_list else value
+        options[option] = value.split(",") if is_list else value
     if format == "text" and args.kind not in (None, "none"):
         options["kind"] = args.kind
     if format in ("text", "svmlight"):

@@ -13,7 +13,6 @@ from .data import (
     add_block_options,
     add_data_options,
     add_effort_options,
-    add_target_options,
     check_streams,
     threads_for,
 )
@@ -44,7 +43,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_prior(parser)
     add_data_options(parser)
     add_block_options(parser)
-    add_target_options(parser)
     add_effort_options(parser)
 
 

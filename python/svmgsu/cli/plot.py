@@ -14,7 +14,6 @@ from .base import UsageError, about, check_outputs, count, fraction, grid, lams,
 from .data import (
     add_data_options,
     add_effort_options,
-    add_target_options,
     check_streams,
     is_small,
     read_data,
@@ -69,7 +68,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--class-weight", metavar="W", help="as for svmgsu train")
     parser.add_argument("--dpi", type=count, default=150, help="of .png (default: 150)")
     add_data_options(parser)
-    add_target_options(parser)
     add_effort_options(parser)
 
 

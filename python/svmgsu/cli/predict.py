@@ -142,10 +142,11 @@ def read_like(args: argparse.Namespace, model: Any, *, labelled: bool = False) -
         args.n_features = own
     if format in TABLE_FORMATS:
         args.features = args.features or names
-        if not labelled and args.label_column is None:
-            args.label_column = False  # labels of new objects are not known, or not wanted
+        if args.missing is None and curved.is_curved(model):
+            args.missing = "keep"
     try:
-        dataset = read_data(args, labelled=labelled, targets=labelled and curved.is_regression(model))
+        targets = labelled and curved.is_regression(model)
+        dataset = read_data(args, labelled=labelled, targets=targets, unlabelled=not labelled)
     except io.FormatError as error:
         text = str(error).replace(f"n_features={own}", f"the {own} features of {args.model}")
         raise io.FormatError(text) from error

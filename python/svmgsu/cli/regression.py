@@ -25,12 +25,11 @@ OF_CLASSIFIERS = {
     "multi_class": None,
     "probability": None,
     "no_probability": False,
-    "label_column": None,
     "text_labels": False,
     "steps": None,
     "batch": None,
 }
-OF_REGRESSIONS = ("epsilon", "target", "target_error")
+OF_REGRESSIONS = ("epsilon",)
 
 
 class Values(NamedTuple):
@@ -49,8 +48,7 @@ def check_task(args: argparse.Namespace) -> None:
         return
     for name, nothing in OF_CLASSIFIERS.items():
         if getattr(args, name) != nothing:
-            instead = "; --target names the column to predict" if name == "label_column" else ""
-            raise UsageError(f"--{name.replace('_', '-')}: not for --task regression{instead}")
+            raise UsageError(f"--{name.replace('_', '-')}: not for --task regression")
     if args.solver != "newton":
         raise UsageError("--solver: --task regression has newton alone")
     if args.model_format != "svmgsu":

@@ -7,15 +7,13 @@ import io as streams
 import sys
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from .. import io
 from ..data.gaussians import Gaussians
-from ..io.dataset import Dataset
+from ..io.dataset import Dataset, guess_task
 from ..maps.linear import dense
 from ..support.validation import is_sparse
 from .base import UsageError, about, add_json, check_outputs, natural, show
-from .data import CHANCES, TABLES, add_data_options, read_data, shows_progress
+from .data import CHANCES, TABLES, add_data_options, read_data, reader_options, shows_progress
 
 EXAMPLES = """\
 examples:
@@ -29,7 +27,7 @@ examples:
   svmgsu report stars.csv --quick --json
         in some seconds, and all numbers for machines
 """
-USUAL = ("label", "y", "target", "class")
+MOST_MISSING = 0.3  # of a column's cells: more, and the column is left out rather than the rows
 MOST_NUMBERS = 50_000_000  # of a sparse matrix that is made dense
 
 
@@ -51,9 +49,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quick", action="store_true", help="some seconds: fewer objects, folds and trees")
     parser.add_argument("--seed", type=natural, default=0, metavar="N", help="same seed, same report")
     parser.add_argument("--no-times", action="store_true", help="leave out what differs from run to run")
-    parser.add_argument(
-        "--target", metavar="NAME", help=f"tables: the column to predict (default: {', '.join(USUAL)})"
-    )
     parser.add_argument(
         "--task",
         choices=("auto", "classification", "regression"),
@@ -125,147 +120,73 @@ def _read_other(args: argparse.Namespace, format: str) -> Taken:
 
 
 def _read_table(args: argparse.Namespace, format: str) -> Taken:
-    """The objects of a table, without the columns that cannot be features."""
+    """The objects of a table; columns that are mostly empty and rows with missing numbers are left out."""
     if args.labels is not None or args.cov is not None or args.std is not None or args.kind is not None:
         raise UsageError("--labels, --cov, --std, --kind: not for tables, whose columns say all")
-    file = _TableFile(args, format)
-    task = file.task()
-    if task == "auto":
-        from ..reporting.preparing import guess_task
+    # Standard input can be read once: it is kept.
+    content = sys.stdin.buffer.read() if args.data == "-" else None
 
-        task = guess_task(np.asarray(io.read(file.source(), **file.options("classification")).y))
-    options = file.options(task)
-    dataset = io.read(file.source(), **options)
+    def source() -> Any:
+        return args.data if content is None else streams.BytesIO(content)
+
+    options = reader_options(args, format, None)
+    target = options.pop("target", None)
+    options.setdefault("missing", "drop")
+    if options["missing"] == "drop":
+        options["most_missing"] = MOST_MISSING
+    if args.groups is not None:
+        options["ignore"] = [*options.get("ignore", ()), args.groups]
+    if content is not None or args.format:
+        options["format"] = format
+    task = args.task
+    if task != "regression":
+        chosen = options | ({"chances": CHANCES} if target is None else {"label": target})
+        dataset = io.read(source(), **chosen)
+        if dataset.y is None:
+            raise ValueError(
+                f"{args.data}: which column is to be predicted? Name it in --target: "
+                f"{', '.join(likely_targets(dataset))}"
+            )
+        assert dataset.columns is not None
+        if task == "auto":
+            has_errors = bool(dataset.columns.target_errors)
+            plain = dataset.classes is None and not args.text_labels
+            task = (
+                "regression"
+                if plain and (has_errors or guess_task(dataset.y) == "regression")
+                else "classification"
+            )
+        target = dataset.columns.target
+    if task == "regression":
+        chosen = options | {"target": target or True}
+        dataset = io.read(source(), **chosen)
     groups = None
     if args.groups is not None:
-        groups = io.read(file.source(), **{**options, "id": args.groups}).ids
-    return Taken(dataset, groups, task, file.line(options, dataset), file.notes(dataset))
+        ignored = [c for c in options["ignore"] if c != args.groups]
+        groups = io.read(source(), **{**chosen, "id": args.groups, "ignore": ignored}).ids
+    line = None if content is not None else _line(args.data, chosen, dataset)
+    return Taken(dataset, groups, task, line, [*dataset.report.notes, *_dropped(dataset)])
 
 
-class _TableFile:
-    """A table that is looked at, and then read: which column is the target, and which are no features."""
-
-    def __init__(self, args: argparse.Namespace, format: str) -> None:
-        from ..data.error_bars import partners
-        from ..io.survey import survey_table
-
-        self.args, self.format = args, format
-        # Standard input can be read once: it is kept.
-        self._content = sys.stdin.buffer.read() if args.data == "-" else None
-        first = survey_table(self.source(), format)
-        known = first.columns
-        self.chances = _chances(args, known)
-        self.target = None if self.chances else _target(args, first)
-        named = (*self.chances, self.target, args.id_column, args.groups)
-        given = [name for name in named if name is not None]
-        for name in given:
-            if name not in known:
-                shown = ", ".join(known[:10]) + (", ..." if len(known) > 10 else "")
-                raise ValueError(f"{args.data}: there is no column {name!r}; there are {shown}")
-        usual = [c for c in ("id", "doc_id") if c in known]
-        self.found = survey_table(self.source(), format, keep=(*given, *usual))
-        self.target_errors = list(partners(self.target, set(known)).values()) if self.target else []
-        self.ignore = {**self.found.ignore, **{c: "as asked" for c in (args.ignore or "").split(",") if c}}
-        if args.groups is not None:
-            self.ignore.setdefault(args.groups, "the groups")
-        if not (args.features or set(known) - set(self.ignore) - {*given, *usual}):
-            left = ", ".join(f"{column} ({reason})" for column, reason in list(self.ignore.items())[:5])
-            raise ValueError(
-                f"{args.data}: no column is left to learn from: {left}; is there a row of units, or text "
-                "among the numbers?"
-            )
-        for column in (self.target, args.id_column, *self.target_errors, *self.chances):
-            self.ignore.pop(str(column), None)
-
-    def source(self) -> Any:
-        return self.args.data if self._content is None else streams.BytesIO(self._content)
-
-    def task(self) -> str:
-        """What is to be done, as far as names say."""
-        args = self.args
-        if args.task != "auto":
-            return str(args.task)
-        if (
-            self.chances
-            or self.target not in self.found.numeric
-            or args.label_column is not None
-            or args.text_labels
-        ):
-            return "classification"
-        return "regression" if self.target_errors else "auto"
-
-    def options(self, task: str) -> dict[str, Any]:
-        """For the reader of tables."""
-        args, ignore = self.args, list(self.ignore)
-        chosen: dict[str, Any] = {"target" if task == "regression" else "label": self.target}
-        if self.chances:
-            chosen = {"chances": CHANCES}
-        if task != "regression":
-            ignore += self.target_errors
-        if args.features:
-            chosen["features"] = args.features.split(",")
-        for name, option in (
-            ("asymmetric", "asymmetric"),
-            ("text_labels", "text_labels"),
-            ("id_column", "id"),
-        ):
-            if getattr(args, name):
-                chosen[option] = getattr(args, name)
-        if ignore:
-            chosen["ignore"] = ignore
-        if args.missing != "error":
-            chosen["missing"] = "drop"
-        if args.format or self._content is not None:
-            chosen["format"] = self.format
-        return chosen
-
-    def line(self, options: dict[str, Any], dataset: Dataset) -> str | None:
-        """The code that reads the same."""
-        if self._content is not None:
-            return None
-        shown = "".join(f", {name}={value!r}" for name, value in options.items())
-        read = f"svmgsu.io.read({self.args.data!r}{shown})"
-        more = "classes" if self.chances else "y_std" if dataset.y_std is not None else None
-        if more is None:
-            return f"data, y = {read}"
-        return f"table = {read}\ndata, y, {more} = table.data, table.y, table.{more}"
-
-    def notes(self, dataset: Dataset) -> list[str]:
-        """What was taken and what was left out."""
-        rows, name = self.found.rows, _name(self.args.data)
-        what = f"column to predict is {self.target}"
-        if self.chances:
-            what = f"columns to predict, probabilities of classes, are {', '.join(self.chances)}"
-        notes = [f"{name}: {rows} rows; the {what}."]
-        dropped = sum(dataset.report.dropped.values())
-        if dropped:
-            notes.append(f"{dropped} of {rows} rows are left out, since a number or the target is missing.")
-        if self.ignore:
-            shown = [f"{column} ({reason})" for column, reason in list(self.ignore.items())[:20]]
-            more = f" and {len(self.ignore) - 20} more" if len(self.ignore) > 20 else ""
-            notes.append(f"Columns that are not used: {', '.join(shown)}{more}.")
-        return notes
+def likely_targets(dataset: Dataset) -> list[str]:
+    """Columns of text, which may be classes, or the first columns."""
+    assert dataset.columns is not None
+    text = [column for column, why in dataset.columns.unused.items() if why == "text"]
+    return (text or dataset.columns.features)[:8]
 
 
-def _chances(args: argparse.Namespace, columns: list[str]) -> list[str]:
-    """Columns p_<class>, where no column has labels or is named."""
-    if args.target or args.label_column or args.task == "regression" or set(USUAL) & set(columns):
+def _line(path: str, options: dict[str, Any], dataset: Dataset) -> str:
+    """The code that reads the same."""
+    shown = "".join(f", {name}={value!r}" for name, value in options.items())
+    read = f"svmgsu.io.read({path!r}{shown})"
+    more = "classes" if dataset.classes is not None else "y_std" if dataset.y_std is not None else None
+    if more is None:
+        return f"data, y = {read}"
+    return f"table = {read}\ndata, y, {more} = table.data, table.y, table.{more}"
+
+
+def _dropped(dataset: Dataset) -> list[str]:
+    rows, dropped = sum(dataset.report.found.values()), sum(dataset.report.dropped.values())
+    if not dropped:
         return []
-    found = [c for c in columns if c.startswith(CHANCES) and len(c) > len(CHANCES)]
-    return found if len(found) > 1 else []
-
-
-def _target(args: argparse.Namespace, found: Any) -> str:
-    if args.target is not None and args.label_column is not None:
-        raise UsageError("--target: not together with --label-column")
-    asked = args.target or args.label_column
-    if asked is not None:
-        return str(asked)
-    usual = next((c for c in USUAL if c in found.columns), None)
-    if usual is None:
-        likely = found.labels[:5] or found.columns[:10]
-        raise ValueError(
-            f"{args.data}: which column is to be predicted? There is none called {', '.join(USUAL)}; name it "
-            f"in --target: {', '.join(likely)}, ..."
-        )
-    return usual
+    return [f"{dropped} of {rows} rows are left out, since a number or the target is missing."]

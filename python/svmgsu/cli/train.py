@@ -36,7 +36,6 @@ from .data import (
     add_checkpoint_options,
     add_data_options,
     add_effort_options,
-    add_target_options,
     check_checkpoint,
     read_data,
     threads_for,
@@ -49,7 +48,7 @@ examples:
   svmgsu train mean.dat --labels labels.dat --cov cov.dat --lam 0.01 -o stars.svmgsu
         the authors' text files; joined by id, the kind of covariance is seen from the file
   svmgsu train stars.csv -o stars.svmgsu
-        a table: columns x and x_err belong together, `label` (or --label-column) has the labels; where they
+        a table: columns x and x_err belong together, `label` (or --target) has the labels; where they
         are in doubt, the columns p_star, p_quasar, ... have the probability of each class instead
   svmgsu train stars.csv --lams 1e-4:1:10 --cov-scales 0,0.5,1,2 --cv 5 -o stars.svmgsu
         the best of ten λ and four scales of the error bars (0 is the ordinary SVM) in five folds
@@ -80,7 +79,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_data_options(parser)
     add_block_options(parser)
     add_checkpoint_options(parser)
-    add_target_options(parser)
     _add_problem(parser)
     _add_search(parser)
     curved.add_arguments(parser)

@@ -64,7 +64,7 @@ def read_piece(X: Any, cov: Any, std: Any, psd: Any) -> Gaussians | None:
     if not length_of(X):
         return None
     if cov is None and std is None and hasattr(X, "columns"):
-        options = {"label": False}
+        options = {"label": False, "by_content": False}
         return next(IteratorSource([X], psd, options).pieces(0)).data
     return Gaussians(X, cov, std=std, psd=psd)
 

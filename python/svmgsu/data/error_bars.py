@@ -1,39 +1,21 @@
-"""Error bars in data frames, files and builders: which columns belong together, what a bar says of a value.
-
-| column | what it is |
-|---|---|
-| x | the value of feature x |
-| x_err, x_std | its standard deviation |
-| x_err1, x_err2 | its upper and lower error; a lower one may have a minus sign |
-| x_var | its variance |
-| _err, _std, _var, _err1 with _err2, without x | the error of all features at once |
+"""What an uncertainty says of a value: upper and lower errors, units, and least sizes.
 
 Upper and lower errors are a normal distribution of one width above the value and another below it; its mean
-and variance are taken (`asymmetric_bars`). A feature without errors is certain.
+and variance are taken (`asymmetric_bars`). Which columns belong together, `data.frames` says.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias, cast
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from ..support.validation import Array, FloatArray, as_float_array, check_choice
+from .frames import LOWER, LOWER_BOUND, STD, UPPER, UPPER_BOUND, Errors
 
-UPPER, LOWER, STD, VARIANCE = "upper error", "lower error", "standard deviation", "variance"
-ENDINGS = {"_err1": UPPER, "_err2": LOWER, "_err": STD, "_std": STD, "_var": VARIANCE}
-ErrorColumns: TypeAlias = dict[str, str] | float | None  # {what it is: column}, one for all rows, or none
 UNITS = ("same", "relative", "linear of log10", "linear of log")
 CENTRES = ("median", "mode", "mean")
-NAME_FEATURES = "leave it out by ignore=, or name the features"
-
-
-def endings_of(suffix: str | None) -> dict[str, str]:
-    """What follows a value's name in the names of its errors: the usual endings, or those of one `suffix`."""
-    return ENDINGS if suffix is None else {suffix + "1": UPPER, suffix + "2": LOWER, suffix: STD}
 
 
 def check_centre(asymmetric: Any) -> str:
@@ -43,122 +25,17 @@ def check_centre(asymmetric: Any) -> str:
     return str(centre)
 
 
-@dataclass
-class Pairing:
-    """Which columns are values and which are their errors: {feature: {what it is: column}}."""
-
-    errors: dict[str, dict[str, str]]
-    whole: dict[str, str] = field(default_factory=dict)  # the errors of all features at once
-    unused: list[str] = field(default_factory=list)
-
-    @property
-    def features(self) -> list[str]:
-        return list(self.errors)
-
-    @property
-    def certain(self) -> list[str]:
-        """The features without errors, where others have some."""
-        if self.whole or not any(self.errors.values()):
-            return []
-        return [name for name, found in self.errors.items() if not found]
-
-    @property
-    def columns(self) -> list[str]:
-        """All columns that hold numbers to read."""
-        return [c for f, e in self.errors.items() for c in (f, *e.values())] + list(self.whole.values())
-
-
-def pair_columns(
-    columns: list[str], features: list[str] | None, *, suffix: str | None = None, aside: Iterable[Any] = ()
-) -> Pairing:
-    """Pairs `columns` by the endings of their names. An error without its value is refused.
-
-    `features` are the values; by default all columns that are no errors. Columns `aside` (labels, ids) are no
-    features. With `features`, columns that belong to none of them are unused.
-    """
-    twice = [name for name, count in Counter(columns).items() if count > 1]
-    if twice:
-        raise ValueError(f"the column {twice[0]!r} appears twice")
-    endings, away = endings_of(suffix), set(aside)
-    names = [c for c in columns if c not in away]
-    present = set(names)
-    if features is None:
-        features = _features_of(names, present, endings, away)
-    else:
-        _check_features(features, present, columns)
-    pairing = Pairing({f: partners(f, present, endings) for f in features}, partners("", present, endings))
-    if pairing.whole and any(pairing.errors.values()):
-        raise ValueError(
-            f"{', '.join(pairing.whole.values())} is for all features, but some have errors of their own"
-        )
-    used = set(pairing.columns)
-    pairing.unused = [c for c in names if c not in used]
-    return pairing
-
-
-def with_errors(columns: Iterable[str], present: set[str], suffix: str | None = None) -> set[str]:
-    """These columns and the columns of their errors."""
-    return {c + e for c in columns for e in ("", *endings_of(suffix)) if c + e in present}
-
-
-def _features_of(names: list[str], present: set[str], endings: dict[str, str], away: set[Any]) -> list[str]:
-    features: list[str] = []
-    errors: list[str] = []
-    for name in names:
-        ending = next((e for e in endings if isinstance(name, str) and name.endswith(e)), None)
-        (features if ending is None else errors).append(name)
-        base = name.removesuffix(ending) if ending else ""
-        if base and base not in present:
-            what = "which is no feature" if base in away else "and there is no such column"
-            raise ValueError(
-                f"column {name!r} is named like the {endings[str(ending)]} of {base!r}, {what}; "
-                + NAME_FEATURES
-            )
-    known = {f + e for f in features for e in endings if isinstance(f, str)} | set(endings)
-    for name in errors:
-        if name not in known:
-            raise ValueError(
-                f"column {name!r} is named like an error of what is an error itself; {NAME_FEATURES}"
-            )
-    return features
-
-
-def _check_features(features: list[str], present: set[str], columns: list[str]) -> None:
-    missing = [name for name in features if name not in present]
-    if missing:
-        shown = ", ".join(map(repr, missing[:5])) + (f", ... ({len(missing)})" if len(missing) > 5 else "")
-        known = ", ".join(map(str, columns[:10])) + (", ..." if len(columns) > 10 else "")
-        raise ValueError(f"features: there is no column {shown}; there are {known}")
-    twice = [name for name, count in Counter(features).items() if count > 1]
-    if twice:
-        raise ValueError(f"features: {twice[0]!r} is named twice")
-
-
-def partners(base: Any, present: set[str], endings: dict[str, str] = ENDINGS) -> dict[str, str]:
-    """The columns that hold the errors of a value: {what they are: column}, at most one error."""
-    if not isinstance(base, str):
-        return {}
-    columns = [base + e for e in endings if base + e in present]
-    found = {endings[c.removeprefix(base)]: c for c in columns}
-    if len(columns) > 1 and set(found) != {UPPER, LOWER}:
-        raise ValueError(f"{base!r} has more than one error: {', '.join(columns)}")
-    if set(found) in ({UPPER}, {LOWER}):
-        both = [base + e for e, what in endings.items() if what in (UPPER, LOWER)]
-        raise ValueError(f"{columns[0]} alone; expected both {' and '.join(both)}")
-    return found
-
-
 def combine(
-    found: dict[str, str],
+    found: Errors,
     bars: Callable[[str, str], Array],
     centre: str,
     unit: FloatArray | float = 1.0,
     floor: Any = None,
 ) -> tuple[FloatArray | None, FloatArray]:
-    """(how far the mean moves, or None; the variance) of values with the errors in the columns `found`.
+    """(how far the mean moves, or None; the variance) of values with uncertainties in the columns `found`.
 
-    `bars(column, what)` gives the errors in a column as sizes, which are not negative. A bar of length 1 is
-    worth `unit` (of `bar_unit`), and then at least `floor` (of `raised`).
+    `bars(column, what)` gives those in a column as sizes, which are not negative. A bar of length 1 is worth
+    `unit` (of `bar_unit`), and then at least `floor` (of `raised`).
     """
 
     def size(what: str) -> FloatArray:
@@ -167,32 +44,26 @@ def combine(
 
     if UPPER in found:
         return asymmetric_bars(size(UPPER), size(LOWER), centre)
+    if UPPER_BOUND in found:
+        return asymmetric_bars(size(UPPER_BOUND), size(LOWER_BOUND), centre)
     if STD in found:
         return None, size(STD) ** 2
-    variances = np.asarray(bars(found[VARIANCE], VARIANCE), dtype=np.float64) * np.square(unit)
-    return None, variances if floor is None else np.maximum(variances, raised(0 * variances, floor) ** 2)
+    (what,) = found  # a variance, or what was an inverse variance
+    return None, np.asarray(bars(found[what], what), dtype=np.float64) * np.square(unit)
 
 
 def with_bars(
-    mean: Array,
-    errors: Sequence[ErrorColumns],
-    bars: Callable[[str, str], Array],
-    centre: str,
-    units: str = "same",
-    floors: Sequence[float | None] | None = None,
+    mean: Array, errors: Sequence[Errors], bars: Callable[[str, str], Array], centre: str, units: str = "same"
 ) -> FloatArray:
-    """The variances of values `mean` (l, n), which asymmetric bars move, in place, to where their mean is.
-
-    `errors` are of each feature: the columns of its bars, one deviation for all rows, or none.
-    """
+    """The variances of values `mean` (l, n), which asymmetric bars move, in place, to where their mean is."""
     variances = np.zeros(mean.shape)
     for j, found in enumerate(errors):
-        if isinstance(found, dict) and found:
-            unit, floor = bar_unit(mean[:, j], units), None if floors is None else floors[j]
-            shift, variances[:, j] = combine(found, bars, centre, unit, floor)
-            mean[:, j] += 0 if shift is None else shift
+        constant = found.get(STD)
+        if isinstance(constant, float):
+            variances[:, j] = np.square(constant * bar_unit(mean[:, j], units))
         elif found:
-            variances[:, j] = np.square(cast(float, found) * bar_unit(mean[:, j], units))
+            shift, variances[:, j] = combine(found, bars, centre, bar_unit(mean[:, j], units))
+            mean[:, j] += 0 if shift is None else shift
     return variances
 
 

@@ -16,6 +16,7 @@ from ..support.validation import (
     FloatArray,
     as_float_array,
     as_generator,
+    check_choice,
     check_column_order,
     check_count,
     check_finite,
@@ -25,8 +26,9 @@ from ..support.validation import (
     is_sparse,
 )
 from .coercion import as_covariance, as_deployment
-from .covariances import Covariance, Diagonal, LowRank, chosen_rows
+from .covariances import Covariance, LowRank, chosen_rows
 from .definiteness import Psd
+from .frames import Columns
 from .summary import error_against_spread, html_table
 
 
@@ -54,6 +56,8 @@ class Gaussians:
     feature_names_in_ : list of str or None
     deployment : covariance kind or None
         Noise that will exist only where a model is used; see `with_deployment`.
+    columns : Columns or None
+        What the columns of the table were understood as, of data from a table.
 
     Examples
     --------
@@ -67,6 +71,7 @@ class Gaussians:
     cov: Covariance | None
     shape: tuple[int, int]
     deployment: Covariance | None
+    columns: Columns | None = None
     _rows: Array | SparseRows
 
     def __init__(
@@ -129,45 +134,51 @@ class Gaussians:
     def from_frame(
         cls,
         frame: Any,
-        values: Any = None,
-        std: Any = None,
+        features: Sequence[str] | None = None,
+        errors: Any = None,
         *,
-        suffix: str | None = None,
+        exact: Sequence[str] | None = None,
+        ignore: Sequence[str] | None = None,
+        error_scale: float = 1.0,
         asymmetric: str = "median",
         units: str = "same",
-        floor: Any = None,
-        missing: Any = None,
-        ignore: Any = None,
+        missing: str = "error",
+        limits: str | None = None,
     ) -> Gaussians:
-        """From a table of values and error bars, `frame`, of pandas or polars.
+        """Read a table of values and uncertainties by the names of its columns.
+
+        The columns are paired as in files (`svmgsu.io.read_table`): `flux` with `flux_err`, `e_flux`,
+        `sigma_flux` and many more, upper with lower errors, variances, covariances. A column that looks like
+        an uncertainty and has no value is refused. Ids, text, and a column `label`, `class` or `target` are
+        no features. `columns` of the result says what was understood.
 
         Parameters
         ----------
-        frame : DataFrame
-            Of pandas or polars; neither is imported unless given.
-        values : list of column names, optional
-            The features; one without errors beside it is taken as certain, with a warning. By default all
-            columns that have errors beside them, and then there must be no others but those to `ignore`.
-        std : list, optional
-            For each of `values`: the column of its errors (standard deviations), a pair of columns
-            (upper, lower), a number for all rows, or None for no error. By default found by name.
-        suffix : str, optional
-            What follows a value's name in the name of its errors, with 1 and 2 behind it for upper and
-            lower ones. By default as in files: "_err", "_std", "_var", "_err1" with "_err2".
+        frame : DataFrame of pandas or polars, Table or QTable of astropy, Table of pyarrow
+            Units of a QTable are converted to those of the values.
+        features : list of column names, optional
+            The values, in this order. By default all columns that are nothing else; those without
+            uncertainty are exact.
+        errors : dict, str or list of str, optional
+            Uncertainties by hand: {value: column}, where a column is a name, a pair (upper, lower),
+            "var:name", "ivar:name", "bounds:low,high", a number for all rows, or None; or a pattern such as
+            "e_{}" or "MP_{}=EP_{}".
+        exact : list of column names, optional
+            Values without uncertainty, whatever their names look like.
+        ignore : list of column names, optional
+            Columns that are not used, with their uncertainties.
+        error_scale : float, default=1
+            How many standard deviations the uncertainties are: 1.645 for margins of 90 %.
         asymmetric : {"median", "mode", "mean"}
             What a value with an upper and a lower error is: the median or the mode of two half normals, as
             in `uncertainty.from_errors`, whose mean lies on the longer side. "mean": the value stays where
             it is, and its deviation is the mean of the two.
         units : {"same", "relative", "linear of log10", "linear of log"}
-            Of the errors, as in `uncertainty.from_errors`.
-        floor : number, or list of one for each of `values`, optional
-            The least error, in units of the values: smaller ones, zero too, are raised to it. By default
-            none are, and an error of 0 says that the value is known exactly, as in files.
-        missing : {"median", "max"} or number, optional
-            What stands for missing errors: the median or largest of the column's, or a number. By
-            default they are refused. Missing values are always refused.
-        ignore : list of column names, optional
-            Columns that are no features: labels, names, dates; their errors are left out too.
+            Of the uncertainties, as in `uncertainty.from_errors`.
+        missing : {"error", "drop"}
+            What to do with rows where a number is missing: refuse them, or leave them out.
+        limits : {"half-normal"}, optional
+            What a cell such as "<0.5" is: a half-normal distribution of that scale. By default refused.
 
         Examples
         --------
@@ -176,21 +187,18 @@ class Gaussians:
         >>> data = svmgsu.Gaussians.from_frame(table, ignore=["name"])
         >>> data.feature_names_in_, data.mean.ravel().tolist()
         (['u'], [1.0, 2.0])
+        >>> print(data.columns)
+        1 values with errors, 1 unused
         """
-        from .dataframes import read_frame
+        from ..io.frames import read_frame, say
 
-        names, mean, variances = read_frame(
-            frame,
-            values,
-            std,
-            suffix=suffix,
-            asymmetric=asymmetric,
-            units=units,
-            floor=floor,
-            missing=missing,
-            ignore=ignore,
-        )
-        return cls(mean, None if variances is None else Diagonal(variances), feature_names=names)
+        check_choice(missing, "missing", ("error", "drop"))
+        options = {"errors": errors, "exact": exact, "ignore": ignore, "error_scale": error_scale}
+        options |= {"asymmetric": asymmetric, "units": units, "missing": missing, "limits": limits}
+        found = read_frame(frame, features=features, label=False, **options)
+        if features is None:
+            say(found, exact)
+        return found.data
 
     def with_cov(self, cov: Covariance | None) -> Gaussians:
         """The same means with another covariance, `cov`."""
@@ -388,3 +396,11 @@ def as_gaussians(X: Any, cov: Any = None, std: Any = None, psd: Psd = "clip") ->
             raise ValueError("cov: X is a Gaussians and has its covariance already; pass one of the two")
         return X
     return Gaussians(X, cov, std=std, psd=psd)
+
+
+def with_gaps(mean: Array, cov: Covariance | None, names: list[str] | None = None) -> Gaussians:
+    """Gaussians in whose means NaN is a missing value, for those who know of it: a population does."""
+    out = Gaussians(np.nan_to_num(mean) if np.isnan(mean).any() else mean, cov, feature_names=names)
+    if np.isnan(mean).any():
+        out.mean = out._rows = mean
+    return out

@@ -85,13 +85,6 @@ def observe(
     return seen
 
 
-def with_gaps(mean: Array, cov: Covariance | None, names: list[str] | None = None) -> Gaussians:
-    """Gaussians in whose means NaN is a missing value, for those who know of it: a population does."""
-    out = Gaussians(np.nan_to_num(mean) if np.isnan(mean).any() else mean, cov, feature_names=names)
-    out.mean = out._rows = mean
-    return out
-
-
 def _read(X: Any, cov: Any, std: Any) -> Observed:
     values = as_float_array(_plain(X), "X", (2,))
     if 0 in values.shape:

@@ -18,13 +18,16 @@ array([ 1, -1])
 
 from __future__ import annotations
 
+import os
+import re
+import zlib
 from typing import TYPE_CHECKING, Any
 
 from .._core import FormatError
 from ..data.definiteness import Psd, check_psd
 from ..support.lazy import lazy
 from .dataset import Dataset, Report
-from .files import Source, damaged, extension, name_of
+from .files import Source, damaged, extension, is_path, name_of, read_head
 from .text import read_text
 
 if TYPE_CHECKING:
@@ -74,16 +77,25 @@ __getattr__ = lazy(
 )
 
 SVMLIGHT = (".svm", ".svmlight", ".libsvm")
-TABLES = (".csv", ".tsv", ".tab", ".parquet", ".feather", ".arrow", ".ipc")
-FORMATS = ("text", "svmlight", "npz", "npy", *(ending[1:] for ending in TABLES))
+TABLES = (
+    *(".csv", ".tsv", ".tab", ".parquet", ".feather", ".arrow", ".ipc", ".json", ".jsonl", ".ndjson"),
+    *(".fits", ".fit", ".vot", ".votable", ".ecsv", ".xlsx", ".xls", ".ods"),
+)
+WORDS = re.compile(r"\s*[,;|\t]\s*|\s+")
+NAME = re.compile(r"#?[\"']?[^\W\d][^:]*$")
+NUMBER = re.compile(r"[+-]?[0-9.]+([eE][+-]?[0-9]+)?%?")
+FORMATS = ("text", "svmlight", "npz", "npy", "txt", *(ending[1:] for ending in TABLES))
 
 
 def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-def format_of(path: Source, format: str | None = None) -> str:
-    """The format of a file, one of `FORMATS`: the one asked for, or that of its ending."""
+def format_of(path: Source, format: str | None = None, *, looks: bool = True) -> str:
+    """The format of a file, one of `FORMATS`: the one asked for, or that of its ending.
+
+    Text may be the authors', or a table: a file that is there is looked at, unless it will be written.
+    """
     if format is not None:
         if format not in FORMATS:
             raise ValueError(f"format: expected one of {', '.join(FORMATS)}, got {format!r}")
@@ -91,7 +103,30 @@ def format_of(path: Source, format: str | None = None) -> str:
     end = extension(path)
     if end in SVMLIGHT:
         return "svmlight"
-    return end[1:] if end in (".npz", ".npy", *TABLES) else "text"
+    if end in (".npz", ".npy", *TABLES):
+        return end[1:]
+    if not looks or not _is_table(path):
+        return "text"
+    if end in ("", ".txt", ".dat"):
+        return "txt"
+    known = ", ".join((*SVMLIGHT, ".npz", ".npy", *TABLES, ".txt", ".dat"))
+    raise FormatError(f"{name_of(path)}: the ending {end} is not known; these can be read: {known}")
+
+
+def _is_table(path: Source) -> bool:
+    """Whether a file of text begins with the names of columns and rows of numbers below them."""
+    try:
+        if not is_path(path) or not os.path.isfile(path):  # type: ignore[arg-type]
+            return False
+        lines = read_head(path).decode("utf-8-sig").splitlines()
+    except (OSError, EOFError, ValueError, zlib.error, FormatError):
+        return False
+    rows = [WORDS.split(line.strip()) for line in lines[:40] if line.strip() and not line.startswith("##")]
+    rows = [row[1:] if row[0] == "#" else row for row in rows]
+    if len(rows) < 2 or len(rows[0]) < 2 or len(rows[0]) != len(rows[1]):
+        return False
+    names = all(NAME.match(word) for word in rows[0])
+    return names and any(NUMBER.fullmatch(word) for word in rows[1])
 
 
 def read(
@@ -124,7 +159,7 @@ def read(
     >>> svmgsu.io.read(io.BytesIO(b"a,a_err\\n1,0.5\\n"), format="csv").data
     Gaussians(1 examples, 1 features, cov=Diagonal(n_examples=1, n_features=1))
     """
-    kind = format_of(path, format)
+    kind = format_of(path, format, looks=labels is None and cov is None)
     check_psd(psd)
     if kind == "text":
         return read_text(path, labels, cov, psd=psd, **options)
@@ -183,7 +218,7 @@ def write(
     >>> file.getvalue()
     b'a 1:0.5\\n'
     """
-    kind = format_of(path, format)
+    kind = format_of(path, format, looks=False)
     if kind in ("text", "svmlight"):
         from .text_writing import write_svmlight, write_text
 
@@ -242,13 +277,13 @@ def convert(
     "a",0.5
     """
     sources, targets = _files(source, "source"), _files(target, "target")
-    format_of(targets[0], to_format)  # before anything is read
+    format_of(targets[0], to_format, looks=False)  # before anything is read
     from .output import check_apart
 
     check_apart(targets, sources)
     dataset = read(*sources, format=from_format, **options)
     write(dataset, *targets, format=to_format)
-    dataset.report.notes += _left_out(dataset, targets, format_of(targets[0], to_format))
+    dataset.report.notes += _left_out(dataset, targets, format_of(targets[0], to_format, looks=False))
     return dataset
 
 

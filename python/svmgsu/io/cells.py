@@ -11,19 +11,63 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import _core
-from ..data.error_bars import LOWER, SignError, lower_sizes
+from ..data.frames import PRECISION, UNIT, ColumnError
 from ..support.validation import Array, FloatArray
 
-NUMBER = r"(?i)^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?$|^[+-]?(inf|infinity|nan)$"
+PLAIN = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+NUMBER = rf"(?i)^{PLAIN}$|^[+-]?(inf|infinity|nan)$"
+PERCENT = re.compile(rf"({PLAIN})\s*%")
+WITH_ERROR = re.compile(rf"({PLAIN})\s*(?:±|\+/-|\+-)\s*({PLAIN})")  # 1.2±0.3
+SHORT = re.compile(r"([+-]?[0-9]*\.?([0-9]*))\(([0-9]+\.?[0-9]*)\)(?:[eE]([+-]?[0-9]+))?")  # 1.62(48)
+LIMIT = re.compile(rf"([<>≤≥])\s*({PLAIN})")
+NOTHING = ("", "--", "—", "...", "-", "nan", "null", "none", "n/a", "na", "#n/a", "nodata", "masked")
 PLAIN_INTEGER = re.compile(r"-?(0|[1-9][0-9]*)")
 PLAIN_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]*)?([eE][+-]?[0-9]+)?")
 TRUTH = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
-NAME_IT = "name it in ignore=, label= or id="
+SAMPLE = 2**20  # bytes of a text in which its columns are looked at
+LEAST_RUNNING = 20  # rows: fewer integers may be in order, or texts all different, by chance
+LARGE_ID = 10**6
+
+
+class Kinds(NamedTuple):
+    """What the cells of columns are: numbers, numbers of rows or names of objects, or nothing at all."""
+
+    numeric: set[str]
+    running: set[str]
+    empty: set[str]
+
+
+class Spelled(NamedTuple):
+    """A cell of text as a number with its error, both NaN where it is empty, or an upper limit."""
+
+    value: float
+    error: float = float("nan")
+    limit: str = ""
+
+
+def spelled(text: str) -> Spelled | None:
+    """Read a number as people write it: 48.6%, 1.2±0.3, 1.62(48), <0.5; None for what is none."""
+    text = text.strip().replace("\u2212", "-")
+    if text.casefold() in NOTHING:
+        return Spelled(float("nan"))
+    if re.match(NUMBER, text):
+        return Spelled(float(text))
+    if found := PERCENT.fullmatch(text):
+        return Spelled(float(found[1]) / 100)
+    if found := WITH_ERROR.fullmatch(text):
+        return Spelled(float(found[1]), float(found[2]))
+    if found := SHORT.fullmatch(text):
+        power = 10.0 ** int(found[4] or 0)
+        places = 0 if "." in found[3] else len(found[2])
+        return Spelled(float(found[1]) * power, float(found[3]) * 10.0**-places * power)
+    if found := LIMIT.fullmatch(text):
+        return Spelled(float(found[2]), limit=found[1])
+    return None
 
 
 class Cells(ABC):
@@ -33,18 +77,20 @@ class Cells(ABC):
     columns: list[str]
     rows: int
     index: tuple[str, ...] = ()  # columns that pandas wrote as the index of a data frame
+    limits: str | None = None  # what becomes of upper limits
+    in_cells: dict[str, str]  # columns of errors that stand in the cells of others: {x_err: x}
 
     @abstractmethod
     def load(self, numbers: list[str], texts: list[str]) -> None:
         """Reads columns of numbers, and of labels and ids."""
 
     @abstractmethod
-    def numbers(self, column: str) -> Array:
-        """A column as floats, NaN where a cell is empty; what is no number is refused with its place."""
+    def kinds(self) -> Kinds:
+        """What the columns hold."""
 
     @abstractmethod
-    def survey(self, column: str) -> tuple[bool, int]:
-        """Whether a loaded column holds numbers and nothing else, and how many of its cells are empty."""
+    def numbers(self, column: str) -> Array:
+        """A column as floats, NaN where a cell is empty; what is no number is refused with its place."""
 
     @abstractmethod
     def values(self, column: str) -> list[Any]:
@@ -53,6 +99,28 @@ class Cells(ABC):
     @abstractmethod
     def place(self, row: int) -> str:
         """Where a row of the table is: file and line, or file and row."""
+
+    def unit(self, column: str) -> Any:
+        """The unit of a column, here by brackets at the end of its name."""
+        found = UNIT.search(column)
+        return found[1][1:-1].strip() if found else None
+
+    def conversion(self, column: str, value: str, what: str) -> float:
+        """What an uncertainty of 1 is worth in units of its value, if the units can be converted."""
+        own, wanted = self.unit(column), self.unit(value)
+        if own is None or wanted is None or str(own) == str(wanted):
+            return 1.0
+        power = {PRECISION: -2, "variance": 2}.get(what, 1)
+        try:
+            from astropy import units
+
+            factor = float(units.Unit(own).to(units.Unit(wanted) ** power))
+            return abs(factor) ** (1 / power) if power != 1 else factor
+        except ImportError:
+            why = "astropy would convert them: pip install 'svmgsu[astro]'"
+        except (ValueError, TypeError) as error:
+            why = " ".join(str(error).split())
+        raise ColumnError(f"column {column!r} is in {own}, its value {value!r} in {wanted}: {why}")
 
     def fail(self, row: int, reason: str) -> _core.FormatError:
         return _core.FormatError(f"{self.place(row)}: {reason}")
@@ -82,28 +150,123 @@ class Cells(ABC):
             raise self.fail(empty[0], f"column {column!r} is missing{more}")
         return [v for v, k in zip(values, keep.tolist(), strict=True) if k]
 
+    def _of_texts(self, column: str, texts: list[Any]) -> FloatArray:
+        """Cells of text as numbers; `x_err` that is no column of its own has the errors in the cells of x."""
+        owner = self.in_cells.get(column, column)
+        found = [Spelled(float("nan")) if t is None else spelled(str(t)) for t in texts]
+        bad = [i for i, cell in enumerate(found) if cell is None]
+        if bad:
+            count = f", one of {len(bad)} such rows" if len(bad) > 1 else ""
+            raise self.fail(
+                bad[0],
+                f"column {owner!r} is {texts[bad[0]]!r}, which is no number as others in this column are"
+                f"{count}; name it in ignore=, label= or id= if it holds none",
+            )
+        known = [cell for cell in found if cell is not None]
+        values = np.array([cell.value for cell in known])
+        errors = np.array([cell.error for cell in known])
+        limited = [i for i, cell in enumerate(known) if cell.limit]
+        if limited and (self.limits is None or any(known[i].limit in ">≥" for i in limited)):
+            raise self.fail(
+                limited[0],
+                f"column {owner!r} is {texts[limited[0]]!r}, a limit, one of {len(limited)}; "
+                'limits="half-normal" takes an upper limit L as a half-normal distribution of scale L, '
+                f"ignore=[{owner!r}] leaves the column out",
+            )
+        # The mean and the standard deviation of |Z| L, Z standard normal.
+        errors[limited] = np.sqrt(1 - 2 / np.pi) * values[limited]
+        values[limited] *= np.sqrt(2 / np.pi)
+        if column == owner:
+            return values
+        return np.where(np.isnan(errors) & ~np.isnan(values), 0.0, errors)
+
+    def _spread(self, samples: dict[str, list[Any]]) -> None:
+        """Adds columns for errors that stand in the cells of their values."""
+        self.in_cells = {}
+        for column, cells in samples.items():
+            found = [spelled(str(t)) for t in cells[:1000] if isinstance(t, str)]
+            with_error = any(cell is not None and (cell.error == cell.error or cell.limit) for cell in found)
+            if with_error and f"{column}_err" not in self.columns:
+                self.in_cells[f"{column}_err"] = column
+        self.columns = [
+            c
+            for column in self.columns
+            for c in (column, f"{column}_err")
+            if c == column or c in self.in_cells
+        ]
+
+
+def kinds_of_texts(samples: dict[str, list[Any]]) -> Kinds:
+    """What columns of texts hold: numbers, where most of the cells are some."""
+    kinds = Kinds(set(), set(), set())
+    for column, cells in samples.items():
+        filled = [str(c).strip() for c in cells if c is not None and str(c).strip().casefold() not in NOTHING]
+        found = [spelled(text) for text in filled]
+        fine = sum(cell is not None for cell in found)
+        if not filled:
+            kinds.numeric.add(column)
+            kinds.empty.update([column] if cells else [])
+        elif 2 * fine >= len(filled):
+            kinds.numeric.add(column)
+        whole = bool(filled) and all(PLAIN_INTEGER.fullmatch(text) for text in filled)
+        if len(set(filled)) == len(cells) >= LEAST_RUNNING and (
+            is_running([int(text) for text in filled]) if whole else not fine
+        ):
+            kinds.running.add(column)
+    return kinds
+
+
+def is_running(numbers: Any) -> bool:
+    """Whether whole numbers, all different, number rows or objects: in order, or large as of catalogues."""
+    values = np.asarray(numbers, dtype=np.float64)
+    steps = np.diff(values)
+    return bool((steps == 1).all() or values.min() >= LARGE_ID)
+
 
 class ArrowCells(Cells):
-    """A table whose columns have types: Parquet, Feather, Arrow."""
+    """A table whose columns have types: Parquet, Feather, Arrow, JSON."""
 
     def __init__(self, table: Any, name: str) -> None:
         self.table, self.name, self.rows = table, name, table.num_rows
         self.columns = list(table.column_names)
         written = (table.schema.pandas_metadata or {}).get("index_columns", [])
         self.index = tuple(c for c in written if isinstance(c, str) and c in set(self.columns))
+        self._texts = {
+            c for c in dict.fromkeys(self.columns) if self.columns.count(c) == 1 and self._is_text(c)
+        }
+        self._spread({c: self.table[c].slice(0, 1000).to_pylist() for c in self._texts})
 
     def load(self, numbers: list[str], texts: list[str]) -> None:
-        wrong = {c: str(self._type(c)) for c in numbers if not self._is_numeric(c)}
-        if wrong:
-            shown = ", ".join(f"{c!r} ({kind})" for c, kind in list(wrong.items())[:5])
-            raise _core.FormatError(
-                f"{self.name}: no numbers in column {shown}{', ...' if len(wrong) > 5 else ''}; {NAME_IT}"
-            )
-        single = all(str(self._type(c)) == "float" for c in numbers)
-        self.dtype = np.float32 if single else np.float64
+        single = all(
+            c not in self._texts and c not in self.in_cells and str(self._type(c)) == "float" for c in numbers
+        )
+        self.dtype = np.float32 if single and numbers else np.float64
+
+    def kinds(self) -> Kinds:
+        kinds = kinds_of_texts({c: self.values(c) for c in self._texts})
+        for column in self.columns:
+            if column in self.in_cells:
+                kinds.numeric.add(column)
+            elif column not in self._texts and self._is_numeric(column):
+                kinds.numeric.add(column)
+                cells = self.table[column]
+                whole = "int" in str(cells.type) and cells.null_count == 0 and self.rows >= LEAST_RUNNING
+                if whole and is_running(cells.to_numpy()) and len(cells.unique()) == self.rows:
+                    kinds.running.add(column)
+                if cells.null_count == self.rows:
+                    kinds.empty.add(column)
+            elif str(self._type(column)) == "null":
+                kinds.numeric.add(column)
+                kinds.empty.add(column)
+        return kinds
 
     def _type(self, column: str) -> Any:
         return self.table.schema.field(column).type
+
+    def _is_text(self, column: str) -> bool:
+        return str(self._type(column)) in ("string", "large_string", "string_view") or "dictionary" in str(
+            self._type(column)
+        )
 
     def _is_numeric(self, column: str) -> bool:
         from pyarrow import types
@@ -114,16 +277,13 @@ class ArrowCells(Cells):
     def numbers(self, column: str) -> Array:
         from pyarrow import types
 
+        owner = self.in_cells.get(column, column)
+        if owner in self._texts:
+            return self._of_texts(column, self.values(owner))
         cells = self.table[column]
-        if types.is_decimal(cells.type):
+        if types.is_decimal(cells.type) or types.is_null(cells.type):
             cells = cells.cast("float64")
         return np.asarray(cells.to_numpy(), dtype=self.dtype)
-
-    def survey(self, column: str) -> tuple[bool, int]:
-        import pyarrow.compute as pc
-
-        cells, numeric = self.table[column], self._is_numeric(column)
-        return numeric, int(pc.sum(pc.is_null(cells, nan_is_null=numeric)).as_py() or 0)
 
     def values(self, column: str) -> list[Any]:
         return list(self.table[column].to_pylist())
@@ -147,41 +307,72 @@ class CsvCells(Cells):
             raise _core.FormatError(f"{name}: Empty CSV file")
         self.header, self.columns = first
         self._check_text(self.header, self.columns)
+        self.columns = [column.strip() for column in self.columns]
         other = next((d for d in ";\t," if d in self.columns[0] and d != delimiter), None)
         if len(self.columns) == 1 and other:
             raise _core.FormatError(
                 f"{name}:{self.header}: a single column {self.columns[0]!r}: are its fields separated by "
                 f"{other!r} instead of {delimiter!r}?"
             )
-        self._text = False
+        self._text: set[str] = set()
+        self._sample = self._sampled()
+        self._spread(self._sample)
+
+    def kinds(self) -> Kinds:
+        kinds = kinds_of_texts(self._sample)
+        kinds.numeric.update(self.in_cells)
+        return kinds
+
+    def _sampled(self) -> dict[str, list[Any]]:
+        """The texts of the first rows by column, by which columns are told apart."""
+        rows: list[list[str]] = []
+        size = 0
+        with self._records() as records:
+            next(records, None)
+            for _, record in records:
+                if len(record) == len(self.columns):
+                    rows.append(record)
+                size += sum(map(len, record))
+                if size > SAMPLE:
+                    break
+        columns = zip(*rows, strict=True) if rows else [()] * len(self.columns)
+        return {c: list(cells) for c, cells in zip(self.columns, columns, strict=True)}
 
     def load(self, numbers: list[str], texts: list[str]) -> None:
         from pyarrow import ArrowException, ArrowInvalid
 
-        self._numeric, chosen = numbers, [*numbers, *texts]
+        owners = [self.in_cells.get(c, c) for c in numbers]
+        odd = set(self.in_cells.values()) & set(owners)
+        chosen = list(dict.fromkeys([*owners, *texts]))
+        if not chosen:
+            self.rows = self._count()
+            return
         try:
             try:
-                self.table = self._read(chosen, set(numbers))
+                self.table, self._text = self._read(chosen, set(owners) - odd), odd
             except ArrowInvalid:
                 self._check_shape()
-                self.table, self._text = self._read(chosen, set()), True
+                self.table, self._text = self._read(chosen, set()), set(owners)
         except ArrowException as error:
             raise _core.FormatError(f"{self.name}: {' '.join(str(error).split())}") from None
         self.rows = self.table.num_rows
-        if self._text:
-            self._check_texts()
+
+    def _count(self) -> int:
+        with self._records() as records:
+            return sum(1 for _ in records) - 1
 
     def _read(self, chosen: list[str], numeric: set[str]) -> Any:
         import pyarrow
         from pyarrow import csv as arrow_csv
 
         source = pyarrow.BufferReader(self.content) if isinstance(self.content, bytes) else self.content
-        place = {column: str(k) for k, column in enumerate(self.columns)}
+        own = [column for column in self.columns if column not in self.in_cells]
+        place = {column: str(k) for k, column in enumerate(own)}
         kinds = {place[c]: pyarrow.float64() if c in numeric else pyarrow.string() for c in chosen}
         table = arrow_csv.read_csv(
             source,
             read_options=arrow_csv.ReadOptions(
-                column_names=[str(k) for k in range(len(self.columns))],
+                column_names=[str(k) for k in range(len(own))],
                 skip_rows=self.remarks,
                 skip_rows_after_names=self.header - self.remarks,
                 block_size=None if numeric else self._size(),  # a line must fit into a block
@@ -190,6 +381,7 @@ class CsvCells(Cells):
             convert_options=arrow_csv.ConvertOptions(
                 column_types=kinds,
                 include_columns=list(kinds),
+                null_values=[*dict.fromkeys([*NOTHING, "NaN", "NULL", "None", "N/A", "NA", "#N/A", "-nan"])],
                 strings_can_be_null=True,
                 quoted_strings_can_be_null=False,
             ),
@@ -201,56 +393,10 @@ class CsvCells(Cells):
         return min(size + 1, 2**31 - 1)
 
     def numbers(self, column: str) -> Array:
-        if not self._text:
-            return np.asarray(self.table[column].to_numpy(), dtype=np.float64)
-        numbers, bad = self._parsed(column)
-        if bad is not None:
-            row = int(bad.argmax())
-            count = int(bad.sum())
-            raise self.fail(
-                row,
-                f"column {column!r} is {self.values(column)[row]!r}, which is no number as others in this "
-                f"column are{f', one of {count} such rows' if count > 1 else ''}; {NAME_IT} if it holds none",
-            )
-        return numbers
-
-    def _parsed(self, column: str) -> tuple[FloatArray, Array | None]:
-        """Cells of text as numbers, and which of them are none."""
-        import pyarrow.compute as pc
-
-        cells = pc.utf8_trim_whitespace(self.table[column])
-        cells = pc.if_else(pc.equal(cells, ""), None, cells)
-        fine = np.asarray(pc.fill_null(pc.match_substring_regex(cells, NUMBER), True).to_numpy(), dtype=bool)
-        if not fine.all():
-            return np.zeros(0), ~fine
-        texts = cells.to_pylist()
-        return np.array([np.nan if t is None else float(t) for t in texts]), None
-
-    def survey(self, column: str) -> tuple[bool, int]:
-        import pyarrow.compute as pc
-
-        cells = pc.utf8_trim_whitespace(self.table[column].cast("string"))
-        empty = pc.or_kleene(pc.is_null(cells), pc.match_substring_regex(cells, r"(?i)^(nan)?$"))
-        filled = cells.filter(pc.invert(pc.fill_null(empty, True)))
-        fine = pc.all(pc.match_substring_regex(filled, NUMBER), min_count=0).as_py()
-        return bool(fine), len(cells) - len(filled)
-
-    def _check_texts(self) -> None:
-        """Refuses columns that hold no number at all."""
-        import pyarrow.compute as pc
-
-        wrong = []
-        for column in self._numeric:
-            _, bad = self._parsed(column)
-            filled = len(self.table[column]) - self.table[column].null_count
-            if bad is not None and bad.sum() == filled:
-                wrong.append(column)
-        if wrong:
-            shown = ", ".join(map(repr, wrong[:5])) + (f", ... ({len(wrong)})" if len(wrong) > 5 else "")
-            row = int(np.argmax(pc.is_valid(self.table[wrong[0]]).to_numpy()))
-            raise self.fail(
-                row, f"no numbers in column {shown}, but such as {self.values(wrong[0])[row]!r}; {NAME_IT}"
-            )
+        owner = self.in_cells.get(column, column)
+        if owner in self._text:
+            return self._of_texts(column, self.values(owner))
+        return np.asarray(self.table[column].to_numpy(), dtype=np.float64)
 
     def values(self, column: str) -> list[Any]:
         return list(self.table[column].to_pylist())
@@ -281,7 +427,7 @@ class CsvCells(Cells):
 
     def _check_shape(self) -> None:
         """Refuses a line with more or fewer cells than the header, and bytes that are no UTF-8."""
-        want = len(self.columns)
+        want = len(self.columns) - len(self.in_cells)
         with self._records() as records:
             for line, record in records:
                 if len(record) != want:
@@ -334,21 +480,3 @@ def is_remark(line: str, after: str, delimiter: str) -> bool:
     except csv.Error:
         return False
     return own != other or (own < 2 and after.startswith("#"))
-
-
-def error_sizes(cells: Cells, column: str, what: str, values: Array, keep: Array) -> Array:
-    """Errors as sizes, which must not be negative."""
-    sizes = values.astype(np.float64)
-    if what == LOWER:
-        try:
-            sizes = lower_sizes(sizes)
-        except SignError as sign:
-            raise cells.fail(
-                sign.negative,
-                f"column {column!r} is {values[sign.negative]:g}, but {values[sign.positive]:g} at "
-                f"{cells.place(sign.positive)}; lower errors must have one sign",
-            ) from None
-    if (sizes < 0).any():
-        row = int(np.argmax(sizes < 0))
-        raise cells.fail(row, f"column {column!r} is {sizes[row]:g}; errors must be >= 0")
-    return sizes[keep]

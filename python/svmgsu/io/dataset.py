@@ -8,8 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from ..data.frames import Columns
 from ..data.gaussians import Gaussians
 from ..support.validation import Array, as_labels
+
+MOST_CLASSES = 20  # whole numbers of more values are targets of a regression
 
 
 @dataclass
@@ -57,6 +60,8 @@ class Dataset:
         Where labels are in doubt: the classes that the columns of y are of.
     y_std : array or None
         Errors of the targets of a regression, where the file has some.
+    columns : Columns or None
+        What the columns of a table were understood as.
 
     Examples
     --------
@@ -72,6 +77,7 @@ class Dataset:
     report: Report = field(default_factory=Report)
     classes: Array | None = None
     y_std: Array | None = None
+    columns: Columns | None = None
 
     def labels(self) -> list[Any]:
         """The labels that there are, each once and in order."""
@@ -104,3 +110,12 @@ def plain_labels(values: Array) -> Array:
     if np.all(np.abs(values) < 2**53) and np.all(values == np.floor(values)):
         return values.astype(np.int64)
     return values
+
+
+def guess_task(y: Array) -> str:
+    """A regression for numbers with fractions, or of many values; labels otherwise."""
+    if y.dtype.kind not in "iuf":
+        return "classification"
+    known = y[np.isfinite(y)] if y.dtype.kind == "f" else y
+    whole = bool((known == np.floor(known)).all())
+    return "classification" if whole and len(np.unique(known)) <= MOST_CLASSES else "regression"

@@ -21,7 +21,7 @@ Source: TypeAlias = Path | IO[Any]
 
 PIECE = 2**24  # bytes that are read at a time
 CONTENT = ("X: ", "y: ", "cov: ", "variances: ")  # how errors begin that are about numbers, not arguments
-GZIP, XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
+GZIP, XZ, ZSTD = b"\x1f\x8b", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd"
 
 
 def name_of(source: Source, role: str = "file") -> str:
@@ -56,9 +56,9 @@ def is_path(source: object) -> bool:
 
 
 def extension(source: Source) -> str:
-    """The ending of a name in lower case, behind which .gz and .xz do not count: ".csv" for "a.CSV.gz"."""
+    """The ending of a name in lower case, without .gz, .xz and .zst: ".csv" for "a.CSV.gz"."""
     root, end = os.path.splitext(name_of(source).lower())
-    return os.path.splitext(root)[1] if end in (".gz", ".xz") else end
+    return os.path.splitext(root)[1] if end in (".gz", ".xz", ".zst") else end
 
 
 def mappable(source: Source) -> str | bytes:
@@ -74,7 +74,7 @@ def mappable(source: Source) -> str | bytes:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode) or not path.isprintable():
             return _unpacked(_all_of(file, path), path)
         head = file.read(len(XZ))
-        if head.startswith(GZIP) or head == XZ:
+        if head.startswith((GZIP, ZSTD)) or head == XZ:
             file.seek(0)
             return _unpacked(_all_of(file, path), path)
     return path
@@ -91,6 +91,26 @@ def read_bytes(source: Source) -> bytes:
     else:
         raw = _all_of(cast("IO[Any]", source), name_of(source))
     return _unpacked(raw, name_of(source))
+
+
+def read_head(path: Path) -> bytes:
+    """The first bytes of a file, unpacked."""
+    with open(path, "rb") as file:
+        raw = file.read(len(XZ))
+    if raw.startswith(GZIP):
+        import gzip
+
+        with gzip.open(path) as unpacked:
+            return unpacked.read(4096)
+    if raw == XZ:
+        import lzma
+
+        with lzma.open(path) as xz:
+            return xz.read(4096)
+    if raw.startswith(ZSTD):
+        return read_bytes(path)[:4096]
+    with open(path, "rb") as file:
+        return file.read(4096)
 
 
 def standard_input() -> IO[bytes]:
@@ -170,4 +190,13 @@ def _unpacked(raw: bytes, name: str) -> bytes:
             return _all_of(lzma.LZMAFile(io.BytesIO(raw)), name)
         except (EOFError, lzma.LZMAError) as error:
             raise _core.FormatError(f"{shown(name)}: the xz data are damaged ({error})") from None
+    if raw.startswith(ZSTD):
+        try:
+            import pyarrow
+        except ImportError as error:
+            raise ImportError(f"{shown(name)}: zst needs pyarrow: pip install 'svmgsu[io]'") from error
+        try:
+            return _all_of(cast("IO[bytes]", pyarrow.CompressedInputStream(io.BytesIO(raw), "zstd")), name)
+        except (OSError, pyarrow.ArrowException) as error:
+            raise _core.FormatError(f"{shown(name)}: the zstd data are damaged ({error})") from None
     return raw

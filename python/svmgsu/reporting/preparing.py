@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..data.doubt import has_doubt, read_labels
-from ..data.error_bars import pair_columns, partners
+from ..data.frames import understand
 from ..data.gaussians import Gaussians, as_gaussians
 from ..fit.regression import check_target_errors
+from ..io.dataset import guess_task
+from ..io.frames import cells_of, is_frame, read_frame
 from ..support.validation import Array, as_labels, check_choice, check_count
 from .comparing import Problem, chosen
 from .effort import Effort
 from .systems import target_weights
 
 TASKS = ("auto", "classification", "regression")
-MOST_CLASSES = 20  # whole numbers of more values are targets of a regression
 LEAST_OBJECTS = 10
 BY_ERRORS = "Targets count by their errors e, with 1/(τ² + e²): τ is 0.3 of their spread; in scores too."
 
@@ -40,8 +40,9 @@ def prepare(
     check_choice(task, "task", TASKS)
     check_count(seed, "seed", least=0)
     notes: list[str] = []
-    if hasattr(data, "columns") and cov is None and std is None:
-        data, y, found, more = from_frame(data, y, task)
+    if is_frame(data) and not isinstance(data, Gaussians) and cov is None and std is None:
+        whole = not isinstance(y, str) or groups is not None or ids is not None
+        data, y, found, more = from_frame(data, y, task, whole)
         notes, y_std = notes + more, found if y_std is None else y_std
     objects = as_gaussians(data, cov, std)
     if y is None:
@@ -95,15 +96,6 @@ def varied(problem: Problem) -> tuple[Problem, Array]:
     cov = None if data.cov is None else data.cov.select(places)
     shown = None if names is None else [names[j] for j in places]
     return replace(problem, data=Gaussians(mean[:, places], cov, feature_names=shown)), places
-
-
-def guess_task(y: Array) -> str:
-    """A regression for numbers with fractions, or of many values; labels otherwise."""
-    if y.dtype.kind not in "iuf":
-        return "classification"
-    known = y[np.isfinite(y)] if y.dtype.kind == "f" else y
-    whole = bool((known == np.floor(known)).all())
-    return "classification" if whole and len(np.unique(known)) <= MOST_CLASSES else "regression"
 
 
 def _column(given: Any, name: str, count: int) -> Array:
@@ -169,34 +161,18 @@ def _chances(data: Gaussians, y: Any, classes: Any, groups: Any, ids: Array, see
     return Problem("classification", data, known[best], best, known, groups, ids, seed, chances=chances)
 
 
-def from_frame(frame: Any, y: Any, task: str) -> tuple[Any, Any, Any, list[str]]:
-    """The objects of a data frame, y, and its errors; text and rows with holes are left out, and named."""
-    notes, aside, y_std = [], [], None
+def from_frame(frame: Any, y: Any, task: str, whole: bool) -> tuple[Any, Any, Any, list[str]]:
+    """The objects of a data frame, y, and its errors; `whole` refuses rows with missing numbers."""
+    options: dict[str, Any] = {"missing": "error" if whole else "drop", "label": False}
     if isinstance(y, str):
-        if y not in list(frame.columns):
+        columns = list(getattr(frame, "colnames", frame.columns))
+        if y not in columns:
             raise ValueError(f"y: the frame has no column {y!r}")
-        aside = [y, *partners(y, set(frame.columns)).values()]
-        if len(aside) > 1 and task != "classification" and _is_numeric(frame[y]):
-            target = Gaussians.from_frame(frame, values=[y])
-            assert target.cov is not None
-            y, y_std = target.mean[:, 0], np.sqrt(target.cov.diagonals(*target.shape)[:, 0])
+        cells = cells_of(frame)
+        errors = understand(columns, numeric=cells.kinds().numeric, target=y, regression=True).target_errors
+        if task == "regression" or (errors and task == "auto"):
+            options |= {"target": y, "label": None}
         else:
-            y = np.asarray(frame[y].to_list())
-    texts = [c for c in frame.columns if c not in aside and not _is_numeric(frame[c])]
-    if texts:
-        notes.append(f"Not used, since they hold no numbers: {', '.join(map(str, texts))}.")
-    names = [c for c in frame.columns if c not in aside and c not in texts]
-    pairing = pair_columns(names, None)
-    if not pairing.features:
-        raise ValueError("data: no column of the frame holds numbers")
-    if not any(pairing.errors.values()) and not pairing.whole:
-        return frame[pairing.features], y, y_std, notes
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # features without bars: the page says so
-        data = Gaussians.from_frame(frame, values=pairing.features, missing="median")
-    return data, y, y_std, notes
-
-
-def _is_numeric(series: Any) -> bool:
-    kind = getattr(series.dtype, "kind", None)
-    return kind in tuple("iuf") if kind is not None else bool(series.dtype.is_numeric())
+            options |= {"label": y, "ignore": [c for c in errors.values() if isinstance(c, str)]}
+    found = read_frame(frame, **options)
+    return found.data, found.y if isinstance(y, str) else y, found.y_std, found.report.notes

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..data.covariances import Diagonal
-from ..data.error_bars import LOWER, STD, UNITS, UPPER, SignError, bar_unit, combine, lower_sizes, raised
+from ..data.error_bars import UNITS, SignError, bar_unit, combine, lower_sizes, raised
+from ..data.frames import LOWER, STD, UPPER
 from ..data.gaussians import Gaussians
 from ..support.precision import stored_as
 from ..support.validation import (

@@ -10,9 +10,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
-from ...data.gaussians import Gaussians
+from ...data.gaussians import Gaussians, with_gaps
 from ...data.mixtures import Mixtures
-from ...fit.population import check_spread, observe, with_gaps
+from ...fit.population import check_spread, observe
 from ...maps.features import FeatureMap
 from ...models.rule import depends_on_class, new_objects
 from ...support.memory import require_memory

@@ -11,9 +11,9 @@ import numpy as np
 
 from ...data.concatenation import concatenate
 from ...data.covariances import Diagonal
-from ...data.gaussians import Gaussians
+from ...data.gaussians import Gaussians, with_gaps
 from ...data.mixtures import Mixtures
-from ...fit.population import check_unit, with_gaps
+from ...fit.population import check_unit
 from ...fit.support import PopulationWarning
 from ...maps.features import FeatureMap
 from ...support.validation import Array, FloatArray
