@@ -30,6 +30,7 @@ def test_groups_name_what_there_is_and_nothing_twice():
     ("name", "members"),
     {
         "LinearSVMGSU": {"fit", "predict", "predict_proba", "decision_function", "partial_fit"},
+        "GSUClassifier": {"fit", "predict", "explain"},
         "SVRGSU": {"fit", "predict"},
         "Deconvolution": {"fit", "transform", "score_samples"},
         "Model": {"predict", "save", "n_features_in_"},

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from .estimators.feature_maps import GaussianFourierFeatures, GaussianLandmarks, GaussianPolynomial
     from .estimators.nonlinear.classifier import SVMGSU
     from .estimators.nonlinear.regressor import SVRGSU
+    from .estimators.pool.classifier import GSUClassifier
     from .estimators.propagate import Propagate
     from .estimators.regressor import LinearSVRGSU, LinearSVRGSUCV
     from .estimators.unscaling import unscale
@@ -51,6 +52,7 @@ __getattr__ = lazy(
     {
         "Blocks": "outofcore.blocks",
         "Deconvolution": "estimators.deconvolution",
+        "GSUClassifier": "estimators.pool.classifier",
         "GaussianFourierFeatures": "estimators.feature_maps",
         "GaussianLandmarks": "estimators.feature_maps",
         "GaussianPolynomial": "estimators.feature_maps",
@@ -84,6 +86,7 @@ __all__ = [
     "Deconvolution",
     "Diagonal",
     "Full",
+    "GSUClassifier",
     "GaussianFourierFeatures",
     "GaussianLandmarks",
     "GaussianPolynomial",

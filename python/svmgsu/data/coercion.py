@@ -91,9 +91,11 @@ def _check_fits(cov: Covariance, shape: tuple[int, int]) -> None:
             raise ValueError(f"cov: {type(cov).__name__} has {have} {name}, but X has {want}")
 
 
-def as_deployment(cov: Any, shape: tuple[int, int], seed: int, psd: Psd = "clip") -> Covariance:
+def as_deployment(
+    cov: Any, shape: tuple[int, int], seed: int, psd: Psd = "clip", name: str = "deployment_cov"
+) -> Covariance:
     """Noise of deployment as a covariance of every example: one for all, or one each from a pool."""
-    pool = as_pool(cov, shape[1], psd)
+    pool = as_pool(cov, shape[1], psd, name)
     return pool if pool.n_examples is None else pool.take(drawn(pool, shape[0], seed))
 
 
@@ -102,34 +104,33 @@ def drawn(pool: Covariance, count: int, seed: int) -> Array:
     return np.random.default_rng(seed).integers(pool.n_examples or 1, size=count)
 
 
-def as_pool(cov: Any, n: int, psd: Psd = "clip") -> Covariance:
+def as_pool(cov: Any, n: int, psd: Psd = "clip", name: str = "deployment_cov") -> Covariance:
     """Noise of deployment for n features: one covariance for all, or a pool, which has `n_examples`."""
-    name = "deployment_cov"
     if isinstance(cov, Covariance):
         pool = cov
     else:
         array = as_float_array(cov, name, (0, 1, 2, 3))
         if array.shape[-1:] not in ((), (n,)):
-            raise ValueError(f"deployment_cov: shape {array.shape} does not fit {n} features")
+            raise ValueError(f"{name}: shape {array.shape} does not fit {n} features")
         if array.ndim == 0:
             return Isotropic(array, name=name)
         if array.shape == (n, n) and n > 1:
-            _check_is_matrix(array)
+            _check_is_matrix(array, name)
         if array.shape in ((n,), (n, n)):
             return Shared(array, psd=psd, name=name)
         full = array.ndim == 3
         pool = Full(array, psd=psd, name=name) if full else Diagonal(array, name=name)
     if pool.n_features not in (None, n):
-        raise ValueError(f"deployment_cov: {pool.n_features} features, but X has {n}")
+        raise ValueError(f"{name}: {pool.n_features} features, but X has {n}")
     return pool
 
 
-def _check_is_matrix(array: Array) -> None:
+def _check_is_matrix(array: Array, name: str) -> None:
     """Refuses n variances of n features, a pool of as many covariances as features."""
     same = bool((array == array[0, 0]).all())
     if same or not np.allclose(array, array.T, rtol=SYMMETRY_TOLERANCE, atol=0.0, equal_nan=True):
         why = "all its entries are the same" if same else "it is not symmetric"
         raise ValueError(
-            f"deployment_cov: shape {array.shape} means one covariance matrix, but {why}; for a pool of "
+            f"{name}: shape {array.shape} means one covariance matrix, but {why}; for a pool of "
             f"{len(array)} covariances pass svmgsu.Diagonal(variances), for a matrix svmgsu.Shared(matrix)"
         )

@@ -1,4 +1,4 @@
-"""Files of `SVMGSU`, `SVRGSU` and `Deconvolution`: no pickle, so that a file of a stranger can do no harm.
+"""Files of nonlinear models and `Deconvolution`: no pickle, so that a file of a stranger can do no harm.
 
 They hold what predictions need, to the bit, and the settings that are numbers or words; a splitter, a pool of
 noise or weights of classes are not kept.
@@ -25,8 +25,15 @@ from .nonlinear.odds import Odds
 from .nonlinear.regressor import SVRGSU
 from .nonlinear.sides import Side
 from .nonlinear.solving import Scores
+from .pool.classifier import GSUClassifier
+from .pool.files import pool_state, read_pool
 
-CLASSES: dict[str, Any] = {"SVMGSU": SVMGSU, "SVRGSU": SVRGSU, "Deconvolution": Deconvolution}
+CLASSES: dict[str, Any] = {
+    "GSUClassifier": GSUClassifier,
+    "SVMGSU": SVMGSU,
+    "SVRGSU": SVRGSU,
+    "Deconvolution": Deconvolution,
+}
 SETTINGS = (type(None), bool, int, float, str)
 POPULATION = ("weights_", "means_", "covariances_", "centre_", "scale_")
 
@@ -45,7 +52,10 @@ def save(estimator: Any, path: Any) -> None:
     if hasattr(estimator, "feature_names_in_"):
         tree["names"] = [str(feature) for feature in estimator.feature_names_in_]
         tree["names_of_gaussians"] = bool(getattr(estimator, "names_of_gaussians_", False))
-    tree |= _population(estimator) if name == "Deconvolution" else _model(estimator)
+    if name == "Deconvolution":
+        tree |= _population(estimator)
+    else:
+        tree |= _model(estimator) if name.startswith("SV") else pool_state(estimator)
     write_archive(path, tree)
 
 
@@ -119,6 +129,8 @@ def read(path: Any, name: str) -> Any:
             estimator.names_of_gaussians_ = True
     if kind == "Deconvolution":
         return _read_population(node, estimator, None)
+    if not kind.startswith("SV"):
+        return read_pool(node, estimator, n)
     return _read_model(node, estimator, n)
 
 

@@ -1,0 +1,1 @@
+"""`GSUClassifier` and `GSURegressor`: a pool of small models on exact expected features."""

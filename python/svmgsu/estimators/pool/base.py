@@ -1,0 +1,238 @@
+"""What `GSUClassifier` and `GSURegressor` share: reading, order, test-time noise, batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_feature_names, check_is_fitted
+
+from ...data.coercion import as_deployment
+from ...data.concatenation import concatenate
+from ...data.covariances import Diagonal
+from ...data.gaussians import Gaussians, with_gaps
+from ...fit.population import observe
+from ...models.rule import depends_on_class, new_objects
+from ...support.parallel import Team
+from ...support.validation import Array, FloatArray, check_count, check_positive, is_sparse
+from ..names import keep_names, may_lack_names
+from ..notebook import ShowsFit
+from ..transforming import ROUTED
+from ..units import check_deployment_units, same_units
+from .inputs import Inputs, View
+from .task import order_by_content
+
+COPIES = 3  # noisy copies of every sample where test-time noise is announced
+CHOICE_ROWS = 20_000  # samples, copies counted, that settings and weights are chosen with
+LAST_ROWS = 100_000  # samples that members are fitted to in the end
+NUMBERS = 2**26  # of posterior covariances that are held at a time
+FAMILIES = ("linear", "rbf", "axis_aligned", "classwise")
+
+
+@dataclass
+class PoolSummary:
+    """What a pool has learnt.
+
+    Attributes
+    ----------
+    members : list of str
+    weights : array
+        Weights of all members.
+    weights_without_uncertainties : array
+        Weights where standard errors are unlike those of the training set; 0 for members that use them.
+    losses : array
+        Held-out loss of each member.
+    loss, loss_without_uncertainties : float
+        Held-out loss of the pool; its weights were chosen with the same samples.
+    gap : float
+        Proven bound of the distance of the weights' problem to its optimum.
+    gated : float
+        Share of training samples whose standard errors are unlike those of the others.
+    outside : float
+        Mean share by which training samples are outside the support.
+    left_out : list of str
+        Members for which `max_time` was too short.
+    """
+
+    members: list[str]
+    weights: FloatArray
+    weights_without_uncertainties: FloatArray
+    losses: FloatArray
+    loss: float
+    loss_without_uncertainties: float
+    gap: float
+    gated: float
+    outside: float
+    left_out: list[str]
+
+    def __str__(self) -> str:
+        lines = [f"{'member':44} {'weight':>8} {'gated':>8} {'loss':>8}"]
+        columns = (self.members, self.weights, self.weights_without_uncertainties, self.losses)
+        for name, weight, other, loss in zip(*columns, strict=True):
+            lines.append(f"{name:44} {weight:8.3f} {other:8.3f} {loss:8.4f}")
+        lines.append(f"{'pool':44} {'':8} {'':8} {self.loss:8.4f}")
+        lines.append(f"gated {self.gated:.1%}, outside the support {self.outside:.1%}")
+        return "\n".join(lines)
+
+
+class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
+    """Samples → units, population, posteriors → members → weights."""
+
+    __metadata_request__fit = ROUTED
+    __metadata_request__predict = ROUTED
+    __metadata_request__score = ROUTED
+
+    def _read(self, X: Any, cov: Any, std: Any, groups: Any) -> Gaussians:
+        """Training data, checked, and their names."""
+        if is_sparse(X):
+            raise TypeError(f"X: {type(self).__name__} takes no sparse data; pass X.toarray()")
+        cov, std = same_units(self, X, cov, std)
+        check_deployment_units(self, X, self.test_noise)
+        if isinstance(X, Gaussians):
+            keep_names(self, X, reset=True)
+        else:
+            self.__dict__.pop("names_of_gaussians_", None)
+            _check_feature_names(self, X, reset=True)
+        data = self._with_gaps(X, cov, std)
+        if groups is not None and np.shape(groups) != (len(data),):
+            raise ValueError(
+                f"groups: shape {np.shape(groups)}; expected one for each of {len(data)} samples"
+            )
+        known = ~np.isnan(data.mean)
+        empty = np.flatnonzero(~known.any(axis=0))
+        if len(empty):
+            raise ValueError(
+                f"X: feature {empty[0]} is missing, or has infinite noise, in every sample; leave it out"
+            )
+        self.n_features_in_ = data.shape[1]
+        return data
+
+    def _new(self, X: Any, cov: Any, std: Any) -> Gaussians:
+        """New samples, checked, with their features in the order of the fit."""
+        check_is_fitted(self, "inputs_")
+        if is_sparse(X):
+            raise TypeError(f"X: {type(self).__name__} takes no sparse data; pass X.toarray()")
+        cov, std = same_units(self, X, cov, std)
+        if isinstance(X, Gaussians):
+            X = keep_names(self, X, reset=False)
+        elif not may_lack_names(self, X):
+            _check_feature_names(self, X, reset=False)
+        data = self._with_gaps(X, cov, std)
+        if data.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {data.shape[1]} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input"
+            )
+        return data
+
+    def _with_gaps(self, X: Any, cov: Any, std: Any) -> Gaussians:
+        """X with its covariance; NaN, or infinite noise, is a missing value."""
+        if isinstance(X, Gaussians):
+            data = new_objects(X, cov, std)
+        else:
+            seen = observe(X, cov, std)
+            data = with_gaps(seen.values, seen.cov, seen.names)
+        if depends_on_class(data.cov):
+            raise ValueError("cov: one covariance per class cannot be known of samples without a class")
+        if is_sparse(data.mean):
+            raise TypeError(f"X: {type(self).__name__} takes no sparse data; pass X.toarray()")
+        return data
+
+    def _check_settings(self) -> None:
+        check_count(self.n_frequencies, "n_frequencies", least=2)
+        check_count(self.cv, "cv", least=2)
+        if self.n_components is not None:
+            check_count(self.n_components, "n_components")
+        if self.max_time is not None:
+            check_positive(self.max_time, "max_time")
+        if self.members is not None:
+            chosen = [self.members] if isinstance(self.members, str) else list(self.members)
+            for name in chosen:
+                if name not in FAMILIES:
+                    expected = ", ".join(map(repr, FAMILIES))
+                    raise ValueError(f"members: expected some of {expected}, got {name!r}")
+            if not chosen:
+                raise ValueError("members: the list is empty")
+
+    def _families(self) -> tuple[str, ...]:
+        if self.members is None:
+            return FAMILIES
+        return (self.members,) if isinstance(self.members, str) else tuple(self.members)
+
+    def _seed(self) -> int:
+        if isinstance(self.random_state, (int, np.integer)):
+            return int(self.random_state) % 2**31
+        try:
+            return int(check_random_state(self.random_state).randint(2**31 - 1))
+        except ValueError as error:
+            raise ValueError(f"random_state: expected None, an int or a RandomState ({error})") from None
+
+    def _threads(self) -> int:
+        return Team(self.threads).threads
+
+    def _batches(self, data: Gaussians) -> Iterator[tuple[slice, View]]:
+        """New samples as members see them, some at a time."""
+        inputs: Inputs = self.inputs_
+        size = rows_at_a_time(inputs, 8192)
+        for first in range(0, len(data), size):
+            rows = slice(first, min(len(data), first + size))
+            yield rows, inputs.view(data[rows], self._threads())
+
+    def save(self, path: Any) -> None:
+        """Write what predictions need to `path`, a path or binary file, completely or not at all.
+
+        `svmgsu.load` reads it back, with the same bits. The file is an .npz archive and no pickle, so that a
+        file from a stranger can be opened without harm.
+        """
+        from ..files import save
+
+        check_is_fitted(self, "inputs_")
+        save(self, path)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def rows_at_a_time(inputs: Inputs, most: int) -> int:
+    """How many samples' posteriors are held at a time."""
+    if inputs.population is None or not inputs.uncertain:
+        return most
+    K, n = inputs.population.means.shape
+    return int(max(64, min(most, NUMBERS // (K * n * n))))
+
+
+def canonical_order(data: Gaussians, *others: FloatArray) -> Array:
+    """An order of samples by their content, so that the order in which they come changes nothing."""
+    parts = [np.asarray(data.mean, dtype=np.float64)]
+    if data.cov is not None:
+        parts.append(np.asarray(data.cov.diagonals(*data.shape), dtype=np.float64))
+        if not data.cov.is_diagonal:  # covariances with the same variances differ in some direction
+            direction = np.cos(np.arange(1.0, data.shape[1] + 1))[np.newaxis]
+            parts.append(data.cov.map(direction).diagonals(len(data), 1))
+    parts += [np.asarray(other, dtype=np.float64).reshape(len(data), -1) for other in others]
+    return order_by_content(np.hstack(parts))
+
+
+def as_seen_later(data: Gaussians, noise: Any, seed: int, copies: int) -> Gaussians:
+    """Copies of all samples with test-time noise, block after block; its size is known of each."""
+    rng = np.random.default_rng([seed, 13])
+    made = []
+    for copy in range(copies):
+        kind = as_deployment(noise, data.shape, seed + copy, name="test_noise")
+        mean = np.asarray(data.mean, dtype=np.float64)
+        mean = mean + kind.noise(rng, (len(data), 1, data.shape[1]))[:, 0]
+        total = kind if data.cov is None else data.cov + kind
+        if total.is_diagonal:
+            total = Diagonal(total.diagonals(*data.shape))
+        elif 2 * total.numbers(*data.shape) >= len(data) * data.shape[1] * (data.shape[1] + 1):
+            total = total.as_full(*data.shape)
+        made.append(with_gaps(mean, total))
+    cov = concatenate([Gaussians(np.nan_to_num(part.mean), part.cov) for part in made]).cov
+    return with_gaps(np.concatenate([part.mean for part in made]), cov)

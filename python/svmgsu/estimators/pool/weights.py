@@ -1,0 +1,115 @@
+"""Weights of the members of a pool: two small convex problems, each solved to a proven gap.
+
+Classification pools logarithms of probabilities, p ∝ exp Σ_m w_m log p_m with w >= 0. Regression averages
+predictions, f = Σ_m w_m f_m with w >= 0 and Σ w = 1. Both are penalised by ρ ‖w - 1/M‖², which keeps members
+that are equally good at equal weights.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...support.validation import FloatArray
+
+STEPS = 100
+PROVEN = 1e-9  # the gap at which the weights are good enough
+
+
+class Weights(NamedTuple):
+    """Weights, the value of their problem, and a proven bound of its distance to the optimum."""
+
+    values: FloatArray
+    objective: float
+    gap: float
+
+
+def log_pool(logs: FloatArray, weights: FloatArray) -> FloatArray:
+    """Log-probabilities of the pool, (l, K), from those of the members, (M, l, K)."""
+    scores = np.tensordot(weights, logs, axes=1)
+    scores -= scores.max(axis=1, keepdims=True)
+    return np.asarray(scores - np.log(np.exp(scores).sum(axis=1, keepdims=True)))
+
+
+def classification_problem(
+    w: FloatArray, logs: FloatArray, targets: FloatArray, counts: FloatArray, penalty: float
+) -> tuple[float, FloatArray, FloatArray]:
+    """The penalised log-loss of the pool, its gradient and its Hessian.
+
+    `logs` are (M, l, K), `targets` class probabilities (l, K), `counts` weights of samples that sum to 1.
+    """
+    members = len(logs)
+    log_p = log_pool(logs, w)
+    p = np.exp(log_p)
+    away = w - 1 / members
+    value = -float(counts @ (targets * log_p).sum(axis=1)) + penalty * float(away @ away)
+    gradient = np.einsum("l,lk,mlk->m", counts, p - targets, logs) + 2 * penalty * away
+    expected = np.einsum("lk,mlk->ml", p, logs)
+    centred = logs - expected[:, :, np.newaxis]
+    flat = (centred * np.sqrt(p * counts[:, np.newaxis])).reshape(members, -1)
+    hessian = flat @ flat.T + 2 * penalty * np.eye(members)
+    return value, gradient, hessian
+
+
+def gap_of(w: FloatArray, gradient: FloatArray, penalty: float) -> float:
+    """A bound of F(w) - min F over w >= 0, of a convex F that has the penalty ρ ‖w - 1/M‖².
+
+    F(v) >= F(w) + g·(v - w) + ρ ‖v - w‖² for every v, and the right side has its minimum in closed form.
+    """
+    step = np.maximum(-w, -gradient / (2 * penalty))
+    return float(-(gradient @ step + penalty * (step @ step)))
+
+
+def classification_weights(
+    logs: FloatArray, targets: FloatArray, counts: FloatArray, penalty: float
+) -> Weights:
+    """The weights >= 0 of the least penalised log-loss, by projected Newton steps."""
+    counts = counts / counts.sum()
+    members = len(logs)
+    w = np.full(members, 1 / members)
+    value, gradient, hessian = classification_problem(w, logs, targets, counts, penalty)
+    for _ in range(STEPS):
+        if gap_of(w, gradient, penalty) <= PROVEN * max(1.0, abs(value)):
+            break
+        # Weights at 0 that the gradient would make negative stay there; Newton's step is in the others.
+        free = (w > 0) | (gradient < 0)
+        step = np.zeros(members)
+        step[free] = -np.linalg.solve(hessian[np.ix_(free, free)], gradient[free])
+        size = 1.0
+        while size > 1e-10:
+            trial = np.maximum(w + size * step, 0.0)
+            found = classification_problem(trial, logs, targets, counts, penalty)
+            if found[0] <= value + 1e-4 * float(gradient @ (trial - w)):
+                break
+            size /= 2
+        else:
+            break  # rounding: no step is better
+        w = trial
+        value, gradient, hessian = found
+    return Weights(w, value, gap_of(w, gradient, penalty))
+
+
+def lapse_rate(log_p: FloatArray, targets: FloatArray, counts: FloatArray, independent: int) -> float:
+    """The share ε of even odds in (1 - ε) p + ε/K that minimises held-out log-loss, a convex problem.
+
+    Jeffreys' prior, half a sample in so many `independent` ones, keeps it above 0: n samples say nothing of
+    probabilities below about 1/n.
+    """
+    counts = counts / counts.sum()
+    p = np.exp(log_p)
+    K = p.shape[1]
+    low, high = 0.0, 0.5
+    for _ in range(50):
+        rate = (low + high) / 2
+        slope = -counts @ (targets * (1 / K - p) / ((1 - rate) * p + rate / K)).sum(axis=1)
+        if slope - 0.5 / (independent * rate) > 0:
+            high = rate
+        else:
+            low = rate
+    return (low + high) / 2
+
+
+def with_lapses(p: FloatArray, rate: float) -> FloatArray:
+    """Probabilities with a share of even odds."""
+    return np.asarray((1 - rate) * p + rate / p.shape[1])

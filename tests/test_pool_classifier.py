@@ -1,0 +1,439 @@
+"""`GSUClassifier`: a pool of small models on exact expected features."""
+
+import io
+import time
+import warnings
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import svmgsu
+from svmgsu.estimators.pool import classifier as pool_classifier
+from svmgsu.estimators.pool.inputs import Inputs
+from svmgsu.estimators.pool.rbf import FourierFeatures
+from svmgsu.estimators.pool.task import Deadline
+from svmgsu.estimators.pool.weights import (
+    classification_problem,
+    classification_weights,
+    lapse_rate,
+    log_pool,
+    with_lapses,
+)
+
+
+def rings(count, seed, classes=2, size=0.4):
+    """Noisy measurements of points within rings: (values, standard errors, labels)."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(count, 2))
+    y = np.minimum((X**2).sum(axis=1) // (2.8 / classes), classes - 1).astype(int)
+    E = size * np.exp(rng.uniform(-2, 0.5, size=X.shape))
+    return X + E * rng.normal(size=X.shape), E, y
+
+
+def small(**options):
+    return svmgsu.GSUClassifier(**{"n_frequencies": 25, "threads": 1, **options})
+
+
+@parametrize_with_checks(
+    [svmgsu.GSUClassifier(n_frequencies=10, cv=2, threads=1)],
+    expected_failed_checks=lambda estimator: {
+        "check_sample_weight_equivalence_on_dense_data": "copies would be independent samples of the pool",
+    },
+)
+def test_scikit_learns_checks_pass(estimator, check):
+    check(estimator)
+
+
+def test_the_weights_problem_has_the_stated_derivatives():
+    rng = np.random.default_rng(0)
+    logs = np.log(rng.dirichlet(np.ones(3), size=(4, 30)))
+    targets, counts = rng.dirichlet(np.ones(3), size=30), rng.dirichlet(np.ones(30))
+    w = rng.uniform(size=4)
+    _, gradient, hessian = classification_problem(w, logs, targets, counts, 0.1)
+    for m in range(4):
+        step = np.zeros(4)
+        step[m] = 1e-5
+        up = classification_problem(w + step, logs, targets, counts, 0.1)
+        down = classification_problem(w - step, logs, targets, counts, 0.1)
+        assert gradient[m] == pytest.approx((up[0] - down[0]) / 2e-5, abs=1e-8)
+        np.testing.assert_allclose(hessian[m], (up[1] - down[1]) / 2e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("penalty", [1e-3, 0.1, 10.0])
+def test_weights_are_optimal_and_the_gap_says_so(penalty):
+    rng = np.random.default_rng(1)
+    truth = rng.integers(3, size=200)
+    scores = rng.normal(size=(6, 200, 3)) + np.linspace(0, 2, 6)[:, None, None] * np.eye(3)[truth]
+    logs = np.stack([log_pool(one[None], np.ones(1)) for one in scores])
+    counts = np.full(200, 1 / 200)
+    found = classification_weights(logs, np.eye(3)[truth], counts, penalty)
+    assert (found.values >= 0).all() and 0 <= found.gap < 1e-8
+
+    def value(w):
+        p = np.exp(np.tensordot(w, logs, axes=1))
+        p /= p.sum(axis=1, keepdims=True)
+        return -np.log(p[np.arange(200), truth]).mean() + penalty * ((w - 1 / 6) ** 2).sum()
+
+    other = minimize(
+        value, np.full(6, 0.5), bounds=[(0, None)] * 6, method="L-BFGS-B", options={"ftol": 1e-14}
+    )
+    assert found.objective == pytest.approx(value(found.values), abs=1e-12)
+    assert found.objective - found.gap <= other.fun + 1e-12
+    assert found.objective <= other.fun + 1e-8
+
+
+def test_the_lapse_rate_minimises_held_out_loss():
+    rng = np.random.default_rng(2)
+    p = rng.dirichlet([0.1, 0.1], size=400)
+    truth = (rng.uniform(size=400) < p[:, 1]).astype(int)
+    truth[:40] = rng.integers(2, size=40)
+    targets = np.eye(2)[truth]
+    rate = lapse_rate(np.log(p), targets, np.ones(400), 400)
+
+    def value(e):
+        return -(targets * np.log((1 - e) * p + e / 2)).sum(axis=1).mean() - 0.5 / 400 * np.log(e)
+
+    grid = np.linspace(1e-4, 0.5, 4000)
+    assert rate == pytest.approx(grid[np.argmin([value(e) for e in grid])], abs=2e-4)
+    assert 0.02 < rate < 0.2
+    np.testing.assert_allclose(with_lapses(p, rate).sum(axis=1), 1)
+
+
+def test_expected_features_agree_with_samples_of_the_posterior():
+    X, E, _ = rings(80, 3)
+    X[0, 1] = np.nan
+    data = svmgsu.Gaussians(np.nan_to_num(X), std=E)
+    data.mean = data._rows = X
+    inputs = Inputs.of(data, np.ones(80), True)
+    inputs.learn_population(data, np.ones(80), 3, 0, 1, Deadline(None))
+    view = inputs.view(data, 1)
+    rng = np.random.default_rng(0)
+    view.errors = rng.normal(size=(80, 2))
+    features = FourierFeatures(rng.normal(size=(7, 4)), 2, True, True)
+    found = features(view, 1)
+    draws = view.posterior.sample(20_000, random_state=1)
+    for i in (0, 5, 70):
+        phase = draws[i] @ features.frequencies[:, :2].T + features.frequencies[:, 2:] @ view.errors[i]
+        each = np.hstack([np.cos(phase), np.sin(phase)]) / np.sqrt(7)
+        each = np.hstack([each, 0.1 * draws[i]])
+        bound = 5 * each.std(axis=0) / np.sqrt(len(each)) + 1e-12
+        assert (np.abs(each.mean(axis=0) - found[i, :16]) < bound).all()
+        np.testing.assert_allclose(found[i, 16:], 0.1 * view.errors[i])
+
+
+def test_posteriors_of_distant_samples_stay_near_their_values():
+    X, E, _ = rings(200, 4)
+    data = svmgsu.Gaussians(X, std=E)
+    inputs = Inputs.of(data, np.ones(200), True)
+    inputs.learn_population(data, np.ones(200), 2, 0, 1, Deadline(None))
+    view = inputs.view(svmgsu.Gaussians([[30.0, 30.0], [0.0, 0.0]], std=0.5), 1)
+    assert view.outside[0] > 0.99 and view.outside[1] < 0.02
+    far = view.posterior.to_gaussians().mean[0] * inputs.scale + inputs.centre
+    assert (np.abs(far - 30) < 3).all()
+
+
+def test_it_beats_linear_models_and_knows_how_noisy_a_sample_is():
+    X, E, y = rings(500, 5)
+    T, D, truth = rings(1500, 6)
+    model = small().fit(X, y, std=E)
+    p = model.predict_proba(T, std=D)
+    linear = LogisticRegression().fit(X, y).predict_proba(T)
+    assert log_loss(truth, p) < log_loss(truth, linear) - 0.15
+    precise = small().fit(X, y).predict_proba(T)
+    assert log_loss(truth, p) < log_loss(truth, precise) - 0.01
+    centre = [[0.0, 0.0]]
+    assert model.predict_proba(centre, std=0.1)[0, 0] > model.predict_proba(centre, std=0.6)[0, 0] + 0.01
+    assert model.score(T, truth, std=D) == (model.predict(T, std=D) == truth).mean()
+    odds = model.decision_function(T, std=D)
+    np.testing.assert_allclose(odds, np.log(p[:, 1] / p[:, 0]))
+
+
+def test_the_pool_is_as_good_as_its_best_member_on_held_out_samples():
+    X, E, y = rings(300, 7, classes=3)
+    model = small().fit(X, y, std=E)
+    pool = model.pool_
+    assert len(pool.members) == len(pool.weights) == len(pool.losses) >= 9
+    assert pool.loss <= pool.losses.min() + 1e-6 and (pool.weights >= 0).all()
+    uses = np.array(["uncertainties" in name for name in pool.members])
+    assert uses.any() and not pool.weights_without_uncertainties[uses].any()
+    assert pool.gap < 1e-8 and pool.gated < 0.05 and pool.left_out == []
+    assert "class-wise deconvolution" in str(pool)
+    p = model.predict_proba(X, std=E)
+    assert p.shape == (300, 3)
+    np.testing.assert_allclose(p.sum(axis=1), 1)
+
+
+def test_the_order_of_samples_and_the_unit_of_weights_change_nothing():
+    X, E, y = rings(150, 8)
+    rng = np.random.default_rng(0)
+    w = rng.uniform(0.5, 2, size=150)
+    order = rng.permutation(150)
+    p = small().fit(X, y, std=E, sample_weight=w).predict_proba(X[:20], std=E[:20])
+    again = small().fit(X[order], y[order], std=E[order], sample_weight=w[order])
+    assert (again.predict_proba(X[:20], std=E[:20]) == p).all()
+    for factor in (1e-12, 1e6, 1e300):
+        scaled = small().fit(X, y, std=E, sample_weight=factor * w).predict_proba(X[:20], std=E[:20])
+        np.testing.assert_allclose(scaled, p, rtol=1e-3, atol=1e-4)
+    threads = small(threads=2).fit(X, y, std=E, sample_weight=w).predict_proba(X[:20], std=E[:20])
+    np.testing.assert_allclose(threads, p, rtol=1e-9)
+
+
+def test_samples_without_weight_are_ignored():
+    X, E, y = rings(120, 9)
+    w = np.ones(120)
+    w[100:] = 0
+    p = small().fit(X[:100], y[:100], std=E[:100]).predict_proba(X, std=E)
+    assert (small().fit(X, y, std=E, sample_weight=w).predict_proba(X, std=E) == p).all()
+    with pytest.raises(ValueError, match="sample_weight: at least two classes"):
+        small().fit(X, y, std=E, sample_weight=(y == 0).astype(float))
+
+
+def test_a_prediction_does_not_depend_on_its_neighbours():
+    X, E, y = rings(150, 10)
+    model = small().fit(X, y, std=E)
+    p = model.predict_proba(X, std=E)
+    for i in (0, 7):
+        np.testing.assert_allclose(model.predict_proba(X[i : i + 1], std=E[i : i + 1]), p[[i]], rtol=1e-9)
+
+
+def test_missing_values_are_filled_by_what_they_may_be():
+    rng = np.random.default_rng(11)
+    base = rng.normal(size=400)
+    X = np.column_stack([base, base + 0.1 * rng.normal(size=400)])
+    y = (base > 0).astype(int)
+    X[rng.uniform(size=400) < 0.3, 0] = np.nan
+    X[rng.uniform(size=400) < 0.3, 1] = np.nan
+    model = small().fit(X[:300], y[:300])
+    T, truth = X[300:], y[300:]
+    one = np.isnan(T).sum(axis=1) == 1
+    assert (model.predict(T[one]) == truth[one]).mean() > 0.9
+    nothing = model.predict_proba([[np.nan, np.nan]])
+    assert abs(nothing[0, 1] - y[:300].mean()) < 0.2
+    E = np.where(np.isnan(X), np.inf, 0.0)
+    same = small().fit(np.nan_to_num(X[:300]), y[:300], std=E[:300]).predict_proba(T)
+    np.testing.assert_allclose(same, model.predict_proba(T), atol=1e-6)
+
+
+def test_standard_errors_of_zero_are_none():
+    X, E, y = rings(120, 12)
+    p = small().fit(X, y).predict_proba(X)
+    assert (small().fit(X, y, std=np.zeros_like(E)).predict_proba(X) == p).all()
+    noisy = small().fit(X, y).predict_proba(X, std=0.8)
+    assert np.abs(noisy - 0.5).mean() < np.abs(p - 0.5).mean()
+
+
+def test_class_probabilities_are_labels_where_they_are_certain():
+    X, E, y = rings(120, 13)
+    p = small().fit(X, y, std=E).predict_proba(X, std=E)
+    table = np.eye(2)[y]
+    soft = small().fit(X, table, std=E, classes=["in", "out"])
+    assert soft.classes_.tolist() == ["in", "out"]
+    assert (soft.predict_proba(X, std=E) == p).all()
+    shares = small().fit(X, 0.6 * table + 0.2, std=E).predict_proba(X, std=E)
+    assert shares.max() < 0.9 and (shares.argmax(axis=1) == p.argmax(axis=1)).mean() > 0.85
+
+
+def test_noisy_labels_are_of_samples_that_have_one_class():
+    X, E, y = rings(300, 14, size=0.1)
+    rng = np.random.default_rng(0)
+    said = np.where(rng.uniform(size=300) < 0.2, 1 - y, y)
+    table = 0.6 * np.eye(2)[said] + 0.2
+    shares = small().fit(X, table, std=E).predict_proba(X, std=E)
+    classes = small(noisy_labels=True).fit(X, table, std=E).predict_proba(X, std=E)
+    assert log_loss(y, classes) < log_loss(y, shares) - 0.1
+
+
+def test_test_noise_prepares_for_noisy_samples():
+    rng = np.random.default_rng(15)
+    X = rng.normal(size=(300, 2))
+    y = ((X**2).sum(axis=1) > 1.4).astype(int)
+    T = rng.normal(size=(1000, 2))
+    truth = ((T**2).sum(axis=1) > 1.4).astype(int)
+    T = T + 0.7 * rng.normal(size=T.shape)
+    ready = small(test_noise=0.49).fit(X, y, std=0.01)
+    plain = small().fit(X, y)
+    assert log_loss(truth, ready.predict_proba(T, std=0.7)) < log_loss(truth, plain.predict_proba(T)) - 0.1
+    with pytest.raises(ValueError, match="test_noise: shape"):
+        small(test_noise=np.ones(5)).fit(X, y)
+
+
+def test_standard_errors_that_tell_the_class_are_features_and_gated_elsewhere():
+    rng = np.random.default_rng(16)
+    y = np.arange(400) % 2
+    X = rng.normal(size=(400, 2))
+    E = np.exp(rng.normal(scale=0.3, size=(400, 2)) - 2 + 1.5 * y[:, np.newaxis])
+    model = small().fit(X, y, std=E)
+    assert model.score(X, y, std=E) > 0.95
+    odd = model.explain([[0.0, 0.0]], std=[[1e-4, 30.0]])[0]
+    usual = model.explain(X[:1], std=E[:1])[0]
+    assert odd["gated"] and not usual["gated"]
+    assert not any("uncertainties" in part["member"] for part in odd["members"])
+    assert any("uncertainties" in part["member"] for part in usual["members"])
+    assert usual["label"] == 0 and usual["probability"] == pytest.approx(
+        model.predict_proba(X[:1], std=E[:1])[0, 0]
+    )
+    assert sum(abs(part["share"]) for part in usual["members"]) == pytest.approx(1)
+
+
+def test_far_outside_the_support_the_pool_is_less_sure():
+    X, E, y = rings(200, 17)
+    model = small().fit(X, y, std=E)
+    found = model.explain([[200.0, -300.0]], std=0.1)[0]
+    assert found["outside"] > 0.99 and found["probability"] < 0.96
+
+
+def test_groups_stay_together_and_their_own_uncertainties_are_no_features():
+    rng = np.random.default_rng(18)
+    groups = np.repeat(np.arange(20), 8)
+    y = (np.arange(20) % 2)[groups]
+    X = rng.normal(size=(160, 3)) + 0.5 * y[:, np.newaxis]
+    E = np.exp(rng.normal(size=(20, 3)))[groups] * 0.3
+    model = small().fit(X, y, std=E, groups=groups)
+    assert not any("uncertainties" in name for name in model.pool_.members)
+    free = small().fit(X, y, std=E)
+    assert any("uncertainties" in name for name in free.pool_.members)
+    assert free.pool_.loss < model.pool_.loss - 0.1  # folds that split groups believe what identifies them
+    with pytest.raises(ValueError, match="one group"):
+        small().fit(X, y, groups=np.zeros(160))
+    with pytest.raises(ValueError, match="groups: shape"):
+        small().fit(X, y, groups=np.zeros(3))
+
+
+def test_noise_of_more_than_a_hundred_features_is_measurement_noise():
+    rng = np.random.default_rng(19)
+    truth = rng.normal(size=(200, 120))
+    y = (truth[:, :5].sum(axis=1) > 0).astype(int)
+    E = np.exp(rng.uniform(-3, 1.2, size=truth.shape))
+    X = truth + E * rng.normal(size=truth.shape)
+    model = small(members=["linear"]).fit(X[:120], y[:120], std=E[:120])
+    wide = model.inputs_
+    view = wide.view(svmgsu.Gaussians(X[:5], std=E[:5]), 1)
+    S, V = wide.variances, (E[:5] / wide.scale) ** 2
+    standard = (X[:5] - wide.centre) / wide.scale
+    np.testing.assert_allclose(view.posterior.mean, S / (S + V) * standard)
+    np.testing.assert_allclose(view.posterior.cov.diagonals(5, 120), S * V / (S + V))
+    assert abs(np.median(wide.variances * wide.scale**2) - 1) < 0.3
+    plain = small(members=["linear"]).fit(X[:120], y[:120])
+    with_noise = log_loss(y[120:], model.predict_proba(X[120:], std=E[120:]))
+    assert with_noise < log_loss(y[120:], plain.predict_proba(X[120:]))
+
+
+def test_constant_and_duplicate_features_are_harmless():
+    X, E, y = rings(150, 20)
+    p = small().fit(X, y, std=E).predict_proba(X, std=E)
+    more = np.column_stack([X, np.full(150, 7.0)])
+    errors = np.column_stack([E, np.full(150, 0.1)])
+    model = small().fit(more, y, std=errors)
+    found = model.predict_proba(more, std=errors)
+    assert log_loss(y, found) < log_loss(y, p) + 0.1
+    more[:, 2] = 1e6
+    np.testing.assert_allclose(model.predict_proba(more, std=errors), found)
+    twice = small().fit(np.column_stack([X, X]), y, std=np.column_stack([E, E]))
+    assert log_loss(y, twice.predict_proba(np.column_stack([X, X]), std=np.column_stack([E, E]))) < 0.5
+
+
+def test_a_class_of_two_and_other_small_sets():
+    X, E, y = rings(60, 21)
+    y[:2] = 2
+    model = small().fit(X, y, std=E)
+    p = model.predict_proba(X, std=E)
+    assert np.isfinite(p).all() and p[:, 2].mean() < 0.2
+    tiny = small().fit(X[:4], [0, 0, 1, 1], std=E[:4])
+    assert np.isfinite(tiny.predict_proba(X, std=E)).all()
+
+
+def test_what_is_wrong_is_said():
+    X, E, y = rings(30, 22)
+    for options, words in (
+        ({"n_frequencies": 1}, "n_frequencies"),
+        ({"cv": 1}, "cv"),
+        ({"n_components": 50}, "n_components: 50 for n_samples=30"),
+        ({"members": ["forest"]}, "members: expected some of"),
+        ({"members": []}, "members: the list is empty"),
+        ({"class_weight": "even"}, "class_weight: expected"),
+        ({"max_time": -1}, "max_time"),
+        ({"random_state": "seven"}, "random_state: expected"),
+    ):
+        with pytest.raises((ValueError, TypeError), match=words):
+            small(**options).fit(X, y, std=E)
+    with pytest.raises(ValueError, match="one class"):
+        small().fit(X, np.zeros(30))
+    with pytest.raises(ValueError, match="feature 0 is missing, or has infinite noise, in every sample"):
+        small().fit(X, y, std=np.full(X.shape, np.inf))
+    with pytest.raises(ValueError, match="every feature is constant"):
+        small().fit(np.ones((30, 2)), y)
+    with pytest.raises(ValueError, match="expecting 2 features"):
+        small().fit(X, y).predict(X[:, :1])
+    with pytest.raises(ValueError, match="a class of its own"):
+        small().fit(X, np.arange(30))
+
+
+def test_balanced_classes_have_even_odds():
+    rng = np.random.default_rng(23)
+    X = rng.normal(size=(300, 2))
+    y = (rng.uniform(size=300) < 0.1).astype(int)
+    p = small(class_weight="balanced").fit(X, y, std=0.1).predict_proba(X, std=0.1)
+    assert 0.35 < p[:, 1].mean() < 0.65
+    rare = small().fit(X, y, std=0.1).predict_proba(X, std=0.1)
+    assert rare[:, 1].mean() < 0.2
+
+
+def test_max_time_ends_a_fit():
+    X, E, y = rings(3000, 24)
+    began = time.monotonic()
+    with pytest.warns(svmgsu.ConvergenceWarning, match="max_time=0.05 ended after"):
+        model = svmgsu.GSUClassifier(max_time=0.05, threads=1).fit(X, y, std=E)
+    assert time.monotonic() - began < 20
+    assert model.pool_.left_out and np.isfinite(model.predict_proba(X[:5], std=E[:5])).all()
+
+
+def test_of_many_samples_some_choose_and_more_are_fitted(monkeypatch):
+    X, E, y = rings(900, 25)
+    everything = small().fit(X, y, std=E)
+    monkeypatch.setattr(pool_classifier, "CHOICE_ROWS", 300)
+    model = small().fit(X, y, std=E)
+    T, D, truth = rings(1000, 26)
+    found = log_loss(truth, model.predict_proba(T, std=D))
+    assert found < log_loss(truth, everything.predict_proba(T, std=D)) + 0.03
+    monkeypatch.setattr(pool_classifier, "LAST_ROWS", 300)
+    fewer = small().fit(X, y, std=E)
+    assert not np.allclose(fewer.members_[0].scores.W, model.members_[0].scores.W, rtol=1e-3)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_saved_pool_predicts_the_same_bits(tmp_path, classes):
+    X, E, y = rings(150, 27, classes=classes)
+    names = np.array(["near", "middle", "far"])[y]
+    model = small().fit(X, names, std=E)
+    model.save(tmp_path / "pool.svmgsu")
+    again = svmgsu.load(tmp_path / "pool.svmgsu")
+    assert (again.predict_proba(X, std=E) == model.predict_proba(X, std=E)).all()
+    assert again.predict(X, std=E).tolist() == model.predict(X, std=E).tolist()
+    assert again.explain(X[:3], std=E[:3]) == model.explain(X[:3], std=E[:3])
+    assert str(again.pool_) == str(model.pool_) and again.get_params() == model.get_params()
+
+
+def test_damaged_files_are_refused(tmp_path):
+    X, E, y = rings(80, 28)
+    small(members=["linear", "rbf", "classwise"]).fit(X, y, std=E).save(tmp_path / "pool.npz")
+    with np.load(tmp_path / "pool.npz") as archive:
+        arrays = dict(archive)
+    for name in [key for key in arrays if key != "svmgsu"]:
+        for wrong in (arrays[name][..., np.newaxis], np.full_like(arrays[name], np.nan, dtype=float)):
+            file = io.BytesIO()
+            np.savez(file, **{**arrays, name: wrong})
+            (tmp_path / "wrong.npz").write_bytes(file.getvalue())
+            with pytest.raises(svmgsu._core.FormatError, match=r"wrong\.npz"):
+                svmgsu.load(tmp_path / "wrong.npz")
+
+
+def test_warnings_are_errors_in_an_ordinary_fit():
+    X, E, y = rings(100, 29, classes=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = small().fit(X, y, std=E)
+        model.predict_proba(10 * X, std=10 * E)
