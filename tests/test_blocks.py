@@ -35,7 +35,6 @@ def test_flat_files_are_used_where_they_lie(tmp_path):
     assert "in place" in repr(blocks) and str(tmp_path) in repr(blocks)
     svmgsu.io.write_npz(svmgsu.Gaussians(X, svmgsu.Diagonal(V)), tmp_path / "all.npz", y=y)
     stored = svmgsu.open(tmp_path / "all.npz")
-    assert {a.path for a in stored.arrays.values()} == {str(tmp_path / "all.npz")}
     same(stored, svmgsu.Gaussians(X, svmgsu.Diagonal(V)), y)
 
 
@@ -197,6 +196,29 @@ def test_too_little_memory_is_told_with_the_least_that_would_do(tmp_path):
     assert svmgsu.open(tmp_path / "X.npy", memory=least).shape == (10, 5000)
     with pytest.raises(ValueError, match=f"{least}"):
         svmgsu.open(tmp_path / "X.npy", memory=least - 1)
+
+
+def test_a_budget_that_is_too_small_for_training_is_refused_when_the_file_is_opened(tmp_path):
+    X, V, _ = examples()
+    files = [tmp_path / name for name in ("X.npy", "y.npy", "V.npy")]
+    for file, array in zip(files, (X, X[:, 0] > 0, V), strict=True):
+        np.save(file, array)
+    with pytest.raises(ValueError, match=r"memory: 23 kB .* at least (\d+) bytes") as refused:
+        svmgsu.open(*files, memory="23kB")
+    least = int(str(refused.value).split("at least ")[1].split(" ")[0])
+    blocks = svmgsu.open(*files, memory=least)
+    assert svmgsu.train(blocks).status_ == "converged"
+    with pytest.raises(ValueError, match=f"at least {least} bytes"):
+        svmgsu.open(*files, memory=least - 1)
+
+
+def test_an_archive_of_savez_is_trained_on(tmp_path):
+    """Its arrays are not aligned, and so not used where they lie."""
+    X, V, _ = examples()
+    y = (X[:, 0] > 0).astype(int)
+    np.savez(tmp_path / "a.npz", mean=X, var=V, y=y)
+    found = svmgsu.train(svmgsu.open(tmp_path / "a.npz"), probability=False)
+    assert np.array_equal(found.coef_, svmgsu.train(X, y, V, probability=False).coef_)
 
 
 def test_a_gzip_stream_is_read_forwards(tmp_path):

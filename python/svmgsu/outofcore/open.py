@@ -42,9 +42,9 @@ def open(
     ----------
     source : path, list of paths, folder, np.memmap or iterable of blocks
         Files of one format, one after another: .npy, uncompressed .npz, Parquet, Arrow, Feather or CSV. Flat
-        arrays (.npy, .npz, memory-mapped ones) are used where they lie; all else is decoded once, in bounded
-        memory, into a cache. For any other format pass an iterable, such as a generator. Its blocks are
-        (X, y), (X, y, std), dicts with some of X, y, cov, std, sample_weight, y_std and feature_names,
+        arrays (.npy, aligned .npz, memory-mapped) are used where they lie; all else is decoded once, in
+        bounded memory, into a cache. For any other format pass an iterable, such as a generator. Its blocks
+        are (X, y), (X, y, std), dicts with some of X, y, cov, std, sample_weight, y_std and feature_names,
         `Gaussians`, or data frames, whose columns of values and errors are paired as those of a table.
     labels, cov : path or list of paths, optional
         Files of their own, for the formats that have such.
@@ -121,8 +121,14 @@ def _decoded(
 
 
 def _checked(blocks: Blocks) -> Blocks:
-    if blocks.memory < blocks.needed:
-        raise ValueError(_too_small(blocks.memory, blocks.needed))
+    """Refuse a budget that is too small: for reading, and for training where there are labels."""
+    least = blocks.needed
+    if blocks.memory >= least and blocks.has_labels:
+        from .training import Files
+
+        least = max(least, Files(blocks).least_memory())
+    if blocks.memory < least:
+        raise ValueError(_too_small(blocks.memory, least))
     return blocks
 
 

@@ -133,6 +133,8 @@ class ArraySource(Source):
             flat = flat_of(group[key]) if group[key].ndim else None
             if flat is None or (key != "y" and flat.dtype not in (np.float32, np.float64)):
                 return None
+            if key not in ("y", "weight", "y_std") and flat.offset % flat.dtype.itemsize:
+                return None  # np.savez does not align its arrays, and the core reads them where they lie
             if key == "y" and flat.dtype.kind not in "iufbU":
                 return None
             if key == "factors" and len(flat.shape) != 3:

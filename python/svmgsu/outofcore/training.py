@@ -185,6 +185,12 @@ class Files(DataSource):
         )
         return made.core
 
+    def least_memory(self) -> int:
+        """The least budget that a classifier can be trained with: its folds leave samples out by weights."""
+        ones = np.ones(self.shape[0])
+        core = self._core(ones, 2.0 * ones, "classification", 1.0, None, 1, memory=0)
+        return int(core.least_memory)
+
     def capacity(self, problems: int, noise: Noise | None) -> int:
         signs = np.where(np.arange(self.shape[0]) % 2, -1.0, 1.0)
         one, two = (
