@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..uncertainty.recommending import simplest
 from .comparing import Problem, Trial, difference
 from .result import Advice
 from .systems import IN_DOUBT, SCALES, UNEXPLAINED
@@ -19,7 +18,7 @@ def advise(problem: Problem, trials: list[Trial], reading: str | None) -> Advice
     fine = [t for t in trials if t.said is not None]
     best = min(fine, key=lambda t: t.system.score or 0.0)
     behind = {t.way.key: difference(problem, t, best) for t in fine}
-    taken = next(t for t in fine if t.way.key == simplest(behind))
+    taken = next(t for t in fine if behind[t.way.key][0] <= behind[t.way.key][1])  # the simplest is first
     beside = behind[taken.way.key]
     measure = MEASURES[problem.task][0]
     if taken is best:

@@ -17,7 +17,6 @@ from .images import from_images
 from .missing import fit_gaussian, from_missing
 from .population import OnePopulationWarning, posterior
 from .propagation import propagate
-from .recommending import Recommendation, recommend
 from .samples import from_samples
 from .signals import DEAP_BANDS, DEAP_PAIR_BANDS, DEAP_PAIRS, from_welch
 
@@ -28,7 +27,6 @@ __all__ = [
     "Check",
     "LargeUncertaintyWarning",
     "OnePopulationWarning",
-    "Recommendation",
     "check",
     "fit_gaussian",
     "from_augmentation",
@@ -40,5 +38,4 @@ __all__ = [
     "from_welch",
     "posterior",
     "propagate",
-    "recommend",
 ]

@@ -15,7 +15,6 @@ from ..data.gaussians import Gaussians
 from ..maps.linear import dense
 from ..support.validation import Array, FloatArray, check_labels
 from ._support import need
-from .recommending import recommend
 
 EIGENVALUES_OF = 20  # examples whose matrices are looked into: enough for a median
 SMALL = 1e-10  # of the largest eigenvalue: less is rounding
@@ -52,8 +51,6 @@ class Check:
         empty if none was asked for.
     search : LinearSVMGSUCV or None
         The search itself, for `svmgsu.plot.cov_scale`.
-    recommendation : Recommendation or None
-        Which model to take, where that was asked for.
     """
 
     shape: tuple[int, int]
@@ -68,7 +65,6 @@ class Check:
     noise: float
     scores: dict[float, tuple[float, float]] = field(default_factory=dict)
     search: Any = None
-    recommendation: Any = None
 
     @property
     def overlap(self) -> float:
@@ -97,8 +93,7 @@ class Check:
             for scale, (mean, error) in self.scores.items()
         ]
         width = max(len(name) for name, _ in rows) + 2
-        text = "\n".join(f"{name:<{width}}{value}" for name, value in rows)
-        return text if self.recommendation is None else f"{text}\n{self.recommendation!r}"
+        return "\n".join(f"{name:<{width}}{value}" for name, value in rows)
 
 
 def check(
@@ -108,7 +103,6 @@ def check(
     cov_scales: Any = (0, 0.1, 0.3, 1),
     lams: Any = None,
     cv: Any = 5,
-    models: Any = False,
 ) -> Check:
     """Is this uncertainty plausible and useful? Sizes, classes, and what cross-validation says.
 
@@ -129,8 +123,6 @@ def check(
         The factors of the covariances to try by cross-validation, after scaling features; () for none.
     lams, cv
         As for `LinearSVMGSUCV`.
-    models : bool or list of str, default=False
-        Whether to try models as well, all or some, and to say which to take: as `recommend` does.
 
     Returns
     -------
@@ -176,9 +168,6 @@ def check(
         noise=noise,
         scores={} if search is None else _scores(search),
         search=search,
-        recommendation=None
-        if models is False
-        else recommend(data, y, models=None if models is True else models),
     )
     if noise >= apart:
         a, b = (repr(label) for label in found.classes)
