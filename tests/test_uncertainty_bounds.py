@@ -68,7 +68,6 @@ def test_errors_and_standard_errors(X):
     accepted(un.from_errors(X, std=np.abs(X)))
     accepted(un.from_errors(X, upper=np.abs(X), lower=np.abs(X) / 3))
     accepted(un.from_standard_errors(X, np.abs(X), n=np.full(X.shape, 7)))
-    accepted(un.from_standard_errors(X, np.abs(X), range_fraction=0.8))
 
 
 @SETTINGS

@@ -146,33 +146,12 @@ def _moments(data):
     return data.mean[0], variances(data)[0]
 
 
-def test_the_largest_variance_is_a_fraction_of_the_range():
-    """Ranges 3 and 40; se of one feature is zero everywhere."""
-    se = np.array([[0.1, 0.0], [0.2, 0.0], [0.4, 0.0]])
-    right = variances(from_standard_errors(X, se, range_fraction=0.8, floor=1e-3))
-    np.testing.assert_allclose(right[:, 0], 0.8 * 3 * np.array([1, 4, 16]) / 16)
-    np.testing.assert_allclose(right[:, 1], 1e-6)
-    printed = variances(from_standard_errors(X, se, range_fraction=0.8, as_printed=True))
-    np.testing.assert_allclose(printed[:, 0], 0.8 * 3 * np.array([1, 2, 4]) / 4)
-
-
-def test_the_rule_on_the_breast_cancer_data():
-    from sklearn.datasets import load_breast_cancer
-
-    table = load_breast_cancer().data
-    data = from_standard_errors(table[:, :10], table[:, 10:20], range_fraction=0.8)
-    np.testing.assert_allclose(variances(data).max(axis=0), 0.8 * np.ptp(table[:, :10], axis=0))
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ({"se": -1.0}, "se: example 0 has standard deviation -1 at feature 0"),
         ({"se": 1.0, "n": 0}, "n: example 0 has 0 at feature 0"),
         ({"se": 1.0, "n": [[1], [np.nan], [1]]}, "n: example 1 has nan at feature 0"),
-        ({"se": 1.0, "n": 3, "range_fraction": 0.8}, "range_fraction: it stands for an unknown n"),
-        ({"se": 1.0, "range_fraction": -1}, "range_fraction: must be positive"),
-        ({"se": 1.0, "as_printed": True}, "as_printed: means nothing without range_fraction"),
     ],
 )
 def test_standard_errors_say_what_is_wrong(arguments, message):

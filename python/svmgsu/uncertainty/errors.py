@@ -16,7 +16,6 @@ from ..support.validation import (
     FloatArray,
     check_choice,
     check_column_order,
-    check_positive,
     check_row_order,
     column_names,
 )
@@ -106,8 +105,6 @@ def from_standard_errors(
     se: Any,
     *,
     n: Any = None,
-    range_fraction: float | None = None,
-    as_printed: bool = False,
     floor: Any = 0.0,
 ) -> Gaussians:
     """Averages with their standard errors.
@@ -119,11 +116,6 @@ def from_standard_errors(
     Choose by what will be classified: new averages of about as many values, or single values. The wrong
     one harms: n se² for averages drowns the classes in noise that never comes.
 
-    `range_fraction` is for unknown N, the rule of the paper for the Wisconsin breast cancer data: one N
-    for each feature, such that the largest variance is this fraction (0.8) of the range of the feature's
-    means. It compares a variance with a range, so it depends on the units of X: fix them first (scaling
-    to [0, 1], say). It does not estimate anything; large values harm.
-
     Parameters
     ----------
     X : array of shape (l, n)
@@ -132,14 +124,8 @@ def from_standard_errors(
         Standard errors.
     n : number or array of shape (n,), (l,) or (l, n), optional
         How many values were averaged.
-    range_fraction : float, optional
-        Largest variance over range, for each feature; 0.8 in the paper.
-    as_printed : bool, default=False
-        With `range_fraction`: variances proportional to se, by the paper's s = σ²/N, instead of se²; only
-        to repeat its experiments.
     floor : number, array of shape (n,) or "smallest", default=0.0
-        The smallest standard deviation of the result, in units of X. The paper gives features without a
-        standard error the variance 1e-6: se = 0 and floor=1e-3.
+        The smallest standard deviation of the result, in units of X.
 
     Returns
     -------
@@ -154,15 +140,9 @@ def from_standard_errors(
     array([0.25, 1.  , 4.  ])
     >>> from_standard_errors(X, se, n=25).cov.variances.ravel()
     array([  6.25,  25.  , 100.  ])
-    >>> from_standard_errors(X, se, range_fraction=0.8).cov.variances.ravel()  # the range is 10
-    array([0.5, 2. , 8. ])
     """
     means, shape = _examples(X, se=se)
     errors = deviations(se, shape, "se").astype(np.float64)
-    if n is not None and range_fraction is not None:
-        raise ValueError("range_fraction: it stands for an unknown n; give one of the two")
-    if as_printed and range_fraction is None:
-        raise ValueError("as_printed: means nothing without range_fraction")
     if n is not None:
         counts = over_examples(n, shape, "n")
         if not (counts >= 1).all():
@@ -171,13 +151,7 @@ def from_standard_errors(
                 f"n: example {i} has {counts[i, j]:g} at feature {j}; an average is of 1 or more"
             )
         errors = errors * np.sqrt(counts)
-    variances = errors**2
-    if range_fraction is not None:
-        largest = check_positive(range_fraction, "range_fraction") * np.ptp(means.astype(np.float64), axis=0)
-        shape_of = errors if as_printed else variances
-        top = shape_of.max(axis=0)
-        variances = shape_of * np.divide(largest, top, out=np.zeros_like(top), where=top > 0)
-    return _diagonal(means, raised(np.sqrt(variances), floor) ** 2, X)
+    return _diagonal(means, raised(errors, floor) ** 2, X)
 
 
 def _examples(X: Any, **errors: Any) -> tuple[Array, tuple[int, int]]:
