@@ -10,6 +10,7 @@ happens to strokes two pixels wide, and both fail.
 # sphinx_gallery_thumbnail_path = "images/images.png"
 
 import argparse
+import itertools
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -53,12 +54,16 @@ for j, size in enumerate(sizes):
         f"shift {size:.1f}: SVM {svm:.1f} %, SVM-GSU {gsu:.1f} %, gain {gain[:, j].mean():+.1f} ± {error:.1f}"
     )
 
+pair = list(itertools.combinations(range(10), 2)).index((3, 8))
 figure, axes = plt.subplots(1, 3, figsize=(11.8, 3.6), layout="constrained", width_ratios=(1.3, 1, 1))
 figure.get_layout_engine().set(wspace=0.06)
 for name, style, ax in (("SVM", "s--", axes[1]), ("SVM-GSU", "o-", axes[2])):
     colour = GREY if name == "SVM" else BLUE
     axes[0].plot(sizes, np.mean(accuracy[name], axis=0), style, color=colour, label=name)
-    svmgsu.plot.weights(models[name], (8, 8), ax, class_=(8, 3))
+    weights = -models[name].coef_[pair].reshape(8, 8)
+    largest = np.abs(weights).max()
+    ax.imshow(weights, cmap="RdBu_r", vmin=-largest, vmax=largest)
+    ax.set(xticks=[], yticks=[])
     ax.set_title(f"weights of 3 against 8, {name}", fontsize=11)
 axes[0].set(xlabel="shift, pixels (mean over eight directions)", ylabel="accuracy on new digits, %")
 axes[0].legend(frameon=False)

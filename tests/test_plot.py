@@ -1,7 +1,6 @@
 """Pictures say what they claim: ellipses of the stated mass, curves of the given numbers."""
 
 import math
-from itertools import pairwise
 
 import matplotlib
 
@@ -173,8 +172,6 @@ def test_of_more_classes_one_is_drawn_against_the_others(three):
             ValueError, match=r"class_: the model has 3 classes; choose one of \['a', 'b', 'c'\]"
         ):
             picture(model, data, y)
-    with pytest.raises(ValueError, match="class_: the model has 3 classes"):
-        plot.weights(model, (1, 2))
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -187,18 +184,6 @@ def test_pictures_take_models_estimators_and_sparse_means(problem, sparse):
         assert len(ellipses(plot.boundary(model, examples, y))) == len(y)
         assert isinstance(plot.histogram(model, examples, y), Axes)
         assert isinstance(plot.convergence(model), Axes)
-        assert isinstance(plot.weights(model, (2, 1)), Axes)
-
-
-def test_loss_is_the_hinge_at_no_uncertainty_and_grows_with_it():
-    ax = plot.loss(s=(0, 0.5, 2))
-    curves = [line.get_ydata() for line in ax.get_lines()]
-    margin = ax.get_lines()[0].get_xdata()
-    assert curves[0] == pytest.approx(np.maximum(0, 1 - margin))
-    assert all((upper >= lower).all() for lower, upper in pairwise(curves))
-    assert legend_texts(ax) == ["s = 0 (hinge)", "s = 0.5", "s = 2"]
-    with pytest.raises(ValueError, match="s: -1 is not an uncertainty"):
-        plot.loss(s=(0, -1))
 
 
 def test_convergence_shows_objective_and_gap_where_they_are_known(problem):

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import scipy.sparse
 import scipy.stats
-from matplotlib.colors import to_rgb
 from sklearn.calibration import calibration_curve
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import LinearSVC
@@ -164,77 +163,16 @@ def test_one_fold_has_no_standard_error(search):
         plot.path(svmgsu.LinearSVMGSUCV())
 
 
-def test_coefficients_are_the_weights_along_the_path(search):
-    _, X, y = search
-    wide = np.tile(X, 3)
-    models = svmgsu.path(wide, y, std=0.7, lams=[1, 1e-2, 1e-1])
-    ax = plot.coefficients(models, lam=0.1, names=[f"f{j}" for j in range(9)])
-    lines = [line for line in ax.get_lines() if len(line.get_xdata()) == 3]
-    assert len(lines) == 9
-    by_lam = {model.lam: model.coef_[0] for model in models}
-    drawn = np.array([line.get_ydata() for line in lines])
-    for k, lam in enumerate([1e-2, 1e-1, 1]):
-        assert sorted(drawn[:, k]) == sorted(by_lam[lam])
-    named = [line for line in lines if line.get_label().startswith("f")]
-    assert len(named) == 6
-    largest = max(range(9), key=lambda j: max(abs(w[j]) for w in by_lam.values()))
-    assert named[0].get_label() == f"f{largest}"
-    assert named[0].get_ydata().tolist() == [by_lam[lam][largest] for lam in (1e-2, 1e-1, 1)]
-    assert "λ = 0.1" in legend_texts(ax)
-    with pytest.raises(ValueError, match="names: 1 names for 9 features"):
-        plot.coefficients(models, names=["f"])
-    with pytest.raises(ValueError, match="models: there are none"):
-        plot.coefficients([])
-
-
-def image_model(w):
-    return svmgsu.Model(np.atleast_2d(np.asarray(w, dtype=float)), np.zeros(1), np.array([0, 1]), 1.0)
-
-
-def test_weights_are_in_the_places_of_the_pixels_and_zero_is_white():
-    ax = plot.weights(image_model([0, 1, -3, 2, 0, 0]), (2, 3))
-    (image,) = ax.images
-    assert image.get_array().tolist() == [[0, 1, -3], [2, 0, 0]]
-    assert image.get_clim() == (-3, 3)
-    assert image.to_rgba(0.0)[:3] == pytest.approx((1, 1, 1), abs=0.01)
-    assert image.to_rgba(3.0)[:3] == pytest.approx(to_rgb(plot.VERMILLION))
-    assert plot.weights(image_model(np.zeros(4)), (2, 2)).images[0].get_clim() == (-1, 1)
-
-
-def test_weights_of_colour_images_and_of_one_class(three):
-    ax = plot.weights(image_model(range(12)), (2, 2, 3), channel=1)
-    assert ax.images[0].get_array().tolist() == [[1, 4], [7, 10]]
-    model = three[0]
-    assert (
-        plot.weights(model, (1, 2), class_="c").images[0].get_array()[0].tolist() == model.coef_[2].tolist()
-    )
-    assert plot.weights(image_model([1, 2]), (1, 2), class_=0).images[0].get_array().tolist() == [[-1, -2]]
-
-
-def test_weights_say_what_is_wrong():
-    model = image_model(range(12))
-    with pytest.raises(ValueError, match=r"shape: \(3, 3\) has 9 pixels, but the model has 12 features"):
-        plot.weights(model, (3, 3))
-    with pytest.raises(ValueError, match="shape: expected"):
-        plot.weights(model, (12,))
-    with pytest.raises(ValueError, match="channel: the images have 3; choose one from 0 to 2"):
-        plot.weights(model, (2, 2, 3))
-    with pytest.raises(ValueError, match="channel: must be at most 2"):
-        plot.weights(model, (2, 2, 3), channel=3)
-
-
 def test_every_picture_draws_on_the_axes_it_is_given_and_labels_them(problem, search, chances):
     model, _, data, y = problem
-    found, X, labels = search
+    found = search[0]
     pictures = [
         lambda ax: plot.boundary(model, data, y, ax),
-        lambda ax: plot.loss(ax),
         lambda ax: plot.convergence(model, ax),
         lambda ax: plot.histogram(model, data, y, ax),
         lambda ax: plot.reliability(*chances, ax),
         lambda ax: plot.path(found, ax),
         lambda ax: plot.cov_scale(found, ax),
-        lambda ax: plot.coefficients(svmgsu.path(X, labels, lams=[1, 0.1]), ax),
     ]
     for picture in pictures:
         figure, ax = plt.subplots()
@@ -242,6 +180,4 @@ def test_every_picture_draws_on_the_axes_it_is_given_and_labels_them(problem, se
         assert ax.get_xlabel()
         assert ax.get_ylabel()
         assert figure.axes == [ax]
-    _, ax = plt.subplots()
-    assert plot.weights(model, (1, 2), ax) is ax
-    assert len(plt.get_fignums()) == len(pictures) + 1
+    assert len(plt.get_fignums()) == len(pictures)

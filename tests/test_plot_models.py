@@ -8,7 +8,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.patches import Ellipse
-from scipy.stats import multivariate_normal
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -100,49 +99,6 @@ def test_the_population_inside_a_curved_model_is_in_the_units_of_the_data(curved
     weights = curved.population_.weights_
     assert np.allclose(weights @ centres, data.mean.mean(axis=0), atol=[0.3, 30])
     assert ax.get_xlabel() == "a" and ax.get_ylabel() == "b"
-
-
-@pytest.mark.parametrize("kind", ["deconvolution", "curved"])
-def test_an_object_before_and_after_deconvolution(kind, curved, data):
-    prior = curved if kind == "curved" else svmgsu.Deconvolution(3, random_state=0).fit(data)
-    i = int(np.abs(data.mean[:, 0]).argmax())
-    ax = plot.posterior(prior, data, i)
-    before, after = (np.asarray(c.get_offsets())[0] for c in ax.collections[:2])
-    assert np.allclose(before, data.mean[i])
-    inner, centre, unit = prior, np.zeros(2), np.ones(2)
-    if kind == "curved":
-        inner, centre, unit = curved.population_, data.mean.mean(axis=0), data.mean.std(axis=0)
-    assert np.allclose(
-        after, given_population(inner, (before - centre) / unit, [0.2, 20.0] / unit) * unit + centre
-    )
-
-
-def given_population(prior, x, error):
-    """E of the truth behind x, from the textbook."""
-    total = prior.covariances_ + np.diag(np.square(error))
-    chance = [multivariate_normal.pdf(x, m, S) for m, S in zip(prior.means_, total, strict=True)]
-    share = prior.weights_ * chance / (prior.weights_ @ chance)
-    each = [
-        m + V @ np.linalg.solve(S, x - m)
-        for m, V, S in zip(prior.means_, prior.covariances_, total, strict=True)
-    ]
-    return share @ np.array(each)
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"prior": "x"}, "prior: expected a fitted Deconvolution"),
-        ({"i": 120}, "i: "),
-        ({"mass": 1.5}, "mass: must be between 0 and 1"),
-        ({"features": (0, 0)}, "two different"),
-    ],
-)
-def test_what_cannot_be_drawn_is_named(given, message, curved, data):
-    with pytest.raises(ValueError, match=message):
-        plot.posterior(**({"prior": curved, "data": data} | given))
-    with pytest.raises(ValueError, match="without noise"):
-        plot.posterior(curved, data.with_cov(None))
 
 
 def test_a_model_without_a_population_has_none_to_draw(data, y):

@@ -1,4 +1,4 @@
-"""Pictures: uncertain data and the boundaries they lead to, the loss, searches, decisions, probabilities.
+"""Pictures: uncertain data and the boundaries they lead to, searches, decisions, probabilities.
 
 Every function draws on `ax`, or on new axes without it, and returns the axes. It takes what `svmgsu.train`
 returns, the estimators, and pipelines that end with one alike.
@@ -13,12 +13,11 @@ returns, the estimators, and pipelines that end with one alike.
 from .calibration import reliability
 from .decisions import histogram
 from .dependence import partial_dependence
-from .images import weights
 from .plane import boundary
-from .populations import population, posterior
+from .populations import population
 from .regression import predictions
-from .searches import coefficients, cov_scale, path
-from .solving import convergence, loss
+from .searches import cov_scale, path
+from .solving import convergence
 from .style import BLUE, CLASS_STYLES, CYCLE, GREEN, GREY, ORANGE, PURPLE, VERMILLION
 from .whatif import what_if
 
@@ -32,17 +31,13 @@ __all__ = [
     "PURPLE",
     "VERMILLION",
     "boundary",
-    "coefficients",
     "convergence",
     "cov_scale",
     "histogram",
-    "loss",
     "partial_dependence",
     "path",
     "population",
-    "posterior",
     "predictions",
     "reliability",
-    "weights",
     "what_if",
 ]

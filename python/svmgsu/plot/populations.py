@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from matplotlib.patches import Patch
 
-from ..data.gaussians import Gaussians
 from ..data.mixtures import Mixtures
 from ..fit.population import Observed, observe, variances_of
 from ..support.validation import Array, check_count
@@ -83,112 +82,26 @@ def population(
     return ax
 
 
-def posterior(
-    prior: Any,
-    data: Any,
-    i: int = 0,
-    ax: Any = None,
-    *,
-    features: tuple[Any, Any] = (0, 1),
-    mass: float = 0.5,
-) -> Any:
-    """Draws one object before and after deconvolution: as it was measured, and given the population.
-
-    Parameters
-    ----------
-    prior : Deconvolution, SVMGSU or SVRGSU
-        Fitted. Its components are faint ellipses.
-    data : Gaussians of shape (l, n)
-        Objects with their noise.
-    i : int, default=0
-        Which of them to draw.
-    ax : matplotlib Axes, optional
-    features : pair of int or str
-        Which two features to draw, by place or name.
-    mass : float in (0, 1), default=0.5
-        How much of a Gaussian an ellipse holds. Of what the object may be, the more probable a component,
-        the stronger its ellipse.
-
-    Returns
-    -------
-    matplotlib Axes
-
-    Examples
-    --------
-    >>> import numpy as np, svmgsu
-    >>> rng = np.random.default_rng(0)
-    >>> data = svmgsu.Gaussians(rng.normal(size=(300, 2)) + rng.choice([-2, 2], size=(300, 1)), std=0.5)
-    >>> ax = svmgsu.plot.posterior(svmgsu.Deconvolution(2).fit(data), data, 5)
-    >>> [text.get_text() for text in ax.get_legend().get_texts()][:2]
-    ['as measured', 'given the population']
-    """
-    known = Population.of(prior)
-    if not isinstance(data, Gaussians) or data.cov is None:
-        raise ValueError("data: expected Gaussians with covariances; without noise there is nothing to draw")
-    if data.shape[1] != known.means.shape[1]:
-        raise ValueError(f"data: {data.shape[1]} features, but the population has {known.means.shape[1]}")
-    if not 0 < mass < 1:
-        raise ValueError(f"mass: must be between 0 and 1, got {mass!r}")
-    place = check_count(i, "i", least=0, most=len(data) - 1)
-    _, pair, labels = known.axes(features)
-    one = data[np.array([place])]
-    after = known.given(one)
-    ax = own_axes((5.6, 4.6)) if ax is None else ax
-    for mean, cov in zip(known.means, known.covariances, strict=True):
-        patch = ellipse(mean[pair], cov[np.ix_(pair, pair)], mass, GREY)
-        patch.set(facecolor="none", edgecolor=(GREY, 0.5), linestyle=":")
-        ax.add_patch(patch)
-    assert one.cov is not None
-    seen, noise = np.asarray(one.mean)[0, pair], one.cov.to_full(1, data.shape[1])[0][np.ix_(pair, pair)]
-    ax.add_patch(ellipse(seen, noise, mass, BLUE))
-    handles = [ax.scatter(*seen, color=BLUE, marker="o", s=40, label="as measured", zorder=4)]
-    best = float(after.weights[0].max())
-    for weight, mean, cov in zip(after.weights[0], after.mean[0], after.cov[0], strict=True):
-        if weight > 0.01 * best:
-            matrix = np.diag(cov) if after.is_diagonal else cov
-            patch = ellipse(mean[pair], matrix[np.ix_(pair, pair)], mass, VERMILLION)
-            strength = FAINTEST + (1 - FAINTEST) * weight / best
-            patch.set(facecolor=(VERMILLION, 0.15 * strength), edgecolor=(VERMILLION, strength))
-            ax.add_patch(patch)
-    middle = after.weights[0] @ after.mean[0][:, pair]
-    handles.append(
-        ax.scatter(*middle, color=VERMILLION, marker="D", s=40, label="given the population", zorder=5)
-    )
-    handles.append(Patch(facecolor="none", edgecolor=GREY, linestyle=":", label="the population"))
-    ax.autoscale_view()
-    ax.set(xlabel=labels[0], ylabel=labels[1])
-    legend_above(ax, handles, [handle.get_label() for handle in handles], ncols=3)
-    return ax
-
-
 class Population:
     """A population in the units of the data: of a Deconvolution, or inside an SVMGSU or SVRGSU."""
 
-    def __init__(self, inner: Any, centre: Any, scale: Any, names: Any, given: Any) -> None:
+    def __init__(self, inner: Any, centre: Any, scale: Any, names: Any) -> None:
         self.weights = inner.weights_
         self.means = inner.means_ * scale + centre
         self.covariances = inner.covariances_ * np.multiply.outer(scale, scale)
         self.names = None if names is None else [str(name) for name in names]
-        self.given = given  # objects as mixtures, given the population
 
     @classmethod
     def of(cls, prior: Any) -> Population:
         names = getattr(prior, "feature_names_in_", None)
         if hasattr(prior, "covariances_"):
             one = np.ones(prior.means_.shape[1])
-            return cls(prior, 0.0, one, names, prior.transform)
+            return cls(prior, 0.0, one, names)
         if not hasattr(prior, "lift_"):
             raise ValueError(f"prior: expected a fitted Deconvolution, SVMGSU or SVRGSU, got {prior!r}")
         if prior.population_ is None:
             raise ValueError(f"prior: this {type(prior).__name__} was fitted without a population")
-        lift = prior.lift_
-
-        def given(data: Gaussians) -> Mixtures:
-            found = lift.posterior(lift.standard(data))
-            scale = lift.scale**2 if found.is_diagonal else np.multiply.outer(lift.scale, lift.scale)
-            return Mixtures(found.weights, found.mean * lift.scale + lift.centre, found.cov * scale)
-
-        return cls(prior.population_, lift.centre, lift.scale, names, given)
+        return cls(prior.population_, prior.lift_.centre, prior.lift_.scale, names)
 
     def axes(self, features: Any) -> tuple[int, Array, list[str]]:
         """How many features there are, the places of those to draw, and their names."""

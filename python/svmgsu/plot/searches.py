@@ -7,9 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..support.validation import FloatArray
-from .style import BLUE, CYCLE, GREY, VERMILLION, last_step, legend, legend_above, own_axes
-
-LABELLED = 6  # weights with a colour and a name of their own
+from .style import BLUE, VERMILLION, last_step, legend_above, own_axes
 
 
 class _Scores(NamedTuple):
@@ -100,59 +98,6 @@ def cov_scale(search: Any, ax: Any = None) -> Any:
     ax.minorticks_off()
     ax.set(xlabel="factor of the covariances in training", ylabel=_score_name(search))
     legend_above(ax, ncols=2)
-    return ax
-
-
-def coefficients(models: Any, ax: Any = None, *, lam: float | None = None, names: Any = None) -> Any:
-    """Draws the weights w against λ along a path.
-
-    Parameters
-    ----------
-    models : list of Model
-        As `svmgsu.path` returns them.
-    ax : matplotlib Axes, optional
-    lam : float, optional
-        A λ to mark, as the one that a search has chosen.
-    names : list of str, optional
-        Names of the features. The largest weights are named in the legend, the others are grey.
-
-    Returns
-    -------
-    matplotlib Axes
-
-    Examples
-    --------
-    >>> import numpy as np, svmgsu
-    >>> y = np.repeat([0, 1], 30)
-    >>> X = np.random.default_rng(0).normal(size=(60, 3)) + y[:, np.newaxis]
-    >>> models = svmgsu.path(X, y, std=0.5, lams=[1, 0.1, 0.01])
-    >>> ax = svmgsu.plot.coefficients(models, names=["a", "b", "c"])
-    >>> sorted(text.get_text() for text in ax.get_legend().get_texts())
-    ['a', 'b', 'c']
-    """
-    if len(models) == 0:
-        raise ValueError("models: there are none")
-    if any(len(model.classes_) > 2 for model in models):
-        raise ValueError("models: only paths of models of two classes can be drawn")
-    ordered = sorted(models, key=lambda model: float(model.lam))
-    lams = np.array([model.lam for model in ordered])
-    w = np.array([model.coef_[0] for model in ordered])
-    features = [f"feature {j + 1}" for j in range(w.shape[1])] if names is None else list(names)
-    if len(features) != w.shape[1]:
-        raise ValueError(f"names: {len(features)} names for {w.shape[1]} features")
-    ax = own_axes() if ax is None else ax
-    order = np.argsort(-np.abs(w).max(axis=0), kind="stable")
-    for j in order[LABELLED:]:
-        ax.plot(lams, w[:, j], color="#B0B0B0", linewidth=0.8, zorder=1)
-    for j, (colour, dashes, marker) in zip(order, CYCLE, strict=False):
-        style = {"color": colour, "linestyle": dashes, "marker": marker, "markersize": 4}
-        ax.plot(lams, w[:, j], linewidth=1.6, label=features[j], **style)
-    if lam is not None:
-        ax.axvline(lam, color=GREY, linestyle=":", linewidth=1.2, label=f"λ = {lam:.3g}")
-    ax.axhline(0, color=GREY, linewidth=0.6, zorder=0, label="_zero")
-    ax.set_xscale("log")
-    ax.set(xlabel="λ, the weight of the penalty", ylabel="weight w")
-    legend(ax, fontsize=9)
     return ax
 
 

@@ -6,44 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import reference
 from ..support.validation import FloatArray
-from .style import BLUE, CYCLE, VERMILLION, last_step, legend, legend_above, own_axes
-
-
-def loss(ax: Any = None, s: tuple[float, ...] = (0, 0.25, 0.5, 1)) -> Any:
-    """Draws the expected hinge against the margin y(w·x + b), a curve for each uncertainty (paper, Fig. 2c).
-
-    Parameters
-    ----------
-    ax : matplotlib Axes, optional
-    s : tuple of float
-        Uncertainties √(wᵀΣw) of the decision value. At s = 0 the loss is the ordinary hinge.
-
-    Returns
-    -------
-    matplotlib Axes
-
-    Examples
-    --------
-    >>> import svmgsu
-    >>> len(svmgsu.plot.loss(s=(0, 0.5, 1)).get_lines())
-    3
-    """
-    wrong = [value for value in s if not (value >= 0 and np.isfinite(value))]
-    if wrong:
-        raise ValueError(f"s: {wrong[0]!r} is not an uncertainty; standard deviations must be >= 0")
-    ax = own_axes() if ax is None else ax
-    margin = np.linspace(-1, 3, 401)
-    for i, uncertainty in enumerate(s):
-        value = reference.expected_hinge(1 - margin, np.full_like(margin, uncertainty))[0]
-        colour, dashes, _ = CYCLE[i % len(CYCLE)]
-        name = "s = 0 (hinge)" if uncertainty == 0 else f"s = {uncertainty:g}"
-        ax.plot(margin, value, color=colour, linestyle=dashes, linewidth=1.7, label=name)
-    ax.set(xlabel="margin  y (w·x + b)", ylabel="expected hinge", xlim=(margin[0], margin[-1]))
-    ax.set_ylim(bottom=0)
-    legend(ax)
-    return ax
+from .style import BLUE, VERMILLION, last_step, legend_above, own_axes
 
 
 def convergence(model: Any, ax: Any = None, *, against: str = "passes") -> Any:

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.colors import LinearSegmentedColormap
 
 from ..estimators.unscaling import steps_of, unscale
 from ..support.validation import Array, FloatArray
@@ -26,8 +25,6 @@ CYCLE = (
     (PURPLE, (0, (5, 1, 1, 1, 1, 1)), "v"),
     (ORANGE, (0, (8, 2)), "P"),
 )
-# Negative to positive, in the colours of the two classes.
-DIVERGING = LinearSegmentedColormap.from_list("svmgsu", [BLUE, "white", VERMILLION])
 
 
 def own_axes(size: tuple[float, float] = (5.6, 3.8), equal: bool = False) -> Any:
