@@ -1,6 +1,7 @@
 """Pictures say what they claim: ellipses of the stated mass, curves of the given numbers."""
 
 import math
+from itertools import pairwise
 
 import matplotlib
 
@@ -143,6 +144,32 @@ def test_boundary_refuses_what_it_cannot_draw(problem):
         plot.boundary(model, data, y, class_=3)
     with pytest.raises(ValueError, match=r"y: example 0 is of class 5; the model knows \[1, 2\]"):
         plot.boundary(model, data, [5, *y[1:]])
+
+
+def test_axes_have_the_names_of_the_features(problem):
+    _, _, data, y = problem
+    named = svmgsu.Gaussians(data.mean, data.cov, feature_names=["mass", "length"])
+    model = svmgsu.LinearSVMGSU(0.1).fit(named, y)
+    for shown in (named, data):
+        ax = plot.boundary(model, shown, y)
+        assert (ax.get_xlabel(), ax.get_ylabel()) == ("mass", "length")
+
+
+@pytest.mark.parametrize("engine", ["constrained", None])
+@pytest.mark.parametrize("columns", [1, 3])
+def test_no_legend_is_clipped(problem, engine, columns):
+    data, labels = problem[2:]
+    y = np.where(labels == labels[0], "a class with a rather long name", "another one of that kind")
+    model = svmgsu.train(data, y, lam=0.1)
+    figure, axes = plt.subplots(1, columns, figsize=(4.2 * columns, 4), layout=engine, squeeze=False)
+    for ax in axes.flat:
+        plot.boundary(model, data, y, ax, other=model, labels=("trained with uncertainties", "without them"))
+    figure.canvas.draw()
+    boxes = [ax.get_legend().get_window_extent() for ax in axes.flat]
+    for box in boxes:
+        assert box.x0 >= 0 and box.y0 >= 0
+        assert box.x1 <= figure.bbox.x1 and box.y1 <= figure.bbox.y1
+    assert all(left.x1 <= right.x0 for left, right in pairwise(boxes))
 
 
 def test_axes_have_the_given_names(problem):

@@ -36,7 +36,7 @@ def boundary(
     other: Any = None,
     labels: tuple[str, str] = ("SVM-GSU", "SVM"),
     class_: Any = None,
-    names: tuple[str, str] = ("feature 1", "feature 2"),
+    names: tuple[str, str] | None = None,
 ) -> Any:
     """Draws examples of two features and the boundary that a model puts between them.
 
@@ -59,8 +59,8 @@ def boundary(
     class_ : label, optional
         The class to set against all others, needed if the model has more than two; or a pair of classes,
         the second positive, where it has a hyperplane for each pair ("ovo").
-    names : (str, str)
-        What the two axes are, with their units.
+    names : (str, str), optional
+        Labels of the two axes; by default the feature names of the data, or of the model.
 
     Returns
     -------
@@ -104,9 +104,18 @@ def boundary(
     elif other is not None:
         _curve(ax, other, view, data, color=GREY, linestyle="--", linewidth=1.8, label=labels[1])
     ax.axis(view)
-    ax.set(xlabel=names[0], ylabel=names[1])
+    xlabel, ylabel = _axis_names(model, data) if names is None else names
+    ax.set(xlabel=xlabel, ylabel=ylabel)
     _legend(ax, None if data.cov is None else mass)
     return ax
+
+
+def _axis_names(model: Any, data: Gaussians) -> list[str]:
+    """Return the names of the two features, of the data or of the model."""
+    known = data.feature_names_in_
+    if known is None:
+        known = getattr(model, "feature_names_in_", None)
+    return ["feature 1", "feature 2"] if known is None else [str(name) for name in known]
 
 
 def _plane(model: Any, class_: Any, name: str) -> Hyperplane:

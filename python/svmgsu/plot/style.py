@@ -42,9 +42,20 @@ def legend(ax: Any, *entries: Any, **options: Any) -> None:
 
 
 def legend_above(ax: Any, *entries: Any, ncols: int = 1) -> None:
-    """A legend above the picture, where it hides nothing."""
+    """Put a legend above the picture, where it hides nothing, in as many columns as fit beside each other.
+
+    A figure without a layout engine makes no room above its axes, so the legend goes inside.
+    """
+    if ax.figure.get_layout_engine() is None:
+        legend(ax, *entries, fontsize=9)
+        return
+    spec = ax.get_subplotspec()
+    width = ax.figure.bbox.width / (1 if spec is None else spec.get_gridspec().ncols)
     place = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "frameon": False}
-    ax.legend(*entries, ncols=ncols, fontsize=9, columnspacing=1.2, **place)
+    for columns in range(ncols, 0, -1):
+        made = ax.legend(*entries, ncols=columns, fontsize=9, columnspacing=1.2, **place)
+        if made.get_window_extent().width <= width:
+            break
 
 
 class Hyperplane(NamedTuple):
