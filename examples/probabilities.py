@@ -36,7 +36,9 @@ seen = new + noise[:, np.newaxis] * rng.standard_normal(new.shape)
 std = np.hypot(0.05, noise)  # what good photographs have, too
 proba = {"values alone": model.predict_proba(seen), "with error bars": model.predict_proba(seen, std=std)}
 right = model.predict(seen) == z
-print(f"accuracy {100 * right.mean():.1f} %, of images without noise {100 * model.score(new, z):.1f} %")
+print(
+    f"accuracy {100 * right.mean():.1f} %, of images without noise {100 * model.score(new, z, std=0.0):.1f} %"
+)
 
 figure, (left, side) = plt.subplots(1, 2, figsize=(10.2, 4.6), layout="constrained")
 svmgsu.plot.reliability(proba, z, left, class_="odd", bins=6)

@@ -171,10 +171,10 @@ def test_objects_far_from_the_population_are_counted():
     X = objects(100, seed=1)
     X[:7] += 20
     with pytest.warns(
-        svmgsu.PopulationWarning, match=r"7 of 100 objects lie far from the population.*leave them"
+        svmgsu.PopulationWarning, match=r"7 of 100 samples are far from the population.*leave them"
     ):
         prior.transform(X, std=STD)
-    with pytest.warns(svmgsu.PopulationWarning, match="1 of 1 objects"):
+    with pytest.warns(svmgsu.PopulationWarning, match="1 of 1 samples"):
         prior.transform(X[:1], std=STD)
 
 
@@ -184,7 +184,7 @@ def test_objects_far_noisier_than_those_of_the_fit_are_counted():
     X, std = objects(100, seed=1), np.full((100, 2), STD)
     std[:30] = 5.0
     with pytest.warns(
-        svmgsu.PopulationWarning, match=r"30 of 100 objects are far noisier .*no labels are needed"
+        svmgsu.PopulationWarning, match=r"30 of 100 samples are much noisier .*no labels are needed"
     ):
         prior.transform(X, std=std)
     both = svmgsu.Deconvolution(2).fit(X, std=std)  # learnt from such ones too

@@ -202,7 +202,7 @@ def test_cross_validation_takes_several_classes(scoring_):
     X, y, V = blobs()
     search = svmgsu.LinearSVMGSUCV([0.1, 1e-3], cv=3, scoring=scoring_).fit(X, y, V)
     assert search.coef_.shape == (3, 4)
-    assert search.score(X, y) > 0.9
+    assert search.score(X, y, std=0.0) > 0.9
     again = svmgsu.LinearSVMGSUCV([0.1, 1e-3], cv=3, scoring=scoring_, n_jobs=1).fit(X, y, V)
     np.testing.assert_array_equal(again.cv_results_["mean_test_score"], search.cv_results_["mean_test_score"])
 

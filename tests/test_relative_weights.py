@@ -78,7 +78,7 @@ def search(scoring):
         found = svmgsu.LinearSVMGSUCV([1.0, 0.1, 0.01], cov_scales=(0.0, 1.0), scoring=scoring)
         found.fit(X, y, std=std, sample_weight=c * weights)
         scores = found.cv_results_["mean_test_score"]
-        return [found.coef_, scores, [found.lam_, found.score(X, y, sample_weight=c * weights)]]
+        return [found.coef_, scores, [found.lam_, found.score(X, y, c * weights, std=std)]]
 
     return fit
 

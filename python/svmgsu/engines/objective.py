@@ -16,6 +16,7 @@ from ..support.validation import (
     check_count,
     check_labels,
     check_positive,
+    check_row_order,
     check_targets,
     check_weights,
     listed,
@@ -84,6 +85,7 @@ class Objective:
         sample_weight: Any = None,
         threads: int | None = None,
     ) -> None:
+        check_row_order(X, y=y, sample_weight=sample_weight)
         self.data = as_gaussians(X, cov, std, psd)
         self.lam = check_positive(lam, "lam")
         kind, task = known_loss(loss, epsilon)

@@ -14,14 +14,22 @@ from sklearn.utils.validation import column_or_1d
 
 from ..data.definiteness import Psd
 from ..data.doubt import has_doubt
-from ..data.gaussians import as_gaussians
+from ..data.gaussians import Gaussians, as_gaussians
 from ..fit.division import Division
 from ..fit.problem import problem_of
 from ..fit.settings import documented
 from ..fit.stream import Stream
 from ..models.classifier import Model
 from ..outofcore.blocks import Blocks
-from ..support.validation import Array, FloatArray, check_classes, check_weights, plain_labels
+from ..support.validation import (
+    Array,
+    FloatArray,
+    check_classes,
+    check_row_order,
+    check_weights,
+    plain_labels,
+)
+from ..support.warning import warn
 from .callbacks import FitReport, with_callbacks
 from .linear import LinearEstimator
 from .transforming import ROUTED
@@ -45,6 +53,7 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
     _stream: Stream | None
     probability: bool | str
     model_: Model
+    _had_noise = False  # whether `fit` was given uncertainties beside X
 
     def decision_function(self, X: Any, cov: Any = None, std: Any = None, return_std: bool = False) -> Any:
         """Decision values for each row of X: (l,) for two classes, (l, K) comparable ones for more.
@@ -90,8 +99,16 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
     def score(self, X: Any, y: Any, sample_weight: Any = None, cov: Any = None, std: Any = None) -> float:
         """The share of the examples of X that are given their class in y, counted by `sample_weight`.
 
-        `cov` and `std` as in `predict`.
+        `cov` and `std` as in `predict`. A model that was fitted with uncertainties beside X warns where X
+        comes without, as in cross-validation of scikit-learn without metadata routing; std=0 is an exact X.
         """
+        if self._had_noise and cov is None and std is None and not isinstance(X, (Gaussians, Blocks)):
+            warn(
+                "score: the model was fitted with cov or std, but X comes without. Pass them to score (std=0 "
+                "if X is exact). In cross-validation pass svmgsu.Gaussians(X, std=...) as X, or route them: "
+                "sklearn.set_config(enable_metadata_routing=True)"
+            )
+        check_row_order(X, y=y, sample_weight=sample_weight)
         weights = None if sample_weight is None else check_weights(sample_weight, len(y))
         return float(accuracy_score(y, self.predict(X, cov, std), sample_weight=weights))
 
@@ -216,7 +233,7 @@ class LinearSVMGSU(LinearClassifier):
 
         `cov`, `std`, `sample_weight`, `groups` and `classes` are those of `svmgsu.train`.
         """
-        cov, std = self._at_fit(X, cov, std)
+        cov, std = self._at_fit(X, cov, std, y=y, sample_weight=sample_weight, groups=groups)
         y = y if y is None and isinstance(X, Blocks) else labels_of(y)
         report = FitReport(self, X, y, "iteration", None)
         problem = problem_of(
@@ -225,6 +242,7 @@ class LinearSVMGSU(LinearClassifier):
         warm = self.warm_start and self.solver == "newton"
         start = getattr(self, "model_", None) if warm else None
         self._take(problem.train(start, report.monitor(), groups=groups))
+        self._had_noise = cov is not None or std is not None
         self._stream, self._examples_read = None, problem.copies.examples
         report.end()
         return self
@@ -279,6 +297,7 @@ class LinearSVMGSU(LinearClassifier):
         for name in ("deployment_cov", "subspace"):
             if getattr(self, name) is not None:
                 raise ValueError(f"{name}: not supported by partial_fit")
+        check_row_order(X, y=y, sample_weight=sample_weight)
         settings = self._settings()
         cov, std = same_units(self, X, cov, std)
         stream = getattr(self, "_stream", None)

@@ -71,7 +71,7 @@ class LinearSVMGSUCV(LambdaSearch, LinearClassifier):
     >>> y = np.repeat([0, 1], 50)
     >>> X = rng.normal(size=(100, 3)) + 2 * y[:, np.newaxis]
     >>> search = svmgsu.LinearSVMGSUCV(lams=[1, 0.1, 0.01]).fit(X, y, std=0.5)
-    >>> search.lam_ in (1, 0.1, 0.01), round(search.score(X, y), 1)
+    >>> search.lam_ in (1, 0.1, 0.01), round(search.score(X, y, std=0.5), 1)
     (True, 0.9)
     """
 
@@ -138,11 +138,12 @@ class LinearSVMGSUCV(LambdaSearch, LinearClassifier):
         X, y, cov, std, sample_weight, groups and classes as in `svmgsu.train`; a splitter gets the
         `groups`, and folds of a number keep them together.
         """
-        cov, std = self._at_fit(X, cov, std)
+        cov, std = self._at_fit(X, cov, std, y=y, sample_weight=sample_weight, groups=groups)
         y = labels_of(y)
         settings = self._settings(cv=None)
         problem = Problem(X, y, cov, settings, std=std, sample_weight=sample_weight, classes=classes)
         self._search(problem, X, y, groups)
+        self._had_noise = cov is not None or std is not None
         return self
 
     def _folds(self, problem: Problem, groups: Any) -> list[Fold]:

@@ -28,7 +28,7 @@ from ..fit.population import (
     observe,
     taken,
 )
-from ..fit.support import Support, warn_outside
+from ..fit.support import Outside, Support
 from ..maps.linear import roots
 from ..support.memory import require_memory
 from ..support.parallel import Team
@@ -199,7 +199,7 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
         for rows in batches(count, max(256, WORK // (components * n**3))):  # Ctrl-C is heard between them
             found = self._moments(seen if rows.stop - rows.start == count else taken(seen, rows))
             distance[rows], weights[rows], mean[rows], matrices[rows] = found[1:5]
-        warn_outside(self.support_, seen, distance, stacklevel=3)
+        Outside().and_of(self.support_, seen, distance).warn(self.support_, stacklevel=2)
         names = getattr(self, "feature_names_in_", None)
         return Mixtures._of(weights, mean, matrices, None if names is None else list(names))
 
@@ -218,12 +218,14 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
         if noise:
             raise TypeError(f"batches: unexpected argument {next(iter(noise))!r}")
         names = getattr(self, "feature_names_in_", None)
+        outside = Outside()
         for rows in batches(len(seen), check_count(size, "size")):
             part = taken(seen, rows)
             _, distance, weights, mean, matrices = self._moments(part)
-            warn_outside(self.support_, part, distance, stacklevel=3)
+            outside = outside.and_of(self.support_, part, distance)
             arrays = [a.astype(seen.values.dtype, copy=False) for a in (weights, mean, matrices)]
             yield Mixtures._of(arrays[0], arrays[1], arrays[2], None if names is None else list(names))
+        outside.warn(self.support_, stacklevel=2)
 
     def score_samples(
         self, X: Any, *, cov: Any = None, std: Any = None, projection: Any = None

@@ -16,6 +16,7 @@ from ..models.rule import new_objects
 from ..outofcore.blocks import Blocks
 from ..outofcore.training import refuse_beside
 from ..support.losses import Task
+from ..support.validation import check_row_order
 from .callbacks import CallbackSupportMixin
 from .names import keep_names, may_lack_names
 from .notebook import ShowsFit
@@ -47,8 +48,9 @@ class LinearEstimator(ShowsFit, CallbackSupportMixin, BaseEstimator):  # type: i
             given["seed"] = _seed_of(given["random_state"])
         return Settings.of(given, task=self._task, **more)
 
-    def _at_fit(self, X: Any, cov: Any, std: Any) -> tuple[Any, Any]:
-        """`cov` and `std` as they belong to X, whose names are kept."""
+    def _at_fit(self, X: Any, cov: Any, std: Any, **beside: Any) -> tuple[Any, Any]:
+        """`cov` and `std` as they belong to X, whose names are kept; `beside` must have the rows of X."""
+        check_row_order(X, **beside)
         self._check_names(X, reset=True)
         check_deployment_units(self, X, self.deployment_cov)
         return same_units(self, X, cov, std)

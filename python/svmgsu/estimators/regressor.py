@@ -16,7 +16,7 @@ from ..fit.settings import documented
 from ..models.regressor import RegressionModel
 from ..outofcore.blocks import Blocks
 from ..support.losses import regression_loss
-from ..support.validation import Array, FloatArray, check_weights
+from ..support.validation import Array, FloatArray, check_row_order, check_weights
 from .callbacks import FitReport, with_callbacks
 from .linear import LinearEstimator
 from .search import LambdaSearch, Scorer
@@ -43,6 +43,7 @@ class LinearRegressor(RegressorMixin, LinearEstimator):  # type: ignore[misc]
 
         `cov` and `std` are checked as in `predict`; the predicted means do not depend on them.
         """
+        check_row_order(X, y=y, sample_weight=sample_weight)
         weights = None if sample_weight is None else check_weights(sample_weight, len(y))
         return float(r2_score(y, self.predict(X, cov, std), sample_weight=weights))
 
@@ -144,7 +145,7 @@ class LinearSVRGSU(LinearRegressor):
 
         cov, std, y_std and sample_weight are as in `svmgsu.train_regressor`.
         """
-        cov, std = self._at_fit(X, cov, std)
+        cov, std = self._at_fit(X, cov, std, y=y, y_std=y_std, sample_weight=sample_weight)
         y = y if y is None and isinstance(X, Blocks) else _targets_of(y)
         report = FitReport(self, X, y, "iteration", None)
         problem = regression_of(
@@ -261,7 +262,7 @@ class LinearSVRGSUCV(LambdaSearch, LinearRegressor):
         X, y, cov, std, y_std and sample_weight as in `svmgsu.train_regressor`; a splitter gets the `groups`,
         and folds of a number keep them together.
         """
-        cov, std = self._at_fit(X, cov, std)
+        cov, std = self._at_fit(X, cov, std, y=y, y_std=y_std, sample_weight=sample_weight)
         y = _targets_of(y)
         settings = self._settings(cv=None)
         problem = RegressionProblem(X, y, cov, settings, std=std, y_std=y_std, sample_weight=sample_weight)

@@ -181,7 +181,7 @@ def _results(lams: FloatArray, scales: FloatArray, scores: FloatArray, tried: Ar
     done = tried.reshape(flat.shape)
     mean = np.full(len(flat), np.nan)
     deviation = np.full(len(flat), np.nan)
-    for k in np.flatnonzero(done.any(axis=1)):
+    for k in np.flatnonzero(done.any(axis=1)).tolist():
         mean[k] = flat[k, done[k]].mean()
         deviation[k] = flat[k, done[k]].std()
     results: dict[str, Array] = {

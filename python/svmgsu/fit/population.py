@@ -81,6 +81,7 @@ def observe(
         seen.projection = _check_projection(projection, seen.values.shape)
         seen.names = None
     if sample_weight is not None:
+        check_row_order(X, sample_weight=sample_weight)
         seen.weights = check_weights(sample_weight, len(seen))
     return seen
 

@@ -17,7 +17,7 @@ from ..models.classifier import Model
 from ..outofcore.blocks import Blocks, RepeatedBlocks
 from ..outofcore.training import DataSource, labels_of_blocks, refuse_beside, source_of, weights_of_blocks
 from ..support.parallel import Team
-from ..support.validation import Array, FloatArray, check_prior, check_weights, class_factors
+from ..support.validation import Array, FloatArray, check_prior, check_row_order, check_weights, class_factors
 from ..support.warning import warn
 from .beyond import BeyondExamples
 from .division import Division
@@ -52,6 +52,7 @@ class Problem(Examples[Model]):
         classes: Any = None,
     ) -> None:
         settings = settings or Settings()
+        check_row_order(X, y=y, sample_weight=sample_weight)
         data = as_gaussians(X, cov, std, settings.psd)
         self.classes, self.codes, copies = read_labels(y, len(data), classes)
         self.labels = self.classes[self.codes]

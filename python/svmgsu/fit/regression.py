@@ -15,7 +15,14 @@ from ..models.regressor import RegressionModel
 from ..outofcore.blocks import Blocks
 from ..outofcore.training import DataSource, refuse_beside, source_of, weights_of_blocks
 from ..support.parallel import Team
-from ..support.validation import Array, FloatArray, check_finite, check_targets, check_weights
+from ..support.validation import (
+    Array,
+    FloatArray,
+    check_finite,
+    check_row_order,
+    check_targets,
+    check_weights,
+)
 from ..support.warning import warn
 from .beyond import BeyondExamples, keep_checkpoint
 from .examples import ConvergenceWarning, Examples, Report, check_start, record, status, warn_if_unfinished
@@ -40,6 +47,7 @@ class RegressionProblem(Examples[RegressionModel]):
         sample_weight: Any = None,
     ) -> None:
         settings = settings or Settings(task="regression", loss="squared")
+        check_row_order(X, y=y, y_std=y_std, sample_weight=sample_weight)
         super().__init__(as_gaussians(X, cov, std, settings.psd), settings)
         self.targets = self.to_split = check_targets(y, len(self))
         self.target_errors = check_target_errors(y_std, len(self))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import NamedTuple
 
@@ -40,31 +41,39 @@ class Support(NamedTuple):
         return cls(typical, float(_is_far(seen, distance).mean()), spread)
 
 
-def warn_outside(support: Support, seen: Observed, distance: FloatArray, stacklevel: int) -> None:
-    """Warns of objects for which the population may be no guide."""
-    count = len(seen)
-    far = int(_is_far(seen, distance).sum())
-    noise = _noise(seen, support.spread)
-    noisier = 0
-    if noise is not None:
-        noisier = int((noise > max(MATTERS, NOISIER * support.noise)).sum())
-    found = []
-    if far > max(OFTEN, 3 * support.outside) * count:
-        found.append(
-            f"{far} of {count} objects lie far from the population (beyond what one in a million should)"
-        )
-    if noisier > OFTEN * count:
-        found.append(
-            f"{noisier} of {count} objects are far noisier than those it was learnt from, so that they are "
-            "mostly what these were"
-        )
-    if found:
-        warnings.warn(
-            f"{'; '.join(found)}. Fit the population to objects that include such ones (no labels are "
-            "needed), or leave them out",
-            PopulationWarning,
-            stacklevel=stacklevel + 1,
-        )
+class Outside(NamedTuple):
+    """How many of some objects are unlike those of the fit; batches of objects are added."""
+
+    count: int = 0
+    far: int = 0
+    noisier: int = 0
+
+    def and_of(self, support: Support, seen: Observed, distance: FloatArray) -> Outside:
+        """With some more objects."""
+        noise = _noise(seen, support.spread)
+        noisier = 0 if noise is None else int((noise > max(MATTERS, NOISIER * support.noise)).sum())
+        far = int(_is_far(seen, distance).sum())
+        return Outside(self.count + len(seen), self.far + far, self.noisier + noisier)
+
+    def warn(self, support: Support, stacklevel: int) -> None:
+        """Warns where the population may be no guide."""
+        found = []
+        if self._often(self.far, max(OFTEN, 3 * support.outside)):
+            found.append(f"{self.far} of {self.count} samples are far from the population of the fit")
+        if self._often(self.noisier, OFTEN):
+            found.append(f"{self.noisier} of {self.count} samples are much noisier than those of the fit")
+        if found:
+            warnings.warn(
+                f"{'; '.join(found)}: what the population says of them is an extrapolation. Fit it to data "
+                "that include such samples (no labels are needed), or leave them out",
+                PopulationWarning,
+                stacklevel=stacklevel + 1,
+            )
+
+    def _often(self, found: int, share: float) -> bool:
+        """Whether there are more than a share of all, by more than two standard deviations of that number."""
+        expected = share * self.count
+        return found > expected + 2 * math.sqrt(expected)
 
 
 def _noise(seen: Observed, spread: FloatArray) -> FloatArray | None:
