@@ -131,14 +131,11 @@ def test_a_budget_that_is_too_small_names_the_least_that_would_do(tmp_path):
     )
 
 
-def test_plain_reading_counts_and_reads_the_same(tmp_path):
+def test_the_bytes_that_are_read_are_counted(tmp_path):
     files = Files(tmp_path, "diagonal", "float32", 3001, 7)
-    results = []
-    for direct in (True, False):
-        data = files.streamed(direct=direct, window=999)
-        results.append(bits(_core.solve(data.core, options())))
-        assert data.bytes_read >= 3001 * 7 * 4 * 2
-    assert results[0] == results[1]
+    data = files.streamed(window=999)
+    _core.solve(data.core, options())
+    assert data.bytes_read >= 3001 * 7 * 4 * 2
 
 
 @pytest.mark.parametrize("row", [0, 1234, 2999])

@@ -95,19 +95,19 @@ void bind_engines(py::module_& m) {
            arg("vb"))
       .def("certify", &PyObjective::certify, arg("w").noconvert(), arg("b"))
       .def("best_intercept", &PyObjective::best_intercept, arg("w").noconvert(), arg("start"));
-  // w·x and wᵀΣw, one row for each row of w.
+  // w·x and wᵀΣw, one row for each example.
   m.def(
       "margins",
       [](const Gaussians& data, const Array<double>& w, int threads) {
         const Index rows = size_of(w, 0), count = data.examples();
         require_size(size_of(w, 1), data.features(), "w: rows");
-        Matrix all(rows, data.features());
-        std::copy_n(w.data(), all.size(), all.data());
-        Array<double> mean({rows, count}), variance({rows, count});
+        const std::vector<double> zeros(static_cast<std::size_t>(rows), 0.0);
+        const Planes planes{w.data(), zeros.data(), rows, data.features()};
+        Array<double> mean({count, rows}), variance({count, rows});
         double* const out[2] = {mean.mutable_data(), variance.mutable_data()};
         {
           py::gil_scoped_release release;
-          const Margins found = margins(data, all, threads);
+          const Margins found = margins(planes, data, threads);
           std::copy_n(found.mean.data(), found.mean.size(), out[0]);
           std::copy_n(found.variance.data(), found.variance.size(), out[1]);
         }

@@ -116,7 +116,7 @@ void bind_prediction(py::module_& m) {
       "variances",
       [](const Gaussians& data, Doubles w, Doubles b, int threads) {
         const Planes planes = planes_of(w, b);
-        return rows_of([&] { return variances(planes, data, threads); });
+        return rows_of([&] { return margins(planes, data, threads).variance; });
       },
       arg("data"), arg("w").noconvert(), arg("b").noconvert(), arg("threads"));
   m.def(

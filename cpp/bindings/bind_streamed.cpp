@@ -65,15 +65,13 @@ FlatTerm flat_term_of(const py::handle& item, const FlatFile& means) {
 
 std::shared_ptr<Streamed> open_streamed(const py::tuple& means, const py::tuple& terms, const Array<double>& targets,
                                         const std::optional<Array<double>>& weights, bool regression,
-                                        std::size_t memory, Index window, bool direct, bool check, int threads,
-                                        int problems) {
+                                        std::size_t memory, Index window, bool check, int threads, int problems) {
   FlatSet set;
   set.means = flat_file_of(means);
   for (const auto& item : terms) set.terms.push_back(flat_term_of(item, set.means));
   set.targets = targets_of(targets, weights, regression);
   set.memory = memory;
   set.window = window;
-  set.direct = direct;
   set.check = check;
   set.problems = problems;
   return std::make_shared<Streamed>(std::move(set), threads);
@@ -85,8 +83,8 @@ void bind_streamed(py::module_& m) {
   using py::arg;
   py::class_<Streamed, std::shared_ptr<Streamed>>(m, "Streamed")
       .def(py::init(&open_streamed), arg("means"), arg("terms"), arg("targets").noconvert(), arg("weights"),
-           arg("regression"), arg("memory"), arg("window"), arg("direct"), arg("check"), arg("threads"),
-           arg("problems") = 1, py::keep_alive<1, 2>(), py::keep_alive<1, 3>())
+           arg("regression"), arg("memory"), arg("window"), arg("check"), arg("threads"), arg("problems") = 1,
+           py::keep_alive<1, 2>(), py::keep_alive<1, 3>())
       .def(
           "beside",
           [](const Streamed& self, const Array<double>& targets, const std::optional<Array<double>>& weights,

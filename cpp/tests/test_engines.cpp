@@ -1,8 +1,10 @@
-// Shards and records: wherever the examples are, and whoever has been asked before, the bits are those of memory.
+// Shards and files: wherever the examples are, the bits are those of memory, and they are not read more often than needed.
 #include <doctest/doctest.h>
 
+#include <fstream>
 #include <numeric>
 
+#include "folder.hpp"
 #include "helpers.hpp"
 
 using namespace svmgsu;
@@ -80,5 +82,39 @@ TEST_CASE("shards of every kind train to the bits of memory") {
         const Mapped mapped = shards_of(set, count, keeps, workers);
         CHECK(same(solve(mapped.objective(options.lambda, 1), options), want));
       }
+  }
+}
+
+TEST_CASE("a line through points without variances is found without another reading of the data") {
+  const Problem problem(kind_named("diagonal"), 500, 5);
+  const Folder folder;
+  const auto write = [&](const std::string& name, const Matrix& numbers) {
+    FlatFile file;
+    file.path = folder.file(name);
+    file.rows = numbers.rows();
+    file.columns = numbers.cols();
+    std::ofstream(file.path, std::ios::binary)
+        .write(reinterpret_cast<const char*>(numbers.data()), static_cast<std::streamsize>(8 * numbers.size()));
+    return file;
+  };
+  for (const double variance : {-1.0, 0.0, 0.5}) {
+    CAPTURE(variance);
+    FlatSet set;
+    set.means = write("means", problem.means);
+    if (variance >= 0) {
+      set.terms.emplace_back();
+      set.terms[0].file = write("variances", Matrix::Constant(500, 5, variance));
+    }
+    set.targets = std::make_shared<const Targets>(problem.data().targets);
+    const Streamed streamed(set, 1);
+    const MemoryObjective objective = streamed.objective(0.1, 1);
+    const Vector w = Vector::LinSpaced(5, -1, 1), p = Vector::LinSpaced(5, 0.3, 0.1);
+    const Evaluation from = objective.evaluate(w, 0.1, 0.2), there = objective.evaluate(w + p, 0.3, 0.2);
+    const std::uint64_t before = streamed.bytes_read();
+    const std::unique_ptr<Ray> ray = objective.ray(from, there, p, 0.2, 0.2);
+    CHECK(streamed.bytes_read() - before == (variance > 0 ? streamed.bytes() : 0));
+    for (const double t : {0.5, 1.0, 1.7})
+      CHECK(ray->at(t, 0.1).value ==
+            doctest::Approx(objective.value(w + t * p, 0.1 + t * 0.2 + 0.1, 0.2)).epsilon(1e-12));
   }
 }

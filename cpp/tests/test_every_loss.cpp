@@ -173,13 +173,15 @@ TEST_CASE("margins of several w are those of each alone, whatever the threads") 
     const Problem problem(kind, 300, 7);
     const Gaussians data(problem.means, problem.noise.sum);
     const Matrix w = Random(4).normals(3, 7);
-    const Margins all = margins(data, w, 3), again = margins(data, w, 1);
+    const Vector b = Vector::Zero(3);
+    const Planes planes{w.data(), b.data(), 3, 7};
+    const Margins all = margins(planes, data, 3), again = margins(planes, data, 1);
     CHECK((all.variance.array() == again.variance.array()).all());
     for (Index i = 0; i < 300; i += 37)
       for (Index k = 0; k < 3; ++k) {
         const Vector one = w.row(k).transpose();
-        CHECK(all.mean(k, i) == doctest::Approx(problem.means.row(i).dot(one)).epsilon(1e-12));
-        CHECK(all.variance(k, i) ==
+        CHECK(all.mean(i, k) == doctest::Approx(problem.means.row(i).dot(one)).epsilon(1e-12));
+        CHECK(all.variance(i, k) ==
               doctest::Approx(one.dot(problem.noise.dense[static_cast<std::size_t>(i)] * one)).epsilon(1e-12));
       }
   }

@@ -48,7 +48,7 @@ TEST_CASE("many objects are predicted as one by one, and as with one thread") {
       for (const MultiClass multi_class : {MultiClass::ovo, MultiClass::ovr}) {
         const Model model = example(classes, multi_class, calibrated, n);
         const Gaussians data(means, Diagonal(spread));
-        const Matrix variance = variances(model.planes(), data, 1);
+        const Matrix variance = margins(model.planes(), data, 1).variance;
         const Matrix wanted = spread * model.w.cwiseAbs2().transpose();
         CHECK((variance - wanted).cwiseAbs().maxCoeff() <= 1e-12 * wanted.maxCoeff());
         check_one_by_one(model, data, means, variance);
@@ -63,7 +63,7 @@ TEST_CASE("objects without covariances are known exactly") {
   const Model model = example(4, MultiClass::ovo, true, 4);
   const Gaussians data(means, {});
   check_one_by_one(model, data, means, Matrix::Zero(50, 6));
-  CHECK(variances(model.planes(), data) == Matrix::Zero(50, 6));
+  CHECK(margins(model.planes(), data).variance == Matrix::Zero(50, 6));
 }
 
 TEST_CASE("shares are those of all objects or of each") {

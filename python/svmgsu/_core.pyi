@@ -195,7 +195,6 @@ class Streamed:
         regression: bool,
         memory: int,
         window: int,
-        direct: bool,
         check: bool,
         threads: int,
         problems: int = 1,

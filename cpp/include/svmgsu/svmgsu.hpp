@@ -7,7 +7,6 @@
 #include "svmgsu/data/targets.hpp"
 #include "svmgsu/data/training_set.hpp"
 #include "svmgsu/engines/mapped.hpp"
-#include "svmgsu/engines/margins.hpp"
 #include "svmgsu/engines/memory.hpp"
 #include "svmgsu/engines/objective.hpp"
 #include "svmgsu/engines/streamed.hpp"

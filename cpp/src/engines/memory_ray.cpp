@@ -20,16 +20,27 @@ Ray::Point LineSums::sum_up(const std::vector<double>& groups, double t) const {
   return out;
 }
 
-void MemoryRay::set(const MemoryKept& there, const std::vector<double>& variance_back) {
-  const MemoryKept& here = objective_.kept(from_);
+// From the margins at w, w + p and w − p. The last are another pass over the data, unless they are known: where w = 0
+// they are those at p, and where no example has a variance at w and at w + p, none has one on the line through both.
+MemoryRay::MemoryRay(const MemoryObjective& objective, const Evaluation& from, const Evaluation& there, const Vector& p,
+                     double p_b, double epsilon)
+    : LineSums(objective, from, p), step_b_(p_b), epsilon_(epsilon) {
+  const auto certain = [](const std::vector<double>& variance) {
+    return std::all_of(variance.begin(), variance.end(), [](double v) { return v == 0; });
+  };
+  const std::vector<double>&after = objective.kept(there).variance, &before = objective.kept(from).variance;
+  const bool known = from.w.squaredNorm() == 0 || (certain(after) && certain(before));
+  const std::vector<double> read = known ? std::vector<double>() : objective.margins(from.w - p).variance;
+  const std::vector<double>& back = known ? after : read;
+  const MemoryKept &here = objective.kept(from), &other = objective.kept(there);
   const auto size = here.mean.size();
   mean_.resize(size);
   cross_.resize(size);
   square_.resize(size);
   for (std::size_t i = 0; i < size; ++i) {
-    mean_[i] = there.mean[i] - here.mean[i];
-    cross_[i] = (there.variance[i] - variance_back[i]) / 4;
-    square_[i] = std::max(0.0, (there.variance[i] + variance_back[i]) / 2 - here.variance[i]);
+    mean_[i] = other.mean[i] - here.mean[i];
+    cross_[i] = (other.variance[i] - back[i]) / 4;
+    square_[i] = std::max(0.0, (other.variance[i] + back[i]) / 2 - here.variance[i]);
   }
 }
 
@@ -96,10 +107,7 @@ class FarRay final : public LineSums {
 std::unique_ptr<Ray> MemoryObjective::ray(const Evaluation& from, const Evaluation& there, const Vector& p, double p_b,
                                           double epsilon) const {
   if (const Remote* const far = keeper()) return std::make_unique<FarRay>(*this, *far, from, there, p, p_b, epsilon);
-  auto result = std::make_unique<MemoryRay>(*this, from, p, p_b, epsilon);
-  const bool mirrored = from.w.squaredNorm() == 0;  // the variances at −p are those at p
-  result->set(kept(there), mirrored ? kept(there).variance : margins(from.w - p).variance);
-  return result;
+  return std::make_unique<MemoryRay>(*this, from, there, p, p_b, epsilon);
 }
 
 }  // namespace svmgsu

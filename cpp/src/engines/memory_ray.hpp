@@ -21,11 +21,8 @@ class LineSums : public Ray {
 
 class MemoryRay final : public LineSums {
  public:
-  MemoryRay(const MemoryObjective& objective, const Evaluation& from, const Vector& p, double p_b, double epsilon)
-      : LineSums(objective, from, p), step_b_(p_b), epsilon_(epsilon) {}
-
-  // x·p, wᵀΣp and pᵀΣp of every example from the margins at w, w + p and w − p.
-  void set(const MemoryKept& there, const std::vector<double>& variance_back);
+  MemoryRay(const MemoryObjective& objective, const Evaluation& from, const Evaluation& there, const Vector& p,
+            double p_b, double epsilon);
   Point at(double t, double beta) const override { return sum_up(sums(t, beta), t); }
   // Of the losses: J and its derivatives without the penalty, of each group.
   std::vector<double> sums(double t, double beta) const;
@@ -34,7 +31,7 @@ class MemoryRay final : public LineSums {
   void residuals(Index first, int count, const Targets::Span& of, double t, double beta, Residuals& r) const;
 
   double step_b_, epsilon_;
-  std::vector<double> mean_, cross_, square_;
+  std::vector<double> mean_, cross_, square_;  // x·p, wᵀΣp and pᵀΣp of every example
 };
 
 }  // namespace svmgsu

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
+#include <system_error>
 
 #include "svmgsu/support/poll.hpp"
 
@@ -26,9 +28,15 @@ void ReadAhead::begin(int readers) {
   readers_ = readers;
   Index most = 0;
   for (std::size_t k = 1; k < bounds_.size(); ++k) most = std::max(most, bounds_[k] - bounds_[k - 1]);
-  for (Place& place : places_)
-    for (const auto& file : files_) place.buffers.emplace_back(file->room(most));
-  thread_ = std::thread([this] { run(); });
+  try {
+    for (Place& place : places_)
+      for (const auto& file : files_) place.buffers.emplace_back(most * file->file().row_bytes());
+    thread_ = std::thread([this] { run(); });
+  } catch (const std::system_error&) {  // no memory for a thread, as a rule
+    failure_ = std::make_exception_ptr(std::bad_alloc());
+  } catch (...) {
+    failure_ = std::current_exception();
+  }
 }
 
 ReadAhead::~ReadAhead() {
@@ -85,8 +93,10 @@ void ReadAhead::read(std::size_t k) {
     changed_.wait(lock, [&] { return stop_ || !place.full; });
   }
   std::vector<const char*> arrays;
-  for (std::size_t f = 0; f < files_.size() && !stop_; ++f)
-    arrays.push_back(files_[f]->read(bounds_[k], bounds_[k + 1], place.buffers[f].data(), &stop_));
+  for (std::size_t f = 0; f < files_.size() && !stop_; ++f) {
+    files_[f]->read(bounds_[k], bounds_[k + 1], place.buffers[f].data(), &stop_);
+    arrays.push_back(place.buffers[f].data());
+  }
   if (stop_) return;
   for (const auto& file : files_) file->require_unchanged();
   {

@@ -44,7 +44,7 @@ class ReadAhead {
     std::shared_ptr<ReadAhead> of_;
     std::size_t next_ = 0;
   };
-  // Begins, for so many readers.
+  // Begins, for so many readers. Where it cannot, each of them hears so by wait().
   void begin(int readers);
   const std::vector<Index>& bounds() const { return bounds_; }
 

@@ -187,10 +187,7 @@ struct ShardWorker::State {
                        line.epsilon == epsilon;
     if (!known) {
       line = {from, there, p, p_b, epsilon, nullptr};
-      line.ray = std::make_unique<MemoryRay>(*objective, line.from, p, p_b, epsilon);
-      const MemoryKept& after = objective->kept(line.there);
-      const bool mirrored = from.w.squaredNorm() == 0;
-      line.ray->set(after, mirrored ? after.variance : objective->margins(from.w - p).variance);
+      line.ray = std::make_unique<MemoryRay>(*objective, line.from, line.there, p, p_b, epsilon);
     }
     return listed(line.ray->sums(t, beta));
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engines/streamed_source.hpp"
+#include "solvers/choices.hpp"
 #include "svmgsu/support/parallel.hpp"
 
 namespace svmgsu {
@@ -16,10 +17,7 @@ constexpr Index kWindows = 2;                                // at a time, each 
 constexpr Index kChosen = 2;                                 // and chosen rows of each problem as much as these
 constexpr std::int64_t kPoint = 16;                          // bytes per example that are kept of a point: w·x and wᵀΣw
 constexpr std::int64_t kEstimate = 8;                        // and while the Hessian is estimated: κ
-constexpr Index kOfMany = 20;                                // one example of so many at the most is in a sample
-constexpr Index kSampleRows = 100;                           // of each feature, that a solver may start from
-constexpr std::int64_t kDenseFeatures = 1500;                // up to which it factors a dense matrix
-constexpr std::int64_t kMatrices = 4;                        // of that size at a time
+constexpr std::int64_t kMatrices = 4;                        // of features × features at a time
 
 std::int64_t block_bytes(const StreamedSource& source, double sums) {
   const Index block = block_size(source.like(), source.numbers(), source.examples(), 2 * sums);
@@ -29,10 +27,11 @@ std::int64_t block_bytes(const StreamedSource& source, double sums) {
 // What is wanted beside the windows and the state of each example.
 std::int64_t for_solver(const StreamedSource& source, double sums, int threads) {
   const Index n = source.like().features();
-  const std::int64_t matrix = n <= kDenseFeatures ? 8 * (n + 1) * (n + 1) : 8 * 700 * (n + 1);
+  const std::int64_t matrix = 8 * (n + 1) * (n <= choices::kMostDense ? n + 1 : choices::kMostRows);
   const auto of_blocks = static_cast<std::int64_t>(8 * 2 * sums) * (2 * resolve_threads(threads) + 4);
   const Index unit = n + 10;
-  const Index sample = std::max(10 * unit, std::min(kSampleRows * unit, source.examples() / kOfMany));
+  const Index sample = std::max(choices::kSampleRows * unit,
+                                std::min(choices::kMostSampleRows * unit, source.examples() / choices::kOfMany));
   return kMatrices * matrix + of_blocks + sample * source.row_bytes();
 }
 

@@ -1,7 +1,6 @@
 #include "engines/streamed_source.hpp"
 
 #include <limits>
-#include <mutex>
 
 #include "svmgsu/data/check.hpp"
 #include "svmgsu/kinds/kinds.hpp"
@@ -64,7 +63,7 @@ std::string renumbered(const std::string& message, const std::vector<Index>* pos
 StreamedSource::StreamedSource(const FlatSet& set, int threads) : set_(set), threads_(threads) {
   const Index n = set.means.columns;
   const auto open = [&](const FlatFile& file) {
-    files_.push_back(std::make_unique<OpenFile>(file, set.direct, bytes_read_));
+    files_.push_back(std::make_unique<OpenFile>(file, bytes_read_));
     row_bytes_ += file.row_bytes();
     require(file.rows == set.means.rows, file.path + ": " + std::to_string(file.rows) + " rows, but the means have " +
                                              std::to_string(set.means.rows));
@@ -128,34 +127,6 @@ void StreamedSource::look(const Gaussians& data, const std::vector<Index>* posit
   }
 }
 
-// Faults are looked for in blocks just before they are worked on, so that their numbers are in the caches of a thread.
-// A thread must not throw: the first fault is thrown later.
-class StreamedSource::Preparation {
- public:
-  explicit Preparation(bool checks) : checks_(checks) {}
-  void use(const Gaussians& data, Index first, const Use& use) {
-    const std::function<void(Index, Index)> prepare = [&](Index at, Index count) { look(data, first, at, count); };
-    use({data, data.ids(), first, checks_ ? &prepare : nullptr});
-    if (!text_.empty()) throw InvalidArgument(text_);
-  }
-
- private:
-  void look(const Gaussians& data, Index first, Index at, Index count) {
-    const auto begin = data.ids().begin() + at;
-    const std::string fault = fault_of(data, {begin, begin + count});
-    if (fault.empty()) return;
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (!text_.empty() && at_ < first + at) return;
-    at_ = first + at;
-    text_ = renumbered(fault, nullptr, first);
-  }
-
-  bool checks_;
-  std::mutex mutex_;
-  Index at_ = 0;
-  std::string text_;
-};
-
 void StreamedSource::look_at_shared(const Gaussians& data) const {
   if (!set_.check || checked_) return;
   for (const auto& term : data.covariance())
@@ -171,14 +142,20 @@ void StreamedSource::all(const Cuts& cuts, const Use& use) const {
   std::vector<Index> bounds;
   for (Index k = 0; k < cuts.blocks; k += blocks) bounds.push_back(cuts.first(k));
   bounds.push_back(cuts.count);
-  Preparation preparation(set_.check && !checked_);
+  const bool checks = set_.check && !checked_;
   ReadAhead::Reader ahead(meeting_.join(files_, bounds));
   for (std::size_t k = 0; k + 1 < bounds.size(); ++k) {
     const std::vector<const char*>& arrays = ahead.wait();
     const Index first = bounds[k];
     const Gaussians piece = at(arrays, bounds[k + 1] - first, [&](const FlatTerm& term) { return term.group + first; });
     look_at_shared(piece);
-    preparation.use(piece, first, use);
+    // Each block is checked by the thread that is about to work on it, so that its numbers are read from memory once.
+    const std::function<void(Index, Index)> look_at_block = [&](Index at, Index count) {
+      const auto begin = piece.ids().begin() + at;
+      const std::string fault = fault_of(piece, {begin, begin + count});
+      if (!fault.empty()) throw InvalidArgument(renumbered(fault, nullptr, first));
+    };
+    use({piece, piece.ids(), first, checks ? &look_at_block : nullptr});
     poll();
     ahead.release();
   }

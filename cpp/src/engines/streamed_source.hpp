@@ -36,7 +36,6 @@ class StreamedSource final : public Source {
   void set_threads(int threads) { threads_ = threads; }
 
  private:
-  class Preparation;
   template <class Groups>
   Gaussians at(const std::vector<const char*>& arrays, Index rows, Groups group_of) const;
   void look(const Gaussians& data, const std::vector<Index>* positions, Index first) const;

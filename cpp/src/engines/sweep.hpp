@@ -130,9 +130,9 @@ class PointForms {
 
 // Reads batches and adds them up.
 template <class Forms>
-class Reader {
+class BatchReader {
  public:
-  Reader(const Gaussians& data, const Forms& forms) : data_(data), forms_(forms), pair_(forms.pair()) {}
+  BatchReader(const Gaussians& data, const Forms& forms) : data_(data), forms_(forms), pair_(forms.pair()) {}
   bool side_by_side() const { return pair_.sparse(); }
 
   void read(Batch part, double* dot, double* form) const {
@@ -251,7 +251,7 @@ void sweep(const Visit<Walk>& visit, MakeForms forms_of, Link link, Local* total
 
   visit.walk([&](const Piece& piece) {
     const Forms forms = forms_of(piece);
-    const Reader<Forms> reader(piece.data, forms);
+    const BatchReader<Forms> reader(piece.data, forms);
     const Index features = piece.data.features();
     const auto body = [&](Index k, Local& local) {
       double dot[kMaxBatch], form[kMaxBatch], coefficient[kMaxBatch], weight[kMaxBatch];

@@ -80,7 +80,7 @@ std::vector<Index> Model::predict(const Gaussians& data, int threads) const {
 
 Estimates Model::estimate(const Gaussians& data, int threads) const {
   require(task == Task::regression, "task: the model is a classifier");
-  return {decisions(data, threads).col(0), variances(planes(), data, threads).col(0).cwiseSqrt()};
+  return {decisions(data, threads).col(0), margins(planes(), data, threads).variance.col(0).cwiseSqrt()};
 }
 
 Model Model::regression(const Vector& weights, double intercept, double lambda, const std::string& loss) {

@@ -68,7 +68,7 @@ class Sight {
   std::vector<Vector> points_;
   std::vector<std::vector<Plan>> plans_;
   std::vector<PointForms> forms_;
-  std::vector<Reader<PointForms>> readers_;
+  std::vector<BatchReader<PointForms>> readers_;
 };
 
 }  // namespace
@@ -81,14 +81,13 @@ Matrix decision_values(const Planes& planes, const Gaussians& data, int threads)
   return out;
 }
 
-Matrix variances(const Planes& planes, const Gaussians& data, int threads) {
-  Matrix out(data.examples(), planes.count);
-  Sight(planes, data, true).each(threads, [&](Index i, const double*, const double* v) {
-    if (v) {
-      std::copy_n(v, planes.count, &out(i, 0));
-    } else {
-      std::fill_n(&out(i, 0), planes.count, 0.0);
-    }
+Margins margins(const Planes& planes, const Gaussians& data, int threads) {
+  Margins out;
+  out.mean.resize(data.examples(), planes.count);
+  out.variance.setZero(data.examples(), planes.count);
+  Sight(planes, data, true).each(threads, [&](Index i, const double* f, const double* v) {
+    std::copy_n(f, planes.count, &out.mean(i, 0));
+    if (v) std::copy_n(v, planes.count, &out.variance(i, 0));
   });
   return out;
 }

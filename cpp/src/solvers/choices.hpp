@@ -40,6 +40,10 @@ constexpr double kResidual = 0.03;  // relative
 constexpr int kMostProducts = 200;
 constexpr int kManyProducts = 6;  // after which they want a new preconditioner
 
+// Estimates of the Hessian
+constexpr Index kMostDense = 1500;  // features up to which a dense factor is worth its cost
+constexpr Index kMostRows = 700;    // of the sketch that replaces it beyond
+
 // Other starts
 constexpr int kDescentPatience = 8;        // looks of coordinate descent at a gap that does not fall
 constexpr Index kSampleRows = 10;          // examples of each feature in a sample, at the least

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "solvers/choices.hpp"
 #include "support/linalg.hpp"
 #include "svmgsu/kernels/kernels.hpp"
 #include "svmgsu/support/poll.hpp"
@@ -11,9 +12,10 @@
 namespace svmgsu {
 namespace {
 
-constexpr Index kMostDense = 1500;        // features up to which a dense factor is worth its cost
+using choices::kMostDense;
+using choices::kMostRows;
+
 constexpr Index kAlwaysDense = 200;       // features up to which it costs next to nothing
-constexpr Index kMostRows = 700;          // of the sketch that replaces it beyond
 constexpr Index kMostNumbers = 10000000;  // of the sketch
 constexpr double kProducts = 5;           // of two numbers in a matrix product, in the time that a pass reads one
 constexpr double kMostPasses = 300;       // that a dense factor may cost

@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <exception>
 #include <fstream>
 #include <iterator>
 #include <optional>
@@ -52,11 +51,10 @@ std::optional<std::pair<std::shared_ptr<const void>, std::size_t>> map_file(cons
 }
 #endif
 
-// A piece in the making, with whatever went wrong in it.
+// A piece in the making, and what is wrong in it; which line that is, is known once all before it are counted.
 struct Job {
   text::Piece piece;
   std::optional<text::Fault> fault;
-  std::exception_ptr error;
 };
 
 // The lines that begin in the k-th window of kPieceBytes. A window inside one long line has none, and
@@ -92,7 +90,6 @@ class Reader {
           count, options_.threads,
           [&](Index k, Job& job) { scan(piece_of(body, static_cast<std::size_t>(first + k)), job); },
           [&](Job& job) { merge(job); });
-      stop_if_wrong();
       if (options_.monitor)
         options_.monitor(std::min(static_cast<Index>(body.size()), (first + count) * static_cast<Index>(kPieceBytes)),
                          static_cast<Index>(body.size()));
@@ -100,7 +97,6 @@ class Reader {
     Job last;
     scan(rows_.text.tail(), last);
     merge(last);
-    stop_if_wrong();
     check();
     return std::move(rows_);
   }
@@ -110,33 +106,20 @@ class Reader {
     throw FormatError(options_.name + ":" + std::to_string(line) + ":" + std::to_string(column) + ": " + reason);
   }
 
-  // No exception may leave a parallel loop.
-  void scan(std::string_view lines, Job& job) const noexcept {
+  void scan(std::string_view lines, Job& job) const {
     job.fault.reset();
-    job.error = nullptr;
     job.piece.clear();
     try {
       text::scan(lines, options_, job.piece);
     } catch (const text::Fault& fault) {
       job.fault = fault;
-    } catch (...) {
-      job.error = std::current_exception();
     }
   }
 
-  // In the order of the file; after the first error nothing more.
-  void merge(Job& job) noexcept {
-    if (fault_ || error_) return;
-    error_ = job.error;
-    try {
-      if (!error_) append(job.piece);
-    } catch (...) {
-      error_ = std::current_exception();
-    }
-    if (job.fault) {
-      fault_ = job.fault;
-      fault_->line += lines_;
-    }
+  // In the order of the file.
+  void merge(Job& job) {
+    append(job.piece);
+    if (job.fault) fail(lines_ + job.fault->line, job.fault->column, job.fault->reason);
     lines_ += job.piece.lines;
   }
 
@@ -172,11 +155,6 @@ class Reader {
     rows_.value.reserve(entries);
   }
 
-  void stop_if_wrong() const {
-    if (error_) std::rethrow_exception(error_);
-    if (fault_) fail(fault_->line, fault_->column, fault_->reason);
-  }
-
   void check() {
     if (rows_.examples() == 0) throw FormatError(options_.name + ":1: there is no example in this file");
     if (first_bare_ == 0) return;
@@ -193,8 +171,6 @@ class Reader {
 
   const TextOptions& options_;
   TextRows rows_;
-  std::optional<text::Fault> fault_;
-  std::exception_ptr error_;
   Index lines_ = 0, first_bare_ = 0, first_indexed_ = 0;
 };
 

@@ -84,8 +84,7 @@ class DaskMap:
 
 def margins_of(data: Gaussians, coef: FloatArray) -> tuple[FloatArray, FloatArray]:
     """w·x and wᵀΣw of a shard."""
-    mean, variance = _core.margins(data.core(), coef, threads_here())
-    return mean.T, variance.T
+    return _core.margins(data.core(), coef, threads_here())
 
 
 def digests_of(data: Gaussians, group: int) -> list[str]:

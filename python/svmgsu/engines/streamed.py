@@ -81,8 +81,6 @@ class StreamedSet:
         names the least that would do. 0 takes windows of 32 MB.
     window : int, default=0
         Rows of a window; 0: as the memory allows. The result is the same for any.
-    direct : bool, default=True
-        Read past the system's cache where the file system allows it.
     check : bool, default=True
         Look for NaN, infinity and negative variances in the first pass.
     threads : int, default=0
@@ -108,7 +106,6 @@ class StreamedSet:
         *,
         memory: int = 0,
         window: int = 0,
-        direct: bool = True,
         check: bool = True,
         threads: int = 0,
         problems: int = 1,
@@ -123,7 +120,6 @@ class StreamedSet:
             task == "regression",
             int(memory),
             int(window),
-            bool(direct),
             bool(check),
             int(threads),
             int(problems),

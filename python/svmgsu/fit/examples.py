@@ -202,8 +202,7 @@ class Examples(Generic[Trained]):
             means = data.core_means()
             terms = () if data.cov is None else data.cov.terms(*data.shape, self._row_labels)
         core = _core.Gaussians(means, terms, self._places(rows))
-        mean, variance = _core.margins(core, np.ascontiguousarray(coef), threads)
-        return mean.T, variance.T
+        return _core.margins(core, np.ascontiguousarray(coef), threads)
 
     def _places(self, rows: Array | None) -> Array | None:
         """The examples that some rows are of, for the core; None for each example once."""

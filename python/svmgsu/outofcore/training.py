@@ -220,8 +220,8 @@ class Files(DataSource):
         self.blocks.check()
         mean, variance = np.empty(count), np.zeros(count)
         for rows in self.blocks.spans():
-            found = _core.margins(self.blocks[rows].core(), np.ascontiguousarray(coef), threads)
-            mean[rows], variance[rows] = found[0].T, found[1].T
+            piece = self.blocks[rows].core()
+            mean[rows], variance[rows] = _core.margins(piece, np.ascontiguousarray(coef), threads)
         return mean, variance
 
 

@@ -99,7 +99,7 @@ def _decision_values(plane: Hyperplane, data: Gaussians, y: Array) -> tuple[Floa
     """Means and standard deviations."""
     w = np.ascontiguousarray(plane.w, dtype=np.float64)
     mean, variance = _core.margins(data.core(y), w[np.newaxis], 1)
-    return mean[0] + plane.b, np.sqrt(variance[0])
+    return mean[:, 0] + plane.b, np.sqrt(variance[:, 0])
 
 
 def _edges(bins: Any, mean: FloatArray, std: FloatArray) -> FloatArray:

@@ -1,8 +1,7 @@
 // The objective of examples that lie in files of plain numbers, row after row, and never in memory as a whole.
 //
-// A pass reads the files once from their beginning to their end, in its own thread and past the system's cache where
-// that is possible, a window of some blocks ahead of the one that is worked on. The sums are those of memory.hpp: the
-// same bits, whatever the windows are. Examples that are chosen (for estimates of the Hessian, a sample to start from)
+// A pass reads the files once from their beginning to their end, in its own thread, a window of some blocks ahead of the
+// one that is worked on. The sums are those of memory.hpp: the same bits, whatever the windows are. Examples that are chosen (for estimates of the Hessian, a sample to start from)
 // are read in the order of the file. The first pass looks for what is no number.
 #pragma once
 
@@ -51,7 +50,6 @@ struct FlatSet {
   std::shared_ptr<const Targets> targets;
   std::size_t memory = 0;  // bytes that windows and all that is kept of the examples may take; 0: windows of 32 MB
   Index window = 0;        // rows of a window; 0: as memory allows
-  bool direct = true;      // past the system's cache, where it can be
   bool check = true;       // look for NaN, negative variances and the like in the first pass
   int problems = 1;        // that are solved at the same time, each in its own thread, and read the data together
 };

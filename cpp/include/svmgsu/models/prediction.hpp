@@ -19,9 +19,12 @@ struct Planes {
   Index count, features;
 };
 
-// One row for each object, one column for each hyperplane: w·x + b, and wᵀΣw.
+// One row for each object, one column for each hyperplane: w·x + b, and with it wᵀΣw.
+struct Margins {
+  Matrix mean, variance;
+};
 Matrix decision_values(const Planes& planes, const Gaussians& data, int threads = 0);
-Matrix variances(const Planes& planes, const Gaussians& data, int threads = 0);
+Margins margins(const Planes& planes, const Gaussians& data, int threads = 0);
 
 // One row for each object, one column for each class; see Classification. Objects without covariances are taken as
 // known exactly; `blurred` = false leaves them out. `shares` has one row for all objects, or one for each.

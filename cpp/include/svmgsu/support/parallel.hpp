@@ -1,55 +1,74 @@
-// Parallel loops whose results do not depend on the number of threads.
+// Parallel loops whose results do not depend on the number of threads, nor does what they throw.
 #pragma once
 
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <exception>
+#include <limits>
 #include <mutex>
 #include <vector>
 
 #include "svmgsu/support/poll.hpp"
 #include "svmgsu/support/types.hpp"
 
-#ifdef _OPENMP
-#include <omp.h>
-#endif
-
 namespace svmgsu {
 
-// 0 or less means all that OpenMP would use (OMP_NUM_THREADS, threadpoolctl); 1 without OpenMP.
-inline int resolve_threads(int threads) {
-#ifdef _OPENMP
-  return threads > 0 ? threads : std::max(1, omp_get_max_threads());
-#else
-  (void)threads;
-  return 1;
-#endif
-}
+// The number of threads to use: `threads`, or all that OpenMP would use (OMP_NUM_THREADS, threadpoolctl) where it is 0
+// or less. 1 without OpenMP and in a forked child, where OpenMP's threads do not exist and a loop would wait for them.
+int resolve_threads(int threads);
 
 // The threads of a loop over so many numbers: few are done before a second thread has woken up.
 inline int team_for(double numbers, int threads) { return numbers < 20000 ? 1 : threads; }
 
+// The threads of a loop of `count` steps: no more than can be started.
+int team_of(Index count, int threads);
+
+// No exception may leave a parallel region. Steps of a loop run through this object, which keeps what they throw until
+// the region has ended. Of several exceptions it keeps that of the smallest index: the one that a serial loop throws.
+class FirstFailure {
+ public:
+  template <class Step>
+  void run(Index index, Step step) noexcept {
+    try {
+      step();
+    } catch (...) {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (index >= index_) return;
+      index_ = index;
+      exception_ = std::current_exception();
+    }
+  }
+  // Whether a step before `index` has failed, so that this one need not be done.
+  bool before(Index index) const noexcept { return index_.load(std::memory_order_relaxed) < index; }
+  // After the region: throw what was kept.
+  void rethrow() const {
+    if (exception_) std::rethrow_exception(exception_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::atomic<Index> index_{std::numeric_limits<Index>::max()};
+  std::exception_ptr exception_;
+};
+
 // body(i) for independent i, with a poll after each.
 template <class Body>
 void parallel_for(Index count, int threads, Body body) {
-  const int team = static_cast<int>(std::min<Index>(resolve_threads(threads), count));
+  const auto step = [&](Index i) {
+    body(i);
+    poll();
+  };
+  const int team = team_of(count, threads);
   if (team <= 1) {
-    for (Index i = 0; i < count; ++i) {
-      body(i);
-      poll();
-    }
+    for (Index i = 0; i < count; ++i) step(i);
     return;
   }
-#ifdef _OPENMP
-  std::atomic<bool> over{false};
-#pragma omp parallel for schedule(dynamic, 1) num_threads(team)
-  for (Index i = 0; i < count; ++i) {
-    if (over.load(std::memory_order_relaxed)) continue;
-    body(i);
-    if (must_stop()) over.store(true, std::memory_order_relaxed);
-  }
-  if (over) poll();
-#endif
+  FirstFailure failure;
+  std::atomic<Index> next{0};
+#pragma omp parallel num_threads(team)
+  for (Index i = next++; i < count && !failure.before(i); i = next++) failure.run(i, [&] { step(i); });
+  failure.rethrow();
 }
 
 // body(block, local) for every block, in some thread, and then merge(local) strictly in the order of
@@ -60,7 +79,7 @@ void parallel_for(Index count, int threads, Body body) {
 // core: passes took ten times as long.)
 template <class Local, class Body, class Merge>
 void ordered_blocks(Index blocks, int threads, Body body, Merge merge) {
-  const int team = static_cast<int>(std::min<Index>(resolve_threads(threads), blocks));
+  const int team = team_of(blocks, threads);
   if (team <= 1) {
     Local local;
     for (Index k = 0; k < blocks; ++k) {
@@ -70,38 +89,38 @@ void ordered_blocks(Index blocks, int threads, Body body, Merge merge) {
     }
     return;
   }
-#ifdef _OPENMP
-  const Index slots = 2 * team;
-  std::vector<Local> locals(static_cast<std::size_t>(slots));
-  std::vector<char> ready(static_cast<std::size_t>(slots), 0);
+  const auto slots = static_cast<std::size_t>(2 * team);
+  std::vector<Local> locals(slots);
+  std::vector<char> ready(slots, 0);
   std::mutex mutex;
   std::condition_variable changed;
-  Index taken = 0, merged = 0;
-  bool over = false;
-#pragma omp parallel num_threads(team)
-  while (true) {
-    Index k;
+  std::atomic<Index> next{0};
+  Index merged = 0;
+  FirstFailure failure;
+  const auto step = [&](Index k) {
+    const std::size_t slot = static_cast<std::size_t>(k) % slots;
     {
       std::unique_lock<std::mutex> lock(mutex);
-      k = taken++;
-      if (k >= blocks) break;
-      changed.wait(lock, [&] { return over || k < merged + slots; });
-      if (over) break;
+      changed.wait(lock, [&] { return failure.before(k) || k < merged + static_cast<Index>(slots); });
+      if (failure.before(k)) return;
     }
-    body(k, locals[static_cast<std::size_t>(k % slots)]);
-    const bool stop = must_stop();
+    body(k, locals[slot]);
+    poll();
     const std::lock_guard<std::mutex> lock(mutex);
-    over |= stop;
-    ready[static_cast<std::size_t>(k % slots)] = 1;
-    while (ready[static_cast<std::size_t>(merged % slots)]) {
-      ready[static_cast<std::size_t>(merged % slots)] = 0;
-      merge(locals[static_cast<std::size_t>(merged % slots)]);
+    ready[slot] = 1;
+    for (std::size_t first = static_cast<std::size_t>(merged) % slots; ready[first]; first = (first + 1) % slots) {
+      ready[first] = 0;  // nobody merges it again where this fails
+      merge(locals[first]);
       ++merged;
     }
+  };
+#pragma omp parallel num_threads(team)
+  for (Index k = next++; k < blocks && !failure.before(k); k = next++) {
+    failure.run(k, [&] { step(k); });
+    if (failure.before(blocks)) failure.run(k, [&] { const std::lock_guard<std::mutex> asleep_or_told(mutex); });
     changed.notify_all();
   }
-  if (over) poll();
-#endif
+  failure.rethrow();
 }
 
 }  // namespace svmgsu

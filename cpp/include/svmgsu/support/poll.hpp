@@ -21,7 +21,6 @@ class Watch {
   Watch& operator=(const Watch&) = delete;
 
  private:
-  friend bool must_stop() noexcept;
   friend void poll();
   std::function<bool()> goes_on_;
   std::exception_ptr failure_;
@@ -29,11 +28,8 @@ class Watch {
   bool over_ = false, asking_ = false;
 };
 
-// For loops inside a parallel region, which no exception may leave. Other threads than the Watch's get false. Once true
-// it remains so; what `goes_on` throws is thrown by the next poll().
-bool must_stop() noexcept;
-
-// Throws Interrupted (or what `goes_on` has thrown) if the computation must stop.
+// Throws Interrupted (or what `goes_on` has thrown) if the computation must stop, and does so again ever after. In
+// other threads than the Watch's it does nothing.
 void poll();
 
 }  // namespace svmgsu

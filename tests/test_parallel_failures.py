@@ -1,0 +1,114 @@
+"""Training on several threads ends with a Python exception, never with an abort or a hang."""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="POSIX signals, limits and fork")
+
+OPEN = """
+import os, resource, signal, sys, threading, time
+import numpy as np, svmgsu
+y = np.load("y.npy")
+data = svmgsu.open("X.npy", cov="cov.npy", memory="30MB")
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Files that take a few seconds to train on, with probabilities."""
+    path = tmp_path_factory.mktemp("outofcore")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100_000, 30)).astype(np.float32)
+    np.save(path / "X.npy", X)
+    np.save(path / "cov.npy", rng.random(X.shape, dtype=np.float32))
+    np.save(path / "y.npy", (X[:, 0] + rng.normal(size=len(X)) > 0).astype(int))
+    return path
+
+
+def run(script, folder, *arguments):
+    """Return what a Python program prints, after checking that it ended by itself."""
+    path = os.pathsep.join(os.path.abspath(p) for p in sys.path if p)
+    child = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script), *map(str, arguments)],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert child.returncode == 0, child.stderr
+    return child.stdout.strip()
+
+
+@pytest.mark.parametrize("seconds", [0.02, 0.1, 0.2, 0.4])
+def test_ctrl_c_during_out_of_core_training_is_a_keyboard_interrupt(folder, seconds):
+    script = (
+        OPEN
+        + """
+def press():
+    time.sleep(float(sys.argv[1]))
+    os.kill(os.getpid(), signal.SIGINT)
+try:
+    threading.Thread(target=press).start()
+    while True:
+        svmgsu.train(data, y, lam=1e-5, threads=2)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+    )
+    assert run(script, folder, seconds) == "interrupted"
+
+
+@pytest.mark.parametrize("seconds", [0.01, 0.05, 0.1, 0.2])
+def test_a_time_limit_or_a_callback_ends_out_of_core_training(folder, seconds):
+    script = (
+        OPEN
+        + """
+limit = float(sys.argv[1])
+svmgsu.train(data, y, lam=1e-5, threads=2, max_time=limit)
+begun = time.monotonic()
+svmgsu.train(data, y, lam=1e-5, threads=2, callback=lambda progress: time.monotonic() - begun < limit)
+print("ended")
+"""
+    )
+    assert run(script, folder, seconds) == "ended"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs RLIMIT_AS and /proc")
+@pytest.mark.parametrize("megabytes", [2, 8, 20, 40, 80, 120, 200])
+def test_memory_that_runs_out_is_a_memory_error(folder, megabytes):
+    script = (
+        OPEN
+        + """
+np.ones((300, 300)) @ np.ones((300, 300))  # NumPy's BLAS ends the process where its own buffers do not fit
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+limit = used + int(sys.argv[1]) * 2**20
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+try:
+    svmgsu.train(data, y, threads=4, probability=False)
+    print("trained")
+except MemoryError:
+    print("memory")
+"""
+    )
+    assert run(script, folder, megabytes) in ("memory", "trained")
+
+
+def test_a_forked_child_trains_after_its_parent_has_trained_on_two_threads(folder):
+    script = """
+import multiprocessing
+import numpy as np, svmgsu
+X, cov, y = np.load("X.npy")[:20000], np.load("cov.npy")[:20000], np.load("y.npy")[:20000]
+def fit(threads):
+    return svmgsu.train(X, y, cov, threads=threads, probability=False).coef_.tobytes()
+known = fit(2)
+with multiprocessing.get_context("fork").Pool(2) as pool:
+    assert pool.map_async(fit, [None, 1, 2]).get(60) == [known] * 3
+print("same")
+"""
+    assert run(script, folder) == "same"
