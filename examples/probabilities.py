@@ -34,14 +34,15 @@ rng = np.random.default_rng(0)
 noise = rng.uniform(0, 0.5, len(new))
 seen = new + noise[:, np.newaxis] * rng.standard_normal(new.shape)
 std = np.hypot(0.05, noise)  # what good photographs have, too
-proba = {"values alone": model.predict_proba(seen), "with error bars": model.predict_proba(seen, std=std)}
+given = {"values alone": seen, "with error bars": svmgsu.Gaussians(seen, std=std)}
+proba = {name: model.predict_proba(each) for name, each in given.items()}
 right = model.predict(seen) == z
 print(
     f"accuracy {100 * right.mean():.1f} %, of images without noise {100 * model.score(new, z, std=0.0):.1f} %"
 )
 
 figure, (left, side) = plt.subplots(1, 2, figsize=(10.2, 4.6), layout="constrained")
-svmgsu.plot.reliability(proba, z, left, class_="odd", bins=6)
+svmgsu.plot.reliability(model, given, z, left, class_="odd", bins=6)
 left.set_aspect("equal")
 group = np.minimum((noise * 10).astype(int), 4)  # five groups of images, by their noise
 

@@ -57,22 +57,42 @@ def chances():
     return p, np.where(rng.uniform(size=400) < p, "yes", "no")
 
 
+class Stated:
+    """A classifier that predicts the probabilities it is given as X."""
+
+    def __init__(self, classes=("no", "yes")):
+        self.classes_ = np.array(classes)
+
+    def predict_proba(self, X):
+        return np.column_stack([1 - X, X]) if X.ndim == 1 else X
+
+
 def test_reliability_curves_are_scikit_learns(chances):
     p, y = chances
     sure = np.clip(1.5 * p - 0.25, 0, 1)
-    ax = plot.reliability({"one": p, "other": np.column_stack([1 - sure, sure])}, y, bins=6)
+    ax = plot.reliability(Stated(), {"one": p, "other": sure}, y, bins=6)
     assert ax.get_lines()[0].get_xydata().tolist() == [[0, 0], [1, 1]]
     for container, chance in zip(ax.containers, (p, sure), strict=True):
         frequency, probability = calibration_curve(y == "yes", chance, n_bins=6)
         np.testing.assert_allclose(container.lines[0].get_xydata(), np.column_stack([probability, frequency]))
     error = svmgsu.metrics.calibration_error(y == "yes", p, bins=6)
     assert legend_texts(ax)[:2] == ["calibrated", f"one, ECE {error:.3f}"]
-    assert ax.get_xlabel() == "stated probability of class yes"
+    assert ax.get_xlabel() == "predicted probability of class yes"
+    several = plot.reliability({"a": Stated(), "b": Stated()}, p, y)
+    assert len(several.containers) == 2
+
+
+def test_reliability_of_a_model_and_uncertain_samples(problem):
+    model, _, data, y = problem
+    ax = plot.reliability(model, {"values": data.mean, "Gaussians": data}, y, bins=3)
+    p = model.predict_proba(data)[:, 1]
+    _, probability = calibration_curve(y == model.classes_[1], p, n_bins=3)
+    np.testing.assert_allclose(ax.containers[1].lines[0].get_xdata(), probability)
 
 
 def test_bars_of_the_reliability_diagram_are_wilson_intervals(chances):
     p, y = chances
-    (container,) = plot.reliability(p, y, bins=5).containers
+    (container,) = plot.reliability(Stated(), p, y, bins=5).containers
     for k, (low, high) in enumerate(container.lines[2][0].get_segments()):
         inside = (p > k / 5) & (p <= (k + 1) / 5)
         hits = int((y[inside] == "yes").sum())
@@ -82,30 +102,35 @@ def test_bars_of_the_reliability_diagram_are_wilson_intervals(chances):
 
 def test_reliability_of_one_class_of_several():
     proba = np.array([[0.7, 0.2, 0.1], [0.1, 0.6, 0.3], [0.2, 0.2, 0.6]])
-    ax = plot.reliability({"p": proba}, [1, 2, 3], class_=2, bins=2)
+    three = Stated((1, 2, 3))
+    ax = plot.reliability(three, proba, [1, 2, 3], class_=2, bins=2)
     assert ax.containers[0].lines[0].get_xydata().tolist() == [
         [pytest.approx(0.2), 0],
         [pytest.approx(0.6), 1],
     ]
     with pytest.raises(ValueError, match=r"class_: there are 3 classes; choose one of \[1, 2, 3\]"):
-        plot.reliability(proba, [1, 2, 3])
-    # a class that does not occur, and columns in the order of the model's classes
-    ax = plot.reliability(proba, [1, 2, 2], class_=3, classes=[1, 2, 3], bins=1)
+        plot.reliability(three, proba, [1, 2, 3])
+    # a class that does not occur
+    ax = plot.reliability(three, proba, [1, 2, 2], class_=3, bins=1)
     assert ax.containers[0].lines[0].get_xydata()[0] == pytest.approx([1 / 3, 0])
 
 
 def test_reliability_says_what_is_wrong(chances):
     p, y = chances
-    with pytest.raises(ValueError, match=r"proba\['p'\]: example 0 has 2; probabilities must be from 0 to 1"):
-        plot.reliability({"p": np.full(400, 2.0)}, y)
-    with pytest.raises(ValueError, match=r"proba\['p'\]: shape \(3,\); for 400 examples of 2 classes"):
-        plot.reliability({"p": p[:3]}, y)
-    with pytest.raises(ValueError, match="proba: there are no probabilities"):
-        plot.reliability({}, y)
+    with pytest.raises(ValueError, match=r"predict_proba of 'p': example 0 has .* from 0 to 1"):
+        plot.reliability(Stated(), {"p": np.full(400, 2.0)}, y)
+    with pytest.raises(ValueError, match="y: 400 labels for 3 samples of 'p'"):
+        plot.reliability(Stated(), {"p": p[:3]}, y)
+    with pytest.raises(ValueError, match="model: there is nothing to draw"):
+        plot.reliability({}, p, y)
+    with pytest.raises(ValueError, match=r"data: its names are \['b'\], but those of the models are \['a'\]"):
+        plot.reliability({"a": Stated()}, {"b": p}, y)
+    with pytest.raises(ValueError, match="model: 'b' has the classes"):
+        plot.reliability({"a": Stated(), "b": Stated(("x", "y"))}, p, y)
     with pytest.raises(ValueError, match="class_: 'maybe' is not one of the classes"):
-        plot.reliability(p, y, class_="maybe")
+        plot.reliability(Stated(), p, y, class_="maybe")
     with pytest.raises(ValueError, match="y: expected one label per example"):
-        plot.reliability(p, y[:, None])
+        plot.reliability(Stated(), p, y[:, None])
 
 
 def test_the_path_is_the_mean_score_of_the_chosen_scale_with_its_standard_error(search):
@@ -170,7 +195,7 @@ def test_every_picture_draws_on_the_axes_it_is_given_and_labels_them(problem, se
         lambda ax: plot.boundary(model, data, y, ax),
         lambda ax: plot.convergence(model, ax),
         lambda ax: plot.histogram(model, data, y, ax),
-        lambda ax: plot.reliability(*chances, ax),
+        lambda ax: plot.reliability(Stated(), *chances, ax),
         lambda ax: plot.path(found, ax),
         lambda ax: plot.cov_scale(found, ax),
     ]

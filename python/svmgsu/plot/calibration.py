@@ -1,4 +1,4 @@
-"""The reliability diagram: what came true against what was said."""
+"""The reliability diagram: observed frequencies against predicted probabilities."""
 
 from __future__ import annotations
 
@@ -8,39 +8,39 @@ import numpy as np
 
 from ..metrics.reliability import calibration_error, check_probabilities, reliability_bins
 from ..support.validation import Array, FloatArray
-from .style import CYCLE, GREY, legend, own_axes
+from .style import CYCLE, GREY, last_step, legend, own_axes
 
 Z = 1.96  # of the 95 % intervals
 
 
 def reliability(
-    proba: Any,
+    model: Any,
+    data: Any,
     y: Any,
     ax: Any = None,
     *,
     class_: Any = None,
-    classes: Any = None,
     bins: int = 10,
     strategy: str = "uniform",
 ) -> Any:
-    """Draws observed frequencies against stated probabilities; the diagonal is right.
+    """Draw observed frequencies against predicted probabilities; the diagonal is right.
 
     Bars are 95 % intervals (Wilson's) of each bin's frequency. ECE in the legend is the expected calibration
     error.
 
     Parameters
     ----------
-    proba : dict of str to array, or array
-        Probabilities by name, one curve each: of shape (l,) for one class, or (l, K), a column per class. As
-        ``{"point": model.predict_proba(X), "with error bars": model.predict_proba(X, std=error)}``.
+    model : classifier or dict of str to classifier
+        Fitted, with `predict_proba`. Of several there is a curve each, by name.
+    data : array or Gaussians of shape (l, n), or dict of str to these
+        Samples to predict. Of several there is a curve each, as of
+        ``{"values alone": X, "with uncertainties": svmgsu.Gaussians(X, std=error)}``.
     y : array of shape (l,)
         The true labels.
     ax : matplotlib Axes, optional
         By default new square axes.
     class_ : label, optional
-        The class whose probability is drawn; by default the larger of two labels.
-    classes : array of shape (K,), optional
-        The classes of the columns, the model's `classes_`; by default the labels in y, sorted.
+        The class whose probability is drawn; by default the second of two.
     bins : int, default=10
     strategy : {"uniform", "quantile"}
         Bins of the same width, or of about as many examples each.
@@ -52,22 +52,19 @@ def reliability(
     Examples
     --------
     >>> import numpy as np, svmgsu
-    >>> rng = np.random.default_rng(0)
-    >>> p = rng.uniform(size=500)
-    >>> y = rng.uniform(size=500) < p
-    >>> ax = svmgsu.plot.reliability({"as they are": p, "too sure": p > 0.5}, y)
-    >>> ax.get_legend().get_texts()[1].get_text()
-    'as they are, ECE 0.047'
+    >>> X = np.random.default_rng(0).normal(size=(500, 1))
+    >>> y = X[:, 0] + np.random.default_rng(1).normal(size=500) > 0
+    >>> ax = svmgsu.plot.reliability(svmgsu.train(X, y), X, y)
+    >>> ax.get_xlabel()
+    'predicted probability of class True'
     """
     labels = np.asarray(y)
     if labels.ndim != 1 or len(labels) == 0:
         raise ValueError(f"y: expected one label per example, got an array of shape {labels.shape}")
-    known = np.unique(labels) if classes is None else np.asarray(classes)
+    pairs = _pairs(model, data)
+    known = np.asarray(last_step(next(iter(pairs.values()))[0]).classes_)
     chosen = _chosen(known, class_)
-    given = proba if isinstance(proba, dict) else {"probability": proba}
-    if not given:
-        raise ValueError("proba: there are no probabilities to draw")
-    curves = {name: _column(value, name, len(labels), known, chosen) for name, value in given.items()}
+    curves = {name: _column(*pair, name, len(labels), known, chosen) for name, pair in pairs.items()}
 
     ax = own_axes((4.6, 4.6), equal=True) if ax is None else ax
     ax.plot([0, 1], [0, 1], color=GREY, linewidth=1.0, label="calibrated")
@@ -81,9 +78,25 @@ def reliability(
         label = f"{name}, ECE {error:.3f}"
         ax.errorbar(found.probability, found.frequency, bars, capsize=2, label=label, **style)
     ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
-    ax.set(xlabel=f"stated probability of class {chosen}", ylabel=f"observed frequency of class {chosen}")
+    ax.set(xlabel=f"predicted probability of class {chosen}", ylabel=f"observed frequency of class {chosen}")
     legend(ax, fontsize=9, loc="upper left")
     return ax
+
+
+def _pairs(model: Any, data: Any) -> dict[str, tuple[Any, Any]]:
+    """Return models with their samples, by the names of the curves."""
+    if isinstance(model, dict) and isinstance(data, dict) and list(model) != list(data):
+        raise ValueError(f"data: its names are {list(data)}, but those of the models are {list(model)}")
+    names = list(model) if isinstance(model, dict) else list(data) if isinstance(data, dict) else ["model"]
+    if not names:
+        raise ValueError("model: there is nothing to draw in an empty dict")
+    return {
+        name: (
+            model[name] if isinstance(model, dict) else model,
+            data[name] if isinstance(data, dict) else data,
+        )
+        for name in names
+    }
 
 
 def _chosen(classes: Array, class_: Any) -> Any:
@@ -97,16 +110,13 @@ def _chosen(classes: Array, class_: Any) -> Any:
     return class_
 
 
-def _column(proba: Any, name: str, examples: int, classes: Array, chosen: Any) -> FloatArray:
-    """The probabilities of the chosen class."""
-    chance = check_probabilities(proba, (1, 2), f"proba[{name!r}]")
-    if chance.shape == (examples,):
-        return chance
-    if chance.shape != (examples, len(classes)):
-        raise ValueError(
-            f"proba[{name!r}]: shape {chance.shape}; for {examples} examples of {len(classes)} classes it "
-            f"should be {(examples,)} or {(examples, len(classes))}"
-        )
+def _column(model: Any, data: Any, name: str, count: int, classes: Array, chosen: Any) -> FloatArray:
+    """Predict the probability of the chosen class."""
+    if not np.array_equal(last_step(model).classes_, classes):
+        raise ValueError(f"model: {name!r} has the classes {last_step(model).classes_}, others {classes}")
+    chance = check_probabilities(model.predict_proba(data), (2,), f"predict_proba of {name!r}")
+    if len(chance) != count:
+        raise ValueError(f"y: {count} labels for {len(chance)} samples of {name!r}")
     return chance[:, classes.tolist().index(chosen)]
 
 
