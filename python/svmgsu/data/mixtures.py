@@ -193,42 +193,6 @@ class Mixtures:
                 out[part] = (out[part][:, :, np.newaxis] @ factors)[:, :, 0]
         return np.asarray(out + self.mean[example, component])
 
-    def save(self, path: Any, *, compress: bool = False) -> None:
-        """Writes an .npz file, completely or not at all; `Mixtures.load` reads it back.
-
-        Parameters
-        ----------
-        path : path or binary file
-        compress : bool, default=False
-        """
-        from ..io.arrays import refuse_packed
-        from ..io.output import replacing
-
-        arrays = {"weights": self.weights, "mean": self.mean, "var" if self.is_diagonal else "cov": self.cov}
-        if self.feature_names_in_ is not None:
-            arrays["feature_names"] = np.array(self.feature_names_in_)
-        refuse_packed(path, "pass compress=True")
-        with replacing(path) as (file,):
-            (np.savez_compressed if compress else np.savez)(file, **arrays)  # type: ignore[arg-type]
-
-    @classmethod
-    def load(cls, path: Any) -> Mixtures:
-        """Reads what `save` wrote at `path`, a path or binary file."""
-        from ..io.arrays import load_archive
-        from ..io.files import name_of
-
-        name = name_of(path)
-        arrays = load_archive(path, name)
-        cov = arrays.get("cov", arrays.get("var"))
-        if cov is None or "weights" not in arrays or "mean" not in arrays:
-            raise _core.FormatError(f"{name}: no Mixtures; there are {sorted(arrays)}")
-        names = arrays.get("feature_names")
-        try:
-            listed = None if names is None else np.atleast_1d(names).tolist()
-            return cls(arrays["weights"], arrays["mean"], cov, feature_names=listed)
-        except (ValueError, TypeError) as error:
-            raise _core.FormatError(f"{name}: {error}") from None
-
 
 def joined_mixtures(parts: list[Mixtures], names: list[str] | None) -> Mixtures:
     """The examples of several mixtures of the same features; variances become matrices if others are."""
