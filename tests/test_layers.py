@@ -15,6 +15,7 @@ LAYERS = [
     {"_core"},
     {"support", "reference"},
     {"maps.linear", "maps.joined"},
+    {"_repr"},
     {"data"},
     {"io"},
     {"outofcore"},

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from .._repr import gaussians_table, typical_sizes
 from ..maps.linear import dense
 from ..support.sparse_rows import SparseRows
 from ..support.validation import (
@@ -29,7 +30,6 @@ from .coercion import as_covariance, as_deployment
 from .covariances import Covariance, LowRank, chosen_rows
 from .definiteness import Psd
 from .frames import Columns
-from .summary import error_against_spread, html_table
 
 
 class Gaussians:
@@ -123,12 +123,13 @@ class Gaussians:
         )
 
     def __repr__(self) -> str:
-        ratio = error_against_spread(self)
-        size = "" if ratio is None else f", typical error {ratio:.2g} of the spread"
+        sizes = typical_sizes(self)
+        known = sizes is not None and not np.isnan(sizes[2])
+        size = f", typical error {sizes[2]:.2g} of the spread" if sizes and known else ""
         return f"Gaussians({self.shape[0]} examples, {self.shape[1]} features, cov={self.cov!r}{size})"
 
     def _repr_html_(self) -> str:
-        return html_table(self)
+        return gaussians_table(self)
 
     @classmethod
     def from_frame(

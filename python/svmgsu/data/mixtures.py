@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from .._repr import feature_row, table
 from ..maps.linear import blocks, roots
 from ..support.memory import in_words, require_memory
 from ..support.validation import (
@@ -23,7 +24,6 @@ from .covariances import Diagonal, Full, chosen_rows
 from .covariances.full import SYMMETRY_TOLERANCE
 from .definiteness import first_indefinite
 from .gaussians import Gaussians, names_of
-from .summary import as_html, features_in_words
 
 SUM_TOLERANCE = 1e-5  # of the weights of an example, which sum to 1
 
@@ -126,13 +126,13 @@ class Mixtures:
         size = self.weights.nbytes + self.mean.nbytes + self.cov.nbytes
         rows = [
             ("examples", f"{len(self)}"),
-            ("features", features_in_words(self.shape[1], self.feature_names_in_)),
+            feature_row(self.shape[1], self.feature_names_in_),
             ("components", f"{self.n_components}"),
             ("covariances", "diagonal" if self.is_diagonal else "full"),
             ("components that an example uses", f"{np.median(used):.3g}"),
             ("memory", in_words(size)),
         ]
-        return as_html("Mixtures", rows)
+        return table("Mixtures", rows)
 
     def to_gaussians(self) -> Gaussians:
         """One Gaussian for each example, with the mixture's mean and covariance (`Full`).

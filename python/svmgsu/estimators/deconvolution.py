@@ -14,6 +14,7 @@ from sklearn.utils import TransformerTags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
+from .._repr import ShowsFit
 from ..data.gaussians import Gaussians
 from ..data.mixtures import Mixtures
 from ..fit.examples import ConvergenceWarning
@@ -34,7 +35,6 @@ from ..support.memory import require_memory
 from ..support.parallel import Team
 from ..support.progress import counter
 from ..support.validation import Array, FloatArray, as_float_array, as_generator, check_count, check_positive
-from .notebook import ShowsFit
 from .transforming import ROUTED
 
 WORK = 2**29  # operations of the core at a time, less than a second

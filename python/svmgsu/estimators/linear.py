@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
+from .._repr import ShowsFit
 from ..data.definiteness import Psd
 from ..data.gaussians import Gaussians
 from ..fit.settings import Settings
@@ -19,7 +20,6 @@ from ..support.losses import Task
 from ..support.validation import check_row_order
 from .callbacks import CallbackSupportMixin
 from .names import keep_names, may_lack_names
-from .notebook import ShowsFit
 from .transforming import ROUTED
 from .units import check_deployment_units, same_units
 

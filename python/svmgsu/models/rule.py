@@ -58,9 +58,9 @@ class LinearRule:
     feature_names_in_: list[str] | None
 
     def _repr_html_(self) -> str:
-        from .summary import html_of
+        from .._repr import model_table
 
-        return html_of(self)
+        return model_table(self)
 
     @property
     def n_features_in_(self) -> int:

@@ -312,8 +312,8 @@ def chosen_rows(key: Any, count: int) -> Array:
         )
     if isinstance(rows, tuple):
         raise IndexError(
-            f"expected a slice, a mask or indices of examples, got {key!r}; features of "
-            "a covariance are chosen by .select(columns)"
+            f"expected a slice, a mask or indices of examples, got {key!r}; features are "
+            "chosen by svmgsu.Propagate of a ColumnTransformer, those of a covariance by .select(columns)"
         )
     chosen = np.asarray(rows)
     if chosen.ndim != 1 or (chosen.dtype.kind not in "biu" and chosen.size):

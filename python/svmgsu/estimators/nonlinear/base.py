@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
+from ..._repr import ShowsFit
 from ...data.gaussians import Gaussians, with_gaps
 from ...data.mixtures import Mixtures
 from ...fit.population import check_spread, observe
@@ -20,7 +21,6 @@ from ...support.parallel import Team
 from ...support.validation import Array, FloatArray, check_count, check_positive, is_sparse, place
 from ..feature_maps import points_of
 from ..names import keep_names, may_lack_names
-from ..notebook import ShowsFit
 from ..transforming import ROUTED
 from ..units import check_deployment_units, same_units
 from .beyond import Elsewhere, Targets, scores_elsewhere

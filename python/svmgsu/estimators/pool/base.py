@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
+from ..._repr import ShowsFit
 from ...data.coercion import as_deployment
 from ...data.concatenation import concatenate
 from ...data.covariances import Diagonal
@@ -20,7 +21,6 @@ from ...models.rule import depends_on_class, new_objects
 from ...support.parallel import Team
 from ...support.validation import Array, FloatArray, check_count, check_positive, is_sparse
 from ..names import keep_names, may_lack_names
-from ..notebook import ShowsFit
 from ..transforming import ROUTED
 from ..units import check_deployment_units, same_units
 from .inputs import Inputs, View
