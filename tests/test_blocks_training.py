@@ -229,3 +229,14 @@ def test_probabilities_of_training_scores_have_the_same_bits_and_held_out_ones_n
     found, known = svmgsu.train(blocks), svmgsu.train(data, y)
     same_plane(found, known)
     assert np.allclose(found.predict_proba(data), known.predict_proba(data), atol=0.01)
+
+
+def test_more_features_than_samples_are_equal_to_the_proven_tolerance():
+    """In memory they are solved in the span of the samples, out of core as any others."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 300))
+    y = (X[:, 0] > 0).astype(int)
+    found = svmgsu.train(svmgsu.open([(X, y, 0.1)]), probability=False)
+    known = svmgsu.train(X, y, std=0.1, probability=False)
+    assert abs(found.objective_ - known.objective_) <= found.gap_ + known.gap_
+    assert np.allclose(found.coef_, known.coef_, atol=1e-3)
