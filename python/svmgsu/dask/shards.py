@@ -145,8 +145,8 @@ def balanced(sizes: list[int], homes: list[str], workers: list[str]) -> list[str
     return homes
 
 
-class Layout:
-    """The examples of collections: where each block of rows stands, and how it is read."""
+class Shards:
+    """The samples of collections, in shards on the workers that begin at multiples of a group of rows."""
 
     def __init__(self, rounds: Rounds, X: Any, cov: Any, std: Any, psd: Any) -> None:
         self.rounds = rounds
@@ -161,6 +161,14 @@ class Layout:
         self.count = int(self.starts[-1])
         if not self.count:
             raise ValueError("X: there is no example")
+        self.group = self._group(int(np.flatnonzero(self.counts)[0]))
+        self.shards = self.cut(self.group)
+
+    def _group(self, k: int) -> int:
+        """The rows of which shards have whole multiples, by a piece that has examples."""
+        task = delayed(group_of, pure=False)(self.blocks[k], *self.args[k], self.count)
+        futures = self.rounds.client.compute([task])
+        return int(self.rounds.gather(futures, self._unknown(futures))[0])
 
     def cut(self, group: int) -> list[Shard]:
         """Shards that begin at multiples of `group` rows, each where its examples are.
@@ -229,21 +237,6 @@ class Layout:
         if len(found) != self.count:
             raise ValueError(f"{name}: {len(found)} values for {self.count} examples")
         return found
-
-
-class Shards(Layout):
-    """The examples on the cluster, in shards that begin where groups of rows do."""
-
-    def __init__(self, rounds: Rounds, X: Any, cov: Any, std: Any, psd: Any) -> None:
-        super().__init__(rounds, X, cov, std, psd)
-        self.group = self._group(int(np.flatnonzero(self.counts)[0]))
-        self.shards = self.cut(self.group)
-
-    def _group(self, k: int) -> int:
-        """The rows of which shards have whole multiples, by a piece that has examples."""
-        task = delayed(group_of, pure=False)(self.blocks[k], *self.args[k], self.count)
-        futures = self.rounds.client.compute([task])
-        return int(self.rounds.gather(futures, self._unknown(futures))[0])
 
 
 def group_of(X: Any, cov: Any, std: Any, psd: Any, count: int) -> int:

@@ -4,8 +4,7 @@
     mean.bin, var.bin, packed.bin, ..., y.bin, weight.bin, y_std.bin
     ids.jsonl      names of the examples, if they have some
 
-It is made as `name.<hex>.partial` and renamed. A maker holds a lock on it, so that the next one can tell, and
-remove, what a killed process has left.
+It is made as `name.<hex>.partial` and renamed; that is what a killed process leaves behind.
 """
 
 from __future__ import annotations
@@ -13,9 +12,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import shutil
-import sys
 import tempfile
 import weakref
 from collections.abc import Iterator
@@ -26,17 +23,13 @@ import numpy as np
 from .. import _core
 from ..io.files import shown
 from ..maps.linear import dense
-from ..support.memory import in_words
 from ..support.places import counted_from
 from ..support.precision import stored_as
 from ..support.validation import Array, check_finite, listed
 from .blocks import CHANCES, Blocks, FlatArray
 from .sources import Piece, Source, numbers_of
 
-if sys.platform != "win32":
-    import fcntl
-
-MANIFEST, LOCK, IDS, VERSION = "blocks.json", "lock", "ids.jsonl", 1
+MANIFEST, IDS, VERSION = "blocks.json", "ids.jsonl", 1
 PREFIX = "svmgsu-blocks-"
 
 
@@ -46,15 +39,11 @@ class Folder:
     def __init__(self, target: str | None) -> None:
         self.target = None if target is None else os.path.abspath(target)
         if self.target is None:
-            _sweep(tempfile.gettempdir(), re.compile(re.escape(PREFIX) + r"\w+"))
             self.path = tempfile.mkdtemp(prefix=PREFIX)
         else:
-            parent, name = os.path.split(self.target)
-            os.makedirs(parent, exist_ok=True)
-            _sweep(parent, re.compile(re.escape(name) + r"\.[0-9a-f]+\.partial"))
+            os.makedirs(os.path.dirname(self.target), exist_ok=True)
             self.path = f"{self.target}.{os.urandom(6).hex()}.partial"
             os.mkdir(self.path)
-        self.lock = _locked(os.path.join(self.path, LOCK))
         self.files: dict[str, IO[bytes]] = {}
         self.texts: dict[str, IO[bytes]] = {}
         self.layout: dict[str, tuple[str, tuple[int, ...]]] = {}  # dtype, shape of a row
@@ -86,9 +75,6 @@ class Folder:
         for file in (*self.files.values(), *self.texts.values()):
             with contextlib.suppress(OSError):
                 file.close()
-        if self.lock >= 0:
-            os.close(self.lock)
-            self.lock = -1
         shutil.rmtree(self.path, ignore_errors=True)
 
     def finish(self, about: dict[str, Any]) -> str:
@@ -104,11 +90,6 @@ class Folder:
                 shutil.rmtree(old, ignore_errors=True)
             os.rename(self.path, self.target)
             self.path = self.target
-            with contextlib.suppress(OSError):
-                os.remove(os.path.join(self.path, LOCK))
-            if self.lock >= 0:
-                os.close(self.lock)
-                self.lock = -1
         return self.path
 
 
@@ -152,21 +133,6 @@ def check_target(path: str) -> None:
         raise ValueError(f"cache: the folder {shown(path)} holds other things; name one that is new or empty")
 
 
-def require_disk(size: int, target: str | None) -> None:
-    """Before anything is decoded: is there room on the disk for it?"""
-    place = tempfile.gettempdir() if target is None else os.path.dirname(os.path.abspath(target))
-    while not os.path.isdir(place):
-        place = os.path.dirname(place)
-    free = shutil.disk_usage(place).free
-    if size > free:
-        raise OSError(
-            28,
-            f"there is not enough room: the cache takes {in_words(size)}, and {in_words(free)} are free; "
-            "name a folder on a larger disk in cache=",
-            place,
-        )
-
-
 @contextlib.contextmanager
 def _room(path: str) -> Iterator[None]:
     """Says of a full disk what it was full of."""
@@ -179,31 +145,6 @@ def _room(path: str) -> Iterator[None]:
         raise OSError(
             error.errno, f"the cache could not be written: {error.strerror}{advice}", path
         ) from None
-
-
-def _locked(path: str) -> int:
-    """A lock that lasts as long as the process; -1 where there are none."""
-    if sys.platform == "win32":
-        return -1
-    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    with contextlib.suppress(OSError):
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    return file
-
-
-def _sweep(parent: str, left: re.Pattern[str]) -> None:
-    """Removes folders that killed processes have left: those that nobody holds a lock on."""
-    if sys.platform == "win32":
-        return
-    with contextlib.suppress(OSError), os.scandir(parent) as entries:
-        for path in [entry.path for entry in entries if left.fullmatch(entry.name)]:
-            with contextlib.suppress(OSError):
-                file = os.open(os.path.join(path, LOCK), os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
-                try:
-                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    shutil.rmtree(path, ignore_errors=True)
-                finally:
-                    os.close(file)
 
 
 COPIES = 4  # of a piece while it is made: as it is read, by column, together, and as it is written

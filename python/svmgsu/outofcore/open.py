@@ -105,7 +105,6 @@ def _decoded(
         about = caches.manifest(target)
         if about is not None and about.get("fingerprint") == print_of:
             return _checked(caches.load(target, memory=memory, psd=psd))
-    caches.require_disk(source.size() or 0, target)
     folder = caches.Folder(target)
     try:
         about = caches.decode(source, folder, min(memory // 4, 2**28), dtype)

@@ -59,10 +59,6 @@ class Source(ABC):
         """The least room that its pieces can do with, if that is known before reading."""
         return 0
 
-    def size(self) -> int | None:
-        """About how many bytes of numbers it holds, if that is known before reading."""
-        return None
-
     def mark(self) -> Any:
         """What is another thing if the source has changed; None if that cannot be known."""
         return None
@@ -104,9 +100,6 @@ class ArraySource(Source):
 
     def mark(self) -> Any:
         return None if self.paths is None else [mark_of_file(path) for path in self.paths]
-
-    def size(self) -> int:
-        return sum(int(math.prod(a.shape)) * 8 for group in self.groups for a in group.values())
 
     def pieces(self, room: int) -> Iterator[Piece]:
         for group in self.groups:

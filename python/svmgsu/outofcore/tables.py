@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import gzip
 import lzma
-import os
 from collections.abc import Iterator
 from typing import IO, Any
 
@@ -13,7 +12,7 @@ from .. import _core
 from ..io.cells import ArrowCells, Cells, CsvCells, is_remark
 from ..io.files import GZIP, XZ, damaged, extension, name_of
 from ..io.table_reading import TableReader
-from ..io.tables import ARROW, DELIMITERS, _pyarrow
+from ..io.tables import DELIMITERS, _pyarrow
 from ..support.validation import Array
 from .blocks import mark_of_file
 from .sources import Piece, Source
@@ -34,17 +33,6 @@ class TableSource(Source):
 
     def mark(self) -> Any:
         return [mark_of_file(path) for path in self.paths]
-
-    def size(self) -> int | None:
-        sizes = [self._size(path, ending) for path, ending in zip(self.paths, self.endings, strict=True)]
-        known = [size for size in sizes if size is not None]
-        return sum(known) if len(known) == len(sizes) else None
-
-    def _size(self, path: str, ending: str) -> int | None:
-        if ending != ".parquet":
-            return os.path.getsize(path) if ending in ARROW else None
-        about = self._metadata(path)
-        return CELL * int(about.num_rows) * int(about.num_columns)
 
     def least(self) -> int:
         """A row group of Parquet is decoded page by page, but held packed."""
