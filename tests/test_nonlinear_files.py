@@ -165,7 +165,7 @@ def array(name, make):
     [
         (setting("format", "other"), "format: expected 'svmgsu-model'"),
         (setting("version", 2), "version: 2, of a later svmgsu"),
-        (setting("class", "os.system"), "class: expected one of GSUClassifier, SVMGSU, SVRGSU, Dec"),
+        (setting("class", "os.system"), "class: expected one of GSUClassifier, GSURegressor, SV"),
         (setting("settings.colour", 1), "settings.colour: expected a setting of SVMGSU"),
         (setting("settings", []), "settings: expected a part of a model"),
         (setting("features", 3), "centre: expected 3 64-bit numbers"),

@@ -12,6 +12,7 @@ from sklearn.metrics import log_loss
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import svmgsu
+from svmgsu.estimators.pool import base as pool_base
 from svmgsu.estimators.pool import classifier as pool_classifier
 from svmgsu.estimators.pool.inputs import Inputs
 from svmgsu.estimators.pool.rbf import FourierFeatures
@@ -394,7 +395,7 @@ def test_max_time_ends_a_fit():
 def test_of_many_samples_some_choose_and_more_are_fitted(monkeypatch):
     X, E, y = rings(900, 25)
     everything = small().fit(X, y, std=E)
-    monkeypatch.setattr(pool_classifier, "CHOICE_ROWS", 300)
+    monkeypatch.setattr(pool_base, "CHOICE_ROWS", 300)
     model = small().fit(X, y, std=E)
     T, D, truth = rings(1000, 26)
     found = log_loss(truth, model.predict_proba(T, std=D))

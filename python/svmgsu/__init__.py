@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .estimators.nonlinear.classifier import SVMGSU
     from .estimators.nonlinear.regressor import SVRGSU
     from .estimators.pool.classifier import GSUClassifier
+    from .estimators.pool.regressor import GSURegressor
     from .estimators.propagate import Propagate
     from .estimators.regressor import LinearSVRGSU, LinearSVRGSUCV
     from .estimators.unscaling import unscale
@@ -53,6 +54,7 @@ __getattr__ = lazy(
         "Blocks": "outofcore.blocks",
         "Deconvolution": "estimators.deconvolution",
         "GSUClassifier": "estimators.pool.classifier",
+        "GSURegressor": "estimators.pool.regressor",
         "GaussianFourierFeatures": "estimators.feature_maps",
         "GaussianLandmarks": "estimators.feature_maps",
         "GaussianPolynomial": "estimators.feature_maps",
@@ -87,6 +89,7 @@ __all__ = [
     "Diagonal",
     "Full",
     "GSUClassifier",
+    "GSURegressor",
     "GaussianFourierFeatures",
     "GaussianLandmarks",
     "GaussianPolynomial",

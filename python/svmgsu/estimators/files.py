@@ -27,9 +27,11 @@ from .nonlinear.sides import Side
 from .nonlinear.solving import Scores
 from .pool.classifier import GSUClassifier
 from .pool.files import pool_state, read_pool
+from .pool.regressor import GSURegressor
 
 CLASSES: dict[str, Any] = {
     "GSUClassifier": GSUClassifier,
+    "GSURegressor": GSURegressor,
     "SVMGSU": SVMGSU,
     "SVRGSU": SVRGSU,
     "Deconvolution": Deconvolution,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,7 @@ from ...data.coercion import as_deployment
 from ...data.concatenation import concatenate
 from ...data.covariances import Diagonal
 from ...data.gaussians import Gaussians, with_gaps
+from ...fit.examples import ConvergenceWarning
 from ...fit.population import observe
 from ...models.rule import depends_on_class, new_objects
 from ...support.parallel import Team
@@ -23,14 +25,14 @@ from ...support.validation import Array, FloatArray, check_count, check_positive
 from ..names import keep_names, may_lack_names
 from ..transforming import ROUTED
 from ..units import check_deployment_units, same_units
-from .inputs import Inputs, View
-from .task import order_by_content
+from .inputs import WIDE, Inputs, StandardErrors, View, deviations
+from .task import Deadline, Task, make_folds, order_by_content, with_copies
 
 COPIES = 3  # noisy copies of every sample where test-time noise is announced
 CHOICE_ROWS = 20_000  # samples, copies counted, that settings and weights are chosen with
 LAST_ROWS = 100_000  # samples that members are fitted to in the end
+LEAST_OF_CLASS = 50  # samples of a rare class that take part in choices
 NUMBERS = 2**26  # of posterior covariances that are held at a time
-FAMILIES = ("linear", "rbf", "axis_aligned", "classwise")
 
 
 @dataclass
@@ -85,6 +87,8 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
     __metadata_request__fit = ROUTED
     __metadata_request__predict = ROUTED
     __metadata_request__score = ROUTED
+
+    _known_families: tuple[str, ...]
 
     def _read(self, X: Any, cov: Any, std: Any, groups: Any) -> Gaussians:
         """Training data, checked, and their names."""
@@ -152,15 +156,15 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
         if self.members is not None:
             chosen = [self.members] if isinstance(self.members, str) else list(self.members)
             for name in chosen:
-                if name not in FAMILIES:
-                    expected = ", ".join(map(repr, FAMILIES))
+                if name not in self._known_families:
+                    expected = ", ".join(map(repr, self._known_families))
                     raise ValueError(f"members: expected some of {expected}, got {name!r}")
             if not chosen:
                 raise ValueError("members: the list is empty")
 
     def _families(self) -> tuple[str, ...]:
         if self.members is None:
-            return FAMILIES
+            return self._known_families
         return (self.members,) if isinstance(self.members, str) else tuple(self.members)
 
     def _seed(self) -> int:
@@ -173,6 +177,83 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
 
     def _threads(self) -> int:
         return Team(self.threads).threads
+
+    def _prepare(
+        self,
+        kind: type[Task],
+        data: Gaussians,
+        targets: FloatArray,
+        weights: FloatArray,
+        groups: Array | None,
+        codes: Array | None,
+        seed: int,
+        deadline: Deadline,
+    ) -> tuple[Gaussians, Any, Array, View, Task]:
+        """Learn units and the population, and choose samples and folds that settings are chosen with.
+
+        Returns (data, test-time noise, the chosen samples, the view and the task of these); `codes` are
+        classes by which folds are stratified.
+        """
+        threads = self._threads()
+        noise = self.test_noise if self.test_noise is not None else data.deployment
+        if self.n_components is not None and self.n_components > len(data):
+            raise ValueError(
+                f"n_components: {self.n_components} for n_samples={len(data)}; there must be fewer"
+            )
+        if data.cov is not None and not data.cov.diagonals(*data.shape).any():
+            data = with_gaps(np.asarray(data.mean), None)  # standard errors of 0 are none
+        uncertain = data.cov is not None or noise is not None or bool(np.isnan(data.mean).any())
+        inputs = Inputs.of(data, weights, uncertain)
+        if inputs.constant.all():
+            raise ValueError("X: every feature is constant; there is nothing to learn from")
+        inputs.learn_population(data, weights, self.n_components, seed, threads, deadline)
+        copies = 1 if noise is None else COPIES
+        chosen = some_of(codes, len(data), rows_at_a_time(inputs, CHOICE_ROWS) // copies, seed)
+        part = data[chosen]
+        own = None if groups is None else groups[chosen]
+        seen = part if noise is None else as_seen_later(part, noise, seed, copies)
+        if seen.cov is not None and data.shape[1] <= WIDE:
+            repeated = None if own is None else np.tile(own, copies)
+            inputs.errors = StandardErrors.of(deviations(inputs.standard(seen)), repeated)
+        labels = None if codes is None else codes[chosen]
+        fold = make_folds(labels, own, len(chosen), min(self.cv, len(chosen)), seed)
+        numbers = np.arange(len(chosen)) if own is None else np.unique(own, return_inverse=True)[1]
+        task = kind(
+            np.tile(targets[chosen], (copies, 1)),
+            np.tile(weights[chosen], copies),
+            with_copies(fold, copies),
+            np.tile(numbers, copies),
+            threads,
+            inputs.standard(part),
+        )
+        self.inputs_ = inputs
+        return data, noise, chosen, inputs.view(seen, threads), task
+
+    def _fit_members(
+        self, view: View, task: Task, seed: int, deadline: Deadline
+    ) -> tuple[FloatArray, list[str]]:
+        """Fit members as long as there is time; returns their held-out answers and those left out."""
+        self.members_: list[Any] = []
+        left_out: list[str] = []
+        held_out: list[FloatArray] = []
+        for member in self._make_members(view, seed):
+            if held_out and deadline.passed:
+                left_out.append(member.name)
+                continue
+            held_out.append(member.learn(view, task, deadline))
+            self.members_.append(member)
+        if left_out:
+            warnings.warn(
+                f"max_time={self.max_time:g} ended after {len(held_out)} of "
+                f"{len(held_out) + len(left_out)} members; left out: {', '.join(left_out)}",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+        return np.stack(held_out), left_out
+
+    def _make_members(self, view: View, seed: int) -> list[Any]:
+        """Members before they are fitted."""
+        raise NotImplementedError
 
     def _batches(self, data: Gaussians) -> Iterator[tuple[slice, View]]:
         """New samples as members see them, some at a time."""
@@ -206,6 +287,20 @@ def rows_at_a_time(inputs: Inputs, most: int) -> int:
         return most
     K, n = inputs.population.means.shape
     return int(max(64, min(most, NUMBERS // (K * n * n))))
+
+
+def some_of(codes: Array | None, count: int, most: int, seed: int) -> Array:
+    """At most about `most` of the samples, in their order, with some of every class."""
+    if count <= most:
+        return np.arange(count)
+    rng = np.random.default_rng([seed, 14])
+    if codes is None:
+        return np.sort(rng.permutation(count)[:most])
+    kept = []
+    for code in np.unique(codes):
+        rows = rng.permutation(np.flatnonzero(codes == code))
+        kept.append(rows[: max(LEAST_OF_CLASS, len(rows) * most // count)])
+    return np.sort(np.concatenate(kept))
 
 
 def canonical_order(data: Gaussians, *others: FloatArray) -> Array:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
@@ -11,32 +10,20 @@ from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 
 from ...data.doubt import read_labels
-from ...data.gaussians import Gaussians, with_gaps
-from ...fit.examples import ConvergenceWarning
+from ...data.gaussians import Gaussians
 from ...support.validation import Array, FloatArray, check_raw_weights, class_factors
 from ..classifier import labels_of
 from ..transforming import ROUTED
 from . import axis_aligned, linear, rbf
-from .base import (
-    CHOICE_ROWS,
-    COPIES,
-    LAST_ROWS,
-    NUMBERS,
-    PoolEstimator,
-    PoolSummary,
-    as_seen_later,
-    canonical_order,
-    rows_at_a_time,
-)
+from .base import LAST_ROWS, NUMBERS, PoolEstimator, PoolSummary, as_seen_later, canonical_order, some_of
 from .classwise import ClasswiseMember
-from .inputs import Inputs, Mixture, StandardErrors, View, deviations
+from .inputs import Mixture, View
 from .logistic import LogisticMember
 from .support import Gate, within_support
-from .task import Deadline, Task, make_folds, with_copies
+from .task import Deadline, Task
 from .weights import Weights, classification_weights, lapse_rate, log_pool, with_lapses
 
 PENALTY = 5.0  # of the pool's weights, divided by the number of independent groups
-LEAST_OF_CLASS = 50  # samples of a rare class that take part in choices
 # (on the posterior, family, standard errors as features, linear terms): cheap ones first, for `max_time`.
 SPECS = (
     (True, "linear", True, False),
@@ -118,6 +105,8 @@ class GSUClassifier(ClassifierMixin, PoolEstimator):  # type: ignore[misc]
 
     __metadata_request__predict_proba = ROUTED
     __metadata_request__decision_function = ROUTED
+
+    _known_families = ("linear", "rbf", "axis_aligned", "classwise")
 
     def __init__(
         self,
@@ -205,70 +194,17 @@ class GSUClassifier(ClassifierMixin, PoolEstimator):  # type: ignore[misc]
     def _learn(
         self, data: Gaussians, targets: FloatArray, weights: FloatArray, groups: Any, deadline: Deadline
     ) -> None:
-        seed, threads = self._seed(), self._threads()
-        noise = self.test_noise if self.test_noise is not None else data.deployment
-        if self.n_components is not None and self.n_components > len(data):
-            raise ValueError(
-                f"n_components: {self.n_components} for n_samples={len(data)}; there must be fewer"
-            )
-        if data.cov is not None and not data.cov.diagonals(*data.shape).any():
-            data = with_gaps(np.asarray(data.mean), None)  # standard errors of 0 are none
-        uncertain = data.cov is not None or noise is not None or bool(np.isnan(data.mean).any())
-        inputs = Inputs.of(data, weights, uncertain)
-        if inputs.constant.all():
-            raise ValueError("X: every feature is constant; there is nothing to learn from")
-        inputs.learn_population(data, weights, self.n_components, seed, threads, deadline)
-        copies = 1 if noise is None else COPIES
-        most = rows_at_a_time(inputs, CHOICE_ROWS) // copies
-        chosen = _sample(targets, most, seed)
-        part, counts = data[chosen], weights[chosen]
-        own = None if groups is None else groups[chosen]
-        seen = part if noise is None else as_seen_later(part, noise, seed, copies)
-        standard = inputs.standard(seen)
-        if seen.cov is not None and data.shape[1] <= 100:
-            inputs.errors = StandardErrors.of(
-                deviations(standard), None if own is None else np.tile(own, copies)
-            )
-        view = inputs.view(seen, threads)
-        fold = make_folds(targets[chosen].argmax(axis=1), own, len(chosen), min(self.cv, len(chosen)), seed)
-        numbers = np.arange(len(chosen)) if own is None else np.unique(own, return_inverse=True)[1]
-        task = Task(
-            np.tile(targets[chosen], (copies, 1)),
-            np.tile(counts, copies),
-            with_copies(fold, copies),
-            np.tile(numbers, copies),
-            threads,
-            inputs.standard(part),
+        seed = self._seed()
+        codes = targets.argmax(axis=1)
+        data, noise, chosen, view, task = self._prepare(
+            Task, data, targets, weights, groups, codes, seed, deadline
         )
-        self.inputs_ = inputs
         logs, left_out = self._fit_members(view, task, seed, deadline)
         if self.noisy_labels and (task.targets.max(axis=1) < 1).any():
             logs, left_out = self._clean_labels(logs, view, task, seed, deadline)
         self._weigh(logs, view, task, seed, deadline, left_out)
         if len(chosen) < len(data):
             self._refit(data, targets, weights, noise, seed, deadline)
-
-    def _fit_members(
-        self, view: View, task: Task, seed: int, deadline: Deadline
-    ) -> tuple[FloatArray, list[str]]:
-        """Fit all members, as long as there is time; returns held-out log-probabilities (M, l, K)."""
-        self.members_: list[Any] = []
-        left_out: list[str] = []
-        logs: list[FloatArray] = []
-        for member in self._make_members(view, seed):
-            if logs and deadline.passed:
-                left_out.append(member.name)
-                continue
-            logs.append(member.learn(view, task, deadline))
-            self.members_.append(member)
-        if left_out:
-            warnings.warn(
-                f"max_time={self.max_time:g} ended after {len(logs)} of {len(logs) + len(left_out)} members; "
-                f"left out: {', '.join(left_out)}",
-                ConvergenceWarning,
-                stacklevel=5,
-            )
-        return np.stack(logs), left_out
 
     def _make_members(self, view: View, seed: int) -> list[Any]:
         """Members before they are fitted; without noise those that would be the same are there once."""
@@ -364,7 +300,7 @@ class GSUClassifier(ClassifierMixin, PoolEstimator):  # type: ignore[misc]
         deadline: Deadline,
     ) -> None:
         """Fit the logistic members to more samples than took part in choices."""
-        chosen = _sample(targets, LAST_ROWS, seed)
+        chosen = some_of(targets.argmax(axis=1), len(data), LAST_ROWS, seed)
         seen = data[chosen] if noise is None else as_seen_later(data[chosen], noise, seed, 1)
         everyone = np.zeros(len(chosen), dtype=np.int64)
         task = Task(targets[chosen], weights[chosen], [], everyone, self._threads())
@@ -465,17 +401,3 @@ class GSUClassifier(ClassifierMixin, PoolEstimator):  # type: ignore[misc]
                     }
                 )
         return found
-
-
-def _sample(targets: FloatArray, most: int, seed: int) -> Array:
-    """At most about `most` samples, in their order, with some of every class."""
-    count = len(targets)
-    if count <= most:
-        return np.arange(count)
-    rng = np.random.default_rng([seed, 14])
-    codes = targets.argmax(axis=1)
-    kept = []
-    for k in range(targets.shape[1]):
-        rows = rng.permutation(np.flatnonzero(codes == k))
-        kept.append(rows[: max(LEAST_OF_CLASS, len(rows) * most // count)])
-    return np.sort(np.concatenate(kept))

@@ -12,9 +12,12 @@ from ..nodes import Node
 from .base import PoolSummary
 from .classwise import ClasswiseMember
 from .inputs import Inputs
+from .joint import JointMember
 from .linear import LinearFeatures
 from .logistic import LogisticMember
 from .rbf import FourierFeatures
+from .regressor import GSURegressor
+from .ridge import RidgeMember
 from .support import Gate
 
 ARRAYS = ("weights", "weights_without_uncertainties", "losses")
@@ -24,13 +27,16 @@ NUMBERS = ("loss", "loss_without_uncertainties", "gap", "gated", "outside")
 def pool_state(model: Any) -> dict[str, Any]:
     """What predictions of a fitted pool need."""
     summary = {key: getattr(model.pool_, key) for key in (*ARRAYS, *NUMBERS, "left_out")}
-    return {
-        "labels": label_texts(model.classes_),
+    if hasattr(model, "classes_"):
+        own: dict[str, Any] = {"labels": label_texts(model.classes_), "lapse": float(model.lapse_)}
+    else:
+        own = {"y_centre": float(model.y_centre_), "y_scale": float(model.y_scale_)}
+        own |= {"noise_scale": model.noise_scale_, "residuals": model.residuals_}
+    return own | {
         "inputs": model.inputs_.state(),
         "members": [member.state() for member in model.members_],
         "gate": None if model.gate_ is None else model.gate_.state(),
         "pool": summary,
-        "lapse": float(model.lapse_),
     }
 
 
@@ -38,19 +44,24 @@ def read_pool(node: Node, model: Any, n: int) -> Any:
     """Fill a pool with what a file holds."""
     model.n_features_in_ = n
     model.inputs_ = Inputs.read(node.part("inputs"), n)
-    try:
-        kind, texts = node.tree.get("labels")
-        model.classes_ = labels_from_texts(kind, list(map(str, texts)))
-    except (TypeError, ValueError, OverflowError) as error:
-        raise _core.FormatError(f"{node.file}: labels: cannot be read ({error})") from None
-    if len(model.classes_) < 2:
-        raise node.wrong("labels", "at least two classes", len(model.classes_))
+    if isinstance(model, GSURegressor):
+        model.y_centre_, model.y_scale_ = node.number("y_centre"), node.number("y_scale", 0)
+        model.noise_scale_, model.residuals_ = (
+            node.array("noise_scale", (2,)),
+            node.array("residuals", (None,)),
+        )
+        if (model.noise_scale_ < 0).any():
+            raise node.wrong("noise_scale", "numbers >= 0", model.noise_scale_.tolist())
+    else:
+        model.classes_ = _classes(node)
+        model.lapse_ = node.number("lapse", 0, 1)
+    classes = len(model.classes_) if hasattr(model, "classes_") else 0
     errors = 0 if model.inputs_.errors is None else len(model.inputs_.errors.columns)
     trees = node.tree.get("members")
     if not isinstance(trees, list) or not trees:
         raise node.wrong("members", "a list of members", trees)
     model.members_ = [
-        _member(Node(tree, node.arrays, node.file, f"members.{i}"), n, errors, len(model.classes_))
+        _member(Node(tree, node.arrays, node.file, f"members.{i}"), n, errors, classes)
         for i, tree in enumerate(trees)
     ]
     model.gate_ = Gate.read(node.part("gate"), n + errors) if node.has("gate") else None
@@ -63,15 +74,28 @@ def read_pool(node: Node, model: Any, n: int) -> Any:
     model.plain_weights_ = model.pool_.weights_without_uncertainties
     if (model.weights_ < 0).any() or (model.plain_weights_ < 0).any():
         raise part.wrong("weights", "numbers >= 0", "others")
-    model.lapse_ = node.number("lapse", 0, 1)
     return model
 
 
+def _classes(node: Node) -> Any:
+    try:
+        kind, texts = node.tree.get("labels")
+        found = labels_from_texts(kind, list(map(str, texts)))
+    except (TypeError, ValueError, OverflowError) as error:
+        raise _core.FormatError(f"{node.file}: labels: cannot be read ({error})") from None
+    if len(found) < 2:
+        raise node.wrong("labels", "at least two classes", len(found))
+    return found
+
+
 def _member(node: Node, n: int, errors: int, classes: int) -> Any:
+    """A member of a classifier, or of a regressor, which has no classes."""
     kind = node.text("kind")
-    if kind == "classwise":
+    if kind == "classwise" and classes:
         return ClasswiseMember.read(node, n, classes)
-    if kind != "logistic":
+    if kind == "joint" and not classes:
+        return JointMember.read(node, n)
+    if kind != ("logistic" if classes else "ridge"):
         raise node.wrong("kind", "a member of a pool", kind)
     part = node.part("features")
     made = part.text("kind")
@@ -91,4 +115,6 @@ def _member(node: Node, n: int, errors: int, classes: int) -> Any:
         raise part.wrong("kind", "linear or fourier features", made)
     if with_errors and not errors:
         raise part.wrong("with_errors", "false, as there are no standard errors", with_errors)
+    if not classes:
+        return RidgeMember.read(node, features, outputs)
     return LogisticMember.read(node, features, outputs, classes)

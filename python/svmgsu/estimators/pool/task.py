@@ -70,6 +70,14 @@ class Task:
         return float(np.sqrt((apart**2).sum() * G / max(1, G - 1)) / mass.sum())
 
 
+class NumberTask(Task):
+    """The same for numbers, targets (l, 1), judged by squared errors."""
+
+    def losses(self, f: FloatArray) -> FloatArray:
+        """Squared error of each sample."""
+        return np.asarray((self.targets[:, 0] - f.reshape(-1)) ** 2)
+
+
 def order_by_content(table: FloatArray) -> Array:
     """An order of rows that depends on what is in them alone."""
     table = np.where(np.isnan(table), np.nan, table + 0.0)  # one NaN and one zero, not several

@@ -113,3 +113,32 @@ def lapse_rate(log_p: FloatArray, targets: FloatArray, counts: FloatArray, indep
 def with_lapses(p: FloatArray, rate: float) -> FloatArray:
     """Probabilities with a share of even odds."""
     return np.asarray((1 - rate) * p + rate / p.shape[1])
+
+
+def regression_weights(
+    predictions: FloatArray, targets: FloatArray, counts: FloatArray, penalty: float
+) -> Weights:
+    """Weights >= 0 that sum to 1 of the least mean (y - Σ w_m f_m)² + ρ ‖w - 1/M‖², for f of shape (M, l).
+
+    Every set of members is tried as those with weights above 0: there are few, and each is a linear system.
+    The gap is g·w - min g of the gradient g, a bound for convex functions on the simplex.
+    """
+    counts = counts / counts.sum()
+    members = len(predictions)
+    apart = predictions - targets
+    A = (apart * counts) @ apart.T + penalty * np.eye(members)  # Σ w = 1, so that y is inside
+    shift = 2 * penalty / members
+
+    def value(w: FloatArray) -> float:
+        return float(w @ A @ w - shift * w.sum() + penalty / members)
+
+    best = np.full(members, 1 / members)
+    for code in range(1, 2**members):
+        chosen = np.flatnonzero([code >> m & 1 for m in range(members)])
+        one = np.linalg.solve(A[np.ix_(chosen, chosen)], np.ones(len(chosen)))
+        w = np.zeros(members)
+        w[chosen] = one / one.sum()
+        if w.min() >= 0 and value(w) < value(best):
+            best = w
+    gradient = 2 * A @ best - shift
+    return Weights(best, value(best), float(max(0.0, gradient @ best - gradient.min())))
