@@ -11,29 +11,22 @@ constexpr double kAbsurd = 1e4;               // a starting point so many times 
 constexpr double kNegligibleKappa = 1e-10;    // of the largest
 constexpr double kRidge = 1e-12;              // of b
 constexpr int kPatience = 70;                 // iterations without progress of the gap
-constexpr int kEarlyPatience = 10;            // the same after an early cut of ε
 constexpr double kMostlyRounding = 1.5;       // times what rounding allows: a gap from which it is not worth going on
 constexpr double kTrivialRounding = 1e-13;    // of J at w = 0
-constexpr double kBundleReach = 300;          // times what was asked: a gap that several points together may close
 constexpr double kSecondsBetweenCalls = 0.2;  // of the monitor within an iteration
 
 // Quasi-Newton steps
 constexpr double kDenseShare = 0.08;     // of active examples, below which Hessian products are cheap
-constexpr std::size_t kFactorLife = 5;   // steps with one factor
-constexpr std::size_t kStartLife = 4;    // the same with that of w = 0, where all examples are alike
+constexpr std::size_t kFactorLife = 4;   // steps with one factor
 constexpr std::size_t kSketchLife = 15;  // the same with a sketch
-constexpr double kSmallFactor = 4;       // passes that a new factor may cost whatever is left
-constexpr double kNearly = 4;            // steps for which no new factor is made
 
 // The first phase, with the diagonal alone
 constexpr Index kFewFeatures = 50;      // with so few a factor comes first
-constexpr double kCheapFactor = 0.5;    // passes that a factor may cost without a thought
 constexpr double kStepsWithFactor = 7;  // about so many are wanted with a factor
 constexpr std::size_t kFirstSteps = 3;  // that tell how fast the diagonal alone makes them
 constexpr double kShort = 0.5;          // of the unit step: features hang together
 constexpr double kSharp = 0.05;         // in units of the margin, a deviation s below which smoothing is wanted
-constexpr double kFewSharp = 0.001;     // share of such examples that is of no account
-constexpr double kEarlyCut = 0.03;      // of ε where there are none
+constexpr double kEarlyCut = 0.03;      // of ε where the first step leads away from them
 
 // Newton steps by conjugate gradients
 constexpr double kResidual = 0.03;  // relative

@@ -46,13 +46,6 @@ class Newton : private Course {
       if (finished()) break;
       idle = gap() < 0.99 * last_gap ? 0 : idle + 1;
       if (idle == 0) last_gap = gap();
-      if (idle == kEarlyPatience && early_ > 0) {  // too early
-        early_ = -1;
-        epsilon_ = std::max(epsilon_, kWarmEpsilon * unit_);
-        visit(result_.w, result_.b);
-        memory_.forget();
-        quasi_ = false;
-      }
       if (idle >= kPatience || hopeless()) {
         result_.stop = 2 * rounding() >= gap() ? Stop::rounding : Stop::stalled;
         break;
@@ -63,13 +56,10 @@ class Newton : private Course {
       const double worth_a_cut = smoothing_gap > target ? 2 * smoothing_gap : 0.0;
       ++result_.iterations;
       ++steps_here_;
-      balanced_ = !balanced_ && only_b_is_left();
-      if (balanced_) {
-        visit(Vector(now_.w), now_.b - now_.gradient_b / now_.curvature_b);
-      } else if (prefers_quasi()) {
+      if (prefers_quasi()) {
         quasi_step(newton_gap, worth_a_cut);
       } else {
-        newton_step(next_epsilon(newton_gap, worth_a_cut), newton_gap, target);
+        newton_step(next_epsilon(newton_gap, worth_a_cut), newton_gap);
       }
     }
   }
@@ -137,19 +127,13 @@ class Newton : private Course {
     keep(now_.certificate, w, b);
     result_.epsilon = now_.epsilon;
     bundle_.add(now_.slopes);
-    const double asked = options_.tolerance * result_.objective;
-    if (gap() > asked && gap() <= kBundleReach * asked) keep_bound(bundle_.best());
+    if (gap() > options_.tolerance * result_.objective) keep_bound(bundle_.best());
   }
 
   // ε for the next point: cut once no more is left to gain at the present one than a cut is worth, by a
   // factor that follows how many steps the last cut took. Smooth losses stay at 0.
   double next_epsilon(double left, double worth_a_cut) {
     if (epsilon_ == 0) return 0;
-    if (early_ >= 0 && worth_a_cut > 0 && now_.w.squaredNorm() > 0 &&
-        objective_.sharp_share(now_, kSharp * unit_) <= kFewSharp) {
-      ++early_;
-      return kEarlyCut * epsilon_;
-    }
     if (left > worth_a_cut) return epsilon_;
     if (reductions_++ > 0) {
       if (steps_here_ == 1) factor_of_cut_ = std::max(0.05, factor_of_cut_ / 2);
@@ -168,17 +152,6 @@ class Newton : private Course {
     return quasi_;
   }
 
-  // The bound scales the heavier side down to the other: an error of b costs it at first order, one of w at second. So
-  // the proof may wait for b alone, whose best value for this w is then known well enough.
-  bool only_b_is_left() const {
-    if (!objective_.intercept() || !(now_.curvature_b > 0) || now_.epsilon != epsilon_) return false;
-    const double asked = options_.tolerance * result_.objective;
-    const double of_w = now_.gradient.squaredNorm() / (2 * objective_.lambda());
-    const double of_smoothing = now_.certificate.value - now_.value + now_.smoothed_share;
-    const double gain = now_.gradient_b * now_.gradient_b / now_.curvature_b;
-    return gain <= asked && of_w + of_smoothing <= 0.5 * asked;
-  }
-
   Step gradient(const Evaluation& at) const { return {at.gradient, objective_.intercept() ? at.gradient_b : 0.0}; }
 
   void estimate(const Hessian& hessian, Phase phase) {
@@ -195,16 +168,14 @@ class Newton : private Course {
     const double share = objective_.active_share(now_, kNegligibleKappa);
     const double cost = passes_of_factor(objective_, share * static_cast<double>(objective_.examples()));
     const bool sketch = sketches_first();
-    if (!factor_ && objective_.features() > kFewFeatures && cost > kCheapFactor) diagonal_ = true;
+    if (!factor_ && objective_.features() > kFewFeatures) diagonal_ = true;
     ++factor_age_;
     if (diagonal_ && (sketch ? !pace_.slow() : factor_age_ <= kFirstSteps || steps_left() <= cost + kStepsWithFactor)) {
       if (!factor_ || !sketch)
         factor_ = make_diagonal(objective_, *objective_.hessian(now_, kNegligibleKappa), ridge_of_b_, 0);
       return;
     }
-    const std::size_t life = sketch ? kSketchLife : of_start_ ? kStartLife : kFactorLife;
-    const bool nearly_there = cost > kSmallFactor && !pace_.slow() && steps_left() <= kNearly;
-    if (!diagonal_ && factor_ && (factor_age_ <= life || nearly_there)) return;
+    if (!diagonal_ && factor_ && factor_age_ <= (sketch ? kSketchLife : kFactorLife)) return;
     make_factor();
   }
 
@@ -222,7 +193,6 @@ class Newton : private Course {
   void make_factor() {
     if (diagonal_) pace_.forget_decrements();
     diagonal_ = false;
-    of_start_ = now_.w.squaredNorm() == 0;
     estimate(*objective_.hessian(now_, kNegligibleKappa), Phase::first);
     factor_age_ = 1;
     memory_.forget();
@@ -241,7 +211,6 @@ class Newton : private Course {
     }
     p.w *= found.best.t;
     p.b = found.best.t * p.b + found.best.beta;
-    early_ += found.blurred;
     return found.blurred;
   }
 
@@ -279,7 +248,7 @@ class Newton : private Course {
   }
 
   // One Newton step from now_, to the path's point for `epsilon`.
-  void newton_step(double epsilon, double newton_gap, double target) {
+  void newton_step(double epsilon, double newton_gap) {
     const double old_epsilon = epsilon_;
     const std::unique_ptr<Hessian> hessian = objective_.hessian(now_, kNegligibleKappa);
     const double share = static_cast<double>(hessian->active()) / static_cast<double>(objective_.examples());
@@ -293,9 +262,7 @@ class Newton : private Course {
       rhs.w -= (epsilon - old_epsilon) * h;
       if (objective_.intercept()) rhs.b -= (epsilon - old_epsilon) * h_b;
     }
-    const double smoothed = old_epsilon > 0 ? 0.1 * now_.smoothed_share * epsilon / old_epsilon : 0.0;
-    const double enough = std::sqrt(2 * objective_.lambda() * 0.1 * std::max(target, smoothed));
-    const Step p = conjugate_gradients(*hessian, rhs, enough, share, epsilon != old_epsilon);
+    const Step p = conjugate_gradients(*hessian, rhs, share);
 
     epsilon_ = epsilon;
     std::swap(before_, now_);
@@ -307,11 +274,10 @@ class Newton : private Course {
     visit(before_.w + best.t * p.w, before_.b + best.t * p.b + best.beta);
   }
 
-  Step conjugate_gradients(Hessian& hessian, const Step& rhs, double enough, double share, bool cut) {
+  Step conjugate_gradients(Hessian& hessian, const Step& rhs, double share) {
     const bool intercept = objective_.intercept();
-    // An old factor will do only while κ has hardly moved; a cut of ε moves it, and most on hinge-like data.
     const bool cheap = !sketches(objective_, Phase::newton) && hessian.active() <= rows_for_dense(objective_);
-    if (!factor_ || diagonal_ || cut || cheap || last_products_ > kManyProducts) estimate(hessian, Phase::newton);
+    if (!factor_ || diagonal_ || cheap || last_products_ > kManyProducts) estimate(hessian, Phase::newton);
     diagonal_ = false;
     last_products_ = 0;
     Step x{Vector::Zero(objective_.features()), 0}, r = rhs, z = factor_->solve(r), p = z, hp;
@@ -328,7 +294,6 @@ class Newton : private Course {
       x.add(alpha, p);
       hessian.follow(alpha);
       r.add(-alpha, hp);
-      if (r.norm() <= enough) break;
       poll();
       z = factor_->solve(r);
       const double next = r.dot(z);
@@ -369,13 +334,10 @@ class Newton : private Course {
   std::unique_ptr<Preconditioner> factor_;
   Pace pace_;
   std::size_t factor_age_ = 0;
-  bool of_start_ = false;       // whether the factor is that of w = 0
   double factor_of_cut_ = 0.1;  // of ε
   int steps_here_ = 0;          // since the last cut
   int reductions_ = 0, last_products_ = kManyProducts + 1;
   bool quasi_ = true;
-  bool balanced_ = false;  // whether the last step was of b alone
-  int early_ = 0;          // cuts of ε that did not wait; negative: never again
   bool diagonal_ = false;  // whether factor_ is but the diagonal
 };
 
