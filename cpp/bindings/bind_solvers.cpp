@@ -103,6 +103,30 @@ void bind_solvers(py::module_& m) {
         return py::make_tuple(p.a, p.b);
       },
       arg("scores").noconvert(), arg("labels").noconvert(), arg("weights") = py::none());
+  const auto scored = [](const Array<double>& margins, const std::optional<Array<double>>& variances,
+                         const Array<double>& signs, const Array<double>& weights) {
+    return Scored{to_std(margins), variances ? to_std(*variances) : std::vector<double>(), to_std(signs),
+                  to_std(weights)};
+  };
+  m.def(
+      "fit_calibration",
+      [scored](const Array<double>& margins, const std::optional<Array<double>>& variances, const Array<double>& signs,
+               const Array<double>& weights, double width, double without_noise) {
+        const Scored given = scored(margins, variances, signs, weights);
+        py::gil_scoped_release release;
+        const Calibration c = fit_calibration(given, {width, without_noise});
+        return std::make_tuple(c.a, c.b, c.kappa, c.base);
+      },
+      arg("margins"), arg("variances"), arg("signs"), arg("weights"), arg("width") = CalibrationOptions().width,
+      arg("without_noise") = CalibrationOptions().without_noise);
+  m.def(
+      "own_calibration",
+      [scored](const Array<double>& margins, const std::optional<Array<double>>& variances, const Array<double>& signs,
+               const Array<double>& weights, double trained_odds) {
+        const Calibration c = own_calibration(scored(margins, variances, signs, weights), trained_odds);
+        return std::make_tuple(c.a, c.b, c.kappa, c.base);
+      },
+      arg("margins"), arg("variances"), arg("signs"), arg("weights"), arg("trained_odds"));
 }
 
 }  // namespace svmgsu::python

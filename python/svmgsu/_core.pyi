@@ -258,6 +258,17 @@ def continue_sgd(
     loss: Loss | None = None,
 ) -> _Stream: ...
 def fit_platt(scores: Doubles, labels: Doubles, weights: Doubles | None = None) -> tuple[float, float]: ...
+def fit_calibration(
+    margins: Doubles,
+    variances: Doubles | None,
+    signs: Doubles,
+    weights: Doubles,
+    width: float = 1.0,
+    without_noise: float = 0.05,
+) -> tuple[float, float, float, float]: ...
+def own_calibration(
+    margins: Doubles, variances: Doubles | None, signs: Doubles, weights: Doubles, trained_odds: float
+) -> tuple[float, float, float, float]: ...
 
 # bind_coupling.cpp
 

@@ -1,6 +1,213 @@
 #include "svmgsu/models/calibration.hpp"
 
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "svmgsu/support/types.hpp"
+
 namespace svmgsu {
+namespace {
+
+constexpr int kMostCalibrationSteps = 200;
+constexpr double kLeastTrueShare = 0.01;  // of the margins' variance that is believed to be true
+
+using Three = std::array<double, 3>;
+
+Scored checked(Scored scored) {
+  const std::size_t count = scored.margins.size();
+  require(count > 0 && scored.signs.size() == count, "signs: as many as margins, and at least one");
+  if (scored.weights.empty()) scored.weights.assign(count, 1.0);
+  require(scored.weights.size() == count, "weights: as many as margins");
+  if (scored.variances.empty()) scored.variances.assign(count, 0.0);
+  require(scored.variances.size() == count, "variances: as many as margins");
+  return scored;
+}
+
+bool any_variance(const Scored& s) {
+  return std::any_of(s.variances.begin(), s.variances.end(), [](double v) { return v != 0; });
+}
+
+double average(const std::vector<double>& values, const std::vector<double>& weights) {
+  const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
+  return std::inner_product(values.begin(), values.end(), weights.begin(), 0.0) / total;
+}
+
+// The variance V of the true margins: that at which (f − mean)²/(V + v) is 1 on average.
+double true_variance(const Scored& s) {
+  const std::size_t count = s.margins.size();
+  const double mean = average(s.margins, s.weights), total = std::accumulate(s.weights.begin(), s.weights.end(), 0.0);
+  double seen = 0;
+  for (std::size_t i = 0; i < count; ++i) seen += s.weights[i] * (s.margins[i] - mean) * (s.margins[i] - mean);
+  seen /= total;
+  if (!any_variance(s)) return seen;
+  double low = kLeastTrueShare * seen, high = seen;
+  std::vector<double> precision(count);
+  for (int step = 0; step < 40; ++step) {
+    const double middle = (low + high) / 2;
+    for (std::size_t i = 0; i < count; ++i) precision[i] = s.weights[i] / (middle + s.variances[i]);
+    const double centre = average(s.margins, precision);
+    double sum = 0;
+    for (std::size_t i = 0; i < count; ++i) sum += precision[i] * (s.margins[i] - centre) * (s.margins[i] - centre);
+    (sum > total ? low : high) = middle;
+  }
+  return (low + high) / 2;
+}
+
+// τ², the variance of true margins within a class, from the slope a and the margins' variance V: for normal margins
+// whose means are Δ apart a = Δ/τ², and V = τ² + q Δ² with q the product of the shares.
+double within_classes(double a, double base, const Scored& s) {
+  const double total = true_variance(s), q = 1 / (2 + 2 * std::cosh(base));
+  return 2 * total / (1 + std::sqrt(1 + 4 * q * a * a * total));
+}
+
+// The penalised likelihood as a function of (a, b, log κ), where margins are in units of their spread about their mean
+// and variances in units of the natural 1/κ.
+class Likelihood {
+ public:
+  Likelihood(const Scored& s, const CalibrationOptions& options, double base, double centre, double spread,
+             double natural)
+      : options_(options), base_(base), weights_(s.weights) {
+    double positives = 0, total = 0;
+    for (std::size_t i = 0; i < s.margins.size(); ++i) {
+      x_.push_back((s.margins[i] - centre) / spread);
+      noise_.push_back(natural * s.variances[i]);
+      positives += s.signs[i] > 0 ? s.weights[i] : 0.0;
+      total += s.weights[i];
+    }
+    for (const double sign : s.signs)
+      target_.push_back(sign > 0 ? (positives + 1) / (positives + 2) : 1 / (total - positives + 2));
+  }
+
+  double loss(const Three& at) const {
+    double sum = at[2] * at[2] / (2 * options_.width * options_.width);
+    const double kappa = std::exp(at[2]);
+    for (std::size_t i = 0; i < x_.size(); ++i)
+      for (const bool noisy : {true, false}) {
+        const double share = noisy ? 1 - options_.without_noise : options_.without_noise;
+        const double noise = noisy ? kappa * noise_[i] : 0.0;
+        const double z = base_ + (at[0] * x_[i] + at[1] - base_) / (1 + noise);
+        const double softplus = z > 0 ? z + std::log1p(std::exp(-z)) : std::log1p(std::exp(z));
+        sum += share * weights_[i] * (softplus - target_[i] * z);
+      }
+    return sum;
+  }
+
+  // The gradient, and Fisher's information in place of the Hessian: the loss is not convex in log κ.
+  void derivatives(const Three& at, Three& gradient, std::array<Three, 3>& hessian) const {
+    gradient = {0, 0, at[2] / (options_.width * options_.width)};
+    hessian = {};
+    hessian[2][2] = 1 / (options_.width * options_.width);
+    const double kappa = std::exp(at[2]);
+    for (std::size_t i = 0; i < x_.size(); ++i)
+      for (const bool noisy : {true, false}) {
+        const double share = noisy ? 1 - options_.without_noise : options_.without_noise;
+        const double noise = noisy ? kappa * noise_[i] : 0.0, damping = 1 / (1 + noise);
+        const double evidence = (at[0] * x_[i] + at[1] - base_) * damping, z = base_ + evidence;
+        const double p = z >= 0 ? 1 / (1 + std::exp(-z)) : std::exp(z) / (1 + std::exp(z));
+        const Three slope = {x_[i] * damping, damping, -evidence * noise * damping};
+        const double weight = share * weights_[i];
+        for (std::size_t j = 0; j < 3; ++j) {
+          gradient[j] += weight * (p - target_[i]) * slope[j];
+          for (std::size_t k = 0; k <= j; ++k) hessian[j][k] += weight * p * (1 - p) * slope[j] * slope[k];
+        }
+      }
+  }
+
+ private:
+  CalibrationOptions options_;
+  double base_;
+  std::vector<double> x_, noise_, target_, weights_;
+};
+
+// x of H x = −g by Cholesky's factorisation of the lower triangle; false where H is not positive definite.
+bool solve_negative(std::array<Three, 3> h, const Three& g, Three& x) {
+  for (std::size_t j = 0; j < 3; ++j)
+    for (std::size_t i = j; i < 3; ++i) {
+      double sum = h[i][j];
+      for (std::size_t k = 0; k < j; ++k) sum -= h[i][k] * h[j][k];
+      if (i > j)
+        h[i][j] = sum / h[j][j];
+      else if (sum > 0)
+        h[j][j] = std::sqrt(sum);
+      else
+        return false;
+    }
+  for (std::size_t i = 0; i < 3; ++i) {
+    double sum = -g[i];
+    for (std::size_t k = 0; k < i; ++k) sum -= h[i][k] * x[k];
+    x[i] = sum / h[i][i];
+  }
+  for (std::size_t i = 3; i-- > 0;) {
+    for (std::size_t k = i + 1; k < 3; ++k) x[i] -= h[k][i] * x[k];
+    x[i] /= h[i][i];
+  }
+  return true;
+}
+
+// Fisher's scoring with the damping of Levenberg and Marquardt.
+Three minimised(const Likelihood& likelihood, Three at) {
+  double now = likelihood.loss(at), damping = 1e-9;
+  for (int iteration = 0; iteration < kMostCalibrationSteps; ++iteration) {
+    Three gradient, step{};
+    std::array<Three, 3> hessian;
+    likelihood.derivatives(at, gradient, hessian);
+    double next = now;
+    Three ahead = at;
+    while (true) {
+      std::array<Three, 3> damped = hessian;
+      for (std::size_t j = 0; j < 3; ++j) damped[j][j] += damping * (hessian[j][j] + 1e-12);
+      if (solve_negative(damped, gradient, step)) {
+        for (std::size_t j = 0; j < 3; ++j) ahead[j] = at[j] + step[j];
+        next = likelihood.loss(ahead);
+        if (next <= now) break;
+      }
+      damping *= 10;
+      if (damping > 1e9) return at;  // no descent is left at this precision
+    }
+    const double gained = now - next;
+    at = ahead;
+    now = next;
+    if (gained <= 1e-13 * now) break;
+    damping = std::max(damping / 10, 1e-12);
+  }
+  return at;
+}
+
+}  // namespace
+
+double log_shares(const std::vector<double>& signs, const std::vector<double>& weights) {
+  double positives = 0, negatives = 0;
+  for (std::size_t i = 0; i < signs.size(); ++i) (signs[i] > 0 ? positives : negatives) += weights[i];
+  if (positives == 0 || negatives == 0) {  // no class is ever certain
+    positives += 1;
+    negatives += 1;
+  }
+  return std::log(positives) - std::log(negatives);
+}
+
+Calibration fit_calibration(const Scored& given, const CalibrationOptions& options) {
+  const Scored s = checked(given);
+  const double base = log_shares(s.signs, s.weights);
+  const Platt platt = fit_platt(s.margins, s.signs, s.weights);
+  if (!(platt.a < 0)) return {0, base, 0, base};
+  const double natural = 1 / within_classes(-platt.a, base, s);
+  if (!any_variance(s)) return {-platt.a, -platt.b, natural, base};
+  const double centre = average(s.margins, s.weights);
+  double spread = 0;
+  for (const double f : s.margins) spread = std::max(spread, std::abs(f - centre));
+  const Likelihood likelihood(s, options, base, centre, spread, natural);
+  const Three found = minimised(likelihood, {-platt.a * spread, -platt.b - platt.a * centre, 0});
+  if (!(found[0] > 0)) return {0, base, 0, base};
+  const double a = found[0] / spread;
+  return {a, found[1] - a * centre, natural * std::exp(found[2]), base};
+}
+
+Calibration own_calibration(const Scored& given, double trained_odds) {
+  const Scored s = checked(given);
+  const double base = log_shares(s.signs, s.weights), spread = within_classes(1, base, s);
+  return {1, base - trained_odds, spread > 0 ? 1 / spread : 0, base};
+}
 
 // Here and not in the header: an application's flags (fused multiplication, say) shall not change the bits.
 double Calibration::log_odds(double decision, double variance, double prior) const {

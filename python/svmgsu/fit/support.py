@@ -44,7 +44,7 @@ class Support(NamedTuple):
 class Outside(NamedTuple):
     """How many of some objects are unlike those of the fit; batches of objects are added."""
 
-    count: int = 0
+    total: int = 0
     far: int = 0
     noisier: int = 0
 
@@ -53,15 +53,15 @@ class Outside(NamedTuple):
         noise = _noise(seen, support.spread)
         noisier = 0 if noise is None else int((noise > max(MATTERS, NOISIER * support.noise)).sum())
         far = int(_is_far(seen, distance).sum())
-        return Outside(self.count + len(seen), self.far + far, self.noisier + noisier)
+        return Outside(self.total + len(seen), self.far + far, self.noisier + noisier)
 
     def warn(self, support: Support, stacklevel: int) -> None:
         """Warns where the population may be no guide."""
         found = []
         if self._often(self.far, max(OFTEN, 3 * support.outside)):
-            found.append(f"{self.far} of {self.count} samples are far from the population of the fit")
+            found.append(f"{self.far} of {self.total} samples are far from the population of the fit")
         if self._often(self.noisier, OFTEN):
-            found.append(f"{self.noisier} of {self.count} samples are much noisier than those of the fit")
+            found.append(f"{self.noisier} of {self.total} samples are much noisier than those of the fit")
         if found:
             warnings.warn(
                 f"{'; '.join(found)}: what the population says of them is an extrapolation. Fit it to data "
@@ -72,7 +72,7 @@ class Outside(NamedTuple):
 
     def _often(self, found: int, share: float) -> bool:
         """Whether there are more than a share of all, by more than two standard deviations of that number."""
-        expected = share * self.count
+        expected = share * self.total
         return found > expected + 2 * math.sqrt(expected)
 
 

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from .. import _core
 from ..support.validation import FloatArray
-
-# The prior of log κ less the logarithm of its natural value 1/τ²: its deviation.
-WIDTH = 1.0
-# The share of the likelihood that is counted as if nothing were known of the error bars.
-WITHOUT_BARS = 0.05
-MOST_STEPS = 200
 
 
 @dataclass(frozen=True)
@@ -123,71 +116,30 @@ def fit(
     variance: FloatArray | None,
     signs: FloatArray,
     weights: FloatArray,
-    width: float = WIDTH,
-    without_bars: float = WITHOUT_BARS,
+    **options: float,
 ) -> Calibration:
-    """The calibration of largest penalised likelihood.
+    """Fit the calibration of largest penalised likelihood.
 
     Parameters
     ----------
     margin, variance : array of shape (l,)
-        Decision values of examples that were not trained on, and their variances wᵀΣw; None if there are
-        no covariances.
+        Decision values of samples that were not trained on, and their variances wᵀΣw; None if there are no
+        covariances.
     signs : array of shape (l,)
         The classes, -1 and +1.
     weights : array of shape (l,)
-        An example of weight 2 counts like two.
-    width : float
-        Deviation of the normal prior of log κ, around its natural value.
-    without_bars : float
-        The share of the likelihood at variance 0.
+        A sample of weight 2 counts like two.
+    **options
+        `width`, the deviation of the normal prior of log κ around its natural value (default 1), and
+        `without_noise`, the share of the likelihood at variance 0 (default 0.05).
 
     Notes
     -----
-    a, b and κ are fitted together, to the smoothed targets of Platt. Since one function has to serve objects
-    with error bars and those of which nothing is said, each example counts in both ways. Both numbers were
-    chosen by measurement (bench/results/probability.md).
+    a, b and κ are fitted together, to the smoothed targets of Platt. Since one function has to serve samples
+    with uncertainties and those without, each counts in both ways. Both defaults were chosen by measurement
+    (bench/results/probability.md).
     """
-    base = log_shares(signs, weights)
-    a, b = fit_sigmoid(margin, signs, weights)
-    if a == 0:
-        return Calibration(0.0, base, 0.0, base)
-    v = np.zeros(len(margin)) if variance is None else variance
-    natural = 1 / _within_classes(a, base, margin, v, weights)
-    if not v.any():
-        return Calibration(a, b, natural, base)
-    centre = float(np.average(margin, weights=weights))
-    spread = float(np.abs(margin - centre).max())
-    x, v = (margin - centre) / spread, natural * v
-    positives = float(weights[signs > 0].sum())
-    negatives = float(weights.sum()) - positives
-    target = np.where(signs > 0, (positives + 1) / (positives + 2), 1 / (negatives + 2))
-    parts = ((v, (1 - without_bars) * weights), (np.zeros_like(v), without_bars * weights))
-
-    def loss(theta: FloatArray) -> float:
-        out = float(theta[2]) ** 2 / (2 * width**2)
-        for noise, share in parts:
-            z = _blurred(theta, base, x, noise)[0]
-            out += float(share @ (np.logaddexp(0, z) - target * z))
-        return out
-
-    def derivatives(theta: FloatArray) -> tuple[FloatArray, FloatArray]:
-        gradient, hessian = np.zeros(3), np.zeros((3, 3))
-        for noise, share in parts:
-            z, slopes = _blurred(theta, base, x, noise)
-            p = np.exp(-np.logaddexp(0, -z))
-            gradient += slopes @ (share * (p - target))
-            hessian += (slopes * (share * p * (1 - p))) @ slopes.T
-        gradient[2] += theta[2] / width**2
-        hessian[2, 2] += 1 / width**2
-        return gradient, hessian
-
-    start = np.array([a * spread, b + a * centre, 0.0])
-    slope, height, log_kappa = _minimise(loss, derivatives, start).tolist()
-    if slope <= 0:
-        return Calibration(0.0, base, 0.0, base)
-    a = slope / spread
-    return Calibration(a, height - a * centre, natural * float(np.exp(log_kappa)), base)
+    return Calibration(*_core.fit_calibration(margin, variance, signs, weights, **options))
 
 
 def own(
@@ -215,77 +167,4 @@ def own(
     κ = 1/τ²: the shares of the classes where nothing is known. (E σ(g) with g ~ N(f, v), as if every g were
     as frequent, tends to ½ instead, however rare a class is.)
     """
-    base = log_shares(signs, weights)
-    v = np.zeros(len(margin)) if variance is None else variance
-    spread = _within_classes(1.0, base, margin, v, weights)
-    return Calibration(1.0, base - trained_odds, 1 / spread if spread > 0 else 0.0, base)
-
-
-def _within_classes(a: float, base: float, margin: FloatArray, v: FloatArray, weights: FloatArray) -> float:
-    """τ², the variance of true margins within a class, from the slope and the margins' variance V.
-
-    With normal margins of means Δ apart a = Δ/τ², and V = τ² + q Δ² with q the product of the shares.
-    """
-    total = _true_variance(margin, v, weights)
-    q = 1 / (2 + 2 * np.cosh(base))
-    return float(2 * total / (1 + np.sqrt(1 + 4 * q * a**2 * total)))
-
-
-def _true_variance(margin: FloatArray, v: FloatArray, weights: FloatArray) -> float:
-    """The variance V of the true margins: that at which (f - mean)² / (V + v) is 1 on average.
-
-    At least a hundredth of what is seen is believed to be true.
-    """
-    seen = float(np.average((margin - np.average(margin, weights=weights)) ** 2, weights=weights))
-    if not v.any():
-        return seen
-    low, high = 0.01 * seen, seen
-    for _ in range(40):
-        middle = (low + high) / 2
-        precision = weights / (middle + v)
-        excess = precision @ (margin - np.average(margin, weights=precision)) ** 2 - weights.sum()
-        low, high = (middle, high) if excess > 0 else (low, middle)
-    return (low + high) / 2
-
-
-def _blurred(theta: FloatArray, base: float, x: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The log-odds z at θ = (a, b, log κ), and their derivatives, one row each."""
-    a, b, log_kappa = theta.tolist()
-    noise = np.exp(log_kappa) * v
-    damping = 1 / (1 + noise)
-    evidence = (a * x + b - base) * damping
-    return base + evidence, np.stack([x * damping, damping, -evidence * noise * damping])
-
-
-def _minimise(
-    loss: Callable[[FloatArray], float],
-    derivatives: Callable[[FloatArray], tuple[FloatArray, FloatArray]],
-    theta: FloatArray,
-) -> FloatArray:
-    """Fisher's scoring with the damping of Levenberg and Marquardt: the loss is not convex in γ."""
-    with np.errstate(over="ignore", invalid="ignore"):  # a step that is too long is not taken
-        return _search(loss, derivatives, theta)
-
-
-def _search(
-    loss: Callable[[FloatArray], float],
-    derivatives: Callable[[FloatArray], tuple[FloatArray, FloatArray]],
-    theta: FloatArray,
-) -> FloatArray:
-    now, damping = loss(theta), 1e-9
-    for _ in range(MOST_STEPS):
-        gradient, hessian = derivatives(theta)
-        scale = np.diag(np.diag(hessian) + 1e-12)
-        while True:
-            step = -np.linalg.solve(hessian + damping * scale, gradient)
-            following = loss(theta + step)
-            if following <= now:
-                break
-            damping *= 10
-            if damping > 1e9:  # no descent is left at this precision
-                return theta
-        theta, gained, now = theta + step, now - following, following
-        if gained <= 1e-13 * now:
-            break
-        damping = max(damping / 10, 1e-12)
-    return theta
+    return Calibration(*_core.own_calibration(margin, variance, signs, weights, trained_odds))

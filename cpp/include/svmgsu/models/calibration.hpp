@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cmath>
+#include <vector>
 
 #include "svmgsu/models/platt.hpp"
 
@@ -27,5 +28,31 @@ struct Calibration {
   // `prior` is the log-odds of the shares where the model is used, if they are not those of training.
   double log_odds(double decision, double variance, double prior) const;
 };
+
+// Held-out decision values, what is known of them, and how much each counts.
+struct Scored {
+  std::vector<double> margins;
+  std::vector<double> variances;  // wᵀΣw of each; empty where there are no covariances
+  std::vector<double> signs;      // the classes, −1 and +1
+  std::vector<double> weights;    // a sample of weight 2 counts like two; empty: 1 each
+};
+
+struct CalibrationOptions {
+  double width = 1;             // deviation of the normal prior of log κ around its natural value 1/τ²
+  double without_noise = 0.05;  // share of the likelihood in which samples count as if they had no variance
+};
+
+// The calibration of largest penalised likelihood: a, b and κ are fitted together to the smoothed targets of Platt.
+// One function has to serve samples with and without uncertainties, so that each counts in both ways. Scores that
+// rank the classes the wrong way round say no more than the classes' shares: a = κ = 0.
+Calibration fit_calibration(const Scored& scored, const CalibrationOptions& options = {});
+
+// The calibration of a model whose decision value is the log-odds (logistic loss): a = 1, and κ = 1/τ² from the
+// spread of the margins within a class. `trained_odds` are the log-odds of the two sides by the weights of training:
+// where class weights shift them from the classes' shares, the decision values are shifted as much.
+Calibration own_calibration(const Scored& scored, double trained_odds);
+
+// The log-odds of the classes' shares, by weight.
+double log_shares(const std::vector<double>& signs, const std::vector<double>& weights);
 
 }  // namespace svmgsu
