@@ -1,6 +1,7 @@
 """Sparse matrices at the door: every index is checked once, before SciPy or the core follows it.
 
-SciPy itself checks neither columns nor the order of row starts, and its conversions write where they point.
+SciPy's conversions follow indices without a look at them. Its own `check_format(full_check=True)` looks, but
+takes fractions for indices, shortens the user's arrays in place, and does not name the entry that is wrong.
 """
 
 from __future__ import annotations
