@@ -396,6 +396,12 @@ def as_gaussians(X: Any, cov: Any = None, std: Any = None, psd: Psd = "clip") ->
         if cov is not None or std is not None:
             raise ValueError("cov: X is a Gaussians and has its covariance already; pass one of the two")
         return X
+    if hasattr(X, "columns"):
+        from ..io.frames import table_for_fit
+
+        X, _ = table_for_fit(X, None, cov, std)
+        if isinstance(X, Gaussians):
+            return X
     return Gaussians(X, cov, std=std, psd=psd)
 
 

@@ -19,6 +19,7 @@ from ..fit.division import Division
 from ..fit.problem import problem_of
 from ..fit.settings import documented
 from ..fit.stream import Stream
+from ..io.frames import table_for_fit
 from ..models.classifier import Model
 from ..outofcore.blocks import Blocks
 from ..support.validation import (
@@ -233,6 +234,7 @@ class LinearSVMGSU(LinearClassifier):
 
         `cov`, `std`, `sample_weight`, `groups` and `classes` are those of `svmgsu.train`.
         """
+        X, y = table_for_fit(X, y, cov, std, sample_weight=sample_weight, groups=groups)
         cov, std = self._at_fit(X, cov, std, y=y, sample_weight=sample_weight, groups=groups)
         y = y if y is None and isinstance(X, Blocks) else labels_of(y)
         report = FitReport(self, X, y, "iteration", None)
@@ -299,6 +301,7 @@ class LinearSVMGSU(LinearClassifier):
                 raise ValueError(f"{name}: not supported by partial_fit")
         check_row_order(X, y=y, sample_weight=sample_weight)
         settings = self._settings()
+        X, y = table_for_fit(X, y, cov, std, by_content=False)
         cov, std = same_units(self, X, cov, std)
         stream = getattr(self, "_stream", None)
         if stream is None and hasattr(self, "model_"):

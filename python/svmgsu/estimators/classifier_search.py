@@ -10,6 +10,7 @@ from sklearn.model_selection import StratifiedGroupKFold
 from ..data.definiteness import Psd
 from ..fit.problem import Problem
 from ..fit.settings import documented
+from ..io.frames import table_for_fit
 from ..models import scoring
 from ..models.calibration import Calibration, fit, fit_sigmoid, own
 from ..models.classifier import Model
@@ -138,6 +139,7 @@ class LinearSVMGSUCV(LambdaSearch, LinearClassifier):
         X, y, cov, std, sample_weight, groups and classes as in `svmgsu.train`; a splitter gets the
         `groups`, and folds of a number keep them together.
         """
+        X, y = table_for_fit(X, y, cov, std, sample_weight=sample_weight, groups=groups)
         cov, std = self._at_fit(X, cov, std, y=y, sample_weight=sample_weight, groups=groups)
         y = labels_of(y)
         settings = self._settings(cv=None)

@@ -30,6 +30,7 @@ from ..fit.population import (
     taken,
 )
 from ..fit.support import Outside, Support
+from ..io.frames import table_for_fit
 from ..maps.linear import roots
 from ..support.memory import require_memory
 from ..support.parallel import Team
@@ -161,6 +162,7 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
             How often each example counts.
         """
         settings = self._settings()
+        X, _ = table_for_fit(X, None, cov, std, gaps=True)
         seen = observe(X, cov, std, projection, sample_weight)
         if seen.weights is not None and not seen.weights.all():  # what counts nothing has no say
             seen = taken(seen, np.flatnonzero(seen.weights))

@@ -13,6 +13,7 @@ from .._repr import ShowsFit
 from ..data.definiteness import Psd
 from ..data.gaussians import Gaussians
 from ..fit.settings import Settings
+from ..io.frames import table_for_predict
 from ..models.rule import new_objects
 from ..outofcore.blocks import Blocks
 from ..outofcore.training import refuse_beside
@@ -65,6 +66,8 @@ class LinearEstimator(ShowsFit, CallbackSupportMixin, BaseEstimator):  # type: i
         check_is_fitted(self, "model_")
         if isinstance(X, Blocks):
             return self._blocks(X, cov, std)
+        if getattr(self, "names_of_gaussians_", False):
+            X = table_for_predict(X, self.feature_names_in_, cov, std)
         cov, std = same_units(self, X, cov, std)
         data = new_objects(self._check_names(X, reset=False), cov, std, self.psd)
         self._check_width(data.shape[1])

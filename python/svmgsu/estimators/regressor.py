@@ -13,6 +13,7 @@ from sklearn.utils.validation import column_or_1d
 from ..data.definiteness import Psd
 from ..fit.regression import RegressionProblem, regression_of
 from ..fit.settings import documented
+from ..io.frames import table_for_fit
 from ..models.regressor import RegressionModel
 from ..outofcore.blocks import Blocks
 from ..support.losses import regression_loss
@@ -145,6 +146,7 @@ class LinearSVRGSU(LinearRegressor):
 
         cov, std, y_std and sample_weight are as in `svmgsu.train_regressor`.
         """
+        X, y = table_for_fit(X, y, cov, std, y_std=y_std, sample_weight=sample_weight)
         cov, std = self._at_fit(X, cov, std, y=y, y_std=y_std, sample_weight=sample_weight)
         y = y if y is None and isinstance(X, Blocks) else _targets_of(y)
         report = FitReport(self, X, y, "iteration", None)
@@ -262,6 +264,7 @@ class LinearSVRGSUCV(LambdaSearch, LinearRegressor):
         X, y, cov, std, y_std and sample_weight as in `svmgsu.train_regressor`; a splitter gets the `groups`,
         and folds of a number keep them together.
         """
+        X, y = table_for_fit(X, y, cov, std, y_std=y_std, sample_weight=sample_weight)
         cov, std = self._at_fit(X, cov, std, y=y, y_std=y_std, sample_weight=sample_weight)
         y = _targets_of(y)
         settings = self._settings(cv=None)

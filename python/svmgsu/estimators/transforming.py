@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ..data.gaussians import Gaussians
+from ..io.frames import table_for_fit, table_for_predict
 from ..support.validation import is_sparse
 from .names import keep_names, may_lack_names
 from .units import as_given, same_units
@@ -57,7 +58,7 @@ class GaussianTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc
         check_is_fitted(self)
         data = self._read(X, cov, std, reset=False)
         out = self._carry(data)
-        if not isinstance(X, Gaussians) and cov is None and std is None:
+        if not isinstance(X, Gaussians) and data.cov is None:
             return out.mean
         if data.feature_names_in_ is not None:
             out.feature_names_in_ = [str(name) for name in self.get_feature_names_out()]
@@ -77,6 +78,10 @@ class GaussianTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc
         return tags
 
     def _read(self, X: Any, cov: Any, std: Any, *, reset: bool) -> Gaussians:
+        if reset:
+            X, _ = table_for_fit(X, None, cov, std)
+        elif getattr(self, "names_of_gaussians_", False):
+            X = table_for_predict(X, getattr(self, "feature_names_in_", None), cov, std)
         cov, std = same_units(self, X, cov, std)
         if not isinstance(X, Gaussians) and (cov is not None or std is not None):
             X = Gaussians(X, cov, std=std)

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .. import _core
+from ..data.frames import ColumnError, understand
+from ..support.validation import check_row_order
 from ..support.warning import warn
 from .cells import ArrowCells, Cells
 from .dataset import Dataset
@@ -16,7 +20,7 @@ LIBRARIES = ("pandas", "polars", "astropy", "pyarrow")
 
 def is_frame(X: Any) -> bool:
     """Whether X is a table with names of columns."""
-    return type(X).__module__.partition(".")[0] in LIBRARIES and hasattr(X, "columns") and len(X.shape) == 2
+    return type(X).__module__.partition(".")[0] in LIBRARIES and hasattr(X, "columns")
 
 
 def cells_of(frame: Any, name: str = "frame") -> Cells:
@@ -42,3 +46,69 @@ def say(dataset: Dataset, named: Any = None) -> None:
     unused = [c for c, why in found.unused.items() if why in ("text", "empty")]
     if alone or unused or found.ids:
         warn(dataset.report.notes[0].removeprefix("frame: "))
+
+
+def table_for_fit(
+    X: Any,
+    y: Any = None,
+    cov: Any = None,
+    std: Any = None,
+    *,
+    gaps: bool = False,
+    by_content: bool = True,
+    **aligned: Any,
+) -> tuple[Any, Any]:
+    """X and y of a fit: a table with uncertainties, ids or text becomes `Gaussians`, all else stays.
+
+    A `y` that is a name is that column of X. With `gaps` missing values stay, as NaN, else they are refused.
+    Series in `y` and among those `aligned` must have the index of X.
+    """
+    if not is_frame(X):
+        return X, y
+    names = list(getattr(X, "colnames", getattr(X, "column_names", X.columns)))
+    if not all(isinstance(name, str) for name in names) or len(X) == 0:
+        return X, y
+    check_row_order(X, y=None if isinstance(y, str) else y, **aligned)
+    ignore: list[str] = []
+    cells = cells_of(X, "X")
+    if isinstance(y, str):
+        if y not in names:
+            raise ValueError(f"y: X has no column {y!r}; it has {', '.join(names[:10])}")
+        ignore, y = [y], np.array(cells.values(y))
+    kinds = cells.kinds()
+    try:
+        found = understand(
+            cells.columns,
+            numeric=kinds.numeric,
+            running=kinds.running if by_content else (),
+            ignore=ignore,
+        )
+    except ColumnError as error:
+        raise ValueError(
+            f"X: {error}. Pass svmgsu.Gaussians.from_frame(X, ...) with that option instead of X"
+        ) from None
+    uncertain = bool(found.whole or found.joint or len(found.exact) < len(found.values))
+    if uncertain and (cov is not None or std is not None):
+        given = "std" if cov is None else "cov"
+        raise ValueError(
+            f"{given}: X has columns of uncertainties already ({found}); leave out {given}=, or pass the "
+            "columns of values alone as X"
+        )
+    if not uncertain and not found.ids and not found.unused:
+        return X, y
+    if cov is not None or std is not None:
+        return X[found.features], y
+    options = {"missing": "keep" if gaps else "error", "ignore": ignore, "by_content": by_content}
+    dataset = read_frame(X, label=False, guess_target=False, **options)
+    say(dataset)
+    return dataset.data, y
+
+
+def table_for_predict(X: Any, names: Any, cov: Any = None, std: Any = None, *, gaps: bool = False) -> Any:
+    """X of a prediction: a table has the features called `names`, paired as in the fit; all else stays."""
+    if names is None or cov is not None or std is not None or not is_frame(X):
+        return X
+    columns = set(getattr(X, "colnames", getattr(X, "column_names", X.columns)))
+    if columns == set(names) or not columns >= set(names):
+        return X
+    return read_frame(X, features=list(names), label=False, missing="keep" if gaps else "error").data

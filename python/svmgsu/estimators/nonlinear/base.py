@@ -14,6 +14,7 @@ from ..._repr import ShowsFit
 from ...data.gaussians import Gaussians, with_gaps
 from ...data.mixtures import Mixtures
 from ...fit.population import check_spread, observe
+from ...io.frames import table_for_predict
 from ...maps.features import FeatureMap
 from ...models.rule import depends_on_class, new_objects
 from ...support.memory import require_memory
@@ -75,6 +76,8 @@ class NonlinearEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
     def _objects(self, X: Any, cov: Any, std: Any) -> Gaussians:
         """New objects, checked, with their features in the order of the fit."""
         check_is_fitted(self, "scores_")
+        if getattr(self, "names_of_gaussians_", False):
+            X = table_for_predict(X, self.feature_names_in_, cov, std, gaps=True)
         if is_sparse(X):
             raise TypeError(f"X: {type(self).__name__} takes no sparse data; pass X.toarray()")
         cov, std = same_units(self, X, cov, std)

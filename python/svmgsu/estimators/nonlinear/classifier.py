@@ -13,6 +13,7 @@ from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold
 from ...data.doubt import read_labels
 from ...data.gaussians import Gaussians
 from ...fit.examples import ConvergenceWarning
+from ...io.frames import table_for_fit
 from ...models.rule import blockwise
 from ...outofcore.blocks import Blocks
 from ...outofcore.training import refuse_beside
@@ -197,6 +198,7 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
         if isinstance(X, Blocks):
             refuse_beside(X, cov=cov, std=std)
             return self._fit_blocks(X, y, sample_weight, groups, classes)
+        X, y = table_for_fit(X, y, cov, std, gaps=True)
         data = self._read(X, cov, std, groups)
         self.classes_, codes, each = read_labels(labels_of(y), len(data), classes)
         if 2 < len(self.classes_) == len(codes):

@@ -13,6 +13,7 @@ from sklearn.utils.validation import column_or_1d
 
 from ...data.gaussians import Gaussians
 from ...fit.regression import check_target_errors
+from ...io.frames import table_for_fit
 from ...models.rule import blockwise
 from ...outofcore.blocks import Blocks
 from ...outofcore.training import refuse_beside, weights_of_blocks
@@ -143,6 +144,7 @@ class SVRGSU(RegressorMixin, NonlinearEstimator):  # type: ignore[misc]
         if isinstance(X, Blocks):
             refuse_beside(X, cov=cov, std=std)
             return self._fit_blocks(X, y, sample_weight, groups, y_std)
+        X, y = table_for_fit(X, y, cov, std, gaps=True)
         data = self._read(X, cov, std, groups)
         t = self._targets(y, len(data))
         errors = check_target_errors(y_std, len(data))

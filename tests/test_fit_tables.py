@@ -1,0 +1,156 @@
+"""`fit(table, y)` of every estimator pairs the columns of a table as files are read."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from astropy import units
+from astropy.table import QTable, Table
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import svmgsu
+
+rng = np.random.default_rng(0)
+Y = rng.integers(2, size=120)
+E = rng.uniform(0.1, 1.0, size=(120, 3))
+X = rng.normal(size=(120, 3)) + 1.5 * Y[:, np.newaxis] + E * rng.normal(size=(120, 3))
+TABLE = {name: column for j, c in enumerate("abc") for name, column in ((c, X[:, j]), (f"e_{c}", E[:, j]))}
+MAKERS = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "astropy": Table}
+CLASSIFIERS = [svmgsu.LinearSVMGSU(), svmgsu.SVMGSU(search=False)]
+REGRESSORS = [svmgsu.LinearSVRGSU(), svmgsu.SVRGSU(search=False)]
+
+
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+@pytest.mark.parametrize("estimator", CLASSIFIERS + REGRESSORS, ids=lambda e: type(e).__name__)
+def test_a_table_is_values_with_their_uncertainties(estimator, make):
+    table = make(TABLE)
+    found = estimator.fit(table, Y).predict(table)
+    assert list(estimator.feature_names_in_) == ["a", "b", "c"]
+    np.testing.assert_array_equal(found, estimator.fit(X, Y, std=E).predict(X, std=E))
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS, ids=lambda e: type(e).__name__)
+def test_y_may_name_a_column(estimator):
+    table = pd.DataFrame(TABLE).assign(kind=np.where(Y == 1, "star", "quasar"))
+    estimator.fit(table, "kind")
+    assert estimator.classes_.tolist() == ["quasar", "star"]
+    assert list(estimator.feature_names_in_) == ["a", "b", "c"]
+    assert set(estimator.predict(table)) == {"quasar", "star"}
+    with pytest.raises(ValueError, match="y: X has no column 'what'; it has a, e_a"):
+        estimator.fit(table, "what")
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS + REGRESSORS, ids=lambda e: type(e).__name__)
+def test_uncertainties_are_given_once(estimator):
+    with pytest.raises(
+        ValueError, match=r"std: X has columns of uncertainties already \(3 values with errors"
+    ):
+        estimator.fit(pd.DataFrame(TABLE), Y, std=E)
+    with pytest.raises(ValueError, match=r"X: column 'e_a' looks like .* Pass svmgsu.Gaussians.from_frame"):
+        estimator.fit(pd.DataFrame(TABLE).drop(columns="a"), Y)
+
+
+def test_what_is_decided_is_said():
+    table = pd.DataFrame(TABLE).drop(columns="e_c").assign(objid=10**7 + np.arange(120))
+    with pytest.warns(UserWarning, match="2 values with errors, 1 exact, 1 id; ids objid; no errors for c"):
+        fitted = svmgsu.LinearSVMGSU().fit(table, Y)
+    assert list(fitted.feature_names_in_) == ["a", "b", "c"]
+
+
+def test_a_pipeline_carries_the_uncertainties_of_a_table():
+    steps = (svmgsu.Propagate(StandardScaler()), svmgsu.LinearSVMGSU())
+    model = make_pipeline(*steps).fit(pd.DataFrame(TABLE), Y)
+    other = make_pipeline(*steps).fit(svmgsu.Gaussians(X, std=E), Y)
+    np.testing.assert_allclose(model[-1].coef_, other[-1].coef_)
+
+
+def test_training_by_function_pairs_columns():
+    model = svmgsu.train(pd.DataFrame(TABLE), Y)
+    assert model.feature_names_in_ == ["a", "b", "c"]
+    np.testing.assert_array_equal(model.coef_, svmgsu.train(X, Y, std=E).coef_)
+
+
+def test_missing_values_of_a_table_are_missing_to_nonlinear_models():
+    table = pd.DataFrame(TABLE)
+    table.loc[3, "a"] = table.loc[5, "e_b"] = np.nan
+    gaps = X.copy()
+    gaps[3, 0] = gaps[5, 1] = np.nan
+    model = svmgsu.SVMGSU(search=False)
+    found = model.fit(table, Y).predict_proba(table)
+    np.testing.assert_allclose(found, model.fit(gaps, Y, std=E).predict_proba(gaps, std=E), rtol=1e-6)
+    with pytest.raises(ValueError, match="row 3: column 'a' is missing"):
+        svmgsu.LinearSVMGSU().fit(table, Y)
+
+
+def test_units_are_converted_or_refused():
+    values = {"flux": [1.0, 2.0] * units.Jy, "e_flux": [100.0, 200.0] * units.mJy}
+    data = svmgsu.Gaussians.from_frame(QTable(values))
+    np.testing.assert_allclose(data.cov.variances, [[0.01], [0.04]])
+    values["flux_ivar"] = [25.0, 25.0] / units.mJy**2
+    del values["e_flux"]
+    data = svmgsu.Gaussians.from_frame(QTable(values))
+    np.testing.assert_allclose(data.cov.variances, 4e-8)
+    with pytest.raises(
+        ValueError, match=r"column 'e_flux' is in s, its value 'flux' in Jy: .* not convertible"
+    ):
+        svmgsu.Gaussians.from_frame(QTable({"flux": values["flux"], "e_flux": [1.0, 1.0] * units.s}))
+
+
+def test_masked_big_endian_and_uncertain_cells():
+    table = Table({"x": np.array([1.0, 2.0, 3.0], dtype=">f8"), "e_x": [0.5, 0.5, 0.5]}, masked=True)
+    table["x"].mask[1] = True
+    assert svmgsu.Gaussians.from_frame(table, missing="drop").mean.ravel().tolist() == [1.0, 3.0]
+    from uncertainties import ufloat
+
+    frame = pd.DataFrame({"x": [ufloat(1.0, 0.5), ufloat(2.0, 0.25)], "z": ["1.2±0.3", "1.62(48)"]})
+    data = svmgsu.Gaussians.from_frame(frame)
+    assert data.mean.tolist() == [[1.0, 1.2], [2.0, 1.62]]
+    np.testing.assert_allclose(np.sqrt(data.cov.variances), [[0.5, 0.3], [0.25, 0.48]])
+
+
+def test_percentages_and_limits():
+    frame = pd.DataFrame({"share": ["48.6%", "2 %"], "x": ["<0.5", "1.5"], "x_": [1.0, 2.0]})
+    with pytest.raises(ValueError, match=r"row 0: column 'x' is '<0.5', a limit, one of 1; limits="):
+        svmgsu.Gaussians.from_frame(frame)
+    with pytest.warns(UserWarning, match="no errors for share, x_: exact"):
+        data = svmgsu.Gaussians.from_frame(frame, limits="half-normal")
+    draws = np.abs(0.5 * np.random.default_rng(0).normal(size=400_000))
+    assert data.mean[:, 0].tolist() == [0.486, 0.02]
+    assert data.mean[0, 1] == pytest.approx(draws.mean(), rel=5e-3)
+    assert data.cov.variances[0, 1] == pytest.approx(draws.var(), rel=1e-2)
+    assert data.cov.variances[1, 1] == 0
+
+
+@pytest.mark.parametrize(
+    "ending", ["fits", "vot", "ecsv", "xlsx", "json", "jsonl", "dat", "txt", "csv.zst", "tsv.xz"]
+)
+def test_every_format_is_read_alike(ending, tmp_path):
+    table = pd.DataFrame(TABLE).round(6).assign(**{"class": np.where(Y == 1, "star", "quasar")})
+    path = tmp_path / f"t.{ending}"
+    if ending in ("fits", "vot", "ecsv"):
+        made = Table.from_pandas(table)
+        made.write(path, format={"vot": "votable", "ecsv": "ascii.ecsv"}.get(ending, ending))
+    elif ending == "xlsx":
+        table.to_excel(path, index=False)
+    elif ending.startswith("json"):
+        table.to_json(path, orient="records", lines=ending == "jsonl")
+    elif ending in ("dat", "txt"):
+        path.write_text(table.to_string(index=False))
+    elif ending == "csv.zst":
+        import pyarrow
+
+        with pyarrow.output_stream(path, compression="zstd") as file:
+            file.write(table.to_csv(index=False).encode())
+    else:
+        table.to_csv(path, index=False, sep="\t")
+    found = svmgsu.io.read(path)
+    np.testing.assert_allclose(found.data.mean, table[["a", "b", "c"]].to_numpy())
+    np.testing.assert_allclose(found.data.cov.variances, table[["e_a", "e_b", "e_c"]].to_numpy() ** 2)
+    assert found.y.tolist() == table["class"].tolist()
+
+
+def test_an_unknown_ending_lists_what_can_be_read(tmp_path):
+    pd.DataFrame(TABLE).to_csv(tmp_path / "t.table", index=False)
+    with pytest.raises(svmgsu.io.FormatError, match=r"the ending .table is not known; .*\.csv.*\.fits"):
+        svmgsu.io.read(tmp_path / "t.table")
