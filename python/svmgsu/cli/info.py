@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import _core
+from .. import _core, io
+from ..data.frames import Columns
 from ..models.regressor import RegressionModel
 from ..support.build import show_config
 from . import curved, regression
 from .base import add_json, show
-from .data import add_data_options, add_effort_options, read_data
+from .data import TABLES, add_data_options, add_effort_options, read_data
 
 EXAMPLES = """\
 examples:
@@ -44,8 +45,40 @@ def run(args: argparse.Namespace) -> None:
         facts = describe_model(curved.read(args.data))
     else:
         facts = describe_data(args)
-    width = max(map(len, facts))
-    show(args, facts, "\n".join(f"{name:<{width}}  {_text(value)}" for name, value in facts.items()))
+    columns = facts.get("columns", [])
+    lines = {name: _text(value) for name, value in facts.items() if name != "columns"}
+    width = max(map(len, lines))
+    text = [f"{name:<{width}}  {value}" for name, value in lines.items()]
+    show(args, facts, "\n".join([*text, *_table(columns)]))
+
+
+def _table(columns: list[dict[str, str]]) -> list[str]:
+    """What the columns of a table were understood as, a line each."""
+    if not columns:
+        return []
+    width = max(len(row["column"]) for row in columns)
+    shown = [f"{row['column']:<{width}}  {row['use']:<8}{row['uncertainty']}".rstrip() for row in columns]
+    return ["", f"{'column':<{width}}  {'use':<8}uncertainty", *shown]
+
+
+def describe_columns(found: Columns) -> list[dict[str, str]]:
+    """The use of each column: a value with its uncertainty, exact, an id, the target, or not used."""
+    rows = [("target", c, found.target_errors) for c in [found.target] if c]
+    rows += [("value" if found.whole or e else "exact", v, found.whole or e) for v, e in found.values.items()]
+    out = [
+        {
+            "column": column,
+            "use": use,
+            "uncertainty": ", ".join(f"{c} ({what})" for what, c in errors.items()),
+        }
+        for use, column, errors in rows
+    ]
+    out += [
+        {"column": c, "use": what, "uncertainty": f"of {x} and {y}"}
+        for (x, y), (what, c) in found.joint.items()
+    ]
+    out += [{"column": c, "use": "id", "uncertainty": ""} for c in found.ids]
+    return out + [{"column": c, "use": "unused", "uncertainty": why} for c, why in found.unused.items()]
 
 
 def _is_model(path: str) -> bool:
@@ -78,6 +111,8 @@ def describe_model(model: Any) -> dict[str, Any]:
 
 def describe_data(args: argparse.Namespace) -> dict[str, Any]:
     """What files of examples hold."""
+    if args.missing is None and io.format_of(args.data, args.format) in TABLES:
+        args.missing = "keep"  # a look at a table does not stop at what is missing
     dataset = read_data(args)
     data = dataset.data
     facts: dict[str, Any] = {
@@ -91,7 +126,12 @@ def describe_data(args: argparse.Namespace) -> dict[str, Any]:
     if dataset.y is not None:
         classes, counts = np.unique(dataset.y, return_counts=True)
         facts["classes"] = dict(zip(classes.tolist(), counts.tolist(), strict=True))
-    if dataset.feature_names is not None:
+    if dataset.columns is not None:
+        args.notes.clear()
+        facts["understood"] = str(dataset.columns)
+        facts["missing values"] = int(np.isnan(data.mean).sum())
+        facts["columns"] = describe_columns(dataset.columns)
+    elif dataset.feature_names is not None:
         facts["feature names"] = dataset.feature_names
     return facts
 

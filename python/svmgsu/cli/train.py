@@ -6,6 +6,7 @@ import argparse
 import time
 from typing import Any
 
+from .. import io
 from ..fit.classification import train
 from ..fit.division import MULTI_CLASS
 from ..fit.settings import SOLVERS, Settings
@@ -32,6 +33,7 @@ from .base import (
     show,
 )
 from .data import (
+    TABLES,
     add_block_options,
     add_checkpoint_options,
     add_data_options,
@@ -167,6 +169,8 @@ def run(args: argparse.Namespace) -> None:
     targets = [target for target in (args.output, args.predictions) if target is not None]
     check_outputs(targets, [args.data, args.labels, args.cov, args.deployment_cov])
     began = time.perf_counter()
+    if args.kernel is not None and args.missing is None and io.format_of(args.data, args.format) in TABLES:
+        args.missing = "keep"  # nonlinear models take missing values
     dataset = read_data(args, labelled=True, doubtful=True, targets=args.task == "regression")
     fit = _train_regression if args.task == "regression" else _train_classifier
     model, found = fit(args, dataset)
