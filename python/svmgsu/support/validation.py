@@ -100,7 +100,7 @@ def check_column_order(known: list[str] | None, **tables: Any) -> None:
 
 def check_row_order(X: Any, **tables: Any) -> None:
     """Refuses data frames of pandas with other labels of rows than X has: they may be of other objects."""
-    if not hasattr(X, "iloc"):
+    if not (hasattr(X, "iloc") and hasattr(X, "index")):  # of pandas; tables of astropy have iloc, too
         return
     index = X.index
     for name, table in tables.items():

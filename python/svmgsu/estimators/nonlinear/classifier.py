@@ -198,7 +198,7 @@ class SVMGSU(ClassifierMixin, NonlinearEstimator):  # type: ignore[misc]
         if isinstance(X, Blocks):
             refuse_beside(X, cov=cov, std=std)
             return self._fit_blocks(X, y, sample_weight, groups, classes)
-        X, y = table_for_fit(X, y, cov, std, gaps=True)
+        X, y = table_for_fit(X, y, cov, std, gaps=True, sample_weight=sample_weight)
         data = self._read(X, cov, std, groups)
         self.classes_, codes, each = read_labels(labels_of(y), len(data), classes)
         if 2 < len(self.classes_) == len(codes):

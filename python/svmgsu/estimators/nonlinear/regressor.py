@@ -144,7 +144,7 @@ class SVRGSU(RegressorMixin, NonlinearEstimator):  # type: ignore[misc]
         if isinstance(X, Blocks):
             refuse_beside(X, cov=cov, std=std)
             return self._fit_blocks(X, y, sample_weight, groups, y_std)
-        X, y = table_for_fit(X, y, cov, std, gaps=True)
+        X, y = table_for_fit(X, y, cov, std, gaps=True, sample_weight=sample_weight)
         data = self._read(X, cov, std, groups)
         t = self._targets(y, len(data))
         errors = check_target_errors(y_std, len(data))
