@@ -174,6 +174,7 @@ def array(name, make):
         (setting("map.name", "../fourier"), "map.name: expected one of"),
         (setting("map.made_of", []), "map.made_of: expected what"),
         (setting("odds.lapse", 2.0), "odds.lapse: expected a number from 0 to 1"),
+        (setting("odds.lapse", 10**400), "odds.lapse: expected a number that fits a double"),
         (setting("odds.link", "yes"), "odds.link: expected true or false"),
         (setting("labels", ["str", ["a"]]), "labels: expected as many classes"),
         (setting("labels", ["code", ["a", "b"]]), "labels: cannot be read"),

@@ -22,7 +22,7 @@ Model example() {
   Vector w(6);
   w << 1.0 / 3, -0.0, std::numeric_limits<double>::max(), std::numeric_limits<double>::min(),
       std::numeric_limits<double>::denorm_min(), -1e-17;
-  Model model(w, 0.1, 1e-3);
+  Model model(w, 0.1, 1e-3, "hinge");
   model.calibration = {Calibration(1.7, -0.2, 0.3, -2.5)};
   model.label_type = "str";
   model.labels = {"no planet", "exo%planet\n\xC3\xA9"};
@@ -116,7 +116,7 @@ TEST_CASE("a model comes back from its file exactly") {
 }
 
 TEST_CASE("columns are put in the order of the model by their names") {
-  Model model((Vector(3) << 1, 10, 100).finished(), 0, 1);
+  Model model((Vector(3) << 1, 10, 100).finished(), 0, 1, "hinge");
   model.names = {"u", "g", "r"};
   const Matrix rows = (Matrix(2, 3) << 3, 1, 2, 6, 4, 5).finished();
   const Matrix ordered = model.in_order(rows, {"r", "u", "g"});
@@ -131,7 +131,7 @@ TEST_CASE("columns are put in the order of the model by their names") {
 }
 
 TEST_CASE("names that do not fit the weights or that no file can hold are not written") {
-  Model model((Vector(2) << 1, 2).finished(), 0, 1);
+  Model model((Vector(2) << 1, 2).finished(), 0, 1, "hinge");
   std::ostringstream out;
   for (const std::vector<std::string>& names :
        {std::vector<std::string>{"a"}, {"a", "a"}, {"a", "\xFF"}, {"a", "\xED\xA0\x80"}, {"a", "\xE2\x82"}}) {
@@ -144,7 +144,8 @@ TEST_CASE("random models come back exactly") {
   const Folder folder;
   test::Random random(28);
   for (int trial = 0; trial < 50; ++trial) {
-    const Model model(random.normals(20) * std::pow(10, 20 * random.normal()), random.normal(), random.uniform());
+    const Model model(random.normals(20) * std::pow(10, 20 * random.normal()), random.normal(), random.uniform(),
+                      "hinge");
     model.save(folder.file("m"));
     const Model loaded = Model::load(folder.file("m"));
     CHECK((loaded.w.array() == model.w.array()).all());
@@ -265,7 +266,7 @@ TEST_CASE("no single changed byte crashes the reader") {
 TEST_CASE("decision values are w·x + b, the same bits for any number of threads") {
   test::Random random(29);
   const Matrix means = random.normals(5000, 13);
-  const Model model(random.normals(13), 0.25, 1);
+  const Model model(random.normals(13), 0.25, 1, "hinge");
   const Vector w = model.w.row(0);
   const DenseMeans<double> view(means.data(), means.rows(), means.cols());
   const std::vector<double> one = decision_values(view, w, 0.25, 1);
@@ -315,7 +316,7 @@ TEST_CASE("a model of the authors comes back exactly, and what their files canno
 }
 
 TEST_CASE("two classes are told apart by the sign, with probabilities by those, which are the sigmoid's") {
-  Model model(Vector::Constant(1, 2.0), -1, 0.1);
+  Model model(Vector::Constant(1, 2.0), -1, 0.1, "hinge");
   CHECK(model.predict(model.decision(Vector::Constant(1, 1.0))) == 1);
   CHECK(model.predict(model.decision(Vector::Constant(1, 0.0))) == 0);
   CHECK_THROWS_AS(model.probabilities(Vector::Zero(1)), InvalidArgument);

@@ -26,7 +26,7 @@ int main() {
   const svmgsu::Result result = svmgsu::train({means, svmgsu::Diagonal(variances), labels}, options);
   std::printf("objective %.9f, proven to be within %.1e of the optimum\n", result.objective, result.gap);
 
-  const svmgsu::Model model(result.w, result.b, options.lambda);
+  const svmgsu::Model model(result.w, result.b, options.lambda, "hinge");
   model.save("embed.svmgsu");
   const svmgsu::Model loaded = svmgsu::Model::load("embed.svmgsu");
   std::remove("embed.svmgsu");

@@ -69,6 +69,14 @@ Index kept_eigenvalues(const Vector& descending, Index n, double p, double epsil
 
 Subspaces eigen_subspaces(const CovarianceSum& covariance, Index examples, Index features, double p, int threads) {
   require(p > 0 && p <= 1, "p: must be in (0, 1], got " + std::to_string(p));
+  require(examples >= 0 && features > 0, "examples, features: sizes must be positive");
+  for (const auto& term : covariance.terms()) {
+    require(term.kind != nullptr, "covariance: a term has no kind");
+    const Index count = term.kind->examples(), columns = term.kind->features();
+    require((count < 0 || count >= examples) && (columns < 0 || columns == features),
+            "covariance: " + std::to_string(count) + " examples of " + std::to_string(columns) + " features, wanted " +
+                std::to_string(examples) + " of " + std::to_string(features));
+  }
   std::vector<Matrix> rows(static_cast<std::size_t>(examples));
   parallel_for(examples, team_for(static_cast<double>(examples * features * features), threads),
                [&](Index i) { rows[static_cast<std::size_t>(i)] = kept_rows(covariance, i, features, p); });

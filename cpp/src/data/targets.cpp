@@ -47,6 +47,7 @@ Targets Targets::values(std::vector<double> t, std::vector<double> weights) {
 Targets Targets::some(const std::vector<Index>& positions) const {
   std::vector<double> sign, target, weight;
   for (const Index i : positions) {
+    if (i < 0 || i >= examples_) require(false, "positions: " + std::to_string(i) + " is not an example");
     sign.push_back(this->sign(i));
     target.push_back(this->target(i));
     weight.push_back(this->weight(i));

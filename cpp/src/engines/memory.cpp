@@ -45,6 +45,7 @@ MemoryObjective::MemoryObjective(std::shared_ptr<const Source> source, std::shar
       mean_weight_(targets_->mean_weight()),
       centre_(intercept ? targets_->centre() : 0.0) {
   targets_->require_examples(source_->examples());
+  require_task(this->loss(), targets_->task());
   cuts_ = std::make_shared<const Cuts>(cuts_of(*source_, features_));
 }
 
@@ -98,6 +99,7 @@ std::unique_ptr<Objective> MemoryObjective::sample(Index rows, std::uint64_t see
 }
 
 MemoryObjective::Margins MemoryObjective::margins(const Vector& w) const {
+  require_point(w);
   Margins result;
   result.mean.resize(static_cast<std::size_t>(examples()));
   result.variance.resize(static_cast<std::size_t>(examples()));
@@ -342,6 +344,7 @@ void MemoryObjective::pass(const Vector& w, double b, double epsilon, bool colum
 }
 
 void MemoryObjective::evaluate(const Vector& w, double b, double epsilon, Evaluation& e) const {
+  require_point(w);
   e.w = w;
   e.b = b;
   e.epsilon = epsilon;

@@ -5,6 +5,9 @@ namespace svmgsu {
 
 double MemoryObjective::sample_gradient(const Vector& w, double b, const std::vector<Index>& sample, Vector& gw,
                                         double& gb) const {
+  require_point(w);
+  for (const Index i : sample)
+    if (i < 0 || i >= examples()) require(false, "sample: " + std::to_string(i) + " is not an example");
   thread_local std::vector<Plan> plans;
   thread_local std::vector<Index> ids;
   if (!source_->whole())

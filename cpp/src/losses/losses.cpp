@@ -60,4 +60,12 @@ std::shared_ptr<const Loss> make_loss(const std::string& name, double parameter)
   throw InvalidArgument("loss: '" + name + "' is not known; it must be one of " + names);
 }
 
+void require_task(const Loss& loss, Task task) {
+  for (const LossInfo& info : known_losses())
+    if (info.name == loss.name() && info.task != task)
+      require(false,
+              "loss: " + info.name + " is for " +
+                  (info.task == Task::regression ? "values, but there are labels" : "labels, but there are values"));
+}
+
 }  // namespace svmgsu

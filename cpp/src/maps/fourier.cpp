@@ -120,6 +120,7 @@ void Fourier::jacobian(const OneGaussian& g, Matrix& out) const {
 // Var f = pᵀ(cosh G − 1)p + qᵀ(sinh G)q with p = αc + βs, q = βc − αs, all with the decay.
 void Fourier::scores(const OneGaussian& g, const Matrix& w, double* mean, double* variance) const {
   require_inputs(g);
+  require_weights(w);
   Waves waves(w_, g);
   const Index count = w_.rows();
   const auto alpha = w.leftCols(count).array(), beta = w.rightCols(count).array();

@@ -7,6 +7,8 @@
 namespace svmgsu {
 
 void OneGaussian::read(const Gaussians& data, Index example) {
+  require(example >= 0 && example < data.examples(),
+          "example: " + std::to_string(example) + " of " + std::to_string(data.examples()));
   const Index n = data.features(), id = data.ids()[static_cast<std::size_t>(example)];
   x.setZero(n);
   const double one = 1;
@@ -82,9 +84,21 @@ void Map::require_inputs(const OneGaussian& g) const {
   if (g.features() != inputs())
     require(false, "map: the data have " + std::to_string(g.features()) + " features, the map is for " +
                        std::to_string(inputs()));
+  const Index n = g.features();
+  require(g.diagonal.size() == 0 || g.diagonal.size() == n, "diagonal: one variance for each feature is wanted");
+  require(g.factors.rows() == 0 || g.factors.cols() == n, "factors: one column for each feature is wanted");
+  require(g.dense.rows() == 0 || (g.dense.rows() == n && g.dense.cols() == n),
+          "dense: a row and a column for each feature are wanted");
+}
+
+void Map::require_weights(const Matrix& w) const {
+  if (w.cols() != outputs())
+    require(false,
+            "w: " + std::to_string(w.cols()) + " columns, but the map has " + std::to_string(outputs()) + " features");
 }
 
 void Map::scores(const OneGaussian& g, const Matrix& w, double* mean_out, double* variance) const {
+  require_weights(w);
   Vector z(outputs());
   mean(g, z.data());
   Matrix cov;

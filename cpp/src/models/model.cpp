@@ -1,5 +1,6 @@
 #include "svmgsu/models/model.hpp"
 
+#include <cmath>
 #include <unordered_map>
 
 namespace svmgsu {
@@ -47,8 +48,12 @@ std::vector<Index> match_names(const std::vector<std::string>& wanted, const std
   return out;
 }
 
-Model::Model(const Vector& weights, double intercept, double lambda_)
-    : w(weights.transpose()), b(Vector::Constant(1, intercept)), lambda(lambda_) {}
+Model::Model(const Vector& weights, double intercept, double lambda_, const std::string& loss_)
+    : w(weights.transpose()), b(Vector::Constant(1, intercept)), lambda(lambda_), loss(loss_) {
+  require(weights.size() > 0 && weights.allFinite(), "weights: at least one, and all finite, are wanted");
+  require(std::isfinite(intercept), "intercept: must be finite");
+  require_task(*make_loss(loss_), Task::classification);
+}
 
 Vector Model::decision(const Vector& x) const {
   require(x.size() == w.cols(),
@@ -84,7 +89,8 @@ Estimates Model::estimate(const Gaussians& data, int threads) const {
 }
 
 Model Model::regression(const Vector& weights, double intercept, double lambda, const std::string& loss) {
-  Model model(weights, intercept, lambda);
+  require_task(*make_loss(loss), Task::regression);
+  Model model(weights, intercept, lambda, "hinge");
   model.task = Task::regression;
   model.loss = loss;
   model.labels.clear();

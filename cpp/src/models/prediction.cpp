@@ -11,6 +11,7 @@ class Sight {
  public:
   Sight(const Planes& planes, const Gaussians& data, bool blurred)
       : planes_(planes), data_(data), blurred_(blurred && !data.covariance().empty()) {
+    require(planes.count >= 0 && (planes.count == 0 || (planes.w && planes.b)), "w: null pointer");
     require(planes.features == data.features(), "w: " + std::to_string(planes.features) +
                                                     " features, but the means have " + std::to_string(data.features()));
     if (!blurred_) return;

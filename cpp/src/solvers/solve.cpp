@@ -62,6 +62,10 @@ const char* status_of(Stop stop) {
 
 Result solve(const Objective& objective, const Options& options, const Monitor& monitor, const Vector* start_w,
              double start_b) {
+  check_options(options);
+  if (start_w)
+    require(start_w->size() == objective.features(), "start_w: " + std::to_string(start_w->size()) + " numbers for " +
+                                                         std::to_string(objective.features()) + " features");
   if (options.solver == Solver::sgd) return solve_sgd(objective, options, monitor);
   const auto newton = [&](const Objective& of, double b, const Monitor& seen) {
     if (std::optional<Result> found = solve_in_span(of, options, seen, start_w, b)) return std::move(*found);

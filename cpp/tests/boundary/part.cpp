@@ -13,7 +13,7 @@ svmgsu::Result train() {
   return svmgsu::train({means, svmgsu::Diagonal(variances), labels}, {});
 }
 
-svmgsu::Model model(const svmgsu::Result& result) { return svmgsu::Model(result.w, result.b, 1e-2); }
+svmgsu::Model model(const svmgsu::Result& result) { return svmgsu::Model(result.w, result.b, 1e-2, "hinge"); }
 
 svmgsu::Vector use(svmgsu::Result result, svmgsu::Model model) {
   Eigen::MatrixXd own = Eigen::MatrixXd::Identity(3, 3) + result.w * result.w.transpose();  // Eigen's, with our flags

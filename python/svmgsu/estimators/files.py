@@ -157,7 +157,7 @@ def _read_population(node: Node, prior: Any, n: int | None) -> Any:
     if node.has("held_out"):
         try:
             prior.held_out_ = {int(k): float(v) for k, v in node.tree["held_out"]}
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise node.wrong("held_out", "pairs of numbers", node.tree["held_out"]) from None
     return prior
 

@@ -107,7 +107,7 @@ class Node:
 
     def count(self, key: str, least: int = 0) -> int:
         found = self.tree.get(key)
-        if not isinstance(found, int) or isinstance(found, bool) or found < least:
+        if not isinstance(found, int) or isinstance(found, bool) or not least <= found < 2**63:
             raise self.wrong(key, f"a whole number of at least {least}", found)
         return found
 
@@ -116,9 +116,13 @@ class Node:
         found = self.tree.get(key)
         if isinstance(found, bool) or not isinstance(found, (int, float)):
             raise self.wrong(key, "a number", found)
-        if not (least <= found <= most or (nan and np.isnan(found))):
+        try:
+            value = float(found)
+        except OverflowError:  # JSON's integers may be of any size
+            raise self.wrong(key, "a number that fits a double", found) from None
+        if not (least <= value <= most or (nan and np.isnan(value))):
             raise self.wrong(key, f"a number from {least:g} to {most:g}", found)
-        return float(found)
+        return value
 
     def array(
         self, key: str, shape: tuple[int | None, ...], *, kind: str = "f", positive: bool = False

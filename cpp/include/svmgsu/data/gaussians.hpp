@@ -17,6 +17,7 @@ class Gaussians {
   // `rows` chooses a subset of the examples of the arrays without copying them, null for all.
   Gaussians(std::shared_ptr<const Means> means, CovarianceSum covariance, const std::vector<Index>* rows = nullptr)
       : means_(std::move(means)), covariance_(std::move(covariance)) {
+    require(means_ != nullptr, "means: null pointer");
     if (rows) {
       ids_ = *rows;
     } else {
@@ -45,7 +46,10 @@ class Gaussians {
   Gaussians some(const std::vector<Index>& positions) const {
     Gaussians part = *this;
     part.ids_.clear();
-    for (const Index i : positions) part.ids_.push_back(ids_[static_cast<std::size_t>(i)]);
+    for (const Index i : positions) {
+      if (i < 0 || i >= examples()) require(false, "positions: " + std::to_string(i) + " is not an example");
+      part.ids_.push_back(ids_[static_cast<std::size_t>(i)]);
+    }
     part.check();
     return part;
   }

@@ -1,6 +1,8 @@
 // The means x_i of the examples: dense rows or CSR, in double or float. Views; they own nothing.
 #pragma once
 
+#include <string>
+
 #include "svmgsu/support/types.hpp"
 
 namespace svmgsu {
@@ -72,10 +74,23 @@ struct SparseRows {
   void add_squares(Batch batch, const double* coefficient, double* sum) const;
 };
 
+// Refuse rows without an array, or with a negative size; messages call them `name`.
+template <class Scalar>
+void require_rows(const DenseRows<Scalar>& rows, const char* name) {
+  require(rows.examples >= 0 && rows.features >= 0, std::string(name) + ": sizes must be >= 0");
+  require(rows.data || rows.examples * rows.features == 0, std::string(name) + ": null pointer");
+}
+template <class Scalar>
+void require_rows(const SparseRows<Scalar>& rows, const char* name) {
+  require(rows.examples >= 0 && rows.features >= 0, std::string(name) + ": sizes must be >= 0");
+  require(rows.start, std::string(name) + ": start is a null pointer");
+  require(rows.start[rows.examples] == 0 || (rows.value && rows.column), std::string(name) + ": null pointer");
+}
+
 template <class Rows>
 class RowMeans : public Means {
  public:
-  explicit RowMeans(Rows rows) : rows_(rows) {}
+  explicit RowMeans(Rows rows) : rows_(rows) { require_rows(rows_, "means"); }
 
   Index examples() const override { return rows_.examples; }
   Index features() const override { return rows_.features; }

@@ -177,6 +177,10 @@ class Objective {
   virtual double sample_gradient(const Vector& w, double b, const std::vector<Index>& sample, Vector& gw,
                                  double& gb) const = 0;
 
+ protected:
+  // Refuses a point with another number of features.
+  void require_point(const Vector& w) const;
+
  private:
   std::shared_ptr<const Loss> loss_;
   double lambda_;

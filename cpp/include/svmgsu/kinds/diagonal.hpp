@@ -9,7 +9,7 @@ namespace svmgsu {
 template <class Rows>
 class RowDiagonal : public Covariance {
  public:
-  explicit RowDiagonal(Rows rows) : rows_(rows) {}
+  explicit RowDiagonal(Rows rows) : rows_(rows) { require_rows(rows_, "covariance"); }
 
   Index examples() const override { return rows_.examples; }
   Index features() const override { return rows_.features; }

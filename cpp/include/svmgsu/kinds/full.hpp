@@ -11,7 +11,9 @@ template <class Scalar>
 class Full final : public Covariance {
  public:
   Full(const Scalar* packed, Index examples, Index features)
-      : packed_(packed), examples_(examples), features_(features) {}
+      : packed_(packed), examples_(examples), features_(features) {
+    require_rows(DenseRows<Scalar>{packed, examples, features}, "covariance");
+  }
   // One packed example a row; `svmgsu::pack` makes them from n × n matrices.
   explicit Full(const MatrixOf<Scalar>& packed);
   explicit Full(MatrixOf<Scalar>&&) = delete;

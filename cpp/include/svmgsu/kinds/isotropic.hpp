@@ -9,7 +9,9 @@ namespace svmgsu {
 template <class Scalar>
 class Isotropic final : public Covariance {
  public:
-  Isotropic(const Scalar* variances, Index examples) : variances_(variances), examples_(examples) {}
+  Isotropic(const Scalar* variances, Index examples) : variances_(variances), examples_(examples) {
+    require_rows(DenseRows<Scalar>{variances, examples, 1}, "covariance");
+  }
   explicit Isotropic(const VectorOf<Scalar>& v) : Isotropic(v.data(), v.size()) {}
   explicit Isotropic(const EigenOf<Scalar, 1>& v) : Isotropic(v.data(), v.size()) {}
   explicit Isotropic(VectorOf<Scalar>&&) = delete;

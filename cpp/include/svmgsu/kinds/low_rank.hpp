@@ -10,9 +10,18 @@ template <class Scalar>
 class LowRank final : public Covariance {
  public:
   LowRank(const Scalar* factors, Index examples, Index rank, Index features)
-      : factors_(factors), start_(nullptr), rank_(rank), examples_(examples), features_(features) {}
+      : factors_(factors), start_(nullptr), rank_(rank), examples_(examples), features_(features) {
+    require(rank >= 0, "covariance: the rank must be >= 0");
+    require_rows(DenseRows<Scalar>{factors, examples * rank, features}, "covariance");
+  }
   LowRank(const Scalar* factors, const Index* start, Index examples, Index features)
-      : factors_(factors), start_(start), rank_(0), examples_(examples), features_(features) {}
+      : factors_(factors), start_(start), rank_(0), examples_(examples), features_(features) {
+    require(start != nullptr, "covariance: start is a null pointer");
+    require(examples >= 0 && start[0] >= 0, "covariance: sizes must be >= 0");
+    for (Index i = 0; i < examples; ++i)
+      if (start[i] > start[i + 1]) require(false, "covariance: start falls after example " + std::to_string(i));
+    require_rows(DenseRows<Scalar>{factors, start[examples], features}, "covariance");
+  }
 
   Index examples() const override { return examples_; }
   Index features() const override { return features_; }

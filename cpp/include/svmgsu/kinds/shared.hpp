@@ -10,7 +10,12 @@ class Shared final : public Covariance {
  public:
   // `packed`: count × n(n+1)/2, or count × n variances where `diagonal`.
   Shared(const double* packed, Index count, Index features, bool diagonal, const std::int32_t* group, Index examples)
-      : packed_(packed), count_(count), features_(features), diagonal_(diagonal), group_(group), examples_(examples) {}
+      : packed_(packed), count_(count), features_(features), diagonal_(diagonal), group_(group), examples_(examples) {
+    require(count > 0, "covariance: there is no matrix to share");
+    require(group || count == 1, "covariance: several matrices need a group for each example");
+    require(!group || examples >= 0, "covariance: sizes must be >= 0");
+    require_rows(DenseRows<double>{packed, count, features}, "covariance");
+  }
 
   Index examples() const override { return group_ ? examples_ : -1; }
   Index features() const override { return features_; }

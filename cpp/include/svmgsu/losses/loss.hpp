@@ -57,6 +57,10 @@ struct LossInfo {
 // Every loss that make_loss knows, in the order of the documentation.
 std::vector<LossInfo> known_losses();
 
+// Refuses a loss of the other task: labels want one of classification, values one of regression. A loss that is not
+// among the known ones is for any task.
+void require_task(const Loss& loss, Task task);
+
 // `parameter` is NaN for the loss's own default.
 std::shared_ptr<const Loss> make_loss(const std::string& name,
                                       double parameter = std::numeric_limits<double>::quiet_NaN());

@@ -50,6 +50,7 @@ class Map {
 
  protected:
   void require_inputs(const OneGaussian& g) const;
+  void require_weights(const Matrix& w) const;
 };
 
 }  // namespace svmgsu

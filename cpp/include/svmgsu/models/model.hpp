@@ -62,8 +62,8 @@ struct Model : Classification {
   std::string cov_mat_type = "full";
 
   Model() = default;
-  // Of two classes, -1 and 1.
-  Model(const Vector& weights, double intercept, double lambda_);
+  // Of two classes, -1 and 1, trained with a loss of losses/loss.hpp.
+  Model(const Vector& weights, double intercept, double lambda_, const std::string& loss_);
   static Model regression(const Vector& weights, double intercept, double lambda, const std::string& loss = "squared");
 
   // One value for each row of w; of a regression, its value.
