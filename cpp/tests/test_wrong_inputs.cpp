@@ -114,7 +114,7 @@ TEST_CASE("points of another length") {
   Options options;
   options.tolerance = -1;
   CHECK(names("tolerance", [&] { solve(objective, options); }));
-  CHECK(names("w", [&] { variances(Planes{nullptr, nullptr, 1, 4}, small.data); }));
+  CHECK(names("w", [&] { margins(Planes{nullptr, nullptr, 1, 4}, small.data); }));
 }
 
 TEST_CASE("Gaussians whose parts do not fit a map") {
