@@ -32,10 +32,7 @@ PICTURES = {
     "reliability": ["{data}", "--model", "{model}"],
     "path": ["{data}", "--lams", "1e-2:1:3", "--cv", "3"],
     "cov_scale": ["{data}", "--lams", "0.1", "--cov-scales", "0,1", "--cv", "3"],
-    "coefficients": ["{data}", "--lams", "1e-2:1:3"],
     "convergence": ["{data}", "--lam", "0.1"],
-    "weights": ["--model", "{model}", "--shape", "1x2"],
-    "loss": [],
 }
 
 
@@ -57,9 +54,7 @@ def test_pictures(picture, folder, tmp_path, capsys):
     [
         ["boundary", "data.npz", "-o", "a.png"],
         ["boundary", "--model", "model", "-o", "a.png"],
-        ["weights", "--model", "model", "-o", "a.png"],
-        ["weights", "--model", "model", "--shape", "one", "-o", "a.png"],
-        ["loss", "-o", "a.txt"],
+        ["convergence", "data.npz", "-o", "a.txt"],
         ["flower", "-o", "a.png"],
         ["histogram", "data.npz", "--model", "model", "--class", "7", "-o", "a.png"],
     ],

@@ -39,8 +39,6 @@ examples:
         the score against the scale of the error bars; 0 is the ordinary SVM
   svmgsu plot convergence train.csv --lam 0.01 -o convergence.png
         the certified gap, pass by pass
-  svmgsu plot weights --model digits.svmgsu --shape 28x28 --class 3 -o weights.png
-        the weights in the places of the pixels
 """
 ENDINGS = (".png", ".svg", ".pdf")
 
@@ -55,7 +53,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--class", dest="class_", metavar="LABEL", help="of several, the class to draw, or a pair: A,B"
     )
-    parser.add_argument("--shape", metavar="HxW", help="weights: height and width of the images")
     parser.add_argument("--mass", type=fraction, default=0.5, help="boundary: of the ellipses (default: 0.5)")
     parser.add_argument("--bins", type=count, metavar="N", help="histogram, reliability: how many bins")
     parser.add_argument(
@@ -76,7 +73,7 @@ def run(args: argparse.Namespace) -> None:
     if os.path.splitext(args.output)[1].lower() not in ENDINGS:
         raise UsageError(f"--output: {args.output!r} should end in one of {', '.join(ENDINGS)}")
     check_outputs([args.output], [args.model, args.data, args.labels, args.cov])
-    for option, wanted in (("data", "DATA"), ("model", "--model"), ("shape", "--shape")):
+    for option, wanted in (("data", "DATA"), ("model", "--model")):
         if getattr(args, option) is None and option in NEEDS[args.picture]:
             raise UsageError(f"{wanted}: {args.picture} needs it")
     check_streams(args.model, args.data, args.labels, args.cov)
@@ -131,21 +128,10 @@ def _histogram(args: argparse.Namespace, model: Any, dataset: Any) -> Any:
 def _reliability(args: argparse.Namespace, model: Any, dataset: Any) -> Any:
     from ..plot import reliability
 
-    proba = {"point": model.predict_proba(dataset.data.mean)}
+    data = {"values alone": dataset.data.mean}
     if dataset.data.cov is not None:
-        proba["with error bars"] = model.predict_proba(dataset.data)
-    class_ = _class_of(args, model)
-    return reliability(proba, dataset.y, class_=class_, classes=model.classes_, bins=args.bins or 10)
-
-
-def _weights(args: argparse.Namespace, model: Any, dataset: Any) -> Any:
-    from ..plot import weights
-
-    try:
-        shape = tuple(int(word) for word in args.shape.lower().split("x"))
-    except ValueError:
-        raise UsageError(f"--shape: expected HEIGHTxWIDTH, got {args.shape!r}") from None
-    return weights(model, shape, class_=_class_of(args, model))
+        data["with uncertainties"] = dataset.data
+    return reliability(model, data, dataset.y, class_=_class_of(args, model), bins=args.bins or 10)
 
 
 def _search(args: argparse.Namespace, dataset: Dataset) -> Any:
@@ -177,16 +163,6 @@ def _cov_scale(args: argparse.Namespace, model: Any, dataset: Any) -> Any:
     return cov_scale(_search(args, dataset))
 
 
-def _coefficients(args: argparse.Namespace, model: Any, dataset: Any) -> Any:
-    from ..fit.classification import path
-    from ..plot import coefficients
-
-    threads = threads_for(args, dataset.data)
-    weights = class_weights(args.class_weight, dataset.y)
-    models = path(dataset.data, dataset.y, lams=args.lams, class_weight=weights, threads=threads)
-    return coefficients(models, names=dataset.feature_names)
-
-
 def _convergence(args: argparse.Namespace, model: Any, dataset: Any) -> Any:
     from ..fit.classification import train
     from ..plot import convergence
@@ -203,12 +179,6 @@ def _convergence(args: argparse.Namespace, model: Any, dataset: Any) -> Any:
     return convergence(trained)
 
 
-def _loss(args: argparse.Namespace, model: Any, dataset: Any) -> Any:
-    from ..plot import loss
-
-    return loss()
-
-
 def _predictions(args: argparse.Namespace, model: Any, dataset: Any) -> Any:
     from ..plot import predictions
 
@@ -223,10 +193,7 @@ PICTURES: dict[str, Draw] = {
     "predictions": _predictions,
     "path": _path,
     "cov_scale": _cov_scale,
-    "coefficients": _coefficients,
     "convergence": _convergence,
-    "weights": _weights,
-    "loss": _loss,
 }
 NEEDS = {
     "boundary": ("model", "data"),
@@ -235,8 +202,5 @@ NEEDS = {
     "predictions": ("model", "data"),
     "path": ("data",),
     "cov_scale": ("data",),
-    "coefficients": ("data",),
     "convergence": ("data",),
-    "weights": ("model", "shape"),
-    "loss": (),
 }
