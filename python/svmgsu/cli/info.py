@@ -56,7 +56,7 @@ def _table(columns: list[dict[str, str]]) -> list[str]:
     """What the columns of a table were understood as, a line each."""
     if not columns:
         return []
-    width = max(len(row["column"]) for row in columns)
+    width = max(len("column"), *(len(row["column"]) for row in columns))
     shown = [f"{row['column']:<{width}}  {row['use']:<8}{row['uncertainty']}".rstrip() for row in columns]
     return ["", f"{'column':<{width}}  {'use':<8}uncertainty", *shown]
 
