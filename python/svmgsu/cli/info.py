@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> None:
         facts = describe_model(curved.read(args.data))
     else:
         facts = describe_data(args)
-    columns = facts.get("columns", [])
+    columns: Any = facts.get("columns", [])
     lines = {name: _text(value) for name, value in facts.items() if name != "columns"}
     width = max(map(len, lines))
     text = [f"{name:<{width}}  {value}" for name, value in lines.items()]

@@ -27,7 +27,7 @@ from .._core import FormatError
 from ..data.definiteness import Psd, check_psd
 from ..support.lazy import lazy
 from .dataset import Dataset, Report
-from .files import Source, damaged, extension, is_path, name_of, read_head
+from .files import Source, damaged, extension, name_of, read_head
 from .text import read_text
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def format_of(path: Source, format: str | None = None, *, looks: bool = True) ->
 def _is_table(path: Source) -> bool:
     """Whether a file of text begins with the names of columns and rows of numbers below them."""
     try:
-        if not is_path(path) or not os.path.isfile(path):  # type: ignore[arg-type]
+        if not isinstance(path, (str, os.PathLike)) or not os.path.isfile(path):
             return False
         lines = read_head(path).decode("utf-8-sig").splitlines()
     except (OSError, EOFError, ValueError, zlib.error, FormatError):

@@ -101,7 +101,7 @@ class FrameCells(Cells):
             and (array == np.floor(array)).all()
             and "int" in str(self.frame[column].dtype)
         ):
-            return array.astype(np.int64).tolist()
+            return list(array.astype(np.int64).tolist())
         return [None if cell != cell else cell for cell in array.tolist()]
 
     def unit(self, column: str) -> Any:

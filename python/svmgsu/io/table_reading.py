@@ -151,7 +151,7 @@ class TableReader:
                 "without it (index=False)"
             )
         aside = [c for c in (*cells.index, self.weight) if c and c not in asked and c != self.id]
-        target = self.target or (True if self.label in (None, False) else self.label)
+        target: str | bool | None = self.target or (True if self.label in (None, False) else self.label)
         if self.label is False and not self.target and (self.features is not None or not self.guess_target):
             target = None
         errors = errors_by_hand(self.errors, names)
