@@ -28,7 +28,14 @@ VARIANCE, PRECISION = "variance", "inverse variance"
 UPPER_BOUND, LOWER_BOUND = "upper bound", "lower bound"
 MAYBE_UPPER, MAYBE_LOWER, MARGIN = "upper bound or error", "lower bound or error", "margin"
 BOUNDS = {MAYBE_UPPER, MAYBE_LOWER}
-ALONE: tuple[set[str], ...] = (set(), {STD}, {VARIANCE}, {PRECISION}, {UPPER, LOWER}, {UPPER_BOUND, LOWER_BOUND})
+ALONE: tuple[set[str], ...] = (
+    set(),
+    {STD},
+    {VARIANCE},
+    {PRECISION},
+    {UPPER, LOWER},
+    {UPPER_BOUND, LOWER_BOUND},
+)
 WHOLE = {"_err": STD, "_std": STD, "_var": VARIANCE, "_err1": UPPER, "_err2": LOWER}
 Errors = dict[str, Any]  # {what it is: column}; {STD: number} for one that all rows share
 
