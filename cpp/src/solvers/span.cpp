@@ -6,10 +6,13 @@
 #include <vector>
 
 #include "engines/source.hpp"
+#include "solvers/choices.hpp"
 #include "support/linalg.hpp"
 #include "svmgsu/engines/memory.hpp"
 #include "svmgsu/kinds/kinds.hpp"
 #include "svmgsu/solvers/newton.hpp"
+#include "svmgsu/support/clock.hpp"
+#include "svmgsu/support/poll.hpp"
 
 namespace svmgsu {
 namespace {
@@ -107,7 +110,34 @@ std::optional<Result> solve_in_span(const Objective& objective, const Options& o
                                     const Vector* start_w, double start_b) {
   const auto* const memory = dynamic_cast<const MemoryObjective*>(&objective);
   if (!memory || !suits_span(*memory)) return std::nullopt;
-  Span span(*memory);
+  const Clock clock;
+  const auto rest_of = [&](double epsilon) {
+    Options rest = options;
+    rest.start_epsilon = epsilon;
+    rest.max_seconds = std::max(0.0, options.max_seconds - clock.seconds());
+    return rest;
+  };
+  std::optional<Span> made;
+  try {
+    const Objective::Trivial trivial = objective.trivial();
+    const auto zero = std::make_shared<const Vector>(Vector::Zero(objective.features()));
+    double last_call = 0;
+    const Watch watch([&] {
+      const double seconds = clock.seconds();
+      if (seconds > options.max_seconds) return false;
+      if (!monitor || seconds - last_call < choices::kSecondsBetweenCalls) return true;
+      last_call = seconds;
+      Progress progress{0, trivial.value, trivial.value, seconds, 0};
+      progress.w = zero;
+      progress.b = trivial.b;
+      return monitor(progress);
+    });
+    made.emplace(*memory);
+  } catch (const Interrupted&) {
+    // Told to stop before there was a basis: the solver says so at its first look.
+    return solve_newton(objective, rest_of(options.start_epsilon), monitor, start_w, start_b);
+  }
+  Span& span = *made;
   const std::shared_ptr<const Loss> loss(std::shared_ptr<void>(), &objective.loss());  // the objective outlives us
   const MemoryObjective inner(TrainingSet(span.data(), memory->targets()), objective.lambda(), objective.threads(),
                               objective.intercept(), loss);
@@ -117,7 +147,8 @@ std::optional<Result> solve_in_span(const Objective& objective, const Options& o
     if (progress.w) progress.w = std::make_shared<const Vector>(span.from_span(*progress.w));
     return monitor(progress);
   };
-  Result result = solve_newton(inner, options, monitor ? outside : monitor, start_w ? &start : nullptr, start_b);
+  Result result = solve_newton(inner, rest_of(options.start_epsilon), monitor ? outside : monitor,
+                               start_w ? &start : nullptr, start_b);
   const double bound = result.objective - result.gap;
   result.w = span.from_span(result.w);
   // The basis has rounded the data: what J is, and what the bound may be wrong by, is said by the data themselves.
@@ -133,9 +164,7 @@ std::optional<Result> solve_in_span(const Objective& objective, const Options& o
   }
   if (result.stop != Stop::converged || result.gap <= options.tolerance * result.objective) return result;
   // Rounding of the basis is too much for what was asked: the data themselves have the last word.
-  Options rest = options;
-  rest.start_epsilon = result.epsilon;
-  return solve_newton(objective, rest, monitor, &result.w, result.b);
+  return solve_newton(objective, rest_of(result.epsilon), monitor, &result.w, result.b);
 }
 
 }  // namespace svmgsu

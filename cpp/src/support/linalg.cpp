@@ -48,9 +48,21 @@ EigenVector least_squares(const EigenMatrix& a, const EigenVector& b, double thr
 
 // Rows one after another are the columns of Eigen's own order.
 Basis::Basis(Matrix rows) : reflectors_(std::move(rows)) {
-  Eigen::Map<Eigen::MatrixXd> columns(reflectors_.data(), reflectors_.cols(), reflectors_.rows());
-  const Eigen::HouseholderQR<Eigen::Ref<Eigen::MatrixXd>> factored(columns);
-  scales_ = factored.hCoeffs();
+  const Index n = reflectors_.cols(), count = reflectors_.rows();
+  Eigen::Map<Eigen::MatrixXd> columns(reflectors_.data(), n, count);
+  scales_ = Vector::Zero(count);
+  for (Index k = 0; k < count; k += kBlock) {
+    const Index width = std::min(kBlock, count - k);
+    Eigen::Ref<Eigen::MatrixXd> panel(columns.block(k, k, n - k, width));
+    const Eigen::HouseholderQR<Eigen::Ref<Eigen::MatrixXd>> factored(panel);
+    const Eigen::VectorXd scales = factored.hCoeffs();
+    scales_.segment(k, width) = scales;
+    for (Index first = k + width; first < count; first += kStrip) {
+      columns.block(k, first, n - k, std::min(kStrip, count - first))
+          .applyOnTheLeft(Eigen::householderSequence(panel, scales).adjoint());
+      poll();
+    }
+  }
 }
 
 Matrix Basis::triangle() const {

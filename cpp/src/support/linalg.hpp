@@ -30,7 +30,7 @@ EigenVector least_squares(const EigenMatrix& a, const EigenVector& b, double thr
 class Basis {
  public:
   Basis() = default;
-  explicit Basis(Matrix rows);
+  explicit Basis(Matrix rows);                      // no more rows than columns; polls between blocks
   Matrix triangle() const;                          // the rows' coordinates, one row each
   Vector coordinates(const Vector& v) const;        // Qᵀv
   Vector combine(const Vector& coordinates) const;  // Q times them
