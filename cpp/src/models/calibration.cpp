@@ -93,11 +93,13 @@ class Likelihood {
     return sum;
   }
 
-  // The gradient, and Fisher's information in place of the Hessian: the loss is not convex in log κ.
-  void derivatives(const Three& at, Three& gradient, std::array<Three, 3>& hessian) const {
+  // The gradient, the Hessian (which may be indefinite: the loss is not convex in log κ), and the diagonal of Fisher's
+  // information, which is positive and serves as the scale of the damping.
+  void derivatives(const Three& at, Three& gradient, std::array<Three, 3>& hessian, Three& scale) const {
     gradient = {0, 0, at[2] / (options_.width * options_.width)};
     hessian = {};
-    hessian[2][2] = 1 / (options_.width * options_.width);
+    scale = {0, 0, 1 / (options_.width * options_.width)};
+    hessian[2][2] = scale[2];
     const double kappa = std::exp(at[2]);
     for (std::size_t i = 0; i < x_.size(); ++i)
       for (const bool noisy : {true, false}) {
@@ -106,11 +108,16 @@ class Likelihood {
         const double evidence = (at[0] * x_[i] + at[1] - base_) * damping, z = base_ + evidence;
         const double p = z >= 0 ? 1 / (1 + std::exp(-z)) : std::exp(z) / (1 + std::exp(z));
         const Three slope = {x_[i] * damping, damping, -evidence * noise * damping};
-        const double weight = share * weights_[i];
+        const double weight = share * weights_[i], rest = weight * (p - target_[i]);
         for (std::size_t j = 0; j < 3; ++j) {
-          gradient[j] += weight * (p - target_[i]) * slope[j];
+          gradient[j] += rest * slope[j];
           for (std::size_t k = 0; k <= j; ++k) hessian[j][k] += weight * p * (1 - p) * slope[j] * slope[k];
+          scale[j] += weight * p * (1 - p) * slope[j] * slope[j];
         }
+        // The second derivatives of z, all of them with log κ.
+        hessian[2][0] -= rest * x_[i] * noise * damping * damping;
+        hessian[2][1] -= rest * noise * damping * damping;
+        hessian[2][2] += rest * slope[2] * (1 - 2 * noise * damping);
       }
   }
 
@@ -145,18 +152,18 @@ bool solve_negative(std::array<Three, 3> h, const Three& g, Three& x) {
   return true;
 }
 
-// Fisher's scoring with the damping of Levenberg and Marquardt.
+// Newton's method with the damping of Levenberg and Marquardt.
 Three minimised(const Likelihood& likelihood, Three at) {
   double now = likelihood.loss(at), damping = 1e-9;
   for (int iteration = 0; iteration < kMostCalibrationSteps; ++iteration) {
-    Three gradient, step{};
+    Three gradient, scale, step{};
     std::array<Three, 3> hessian;
-    likelihood.derivatives(at, gradient, hessian);
+    likelihood.derivatives(at, gradient, hessian, scale);
     double next = now;
     Three ahead = at;
     while (true) {
       std::array<Three, 3> damped = hessian;
-      for (std::size_t j = 0; j < 3; ++j) damped[j][j] += damping * (hessian[j][j] + 1e-12);
+      for (std::size_t j = 0; j < 3; ++j) damped[j][j] += damping * (scale[j] + 1e-12);
       if (solve_negative(damped, gradient, step)) {
         for (std::size_t j = 0; j < 3; ++j) ahead[j] = at[j] + step[j];
         next = likelihood.loss(ahead);

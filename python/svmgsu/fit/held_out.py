@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 FOLDS = 5
 RESERVED = 0.1  # of max_time, for fitting the probabilities to the scores
+LATE_SAMPLE = 20_000  # training scores that the probabilities are fitted to when the time is over
 FOLD_TOLERANCE = 1e-3  # held-out scores need no more: their noise is larger
 Splits = list[tuple[Array, Array]]
 
@@ -47,7 +48,11 @@ def calibrate(
     """
     try:
         seen = _training_scores(problem, model, team)
-        scores = held_out(problem, model, options, team, seen, **folds) if how == "cv" else seen
+        scores = seen
+        if how == "cv" and problem.settings.seconds_left():
+            scores = held_out(problem, model, options, team, seen, **folds)
+        elif how == "cv":
+            _warn_late(problem, list(range(problem.parts)))
         model.calibration_ = tuple(_fitted(problem, part, how, scores[part]) for part in range(problem.parts))
     except _OutOfTime:
         warn(
@@ -70,7 +75,8 @@ def _go_on(problem: Problem) -> None:
 
 def _fitted(problem: Problem, part: int, how: str, scores: Scores) -> Calibration:
     _go_on(problem)
-    rows, margin, variance = scores
+    chosen = _in_time(problem, part, scores.rows)
+    rows, margin, variance = (column[chosen] for column in scores)
     _, place, times = np.unique(rows, return_inverse=True, return_counts=True)
     weights = problem.sample_weights[rows] / times[place.ravel()]
     used = weights > 0
@@ -81,6 +87,15 @@ def _fitted(problem: Problem, part: int, how: str, scores: Scores) -> Calibratio
     return fit(margin[used], known, signs, weights[used])
 
 
+def _in_time(problem: Problem, part: int, rows: Array) -> Any:
+    """Places of the rows to fit probabilities to: all, or a sample of them when the time is over."""
+    if len(rows) <= LATE_SAMPLE or problem.settings.seconds_left():
+        return slice(None)
+    # Evenly spaced among the rows sorted by class, which keeps the class priors, and both classes.
+    order = np.argsort(problem.signs(part, rows), kind="stable")
+    return np.sort(order[np.linspace(0, len(rows) - 1, LATE_SAMPLE).astype(np.int64)])
+
+
 def _training_scores(problem: Problem, model: Model, team: Team) -> list[Scores]:
     inner = team.inner(problem.parts)
 
@@ -88,6 +103,7 @@ def _training_scores(problem: Problem, model: Model, team: Team) -> list[Scores]
         _go_on(problem)
         chosen = problem.rows(part)
         rows = np.arange(len(problem)) if chosen is None else chosen
+        rows = rows[_in_time(problem, part, rows)]
         margin, variance = problem.margins(model.coef_[part : part + 1], rows, observed=True, threads=inner)
         return Scores(rows, margin[:, 0] + model.intercept_[part], variance[:, 0])
 
@@ -143,13 +159,17 @@ def held_out(
         joined = Scores(*(np.concatenate(column) for column in zip(*finished, strict=True)))
         out[part] = joined if len(joined.rows) else seen[part]
     if late:
-        warn(
-            f"max_time={problem.settings.max_time} seconds were over before a held-out fold was trained"
-            f"{problem.named(late)}: probabilities are fitted to training scores, which makes them "
-            "overconfident. Raise max_time",
-            ConvergenceWarning,
-        )
+        _warn_late(problem, late)
     return out
+
+
+def _warn_late(problem: Problem, parts: list[int]) -> None:
+    warn(
+        f"max_time={problem.settings.max_time} seconds were over before a held-out fold was trained"
+        f"{problem.named(parts)}: probabilities are fitted to training scores, which makes them "
+        "overconfident. Raise max_time",
+        ConvergenceWarning,
+    )
 
 
 def _splits(problem: Problem, seen: list[Scores], groups: Any, cv: Any) -> list[Splits | None]:
