@@ -144,17 +144,20 @@ def test_smaller_bars_are_better_and_larger_ones_worse(of_numbers):
 
 def test_the_model_of_smaller_bars_agrees_with_truly_smaller_ones():
     """The curve's left half against data that were measured with half the noise, of the same objects."""
-    rng = np.random.default_rng(3)
-    X = rng.normal(size=(900, 2))
-    y = np.where(X @ [1.0, 1.0] + 0.3 * rng.normal(size=900) > 0, 1, 0)
-    noise = rng.normal(size=X.shape)
-    reports = [
-        svmgsu.report(svmgsu.Gaussians(X + f * noise, std=f), y, quick=True, seed=1) for f in (1.0, 0.5)
-    ]
-    curve, true = reports[0].what_if, next(s.score for s in reports[1].systems if s.key == "rbf-bars")
-    said = curve.scores[curve.factors.index(0.5)]
-    now = curve.scores[curve.factors.index(1.0)]
-    assert abs(said - true) < 0.5 * abs(now - true)
+    errors = []
+    for seed in (3, 4, 5):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(900, 2))
+        y = np.where(X @ [1.0, 1.0] + 0.3 * rng.normal(size=900) > 0, 1, 0)
+        noise = rng.normal(size=X.shape)
+        reports = [
+            svmgsu.report(svmgsu.Gaussians(X + f * noise, std=f), y, quick=True, seed=1) for f in (1.0, 0.5)
+        ]
+        curve, true = reports[0].what_if, next(s.score for s in reports[1].systems if s.key == "rbf-bars")
+        said = curve.scores[curve.factors.index(0.5)]
+        now = curve.scores[curve.factors.index(1.0)]
+        errors.append(abs(said - true) / abs(now - true))
+    assert np.mean(errors) < 0.5
 
 
 def test_sizes_of_bars_that_tell_the_class_are_told_apart_from_noise():

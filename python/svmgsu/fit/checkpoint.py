@@ -6,7 +6,6 @@ import io
 import os
 import threading
 import time
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -52,10 +51,12 @@ class Checkpoint:
         self._written = time.monotonic()
 
     def _read(self) -> Array:
+        from zipfile import BadZipFile  # which loads lzma and more: not at every import of svmgsu
+
         try:
             with np.load(io.BytesIO(self.path.read_bytes()), allow_pickle=False) as file:
                 form, fingerprint, points = (file[key] for key in ("format", "fingerprint", "points"))
-        except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile) as error:
+        except (OSError, EOFError, KeyError, ValueError, BadZipFile) as error:
             raise ValueError(
                 f"checkpoint: {self.path} is damaged, or not a checkpoint ({error}); remove it to begin anew"
             ) from None
