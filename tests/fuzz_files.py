@@ -116,7 +116,8 @@ class Fuzz:
         choice = int(self.rng.integers(6))
         try:
             if choice == 0:
-                return array.astype(self.pick(DTYPES))
+                with np.errstate(all="ignore"):
+                    return array.astype(self.pick(DTYPES))
             if choice == 1:
                 return array.reshape(self.pick([(-1,), (1, -1), (-1, 1), (*array.shape, 1)]))
             if choice == 2:
