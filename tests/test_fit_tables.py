@@ -17,8 +17,9 @@ E = rng.uniform(0.1, 1.0, size=(120, 3))
 X = rng.normal(size=(120, 3)) + 1.5 * Y[:, np.newaxis] + E * rng.normal(size=(120, 3))
 TABLE = {name: column for j, c in enumerate("abc") for name, column in ((c, X[:, j]), (f"e_{c}", E[:, j]))}
 MAKERS = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "astropy": Table}
-CLASSIFIERS = [svmgsu.LinearSVMGSU(), svmgsu.SVMGSU(search=False)]
-REGRESSORS = [svmgsu.LinearSVRGSU(), svmgsu.SVRGSU(search=False)]
+POOL = {"members": "linear", "cv": 2}
+CLASSIFIERS = [svmgsu.LinearSVMGSU(), svmgsu.SVMGSU(search=False), svmgsu.GSUClassifier(**POOL)]
+REGRESSORS = [svmgsu.LinearSVRGSU(), svmgsu.SVRGSU(search=False), svmgsu.GSURegressor(**POOL)]
 
 
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)

@@ -19,6 +19,7 @@ from ...data.covariances import Diagonal
 from ...data.gaussians import Gaussians, with_gaps
 from ...fit.examples import ConvergenceWarning
 from ...fit.population import observe
+from ...io.frames import table_for_predict
 from ...models.rule import depends_on_class, new_objects
 from ...support.parallel import Team
 from ...support.validation import Array, FloatArray, check_count, check_positive, is_sparse
@@ -118,6 +119,8 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
     def _new(self, X: Any, cov: Any, std: Any) -> Gaussians:
         """New samples, checked, with their features in the order of the fit."""
         check_is_fitted(self, "inputs_")
+        if getattr(self, "names_of_gaussians_", False):
+            X = table_for_predict(X, self.feature_names_in_, cov, std, gaps=True)
         if is_sparse(X):
             raise TypeError(f"X: {type(self).__name__} takes no sparse data; pass X.toarray()")
         cov, std = same_units(self, X, cov, std)

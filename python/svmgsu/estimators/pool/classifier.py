@@ -11,6 +11,7 @@ from sklearn.metrics import accuracy_score
 
 from ...data.doubt import read_labels
 from ...data.gaussians import Gaussians
+from ...io.frames import table_for_fit
 from ...support.validation import Array, FloatArray, check_raw_weights, class_factors
 from ..classifier import labels_of
 from ..transforming import ROUTED
@@ -162,6 +163,7 @@ class GSUClassifier(ClassifierMixin, PoolEstimator):  # type: ignore[misc]
         """
         self._check_settings()
         deadline = Deadline(self.max_time)
+        X, y = table_for_fit(X, y, cov, std, gaps=True)
         data = self._read(X, cov, std, groups)
         self.classes_, codes, each = read_labels(labels_of(y), len(data), classes)
         if 2 < len(self.classes_) == len(codes):

@@ -11,6 +11,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import column_or_1d
 
 from ...data.gaussians import Gaussians
+from ...io.frames import table_for_fit
 from ...support.validation import (
     Array,
     FloatArray,
@@ -147,6 +148,7 @@ class GSURegressor(RegressorMixin, PoolEstimator):  # type: ignore[misc]
         """
         self._check_settings()
         deadline = Deadline(self.max_time)
+        X, y = table_for_fit(X, y, cov, std, gaps=True)
         data = self._read(X, cov, std, groups)
         targets = _targets(y, len(data))
         weights = np.ones(len(data)) if sample_weight is None else check_raw_weights(sample_weight, len(data))
