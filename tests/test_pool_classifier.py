@@ -12,6 +12,7 @@ from sklearn.metrics import log_loss
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import svmgsu
+from svmgsu import _core
 from svmgsu.estimators.pool import base as pool_base
 from svmgsu.estimators.pool import classifier as pool_classifier
 from svmgsu.estimators.pool.inputs import Inputs
@@ -124,6 +125,55 @@ def test_expected_features_agree_with_samples_of_the_posterior():
         bound = 5 * each.std(axis=0) / np.sqrt(len(each)) + 1e-12
         assert (np.abs(each.mean(axis=0) - found[i, :16]) < bound).all()
         np.testing.assert_allclose(found[i, 16:], 0.1 * view.errors[i])
+
+
+@pytest.mark.parametrize("kind", ["full", "diagonal", "none"])
+def test_expected_waves_agree_with_their_formula(kind):
+    rng = np.random.default_rng(8)
+    count, K, n, R = 70, 3, 5, 37
+    means = rng.normal(size=(count, K, n)) * 10.0 ** rng.integers(-3, 4, size=(count, K, 1))
+    means[3] = 1e7  # angles that are too large for a simple reduction
+    A = rng.normal(size=(count, K, n, n))
+    full = A @ A.transpose(0, 1, 3, 2) * 10.0 ** rng.integers(-4, 2, size=(count, K, 1, 1))
+    full[5] = 1e200 * np.eye(n)
+    variances = np.ascontiguousarray(np.einsum("lkii->lki", full))
+    cov = {"full": np.ascontiguousarray(full), "diagonal": variances, "none": None}[kind]
+    weights = rng.dirichlet(np.ones(K), count)
+    weights[4] = [0.0, 0.75, 0.25]
+    further = rng.normal(size=(count, 2))
+    W = rng.normal(size=(R, n + 2))
+    phase = means @ W[:, :n].T + (further @ W[:, n:].T)[:, np.newaxis]
+    q = np.zeros(phase.shape)
+    if kind == "full":
+        q = np.einsum("ri,lkij,rj->lkr", W[:, :n], full, W[:, :n])
+    if kind == "diagonal":
+        q = np.einsum("ri,lki->lkr", W[:, :n] ** 2, variances)
+    decay = weights[:, :, np.newaxis] * np.exp(-q / 2)
+    wanted = np.hstack([(decay * np.cos(phase)).sum(axis=1), (decay * np.sin(phase)).sum(axis=1)])
+    found = _core.expected_waves(W, weights, means, cov, further, None, 1)
+    error = np.where(np.arange(count) == 3, 1e-6, 1e-10)[:, np.newaxis]
+    assert (np.abs(found - wanted / np.sqrt(R)) < error).all()
+    combine = rng.normal(size=(2, 2 * R))
+    scores = _core.expected_waves(W, weights, means, cov, further, combine, 2)
+    np.testing.assert_allclose(scores, found @ combine.T, atol=1e-13)
+    assert np.array_equal(scores, _core.expected_waves(W, weights, means, cov, further, combine, 1))
+
+
+@pytest.mark.parametrize("kind", [svmgsu.GSUClassifier, svmgsu.GSURegressor])
+def test_predictions_are_those_of_the_members_features(kind):
+    X, E, y = rings(150, 9)
+    model = kind(n_frequencies=20).fit(X, y, std=E)
+    data = model._new(X, None, E)
+    view = model.inputs_.view(data, 1)
+    for member in model.members_:
+        if not hasattr(member, "features"):
+            continue
+        Z = member.features(view, 1)
+        if kind is svmgsu.GSURegressor:
+            np.testing.assert_allclose(member.predict(view, 2), Z @ member.w + member.b, atol=1e-10)
+        else:
+            f = (Z @ member.scores.W.T + member.scores.b)[:, 0]
+            np.testing.assert_allclose(member.log_proba(view, 2)[:, 1], -np.log1p(np.exp(-f)), atol=1e-10)
 
 
 def test_posteriors_of_distant_samples_stay_near_their_values():

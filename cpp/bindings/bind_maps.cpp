@@ -115,6 +115,35 @@ void bind_sums(py::module_& m) {
       arg("threads"));
 }
 
+// E z of Fourier features, (l, 2R), or `combine` times that.
+Array<double> waves_of(const Array<double>& frequencies, const Weights& weights, const Array<double>& means,
+                       const Weights& covariances, const Weights& further, const Weights& combine, int threads) {
+  MixtureArrays data;
+  data.examples = size_of(means, 0);
+  data.components = size_of(means, 1);
+  data.features = size_of(means, 2);
+  data.means = means.data();
+  const Index rows = data.examples * data.components, n = data.features;
+  data.weights = each(weights, rows, "weights");
+  if (covariances) {
+    data.diagonal = covariances->ndim() == 3;
+    data.covariances = each(covariances, rows * n * (data.diagonal ? 1 : n), "covariances");
+  }
+  if (further) {
+    data.known = size_of(*further, 1);
+    data.further = each(further, data.examples * data.known, "further");
+  }
+  const Matrix w = to_matrix(frequencies);
+  const Matrix combined = combine ? to_matrix(*combine) : Matrix(0, 0);
+  Array<double> out({data.examples, combine ? combined.rows() : 2 * w.rows()});
+  double* const to = out.mutable_data();
+  {
+    py::gil_scoped_release release;
+    expected_waves(w, data, combined, to, threads);
+  }
+  return out;
+}
+
 }  // namespace
 
 void bind_maps(py::module_& m) {
@@ -141,6 +170,9 @@ void bind_maps(py::module_& m) {
       py::arg("landmarks").noconvert(), py::arg("transform").noconvert());
   m.def(
       "polynomial_map", [](Index inputs) -> MapPtr { return std::make_shared<Polynomial>(inputs); }, py::arg("inputs"));
+  m.def("expected_waves", &waves_of, py::arg("frequencies").noconvert(), py::arg("weights").noconvert(),
+        py::arg("means").noconvert(), py::arg("covariances").noconvert(), py::arg("further").noconvert(),
+        py::arg("combine").noconvert(), py::arg("threads"));
   bind_moments<double>(m);
   bind_moments<float>(m);
   bind_sums(m);

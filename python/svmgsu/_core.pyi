@@ -287,6 +287,15 @@ class Map:
 def fourier_map(frequencies: Doubles) -> Map: ...
 def landmark_map(landmarks: Doubles, transform: Doubles) -> Map: ...
 def polynomial_map(inputs: int) -> Map: ...
+def expected_waves(
+    frequencies: Doubles,
+    weights: Doubles | None,
+    means: Doubles,
+    covariances: Doubles | None,
+    further: Doubles | None,
+    combine: Doubles | None,
+    threads: int,
+) -> Doubles: ...
 def map_moments(
     map: Map,
     data: Gaussians,

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "svmgsu/kernels/kernels.hpp"
+#include "svmgsu/support/parallel.hpp"
 
 namespace svmgsu {
 namespace {
@@ -148,6 +149,46 @@ void Fourier::slope(const OneGaussian& g, const double* w, double* out) const {
   EigenVector q(count);
   for (Index r = 0; r < count; ++r) q[r] = w[count + r] * waves.cosine[r] - w[r] * waves.sine[r];
   Eigen::Map<EigenVector>(out, w_.cols()).noalias() = w_.transpose() * q;
+}
+
+void expected_waves(const Matrix& frequencies, const MixtureArrays& data, const Matrix& combine, double* out,
+                    int threads) {
+  constexpr Index kGroup = kernels::kWaveGroup, kRows = 64;
+  const Index count = frequencies.rows(), inputs = frequencies.cols(), n = data.features, components = data.components;
+  require(count > 0 && n > 0 && inputs == n + data.known,
+          "frequencies: " + std::to_string(inputs) + " columns for " + std::to_string(n + data.known) + " inputs");
+  require(combine.rows() == 0 || combine.cols() == 2 * count,
+          "combine: " + std::to_string(combine.cols()) + " columns for " + std::to_string(2 * count) + " features");
+  const Index groups = (count + kGroup - 1) / kGroup, outputs = combine.rows() ? combine.rows() : 2 * count;
+  std::vector<double> grouped(static_cast<std::size_t>(groups * inputs * kGroup), 0.0);
+  for (Index r = 0; r < count; ++r)
+    for (Index j = 0; j < inputs; ++j)
+      grouped[static_cast<std::size_t>((r / kGroup * inputs + j) * kGroup + r % kGroup)] = frequencies(r, j);
+  const double scale = 1 / std::sqrt(static_cast<double>(count));
+  const Index numbers = data.diagonal ? n : n * n;  // of a covariance
+  parallel_for((data.examples + kRows - 1) / kRows, threads, [&](Index block) {
+    Vector cosine(groups * kGroup), sine(groups * kGroup);
+    kernels::WaveInput g{n, data.known, nullptr, nullptr, nullptr, data.diagonal};
+    for (Index i = block * kRows; i < std::min(data.examples, (block + 1) * kRows); ++i) {
+      cosine.setZero();
+      sine.setZero();
+      g.further = data.further + i * data.known;
+      for (Index row = i * components; row < (i + 1) * components; ++row) {
+        const double weight = data.weights ? data.weights[row] : 1.0;
+        if (!(weight > 0)) continue;
+        g.x = data.means + row * n;
+        if (data.covariances) g.cov = data.covariances + row * numbers;
+        kernels::add_waves(grouped.data(), groups, g, weight * scale, cosine.data(), sine.data());
+      }
+      double* const to = out + i * outputs;
+      if (combine.rows() == 0) {
+        std::copy_n(cosine.data(), count, to);
+        std::copy_n(sine.data(), count, to + count);
+      }
+      for (Index k = 0; k < combine.rows(); ++k)
+        to[k] = combine.row(k).head(count).dot(cosine.head(count)) + combine.row(k).tail(count).dot(sine.head(count));
+    }
+  });
 }
 
 }  // namespace svmgsu

@@ -58,6 +58,20 @@ void logistic_curvature(int count, const double* x, const double* s, double* sec
 // even[i] = e^(−h)(cosh g − 1) and odd[i] = e^(−h) sinh g for |g| ≤ h, of any size.
 void decays(int count, const double* g, const double* h, double* even, double* odd);
 
+// One Gaussian N(x, Σ) with further inputs that are known.
+struct WaveInput {
+  Index features, known;
+  const double* x;        // `features` numbers
+  const double* further;  // `known` numbers
+  const double* cov;      // the diagonal of Σ, or Σ row after row, of which the lower triangle is read; null: Σ = 0
+  bool diagonal;
+};
+
+// cosine[r] += scale E cos(w_r·X) and sine[r] += scale E sin(w_r·X). Frequencies come in groups of kWaveGroup: for each
+// group and each input as many numbers.
+constexpr Index kWaveGroup = 16;
+void add_waves(const double* w, Index groups, const WaveInput& g, double scale, double* cosine, double* sine);
+
 // Name of the instruction set that the loops above run on here, such as "x86-64-v3 (AVX2)".
 const char* instruction_set();
 

@@ -26,4 +26,19 @@ class Fourier final : public Map {
   Matrix w_;
 };
 
+// ℓ mixtures of K Gaussians of n features, in arrays; each has further inputs that are known.
+struct MixtureArrays {
+  Index examples = 0, components = 1, features = 0, known = 0;
+  const double* weights = nullptr;      // ℓ × K; components without weight are not read. Null: all 1
+  const double* means = nullptr;        // ℓ × K × n
+  const double* covariances = nullptr;  // ℓ × K × n × n, or ℓ × K × n where `diagonal`. Null: none
+  bool diagonal = false;
+  const double* further = nullptr;  // ℓ × known
+};
+
+// E z of the map above for each mixture, ℓ × 2R, or with rows in `combine` combine · E z. The columns of `frequencies`
+// are features, then known inputs.
+void expected_waves(const Matrix& frequencies, const MixtureArrays& data, const Matrix& combine, double* out,
+                    int threads = 0);
+
 }  // namespace svmgsu

@@ -21,7 +21,4 @@ def axis_aligned_candidates(
         chosen = rng.choice(inputs, size=min(inputs, 1 + r % 2), replace=False)
         scale = np.exp(rng.uniform(np.log(SMALLEST), np.log(LARGEST)))
         base[r, chosen] = scale * rng.standard_normal(len(chosen))
-    return [
-        FourierFeatures(np.sqrt(2 * gamma) * base, n, on_posterior, linear, ("axis", gamma, int(errors > 0)))
-        for gamma in GAMMAS
-    ]
+    return [FourierFeatures(np.sqrt(2 * gamma) * base, n, on_posterior, linear) for gamma in GAMMAS]

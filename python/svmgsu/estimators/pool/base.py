@@ -261,7 +261,7 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
     def _batches(self, data: Gaussians) -> Iterator[tuple[slice, View]]:
         """New samples as members see them, some at a time."""
         inputs: Inputs = self.inputs_
-        size = rows_at_a_time(inputs, 8192)
+        size = rows_at_a_time(inputs, 2048)
         for first in range(0, len(data), size):
             rows = slice(first, min(len(data), first + size))
             yield rows, inputs.view(data[rows], self._threads())

@@ -36,7 +36,7 @@ class View:
     posterior: Mixtures | Gaussians | None  # None: there is no noise, and nothing is missing
     errors: FloatArray | None  # logarithms of standard errors
     outside: FloatArray  # how far each sample is outside the training set's support, from 0 to 1
-    cache: dict[Any, FloatArray] = field(default_factory=dict)  # expected features that members share
+    cache: dict[Any, FloatArray] = field(default_factory=dict)  # what is asked for more than once
 
     def __len__(self) -> int:
         return len(self.points)
@@ -227,7 +227,9 @@ class Inputs:
         points = seen.values
         if missing.any():
             points = np.where(missing, np.einsum("lk,lkn->ln", found[2], found[3]), points)
-        return View(seen, points, _compact(found[2], found[3], found[4]), errors, outside)
+        weights = np.where(found[2] > NEGLIGIBLE, found[2], 0.0)
+        weights /= weights.sum(axis=1, keepdims=True)
+        return View(seen, points, Mixtures._of(weights, found[3], found[4], None), errors, outside)
 
     def _wide_view(self, seen: Observed, missing: Array, errors: FloatArray | None) -> View:
         """With independent features: each value is drawn towards its mean, 0, as far as it is noisy."""
@@ -293,16 +295,3 @@ def deviations(seen: Observed) -> FloatArray:
 def taken(seen: Observed, rows: Array) -> Observed:
     """Some of the samples."""
     return Observed(seen.values[rows], None if seen.cov is None else seen.cov.take(rows), None)
-
-
-def _compact(weights: FloatArray, mean: FloatArray, cov: FloatArray) -> Mixtures:
-    """The components that matter, the heaviest first."""
-    weights = np.where(weights > NEGLIGIBLE, weights, 0.0)
-    most = int((weights > 0).sum(axis=1).max())
-    order = np.argsort(-weights, axis=1, kind="stable")[:, :most]
-    rows = np.arange(len(weights))[:, np.newaxis]
-    kept = weights[rows, order]
-    kept /= kept.sum(axis=1, keepdims=True)
-    return Mixtures._of(
-        kept, np.ascontiguousarray(mean[rows, order]), np.ascontiguousarray(cov[rows, order]), None
-    )

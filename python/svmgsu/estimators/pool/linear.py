@@ -28,6 +28,10 @@ class LinearFeatures:
         assert view.errors is not None
         return np.hstack([values, view.errors])
 
+    def scores(self, view: View, W: FloatArray, threads: int) -> FloatArray:
+        """The features times each row of W."""
+        return np.asarray(self(view, threads) @ W.T)
+
     def state(self) -> dict[str, Any]:
         return {"kind": "linear", "on_posterior": self.on_posterior, "with_errors": self.with_errors}
 

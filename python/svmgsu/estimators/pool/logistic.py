@@ -27,6 +27,8 @@ class Features(Protocol):
 
     def __call__(self, view: View, threads: int) -> FloatArray: ...
 
+    def scores(self, view: View, W: FloatArray, threads: int) -> FloatArray: ...
+
     def state(self) -> dict[str, Any]: ...
 
 
@@ -163,7 +165,7 @@ class LogisticMember:
 
     def log_proba(self, view: View, threads: int) -> FloatArray:
         """Log-probabilities of the classes, (l, K)."""
-        return log_probabilities(self.scores(self.features(view, threads)))
+        return log_probabilities(self.features.scores(view, self.scores.W, threads) + self.scores.b)
 
     def state(self) -> dict[str, Any]:
         return {

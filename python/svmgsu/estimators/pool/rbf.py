@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ...maps.fourier import fourier_map, spectrum
+from ... import _core
+from ...data.mixtures import Mixtures
+from ...maps.fourier import spectrum
 from ...support.validation import FloatArray
 from .inputs import View
 from .linear import LinearFeatures
@@ -21,44 +23,44 @@ LINEAR_SHARE = 0.1  # the scale of linear terms beside Fourier features
 class FourierFeatures:
     """E cos and E sin of each frequency, and a tenth of the linear features.
 
-    The last columns of `frequencies` belong to standard errors. These are known, and turn the expectations by
-    a phase: E cos(w·x + φ) = cos φ E cos w·x - sin φ E sin w·x.
+    The last columns of `frequencies` belong to standard errors, which are known.
     """
 
     frequencies: FloatArray  # (R, n) or (R, n + standard errors)
     inputs: int  # n
     on_posterior: bool
     linear: bool
-    key: tuple[Any, ...] | None = None  # of members that have the same frequencies for values
 
     def __call__(self, view: View, threads: int) -> FloatArray:
-        of_values = self._of_values(view, threads)
-        R = len(self.frequencies)
-        with_errors = self.frequencies.shape[1] > self.inputs
-        parts = [of_values]
-        if with_errors:
-            assert view.errors is not None
-            phase = view.errors @ self.frequencies[:, self.inputs :].T
-            cos, sin = np.cos(phase), np.sin(phase)
-            c, s = of_values[:, :R], of_values[:, R:]
-            parts = [c * cos - s * sin, s * cos + c * sin]
-        if self.linear:
-            parts.append(LINEAR_SHARE * LinearFeatures(self.on_posterior, with_errors)(view, threads))
-        return parts[0] if len(parts) == 1 else np.hstack(parts)
+        waves = self._waves(view, None, threads)
+        return np.hstack([waves, self._linear_terms(view, threads)]) if self.linear else waves
 
-    def _of_values(self, view: View, threads: int) -> FloatArray:
-        key = (self.on_posterior, *self.key) if self.key is not None else None
-        if key is not None and key in view.cache:
-            return view.cache[key]
-        W = np.ascontiguousarray(self.frequencies[:, : self.inputs])
-        if self.on_posterior and view.posterior is not None:
-            found = np.asarray(fourier_map(W).mean(view.posterior, threads=threads))
+    def scores(self, view: View, W: FloatArray, threads: int) -> FloatArray:
+        """The features times each row of W, without holding them."""
+        R = len(self.frequencies)
+        found = self._waves(view, np.ascontiguousarray(W[:, : 2 * R]), threads)
+        return found + self._linear_terms(view, threads) @ W[:, 2 * R :].T if self.linear else found
+
+    def _waves(self, view: View, combine: FloatArray | None, threads: int) -> FloatArray:
+        """Expected cosines and sines, (l, 2R), or `combine` times these."""
+        errors = None
+        if self.frequencies.shape[1] > self.inputs:
+            assert view.errors is not None
+            errors = np.ascontiguousarray(view.errors)
+        posterior = view.posterior if self.on_posterior else None
+        weights, cov = None, None
+        if isinstance(posterior, Mixtures):
+            weights, means, cov = posterior.weights, posterior.mean, posterior.cov
+        elif posterior is not None and posterior.cov is not None:
+            means = posterior.mean[:, np.newaxis]
+            cov = np.ascontiguousarray(posterior.cov.diagonals(*posterior.shape)[:, np.newaxis])
         else:
-            phase = view.points @ W.T
-            found = np.hstack([np.cos(phase), np.sin(phase)]) / np.sqrt(len(W))
-        if key is not None:
-            view.cache[key] = found
-        return found
+            means = view.points[:, np.newaxis]
+        return _core.expected_waves(self.frequencies, weights, means, cov, errors, combine, threads)
+
+    def _linear_terms(self, view: View, threads: int) -> FloatArray:
+        with_errors = self.frequencies.shape[1] > self.inputs
+        return LINEAR_SHARE * LinearFeatures(self.on_posterior, with_errors)(view, threads)
 
     @property
     def outputs(self) -> int:
@@ -81,7 +83,4 @@ def rbf_candidates(
     of_values = spectrum("rbf", count, n, np.random.default_rng([seed, 21]))
     of_errors = np.sqrt(2.0) * np.random.default_rng([seed, 22]).standard_normal((count, errors))
     both = np.hstack([of_values, of_errors])
-    return [
-        FourierFeatures(np.sqrt(factor / n) * both, n, on_posterior, linear, ("rbf", factor))
-        for factor in FACTORS
-    ]
+    return [FourierFeatures(np.sqrt(factor / n) * both, n, on_posterior, linear) for factor in FACTORS]

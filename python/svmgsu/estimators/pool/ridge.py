@@ -95,7 +95,7 @@ class RidgeMember:
     def predict(self, view: View, threads: int) -> FloatArray:
         """Predictions (l,)."""
         assert self.w is not None
-        return np.asarray(self.features(view, threads) @ self.w + self.b)
+        return np.asarray(self.features.scores(view, self.w[np.newaxis], threads)[:, 0] + self.b)
 
     def state(self) -> dict[str, Any]:
         return {
