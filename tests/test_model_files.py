@@ -18,7 +18,7 @@ def test_labels_that_a_file_cannot_hold_are_refused(tmp_path):
 
 
 LINES = [
-    "svmgsu-model 1",
+    "svmgsu-model 3",
     "labels int 0 1",
     "lambda 0.1",
     "features 2",
@@ -39,7 +39,7 @@ DAMAGE = {
     "wrong magic": (damaged(1, "libsvm-model 1"), 1, "not an svmgsu model"),
     "no version": (damaged(1, "svmgsu-model"), 1, "not an svmgsu model"),
     "newer version": (damaged(1, "svmgsu-model 4"), 1, "written by a newer svmgsu"),
-    "version zero": (damaged(1, "svmgsu-model 0"), 1, "format 0 does not exist"),
+    "version two": (damaged(1, "svmgsu-model 2"), 1, "format 2 does not exist"),
     "one label": (damaged(2, "labels int 0"), 2, "expected a type and at least two labels"),
     "broken code": (damaged(2, "labels str %4 a"), 2, "broken %XX code"),
     "broken digits": (damaged(2, "labels str %zz a"), 2, "broken %XX code"),
@@ -48,7 +48,7 @@ DAMAGE = {
     "not a bool": (damaged(2, "labels bool False maybe"), 2, "labels cannot be read"),
     "equal labels": (damaged(2, "labels int 1 1"), 2, "both are '1'"),
     "labels that are no text": (damaged(2, "labels str a %FF"), 2, "labels cannot be read"),
-    "three labels": (damaged(2, "labels int 0 1 2"), 2, "expected a type and two labels"),
+    "three labels": (damaged(2, "labels int 0 1 2"), 6, "intercept: 1 numbers for 3 decision values"),
     "infinite labels": (damaged(2, "labels float 0 inf"), 2, "not all finite"),
     "lambda of zero": (damaged(3, "lambda 0"), 3, "lambda: expected a number > 0"),
     "an item twice": ([*LINES[:3], *LINES[2:]], 4, "'lambda' is there twice"),
@@ -73,8 +73,7 @@ DAMAGE = {
     "another end": (damaged(9, "3"), 9, "expected 'end' after 2 weights"),
     "words after the end": (damaged(9, "end of it"), 9, "unexpected 'of'"),
     "lines after the end": ([*LINES, "3"], 10, "there is more after 'end'"),
-    "platt without B": ([*LINES[:3], "platt 1", *LINES[3:]], 4, "expected a finite number for B"),
-    "a newer item": ([*LINES[:3], "calibration 1 2 3 4 5", *LINES[3:]], 4, "unknown item 'calibration'"),
+    "five numbers": ([*LINES[:3], "calibration 1 2 3 4 5", *LINES[3:]], 4, "expected four numbers"),
 }
 
 
@@ -97,7 +96,6 @@ def of_three(line, text):
 
 
 DAMAGE |= {
-    "of three, an old item": (of_three(4, "platt 1 2"), 4, "unknown item 'platt'"),
     "of three, two labels": (of_three(2, "labels str a b"), 9, "3 numbers for 1 decision values"),
     "of three, equal labels": (of_three(2, "labels str a b a"), 2, "there is more than one 'a'"),
     "of three, too few calibrations": (
@@ -148,7 +146,6 @@ DAMAGE |= {
     "a name that is no text": (with_names(5, "names colour %FF"), 5, "name 2 is not UTF-8"),
     "a name with a surrogate": (with_names(5, "names a %ED%A0%80"), 5, "name 2 is not UTF-8"),
     "a name that is too long in UTF-8": (with_names(5, "names a %C0%80"), 5, "name 2 is not UTF-8"),
-    "names in format 2": (with_names(1, "svmgsu-model 2"), 5, "unknown item 'names'"),
     "a key of the future": (
         with_names(5, "scheme one-vs-one"),
         5,
@@ -209,11 +206,11 @@ def test_a_file_cut_off_anywhere_is_refused(tmp_path):
             svmgsu.load(tmp_path / "cut")
 
 
-def test_a_file_of_version_1_is_read_and_its_platt_becomes_the_calibration(tmp_path):
-    (tmp_path / "m").write_text("\n".join([*LINES[:3], "platt -2 0.5", *LINES[3:], ""]))
+def test_a_file_of_two_classes_is_what_it_says(tmp_path):
+    (tmp_path / "m").write_text("\n".join([*LINES[:3], "calibration 2 -0.5 0 0", *LINES[3:], ""]))
     model = svmgsu.load(tmp_path / "m")
     assert (model.coef_.tolist(), model.intercept_.tolist(), model.lam) == ([[1.0, 2.0]], [0.5], 0.1)
-    assert model.calibration_ == (Calibration.from_platt((-2.0, 0.5)),)
+    assert model.calibration_ == (Calibration(2.0, -0.5, 0.0, 0.0),)
     (tmp_path / "n").write_text("\n".join([*LINES, ""]))
     assert svmgsu.load(tmp_path / "n").calibration_ is None
 

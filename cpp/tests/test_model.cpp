@@ -160,7 +160,7 @@ TEST_CASE("a stream is read and written like a file, and messages call it by the
   const Model back = Model::read(stream, "pipe");
   CHECK(back.w == example_of_three().w);
   CHECK(back.labels == example_of_three().labels);
-  std::istringstream wrong("svmgsu-model 2\nlabels int 1 2\nlambda x\n");
+  std::istringstream wrong("svmgsu-model 3\nlabels int 1 2\nlambda x\n");
   CHECK_THROWS_WITH_AS(Model::read(wrong, "pipe"), "pipe:3: expected a finite number for lambda", FileError);
 }
 
@@ -275,20 +275,6 @@ TEST_CASE("decision values are w·x + b, the same bits for any number of threads
     CHECK(one[static_cast<std::size_t>(i)] ==
           doctest::Approx(model.decision(means.row(i).transpose())(0)).epsilon(1e-14));
   for (const int threads : {2, 3, 8}) CHECK(decision_values(view, w, 0.25, threads) == one);
-}
-
-TEST_CASE("a file of version 1 is read, and its sigmoid is the calibration") {
-  const Folder folder;
-  write(folder.file("m"),
-        "svmgsu-model 1\nlabels int 0 1\nlambda 0.1\nplatt -2 0.5\nfeatures 2\nintercept 0.5\nweights\n1\n2\nend\n");
-  const Model model = Model::load(folder.file("m"));
-  CHECK(model.w == (Matrix(1, 2) << 1, 2).finished());
-  CHECK(model.b(0) == 0.5);
-  REQUIRE(model.calibration.size() == 1);
-  const Vector decision = model.decision(Vector::Zero(2));
-  CHECK(model.probabilities(decision)(1) == doctest::Approx(1 / (1 + std::exp(-2 * 0.5 + 0.5))));
-  const Vector none = Vector::Zero(1);
-  CHECK(model.probabilities(decision, &none)(1) == doctest::Approx(model.probabilities(decision)(1)));
 }
 
 TEST_CASE("a model of the authors comes back exactly, and what their files cannot hold is refused") {

@@ -84,7 +84,6 @@ void write_lines(const Model& model, std::ostream& out) {
 
 // What the keyed lines before the weights say, beside what they put into the model itself.
 struct Header {
-  int version = 0;
   Index features = -1;
   Index loss_line = 0;
   std::vector<double> intercept;
@@ -93,12 +92,11 @@ struct Header {
 
 using Words = std::istringstream;
 
-void read_labels(const Lines& lines, Words& words, Header& header, Model& model) {
+void read_labels(const Lines& lines, Words& words, Header&, Model& model) {
   if (!(words >> model.label_type)) lines.fail("expected a type and at least two labels");
   model.labels.clear();
   while (!(words >> std::ws).eof()) model.labels.push_back(lines.text(words, "a label"));
   if (model.labels.size() < 2) lines.fail("expected a type and at least two labels");
-  if (header.version == 1 && model.labels.size() != 2) lines.fail("expected a type and two labels");
 }
 
 void read_multi_class(const Lines& lines, Words& words, Header&, Model& model) {
@@ -128,18 +126,8 @@ void read_scatter(const Lines& lines, Words& words, Header&, Model& model) {
   if (model.scatter < 0) lines.fail("scatter: expected a number >= 0");
 }
 
-void read_platt(const Lines& lines, Words& words, Header&, Model& model) {
-  const double a = lines.number(words, "A");
-  model.calibration = {Calibration(Platt{a, lines.number(words, "B")})};
-}
-
-void read_calibration(const Lines& lines, Words& words, Header& header, Model& model) {
+void read_calibration(const Lines& lines, Words& words, Header&, Model& model) {
   const std::vector<double> v = lines.numbers(words, "a calibration");
-  if (header.version == 2) {  // Platt's sigmoid, and one for error bars without the shares of the classes
-    if (v.size() != 5 || v[4] < 0) lines.fail("calibration: expected five numbers, the last >= 0");
-    model.calibration.emplace_back(Platt{v[0], v[1]});
-    return;
-  }
   if (v.size() != 4 || v[2] < 0) lines.fail("calibration: expected four numbers, the third >= 0");
   model.calibration.emplace_back(v[0], v[1], v[2], v[3]);
 }
@@ -167,39 +155,37 @@ void read_intercept(const Lines& lines, Words& words, Header& header, Model&) {
   header.intercept = lines.numbers(words, "intercept");
 }
 
-// One row for each key: the formats that have it, and whether it may come more than once. What a later
-// version adds is one more row here and one line in write_lines.
+// One row for each key, and whether it may come more than once. What a later version adds is one more row here and
+// one line in write_lines.
 struct Item {
   const char* key;
-  int first, last;
   bool repeats;
   void (*read)(const Lines&, Words&, Header&, Model&);
 };
 constexpr Item kItems[] = {
-    {"labels", 1, kVersion, false, read_labels},
-    {"multi_class", 3, kVersion, false, read_multi_class},
-    {"task", 3, kVersion, false, read_task},
-    {"lambda", 1, kVersion, false,
+    {"labels", false, read_labels},
+    {"multi_class", false, read_multi_class},
+    {"task", false, read_task},
+    {"lambda", false,
      [](const Lines& lines, Words& words, Header&, Model& model) { model.lambda = lines.above_zero(words, "lambda"); }},
-    {"loss", 3, kVersion, false, read_loss},
-    {"scatter", 3, kVersion, false, read_scatter},
-    {"platt", 1, 1, false, read_platt},
-    {"calibration", 2, kVersion, true, read_calibration},
-    {"prior", 3, kVersion, false,
+    {"loss", false, read_loss},
+    {"scatter", false, read_scatter},
+    {"calibration", true, read_calibration},
+    {"prior", false,
      [](const Lines& lines, Words& words, Header&, Model& model) { read_numbers(lines, words, "prior", model.prior); }},
-    {"class_weight", 3, kVersion, false,
+    {"class_weight", false,
      [](const Lines& lines, Words& words, Header&, Model& model) {
        read_numbers(lines, words, "class_weight", model.class_weight);
      }},
-    {"features", 1, kVersion, false, read_features},
-    {"names", 3, kVersion, false, read_names},
-    {"intercept", 1, kVersion, false, read_intercept},
+    {"features", false, read_features},
+    {"names", false, read_names},
+    {"intercept", false, read_intercept},
 };
 
-const Item& find_item(const Lines& lines, const std::string& key, const Header& header) {
+const Item& find_item(const Lines& lines, const std::string& key) {
   for (const Item& item : kItems)
-    if (key == item.key && header.version >= item.first && header.version <= item.last) return item;
-  lines.fail("unknown item '" + key + "'" + (header.version == kVersion ? "; was it written by a newer svmgsu?" : ""));
+    if (key == item.key) return item;
+  lines.fail("unknown item '" + key + "'; was it written by a newer svmgsu?");
 }
 
 // The loss must be one of the task, with its parameter if it has one.
@@ -243,9 +229,8 @@ void check_header(const Lines& lines, const Header& header, Model& model) {
 }
 
 // The items before the weights; returns the number of features.
-Index read_header(Lines& lines, int version, Model& model) {
+Index read_header(Lines& lines, Model& model) {
   Header header;
-  header.version = version;
   model.labels.clear();
   while (true) {
     Words words = lines.next();
@@ -255,7 +240,7 @@ Index read_header(Lines& lines, int version, Model& model) {
       lines.ends(words);
       break;
     }
-    const Item& item = find_item(lines, key, header);
+    const Item& item = find_item(lines, key);
     if (!header.seen.insert(key).second && !item.repeats) lines.fail("'" + key + "' is there twice");
     item.read(lines, words, header, model);
     lines.ends(words);
@@ -322,12 +307,12 @@ Model Model::read(std::istream& file, const std::string& name) {
   if (magic == kAuthorsMagic) return read_authors_lines(lines);
   if (magic != kMagic || !(first >> version)) lines.fail("not an svmgsu model");
   if (version > kVersion)
-    lines.fail("written by a newer svmgsu (format " + std::to_string(version) + "; this one reads up to " +
+    lines.fail("written by a newer svmgsu (format " + std::to_string(version) + "; this one reads format " +
                std::to_string(kVersion) + ")");
-  if (version < 1) lines.fail("format " + std::to_string(version) + " does not exist");
+  if (version < kVersion) lines.fail("format " + std::to_string(version) + " does not exist");
 
   Model model;
-  const Index features = read_header(lines, version, model), values = model.b.size();
+  const Index features = read_header(lines, model), values = model.b.size();
   std::vector<double> weights;  // grows with the file, so that a wrong count cannot ask for all memory
   for (Index j = 0; j < features; ++j) {
     auto words = lines.next();

@@ -21,8 +21,6 @@
 //     scatter <number>                           of the targets around its values, if it is known
 // In labels and names blanks, control characters and % are written %XX, and nothing at all is %. A key that is
 // not known or comes twice is refused, so that what a later version adds is one more key.
-// Format 2 had no names, each class against the rest, and other calibrations, of which Platt's sigmoid is taken;
-// format 1 had two classes and `platt <A> <B>`. Both are read.
 //
 // The authors' own files (gsvm-train) are read too, and written on request: linear models of the labels
 // -1 and +1, with the sigmoid 1/(1 + exp(sigmA f + sigmB)).
