@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from scipy.stats import multivariate_normal
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -15,7 +16,7 @@ import svmgsu
 from svmgsu import _core
 from svmgsu.estimators.pool import base as pool_base
 from svmgsu.estimators.pool import classifier as pool_classifier
-from svmgsu.estimators.pool.inputs import Inputs
+from svmgsu.estimators.pool.inputs import Inputs, Mixture
 from svmgsu.estimators.pool.rbf import FourierFeatures
 from svmgsu.estimators.pool.task import Deadline
 from svmgsu.estimators.pool.weights import (
@@ -127,8 +128,9 @@ def test_expected_features_agree_with_samples_of_the_posterior():
         np.testing.assert_allclose(found[i, 16:], 0.1 * view.errors[i])
 
 
+@pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("kind", ["full", "diagonal", "none"])
-def test_expected_waves_agree_with_their_formula(kind):
+def test_expected_waves_agree_with_their_formula(kind, sparse):
     rng = np.random.default_rng(8)
     count, K, n, R = 70, 3, 5, 37
     means = rng.normal(size=(count, K, n)) * 10.0 ** rng.integers(-3, 4, size=(count, K, 1))
@@ -142,6 +144,9 @@ def test_expected_waves_agree_with_their_formula(kind):
     weights[4] = [0.0, 0.75, 0.25]
     further = rng.normal(size=(count, 2))
     W = rng.normal(size=(R, n + 2))
+    if sparse:  # at most two inputs each
+        for r in range(R):
+            W[r, rng.permutation(n + 2)[r % 3 :]] = 0.0
     phase = means @ W[:, :n].T + (further @ W[:, n:].T)[:, np.newaxis]
     q = np.zeros(phase.shape)
     if kind == "full":
@@ -157,6 +162,18 @@ def test_expected_waves_agree_with_their_formula(kind):
     scores = _core.expected_waves(W, weights, means, cov, further, combine, 2)
     np.testing.assert_allclose(scores, found @ combine.T, atol=1e-13)
     assert np.array_equal(scores, _core.expected_waves(W, weights, means, cov, further, combine, 1))
+
+
+def test_log_density_of_a_mixture_without_noise():
+    rng = np.random.default_rng(10)
+    A = rng.normal(size=(3, 4, 4))
+    mixture = Mixture(
+        np.array([0.2, 0.5, 0.3]), rng.normal(size=(3, 4)), A @ A.transpose(0, 2, 1) + np.eye(4)
+    )
+    X = 3 * rng.normal(size=(50, 4))
+    parts = zip(mixture.weights, mixture.means, mixture.covs, strict=True)
+    wanted = np.log(sum(weight * multivariate_normal(mean, cov).pdf(X) for weight, mean, cov in parts))
+    np.testing.assert_allclose(mixture.log_density(X), wanted, rtol=1e-10)
 
 
 @pytest.mark.parametrize("kind", [svmgsu.GSUClassifier, svmgsu.GSURegressor])

@@ -2,10 +2,11 @@
 //
 // Angles are reduced by multiples of π/2, of which three parts are known: right to about an ulp below kLargestAngle,
 // above which the C library answers. Frequencies come in groups, so that vectors go over frequencies.
+#include "kernels/waves.hpp"
+
 #include <cmath>
 
 #include "kernels/elementary.hpp"
-#include "svmgsu/kernels/kernels.hpp"
 
 namespace svmgsu::kernels {
 namespace {
@@ -91,11 +92,27 @@ SVMGSU_INLINE void phases(const double* w, const WaveInput& g, Index at, double*
   write(if_less(q, least, least, if_less(zero, q, zero, q)), exponent + at);
 }
 
-SVMGSU_CLONES void add_group(const double* w, const WaveInput& g, double scale, double* cosine, double* sine) {
-  double angle[kWaveGroup], exponent[kWaveGroup], c[kWaveGroup], s[kWaveGroup];
+// The same for sparse frequencies.
+SVMGSU_INLINE void sparse_phases(const SparseFrequency* w, const WaveInput& g, double* angle, double* exponent) {
+  for (Index r = 0; r < kWaveGroup; ++r) {
+    const SparseFrequency& f = w[r];
+    const double* const first = f.input[0] < g.features ? g.x : g.further - g.features;
+    const double* const second = f.input[1] < g.features ? g.x : g.further - g.features;
+    angle[r] = f.w[0] * first[f.input[0]] + f.w[1] * second[f.input[1]];
+    if (!g.cov) continue;
+    const double q =
+        f.product[0] * g.cov[f.place[0]] + f.product[1] * g.cov[f.place[1]] + f.product[2] * g.cov[f.place[2]];
+    const double least = -0.5 * q < kLeastExponent ? kLeastExponent : -0.5 * q;
+    exponent[r] = least < 0 ? least : 0.0;
+  }
+}
+
+// Adds the waves of one group's angles and exponents.
+SVMGSU_INLINE void add_phases(const double* angle, const double* exponent, bool decays, double scale, double* cosine,
+                              double* sine) {
   constexpr Index step = sizeof(Several) / sizeof(double);
+  double c[kWaveGroup], s[kWaveGroup];
   for (Index at = 0; at < kWaveGroup; at += step) {
-    phases<Several>(w, g, at, angle, exponent);
     Several a, sine_of, cosine_of;
     read(angle + at, a);
     sine_and_cosine(a, sine_of, cosine_of);
@@ -111,7 +128,7 @@ SVMGSU_CLONES void add_group(const double* w, const WaveInput& g, double scale, 
     Several decay, of_cosine, of_sine, sum;
     read(c + at, of_cosine);
     read(s + at, of_sine);
-    if (g.cov) {
+    if (decays) {
       read(exponent + at, decay);
       decay = exponential(decay) * scale;
     } else {
@@ -124,12 +141,32 @@ SVMGSU_CLONES void add_group(const double* w, const WaveInput& g, double scale, 
   }
 }
 
+SVMGSU_CLONES void add_group(const double* w, const WaveInput& g, double scale, double* cosine, double* sine) {
+  double angle[kWaveGroup], exponent[kWaveGroup];
+  for (Index at = 0; at < kWaveGroup; at += static_cast<Index>(sizeof(Several) / sizeof(double)))
+    phases<Several>(w, g, at, angle, exponent);
+  add_phases(angle, exponent, g.cov != nullptr, scale, cosine, sine);
+}
+
+SVMGSU_CLONES void add_sparse_group(const SparseFrequency* w, const WaveInput& g, double scale, double* cosine,
+                                    double* sine) {
+  double angle[kWaveGroup], exponent[kWaveGroup];
+  sparse_phases(w, g, angle, exponent);
+  add_phases(angle, exponent, g.cov != nullptr, scale, cosine, sine);
+}
+
 }  // namespace
 
 void add_waves(const double* w, Index groups, const WaveInput& g, double scale, double* cosine, double* sine) {
   const Index inputs = g.features + g.known;
   for (Index k = 0; k < groups; ++k)
     add_group(w + k * inputs * kWaveGroup, g, scale, cosine + k * kWaveGroup, sine + k * kWaveGroup);
+}
+
+void add_sparse_waves(const SparseFrequency* w, Index groups, const WaveInput& g, double scale, double* cosine,
+                      double* sine) {
+  for (Index k = 0; k < groups; ++k)
+    add_sparse_group(w + k * kWaveGroup, g, scale, cosine + k * kWaveGroup, sine + k * kWaveGroup);
 }
 
 }  // namespace svmgsu::kernels

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <vector>
 
+#include "kernels/waves.hpp"
 #include "svmgsu/kernels/kernels.hpp"
 #include "svmgsu/support/parallel.hpp"
 
@@ -62,6 +63,33 @@ struct Pairs {
     }
   }
 };
+
+// Frequencies of at most two inputs, with zeros up to a whole group; none if one has more.
+std::vector<kernels::SparseFrequency> sparse(const Matrix& w, Index groups, Index n, bool diagonal) {
+  std::vector<kernels::SparseFrequency> out(static_cast<std::size_t>(groups * kernels::kWaveGroup));
+  for (Index r = 0; r < w.rows(); ++r) {
+    auto& one = out[static_cast<std::size_t>(r)];
+    int found = 0;
+    for (Index j = 0; j < w.cols(); ++j) {
+      if (w(r, j) == 0) continue;
+      if (found == 2) return {};
+      one.input[found] = j;
+      one.w[found++] = w(r, j);
+    }
+    // Known inputs have no variance: their products stay 0.
+    const auto [i, j] = one.input;
+    for (int k = 0; k < 2; ++k)
+      if (one.input[k] < n) {
+        one.place[2 * k] = diagonal ? one.input[k] : one.input[k] * (n + 1);
+        one.product[2 * k] = one.w[k] * one.w[k];
+      }
+    if (found == 2 && j < n && !diagonal) {
+      one.place[1] = j * n + i;
+      one.product[1] = 2 * one.w[0] * one.w[1];
+    }
+  }
+  return out;
+}
 
 }  // namespace
 
@@ -164,6 +192,7 @@ void expected_waves(const Matrix& frequencies, const MixtureArrays& data, const 
   for (Index r = 0; r < count; ++r)
     for (Index j = 0; j < inputs; ++j)
       grouped[static_cast<std::size_t>((r / kGroup * inputs + j) * kGroup + r % kGroup)] = frequencies(r, j);
+  const std::vector<kernels::SparseFrequency> pairs = sparse(frequencies, groups, n, data.diagonal);
   const double scale = 1 / std::sqrt(static_cast<double>(count));
   const Index numbers = data.diagonal ? n : n * n;  // of a covariance
   parallel_for((data.examples + kRows - 1) / kRows, threads, [&](Index block) {
@@ -178,7 +207,11 @@ void expected_waves(const Matrix& frequencies, const MixtureArrays& data, const 
         if (!(weight > 0)) continue;
         g.x = data.means + row * n;
         if (data.covariances) g.cov = data.covariances + row * numbers;
-        kernels::add_waves(grouped.data(), groups, g, weight * scale, cosine.data(), sine.data());
+        if (pairs.empty()) {
+          kernels::add_waves(grouped.data(), groups, g, weight * scale, cosine.data(), sine.data());
+        } else {
+          kernels::add_sparse_waves(pairs.data(), groups, g, weight * scale, cosine.data(), sine.data());
+        }
       }
       double* const to = out + i * outputs;
       if (combine.rows() == 0) {

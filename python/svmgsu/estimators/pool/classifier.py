@@ -287,7 +287,7 @@ class GSUClassifier(ClassifierMixin, PoolEstimator):  # type: ignore[misc]
             task.mean(task.losses(pooled)),
             task.mean(task.losses(log_pool(logs, plain.values))),
             max(both.gap, plain.gap),
-            0.0 if self.gate_ is None else float(self.gate_(view, task.threads).mean()),
+            0.0 if self.gate_ is None else float(self.gate_(view).mean()),
             float(view.outside.mean()),
             left_out,
         )
@@ -323,7 +323,7 @@ class GSUClassifier(ClassifierMixin, PoolEstimator):  # type: ignore[misc]
         """(members' log-probabilities (M, l, K), whether gated (l,), probabilities of the pool (l, K))."""
         threads = self._threads()
         logs = np.stack([member.log_proba(view, threads) for member in self.members_])
-        gated = np.zeros(len(view), dtype=bool) if self.gate_ is None else self.gate_(view, threads)
+        gated = np.zeros(len(view), dtype=bool) if self.gate_ is None else self.gate_(view)
         uses = np.array([member.uncertainties for member in self.members_])
         p = np.empty(logs.shape[1:])
         for rows, weights, who in (

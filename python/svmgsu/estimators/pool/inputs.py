@@ -56,6 +56,17 @@ class Mixture:
         core = _core.Mixture(self.weights, self.means, self.covs)
         return _core.posterior(seen.core(), _core.Units(np.zeros(n), np.ones(n)), core, threads, moments)
 
+    def log_density(self, X: FloatArray) -> FloatArray:
+        """Log-density of values without noise, for which each covariance is factored once."""
+        K, n = self.means.shape
+        roots = np.linalg.cholesky(self.covs)
+        inverse = np.linalg.inv(roots)
+        scale = np.log(np.diagonal(roots, axis1=1, axis2=2)).sum(axis=1) + 0.5 * n * np.log(2 * np.pi)
+        away = X @ inverse.reshape(K * n, n).T - np.einsum("kij,kj->ki", inverse, self.means).ravel()
+        away = away.reshape(len(X), K, n)
+        logs = np.log(np.maximum(self.weights, 1e-300)) - scale - 0.5 * np.einsum("lki,lki->lk", away, away)
+        return np.asarray(np.logaddexp.reduce(logs, axis=1))
+
     def state(self) -> dict[str, Any]:
         return {"weights": self.weights, "means": self.means, "covs": self.covs}
 

@@ -239,7 +239,7 @@ class GSURegressor(RegressorMixin, PoolEstimator):  # type: ignore[misc]
             task.mean(task.losses(pooled)) * self.y_scale_**2,
             task.mean(task.losses(plain.values @ held_out)) * self.y_scale_**2,
             max(both.gap, plain.gap),
-            0.0 if self.gate_ is None else float(self.gate_(view, task.threads).mean()),
+            0.0 if self.gate_ is None else float(self.gate_(view).mean()),
             float(view.outside.mean()),
             left_out,
         )
@@ -281,7 +281,7 @@ class GSURegressor(RegressorMixin, PoolEstimator):  # type: ignore[misc]
         """(members' predictions (M, l), whether gated, predictions, scales s (l,)), in standard units."""
         threads = self._threads()
         each = np.stack([member.predict(view, threads) for member in self.members_])
-        gated = np.zeros(len(view), dtype=bool) if self.gate_ is None else self.gate_(view, threads)
+        gated = np.zeros(len(view), dtype=bool) if self.gate_ is None else self.gate_(view)
         f = np.where(gated, self.plain_weights_ @ each, self.weights_ @ each)
         smooth = np.array([member.smooth and not member.uncertainties for member in self.members_])
         if smooth.any():

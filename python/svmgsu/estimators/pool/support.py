@@ -36,13 +36,13 @@ class Gate:
         logs = []
         for known, out in task.folds[:LIMIT_FOLDS]:
             inner = _learn(joint, components, seed, task.threads, deadline, known)
-            logs.append(inner.posterior(_rows(joint, out), task.threads, False)[0])
+            logs.append(inner.log_density(joint.values[out]))
         mixture = _learn(joint, components, seed, task.threads, deadline, None)
         return cls(mixture, float(np.quantile(np.concatenate(logs), UNLIKELY)))
 
-    def __call__(self, view: View, threads: int) -> Array:
+    def __call__(self, view: View) -> Array:
         """Whether the standard errors of a sample are unlike those of the fit, given its values."""
-        return np.asarray(self.mixture.posterior(_joint(view), threads, False)[0] < self.limit)
+        return np.asarray(self.mixture.log_density(_joint(view).values) < self.limit)
 
     def state(self) -> dict[str, Any]:
         return {**self.mixture.state(), "limit": self.limit}
@@ -55,10 +55,6 @@ class Gate:
 def _joint(view: View) -> Observed:
     assert view.errors is not None
     return Observed(np.ascontiguousarray(np.hstack([view.points, view.errors])), None, None)
-
-
-def _rows(joint: Observed, rows: Array) -> Observed:
-    return Observed(joint.values[rows], None, None)
 
 
 def _learn(
