@@ -206,3 +206,12 @@ def test_a_saved_pool_predicts_the_same_bits(tmp_path):
     np.savez(tmp_path / "wrong.npz", **arrays)
     with pytest.raises(FormatError, match="residuals: expected finite"):
         svmgsu.load(tmp_path / "wrong.npz")
+
+
+def test_predictions_are_the_same_with_and_without_deviations():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(120, 2))
+    model = svmgsu.GSURegressor(n_frequencies=10).fit(X, X[:, 0] ** 2, std=0.2)
+    f, deviations = model.predict(X, std=0.2, return_std=True)
+    assert np.array_equal(f, model.predict(X, std=0.2))
+    assert (deviations > 0).all()

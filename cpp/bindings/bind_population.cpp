@@ -57,17 +57,18 @@ DeconvolutionOptions options_of(double tolerance, Index iterations, double floor
 
 // (log-likelihood, distance, weights, means or None, covariances or None)
 py::tuple posterior_of(const Observations& observed, const Units& units, const Mixture& mixture, int threads,
-                       bool moments) {
+                       bool moments, bool spreads) {
   const Index count = observed.data.examples(), components = mixture.components(), n = observed.features();
   Array<double> log_likelihood({count}), distance({count}), weights({count, components});
-  Array<double> means({moments ? count : 0, components, n}), covariances({moments ? count : 0, components, n, n});
+  Array<double> means({moments ? count : 0, components, n}),
+      covariances({moments && spreads ? count : 0, components, n, n});
   Posterior out;
   out.log_likelihood = log_likelihood.mutable_data();
   out.distance = distance.mutable_data();
   out.weights = weights.mutable_data();
   if (moments) {
     out.means = means.mutable_data();
-    out.covariances = covariances.mutable_data();
+    if (spreads) out.covariances = covariances.mutable_data();
   }
   {
     py::gil_scoped_release release;
@@ -167,7 +168,8 @@ void bind_population(py::module_& m) {
       },
       arg("ask"), arg("units"), arg("start"), arg("tolerance"), arg("max_iterations"), arg("floor"),
       arg("callback") = py::none());
-  m.def("posterior", &posterior_of, arg("observed"), arg("units"), arg("mixture"), arg("threads"), arg("moments"));
+  m.def("posterior", &posterior_of, arg("observed"), arg("units"), arg("mixture"), arg("threads"), arg("moments"),
+        arg("covariances") = true);
 }
 
 }  // namespace svmgsu::python

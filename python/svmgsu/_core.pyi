@@ -455,5 +455,10 @@ def deconvolve_by(
     callback: Callable[[Progress], bool | None] | None = None,
 ) -> Deconvolved: ...
 def posterior(
-    observed: Observations, units: Units, mixture: Mixture, threads: int, moments: bool
+    observed: Observations,
+    units: Units,
+    mixture: Mixture,
+    threads: int,
+    moments: bool,
+    covariances: bool = True,
 ) -> tuple[Doubles, Doubles, Doubles, Doubles, Doubles]: ...

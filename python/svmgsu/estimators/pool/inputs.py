@@ -50,11 +50,14 @@ class Mixture:
     means: FloatArray
     covs: FloatArray
 
-    def posterior(self, seen: Observed, threads: int, moments: bool) -> tuple[FloatArray, ...]:
+    def posterior(
+        self, seen: Observed, threads: int, moments: bool, covariances: bool = True
+    ) -> tuple[FloatArray, ...]:
         """Log-density, distance, responsibilities, and with `moments` means and covariances."""
         n = self.means.shape[1]
         core = _core.Mixture(self.weights, self.means, self.covs)
-        return _core.posterior(seen.core(), _core.Units(np.zeros(n), np.ones(n)), core, threads, moments)
+        units = _core.Units(np.zeros(n), np.ones(n))
+        return _core.posterior(seen.core(), units, core, threads, moments, covariances)
 
     def log_density(self, X: FloatArray) -> FloatArray:
         """Log-density of values without noise, for which each covariance is factored once."""

@@ -84,8 +84,10 @@ class JointMember:
         )
 
     def predict(self, view: View, threads: int) -> FloatArray:
-        """Predictions (l,)."""
-        return self.moments(view, threads)[0]
+        """Predictions (l,); variances, which cost more, are computed where `moments` asks for them."""
+        if ("joint",) in view.cache:
+            return view.cache["joint",][0]
+        return _conditional(view.seen, self.mixtures, threads, False)[0]
 
     def moments(self, view: View, threads: int) -> tuple[FloatArray, FloatArray]:
         """Conditional means and variances (l,)."""
@@ -120,16 +122,19 @@ def _joined(seen: Observed, targets: FloatArray) -> Observed:
     return Observed(np.ascontiguousarray(np.column_stack([seen.values, targets])), cov, None)
 
 
-def _conditional(seen: Observed, mixtures: list[Mixture], threads: int) -> tuple[FloatArray, FloatArray]:
-    """Means and variances of the target, averaged over mixtures."""
+def _conditional(
+    seen: Observed, mixtures: list[Mixture], threads: int, spreads: bool = True
+) -> tuple[FloatArray, FloatArray]:
+    """Means and variances of the target, averaged over mixtures; without `spreads` the means alone count."""
     means = np.empty((len(mixtures), len(seen)))
     variances = np.empty_like(means)
     for first in range(0, len(seen), ROWS):
         rows = np.arange(first, min(len(seen), first + ROWS))
         part = _joined(taken(seen, rows), np.full(len(rows), np.nan))
         for i, mixture in enumerate(mixtures):
-            found = mixture.posterior(part, threads, True)
-            r, m, v = found[2], found[3][:, :, -1], found[4][:, :, -1, -1]
+            found = mixture.posterior(part, threads, True, spreads)
+            r, m = found[2], found[3][:, :, -1]
+            v = found[4][:, :, -1, -1] if spreads else 0.0
             means[i, rows] = (r * m).sum(axis=1)
             variances[i, rows] = (r * (v + m**2)).sum(axis=1) - means[i, rows] ** 2
     return means.mean(axis=0), np.maximum(variances.mean(axis=0) + means.var(axis=0), 1e-12)

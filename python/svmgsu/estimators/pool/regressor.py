@@ -277,28 +277,31 @@ class GSURegressor(RegressorMixin, PoolEstimator):  # type: ignore[misc]
             assert total is not None
             member.refit(total)
 
-    def _answers(self, view: View) -> tuple[FloatArray, Array, FloatArray, FloatArray]:
-        """(members' predictions (M, l), whether gated, predictions, scales s (l,)), in standard units."""
+    def _answers(self, view: View, spreads: bool) -> tuple[FloatArray, Array, FloatArray, FloatArray]:
+        """(members' predictions (M, l), whether gated, predictions, scales s (l,)), in standard units.
+
+        Without `spreads` the scales are not to be used.
+        """
         threads = self._threads()
+        variance = np.ones(len(view))
+        for member in self.members_:
+            if spreads and isinstance(member, JointMember):
+                variance = member.moments(view, threads)[1]
         each = np.stack([member.predict(view, threads) for member in self.members_])
         gated = np.zeros(len(view), dtype=bool) if self.gate_ is None else self.gate_(view)
         f = np.where(gated, self.plain_weights_ @ each, self.weights_ @ each)
         smooth = np.array([member.smooth and not member.uncertainties for member in self.members_])
         if smooth.any():
             f = (1 - view.outside) * f + view.outside * each[smooth].mean(axis=0)
-        variance = np.ones(len(view))
-        for member in self.members_:
-            if isinstance(member, JointMember):
-                variance = member.moments(view, threads)[1]
         a, b = self.noise_scale_
         return each, gated, f, np.sqrt(np.maximum(a * variance + b, 1e-300))
 
-    def _predictive(self, X: Any, cov: Any, std: Any) -> tuple[FloatArray, FloatArray]:
+    def _predictive(self, X: Any, cov: Any, std: Any, spreads: bool = True) -> tuple[FloatArray, FloatArray]:
         """f and s of new samples, in units of y."""
         data = self._new(X, cov, std)
         f, s = np.empty(len(data)), np.empty(len(data))
         for rows, view in self._batches(data):
-            _, _, f[rows], s[rows] = self._answers(view)
+            _, _, f[rows], s[rows] = self._answers(view, spreads)
         return f * self.y_scale_ + self.y_centre_, s * self.y_scale_
 
     def predict(self, X: Any, cov: Any = None, std: Any = None, return_std: bool = False) -> Any:
@@ -307,7 +310,7 @@ class GSURegressor(RegressorMixin, PoolEstimator):  # type: ignore[misc]
         With `return_std` also the standard deviation of the predictive distribution: (predictions,
         deviations).
         """
-        f, s = self._predictive(X, cov, std)
+        f, s = self._predictive(X, cov, std, return_std)
         return (f, s * float(np.sqrt((self.residuals_**2).mean()))) if return_std else f
 
     def predict_interval(
@@ -349,7 +352,7 @@ class GSURegressor(RegressorMixin, PoolEstimator):  # type: ignore[misc]
         data = self._new(X, cov, std)
         found: list[dict[str, Any]] = []
         for _, view in self._batches(data):
-            each, gated, f, _ = self._answers(view)
+            each, gated, f, _ = self._answers(view, False)
             for i in range(len(view)):
                 weights = self.plain_weights_ if gated[i] else self.weights_
                 members = [
