@@ -86,7 +86,7 @@ class JointMember:
     def predict(self, view: View, threads: int) -> FloatArray:
         """Predictions (l,); variances, which cost more, are computed where `moments` asks for them."""
         if ("joint",) in view.cache:
-            return view.cache["joint",][0]
+            return np.asarray(view.cache["joint",][0])
         return _conditional(view.seen, self.mixtures, threads, False)[0]
 
     def moments(self, view: View, threads: int) -> tuple[FloatArray, FloatArray]:
