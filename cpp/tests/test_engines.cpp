@@ -1,4 +1,5 @@
-// Shards and files: wherever the examples are, the bits are those of memory, and they are not read more often than needed.
+// Shards and files: wherever the examples are, the bits are those of memory, and they are not read more often than
+// needed.
 #include <doctest/doctest.h>
 
 #include <fstream>

@@ -23,9 +23,7 @@ int polls_of(Work work, int most = 1 << 30) {
 
 }  // namespace
 
-TEST_CASE("without a watch nobody is asked") {
-  CHECK_NOTHROW(poll());
-}
+TEST_CASE("without a watch nobody is asked") { CHECK_NOTHROW(poll()); }
 
 TEST_CASE("the innermost watch is asked, and not while it answers") {
   int outer = 0, inner = 0;

@@ -19,6 +19,7 @@ std::atomic<bool> forked{false};
 [[maybe_unused]] const int registered = pthread_atfork(nullptr, nullptr, [] { forked = true; });
 #endif
 
+#ifdef _OPENMP
 // OpenMP ends the process where it cannot start a thread, and it starts some whenever a team is larger than the one
 // before. So the threads of such a team are started here first, and fewer are asked for where these cannot be had.
 int startable(int team) {
@@ -38,6 +39,7 @@ int startable(int team) {
   for (std::thread& other : others) other.join();
   return last = static_cast<int>(others.size()) + 1;
 }
+#endif
 
 }  // namespace
 

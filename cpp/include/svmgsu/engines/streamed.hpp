@@ -1,8 +1,9 @@
 // The objective of examples that lie in files of plain numbers, row after row, and never in memory as a whole.
 //
-// A pass reads the files once from their beginning to their end, in its own thread, a window of some blocks ahead of the
-// one that is worked on. The sums are those of memory.hpp: the same bits, whatever the windows are. Examples that are chosen (for estimates of the Hessian, a sample to start from)
-// are read in the order of the file. The first pass looks for what is no number.
+// A pass reads the files once from their beginning to their end, in its own thread, a window of some blocks ahead of
+// the one that is worked on. The sums are those of memory.hpp: the same bits, whatever the windows are. Examples that
+// are chosen (for estimates of the Hessian, a sample to start from) are read in the order of the file. The first pass
+// looks for what is no number.
 #pragma once
 
 #include <cstdint>
