@@ -1,5 +1,4 @@
-// Full matrices and their packed upper triangles: a caller provides arrays of examples × n² and examples × n(n+1)/2
-// numbers.
+// Full matrices and their packed upper triangles.
 #pragma once
 
 #include "svmgsu/support/types.hpp"
