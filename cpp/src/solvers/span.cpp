@@ -50,7 +50,7 @@ bool suits_span(const MemoryObjective& objective) {
 // x − o of every example, then its factors, and the basis Q of their span: rows = RᵀQᵀ.
 class Span {
  public:
-  explicit Span(const MemoryObjective& objective) : objective_(objective), data_(*objective.source().whole()) {
+  explicit Span(const MemoryObjective& objective) : data_(*objective.source().whole()) {
     const Index n = objective.features(), count = data_.examples();
     Matrix rows = Matrix::Zero(rows_of(data_), n);
     Index at = count;
@@ -96,7 +96,6 @@ class Span {
   Vector from_span(const Vector& w) const { return basis_.combine(w); }
 
  private:
-  const MemoryObjective& objective_;
   const Gaussians& data_;
   linalg::Basis basis_;
   Matrix coordinates_;  // of each mean and factor, a row each
