@@ -1,28 +1,16 @@
 // Wrong sizes, null pointers and places outside through every public header: each is an InvalidArgument that names the
 // argument, and none reads memory that is not there.
-#include <doctest/doctest.h>
+#include <fstream>
 
-#include "helpers.hpp"
+#include "folder.hpp"
+#include "refusals.hpp"
+#include "svmgsu/kinds/packing.hpp"
+#include "svmgsu/support/poll.hpp"
 
 using namespace svmgsu;
 using namespace svmgsu::test;
 
 namespace {
-
-std::string message_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
-bool names(const std::string& argument, const std::function<void()>& action) {
-  const std::string message = message_of(action);
-  CAPTURE(message);
-  return message.rfind(argument + ":", 0) == 0;
-}
 
 struct Small {
   Matrix means = Random(3).normals(6, 4);
@@ -146,6 +134,18 @@ TEST_CASE("Gaussians whose parts do not fit a map") {
     g.dense.resize(0, 0);
     double mean = 0, variance = 0;
     CHECK(names("w", [&] { map->scores(g, Matrix::Ones(1, map->outputs() - 1), &mean, &variance); }));
+    const Matrix w = Matrix::Ones(1, map->outputs());
+    CHECK(names("mean", [&] { map->scores(g, w, nullptr, &variance); }));
+    CHECK(names("variance", [&] { map->scores(g, w, &mean, nullptr); }));
+    CHECK(names("out", [&] { map->mean(g, nullptr); }));
+    CHECK(names("out", [&] { map->variances(g, nullptr); }));
+    CHECK(names("out", [&] { map->slope(g, w.data(), nullptr); }));
+    CHECK(names("w", [&] { map->slope(g, nullptr, out.data()); }));
+    CHECK(names("w", [&] { g.times(Matrix::Ones(1, 3), matrix); }));
+    g.diagonal = Vector::Ones(5);
+    CHECK(names("diagonal", [&] { g.times(Matrix::Ones(1, 4), matrix); }));
+    CHECK(names("diagonal", [&] { g.full(matrix); }));
+    CHECK(names("diagonal", [&] { g.root(matrix); }));
   }
 }
 
@@ -156,4 +156,378 @@ TEST_CASE("a model knows its loss") {
   CHECK(names("loss", [&] { Model::regression(w, 0, 0.1, "hinge"); }));
   CHECK(names("weights", [&] { Model(Vector(), 0, 0.1, "hinge"); }));
   CHECK(names("x", [&] { Model(w, 0, 0.1, "hinge").decision(Vector::Ones(3)); }));
+}
+
+TEST_CASE("moments of maps with weights that are none, or without room") {
+  const Small small;
+  const Polynomial map(4);
+  Vector weights = Vector::Ones(6);
+  const Matrix w = Matrix::Ones(1, map.outputs()), targets = Matrix::Ones(1, 6);
+  CHECK(names("mean", [&] { map_moments<double>(map, small.data, {}, Spread::none, nullptr); }));
+  CHECK(names("targets", [&] { second_moments(map, small.data, {}, nullptr, Matrix::Constant(1, 6, kNaN)); }));
+  for (const double wrong : {-1.0, kNaN, kInfinity}) {
+    weights(4) = wrong;
+    const Blend blend{weights.data(), 2};
+    CHECK(names("blend", [&] { map_scores(map, small.data, blend, w); }));
+    CHECK(names("weights", [&] { second_moments(map, small.data, {}, weights.data(), targets); }));
+    CHECK(names("weights", [&] { gradient_outer_product(map, small.data, {}, weights.data(), w); }));
+  }
+  CHECK(names("frequencies", [] { Fourier(Matrix::Constant(2, 2, kNaN)); }));
+  double room[12];
+  const Matrix waves = Matrix::Ones(1, 4);
+  const auto expect = [&](const std::string& argument, const std::function<void(MixtureArrays&)>& change, double* out) {
+    MixtureArrays arrays;
+    arrays.examples = 6;
+    arrays.features = 4;
+    arrays.means = small.means.data();
+    change(arrays);
+    CHECK(names(argument, [&] { expected_waves(waves, arrays, Matrix(), out, 1); }));
+  };
+  expect("out", [](MixtureArrays&) {}, nullptr);
+  expect("data", [](MixtureArrays& a) { a.means = nullptr; }, room);
+  expect("data", [](MixtureArrays& a) { a.examples = -1; }, room);
+  expect("data", [](MixtureArrays& a) { a.components = 0; }, room);
+  expect("frequencies", [](MixtureArrays& a) { a.features = -4; }, room);
+  expect("data", [](MixtureArrays& a) { a.features = 3, a.known = 1; }, room);
+  CHECK(names("landmarks", [] { Landmarks(Matrix::Constant(2, 2, kInfinity), Matrix(Matrix::Identity(2, 2))); }));
+  CHECK(names("transform", [] { Landmarks(Matrix::Ones(2, 2), Matrix::Constant(2, 2, kNaN)); }));
+}
+
+TEST_CASE("full matrices without an array, or of sizes that are none") {
+  double full[4] = {1, 0, 0, 1}, packed[3] = {1, 0, 1};
+  CHECK(names("full", [&] { pack<double>(nullptr, 1, 2, 0, 1, packed); }));
+  CHECK(names("packed", [&] { pack<double>(full, 1, 2, 0, 1, nullptr); }));
+  CHECK(names("examples", [&] { pack(full, -1, 2, 0, 1, packed); }));
+  for (const Index n : {Index{-2}, Index{1} << 40}) {
+    CHECK(names("n", [&] { pack(full, 1, n, 0, 1, packed); }));
+    CHECK(names("n", [&] { find_indefinite(packed, 1, n, 0, 1); }));
+    CHECK(names("n", [&] { clip_indefinite(packed, 1, n, 0, 0, 1); }));
+  }
+  CHECK(names("packed", [] { find_indefinite<float>(nullptr, 1, 2, 0, 1); }));
+  CHECK(names("examples", [&] { find_indefinite(packed, -1, 2, 0, 1); }));
+  CHECK(names("packed", [] { clip_indefinite<double>(nullptr, 1, 2, 0, 0, 1); }));
+  for (const double wrong : {-1.0, kNaN}) {
+    CHECK(names("tolerance", [&] { pack(full, 1, 2, wrong, 1, packed); }));
+    CHECK(names("tolerance", [&] { find_indefinite(packed, 1, 2, wrong, 1); }));
+    CHECK(names("tolerance", [&] { clip_indefinite(packed, 1, 2, 0, wrong, 1); }));
+    CHECK(names("rounding", [&] { clip_indefinite(packed, 1, 2, wrong, 1, 1); }));
+  }
+}
+
+TEST_CASE("losses of numbers that are none") {
+  for (const double wrong : {-1.0, kInfinity, -kInfinity}) {
+    CHECK(names("delta", [&] { make_loss("huber", wrong); }));
+    CHECK(names("epsilon", [&] { make_loss("epsilon_insensitive", wrong); }));
+    CHECK(names("epsilon", [&] { make_loss("squared_epsilon_insensitive", wrong); }));
+    CHECK(names("loss", [&] { make_loss("hinge", wrong); }));
+  }
+  CHECK(names("delta", [] { make_loss("huber", 0); }));
+  CHECK(names("loss", [] { make_loss("hing"); }));
+  CHECK(names("d", [] { expected_hinge(kNaN, 1); }));
+  for (const double wrong : {-1.0, kNaN}) {
+    CHECK(names("s", [&] { expected_hinge(1, wrong); }));
+    CHECK(names("s", [&] { probability_right(1, wrong); }));
+  }
+  CHECK(names("signed_margin", [] { probability_right(kNaN, 0); }));
+}
+
+TEST_CASE("pairs of classes that are not there") {
+  double pairs[3] = {1, 2, 3}, out[3];
+  for (const auto function : {couple, vote}) {
+    CHECK(names("pairs", [&] { function(nullptr, 3, out); }));
+    CHECK(names("out", [&] { function(pairs, 3, nullptr); }));
+    for (const Index classes : {-3, 0, 1}) CHECK(names("classes", [&] { function(pairs, classes, out); }));
+    const double none[3] = {1, kNaN, 3};
+    CHECK(names("pairs", [&] { function(none, 3, out); }));
+  }
+}
+
+TEST_CASE("calibration of scores, classes and weights that are none") {
+  const std::vector<double> scores = {-1, 0, 1, 2}, signs = {-1, 1, -1, 1};
+  const auto with = [](std::vector<double> list, double value) {
+    list[2] = value;
+    return list;
+  };
+  const std::vector<double> ones(4, 1.0);
+  for (const double wrong : {-1.0, kNaN, kInfinity}) {
+    CHECK(names("weights", [&] { fit_platt(scores, signs, with(ones, wrong)); }));
+    CHECK(names("weights", [&] { fit_calibration({scores, {}, signs, with(ones, wrong)}); }));
+    CHECK(names("weights", [&] { own_calibration({scores, {}, signs, with(ones, wrong)}, 0); }));
+    CHECK(names("weights", [&] { log_shares(signs, with(ones, wrong)); }));
+    CHECK(names("variances", [&] { fit_calibration({scores, with(ones, wrong), signs, {}}); }));
+  }
+  for (const double wrong : {kNaN, kInfinity, -kInfinity}) {
+    CHECK(names("scores", [&] { fit_platt(with(scores, wrong), signs); }));
+    CHECK(names("margins", [&] { fit_calibration({with(scores, wrong), {}, signs, {}}); }));
+    CHECK(names("trained_odds", [&] { own_calibration({scores, {}, signs, {}}, wrong); }));
+  }
+  for (const double wrong : {kNaN, 0.0, 2.0}) {
+    CHECK(names("labels", [&] { fit_platt(scores, with(signs, wrong)); }));
+    CHECK(names("signs", [&] { fit_calibration({scores, {}, with(signs, wrong), {}}); }));
+    CHECK(names("signs", [&] { log_shares(with(signs, wrong), ones); }));
+  }
+  const std::vector<double> zeros(4, 0.0);
+  CHECK(names("weights", [&] { fit_platt(scores, signs, zeros); }));
+  CHECK(names("weights", [&] { fit_calibration({scores, {}, signs, zeros}); }));
+  CHECK(names("weights", [&] { fit_platt(scores, signs, {1, 1}); }));
+  CHECK(names("weights", [&] { log_shares(signs, {}); }));
+  CHECK(names("width", [&] { fit_calibration({scores, {}, signs, {}}, {0, 0.05}); }));
+  CHECK(names("without_noise", [&] { fit_calibration({scores, {}, signs, {}}, {1, 1.5}); }));
+}
+
+TEST_CASE("decisions that are no numbers, and shares that are none") {
+  Classification task;
+  task.calibration = {Calibration()};
+  const Vector one = Vector::Ones(1), none = Vector::Constant(1, kNaN), negative = Vector::Constant(1, -1.0);
+  const Vector shares = (Vector(2) << 0.5, kInfinity).finished();
+  CHECK(names("decision", [&] { task.probabilities(none); }));
+  CHECK(names("decision", [&] { task.predict(Vector::Ones(2)); }));
+  CHECK(names("decision", [&] { task.class_scores(one); }));
+  CHECK(names("variance", [&] { task.probabilities(one, &negative); }));
+  CHECK(names("variance", [&] { task.probabilities(one, &none); }));
+  CHECK(names("shares", [&] { task.probabilities(one, nullptr, &shares); }));
+  task.prior = shares;
+  CHECK(names("prior", [&] { task.probabilities(one); }));
+  task.prior = Vector();
+  task.class_weight = shares;
+  CHECK(names("class_weight", [&] { task.predict(one); }));
+  task.class_weight = Vector();
+  task.calibration[0].a = kNaN;
+  CHECK(names("calibration", [&] { task.probabilities(one); }));
+}
+
+TEST_CASE("hyperplanes that are not there") {
+  const Small small;
+  const double b[1] = {0}, none[4] = {0, 0, kNaN, 0}, zeros[4] = {0, 0, 0, 0};
+  CHECK(names("w", [&] { decision_values(Planes{nullptr, b, 1, 4}, small.data); }));
+  CHECK(names("b", [&] { margins(Planes{zeros, nullptr, 1, 4}, small.data); }));
+  CHECK(names("count", [&] { decision_values(Planes{zeros, b, -1, 4}, small.data); }));
+  CHECK(names("count", [&] { margins(Planes{zeros, b, -1, 4}, small.data); }));
+  CHECK(names("w", [&] { decision_values(Planes{none, b, 1, 4}, small.data); }));
+  CHECK(names("b", [&] { margins(Planes{zeros, none + 2, 1, 4}, small.data); }));
+  CHECK(names("w", [&] { margins(Planes{zeros, b, 1, -4}, small.data); }));
+  CHECK(names("w", [&] { probabilities(Classification(), Planes{zeros, b, 0, 4}, small.data); }));
+  const Vector w = Vector::Ones(4);
+  CHECK(names("lambda", [&] { Model(w, 0, kNaN, "hinge"); }));
+  Model model = Model::regression(w, 0, 0.1);
+  model.b = Vector();
+  CHECK(names("b", [&] { model.decision(w); }));
+  CHECK(names("b", [&] { model.estimate(small.data); }));
+  model.w = Matrix(0, 4);
+  CHECK(names("w", [&] { model.estimate(small.data); }));
+}
+
+TEST_CASE("points that an objective has not evaluated") {
+  const Small small;
+  const MemoryObjective objective(small.set, 0.1),
+      fewer(TrainingSet(small.data.some({0, 1}), small.set.targets.some({0, 1})), 0.1);
+  struct Strange : Kept {};
+  Evaluation nothing, strange = objective.evaluate(Vector::Zero(4), 0);
+  strange.kept = std::make_shared<Strange>();
+  const Evaluation known = objective.evaluate(Vector::Zero(4), 0);
+  for (const Evaluation& at : {nothing, strange, fewer.evaluate(Vector::Zero(4), 0)}) {
+    CHECK(names("at", [&] { objective.value(at, 0.1); }));
+    CHECK(names("at", [&] { objective.active_share(at, 0.1); }));
+    CHECK(names("at", [&] { objective.along(at); }));
+    CHECK(names("at", [&] { objective.sharp_share(at, 0.1); }));
+    CHECK(names("at", [&] { objective.hessian(at); }));
+    CHECK(names("from", [&] { objective.ray(at, known, Vector::Ones(4), 0, 0); }));
+    CHECK(names("there", [&] { objective.ray(known, at, Vector::Ones(4), 0, 0); }));
+  }
+  objective.evaluate(Vector::Zero(4), 0, 0, strange);
+  CHECK(strange.value == known.value);
+  CHECK(names("p", [&] { objective.ray(known, known, Vector::Ones(5), 0, 0); }));
+  CHECK(names("negligible", [&] { objective.hessian(known, kNaN); }));
+  Vector out;
+  double out_b = 0;
+  CHECK(names("v", [&] { objective.hessian(known)->times(Vector::Ones(3), 0, out, out_b); }));
+  CHECK(names("source", [&] { MemoryObjective(nullptr, nullptr, 0.1, 1, true, nullptr, false); }));
+  DualPoint dual;
+  CHECK(names("weight", [&] { dual.add(known.slopes, nullptr); }));
+  CHECK(names("lambda", [&] { known.slopes.bound(0, true, nullptr); }));
+  const double halves[2] = {0.5, 0.5};
+  dual.add(known.slopes, halves);
+  DualPoint other;
+  other.reach = other.sum[0] = other.sum[1] = Vector::Ones(9);
+  CHECK(names("other", [&] { dual.add(other, halves); }));
+  CHECK(names("goes_on", [] { Watch(nullptr); }));
+}
+
+TEST_CASE("text files that are not there, and places in them") {
+  TextOptions options;
+  for (const Index most : {Index{-1}, kMostTextFeatures + 1}) {
+    options.most_features = most;
+    CHECK(names("most_features", [&] { read_rows(Text::lend("a 1:2\n"), options); }));
+  }
+  options.most_features = kMostTextFeatures;
+  CHECK(names("bytes", [] { Text::lend(std::string_view(nullptr, 3)); }));
+  const TextRows rows = read_rows(Text::lend("a 1:2 3:4\nb 2:1\n"), options);
+  CHECK(names("files", [] { join({}); }));
+  CHECK(names("files", [&] { join({&rows, nullptr}); }));
+  options.format = TextFormat::svmlight;
+  const TextRows light = read_rows(Text::lend("1 1:2\n-1 2:3\n"), options);
+  CHECK(names("files", [&] { join({&light, &rows}); }));
+  options.format = TextFormat::covariances;
+  const TextRows matrices = read_rows(Text::lend("a 1,1:2 1,2:1\n"), options);
+  std::vector<double> out(12, 0.0);
+  for (const auto fill : {fill_dense, fill_packed}) {
+    CHECK(names("out", [&] { fill(rows, {0}, 3, 1, nullptr); }));
+    CHECK(names("features", [&] { fill(rows, {0}, 2, 1, out.data()); }));
+    CHECK(names("features", [&] { fill(rows, {0}, -1, 1, out.data()); }));
+    for (const Index outside : {Index{-1}, Index{2}})
+      CHECK(names("select", [&] { fill(rows, {0, outside}, 3, 1, out.data()); }));
+  }
+  CHECK(names("rows", [&] { fill_dense(matrices, {0}, 2, 1, out.data()); }));
+  TextRows taken = read_rows(Text::lend("1 1:2\n-1 2:3\n"), [&] {
+    options.format = TextFormat::svmlight;
+    return options;
+  }());
+  taken.start.release();
+  CHECK(names("rows", [&] { fill_dense(taken, {0}, 2, 1, out.data()); }));
+  std::string line;
+  const double value[2] = {1, 2};
+  const std::int32_t column[2] = {0, -1};
+  CHECK(names("row", [&] { append_line(line, "a", nullptr, 2, EntryStyle::feature); }));
+  CHECK(names("features", [&] { append_line(line, "a", value, -2, EntryStyle::feature); }));
+  CHECK(names("value", [&] { append_line(line, "a", nullptr, column, 2, EntryStyle::feature); }));
+  CHECK(names("column", [&] { append_line(line, "a", value, nullptr, 2, EntryStyle::feature); }));
+  CHECK(names("column", [&] { append_line(line, "a", value, column, 2, EntryStyle::feature); }));
+  CHECK(names("count", [&] { append_line(line, "a", value, column, -1, EntryStyle::feature); }));
+  CHECK(names("style", [&] { append_line(line, "a", value, column, 1, EntryStyle::packed); }));
+  CHECK(names("row", [&] { append_table_line(line, "a", nullptr, 1, "b"); }));
+  CHECK(names("count", [&] { append_table_line(line, "a", value, -1, "b"); }));
+  CHECK(line.empty());
+}
+
+TEST_CASE("populations of observations, units and mixtures that do not fit") {
+  const Matrix means = Random(5).normals(40, 2);
+  const Matrix variances = Matrix::Constant(40, 2, 0.1);
+  const Gaussians data(means, Diagonal<double>(variances));
+  const Observations seen{data};
+  const Units units = units_of(seen);
+  const Mixture start = start_mixture(seen, units, 2, 1);
+  Posterior out;
+  const auto refuses = [&](const std::string& argument, const Observations& observed, const Units& in,
+                           const Mixture& mixture) {
+    CHECK(names(argument, [&] { deconvolve(observed, in, mixture, {}); }));
+    CHECK(names(argument, [&] { population_sums(observed, in, mixture); }));
+    CHECK(names(argument, [&] { posterior(observed, in, mixture, 1, out); }));
+  };
+  Units wrong = units;
+  const auto of_units = [&] {
+    refuses("units", seen, wrong, start);
+    CHECK(names("units", [&] { start_mixture(seen, wrong, 2, 1); }));
+    CHECK(names("units", [&] { deconvolve_by([](const Mixture&) { return PopulationSums(); }, 2, wrong, start, {}); }));
+    wrong = units;
+  };
+  wrong.scale = Vector::Ones(1);
+  of_units();
+  wrong.centre = Vector::Zero(3);
+  of_units();
+  for (const double none : {0.0, -1.0, kNaN, kInfinity}) {
+    wrong.scale(1) = none;
+    of_units();
+  }
+  wrong.centre(0) = kNaN;
+  of_units();
+
+  Mixture mixture = start;
+  mixture.means = Matrix::Ones(2, 3);
+  refuses("mixture", seen, units, mixture);
+  mixture = start;
+  mixture.covariances = Matrix::Ones(2, 3);
+  refuses("mixture", seen, units, mixture);
+  mixture = start;
+  mixture.weights(0) = kNaN;
+  refuses("mixture", seen, units, mixture);
+  refuses("mixture", seen, units, Mixture());
+
+  Vector weights = Vector::Ones(40);
+  const Observations weighted{data, nullptr, 0, weights.data()};
+  for (const double none : {-1.0, kNaN, kInfinity}) {
+    weights(7) = none;
+    refuses("weights", weighted, units, start);
+    CHECK(names("weights", [&] { units_of(weighted); }));
+    CHECK(names("weights", [&] { start_mixture(weighted, units, 2, 1); }));
+  }
+  weights.setZero();
+  refuses("weights", weighted, units, start);
+  Matrix projection = Matrix::Ones(40, 4);
+  for (const Index features : {-1, 0})
+    CHECK(names("projection", [&] { units_of(Observations{data, projection.data(), features}); }));
+  projection(3, 1) = kInfinity;
+  refuses("projection", Observations{data, projection.data(), 2}, units, start);
+
+  DeconvolutionOptions options;
+  const auto of_options = [&](const std::string& argument) {
+    CHECK(names(argument, [&] { deconvolve(seen, units, start, options); }));
+    CHECK(names(argument, [&] { start_mixture(seen, units, 2, 1, options); }));
+    options = {};
+  };
+  options.tolerance = kNaN;
+  of_options("tolerance");
+  options.max_iterations = -1;
+  of_options("max_iterations");
+  options.floor = -1;
+  of_options("floor");
+  options.memory = -1;
+  of_options("memory");
+  CHECK(names("components", [&] { start_mixture(seen, units, 0, 1); }));
+  CHECK(names("ask", [&] { deconvolve_by(nullptr, 2, units, start, {}); }));
+  CHECK(
+      names("features", [&] { deconvolve_by([](const Mixture&) { return PopulationSums(); }, -2, units, start, {}); }));
+  const auto answers = [&](PopulationSums sums) {
+    return names("ask", [&] { deconvolve_by([&](const Mixture&) { return sums; }, 2, units, start, {}); });
+  };
+  const PopulationSums right = population_sums(seen, units, start);
+  PopulationSums sums = right;
+  CHECK(answers(PopulationSums()));
+  sums.second = Matrix::Ones(2, 3);
+  CHECK(answers(sums));
+  sums = right;
+  sums.share = Vector::Ones(1);
+  CHECK(answers(sums));
+  sums = right;
+  sums.weight = kNaN;
+  CHECK(answers(sums));
+}
+
+TEST_CASE("files of sizes that are none") {
+  const Small small;
+  const Folder folder;
+  FlatSet set;
+  set.means.path = folder.file("means");
+  set.means.rows = 6;
+  set.means.columns = 4;
+  std::ofstream(set.means.path, std::ios::binary).write(reinterpret_cast<const char*>(small.means.data()), 8 * 24);
+  set.targets = std::make_shared<const Targets>(small.set.targets);
+  CHECK(Streamed(set, 1).examples() == 6);
+  const auto refuses = [&](const std::string& argument, const std::function<void(FlatSet&)>& change) {
+    FlatSet changed = set;
+    change(changed);
+    CHECK(names(argument, [&] { Streamed(changed, 1); }));
+  };
+  const Index huge = std::numeric_limits<Index>::max() / 2;
+  for (const Index size : {Index{-1}, Index{0}, Index{7}, huge}) {
+    refuses(set.means.path, [&](FlatSet& s) { s.means.rows = size; });
+    refuses(set.means.path, [&](FlatSet& s) { s.means.columns = size; });
+  }
+  for (const std::int64_t offset : {std::int64_t{-8}, std::int64_t{4}, std::int64_t{8}, std::int64_t{huge} / 8 * 8 + 8})
+    refuses(set.means.path, [&](FlatSet& s) { s.means.offset = offset; });
+  refuses("targets", [](FlatSet& s) { s.targets = nullptr; });
+  refuses("window", [](FlatSet& s) { s.window = -1; });
+  refuses("problems", [](FlatSet& s) { s.problems = 0; });
+  refuses("problems", [](FlatSet& s) { s.problems = -3; });
+  refuses("memory", [](FlatSet& s) { s.memory = 1; });
+  FlatTerm term;
+  term.kind = FlatTerm::Kind::shared;
+  refuses("covariance", [&](FlatSet& s) { s.terms.push_back(term); });
+  term.count = 1;
+  refuses("covariance", [&](FlatSet& s) { s.terms.push_back(term); });
+  term.kind = FlatTerm::Kind::diagonal;
+  term.file = set.means;
+  term.scale = kNaN;
+  refuses("covariance", [&](FlatSet& s) { s.terms.push_back(term); });
+  CHECK(names("targets", [&] { Streamed(set, 1).beside(nullptr); }));
+  CHECK(names("lambda", [&] { Streamed(set, 1).objective(kNaN); }));
 }

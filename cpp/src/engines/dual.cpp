@@ -6,6 +6,10 @@ namespace svmgsu {
 
 void DualPoint::add(const DualPoint& other, const double weight[2]) {
   constexpr double kSum = 0x1p-52;  // the error of a sum of a few such points, one more of them
+  require(weight != nullptr, "weight: null pointer");
+  const Index n = other.reach.size();
+  require(other.sum[0].size() == n && other.sum[1].size() == n && (reach.size() == 0 || reach.size() == n),
+          "other: a point of other features");
   const double larger = std::max(weight[0], weight[1]);
   if (reach.size() == 0) {
     reach = Vector::Zero(other.reach.size());
@@ -24,6 +28,8 @@ void DualPoint::add(const DualPoint& other, const double weight[2]) {
 }
 
 Certificate DualPoint::bound(double lambda, bool intercept, double* unscaled) const {
+  require(lambda > 0, "lambda: must be > 0, got " + to_text(lambda));
+  require(sum[0].size() == reach.size() && sum[1].size() == reach.size(), "sum: of other features than reach");
   double rho[2] = {1, 1};
   if (intercept) {
     const double smaller = std::min(mass[0], mass[1]);

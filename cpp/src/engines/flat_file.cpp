@@ -44,6 +44,10 @@ OpenFile::OpenFile(const FlatFile& file, std::atomic<std::uint64_t>& bytes_read)
     fail(file, "offset " + std::to_string(file.offset) + " is not a multiple of a number's size");
   if (file.rows <= 0 || file.columns <= 0)
     fail(file, std::to_string(file.rows) + " rows of " + std::to_string(file.columns) + " numbers; there must be some");
+  constexpr std::int64_t kMost = std::int64_t{1} << 62;  // bytes, so that no place in a file is beyond an integer
+  if (file.offset > kMost || file.columns > kMost / file.number_bytes() || file.rows > kMost / file.row_bytes())
+    fail(file, std::to_string(file.rows) + " rows of " + std::to_string(file.columns) + " numbers from byte " +
+                   std::to_string(file.offset) + " on: no file is so large");
   file_descriptor_ = ::open(file.path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file_descriptor_ < 0) fail(file, std::strerror(errno));
   seen_ = look();

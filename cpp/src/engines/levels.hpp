@@ -12,6 +12,7 @@ namespace svmgsu {
 
 class Levels {
  public:
+  static constexpr int kMost = 0x7FF << 3;  // that of infinity: no number has a larger one
   // That of a number; 0 of those that are not positive, or next to nothing.
   static int of(double x) {
     if (!(x > 0)) return 0;

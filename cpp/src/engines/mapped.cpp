@@ -1,6 +1,8 @@
 // Who asks: the objective of examples that are in several places.
 #include "svmgsu/engines/mapped.hpp"
 
+#include <cmath>
+
 #include "engines/centring.hpp"
 #include "engines/memory_kept.hpp"
 #include "engines/questions.hpp"
@@ -29,6 +31,7 @@ class MappedSource final : public Source, public Remote {
   std::shared_ptr<const Source> take(const std::vector<Index>& positions) const override {
     MappedSet::Rows rows = set_->take(positions);
     require(rows.data.examples() == static_cast<Index>(positions.size()), "mapped: other rows than were asked for");
+    require_like(rows.data);
     auto found = std::make_shared<MemorySource>(std::move(rows.data), std::move(rows.owner), numbers());
     if (at_.size() == 0) return found;
     return std::make_shared<MemorySource>(svmgsu::seen_from(*found->whole(), at_), found, numbers());
@@ -46,13 +49,13 @@ class MappedSource final : public Source, public Remote {
     kept.bends.clear();
     each(out.text(), [&](MessageReader& in, Index size) {
       if (keeps()) {
-        get_levels(in, kept.kappa);
-        get_levels(in, kept.variances);
-        append(kept.bends, in.get_list());
+        get_levels(in, size, kept.kappa);
+        get_levels(in, size, kept.variances);
+        append(kept.bends, in.get_list(), 2 * groups_of(of, size));
       } else {
         read_margins(in, size, mean, variance);
       }
-      while (!in.at_end()) total.add(get_sums(in, 2), 2);
+      for (Index group = 0; group < groups_of(of, size); ++group) total.add(get_sums(in, 2, total), 2);
     });
   }
   void margins(const MemoryObjective& of, const Vector& w, double* mean, double* variance) const override {
@@ -67,16 +70,19 @@ class MappedSource final : public Source, public Remote {
     out.put(p.block);
     out.put_list(p.v);
     last.clear();
-    each(out.text(), [&](MessageReader& in, Index) {
-      append(last, in.get_list());
-      while (!in.at_end()) total.add(get_sums(in, 1), 1);
+    each(out.text(), [&](MessageReader& in, Index size) {
+      const std::vector<double> own = in.get_list();  // of the examples that take part
+      require(static_cast<Index>(own.size()) <= size, "mapped: an answer of more examples than a shard has");
+      last.insert(last.end(), own.begin(), own.end());
+      const auto groups = in.get<std::uint64_t>();  // that have such examples
+      for (std::uint64_t group = 0; group < groups; ++group) total.add(get_sums(in, 1, total), 1);
     });
   }
   std::vector<double> values(const MemoryObjective& of, const Point& at, double epsilon) const override {
     Writer out = begin(of, Question::values);
     put_point(out, at);
     out.put(epsilon);
-    return lists(out.text());
+    return lists(of, out.text(), 1);
   }
   std::vector<double> slopes(const MemoryObjective& of, const Slope& slope) const override {
     Writer out = begin(of, Question::slopes);
@@ -90,7 +96,7 @@ class MappedSource final : public Source, public Remote {
       out.put(step.vb);
       out.put(step.alpha);
     }
-    return lists(out.text());
+    return lists(of, out.text(), 1);
   }
   std::vector<double> along(const MemoryObjective& of, const Line& line, double t, double beta) const override {
     Writer out = begin(of, Question::along);
@@ -98,7 +104,7 @@ class MappedSource final : public Source, public Remote {
     put_point(out, line.there);
     out.put_list(line.p);
     for (const double value : {line.p_b, line.epsilon, t, beta}) out.put(value);
-    return lists(out.text());
+    return lists(of, out.text(), 6);
   }
   std::vector<double> drawn(const MemoryObjective& of, const Point& at, double cut, double tau,
                             std::uint64_t seed) const override {
@@ -116,11 +122,42 @@ class MappedSource final : public Source, public Remote {
       first += size;
     }
     std::vector<double> found;
-    each(questions, [&](MessageReader& in, Index) { append(found, in.get_list()); });
+    first = 0;
+    each(questions, [&](MessageReader& in, Index size) {
+      const std::vector<double> own = in.get_list();
+      require_drawn(own, first, first + size);
+      found.insert(found.end(), own.begin(), own.end());
+      first += size;
+    });
     return found;
   }
 
  private:
+  // Refuses examples of other features or covariances than all have.
+  void require_like(const Gaussians& rows) const {
+    const Gaussians& like = set_->like.data;
+    bool same = rows.features() == like.features() && rows.covariance().size() == like.covariance().size();
+    for (std::size_t t = 0; same && t < like.covariance().size(); ++t) {
+      const CovarianceSum::Term &a = rows.covariance()[t], &b = like.covariance()[t];
+      same = a.scale == b.scale && a.kind->sum_size() == b.kind->sum_size() && a.kind->dense() == b.kind->dense();
+    }
+    require(same, "mapped: rows of other features or kinds of covariance");
+  }
+  // Five numbers of each example that was drawn, of which the first is its position: those of a place rise.
+  static void require_drawn(const std::vector<double>& list, Index first, Index end) {
+    bool holds = list.size() % 5 == 0;
+    double least = static_cast<double>(first);
+    for (std::size_t k = 0; holds && k < list.size(); k += 5) {
+      holds = list[k] >= least && list[k] < static_cast<double>(end);
+      least = list[k] + 1;
+    }
+    require(holds, "mapped: an answer of examples that the shard does not have");
+  }
+  // The groups of blocks of a place with so many examples.
+  static Index groups_of(const MemoryObjective& of, Index size) {
+    const Index rows = of.cuts().block * of.cuts().per_group;
+    return (size + rows - 1) / rows;
+  }
   Writer begin(const MemoryObjective& of, Question question) const {
     Context context;
     context.origin = of.origin();
@@ -147,6 +184,7 @@ class MappedSource final : public Source, public Remote {
     for (std::size_t k = 0; k < answers.size(); ++k) {
       MessageReader in(answers[k]);
       use(in, set_->sizes[k]);
+      in.require_end();
     }
     poll();
   }
@@ -154,23 +192,26 @@ class MappedSource final : public Source, public Remote {
   void each(const std::string& question, Use use) const {
     each(std::vector<std::string>{question}, use);
   }
-  std::vector<double> lists(const std::string& question) const {
+  // So many numbers of each group.
+  std::vector<double> lists(const MemoryObjective& of, const std::string& question, Index count) const {
     std::vector<double> found;
-    each(question, [&](MessageReader& in, Index) { append(found, in.get_list()); });
+    each(question, [&](MessageReader& in, Index size) { append(found, in.get_list(), count * groups_of(of, size)); });
     return found;
   }
-  static void append(std::vector<double>& to, const std::vector<double>& part) {
+  static void append(std::vector<double>& to, const std::vector<double>& part, Index wanted) {
+    require(static_cast<Index>(part.size()) == wanted, "mapped: an answer of " + std::to_string(part.size()) +
+                                                           " sums, where " + std::to_string(wanted) + " are wanted");
     to.insert(to.end(), part.begin(), part.end());
   }
-  static void read_margins(MessageReader& in, Index size, double*& mean, double*& variance) {
+  void read_margins(MessageReader& in, Index size, double*& mean, double*& variance) const {
     read_into(in, size, mean);
-    read_into(in, size, variance, true);
+    read_into(in, size, variance, like_.covariance().empty());
     mean += size;
     variance += size;
   }
-  static void read_into(MessageReader& in, Index size, double* to, bool may_lack = false) {
+  static void read_into(MessageReader& in, Index size, double* to, bool certain = false) {
     const std::vector<double> values = in.get_list();
-    if (may_lack && values.empty()) {  // variances of examples that are certain
+    if (certain && values.empty()) {  // no variances are sent of examples that have none
       std::fill_n(to, size, 0.0);
       return;
     }
@@ -196,18 +237,25 @@ Cuts cuts_for(const Gaussians& like, double numbers, Index count) {
 }  // namespace
 
 Index Mapped::group_rows(const Gaussians& like, double numbers, Index examples) {
+  require(numbers > 0 && std::isfinite(numbers), "numbers: must be > 0 and finite, got " + to_text(numbers));
+  require(examples > 0, "examples: must be > 0, got " + std::to_string(examples));
   const Cuts cuts = cuts_for(like, numbers, examples);
   return cuts.single ? examples : cuts.block * cuts.per_group;
 }
 
 Mapped::Mapped(MappedSet set) : targets_(set.targets) {
-  require(targets_ != nullptr, "targets: there are none");
+  require(targets_ != nullptr && targets_->examples() > 0, "targets: there are none");
+  require(set.ask != nullptr, "ask: there is nobody to ask");
+  require(set.take != nullptr, "take: there is nobody to take examples from");
+  require(set.rank >= 0 && std::isfinite(set.rank), "rank: must be >= 0 and finite, got " + to_text(set.rank));
+  require(!set.sizes.empty(), "shards: there are none");
   const Index group = group_rows(set.like.data, set.numbers, targets_->examples());
   Index first = 0;
   for (std::size_t k = 0; k < set.sizes.size(); ++k) {
     require(set.sizes[k] > 0, "shards: shard " + std::to_string(k) + " has no examples; leave it out");
     require(first % group == 0, "shards: shard " + std::to_string(k) + " begins at example " + std::to_string(first) +
                                     "; of these data, shards must begin at multiples of " + std::to_string(group));
+    require(set.sizes[k] <= targets_->examples() - first, "shards: they have more examples than there are targets");
     first += set.sizes[k];
   }
   targets_->require_examples(first);

@@ -25,6 +25,12 @@ std::shared_ptr<const Loss> loss_or_usual(std::shared_ptr<const Loss> loss, Task
   return loss ? std::move(loss) : make_loss(task == Task::regression ? "squared" : "hinge");
 }
 
+Task task_of(const std::shared_ptr<const Source>& source, const std::shared_ptr<const Targets>& targets) {
+  require(source != nullptr, "source: null pointer");
+  require(targets != nullptr, "targets: null pointer");
+  return targets->task();
+}
+
 }  // namespace
 
 MemoryObjective::MemoryObjective(TrainingSet set, double lambda, int threads, bool intercept,
@@ -36,7 +42,7 @@ MemoryObjective::MemoryObjective(TrainingSet set, double lambda, int threads, bo
 MemoryObjective::MemoryObjective(std::shared_ptr<const Source> source, std::shared_ptr<const Targets> targets,
                                  double lambda, int threads, bool intercept, std::shared_ptr<const Loss> loss,
                                  bool lean)
-    : Objective(loss_or_usual(std::move(loss), targets->task()), lambda, threads, intercept),
+    : Objective(loss_or_usual(std::move(loss), task_of(source, targets)), lambda, threads, intercept),
       source_(std::move(source)),
       targets_(std::move(targets)),
       slot_(lean ? std::make_shared<Slot>() : nullptr),
@@ -124,6 +130,13 @@ MemoryObjective::Margins MemoryObjective::margins(const Vector& w) const {
   return result;
 }
 
+void MemoryObjective::require_known(const Evaluation& at, const char* name) const {
+  const auto* const known = dynamic_cast<const MemoryKept*>(at.kept.get());
+  require(known && at.w.size() == features_ &&
+              (known->mean.empty() || static_cast<Index>(known->mean.size()) == examples()),
+          std::string(name) + ": not a point that this objective has evaluated");
+}
+
 const MemoryKept& MemoryObjective::kept(const Evaluation& at) const {
   return complete(static_cast<MemoryKept&>(*at.kept), at.w);
 }
@@ -162,6 +175,7 @@ double MemoryObjective::value(const Vector& w, double b, double epsilon) const {
 }
 
 double MemoryObjective::value(const Evaluation& at, double epsilon) const {
+  require_known(at, "at");
   if (const Remote* const far = keeper()) {
     const double total = total_of<1>(far->values(*this, {at.w, at.b, at.epsilon}, epsilon))[0];
     return lambda() / 2 * at.w.squaredNorm() + total / static_cast<double>(examples());
@@ -200,11 +214,13 @@ const Levels& MemoryObjective::kappa_levels(const Evaluation& at) const {
 }
 
 double MemoryObjective::active_share(const Evaluation& at, double negligible) const {
+  require_known(at, "at");
   const Levels& levels = kappa_levels(at);
   return static_cast<double>(levels.from(levels.above(negligible))) / static_cast<double>(examples());
 }
 
 Objective::Along MemoryObjective::along(const Evaluation& at) const {
+  require_known(at, "at");
   const auto sum = total_of<2>(keeper() ? static_cast<const MemoryKept&>(*at.kept).bends : bends(at));
   const double share = 1.0 / static_cast<double>(examples());
   return {lambda() * at.w.squaredNorm() + share * sum[0], share * sum[1]};
@@ -231,6 +247,7 @@ std::vector<double> MemoryObjective::bends(const Evaluation& at) const {
 }
 
 double MemoryObjective::sharp_share(const Evaluation& at, double deviation) const {
+  require_known(at, "at");
   auto& known = static_cast<MemoryKept&>(*at.kept);
   if (known.variances.empty()) {
     const std::vector<double>& variance = kept(at).variance;
@@ -330,8 +347,8 @@ void MemoryObjective::pass(const Vector& w, double b, double epsilon, bool colum
   kept.kappa = kept.variances = Levels();
   const Index known = keeper() ? 0 : examples();  // of which w·x and wᵀΣw come here
   for (auto* array : {&kept.mean, &kept.variance}) array->resize(static_cast<std::size_t>(known));
+  kept.curvature.resize(source_->whole() ? static_cast<std::size_t>(examples()) : 0);
   if (const Remote* const far = source_->remote()) return far->gradient(*this, {w, b, epsilon}, columns, total, kept);
-  if (source_->whole()) kept.curvature.resize(static_cast<std::size_t>(examples()));
   const Piece* here = nullptr;
   sweep<Adds::by_side>(
       Visit{[&](const Source::Use& use) { source_->all(cuts(), use); }, cuts(), source_->numbers(), targets_.get(),
@@ -348,7 +365,7 @@ void MemoryObjective::evaluate(const Vector& w, double b, double epsilon, Evalua
   e.w = w;
   e.b = b;
   e.epsilon = epsilon;
-  if (!e.kept || e.kept.use_count() > 1) e.kept = std::make_shared<MemoryKept>();
+  if (!dynamic_cast<MemoryKept*>(e.kept.get()) || e.kept.use_count() > 1) e.kept = std::make_shared<MemoryKept>();
   auto& kept = static_cast<MemoryKept&>(*e.kept);
   Local total;
   pass(w, b, epsilon, !columns_->known, kept, nullptr, total);

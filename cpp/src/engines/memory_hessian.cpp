@@ -200,7 +200,9 @@ void MemoryHessian::sum_up(bool smoothing, const Vector& v, double vb, const Emi
   last_vb_ = vb;
   if (const Remote* const far = objective_.source().remote()) {
     total.reset(objective_.features(), Forms(*this, objective_.source().like(), v), 1);
-    return far->product(objective_, {w_, b_, epsilon_, cut_, smoothing, v, vb, block_}, total, last_);
+    far->product(objective_, {w_, b_, epsilon_, cut_, smoothing, v, vb, block_}, total, last_);
+    require(last_.size() == (far_ ? 0 : positions_.size()), "mapped: answers of other examples than take part");
+    return;
   }
   const std::vector<double>&sign = numbers_.sign, &rho = numbers_.rho, &gamma = numbers_.gamma;
   if (!smoothing)
@@ -236,7 +238,14 @@ void MemoryHessian::add_up(bool smoothing, const Vector& v, double vb, Vector& o
   if (origin.size()) out -= out_b * origin;
 }
 
+void MemoryHessian::require_direction(const Vector& v, const char* name) const {
+  if (v.size() != w_.size())
+    require(false, std::string(name) + ": " + std::to_string(v.size()) + " numbers for " + std::to_string(w_.size()) +
+                       " features");
+}
+
 void MemoryHessian::times(const Vector& v, double vb, Vector& out, double& out_b) {
+  require_direction(v, "v");
   add_up(false, v, vb, out, out_b);
   out += objective_.lambda() * v;
 }
@@ -254,6 +263,7 @@ void MemoryHessian::follow(double alpha) {
 // All from numbers that are known already, since only active examples have L″ > 0.
 double MemoryHessian::slope(const Evaluation& from, const Evaluation& there, const Vector& p, double p_b,
                             double epsilon) const {
+  require_direction(p, "p");
   const std::vector<double> groups =
       far_
           ? far_->slopes(
@@ -287,6 +297,8 @@ std::vector<double> MemoryHessian::slopes(const Evaluation& from, const Evaluati
 }
 
 std::unique_ptr<Hessian> MemoryObjective::hessian(const Evaluation& at, double negligible) const {
+  require_known(at, "at");
+  require(negligible >= 0 && negligible <= 1, "negligible: must be in [0, 1], got " + to_text(negligible));
   return std::make_unique<MemoryHessian>(*this, at, negligible);
 }
 

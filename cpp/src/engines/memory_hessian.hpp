@@ -46,6 +46,7 @@ class MemoryHessian final : public Hessian {
   MemoryHessian(const MemoryObjective& objective, const Evaluation& at);
   void fill(const Evaluation& at);
   void leave_out(double cut);
+  void require_direction(const Vector& v, const char* name) const;
   // Adds up over the active examples: coefficients (of x, and τ of Σw beside κ of Σv) come from `link`.
   template <class Link>
   void sweep_active(const Vector& v, Link link, const Emit* emit, Local& total);

@@ -106,6 +106,10 @@ class FarRay final : public LineSums {
 
 std::unique_ptr<Ray> MemoryObjective::ray(const Evaluation& from, const Evaluation& there, const Vector& p, double p_b,
                                           double epsilon) const {
+  require_known(from, "from");
+  require_known(there, "there");
+  require(p.size() == features(),
+          "p: " + std::to_string(p.size()) + " numbers for " + std::to_string(features()) + " features");
   if (const Remote* const far = keeper()) return std::make_unique<FarRay>(*this, *far, from, there, p, p_b, epsilon);
   return std::make_unique<MemoryRay>(*this, from, there, p, p_b, epsilon);
 }

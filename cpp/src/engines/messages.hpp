@@ -62,6 +62,7 @@ class MessageReader {
     return {take(size), size};
   }
   bool at_end() const { return at_ == text_.size(); }
+  void require_end() const { require(at_end(), "message: it is longer than it should be"); }
 
  private:
   const char* take(std::size_t bytes) {
@@ -87,7 +88,8 @@ inline void put_sums(Writer& out, const Local& sums, int sides) {
   out.put_list(sums.squares);
 }
 
-inline Local get_sums(MessageReader& in, int sides) {
+// Sums that are of the same sizes as `like`.
+inline Local get_sums(MessageReader& in, int sides, const Local& like) {
   Local sums;
   for (double* value : {&sums.loss, &sums.smooth_loss, &sums.curvature, &sums.spread, &sums.terms, &sums.slope_squares})
     *value = in.get<double>();
@@ -95,10 +97,17 @@ inline Local get_sums(MessageReader& in, int sides) {
     sums.dual[side] = in.get<double>();
     sums.of[side].mass = in.get<double>();
     sums.of[side].x = in.get_vector();
-    const auto terms = in.get<std::uint64_t>();
-    for (std::uint64_t t = 0; t < terms; ++t) sums.of[side].terms.push_back(in.get_list());
+    const Sums& wanted = like.of[side];
+    bool same = sums.of[side].x.size() == wanted.x.size() && in.get<std::uint64_t>() == wanted.terms.size();
+    for (std::size_t t = 0; same && t < wanted.terms.size(); ++t) {
+      sums.of[side].terms.push_back(in.get_list());
+      same = sums.of[side].terms[t].size() == wanted.terms[t].size();
+    }
+    if (!same) require(false, "message: sums of other features or kinds of covariance");
   }
   sums.squares = in.get_vector();
+  if (sums.squares.size() != 0 && sums.squares.size() != like.of[0].x.size())
+    require(false, "message: sums of other features or kinds of covariance");
   return sums;
 }
 

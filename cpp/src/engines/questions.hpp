@@ -32,6 +32,7 @@ struct Context {
     per_group = in.get<Index>();
     single = in.get<Index>() != 0;
     loss = in.get_text();
+    in.require_end();
   }
   Context() = default;
 };
@@ -51,10 +52,18 @@ inline void put_levels(Writer& out, const Levels& levels) {
   out.put_list(list);
 }
 
-inline void get_levels(MessageReader& in, Levels& levels) {
+// Of a place with so many examples.
+inline void get_levels(MessageReader& in, Index examples, Levels& levels) {
   const std::vector<double> list = in.get_list();
-  for (std::size_t k = 0; k + 1 < list.size(); k += 2)
-    levels.add(static_cast<int>(list[k]), static_cast<Index>(list[k + 1]));
+  Index left = examples;
+  for (std::size_t k = 0; k + 1 < list.size(); k += 2) {
+    const double level = list[k], count = list[k + 1];
+    if (!(level >= 0 && level <= Levels::kMost && count >= 0 && count <= static_cast<double>(left)))
+      require(false, "message: counts of more than a shard's examples, or of no level");
+    levels.add(static_cast<int>(level), static_cast<Index>(count));
+    left -= static_cast<Index>(count);
+  }
+  require(list.size() % 2 == 0 && left == 0, "message: counts of fewer than a shard's examples");
 }
 
 }  // namespace svmgsu

@@ -1,5 +1,6 @@
 // Who answers: the examples of one place, and what is remembered of the last points.
 #include <algorithm>
+#include <cmath>
 #include <list>
 
 #include "engines/centring.hpp"
@@ -11,7 +12,9 @@
 namespace svmgsu {
 namespace {
 
-constexpr std::size_t kPoints = 2;  // that a worker remembers
+constexpr std::size_t kPoints = 2;               // that a worker remembers
+constexpr Index kMostRows = Index{1} << 31;      // of a block, and blocks of a group
+constexpr Index kMostExamples = Index{1} << 53;  // in all places: positions are sent as floating-point numbers
 
 }  // namespace
 
@@ -43,8 +46,11 @@ struct ShardWorker::State {
     if (objective && text == context) return;
     MessageReader in(text);
     const Context c(in);
-    require(c.origin.size() == 0 || c.origin.size() == data->features(), "message: of other features");
-    require(c.block > 0 && c.per_group > 0 && c.numbers > 0, "message: it makes no sense");
+    for (const Vector* at : {&c.origin, &c.seen_from})
+      require(at->size() == 0 || at->size() == data->features(), "message: of other features");
+    require(c.block > 0 && c.block <= kMostRows && c.per_group > 0 && c.per_group <= kMostRows && c.numbers > 0 &&
+                std::isfinite(c.numbers) && std::isfinite(c.centre),
+            "message: it makes no sense");
     points.clear();
     line = Line();
     std::shared_ptr<const Source> source;
@@ -90,6 +96,7 @@ struct ShardWorker::State {
   std::string gradient(MessageReader& in) {
     Point& here = point(in);
     const bool columns = in.get<double>() != 0;
+    in.require_end();
     here.hessian.reset();
     here.products.clear();
     auto& kept = static_cast<MemoryKept&>(*here.at.kept);
@@ -112,6 +119,7 @@ struct ShardWorker::State {
 
   std::string margins(MessageReader& in) const {
     const Vector w = vector(in);
+    in.require_end();
     MemoryKept kept;
     objective->complete(kept, w);
     Writer out;
@@ -134,38 +142,47 @@ struct ShardWorker::State {
     const auto cut = in.get<double>();
     const bool smoothing = in.get<double>() != 0;
     const auto vb = in.get<double>();
-    const auto block = in.get<Index>();
+    const auto block = block_of(in);
     const Vector v = vector(in);
+    in.require_end();
     MemoryHessian& of = hessian(here, cut, block);
     Writer groups, out;
-    const Emit emit = [&](const Local& group) { put_sums(groups, group, 1); };
+    std::uint64_t count = 0;
+    const Emit emit = [&](const Local& group) {
+      put_sums(groups, group, 1);
+      ++count;
+    };
     Local total;
     of.sum_up(smoothing, v, vb, &emit, total);
     if (keeps && !smoothing) here.products.emplace_back(v, of.last());
     out.put_list(keeps ? std::vector<double>() : of.last());
+    out.put(count);
     out.text() += groups.text();
     return std::move(out.text());
   }
 
   std::string values(MessageReader& in) {
     const Evaluation& at = point(in).at;
+    const auto epsilon = in.get<double>();
+    in.require_end();
     const MemoryKept& kept = objective->kept(at);
-    return listed(objective->values(kept.mean.data(), kept.variance.data(), at.b, in.get<double>()));
+    return listed(objective->values(kept.mean.data(), kept.variance.data(), at.b, epsilon));
   }
 
   std::string slopes(MessageReader& in) {
     Point& start = point(in);
     const Evaluation from = start.at, there = point(in).at;  // the last two are both there
     const auto cut = in.get<double>(), p_b = in.get<double>(), epsilon = in.get<double>();
-    const auto block = in.get<Index>(), steps = in.get<Index>();
+    const auto block = block_of(in), steps = in.get<Index>();
     MemoryHessian& of = hessian(start, cut, block);
-    std::vector<double> along(static_cast<std::size_t>(of.active()), 0.0);
+    std::vector<double> along(steps > 0 ? static_cast<std::size_t>(of.active()) : 0, 0.0);
     for (Index k = 0; k < steps; ++k) {
       const Vector v = vector(in);
       const auto vb = in.get<double>(), alpha = in.get<double>();
       const std::vector<double>& last = product_with(start, of, v, vb);
       for (std::size_t i = 0; i < along.size(); ++i) along[i] += alpha * last[i];
     }
+    in.require_end();
     of.set_along(std::move(along));
     return listed(of.slopes(from, there, p_b, epsilon));
   }
@@ -183,6 +200,7 @@ struct ShardWorker::State {
     const Evaluation from = point(in).at, there = point(in).at;
     const Vector p = vector(in);
     const auto p_b = in.get<double>(), epsilon = in.get<double>(), t = in.get<double>(), beta = in.get<double>();
+    in.require_end();
     const bool known = line.ray && same(line.from, from) && same(line.there, there) && line.p == p && line.p_b == p_b &&
                        line.epsilon == epsilon;
     if (!known) {
@@ -197,6 +215,8 @@ struct ShardWorker::State {
     const auto cut = in.get<double>(), tau = in.get<double>();
     const auto seed = in.get<std::uint64_t>();
     const auto first = in.get<Index>();
+    require(first >= 0 && first <= kMostExamples, "message: it makes no sense");
+    in.require_end();
     const MemoryHessian::Choice choice = hessian(here, cut, here.block).drawn(tau, seed, first);
     std::vector<double> list;
     for (std::size_t k = 0; k < choice.position.size(); ++k)
@@ -218,6 +238,13 @@ struct ShardWorker::State {
       out.put_list(std::vector<double>());
     else
       out.put_list(kept.variance);
+  }
+
+  // Rows of a block of products; 0: as the examples have it.
+  static Index block_of(MessageReader& in) {
+    const auto block = in.get<Index>();
+    require(block >= 0 && block <= kMostRows, "message: it makes no sense");
+    return block;
   }
 
   Vector vector(MessageReader& in) const {

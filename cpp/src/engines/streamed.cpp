@@ -39,6 +39,8 @@ std::int64_t for_solver(const StreamedSource& source, double sums, int threads) 
 
 Streamed::Streamed(FlatSet set, int threads) : targets_(set.targets) {
   require(targets_ != nullptr, "targets: there are none");
+  require(set.window >= 0, "window: must be >= 0, got " + std::to_string(set.window));
+  require(set.problems > 0, "problems: must be > 0, got " + std::to_string(set.problems));
   source_ = std::make_shared<StreamedSource>(set, threads);
   targets_->require_examples(source_->examples());
   const std::int64_t count = source_->examples();
@@ -47,7 +49,6 @@ Streamed::Streamed(FlatSet set, int threads) : targets_(set.targets) {
 
   const std::int64_t block = block_bytes(*source_, sums);
   const Index parts = kWindows + kChosen * set.problems;
-  require(set.problems > 0, "problems: must be > 0, got " + std::to_string(set.problems));
   const std::int64_t of_problem =
       for_solver(*source_, sums, threads) + static_cast<std::int64_t>(targets_->bytes()) + (kPoint + kEstimate) * count;
   const std::int64_t fixed = set.problems * of_problem;

@@ -17,10 +17,25 @@ namespace {
 
 double numbers_of(Index examples, Index n) { return static_cast<double>(examples * n * n); }
 
+// Refuses sizes whose arrays no memory holds, and tolerances that are not.
+void require_sizes(Index examples, Index n, double tolerance) {
+  constexpr Index kMost = std::numeric_limits<Index>::max() / 8, kMostFeatures = Index{1} << 30;
+  require(examples >= 0, "examples: must be >= 0, got " + std::to_string(examples));
+  require(n >= 0 && n <= kMostFeatures && (n == 0 || examples <= kMost / (n * n)),
+          "n: " + std::to_string(n) + " features are no size of matrices");
+  require(tolerance >= 0, "tolerance: must be >= 0, got " + to_text(tolerance));
+}
+void require_array(const void* array, Index examples, Index n, const char* name) {
+  require(array || examples * n == 0, std::string(name) + ": null pointer");
+}
+
 }  // namespace
 
 template <class Scalar>
 Index pack(const Scalar* full, Index examples, Index n, double tolerance, int threads, Scalar* packed) {
+  require_sizes(examples, n, tolerance);
+  require_array(full, examples, n, "full");
+  require_array(packed, examples, n, "packed");
   std::atomic<Index> asymmetric{examples};
   parallel_for(examples, team_for(numbers_of(examples, n), threads), [&](Index i) {
     const Eigen::Map<const EigenOf<Scalar, -1>> s(full + i * n * n, n, n);
@@ -133,6 +148,8 @@ Indefinite first_of(const std::vector<char>& refused, const Scalar* packed, Inde
 
 template <class Scalar>
 Indefinite find_indefinite(const Scalar* packed, Index examples, Index n, double tolerance, int threads) {
+  require_sizes(examples, n, tolerance);
+  require_array(packed, examples, n, "packed");
   std::vector<char> refused(static_cast<std::size_t>(examples), 0);
   parallel_for(n > 0 ? examples : 0, team_for(numbers_of(examples, n), threads), [&](Index i) {
     if (surely_definite(packed + i * (n * (n + 1) / 2), n, tolerance)) return;
@@ -143,6 +160,9 @@ Indefinite find_indefinite(const Scalar* packed, Index examples, Index n, double
 
 template <class Scalar>
 Clipped clip_indefinite(Scalar* packed, Index examples, Index n, double rounding, double tolerance, int threads) {
+  require_sizes(examples, n, tolerance);
+  require_array(packed, examples, n, "packed");
+  require(rounding >= 0 && rounding <= tolerance, "rounding: must be in [0, tolerance], got " + to_text(rounding));
   std::vector<char> refused(static_cast<std::size_t>(examples), 0);
   std::vector<double> distance(static_cast<std::size_t>(examples), 0.0);
   parallel_for(n > 0 ? examples : 0, team_for(numbers_of(examples, n), threads), [&](Index i) {

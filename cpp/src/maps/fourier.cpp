@@ -95,10 +95,11 @@ std::vector<kernels::SparseFrequency> sparse(const Matrix& w, Index groups, Inde
 
 Fourier::Fourier(Matrix frequencies) : w_(std::move(frequencies)) {
   require(w_.rows() > 0 && w_.cols() > 0, "frequencies: there are none");
+  require(w_.allFinite(), "frequencies: all numbers must be finite");
 }
 
 void Fourier::mean(const OneGaussian& g, double* out) const {
-  require_inputs(g);
+  require_inputs(g, out);
   Waves waves(w_, g);
   if (!g.certain()) waves.damp();
   std::copy_n(waves.cosine.data(), w_.rows(), out);
@@ -106,7 +107,7 @@ void Fourier::mean(const OneGaussian& g, double* out) const {
 }
 
 void Fourier::variances(const OneGaussian& g, double* out) const {
-  require_inputs(g);
+  require_inputs(g, out);
   const Waves waves(w_, g);
   const Index count = w_.rows();
   for (Index r = 0; r < count; ++r) {
@@ -149,7 +150,7 @@ void Fourier::jacobian(const OneGaussian& g, Matrix& out) const {
 // Var f = pᵀ(cosh G − 1)p + qᵀ(sinh G)q with p = αc + βs, q = βc − αs, all with the decay.
 void Fourier::scores(const OneGaussian& g, const Matrix& w, double* mean, double* variance) const {
   require_inputs(g);
-  require_weights(w);
+  require_weights(w, mean, variance);
   Waves waves(w_, g);
   const Index count = w_.rows();
   const auto alpha = w.leftCols(count).array(), beta = w.rightCols(count).array();
@@ -170,7 +171,8 @@ void Fourier::scores(const OneGaussian& g, const Matrix& w, double* mean, double
 }
 
 void Fourier::slope(const OneGaussian& g, const double* w, double* out) const {
-  require_inputs(g);
+  require_inputs(g, out);
+  require_weights(w);
   Waves waves(w_, g);
   waves.damp();
   const Index count = w_.rows();
@@ -185,6 +187,13 @@ void expected_waves(const Matrix& frequencies, const MixtureArrays& data, const 
   const Index count = frequencies.rows(), inputs = frequencies.cols(), n = data.features, components = data.components;
   require(count > 0 && n > 0 && inputs == n + data.known,
           "frequencies: " + std::to_string(inputs) + " columns for " + std::to_string(n + data.known) + " inputs");
+  require(frequencies.allFinite(), "frequencies: all numbers must be finite");
+  require(data.examples >= 0 && data.known >= 0 && components > 0,
+          "data: there must be components, and no size may be below 0");
+  const bool any = data.examples > 0;
+  require(!any || data.means, "data: means is a null pointer");
+  require(!any || data.known == 0 || data.further, "data: further is a null pointer");
+  require(!any || out, "out: null pointer");
   require(combine.rows() == 0 || combine.cols() == 2 * count,
           "combine: " + std::to_string(combine.cols()) + " columns for " + std::to_string(2 * count) + " features");
   const Index groups = (count + kGroup - 1) / kGroup, outputs = combine.rows() ? combine.rows() : 2 * count;
@@ -201,7 +210,7 @@ void expected_waves(const Matrix& frequencies, const MixtureArrays& data, const 
     for (Index i = block * kRows; i < std::min(data.examples, (block + 1) * kRows); ++i) {
       cosine.setZero();
       sine.setZero();
-      g.further = data.further + i * data.known;
+      if (data.known > 0) g.further = data.further + i * data.known;
       for (Index row = i * components; row < (i + 1) * components; ++row) {
         const double weight = data.weights ? data.weights[row] : 1.0;
         if (!(weight > 0)) continue;

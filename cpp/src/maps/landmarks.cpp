@@ -37,17 +37,20 @@ Landmarks::Landmarks(const Matrix& landmarks, Matrix transform) : t_(std::move(t
   require(landmarks.rows() > 0, "landmarks: there are none");
   require(landmarks.cols() == t_.cols(), "landmarks: " + std::to_string(landmarks.cols()) +
                                              " features, but the transform has " + std::to_string(t_.cols()));
+  require(t_.rows() > 0 && t_.cols() > 0, "transform: it has no rows or no columns");
+  require(landmarks.allFinite(), "landmarks: all numbers must be finite");
+  require(t_.allFinite(), "transform: all numbers must be finite");
   c_ = landmarks * t_.transpose();
 }
 
 void Landmarks::mean(const OneGaussian& g, double* out) const {
-  require_inputs(g);
+  require_inputs(g, out);
   const Whitened at(t_, c_, g, 1);
   for (Index k = 0; k < outputs(); ++k) out[k] = std::exp(-at.log_root - 0.5 * at.squares[k]);
 }
 
 void Landmarks::variances(const OneGaussian& g, double* out) const {
-  require_inputs(g);
+  require_inputs(g, out);
   std::fill_n(out, outputs(), 0.0);
   if (g.certain()) return;
   const Whitened one(t_, c_, g, 1), two(t_, c_, g, 2);

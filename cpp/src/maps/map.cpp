@@ -39,7 +39,19 @@ void OneGaussian::read(const Gaussians& data, Index example) {
   }
 }
 
+// The messages only where they are needed: maps are asked about every example.
+void OneGaussian::require_sizes() const {
+  const Index n = features();
+  if (diagonal.size() != 0 && diagonal.size() != n) require(false, "diagonal: one variance for each feature is wanted");
+  if (factors.rows() != 0 && factors.cols() != n) require(false, "factors: one column for each feature is wanted");
+  if (dense.rows() != 0 && (dense.rows() != n || dense.cols() != n))
+    require(false, "dense: a row and a column for each feature are wanted");
+}
+
 void OneGaussian::times(const Matrix& w, Matrix& out) const {
+  require_sizes();
+  if (w.cols() != features())
+    require(false, "w: " + std::to_string(w.cols()) + " columns for " + std::to_string(features()) + " features");
   out.resize(w.rows(), w.cols());
   if (dense.rows()) {
     out.noalias() = w * dense;
@@ -54,6 +66,7 @@ void OneGaussian::times(const Matrix& w, Matrix& out) const {
 }
 
 void OneGaussian::full(Matrix& out) const {
+  require_sizes();
   if (dense.rows()) {
     out = dense;
   } else {
@@ -64,6 +77,7 @@ void OneGaussian::full(Matrix& out) const {
 }
 
 void OneGaussian::root(Matrix& out) const {
+  require_sizes();
   const Index n = features();
   if (!dense.rows() && !diagonal.size()) {
     out = factors;
@@ -84,21 +98,29 @@ void Map::require_inputs(const OneGaussian& g) const {
   if (g.features() != inputs())
     require(false, "map: the data have " + std::to_string(g.features()) + " features, the map is for " +
                        std::to_string(inputs()));
-  const Index n = g.features();
-  require(g.diagonal.size() == 0 || g.diagonal.size() == n, "diagonal: one variance for each feature is wanted");
-  require(g.factors.rows() == 0 || g.factors.cols() == n, "factors: one column for each feature is wanted");
-  require(g.dense.rows() == 0 || (g.dense.rows() == n && g.dense.cols() == n),
-          "dense: a row and a column for each feature are wanted");
+  g.require_sizes();
 }
 
-void Map::require_weights(const Matrix& w) const {
+void Map::require_inputs(const OneGaussian& g, const double* out) const {
+  require_inputs(g);
+  if (!out) require(false, "out: null pointer");
+}
+
+void Map::require_weights(const double* w) const {
+  if (!w) require(false, "w: null pointer");
+}
+
+void Map::require_weights(const Matrix& w, const double* mean, const double* variance) const {
+  if (w.rows() > 0 && !mean) require(false, "mean: null pointer");
+  if (w.rows() > 0 && !variance) require(false, "variance: null pointer");
   if (w.cols() != outputs())
     require(false,
             "w: " + std::to_string(w.cols()) + " columns, but the map has " + std::to_string(outputs()) + " features");
 }
 
 void Map::scores(const OneGaussian& g, const Matrix& w, double* mean_out, double* variance) const {
-  require_weights(w);
+  require_inputs(g);
+  require_weights(w, mean_out, variance);
   Vector z(outputs());
   mean(g, z.data());
   Matrix cov;
@@ -110,6 +132,8 @@ void Map::scores(const OneGaussian& g, const Matrix& w, double* mean_out, double
 }
 
 void Map::slope(const OneGaussian& g, const double* w, double* out) const {
+  require_inputs(g, out);
+  require_weights(w);
   Matrix j;
   jacobian(g, j);
   Eigen::Map<EigenVector>(out, inputs()).noalias() = j.transpose() * Eigen::Map<const EigenVector>(w, outputs());

@@ -28,12 +28,21 @@ void for_components(const Gaussians& data, const Blend& blend, Index example, On
   }
 }
 
+void require_weights(const double* weights, Index count, const char* name) {
+  for (Index i = 0; i < count; ++i)
+    if (!(weights[i] >= 0 && std::isfinite(weights[i])))
+      require(false, std::string(name) + ": weight " + std::to_string(i) + " is " + to_text(weights[i]) +
+                         "; weights must be >= 0 and finite");
+}
+
 void check(const Map& map, const Gaussians& data, const Blend& blend) {
   require(map.inputs() == data.features(), "map: the data have " + std::to_string(data.features()) +
                                                " features, the map is for " + std::to_string(map.inputs()));
   require(blend.components > 0 && data.examples() % blend.components == 0 && (blend.weight || blend.components == 1),
           "blend: " + std::to_string(data.examples()) + " Gaussians are no mixtures of " +
               std::to_string(blend.components));
+  require(blend.least >= 0, "blend: the least weight must be >= 0, got " + to_text(blend.least));
+  require_weights(blend.weight, blend.weight ? data.examples() : 0, "blend");
 }
 
 // What one example's features have to give, in turn.
@@ -119,6 +128,7 @@ template <class Scalar>
 FeatureMoments map_moments(const Map& map, const Gaussians& data, const Blend& blend, Spread spread, Scalar* mean,
                            int threads) {
   check(map, data, blend);
+  require(mean != nullptr, "mean: null pointer");
   const Index examples = blend.examples(data), m = map.outputs(), blocks = blocks_of(examples);
   FeatureMoments result;
   const bool rows = spread == Spread::diagonal || spread == Spread::low_rank;
@@ -160,6 +170,8 @@ SecondMoments second_moments(const Map& map, const Gaussians& data, const Blend&
   const Index examples = blend.examples(data), m = map.outputs();
   require(targets.rows() == 0 || targets.cols() == examples,
           "targets: " + std::to_string(targets.cols()) + " examples, but the data have " + std::to_string(examples));
+  require(targets.allFinite(), "targets: all numbers must be finite");
+  require_weights(weights, weights ? examples : 0, "weights");
   SecondMoments result;
   result.gram.setZero(m + 1, m + 1);
   result.cross.setZero(m + 1, targets.rows());
@@ -226,6 +238,7 @@ Matrix gradient_outer_product(const Map& map, const Gaussians& data, const Blend
   require(w.cols() == map.outputs(), "w: " + std::to_string(w.cols()) + " columns, but the map has " +
                                          std::to_string(map.outputs()) + " features");
   const Index examples = blend.examples(data), n = map.inputs();
+  require_weights(weights, weights ? examples : 0, "weights");
   Matrix result;
   result.setZero(n, n);
   ordered_blocks<Matrix>(

@@ -26,14 +26,14 @@ double product_covariance(const Vector& x, const Matrix& s, Index a, Index b, In
 Polynomial::Polynomial(Index inputs) : n_(inputs) { require(n_ > 0, "inputs: must be > 0"); }
 
 void Polynomial::mean(const OneGaussian& g, double* out) const {
-  require_inputs(g);
+  require_inputs(g, out);
   Matrix s;
   g.full(s);
   for_outputs(n_, [&](Index at, Index j, Index k) { out[at] = k < 0 ? g.x[j] : g.x[j] * g.x[k] + s(j, k); });
 }
 
 void Polynomial::variances(const OneGaussian& g, double* out) const {
-  require_inputs(g);
+  require_inputs(g, out);
   Matrix s;
   g.full(s);
   for_outputs(n_, [&](Index at, Index j, Index k) { out[at] = std::max(0.0, product_covariance(g.x, s, j, k, j, k)); });

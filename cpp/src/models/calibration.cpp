@@ -14,6 +14,24 @@ constexpr double kLeastTrueShare = 0.01;  // of the margins' variance that is be
 
 using Three = std::array<double, 3>;
 
+void require_each(const std::vector<double>& values, const char* name, const char* wanted, bool (*holds)(double)) {
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (!holds(values[i]))
+      require(false, std::string(name) + ": number " + std::to_string(i) + " is " + to_text(values[i]) +
+                         "; it must be " + wanted);
+}
+
+bool is_weight(double x) { return x >= 0 && std::isfinite(x); }
+
+void require_classes(const std::vector<double>& signs, const std::vector<double>& weights) {
+  require(weights.size() == signs.size(),
+          "weights: " + std::to_string(weights.size()) + " for " + std::to_string(signs.size()) + " signs");
+  require_each(signs, "signs", "-1 or 1", [](double x) { return std::abs(x) == 1; });
+  require_each(weights, "weights", ">= 0 and finite", is_weight);
+  const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
+  require(total > 0 && std::isfinite(total), "weights: their sum must be > 0 and finite");
+}
+
 Scored checked(Scored scored) {
   const std::size_t count = scored.margins.size();
   require(count > 0 && scored.signs.size() == count, "signs: as many as margins, and at least one");
@@ -21,6 +39,9 @@ Scored checked(Scored scored) {
   require(scored.weights.size() == count, "weights: as many as margins");
   if (scored.variances.empty()) scored.variances.assign(count, 0.0);
   require(scored.variances.size() == count, "variances: as many as margins");
+  require_each(scored.margins, "margins", "finite", [](double x) { return std::isfinite(x); });
+  require_each(scored.variances, "variances", ">= 0 and finite", is_weight);
+  require_classes(scored.signs, scored.weights);
   return scored;
 }
 
@@ -184,6 +205,7 @@ Three minimised(const Likelihood& likelihood, Three at) {
 }  // namespace
 
 double log_shares(const std::vector<double>& signs, const std::vector<double>& weights) {
+  require_classes(signs, weights);
   double positives = 0, negatives = 0;
   for (std::size_t i = 0; i < signs.size(); ++i) (signs[i] > 0 ? positives : negatives) += weights[i];
   if (positives == 0 || negatives == 0) {  // no class is ever certain
@@ -194,6 +216,9 @@ double log_shares(const std::vector<double>& signs, const std::vector<double>& w
 }
 
 Calibration fit_calibration(const Scored& given, const CalibrationOptions& options) {
+  require(options.width > 0, "width: must be > 0, got " + to_text(options.width));
+  require(options.without_noise >= 0 && options.without_noise <= 1,
+          "without_noise: must be in [0, 1], got " + to_text(options.without_noise));
   const Scored s = checked(given);
   const double base = log_shares(s.signs, s.weights);
   const Platt platt = fit_platt(s.margins, s.signs, s.weights);
@@ -211,6 +236,7 @@ Calibration fit_calibration(const Scored& given, const CalibrationOptions& optio
 }
 
 Calibration own_calibration(const Scored& given, double trained_odds) {
+  require(std::isfinite(trained_odds), "trained_odds: must be finite, got " + to_text(trained_odds));
   const Scored s = checked(given);
   const double base = log_shares(s.signs, s.weights), spread = within_classes(1, base, s);
   return {1, base - trained_odds, spread > 0 ? 1 / spread : 0, base};

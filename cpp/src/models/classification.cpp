@@ -32,7 +32,9 @@ void require_sizes(const Decider& decider, const Vector& decision, const Vector*
   require(decision.size() == decider.values(), "decision: " + std::to_string(decision.size()) +
                                                    " values, where the model of " + std::to_string(decider.classes()) +
                                                    " classes has " + std::to_string(decider.values()));
+  require(!decision.hasNaN(), "decision: all values must be numbers, and there is a NaN");
   require(!variance || variance->size() == decision.size(), "variance: one for each decision value is wanted");
+  require(!variance || (variance->array() >= 0).all(), "variance: all must be >= 0");
 }
 
 const double* data_of(const Vector* values) { return values ? values->data() : nullptr; }
@@ -44,9 +46,15 @@ Decider::Decider(const Classification& task)
   require(classes_ >= 2, "task: a regression has no classes");
   require(task.calibration.empty() || static_cast<Index>(task.calibration.size()) == values_,
           "calibration: one for each decision value is wanted");
-  for (const Vector* each : {&task.prior, &task.class_weight})
-    require(!each->size() || (each->size() == classes_ && (each->array() > 0).all()),
-            "prior, class_weight: one number > 0 for each class is wanted");
+  for (const Calibration& c : task.calibration)
+    require(std::isfinite(c.a) && std::isfinite(c.b) && std::isfinite(c.base) && c.kappa >= 0 && std::isfinite(c.kappa),
+            "calibration: its numbers must be finite, and kappa >= 0");
+  const auto require_positive = [&](const Vector& each, const char* name) {
+    require(!each.size() || (each.size() == classes_ && each.allFinite() && (each.array() > 0).all()),
+            std::string(name) + ": one finite number > 0 for each class is wanted");
+  };
+  require_positive(task.prior, "prior");
+  require_positive(task.class_weight, "class_weight");
   if (!task.calibration.empty()) log_shares_ = log_shares(task);
 }
 
@@ -56,7 +64,7 @@ void Decider::log_odds(const double* f, const double* v, double* out) const {
 }
 
 void Decider::scores(const double* f, const double* v, double* out) const {
-  require(classes_ > 2, "decision: of two classes there is one value to compare with 0");
+  if (classes_ <= 2) require(false, "decision: of two classes there is one value to compare with 0");
   const bool calibrated = !task_.calibration.empty(), pairs = task_.multi_class == MultiClass::ovo;
   if (!calibrated) {
     if (pairs) return vote(f, classes_, out);
@@ -72,7 +80,7 @@ void Decider::scores(const double* f, const double* v, double* out) const {
 
 // By logarithms, so that a row of tiny ones can be scaled up.
 void Decider::probabilities(const double* f, const double* v, const double* shares, double* out) const {
-  require(!task_.calibration.empty(), "calibration: the model has no probabilities");
+  if (task_.calibration.empty()) require(false, "calibration: the model has no probabilities");
   if (classes_ == 2) {
     log_odds(f, v, out + 1);
     out[0] = -out[1];
@@ -121,8 +129,8 @@ Vector Classification::class_scores(const Vector& decision, const Vector* varian
 Vector Classification::probabilities(const Vector& decision, const Vector* variance, const Vector* shares) const {
   const Decider decider(*this);
   require_sizes(decider, decision, variance);
-  require(!shares || (shares->size() == decider.classes() && (shares->array() > 0).all()),
-          "prior: one share > 0 for each class is wanted");
+  require(!shares || (shares->size() == decider.classes() && shares->allFinite() && (shares->array() > 0).all()),
+          "shares: one finite share > 0 for each class is wanted");
   Vector out(decider.classes());
   decider.probabilities(decision.data(), data_of(variance), data_of(shares), out.data());
   return out;

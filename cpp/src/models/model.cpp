@@ -52,12 +52,14 @@ Model::Model(const Vector& weights, double intercept, double lambda_, const std:
     : w(weights.transpose()), b(Vector::Constant(1, intercept)), lambda(lambda_), loss(loss_) {
   require(weights.size() > 0 && weights.allFinite(), "weights: at least one, and all finite, are wanted");
   require(std::isfinite(intercept), "intercept: must be finite");
+  require(lambda_ >= 0 && std::isfinite(lambda_), "lambda: must be >= 0 and finite, got " + to_text(lambda_));
   require_task(*make_loss(loss_), Task::classification);
 }
 
 Vector Model::decision(const Vector& x) const {
   require(x.size() == w.cols(),
           "x: " + std::to_string(x.size()) + " features, but the model has " + std::to_string(w.cols()));
+  require(b.size() == w.rows(), "b: one number for each row of w is wanted");
   const DenseMeans<double> row(x.data(), 1, x.size());
   const Index id = 0;
   Vector out(w.rows());
@@ -85,6 +87,7 @@ std::vector<Index> Model::predict(const Gaussians& data, int threads) const {
 
 Estimates Model::estimate(const Gaussians& data, int threads) const {
   require(task == Task::regression, "task: the model is a classifier");
+  require(w.rows() == 1, "w: a regression has one row, and this has " + std::to_string(w.rows()));
   return {decisions(data, threads).col(0), margins(planes(), data, threads).variance.col(0).cwiseSqrt()};
 }
 

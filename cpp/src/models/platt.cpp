@@ -16,10 +16,16 @@ class Scores {
       : scores_(scores), labels_(labels), weights_(weights) {
     for (std::size_t i = 0; i < scores.size(); ++i) {
       if (!std::isfinite(scores[i])) require(false, "scores: number " + std::to_string(i) + " is not finite");
+      if (!(std::abs(labels[i]) == 1))
+        require(false, "labels: number " + std::to_string(i) + " is " + to_text(labels[i]) + "; -1 or 1 is wanted");
+      if (!(weights[i] >= 0 && std::isfinite(weights[i])))
+        require(false, "weights: number " + std::to_string(i) + " is " + to_text(weights[i]) +
+                           "; weights must be >= 0 and finite");
       count += weights[i];
       positives_ += labels[i] > 0 ? weights[i] : 0.0;
       mean += weights[i] * scores[i];
     }
+    require(count > 0 && std::isfinite(count), "weights: their sum must be > 0 and finite");
     mean /= count;
     for (const double f : scores) spread = std::max(spread, std::abs(f - mean));
     if (spread <= 1e-12 * std::abs(mean)) spread = 1;  // all scores are equal, up to rounding

@@ -11,9 +11,14 @@ class Sight {
  public:
   Sight(const Planes& planes, const Gaussians& data, bool blurred)
       : planes_(planes), data_(data), blurred_(blurred && !data.covariance().empty()) {
-    require(planes.count >= 0 && (planes.count == 0 || (planes.w && planes.b)), "w: null pointer");
+    require(planes.count >= 0, "count: must be >= 0, got " + std::to_string(planes.count));
+    require(planes.count == 0 || planes.w, "w: null pointer");
+    require(planes.count == 0 || planes.b, "b: null pointer");
     require(planes.features == data.features(), "w: " + std::to_string(planes.features) +
                                                     " features, but the means have " + std::to_string(data.features()));
+    using View = Eigen::Map<const EigenVector>;
+    require(View(planes.w, planes.count * planes.features).allFinite(), "w: all numbers must be finite");
+    require(View(planes.b, planes.count).allFinite(), "b: all numbers must be finite");
     if (!blurred_) return;
     const auto each = static_cast<std::size_t>(planes.count);
     plans_.resize(each);
@@ -75,18 +80,18 @@ class Sight {
 }  // namespace
 
 Matrix decision_values(const Planes& planes, const Gaussians& data, int threads) {
+  const Sight sight(planes, data, false);
   Matrix out(data.examples(), planes.count);
-  Sight(planes, data, false).each(threads, [&](Index i, const double* f, const double*) {
-    std::copy_n(f, planes.count, &out(i, 0));
-  });
+  sight.each(threads, [&](Index i, const double* f, const double*) { std::copy_n(f, planes.count, &out(i, 0)); });
   return out;
 }
 
 Margins margins(const Planes& planes, const Gaussians& data, int threads) {
+  const Sight sight(planes, data, true);
   Margins out;
   out.mean.resize(data.examples(), planes.count);
   out.variance.setZero(data.examples(), planes.count);
-  Sight(planes, data, true).each(threads, [&](Index i, const double* f, const double* v) {
+  sight.each(threads, [&](Index i, const double* f, const double* v) {
     std::copy_n(f, planes.count, &out.mean(i, 0));
     if (v) std::copy_n(v, planes.count, &out.variance(i, 0));
   });
@@ -110,8 +115,8 @@ Matrix probabilities(const Classification& task, const Planes& planes, const Gau
   require(!task.calibration.empty(), "calibration: the model has no probabilities");
   if (shares)
     require(shares->cols() == decider.classes() && (shares->rows() == 1 || shares->rows() == data.examples()) &&
-                (shares->array() > 0).all(),
-            "prior: one share > 0 for each class is wanted, of all objects or of each");
+                shares->allFinite() && (shares->array() > 0).all(),
+            "shares: one finite share > 0 for each class is wanted, of all objects or of each");
   const Index step = shares && shares->rows() > 1 ? 1 : 0;
   Matrix out(data.examples(), decider.classes());
   Sight(planes, data, true).each(threads, [&](Index i, const double* f, const double* v) {

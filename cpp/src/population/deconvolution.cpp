@@ -76,7 +76,25 @@ struct Steps {
   }
 };
 
+// What another place has summed up may be of another mixture.
+void check_sums(const PopulationSums& sums, const Mixture& at) {
+  const Index components = at.components(), n = at.features();
+  require(sums.share.size() == components && sums.first.rows() == components && sums.first.cols() == n &&
+              sums.second.rows() == components && sums.second.cols() == n * n,
+          "ask: sums of " + std::to_string(components) + " components and " + std::to_string(n) +
+              " features are wanted: K shares, K × n and K × n² numbers");
+  require(sums.weight > 0 && std::isfinite(sums.weight), "ask: the sum of the weights must be > 0 and finite");
+}
+
 }  // namespace
+
+void check_options(const DeconvolutionOptions& options) {
+  require(!std::isnan(options.tolerance), "tolerance: must be a number, got NaN");  // below 0: never settled
+  require(options.max_iterations >= 0, "max_iterations: must be >= 0, got " + std::to_string(options.max_iterations));
+  require(options.floor >= 0 && std::isfinite(options.floor),
+          "floor: must be >= 0 and finite, got " + to_text(options.floor));
+  require(options.memory >= 0, "memory: must be >= 0, got " + std::to_string(options.memory));
+}
 
 PopulationSums population_sums(const Observations& observed, const Units& units, const Mixture& standard, int threads) {
   const Reader reader(observed, units);
@@ -86,6 +104,10 @@ PopulationSums population_sums(const Observations& observed, const Units& units,
 
 Deconvolved deconvolve_by(const std::function<PopulationSums(const Mixture&)>& ask, Index features, const Units& units,
                           const Mixture& start, const DeconvolutionOptions& options, const Monitor& monitor) {
+  require(ask != nullptr, "ask: there is nobody to ask");
+  require(features > 0, "features: must be > 0, got " + std::to_string(features));
+  check_options(options);
+  check_units(units, features);
   check_mixture(start, features);
   const Clock clock;
   Deconvolved out;
@@ -94,6 +116,7 @@ Deconvolved deconvolve_by(const std::function<PopulationSums(const Mixture&)>& a
   try {
     for (Index iteration = 0;; ++iteration) {
       const PopulationSums sums = ask(steps.point);
+      check_sums(sums, steps.point);
       const bool risen = steps.take(sums, out);
       progress.iteration = out.iterations = iteration;
       progress.objective = out.log_likelihood;
@@ -116,6 +139,8 @@ Deconvolved deconvolve_by(const std::function<PopulationSums(const Mixture&)>& a
 Deconvolved deconvolve(const Observations& observed, const Units& units, const Mixture& start,
                        const DeconvolutionOptions& options, const Monitor& monitor) {
   const Reader reader(observed, units);
+  check_options(options);
+  check_mixture(start, reader.features());
   const Pass pass(reader, options.threads);
   const Clock clock;
   Progress last;  // as it was told, for looks within a pass

@@ -9,6 +9,9 @@
 
 namespace svmgsu {
 
+// Refuses options out of their ranges.
+void check_options(const DeconvolutionOptions& options);
+
 class Pass {
  public:
   Pass(const Reader& reader, int threads);

@@ -1,10 +1,12 @@
 #include "population/reader.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <limits>
 #include <string>
 
+#include "population/standard.hpp"
 #include "svmgsu/support/parallel.hpp"
 
 namespace svmgsu {
@@ -24,11 +26,41 @@ Reader::Reader(const Observations& observed, const Units& units)
       m_(observed.data.features()),
       n_(observed.features()),
       rows_(observed.data.means().rows()) {
-  require(rows_.start == nullptr, "data: sparse values have no population; give them as dense rows");
+  require(rows_.start == nullptr && (rows_.wide || rows_.narrow),
+          "data: sparse values have no population; give them as dense rows");
   require(n_ > 0, "projection: there are no features");
-  require(units.centre.size() == n_ && units.scale.size() == n_,
-          "units: " + std::to_string(units.scale.size()) + " features, but there are " + std::to_string(n_));
+  check_units(units, n_);
+  require_finite_projections();
+  require_weights();
   for (const auto& term : observed.data.covariance()) diagonal_ &= !term.kind->dense() && term.kind->mean_rank() <= 0;
+}
+
+void Reader::require_finite_projections() const {
+  if (!projects()) return;
+  Matrix noise;
+  for (const Index id : observed_.data.ids())
+    for (Index i = 0; i < m_; ++i) {
+      const double* const row = observed_.projection + (id * m_ + i) * n_;
+      if (std::all_of(row, row + n_, [](double x) { return std::isfinite(x); })) continue;
+      if (!std::isfinite(at(rows_, id * m_ + i))) continue;  // it is missing, and so is what it is seen by
+      noise.setZero(m_, m_);
+      add_noise(id, noise);
+      if (std::isfinite(noise.coeff(i, i)))
+        require(false, "projection: the matrix of row " + std::to_string(id) + " has a number that is not finite");
+    }
+}
+
+void Reader::require_weights() const {
+  if (!observed_.weights) return;
+  double sum = 0;
+  for (Index i = 0; i < examples(); ++i) {
+    const double weight = observed_.weights[i];
+    if (!(weight >= 0 && std::isfinite(weight)))
+      require(false, "weights: example " + std::to_string(i) + " has " + to_text(weight) +
+                         "; weights must be >= 0 and finite");
+    sum += weight;
+  }
+  require(sum > 0 && std::isfinite(sum), "weights: their sum must be > 0 and finite");
 }
 
 void Reader::add_noise(Index id, Matrix& out) const {

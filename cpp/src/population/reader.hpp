@@ -19,6 +19,7 @@ struct Lanes {
 
 class Reader {
  public:
+  // Refuses observations and units that are not all there, or no numbers.
   Reader(const Observations& observed, const Units& units);
 
   Index examples() const { return observed_.data.examples(); }
@@ -35,6 +36,8 @@ class Reader {
   bool common_noise(int threads, std::vector<double>& noise) const;
 
  private:
+  void require_finite_projections() const;
+  void require_weights() const;
   void add_noise(Index id, Matrix& out) const;
   void load_lane(Index example, int lane, Matrix& noise, Lanes& out) const;
 

@@ -25,6 +25,14 @@ void check_mixture(const Mixture& mixture, Index features) {
   require(finite, "mixture: all numbers must be finite, and the sum of the weights positive");
 }
 
+void check_units(const Units& units, Index features) {
+  require(units.centre.size() == features && units.scale.size() == features,
+          "units: " + std::to_string(units.centre.size()) + " centres and " + std::to_string(units.scale.size()) +
+              " scales, but there are " + std::to_string(features) + " features");
+  require(units.centre.allFinite(), "units: the centre must be finite");
+  require(units.scale.allFinite() && (units.scale.array() > 0).all(), "units: scales must be > 0 and finite");
+}
+
 EigenMatrix at_least(const EigenMatrix& matrix, double floor) {
   const EigenMatrix symmetric = (matrix + matrix.transpose()) / 2;
   const linalg::Eigenpairs eigen = linalg::eigenpairs(symmetric);

@@ -8,6 +8,9 @@ namespace svmgsu {
 // K weights >= 0 with a positive sum, means and covariances of n features; an InvalidArgument otherwise.
 void check_mixture(const Mixture& mixture, Index features);
 
+// A centre and a unit > 0 for each feature; an InvalidArgument otherwise.
+void check_units(const Units& units, Index features);
+
 // In units of z, with weights that sum to 1 and no variance below `floor`.
 Mixture standardised(const Mixture& mixture, const Units& units, double floor);
 Mixture in_units(const Mixture& mixture, const Units& units);

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <string>
 
-#include "population/reader.hpp"
+#include "population/pass.hpp"
 #include "population/standard.hpp"
 #include "svmgsu/population/deconvolution.hpp"
 #include "svmgsu/support/random.hpp"
@@ -103,6 +103,8 @@ Mixture moments(const EigenMatrix& x, const Clusters& clusters, const EigenMatri
 Mixture start_mixture(const Observations& observed, const Units& units, Index components, std::uint64_t seed,
                       const DeconvolutionOptions& options) {
   require(components > 0, "components: must be at least 1");
+  check_options(options);
+  const Reader whole(observed, units);  // refuses what it cannot read
   SplitMix64 random(seed);
   const std::vector<Index> places = drawn(observed.data.examples(), random);
   std::vector<Index> ids;

@@ -61,6 +61,7 @@ std::vector<std::vector<double>> shortest(const Reader& reader) {
 
 Units units_of(const Observations& observed) {
   const Index n = observed.features();
+  require(n > 0, "projection: there are no features");
   Units units{Vector::Zero(n), Vector::Ones(n)};
   const Reader reader(observed, units);
   if (reader.projects()) {

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "svmgsu/support/types.hpp"
+
 namespace svmgsu {
 namespace {
 
@@ -9,7 +11,10 @@ thread_local Watch* innermost = nullptr;
 
 }  // namespace
 
-Watch::Watch(std::function<bool()> goes_on) : goes_on_(std::move(goes_on)), outer_(innermost) { innermost = this; }
+Watch::Watch(std::function<bool()> goes_on) : goes_on_(std::move(goes_on)), outer_(innermost) {
+  require(goes_on_ != nullptr, "goes_on: there is nothing to ask");
+  innermost = this;
+}
 
 Watch::~Watch() { innermost = outer_; }
 

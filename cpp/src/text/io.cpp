@@ -184,6 +184,7 @@ void Text::set(std::string_view bytes) {
 }
 
 Text Text::lend(std::string_view bytes) {
+  require(bytes.data() || bytes.empty(), "bytes: null pointer");
   Text out;
   out.set(bytes);
   return out;
@@ -204,6 +205,11 @@ Text Text::map(const std::string& path) {
   return out;
 }
 
-TextRows read_rows(Text text, const TextOptions& options) { return Reader(std::move(text), options).read(); }
+TextRows read_rows(Text text, const TextOptions& options) {
+  require(options.most_features >= 0 && options.most_features <= kMostTextFeatures,
+          "most_features: must be in [0, " + std::to_string(kMostTextFeatures) + "], got " +
+              std::to_string(options.most_features));
+  return Reader(std::move(text), options).read();
+}
 
 }  // namespace svmgsu

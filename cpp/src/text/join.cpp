@@ -94,9 +94,29 @@ void for_rows(const std::vector<Index>& select, int threads, Body body) {
   });
 }
 
+// Refuses rows that are not all there any more, places outside, and an array that the entries do not fit.
+void require_fits(const TextRows& rows, const std::vector<Index>& select, Index features, const double* out) {
+  const auto examples = static_cast<std::size_t>(rows.examples());
+  require(rows.start.size() == examples + 1 && rows.start[examples] <= rows.entries() &&
+              rows.column.size() == rows.value.size(),
+          "rows: their entries were taken away");
+  for (const Index row : select)
+    if (row < 0 || row >= rows.examples())
+      require(false, "select: " + std::to_string(row) + " is not one of " + std::to_string(examples) + " rows");
+  require(features >= rows.features,
+          "features: " + std::to_string(features) + ", but " + rows.name + " has " + std::to_string(rows.features));
+  require(out || select.empty() || features == 0, "out: null pointer");
+}
+
 }  // namespace
 
 std::vector<std::vector<Index>> join(const std::vector<const TextRows*>& files) {
+  require(!files.empty(), "files: there are none");
+  for (std::size_t f = 0; f < files.size(); ++f) {
+    require(files[f] != nullptr, "files: number " + std::to_string(f) + " is a null pointer");
+    require(files[f]->ids.size() == files[f]->line.size(),
+            "files: " + files[f]->name + " has no ids to bring its examples together with others");
+  }
   const TextRows& lead = *files[0];
   const std::vector<std::size_t> hash = hashes(lead);
   const IdTable unique(lead, hash);
@@ -114,6 +134,8 @@ std::vector<std::vector<Index>> join(const std::vector<const TextRows*>& files) 
 }
 
 void fill_dense(const TextRows& rows, const std::vector<Index>& select, Index features, int threads, double* out) {
+  require(!rows.packed, "rows: they are matrices; fill_packed lays them out");
+  require_fits(rows, select, features, out);
   for_rows(select, threads, [&](Index i, std::size_t row) {
     for (Index k = rows.start[row]; k < rows.start[row + 1]; ++k) {
       const auto entry = static_cast<std::size_t>(k);
@@ -123,6 +145,9 @@ void fill_dense(const TextRows& rows, const std::vector<Index>& select, Index fe
 }
 
 void fill_packed(const TextRows& rows, const std::vector<Index>& select, Index features, int threads, double* out) {
+  require_fits(rows, select, features, out);
+  require(features <= kMostTextFeatures,
+          "features: at most " + std::to_string(kMostTextFeatures) + ", got " + std::to_string(features));
   const Index size = features * (features + 1) / 2;
   for_rows(select, threads, [&](Index i, std::size_t row) {
     double* const matrix = out + i * size;

@@ -25,9 +25,16 @@ void append_entry(std::string& out, Index i, Index j, double value, bool pair) {
   text::append_number(out, value);
 }
 
+// The messages only where they are needed: a call writes one line.
+void require_numbers(const void* numbers, Index count, const char* name, const char* count_name) {
+  if (count < 0) require(false, std::string(count_name) + ": must be >= 0, got " + std::to_string(count));
+  if (!numbers && count > 0) require(false, std::string(name) + ": null pointer");
+}
+
 }  // namespace
 
 void append_line(std::string& out, std::string_view lead, const double* row, Index features, EntryStyle style) {
+  require_numbers(row, features, "row", "features");
   out += lead;
   for (Index i = 0; i < features; ++i) {
     if (style != EntryStyle::packed) {
@@ -41,12 +48,18 @@ void append_line(std::string& out, std::string_view lead, const double* row, Ind
 
 void append_line(std::string& out, std::string_view lead, const double* value, const std::int32_t* column, Index count,
                  EntryStyle style) {
+  require_numbers(value, count, "value", "count");
+  require_numbers(column, count, "column", "count");
+  if (style == EntryStyle::packed) require(false, "style: entries of a triangle are written from whole rows alone");
+  for (Index k = 0; k < count; ++k)
+    if (column[k] < 0) require(false, "column: number " + std::to_string(k) + " is " + std::to_string(column[k]));
   out += lead;
   for (Index k = 0; k < count; ++k) append_entry(out, column[k], column[k], value[k], style == EntryStyle::diagonal);
   out += '\n';
 }
 
 void append_table_line(std::string& out, std::string_view lead, const double* row, Index count, std::string_view tail) {
+  require_numbers(row, count, "row", "count");
   out += lead;
   for (Index k = 0; k < count; ++k) {
     out += ' ';

@@ -70,6 +70,8 @@ class MemoryObjective final : public Objective {
 
   struct Margins;  // w·x and wᵀΣw of every example
   Margins margins(const Vector& w) const;
+  // Refuses a point that was not evaluated here.
+  void require_known(const Evaluation& at, const char* name) const;
   // What is kept of a point; read anew where it has been given up.
   const MemoryKept& kept(const Evaluation& at) const;
   const MemoryKept& complete(MemoryKept& known, const Vector& w) const;

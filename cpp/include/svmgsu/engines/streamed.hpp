@@ -39,10 +39,10 @@ struct FlatTerm {
   Kind kind = Kind::diagonal;
   FlatFile file;
   double scale = 1;
-  const double* packed = nullptr;
+  const double* packed = nullptr;  // of `count` matrices, or as many rows of variances where `diagonal`
   Index count = 0;
   bool diagonal = false;
-  const std::int32_t* group = nullptr;
+  const std::int32_t* group = nullptr;  // one for each row of the files
 };
 
 struct FlatSet {

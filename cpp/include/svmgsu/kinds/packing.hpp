@@ -1,4 +1,5 @@
-// Full matrices and their packed upper triangles.
+// Full matrices and their packed upper triangles: a caller provides arrays of examples × n² and examples × n(n+1)/2
+// numbers.
 #pragma once
 
 #include "svmgsu/support/types.hpp"

@@ -22,6 +22,8 @@ struct ExpectedHinge {
 };
 
 inline ExpectedHinge expected_hinge(double d, double s) {
+  if (std::isnan(d)) require(false, "d: must be a number, got NaN");
+  if (!(s >= 0)) require(false, "s: must be >= 0, got " + to_text(s));
   ExpectedHinge result;
   kernels::expected_hinge(1, &d, &s, &result.loss, &result.cdf, &result.kappa);
   return result;
@@ -29,6 +31,7 @@ inline ExpectedHinge expected_hinge(double d, double s) {
 
 // P(example is on its own side): Φ(y(w·x + b)/s), from the same kernel.
 inline double probability_right(double signed_margin, double s) {
+  if (std::isnan(signed_margin)) require(false, "signed_margin: must be a number, got NaN");
   if (s == 0) return signed_margin > 0 ? 1.0 : (signed_margin < 0 ? 0.0 : 0.5);
   return expected_hinge(signed_margin, s).cdf;
 }

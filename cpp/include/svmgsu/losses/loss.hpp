@@ -33,8 +33,9 @@ class Loss {
   // What the errors of an example's L, L′ and L″ may hide of the gap is at most this times s: a part of the gap.
   virtual double gap_error() const { return 0; }
 
-  // L, L′ and L″ of count ≤ kMaxBatch examples, for a gradient. Where s = 0: the plain loss, a subgradient, and 0
-  // where L″ would be infinite.
+  // L, L′ and L″ of 0 ≤ count ≤ kMaxBatch examples, for a gradient; a caller provides `count` numbers in each array,
+  // and s ≥ 0. Nothing is looked at: solvers call this for every batch. Where s = 0: the plain loss, a subgradient, and
+  // 0 where L″ would be infinite.
   virtual void gradient(int count, const double* d, const double* s, double* L, double* L1, double* L2) const = 0;
 
   // L″, L‴ and L⁗, for a Hessian product. Where s = 0: 0 for what would be infinite.

@@ -17,6 +17,8 @@ class OneGaussian {
 
   Index features() const { return x.size(); }
   bool certain() const { return diagonal.size() == 0 && factors.rows() == 0 && dense.rows() == 0; }
+  // Refuses parts that are not of the size of x.
+  void require_sizes() const;
   // w Σ of the rows of w, as many rows of n.
   void times(const Matrix& w, Matrix& out) const;
   // Σ as a matrix.
@@ -34,6 +36,7 @@ class Map {
   virtual Index inputs() const = 0;
   virtual Index outputs() const = 0;
 
+  // What is given as a pointer is room for the numbers that are named.
   // E z, `outputs()` numbers.
   virtual void mean(const OneGaussian& g, double* out) const = 0;
   // Cov z, outputs() × outputs().
@@ -43,14 +46,17 @@ class Map {
   // E ∇z, outputs() × inputs(): the derivative of E z by x, too.
   virtual void jacobian(const OneGaussian& g, Matrix& out) const = 0;
 
-  // Of f = w·z for each row of w, which has outputs() columns: E f and Var f.
+  // Of f = w·z for each row of w, which has outputs() columns: E f and Var f, one number a row each.
   virtual void scores(const OneGaussian& g, const Matrix& w, double* mean, double* variance) const;
-  // E ∇f for one w, `inputs()` numbers.
+  // E ∇f for one w of `outputs()` numbers: `inputs()` numbers.
   virtual void slope(const OneGaussian& g, const double* w, double* out) const;
 
  protected:
+  // Refuse what is not of the map's size, and null pointers.
   void require_inputs(const OneGaussian& g) const;
-  void require_weights(const Matrix& w) const;
+  void require_inputs(const OneGaussian& g, const double* out) const;
+  void require_weights(const Matrix& w, const double* mean, const double* variance) const;
+  void require_weights(const double* w) const;
 };
 
 }  // namespace svmgsu

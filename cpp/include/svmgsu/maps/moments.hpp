@@ -10,7 +10,7 @@ namespace svmgsu {
 
 // Example i of a mixture is Σ_k weight[i·components + k] N(row i·components + k of the data).
 struct Blend {
-  const double* weight = nullptr;  // null: every row of the data is an example
+  const double* weight = nullptr;  // as many as rows of the data, each >= 0; null: every row of the data is an example
   Index components = 1;
   double least = 1e-12;  // components of less weight are left out
 
@@ -29,13 +29,13 @@ struct FeatureMoments {
   std::vector<Index> start;
 };
 
-// E z of every example goes to `mean`, examples × outputs in double or float.
+// E z of every example goes to `mean`, room for examples × outputs numbers in double or float.
 template <class Scalar>
 FeatureMoments map_moments(const Map& map, const Gaussians& data, const Blend& blend, Spread spread, Scalar* mean,
                            int threads = 0);
 
 // Σ c_i E[u uᵀ] with u = (z, 1), outputs + 1 square, and Σ c_i E[u] y_iᵀ with the rows of `targets`, one for each
-// column of y: all that a squared loss needs of the examples.
+// column of y, and with one weight c_i ≥ 0 for each example (null: 1): all that a squared loss needs of the examples.
 struct SecondMoments {
   Matrix gram, cross;
 };

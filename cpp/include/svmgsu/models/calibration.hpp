@@ -52,7 +52,7 @@ Calibration fit_calibration(const Scored& scored, const CalibrationOptions& opti
 // where class weights shift them from the classes' shares, the decision values are shifted as much.
 Calibration own_calibration(const Scored& scored, double trained_odds);
 
-// The log-odds of the classes' shares, by weight.
+// The log-odds of the classes' shares (−1 and +1), by as many weights.
 double log_shares(const std::vector<double>& signs, const std::vector<double>& weights);
 
 }  // namespace svmgsu

@@ -1,7 +1,8 @@
 // From what pairs of classes say to what is said of each class.
 //
 // K classes have K(K-1)/2 pairs, in the order (0, 1), (0, 2), ..., (0, K-1), (1, 2), ...; a value of the
-// pair (i, j) is positive for class j.
+// pair (i, j) is positive for class j. A caller provides count_pairs(classes) numbers as `pairs`, any but NaN, and room
+// for one number a class as `out`.
 #pragma once
 
 #include "svmgsu/support/types.hpp"

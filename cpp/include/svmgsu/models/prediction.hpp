@@ -12,7 +12,7 @@
 
 namespace svmgsu {
 
-// A view of w, one row for each hyperplane, and b.
+// A view of w, one row for each hyperplane, and b: count × features and count finite numbers.
 struct Planes {
   const double* w;
   const double* b;

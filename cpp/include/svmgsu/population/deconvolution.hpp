@@ -65,7 +65,8 @@ PopulationSums population_sums(const Observations& observed, const Units& units,
 Deconvolved deconvolve_by(const std::function<PopulationSums(const Mixture&)>& ask, Index features, const Units& units,
                           const Mixture& start, const DeconvolutionOptions& options, const Monitor& monitor = {});
 
-// What a mixture says of ℓ objects; a pointer that is null is not asked for.
+// What a mixture says of ℓ objects; a pointer is to room for the numbers that are named, and one that is null is not
+// asked for.
 struct Posterior {
   double* log_likelihood = nullptr;  // ℓ: log Σ_k π_k N(t; Rμ_k, T_k), of the values that are not missing
   double* distance = nullptr;        // ℓ: the least (t − Rμ_k)ᵀ T_k⁻¹ (t − Rμ_k)

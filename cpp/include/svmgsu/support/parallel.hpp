@@ -66,7 +66,9 @@ void parallel_for(Index count, int threads, Body body) {
   }
   FirstFailure failure;
   std::atomic<Index> next{0};
+#ifdef _OPENMP
 #pragma omp parallel num_threads(team)
+#endif
   for (Index i = next++; i < count && !failure.before(i); i = next++) failure.run(i, [&] { step(i); });
   failure.rethrow();
 }
@@ -114,7 +116,9 @@ void ordered_blocks(Index blocks, int threads, Body body, Merge merge) {
       ++merged;
     }
   };
+#ifdef _OPENMP
 #pragma omp parallel num_threads(team)
+#endif
   for (Index k = next++; k < blocks && !failure.before(k); k = next++) {
     failure.run(k, [&] { step(k); });
     if (failure.before(blocks)) failure.run(k, [&] { const std::lock_guard<std::mutex> asleep_or_told(mutex); });

@@ -87,11 +87,13 @@ TextRows read_rows(Text text, const TextOptions& options);
 // count. An id that a file has twice is a FormatError that names both lines.
 std::vector<std::vector<Index>> join(const std::vector<const TextRows*>& files);
 
-// Chosen rows as a dense array of zeros to be filled: (select.size(), features), or upper triangles row after row.
+// Chosen rows as a dense array of zeros to be filled, which a caller provides: (select.size(), features), or upper
+// triangles row after row, (select.size(), features (features + 1)/2).
 void fill_dense(const TextRows& rows, const std::vector<Index>& select, Index features, int threads, double* out);
 void fill_packed(const TextRows& rows, const std::vector<Index>& select, Index features, int threads, double* out);
 
-// Lines of text: `lead` and the entries that are not zero, as short as they read back exactly.
+// Lines of text: `lead` and the entries that are not zero, as short as they read back exactly. `row` has `features`
+// numbers (packed: features (features + 1)/2), `value` and `column` have `count` each.
 enum class EntryStyle { feature, diagonal, packed };
 void append_line(std::string& out, std::string_view lead, const double* row, Index features, EntryStyle style);
 void append_line(std::string& out, std::string_view lead, const double* value, const std::int32_t* column, Index count,

@@ -1,0 +1,156 @@
+// Shards that do not fit together, and questions and answers that are not what was sent: each is refused, and none is
+// read past its end.
+#include <cstring>
+
+#include "refusals.hpp"
+
+using namespace svmgsu;
+using namespace svmgsu::test;
+
+namespace {
+
+// One shard of a few examples, whose questions and answers can be read and changed on their way.
+struct Wire {
+  Matrix means = Random(3).normals(20, 3), variances = Matrix::Constant(20, 3, 0.2);
+  Vector labels = Vector::NullaryExpr(20, [](Index i) { return i % 2 ? 1.0 : -1.0; });
+  TrainingSet set{means, Diagonal<double>(variances), labels};
+  bool keeps;
+  ShardWorker worker;
+  std::vector<std::string> questions;
+  std::size_t changed = static_cast<std::size_t>(-1);  // which answer
+  std::function<void(std::string&)> change;
+
+  explicit Wire(bool keeps_) : keeps(keeps_), worker(set, 1, keeps_) {}
+
+  MappedSet parts() {
+    return {{20},
+            {set.data, nullptr},
+            6.0,
+            0.0,
+            std::make_shared<const Targets>(set.targets),
+            [this](const std::vector<std::string>& asked) {
+              std::string answer = worker.answer(asked[0]);
+              if (questions.size() == changed) change(answer);
+              questions.push_back(asked[0]);
+              return std::vector<std::string>{answer};
+            },
+            [this](const std::vector<Index>& rows) { return MappedSet::Rows{set.data.some(rows), nullptr}; },
+            keeps};
+  }
+
+  // Every question that there is.
+  void ask_all() {
+    questions.clear();
+    const MemoryObjective objective = Mapped(parts()).objective(0.1, 1);
+    const Vector w = Vector::LinSpaced(3, -1, 1), p = Vector::LinSpaced(3, 0.3, 0.1);
+    const Evaluation from = objective.evaluate(w, 0.1, 0.1), there = objective.evaluate(w + p, 0.3, 0.1);
+    objective.value(from, 0.2);
+    objective.active_share(from, 0.1);
+    objective.along(from);
+    objective.ray(from, there, p, 0.2, 0.1)->at(0.5, 0.1);
+    const std::unique_ptr<Hessian> hessian = objective.hessian(from);
+    hessian->slope(from, there, p, 0.2, 0.1);  // nothing was followed yet
+    Vector out;
+    double out_b = 0;
+    hessian->times(p, 0.2, out, out_b);
+    hessian->follow(1);
+    hessian->slope(from, there, p, 0.2, 0.1);
+    hessian->dense(10, 1);
+    objective.best_intercept(w);
+  }
+};
+
+// Whether it was done or refused; any other end is an error of the test.
+bool done_or_refused(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const InvalidArgument&) {
+  }
+  return true;
+}
+
+// What may stand in place of eight bytes of a message.
+const std::uint64_t kStrange[] = {
+    0, 1, 5, ~std::uint64_t{0}, std::uint64_t{1} << 62, 0x7FF8000000000000u, 0x7E37E43C8800759Cu};
+
+void replace(std::string& message, std::size_t at, std::uint64_t by) { std::memcpy(&message[at], &by, sizeof by); }
+
+}  // namespace
+
+TEST_CASE("shards that do not fit together") {
+  Wire wire(false);
+  CHECK(Mapped(wire.parts()).examples() == 20);
+  const auto refuses = [&](const std::string& argument, const std::function<void(MappedSet&)>& change) {
+    MappedSet set = wire.parts();
+    change(set);
+    CHECK(names(argument, [&] { Mapped(set).objective(0.1).value(Vector::Zero(3), 0); }));
+  };
+  refuses("targets", [](MappedSet& s) { s.targets = nullptr; });
+  refuses("targets", [](MappedSet& s) { s.targets = std::make_shared<const Targets>(Targets::labels(Vector())); });
+  refuses("ask", [](MappedSet& s) { s.ask = nullptr; });
+  refuses("take", [](MappedSet& s) { s.take = nullptr; });
+  refuses("rank", [](MappedSet& s) { s.rank = kNaN; });
+  for (const double none : {0.0, -1.0, kNaN, kInfinity}) refuses("numbers", [&](MappedSet& s) { s.numbers = none; });
+  refuses("shards", [](MappedSet& s) { s.sizes = {}; });
+  refuses("shards", [](MappedSet& s) { s.sizes = {20, -1}; });
+  refuses("shards", [](MappedSet& s) { s.sizes = {std::numeric_limits<Index>::max()}; });
+  refuses("labels", [](MappedSet& s) { s.sizes = {19}; });
+  refuses("mapped",
+          [](MappedSet& s) { s.ask = [](const std::vector<std::string>&) { return std::vector<std::string>(); }; });
+  CHECK(names("examples", [&] { Mapped::group_rows(wire.set.data, 6, 0); }));
+  MappedSet other = wire.parts();
+  const Matrix wide = Matrix::Ones(20, 5);
+  const Gaussians strangers(wide, CovarianceSum());
+  other.take = [&](const std::vector<Index>& rows) { return MappedSet::Rows{strangers.some(rows), nullptr}; };
+  const MemoryObjective objective = Mapped(other).objective(0.1, 1);
+  CHECK(names("mapped", [&] { objective.hessian(objective.evaluate(Vector::Ones(3), 0))->dense(10, 1); }));
+}
+
+TEST_CASE("a shard refuses questions that are cut short, go on for too long or make no sense") {
+  for (const bool keeps : {false, true}) {
+    CAPTURE(keeps);
+    Wire wire(keeps);
+    wire.ask_all();
+    for (const std::string& question : wire.questions) {
+      for (std::size_t length = 0; length < question.size(); ++length)
+        CHECK(names("message", [&] { wire.worker.answer(question.substr(0, length)); }));
+      CHECK(names("message", [&] { wire.worker.answer(question + '\0'); }));
+      for (std::size_t at = 0; at + 8 <= question.size(); at += 4)
+        for (const std::uint64_t strange : kStrange) {
+          std::string other = question;
+          replace(other, at, strange);
+          CHECK(done_or_refused([&] { wire.worker.answer(other); }));
+        }
+    }
+    Wire again(keeps);
+    again.ask_all();
+    for (const std::string& question : again.questions)  // no stranger has left a trace
+      CHECK(wire.worker.answer(question) == again.worker.answer(question));
+  }
+}
+
+TEST_CASE("answers that are cut short, go on for too long or make no sense are refused") {
+  for (const bool keeps : {false, true}) {
+    CAPTURE(keeps);
+    Wire wire(keeps);
+    wire.ask_all();
+    const std::size_t answers = wire.questions.size();
+    for (wire.changed = 0; wire.changed < answers; ++wire.changed) {
+      CAPTURE(wire.changed);
+      std::size_t size = 0;
+      wire.change = [&](std::string& answer) { size = answer.size(); };
+      wire.ask_all();
+      for (std::size_t length = 0; length < size; length += 7) {
+        wire.change = [&](std::string& answer) { answer.resize(length); };
+        CHECK(names("message", [&] { wire.ask_all(); }));
+      }
+      wire.change = [](std::string& answer) { answer += '\0'; };
+      CHECK(names("message", [&] { wire.ask_all(); }));
+      for (std::size_t at = 0; at + 8 <= size; at += 8)
+        for (const std::uint64_t strange : kStrange) {
+          wire.change = [&](std::string& answer) { replace(answer, at, strange); };
+          CHECK(done_or_refused([&] { wire.ask_all(); }));
+        }
+    }
+  }
+}
