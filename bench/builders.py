@@ -109,8 +109,8 @@ def compare_missing(repetitions: int) -> tuple[dict[str, np.ndarray], dict[str, 
             scales = (0, 0.03, 0.1, 0.3, 1) if name.endswith("tuned scale") else (1.0,)
             search = svmgsu.LinearSVMGSUCV(LAMS, cov_scales=scales, cv=5, scoring="accuracy")
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", svmgsu.ConvergenceWarning)
-                warnings.simplefilter("ignore", svmgsu.TrivialModelWarning)
+                warnings.simplefilter("ignore", svmgsu.exceptions.ConvergenceWarning)
+                warnings.simplefilter("ignore", svmgsu.exceptions.TrivialModelWarning)
                 search.fit(data, table.target[known])
             holed.setdefault(name, []).append(search.score(test, table.target[new]))
             whole.setdefault(name, []).append(search.score(truth[new], table.target[new]))

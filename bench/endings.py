@@ -106,7 +106,9 @@ def fit(problem: Case, **options: Any) -> Ending:
             **more,
             **options,
         )
-    messages = [str(w.message) for w in caught if not issubclass(w.category, svmgsu.TrivialModelWarning)]
+    messages = [
+        str(w.message) for w in caught if not issubclass(w.category, svmgsu.exceptions.TrivialModelWarning)
+    ]
     gap = model.gap_ / model.objective_ if model.objective_ else 0.0
     return Ending(model.status_, gap, model.n_iter_, time.process_time() - began, "; ".join(messages))
 

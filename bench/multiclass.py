@@ -148,7 +148,7 @@ def results_of(task: Task) -> dict[str, tuple[float, float, float]]:
 
 def main() -> None:
     """Measures, and writes the table."""
-    warnings.simplefilter("ignore", svmgsu.TrivialModelWarning)
+    warnings.simplefilter("ignore", svmgsu.exceptions.TrivialModelWarning)
     tasks: dict[str, Any] = {
         f"digits, {name}": (lambda seed, name=name: digits(seed, name))
         for name in ("noisy new ones", "noisy training", "imbalanced")

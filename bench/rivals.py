@@ -208,8 +208,10 @@ def ours(
     """Our solver, for `limit` seconds of the processor at the most."""
     began = time.process_time()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", svmgsu.ConvergenceWarning)  # the gap reached is in the table
-        warnings.simplefilter("ignore", svmgsu.TrivialModelWarning)
+        warnings.simplefilter(
+            "ignore", svmgsu.exceptions.ConvergenceWarning
+        )  # the gap reached is in the table
+        warnings.simplefilter("ignore", svmgsu.exceptions.TrivialModelWarning)
         return svmgsu.train(
             problem.X,
             problem.y,

@@ -164,7 +164,7 @@ def measure_search(repeat: int, quick: bool) -> dict[str, float]:
 
     def search() -> None:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", svmgsu.TrivialModelWarning)
+            warnings.simplefilter("ignore", svmgsu.exceptions.TrivialModelWarning)
             svmgsu.LinearSVMGSUCV(lams=lams, cv=splits).fit(X, y, cov=V)
 
     def fits() -> None:

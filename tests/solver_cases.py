@@ -19,7 +19,7 @@ every_lam = pytest.mark.parametrize("lam", LAMS)
 def train(X, y, cov=None, **options):
     """`svmgsu.train` on one thread and without Platt's sigmoid; a problem may have the trivial optimum."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", svmgsu.TrivialModelWarning)
+        warnings.simplefilter("ignore", svmgsu.exceptions.TrivialModelWarning)
         return svmgsu.train(X, y, cov, **{"solver": "newton", "probability": False, "threads": 1, **options})
 
 

@@ -91,7 +91,9 @@ def test_a_typo_in_scoring_is_told_the_expected_scores(typo):
 
 def test_a_solver_that_stops_early_says_what_to_do():
     X, y = load_breast_cancer(return_X_y=True)
-    with pytest.warns(svmgsu.ConvergenceWarning, match=r"max_iter=1 .*Raise max_iter, scale the features"):
+    with pytest.warns(
+        svmgsu.exceptions.ConvergenceWarning, match=r"max_iter=1 .*Raise max_iter, scale the features"
+    ):
         svmgsu.train(X, y, lam=1e-4, max_iter=1, probability=False)
 
 

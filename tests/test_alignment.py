@@ -74,5 +74,5 @@ def test_batches_count_unusual_samples_of_all_batches_together():
     X = rng.normal(size=(334, 2))
     population = svmgsu.Deconvolution(1).fit(X, std=0.1)
     X[:30] += 50
-    with pytest.warns(svmgsu.PopulationWarning, match="30 of 334 samples are far"):
+    with pytest.warns(svmgsu.exceptions.PopulationWarning, match="30 of 334 samples are far"):
         assert len(list(population.batches(X, 37, std=0.1))) == 10

@@ -68,7 +68,7 @@ def test_a_class_of_one_group_is_warned_of_and_bad_splits_are_refused():
         svmgsu.train(X, y, prior=[0.5, 0.6, 0.1])
 
 
-@pytest.mark.filterwarnings("ignore::svmgsu.TrivialModelWarning")
+@pytest.mark.filterwarnings("ignore::svmgsu.exceptions.TrivialModelWarning")
 @pytest.mark.parametrize("seed", range(5))
 def test_with_label_noise_predict_is_the_more_probable_class(seed):
     rng = np.random.default_rng(seed)

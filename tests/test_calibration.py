@@ -294,7 +294,7 @@ def test_questions_that_need_a_covariance_say_so():
 
 def test_a_time_limit_holds_for_the_folds_too():
     p = make_problem("diagonal", 2000, 40)
-    with pytest.warns(svmgsu.ConvergenceWarning, match="max_time"):
+    with pytest.warns(svmgsu.exceptions.ConvergenceWarning, match="max_time"):
         model = svmgsu.train(p.X, p.y, p.cov, lam=1e-4, tol=1e-15, max_time=1e-3)
     assert model.calibration_ is not None
 

@@ -19,7 +19,9 @@ def timed(work, seconds):
         out = work()
     took = time.process_time() - began  # of all threads: what a busy machine does not change
     assert took <= 2 * (1.1 * seconds + 0.3), took
-    return out, [str(w.message) for w in caught if issubclass(w.category, svmgsu.ConvergenceWarning)]
+    return out, [
+        str(w.message) for w in caught if issubclass(w.category, svmgsu.exceptions.ConvergenceWarning)
+    ]
 
 
 def many_classes(classes=50, count=5000, n=20):

@@ -145,7 +145,9 @@ def test_a_population_can_be_started_from_another():
 
 
 def test_a_fit_that_did_not_end_says_so():
-    with pytest.warns(svmgsu.ConvergenceWarning, match=r"after max_iter=2 steps .*raise max_iter or tol"):
+    with pytest.warns(
+        svmgsu.exceptions.ConvergenceWarning, match=r"after max_iter=2 steps .*raise max_iter or tol"
+    ):
         found = svmgsu.Deconvolution(3, max_iter=2).fit(objects(), std=STD)
     assert not found.converged_ and found.n_iter_ == 2
 
@@ -171,10 +173,10 @@ def test_objects_far_from_the_population_are_counted():
     X = objects(100, seed=1)
     X[:7] += 20
     with pytest.warns(
-        svmgsu.PopulationWarning, match=r"7 of 100 samples are far from the population.*leave them"
+        svmgsu.exceptions.PopulationWarning, match=r"7 of 100 samples are far from the population.*leave them"
     ):
         prior.transform(X, std=STD)
-    with pytest.warns(svmgsu.PopulationWarning, match="1 of 1 samples"):
+    with pytest.warns(svmgsu.exceptions.PopulationWarning, match="1 of 1 samples"):
         prior.transform(X[:1], std=STD)
 
 
@@ -184,7 +186,8 @@ def test_objects_far_noisier_than_those_of_the_fit_are_counted():
     X, std = objects(100, seed=1), np.full((100, 2), STD)
     std[:30] = 5.0
     with pytest.warns(
-        svmgsu.PopulationWarning, match=r"30 of 100 samples are much noisier .*no labels are needed"
+        svmgsu.exceptions.PopulationWarning,
+        match=r"30 of 100 samples are much noisier .*no labels are needed",
     ):
         prior.transform(X, std=std)
     both = svmgsu.Deconvolution(2).fit(X, std=std)  # learnt from such ones too

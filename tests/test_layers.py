@@ -13,7 +13,7 @@ ROOT = Path(svmgsu.__file__).parent
 # From the ground up. What is not named here stands on all of them: the public door, the demo.
 LAYERS = [
     {"_core"},
-    {"support", "reference"},
+    {"support", "reference", "exceptions"},
     {"maps.linear", "maps.joined"},
     {"_repr"},
     {"data"},

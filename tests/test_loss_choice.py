@@ -206,7 +206,7 @@ def test_class_weights_do_not_distort_own_probabilities(multi_class):
 
 def test_a_trivial_optimum_says_the_shares():
     X, y = blobs(100)
-    with pytest.warns(svmgsu.TrivialModelWarning):
+    with pytest.warns(svmgsu.exceptions.TrivialModelWarning):
         model = svmgsu.train(np.zeros_like(X), y, std=1.0, loss="logistic")
     np.testing.assert_allclose(model.predict_proba(X, std=2.0)[:, 1], y.mean(), atol=1e-6)
 

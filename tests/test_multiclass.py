@@ -122,11 +122,13 @@ def test_any_number_of_threads_and_jobs_gives_the_same_bits(probability):
 def test_one_warning_names_the_classes_that_are_trivial():
     X, y, _ = blobs(160, K=4)
     X[y > 1] = 0.0  # these two cannot be told apart
-    with pytest.warns(svmgsu.TrivialModelWarning, match="w = 0 for classes 2, 3 against the rest") as found:
+    with pytest.warns(
+        svmgsu.exceptions.TrivialModelWarning, match="w = 0 for classes 2, 3 against the rest"
+    ) as found:
         svmgsu.train(X, y, lam=0.1, std=0.1, multi_class="ovr")
     assert len(found) == 1
     message = "w = 0 for the pair of classes 2-3 "
-    with pytest.warns(svmgsu.TrivialModelWarning, match=message) as found:
+    with pytest.warns(svmgsu.exceptions.TrivialModelWarning, match=message) as found:
         svmgsu.train(X, y, lam=0.1, std=0.1)
     assert len(found) == 1
 
@@ -134,7 +136,7 @@ def test_one_warning_names_the_classes_that_are_trivial():
 def test_one_warning_says_that_the_solver_stopped_early():
     X, y, V = blobs()
     message = "max_iter=1 iterations for classes 0, 1, 2 against the rest"
-    with pytest.warns(svmgsu.ConvergenceWarning, match=message) as found:
+    with pytest.warns(svmgsu.exceptions.ConvergenceWarning, match=message) as found:
         svmgsu.train(X, y, V, lam=1e-4, max_iter=1, probability=False, multi_class="ovr")
     assert len(found) == 1
 
@@ -273,7 +275,7 @@ def test_balanced_classes_keep_the_rare_one_from_being_ignored():
     y = np.where(np.arange(300) < 15, 1, 0)
     X = rng.normal(size=(300, 2)) + 1.5 * y[:, None]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", svmgsu.TrivialModelWarning)
+        warnings.simplefilter("ignore", svmgsu.exceptions.TrivialModelWarning)
         plain = svmgsu.train(X, y, lam=0.1, std=0.5).predict(X)
     balanced = svmgsu.train(X, y, lam=0.1, std=0.5, class_weight="balanced").predict(X)
     assert (plain[y == 1] == 1).mean() < 0.3
@@ -326,7 +328,7 @@ def test_nine_speakers_from_summaries_of_their_utterances(data_folder):
 
     def accuracy(cov, lam, **settings):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", svmgsu.TrivialModelWarning)
+            warnings.simplefilter("ignore", svmgsu.exceptions.TrivialModelWarning)
             model = svmgsu.train(X, y, cov, lam=lam, **settings)
         return (model.predict(new) == speaker).mean()
 

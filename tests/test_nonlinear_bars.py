@@ -19,13 +19,13 @@ def test_error_bars_as_features_are_not_trusted_beyond_those_of_the_fit():
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
         model.predict(X[:50] / 1e3, std=bars[:50] / 1e3)
-    said = [str(w.message) for w in found if w.category is svmgsu.PopulationWarning]
+    said = [str(w.message) for w in found if w.category is svmgsu.exceptions.PopulationWarning]
     assert any("50 of 50 objects have error bars unlike those of the fit" in text for text in said)
     model.predict(X, std=bars)  # those of the fit are like them
 
 
 @pytest.mark.parametrize("search", [False, True])
-@pytest.mark.filterwarnings("ignore::svmgsu.PopulationWarning")
+@pytest.mark.filterwarnings("ignore::svmgsu.exceptions.PopulationWarning")
 def test_objects_with_other_error_bars_are_asked_of_the_model_without_them(search, tmp_path):
     rng = np.random.default_rng(3)
     truth = rng.normal(size=(400, 2))
@@ -55,7 +55,7 @@ def test_objects_with_other_error_bars_are_asked_of_the_model_without_them(searc
     np.testing.assert_array_equal(again.predict_proba(new, std=tiny), both[:30])
 
 
-@pytest.mark.filterwarnings("ignore::svmgsu.PopulationWarning")
+@pytest.mark.filterwarnings("ignore::svmgsu.exceptions.PopulationWarning")
 def test_numbers_of_objects_with_other_error_bars_too():
     rng = np.random.default_rng(4)
     truth = rng.normal(size=(300, 2))

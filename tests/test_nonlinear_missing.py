@@ -54,7 +54,7 @@ def test_huge_noise_tends_to_a_missing_value():
     bars = np.full((1, 3), 0.2)
     bars[0, 1] = 1e5
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", svmgsu.PopulationWarning)
+        warnings.simplefilter("ignore", svmgsu.exceptions.PopulationWarning)
         blurred = fitted.predict_proba(X[:1], std=bars)
     gap = X[:1].copy()
     gap[0, 1] = np.nan

@@ -211,7 +211,7 @@ def test_strong_uncertainty_leaves_no_class_behind():
     X, y, std = digits.data / 16, digits.target, 0.5
     noisy = X[new] + std * rng.normal(size=(len(new), 64))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", svmgsu.TrivialModelWarning)
+        warnings.simplefilter("ignore", svmgsu.exceptions.TrivialModelWarning)
         rest = svmgsu.train(X[known], y[known], std=std, multi_class="ovr")
     model = svmgsu.train(X[known], y[known], std=std)
     right = [(m.predict(noisy, std=std) == y[new]).mean() for m in (rest, model)]

@@ -58,7 +58,7 @@ def test_a_curved_boundary_lies_where_decisions_turn(curved, data, y):
     found = [c for c in ax.collections if hasattr(c, "get_paths") and hasattr(c, "levels")]
     assert len(found) == 2
     points = np.concatenate([path.vertices for path in found[0].get_paths()])
-    with pytest.warns(svmgsu.PopulationWarning):  # corners of the picture lie far from all objects
+    with pytest.warns(svmgsu.exceptions.PopulationWarning):  # corners of the picture lie far from all objects
         assert np.abs(curved.decision_function(points)).max() < 0.3  # of a range of ten
     assert {"SVM-GSU", "SVM"} <= {text.get_text() for text in ax.get_legend().get_texts()}
 

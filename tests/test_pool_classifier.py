@@ -453,7 +453,7 @@ def test_balanced_classes_have_even_odds():
 def test_max_time_ends_a_fit():
     X, E, y = rings(3000, 24)
     began = time.monotonic()
-    with pytest.warns(svmgsu.ConvergenceWarning, match="max_time=0.05 ended after"):
+    with pytest.warns(svmgsu.exceptions.ConvergenceWarning, match="max_time=0.05 ended after"):
         model = svmgsu.GSUClassifier(max_time=0.05, threads=1).fit(X, y, std=E)
     assert time.monotonic() - began < 20
     assert model.pool_.left_out and np.isfinite(model.predict_proba(X[:5], std=E[:5])).all()

@@ -233,5 +233,5 @@ def test_scikit_learn_accepts_them(estimator, check):
 
 def test_one_kind_of_warning_for_both_tasks(problem):
     X, y, E = problem
-    with pytest.warns(svmgsu.ConvergenceWarning, match="after max_iter=1"):
+    with pytest.warns(svmgsu.exceptions.ConvergenceWarning, match="after max_iter=1"):
         svmgsu.train_regressor(X, y, std=E, loss="epsilon_insensitive", lam=1e-4, tol=1e-12, max_iter=1)

@@ -126,7 +126,7 @@ CASES = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::svmgsu.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::svmgsu.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("case", CASES)
 def test_a_common_factor_of_the_weights_changes_nothing(case):
     run = CASES[case]

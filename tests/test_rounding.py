@@ -81,7 +81,9 @@ def test_the_allowance_does_not_stand_in_the_way_of_nine_digits(seed):
 
 def test_what_rounding_forbids_is_called_rounding_and_a_larger_tol_is_advised():
     X, y, V = np.random.default_rng(0).normal(size=(60, 3)) + 1e7, np.arange(60) % 2, np.full((60, 3), 0.01)
-    with pytest.warns(svmgsu.ConvergenceWarning, match=r"rounding errors allow no smaller proof.*larger tol"):
+    with pytest.warns(
+        svmgsu.exceptions.ConvergenceWarning, match=r"rounding errors allow no smaller proof.*larger tol"
+    ):
         model = svmgsu.train(X, y, V, lam=1e-3, tol=1e-15, probability=False)
     assert model.status_ == "rounding"
     reached = 2 * model.gap_ / model.objective_
@@ -90,7 +92,7 @@ def test_what_rounding_forbids_is_called_rounding_and_a_larger_tol_is_advised():
 
 def test_a_gap_that_rounding_leaves_within_ten_tolerances_is_told_without_a_warning():
     X, y, V = np.random.default_rng(0).normal(size=(60, 3)) + 1e7, np.arange(60) % 2, np.full((60, 3), 0.01)
-    with pytest.warns(svmgsu.ConvergenceWarning):
+    with pytest.warns(svmgsu.exceptions.ConvergenceWarning):
         least = svmgsu.train(X, y, V, lam=1e-3, tol=1e-15, probability=False)
     tol = least.gap_ / least.objective_ / 3
     model = svmgsu.train(X, y, V, lam=1e-3, tol=tol, probability=False)  # a warning would be an error
@@ -102,12 +104,12 @@ def test_limits_and_callbacks_have_words_of_their_own():
     X = np.random.default_rng(0).normal(size=(60, 3))
     y = np.arange(60) % 2
     for limit in ({"max_iter": 1}, {"max_time": 1e-9}):
-        with pytest.warns(svmgsu.ConvergenceWarning, match=f"Raise {next(iter(limit))}"):
+        with pytest.warns(svmgsu.exceptions.ConvergenceWarning, match=f"Raise {next(iter(limit))}"):
             assert svmgsu.train(X, y, std=0.1, lam=1e-3, probability=False, **limit).status_ == "limit"
     stopped = svmgsu.train(X, y, std=0.1, lam=1e-3, probability=False, callback=lambda progress: False)
     assert stopped.status_ == "stopped"
     assert svmgsu.train(X, y, std=0.1, lam=1e-3, probability=False).status_ == "converged"
-    with pytest.warns(svmgsu.ConvergenceWarning):
+    with pytest.warns(svmgsu.exceptions.ConvergenceWarning):
         several = svmgsu.train(X, np.arange(60) % 3, std=0.1, lam=1e-3, probability=False, max_iter=1)
     assert several.status_ == "limit"
 
@@ -118,7 +120,7 @@ def test_estimators_show_how_the_solver_ended():
     assert svmgsu.LinearSVMGSU(lam=1e-3).fit(X, y, std=0.1).status_ == "converged"
     assert svmgsu.LinearSVMGSUCV(lams=[1e-2, 1e-3], cv=2).fit(X, y, std=0.1).status_ == "converged"
     assert svmgsu.LinearSVRGSU(lam=1e-3).fit(X, X.sum(axis=1)).status_ == "converged"
-    with pytest.warns(svmgsu.ConvergenceWarning, match="Raise max_iter"):
+    with pytest.warns(svmgsu.exceptions.ConvergenceWarning, match="Raise max_iter"):
         assert svmgsu.LinearSVMGSU(lam=1e-3, max_iter=1).fit(X, y, std=0.1).status_ == "limit"
 
 

@@ -169,6 +169,6 @@ def test_a_warning_points_at_the_users_own_line(door):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         door(Z, y, std=0.1, **given) if door in FUNCTIONS else door(**given).fit(Z, y, std=0.1)
-    found = [w for w in caught if w.category is svmgsu.ConvergenceWarning]
+    found = [w for w in caught if w.category is svmgsu.exceptions.ConvergenceWarning]
     assert found
     assert any(w.filename == __file__ for w in found)  # those of folds come from threads of their own

@@ -130,7 +130,8 @@ def test_a_callback_that_returns_nothing_lets_it_run():
 def test_max_time_stops_it_with_a_warning():
     p = make_problem("diagonal")
     with pytest.warns(
-        svmgsu.ConvergenceWarning, match="stopped after max_time=0.1 seconds with a relative gap of"
+        svmgsu.exceptions.ConvergenceWarning,
+        match="stopped after max_time=0.1 seconds with a relative gap of",
     ):
         model = train(p, T=10**9, k=5, max_time=0.1)
     assert 0 < model.n_iter_ < 10**9

@@ -209,7 +209,7 @@ def test_as_the_covariances_vanish_the_optimum_becomes_that_of_the_svm(scale):
 def test_the_trivial_optimum_is_recognised_and_certified(sign, lam):
     X, y, V = imbalanced()
     y = sign * y
-    with pytest.warns(svmgsu.TrivialModelWarning):
+    with pytest.warns(svmgsu.exceptions.TrivialModelWarning):
         model = svmgsu.train(X, y, V, lam=lam, probability=False)
     assert not model.coef_.any()
     assert model.intercept_[0] == -sign
@@ -220,7 +220,7 @@ def test_the_trivial_optimum_is_recognised_and_certified(sign, lam):
 def test_classes_with_the_same_examples_have_the_trivial_optimum():
     X = np.repeat(np.random.default_rng(0).normal(size=(10, 3)), 2, axis=0)
     y = np.tile([-1.0, 1.0], 10)
-    with pytest.warns(svmgsu.TrivialModelWarning):
+    with pytest.warns(svmgsu.exceptions.TrivialModelWarning):
         model = svmgsu.train(X, y, np.full(20, 0.5), probability=False)
     assert model.objective_ == pytest.approx(1.0, rel=1e-6)
     assert model.gap_ <= TOL

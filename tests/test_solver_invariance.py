@@ -76,7 +76,7 @@ def test_far_off_the_optimum_is_the_same_to_what_the_intercept_can_hold(spread, 
         rng, X, y, V = problem(seed, spread, count=100, n=4)
         shift = np.round(rng.normal(size=4) * offset)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", svmgsu.ConvergenceWarning)
+            warnings.simplefilter("ignore", svmgsu.exceptions.ConvergenceWarning)
             here, there = (train(X + s, y, V, lam=1e-3, tol=1e-11) for s in (0.0, shift))
         assert there.status_ in ("converged", "rounding")
         assert there.objective_ == pytest.approx(here.objective_, rel=2e-15 * offset)

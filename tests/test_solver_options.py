@@ -119,7 +119,7 @@ def stated_gap(record):
 @pytest.mark.parametrize("limit", [{"max_iter": 2}, {"max_iter": 6}, {"max_time": 1e-9}])
 def test_a_limit_warns_states_the_gap_and_keeps_the_best_point(name, limit):
     p = SETS[name]()
-    with pytest.warns(svmgsu.ConvergenceWarning) as record:
+    with pytest.warns(svmgsu.exceptions.ConvergenceWarning) as record:
         model = svmgsu.train(*p, lam=1e-3, tol=1e-12, probability=False, **limit)
     assert next(iter(limit)) in str(record[0].message)
     assert stated_gap(record) == pytest.approx(model.gap_ / model.objective_, rel=0.06)
@@ -136,7 +136,7 @@ def test_more_iterations_never_make_it_worse():
     X, y, V = SETS["near-hinge diagonal"]()
     found = []
     for max_iter in range(1, 8):
-        with pytest.warns(svmgsu.ConvergenceWarning):
+        with pytest.warns(svmgsu.exceptions.ConvergenceWarning):
             model = svmgsu.train(X, y, V, lam=1e-3, max_iter=max_iter, probability=False)
         found.append((model.objective_, model.gap_))
     assert all(np.diff([objective for objective, _ in found]) <= 0)

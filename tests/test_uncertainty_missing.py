@@ -86,7 +86,7 @@ def log_likelihood(table, mean, cov):
     return total
 
 
-@pytest.mark.filterwarnings("ignore::svmgsu.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::svmgsu.exceptions.ConvergenceWarning")
 def test_every_step_raises_the_likelihood_and_the_end_is_a_maximum():
     _, table = holed(80)
     values = [
@@ -189,7 +189,9 @@ def test_a_third_of_the_breast_cancer_data_missing_trains():
 
 
 def test_a_fit_that_did_not_end_says_so():
-    with pytest.warns(svmgsu.ConvergenceWarning, match="after 2 steps the covariance still changes by"):
+    with pytest.warns(
+        svmgsu.exceptions.ConvergenceWarning, match="after 2 steps the covariance still changes by"
+    ):
         fit_gaussian(holed()[1], max_iter=2)
 
 

@@ -112,7 +112,9 @@ def test_it_warns_of_its_assumption():
 
 def test_a_fit_that_did_not_end_says_so():
     for population in ("full", "diagonal"):
-        with pytest.warns(svmgsu.ConvergenceWarning, match=r"posterior: after 1 steps .*raise max_iter"):
+        with pytest.warns(
+            svmgsu.exceptions.ConvergenceWarning, match=r"posterior: after 1 steps .*raise max_iter"
+        ):
             posterior(noisy(50)[1], population=population, one_population=True, max_iter=1)
 
 

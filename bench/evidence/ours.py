@@ -53,7 +53,7 @@ class Ours:
             data = svmgsu.Gaussians(data.mean)
         with warnings.catch_warnings():
             # That strongly uncertain problems have trivial optima is a result here.
-            warnings.simplefilter("ignore", svmgsu.TrivialModelWarning)
+            warnings.simplefilter("ignore", svmgsu.exceptions.TrivialModelWarning)
             return self.make(task, setting, seed).fit(data, task.y[rows])
 
     def predict(self, fitted: Any, data: svmgsu.Gaussians, mode: str, seed: int) -> Array:

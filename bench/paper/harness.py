@@ -68,7 +68,7 @@ def make_record(experiment: Experiment, folder: Path, seed: int, quick: bool, re
     began = time.process_time()
     with warnings.catch_warnings():
         # That a strongly uncertain problem has a trivial optimum is a result here.
-        warnings.simplefilter("ignore", svmgsu.TrivialModelWarning)
+        warnings.simplefilter("ignore", svmgsu.exceptions.TrivialModelWarning)
         record = experiment.run(folder, seed, quick)
     content = {
         "experiment": experiment.name,

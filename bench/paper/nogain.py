@@ -109,7 +109,7 @@ def _precise(X: Array, V: Array, y: Array, known: Array, new: Array, parts: Any,
     data = svmgsu.Gaussians(noisy, svmgsu.Diagonal(NOISE * V[known]))
     out = _compare(data, y[known], parts, X[new], y[new])
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", svmgsu.ConvergenceWarning)
+        warnings.simplefilter("ignore", svmgsu.exceptions.ConvergenceWarning)
         shrunk = posterior(data, one_population=True)
     found = systems.search(systems.gsu, shrunk, y[known], LAMS, parts)
     out[SHRUNK] = systems.outcome(found, systems.right(X[new], y[new]))

@@ -45,7 +45,7 @@ def solve(data: svmgsu.Gaussians, y: Array, lams: Sequence[float], tol: float = 
     basis = _span(data)
     small = data if basis is None else _in_basis(data, basis)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", svmgsu.ConvergenceWarning)
+        warnings.simplefilter("ignore", svmgsu.exceptions.ConvergenceWarning)
         models = svmgsu.path(small, y, lams=lams, tol=tol, threads=1)
         for k, model in enumerate(models):  # a warm start can stall where a cold one does not
             if model.gap_ > WORST * model.objective_:

@@ -35,7 +35,7 @@ diagonal = from_samples(frames, utterance, covariance="diagonal")
 scaler = svmgsu.Propagate(StandardScaler()).fit(frames)  # as the frames are spread, not the means
 
 # No hyperplane cuts speaker 8 off from the other eight; the model says so, and its prior remains.
-warnings.simplefilter("ignore", svmgsu.TrivialModelWarning)
+warnings.simplefilter("ignore", svmgsu.exceptions.TrivialModelWarning)
 
 accuracy = {}
 for name, data, y in (

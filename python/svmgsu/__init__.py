@@ -10,17 +10,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from . import _core
+from . import _core, exceptions
 from .data.concatenation import concatenate
 from .data.covariances import Covariance, Diagonal, Full, Isotropic, LowRank, Shared
 from .data.gaussians import Gaussians
 from .data.mixtures import Mixtures
 from .engines.objective import Objective
 from .fit.classification import path, train
-from .fit.examples import ConvergenceWarning
-from .fit.problem import TrivialModelWarning
 from .fit.regression import path_regressor, train_regressor
-from .fit.support import PopulationWarning
 from .models.classifier import Model
 from .models.files import load
 from .models.regressor import RegressionModel
@@ -83,7 +80,6 @@ __all__ = [
     "SVMGSU",
     "SVRGSU",
     "Blocks",
-    "ConvergenceWarning",
     "Covariance",
     "Deconvolution",
     "Diagonal",
@@ -103,14 +99,13 @@ __all__ = [
     "Mixtures",
     "Model",
     "Objective",
-    "PopulationWarning",
     "Propagate",
     "RegressionModel",
     "Shared",
-    "TrivialModelWarning",
     "concatenate",
     "dask",
     "engines",
+    "exceptions",
     "get_cmake_dir",
     "get_include",
     "io",

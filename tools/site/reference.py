@@ -8,7 +8,15 @@ import re
 from pathlib import Path
 from types import ModuleType
 
-MODULES = ("svmgsu", "svmgsu.uncertainty", "svmgsu.io", "svmgsu.metrics", "svmgsu.plot", "svmgsu.reference")
+MODULES = (
+    "svmgsu",
+    "svmgsu.uncertainty",
+    "svmgsu.io",
+    "svmgsu.metrics",
+    "svmgsu.plot",
+    "svmgsu.reference",
+    "svmgsu.exceptions",
+)
 
 # Names of `svmgsu` itself. What is new and not in a group stands under "Others".
 GROUPS = {
@@ -24,7 +32,6 @@ GROUPS = {
     "Transformers": (
         "Propagate", "GaussianFourierFeatures", "GaussianLandmarks", "GaussianPolynomial", "Deconvolution",
     ),
-    "Warnings": ("ConvergenceWarning", "TrivialModelWarning", "PopulationWarning"),
     "Installation": ("show_config", "get_include", "get_cmake_dir"),
 }  # fmt: skip
 

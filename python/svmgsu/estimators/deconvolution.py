@@ -17,7 +17,7 @@ from .. import _core
 from .._repr import ShowsFit
 from ..data.gaussians import Gaussians
 from ..data.mixtures import Mixtures
-from ..fit.examples import ConvergenceWarning
+from ..exceptions import ConvergenceWarning
 from ..fit.population import (
     Observed,
     Settings,

@@ -11,7 +11,8 @@ from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.model_selection import check_cv
 
 from ..data.covariances import chosen_rows
-from ..fit.examples import ConvergenceWarning, Examples
+from ..exceptions import ConvergenceWarning
+from ..fit.examples import Examples
 from ..fit.held_out import check_groups
 from ..fit.settings import changed_options, check_lams, check_scale
 from ..support.parallel import Team

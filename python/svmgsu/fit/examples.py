@@ -11,6 +11,7 @@ from .. import _core
 from ..data.coercion import as_deployment
 from ..data.doubt import Copies
 from ..data.gaussians import Gaussians
+from ..exceptions import ConvergenceWarning
 from ..models.rule import depends_on_class
 from ..support.memory import NotEnoughMemory, require_memory
 from ..support.parallel import Team
@@ -32,10 +33,6 @@ _ADVICE = {
 }
 _ROUNDING = 10.0  # times the tolerance: a gap that rounding leaves is told by `status_` and `gap_` alone
 _STATUS = ("converged", "rounding", "stalled", "limit", "stopped")  # the later, the less was reached
-
-
-class ConvergenceWarning(UserWarning):
-    """The solver stopped before it reached the asked precision; the message states the gap reached."""
 
 
 class Examples(Generic[Trained]):

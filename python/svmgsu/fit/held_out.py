@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .. import _core
+from ..exceptions import ConvergenceWarning
 from ..models.calibration import Calibration, fit, own
 from ..support.progress import counter
 from ..support.validation import Array, FloatArray, check_count, listed
 from ..support.warning import warn
-from .examples import ConvergenceWarning
 from .settings import changed_options
 
 if TYPE_CHECKING:

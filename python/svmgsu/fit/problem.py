@@ -12,6 +12,7 @@ import numpy as np
 from .. import _core
 from ..data.doubt import Copies, has_doubt, read_labels
 from ..data.gaussians import as_gaussians
+from ..exceptions import TrivialModelWarning
 from ..models.calibration import log_shares
 from ..models.classifier import Model
 from ..outofcore.blocks import Blocks, RepeatedBlocks
@@ -28,10 +29,6 @@ from .settings import Settings, changed_options
 _SMALL = 20_000
 _RESERVED = {"cv": 0.3, "train": 0.1, "own": 0.1, "": 0.0}  # of max_time, for probabilities
 _PAIRS = 0.1  # of the tolerance, for pairs of classes: coupled probabilities compare them all
-
-
-class TrivialModelWarning(UserWarning):
-    """The optimum is w = 0: the model says the same class whatever the example."""
 
 
 class Problem(Examples[Model]):

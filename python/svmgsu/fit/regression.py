@@ -11,6 +11,7 @@ import numpy as np
 from .. import _core
 from ..data.definiteness import Psd
 from ..data.gaussians import as_gaussians
+from ..exceptions import ConvergenceWarning
 from ..models.regressor import RegressionModel
 from ..outofcore.blocks import Blocks
 from ..outofcore.training import DataSource, refuse_beside, source_of, weights_of_blocks
@@ -25,7 +26,7 @@ from ..support.validation import (
 )
 from ..support.warning import warn
 from .beyond import BeyondExamples, keep_checkpoint
-from .examples import ConvergenceWarning, Examples, Report, check_start, record, status, warn_if_unfinished
+from .examples import Examples, Report, check_start, record, status, warn_if_unfinished
 from .settings import Settings, changed_options, documented
 
 _ROUNDS = 50  # of weights and scatter in turn

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..exceptions import PopulationWarning
 from ..support.validation import Array, FloatArray
 from .population import Observed, variances_of
 
@@ -15,10 +16,6 @@ FAR = 4.75  # deviations of a normal variable: one object in a million lies beyo
 OFTEN = 0.03  # a share of objects outside that is worth a word; new ones like those of the fit may have half
 NOISIER = 2.0  # times the noise of the noisiest hundredth of the fit
 MATTERS = 0.2  # noise below this share of the population's spread changes little
-
-
-class PopulationWarning(UserWarning):
-    """Objects of which the population says little: far noisier than those of the fit, or far from it."""
 
 
 class Support(NamedTuple):

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..data.covariances import Full
 from ..data.gaussians import Gaussians
-from ..fit.support import PopulationWarning
+from ..exceptions import PopulationWarning
 from ..support.validation import FloatArray, check_count
 from .style import CYCLE, GREY, legend, own_axes
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..data.covariances import Diagonal, LowRank
 from ..data.gaussians import Gaussians
-from ..fit.examples import ConvergenceWarning
+from ..exceptions import ConvergenceWarning
 from ..maps.linear import blocks
 from ..support.precision import stored_as
 from ..support.validation import (

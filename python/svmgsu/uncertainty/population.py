@@ -9,7 +9,7 @@ import numpy as np
 
 from ..data.covariances import Diagonal, Full
 from ..data.gaussians import Gaussians
-from ..fit.examples import ConvergenceWarning
+from ..exceptions import ConvergenceWarning
 from ..maps.linear import blocks, dense
 from ..support.precision import stored_as
 from ..support.validation import Array, FloatArray, check_choice, check_count, check_positive

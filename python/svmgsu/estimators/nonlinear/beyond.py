@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from ...data.gaussians import Gaussians
 from ...engines.shards import group_rows
-from ...fit.support import PopulationWarning
+from ...exceptions import PopulationWarning
 from ...maps.features import FeatureMap
 from ...support.losses import Task
 from ...support.parallel import Team

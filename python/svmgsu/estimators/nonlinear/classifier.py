@@ -12,7 +12,7 @@ from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold
 
 from ...data.doubt import read_labels
 from ...data.gaussians import Gaussians
-from ...fit.examples import ConvergenceWarning
+from ...exceptions import ConvergenceWarning
 from ...io.frames import table_for_fit
 from ...models.rule import blockwise
 from ...outofcore.blocks import Blocks

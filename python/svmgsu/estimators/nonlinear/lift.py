@@ -13,8 +13,8 @@ from ...data.concatenation import concatenate
 from ...data.covariances import Diagonal
 from ...data.gaussians import Gaussians, with_gaps
 from ...data.mixtures import Mixtures
+from ...exceptions import PopulationWarning
 from ...fit.population import check_unit
-from ...fit.support import PopulationWarning
 from ...maps.features import FeatureMap
 from ...support.validation import Array, FloatArray
 

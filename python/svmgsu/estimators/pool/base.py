@@ -17,7 +17,7 @@ from ...data.coercion import as_deployment
 from ...data.concatenation import concatenate
 from ...data.covariances import Diagonal
 from ...data.gaussians import Gaussians, with_gaps
-from ...fit.examples import ConvergenceWarning
+from ...exceptions import ConvergenceWarning
 from ...fit.population import observe
 from ...io.frames import table_for_predict
 from ...models.rule import depends_on_class, new_objects
