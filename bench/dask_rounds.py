@@ -50,8 +50,8 @@ def a_round(workers: int) -> dict[str, float]:
 
     from svmgsu import Gaussians
     from svmgsu.dask.rounds import Bundle, Rounds, Shard
-    from svmgsu.engines.shards import answer, mapped, split
     from svmgsu.fit.settings import Settings
+    from svmgsu.outofcore.shards import answer, mapped, split
 
     with cluster_of(workers) as cluster, distributed.Client(cluster) as client:
         X, E, y = some(0, 2000 * workers)
@@ -65,7 +65,7 @@ def a_round(workers: int) -> dict[str, float]:
 
         from svmgsu import _core
 
-        _core.solve(mapped(local, parts).core, Settings().options(len(X)))
+        _core.solve(mapped(local, parts), Settings().options(len(X)))
         shards = [
             Shard(k, k + 1, Bundle(client.scatter([[part]], workers=[name], hash=False)[0], name))
             for k, (part, name) in enumerate(zip(parts, names, strict=True))

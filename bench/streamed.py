@@ -64,16 +64,19 @@ def counter(name: str) -> int:
 def train(folder: Path, examples: int, limit: int, memory: int, tolerance: float) -> dict[str, float]:
     """One training in this process, whose memory is limited first."""
     from svmgsu import _core
-    from svmgsu.engines.streamed import FlatFile, StreamedSet
+    from svmgsu.outofcore.flat import FlatFile
 
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
-    files = [FlatFile(str(folder / name), "float32", examples, FEATURES) for name in ("means", "variances")]
+    shape = (examples, FEATURES)
+    means, variances = (
+        FlatFile.of(str(folder / name), 0, "float32", shape).core() for name in ("means", "variances")
+    )
     labels = np.load(folder / "labels.npy")
     began, read = time.perf_counter(), counter("rchar")
-    data = StreamedSet(files[0], [("diagonal", files[1], 1.0)], labels, memory=memory)
+    data = _core.Streamed(means, (("diagonal", variances, 1.0),), labels, None, False, memory, 0, True, 0)
     options = _core.Options()
     options.lam, options.tolerance = 1e-3, tolerance
-    result = _core.solve(data.core, options)
+    result = _core.solve(data, options)
     seconds = time.perf_counter() - began
     peak = re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())
     assert peak is not None
@@ -81,10 +84,10 @@ def train(folder: Path, examples: int, limit: int, memory: int, tolerance: float
         "tolerance": tolerance,
         "relative gap": result.gap / result.objective,
         "passes": result.history[-1].passes,
-        "readings": (counter("rchar") - read) / data.core.bytes,
+        "readings": (counter("rchar") - read) / data.bytes,
         "seconds": seconds,
         "peak MB": int(peak[1]) / 1000,
-        "state per example": 16 if data.core.lean else 32,
+        "state per example": 16 if data.lean else 32,
     }
 
 

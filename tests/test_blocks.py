@@ -10,7 +10,7 @@ from block_cases import L, N, examples, same, whole
 
 import svmgsu
 from svmgsu.outofcore import cache as caches
-from svmgsu.outofcore.blocks import ChangedError
+from svmgsu.outofcore.flat import ChangedError
 
 
 @pytest.mark.parametrize("ending", ["parquet", "feather", "arrow", "csv", "csv.gz", "tsv", "npz"])

@@ -1,6 +1,7 @@
 """Problems of several classes read blocks together: the bits of each alone, for one reading of the data."""
 
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ def data():
 def counted(monkeypatch, capacity=None):
     """Bytes that the core reads of the files, and how many problems were solved at a time."""
     sets, members = [], []
-    make, join = training.StreamedSet, training.Together
+    make, join = training._core.Streamed, training.Together
 
     def kept(*given, **more):
         sets.append(make(*given, **more))
@@ -33,7 +34,7 @@ def counted(monkeypatch, capacity=None):
         members.append(count)
         return join(count)
 
-    monkeypatch.setattr(training, "StreamedSet", kept)
+    monkeypatch.setattr(training, "_core", SimpleNamespace(**{**vars(training._core), "Streamed": kept}))
     monkeypatch.setattr(training, "Together", noted)
     if capacity:
         monkeypatch.setattr(training.Files, "capacity", lambda *given: capacity)

@@ -79,7 +79,7 @@ def test_shards_are_whole_groups_of_one_block_where_they_can_be():
 
 
 def test_answers_do_not_grow_with_the_examples(client, monkeypatch):
-    from svmgsu.engines.shards import answer
+    from svmgsu.outofcore.shards import answer
 
     X, E, y = made()
     sizes = []
@@ -255,7 +255,7 @@ def test_a_client_that_was_killed_is_followed_by_one_that_starts_from_its_checkp
     ended = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, timeout=120)
     assert ended.returncode == -signal.SIGKILL, ended.stderr.decode()
     dX, dE, dy = arrays(X, E, y, chunk=100)
-    from svmgsu.engines.shards import answer
+    from svmgsu.outofcore.shards import answer
 
     asked = []
     ask = svmgsu.dask.rounds.Rounds.ask

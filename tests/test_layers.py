@@ -20,7 +20,6 @@ LAYERS = [
     {"io"},
     {"outofcore"},
     {"maps", "models", "metrics"},
-    {"engines"},
     {"outofcore.training"},
     {"fit"},
     {"estimators"},

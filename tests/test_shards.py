@@ -10,7 +10,7 @@ import pytest
 
 import svmgsu
 from svmgsu import _core
-from svmgsu.engines.shards import Shard, answer, forget, group_rows, mapped, split
+from svmgsu.outofcore.shards import Shard, answer, forget, group_rows, mapped, split
 
 
 def problem(kind, examples=8000, features=4, seed=0, values=False, dtype="float64", offset=2.0):
@@ -61,7 +61,7 @@ def test_any_number_of_shards_has_the_bits_of_memory(kind):
         for keeps in (False, True):
             shards = split(data, y, count, weights, keeps=keeps)
             assert len(shards) == count
-            assert bits(_core.solve(mapped(map, shards).core, options())) == wanted
+            assert bits(_core.solve(mapped(map, shards), options())) == wanted
 
 
 @pytest.mark.parametrize("name, task", [(name, task) for name, task, _, _ in _core.known_losses()])
@@ -71,13 +71,13 @@ def test_every_loss_has_the_bits_of_memory(name, task):
     wanted = bits(_core.solve(memory(data, y, weights, values), options(name)))
     for keeps in (False, True):
         shards = split(data, y, 3, weights, task, keeps=keeps)
-        assert bits(_core.solve(mapped(map, shards).core, options(name))) == wanted
+        assert bits(_core.solve(mapped(map, shards), options(name))) == wanted
 
 
 def test_data_far_from_the_origin_have_the_bits_of_memory():
     data, y, weights = problem("diagonal", offset=1e6)
     wanted = bits(_core.solve(memory(data, y, weights), options()))
-    assert bits(_core.solve(mapped(map, split(data, y, 3, weights)).core, options())) == wanted
+    assert bits(_core.solve(mapped(map, split(data, y, 3, weights)), options())) == wanted
 
 
 def test_sums_of_covariances_and_their_factors_have_the_bits_of_memory():
@@ -87,7 +87,7 @@ def test_sums_of_covariances_and_their_factors_have_the_bits_of_memory():
     wanted = bits(_core.solve(memory(data, y, weights), options()))
     for keeps in (False, True):
         shards = split(data, y, 4, weights, keeps=keeps)
-        assert bits(_core.solve(mapped(map, shards).core, options())) == wanted
+        assert bits(_core.solve(mapped(map, shards), options())) == wanted
 
 
 @pytest.mark.parametrize("keeps", [False, True])
@@ -100,10 +100,7 @@ def test_a_worker_that_has_lost_its_memory_answers_the_same(keeps):
             forget()
             yield task(shard, question)
 
-    assert (
-        bits(_core.solve(mapped(forgetful, split(data, y, 3, weights, keeps=keeps)).core, options()))
-        == wanted
-    )
+    assert bits(_core.solve(mapped(forgetful, split(data, y, 3, weights, keeps=keeps)), options())) == wanted
 
 
 def test_threads_and_processes_answer_as_well():
@@ -111,9 +108,9 @@ def test_threads_and_processes_answer_as_well():
     wanted = bits(_core.solve(memory(data, y, weights), options()))
     shards = split(data, y, 2, weights)
     with ThreadPoolExecutor(2) as threads:
-        assert bits(_core.solve(mapped(threads.map, shards).core, options())) == wanted
+        assert bits(_core.solve(mapped(threads.map, shards), options())) == wanted
     with ProcessPoolExecutor(2) as processes:
-        assert bits(_core.solve(mapped(processes.map, shards).core, options())) == wanted
+        assert bits(_core.solve(mapped(processes.map, shards), options())) == wanted
 
 
 def with_joblib(task, shards, questions):
@@ -128,7 +125,7 @@ def test_joblib_answers_as_well():
     data, y, weights = problem("diagonal", examples=3000)
     wanted = bits(_core.solve(memory(data, y, weights), options()))
     found = mapped(with_joblib, split(data, y, 2, weights))
-    assert bits(_core.solve(found.core, options())) == wanted
+    assert bits(_core.solve(found, options())) == wanted
 
 
 @pytest.mark.filterwarnings("ignore")  # its own
@@ -144,7 +141,7 @@ def test_ray_answers_as_well():
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
     try:
         places = [ray.put(shard) for shard in split(data, y, 2, weights)]
-        assert bits(_core.solve(mapped(with_ray, places).core, options())) == wanted
+        assert bits(_core.solve(mapped(with_ray, places), options())) == wanted
     finally:
         ray.shutdown()
 
@@ -165,7 +162,7 @@ def test_spark_answers_as_well():
             answers = held.map(lambda pair: (pair[0], task(pair[1], asked.value[pair[0]]))).collect()
             return [answer for _, answer in sorted(answers)]
 
-        assert bits(_core.solve(mapped(with_spark, shards).core, options())) == wanted
+        assert bits(_core.solve(mapped(with_spark, shards), options())) == wanted
 
 
 def test_a_shard_of_one_class_is_a_shard():
@@ -175,14 +172,14 @@ def test_a_shard_of_one_class_is_a_shard():
     shards = split(data, y, 7, weights)
     assert len(set(shards[0].targets)) == 1
     wanted = bits(_core.solve(memory(data, y, weights), options()))
-    assert bits(_core.solve(mapped(map, shards).core, options())) == wanted
+    assert bits(_core.solve(mapped(map, shards), options())) == wanted
 
 
 def test_shards_are_let_go_of_with_the_set():
     data, y, weights = problem("diagonal", examples=3000)
     shards = split(data, y, 2, weights)
     kept = [weakref.ref(shard) for shard in shards]
-    core = mapped(map, shards).core
+    core = mapped(map, shards)
     del shards
     _core.solve(core, options())
     assert all(ref() is not None for ref in kept)
@@ -210,7 +207,7 @@ def test_what_is_wrong_is_said():
         )
 
     with pytest.raises(ValueError, match=r"cut short|1 answers of 2 shards|other rows"):
-        _core.solve(mapped(broken, split(data, y, 2)).core, options())
+        _core.solve(mapped(broken, split(data, y, 2)), options())
 
     def failing(task, shards, questions):
         if questions[0] == b"describe":
@@ -218,7 +215,7 @@ def test_what_is_wrong_is_said():
         raise ConnectionError("gone")
 
     with pytest.raises(ConnectionError, match="gone"):
-        _core.solve(mapped(failing, split(data, y, 2)).core, options())
+        _core.solve(mapped(failing, split(data, y, 2)), options())
     for nonsense in (b"", b"x" * 7, b"\xff" * 64):
         with pytest.raises(ValueError, match="message"):
             answer(split(data, y, 1)[0], nonsense)

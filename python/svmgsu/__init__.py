@@ -15,17 +15,17 @@ from .data.concatenation import concatenate
 from .data.covariances import Covariance, Diagonal, Full, Isotropic, LowRank, Shared
 from .data.gaussians import Gaussians
 from .data.mixtures import Mixtures
-from .engines.objective import Objective
 from .fit.classification import path, train
 from .fit.regression import path_regressor, train_regressor
 from .models.classifier import Model
 from .models.files import load
 from .models.regressor import RegressionModel
+from .objective import Objective
 from .support.build import get_cmake_dir, get_include, show_config
 from .support.lazy import lazy
 
 if TYPE_CHECKING:
-    from . import dask, engines, io, metrics, plot, reference, uncertainty
+    from . import dask, io, metrics, plot, reference, uncertainty
     from .estimators.classifier import LinearSVMGSU
     from .estimators.classifier_search import LinearSVMGSUCV
     from .estimators.deconvolution import Deconvolution
@@ -63,7 +63,6 @@ __getattr__ = lazy(
         "SVMGSU": "estimators.nonlinear.classifier",
         "SVRGSU": "estimators.nonlinear.regressor",
         "dask": "dask",
-        "engines": "engines",
         "io": "io",
         "metrics": "metrics",
         "open": "outofcore.open",
@@ -104,7 +103,6 @@ __all__ = [
     "Shared",
     "concatenate",
     "dask",
-    "engines",
     "exceptions",
     "get_cmake_dir",
     "get_include",

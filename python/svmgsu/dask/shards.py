@@ -12,7 +12,7 @@ from dask import delayed
 from ..data.concatenation import concatenate
 from ..data.covariances import Covariance
 from ..data.gaussians import Gaussians
-from ..engines.shards import group_rows
+from ..outofcore.shards import group_rows
 from ..outofcore.sources import IteratorSource
 from ..support.places import counted_from
 from ..support.validation import Array

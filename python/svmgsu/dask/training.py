@@ -14,8 +14,6 @@ import numpy as np
 from .. import _core
 from ..data.covariances import Covariance
 from ..data.gaussians import Gaussians
-from ..engines.shards import Shard as Part
-from ..engines.shards import mapped
 from ..fit import classification, regression
 from ..fit.beyond import keep_checkpoint
 from ..fit.problem import BeyondProblem
@@ -23,6 +21,8 @@ from ..fit.regression import BeyondRegression, check_target_errors
 from ..fit.settings import Settings
 from ..models.classifier import Model
 from ..models.regressor import RegressionModel
+from ..outofcore.shards import Shard as Part
+from ..outofcore.shards import mapped
 from ..outofcore.training import DataSource, Noise
 from ..support.losses import Task
 from ..support.validation import FloatArray, check_labels, check_targets, check_weights, is_sparse
@@ -55,7 +55,7 @@ class DaskSource(DataSource):
             [scale] * len(rows),
             [None if noise is None else noise.rows(own) for own in rows],
         )
-        return mapped(DaskMap(self.rounds), made, targets, weights).core
+        return mapped(DaskMap(self.rounds), made, targets, weights)
 
     def fingerprint(self) -> str:
         """By groups of rows, which are the same for any number of workers."""

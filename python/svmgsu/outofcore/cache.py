@@ -26,7 +26,8 @@ from ..maps.linear import dense
 from ..support.places import counted_from
 from ..support.precision import stored_as
 from ..support.validation import Array, check_finite, listed
-from .blocks import CHANCES, Blocks, FlatArray
+from .blocks import CHANCES, Blocks
+from .flat import FlatFile
 from .sources import Piece, Source, numbers_of
 
 MANIFEST, IDS, VERSION = "blocks.json", "ids.jsonl", 1
@@ -106,7 +107,7 @@ def load(path: str, **more: Any) -> Blocks:
     if about is None:
         raise ValueError(f"{shown(path)}: is no cache of svmgsu")
     arrays = {
-        key: FlatArray.of(os.path.join(path, f"{key}.bin"), 0, dtype, (rows, *shape))
+        key: FlatFile.of(os.path.join(path, f"{key}.bin"), 0, dtype, (rows, *shape))
         for key, (dtype, shape, rows) in about["arrays"].items()
     }
     fixed = {key: np.array(value) for key, value in about["fixed"].items()}

@@ -20,7 +20,8 @@ from ..io.dataset import Dataset
 from ..io.files import damaged, name_of
 from ..support.places import counted_from
 from ..support.validation import Array
-from .blocks import Blocks, FlatArray, flat_of, mark_of_file
+from .blocks import Blocks
+from .flat import FlatFile, fingerprint_of_file
 
 
 @dataclass
@@ -99,7 +100,7 @@ class ArraySource(Source):
             _check_lengths(group, name)
 
     def mark(self) -> Any:
-        return None if self.paths is None else [mark_of_file(path) for path in self.paths]
+        return None if self.paths is None else [fingerprint_of_file(path) for path in self.paths]
 
     def pieces(self, room: int) -> Iterator[Piece]:
         for group in self.groups:
@@ -121,9 +122,9 @@ class ArraySource(Source):
         group = self.groups[0]
         if any(key not in (*EACH, *ALL, "ids") for key in group):
             return None  # deviations and matrices become variances and packed ones
-        arrays: dict[str, FlatArray] = {}
+        arrays: dict[str, FlatFile] = {}
         for key in (key for key in group if key in EACH):
-            flat = flat_of(group[key]) if group[key].ndim else None
+            flat = FlatFile.of_memmap(group[key]) if group[key].ndim else None
             if flat is None or (key != "y" and flat.dtype not in (np.float32, np.float64)):
                 return None
             if key not in ("y", "weight", "y_std") and flat.offset % flat.dtype.itemsize:

@@ -14,7 +14,7 @@ from ..io.files import GZIP, XZ, damaged, extension, name_of
 from ..io.table_reading import TableReader
 from ..io.tables import DELIMITERS, _pyarrow
 from ..support.validation import Array
-from .blocks import mark_of_file
+from .flat import fingerprint_of_file
 from .sources import Piece, Source
 
 CELL = 8  # bytes of a number
@@ -32,7 +32,7 @@ class TableSource(Source):
         TableReader(**options)  # wrong options are told before anything is read
 
     def mark(self) -> Any:
-        return [mark_of_file(path) for path in self.paths]
+        return [fingerprint_of_file(path) for path in self.paths]
 
     def least(self) -> int:
         """A row group of Parquet is decoded page by page, but held packed."""

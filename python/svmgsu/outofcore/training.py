@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
@@ -17,12 +16,11 @@ from ..data.coercion import as_pool, drawn
 from ..data.covariances import Covariance, Shared
 from ..data.definiteness import Psd
 from ..data.gaussians import Gaussians
-from ..engines.shards import Shard, drop, group_rows, mapped, wants_nothing
-from ..engines.streamed import FlatFile, StreamedSet
 from ..support.losses import Task
 from ..support.memory import in_words
 from ..support.validation import Array, FloatArray, as_labels, check_labels, check_weights, listed
-from .blocks import Blocks, FlatArray, MappedBlocks, RepeatedBlocks
+from .blocks import Blocks, MappedBlocks, RepeatedBlocks
+from .shards import Shard, drop, group_rows, mapped, wants_nothing
 
 FAIR_WINDOW = 2**23  # bytes, with which reading is not slowed down
 COPIES = 4  # of a part while it is made and answered for
@@ -91,7 +89,7 @@ class DataSource(ABC):
 
 
 class Together:
-    """Problems that are solved in a thread each and read the data together; see `StreamedSet`."""
+    """Problems that are solved in a thread each and read the data together; see `_core.Streamed`."""
 
     def __init__(self, members: int) -> None:
         self.members = members
@@ -165,7 +163,7 @@ class Files(DataSource):
     ) -> Any:
         blocks = self.blocks
         terms: list[tuple[Any, ...]] = [
-            (_KINDS.get(key, "diagonal"), _flat(blocks.arrays[key]), scale)
+            (_KINDS.get(key, "diagonal"), blocks.arrays[key].core(), scale)
             for key in blocks.covariance_keys
             if key in blocks.arrays
         ]
@@ -173,17 +171,20 @@ class Files(DataSource):
         if "shared" in blocks.fixed:
             others.insert(0, Noise(Shared(blocks.fixed["shared"]), self.shape[1]))
         terms += [("shared", more.packed, scale, more.pool.is_diagonal, more.group) for more in others]
-        means = _flat(blocks.arrays["mean"])
-        made = StreamedSet(
-            means,
-            terms if scale else (),
-            targets,
+        # Windows as the memory allows, numbers checked in the first pass, all threads.
+        window, check, threads = 0, True, 0
+        return _core.Streamed(
+            blocks.arrays["mean"].core(),
+            tuple(terms) if scale else (),
+            np.ascontiguousarray(targets, dtype=np.float64),
             weights,
-            task,
-            memory=blocks.memory if memory is None else memory,
-            problems=problems,
+            task == "regression",
+            blocks.memory if memory is None else memory,
+            window,
+            check,
+            threads,
+            problems,
         )
-        return made.core
 
     def least_memory(self) -> int:
         """The least budget that a classifier can be trained with: its folds leave samples out by weights."""
@@ -226,12 +227,6 @@ class Files(DataSource):
 
 
 _KINDS = {"packed": "full", "factors": "low_rank", "isotropic": "isotropic"}
-
-
-def _flat(array: FlatArray) -> FlatFile:
-    """The numbers of a file, as the core reads them."""
-    shape = array.shape[0], math.prod(array.shape[1:])
-    return FlatFile(array.path, array.dtype.name, *shape, array.offset)
 
 
 def labels_of_blocks(blocks: Blocks, y: Any) -> tuple[Array, Array]:
@@ -334,7 +329,7 @@ class MappedFiles(Files):
             _Part(self.blocks, slice(first, min(first + step, count)), targets, weights, task, scale, noise)
             for first in range(0, count, step)
         ]
-        return mapped(one_after_another, parts).core
+        return mapped(one_after_another, parts)
 
     def capacity(self, problems: int, noise: Noise | None) -> int:
         return 1

@@ -20,9 +20,9 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from ...data.gaussians import Gaussians
-from ...engines.shards import group_rows
 from ...exceptions import PopulationWarning
 from ...maps.features import FeatureMap
+from ...outofcore.shards import group_rows
 from ...support.losses import Task
 from ...support.parallel import Team
 from ...support.validation import Array, FloatArray

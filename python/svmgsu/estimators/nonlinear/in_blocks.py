@@ -12,8 +12,8 @@ import numpy as np
 from ...data.concatenation import concatenate
 from ...data.doubt import has_doubt, read_labels
 from ...data.gaussians import Gaussians
-from ...engines.shards import Shard, mapped
 from ...outofcore.blocks import Blocks, RepeatedBlocks
+from ...outofcore.shards import Shard, mapped
 from ...outofcore.training import COPIES, OF_EXAMPLE, labels_of_blocks, one_after_another, weights_of_blocks
 from ...support.losses import Task
 from ...support.memory import in_words
@@ -93,7 +93,7 @@ class InBlocks(Elsewhere):
                 )
                 for rows in spans
             ]
-            return mapped(one_after_another, parts).core
+            return mapped(one_after_another, parts)
 
         return solve_each(core_of, len(targets(slice(0, 1))), plan.feature_map.outputs, options)
 

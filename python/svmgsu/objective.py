@@ -1,4 +1,4 @@
-"""The objective as a Python object, for optimisers, tests and curiosity."""
+"""The training objective as a Python object, for other optimisers and for tests."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import _core
-from ..data.definiteness import Psd
-from ..data.gaussians import as_gaussians
-from ..support.losses import known_loss
-from ..support.validation import (
+from . import _core
+from .data.definiteness import Psd
+from .data.gaussians import as_gaussians
+from .support.losses import known_loss
+from .support.validation import (
     FloatArray,
     as_float_array,
     check_count,
@@ -24,31 +24,31 @@ from ..support.validation import (
 
 
 class Objective:
-    """J(w, b) = λ/2 ‖w‖² + (1/ℓ) Σ c_i L_i, with the exact expected loss L_i (the hinge: paper, eq. 3, 6).
+    """Evaluate J(w, b) = λ/2 ‖w‖² + (1/ℓ) Σ c_i L_i with the exact expected loss L_i of each sample.
 
     Parameters
     ----------
     X : array, SciPy sparse matrix or Gaussians of shape (l, n)
+        Samples, or their means.
     y : array of shape (l,)
-        Two classes, of which the larger label is the positive one; with a loss of regressions, the targets.
-    cov, std, psd
-        As in `svmgsu.Gaussians`.
-    lam : float
-        λ > 0.
+        Two classes, of which the larger label is the positive one; with a regression loss, the targets.
+    cov, std, psd : optional
+        Uncertainty of X, as in `svmgsu.Gaussians`.
+    lam : float, default=1e-2
+        Regularisation λ > 0.
     loss : str, default="hinge"
-        One of `svmgsu.train` ("squared_hinge", "logistic") or of `svmgsu.train_regressor` ("squared",
-        "epsilon_insensitive" and so on).
+        Any loss of `svmgsu.train`. A regression loss makes y the targets of a regression.
     epsilon : float, optional
-        ε of a loss of regressions that has one, as in `svmgsu.train_regressor`.
+        Parameter ε of the losses that have one.
     sample_weight : array of shape (l,), optional
-        The weights c_i, scaled to mean 1 as in `svmgsu.train`.
+        Weights c_i, scaled to mean 1 as in `svmgsu.train`.
     threads : int, optional
-        By default all that OpenMP offers. The results have the same bits for any number.
+        Number of threads, by default all that OpenMP offers. The results have the same bits for any number.
 
     Notes
     -----
-    The last point is remembered: value, gradient and any number of Hessian products at one (w, b)
-    share one pass over the data.
+    The last point is cached: value, gradient and any number of Hessian products at one (w, b) share one pass
+    over the data.
 
     Examples
     --------
@@ -61,13 +61,6 @@ class Objective:
     ...     return value, np.append(gw, gb)
     >>> found = minimize(both, np.ones(2), jac=True, method="L-BFGS-B")
     >>> bool(obj.gap(found.x[:-1], found.x[-1]) < 1e-6)
-    True
-
-    Of a regression:
-
-    >>> obj = svmgsu.Objective(X, [0.5, 1.0, 3.0, 3.5], std=0.5, lam=0.1, loss="squared")
-    >>> model = svmgsu.train_regressor(X, [0.5, 1.0, 3.0, 3.5], std=0.5, lam=0.1)
-    >>> bool(obj.gap(model.coef_, model.intercept_) < 1e-6)
     True
     """
 
@@ -100,40 +93,40 @@ class Objective:
             if len(self.classes) > 2:
                 raise ValueError(
                     f"y: {len(self.classes)} classes ({listed(self.classes)}); an Objective has two. "
-                    "svmgsu.train takes more, one objective a class"
+                    "svmgsu.train takes more, with one objective per binary subproblem"
                 )
             core = self.data.labelled(2.0 * codes - 1.0, weights, self.classes[codes])
         team = 0 if threads is None else check_count(threads, "threads")
         self._core = _core.Objective(core, self.lam, team, True, kind)
 
     def value(self, w: Any, b: float) -> float:
-        """J(w, b)."""
+        """Return J(w, b)."""
         return float(self._core.value(self._vector(w, "w"), float(b)))
 
     def gradient(self, w: Any, b: float) -> tuple[FloatArray, float]:
-        """(∂J/∂w, ∂J/∂b); paper, eq. 7 and 8, corrected."""
+        """Return (∂J/∂w, ∂J/∂b)."""
         return self.value_and_gradient(w, b)[1:]
 
     def value_and_gradient(self, w: Any, b: float) -> tuple[float, FloatArray, float]:
-        """(J, ∂J/∂w, ∂J/∂b) in one pass."""
+        """Return (J, ∂J/∂w, ∂J/∂b), computed in one pass."""
         value, gw, gb = self._core.value_and_gradient(self._vector(w, "w"), float(b))
         return value, gw, gb
 
     def hessian_product(self, w: Any, b: float, vw: Any, vb: float) -> tuple[FloatArray, float]:
-        """The Hessian at (w, b) times (vw, vb), as (n,) and a number."""
+        """Return the Hessian at (w, b) times (vw, vb), as an array of shape (n,) and a number."""
         hw, hb = self._core.hessian_product(self._vector(w, "w"), float(b), self._vector(vw, "vw"), float(vb))
         return hw, hb
 
     def gap(self, w: Any, b: float) -> float:
-        """A proven upper bound of J(w, b) - J*, rounding errors included; NaN at a point that is none.
+        """Return a proven upper bound of J(w, b) - J*, rounding errors included.
 
-        It comes from feasible points of the dual problem: that of the point itself, and where this proves
-        little, as on the kinks of a loss, those that a solver finds which starts from it.
+        The bound comes from a feasible point of the dual problem. Where that of (w, b) itself proves little,
+        as on the kinks of a loss, a solver that starts from (w, b) looks for a better one.
         """
         return float(self._core.certify(self._vector(w, "w"), float(b))[2])
 
     def best_intercept(self, w: Any) -> float:
-        """The b that minimises J(w, ·)."""
+        """Return the b that minimises J(w, ·)."""
         return float(self._core.best_intercept(self._vector(w, "w"), 0.0))
 
     def _vector(self, v: Any, name: str) -> FloatArray:

@@ -1,0 +1,253 @@
+"""Samples in several places, which any map function reaches; the results have the bits of memory."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+import uuid
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from ..data.concatenation import concatenate_alike
+from ..data.gaussians import Gaussians
+from ..support.losses import Task
+from ..support.validation import Array, FloatArray
+
+MapFunction = Callable[..., Iterable[bytes]]
+
+_DESCRIBE = b"describe"
+_DESCRIBE_WITHOUT_TARGETS = b"describe without targets"
+_ROWS = b"rows    "  # padded, so that the int64 numbers behind it are aligned
+_MOST_WORKERS = 16  # shards whose state a process caches
+
+
+class Shard:
+    """Consecutive samples in one place. It can be pickled.
+
+    Parameters
+    ----------
+    data : Gaussians
+        The samples.
+    targets : array
+        Labels -1 and 1, or the targets of a regression.
+    weights : array, optional
+        Weights of the samples in training; by default all 1.
+    task : {"classification", "regression"}
+        What the targets are.
+    threads : int, default=1
+        Number of threads that respond to a request; 0 is all.
+    keeps : bool, default=False
+        Whether w·x and wᵀΣw of the samples are cached where the shard is, instead of in every response.
+    """
+
+    def __init__(
+        self,
+        data: Gaussians,
+        targets: Array,
+        weights: Array | None = None,
+        task: Task = "classification",
+        threads: int = 1,
+        keeps: bool = False,
+    ) -> None:
+        self.data = data
+        self.targets = np.ascontiguousarray(targets, dtype=np.float64)
+        self.weights = None if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
+        self.task = task
+        self.threads = threads
+        self.keeps = keeps
+        self.key = uuid.uuid4().hex
+
+    def core(self) -> Any:
+        """Return the samples as the core takes them."""
+        weights = np.ones(len(self.targets)) if self.weights is None else self.weights
+        return _training_set(self.data, self.targets, weights, self.task)
+
+
+def _training_set(data: Gaussians, targets: FloatArray, weights: FloatArray, task: Task) -> Any:
+    return data.valued(targets, weights) if task == "regression" else data.labelled(targets, weights, None)
+
+
+@dataclass
+class _Description:
+    """What `mapped` must know of a shard."""
+
+    first_sample: Gaussians
+    size: int
+    task: Task
+    keeps: bool
+    numbers: tuple[float, float]  # stored numbers and rows of the covariance's factor, per sample on average
+    targets: Array | None
+    weights: Array | None
+
+
+# The state of the shards that this process has responded for. What is lost is computed again.
+_workers: OrderedDict[str, tuple[threading.Lock, _core.ShardWorker]] = OrderedDict()
+_lock = threading.Lock()
+
+
+def answer(shard: Shard, request: bytes) -> bytes:
+    """Respond to a request: the task of the map, which any process that has the shard can do."""
+    if request in (_DESCRIBE, _DESCRIBE_WITHOUT_TARGETS):
+        own = (shard.targets, shard.weights) if request == _DESCRIBE else (None, None)
+        numbers = _core.numbers_of(shard.core())
+        return pickle.dumps(
+            _Description(shard.data[:1], len(shard.data), shard.task, shard.keeps, numbers, *own)
+        )
+    if request.startswith(_ROWS):
+        rows = np.frombuffer(request, dtype=np.int64, offset=len(_ROWS))
+        return pickle.dumps(shard.data[rows]) if len(rows) else b""
+    with _lock:
+        if shard.key not in _workers:
+            made = _core.ShardWorker(shard.core(), shard.threads, shard.keeps)
+            _workers[shard.key] = (threading.Lock(), made)
+        _workers.move_to_end(shard.key)
+        while len(_workers) > _MOST_WORKERS:
+            _workers.popitem(last=False)
+        lock, worker = _workers[shard.key]
+    with lock:
+        return worker.answer(request)
+
+
+def drop(shard: Shard) -> None:
+    """Drop the state of a shard in this process."""
+    with _lock:
+        _workers.pop(shard.key, None)
+
+
+def forget() -> None:
+    """Drop the state of all shards in this process."""
+    with _lock:
+        _workers.clear()
+
+
+def wants_nothing(request: bytes) -> bool:
+    """Return whether a request asks for no rows, so that the response is empty whatever the shard."""
+    return request == _ROWS
+
+
+class _Places:
+    """Where the shards are, for the core to call. It has no reference to the core, so that both are freed."""
+
+    def __init__(self, map_function: MapFunction, shards: Sequence[Any]) -> None:
+        self.map_function = map_function
+        self.shards = list(shards)
+        self.starts: Array = np.zeros(1, dtype=np.int64)
+        self.task: Task = "classification"
+
+    def ask(self, requests: list[bytes]) -> list[bytes]:
+        """Send one request to all shards, or each shard its own."""
+        if len(requests) == 1:
+            requests = requests * len(self.shards)
+        return list(self.map_function(answer, self.shards, requests))
+
+    def take(self, positions: Array) -> Any:
+        """Fetch some samples, by their increasing positions in the whole."""
+        cuts = np.searchsorted(positions, self.starts)
+        requests = [
+            _ROWS + (positions[a:b] - start).astype(np.int64).tobytes()
+            for (a, b), start in zip(pairwise(cuts), self.starts[:-1], strict=True)
+        ]
+        parts = [pickle.loads(text) for text in self.ask(requests) if text]
+        return self.unlabelled(parts[0] if len(parts) == 1 else concatenate_alike(parts))
+
+    def unlabelled(self, data: Gaussians) -> Any:
+        ones = np.ones(len(data))
+        return _training_set(data, ones, ones, self.task)
+
+
+def mapped(
+    map_function: MapFunction,
+    shards: Sequence[Any],
+    targets: FloatArray | None = None,
+    weights: FloatArray | None = None,
+) -> _core.Mapped:
+    """Make a training set of shards that any map function reaches.
+
+    Parameters
+    ----------
+    map_function : callable
+        `map_function(task, shards, requests)` returns `task(shard, request)` of each shard, in their order,
+        as bytes: `map` itself, `executor.map` of concurrent.futures, or a function that sends each task to
+        where its shard is. It may try a task again, anywhere.
+    shards : sequence
+        `Shard`s, or whatever `map_function` turns into them: a future, a reference. They follow one another
+        in the order of the data, and each begins at a multiple of `group_rows`.
+    targets, weights : array, optional
+        Those of all samples, where they are known; by default the shards are asked for theirs.
+
+    Returns
+    -------
+    _core.Mapped
+        A training set for `_core.solve`. The results have the bits of the same data in memory.
+
+    Notes
+    -----
+    A request is a few numbers per feature. A response has as many for each group of blocks (at most 256 in
+    all) and 16 bytes per sample (8 without uncertainties), which are cached here: steps along a line and
+    estimates of the Hessian need no further request. Shards with `keeps=True` cache these themselves: their
+    responses have the same size for any number of samples, and such steps take a request each, to which a
+    process that has responded before responds without a pass over its samples.
+    """
+    if not shards:
+        raise ValueError("shards: there are none")
+    places = _Places(map_function, shards)
+    request = _DESCRIBE if targets is None else _DESCRIBE_WITHOUT_TARGETS
+    told: list[_Description] = [pickle.loads(text) for text in places.ask([request])]
+    if len({shard.task for shard in told}) > 1:
+        raise ValueError("shards: some are for classification and some for regression")
+    if len({shard.keeps for shard in told}) > 1:
+        raise ValueError("shards: some have keeps=True, and some have not")
+    sizes = [shard.size for shard in told]
+    places.starts = np.concatenate([[0], np.cumsum(sizes)])
+    places.task = told[0].task
+    if targets is None:
+        targets = np.concatenate([shard.targets for shard in told])
+        if any(shard.weights is not None for shard in told):
+            weights = np.concatenate(
+                [np.ones(shard.size) if shard.weights is None else shard.weights for shard in told]
+            )
+    numbers, rank = np.average([shard.numbers for shard in told], axis=0, weights=sizes).tolist()
+    return _core.Mapped(
+        places.unlabelled(told[0].first_sample),
+        sizes,
+        np.ascontiguousarray(targets, dtype=np.float64),
+        weights,
+        places.task == "regression",
+        numbers,
+        rank,
+        places.ask,
+        places.take,
+        told[0].keeps,
+    )
+
+
+def group_rows(data: Gaussians, samples: int) -> int:
+    """Return the number of rows that shards of data like `data`, `samples` in all, begin at multiples of."""
+    ones = np.ones(len(data))
+    core = data.labelled(ones, ones, None)
+    return _core.group_rows(core, _core.numbers_of(core)[0], samples)
+
+
+def split(
+    data: Gaussians,
+    targets: Array,
+    count: int,
+    weights: Array | None = None,
+    task: Task = "classification",
+    threads: int = 1,
+    keeps: bool = False,
+) -> list[Shard]:
+    """Cut data in memory into at most `count` shards of about the same size."""
+    unit = group_rows(data, len(data))
+    groups = -(-len(data) // unit)
+    cuts = sorted({min(len(data), unit * (k * groups // count)) for k in range(count)} | {0, len(data)})
+    return [
+        Shard(data[a:b], targets[a:b], None if weights is None else weights[a:b], task, threads, keeps)
+        for a, b in pairwise(cuts)
+    ]
