@@ -55,9 +55,10 @@ def reference_objective(problem: Problem, lam: float) -> Function:
     if problem.factors is not None:
         cov = reference.Factors(problem.factors)
 
+    J = reference.Objective(problem.X, problem.y, cov, lam)
+
     def value_and_gradient(z: np.ndarray) -> tuple[float, np.ndarray]:
-        point = z[:-1], float(z[-1]), problem.X, problem.y, cov, lam
-        return reference.objective(*point), np.append(*reference.gradient(*point))
+        return J.value(z[:-1], float(z[-1])), np.append(*J.gradient(z[:-1], float(z[-1])))
 
     return value_and_gradient
 

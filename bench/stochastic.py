@@ -38,7 +38,7 @@ def iteration(settings: Settings, count: int, n: int) -> list[Row]:
     crews = sorted({1, settings.threads})
     rivals: dict[str, tuple[Callable[[int], Any], int, int]] = {
         **{f"ours{team(t)}": (partial(ours, t), few, many) for t in crews},
-        "pure Python": (lambda steps: reference.sgd(X, y, V, LAM, steps, BATCH), 5, 5 + many // 4),
+        "pure Python": (lambda steps: reference.Objective(X, y, V, LAM).sgd(steps, BATCH), 5, 5 + many // 4),
     }
     if native.available():
         eigen = partial(native.sgd_with_eigen, X, V, y, LAM, BATCH)

@@ -104,7 +104,7 @@ def others(settings: Settings, problem: Problem) -> dict[str, list[tuple[Time, f
 
     runs: dict[str, list[Callable[[], Any]]] = {
         "svmgsu, SGD": [partial(our_sgd, T) for T in [*steps, 10 * steps[-1]]],
-        "pure-Python SGD": [partial(reference.sgd, X, y, V, LAM, T, BATCH) for T in steps],
+        "pure-Python SGD": [partial(reference.Objective(X, y, V, LAM).sgd, T, BATCH) for T in steps],
         "SGDClassifier on the means": [partial(fit, sgd_classifier(T), X, y) for T in epochs],
         "LinearSVC on the means": [partial(fit, linear_svc(LinearSVC, len(y)), X, y)],
     }

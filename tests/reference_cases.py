@@ -69,11 +69,11 @@ def scipy_optimum(X, y, full, lam, c=None):
     unit = 1.0 if c is None else c
 
     def derivative(theta):
-        gw, gb = reference.gradient(theta[:-1], theta[-1], X, y, full, lam, c)
+        gw, gb = reference.Objective(X, y, full, lam, c).gradient(theta[:-1], theta[-1])
         return np.append(gw, gb)
 
     def second(theta):
-        return reference.hessian(theta[:-1], theta[-1], X, y, full, lam, c)
+        return reference.Objective(X, y, full, lam, c).hessian(theta[:-1], theta[-1])
 
     start = np.append(np.ones(X.shape[1]), 0.0)
     args = (X, y, full, lam, unit)

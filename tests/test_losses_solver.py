@@ -88,13 +88,14 @@ def solved(data, lam, name, tolerance=1e-6):
 
 def descended(w, b, *rest):
     """The least J of the twin that a few steps of its own Newton method find from (w, b)."""
-    best = reference.objective(w, b, *rest)
+    J = reference.Objective(*rest)
+    best = J.value(w, b)
     for _ in range(3):
-        slope, H = np.append(*reference.gradient(w, b, *rest)), reference.hessian(w, b, *rest)
+        slope, H = np.append(*J.gradient(w, b)), J.hessian(w, b)
         H[np.diag_indices(len(H))] += 1e-12 * np.diag(H).max()
         step = -np.linalg.solve(H, slope)
         w, b = w + step[:-1], b + step[-1]
-        best = min(best, reference.objective(w, b, *rest))
+        best = min(best, J.value(w, b))
     return best
 
 
@@ -103,7 +104,7 @@ def test_every_problem_is_solved_to_a_proven_gap_below_which_nothing_lies(name):
     for seed in range(len(KINDS) * len(LAMS)):
         data, rest = problem(name, seed)
         result = solved(data, rest[3], name)
-        J = reference.objective(result.w, result.b, *rest)
+        J = reference.Objective(*rest).value(result.w, result.b)
         assert result.objective == pytest.approx(J, rel=1e-9, abs=1e-13), seed
         assert result.gap <= 1e-6 * result.objective + 1e-12, (
             seed,
@@ -111,7 +112,8 @@ def test_every_problem_is_solved_to_a_proven_gap_below_which_nothing_lies(name):
             result.stop,
         )
         if seed % 9 % 4 == seed // 9 % 4:  # from the beginning, which is slow: every kind at two λ
-            best = reference.objective(*reference.train(*rest), *rest)
+            J = reference.Objective(*rest)
+            best = J.value(*J.newton())
         else:
             best = descended(result.w, result.b, *rest)
         assert result.objective - result.gap <= best + 1e-10 * best, seed

@@ -52,17 +52,19 @@ def test_gradient_and_hessian_of_every_loss_are_differences(name, rng):
     theta, v, h = rng.normal(size=4), rng.normal(size=4), 1e-5
 
     def value(z):
-        return reference.objective(z[:3], z[3], X, y, cov, 0.1, c, name)
+        return reference.Objective(X, y, cov, 0.1, c, name).value(z[:3], z[3])
 
     def slope(z):
-        return np.append(*reference.gradient(z[:3], z[3], X, y, cov, 0.1, c, name))
+        return np.append(*reference.Objective(X, y, cov, 0.1, c, name).gradient(z[:3], z[3]))
 
     assert (value(theta + h * v) - value(theta - h * v)) / (2 * h) == pytest.approx(
         slope(theta) @ v, rel=1e-7
     )
-    product = np.append(*reference.hessian_product(theta[:3], theta[3], v[:3], v[3], X, y, cov, 0.1, c, name))
+    product = np.append(
+        *reference.Objective(X, y, cov, 0.1, c, name).hessian_product(theta[:3], theta[3], v[:3], v[3])
+    )
     np.testing.assert_allclose((slope(theta + h * v) - slope(theta - h * v)) / (2 * h), product, rtol=1e-6)
-    H = reference.hessian(theta[:3], theta[3], X, y, cov, 0.1, c, name)
+    H = reference.Objective(X, y, cov, 0.1, c, name).hessian(theta[:3], theta[3])
     np.testing.assert_allclose(H @ v, product, rtol=1e-12)
     assert np.linalg.eigvalsh(H)[0] > 0
 
@@ -71,26 +73,25 @@ def test_gradient_and_hessian_of_every_loss_are_differences(name, rng):
 @pytest.mark.parametrize("lam", [1.0, 1e-3])
 def test_the_certificate_meets_the_optimum_and_never_passes_it(name, lam, rng):
     X, y, cov, c = problem(rng, name)
-    w, b = reference.train(X, y, cov, lam, c, name)
-    best = reference.objective(w, b, X, y, cov, lam, c, name)
-    assert abs(reference.gap(w, b, X, y, cov, lam, c, name)) < 1e-9 * best
+    w, b = reference.Objective(X, y, cov, lam, c, name).newton()
+    best = reference.Objective(X, y, cov, lam, c, name).value(w, b)
+    assert abs(reference.Objective(X, y, cov, lam, c, name).gap(w, b)) < 1e-9 * best
     for _ in range(30):
         v, at = w + 0.3 * rng.normal(size=3), b + 0.3 * rng.normal()
-        above = reference.objective(v, at, X, y, cov, lam, c, name) - best
-        assert reference.gap(v, at, X, y, cov, lam, c, name) > above - 1e-12
-    s = np.sqrt(reference.quadratic(cov, w))
-    at = reference.best_intercept(X @ w, s, y, c, name)
-    assert reference.objective(w, at, X, y, cov, lam, c, name) <= best + 1e-12
+        above = reference.Objective(X, y, cov, lam, c, name).value(v, at) - best
+        assert reference.Objective(X, y, cov, lam, c, name).gap(v, at) > above - 1e-12
+    at = reference.Objective(X, y, cov, lam, c, name).best_intercept(w)
+    assert reference.Objective(X, y, cov, lam, c, name).value(w, at) <= best + 1e-12
 
 
 def test_training_without_noise_is_what_others_call_it(rng):
     from sklearn.linear_model import LogisticRegression, Ridge
 
     X, y, _, _ = problem(rng, "logistic")
-    w, b = reference.train(X, y, None, 0.05, loss="logistic")
+    w, b = reference.Objective(X, y, None, 0.05, loss="logistic").newton()
     theirs = LogisticRegression(C=1 / (0.05 * len(y)), tol=1e-12, max_iter=1000).fit(X, y)
     np.testing.assert_allclose(np.append(w, b), np.append(theirs.coef_, theirs.intercept_), rtol=1e-6)
     X, y, _, _ = problem(rng, "squared")
-    w, b = reference.train(X, y, None, 0.05, loss="squared")
+    w, b = reference.Objective(X, y, None, 0.05, loss="squared").newton()
     ridge = Ridge(alpha=0.05 * len(y), tol=1e-12).fit(X, y)
     np.testing.assert_allclose(np.append(w, b), np.append(ridge.coef_, ridge.intercept_), rtol=1e-10)

@@ -59,8 +59,10 @@ def test_truncate_at_p_1_is_the_full_loss(data):
     X, y, w, b, _ = data
     for form in ("full", "factors"):
         full = COVARIANCES[form][1]
-        exact = reference.objective(w, b, X, y, full, LAM)
-        assert reference.objective(w, b, X, y, reference.truncate(full, 1.0), LAM) == pytest.approx(exact)
+        exact = reference.Objective(X, y, full, LAM).value(w, b)
+        assert reference.Objective(X, y, reference.truncate(full, 1.0), LAM).value(w, b) == pytest.approx(
+            exact
+        )
     assert reference.truncate(COVARIANCES["factors"][1], 1.0).F.shape == (L, 2, N)
 
 
@@ -83,7 +85,7 @@ def test_project_is_the_loss_in_the_subspace(data):
         margin = scipy.stats.norm(1 - y[i] * (w_z @ z + b), np.sqrt(w_z**2 @ Lambda))
         loss = scipy.integrate.quad(margin.sf, 0, np.inf)[0]  # E max(0, D) = integral of P(D > t)
         one = np.array([i])
-        s = np.sqrt(reference.quadratic(F, w, one))
+        s = np.sqrt(reference.quadratic(reference.take(F, one), w))
         assert reference.expected_hinge(1 - y[i] * (Z[i] @ w + b), s)[0] == pytest.approx(loss, rel=1e-7)
 
 
@@ -93,9 +95,9 @@ def test_project_loses_the_mean_outside_the_subspace_and_truncate_does_not(data)
     Z, _ = reference.project(X, full, 1.0)
     np.testing.assert_allclose(Z, X, atol=1e-12)
     Z, F = reference.project(X, low, 1.0)
-    exact = reference.objective(w, b, X, y, low, LAM)
-    assert abs(reference.objective(w, b, Z, y, F, LAM) - exact) > 1e-2
-    assert reference.objective(w, b, X, y, F, LAM) == pytest.approx(exact)
+    exact = reference.Objective(X, y, low, LAM).value(w, b)
+    assert abs(reference.Objective(Z, y, F, LAM).value(w, b) - exact) > 1e-2
+    assert reference.Objective(X, y, F, LAM).value(w, b) == pytest.approx(exact)
     assert not reference.project(X, np.zeros((L, N, N)), 1.0)[0].any()
 
 
@@ -137,10 +139,10 @@ def test_below_one_is_zero_and_costs_one_draw():
 def test_the_first_step_of_sgd_is_the_weighted_difference_of_the_classes():
     X, y, full = blobs(20, 3, 0, shift=0.3)
     c = np.random.default_rng(0).uniform(0.1, 2, 20)
-    w, _ = reference.sgd(X, y, full, 5.0, T=1, k=20, average=0.0, sample_weight=c)
+    w, _ = reference.Objective(X, y, full, 5.0, c).sgd(steps=1, batch=20, average=0.0)
     np.testing.assert_allclose(w, (c * y) @ X / 20 / 5.0)
     lam = 1e-4
-    w, _ = reference.sgd(X, y, full, lam, T=1, k=20, average=0.0, sample_weight=c)
+    w, _ = reference.Objective(X, y, full, lam, c).sgd(steps=1, batch=20, average=0.0)
     assert np.linalg.norm(w) == pytest.approx(np.sqrt(c.mean() / lam))
 
 
@@ -166,9 +168,9 @@ def test_sgd_is_algorithm_1_step_by_step(average):
         b -= min(1 / (lam * t), 1 / np.sqrt(t)) * gb
         path.append(w)
     expected = np.mean(path[T - int(average * T) :] if average else path[-1:], axis=0)
-    got, b = reference.sgd(X, y, full, lam, T, k, seed=8, average=average, sample_weight=c)
+    got, b = reference.Objective(X, y, full, lam, c).sgd(T, k, seed=8, average=average)
     np.testing.assert_allclose(got, expected, rtol=1e-10)
-    assert abs(reference.gradient(got, b, X, y, full, lam, c)[1]) < 1e-15
+    assert abs(reference.Objective(X, y, full, lam, c).gradient(got, b)[1]) < 1e-15
 
 
 @every_weighting
@@ -178,15 +180,15 @@ def test_sgd_approaches_the_optimum(weighted):
     _, _, J_best = scipy_optimum(X, y, full, 0.1, c)
     excess = []
     for T in (30, 3000):
-        w, b = reference.sgd(X, y, full, 0.1, T, k=4, seed=3, sample_weight=c)
-        excess.append(reference.objective(w, b, X, y, full, 0.1, c) - J_best)
+        w, b = reference.Objective(X, y, full, 0.1, c).sgd(T, batch=4, seed=3)
+        excess.append(reference.Objective(X, y, full, 0.1, c).value(w, b) - J_best)
     assert 0 <= excess[1] < 1e-3 < excess[0]
-    assert excess[1] <= reference.gap(w, b, X, y, full, 0.1, c)
+    assert excess[1] <= reference.Objective(X, y, full, 0.1, c).gap(w, b)
 
 
 def test_sgd_is_a_function_of_its_seed():
     X, y, full = blobs(30, 2, 5)
-    runs = [reference.sgd(X, y, full, 0.1, 50, 3, seed=seed)[0] for seed in (1, 1, 2)]
+    runs = [reference.Objective(X, y, full, 0.1).sgd(50, 3, seed=seed)[0] for seed in (1, 1, 2)]
     np.testing.assert_array_equal(runs[0], runs[1])
     assert not np.array_equal(runs[0], runs[2])
 
@@ -195,8 +197,8 @@ def test_sgd_is_a_function_of_its_seed():
 def test_sgd_takes_every_form_of_covariance(form, data):
     X, y, *_ = data
     cov, full = COVARIANCES[form]
-    w, b = reference.sgd(X, y, cov, LAM, 40, 3)
-    w_full, b_full = reference.sgd(X, y, full, LAM, 40, 3)
+    w, b = reference.Objective(X, y, cov, LAM).sgd(40, 3)
+    w_full, b_full = reference.Objective(X, y, full, LAM).sgd(40, 3)
     np.testing.assert_allclose(w, w_full, rtol=1e-10)
     assert b == pytest.approx(b_full, rel=1e-10)
 

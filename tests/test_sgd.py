@@ -23,11 +23,13 @@ def plane(model):
 def test_every_step_is_the_twin_s(kind, seed):
     p = make_problem(kind, 40, 6)
     model = train(p, T=80, k=5, seed=seed)
-    w, b = reference.sgd(p.means, p.y, p.twin, LAM, T=80, k=5, seed=seed)
+    w, b = reference.Objective(p.means, p.y, p.twin, LAM).sgd(steps=80, batch=5, seed=seed)
     assert relative_error(model.coef_[0], w) <= 1e-10
     if kind != "none":  # the hinge may have many best b
         assert model.intercept_[0] == pytest.approx(b, rel=1e-10)
-    assert model.objective_ == pytest.approx(reference.objective(w, b, p.means, p.y, p.twin, LAM), rel=1e-10)
+    assert model.objective_ == pytest.approx(
+        reference.Objective(p.means, p.y, p.twin, LAM).value(w, b), rel=1e-10
+    )
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -35,7 +37,7 @@ def test_every_step_is_the_twin_s(kind, seed):
 def test_every_average_is_the_twin_s(average, dtype):
     p = make_problem("low rank + diagonal", 40, 6, dtype=dtype)
     model = train(p, T=33, k=7, average=average)
-    w, b = reference.sgd(p.means, p.y, p.twin, LAM, T=33, k=7, average=average)
+    w, b = reference.Objective(p.means, p.y, p.twin, LAM).sgd(steps=33, batch=7, average=average)
     assert relative_error(plane(model), np.append(w, b)) <= 1e-10
 
 
@@ -43,7 +45,7 @@ def test_sample_weights_are_the_twin_s_after_scaling_to_mean_one():
     p = make_problem("full", 40, 6)
     c = np.random.default_rng(3).uniform(0, 4, 40)
     model = train(p, T=50, k=5, sample_weight=c)
-    w, b = reference.sgd(p.means, p.y, p.twin, LAM, T=50, k=5, sample_weight=c / c.mean())
+    w, b = reference.Objective(p.means, p.y, p.twin, LAM, c / c.mean()).sgd(steps=50, batch=5)
     assert relative_error(plane(model), np.append(w, b)) <= 1e-10
     np.testing.assert_allclose(plane(train(p, T=50, k=5, sample_weight=7 * c)), plane(model), rtol=1e-10)
 

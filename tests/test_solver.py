@@ -48,7 +48,7 @@ def test_every_kind_is_certified_in_single_precision(kind):
     for lam in LAMS:
         model = solve(p, lam)
         assert_certified(model, p.X, p.y, p.cov)
-        value = reference.objective(model.coef_[0], model.intercept_[0], p.means, p.y, p.twin, lam)
+        value = reference.Objective(p.means, p.y, p.twin, lam).value(model.coef_[0], model.intercept_[0])
         assert model.objective_ == pytest.approx(value, rel=1e-5)
 
 
@@ -131,10 +131,10 @@ def scipy_optimum(p, lam, start):
     """min J of the twin by a trust-region method with its exact Hessian; always >= the true minimum."""
     args = (p.means, p.y, p.twin, lam)
     found = scipy.optimize.minimize(
-        lambda z: reference.objective(z[:-1], z[-1], *args),
+        lambda z: reference.Objective(*args).value(z[:-1], z[-1]),
         start,
-        jac=lambda z: np.append(*reference.gradient(z[:-1], z[-1], *args)),
-        hess=lambda z: reference.hessian(z[:-1], z[-1], *args),
+        jac=lambda z: np.append(*reference.Objective(*args).gradient(z[:-1], z[-1])),
+        hess=lambda z: reference.Objective(*args).hessian(z[:-1], z[-1]),
         method="trust-exact",
         options={"gtol": 1e-9, "maxiter": 500},
     )
@@ -162,7 +162,7 @@ def test_the_gap_of_the_objective_at_the_solution_agrees_in_order(kind, lam):
         model = solve(p, lam, tol=tol)
         gap = svmgsu.Objective(p.X, p.y, p.cov, lam=lam).gap(model.coef_[0], model.intercept_[0])
         assert 0 <= gap <= 10 * tol * model.objective_
-        twin = reference.gap(model.coef_[0], model.intercept_[0], p.means, p.y, p.twin, lam)
+        twin = reference.Objective(p.means, p.y, p.twin, lam).gap(model.coef_[0], model.intercept_[0])
         assert twin <= 300 * tol * model.objective_  # of this point alone; the solver has several
 
 

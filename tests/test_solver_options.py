@@ -76,9 +76,9 @@ def test_without_an_intercept_the_optimum_is_that_of_the_restricted_problem(lam)
     p = make_problem("full", 60, 5)
     args = (p.means, p.y, p.twin, lam)
     found = scipy.optimize.minimize(
-        lambda w: reference.objective(w, 0.0, *args),
+        lambda w: reference.Objective(*args).value(w, 0.0),
         p.y @ p.means / 60,
-        jac=lambda w: reference.gradient(w, 0.0, *args)[0],
+        jac=lambda w: reference.Objective(*args).gradient(w, 0.0)[0],
         method="BFGS",
         options={"gtol": 1e-8},
     )

@@ -24,7 +24,9 @@ def test_points_that_err_to_different_sides_prove_more_than_the_last_one():
         model = train(X, y, V, lam=0.1)
         best = train(X, y, V, lam=0.1, tol=1e-11).objective_
         assert model.objective_ - best <= model.gap_ <= 1e-6 * model.objective_
-        alone.append(reference.gap(model.coef_[0], model.intercept_[0], X, y, V, 0.1) / model.objective_)
+        alone.append(
+            reference.Objective(X, y, V, 0.1).gap(model.coef_[0], model.intercept_[0]) / model.objective_
+        )
     assert max(alone) > 1e-6
 
 

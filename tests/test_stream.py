@@ -25,7 +25,7 @@ def by_hand(pieces, lam, k, orders):
         for first in range(0, len(y), k):
             rows = order[first : first + k]
             t += 1
-            gw, gb = reference.gradient(w, b, X[rows], 2.0 * y[rows] - 1, V[rows], 0.0)
+            gw, gb = reference.Objective(X[rows], 2.0 * y[rows] - 1, V[rows], 0.0).gradient(w, b)
             w = (1 - 1 / t) * w - gw / (lam * t)
             w *= min(1.0, 1 / np.sqrt(lam) / max(np.linalg.norm(w), 1e-300))
             b -= min(1 / (lam * t), 1 / np.sqrt(t)) * gb

@@ -17,16 +17,16 @@ def test_value_gradient_and_hessian_are_the_twin_s(toy_text, uncertainty):
     for _ in range(3):
         w, b, vw, vb = rng.normal(size=X.shape[1]), rng.normal(), rng.normal(size=X.shape[1]), rng.normal()
         value, gw, gb = objective.value_and_gradient(w, b)
-        assert value == pytest.approx(reference.objective(w, b, X, y, cov, 1e-3), rel=1e-12)
-        gradient = np.append(*reference.gradient(w, b, X, y, cov, 1e-3))
+        assert value == pytest.approx(reference.Objective(X, y, cov, 1e-3).value(w, b), rel=1e-12)
+        gradient = np.append(*reference.Objective(X, y, cov, 1e-3).gradient(w, b))
         assert relative_error(np.append(gw, gb), gradient) <= 1e-12
-        hessian = np.append(*reference.hessian_product(w, b, vw, vb, X, y, cov, 1e-3))
+        hessian = np.append(*reference.Objective(X, y, cov, 1e-3).hessian_product(w, b, vw, vb))
         assert relative_error(np.append(*objective.hessian_product(w, b, vw, vb)), hessian) <= 1e-12
 
 
 def test_sgd_is_the_twin_s(toy_text):
     X, y, V, _ = toy_text
     model = svmgsu.train(X, y, V, lam=1e-2, solver="sgd", T=200, k=20, seed=3)
-    w, b = reference.sgd(X, y, V, 1e-2, T=200, k=20, seed=3)
+    w, b = reference.Objective(X, y, V, 1e-2).sgd(steps=200, batch=20, seed=3)
     assert relative_error(np.append(model.coef_[0], model.intercept_), np.append(w, b)) <= 1e-10
     assert (model.predict(X) == y).mean() > 0.9
