@@ -4,9 +4,7 @@ import numpy as np
 from sklearn.preprocessing import PolynomialFeatures
 
 import svmgsu
-from svmgsu.maps.fourier import fourier_map
-from svmgsu.maps.landmarks import landmark_map
-from svmgsu.maps.polynomial import polynomial_map
+from svmgsu.propagate.features import fourier_map, landmark_map, polynomial_map
 
 rng = np.random.default_rng(7)
 N = 3

@@ -27,7 +27,7 @@ def opened(data, y, **more):
 def test_fourier_features_on_the_fly_have_the_bits_of_memory(data, covariance):
     examples, y = data
     blocks = opened(examples, y)
-    fourier = svmgsu.GaussianFourierFeatures(n_features=40, covariance=covariance).fit(blocks[0:1000])
+    fourier = svmgsu.features.FourierFeatures(n_features=40, covariance=covariance).fit(blocks[0:1000])
     mapped = blocks.map(fourier)
     assert mapped.shape == (L, 40) and len(mapped.labels()) == L
     found = svmgsu.train(mapped, loss="logistic", lam=1e-4)
@@ -45,7 +45,7 @@ def test_maps_follow_one_another_and_regressions_take_them(data, tmp_path):
     examples, _ = data
     t = np.hypot(*np.asarray(examples.mean)[:, :2].T)
     scaler = svmgsu.Propagate(StandardScaler()).fit(examples)
-    fourier = svmgsu.GaussianFourierFeatures(n_features=30).fit(scaler.transform(examples))
+    fourier = svmgsu.features.FourierFeatures(n_features=30).fit(scaler.transform(examples))
     mapped = opened(examples, t).map(scaler).map(fourier.transform)
     found = svmgsu.train_regressor(mapped, checkpoint=tmp_path / "fit")
     known = svmgsu.train_regressor(fourier.transform(scaler.transform(examples)), t)
@@ -65,7 +65,7 @@ def test_what_a_map_must_not_do_is_told(data):
         blocks.map(lambda some: np.asarray(some.mean))
     with pytest.raises(ValueError, match=r"map: it made \(\d+, 3\) examples and features"):
         svmgsu.train(blocks.map(lambda some: some if len(some) == 1 else some[1:]))
-    fourier = svmgsu.GaussianFourierFeatures(n_features=2000).fit(examples)
+    fourier = svmgsu.features.FourierFeatures(n_features=2000).fit(examples)
     mapped = opened(examples, y, memory="2MB").map(fourier)
     with pytest.raises(
         ValueError, match=r"memory: .* 3000 examples of 2000 features made as .* at least \d+ bytes"

@@ -9,7 +9,7 @@ import pytest
 import svmgsu
 from svmgsu import _core
 from svmgsu.cli import main
-from svmgsu.data.definiteness import first_indefinite
+from svmgsu.data.covariances.full import first_indefinite
 
 UNITS = np.array([1e-9, 1.0, 1e7, 1e3])
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import svmgsu
 from svmgsu.cli import main
-from svmgsu.data.doubt import Copies
+from svmgsu.data.soft_labels import Copies
 from svmgsu.models.calibration import fit as fit_calibration
 
 LAM = 0.05

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import svmgsu
-from svmgsu.maps.linear import DirectionMap
+from svmgsu.propagate.linear import DirectionMap
 
 COUNT, N = 11, 5
 

@@ -13,24 +13,24 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import svmgsu
 from svmgsu import _core
-from svmgsu.maps.fourier import fourier_map, metric_of, spectrum
+from svmgsu.propagate.features import fourier_map, metric_of, spectrum
 
 
 def test_points_have_the_features_of_scikit_learn():
     X = np.random.default_rng(0).normal(size=(30, N))
     theirs = Nystroem(gamma=0.3, n_components=10, random_state=0).fit(X)
-    ours = svmgsu.GaussianLandmarks(landmarks=theirs.components_, gamma=0.3)
+    ours = svmgsu.features.Landmarks(landmarks=theirs.components_, gamma=0.3)
     np.testing.assert_allclose(ours.fit_transform(X), theirs.transform(X), atol=1e-12)
-    np.testing.assert_allclose(svmgsu.GaussianPolynomial().fit_transform(X), products(X), rtol=1e-14)
+    np.testing.assert_allclose(svmgsu.features.Polynomial().fit_transform(X), products(X), rtol=1e-14)
     names = PolynomialFeatures(2, include_bias=False).fit(X).get_feature_names_out()
-    assert list(svmgsu.GaussianPolynomial().fit(X).get_feature_names_out()) == list(names)
+    assert list(svmgsu.features.Polynomial().fit(X).get_feature_names_out()) == list(names)
     kernels = {
         "rbf": rbf_kernel(X, gamma=0.3),
         "laplace": laplacian_kernel(X, gamma=0.3),
         "matern": Matern(length_scale=1 / np.sqrt(0.6), nu=1.5)(X),
     }
     for kernel, wanted in kernels.items():
-        z = svmgsu.GaussianFourierFeatures(kernel, n_features=40_000, gamma=0.3).fit_transform(X)
+        z = svmgsu.features.FourierFeatures(kernel, n_features=40_000, gamma=0.3).fit_transform(X)
         # a mean of 20000 cosines: six standard errors of at most 1
         assert np.abs(z @ z.T - wanted).max() <= 6 / np.sqrt(20_000), kernel
 
@@ -42,7 +42,7 @@ def test_orthogonal_frequencies_approximate_the_kernel_better():
     def error(orthogonal):
         options = {"n_features": 40, "gamma": 0.05, "orthogonal": orthogonal}
         z = [
-            svmgsu.GaussianFourierFeatures(random_state=seed, **options).fit_transform(X)
+            svmgsu.features.FourierFeatures(random_state=seed, **options).fit_transform(X)
             for seed in range(20)
         ]
         return np.mean([np.square(a @ a.T - wanted).mean() for a in z])
@@ -51,7 +51,7 @@ def test_orthogonal_frequencies_approximate_the_kernel_better():
 
 
 def test_several_scales_share_the_frequencies():
-    found = svmgsu.GaussianFourierFeatures(n_features=400, gamma=[0.01, 1.0]).fit(np.eye(3))
+    found = svmgsu.features.FourierFeatures(n_features=400, gamma=[0.01, 1.0]).fit(np.eye(3))
     lengths = np.square(found.frequencies_).sum(axis=1)
     # 2γ chi² of three degrees, 100 frequencies each
     assert 0.04 < lengths[:100].mean() < 0.08 and 4 < lengths[100:].mean() < 8
@@ -62,7 +62,7 @@ def test_the_learned_metric_finds_the_direction_that_matters():
     draw = np.random.default_rng(0)
     X = draw.normal(size=(600, 5))
     y = np.where(np.sin(2 * X[:, 2]) > 0, "a", "b")
-    found = svmgsu.GaussianFourierFeatures(metric="learned").fit(svmgsu.Gaussians(X, std=0.1), y)
+    found = svmgsu.features.FourierFeatures(metric="learned").fit(svmgsu.Gaussians(X, std=0.1), y)
     A = found.metric_
     assert np.abs(A[2, 2]) > 3 * np.abs(np.delete(A, 2, axis=1)).max()
     assert np.square(A).sum() == pytest.approx(5)
@@ -72,9 +72,9 @@ def test_the_learned_metric_finds_the_direction_that_matters():
 def test_transformers_take_and_give_what_they_say():
     data = gaussians("diagonal", count=6)
     for transformer in (
-        svmgsu.GaussianFourierFeatures(n_features=10),
-        svmgsu.GaussianLandmarks(5),
-        svmgsu.GaussianPolynomial(),
+        svmgsu.features.FourierFeatures(n_features=10),
+        svmgsu.features.Landmarks(5),
+        svmgsu.features.Polynomial(),
     ):
         transformer.set_params(covariance="full").fit(data)
         full = transformer.transform(data)
@@ -93,23 +93,23 @@ def test_transformers_take_and_give_what_they_say():
 def test_bad_input_is_an_error_that_names_it():
     X = np.random.default_rng(0).normal(size=(20, N))
     for transformer, words in (
-        (svmgsu.GaussianFourierFeatures(gamma=0.0), "gamma: must be > 0"),
-        (svmgsu.GaussianFourierFeatures(gamma=[1.0, -1.0]), "gamma: must be > 0"),
-        (svmgsu.GaussianFourierFeatures(gamma="wide"), 'gamma: expected "scale"'),
-        (svmgsu.GaussianFourierFeatures("sinc"), "kernel: expected"),
-        (svmgsu.GaussianFourierFeatures(n_features=5), "n_features: a cosine and a sine"),
-        (svmgsu.GaussianFourierFeatures(covariance="some"), "covariance: expected"),
-        (svmgsu.GaussianFourierFeatures(metric=np.eye(2)), "metric: 2 columns, but X has 3"),
-        (svmgsu.GaussianFourierFeatures(metric="learned"), 'metric: "learned" needs y'),
-        (svmgsu.GaussianLandmarks(landmarks="best"), "landmarks: expected"),
-        (svmgsu.GaussianLandmarks(landmarks=np.eye(2)), "landmarks: 2 columns"),
-        (svmgsu.GaussianLandmarks(gamma=[1.0, 2.0]), "gamma: landmarks have one"),
+        (svmgsu.features.FourierFeatures(gamma=0.0), "gamma: must be > 0"),
+        (svmgsu.features.FourierFeatures(gamma=[1.0, -1.0]), "gamma: must be > 0"),
+        (svmgsu.features.FourierFeatures(gamma="wide"), 'gamma: expected "scale"'),
+        (svmgsu.features.FourierFeatures("sinc"), "kernel: expected"),
+        (svmgsu.features.FourierFeatures(n_features=5), "n_features: a cosine and a sine"),
+        (svmgsu.features.FourierFeatures(covariance="some"), "covariance: expected"),
+        (svmgsu.features.FourierFeatures(metric=np.eye(2)), "metric: 2 columns, but X has 3"),
+        (svmgsu.features.FourierFeatures(metric="learned"), 'metric: "learned" needs y'),
+        (svmgsu.features.Landmarks(landmarks="best"), "landmarks: expected"),
+        (svmgsu.features.Landmarks(landmarks=np.eye(2)), "landmarks: 2 columns"),
+        (svmgsu.features.Landmarks(gamma=[1.0, 2.0]), "gamma: landmarks have one"),
     ):
         with pytest.raises(ValueError, match=words):
             transformer.fit(X)
     with pytest.raises(ValueError, match="noise of deployment"):
-        svmgsu.GaussianPolynomial().fit_transform(svmgsu.Gaussians(X, std=1.0).with_deployment(0.1))
-    wide = svmgsu.GaussianFourierFeatures(n_features=20_000, covariance="full").fit(X)
+        svmgsu.features.Polynomial().fit_transform(svmgsu.Gaussians(X, std=1.0).with_deployment(0.1))
+    wide = svmgsu.features.FourierFeatures(n_features=20_000, covariance="full").fit(X)
     many = svmgsu.Gaussians(np.repeat(X, 500, axis=0), std=1.0)
     with pytest.raises(MemoryError, match="'full' covariances of 20000 features of 10000 examples"):
         wide.transform(many)
@@ -125,7 +125,11 @@ def test_bad_input_is_an_error_that_names_it():
 
 
 @parametrize_with_checks(
-    [svmgsu.GaussianFourierFeatures(n_features=10), svmgsu.GaussianLandmarks(4), svmgsu.GaussianPolynomial()]
+    [
+        svmgsu.features.FourierFeatures(n_features=10),
+        svmgsu.features.Landmarks(4),
+        svmgsu.features.Polynomial(),
+    ]
 )
 def test_transformers_pass_scikit_learns_checks(estimator, check):
     check(estimator)

@@ -6,9 +6,7 @@ import pytest
 from feature_cases import MAPS, N, full_of, gaussians, kinds, mixtures
 
 import svmgsu
-from svmgsu.maps.fourier import fourier_map
-from svmgsu.maps.landmarks import landmark_map
-from svmgsu.maps.polynomial import polynomial_map
+from svmgsu.propagate.features import fourier_map, landmark_map, polynomial_map
 
 every_map = pytest.mark.parametrize("name", MAPS)
 

@@ -7,9 +7,9 @@ import pytest
 from conftest import spd
 from moments import assert_moments
 from sklearn.utils import _safe_indexing
+from svmgsu.maps import linear
 
 import svmgsu
-from svmgsu.maps import linear
 
 NAMES = ["u", "größe"]
 

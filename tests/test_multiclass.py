@@ -11,7 +11,7 @@ from sklearn.multiclass import OneVsRestClassifier
 import svmgsu
 from svmgsu.fit.problem import Problem
 from svmgsu.models import scoring
-from svmgsu.support.validation import class_factors
+from svmgsu.support.labels import class_factors
 
 LAM = 0.02
 

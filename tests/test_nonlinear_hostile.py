@@ -60,7 +60,7 @@ def test_features_whose_squares_are_no_numbers_are_refused_by_name(unit, rings):
         with pytest.raises(ValueError, match=r"X: feature 1 has values from .* take a unit"):
             model.fit(wide, target)
     with pytest.raises(ValueError, match="gamma: 'scale' is no number for values from"):
-        svmgsu.GaussianFourierFeatures().fit(X * unit)
+        svmgsu.features.FourierFeatures().fit(X * unit)
 
 
 def test_an_object_beyond_all_distances_is_refused(rings):
@@ -129,7 +129,7 @@ def test_landmarks_keep_their_digits_far_from_zero():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 2))
     near, far = (
-        svmgsu.GaussianLandmarks(20, landmarks="drawn", gamma=0.5).fit(X + at).transform(X + at)
+        svmgsu.features.Landmarks(20, landmarks="drawn", gamma=0.5).fit(X + at).transform(X + at)
         for at in (0.0, 1e7)
     )
     np.testing.assert_allclose(far @ far.T, near @ near.T, atol=1e-4)

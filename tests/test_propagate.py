@@ -35,7 +35,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import svmgsu
 from svmgsu import Propagate
-from svmgsu.maps.linear import MatrixMap, ScaleMap
+from svmgsu.propagate.linear import MatrixMap, ScaleMap
 
 COUNT, N = 30, 5
 MATRIX = np.arange(15.0).reshape(3, 5) ** 0.5

@@ -7,7 +7,7 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import FunctionTransformer, Normalizer, StandardScaler
 
 import svmgsu
-from svmgsu.maps.function import DifferenceMap, is_elementwise
+from svmgsu.propagate.function import DifferenceMap, is_elementwise
 from svmgsu.uncertainty import propagate
 
 N = 4

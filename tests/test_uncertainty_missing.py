@@ -171,7 +171,7 @@ def test_the_input_is_left_alone_and_blocks_do_not_show(monkeypatch):
     kept = table.copy()
     data = from_missing(table)
     np.testing.assert_array_equal(table, kept)
-    monkeypatch.setattr("svmgsu.maps.linear.BLOCK", 1)
+    monkeypatch.setattr("svmgsu.support.arrays.BLOCK", 1)
     again = from_missing(table)
     np.testing.assert_allclose(again.mean, data.mean, atol=1e-9)
     np.testing.assert_allclose(again.cov.to_full(), data.cov.to_full(), atol=1e-9)

@@ -217,7 +217,7 @@ def test_float32_stays_and_blocks_do_not_show(monkeypatch):
         shrunk = posterior(single, population=population, one_population=True)
         stored = shrunk.cov.packed if population == "full" else shrunk.cov.variances
         assert shrunk.mean.dtype == stored.dtype == np.float32
-    monkeypatch.setattr("svmgsu.maps.linear.BLOCK", 1)
+    monkeypatch.setattr("svmgsu.support.arrays.BLOCK", 1)
     np.testing.assert_allclose(posterior(data, one_population=True).mean, whole.mean, atol=1e-9)
 
 

@@ -150,7 +150,7 @@ def test_float32_stays_and_blocks_do_not_show(monkeypatch):
             assert {a.dtype for a in [out.mean, *arrays]} == {np.dtype(np.float32)}
     data, _ = make("ragged low rank")
     before = propagate(bend, data).cov.to_full()
-    monkeypatch.setattr("svmgsu.maps.linear.BLOCK", 1)
+    monkeypatch.setattr("svmgsu.support.arrays.BLOCK", 1)
     np.testing.assert_allclose(propagate(bend, data).cov.to_full(), before, rtol=1e-6, atol=1e-9)
 
 

@@ -107,7 +107,7 @@ def test_float32_stays_one_channel_needs_no_axis_and_blocks_do_not_show(monkeypa
     data = from_welch(x[:, 0].astype(np.float32), FS)
     assert data.mean.dtype == data.cov.variances.dtype == np.float32
     np.testing.assert_allclose(data.mean, from_welch(x, FS).mean, atol=1e-4)
-    monkeypatch.setattr("svmgsu.maps.linear.BLOCK", 1)
+    monkeypatch.setattr("svmgsu.support.arrays.BLOCK", 1)
     np.testing.assert_array_equal(from_welch(x[:, 0].astype(np.float32), FS).mean, data.mean)
 
 

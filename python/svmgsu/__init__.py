@@ -25,11 +25,10 @@ from .support.build import get_cmake_dir, get_include, show_config
 from .support.lazy import lazy
 
 if TYPE_CHECKING:
-    from . import dask, io, metrics, plot, reference, uncertainty
+    from . import dask, features, io, metrics, plot, reference, uncertainty
     from .estimators.classifier import LinearSVMGSU
     from .estimators.classifier_search import LinearSVMGSUCV
     from .estimators.deconvolution import Deconvolution
-    from .estimators.feature_maps import GaussianFourierFeatures, GaussianLandmarks, GaussianPolynomial
     from .estimators.nonlinear.classifier import SVMGSU
     from .estimators.nonlinear.regressor import SVRGSU
     from .estimators.pool.classifier import GSUClassifier
@@ -52,9 +51,6 @@ __getattr__ = lazy(
         "Deconvolution": "estimators.deconvolution",
         "GSUClassifier": "estimators.pool.classifier",
         "GSURegressor": "estimators.pool.regressor",
-        "GaussianFourierFeatures": "estimators.feature_maps",
-        "GaussianLandmarks": "estimators.feature_maps",
-        "GaussianPolynomial": "estimators.feature_maps",
         "LinearSVMGSU": "estimators.classifier",
         "LinearSVMGSUCV": "estimators.classifier_search",
         "LinearSVRGSU": "estimators.regressor",
@@ -63,6 +59,7 @@ __getattr__ = lazy(
         "SVMGSU": "estimators.nonlinear.classifier",
         "SVRGSU": "estimators.nonlinear.regressor",
         "dask": "dask",
+        "features": "features",
         "io": "io",
         "metrics": "metrics",
         "open": "outofcore.open",
@@ -85,9 +82,6 @@ __all__ = [
     "Full",
     "GSUClassifier",
     "GSURegressor",
-    "GaussianFourierFeatures",
-    "GaussianLandmarks",
-    "GaussianPolynomial",
     "Gaussians",
     "Isotropic",
     "LinearSVMGSU",
@@ -104,6 +98,7 @@ __all__ = [
     "concatenate",
     "dask",
     "exceptions",
+    "features",
     "get_cmake_dir",
     "get_include",
     "io",

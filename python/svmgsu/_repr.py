@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from .maps.linear import dense
+from .support.arrays import dense
 from .support.validation import listed
 
 Rows: TypeAlias = list[tuple[str, str]]

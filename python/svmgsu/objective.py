@@ -7,18 +7,16 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from .data.definiteness import Psd
+from .data.covariances import Psd
 from .data.gaussians import as_gaussians
+from .support.labels import check_labels, check_targets, check_weights
 from .support.losses import known_loss
 from .support.validation import (
     FloatArray,
     as_float_array,
     check_count,
-    check_labels,
     check_positive,
     check_row_order,
-    check_targets,
-    check_weights,
     listed,
 )
 

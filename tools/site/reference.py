@@ -30,7 +30,7 @@ GROUPS = {
         "LinearSVMGSU", "LinearSVMGSUCV", "LinearSVRGSU", "LinearSVRGSUCV", "SVMGSU", "SVRGSU", "unscale",
     ),
     "Transformers": (
-        "Propagate", "GaussianFourierFeatures", "GaussianLandmarks", "GaussianPolynomial", "Deconvolution",
+        "Propagate", "FourierFeatures", "Landmarks", "Polynomial", "Deconvolution",
     ),
     "Installation": ("show_config", "get_include", "get_cmake_dir"),
 }  # fmt: skip

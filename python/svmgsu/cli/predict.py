@@ -13,7 +13,8 @@ from ..io.dataset import Dataset
 from ..io.files import extension
 from ..io.predictions import JSON_LINES, TABLES
 from ..models.classifier import Model
-from ..support.validation import Array, FloatArray, check_prior
+from ..support.labels import check_prior
+from ..support.validation import Array, FloatArray
 from . import curved, regression
 from .base import UsageError, about, add_json, by_label, check_outputs, show
 from .data import TABLES as TABLE_FORMATS

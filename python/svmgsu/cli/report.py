@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from .. import io
 from ..data.gaussians import Gaussians
 from ..io.dataset import Dataset, guess_task
-from ..maps.linear import dense
+from ..support.arrays import dense
 from ..support.validation import is_sparse
 from .base import UsageError, about, add_json, check_outputs, natural, show
 from .data import CHANCES, TABLES, add_data_options, read_data, reader_options, shows_progress

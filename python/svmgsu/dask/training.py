@@ -24,8 +24,9 @@ from ..models.regressor import RegressionModel
 from ..outofcore.shards import Shard as Part
 from ..outofcore.shards import mapped
 from ..outofcore.training import DataSource, Noise
+from ..support.labels import check_labels, check_targets, check_weights
 from ..support.losses import Task
-from ..support.validation import FloatArray, check_labels, check_targets, check_weights, is_sparse
+from ..support.validation import FloatArray, is_sparse
 from .rounds import Rounds, Shard, client_of, threads_here
 from .shards import Shards
 

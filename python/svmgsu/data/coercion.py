@@ -11,9 +11,8 @@ import numpy as np
 
 from ..support.precision import squared
 from ..support.validation import Array, as_float_array, is_sparse
-from .covariances import Covariance, Diagonal, Full, Isotropic, Shared
+from .covariances import Covariance, Diagonal, Full, Isotropic, Psd, Shared, check_psd
 from .covariances.full import SYMMETRY_TOLERANCE
-from .definiteness import Psd, check_psd
 
 
 def as_covariance(cov: Any, std: Any, shape: tuple[int, int], psd: Psd = "clip") -> Covariance | None:

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..maps.joined import EmbedMap, side_by_side
+from ..propagate.linear import EmbedMap
+from ..support.arrays import stack_columns, stack_rows
 from .covariances import Covariance, Diagonal, Shared, added
 from .covariances.base import Term
-from .covariances.diagonal import stacked
 from .covariances.sum import Sum
 from .gaussians import Gaussians
 from .mixtures import Mixtures, joined_mixtures
@@ -60,7 +60,9 @@ def concatenate(parts: Sequence[Any]) -> Any:
         return joined_mixtures(data, list(names.pop()) if names else None)
     counts, n = [len(part) for part in data], data[0].shape[1]
     cov = _joined([part.cov for part in data], counts, n)
-    out = Gaussians(stacked([part.mean for part in data]), cov, feature_names=names.pop() if names else None)
+    out = Gaussians(
+        stack_rows([part.mean for part in data]), cov, feature_names=names.pop() if names else None
+    )
     out.deployment = _joined([part.deployment for part in data], counts, n)
     return out
 
@@ -127,7 +129,7 @@ def beside(covs: list[Any], sizes: list[int], count: int) -> Covariance:
         each = [cov.diagonals(1, size)[0] for cov, size in zip(covs, sizes, strict=True)]
         return Shared(np.concatenate(each))
     if all(own is not None for own in known):
-        return Diagonal(side_by_side(known))
+        return Diagonal(stack_columns(known))
     variances, terms, first = np.zeros((count, total)), [], 0
     for cov, size in zip(covs, sizes, strict=True):
         if cov.is_diagonal:

@@ -10,8 +10,8 @@ import numpy as np
 
 from .. import _core
 from .._repr import gaussians_table, typical_sizes
-from ..maps.linear import dense
-from ..support.sparse_rows import SparseRows
+from ..support.arrays import dense
+from ..support.sparse import SparseRows
 from ..support.validation import (
     Array,
     FloatArray,
@@ -27,8 +27,7 @@ from ..support.validation import (
     is_sparse,
 )
 from .coercion import as_covariance, as_deployment
-from .covariances import Covariance, LowRank, chosen_rows
-from .definiteness import Psd
+from .covariances import Covariance, LowRank, Psd, chosen_rows
 from .frames import Columns
 
 

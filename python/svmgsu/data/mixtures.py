@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import _core
 from .._repr import feature_row, table
-from ..maps.linear import blocks, roots
+from ..support.arrays import blocks, roots
 from ..support.memory import in_words, require_memory
 from ..support.validation import (
     Array,
@@ -21,8 +21,7 @@ from ..support.validation import (
     check_variances,
 )
 from .covariances import Diagonal, Full, chosen_rows
-from .covariances.full import SYMMETRY_TOLERANCE
-from .definiteness import first_indefinite
+from .covariances.full import SYMMETRY_TOLERANCE, first_indefinite
 from .gaussians import Gaussians, names_of
 
 SUM_TOLERANCE = 1e-5  # of the weights of an example, which sum to 1

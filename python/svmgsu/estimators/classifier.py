@@ -12,9 +12,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from ..data.definiteness import Psd
-from ..data.doubt import has_doubt
+from ..data.covariances import Psd
 from ..data.gaussians import Gaussians, as_gaussians
+from ..data.soft_labels import has_soft_labels
 from ..fit.division import Division
 from ..fit.problem import problem_of
 from ..fit.settings import documented
@@ -22,19 +22,12 @@ from ..fit.stream import Stream
 from ..io.frames import table_for_fit
 from ..models.classifier import Model
 from ..outofcore.blocks import Blocks
-from ..support.validation import (
-    Array,
-    FloatArray,
-    check_classes,
-    check_row_order,
-    check_weights,
-    plain_labels,
-)
+from ..support.labels import check_classes, check_weights, plain_labels
+from ..support.validation import Array, FloatArray, check_row_order
 from ..support.warning import warn
 from .callbacks import FitReport, with_callbacks
+from .inputs import ROUTED, same_units
 from .linear import LinearEstimator
-from .transforming import ROUTED
-from .units import same_units
 
 
 def _has_probabilities(estimator: Any) -> bool:
@@ -336,7 +329,7 @@ def labels_of(given: Any) -> Any:
 
     Class probabilities stay as they are, with the names of their columns.
     """
-    if has_doubt(given):
+    if has_soft_labels(given):
         return given
     y = plain_labels(given)
     if y.ndim != 1:

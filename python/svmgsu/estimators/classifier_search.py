@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import StratifiedGroupKFold
 
-from ..data.definiteness import Psd
+from ..data.covariances import Psd
 from ..fit.problem import Problem
 from ..fit.settings import documented
 from ..io.frames import table_for_fit

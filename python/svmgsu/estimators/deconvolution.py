@@ -31,12 +31,12 @@ from ..fit.population import (
 )
 from ..fit.support import Outside, Support
 from ..io.frames import table_for_fit
-from ..maps.linear import roots
+from ..support.arrays import roots
 from ..support.memory import require_memory
 from ..support.parallel import Team
 from ..support.progress import counter
 from ..support.validation import Array, FloatArray, as_float_array, as_generator, check_count, check_positive
-from .transforming import ROUTED
+from .inputs import ROUTED
 
 WORK = 2**29  # operations of the core at a time, less than a second
 NOISE = {**ROUTED, "projection": True}

@@ -14,8 +14,8 @@ import numpy as np
 
 from .. import _core
 from ..fit.support import Support
-from ..maps.features import FeatureMap
 from ..models.labels import label_texts, labels_from_texts
+from ..propagate.features import FeatureMap
 from .deconvolution import Deconvolution
 from .nodes import Node, read_archive, write_archive
 from .nonlinear.base import NonlinearEstimator

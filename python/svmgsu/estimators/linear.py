@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from .._repr import ShowsFit
-from ..data.definiteness import Psd
+from ..data.covariances import Psd
 from ..data.gaussians import Gaussians
 from ..fit.settings import Settings
 from ..io.frames import table_for_predict
@@ -20,9 +20,7 @@ from ..outofcore.training import refuse_beside
 from ..support.losses import Task
 from ..support.validation import check_row_order
 from .callbacks import CallbackSupportMixin
-from .names import keep_names, may_lack_names
-from .transforming import ROUTED
-from .units import check_deployment_units, same_units
+from .inputs import ROUTED, check_deployment_units, keep_names, may_lack_names, same_units
 
 LEARNT = ("coef_", "intercept_", "objective_", "gap_", "n_iter_", "status_", "history_", "n_features_in_")
 

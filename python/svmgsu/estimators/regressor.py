@@ -10,14 +10,15 @@ from sklearn.metrics import r2_score
 from sklearn.model_selection import GroupKFold
 from sklearn.utils.validation import column_or_1d
 
-from ..data.definiteness import Psd
+from ..data.covariances import Psd
 from ..fit.regression import RegressionProblem, regression_of
 from ..fit.settings import documented
 from ..io.frames import table_for_fit
 from ..models.regressor import RegressionModel
 from ..outofcore.blocks import Blocks
+from ..support.labels import check_weights
 from ..support.losses import regression_loss
-from ..support.validation import Array, FloatArray, check_row_order, check_weights
+from ..support.validation import Array, FloatArray, check_row_order
 from .callbacks import FitReport, with_callbacks
 from .linear import LinearEstimator
 from .search import LambdaSearch, Scorer

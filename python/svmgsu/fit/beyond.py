@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..data.doubt import Copies
+from ..data.soft_labels import Copies
 from ..outofcore.training import DataSource, Noise
 from ..support.losses import Task
 from ..support.parallel import Team

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..data.definiteness import Psd
+from ..data.covariances import Psd
 from ..models.classifier import Model
 from .beyond import keep_checkpoint
 from .problem import problem_of

@@ -9,8 +9,8 @@ import numpy as np
 
 from .. import _core
 from ..data.coercion import as_deployment
-from ..data.doubt import Copies
 from ..data.gaussians import Gaussians
+from ..data.soft_labels import Copies
 from ..exceptions import ConvergenceWarning
 from ..models.rule import depends_on_class
 from ..support.memory import NotEnoughMemory, require_memory

@@ -8,8 +8,8 @@ import numpy as np
 
 from .. import _core
 from ..data.gaussians import as_gaussians
-from ..maps.linear import dense
 from ..models.kernel import KernelModel, rbf
+from ..support.arrays import dense
 from ..support.memory import require_memory
 from ..support.validation import check_positive
 from .classification import train

@@ -15,7 +15,8 @@ from .. import _core
 from ..data.coercion import as_covariance
 from ..data.covariances import Covariance
 from ..data.gaussians import Gaussians, names_of
-from ..maps.linear import dense
+from ..support.arrays import dense
+from ..support.labels import check_weights
 from ..support.progress import ProgressBar
 from ..support.validation import (
     Array,
@@ -24,7 +25,6 @@ from ..support.validation import (
     check_column_order,
     check_finite,
     check_row_order,
-    check_weights,
     place,
 )
 

@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..data.doubt import Copies, has_doubt, read_labels
 from ..data.gaussians import as_gaussians
+from ..data.soft_labels import Copies, has_soft_labels, read_labels
 from ..exceptions import TrivialModelWarning
 from ..models.calibration import log_shares
 from ..models.classifier import Model
 from ..outofcore.blocks import Blocks, RepeatedBlocks
 from ..outofcore.training import DataSource, labels_of_blocks, refuse_beside, source_of, weights_of_blocks
+from ..support.labels import check_prior, check_weights, class_factors
 from ..support.parallel import Team
-from ..support.validation import Array, FloatArray, check_prior, check_row_order, check_weights, class_factors
+from ..support.validation import Array, FloatArray, check_row_order
 from ..support.warning import warn
 from .beyond import BeyondExamples
 from .division import Division
@@ -336,7 +337,7 @@ def problem_of(
     weights = weights_of_blocks(X, sample_weight)
     if y is None and X.classes is not None:
         y, classes = X.labels(), X.classes if classes is None else classes
-    if y is None or not has_doubt(y):
+    if y is None or not has_soft_labels(y):
         if classes is not None:
             raise ValueError("classes: they name the columns of class probabilities, but blocks have labels")
         return BeyondProblem(source_of(X), *labels_of_blocks(X, y), weights, settings)

@@ -9,21 +9,15 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..data.definiteness import Psd
+from ..data.covariances import Psd
 from ..data.gaussians import as_gaussians
 from ..exceptions import ConvergenceWarning
 from ..models.regressor import RegressionModel
 from ..outofcore.blocks import Blocks
 from ..outofcore.training import DataSource, refuse_beside, source_of, weights_of_blocks
+from ..support.labels import check_targets, check_weights
 from ..support.parallel import Team
-from ..support.validation import (
-    Array,
-    FloatArray,
-    check_finite,
-    check_row_order,
-    check_targets,
-    check_weights,
-)
+from ..support.validation import Array, FloatArray, check_finite, check_row_order
 from ..support.warning import warn
 from .beyond import BeyondExamples, keep_checkpoint
 from .examples import Examples, Report, check_start, record, status, warn_if_unfinished

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .. import _core
-from ..data.definiteness import Psd, check_psd
+from ..data.covariances import Psd, check_psd
 from ..data.gaussians import check_subspace_mode
 from ..support.losses import OWN, Task, check_bounded_slope, loss_for
 from ..support.parallel import Team

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..data.doubt import known_labels
 from ..data.gaussians import Gaussians
+from ..data.soft_labels import known_labels
 from ..models.classifier import Model
+from ..support.labels import check_raw_weights, class_factors
 from ..support.losses import check_bounded_slope
 from ..support.parallel import Team
-from ..support.validation import Array, FloatArray, check_raw_weights, class_factors
+from ..support.validation import Array, FloatArray
 from .division import Division
 from .examples import Examples, check_doubt
 from .settings import Settings

@@ -24,7 +24,7 @@ import zlib
 from typing import TYPE_CHECKING, Any
 
 from .._core import FormatError
-from ..data.definiteness import Psd, check_psd
+from ..data.covariances import Psd, check_psd
 from ..support.lazy import lazy
 from .dataset import Dataset, Report
 from .files import Source, damaged, extension, name_of, read_head

@@ -24,14 +24,13 @@ from typing import IO, Any
 import numpy as np
 
 from .. import _core
-from ..data.covariances import Covariance, Diagonal, Full, Isotropic
+from ..data.covariances import Covariance, Diagonal, Full, Isotropic, Psd
 from ..data.covariances.base import READERS
-from ..data.definiteness import Psd
 from ..data.gaussians import Gaussians
-from ..maps.linear import dense
+from ..support.arrays import dense
 from ..support.memory import NotEnoughMemory, require_memory
 from ..support.precision import squared
-from ..support.sparse_checks import SPARSE_PARTS, matrix_of, parts_of
+from ..support.sparse import SPARSE_PARTS, matrix_of, parts_of
 from ..support.validation import Array, as_float_array
 from .dataset import Dataset, Report, as_dataset
 from .files import Path, Source, damaged, is_path, mappable, name_of

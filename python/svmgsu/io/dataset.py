@@ -10,7 +10,8 @@ import numpy as np
 
 from ..data.frames import Columns
 from ..data.gaussians import Gaussians
-from ..support.validation import Array, as_labels
+from ..support.labels import as_labels
+from ..support.validation import Array
 
 MOST_CLASSES = 20  # whole numbers of more values are targets of a regression
 

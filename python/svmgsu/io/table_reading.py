@@ -10,7 +10,6 @@ import numpy as np
 
 from .. import _core
 from ..data.covariances import Diagonal, Full, Isotropic
-from ..data.doubt import TOLERANCE
 from ..data.error_bars import UNITS, SignError, check_centre, combine, lower_sizes, with_bars
 from ..data.frames import (
     LOWER,
@@ -27,6 +26,7 @@ from ..data.frames import (
 from ..data.frames import PRECISION as IVAR
 from ..data.frames import VARIANCE as VAR
 from ..data.gaussians import with_gaps
+from ..data.soft_labels import TOLERANCE
 from ..support.precision import stored_as
 from ..support.validation import Array, FloatArray, check_choice
 from .cells import Cells

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import _core
 from ..data.gaussians import Gaussians
-from ..maps.linear import dense
+from ..support.arrays import dense
 from ..support.memory import in_words, require_memory
 from .cells import ArrowCells, Cells, CsvCells
 from .dataset import Dataset, as_dataset

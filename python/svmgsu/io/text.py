@@ -17,11 +17,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from .. import _core
-from ..data.covariances import Covariance, Diagonal, Full, Isotropic
-from ..data.definiteness import Psd, check_psd, semidefinite
+from ..data.covariances import Covariance, Diagonal, Full, Isotropic, Psd, check_psd, semidefinite
 from ..data.gaussians import Gaussians
 from ..support.memory import NotEnoughMemory, in_words, require_memory
-from ..support.sparse_checks import compressed_rows
+from ..support.sparse import compressed_rows
 from ..support.validation import Array, check_count
 from .dataset import Dataset, Report, plain_labels
 from .files import Source, mappable, name_of

@@ -11,7 +11,7 @@ from .. import _core
 from ..data.covariances import Covariance
 from ..data.gaussians import Gaussians
 from ..support.memory import require_memory
-from ..support.sparse_rows import SparseRows
+from ..support.sparse import SparseRows
 from ..support.validation import Array, is_sparse
 from .dataset import as_dataset
 from .files import Source, encoded

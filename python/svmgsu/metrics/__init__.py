@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import accuracy_score, confusion_matrix, log_loss, precision_recall_fscore_support
 
-from ..support.validation import Array, FloatArray, as_float_array, check_count, check_finite, check_weights
+from ..support.labels import check_weights
+from ..support.validation import Array, FloatArray, as_float_array, check_count, check_finite
 from .comparison import McNemar, PairedTTest, mcnemar, mcnemar_from_counts, paired_t_test
 from .evaluation import ClassMetrics, Evaluation
 from .ranking import (

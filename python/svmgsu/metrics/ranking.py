@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import average_precision_score
 
-from ..support.validation import Array, FloatArray, as_float_array, check_count, check_finite, check_weights
+from ..support.labels import check_weights
+from ..support.validation import Array, FloatArray, as_float_array, check_count, check_finite
 
 
 def average_precision(y: Any, scores: Any, *, positive: Any = None, sample_weight: Any = None) -> float:

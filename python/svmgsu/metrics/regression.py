@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..support.validation import FloatArray, as_float_array, check_finite, check_weights
+from ..support.labels import check_weights
+from ..support.validation import FloatArray, as_float_array, check_finite
 
 
 @dataclass(frozen=True, repr=False)

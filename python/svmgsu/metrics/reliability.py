@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..support.validation import Array, FloatArray, as_float_array, check_count, check_finite, check_weights
+from ..support.labels import check_weights
+from ..support.validation import Array, FloatArray, as_float_array, check_count, check_finite
 
 STRATEGIES = ("uniform", "quantile")
 

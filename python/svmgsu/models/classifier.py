@@ -11,7 +11,8 @@ import numpy as np
 
 from .. import _core
 from ..data.gaussians import Gaussians
-from ..support.validation import Array, FloatArray, check_prior, listed
+from ..support.labels import check_prior
+from ..support.validation import Array, FloatArray, listed
 from .calibration import Calibration
 from .labels import label_texts
 from .rule import LinearRule, blockwise, team_of

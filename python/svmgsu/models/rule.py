@@ -11,8 +11,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 
 from .. import _core
-from ..data.covariances import Covariance
-from ..data.definiteness import Psd
+from ..data.covariances import Covariance, Psd
 from ..data.gaussians import Gaussians, as_gaussians
 from ..outofcore.blocks import Blocks
 from ..support.validation import FloatArray, check_count

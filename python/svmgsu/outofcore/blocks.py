@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from ..data.covariances import Psd
 from ..data.covariances.base import READERS, Covariance
-from ..data.definiteness import Psd
 from ..data.gaussians import Gaussians
 from ..support.memory import in_words
 from ..support.places import counted_from
@@ -200,7 +200,7 @@ class Blocks:
         Parameters
         ----------
         transformer : fitted transformer or function
-            With a method `transform`, such as `svmgsu.GaussianFourierFeatures` fitted to `blocks[:10_000]`,
+            With a method `transform`, such as `svmgsu.features.FourierFeatures` fitted to `blocks[:10_000]`,
             or a function, of Gaussians to Gaussians. It must treat each example for itself.
 
         Returns

@@ -22,7 +22,7 @@ import numpy as np
 
 from .. import _core
 from ..io.files import shown
-from ..maps.linear import dense
+from ..support.arrays import dense
 from ..support.places import counted_from
 from ..support.precision import stored_as
 from ..support.validation import Array, check_finite, listed

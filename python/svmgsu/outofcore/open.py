@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.definiteness import Psd, check_psd
+from ..data.covariances import Psd, check_psd
 from ..io import TABLES, format_of
 from ..io.files import is_path, shown
 from ..support.memory import in_words

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from ..data.covariances import Psd
 from ..data.covariances.base import READERS
-from ..data.definiteness import Psd
 from ..data.gaussians import Gaussians, as_gaussians
 from ..io.arrays import check_keys, examples_of, map_array
 from ..io.dataset import Dataset

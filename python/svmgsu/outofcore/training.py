@@ -13,12 +13,12 @@ import numpy as np
 
 from .. import _core
 from ..data.coercion import as_pool, drawn
-from ..data.covariances import Covariance, Shared
-from ..data.definiteness import Psd
+from ..data.covariances import Covariance, Psd, Shared
 from ..data.gaussians import Gaussians
+from ..support.labels import as_labels, check_labels, check_weights
 from ..support.losses import Task
 from ..support.memory import in_words
-from ..support.validation import Array, FloatArray, as_labels, check_labels, check_weights, listed
+from ..support.validation import Array, FloatArray, listed
 from .blocks import Blocks, MappedBlocks, RepeatedBlocks
 from .shards import Shard, drop, group_rows, mapped, wants_nothing
 

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.patches import Ellipse, Patch
 
 from ..data.gaussians import Gaussians, as_gaussians
-from ..maps.linear import dense
+from ..support.arrays import dense
 from ..support.validation import Array, FloatArray
 from .style import (
     CLASS_STYLES,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..data.gaussians import Gaussians
-from ..maps.linear import dense
+from ..support.arrays import dense
 from ..support.validation import Array, FloatArray
 from .result import Feature, Table
 

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ..data.doubt import has_doubt, read_labels
 from ..data.frames import understand
 from ..data.gaussians import Gaussians, as_gaussians
+from ..data.soft_labels import has_soft_labels, read_labels
 from ..fit.regression import check_target_errors
 from ..io.dataset import guess_task
 from ..io.frames import cells_of, is_frame, read_frame
-from ..support.validation import Array, as_labels, check_choice, check_count
+from ..support.labels import as_labels
+from ..support.validation import Array, check_choice, check_count
 from .comparing import Problem, chosen
 from .effort import Effort
 from .systems import target_weights
@@ -47,7 +48,7 @@ def prepare(
     objects = as_gaussians(data, cov, std)
     if y is None:
         raise ValueError("y: a report needs labels, or the numbers of a regression")
-    if has_doubt(y):
+    if has_soft_labels(y):
         task = "classification"
     if task == "auto":
         task = guess_task(np.asarray(y)) if y_std is None else "regression"
@@ -63,7 +64,7 @@ def prepare(
         if errors is not None:
             problem.y_std, problem.weight = errors, target_weights(problem.y, errors)
             notes.append(BY_ERRORS)
-    elif has_doubt(y):
+    elif has_soft_labels(y):
         problem = _chances(objects, y, classes, together, names, seed)
         notes.append(
             "Labels are in doubt: the log-loss is expected over them; reliability takes the likeliest."

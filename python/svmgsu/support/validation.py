@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,8 +19,6 @@ FloatArray: TypeAlias = npt.NDArray[np.float64]
 
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 LARGEST_FACTOR = 1e150
-_LARGEST_COUNT = 1e6  # of sample weights that are multiples of one number
-_LARGEST_DIVISOR = 12  # of the smallest weight, by which it is a multiple of that number
 LARGEST_DEVIATION = float(np.sqrt(np.finfo(np.float64).max))
 FROM_MISSING = "svmgsu.uncertainty.from_missing(X) makes Gaussians of a table with missing values"
 
@@ -212,189 +210,7 @@ def check_count(value: Any, name: str, least: int = 1, most: int = 2**31 - 1) ->
     return number
 
 
-def check_labels(y: Any, examples: int) -> tuple[Array, Array]:
-    """Labels as (the classes, sorted; for each example the place of its class among them)."""
-    labels = as_labels(y, examples)
-    classes, codes = _numbered(labels)
-    if len(classes) == 1:
-        raise ValueError(f"y: only one class, {classes[0].item()!r}; training needs examples of two")
-    if len(classes) > 2 and classes.dtype.kind == "f" and (classes != np.floor(classes)).any():
-        raise ValueError(f"y: {len(classes)} numbers with fractions ({listed(classes)}) are no classes")
-    return classes, codes
-
-
-def _numbered(labels: Array) -> tuple[Array, Array]:
-    """The classes, sorted, and their places among them; two numbers, the usual case, without sorting."""
-    if labels.dtype.kind != "U" and len(labels):
-        least, most = labels.min(), labels.max()
-        upper = labels == most
-        if least != most and np.count_nonzero(labels == least) + np.count_nonzero(upper) == len(labels):
-            return np.array([least, most], dtype=labels.dtype), upper.astype(np.intp)
-    return np.unique(labels, return_inverse=True)
-
-
-def as_labels(y: Any, examples: int) -> Array:
-    """y as an array of one number or string an example."""
-    labels = plain_labels(y)
-    if labels.ndim == 2 and labels.shape[1] == 1:
-        labels = labels[:, 0]
-    if labels.ndim != 1:
-        raise ValueError(f"y: expected one label per example, got an array of shape {labels.shape}")
-    if len(labels) != examples:
-        raise ValueError(f"y: {len(labels)} labels for {examples} examples")
-    if labels.dtype.kind not in "biufU":
-        raise ValueError(f"y: expected labels that are numbers or strings, got dtype {labels.dtype}")
-    if labels.dtype.kind == "f":
-        check_finite(labels.astype(np.float64), "y")
-    return labels
-
-
-def plain_labels(y: Any) -> Array:
-    """y as an array of numbers or of strings.
-
-    A mixture is refused. NumPy would make strings of it: of a label that is missing, the class 'nan'.
-    """
-    if y is None:
-        raise ValueError("y: training requires y to be passed, but the target y is None")
-    given: Array = np.asarray(y, dtype=object if isinstance(y, (list, tuple)) else None)
-    if given.dtype != object:
-        return given
-    try:
-        labels = np.asarray(given.tolist())
-    except ValueError as error:
-        raise ValueError(f"y: could not be read as an array of labels ({error})") from None
-    if labels.dtype.kind in "OU":
-        wanted = str if any(isinstance(v, str) for v in given.flat) else numbers.Real
-        for i, value in enumerate(given.flat):
-            if not isinstance(value, wanted):
-                what = "numbers" if wanted is numbers.Real else "strings"
-                raise ValueError(f"y: example {i} has the label {value!r} where others are {what}")
-    return labels
-
-
 def listed(values: Any) -> str:
     """Labels for a message, at most five of them."""
     shown = [repr(value) for value in np.asarray(values).tolist()]
     return ", ".join(shown[:5]) + (", ..." if len(shown) > 5 else "")
-
-
-def check_classes(classes: Any, name: str) -> Array:
-    """All classes that there will be, sorted."""
-    found = np.unique(as_labels(classes, len(np.atleast_1d(np.asarray(classes)))))
-    if len(found) < 2:
-        raise ValueError(f"{name}: at least two classes are needed, got {listed(found)}")
-    return found
-
-
-def class_codes(labels: Array, classes: Array, name: str) -> Array:
-    """For each label its place among `classes`; refuses a label that is not there."""
-    codes = np.searchsorted(classes, labels)
-    codes[codes == len(classes)] = 0
-    strange = classes[codes] != labels
-    if strange.any():
-        label = labels[strange][0].item()
-        raise ValueError(
-            f"{name}: example {int(strange.argmax())} has the label {label!r}, which is not among the "
-            f"classes {listed(classes)}"
-        )
-    return codes
-
-
-def class_factors(class_weight: Any, classes: Array, codes: Array, weights: FloatArray) -> FloatArray:
-    """The factor of each class's weights: by a dict (1 for those not named), or "balanced".
-
-    Balanced classes weigh the same in sum, counted with the weights that the examples have already. A dict
-    may name classes that are not there, as in a fold without the rarest, if it names all that are: else
-    it is taken for a slip.
-    """
-    if isinstance(class_weight, str) and class_weight == "balanced":
-        total = np.bincount(codes, weights, len(classes))
-        return np.asarray(weights.sum() / (len(classes) * np.where(total > 0, total, 1.0)))
-    if not isinstance(class_weight, Mapping):
-        raise ValueError(f'class_weight: expected a dict, "balanced" or None, got {class_weight!r}')
-    factors = np.ones(len(classes))
-    for label, value in class_weight.items():
-        place = np.flatnonzero(classes == label)
-        if not len(place) and any(known not in class_weight for known in classes.tolist()):
-            raise ValueError(f"class_weight: there is no class {label!r} in y; it has {listed(classes)}")
-        number = float(value) if isinstance(value, (int, float, np.integer, np.floating)) else np.nan
-        if not (number >= 0 and np.isfinite(number)):
-            raise ValueError(f"class_weight: class {label!r} has {value!r}; weights must be >= 0 and finite")
-        factors[place] = number
-    largest = float(factors.max(initial=0.0))
-    return np.ldexp(factors, -math.frexp(largest)[1])  # relative, like sample weights: see `check_weights`
-
-
-def check_prior(prior: Any, classes: Array, examples: int | None = None) -> FloatArray:
-    """Shares of the classes that sum to 1: (K,), or (l, K) for l `examples`.
-
-    Given as an array in the order of the classes, or as a dict that names them all.
-    """
-    if isinstance(prior, Mapping):
-        labels = classes.tolist()
-        if set(prior) != set(labels):
-            raise ValueError(f"prior: expected a share of each of {listed(classes)}, got {prior!r}")
-        prior = [prior[label] for label in labels]
-    shares = as_float_array(prior, "prior", (1, 2) if examples is not None else (1,)).astype(np.float64)
-    wanted = f"({len(classes)},)" + ("" if examples is None else f" or ({examples}, {len(classes)})")
-    if shares.shape not in ((len(classes),), (examples, len(classes))):
-        raise ValueError(f"prior: expected shape {wanted}, got {shares.shape}")
-    if not (np.isfinite(shares).all() and (shares > 0).all()):
-        raise ValueError("prior: shares must be positive and finite")
-    return np.asarray(shares / shares.sum(axis=-1, keepdims=True))
-
-
-def check_targets(y: Any, examples: int) -> FloatArray:
-    """Targets as float64: one finite number for each example, not all the same."""
-    try:
-        targets = np.asarray(y, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"y: expected numbers to predict, got {np.asarray(y).dtype} values") from None
-    if targets.ndim != 1:
-        raise ValueError(f"y: expected shape ({examples},), got {targets.shape}")
-    if len(targets) != examples:
-        raise ValueError(f"y: {len(targets)} targets for {examples} examples")
-    check_finite(np.ascontiguousarray(targets), "y")
-    if examples > 1 and (targets == targets[0]).all():
-        raise ValueError(f"y: all targets are {targets[0]:g}; a regression needs targets that differ")
-    return np.ascontiguousarray(targets)
-
-
-def check_weights(sample_weight: Any, examples: int) -> FloatArray:
-    """Sample weights as float64, in a unit that does not depend on a common factor; all ones by default.
-
-    Weights are relative: only their ratios matter. Multiples of one number are taken as counts, so that a
-    weight of 2 is the same as having a sample twice wherever the number of samples matters (the smoothing of
-    probabilities). Other weights are scaled so that the positive ones have mean 1.
-
-    Counts have the same bits for any factor. Other weights have so for powers of two; for another factor,
-    which rounds each product, they agree to rounding errors.
-    """
-    if sample_weight is None:
-        return np.ones(examples)
-    weights = check_raw_weights(sample_weight, examples)
-    # Scaling the largest weight to between 1/2 and 1 is exact, and afterwards no sum can overflow.
-    weights = np.ldexp(weights, -math.frexp(float(weights.max()))[1])
-    positive = weights[weights > 0]
-    counts = weights / positive.min()
-    if counts.max() <= _LARGEST_COUNT:
-        for divisor in range(1, _LARGEST_DIVISOR + 1):
-            whole = np.rint(divisor * counts)
-            if (np.abs(divisor * counts - whole) <= 1e-15 * whole).all():
-                return np.asarray(whole)
-    return np.asarray(weights / positive.mean())
-
-
-def check_raw_weights(sample_weight: Any, examples: int) -> FloatArray:
-    """Sample weights as they were given, in float64: finite, >= 0 and not all zero."""
-    weights = as_float_array(sample_weight, "sample_weight", (0, 1)).astype(np.float64)
-    weights = np.full(examples, float(weights)) if weights.ndim == 0 else weights
-    if len(weights) != examples:
-        raise ValueError(f"sample_weight: {len(weights)} weights for {examples} examples")
-    found = _core.first_outside(weights, 0.0)
-    if found >= 0:
-        check_finite(weights, "sample_weight")
-        raise ValueError(f"sample_weight: example {found} has {weights[found]:g}; weights must be >= 0")
-    if not weights.any():
-        raise ValueError("sample_weight: all weights are zero")
-    return weights

@@ -12,8 +12,9 @@ import numpy as np
 
 from .. import _core
 from ..data.gaussians import Gaussians
-from ..maps.linear import dense
-from ..support.validation import Array, FloatArray, check_labels
+from ..support.arrays import dense
+from ..support.labels import check_labels
+from ..support.validation import Array, FloatArray
 from ._support import need
 
 EIGENVALUES_OF = 20  # examples whose matrices are looked into: enough for a median

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..data.covariances import LowRank
 from ..data.gaussians import Gaussians
-from ..maps.linear import blocks
+from ..support.arrays import blocks
 from ..support.validation import Array, FloatArray, as_float_array, check_finite
 
 TEMPORARIES = 16  # images' worth of numbers a block may use: blocks of a few hundred digits fit the cache

@@ -11,7 +11,7 @@ import numpy as np
 from ..data.covariances import Diagonal, LowRank
 from ..data.gaussians import Gaussians
 from ..exceptions import ConvergenceWarning
-from ..maps.linear import blocks
+from ..support.arrays import blocks
 from ..support.precision import stored_as
 from ..support.validation import (
     Array,

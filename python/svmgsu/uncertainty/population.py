@@ -10,7 +10,7 @@ import numpy as np
 from ..data.covariances import Diagonal, Full
 from ..data.gaussians import Gaussians
 from ..exceptions import ConvergenceWarning
-from ..maps.linear import blocks, dense
+from ..support.arrays import blocks, dense
 from ..support.precision import stored_as
 from ..support.validation import Array, FloatArray, check_choice, check_count, check_positive
 from ._support import check_no_deployment, track

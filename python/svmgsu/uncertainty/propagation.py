@@ -8,8 +8,9 @@ import numpy as np
 
 from ..data.covariances import Covariance, Diagonal
 from ..data.gaussians import Gaussians
-from ..maps.function import METHODS, STEP, by_points, derivative, evaluated, variances_after
-from ..maps.linear import LinearMap, MatrixMap, dense
+from ..propagate.function import METHODS, STEP, by_points, derivative, evaluated, variances_after
+from ..propagate.linear import LinearMap, MatrixMap
+from ..support.arrays import dense
 from ..support.precision import stored_as
 from ..support.validation import FloatArray, as_float_array, check_choice, check_finite, check_positive
 from ._support import check_no_deployment

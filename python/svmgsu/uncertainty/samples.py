@@ -9,7 +9,7 @@ import numpy as np
 
 from ..data.covariances import Covariance, Diagonal, Full, LowRank
 from ..data.gaussians import Gaussians
-from ..maps.linear import blocks
+from ..support.arrays import blocks
 from ..support.precision import stored_as
 from ..support.validation import Array, FloatArray, as_float_array, check_choice, check_finite, column_names
 from ._support import as_examples, need

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..data.gaussians import Gaussians
-from ..maps.linear import blocks
+from ..support.arrays import blocks
 from ..support.validation import Array, as_float_array, check_count, check_finite, check_positive
 from ._support import need
 from .samples import from_samples

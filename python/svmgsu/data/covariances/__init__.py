@@ -4,9 +4,9 @@ itself, and makes its view for the core.
 A linear map of the features turns a kind into the cheapest kind that holds the image exactly.
 """
 
-from .base import Covariance, added, chosen_rows
+from .base import Covariance, Psd, added, chosen_rows
 from .diagonal import Diagonal
-from .full import Full
+from .full import Full, check_psd, semidefinite
 from .isotropic import Isotropic
 from .low_rank import LowRank
 from .shared import Shared
@@ -18,8 +18,11 @@ __all__ = [
     "Full",
     "Isotropic",
     "LowRank",
+    "Psd",
     "Shared",
     "Sum",
     "added",
+    "check_psd",
     "chosen_rows",
+    "semidefinite",
 ]

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from ...maps.linear import LinearMap, as_matrix_map, as_scale_map, as_select_map, blocks, roots
+from ...propagate.linear import LinearMap, as_matrix_map, as_scale_map, as_select_map
+from ...support.arrays import blocks, roots
 from ...support.memory import require_memory
 from ...support.validation import Array, FloatArray
-from ..definiteness import Psd
 
 if TYPE_CHECKING:
     from .full import Full
 
+Psd: TypeAlias = Literal["clip", "strict"]
 Terms = tuple[tuple[Any, float], ...]
 READERS: dict[str, type[Covariance]] = {}  # the key of an .npz file → the kind that is under it
 
@@ -147,7 +148,7 @@ class Covariance(ABC):
         return Full.from_packed(packed)
 
     def mapped(self, linear_map: LinearMap) -> Covariance:
-        """The covariance after `linear_map` (of `svmgsu.maps.linear`)."""
+        """The covariance after `linear_map` (of `svmgsu.propagate.linear`)."""
         for what, have, want in (
             ("features", linear_map.features, self.n_features),
             ("examples", linear_map.examples, self.n_examples),

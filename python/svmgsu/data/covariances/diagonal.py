@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 
 from ... import _core
-from ...maps.linear import LinearMap, dense
-from ...support.sparse_checks import matrix_of, parts_of
-from ...support.sparse_rows import SparseRows
+from ...propagate.linear import LinearMap
+from ...support.arrays import dense, stack_rows
+from ...support.sparse import SparseRows, matrix_of, parts_of
 from ...support.validation import Array, FloatArray, as_float_array, check_variances, is_sparse
-from ..definiteness import Psd
 from .base import Covariance, Term, Terms
-from .full import Full
+from .full import Full, Psd
 
 
 class Diagonal(Covariance):
@@ -116,7 +115,7 @@ class Diagonal(Covariance):
                 each.append(sum((s * kind.matrix for s, kind in own), scipy.sparse.csr_array((count, n))))
             else:
                 each.append(sum((s * dense(kind.matrix) for s, kind in own), np.zeros((count, n))))
-        return [(1.0, Diagonal(stacked(each)))]
+        return [(1.0, Diagonal(stack_rows(each)))]
 
     def arrays(self, n_examples: int, n_features: int, y: Any) -> dict[str, Array]:
         return parts_of(self.matrix, "var")
@@ -131,12 +130,3 @@ def spread(rng: np.random.Generator, shape: tuple[int, int, int], variances: Arr
     out = rng.standard_normal(shape)
     out *= np.sqrt(variances)[:, np.newaxis, :]
     return out
-
-
-def stacked(arrays: list[Any]) -> Any:
-    """Rows below rows: CSR where all are sparse, else dense."""
-    if all(is_sparse(a) for a in arrays):
-        import scipy.sparse
-
-        return scipy.sparse.vstack(arrays, format="csr")
-    return np.concatenate([dense(a) for a in arrays])

@@ -8,11 +8,10 @@ from typing import Any, cast
 import numpy as np
 
 from ... import _core
-from ...maps.linear import LinearMap
+from ...propagate.linear import LinearMap
 from ...support.precision import stored_as
 from ...support.validation import Array, FloatArray, as_float_array, check_variances
-from ..definiteness import Psd
-from .base import Covariance, Term, Terms
+from .base import Covariance, Psd, Term, Terms
 from .diagonal import Diagonal, spread
 from .shared import Shared
 

@@ -9,10 +9,10 @@ from typing import Any, cast
 import numpy as np
 
 from ... import _core
-from ...maps.linear import LinearMap, blocks, dense
+from ...propagate.linear import LinearMap
+from ...support.arrays import blocks, dense
 from ...support.validation import Array, FloatArray, as_float_array, check_factors
-from ..definiteness import Psd
-from .base import Covariance, Term, Terms, in_turn, times
+from .base import Covariance, Psd, Term, Terms, in_turn, times
 from .diagonal import Diagonal
 
 

@@ -8,12 +8,12 @@ from typing import Any, cast
 import numpy as np
 
 from ... import _core
-from ...maps.linear import LinearMap, roots
+from ...propagate.linear import LinearMap
+from ...support.arrays import roots
 from ...support.validation import Array, FloatArray, as_float_array, check_variances
-from ..definiteness import Psd
 from .base import Covariance, Term, Terms, in_turn
 from .diagonal import Diagonal
-from .full import Full
+from .full import Full, Psd
 
 
 class Shared(Covariance):

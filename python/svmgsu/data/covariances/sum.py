@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...maps.linear import LinearMap
+from ...propagate.linear import LinearMap
 from ...support.validation import Array, FloatArray
 from .base import Covariance, Term, Terms
 

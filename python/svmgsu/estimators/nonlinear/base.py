@@ -13,17 +13,15 @@ from sklearn.utils.validation import _check_feature_names, check_is_fitted
 from ..._repr import ShowsFit
 from ...data.gaussians import Gaussians, with_gaps
 from ...data.mixtures import Mixtures
+from ...features import points_of
 from ...fit.population import check_spread, observe
 from ...io.frames import table_for_predict
-from ...maps.features import FeatureMap
 from ...models.rule import depends_on_class, new_objects
+from ...propagate.features import FeatureMap
 from ...support.memory import require_memory
 from ...support.parallel import Team
 from ...support.validation import Array, FloatArray, check_count, check_positive, is_sparse, place
-from ..feature_maps import points_of
-from ..names import keep_names, may_lack_names
-from ..transforming import ROUTED
-from ..units import check_deployment_units, same_units
+from ..inputs import ROUTED, check_deployment_units, keep_names, may_lack_names, same_units
 from .beyond import Elsewhere, Targets, scores_elsewhere
 from .lift import Bars, Lift, as_deployed, compact, deviations, learn_population
 from .making import MapMaker, check_map

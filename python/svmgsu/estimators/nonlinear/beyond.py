@@ -21,8 +21,8 @@ from threadpoolctl import threadpool_limits
 
 from ...data.gaussians import Gaussians
 from ...exceptions import PopulationWarning
-from ...maps.features import FeatureMap
 from ...outofcore.shards import group_rows
+from ...propagate.features import FeatureMap
 from ...support.losses import Task
 from ...support.parallel import Team
 from ...support.validation import Array, FloatArray

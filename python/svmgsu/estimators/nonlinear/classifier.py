@@ -10,17 +10,18 @@ from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold
 
-from ...data.doubt import read_labels
 from ...data.gaussians import Gaussians
+from ...data.soft_labels import read_labels
 from ...exceptions import ConvergenceWarning
 from ...io.frames import table_for_fit
 from ...models.rule import blockwise
 from ...outofcore.blocks import Blocks
 from ...outofcore.training import refuse_beside
+from ...support.labels import check_weights
 from ...support.parallel import Team
-from ...support.validation import Array, FloatArray, check_weights
+from ...support.validation import Array, FloatArray
 from ..classifier import labels_of
-from ..transforming import ROUTED
+from ..inputs import ROUTED
 from .base import NonlinearEstimator
 from .beyond import Targets, sample_for
 from .in_blocks import InBlocks, labelled

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ...data.concatenation import concatenate
-from ...data.doubt import has_doubt, read_labels
 from ...data.gaussians import Gaussians
+from ...data.soft_labels import has_soft_labels, read_labels
 from ...outofcore.blocks import Blocks, RepeatedBlocks
 from ...outofcore.shards import Shard, mapped
 from ...outofcore.training import COPIES, OF_EXAMPLE, labels_of_blocks, one_after_another, weights_of_blocks
@@ -116,7 +116,7 @@ def labelled(X: Any, y: Any, sample_weight: Any, groups: Any, classes: Any, doub
     given, groups = weights_of_blocks(X, sample_weight), groups_of(groups, len(X))
     if y is None and X.classes is not None:
         y, classes = X.labels(), X.classes if classes is None else classes
-    if y is None or not has_doubt(y):
+    if y is None or not has_soft_labels(y):
         if classes is not None:
             raise ValueError("classes: they name the columns of class probabilities, and y has none")
         return X, *labels_of_blocks(X, None if y is None else labels_of(y)), given, groups

@@ -15,7 +15,7 @@ from ...data.gaussians import Gaussians, with_gaps
 from ...data.mixtures import Mixtures
 from ...exceptions import PopulationWarning
 from ...fit.population import check_unit
-from ...maps.features import FeatureMap
+from ...propagate.features import FeatureMap
 from ...support.validation import Array, FloatArray
 
 BATCH = 8192  # objects whose mixtures are held at a time

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...data.gaussians import Gaussians
 from ...data.mixtures import Mixtures
-from ...maps.features import FeatureMap
+from ...propagate.features import FeatureMap
 from ...support.validation import Array, FloatArray
 from .solving import Scores
 

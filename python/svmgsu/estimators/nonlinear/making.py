@@ -7,10 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from ...maps.features import FeatureMap
-from ...maps.fourier import factor_of, fourier_map, spectrum
-from ...maps.landmarks import choose_landmarks, landmark_map
-from ...maps.polynomial import polynomial_map
+from ...propagate.features import (
+    FeatureMap,
+    choose_landmarks,
+    factor_of,
+    fourier_map,
+    landmark_map,
+    polynomial_map,
+    spectrum,
+)
 from ...support.validation import FloatArray
 
 KERNELS = ("rbf", "laplace", "matern", "quadratic", "linear")

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...data.gaussians import Gaussians
 from ...data.mixtures import Mixtures
-from ...maps.features import FeatureMap
+from ...propagate.features import FeatureMap
 from ...support.validation import Array, FloatArray
 from .link import Components, chances, damped, likelihood, mixed_chances, polish, split
 from .search import Choice, Search

@@ -17,10 +17,11 @@ from ...io.frames import table_for_fit
 from ...models.rule import blockwise
 from ...outofcore.blocks import Blocks
 from ...outofcore.training import refuse_beside, weights_of_blocks
+from ...support.labels import check_weights
 from ...support.losses import regression_loss
 from ...support.parallel import Team
-from ...support.validation import Array, FloatArray, as_float_array, check_finite, check_weights
-from ..transforming import ROUTED
+from ...support.validation import Array, FloatArray, as_float_array, check_finite
+from ..inputs import ROUTED
 from .base import NonlinearEstimator, groups_of
 from .beyond import Targets, sample_for
 from .in_blocks import InBlocks

@@ -15,8 +15,7 @@ import numpy as np
 
 from ...data.gaussians import Gaussians
 from ...data.mixtures import Mixtures
-from ...maps.features import FeatureMap
-from ...maps.fourier import metric_of
+from ...propagate.features import FeatureMap, metric_of
 from ...support.validation import Array, FloatArray
 from .making import MapMaker
 from .solving import Scores

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...data.gaussians import Gaussians
-from ...maps.features import FeatureMap
+from ...propagate.features import FeatureMap
 from ...support.validation import Array
 from .lift import Lift
 from .search import Choice, Search

@@ -11,7 +11,7 @@ import numpy as np
 from ... import _core
 from ...data.gaussians import Gaussians
 from ...fit.settings import Settings
-from ...maps.features import FeatureMap
+from ...propagate.features import FeatureMap
 from ...support.validation import Array, FloatArray
 
 

@@ -23,9 +23,7 @@ from ...io.frames import table_for_predict
 from ...models.rule import depends_on_class, new_objects
 from ...support.parallel import Team
 from ...support.validation import Array, FloatArray, check_count, check_positive, is_sparse
-from ..names import keep_names, may_lack_names
-from ..transforming import ROUTED
-from ..units import check_deployment_units, same_units
+from ..inputs import ROUTED, check_deployment_units, keep_names, may_lack_names, same_units
 from .inputs import WIDE, Inputs, StandardErrors, View, deviations
 from .task import Deadline, Task, make_folds, order_by_content, with_copies
 

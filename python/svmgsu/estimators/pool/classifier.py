@@ -9,12 +9,13 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 
-from ...data.doubt import read_labels
 from ...data.gaussians import Gaussians
+from ...data.soft_labels import read_labels
 from ...io.frames import table_for_fit
-from ...support.validation import Array, FloatArray, check_raw_weights, class_factors
+from ...support.labels import check_raw_weights, class_factors
+from ...support.validation import Array, FloatArray
 from ..classifier import labels_of
-from ..transforming import ROUTED
+from ..inputs import ROUTED
 from . import axis_aligned, linear, rbf
 from .base import LAST_ROWS, NUMBERS, PoolEstimator, PoolSummary, as_seen_later, canonical_order, some_of
 from .classwise import ClasswiseMember

@@ -9,7 +9,7 @@ import numpy as np
 
 from ... import _core
 from ...data.mixtures import Mixtures
-from ...maps.fourier import spectrum
+from ...propagate.features import spectrum
 from ...support.validation import FloatArray
 from .inputs import View
 from .linear import LinearFeatures

@@ -12,15 +12,8 @@ from sklearn.utils.validation import column_or_1d
 
 from ...data.gaussians import Gaussians
 from ...io.frames import table_for_fit
-from ...support.validation import (
-    Array,
-    FloatArray,
-    as_float_array,
-    as_generator,
-    check_count,
-    check_finite,
-    check_raw_weights,
-)
+from ...support.labels import check_raw_weights
+from ...support.validation import Array, FloatArray, as_float_array, as_generator, check_count, check_finite
 from . import axis_aligned, linear, rbf
 from .base import PoolEstimator, PoolSummary, as_seen_later, canonical_order
 from .inputs import View

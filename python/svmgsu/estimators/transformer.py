@@ -15,11 +15,9 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from ..data.gaussians import Gaussians
 from ..io.frames import table_for_fit, table_for_predict
 from ..support.validation import is_sparse
-from .names import keep_names, may_lack_names
-from .units import as_given, same_units
+from .inputs import ROUTED, as_given, keep_names, may_lack_names, same_units
 
 FLOATS = (np.float64, np.float32)
-ROUTED = {"cov": True, "std": True}  # with metadata routing, asked for unless a user says no
 
 
 class GaussianTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]

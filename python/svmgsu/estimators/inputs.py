@@ -12,7 +12,7 @@ import itertools
 import sys
 from collections.abc import Iterator
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -21,6 +21,7 @@ from ..data.covariances import Covariance
 from ..data.gaussians import Gaussians
 from ..support.validation import is_sparse
 
+ROUTED = {"cov": True, "std": True}  # with metadata routing, asked for unless a user says no
 _GIVEN: WeakKeyDictionary[Gaussians, tuple[Any, Any]] = WeakKeyDictionary()
 
 
@@ -117,3 +118,24 @@ def _holds(given: Any, X: Any) -> bool:
         return bool(((rows == first) | np.isnan(rows)).all(axis=1).any())
     except (TypeError, ValueError, IndexError):  # another number of features, or no numbers
         return False
+
+
+Data = TypeVar("Data", bound=Any)
+
+
+def keep_names(estimator: Any, data: Data, *, reset: bool) -> Data:
+    """Keeps the names of the features in `fit`; later the examples come back in the order they had then."""
+    names, known = data.feature_names_in_, getattr(estimator, "feature_names_in_", None)
+    if not reset:
+        return cast(Data, data.in_order(None if known is None else list(known)))
+    if names is not None:
+        estimator.feature_names_in_ = np.asarray(names, dtype=object)
+        estimator.names_of_gaussians_ = True
+    elif known is not None:
+        del estimator.feature_names_in_
+    return data
+
+
+def may_lack_names(estimator: Any, X: Any) -> bool:
+    """Whether X without names may be left of data with names: transformers make arrays of data frames."""
+    return getattr(estimator, "names_of_gaussians_", False) and not hasattr(X, "columns")

@@ -14,13 +14,23 @@ from sklearn.preprocessing import PolynomialFeatures
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..data.gaussians import Gaussians
-from ..maps.features import SPREADS, FeatureMap, Spread, is_mixtures
-from ..maps.fourier import KERNELS, fourier_map, frequencies_of_scales, metric_of, resolve_gammas
-from ..maps.landmarks import choose_landmarks, landmark_map
-from ..maps.polynomial import polynomial_map
-from ..support.validation import FloatArray, as_float_array, check_count, check_finite, check_positive
-from .transforming import GaussianTransformer
+from .data.gaussians import Gaussians
+from .estimators.transformer import GaussianTransformer
+from .propagate.features import (
+    KERNELS,
+    SPREADS,
+    FeatureMap,
+    Spread,
+    choose_landmarks,
+    fourier_map,
+    frequencies_of_scales,
+    is_mixtures,
+    landmark_map,
+    metric_of,
+    polynomial_map,
+    resolve_gammas,
+)
+from .support.validation import FloatArray, as_float_array, check_count, check_finite, check_positive
 
 ROUNDS = 2  # of learning a metric
 
@@ -102,7 +112,7 @@ class FeatureTransformer(GaussianTransformer):
             )
 
 
-class GaussianFourierFeatures(ClassNamePrefixFeaturesOutMixin, FeatureTransformer):  # type: ignore[misc]
+class FourierFeatures(ClassNamePrefixFeaturesOutMixin, FeatureTransformer):  # type: ignore[misc]
     """Random Fourier features of a kernel, with exact moments of uncertain examples.
 
     cos(w·x)/√R and sin(w·x)/√R of R frequencies w. For X ~ N(x, Σ) with q = wᵀΣw the expectation of the first
@@ -138,7 +148,7 @@ class GaussianFourierFeatures(ClassNamePrefixFeaturesOutMixin, FeatureTransforme
     --------
     >>> import numpy as np, svmgsu
     >>> data = svmgsu.Gaussians([[0.0, 0.0], [1.0, 1.0]], std=[[0.1, 0.1], [3.0, 3.0]])
-    >>> z = svmgsu.GaussianFourierFeatures(n_features=100, gamma=0.5).fit_transform(data)
+    >>> z = svmgsu.features.FourierFeatures(n_features=100, gamma=0.5).fit_transform(data)
     >>> z.shape, bool(np.linalg.norm(z.mean[1]) < np.linalg.norm(z.mean[0]))
     ((2, 100), True)
     """
@@ -192,7 +202,7 @@ class GaussianFourierFeatures(ClassNamePrefixFeaturesOutMixin, FeatureTransforme
         return fourier_map(self.frequencies_)
 
 
-class GaussianLandmarks(ClassNamePrefixFeaturesOutMixin, FeatureTransformer):  # type: ignore[misc]
+class Landmarks(ClassNamePrefixFeaturesOutMixin, FeatureTransformer):  # type: ignore[misc]
     """Nyström's features of the RBF kernel, with exact moments of uncertain examples.
 
     K^(-½) k(x, c) of landmarks c, k = exp(-γ‖x - c‖²). For X ~ N(x, Σ) first and second moments are Gaussian
@@ -202,13 +212,13 @@ class GaussianLandmarks(ClassNamePrefixFeaturesOutMixin, FeatureTransformer):  #
     ----------
     n_landmarks : int, default=300
     gamma : "scale", "median" or float
-        As in `GaussianFourierFeatures`.
+        As in `FourierFeatures`.
     landmarks : {"kmeans", "drawn"} or array of shape (M, n)
         Centres of k-means, examples drawn at random, or given points.
     metric : array of shape (p, n) or None
         A: distances are ‖A(x - c)‖.
     covariance : {"none", "diagonal", "lowrank", "full"}
-        As in `GaussianFourierFeatures`.
+        As in `FourierFeatures`.
     random_state : int, RandomState or None, default=0
 
     Attributes
@@ -220,7 +230,7 @@ class GaussianLandmarks(ClassNamePrefixFeaturesOutMixin, FeatureTransformer):  #
     --------
     >>> import numpy as np, svmgsu
     >>> X = np.random.default_rng(0).normal(size=(100, 2))
-    >>> svmgsu.GaussianLandmarks(20).fit_transform(svmgsu.Gaussians(X, std=0.2)).shape
+    >>> svmgsu.features.Landmarks(20).fit_transform(svmgsu.Gaussians(X, std=0.2)).shape
     (100, 20)
     """
 
@@ -247,7 +257,7 @@ class GaussianLandmarks(ClassNamePrefixFeaturesOutMixin, FeatureTransformer):  #
         X = points_of(data)
         self.metric_, learned = metric_given(self.metric, X.shape[1], y)
         if learned:
-            raise ValueError('metric: "learned" is for svmgsu.GaussianFourierFeatures and svmgsu.SVMGSU')
+            raise ValueError('metric: "learned" is for svmgsu.features.FourierFeatures and svmgsu.SVMGSU')
         inner = X if self.metric_ is None else X @ self.metric_.T
         gammas = resolve_gammas(self.gamma, inner, rng)
         if len(gammas) > 1:
@@ -268,18 +278,18 @@ class GaussianLandmarks(ClassNamePrefixFeaturesOutMixin, FeatureTransformer):  #
         return landmark_map(self.landmarks_, self.gamma_, self.metric_)
 
 
-class GaussianPolynomial(FeatureTransformer):
+class Polynomial(FeatureTransformer):
     """Values and products of two values, with exact moments: E x_j x_k = m_j m_k + Σ_jk.
 
     Parameters
     ----------
     covariance : {"none", "diagonal", "lowrank", "full"}
-        As in `GaussianFourierFeatures`.
+        As in `FourierFeatures`.
 
     Examples
     --------
     >>> import svmgsu
-    >>> svmgsu.GaussianPolynomial().fit_transform(svmgsu.Gaussians([[2.0]], std=3.0)).mean.tolist()
+    >>> svmgsu.features.Polynomial().fit_transform(svmgsu.Gaussians([[2.0]], std=3.0)).mean.tolist()
     [[2.0, 13.0]]
     """
 

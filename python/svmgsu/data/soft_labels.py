@@ -11,17 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..support.validation import (
-    Array,
-    FloatArray,
-    as_float_array,
-    as_labels,
-    check_finite,
-    check_labels,
-    class_codes,
-    listed,
-    plain_labels,
-)
+from ..support.labels import as_labels, check_labels, class_codes, plain_labels
+from ..support.validation import Array, FloatArray, as_float_array, check_finite, listed
 
 TOLERANCE = 1e-4  # of the sum of an example's probabilities; they are divided by it
 
@@ -73,7 +64,7 @@ class Copies:
         return np.asarray(labels[order[first]])
 
 
-def has_doubt(y: Any) -> bool:
+def has_soft_labels(y: Any) -> bool:
     """Whether y is a table of numbers, with a column for each class."""
     shape = getattr(y, "shape", None)
     if shape is None:
@@ -86,7 +77,7 @@ def read_labels(y: Any, examples: int, classes: Any = None) -> tuple[Array, Arra
 
     y has labels, of shape (l,), or class probabilities, of shape (l, K); `classes` names their columns.
     """
-    if not has_doubt(y):
+    if not has_soft_labels(y):
         if classes is not None:
             raise ValueError("classes: they name the columns of class probabilities, but y has labels")
         return *check_labels(y, examples), Copies(examples)
@@ -112,7 +103,7 @@ def known_labels(y: Any, examples: int, classes: Array, columns: Any = None) -> 
     The columns of class probabilities have the names of a data frame, or those that `columns` gives them, or
     those of `classes`.
     """
-    if not has_doubt(y):
+    if not has_soft_labels(y):
         return class_codes(as_labels(y, examples), classes, "y"), Copies(examples)
     default = classes if columns is None else columns
     names = _names(y, None if hasattr(y, "columns") else default)

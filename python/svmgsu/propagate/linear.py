@@ -6,14 +6,13 @@ A map is one matrix, a diagonal, a choice of columns, or a Jacobian that differs
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ..support.memory import require_memory
+from ..support.arrays import blocks, dense, roots, stack_columns
 from ..support.validation import Array, as_float_array, check_finite, is_sparse
-
-BLOCK = 2**21  # numbers in a temporary array: 16 MB of float64, whatever the size of the data
 
 
 class LinearMap(ABC):
@@ -215,31 +214,119 @@ class DirectionMap(LinearMap):
         return np.asarray((vectors - along * u) / r, dtype=vectors.dtype)
 
 
-def roots(matrices: Array) -> Array:
-    """R with RᵀR = S for each positive semidefinite matrix S of (b, n, n), as float64."""
-    matrices = matrices.astype(np.float64)
-    try:
-        return np.asarray(np.linalg.cholesky(matrices).transpose(0, 2, 1))
-    except np.linalg.LinAlgError:  # some are singular
-        values, vectors = np.linalg.eigh(matrices)
-    return np.asarray(np.sqrt(np.maximum(values, 0.0))[:, :, np.newaxis] * vectors.transpose(0, 2, 1))
+class ComposedMap(LinearMap):
+    """x → B (A x)."""
+
+    def __init__(self, first: LinearMap, second: LinearMap) -> None:
+        self.first, self.second = first, second
+        self.features, self.outputs = first.features, second.outputs
+        self.examples = second.examples if first.examples is None else first.examples
+        self.exact = first.exact and second.exact
+
+    def rows(self, vectors: Array, owner: Array) -> Array:
+        return self.second.rows(self.first.rows(vectors, owner), owner)
+
+    def inputs(self) -> Array:
+        if not isinstance(self.first, SelectMap):
+            return self.first.inputs()
+        return np.isin(np.arange(self.features), self.first.columns[self.second.inputs()])
+
+    def variances(self, variances: Any) -> Any:
+        between = self.first.variances(variances)
+        return None if between is None else self.second.variances(between)
+
+    def gram(self) -> Array:
+        # The rows of a choice of columns are orthonormal.
+        return self.second.gram() if isinstance(self.first, SelectMap) else _gram_of(self)
 
 
-def blocks(count: int, numbers: int) -> list[slice]:
-    """Slices of `count` examples of `numbers` numbers each, of a bounded size."""
-    step = max(1, BLOCK // max(1, numbers))
-    return [slice(a, min(a + step, count)) for a in range(0, count, step)]
+class ZeroMap(LinearMap):
+    """x → 0: what has no uncertainty, or does not depend on what has."""
+
+    def __init__(self, features: int, outputs: int) -> None:
+        self.features, self.outputs = features, outputs
+
+    def rows(self, vectors: Array, owner: Array) -> Array:
+        return np.zeros((len(vectors), self.outputs), dtype=vectors.dtype)
+
+    def inputs(self) -> Array:
+        return np.zeros(self.features, dtype=bool)
+
+    def variances(self, variances: Any) -> Any:
+        shape = (variances.shape[0], self.outputs)
+        if is_sparse(variances):
+            import scipy.sparse
+
+            return scipy.sparse.csr_array(shape, dtype=variances.dtype)
+        return np.zeros(shape, dtype=variances.dtype)
+
+    def gram(self) -> Array:
+        return np.zeros(self.outputs)
 
 
-def dense(a: Any) -> Array:
-    """`a` as an array, be it sparse or not."""
-    if not is_sparse(a):
-        return np.asarray(a)
-    rows, columns = a.shape
-    require_memory(
-        a.dtype.itemsize * rows * columns, f"X: {rows} x {columns} numbers, dense instead of sparse,"
-    )
-    return np.asarray(a.toarray())
+class StackedMap(LinearMap):
+    """x → (A x, B x, ...): what the outputs share of the features correlates them."""
+
+    def __init__(self, maps: Sequence[LinearMap]) -> None:
+        self.maps = list(maps)
+        self.features, self.outputs = self.maps[0].features, sum(part.outputs for part in self.maps)
+        self.examples = next((part.examples for part in self.maps if part.examples is not None), None)
+        self.exact = all(part.exact for part in self.maps)
+
+    def rows(self, vectors: Array, owner: Array) -> Array:
+        return np.concatenate([part.rows(vectors, owner) for part in self.maps], axis=1)
+
+    def inputs(self) -> Array:
+        return np.asarray(np.any([part.inputs() for part in self.maps], axis=0))
+
+    @property
+    def disjoint(self) -> bool:
+        """Whether no feature has a part in two of the maps."""
+        return bool((np.sum([part.inputs() for part in self.maps], axis=0) <= 1).all())
+
+    def variances(self, variances: Any) -> Any:
+        if not self.disjoint:
+            return None
+        pieces = [part.variances(variances) for part in self.maps]
+        return None if any(piece is None for piece in pieces) else stack_columns(pieces)
+
+    def gram(self) -> Array:
+        if not self.disjoint:
+            return _gram_of(self)
+        pieces = [part.gram() for part in self.maps]
+        if all(piece.ndim == 1 for piece in pieces):
+            return np.concatenate(pieces)
+        out, first = np.zeros((self.outputs, self.outputs)), 0
+        for piece in pieces:
+            last = first + len(piece)
+            out[first:last, first:last] = np.diag(piece) if piece.ndim == 1 else piece
+            first = last
+        return out
+
+
+class EmbedMap(LinearMap):
+    """x → (0, x, 0): the features from `first` on of `outputs`."""
+
+    def __init__(self, features: int, first: int, outputs: int) -> None:
+        self.features, self.first, self.outputs = features, first, outputs
+
+    def rows(self, vectors: Array, owner: Array) -> Array:
+        out = np.zeros((len(vectors), self.outputs), dtype=vectors.dtype)
+        out[:, self.first : self.first + self.features] = vectors
+        return out
+
+    def variances(self, variances: Any) -> Any:
+        return self.rows(dense(variances), np.arange(variances.shape[0]))
+
+    def gram(self) -> Array:
+        return np.asarray(self.rows(np.ones((1, self.features)), np.zeros(1, dtype=np.int64))[0])
+
+
+def _gram_of(linear_map: LinearMap) -> Array:
+    """A Aᵀ of a map that is the same for all, written out."""
+    unit = np.eye(linear_map.features)
+    rows = linear_map.rows(unit, np.arange(linear_map.features))
+    return np.asarray(MatrixMap(rows.T).gram())
 
 
 def as_matrix_map(A: Any) -> LinearMap:

@@ -1,0 +1,59 @@
+"""Small tools for arrays: dense copies, blocks of bounded size, square roots of matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .memory import require_memory
+from .validation import Array, is_sparse
+
+BLOCK = 2**21  # numbers in a temporary array: 16 MB of float64, whatever the size of the data
+
+
+def dense(a: Any) -> Array:
+    """Return `a`, an array or a sparse matrix, as an array."""
+    if not is_sparse(a):
+        return np.asarray(a)
+    rows, columns = a.shape
+    require_memory(
+        a.dtype.itemsize * rows * columns, f"X: {rows} x {columns} numbers, dense instead of sparse,"
+    )
+    return np.asarray(a.toarray())
+
+
+def blocks(count: int, numbers: int) -> list[slice]:
+    """Return slices of `count` samples with `numbers` numbers each, so that a block has a bounded size."""
+    step = max(1, BLOCK // max(1, numbers))
+    return [slice(a, min(a + step, count)) for a in range(0, count, step)]
+
+
+def roots(matrices: Array) -> Array:
+    """Return R with RᵀR = S for each positive semidefinite matrix S of (b, n, n), as float64."""
+    matrices = matrices.astype(np.float64)
+    try:
+        return np.asarray(np.linalg.cholesky(matrices).transpose(0, 2, 1))
+    except np.linalg.LinAlgError:  # some are singular
+        values, vectors = np.linalg.eigh(matrices)
+    return np.asarray(np.sqrt(np.maximum(values, 0.0))[:, :, np.newaxis] * vectors.transpose(0, 2, 1))
+
+
+def stack_rows(arrays: list[Any]) -> Any:
+    """Put arrays below each other: CSR if all are sparse, else dense."""
+    if all(is_sparse(a) for a in arrays):
+        import scipy.sparse
+
+        return scipy.sparse.vstack(arrays, format="csr")
+    return np.concatenate([dense(a) for a in arrays])
+
+
+def stack_columns(arrays: list[Any]) -> Any:
+    """Put arrays beside each other: CSR if all are sparse, else dense."""
+    if len(arrays) == 1:
+        return arrays[0]
+    if all(is_sparse(a) for a in arrays):
+        import scipy.sparse
+
+        return scipy.sparse.hstack(arrays, format="csr")
+    return np.concatenate([dense(a) for a in arrays], axis=1)
