@@ -53,8 +53,7 @@ def by_rank(relevant, k):
     return hits / k, hits / positives, sum(precisions) / min(k, positives)
 
 
-def at_k(y, scores, k):
-    return tuple(f(y, scores, k) for f in metrics._AT.values())
+AT_K = (metrics.precision_at_k, metrics.recall_at_k, metrics.average_precision_at_k)
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=30).filter(any), st.integers(1, 40), st.randoms())
@@ -63,7 +62,7 @@ def test_measures_at_k_are_those_of_the_ranks(relevant, k, random):
     random.shuffle(order)
     y = np.array(relevant)[order]
     scores = -np.array(order, dtype=float)
-    got = [f(y, scores, k, positive=True) for f in metrics._AT.values()]
+    got = [f(y, scores, k, positive=True) for f in AT_K]
     assert got == pytest.approx(by_rank(relevant, k))
 
 
@@ -105,7 +104,7 @@ def test_the_best_ranking_has_average_precision_one_at_every_k():
 
 def test_with_fewer_than_k_examples_precision_is_still_divided_by_k():
     y, scores = [1, 0, 1], [3.0, 2.0, 1.0]
-    assert at_k(y, scores, 5) == pytest.approx((2 / 5, 1.0, (1 + 2 / 3) / 2))
+    assert [f(y, scores, 5) for f in AT_K] == pytest.approx([2 / 5, 1.0, (1 + 2 / 3) / 2])
 
 
 def test_the_order_of_the_examples_does_not_matter(two_classes):
@@ -218,7 +217,7 @@ def test_reliability_bins_are_scikit_learns_calibration_curve(two_classes, strat
     np.testing.assert_allclose(found.frequency, frequency)
     np.testing.assert_allclose(found.probability, probability)
     assert found.weight.sum() == pytest.approx(1)
-    assert found.examples.sum() == len(y)
+    assert found.samples.sum() == len(y)
 
 
 def test_the_calibration_error_by_hand():
@@ -245,7 +244,7 @@ def test_true_probabilities_are_calibrated_and_others_are_not():
 @pytest.mark.parametrize("outcome", [[1, -1], ["yes", "no"], [1.0, np.nan]])
 def test_labels_are_no_outcomes(outcome):
     with pytest.raises(
-        ValueError, match=r"outcome: example [01] has .*; expected True or False, as from y =="
+        ValueError, match=r"outcome: sample [01] has .*; expected True or False, as from y =="
     ):
         metrics.calibration_error(outcome, [0.9, 0.1])
 
@@ -279,7 +278,7 @@ def test_the_evaluation_as_text_and_json_and_dict(three_classes):
     assert "\n" not in found.to_json(indent=None)
     shown = repr(found)
     for word in (
-        "150 examples",
+        "150 samples",
         "means over 3 classes",
         "log-loss",
         "calibration error",
@@ -315,7 +314,7 @@ def test_the_metrics_file_has_the_known_names_and_the_right_numbers(two_classes,
 
 def test_the_metrics_file_is_of_two_classes_and_never_half_written(three_classes, two_classes, tmp_path):
     y, scores, _, _ = three_classes
-    with pytest.raises(ValueError, match="two classes, and these are 3"):
+    with pytest.raises(ValueError, match="two classes, not for 3"):
         metrics.evaluate(y, scores).save_text(tmp_path / "metrics.txt")
     with pytest.raises(FileNotFoundError):
         metrics.evaluate(*two_classes[:2]).save_text(tmp_path / "nowhere" / "metrics.txt")

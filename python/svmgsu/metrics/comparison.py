@@ -1,4 +1,4 @@
-"""Is one classifier better than another? McNemar's test on one test set, the t-test on several."""
+"""Compare two classifiers: McNemar's test on one test set, the paired t-test on several."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from ..support.validation import as_float_array, check_count, check_finite, check_positive
+from ..support.validation import as_float_array, check_finite, check_positive
 
 
 @dataclass(frozen=True)
 class McNemar:
-    """What `mcnemar` found.
+    """Hold the result of `mcnemar`.
 
     Attributes
     ----------
     only_first, only_second : int
-        Examples that only the one classifier has right.
+        Samples that only the first, and only the second classifier predicts correctly.
     exact_p_value : float
-        Two-sided, by the binomial distribution. The one to use.
+        Two-sided p-value of the binomial distribution. The one to use.
     statistic, p_value : float
         χ² with Edwards' correction, (|a − b| − 1)²/(a + b), and its p-value: what papers often print.
     """
@@ -33,17 +33,17 @@ class McNemar:
 
     def __repr__(self) -> str:
         return (
-            f"McNemar's test: only the first right in {self.only_first}, only the second in "
-            f"{self.only_second} examples\n"
+            f"McNemar's test: only the first correct for {self.only_first}, only the second for "
+            f"{self.only_second} samples\n"
             f"  exact p = {self.exact_p_value:.4g}; corrected χ² = {self.statistic:.4g}, "
             f"p = {self.p_value:.4g}"
         )
 
 
 def mcnemar(y: Any, first: Any, second: Any) -> McNemar:
-    """McNemar's test: do two classifiers err equally often on the same examples?
+    """Test whether two classifiers err equally often on the same samples.
 
-    It holds for two trained classifiers and one test set that neither has seen.
+    Both must have been trained without these samples.
 
     Parameters
     ----------
@@ -56,50 +56,35 @@ def mcnemar(y: Any, first: Any, second: Any) -> McNemar:
     --------
     >>> from svmgsu.metrics import mcnemar
     >>> mcnemar([1, 1, 1, 0, 0, 0], first=[1, 1, 1, 0, 0, 1], second=[0, 0, 1, 0, 1, 0])
-    McNemar's test: only the first right in 3, only the second in 1 examples
+    McNemar's test: only the first correct for 3, only the second for 1 samples
       exact p = 0.625; corrected χ² = 0.25, p = 0.6171
     """
-    truth, one, two = np.asarray(y), np.asarray(first), np.asarray(second)
+    truth = np.asarray(y)
+    one = np.asarray(first)
+    two = np.asarray(second)
     for name, given in (("first", one), ("second", two)):
         if truth.ndim != 1 or given.shape != truth.shape:
             raise ValueError(f"{name}: labels of shape {given.shape} for y of shape {truth.shape}")
-    right, also = one == truth, two == truth
-    return mcnemar_from_counts(int((right & ~also).sum()), int((also & ~right).sum()))
-
-
-def mcnemar_from_counts(only_first: int, only_second: int) -> McNemar:
-    """McNemar's test from the two numbers that matter.
-
-    Parameters
-    ----------
-    only_first, only_second : int
-        Examples that only the first, and only the second classifier has right.
-
-    Examples
-    --------
-    >>> from svmgsu.metrics import mcnemar_from_counts
-    >>> round(mcnemar_from_counts(15, 7).statistic, 4)
-    2.2273
-    """
-    a = check_count(only_first, "only_first", least=0)
-    b = check_count(only_second, "only_second", least=0)
-    if a + b == 0:
+    only_first = int(((one == truth) & (two != truth)).sum())
+    only_second = int(((two == truth) & (one != truth)).sum())
+    differ = only_first + only_second
+    if differ == 0:
         return McNemar(0, 0, 1.0, 0.0, 1.0)
-    statistic = max(0, abs(a - b) - 1) ** 2 / (a + b)
-    exact = float(stats.binomtest(a, a + b, 0.5).pvalue)
-    return McNemar(a, b, exact, statistic, float(stats.chi2.sf(statistic, 1)))
+    statistic = max(0, abs(only_first - only_second) - 1) ** 2 / differ
+    exact = float(stats.binomtest(only_first, differ, 0.5).pvalue)
+    return McNemar(only_first, only_second, exact, statistic, float(stats.chi2.sf(statistic, 1)))
 
 
 @dataclass(frozen=True)
 class PairedTTest:
-    """What `paired_t_test` found.
+    """Hold the result of `paired_t_test`.
 
     Attributes
     ----------
     difference : float
         The mean of first − second.
     standard_error : float
-        Of that mean; with the correction if `corrected`.
+        Standard error of that mean; with the correction if `corrected`.
     interval : (float, float)
         Confidence interval of the difference.
     statistic, p_value : float
@@ -107,7 +92,7 @@ class PairedTTest:
     dof : int
         Degrees of freedom, one less than the number of pairs.
     corrected : bool
-        Whether overlapping training sets were allowed for.
+        Whether the variance allows for overlapping training sets.
     """
 
     difference: float
@@ -136,9 +121,9 @@ def paired_t_test(
     test: float | None = None,
     confidence: float = 0.95,
 ) -> PairedTTest:
-    """The paired t-test, corrected where the pairs come from splits of the same data.
+    """Run a paired t-test, corrected where the pairs come from splits of the same data.
 
-    Scores from random splits or from cross-validation share most of their training examples, so they vary
+    Scores from random splits or from cross-validation share most of their training samples, so they vary
     less than scores from new data would, and the plain test finds differences that are not there. Given the
     sizes of the splits, the variance of the mean is s² (1/J + test/train) instead of s²/J
     (Nadeau and Bengio, Inference for the Generalization Error, Machine Learning 52, 2003).
@@ -146,12 +131,12 @@ def paired_t_test(
     Parameters
     ----------
     first, second : arrays of shape (J,)
-        Scores of the two classifiers, a pair a split.
+        Scores of the two classifiers, a pair per split.
     train, test : float, optional
-        Examples to train and to test on in each split; k-fold cross-validation has test/train = 1/(k − 1).
+        Training and test samples in each split; k-fold cross-validation has test/train = 1/(k − 1).
         Without them the plain test, for independent data sets.
     confidence : float, default=0.95
-        Of the interval.
+        Confidence level of the interval.
 
     Examples
     --------
@@ -161,9 +146,10 @@ def paired_t_test(
     corrected resampled t-test: difference 0.02 ± 0.0067 (from 0.001375 to 0.03862)
       t = 2.981, 4 degrees of freedom, p = 0.04068
     """
-    one, two = (as_float_array(a, n, (1,)).astype(float) for a, n in ((first, "first"), (second, "second")))
+    one = as_float_array(first, "first", (1,)).astype(float)
+    two = as_float_array(second, "second", (1,)).astype(float)
     if len(one) != len(two):
-        raise ValueError(f"second: {len(two)} scores beside {len(one)} of the first; they must come in pairs")
+        raise ValueError(f"second: {len(two)} scores for {len(one)} in first; they must come in pairs")
     if len(one) < 2:
         raise ValueError(f"first: a t-test needs at least 2 pairs of scores, got {len(one)}")
     check_finite(one, "first")
@@ -179,7 +165,7 @@ def paired_t_test(
     count = len(differences)
     mean = float(differences.mean())
     error = float(np.sqrt(differences.var(ddof=1) * (1 / count + ratio)))
-    # All pairs may differ by the same amount: certain, or if that is nothing, no evidence at all.
+    # All pairs may differ by the same amount: a certain difference, or none at all.
     statistic = mean / error if error > 0 else float(np.copysign(np.inf, mean)) if mean else 0.0
     half = float(stats.t.isf((1 - confidence) / 2, count - 1)) * error
     p_value = float(2 * stats.t.sf(abs(statistic), count - 1))

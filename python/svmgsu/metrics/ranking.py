@@ -1,7 +1,7 @@
 """Measures of a ranking by decision values: average precision, and precision and recall at the top.
 
-Examples with equal scores have no order among themselves, as in scikit-learn: they enter together, and where
-the cut at k goes through them each is inside in part. So no result depends on the order of the rows.
+Samples with equal scores have no order among themselves, as in scikit-learn: they enter together, and where
+the cut at k goes through them each counts in part. So no result depends on the order of the samples.
 """
 
 from __future__ import annotations
@@ -16,23 +16,24 @@ from ..support.validation import Array, FloatArray, as_float_array, check_count,
 
 
 def average_precision(y: Any, scores: Any, *, positive: Any = None, sample_weight: Any = None) -> float:
-    """The mean precision over the ranks of the positive examples (scikit-learn's definition).
+    """Compute the mean precision over the ranks of the positive samples (scikit-learn's definition).
 
     Parameters
     ----------
     y : array of shape (l,)
-        Labels.
+        True labels.
     scores : array of shape (l,)
         Decision values, greater for the positive class. Not probabilities: those are equal where they
         have saturated at 0 or 1, and the ranking is lost.
     positive : label, optional
         The class to be found; by default the larger of two labels.
     sample_weight : array of shape (l,), optional
+        Relative weights of the samples.
 
     Returns
     -------
     float
-        NaN if no example is positive.
+        NaN if no sample is positive.
 
     Examples
     --------
@@ -48,9 +49,9 @@ def average_precision(y: Any, scores: Any, *, positive: Any = None, sample_weigh
 
 
 def precision_at_k(y: Any, scores: Any, k: int, *, positive: Any = None) -> float:
-    """The share of positives among the k examples of the greatest scores.
+    """Compute the fraction of positives among the k samples with the greatest scores.
 
-    It is divided by k also where there are fewer examples, as is usual in information retrieval.
+    It is divided by k also where there are fewer samples, as is usual in information retrieval.
     `y`, `scores` and `positive` are those of `average_precision`.
 
     Examples
@@ -64,7 +65,7 @@ def precision_at_k(y: Any, scores: Any, k: int, *, positive: Any = None) -> floa
 
 
 def recall_at_k(y: Any, scores: Any, k: int, *, positive: Any = None) -> float:
-    """The share of all positives that is among the k examples of the greatest scores; NaN without positives.
+    """Compute the fraction of all positives that the k greatest scores contain; NaN without positives.
 
     `y`, `scores` and `positive` are those of `average_precision`.
 
@@ -81,7 +82,7 @@ def recall_at_k(y: Any, scores: Any, k: int, *, positive: Any = None) -> float:
 
 
 def average_precision_at_k(y: Any, scores: Any, k: int, *, positive: Any = None) -> float:
-    """The average precision of the ranking cut after k examples; NaN without positives.
+    """Compute the average precision of the ranking cut after k samples; NaN without positives.
 
     The precisions at the ranks of the positives within the first k, summed and divided by the most positives
     there could be, min(k, positives). So the best ranking has 1 at every k, and k = l is the average
@@ -95,7 +96,8 @@ def average_precision_at_k(y: Any, scores: Any, k: int, *, positive: Any = None)
     """
     relevant, ranking = _checked(y, scores, positive)
     share = _share_in_top(ranking, k)
-    hits, positives = float(share @ relevant), int(relevant.sum())
+    hits = float(share @ relevant)
+    positives = int(relevant.sum())
     if positives == 0:
         return float("nan")
     if hits == 0:
@@ -106,22 +108,23 @@ def average_precision_at_k(y: Any, scores: Any, k: int, *, positive: Any = None)
 
 
 def mean_average_precision(y: Any, scores: Any, *, labels: Any = None, sample_weight: Any = None) -> float:
-    """The mean over classes of the average precision of one class against the rest.
+    """Compute the mean over classes of the average precision of one class against the rest.
 
     Parameters
     ----------
     y : array of shape (l,) or (l, K)
-        Labels; or a matrix of booleans, whose rows may have any number of classes, or none.
+        Labels; or a matrix of booleans, whose rows may name any number of classes, or none.
     scores : array of shape (l, K)
         Decision values, a column per class.
     labels : array of shape (K,), optional
         The classes of the columns; by default the labels in y, sorted.
     sample_weight : array of shape (l,), optional
+        Relative weights of the samples.
 
     Returns
     -------
     float
-        Classes without examples are left out.
+        Classes without samples are left out.
 
     Examples
     --------
@@ -145,23 +148,24 @@ def mean_average_precision(y: Any, scores: Any, *, labels: Any = None, sample_we
 
 
 def _checked(y: Any, scores: Any, positive: Any) -> tuple[Array, FloatArray]:
-    """Whether each example is positive, and the scores."""
-    labels, ranking = np.asarray(y), as_float_array(scores, "scores", (1,))
+    """Return whether each sample is positive, and the scores."""
+    labels = np.asarray(y)
+    ranking = as_float_array(scores, "scores", (1,))
     check_finite(ranking, "scores")
     if labels.ndim != 1 or len(labels) != len(ranking):
         raise ValueError(f"y: labels of shape {labels.shape} for {len(ranking)} scores")
     if len(labels) == 0:
-        raise ValueError("y: there are no examples")
+        raise ValueError("y: there are no samples")
     if positive is None:
         classes = np.unique(labels)
         if len(classes) != 2:
-            raise ValueError(f"y: {len(classes)} classes; say which one is to be found with positive=")
+            raise ValueError(f"y: {len(classes)} classes; choose the positive one with positive=")
         positive = classes[1]
     return labels == positive, ranking
 
 
 def _share_in_top(ranking: FloatArray, k: int) -> FloatArray:
-    """How much of each example is among the first k: 1, 0, or a share where the cut goes through equals."""
+    """Return how much of each sample is among the first k: 1, 0, or a fraction where the cut splits a tie."""
     below = len(ranking) - check_count(k, "k")
     if below <= 0:
         return np.ones(len(ranking))

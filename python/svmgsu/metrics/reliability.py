@@ -1,4 +1,4 @@
-"""How far stated probabilities are from observed frequencies: bins, and the expected calibration error."""
+"""Compare predicted probabilities with observed frequencies: bins, and the expected calibration error."""
 
 from __future__ import annotations
 
@@ -13,42 +13,44 @@ STRATEGIES = ("uniform", "quantile")
 
 
 class Bins(NamedTuple):
-    """Examples put together by their probability; bins without examples are left out.
+    """Hold samples binned by their probability; empty bins are left out.
 
     Attributes
     ----------
     probability : array
-        The mean of the stated probabilities in each bin.
+        Mean predicted probability in each bin.
     frequency : array
-        The share of examples for which it came true.
+        Observed frequency in each bin.
     weight : array
-        The bin's share of all examples, by weight.
-    examples : array
-        How many examples are in the bin.
+        The bin's fraction of all samples, by weight.
+    samples : array
+        Number of samples in the bin.
     """
 
     probability: FloatArray
     frequency: FloatArray
     weight: FloatArray
-    examples: FloatArray
+    samples: FloatArray
 
 
 def reliability_bins(
     outcome: Any, proba: Any, *, bins: int = 10, strategy: str = "uniform", sample_weight: Any = None
 ) -> Bins:
-    """Puts examples into bins by their probability and compares it with what came true.
+    """Bin samples by their predicted probability and compare it with the observed frequency.
 
     Parameters
     ----------
     outcome : array of bool of shape (l,)
-        Whether the example is of the class whose probability is given.
+        Whether the sample is of the class whose probability is given.
     proba : array of shape (l,)
-        Probabilities.
+        Predicted probabilities.
     bins : int, default=10
+        Number of bins.
     strategy : {"uniform", "quantile"}
-        Bins of the same width, or of about as many examples each. A value on an edge belongs to the
+        Bins of the same width, or of about as many samples each. A value on an edge belongs to the
         lower bin, as in scikit-learn's `calibration_curve`.
     sample_weight : array of shape (l,), optional
+        Relative weights of the samples.
 
     Examples
     --------
@@ -61,11 +63,11 @@ def reliability_bins(
     happened = np.asarray(outcome)
     if happened.shape != chance.shape:
         raise ValueError(f"outcome: shape {happened.shape} for probabilities of shape {chance.shape}")
-    strange = np.flatnonzero((happened != 0) & (happened != 1))
-    if len(strange):
-        found = happened[strange[0]].item()
+    invalid = np.flatnonzero((happened != 0) & (happened != 1))
+    if len(invalid):
+        found = happened[invalid[0]].item()
         raise ValueError(
-            f"outcome: example {strange[0]} has {found!r}; expected True or False, as from y == label"
+            f"outcome: sample {invalid[0]} has {found!r}; expected True or False, as from y == label"
         )
     if strategy not in STRATEGIES:
         raise ValueError(f'strategy: expected "uniform" or "quantile", got {strategy!r}')
@@ -84,10 +86,9 @@ def reliability_bins(
 def calibration_error(
     outcome: Any, proba: Any, *, bins: int = 10, strategy: str = "uniform", sample_weight: Any = None
 ) -> float:
-    """The expected calibration error: mean distance of probability and frequency over bins.
+    """Compute the expected calibration error: the mean distance of probability and frequency over bins.
 
-    `outcome`, `proba`, `bins`, `strategy` and `sample_weight` are those of `reliability_bins`; bins count
-    by the examples in them.
+    The arguments are those of `reliability_bins`; bins are weighted by the samples in them.
 
     Examples
     --------
@@ -100,14 +101,14 @@ def calibration_error(
 
 
 def check_probabilities(proba: Any, ndim: tuple[int, ...], name: str = "proba") -> FloatArray:
-    """Probabilities as float64; refuses numbers outside [0, 1] and an empty array."""
+    """Return probabilities as float64; refuse numbers outside [0, 1] and an empty array."""
     array: Array = as_float_array(proba, name, ndim).astype(np.float64)
     if array.size == 0:
-        raise ValueError(f"{name}: there are no examples (shape {array.shape})")
+        raise ValueError(f"{name}: there are no samples (shape {array.shape})")
     check_finite(array, name)
     outside = np.flatnonzero((array < 0) | (array > 1))
     if len(outside):
-        example = int(np.unravel_index(outside[0], array.shape)[0])
+        sample = int(np.unravel_index(outside[0], array.shape)[0])
         found = array.flat[outside[0]]
-        raise ValueError(f"{name}: example {example} has {found:g}; probabilities must be from 0 to 1")
+        raise ValueError(f"{name}: sample {sample} has {found:g}; probabilities must be from 0 to 1")
     return array

@@ -74,7 +74,7 @@ def reliability(
         error = calibration_error(outcome, chance, bins=bins, strategy=strategy)
         colour, dashes, marker = CYCLE[1:][i % (len(CYCLE) - 1)]
         style = {"color": colour, "linestyle": dashes, "marker": marker, "markersize": 5, "elinewidth": 1.0}
-        bars = _wilson(found.frequency, found.examples)
+        bars = _wilson(found.frequency, found.samples)
         label = f"{name}, ECE {error:.3f}"
         ax.errorbar(found.probability, found.frequency, bars, capsize=2, label=label, **style)
     ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))

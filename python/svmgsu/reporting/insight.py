@@ -70,7 +70,7 @@ def _chances(problem: Problem, said: Outcome, found: Reliability, name: str) -> 
     chance = np.clip(chance, 0, 1)
     bins = reliability_bins(right, chance)
     found.stated[name], found.observed[name] = bins.probability.tolist(), bins.frequency.tolist()
-    found.count[name] = [int(n) for n in bins.examples]
+    found.count[name] = [int(n) for n in bins.samples]
     found.error[name] = calibration_error(right, chance)
 
 

@@ -1,0 +1,340 @@
+"""All measures of a classifier at once: numbers, a table, JSON, and the metrics file of `gsvm-predict`."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import accuracy_score, confusion_matrix, log_loss, precision_recall_fscore_support
+
+from ..io.output import replacing
+from ..support.labels import check_weights
+from ..support.validation import Array, FloatArray, as_float_array, check_count, check_finite
+from .ranking import average_precision, average_precision_at_k, precision_at_k, recall_at_k
+from .reliability import calibration_error, check_probabilities
+
+CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
+MEASURES_AT_K = {
+    "precision_at": precision_at_k,
+    "recall_at": recall_at_k,
+    "average_precision_at": average_precision_at_k,
+}
+
+
+@dataclass(frozen=True)
+class ClassMetrics:
+    """Hold the measures of one class against the rest.
+
+    Attributes
+    ----------
+    label : object
+        The class.
+    samples, predicted : float
+        The number of samples of the class, and of samples predicted to be of it; by weight.
+    precision, recall, f_score : float
+        0 where they are undefined, as in scikit-learn.
+    average_precision : float
+        NaN for a class without samples, as are recall and average precision at k.
+    precision_at, recall_at, average_precision_at : dict
+        Measures of the k samples with the greatest decision values, by k. They ignore weights.
+    """
+
+    label: Any
+    samples: float
+    predicted: float
+    precision: float
+    recall: float
+    f_score: float
+    average_precision: float
+    precision_at: dict[int, float]
+    recall_at: dict[int, float]
+    average_precision_at: dict[int, float]
+
+
+@dataclass(frozen=True, repr=False)
+class Evaluation:
+    """Hold what `evaluate` measured.
+
+    Attributes
+    ----------
+    labels : list
+        The classes; of two, the second is the positive one.
+    samples : int
+        The number of samples.
+    accuracy : float
+        The fraction of correct predictions.
+    precision, recall, f_score, average_precision : float
+        Of the positive class, or means over more than two classes. Classes without samples are left out of
+        means of rankings.
+    precision_at, recall_at, average_precision_at : dict
+        The same of the k samples with the greatest decision values, by k.
+    mean_average_precision : float
+        Mean over all classes, also for two.
+    log_loss, calibration_error : float or None
+        Of the probabilities, if they were given.
+    confusion : array of shape (K, K)
+        Samples (by weight): a row per true class, a column per predicted class.
+    by_class : list of ClassMetrics
+        The measures of each class against the rest.
+    """
+
+    labels: list[Any]
+    samples: int
+    accuracy: float
+    precision: float
+    recall: float
+    f_score: float
+    average_precision: float
+    mean_average_precision: float
+    precision_at: dict[int, float]
+    recall_at: dict[int, float]
+    average_precision_at: dict[int, float]
+    log_loss: float | None
+    calibration_error: float | None
+    confusion: FloatArray = field(compare=False)
+    by_class: list[ClassMetrics]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all measures as plain numbers, strings, lists and dicts; what is undefined is None."""
+        plain: dict[str, Any] = _plain(asdict(self))
+        return plain
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """Return all measures as JSON, indented by `indent` blanks (None: on one line)."""
+        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False, default=str)
+
+    def to_text(self) -> str:
+        """Return the metrics file of `gsvm-predict -m`: a name, tabs and a value. Two classes only.
+
+        The layout is the authors', also in that measures at k are 0 where there are fewer than k samples.
+        `num_ret` is the number of samples ranked, `num_rel` that of positive ones.
+        """
+        if len(self.labels) != 2:
+            raise ValueError(f"to_text: the file is for two classes, not for {len(self.labels)}")
+        (tn, fp), (fn, tp) = self.confusion
+        counts = (self.samples, tp + fn, tp, tn, fp, fn)
+        lines = list(zip(("num_ret", "num_rel", "TP", "TN", "FP", "FN"), counts, strict=True))
+        lines.append(("acc", self.accuracy))
+        for name, value, at in (
+            ("prec", self.precision, self.precision_at),
+            ("ap", self.average_precision, self.average_precision_at),
+            ("recall", self.recall, self.recall_at),
+        ):
+            lines.append((name, value))
+            lines += [(f"{name}@{k}", v if k <= self.samples else 0) for k, v in at.items()]
+        lines.append(("f-score", self.f_score))
+        # Values begin in the 17th column; a count has all of its digits, a measure six.
+        texts = [(name, f"{v:.0f}" if float(v).is_integer() else f"{v:g}") for name, v in lines]
+        return "".join(name + "\t" * (1 if len(name) >= 8 else 2) + text + "\n" for name, text in texts)
+
+    def save_text(self, path: str | os.PathLike[str]) -> None:
+        """Write `to_text` to the file `path`; a reader never sees half of it."""
+        text = self.to_text()
+        with replacing(path) as (file,):
+            file.write(text.encode())
+
+    def __repr__(self) -> str:
+        binary = len(self.labels) == 2
+        what = f"positive class {self.labels[1]!r}" if binary else f"means over {len(self.labels)} classes"
+        measures = {
+            "accuracy": self.accuracy,
+            "precision": self.precision,
+            "recall": self.recall,
+            "F-score": self.f_score,
+            "average precision": self.average_precision if binary else None,
+            "mean AP over classes": self.mean_average_precision,
+            "log-loss": self.log_loss,
+            "calibration error": self.calibration_error,
+        }
+        lines = [f"{self.samples} samples, {what}"]
+        lines += [f"  {name:<22}{value:>10.4f}" for name, value in measures.items() if value is not None]
+        lines += ["", f"  {'at k':<17}" + "".join(f"{k:>8}" for k in self.precision_at)]
+        for name in MEASURES_AT_K:
+            title = name.removesuffix("_at").replace("_", " ")
+            lines.append(f"  {title:<17}" + "".join(f"{v:>8.4f}" for v in getattr(self, name).values()))
+        width = max(5, *(len(repr(c.label)) for c in self.by_class))
+        lines += ["", f"  {'class':<{width}}  samples  predicted  precision   recall  F-score       AP"]
+        for c in self.by_class:
+            counts = f"{c.samples:>7.10g}  {c.predicted:>9.10g}"
+            numbers = f"{c.precision:>9.4f}  {c.recall:>7.4f}  {c.f_score:>7.4f}  {c.average_precision:>7.4f}"
+            lines.append(f"  {c.label!r:<{width}}  {counts}  {numbers}")
+        return "\n".join(lines)
+
+
+def evaluate(
+    y: Any,
+    scores: Any,
+    *,
+    labels: Any = None,
+    predicted: Any = None,
+    proba: Any = None,
+    sample_weight: Any = None,
+    bins: int = 10,
+    cutoffs: Any = CUTOFFS,
+) -> Evaluation:
+    """Compute all measures of a classifier on labelled samples.
+
+    Parameters
+    ----------
+    y : array of shape (l,)
+        The true labels.
+    scores : array of shape (l,) or (l, K)
+        Decision values: of the positive class where there are two, else a column per class.
+    labels : array of shape (K,), optional
+        The model's `classes_`; of two, the second is the positive one. By default the labels in y, sorted.
+    predicted : array of shape (l,), optional
+        The labels that the model predicts. By default the positive class where the score is above 0; with
+        more classes that of the greatest probability, or without probabilities of the greatest score.
+    proba : array of shape (l,) or (l, K), optional
+        Probabilities of the positive class, or a column per class, for log-loss and calibration error.
+    sample_weight : array of shape (l,), optional
+        Relative weights of the samples, in all but the measures at k; a common factor changes nothing.
+    bins : int, default=10
+        Number of equally wide bins of the calibration error. With two classes it compares the probability of
+        the positive class with its frequency, with more the greatest probability with the accuracy.
+    cutoffs : tuple of int
+        The k of the measures at k.
+
+    Examples
+    --------
+    >>> from svmgsu.metrics import evaluate
+    >>> found = evaluate(["no", "yes", "yes", "no"], [-2.0, 1.5, -0.5, -1.0], cutoffs=(2, 3))
+    >>> found.accuracy, found.recall, found.average_precision
+    (0.75, 0.5, 1.0)
+    >>> found
+    4 samples, positive class 'yes'
+      accuracy                  0.7500
+      precision                 1.0000
+      recall                    0.5000
+      F-score                   0.6667
+      average precision         1.0000
+      mean AP over classes      1.0000
+    <BLANKLINE>
+      at k                    2       3
+      precision          1.0000  0.6667
+      recall             1.0000  1.0000
+      average precision  1.0000  1.0000
+    <BLANKLINE>
+      class  samples  predicted  precision   recall  F-score       AP
+      'no'         2          3     0.6667   1.0000   0.8000   1.0000
+      'yes'        2          1     1.0000   0.5000   0.6667   1.0000
+    """
+    # Check arguments: y and labels.
+    given = np.asarray(y)
+    if given.ndim != 1 or len(given) == 0:
+        raise ValueError(f"y: expected one label per sample, got an array of shape {given.shape}")
+    classes = np.unique(given) if labels is None else np.asarray(labels)
+    if classes.ndim != 1 or len(np.unique(classes)) != len(classes):
+        raise ValueError(f"labels: expected different classes, got {classes.tolist()}")
+    if len(classes) < 2:
+        raise ValueError(f"y: the only class is {classes.tolist()}; give the model's classes with labels=")
+    truth = _codes(given, classes, "y")
+    count = len(truth)
+    everyone = np.arange(len(classes))
+    # Check arguments: scores, proba, predicted and the rest.
+    values = as_float_array(scores, "scores", (1, 2))
+    check_finite(values, "scores")
+    wanted = (count,) if len(classes) == 2 else (count, len(classes))
+    if values.shape != wanted:
+        raise ValueError(f"scores: expected shape {wanted}, got {values.shape}")
+    chances = None if proba is None else _check_proba(proba, count, len(classes))
+    weights = check_weights(sample_weight, count)
+    ks = [check_count(k, "cutoffs") for k in cutoffs]
+    if predicted is not None:
+        said = _codes(predicted, classes, "predicted")
+    elif values.ndim == 1:
+        said = (values > 0).astype(int)
+    else:
+        said = np.asarray((values if chances is None else chances).argmax(axis=1))
+    if len(said) != count:
+        raise ValueError(f"predicted: {len(said)} labels for {count} samples")
+
+    precision, recall, f_score, _ = precision_recall_fscore_support(
+        truth, said, labels=everyone, sample_weight=weights, zero_division=0
+    )
+    columns = values.T if values.ndim == 2 else (-values, values)
+    by_class = [
+        ClassMetrics(
+            label=label,
+            samples=float(weights @ (truth == c)),
+            predicted=float(weights @ (said == c)),
+            precision=float(precision[c]),
+            recall=float(recall[c]),
+            f_score=float(f_score[c]),
+            average_precision=average_precision(truth == c, column, positive=True, sample_weight=weights),
+            **{
+                name: {k: at(truth == c, column, k, positive=True) for k in ks}
+                for name, at in MEASURES_AT_K.items()
+            },
+        )
+        for c, (label, column) in enumerate(zip(classes.tolist(), columns, strict=True))
+    ]
+    # Of two classes the positive one counts; of more, all of them, and in rankings those with samples.
+    present = [c for c in by_class if c.samples > 0]
+    shown = by_class if len(classes) > 2 else by_class[1:]
+    ranked = present if len(classes) > 2 else by_class[1:]
+    loss = miscalibration = None
+    if chances is not None:
+        loss = float(log_loss(truth, chances, labels=everyone, sample_weight=weights))
+        happened, chance = truth == 1, chances[:, 1]
+        if len(classes) > 2:
+            happened, chance = chances.argmax(axis=1) == truth, chances.max(axis=1)
+        miscalibration = calibration_error(happened, chance, bins=bins, sample_weight=weights)
+    return Evaluation(
+        labels=classes.tolist(),
+        samples=count,
+        accuracy=float(accuracy_score(truth, said, sample_weight=weights)),
+        precision=float(np.mean([c.precision for c in shown])),
+        recall=float(np.mean([c.recall for c in shown])),
+        f_score=float(np.mean([c.f_score for c in shown])),
+        average_precision=float(np.mean([c.average_precision for c in ranked])),
+        mean_average_precision=float(np.mean([c.average_precision for c in present])),
+        **{
+            name: {k: float(np.mean([getattr(c, name)[k] for c in ranked])) for k in ks}
+            for name in MEASURES_AT_K
+        },
+        log_loss=loss,
+        calibration_error=miscalibration,
+        confusion=confusion_matrix(truth, said, labels=everyone, sample_weight=weights).astype(float),
+        by_class=by_class,
+    )
+
+
+def _codes(given: Any, classes: Array, name: str) -> Array:
+    """Return the position of each label among the classes."""
+    labels = np.asarray(given)
+    if labels.ndim != 1:
+        raise ValueError(f"{name}: expected one label per sample, got an array of shape {labels.shape}")
+    table = {label: code for code, label in enumerate(classes.tolist())}
+    codes = np.array([table.get(label, -1) for label in labels.tolist()], dtype=int)
+    unknown = np.flatnonzero(codes < 0)
+    if len(unknown):
+        found = labels.tolist()[unknown[0]]
+        raise ValueError(f"{name}: sample {unknown[0]} is of class {found!r}, not one of {classes.tolist()}")
+    return codes
+
+
+def _check_proba(proba: Any, samples: int, classes: int) -> FloatArray:
+    """Return probabilities with a column per class that sum to 1."""
+    chances = check_probabilities(proba, (1, 2))
+    if chances.shape == (samples,) and classes == 2:
+        return np.column_stack([1 - chances, chances])
+    if chances.shape != (samples, classes):
+        raise ValueError(f"proba: expected shape {(samples, classes)}, got {chances.shape}")
+    total = chances.sum(axis=1)
+    worst = int(np.abs(total - 1).argmax())
+    if abs(total[worst] - 1) > 1e-4:
+        raise ValueError(f"proba: those of sample {worst} add up to {total[worst]:g}, not to 1")
+    return np.asarray(chances / total[:, np.newaxis])
+
+
+def _plain(value: Any) -> Any:
+    """Return a value without arrays and NaN."""
+    if isinstance(value, dict):
+        return {key: _plain(v) for key, v in value.items()}
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [_plain(v) for v in (value.tolist() if isinstance(value, np.ndarray) else value)]
+    return None if isinstance(value, float) and not np.isfinite(value) else value
