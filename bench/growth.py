@@ -1,4 +1,4 @@
-"""How time and memory of `SVMGSU` grow with the number of objects, its search included.
+"""How time and memory of `GSUClassifier` grow with the number of objects, its search included.
 
     python -m bench.growth [--sizes 10000 100000] [--output bench/results/growth.md]
 
@@ -43,7 +43,7 @@ def measure(count: int) -> dict[str, float]:
     X, E, y = objects(count)
     new, bars, truth = objects(5000, seed=1)
     began = time.process_time()
-    model = svmgsu.SVMGSU(threads=1).fit(X, y, std=E)
+    model = svmgsu.GSUClassifier(threads=1).fit(X, y, std=E)
     seconds = time.process_time() - began
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     return {"seconds": seconds, "memory": memory, "accuracy": model.score(new, truth, std=bars)}
@@ -54,7 +54,7 @@ def page(found: dict[str, dict[str, float]]) -> str:
     lines = [
         "# Growth of a curved fit",
         "",
-        "`python -m bench.growth` writes this page: `SVMGSU()` on objects of 12 features with error bars,",
+        "`python -m bench.growth` writes this page: `GSUClassifier()` on 12 features with error bars,",
         "300 Fourier features, the search included. Settings are chosen with at most 20,000 objects, and the",
         "population is learnt from 50,000; the last fit has all. Seconds are of the processor, one thread,",
         f"on a shared machine; memory is the largest of the process (wanted: {WANTED:g} GB at a million",

@@ -39,11 +39,6 @@ def test_iterables_of_blocks_have_probabilities_of_classes(tmp_path):
         assert np.array_equal(model.predict(found), known.predict(X, cov=V))
     without = svmgsu.open(blocks_of(X, V, chances))
     assert svmgsu.train(without, **LINE).classes_.tolist() == [0, 1, 2]
-    settings = {"n_features": 20, "search": False, "tol": 1e-4}
-    curved = svmgsu.SVMGSU(**settings).fit(blocks)
-    assert np.array_equal(
-        curved.scores_.W, svmgsu.SVMGSU(**settings).fit(X, chances, cov=V, classes=CLASSES).scores_.W
-    )
 
 
 def test_tables_have_them_in_columns(tmp_path, monkeypatch, capsys, small_blocks):

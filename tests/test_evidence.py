@@ -207,7 +207,7 @@ def test_a_sweep_has_theirs_and_ours_at_each_level(tmp_path, monkeypatch):
     monkeypatch.setattr(extras, "SWEEP_TEST", 200)
     found = dict(extras.sweep("sweep-synthetic", tmp_path, 0, 1, True, {}))
     assert {name.rsplit(", ", 1)[1] for name in found} == {"features 0", "features 1.5", "labels 0.45"}
-    assert found["SVMGSU, features 0"]["accuracy"] > 0.6
+    assert found["GSUClassifier, features 0"]["accuracy"] > 0.6
     assert sum("told the doubt" in name for name in found) == 1
 
 

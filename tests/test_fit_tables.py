@@ -18,8 +18,8 @@ X = rng.normal(size=(120, 3)) + 1.5 * Y[:, np.newaxis] + E * rng.normal(size=(12
 TABLE = {name: column for j, c in enumerate("abc") for name, column in ((c, X[:, j]), (f"e_{c}", E[:, j]))}
 MAKERS = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "astropy": Table}
 POOL = {"members": "linear", "cv": 2}
-CLASSIFIERS = [svmgsu.LinearSVMGSU(), svmgsu.SVMGSU(search=False), svmgsu.GSUClassifier(**POOL)]
-REGRESSORS = [svmgsu.LinearSVRGSU(), svmgsu.SVRGSU(search=False), svmgsu.GSURegressor(**POOL)]
+CLASSIFIERS = [svmgsu.LinearSVMGSU(), svmgsu.GSUClassifier(**POOL)]
+REGRESSORS = [svmgsu.LinearSVRGSU(), svmgsu.GSURegressor(**POOL)]
 
 
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
@@ -77,7 +77,7 @@ def test_missing_values_of_a_table_are_missing_to_nonlinear_models():
     table.loc[3, "a"] = table.loc[5, "e_b"] = np.nan
     gaps = X.copy()
     gaps[3, 0] = gaps[5, 1] = np.nan
-    model = svmgsu.SVMGSU(search=False)
+    model = svmgsu.GSUClassifier(n_frequencies=10)
     found = model.fit(table, Y).predict_proba(table)
     np.testing.assert_allclose(found, model.fit(gaps, Y, std=E).predict_proba(gaps, std=E), rtol=1e-6)
     with pytest.raises(ValueError, match="row 3: column 'a' is missing"):

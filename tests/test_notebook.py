@@ -50,7 +50,7 @@ def test_of_many_weights_the_largest_are_shown():
     [
         (svmgsu.LinearSVMGSU(), "proven gap"),
         (svmgsu.LinearSVMGSUCV([1, 0.1], cv=3), "weight of b"),
-        (svmgsu.SVMGSU(n_features=20, search=False), "Gaussians"),
+        (svmgsu.GSUClassifier(n_frequencies=10), "class-wise deconvolution"),
         (svmgsu.Deconvolution(2), "their weights"),
     ],
     ids=lambda value: type(value).__name__,
@@ -68,7 +68,7 @@ def test_an_estimator_adds_what_it_has_learnt_to_the_diagram(estimator, words, d
 def test_regressors_show_themselves_too(data):
     t = data.mean[:, 1]
     assert "scatter of targets" in svmgsu.LinearSVRGSU().fit(data, t)._repr_html_()
-    assert "residual deviation" in svmgsu.SVRGSU(n_features=20, search=False).fit(data, t)._repr_html_()
+    assert "held-out loss" in svmgsu.GSURegressor(n_frequencies=10).fit(data, t)._repr_html_()
 
 
 def test_progress_is_that_of_notebooks_in_notebooks():

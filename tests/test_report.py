@@ -94,8 +94,8 @@ def test_the_recommended_code_runs_as_printed(key, task, doubt):
     assert len(lines) <= 5
     exec(
         "\n".join(lines)
-        .replace("SVMGSU()", "SVMGSU(search=False)")
-        .replace("SVRGSU()", "SVRGSU(search=False)"),
+        .replace("GSUClassifier()", "GSUClassifier(n_frequencies=10)")
+        .replace("GSURegressor()", "GSURegressor(n_frequencies=10)"),
         names,
     )
     if key in ("forest", "boosting"):  # what is printed is what was measured

@@ -31,7 +31,7 @@ def test_groups_name_what_there_is_and_nothing_twice():
     {
         "LinearSVMGSU": {"fit", "predict", "predict_proba", "decision_function", "partial_fit"},
         "GSUClassifier": {"fit", "predict", "explain"},
-        "SVRGSU": {"fit", "predict"},
+        "GSURegressor": {"fit", "predict"},
         "Deconvolution": {"fit", "transform", "score_samples"},
         "Model": {"predict", "save", "n_features_in_"},
         "Gaussians": {"from_frame", "with_cov", "subspace"},

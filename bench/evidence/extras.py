@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +27,8 @@ COST = {"cost-kepler": "kepler-noisy", "cost-wdbc": "wdbc-noisy"}
 SPREADS = (0.0, 0.5, 1.0, 1.5)  # mean noise of a value, in units of its feature's spread
 WRONG = (0.15, 0.3, 0.45)  # share of wrong labels
 SWEEP_TRAIN, SWEEP_TEST = 400, 1000
-FOREST, PROBABILISTIC, OURS = "random forest", "probabilistic random forest", "SVMGSU"
-TOLD, SEARCHED = "random forest, told the doubt", "SVMGSU, own search"
-# λ of the sweeps: of features, and where labels may be wrong (found on seeds 900 to 909)
-LAM, LAM_IN_DOUBT = 1e-5, 1e-4
+FOREST, PROBABILISTIC, OURS = "random forest", "probabilistic random forest", "GSUClassifier"
+TOLD = "random forest, told the doubt"
 Wanted = Callable[[str], bool]
 Found = Iterator[tuple[str, dict[str, Any]]]
 
@@ -101,19 +98,17 @@ def _sweepers(
         made = ProbabilisticForest(10 if quick else 50, seed=seed).fit(X[train], std[train], chances)
         return made.predict_proba(X[test], std[test])
 
-    def ours(**settings: Any) -> Array:
+    def ours() -> Array:
         first, second = (
             svmgsu.Gaussians(X[rows], svmgsu.Diagonal(std[rows] ** 2) if std.any() else None)
             for rows in (train, test)
         )
-        made = svmgsu.SVMGSU(doubt="error", random_state=seed, threads=1, **settings)
+        made = svmgsu.GSUClassifier(noisy_labels=True, random_state=seed, threads=1)
         made.fit(first, chances if doubt.any() else y[train])
         return np.asarray(made.predict_proba(second))
 
-    lam = LAM_IN_DOUBT if doubt.any() else LAM
-    fixed = partial(ours, search=False, gamma=0.3 / X.shape[1], lam=lam)
-    makers = {FOREST: forest, PROBABILISTIC: probabilistic, OURS: fixed}
-    return makers | ({TOLD: told, SEARCHED: ours} if doubt.any() else {})
+    makers = {FOREST: forest, PROBABILISTIC: probabilistic, OURS: ours}
+    return makers | ({TOLD: told} if doubt.any() else {})
 
 
 def _synthetic(seed: int) -> tuple[Array, Array]:

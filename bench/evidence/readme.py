@@ -17,24 +17,24 @@ PROTOCOL = "bench/evidence/PROTOCOL.md"
 SITUATIONS = (
     (
         "new objects noisier than those to learn from, by a known noise",
-        "`SVMGSU(deployment_cov=...)`, `SVRGSU(...)`",
+        "`GSUClassifier(test_noise=...)`, `GSURegressor(...)`",
         ("kepler-noisy", "wdbc-noisy", "sdss2.2-noisy", "redshift-noisy"),
     ),
     (
         "error bars that differ widely from object to object",
-        "`SVMGSU().fit(X, y, std=...)`",
+        "`GSUClassifier().fit(X, y, std=...)`",
         ("kepler-uneven", "wdbc-uneven", "sdss2.2-uneven", "sdss1.5-uneven"),
     ),
-    ("noisy objects to learn from, precise new ones", "`SVMGSU`", ("kepler-precise", "wdbc-precise")),
+    ("noisy objects to learn from, precise new ones", "`GSUClassifier`", ("kepler-precise", "wdbc-precise")),
     (
         "means and covariances of many frames, new data single frames",
-        '`SVMGSU(population=None, approximation="landmarks")`',
+        "`GSUClassifier`",
         ("vowels", "eeg-windows"),
     ),
     ("few images that may be moved", "a forest on images that are moved", ("mnist",)),
     (
         "new objects like those to learn from",
-        "try `SVMGSU` beside boosting with bars as features",
+        "try `GSUClassifier` beside boosting with bars as features",
         ("kepler-like", "wdbc-like", "sdss2.2-like", "sdss1.5-like", "redshift-like", "tv-like", "eeg-like"),
     ),
     ("another population or channel", "no general advice", ("sdss2.2-half", "tv-channel")),

@@ -108,7 +108,7 @@ def curves(all_figures: list[dict[str, Any]], path: Path) -> None:
 
 
 def sweep_words(found: list[Record], part: str) -> str | None:
-    """Accuracy by level of noise; SVMGSU beyond the probabilistic forest, and that beyond the plain one."""
+    """Accuracy by level of noise; the pool beyond the probabilistic forest, and that beyond the plain one."""
     accuracy = records.by_system(found, part, "accuracy")
     levels = [("features", r) for r in extras.SPREADS] + [("labels", q) for q in extras.WRONG]
     overlap = 1 / 3 if part.endswith("kepler") else 0.0
@@ -121,10 +121,7 @@ def sweep_words(found: list[Record], part: str) -> str | None:
             return None
         count = len(splits)
         forest, theirs, ours = ([s[k] for k in splits] for s in scores)
-        told, searched = (
-            [accuracy.get(f"{name}, {what} {level:g}", {}).get(k, np.nan) for k in splits]
-            for name in (extras.TOLD, extras.SEARCHED)
-        )
+        told = [accuracy.get(f"{extras.TOLD}, {what} {level:g}", {}).get(k, np.nan) for k in splits]
         rows.append(
             (
                 f"{what}, {level:g}",
@@ -132,17 +129,16 @@ def sweep_words(found: list[Record], part: str) -> str | None:
                 show(estimate(told), 3) if what == "labels" else "",
                 show(estimate(theirs), 3),
                 show(estimate(ours), 3),
-                show(estimate(searched), 3) if what == "labels" else "",
                 show_gain(paired(theirs, forest, overlap), 3),
                 show_gain(paired(ours, theirs, overlap), 3),
             )
         )
-    heads = ("noise", extras.FOREST, extras.TOLD, extras.PROBABILISTIC, extras.OURS, extras.SEARCHED)
+    heads = ("noise", extras.FOREST, extras.TOLD, extras.PROBABILISTIC, extras.OURS)
     more = ("probabilistic beyond plain forest", f"{extras.OURS} beyond probabilistic forest")
     few = "" if count >= 10 else " Fewer than ten splits: not to be cited."
     title = "Kepler" if part.endswith("kepler") else "synthetic data"
     return (
-        f"## Sweep of noise: {title}\n\nAccuracy on true labels, {count} splits, fixed settings (but for "
-        f"“{extras.SEARCHED}”).{few} The paper of the probabilistic forest reports over a plain one: "
+        f"## Sweep of noise: {title}\n\nAccuracy on true labels, {count} splits, default settings."
+        f"{few} The paper of the probabilistic forest reports over a plain one: "
         f"{PAPER}.\n\n" + table((*heads, *more), rows)
     )

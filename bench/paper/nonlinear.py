@@ -1,4 +1,4 @@
-"""Curved boundaries from error bars: SVMGSU beside forests, boosting, kernels and discriminants."""
+"""Nonlinear models of error bars: GSUClassifier beside forests, boosting, kernels and discriminants."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .systems import Array
 
 COPIES, KERNEL_COPIES = 10, 3
 FRESH = 1000  # the first seed: no smaller one was used for this table
-OURS, LINEAR = "SVMGSU", "LinearSVMGSUCV"
+OURS, LINEAR = "GSUClassifier", "LinearSVMGSUCV"
 MEASURES = ("accuracy", "log-loss", "AUC", "seconds")
 Fit = Callable[[Array, Array], Any]
 
@@ -108,7 +108,7 @@ def rivals(task: Task, seed: int, quick: bool) -> Record:
 def ours(task: Task, seed: int) -> Record:
     mean = None if task.pool is None else svmgsu.Diagonal(task.pool.mean(axis=0)[None])
     systems = {
-        OURS: svmgsu.SVMGSU(deployment_cov=task.pool, random_state=seed),
+        OURS: svmgsu.GSUClassifier(test_noise=task.pool, random_state=seed),
         LINEAR: svmgsu.LinearSVMGSUCV(loss="logistic", deployment_cov=mean),
     }
     out: Record = {}
@@ -170,7 +170,10 @@ def report(records: list[Record], page: Page, wanted: dict[str, float], overlap:
             for m in MEASURES[:2]
         ]
         rows.append((name, *(show(estimate(values(records, name, m))) for m in MEASURES), *gains))
-    page.table(("system", *MEASURES, "accuracy of SVMGSU beyond it", "log-loss of SVMGSU beyond it"), rows)
+    page.table(
+        ("system", *MEASURES, "accuracy of GSUClassifier beyond it", "log-loss of GSUClassifier beyond it"),
+        rows,
+    )
     for measure, target in wanted.items():
         sign = 1.0 if measure == "accuracy" else -1.0
         best = max(others, key=lambda name: sign * values(records, name, measure).mean())

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from .estimators.classifier import LinearSVMGSU
     from .estimators.classifier_search import LinearSVMGSUCV
     from .estimators.deconvolution import Deconvolution
-    from .estimators.nonlinear.classifier import SVMGSU
-    from .estimators.nonlinear.regressor import SVRGSU
     from .estimators.pool.classifier import GSUClassifier
     from .estimators.pool.regressor import GSURegressor
     from .estimators.propagate import Propagate
@@ -56,8 +54,6 @@ __getattr__ = lazy(
         "LinearSVRGSU": "estimators.regressor",
         "LinearSVRGSUCV": "estimators.regressor",
         "Propagate": "estimators.propagate",
-        "SVMGSU": "estimators.nonlinear.classifier",
-        "SVRGSU": "estimators.nonlinear.regressor",
         "dask": "dask",
         "features": "features",
         "io": "io",
@@ -73,8 +69,6 @@ __getattr__ = lazy(
 )
 
 __all__ = [
-    "SVMGSU",
-    "SVRGSU",
     "Blocks",
     "Covariance",
     "Deconvolution",

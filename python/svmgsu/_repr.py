@@ -123,8 +123,8 @@ def _fitted_table(estimator: Any) -> str:
     known = vars(estimator)
     if "model_" in known:
         return model_table(estimator.model_)
-    if "scores_" in known:
-        return table(type(estimator).__name__, _nonlinear(estimator))
+    if "pool_" in known:
+        return table(type(estimator).__name__, _pool(estimator))
     if "covariances_" in known:
         weights = ", ".join(f"{weight:.2g}" for weight in sorted(estimator.weights_, reverse=True)[:8])
         rows = [
@@ -136,16 +136,13 @@ def _fitted_table(estimator: Any) -> str:
     return ""
 
 
-def _nonlinear(estimator: Any) -> Rows:
-    population = estimator.population_
-    rows = [
-        feature_row(estimator.n_features_in_, getattr(estimator, "feature_names_in_", None)),
-        ("population", "none" if population is None else f"{len(population.weights_)} Gaussians"),
-        ("loss", str(estimator.loss)),
-        ("γ of the kernel", f"{estimator.gamma_:.3g}"),
-        ("λ", f"{estimator.lam_:.3g}"),
-        ("metric", "none" if estimator.metric_ is None else "learnt"),
-    ]
-    if hasattr(estimator, "residual_std_"):
-        rows.append(("residual deviation", f"{estimator.residual_std_:.4g}"))
-    return rows + _proof(estimator)
+def _pool(estimator: Any) -> Rows:
+    pool = estimator.pool_
+    rows = [feature_row(estimator.n_features_in_, getattr(estimator, "feature_names_in_", None))]
+    for m in (-pool.weights).argsort():
+        if pool.weights[m] > 0:
+            rows.append(
+                (pool.members[m], f"weight {pool.weights[m]:.2g}, held-out loss {pool.losses[m]:.3g}")
+            )
+    rows.append(("pool", f"held-out loss {pool.loss:.3g}"))
+    return rows

@@ -84,7 +84,7 @@ class FeatureTransformer(GaussianTransformer):
         if data.deployment is not None:
             raise ValueError(
                 f"X: {type(self).__name__} is not linear and cannot carry noise of deployment; add it to the "
-                "covariance, or use svmgsu.SVMGSU(deployment_cov=...)"
+                "covariance, or use svmgsu.GSUClassifier(test_noise=...)"
             )
         dtype = data.mean.dtype
         if data.cov is None:
@@ -257,7 +257,7 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, FeatureTransformer):  # type: i
         X = points_of(data)
         self.metric_, learned = metric_given(self.metric, X.shape[1], y)
         if learned:
-            raise ValueError('metric: "learned" is for svmgsu.features.FourierFeatures and svmgsu.SVMGSU')
+            raise ValueError('metric: "learned" is for svmgsu.features.FourierFeatures')
         inner = X if self.metric_ is None else X @ self.metric_.T
         gammas = resolve_gammas(self.gamma, inner, rng)
         if len(gammas) > 1:

@@ -27,7 +27,7 @@ GROUPS = {
     "Data beyond memory": ("open", "Blocks"),
     "Covariances": ("Covariance", "Isotropic", "Diagonal", "Full", "LowRank", "Shared"),
     "Estimators": (
-        "LinearSVMGSU", "LinearSVMGSUCV", "LinearSVRGSU", "LinearSVRGSUCV", "SVMGSU", "SVRGSU", "unscale",
+        "LinearSVMGSU", "LinearSVMGSUCV", "LinearSVRGSU", "LinearSVRGSUCV", "unscale",
     ),
     "Transformers": (
         "Propagate", "FourierFeatures", "Landmarks", "Polynomial", "Deconvolution",

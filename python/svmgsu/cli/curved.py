@@ -1,4 +1,4 @@
-"""What the commands do for curved models (`SVMGSU`, `SVRGSU`): options of training, files, what is said."""
+"""What the commands do for pools (`GSUClassifier`, `GSURegressor`): options, files, texts."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from ..io.dataset import Dataset
 from ..models.classifier import Model
 from ..models.files import load
 from ..models.regressor import RegressionModel
-from .base import UsageError, positive
+from .base import UsageError
 
-KERNELS = ("rbf", "laplace", "matern", "quadratic")
-# Options of `svmgsu train` that a curved model has not, with what they are if nothing is said.
-OF_LINES = {
+# Options of `svmgsu train` that a pool does not have, with their defaults.
+OF_LINEAR_MODELS = {
     "lams": None,
     "cov_scale": None,
     "cov_scales": None,
@@ -25,68 +24,59 @@ OF_LINES = {
     "probability": None,
     "no_probability": False,
     "max_iter": None,
-    "max_time": None,
     "steps": None,
     "batch": None,
     "average": None,
     "jobs": None,
     "checkpoint": None,
+    "lam": None,
+    "loss": None,
+    "epsilon": None,
+    "tol": None,
 }
-OF_CURVES = ("gamma", "population")
-SETTINGS = ("kernel", "gamma", "lam", "loss", "epsilon", "cv", "tol", "threads")
+SETTINGS = ("cv", "max_time", "threads")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of a curved model."""
-    curved = parser.add_argument_group("curved boundaries (SVMGSU, SVRGSU; needs scikit-learn)")
-    curved.add_argument(
-        "--kernel",
-        choices=KERNELS,
-        help="with the population behind noisy objects; what no option says is chosen by cross-validation",
-    )
-    curved.add_argument(
-        "--gamma", type=positive, metavar="G", help="of the kernel, of features in units of their spread"
-    )
-    curved.add_argument(
-        "--population",
-        choices=("mixture", "gaussian", "none"),
-        help="behind noisy objects (default: a mixture where there is noise); none: error bars are a spread "
-        "of their own",
+    """Add the option that trains a pool."""
+    parser.add_argument(
+        "--pool",
+        dest="kernel",
+        action="store_const",
+        const="pool",
+        help="train GSUClassifier, or GSURegressor: nonlinear models, chosen by cross-validation (needs "
+        "scikit-learn)",
     )
 
 
 def check(args: argparse.Namespace) -> None:
-    """Refuses options that do not go with --kernel, or without it."""
+    """Refuse options of linear models together with --pool."""
     if args.kernel is None:
-        for name in OF_CURVES:
-            if getattr(args, name) is not None:
-                raise UsageError(f"--{name}: for a curved model; add --kernel")
         return
-    for name, nothing in OF_LINES.items():
+    for name, nothing in OF_LINEAR_MODELS.items():
         if getattr(args, name) != nothing:
-            raise UsageError(f"--{name.replace('_', '-')}: for linear models, not with --kernel")
+            raise UsageError(f"--{name.replace('_', '-')}: for linear models, not with --pool")
     if args.solver != "newton" or args.model_format != "svmgsu":
-        raise UsageError("--solver sgd, --model-format gsvm: for linear models, not with --kernel")
+        raise UsageError("--solver sgd, --model-format gsvm: for linear models, not with --pool")
 
 
 def fit(args: argparse.Namespace, dataset: Dataset, deployment: Any, class_weight: Any) -> Any:
-    """The curved model that `svmgsu train` asks for."""
-    from ..estimators.nonlinear.classifier import SVMGSU
-    from ..estimators.nonlinear.regressor import SVRGSU
+    """Fit the pool that `svmgsu train` asks for."""
+    from ..estimators.pool.classifier import GSUClassifier
+    from ..estimators.pool.regressor import GSURegressor
 
     settings = {name: getattr(args, name) for name in SETTINGS if getattr(args, name) is not None}
-    settings |= {"deployment_cov": deployment, "random_state": args.seed}
-    if args.population is not None:
-        settings["population"] = None if args.population == "none" else args.population
+    settings |= {"test_noise": deployment, "random_state": args.seed}
     if args.task == "regression":
-        return SVRGSU(**settings).fit(dataset.data, dataset.y, y_std=dataset.y_std)
-    return SVMGSU(class_weight=class_weight, **settings).fit(dataset.data, dataset.y, classes=dataset.classes)
+        return GSURegressor(**settings).fit(dataset.data, dataset.y, y_std=dataset.y_std)
+    model = GSUClassifier(class_weight=class_weight, **settings)
+    return model.fit(dataset.data, dataset.y, classes=dataset.classes)
 
 
 def read(path: str) -> Any:
-    """The model in a file, linear or curved."""
+    """The model in a file, linear or a pool."""
     model = load(path)
-    if not (isinstance(model, (Model, RegressionModel)) or hasattr(model, "scores_")):
+    if not (isinstance(model, (Model, RegressionModel)) or hasattr(model, "pool_")):
         raise io.FormatError(
             f"{path}: holds a {type(model).__name__}, which predicts neither classes nor values"
         )
@@ -98,7 +88,7 @@ def is_curved(model: Any) -> bool:
 
 
 def is_regression(model: Any) -> bool:
-    """Whether a model, linear or curved, predicts numbers."""
+    """Whether a model, linear or a pool, predicts numbers."""
     return not hasattr(model, "classes_")
 
 
@@ -119,38 +109,27 @@ def is_archive(path: str) -> bool:
 
 
 def facts(model: Any) -> dict[str, Any]:
-    """What was chosen, given or found."""
-    if is_regression(model):
-        own: dict[str, Any] = {"task": "regression", "residual": model.residual_std_}
-    else:
-        own = {"classes": model.classes_.tolist()}
-    return {
-        "features": model.n_features_in_,
-        **own,
-        "kernel": model.kernel,
-        "gamma": model.gamma_,
-        "lam": model.lam_,
-        "metric": model.metric_ is not None,
-        "bars as features": model.bars_,
-        "population": None if model.population_ is None else model.population_.n_components_,
-        "loss": model.loss,
-        "objective": model.objective_,
-        "gap": model.gap_,
-    }
+    """Return what was chosen, given or found."""
+    own = {"task": "regression"} if is_regression(model) else {"classes": model.classes_.tolist()}
+    pool = model.pool_
+    members = [
+        {"member": name, "weight": float(weight), "held-out loss": float(loss)}
+        for name, weight, loss in zip(pool.members, pool.weights, pool.losses, strict=True)
+    ]
+    return {"features": model.n_features_in_, **own, "held-out loss": float(pool.loss), "members": members}
 
 
 def text(facts: dict[str, Any]) -> str:
-    """What `svmgsu train` says of a curved model."""
-    what = f"residual {facts['residual']:.4g}" if "residual" in facts else ""
-    if "classes" in facts:
-        what = f"classes {', '.join(map(str, facts['classes']))}"
-    chosen = [facts["kernel"], f"gamma {facts['gamma']:.4g}", f"lam {facts['lam']:.4g}"]
-    if facts["population"]:
-        chosen.append(f"population of {facts['population']}")
-    chosen += [name for name in ("metric", "bars as features") if facts[name]]
-    uncertainty = facts["covariance"] or "no"
-    return (
-        f"{facts['examples']} examples, {facts['features']} features, {uncertainty} covariance, {what}\n"
-        f"{', '.join(chosen)}\nobjective {facts['objective']:.6g}, gap {facts['gap']:.2g}, "
-        f"{facts['seconds']:.2f} s: {facts['model']}"
+    """Return what `svmgsu train` says of a pool."""
+    what = f", classes {', '.join(map(str, facts['classes']))}" if "classes" in facts else ""
+    lines = [
+        f"{facts['examples']} samples, {facts['features']} features, {facts['covariance'] or 'no'} "
+        f"covariance{what}"
+    ]
+    for one in sorted(facts["members"], key=lambda member: -float(member["weight"])):
+        if one["weight"] > 0:
+            lines.append(f"{one['weight']:.3f} {one['member']} (held-out loss {one['held-out loss']:.4g})")
+    lines.append(
+        f"held-out loss of the pool {facts['held-out loss']:.4g}, {facts['seconds']:.2f} s: {facts['model']}"
     )
+    return "\n".join(lines)

@@ -58,8 +58,8 @@ examples:
         svmlight, one error bar for all numbers, rare classes count as much; also write predictions
   svmgsu train stars.csv --task regression --target z --loss epsilon_insensitive --epsilon 0.1 -o z.svmgsu
         predict the numbers of column z, whose errors, if there are some, are z_err
-  svmgsu train stars.csv --kernel rbf -o curved.svmgsu
-        a curved boundary (SVMGSU; with --task regression SVRGSU), its settings by cross-validation
+  svmgsu train stars.csv --pool -o pool.svmgsu
+        a nonlinear model: GSUClassifier, with --task regression GSURegressor
   svmgsu train sky.parquet --memory 2GB --checkpoint sky.ckpt --resume -o sky.svmgsu
         block by block; stopped and started again, it goes on from the last pass
   zcat mean.gz | svmgsu train - --labels labels.dat --kind none -o m.svmgsu --json

@@ -74,7 +74,7 @@ def read_table(
         As for `svmgsu.Gaussians.from_frame`.
     missing : {"error", "drop", "keep"}
         What to do with rows where a number or the label is missing; "keep" leaves NaN in the means, for
-        estimators that take missing values, such as `SVMGSU`.
+        estimators that take missing values, such as `GSUClassifier`.
     most_missing : float, default=1
         Columns of which a larger fraction is missing are not used.
     text_labels : bool, default=False

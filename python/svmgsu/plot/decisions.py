@@ -34,7 +34,7 @@ def histogram(model: Any, data: Any, y: Any, ax: Any = None, *, bins: Any = 30, 
     Parameters
     ----------
     model : Model, estimator or pipeline that ends with one
-        Of a curved one (`SVMGSU`) decision values are log-odds, with the deviations that bars make of them.
+        For a nonlinear one (`GSUClassifier`) decision values are log-odds.
     data : Gaussians or array of shape (l, n)
     y : array of shape (l,)
         Labels, of the classes the model knows.

@@ -37,7 +37,7 @@ def partial_dependence(
 
     Parameters
     ----------
-    model : fitted SVMGSU or SVRGSU
+    model : fitted GSUClassifier or GSURegressor
         Or any estimator whose `predict_proba`, or `predict`, takes `Gaussians`.
     data : Gaussians
         The objects to average over; of many 200 are drawn.

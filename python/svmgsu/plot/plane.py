@@ -44,7 +44,7 @@ def boundary(
     ----------
     model : Model, estimator or pipeline that ends with one
         Its boundary is solid, and its margins, if it is linear (decision values of -1 and 1), are dotted. A
-        curved one (`SVMGSU`) is drawn of two classes, for objects known exactly.
+        nonlinear one (`GSUClassifier`) is drawn of two classes, for objects known exactly.
     data : Gaussians of shape (l, 2)
         Each example is its mean and the ellipse that holds `mass` of its probability.
     y : array of shape (l,)

@@ -30,7 +30,7 @@ def population(
 
     Parameters
     ----------
-    prior : Deconvolution, SVMGSU or SVRGSU
+    prior : Deconvolution, GSUClassifier or GSURegressor
         Fitted. The heavier a component, the stronger its ellipse.
     data : Gaussians or array of shape (l, n), optional
         Objects as they were measured: grey points (at most 5,000). A cross shows the typical noise.
@@ -83,25 +83,31 @@ def population(
 
 
 class Population:
-    """A population in the units of the data: of a Deconvolution, or inside an SVMGSU or SVRGSU."""
+    """A population in the units of the data: that of a Deconvolution, or of a pool."""
 
-    def __init__(self, inner: Any, centre: Any, scale: Any, names: Any) -> None:
-        self.weights = inner.weights_
-        self.means = inner.means_ * scale + centre
-        self.covariances = inner.covariances_ * np.multiply.outer(scale, scale)
+    def __init__(self, weights: Any, means: Any, covariances: Any, names: Any) -> None:
+        self.weights = weights
+        self.means = means
+        self.covariances = covariances
         self.names = None if names is None else [str(name) for name in names]
 
     @classmethod
     def of(cls, prior: Any) -> Population:
         names = getattr(prior, "feature_names_in_", None)
         if hasattr(prior, "covariances_"):
-            one = np.ones(prior.means_.shape[1])
-            return cls(prior, 0.0, one, names)
-        if not hasattr(prior, "lift_"):
-            raise ValueError(f"prior: expected a fitted Deconvolution, SVMGSU or SVRGSU, got {prior!r}")
-        if prior.population_ is None:
+            return cls(prior.weights_, prior.means_, prior.covariances_, names)
+        if not hasattr(prior, "inputs_"):
+            raise ValueError(
+                f"prior: expected a fitted Deconvolution, GSUClassifier or GSURegressor, got {prior!r}"
+            )
+        inputs = prior.inputs_
+        if inputs.population is None:
             raise ValueError(f"prior: this {type(prior).__name__} was fitted without a population")
-        return cls(prior.population_, prior.lift_.centre, prior.lift_.scale, names)
+        # The last component is the wide one, which was not learnt.
+        found = inputs.population
+        weights = found.weights[:-1] / found.weights[:-1].sum()
+        means = found.means[:-1] * inputs.scale + inputs.centre
+        return cls(weights, means, found.covs[:-1] * np.multiply.outer(inputs.scale, inputs.scale), names)
 
     def axes(self, features: Any) -> tuple[int, Array, list[str]]:
         """How many features there are, the places of those to draw, and their names."""

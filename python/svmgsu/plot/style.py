@@ -124,17 +124,14 @@ def is_curved(model: Any) -> bool:
 def decision_values(model: Any, data: Any) -> tuple[FloatArray, FloatArray]:
     """What a model without weights, or a pipeline that ends with one, says of objects of two classes.
 
-    Above 0 is the second class. With the standard deviations that the objects' covariances make, or 0.
+    Above 0 is the second class. Covariances are in the values already: no deviations are known beside them.
     """
     last = last_step(model)
     seen = data if last is model else model[:-1].transform(data)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # corners of a picture lie far from the population
-        if seen.cov is None:
-            values = np.asarray(last.decision_function(seen))
-            return values, np.zeros(len(values))
-        values, std = last.decision_function(seen, return_std=True)
-    return values, std
+        values = np.asarray(last.decision_function(seen))
+    return values, np.zeros(len(values))
 
 
 def sides(model: Any) -> Hyperplane:

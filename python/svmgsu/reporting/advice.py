@@ -93,7 +93,7 @@ def _code(problem: Problem, taken: Trial) -> list[str]:
     if key in ("rbf", "rbf-bars"):
         given = "data" if key == "rbf-bars" or problem.data.cov is None else "data.with_cov(None)"
         extra = f", {more}={more}" if more else ""
-        return [f"model = svmgsu.{'SVMGSU' if classes else 'SVRGSU'}().fit({given}, y{extra})"]
+        return [f"model = svmgsu.{'GSUClassifier' if classes else 'GSURegressor'}().fit({given}, y{extra})"]
     return _trees(problem, taken.way, more)
 
 

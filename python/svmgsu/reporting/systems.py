@@ -17,8 +17,8 @@ from sklearn.preprocessing import StandardScaler
 from ..data.gaussians import Gaussians
 from ..estimators.classifier import LinearSVMGSU
 from ..estimators.classifier_search import LinearSVMGSUCV
-from ..estimators.nonlinear.classifier import SVMGSU
-from ..estimators.nonlinear.regressor import SVRGSU
+from ..estimators.pool.classifier import GSUClassifier
+from ..estimators.pool.regressor import GSURegressor
 from ..estimators.propagate import Propagate
 from ..estimators.regressor import LinearSVRGSU, LinearSVRGSUCV
 from ..support.validation import Array, FloatArray
@@ -162,50 +162,27 @@ class Linear(Way):
 
 
 class Curved(Way):
-    """`SVMGSU` or `SVRGSU`. The first fit chooses the settings, those of the other folds take them over."""
+    """`GSUClassifier` or `GSURegressor`."""
 
-    def __init__(self, *given: Any, bars: bool, seed: int, as_features: Any = "auto") -> None:
+    sees_sizes = False  # samples with other standard errors are predicted without these as features
+
+    def __init__(self, *given: Any, bars: bool, seed: int) -> None:
         super().__init__(*given, bars=bars, seed=seed)
-        self.as_features = as_features
         self.key = "rbf-bars" if bars else "rbf"
-        self.name = "RBF, with error bars (posterior)" if bars else "RBF, values only"
+        self.name = "Pool, with error bars (posterior)" if bars else "Pool, values only"
         self.most = self.effort.curved
-        self._found: dict[str, Any] | None = None
 
     def fit(self, part: Known) -> Any:
-        kind: Any = SVMGSU if self.is_classifier else SVRGSU
-        own = {
-            "random_state": self.seed,
-            "threads": self.effort.threads,
-            "bars_as_features": self.as_features,
-        }
-        own |= self._found or {}
-        model = kind(n_features=self.effort.frequencies, **own)
+        kind: Any = GSUClassifier if self.is_classifier else GSURegressor
+        frequencies = max(2, self.effort.frequencies // 2)
+        model = kind(n_frequencies=frequencies, random_state=self.seed, threads=self.effort.threads)
         y, extra = self.told(part)
-        model.fit(part.data if self.bars else part.data.with_cov(None), y, groups=part.groups, **extra)
-        if self._found is None:
-            self._found = {
-                "search": False,
-                "gamma": model.gamma_,
-                "lam": model.lam_,
-                "metric": model.metric_ is not None,
-                "bars_as_features": bool(model.bars_),
-            }
-            if self.is_classifier:
-                self._found["link"] = bool(model.link_)
-        return model
-
-    @property
-    def sees_sizes(self) -> bool:
-        """Whether the size of bars was chosen as a feature: then nothing can be said of other sizes."""
-        return bool(self._found and self._found["bars_as_features"])
+        seen = part.data if self.bars else part.data.with_cov(None)
+        return model.fit(seen, y, groups=part.groups, **extra)
 
     def steady(self) -> Curved:
-        """The same without that."""
-        given = (self.task, self.classes, self.effort)
-        other = Curved(*given, bars=self.bars, seed=self.seed, as_features=False)
-        other.name += ", without their sizes as features"
-        return other
+        """The same way for other sizes of error bars."""
+        return self
 
     def predict(self, model: Any, data: Gaussians) -> Outcome:
         seen = data if self.bars else data.with_cov(None)

@@ -21,6 +21,7 @@ from ...exceptions import ConvergenceWarning
 from ...fit.population import observe
 from ...io.frames import table_for_predict
 from ...models.rule import depends_on_class, new_objects
+from ...outofcore.blocks import Blocks
 from ...support.parallel import Team
 from ...support.validation import Array, FloatArray, check_count, check_positive, is_sparse
 from ..inputs import ROUTED, check_deployment_units, keep_names, may_lack_names, same_units
@@ -264,6 +265,17 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
             rows = slice(first, min(len(data), first + size))
             yield rows, inputs.view(data[rows], self._threads())
 
+    def _new_batches(self, X: Any, cov: Any, std: Any) -> Iterator[tuple[slice, View]]:
+        """Checked new samples, or the blocks of such, as members see them."""
+        if not isinstance(X, Blocks):
+            yield from self._batches(self._new(X, cov, std))
+            return
+        if cov is not None or std is not None:
+            raise ValueError("std: blocks have their own covariances; pass std to svmgsu.open")
+        for span in X.spans():
+            for rows, view in self._batches(self._new(X[span], None, None)):
+                yield slice(span.start + rows.start, span.start + rows.stop), view
+
     def save(self, path: Any) -> None:
         """Write what predictions need to `path`, a path or binary file, completely or not at all.
 
@@ -280,6 +292,47 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = False
         tags.input_tags.allow_nan = True
         return tags
+
+
+def some_of_blocks(
+    blocks: Blocks, seed: int, columns: dict[str, Any], classes: Any = None
+) -> tuple[Gaussians, dict[str, Any], Any]:
+    """Draw samples out of core, by their content: (samples, what belongs to each, names of classes).
+
+    `columns` are what was given beside the blocks; y, the weights and the errors of targets are those of the
+    files otherwise.
+    """
+    if columns["y"] is None:
+        columns["y"] = blocks.labels()
+        classes = blocks.classes if classes is None else classes
+        if "y_std" in columns and columns["y_std"] is None:
+            columns["y_std"] = blocks.numbers("y_std")
+    if columns["sample_weight"] is None:
+        columns["sample_weight"] = blocks.numbers("weight")
+    for name, column in columns.items():
+        if column is not None and np.ndim(column) and len(column) != len(blocks):
+            raise ValueError(f"{name}: {len(column)} for {len(blocks)} samples")
+    # A pseudo-random number of each sample that depends on its values alone; the least of these are taken.
+    drawn = np.empty(len(blocks), dtype=np.uint64)
+    for span in blocks.spans():
+        bits = np.ascontiguousarray(blocks[span].mean, dtype=np.float64).view(np.uint64)
+        found = np.full(len(bits), seed + 1, dtype=np.uint64)
+        for column in bits.T:
+            found = (found ^ column) * np.uint64(0x9E3779B97F4A7C15)
+            found ^= found >> np.uint64(29)
+        drawn[span] = found
+    chosen = np.sort(np.argsort(drawn, kind="stable")[:LAST_ROWS])
+    parts = []
+    for span in blocks.spans():
+        own = chosen[np.searchsorted(chosen, span.start) : np.searchsorted(chosen, span.stop)]
+        if len(own):
+            parts.append(blocks[span][own - span.start])
+    data = parts[0] if len(parts) == 1 else concatenate(parts)
+    taken = {
+        name: np.asarray(column)[chosen] if column is not None and np.ndim(column) else column
+        for name, column in columns.items()
+    }
+    return data, taken, classes
 
 
 def rows_at_a_time(inputs: Inputs, most: int) -> int:

@@ -12,12 +12,22 @@ from sklearn.metrics import accuracy_score
 from ...data.gaussians import Gaussians
 from ...data.soft_labels import read_labels
 from ...io.frames import table_for_fit
+from ...outofcore.blocks import Blocks
 from ...support.labels import check_raw_weights, class_factors
 from ...support.validation import Array, FloatArray
 from ..classifier import labels_of
 from ..inputs import ROUTED
 from . import axis_aligned, linear, rbf
-from .base import LAST_ROWS, NUMBERS, PoolEstimator, PoolSummary, as_seen_later, canonical_order, some_of
+from .base import (
+    LAST_ROWS,
+    NUMBERS,
+    PoolEstimator,
+    PoolSummary,
+    as_seen_later,
+    canonical_order,
+    some_of,
+    some_of_blocks,
+)
 from .classwise import ClasswiseMember
 from .inputs import Mixture, View
 from .logistic import LogisticMember
@@ -138,7 +148,7 @@ class GSUClassifier(ClassifierMixin, PoolEstimator):  # type: ignore[misc]
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         cov: Any = None,
         std: Any = None,
         sample_weight: Any = None,
@@ -149,10 +159,11 @@ class GSUClassifier(ClassifierMixin, PoolEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : Gaussians, array or DataFrame of shape (l, n)
-            Measured values; in arrays NaN is a missing value.
+        X : Gaussians, array, DataFrame or what `svmgsu.open` returns, of shape (l, n)
+            Measured values; in arrays NaN is a missing value. Out of core, at most 100,000 samples take part,
+            drawn by their content and `random_state`.
         y : array of shape (l,) or (l, K)
-            Labels, or probabilities of the classes.
+            Labels, or probabilities of the classes; out of core by default those of the files.
         cov, std : optional
             Covariances or standard errors of the measurements, as in `svmgsu.Gaussians`.
         sample_weight : array of shape (l,), optional
@@ -164,6 +175,10 @@ class GSUClassifier(ClassifierMixin, PoolEstimator):  # type: ignore[misc]
         """
         self._check_settings()
         deadline = Deadline(self.max_time)
+        if isinstance(X, Blocks):
+            columns = {"y": y, "sample_weight": sample_weight, "groups": groups}
+            X, columns, classes = some_of_blocks(X, self._seed(), columns, classes)
+            y, sample_weight, groups = columns.values()
         X, y = table_for_fit(X, y, cov, std, gaps=True)
         data = self._read(X, cov, std, groups)
         self.classes_, codes, each = read_labels(labels_of(y), len(data), classes)
@@ -339,11 +354,8 @@ class GSUClassifier(ClassifierMixin, PoolEstimator):  # type: ignore[misc]
 
     def predict_proba(self, X: Any, cov: Any = None, std: Any = None) -> FloatArray:
         """Probabilities of the classes, (l, K), for samples X with their own `cov` or `std`."""
-        data = self._new(X, cov, std)
-        out = np.empty((len(data), len(self.classes_)))
-        for rows, view in self._batches(data):
-            out[rows] = self._answers(view)[2]
-        return out
+        found = [self._answers(view)[2] for _, view in self._new_batches(X, cov, std)]
+        return np.concatenate(found) if found else np.empty((0, len(self.classes_)))
 
     def predict(self, X: Any, cov: Any = None, std: Any = None) -> Array:
         """The most probable class of samples X with their own `cov` or `std`."""

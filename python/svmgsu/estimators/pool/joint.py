@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...data.covariances import Diagonal
 from ...fit.population import Observed
 from ...support.validation import Array, FloatArray
 from ..nodes import Node
@@ -37,7 +38,7 @@ class JointMember:
         """Choose the number of components, fit to all samples; returns the held-out predictions (l,)."""
         assert task.base is not None
         count = len(task.base)
-        joint = _joined(task.base, task.targets[:count, 0])
+        joint = _joined(task.base, task.targets[:count, 0], task.targets[:count, 1])
         parts = [known[known < count] for known, _ in task.folds]
         best = np.inf
         for components in COMPONENTS:
@@ -115,10 +116,13 @@ class JointMember:
         return cls(name=node.text("name"), mixtures=found, components=node.count("components", 1))
 
 
-def _joined(seen: Observed, targets: FloatArray) -> Observed:
-    """Samples with their targets as one more feature, without noise; NaN is a missing one."""
+def _joined(seen: Observed, targets: FloatArray, noise: FloatArray | None = None) -> Observed:
+    """Samples with their targets as one more feature, which have `noise`; NaN is a missing one."""
     n = seen.values.shape[1]
     cov = None if seen.cov is None else seen.cov.map(np.eye(n + 1, n))
+    if noise is not None and noise.any():
+        own = Diagonal(np.column_stack([np.zeros((len(seen), n)), noise]))
+        cov = own if cov is None else cov + own
     return Observed(np.ascontiguousarray(np.column_stack([seen.values, targets])), cov, None)
 
 

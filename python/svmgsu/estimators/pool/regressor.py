@@ -12,10 +12,11 @@ from sklearn.utils.validation import column_or_1d
 
 from ...data.gaussians import Gaussians
 from ...io.frames import table_for_fit
+from ...outofcore.blocks import Blocks
 from ...support.labels import check_raw_weights
 from ...support.validation import Array, FloatArray, as_float_array, as_generator, check_count, check_finite
 from . import axis_aligned, linear, rbf
-from .base import PoolEstimator, PoolSummary, as_seen_later, canonical_order
+from .base import PoolEstimator, PoolSummary, as_seen_later, canonical_order, some_of_blocks
 from .inputs import View
 from .joint import JointMember
 from .ridge import RidgeMember, Sums
@@ -36,6 +37,7 @@ SPECS = (
 )
 FAMILY_NAMES = {"linear": "linear", "rbf": "RBF", "axis_aligned": "axis-aligned"}
 LAMS = np.logspace(-1, -8, 15)
+UNEXPLAINED = 0.1  # of the targets' variance: errors of targets count beside it
 QUANTILES = 1001  # of the standardised held-out residuals that are kept
 
 
@@ -118,32 +120,41 @@ class GSURegressor(RegressorMixin, PoolEstimator):  # type: ignore[misc]
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         cov: Any = None,
         std: Any = None,
         sample_weight: Any = None,
         groups: Any = None,
+        y_std: Any = None,
     ) -> GSURegressor:
         """Fit the pool.
 
         Parameters
         ----------
-        X : Gaussians, array or DataFrame of shape (l, n)
-            Measured values; in arrays NaN is a missing value.
+        X : Gaussians, array, DataFrame or what `svmgsu.open` returns, of shape (l, n)
+            Measured values; in arrays NaN is a missing value. Out of core, at most 100,000 samples take part,
+            drawn by their content and `random_state`.
         y : array of shape (l,)
-            Targets.
+            Targets; out of core by default those of the files.
         cov, std : optional
             Covariances or standard errors of the measurements, as in `svmgsu.Gaussians`.
         sample_weight : array of shape (l,), optional
             Weights of the samples; those of weight 0 are ignored.
         groups : array of shape (l,), optional
             Samples of one group are never on both sides of a fold.
+        y_std : float or array of shape (l,), optional
+            Standard errors of the targets. Predictions are of targets without them.
         """
         self._check_settings()
         deadline = Deadline(self.max_time)
+        if isinstance(X, Blocks):
+            columns = {"y": y, "sample_weight": sample_weight, "groups": groups, "y_std": y_std}
+            X, columns, _ = some_of_blocks(X, self._seed(), columns)
+            y, sample_weight, groups, y_std = columns.values()
         X, y = table_for_fit(X, y, cov, std, gaps=True)
         data = self._read(X, cov, std, groups)
         targets = _targets(y, len(data))
+        errors = _target_errors(y_std, len(data))
         weights = np.ones(len(data)) if sample_weight is None else check_raw_weights(sample_weight, len(data))
         weights = weights / weights.max()
         weights = weights * (np.count_nonzero(weights) / math.fsum(weights))
@@ -152,11 +163,17 @@ class GSURegressor(RegressorMixin, PoolEstimator):  # type: ignore[misc]
         if len(order) < 2:
             raise ValueError(f"X: at least 2 samples are needed, got n_samples={len(order)}")
         groups = None if groups is None else np.unique(np.asarray(groups)[order], return_inverse=True)[1]
-        self._learn(data[order], targets[order], weights[order], groups, deadline)
+        self._learn(data[order], targets[order], errors[order], weights[order], groups, deadline)
         return self
 
     def _learn(
-        self, data: Gaussians, y: FloatArray, weights: FloatArray, groups: Array | None, deadline: Deadline
+        self,
+        data: Gaussians,
+        y: FloatArray,
+        errors: FloatArray,
+        weights: FloatArray,
+        groups: Array | None,
+        deadline: Deadline,
     ) -> None:
         seed = self._seed()
         low, high = float(y.min()), float(y.max())
@@ -165,7 +182,11 @@ class GSURegressor(RegressorMixin, PoolEstimator):  # type: ignore[misc]
         middle = float(np.average(part, weights=weights))
         spread = float(np.sqrt(np.average((part - middle) ** 2, weights=weights)))
         self.y_centre_, self.y_scale_ = low + middle * size, size * (spread if spread > 0 else 1.0)
-        targets = ((y - self.y_centre_) / self.y_scale_)[:, np.newaxis]
+        noise_of_y = (errors / self.y_scale_) ** 2
+        # A target counts the less, the larger its error is beside what will stay unexplained.
+        weights = weights / (1 + noise_of_y / UNEXPLAINED)
+        weights = weights / weights.mean()
+        targets = np.column_stack([(y - self.y_centre_) / self.y_scale_, noise_of_y])
         data, noise, chosen, view, task = self._prepare(
             NumberTask, data, targets, weights, groups, None, seed, deadline
         )
@@ -223,7 +244,9 @@ class GSURegressor(RegressorMixin, PoolEstimator):  # type: ignore[misc]
         self.weights_, self.plain_weights_ = both.values, plain.values
         pooled = both.values @ held_out
         joint = [member.variance for member in self.members_ if isinstance(member, JointMember)]
-        self._scale_residuals(y - pooled, joint[0] if joint else np.ones(len(y)), task.weights)
+        self._scale_residuals(
+            y - pooled, joint[0] if joint else np.ones(len(y)), task.targets[:, 1], task.weights
+        )
         self.pool_ = PoolSummary(
             [member.name for member in self.members_],
             both.values,
@@ -237,20 +260,30 @@ class GSURegressor(RegressorMixin, PoolEstimator):  # type: ignore[misc]
             left_out,
         )
 
-    def _scale_residuals(self, residuals: FloatArray, variance: FloatArray, weights: FloatArray) -> None:
-        """Fit s² = a v + b by the held-out residuals' normal likelihood; keep quantiles of residuals / s."""
+    def _scale_residuals(
+        self, residuals: FloatArray, variance: FloatArray, noise: FloatArray, weights: FloatArray
+    ) -> None:
+        """Fit s² = a v + b by the normal likelihood of held-out residuals, whose variance is s² + noise.
+
+        Quantiles of residuals / √(s² + noise) are kept.
+        """
         mean = max(float(np.average(residuals**2, weights=weights)), 1e-12)
         ratio = mean / float(np.average(variance, weights=weights))
         best = np.inf
         for share in np.linspace(0, 0.98, 25):
             tried = share * ratio * variance + (1 - share) * mean
-            factor = max(float(np.average(residuals**2 / tried, weights=weights)), 1e-12)
-            value = float(np.average(np.log(factor * tried), weights=weights))  # beside a constant
-            if value < best:
-                best = value
-                self.noise_scale_ = factor * np.array([share * ratio, (1 - share) * mean])
+            # The best factor of s² is known if targets have no noise; otherwise several are tried.
+            factors = [max(float(np.average(residuals**2 / tried, weights=weights)), 1e-12)]
+            if noise.any():
+                factors = np.logspace(-3, 0.5, 36).tolist()
+            for factor in factors:
+                total = factor * tried + noise
+                value = float(np.average(np.log(total) + residuals**2 / total, weights=weights))
+                if value < best:
+                    best = value
+                    self.noise_scale_ = factor * np.array([share * ratio, (1 - share) * mean])
         a, b = self.noise_scale_
-        z = residuals / np.sqrt(np.maximum(a * variance + b, 1e-300))
+        z = residuals / np.sqrt(np.maximum(a * variance + b + noise, 1e-300))
         order = np.argsort(z, kind="stable")
         # The k-th of n weighted residuals is the quantile (Σ_{i<k} w_i + w_k/2) / Σ w.
         levels = (np.cumsum(weights[order]) - weights[order] / 2) / weights.sum()
@@ -370,6 +403,17 @@ class GSURegressor(RegressorMixin, PoolEstimator):  # type: ignore[misc]
     def score(self, X: Any, y: Any, sample_weight: Any = None, cov: Any = None, std: Any = None) -> float:
         """R² on samples X (with `cov`, `std`) and targets y, weighted by `sample_weight`."""
         return float(r2_score(y, self.predict(X, cov, std), sample_weight=sample_weight))
+
+
+def _target_errors(y_std: Any, count: int) -> FloatArray:
+    """Standard errors of targets, one for each sample."""
+    errors = as_float_array(0.0 if y_std is None else y_std, "y_std", (0, 1)).astype(np.float64)
+    if errors.ndim and errors.shape != (count,):
+        raise ValueError(f"y_std: expected a number or shape ({count},), got {errors.shape}")
+    check_finite(errors, "y_std")
+    if (errors < 0).any():
+        raise ValueError(f"y_std: expected numbers >= 0, got {errors.min():g}")
+    return np.broadcast_to(errors, count)
 
 
 def _targets(y: Any, count: int) -> FloatArray:

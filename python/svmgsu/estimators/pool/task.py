@@ -71,7 +71,7 @@ class Task:
 
 
 class NumberTask(Task):
-    """The same for numbers, targets (l, 1), judged by squared errors."""
+    """The same for numbers, targets (l, 2) with the variances of their errors, judged by squared errors."""
 
     def losses(self, f: FloatArray) -> FloatArray:
         """Squared error of each sample."""

@@ -1,1 +1,0 @@
-"""Non-linear estimators: objects, their population, a map, and a certified linear stage."""
