@@ -203,10 +203,9 @@ def interrupted(script):
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Blocks of few rows, so that every format has many."""
-    from svmgsu.outofcore import blocks, cache
+    from svmgsu.outofcore import blocks, tables
+    from svmgsu.outofcore import open as opening
 
-    original = cache.decode
-    monkeypatch.setattr(
-        cache, "decode", lambda source, folder, room, dtype: original(source, folder, 8000, dtype)
-    )
+    monkeypatch.setattr(opening, "LARGEST_PIECE", 2000)
+    monkeypatch.setattr(tables, "LEAST_STRETCH", 2000)
     monkeypatch.setattr(blocks, "LARGEST_BLOCK", 2000)

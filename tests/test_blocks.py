@@ -1,112 +1,101 @@
-"""`svmgsu.open`: examples from files of every format, block by block, are what the readers give at once."""
+"""`svmgsu.open`: samples from files of every format, block by block, are what the readers give at once."""
 
 import gc
-import gzip
 import pickle
+import tempfile
 
 import numpy as np
 import pytest
-from block_cases import L, N, examples, same, whole
+from block_cases import KINDS, L, covariance, examples, same, whole
 
 import svmgsu
-from svmgsu.outofcore import cache as caches
 from svmgsu.outofcore.flat import ChangedError
 
 
 @pytest.mark.parametrize("ending", ["parquet", "feather", "arrow", "csv", "csv.gz", "tsv", "npz"])
 def test_every_format_gives_what_its_reader_gives(tmp_path, ending, small_blocks):
     X, V, y = examples()
-    source = tmp_path / f"data.{ending}"
     data = svmgsu.Gaussians(X, svmgsu.Diagonal(V), feature_names=list("abcd"))
-    svmgsu.io.write(data, source, y=y)
-    known, labels = svmgsu.io.read(source)
-    same(svmgsu.open(source), known, labels)
+    svmgsu.io.write(data, tmp_path / f"data.{ending}", y=y)
+    known, labels = svmgsu.io.read(tmp_path / f"data.{ending}")
+    same(svmgsu.open(tmp_path / f"data.{ending}"), known, labels)
 
 
-def test_flat_files_are_used_where_they_lie(tmp_path):
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_covariance_is_kept(tmp_path, kind, small_blocks):
+    X, _, y = examples()
+    svmgsu.io.write_npz(svmgsu.Gaussians(X, covariance(kind)), tmp_path / "all.npz", y=y)
+    blocks = svmgsu.open(tmp_path / "all.npz")
+    same(blocks, svmgsu.io.read_npz(tmp_path / "all.npz").data, y)
+    assert blocks.kind == kind.split(" ")[0]
+
+
+def test_flat_files_and_mapped_arrays_are_used_where_they_are(tmp_path):
     X, V, y = examples(np.float32)
+    data = svmgsu.Gaussians(X, svmgsu.Diagonal(V))
     for name, array in (("X", X), ("V", V), ("y", y)):
         np.save(tmp_path / f"{name}.npy", array)
     blocks = svmgsu.open(tmp_path / "X.npy", tmp_path / "y.npy", tmp_path / "V.npy")
-    same(blocks, svmgsu.Gaussians(X, svmgsu.Diagonal(V)), y)
-    assert blocks.dtype == np.float32
-    assert blocks.kind == "diagonal"
+    same(blocks, data, y)
+    assert (blocks.dtype, blocks.kind) == (np.float32, "diagonal")
     assert {a.path for a in blocks.arrays.values()} == {str(tmp_path / f"{k}.npy") for k in "XVy"}
     assert "in place" in repr(blocks) and str(tmp_path) in repr(blocks)
-    svmgsu.io.write_npz(svmgsu.Gaussians(X, svmgsu.Diagonal(V)), tmp_path / "all.npz", y=y)
-    stored = svmgsu.open(tmp_path / "all.npz")
-    same(stored, svmgsu.Gaussians(X, svmgsu.Diagonal(V)), y)
-
-
-def test_memory_mapped_arrays_are_used_in_place_and_slices_of_them_too(tmp_path):
-    X, V, y = examples()
-    np.save(tmp_path / "X.npy", X)
-    np.save(tmp_path / "V.npy", V)
     mapped, variances = (np.load(tmp_path / f"{k}.npy", mmap_mode="r") for k in "XV")
-    y = np.asarray(y)
     blocks = svmgsu.open(mapped[10:90], None, variances[10:90])
-    same(blocks, svmgsu.Gaussians(X[10:90], svmgsu.Diagonal(V[10:90])))
+    same(blocks, data[10:90])
     assert blocks.arrays["mean"].path == str(tmp_path / "X.npy")
-    turned = svmgsu.open(np.asfortranarray(X).view(np.ndarray))  # not flat: by way of a cache
-    same(turned, svmgsu.Gaussians(X))
-
-
-@pytest.mark.parametrize(
-    "kind", ["isotropic", "full", "low_rank", "low_rank with diagonal", "shared", "none"]
-)
-def test_every_kind_of_covariance_is_kept(tmp_path, kind, small_blocks):
-    X, V, y = examples()
-    rng = np.random.default_rng(1)
-    F = rng.normal(size=(L, 2, N))
-    cov = {
-        "isotropic": svmgsu.Isotropic(V[:, 0]),
-        "full": svmgsu.Full(np.einsum("irj,irk->ijk", F, F)),
-        "low_rank": svmgsu.LowRank(F),
-        "low_rank with diagonal": svmgsu.LowRank(F, diagonal=V),
-        "shared": svmgsu.Shared(np.diag(V[0])),
-        "none": None,
-    }[kind]
-    data = svmgsu.Gaussians(X, cov)
     svmgsu.io.write_npz(data, tmp_path / "all.npz", y=y)
-    blocks = svmgsu.open(tmp_path / "all.npz")
-    same(blocks, svmgsu.io.read_npz(tmp_path / "all.npz").data, y)
-    assert blocks.kind == ("lowrank" if kind.startswith("low") else kind)
+    same(svmgsu.open(tmp_path / "all.npz"), data, y)
+    same(svmgsu.open(np.asfortranarray(X)), svmgsu.Gaussians(X))  # not row after row: decoded
+
+
+def test_some_samples_are_read_by_slices_and_by_positions(tmp_path):
+    X, V, y = examples()
+    blocks = svmgsu.open([{"X": X, "cov": V, "y": y, "sample_weight": V[:, 0]}])
+    positions = np.array([7, 3, 200, 3])
+    for rows in (slice(5, 20), slice(-3, None), positions, positions.tolist()):
+        assert np.array_equal(blocks[rows].mean, X[rows])
+        assert np.array_equal(blocks[rows].cov.diagonals(*X[rows].shape), V[rows])
+    assert blocks.labels(positions).tolist() == y[positions].tolist()
+    assert np.array_equal(blocks.numbers("weight", positions), V[positions, 0])
+    for rows, message in (
+        (slice(0, 9, 2), "expected a slice"),
+        (slice(9, 9), "there is no sample from 9 to 9 of 203"),
+        ([L], "out of bounds"),
+        ([0.5], "expected a slice such as"),
+    ):
+        with pytest.raises(IndexError, match=message):
+            blocks[rows]
+    with pytest.raises(TypeError, match="blocks are no plain array"):
+        np.asarray(blocks)
 
 
 def test_iterables_of_blocks_are_decoded(tmp_path):
     X, V, y = examples()
     parts = [slice(0, 50), slice(50, 51), slice(51, L)]
+    data = svmgsu.Gaussians(X, V)
     same(svmgsu.open([(X[p], y[p], np.sqrt(V[p])) for p in parts]), svmgsu.Gaussians(X, std=np.sqrt(V)), y)
-    same(
-        svmgsu.open({"X": X[p], "cov": V[p], "sample_weight": V[p, 0]} for p in parts), svmgsu.Gaussians(X, V)
-    )
-    same(svmgsu.open(svmgsu.Gaussians(X[p], V[p]) for p in parts), svmgsu.Gaussians(X, V))
+    same(svmgsu.open({"X": X[p], "cov": V[p], "sample_weight": V[p, 0]} for p in parts), data)
+    same(svmgsu.open(data[p] for p in parts), data)
     pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame(X, columns=list("abcd"))
-    frame["a_err"], frame["label"] = np.sqrt(V[:, 0]), y
-    blocks = svmgsu.open(frame.iloc[p] for p in parts)
-    path = tmp_path / "frame.parquet"
-    frame.to_parquet(path)
-    known, labels = svmgsu.io.read(path)
-    same(blocks, known, labels)
+    frame = pandas.DataFrame(X, columns=list("abcd")).assign(a_err=np.sqrt(V[:, 0]), label=y)
+    frame.to_parquet(tmp_path / "frame.parquet")
+    same(svmgsu.open(frame.iloc[p] for p in parts), *svmgsu.io.read(tmp_path / "frame.parquet"))
 
 
 def test_several_files_and_folders_are_one_after_another(tmp_path):
     X, V, y = examples()
+    data = svmgsu.Gaussians(X, svmgsu.Diagonal(V), feature_names=list("abcd"))
     for k, part in enumerate((slice(0, 60), slice(60, L))):
-        data = svmgsu.Gaussians(X[part], svmgsu.Diagonal(V[part]), feature_names=list("abcd"))
-        svmgsu.io.write(data, tmp_path / f"{k}.parquet", y=y[part])
-    want = svmgsu.Gaussians(X, svmgsu.Diagonal(V), feature_names=list("abcd"))
-    same(svmgsu.open([tmp_path / "0.parquet", tmp_path / "1.parquet"]), want, y)
-    same(svmgsu.open(tmp_path), want, y)
-    same(svmgsu.open(str(tmp_path / "*.parquet")), want, y)
+        svmgsu.io.write(data[part], tmp_path / f"{k}.parquet", y=y[part])
+    for source in ([tmp_path / "0.parquet", tmp_path / "1.parquet"], tmp_path, str(tmp_path / "*.parquet")):
+        same(svmgsu.open(source), data, y)
 
 
 def test_targets_their_errors_and_weights_are_found_in_tables(tmp_path):
     X, V, _ = examples()
     pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame(X, columns=list("abcd"))
-    frame["z"], frame["z_err"], frame["w"] = X[:, 0] * 2, V[:, 0], V[:, 1]
+    frame = pandas.DataFrame(X, columns=list("abcd")).assign(z=X[:, 0] * 2, z_err=V[:, 0], w=V[:, 1])
     frame.to_csv(tmp_path / "t.csv", index=False)
     blocks = svmgsu.open(tmp_path / "t.csv", target="z", weight="w")
     assert np.array_equal(blocks.labels(), X[:, 0] * 2)
@@ -119,9 +108,10 @@ def test_a_cache_is_used_again_and_made_anew_when_the_source_has_changed(tmp_pat
     path, cache = tmp_path / "a.csv", tmp_path / "cache"
     svmgsu.io.write(svmgsu.Gaussians(X, V), path, y=y)
     first = svmgsu.open(path, cache=cache)
-    inode = (cache / "mean.bin").stat().st_ino
+    inode = (cache / "mean.npy").stat().st_ino
+    assert np.array_equal(np.load(cache / "mean.npy"), X)
     assert svmgsu.open(path, cache=cache).shape == first.shape
-    assert (cache / "mean.bin").stat().st_ino == inode
+    assert (cache / "mean.npy").stat().st_ino == inode
     assert svmgsu.open(path, cache=cache, dtype="float32").dtype == np.float32  # asked in another way
     svmgsu.io.write(svmgsu.Gaussians(X[:50], V[:50]), path, y=y[:50])
     assert len(svmgsu.open(path, cache=cache)) == 50
@@ -133,40 +123,42 @@ def test_a_cache_is_used_again_and_made_anew_when_the_source_has_changed(tmp_pat
 
 def test_a_temporary_cache_is_removed_with_its_blocks(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    X, _V, y = examples()
+    X, _, y = examples()
     blocks = svmgsu.open([(X, y)])
     again = pickle.loads(pickle.dumps(blocks))
     assert np.array_equal(whole(again).mean, X)
-    assert len(list(tmp_path.iterdir())) == 1
     del again
-    gc.collect()
-    assert len(list(tmp_path.iterdir())) == 1
+    mapped = blocks.map(lambda data: data)
     del blocks
+    gc.collect()
+    assert len(list(tmp_path.iterdir())) == 1 and len(mapped[0:3]) == 3
+    del mapped
     gc.collect()
     assert not list(tmp_path.iterdir())
 
 
 def test_a_full_disk_leaves_nothing_and_says_so(tmp_path, monkeypatch):
-    X, _V, y = examples()
+    X, _, y = examples()
 
-    def full(self, key, array):
-        with caches._room(self.path):
+    def full(path, mode="r", **more):
+        if str(path).endswith("y.npy"):
             raise OSError(28, "No space left on device")
+        return open(path, mode, **more)
 
-    with monkeypatch.context() as patch:
-        patch.setattr(caches.Folder, "add", full)
+    monkeypatch.setattr("svmgsu.outofcore.cache.open", full, raising=False)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    for cache in (tmp_path / "cache", None):
         with pytest.raises(OSError, match=r"could not be written: No space left.*larger disk"):
-            svmgsu.open([(X, y)], cache=tmp_path / "cache")
+            svmgsu.open([(X, y)], cache=cache)
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(
-    ("text", "count"), [("2GB", 2e9), ("512 MB", 512e6), ("1.5GiB", 1.5 * 2**30), (7e6, 7e6), ("64k", 64e3)]
+    ("given", "count"), [("2GB", 2e9), ("512 MB", 512e6), ("1.5GiB", 1.5 * 2**30), (7e6, 7e6), ("640k", 64e4)]
 )
-def test_memory_is_a_number_of_bytes_or_a_text(text, count):
-    from svmgsu.outofcore.open import memory_of
-
-    assert memory_of(text) == count
+def test_memory_is_a_number_of_bytes_or_a_text(given, count, tmp_path):
+    X = np.lib.format.open_memmap(tmp_path / "X.npy", "w+", shape=(2, 1))
+    assert svmgsu.open(X, memory=given).memory == count
 
 
 @pytest.mark.parametrize("given", ["2 apples", "", -1, None, "nanGB", True])
@@ -175,43 +167,31 @@ def test_other_memory_is_refused(given):
         svmgsu.open([(np.ones((2, 1)), [0, 1])], memory=given)
 
 
-def test_too_little_memory_is_told_with_the_least_that_would_do(tmp_path):
-    np.save(tmp_path / "X.npy", np.ones((10, 5000)))
-    with pytest.raises(ValueError, match=r"memory: 1 MB .* at least (\d+) bytes") as refused:
-        svmgsu.open(tmp_path / "X.npy", memory="1MB")
-    least = int(str(refused.value).split("at least ")[1].split(" ")[0])
-    assert svmgsu.open(tmp_path / "X.npy", memory=least).shape == (10, 5000)
-    with pytest.raises(ValueError, match=f"{least}"):
-        svmgsu.open(tmp_path / "X.npy", memory=least - 1)
-
-
-def test_a_budget_that_is_too_small_for_training_is_refused_when_the_file_is_opened(tmp_path):
+@pytest.mark.parametrize("labelled", [False, True])
+def test_too_little_memory_is_refused_with_the_least_that_works(tmp_path, labelled):
     X, V, _ = examples()
-    files = [tmp_path / name for name in ("X.npy", "y.npy", "V.npy")]
-    for file, array in zip(files, (X, X[:, 0] > 0, V), strict=True):
-        np.save(file, array)
+    X = X if labelled else np.ones((10, 5000))
+    for name, array in (("X", X), ("y", X[:, 0] > 0), ("V", V)):
+        np.save(tmp_path / f"{name}.npy", array)
+    files = [tmp_path / f"{name}.npy" for name in ("XyV" if labelled else "X")]
     with pytest.raises(ValueError, match=r"memory: 23 kB .* at least (\d+) bytes") as refused:
         svmgsu.open(*files, memory="23kB")
     least = int(str(refused.value).split("at least ")[1].split(" ")[0])
-    blocks = svmgsu.open(*files, memory=least)
-    assert svmgsu.train(blocks).status_ == "converged"
     with pytest.raises(ValueError, match=f"at least {least} bytes"):
         svmgsu.open(*files, memory=least - 1)
+    blocks = svmgsu.open(*files, memory=least)
+    assert blocks.shape == X.shape
+    if labelled:
+        assert svmgsu.train(blocks).status_ == "converged"
 
 
 def test_an_archive_of_savez_is_trained_on(tmp_path):
-    """Its arrays are not aligned, and so not used where they lie."""
+    """Its arrays are not aligned, and so not used where they are."""
     X, V, _ = examples()
     y = (X[:, 0] > 0).astype(int)
     np.savez(tmp_path / "a.npz", mean=X, var=V, y=y)
     found = svmgsu.train(svmgsu.open(tmp_path / "a.npz"), probability=False)
     assert np.array_equal(found.coef_, svmgsu.train(X, y, V, probability=False).coef_)
-
-
-def test_a_gzip_stream_is_read_forwards(tmp_path):
-    text = b"a,label\n" + b"".join(b"%d,%d\n" % (k, k % 2) for k in range(1000))
-    (tmp_path / "b.csv.gz").write_bytes(gzip.compress(text))
-    assert len(svmgsu.open(tmp_path / "b.csv.gz")) == 1000
 
 
 def test_formats_that_are_not_read_in_blocks_are_refused_with_what_to_do(tmp_path):
@@ -221,7 +201,115 @@ def test_formats_that_are_not_read_in_blocks_are_refused_with_what_to_do(tmp_pat
         svmgsu.open(tmp_path / "a.npz")
     for name, format in (("m.svm", "svmlight"), ("m.dat", "text")):
         (tmp_path / name).write_text("1 1:2\n-1 1:3\n")
-        with pytest.raises(
-            ValueError, match=rf"m\.\w+ is of the format {format}, which is not read in blocks"
-        ):
+        with pytest.raises(ValueError, match=rf"m\.\w+ is of the format {format}, which is not read in"):
             svmgsu.open(tmp_path / name)
+
+
+ONES = np.ones((3, 2))
+
+
+def after(block, **first):
+    return [{"X": ONES, **first}, block]
+
+
+@pytest.mark.parametrize(
+    ("blocks", "message"),
+    [
+        (after({"X": np.ones((3, 5))}), r"X: block 1, from sample 3 on, has 5 features, .* before have 2"),
+        (after({"X": ONES.astype("f4")}), r"X: block 1 is float32, but the blocks before are float64"),
+        (after({"X": np.array([[1, 2], [3, np.nan]])}), r"X: \w+ 4, feature 1 is nan"),
+        (after({"X": ONES, "cov": -ONES}), r"\w+ 3 has variance -1"),
+        (after({"X": ONES, "std": 1.0}), r"has isotropic, mean, but the blocks before have mean"),
+        (after({"X": ONES, "y": [0, 1, 0]}), r"has mean, y, but the blocks before have mean"),
+        (after({"X": ONES, "y": list("aba")}, y=[0, 1, 0]), r"y: block 1 has labels of dtype <U1"),
+        (after({"X": ONES, "y": [0, 1]}, y=[0, 1, 0]), r"y: shape \(2,\) for 3 samples"),
+        (after({"X": ONES, "sample_weight": [1, 2, np.inf]}), r"sample_weight: \w+ 5 is inf"),
+        (after({"X": ONES, "sample_weight": [1, 2]}), r"sample_weight: 2 values for 3 samples"),
+        (after({"X": ONES, "y": [0, 1, 2**60 + 1]}, y=[0, 1, 0]), r"y: labels beyond 2\*\*53 are not exact"),
+        (after({"X": ONES, "Y": 1}), r"X: block 1 has the keys \['X', 'Y'\]"),
+        (
+            after({"X": ONES, "feature_names": ["a", "c"]}, feature_names=["a", "b"]),
+            r"has the features 'a', 'c', but the blocks before have 'a', 'b'",
+        ),
+        (after((1, 2, 3, 4)), r"X: block 1 is a tuple of 4"),
+        ((), r"there is no file and no block"),
+        (iter(()), r"X: \w+ has no samples"),
+    ],
+)
+def test_blocks_that_do_not_fit_together_are_refused_with_their_place(blocks, message, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        svmgsu.open(blocks, cache=tmp_path / "cache")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("ending", ["parquet", "feather", "csv.gz", "npz", "npy"])
+def test_a_file_that_is_cut_off_is_named(tmp_path, ending):
+    X, V, y = examples()
+    path = tmp_path / f"a.{ending}"
+    if ending == "npy":
+        np.save(path, X)
+    else:
+        svmgsu.io.write(svmgsu.Gaussians(X, V), path, y=y)
+    path.write_bytes(path.read_bytes()[:-600])
+    with pytest.raises(ValueError, match=rf"a\.{ending}"):
+        svmgsu.open(path, cache=tmp_path / "cache")
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+
+
+def test_wrong_lines_of_a_csv_file_are_named_and_quoted_newlines_do_not_divide_a_record(
+    tmp_path, small_blocks
+):
+    X, V, y = examples()
+    path = tmp_path / "a.csv"
+    svmgsu.io.write(svmgsu.Gaussians(X, V), path, y=y)
+    text = path.read_text().splitlines()
+    path.write_text("\n".join(text[:150])[:-30])
+    with pytest.raises(svmgsu.io.FormatError, match=r"a\.csv:150: \d cells, but the header has 9 columns"):
+        svmgsu.open(path)
+    text[170] = text[170].replace(text[170].split(",")[1], "oops")
+    path.write_text("# a remark\n" + "\n".join(text))
+    with pytest.raises(svmgsu.io.FormatError, match=r"a\.csv:172: column 'x1' is 'oops'"):
+        svmgsu.open(path)
+    path.write_text('x,"la\nbel"\n' + "".join(f'{k}.5,"a\n""{k % 2}"\n' for k in range(2000)))
+    same(svmgsu.open(path, label="la\nbel"), *svmgsu.io.read(path, label="la\nbel"))
+
+
+def test_tables_with_other_columns_are_refused_and_other_orders_put_in_order(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": [1.0, 2.0], "a_err": [0.1, 0.1], "b": [3.0, 4.0]})
+    frame.to_parquet(tmp_path / "0.parquet")
+    frame[["b", "a_err", "a"]].to_parquet(tmp_path / "1.parquet")
+    assert np.array_equal(whole(svmgsu.open(tmp_path)).mean, [[1, 3], [2, 4]] * 2)
+    frame.rename(columns={"b": "c"}).to_parquet(tmp_path / "1.parquet")
+    with pytest.raises(svmgsu.io.FormatError, match=r"1\.parquet: its columns are not those of .*: b, c"):
+        svmgsu.open(tmp_path)
+    frame = pandas.DataFrame({"a": [1.0, 2.0], "a_err1": [0.1, 0.1], "a_err2": [-0.1, -0.2]})
+    frame.to_parquet(tmp_path / "0.parquet")
+    frame.assign(a_err2=0.1).to_parquet(tmp_path / "1.parquet")
+    with pytest.raises(svmgsu.io.FormatError, match=r"'a_err2' is 0.1, of another sign than at .*0\.parquet"):
+        svmgsu.open(tmp_path)
+
+
+def test_other_arguments_are_refused(tmp_path):
+    np.save(tmp_path / "X.npy", ONES)
+    np.savez(tmp_path / "a.npz", mean=ONES)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "thing").touch()
+    X, Z = tmp_path / "X.npy", tmp_path / "a.npz"
+    for given, more, error, message in (
+        (X, {"dtype": "int8"}, ValueError, r'dtype: expected "float32" or "float64"'),
+        (X, {"cache": tmp_path / "folder"}, ValueError, r"cache: the folder .* holds other things"),
+        (X, {"cache": X}, ValueError, r"cache: .* is a file"),
+        (X, {"label": "y"}, TypeError, r"label: there is no such option for the format npy"),
+        (X, {"labels": [X] * 2}, ValueError, r"labels: 2 files for 1 of means"),
+        (X, {"cov": 3}, TypeError, r"cov: expected a path or a list of paths"),
+        (Z, {"cov": X}, ValueError, r"cov: the format npz has no file of its own for it"),
+        ([X, Z], {}, ValueError, r"source: files of several formats \(npy, npz\)"),
+        ([(ONES, [0, 1, 0])], {"labels": X}, ValueError, r"labels: blocks of an iterable have their own"),
+        (3, {}, TypeError, r"source: expected paths"),
+        (tmp_path / "nothing.npy", {}, FileNotFoundError, "nothing"),
+        (tmp_path / "*.npq", {}, FileNotFoundError, "npq"),
+        (tmp_path / "folder", {}, ValueError, r"there is no file in this folder"),
+    ):
+        with pytest.raises(error, match=message):
+            svmgsu.open(given, **more)

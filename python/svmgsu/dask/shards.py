@@ -13,7 +13,7 @@ from ..data.concatenation import concatenate
 from ..data.covariances import Covariance
 from ..data.gaussians import Gaussians
 from ..outofcore.shards import group_rows
-from ..outofcore.sources import IteratorSource
+from ..outofcore.sources import IterableSource
 from ..support.places import counted_from
 from ..support.validation import Array
 from .rounds import Bundle, Rounds, Shard, collected, workers_of
@@ -65,7 +65,7 @@ def read_piece(X: Any, cov: Any, std: Any, psd: Any) -> Gaussians | None:
         return None
     if cov is None and std is None and hasattr(X, "columns"):
         options = {"label": False, "by_content": False}
-        return next(IteratorSource([X], psd, options).pieces(0)).data
+        return next(IterableSource([X], psd, options).pieces(0)).data
     return Gaussians(X, cov, std=std, psd=psd)
 
 

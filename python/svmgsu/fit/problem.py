@@ -15,7 +15,7 @@ from ..data.soft_labels import Copies, has_soft_labels, read_labels
 from ..exceptions import TrivialModelWarning
 from ..models.calibration import log_shares
 from ..models.classifier import Model
-from ..outofcore.blocks import Blocks, RepeatedBlocks
+from ..outofcore.blocks import Blocks
 from ..outofcore.training import DataSource, labels_of_blocks, refuse_beside, source_of, weights_of_blocks
 from ..support.labels import check_prior, check_weights, class_factors
 from ..support.parallel import Team
@@ -342,7 +342,7 @@ def problem_of(
             raise ValueError("classes: they name the columns of class probabilities, but blocks have labels")
         return BeyondProblem(source_of(X), *labels_of_blocks(X, y), weights, settings)
     known, codes, copies = read_labels(y, len(X), classes)
-    source = source_of(X if copies.source is None else RepeatedBlocks(X, copies.source))
+    source = source_of(X if copies.source is None else X.repeat(copies.source))
     return BeyondProblem(source, known, codes, copies.weights(weights), settings, copies)
 
 

@@ -1,9 +1,10 @@
-"""`Blocks`: samples in files, read a block at a time."""
+"""`Blocks`: samples in files, which are read block by block."""
 
 from __future__ import annotations
 
 import copy
 import hashlib
+import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -18,35 +19,56 @@ from ..support.places import counted_from
 from ..support.validation import Array, FloatArray
 from .flat import FlatFile
 
-LARGEST_BLOCK = 2**26  # bytes; larger ones are not read faster
-CHANCES = "chances"  # says of y that it has the probabilities of classes
+LARGEST_BLOCK = 2**26  # bytes; larger blocks are not read faster
 SHARE = 16  # a block is at most this part of the memory: it is read, changed and multiplied
+BESIDE = ("y", "y_std", "weight")  # arrays that stand beside the means and covariances
+
+Rows = slice | Array
 
 
 class Blocks:
-    """Uncertain examples in files: what `svmgsu.open` returns. It is trained on like `Gaussians`.
+    """Uncertain samples in files, as `svmgsu.open` returns them; estimators take them as `Gaussians`.
+
+    `blocks[0:1000]` and `blocks[positions]` read some samples as `Gaussians`, iteration reads one block after
+    another, `labels()` returns the labels that the files have.
+
+    Parameters
+    ----------
+    arrays : dict
+        The flat files by the keys of .npz files ("mean", "var", "y", ...).
+    fixed : dict, optional
+        Arrays that are the same for all samples ("shared").
+    texts : list of str, optional
+        The classes, if the labels are stored as positions in this list, or as one probability for each.
+    y_kind : {"", "int", "float", "bool", "str", "soft"}
+        What the stored labels are.
+    names : list of str, optional
+        Names of the features.
+    memory : int
+        Bytes that training and prediction may take.
+    psd : {"clip", "strict"}
+        Treatment of full covariances, as for `svmgsu.Full`.
+    source : str
+        Where the samples come from, for messages.
+    folder : object, optional
+        Holds the temporary cache: it is removed with the last `Blocks` that refer to it.
+    ids : array or path, optional
+        Ids of the samples, or a file with one JSON text per line.
+    notes : list of str, optional
+        What was noticed while the samples were decoded.
 
     Attributes
     ----------
-    shape : (l, n)
+    shape : tuple (l, n)
+        Number of samples and of features.
     dtype : dtype
-        Of the means and covariances as they are stored: float32 or float64.
+        Type of the stored means and covariances: float32 or float64.
     kind : str
-        The covariance in a word, "none" if there is none.
+        Kind of the covariances in lower case, "none" if there are none.
     feature_names_in_ : list of str or None
-    memory : int
-        The bytes that training and prediction may take.
-    needed : int
-        The bytes that they will take.
+        Names of the features.
     nbytes : int
-        The size of what lies in the files, of which each pass reads all.
-
-    Notes
-    -----
-    `svmgsu.open` makes it: of `arrays` in files, by the keys of .npz files, with what is `fixed` for all;
-    `texts` and `y_kind` say what the numbers of labels mean, `names` are those of the features, `psd` is as
-    for `Full`, `source`, `folder`, `ids` and `notes` tell where they come from. `blocks[first:last]` reads
-    some examples as `Gaussians`; `labels()` gives the labels that the files have.
+        Size of the data in the files, which each pass reads.
     """
 
     def __init__(
@@ -64,31 +86,47 @@ class Blocks:
         ids: Any = None,
         notes: list[str] | None = None,
     ) -> None:
-        self.arrays, self.fixed = dict(arrays), dict(fixed or {})
-        self.texts, self.y_kind = texts, y_kind
+        self.arrays = dict(arrays)
+        self.fixed = dict(fixed or {})
+        self.texts = texts
+        self.y_kind = y_kind
         self.feature_names_in_ = names
-        self.memory, self.psd, self.source, self.notes = memory, psd, source, list(notes or ())
+        self.memory = memory
+        self.psd = psd
+        self.source = source
+        self.notes = list(notes or ())
         self._ids = ids
-        self._folder = folder  # a temporary one, removed with the last of what uses it
+        self._folder = folder
         mean = self.arrays["mean"]
         self.shape: tuple[int, int] = (mean.shape[0], mean.shape[1])
         self.dtype = mean.dtype
         for key, array in self.arrays.items():
-            if array.shape[0] != self.shape[0]:
-                raise ValueError(f"{array.path}: {array.shape[0]} rows of {key!r} for {len(self)} examples")
+            if array.shape[0] != len(self):
+                raise ValueError(f"{array.path}: {array.shape[0]} rows of {key!r} for {len(self)} samples")
+        self.kind = next((READERS[k].__name__.lower() for k in self.covariance_keys if k in READERS), "none")
+        self._stored_names = names
+        # What `map` and `repeat` change.
+        self._functions: tuple[Callable[[Gaussians], Gaussians], ...] = ()
+        self._positions: Array | None = None
+        self._mapped_bytes = 0
+
+    def _changed(self, **attributes: Any) -> Blocks:
+        out = copy.copy(self)
+        out.__dict__.update(attributes, _folder=self._folder)
+        return out
 
     def __len__(self) -> int:
         return self.shape[0]
 
     @property
     def covariance_keys(self) -> list[str]:
-        """The arrays that make up the covariance, by their keys of .npz files."""
-        return [key for key in (*self.arrays, *self.fixed) if key not in ("mean", "y", "y_std", "weight")]
+        """The keys of the arrays that make up the covariances."""
+        return [key for key in (*self.arrays, *self.fixed) if key != "mean" and key not in BESIDE]
 
     @property
-    def kind(self) -> str:
-        keys = self.covariance_keys
-        return next((READERS[key].__name__.lower() for key in keys if key in READERS), "none")
+    def in_files(self) -> bool:
+        """Whether the samples are stored as they are, and not made of others while these are read."""
+        return not self._functions and self._positions is None
 
     @property
     def nbytes(self) -> int:
@@ -96,49 +134,73 @@ class Blocks:
 
     @property
     def row_bytes(self) -> int:
-        return sum(array.row_bytes for array in self.arrays.values())
-
-    @property
-    def block_rows(self) -> int:
-        """How many examples are read at a time."""
-        wide = max(1, max(16 * self.shape[1], self.row_bytes))  # as float64, if need be
-        return max(1, min(len(self), LARGEST_BLOCK // wide, self.memory // SHARE // wide))
+        """Bytes of a sample, as it is stored and as it is made."""
+        return sum(array.row_bytes for array in self.arrays.values()) + self._mapped_bytes
 
     @property
     def needed(self) -> int:
-        return least_memory(self.shape[1], self.row_bytes)
-
-    def __getitem__(self, rows: Any) -> Gaussians:
-        """Some examples that stand together, read from the files: `rows` is a slice without a step."""
-        if not isinstance(rows, slice) or rows.step not in (None, 1):
-            raise IndexError(f"blocks are read by slices such as [0:1000], got {rows!r}")
-        first, last, _ = rows.indices(len(self))
-        if last <= first:
-            raise IndexError(f"there is no example from {first} to {last} of {len(self)}")
-        part = slice(first, last)
-        with counted_from(first):
-            mean = self.arrays["mean"].read(part)
-            return Gaussians(mean, self._covariance(part), feature_names=self.feature_names_in_)
-
-    def _covariance(self, rows: slice) -> Covariance | None:
-        keys = self.covariance_keys
-        kind = next((READERS[key] for key in keys if key in READERS), None)
-        if kind is None:
-            return None
-        found = {key: self.arrays[key].read(rows) for key in keys if key in self.arrays}
-        return kind.from_arrays(found | self.fixed, self.psd)
+        """The least number of bytes that prediction takes: some vectors, and a few rows."""
+        return SHARE * max(16 * self.shape[1], self.row_bytes) + 8 * 64 * self.shape[1]
 
     def spans(self) -> Iterator[slice]:
-        """The rows of one block after another."""
-        step = self.block_rows
+        """Yield the rows of one block after another."""
+        row = max(1, 16 * self.shape[1], self.row_bytes)  # as float64, if need be
+        step = max(1, min(len(self), LARGEST_BLOCK // row, self.memory // SHARE // row))
         for first in range(0, len(self), step):
             yield slice(first, min(first + step, len(self)))
 
     def __iter__(self) -> Iterator[Gaussians]:
-        """The examples, block by block."""
         self.check()
         for rows in self.spans():
             yield self[rows]
+
+    def __getitem__(self, rows: Rows) -> Gaussians:
+        """Read the samples of a slice without a step, or of an array of positions."""
+        if isinstance(rows, slice) and rows.step in (None, 1):
+            first, last, _ = rows.indices(len(self))
+            if last <= first:
+                raise IndexError(f"there is no sample from {first} to {last} of {len(self)}")
+            rows = slice(first, last)
+        else:
+            rows = np.asarray(rows)
+            if rows.ndim != 1 or rows.dtype.kind not in "iu" or not len(rows):
+                raise IndexError(f"expected a slice such as [0:1000] or an array of positions, got {rows!r}")
+            first = 0
+        with counted_from(first):
+            data = self._read(rows)
+            for function in self._functions:
+                made = function(data)
+                if not isinstance(made, Gaussians):
+                    raise TypeError(f"map: expected Gaussians of Gaussians, got {type(made).__name__}")
+                if len(made) != len(data):
+                    raise ValueError(f"map: it made {len(made)} samples of {len(data)}")
+                data = made
+        if data.shape[1] != self.shape[1]:
+            raise ValueError(f"map: it made {data.shape[1]} features, and {self.shape[1]} before")
+        return data
+
+    def _read(self, rows: Rows) -> Gaussians:
+        """Read stored samples. Repeated ones are near one another, and read once."""
+        if self._positions is not None:
+            positions = self._positions[rows]
+            start = int(positions.min())
+            stored = slice(start, int(positions.max()) + 1)
+            return self._stored(stored)[positions - start]
+        return self._stored(rows)
+
+    def _stored(self, rows: Rows) -> Gaussians:
+        keys = self.covariance_keys
+        kind = next((READERS[key] for key in keys if key in READERS), None)
+        cov: Covariance | None = None
+        if kind is not None:
+            found = {key: self.arrays[key].read(rows) for key in keys if key in self.arrays}
+            cov = kind.from_arrays(found | self.fixed, self.psd)
+        return Gaussians(self.arrays["mean"].read(rows), cov, feature_names=self._stored_names)
+
+    @property
+    def cov(self) -> Covariance | None:
+        """The covariance of the first sample, which tells the kind of all; None if there are none."""
+        return self[0:1].cov
 
     @property
     def has_labels(self) -> bool:
@@ -146,17 +208,14 @@ class Blocks:
 
     @property
     def classes(self) -> Array | None:
-        """Where labels are in doubt, the classes of whose probabilities the files have a column each."""
+        """The classes of soft labels, of which the files have a column of probabilities each; else None."""
         shape = self.arrays["y"].shape if "y" in self.arrays else ()
         if len(shape) != 2 or shape[1] < 2:
             return None
         return np.arange(shape[1]) if self.texts is None else np.array(self.texts)
 
-    def labels(self, rows: slice = slice(None)) -> Array:
-        """The labels or targets that the files have, of all examples or of `rows`, a slice.
-
-        Where labels are in doubt, the probabilities of `classes`, one column for each.
-        """
+    def labels(self, rows: Rows = slice(None)) -> Array:
+        """Read the labels or targets of all samples, or of some; soft labels have a column per class."""
         if "y" not in self.arrays:
             raise ValueError(f"y: {self.source or 'the data'} has no labels; pass y=")
         values = self.arrays["y"].read(rows)
@@ -167,189 +226,97 @@ class Blocks:
         kinds = {"int": np.int64, "bool": np.bool_}
         return values.astype(kinds[self.y_kind]) if self.y_kind in kinds else values
 
-    def numbers(self, key: str, rows: slice = slice(None)) -> FloatArray | None:
-        """One number of each of `rows`, by `key` "y_std" or "weight"; None if the files have none."""
+    def numbers(self, key: str, rows: Rows = slice(None)) -> FloatArray | None:
+        """Read one number per sample, `key` "y_std" or "weight"; None if the files have none."""
         found = self.arrays.get(key)
         return None if found is None else found.read(rows).astype(np.float64, copy=False)
 
     def ids(self) -> Array | None:
-        """The names of the examples, if the files have some."""
-        if not isinstance(self._ids, str):  # an array, or nothing
+        """Read the ids of the samples; None if the files have none."""
+        if not isinstance(self._ids, str):
             return None if self._ids is None else np.array(self._ids)
-        import json
-
         with open(self._ids, encoding="ascii") as file:
             return np.array([json.loads(line) for line in file])
 
-    @property
-    def cov(self) -> Covariance | None:
-        """The covariance of the first example, which tells the kind of all; None if there are none."""
-        return self[0:1].cov
-
     def with_std(self, std: float | None) -> Blocks:
-        """The same means with one standard deviation `std` for all numbers; None is no covariance."""
-        out = copy.copy(self)
-        out._folder = self._folder
-        out.arrays = {k: a for k, a in self.arrays.items() if k in ("mean", "y", "y_std", "weight")}
-        out.fixed = {} if std is None else {"shared": np.full(self.shape[1], float(std) ** 2)}
-        return out
+        """Return the same means with one standard deviation for all values, or without covariances."""
+        arrays = {key: array for key, array in self.arrays.items() if key == "mean" or key in BESIDE}
+        fixed = {} if std is None else {"shared": np.full(self.shape[1], float(std) ** 2)}
+        return self._changed(arrays=arrays, fixed=fixed, kind="none" if std is None else "shared")
 
     def map(self, transformer: Any) -> Blocks:
-        """The same examples with the features that a map makes of them, as they are read; none are stored.
+        """Return the samples with features that are made while they are read, and never stored.
 
         Parameters
         ----------
         transformer : fitted transformer or function
-            With a method `transform`, such as `svmgsu.features.FourierFeatures` fitted to `blocks[:10_000]`,
-            or a function, of Gaussians to Gaussians. It must treat each example for itself.
+            A function of Gaussians to Gaussians, or an object with such a method `transform`, for example
+            `svmgsu.features.FourierFeatures` fitted to `blocks[:10_000]`. It must treat each sample alone.
 
         Returns
         -------
         Blocks
-            Trained on as any others, to the bits of the mapped examples in memory if the map gives the same
-            numbers for an example whatever its neighbours.
+            Trained on as any others, to the bits of the mapped samples in memory if the map computes the same
+            numbers for a sample whatever its neighbours.
         """
         function = getattr(transformer, "transform", transformer)
         if not callable(function):
             raise TypeError(
                 f"map: expected a fitted transformer or a function of Gaussians, got {transformer!r}"
             )
-        return MappedBlocks(self, function)
+        one = function(self[0:1])
+        if not isinstance(one, Gaussians):
+            raise TypeError(f"map: expected Gaussians of Gaussians, got {type(one).__name__}")
+        held = {} if one.cov is None else one.cov.arrays(1, one.shape[1], None)
+        mean = np.asarray(one.mean)
+        return self._changed(
+            _functions=(*self._functions, function),
+            _mapped_bytes=self._mapped_bytes + mean.nbytes + sum(np.asarray(a).nbytes for a in held.values()),
+            shape=(len(self), one.shape[1]),
+            dtype=mean.dtype,
+            kind="none" if one.cov is None else type(one.cov).__name__.lower(),
+            feature_names_in_=one.feature_names_in_,
+        )
+
+    def repeat(self, positions: Array) -> Blocks:
+        """Return blocks whose sample i is sample `positions[i]` of these; positions must increase."""
+        return self._changed(_positions=positions, shape=(len(positions), self.shape[1]))
 
     def check(self) -> None:
-        """Refuses files that were changed, replaced or removed since they were opened."""
+        """Refuse files that were changed, replaced or removed since they were opened."""
         for array in self.arrays.values():
             array.check()
 
     def fingerprint(self) -> str:
-        """A text that is another one if the data are: of sizes, times and a sample of the numbers."""
+        """Return a fingerprint of the sizes and of a few samples, which changes with the data."""
         digest = hashlib.sha256(repr((self.shape, str(self.dtype), self.feature_names_in_)).encode())
-        for key in sorted(self.arrays):
-            array = self.arrays[key]
+        stored = self.arrays["mean"].shape[0]
+        some = np.unique(np.linspace(0, stored - 1, 16).astype(np.int64))
+        for key, array in sorted(self.arrays.items()):
             digest.update(repr((key, array.shape, str(array.dtype))).encode())
-            places = np.unique(np.linspace(0, max(len(self) - 1, 0), 16).astype(np.int64)).tolist()
-            for row in places:
-                digest.update(array.read(slice(row, row + 1)).tobytes())
-        for key in sorted(self.fixed):
-            digest.update(np.ascontiguousarray(self.fixed[key]).tobytes())
+            digest.update(array.read(some).tobytes())
+        for _, fixed in sorted(self.fixed.items()):
+            digest.update(np.ascontiguousarray(fixed).tobytes())
+        if self._positions is not None:
+            digest.update(self._positions.tobytes())
+        if self._functions:
+            made = self[0 : min(len(self), 16)]
+            arrays = {} if made.cov is None else made.cov.arrays(*made.shape, None)
+            for _, values in sorted({"mean": made.mean, **arrays}.items()):
+                digest.update(np.ascontiguousarray(values).tobytes())
         return digest.hexdigest()
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         raise TypeError("blocks are no plain array; blocks[first:last].mean reads the means of some")
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_folder": None}  # a copy reads the files; it does not remove them
+        return self.__dict__ | {"_folder": None}  # a copy in another process does not remove the files
 
     def __repr__(self) -> str:
         folders = sorted({os.path.dirname(os.path.abspath(a.path)) for a in self.arrays.values()})
         where = "in place" if self._folder is None else "a temporary cache"
+        mapped = ", mapped" if self._functions else ""
         return (
-            f"Blocks({len(self)} examples, {self.shape[1]} features, cov={self.kind}, {self.dtype}, "
+            f"Blocks({len(self)} samples, {self.shape[1]} features, cov={self.kind}, {self.dtype}{mapped}, "
             f"{in_words(self.nbytes)} in {', '.join(folders)} ({where}), memory {in_words(self.memory)})"
         )
-
-
-def least_memory(n: int, row_bytes: int) -> int:
-    """The least number of bytes that training and prediction can do with: vectors, and a few rows."""
-    return SHARE * max(16 * n, row_bytes) + 8 * 64 * n
-
-
-Map = Callable[[Gaussians], Gaussians]
-
-
-class _View(Blocks):
-    """The same files with samples that are made when they are read; labels and weights are those of `of`."""
-
-    def __init__(self, of: Blocks) -> None:
-        super().__init__(
-            of.arrays,
-            fixed=of.fixed,
-            texts=of.texts,
-            y_kind=of.y_kind,
-            names=of.feature_names_in_,
-            memory=of.memory,
-            psd=of.psd,
-            source=of.source,
-            folder=of._folder,
-            ids=of._ids,
-            notes=of.notes,
-        )
-        self.of = of
-
-
-class MappedBlocks(_View):
-    """What `Blocks.map` returns; see there. Labels, weights and names of examples are those of the blocks."""
-
-    def __init__(self, of: Blocks, function: Map) -> None:
-        super().__init__(of)
-        self._function = function
-        self._width: int | None = None  # of the features, once it is known
-        one = self[0:1]
-        self._width = one.shape[1]
-        self.shape = (len(of), one.shape[1])
-        self.dtype = np.asarray(one.mean).dtype
-        self.feature_names_in_ = one.feature_names_in_
-        self._kind = "none" if one.cov is None else type(one.cov).__name__.lower()
-        held = {} if one.cov is None else one.cov.arrays(1, one.shape[1], None)
-        self._made_bytes = np.asarray(one.mean).nbytes + sum(np.asarray(a).nbytes for a in held.values())
-
-    @property
-    def kind(self) -> str:
-        return self._kind
-
-    @property
-    def row_bytes(self) -> int:
-        return self.of.row_bytes + self._made_bytes
-
-    def __getitem__(self, rows: Any) -> Gaussians:
-        data = self.of[rows]
-        with counted_from(rows.indices(len(self.of))[0]):
-            made = self._function(data)
-        if not isinstance(made, Gaussians):
-            raise TypeError(f"map: it must make Gaussians of Gaussians, but made {type(made).__name__}")
-        expected = (len(data), made.shape[1] if self._width is None else self._width)
-        if made.shape != expected:
-            raise ValueError(f"map: it made {made.shape} examples and features; {expected} are wanted")
-        return made
-
-    def with_std(self, std: float | None) -> Blocks:
-        return MappedBlocks(self, lambda data: Gaussians(data.mean, std=std))
-
-    def fingerprint(self) -> str:
-        digest = hashlib.sha256(self.of.fingerprint().encode())
-        made = self[0 : min(len(self), 16)]
-        arrays: dict[str, Array] = {"mean": np.asarray(made.mean)}
-        if made.cov is not None:
-            arrays |= {key: np.asarray(a) for key, a in made.cov.arrays(*made.shape, None).items()}
-        for key in sorted(arrays):
-            digest.update(key.encode() + np.ascontiguousarray(arrays[key]).tobytes())
-        return digest.hexdigest()
-
-    def __repr__(self) -> str:
-        return f"MappedBlocks({self.shape[1]} features, cov={self.kind}, of {self.of!r})"
-
-
-class RepeatedBlocks(_View):
-    """Blocks some of whose examples are there several times: example i is row places[i], in order."""
-
-    def __init__(self, of: Blocks, places: Array) -> None:
-        super().__init__(of)
-        self.places = places
-        self.shape = (len(places), of.shape[1])
-        self._kind, self._row_bytes = of.kind, of.row_bytes
-
-    @property
-    def kind(self) -> str:
-        return self._kind
-
-    @property
-    def row_bytes(self) -> int:
-        return self._row_bytes
-
-    def __getitem__(self, rows: Any) -> Gaussians:
-        first, last, _ = rows.indices(len(self))
-        places = self.places[first:last]
-        return self.of[int(places[0]) : int(places[-1]) + 1][places - places[0]]
-
-    def fingerprint(self) -> str:
-        return hashlib.sha256(self.of.fingerprint().encode() + self.places.tobytes()).hexdigest()

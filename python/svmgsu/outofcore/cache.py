@@ -1,15 +1,16 @@
-"""The cache: a folder of flat, row-major arrays that is there completely or not at all.
+"""The cache: decoded samples in a folder that is there completely or not at all.
 
-    blocks.json    what it holds, and the fingerprint of the sources it was made from
-    mean.bin, var.bin, packed.bin, ..., y.bin, weight.bin, y_std.bin
-    ids.jsonl      names of the examples, if they have some
+    blocks.json             what it holds, and the fingerprint of the sources
+    mean.npy, var.npy, ...  one flat array per key of .npz files
+    ids.jsonl               ids of the samples, one JSON text per line, if they have some
 
-It is made as `name.<hex>.partial` and renamed; that is what a killed process leaves behind.
+A named folder is made as `name.<hex>.partial` and renamed in the end.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import shutil
@@ -21,69 +22,109 @@ from typing import IO, Any
 import numpy as np
 
 from .. import _core
+from ..data.gaussians import Gaussians
 from ..io.files import shown
 from ..support.arrays import dense
 from ..support.places import counted_from
 from ..support.precision import stored_as
-from ..support.validation import Array, check_finite, listed
-from .blocks import CHANCES, Blocks
+from ..support.validation import Array, as_float_array, check_finite, listed
+from .blocks import Blocks
 from .flat import FlatFile
-from .sources import Piece, Source, numbers_of
+from .sources import Piece
 
-MANIFEST, IDS, VERSION = "blocks.json", "ids.jsonl", 1
-PREFIX = "svmgsu-blocks-"
+MANIFEST = "blocks.json"
+VERSION = 2
+HEADER = 256  # bytes of the header of each .npy file, which is written last
+LABEL_KINDS = {"i": "int", "u": "int", "f": "float", "b": "bool", "U": "str", "O": "str", "T": "str"}
 
 
-class Folder:
-    """A folder of arrays in the making. `add` appends rows; `finish` gives it its name."""
+class TemporaryFolder:
+    """A folder that is removed with this object, or when Python ends."""
 
-    def __init__(self, target: str | None) -> None:
+    def __init__(self, path: str) -> None:
+        weakref.finalize(self, shutil.rmtree, path, ignore_errors=True)
+
+
+class CacheWriter:
+    """Write pieces of samples, which must fit together, into a cache.
+
+    Parameters
+    ----------
+    target : path or None
+        The folder to make; None makes a temporary one.
+    source : str
+        Name of the source, for messages.
+    dtype : dtype or None
+        Type of the stored means and covariances; by default that of the first piece.
+    """
+
+    def __init__(self, target: str | None, source: str, dtype: np.dtype[Any] | None) -> None:
         self.target = None if target is None else os.path.abspath(target)
+        self.source = source
+        self.dtype = dtype
+        self.given_dtype: np.dtype[Any] | None = None
+        self.rows = 0
+        self.pieces = 0
+        self.names: list[str] | None = None
+        self.features = 0
+        self.keys: list[str] = []
+        self.fixed: dict[str, Array] = {}
+        self.y_kind = ""
+        self.texts: dict[str, int] = {}  # labels that are texts, with their codes
+        self.classes: list[Any] | None = None  # of soft labels
+        self.notes: list[str] = []
+        self.files: dict[str, IO[bytes]] = {}
+        self.layout: dict[str, tuple[str, tuple[int, ...]]] = {}  # dtype and shape of a row
         if self.target is None:
-            self.path = tempfile.mkdtemp(prefix=PREFIX)
+            self.path = tempfile.mkdtemp(prefix="svmgsu-blocks-")
         else:
             os.makedirs(os.path.dirname(self.target), exist_ok=True)
             self.path = f"{self.target}.{os.urandom(6).hex()}.partial"
             os.mkdir(self.path)
-        self.files: dict[str, IO[bytes]] = {}
-        self.texts: dict[str, IO[bytes]] = {}
-        self.layout: dict[str, tuple[str, tuple[int, ...]]] = {}  # dtype, shape of a row
-        self.rows: dict[str, int] = {}
 
-    def add(self, key: str, array: Any) -> None:
-        """Appends rows to the array `key`."""
-        if key not in self.files:
-            self.files[key] = open(os.path.join(self.path, f"{key}.bin"), "wb")  # noqa: SIM115
-            self.layout[key], self.rows[key] = (array.dtype.str, array.shape[1:]), 0
-        with _room(self.path):
-            self.files[key].write(np.ascontiguousarray(array).tobytes())
-        self.rows[key] += len(array)
+    def add(self, piece: Piece) -> None:
+        """Append a piece."""
+        with counted_from(self.rows):
+            written = self._decoded(piece)
+        with self._disk_errors():
+            for key, array in written.items():
+                if key not in self.files:
+                    self.files[key] = open(os.path.join(self.path, f"{key}.npy"), "wb")  # noqa: SIM115
+                    self.layout[key] = (array.dtype.str, array.shape[1:])
+                    self.files[key].write(bytes(HEADER))
+                self.files[key].write(np.ascontiguousarray(array).tobytes())
+            if piece.ids is not None:
+                if "ids" not in self.files:
+                    self.files["ids"] = open(os.path.join(self.path, "ids.jsonl"), "wb")  # noqa: SIM115
+                self.files["ids"].write("".join(json.dumps(str(i)) + "\n" for i in piece.ids).encode("ascii"))
+        self.rows += len(piece.data)
+        self.pieces += 1
+        self.notes += [note for note in piece.notes if note not in self.notes]
 
-    def add_ids(self, ids: Any) -> None:
-        """Appends names of examples, one JSON text per line."""
-        if IDS not in self.texts:
-            self.texts[IDS] = open(os.path.join(self.path, IDS), "wb")  # noqa: SIM115
-        with _room(self.path):
-            self.texts[IDS].write("".join(json.dumps(str(name)) + "\n" for name in ids).encode("ascii"))
-
-    def close(self) -> None:
-        with _room(self.path):
-            for file in (*self.files.values(), *self.texts.values()):
+    def finish(self, fingerprint: str | None) -> str:
+        """Complete the folder, give it its name in place of an older one, and return its path."""
+        if not self.rows:
+            raise ValueError(f"X: {self.source} has no samples")
+        texts = list(self.texts) if self.y_kind == "str" else self.classes
+        about = {
+            "version": VERSION,
+            "fingerprint": fingerprint,
+            "texts": texts,
+            "y_kind": self.y_kind,
+            "names": self.names,
+            "source": self.source,
+            "notes": self.notes,
+            "fixed": {key: value.tolist() for key, value in self.fixed.items()},
+            "arrays": list(self.layout),
+        }
+        with self._disk_errors():
+            for key, (dtype, shape) in self.layout.items():
+                self.files[key].seek(0)
+                self.files[key].write(_npy_header(dtype, (self.rows, *shape)))
+            for file in self.files.values():
                 file.close()
-
-    def abandon(self) -> None:
-        """Removes what was made."""
-        for file in (*self.files.values(), *self.texts.values()):
-            with contextlib.suppress(OSError):
-                file.close()
-        shutil.rmtree(self.path, ignore_errors=True)
-
-    def finish(self, about: dict[str, Any]) -> str:
-        """Writes the manifest; the folder gets its name, in place of an older one."""
-        self.close()
-        arrays = {key: [*self.layout[key], self.rows[key]] for key in self.files}
-        with _room(self.path), open(os.path.join(self.path, MANIFEST), "w", encoding="utf-8") as file:
-            json.dump({"version": VERSION, **about, "arrays": arrays}, file)
+            with open(os.path.join(self.path, MANIFEST), "w", encoding="utf-8") as manifest:
+                json.dump(about, manifest)
         if self.target is not None:
             if os.path.isdir(self.target):
                 old = f"{self.target}.{os.urandom(6).hex()}.partial"
@@ -93,212 +134,136 @@ class Folder:
             self.path = self.target
         return self.path
 
+    def abandon(self) -> None:
+        """Remove what was written."""
+        for file in self.files.values():
+            with contextlib.suppress(OSError):
+                file.close()
+        shutil.rmtree(self.path, ignore_errors=True)
 
-class Temporary:
-    """A folder that is removed with this object, or when Python ends."""
+    @contextlib.contextmanager
+    def _disk_errors(self) -> Iterator[None]:
+        """Say that it was the cache which could not be written, and what to do about a full disk."""
+        try:
+            yield
+        except OSError as error:
+            full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+            advice = "; name a folder on a larger disk in cache=" if full else ""
+            reason = f"the cache could not be written: {error.strerror}{advice}"
+            raise OSError(error.errno, reason, self.path) from None
 
-    def __init__(self, folder: Folder) -> None:
-        self.remove = weakref.finalize(self, Folder.abandon, folder)
-
-
-def load(path: str, **more: Any) -> Blocks:
-    """The examples in a cache folder."""
-    about = manifest(path)
-    if about is None:
-        raise ValueError(f"{shown(path)}: is no cache of svmgsu")
-    arrays = {
-        key: FlatFile.of(os.path.join(path, f"{key}.bin"), 0, dtype, (rows, *shape))
-        for key, (dtype, shape, rows) in about["arrays"].items()
-    }
-    fixed = {key: np.array(value) for key, value in about["fixed"].items()}
-    kept = {name: about[name] for name in ("texts", "y_kind", "names", "source", "notes")}
-    ids = os.path.join(path, IDS)
-    return Blocks(arrays, fixed=fixed, ids=ids if os.path.exists(ids) else None, **kept, **more)
-
-
-def manifest(path: str) -> dict[str, Any] | None:
-    """What a folder says of itself; None if it is no cache, or a damaged one."""
-    try:
-        with open(os.path.join(path, MANIFEST), encoding="utf-8") as file:
-            about = json.load(file)
-    except (OSError, ValueError):
-        return None
-    return about if isinstance(about, dict) and about.get("version") == VERSION else None
-
-
-def check_target(path: str) -> None:
-    """Refuses a place that holds something else than a cache."""
-    if os.path.lexists(path) and not os.path.isdir(path):
-        raise ValueError(f"cache: {shown(path)} is a file; a folder is wanted, which will be made")
-    if os.path.isdir(path) and os.listdir(path) and not os.path.exists(os.path.join(path, MANIFEST)):
-        raise ValueError(f"cache: the folder {shown(path)} holds other things; name one that is new or empty")
-
-
-@contextlib.contextmanager
-def _room(path: str) -> Iterator[None]:
-    """Says of a full disk what it was full of."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno is None:
-            raise
-        advice = "; name a folder on a larger disk in cache=" if error.errno in (28, 122) else ""
-        raise OSError(
-            error.errno, f"the cache could not be written: {error.strerror}{advice}", path
-        ) from None
-
-
-COPIES = 4  # of a piece while it is made: as it is read, by column, together, and as it is written
-KINDS = {"i": "int", "u": "int", "f": "float", "b": "bool", "U": "str", "S": "str", "O": "str", "T": "str"}
-
-
-def decode(source: Source, folder: Folder, room: int, dtype: Any) -> dict[str, Any]:
-    """Writes all pieces; what the manifest is to say of them."""
-    decoder = _Decoder(folder, source.name, None if dtype is None else np.dtype(dtype))
-    for piece in source.pieces(max(room // COPIES, 1)):
-        with counted_from(decoder.rows):
-            decoder.add(piece)
-    if not decoder.rows:
-        raise ValueError(f"X: {source.name} has no example; at least one is wanted")
-    return decoder.about()
-
-
-class _Decoder:
-    """What is known of the examples so far."""
-
-    def __init__(self, folder: Folder, source: str, dtype: np.dtype[Any] | None) -> None:
-        self.folder, self.source, self.dtype = folder, source, dtype
-        self.rows = self.blocks = 0
-        self.shape: tuple[int, list[str] | None, list[str]] | None = None
-        self.fixed: dict[str, Array] = {}
-        self.codes: dict[str, int] = {}
-        self.classes: list[Any] = []  # where labels are in doubt
-        self.y_kind = ""
-        self.y_started = -1
-        self.notes: list[str] = []
-
-    def add(self, piece: Piece) -> None:
-        """Appends a piece, if it fits to those before."""
+    def _decoded(self, piece: Piece) -> dict[str, Array]:
+        """Return the arrays to write, if the piece fits to those before."""
         data = piece.data
+        count = len(data)
         mean = dense(data.mean)
-        if self.dtype is None:
-            self.dtype = mean.dtype
-            self._given = mean.dtype
-        elif mean.dtype != getattr(self, "_given", mean.dtype):
+        arrays, fixed = _covariance_arrays(data)
+        if self.given_dtype is None:
+            self.given_dtype = mean.dtype
+            self.dtype = mean.dtype if self.dtype is None else self.dtype
+        elif mean.dtype != self.given_dtype:
             raise ValueError(
-                f"X: block {self.blocks} is {mean.dtype}, but the blocks before are {self._given}; "
+                f"X: block {self.pieces} is {mean.dtype}, but the blocks before are {self.given_dtype}; "
                 "pass dtype= to say how all are to be stored"
             )
-        self._given = mean.dtype if not self.blocks else self._given
-        arrays, fixed = _covariance(data, len(data))
         with np.errstate(over="ignore"):
-            means = mean.astype(self.dtype, copy=False)
-        check_finite(means, "X")
-        written = {"mean": means} | {key: self._stored(key, a) for key, a in arrays.items()}
-        for key, values in (("weight", piece.weight), ("y_std", piece.y_std)):
+            written = {"mean": mean.astype(self.dtype, copy=False)}
+            check_finite(written["mean"], "X")
+            for key, array in arrays.items():
+                # Variances have a short range in single precision.
+                squares = key in ("isotropic", "var")
+                stored = stored_as(array, self.dtype) if squares else array.astype(self.dtype)
+                if stored.dtype != self.dtype or not np.isfinite(stored).all():
+                    raise ValueError(
+                        f"cov: block {self.pieces} has covariances that {self.dtype} cannot hold; pass "
+                        'dtype="float64"'
+                    )
+                written[key] = stored
+        for key, name, values in (
+            ("weight", "sample_weight", piece.weight),
+            ("y_std", "y_std", piece.y_std),
+        ):
             if values is not None:
-                written[key] = numbers_of(values, "sample_weight" if key == "weight" else key, len(data))
-        self._check(piece, [*written, *fixed], fixed)
+                written[key] = _one_number_each(values, name, count)
         if piece.y is not None:
-            y = np.asarray(piece.y)
-            doubtful = y.ndim == 2 and y.shape[1] > 1
-            written["y"] = self._doubtful(y, piece) if doubtful else self._coded(y, len(data))
-        for key, array in written.items():
-            self.folder.add(key, array)
-        if piece.ids is not None:
-            self.folder.add_ids(piece.ids)
-        self.rows += len(data)
-        self.blocks += 1
-        self.notes += [note for note in piece.notes if note not in self.notes]
-
-    def _stored(self, key: str, array: Array) -> Array:
-        """Covariances in the precision of the means."""
-        stored = stored_as(array, self.dtype) if key in ("isotropic", "var") else array.astype(self.dtype)
-        if stored.dtype != self.dtype or not np.isfinite(stored).all():
-            raise ValueError(
-                f"cov: block {self.blocks} has covariances that {self.dtype} cannot hold; pass "
-                'dtype="float64"'
-            )
-        return stored
+            written["y"] = self._labels(np.asarray(piece.y), piece)
+        self._check(piece, sorted([*written, *fixed]), fixed)
+        return written
 
     def _check(self, piece: Piece, keys: list[str], fixed: dict[str, Array]) -> None:
-        n, names = piece.data.shape[1], piece.data.feature_names_in_
-        found = (n, names, sorted([*keys, *(["y"] if piece.y is not None else [])]))
-        if self.shape is None:
-            self.shape, self.fixed = found, fixed
+        """Check that a piece has the features and arrays of those before."""
+        features, names = piece.data.shape[1], piece.data.feature_names_in_
+        if not self.pieces:
+            self.features, self.names, self.keys, self.fixed = features, names, keys, fixed
             return
-        here = f"X: block {self.blocks}, from example 0 on,"  # the example is counted on by who called
-        if n != self.shape[0]:
-            raise ValueError(f"{here} has {n} features, but the blocks before have {self.shape[0]}")
-        if names != self.shape[1]:
+        here = f"X: block {self.pieces}, from sample 0 on,"  # `counted_from` adds the samples before
+        if features != self.features:
+            raise ValueError(f"{here} has {features} features, but the blocks before have {self.features}")
+        if names != self.names:
+            own, before = ("no names" if n is None else listed(n) for n in (names, self.names))
+            raise ValueError(f"{here} has the features {own}, but the blocks before have {before}")
+        if keys != self.keys:
             raise ValueError(
-                f"{here} has the features {_shown(names)}, but the blocks before have {_shown(self.shape[1])}"
-            )
-        if found[2] != self.shape[2]:
-            raise ValueError(
-                f"{here} has {', '.join(found[2])}, but the blocks before have {', '.join(self.shape[2])}; "
-                "all must have the same kind of covariance, and labels and weights all or none"
+                f"{here} has {', '.join(keys)}, but the blocks before have {', '.join(self.keys)}; all must "
+                "have the same kind of covariance, and labels and weights all or none"
             )
         for key, array in fixed.items():
             if not np.array_equal(array, self.fixed[key]):
-                raise ValueError(f"{here} has another covariance for all examples than the blocks before")
+                raise ValueError(f"{here} has another shared covariance than the blocks before")
 
-    def _doubtful(self, y: Array, piece: Piece) -> Array:
-        """Probabilities of classes, which are the same in all blocks."""
-        given = range(y.shape[1]) if piece.classes is None else np.asarray(piece.classes).tolist()
-        known = list(given)
-        if len(y) != len(piece.data) or len(known) != y.shape[1] or y.dtype.kind not in "fiub":
-            raise ValueError(
-                f"y: {y.dtype} values of shape {y.shape} for {len(piece.data)} examples and {len(known)} "
-                "classes; class probabilities are numbers, one for each of them"
-            )
-        if self.y_kind and (self.y_kind != CHANCES or known != self.classes):
-            before = listed(self.classes) if self.y_kind == CHANCES else f"labels of kind {self.y_kind}"
-            raise ValueError(
-                f"y: block {self.blocks} has probabilities of {listed(known)}; those before have {before}"
-            )
-        self.y_kind, self.classes = CHANCES, known
-        return y.astype(np.float64)
-
-    def _coded(self, y: Array, count: int) -> Array:
-        """Labels as numbers: themselves, or their places among the texts so far."""
+    def _labels(self, y: Array, piece: Piece) -> Array:
+        """Return labels as numbers: themselves, codes of texts, or probabilities of classes."""
+        count = len(piece.data)
+        if y.ndim == 2 and y.shape[1] > 1:
+            given = range(y.shape[1]) if piece.classes is None else np.asarray(piece.classes).tolist()
+            classes = list(given)
+            if len(y) != count or len(classes) != y.shape[1] or y.dtype.kind not in "fiub":
+                raise ValueError(
+                    f"y: {y.dtype} values of shape {y.shape} for {count} samples and {len(classes)} "
+                    "classes; class probabilities are numbers, one for each of them"
+                )
+            if self.y_kind and classes != self.classes:
+                before = f"labels of kind {self.y_kind}" if self.classes is None else listed(self.classes)
+                raise ValueError(
+                    f"y: block {self.pieces} has probabilities of {listed(classes)}; those before have "
+                    f"{before}"
+                )
+            self.y_kind, self.classes = "soft", classes
+            return y.astype(np.float64)
         if y.shape != (count,):
             raise ValueError(
-                f"y: shape {y.shape} for {count} examples; blocks take labels (l,), or probabilities of K "
+                f"y: shape {y.shape} for {count} samples; blocks take labels (l,), or probabilities of K "
                 "classes (l, K)"
             )
-        kind = KINDS.get(y.dtype.kind, "")
+        kind = LABEL_KINDS.get(y.dtype.kind, "")
         if y.dtype.kind == "O" and not all(isinstance(v, str) for v in y.tolist()):
             kind = ""
         both = {kind, self.y_kind or kind}
         if not kind or (len(both) > 1 and both != {"int", "float"}):
             before = f"those before are {self.y_kind}" if self.y_kind else "expected numbers or texts"
-            raise ValueError(f"y: block {self.blocks} has labels of dtype {y.dtype}; {before}")
+            raise ValueError(f"y: block {self.pieces} has labels of dtype {y.dtype}; {before}")
         self.y_kind = "float" if "float" in both else kind
         if kind == "str":
-            return np.array([self.codes.setdefault(str(v), len(self.codes)) for v in y.tolist()], np.float64)
+            return np.array([self.texts.setdefault(str(v), len(self.texts)) for v in y.tolist()], np.float64)
         values = y.astype(np.float64)
         if kind == "int" and (values.astype(y.dtype) != y).any():
             raise ValueError("y: labels beyond 2**53 are not exact here; pass them as texts")
-        return numbers_of(values, "y", count)
-
-    def about(self) -> dict[str, Any]:
-        assert self.shape is not None
-        return {
-            "texts": {"str": list(self.codes), CHANCES: self.classes}.get(self.y_kind),
-            "y_kind": self.y_kind,
-            "names": self.shape[1],
-            "source": self.source,
-            "notes": self.notes,
-            "fixed": {key: value.tolist() for key, value in self.fixed.items()},
-        }
+        return _one_number_each(values, "y", count)
 
 
-def _covariance(data: Any, count: int) -> tuple[dict[str, Array], dict[str, Array]]:
-    """The arrays of the covariance: those of each example, and what is the same for all."""
+def _one_number_each(values: Any, name: str, count: int) -> Array:
+    array = as_float_array(values, name, (1,)).astype(np.float64, copy=False)
+    if len(array) != count:
+        raise ValueError(f"{name}: {len(array)} values for {count} samples")
+    check_finite(array, name)
+    return array
+
+
+def _covariance_arrays(data: Gaussians) -> tuple[dict[str, Array], dict[str, Array]]:
+    """Return the arrays of the covariances: those with a row per sample, and those for all samples."""
     if data.cov is None:
         return {}, {}
-    n = data.shape[1]
+    count, n = data.shape
     found = data.cov.arrays(count, n, None)
     if "shared" in found:
         return {}, found
@@ -311,12 +276,61 @@ def _covariance(data: Any, count: int) -> tuple[dict[str, Array], dict[str, Arra
         rank = int(start[1] - start[0]) if count else 0
         if (np.diff(start) != rank).any():
             raise _core.FormatError(
-                "cov: blocks take low-rank covariances of one rank for all examples, (l, r, n); fill up with "
+                "cov: blocks take low-rank covariances of one rank for all samples, (l, r, n); fill up with "
                 "rows of zeros"
             )
         found["factors"] = found["factors"][start[0] : start[-1]].reshape(count, rank, n)
     return found, {}
 
 
-def _shown(names: list[str] | None) -> str:
-    return "no names" if names is None else listed(names)
+def _npy_header(dtype: str, shape: tuple[int, ...]) -> bytes:
+    """Return the header of a .npy file, of a length that does not depend on the shape."""
+    text = repr({"descr": dtype, "fortran_order": False, "shape": shape})
+    return (
+        b"\x93NUMPY\x01\x00" + (HEADER - 10).to_bytes(2, "little") + text.ljust(HEADER - 11).encode() + b"\n"
+    )
+
+
+def load(path: str, memory: int, psd: Any, folder: TemporaryFolder | None = None) -> Blocks:
+    """Open the samples in a cache."""
+    about = manifest(path)
+    if about is None:
+        raise ValueError(f"{shown(path)}: not a cache of svmgsu")
+    arrays = {}
+    for key in about["arrays"]:
+        file = os.path.join(path, f"{key}.npy")
+        flat = FlatFile.of_memmap(np.load(file, mmap_mode="r"))
+        assert flat is not None
+        arrays[key] = flat
+    ids = os.path.join(path, "ids.jsonl")
+    return Blocks(
+        arrays,
+        fixed={key: np.array(value) for key, value in about["fixed"].items()},
+        texts=about["texts"],
+        y_kind=about["y_kind"],
+        names=about["names"],
+        memory=memory,
+        psd=psd,
+        source=about["source"],
+        folder=folder,
+        ids=ids if os.path.exists(ids) else None,
+        notes=about["notes"],
+    )
+
+
+def manifest(path: str) -> dict[str, Any] | None:
+    """Return what a cache says of itself; None if the folder is no cache, or a damaged one."""
+    try:
+        with open(os.path.join(path, MANIFEST), encoding="utf-8") as file:
+            about = json.load(file)
+    except (OSError, ValueError):
+        return None
+    return about if isinstance(about, dict) and about.get("version") == VERSION else None
+
+
+def check_target(path: str) -> None:
+    """Refuse to make a cache in place of something else."""
+    if os.path.lexists(path) and not os.path.isdir(path):
+        raise ValueError(f"cache: {shown(path)} is a file; expected a folder, which will be made")
+    if os.path.isdir(path) and os.listdir(path) and not os.path.exists(os.path.join(path, MANIFEST)):
+        raise ValueError(f"cache: the folder {shown(path)} holds other things; name one that is new or empty")

@@ -67,8 +67,11 @@ class FlatFile:
         """Describe the file as the core takes it: all axes but the first make up the columns."""
         return self.path, self.offset, self.dtype == np.float32, self.shape[0], math.prod(self.shape[1:])
 
-    def read(self, rows: slice) -> Array:
-        """Read consecutive rows into a new array."""
+    def read(self, rows: slice | Array) -> Array:
+        """Read consecutive rows, or those at some positions, into a new array."""
+        if not isinstance(rows, slice):
+            self.check()  # a file that was truncated would be a bus error
+            return np.asarray(np.memmap(self.path, self.dtype, "r", self.offset, self.shape)[rows])
         first, last, _ = rows.indices(self.shape[0])
         out = np.empty((max(last - first, 0), *self.shape[1:]), dtype=self.dtype)
         view = out.reshape(-1).view(np.uint8)

@@ -1,4 +1,4 @@
-"""`svmgsu.open`: from files of any format to blocks, in place where they are flat, else by way of a cache."""
+"""`svmgsu.open`: open files of any format as blocks, in place where they are flat, else by way of a cache."""
 
 from __future__ import annotations
 
@@ -18,10 +18,12 @@ from ..io.files import is_path, shown
 from ..support.memory import in_words
 from . import cache as caches
 from .blocks import Blocks
-from .sources import IteratorSource, Source, memory_source, npy_source, npz_source
+from .sources import ArraySource, IterableSource, Source, array_group, npz_group
 
-_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
-_MEMORY = re.compile(r"\s*([0-9]*\.?[0-9]+(?:[eE][0-9]+)?)\s*([KMGT]i?|k|)B?\s*")
+UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "KI": 2**10, "MI": 2**20, "GI": 2**30}
+MEMORY = re.compile(r"\s*([0-9]*\.?[0-9]+(?:E[0-9]+)?)\s*([KMGT]?|[KMG]I)B?\s*")
+LARGEST_PIECE = 2**26  # bytes that are decoded at a time
+COPIES = 4  # of a piece while it is decoded: as it is read, by column, together, and as it is written
 
 
 def open(
@@ -36,36 +38,38 @@ def open(
     psd: Psd = "clip",
     **options: Any,
 ) -> Blocks:
-    """Opens data that need not fit into memory, for training and prediction block by block.
+    """Open data that need not fit into memory, for training and prediction block by block.
 
     Parameters
     ----------
     source : path, list of paths, folder, np.memmap or iterable of blocks
         Files of one format, one after another: .npy, uncompressed .npz, Parquet, Arrow, Feather or CSV. Flat
-        arrays (.npy, aligned .npz, memory-mapped) are used where they lie; all else is decoded once, in
+        arrays (.npy, aligned .npz, memory-mapped) are used where they are; all else is decoded once, in
         bounded memory, into a cache. For any other format pass an iterable, such as a generator. Its blocks
-        are (X, y), (X, y, std), dicts with some of X, y, cov, std, sample_weight, y_std and feature_names,
-        `Gaussians`, or data frames, whose columns of values and errors are paired as those of a table.
+        are (X, y), (X, y, std), dicts with some of X, y, cov, std, sample_weight, y_std, classes and
+        feature_names, `Gaussians`, or data frames, whose columns of values and errors are paired as those of
+        a table.
     labels, cov : path or list of paths, optional
-        Files of their own, for the formats that have such.
+        Files of labels and covariances, for .npy files of means; or arrays beside an array.
     memory : int or str, default="2GB"
-        Bytes that decoding, training and prediction may take, such as "512MB".
+        Bytes that decoding, training and prediction may take, such as "512MB". Too few are refused.
     cache : path, optional
         The folder to decode into. It is used again if it was made from the same sources in the same way, and
         made anew if they have changed. By default a temporary one, removed when Python ends.
     format : str, optional
-        As in `svmgsu.io.read`.
+        Format of the files, as in `svmgsu.io.read`; by default that of their ending.
     dtype : {"float32", "float64"}, optional
-        Of the cache; by default that of the source.
-    psd : {"clip", "strict"}
-        Of full covariances: as for `svmgsu.Full`.
+        Type of the numbers in the cache; by default that of the source.
+    psd : {"clip", "strict"}, default="clip"
+        Treatment of full covariances, as for `svmgsu.Full`.
     **options
-        For the reader of the format: as for `svmgsu.io.read_table` (`label`, `features`, `target`, ...) with
-        `weight`, a column of weights.
+        For tables, as in `svmgsu.io.read_table` (`label`, `features`, `target`, ...); `weight` names a column
+        of weights.
 
     Returns
     -------
     Blocks
+        The samples: `blocks[0:1000]` reads some, `blocks.labels()` the labels.
 
     Examples
     --------
@@ -77,50 +81,52 @@ def open(
     """
     budget = memory_of(memory)
     check_psd(psd)
-    kept = None if dtype is None else _checked_dtype(dtype)
+    if dtype not in (None, "float32", "float64", np.float32, np.float64):
+        raise ValueError(f'dtype: expected "float32" or "float64", got {dtype!r}')
+    stored = None if dtype is None else np.dtype(dtype)
     target = None if cache is None else os.fspath(cache)
     if target is not None:
         caches.check_target(target)
     if is_path(source) and caches.manifest(os.fspath(source)) is not None:
-        return _checked(caches.load(os.fspath(source), memory=budget, psd=psd))
+        return _with_enough_memory(caches.load(os.fspath(source), budget, psd))
     found = _source(source, labels, cov, format, psd, options)
-    in_place = getattr(found, "in_place", lambda memory: None)(budget) if kept is None else None
-    if in_place is not None:
-        return _checked(in_place)
-    return _decoded(found, target, budget, kept, psd, [format, repr(options)])
+    blocks = found.in_place(budget) if stored is None else None
+    if blocks is None:
+        asked = [str(stored), psd, format, repr(options)]
+        blocks = _decoded(found, target, budget, stored, psd, asked)
+    return _with_enough_memory(blocks)
 
 
 def _decoded(
     source: Source, target: str | None, memory: int, dtype: Any, psd: Psd, asked: list[Any]
 ) -> Blocks:
-    """By way of the cache: the one that is there, if it is of these sources, or a new one."""
-    least = source.least() + 2**20
+    """Decode a source into the cache, unless the one that is there was made from it in the same way."""
+    least = source.least_memory() + 2**20
     if memory < least:
         raise ValueError(_too_small(memory, least))
-    mark = source.mark()
-    print_of = hashlib.sha256(
-        json.dumps([caches.VERSION, mark, str(dtype), psd, *asked]).encode()
-    ).hexdigest()
-    if target is not None and mark is not None:
-        about = caches.manifest(target)
-        if about is not None and about.get("fingerprint") == print_of:
-            return _checked(caches.load(target, memory=memory, psd=psd))
-    folder = caches.Folder(target)
+    of_source = source.fingerprint()
+    fingerprint = None
+    if of_source is not None:
+        text = json.dumps([caches.VERSION, of_source, *asked])
+        fingerprint = hashlib.sha256(text.encode()).hexdigest()
+        about = None if target is None else caches.manifest(target)
+        if target is not None and about is not None and about["fingerprint"] == fingerprint:
+            return caches.load(target, memory, psd)
+    writer = caches.CacheWriter(target, source.name, dtype)
     try:
-        about = caches.decode(source, folder, min(memory // 4, 2**28), dtype)
-        if mark is not None and source.mark() != mark:
+        for piece in source.pieces(max(min(memory // 4 // COPIES, LARGEST_PIECE), 1)):
+            writer.add(piece)
+        if source.fingerprint() != of_source:
             raise ValueError(f"{source.name}: it has changed while it was read")
-        path = folder.finish({**about, "fingerprint": print_of if mark is not None else None})
-        held = caches.Temporary(folder) if target is None else None
-        return _checked(caches.load(path, memory=memory, psd=psd, folder=held))
+        path = writer.finish(fingerprint)
     except BaseException:
-        if target is None or folder.path != folder.target:
-            folder.abandon()
+        writer.abandon()
         raise
+    return caches.load(path, memory, psd, caches.TemporaryFolder(path) if target is None else None)
 
 
-def _checked(blocks: Blocks) -> Blocks:
-    """Refuse a budget that is too small: for reading, and for training where there are labels."""
+def _with_enough_memory(blocks: Blocks) -> Blocks:
+    """Refuse a budget that is too small for prediction, or for training where there are labels."""
     least = blocks.needed
     if blocks.memory >= least and blocks.has_labels:
         from .training import Files
@@ -139,30 +145,20 @@ def _too_small(memory: int, least: int) -> str:
 
 
 def memory_of(given: Any) -> int:
-    """A number of bytes, or a text such as "2GB", "512 MB" or "1.5GiB"."""
+    """Return a number of bytes, given as such or as a text such as "2GB", "512 MB" or "1.5GiB"."""
+    expected = f'memory: expected a number of bytes or a text such as "2GB", got {given!r}'
     if isinstance(given, str):
-        found = _MEMORY.fullmatch(given)
-        unit = None if found is None else found[2].replace("k", "K")
-        if found is None or unit not in _UNITS:
-            raise ValueError(f'memory: expected a number of bytes or a text such as "2GB", got {given!r}')
-        value = float(found[1]) * _UNITS[unit]
+        found = MEMORY.fullmatch(given.upper())
+        if found is None:
+            raise ValueError(expected)
+        value = float(found[1]) * UNITS[found[2]]
     elif isinstance(given, (int, float, np.integer, np.floating)) and not isinstance(given, bool):
         value = float(given)
     else:
-        raise TypeError(f'memory: expected a number of bytes or a text such as "2GB", got {given!r}')
+        raise TypeError(expected)
     if not (value >= 1 and np.isfinite(value)):
         raise ValueError(f"memory: must be >= 1 byte, got {given!r}")
     return int(value)
-
-
-def _checked_dtype(dtype: Any) -> np.dtype[Any]:
-    try:
-        found: np.dtype[Any] = np.dtype(dtype)
-    except TypeError:
-        found = np.dtype(object)
-    if found not in (np.float32, np.float64):
-        raise ValueError(f'dtype: expected "float32" or "float64", got {dtype!r}')
-    return found
 
 
 def _source(
@@ -170,11 +166,11 @@ def _source(
 ) -> Source:
     paths = _paths(source)
     if paths is not None:
-        return _files(
-            paths, _beside(labels, "labels", paths), _beside(cov, "cov", paths), format, psd, options
-        )
+        beside = {"labels": labels, "cov": cov}
+        return _file_source(paths, beside, format, psd, options)
     if isinstance(source, np.ndarray):
-        return memory_source(source, labels, cov, psd)
+        name = getattr(source, "filename", None) or "X"
+        return ArraySource([array_group(source, labels, cov)], name, psd)
     for name, value in (("labels", labels), ("cov", cov)):
         if value is not None:
             raise ValueError(f"{name}: blocks of an iterable have their own; got {value!r}")
@@ -184,79 +180,65 @@ def _source(
         )
     if isinstance(source, (list, tuple)) and not source:
         raise ValueError("source: there is no file and no block")
-    return IteratorSource(source, psd, options)
+    return IterableSource(source, psd, options)
 
 
 def _paths(source: Any) -> list[str] | None:
-    """Paths of files that are there; None if the source is something else."""
+    """Return the files that a path, a folder, a pattern or a list of these names; None for anything else."""
     given = [source] if is_path(source) else source
     if not isinstance(given, (list, tuple)) or not given or not all(is_path(path) for path in given):
         return None
+    known = (*TABLES, ".npz")
     found: list[str] = []
     for path in map(os.fspath, given):
-        if not os.path.exists(path) and glob.has_magic(path):
-            matches = sorted(glob.glob(path))
-            if not matches:
-                raise FileNotFoundError(2, "no file has such a name", path)
-            found += matches
-        elif os.path.isdir(path):
-            found += _files_in(path)
+        if os.path.isdir(path):
+            names = [name for name in sorted(os.listdir(path)) if os.path.splitext(name)[1].lower() in known]
+            if not names:
+                raise ValueError(
+                    f"{shown(path)}: there is no file in this folder that ends in {', '.join(known)}"
+                )
+            found += [os.path.join(path, name) for name in names]
+        elif not os.path.exists(path) and glob.has_magic(path) and glob.glob(path):
+            found += sorted(glob.glob(path))
         else:
-            os.stat(path)  # for Python's own errors
+            os.stat(path)  # raises Python's own errors
             found.append(path)
     return found
 
 
-def _files_in(folder: str) -> list[str]:
-    known = (*TABLES, ".npz")
-    names = sorted(name for name in os.listdir(folder) if os.path.splitext(name)[1].lower() in known)
-    if not names:
-        raise ValueError(f"{shown(folder)}: there is no file in this folder that ends in {', '.join(known)}")
-    return [os.path.join(folder, name) for name in names]
-
-
-def _beside(given: Any, name: str, paths: list[str]) -> list[str] | None:
-    if given is None:
-        return None
-    found = _paths(given)
-    if found is None:
-        raise TypeError(f"{name}: expected a path or a list of paths, got {given!r}")
-    if len(found) != len(paths):
-        raise ValueError(f"{name}: {len(found)} files for {len(paths)} of means")
-    return found
-
-
-def _files(
-    paths: list[str],
-    labels: list[str] | None,
-    cov: list[str] | None,
-    format: str | None,
-    psd: Psd,
-    options: dict[str, Any],
+def _file_source(
+    paths: list[str], beside: dict[str, Any], format: str | None, psd: Psd, options: dict[str, Any]
 ) -> Source:
-    kinds = {format_of(path, format) for path in paths}
-    if len(kinds) > 1:
-        raise ValueError(f"source: files of several formats ({', '.join(sorted(kinds))}); give those of one")
-    kind = kinds.pop()
-    if kind in ("npy", "npz"):
-        if options:
-            raise TypeError(f"{next(iter(options))}: there is no such option for the format {kind}")
-        if kind == "npy":
-            return npy_source(paths, labels, cov, psd, paths[0])
-        _refuse(kind, labels=labels, cov=cov)
-        return npz_source(paths, psd, paths[0])
+    formats = {format_of(path, format) for path in paths}
+    if len(formats) > 1:
+        raise ValueError(
+            f"source: files of several formats ({', '.join(sorted(formats))}); give those of one"
+        )
+    kind = formats.pop()
     if kind in ("text", "svmlight"):
         raise ValueError(
             f"source: {shown(paths[0])} is of the format {kind}, which is not read in blocks; convert it to "
             "Parquet or .npz, or pass a generator of blocks"
         )
+    if kind in ("npy", "npz") and options:
+        raise TypeError(f"{next(iter(options))}: there is no such option for the format {kind}")
+    if kind == "npy":
+        columns: list[list[Any]] = [paths]
+        for name, given in beside.items():
+            own = [None] * len(paths) if given is None else _paths(given)
+            if own is None:
+                raise TypeError(f"{name}: expected a path or a list of paths, got {given!r}")
+            if len(own) != len(paths):
+                raise ValueError(f"{name}: {len(own)} files for {len(paths)} of means")
+            columns.append(own)
+        groups = [array_group(*files) for files in zip(*columns, strict=True)]
+        read = [path for column in columns for path in column if path is not None]
+        return ArraySource(groups, paths[0], psd, read)
+    for name, given in beside.items():
+        if given is not None:
+            raise ValueError(f"{name}: the format {kind} has no file of its own for it, got {given!r}")
+    if kind == "npz":
+        return ArraySource([npz_group(path) for path in paths], paths[0], psd, paths)
     from .tables import TableSource
 
-    _refuse(kind, labels=labels, cov=cov)
     return TableSource(paths, None if format is None else kind, options)
-
-
-def _refuse(kind: str, **others: Any) -> None:
-    for name, value in others.items():
-        if value is not None:
-            raise ValueError(f"{name}: the format {kind} has no file of its own for it, got {value!r}")

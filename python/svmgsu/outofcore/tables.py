@@ -1,4 +1,4 @@
-"""Tables in pieces: Parquet and Arrow by their record batches, CSV by stretches of whole lines."""
+"""Tables in pieces: Parquet, Arrow and Feather by record batches, CSV by stretches of whole records."""
 
 from __future__ import annotations
 
@@ -9,127 +9,113 @@ from collections.abc import Iterator
 from typing import IO, Any
 
 from .. import _core
-from ..io.cells import ArrowCells, Cells, CsvCells, is_remark
+from ..io.cells import ArrowCells, Cells, CsvCells
 from ..io.files import GZIP, XZ, damaged, extension, name_of
 from ..io.table_reading import TableReader
 from ..io.tables import DELIMITERS, _pyarrow
-from ..support.validation import Array
 from .flat import fingerprint_of_file
 from .sources import Piece, Source
 
-CELL = 8  # bytes of a number
-MOST_LINE = 2**26  # bytes of one
+MOST_ROWS = 2**20  # of a batch
+LEAST_STRETCH = 2**16  # bytes of a CSV file, which hold its header
 
 
 class TableSource(Source):
-    """Tables of the same columns, one after another; `options` are those of `svmgsu.io.read_table`."""
+    """Tables with the same columns, one after another; `options` are those of `svmgsu.io.read_table`."""
 
-    def __init__(self, paths: list[str], ending: str | None, options: dict[str, Any]) -> None:
+    def __init__(self, paths: list[str], format: str | None, options: dict[str, Any]) -> None:
         self.paths, self.options = paths, options
-        self.endings = ["." + ending.lstrip(".") if ending else extension(path) for path in paths]
+        self.endings = ["." + format if format else extension(path) for path in paths]
         self.name = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
         self.arrow = _pyarrow()
-        TableReader(**options)  # wrong options are told before anything is read
+        TableReader(**options)  # wrong options are refused before anything is read
 
-    def mark(self) -> Any:
+    def fingerprint(self) -> Any:
         return [fingerprint_of_file(path) for path in self.paths]
 
-    def least(self) -> int:
-        """A row group of Parquet is decoded page by page, but held packed."""
-        groups = [0]
+    def least_memory(self) -> int:
+        """A row group of Parquet is decoded page by page, but held compressed."""
+        largest = 0
         for path, ending in zip(self.paths, self.endings, strict=True):
             if ending == ".parquet":
-                about = self._metadata(path)
-                groups += [_packed(about.row_group(k)) for k in range(about.num_row_groups)]
-        return max(groups)
+                from pyarrow import parquet
 
-    def _metadata(self, path: str) -> Any:
-        from pyarrow import parquet
+                with self._damaged(path):
+                    about = parquet.read_metadata(path)
+                for group in map(about.row_group, range(about.num_row_groups)):
+                    columns = map(group.column, range(group.num_columns))
+                    largest = max(largest, sum(column.total_compressed_size for column in columns))
+        return largest
 
-        with damaged(path, "table"):
-            return self._guarded(path, lambda: parquet.read_metadata(path))
-
-    def _guarded(self, path: str, ask: Any) -> Any:
-        """What Arrow's errors of damaged files become."""
+    @contextlib.contextmanager
+    def _damaged(self, path: str) -> Iterator[None]:
+        """Turn Arrow's errors of damaged files into `FormatError`."""
         try:
-            return ask()
+            with damaged(path, "table"):
+                yield
         except self.arrow.ArrowException as error:
             raise _core.FormatError(f"{name_of(path)}: {' '.join(str(error).split())}") from None
 
     def pieces(self, room: int) -> Iterator[Piece]:
         reader = TableReader(**self.options)
-        columns: list[str] | None = None
+        columns: list[str] = []
         for path, ending in zip(self.paths, self.endings, strict=True):
-            for cells in self._cells(path, ending, room):
-                if columns is None:
-                    columns = cells.columns
+            cut = _csv_cells if ending in DELIMITERS else self._arrow_cells
+            for cells in cut(path, ending, room):
+                columns = columns or cells.columns
                 if sorted(cells.columns) != sorted(columns):
                     other = sorted(set(cells.columns) ^ set(columns))
                     raise _core.FormatError(
                         f"{cells.name}: its columns are not those of {self.paths[0]}: {', '.join(other)} "
                         "in one of them alone"
                     )
-                found = _read(reader, cells, columns)
+                # Features are in the order of the first file.
+                if cells.columns != columns and isinstance(cells, PartCells):
+                    cells = PartCells(cells.table.select(columns), cells.name, cells.first)
+                elif cells.columns != columns:
+                    raise _core.FormatError(f"{cells.name}: its columns are in another order than before")
+                found = reader.part(cells)
                 if found is not None:
                     yield Piece.of(*found)
 
-    def _cells(self, path: str, ending: str, room: int) -> Iterator[Cells]:
-        if ending in DELIMITERS:
-            yield from _csv_cells(path, DELIMITERS[ending], room)
-            return
-        first = 0
-        batches = self._parquet(path, room) if ending == ".parquet" else self._ipc(path, room)
-        with damaged(path, "table"):
-            while True:
-                batch = self._guarded(path, lambda: next(batches, None))
-                if batch is None:
-                    break
-                table = self.arrow.Table.from_batches([batch])
-                self._guarded(path, lambda table=table: table.validate(full=True))
-                yield PartCells(table, name_of(path), first)
-                first += table.num_rows
+    def _arrow_cells(self, path: str, ending: str, room: int) -> Iterator[Cells]:
+        from pyarrow import dataset
+
+        with self._damaged(path):
+            table = dataset.dataset(path, format="parquet" if ending == ".parquet" else "ipc")
+            rows = max(1, min(room // (8 * max(1, len(table.schema))), MOST_ROWS))
+            first = 0
+            # Nothing is read ahead, so that no more than one row group is in memory.
+            batches = table.to_batches(
+                batch_size=rows, batch_readahead=0, fragment_readahead=0, use_threads=False
+            )
+            for batch in batches:
+                batch.validate(full=True)
+                yield PartCells(self.arrow.Table.from_batches([batch]), name_of(path), first)
+                first += batch.num_rows
         if not first:
-            yield PartCells(self._empty(path, ending), name_of(path), 0)
-
-    def _empty(self, path: str, ending: str) -> Any:
-        if ending == ".parquet":
-            from pyarrow import parquet
-
-            return parquet.read_schema(path).empty_table()
-        with self.arrow.memory_map(path) as file:
-            return self.arrow.ipc.open_file(file).schema.empty_table()
-
-    def _parquet(self, path: str, room: int) -> Iterator[Any]:
-        from pyarrow import parquet
-
-        with parquet.ParquetFile(path, pre_buffer=False, buffer_size=2**20) as file:
-            rows = max(1, room // (CELL * max(1, file.metadata.num_columns)))
-            yield from file.iter_batches(batch_size=min(rows, 2**20), use_threads=False)
-
-    def _ipc(self, path: str, room: int) -> Iterator[Any]:
-        with self.arrow.memory_map(path) as source:
-            reader = self.arrow.ipc.open_file(source)
-            rows = max(1, room // (CELL * max(1, len(reader.schema))))
-            for k in range(reader.num_record_batches):
-                batch = reader.get_batch(k)
-                for first in range(0, batch.num_rows, rows):
-                    yield batch.slice(first, rows)
+            yield PartCells(table.schema.empty_table(), name_of(path), 0)
 
 
-def _packed(group: Any) -> int:
-    return int(sum(group.column(j).total_compressed_size for j in range(group.num_columns)))
+class FrameReader:
+    """Read data frames of pandas and polars, and tables of Arrow, that are blocks of one table."""
 
+    def __init__(self, options: dict[str, Any]) -> None:
+        self.arrow = _pyarrow()
+        self.reader = TableReader(**options)
 
-def _read(reader: TableReader, cells: Cells, columns: list[str]) -> tuple[Any, Array | None] | None:
-    """A part whose features stand in the order of the first file's."""
-    if cells.columns != columns and hasattr(cells, "table"):
-        cells.table = cells.table.select(columns)
-        cells.columns = list(columns)
-    elif cells.columns != columns:
-        raise _core.FormatError(
-            f"{cells.name}: its columns stand in another order than those of the first file"
-        )
-    return reader.part(cells)
+    def read(self, frame: Any, name: str) -> Piece:
+        """Read a block; `name` stands for it in messages."""
+        if hasattr(frame, "to_arrow"):
+            table = frame.to_arrow()
+        elif hasattr(frame, "iloc"):
+            table = self.arrow.Table.from_pandas(frame, preserve_index=False)
+        else:
+            table = frame if hasattr(frame, "column_names") else self.arrow.Table.from_batches([frame])
+        found = self.reader.part(PartCells(table, name, 0))
+        if found is None:
+            raise ValueError(f"X: {name} has no samples")
+        return Piece.of(*found)
 
 
 class PartCells(ArrowCells):
@@ -144,7 +130,7 @@ class PartCells(ArrowCells):
 
 
 class LineCells(CsvCells):
-    """Some lines of a CSV file below its header; `skipped` lines stand between the two in the file."""
+    """Some records of a CSV file behind its header; in the file, `skipped` lines are between the two."""
 
     def __init__(self, content: bytes, name: str, delimiter: str, skipped: int) -> None:
         self.skipped = skipped
@@ -155,23 +141,42 @@ class LineCells(CsvCells):
             yield (line + self.skipped if k else line), record
 
 
-def _csv_cells(path: str, delimiter: str, room: int) -> Iterator[LineCells]:
-    """Stretches of whole records, each behind the header of the file."""
-    name, size = name_of(path), max(room // 4, 2**12)  # a cell of text takes a byte or more, and becomes 8
-    with unpacked(path) as file:
-        header, begun = _header(file, name, delimiter)
-        skipped, first = 0, True
-        for stretch in _stretches(file, size, begun):
-            yield LineCells(header + stretch, name, delimiter, skipped)
-            skipped += stretch.count(b"\n")
-            first = False
-        if first:
+def _csv_cells(path: str, ending: str, room: int) -> Iterator[LineCells]:
+    """Yield stretches of whole records, each behind the header of the file and the remarks above it."""
+    name = name_of(path)
+    delimiter = DELIMITERS[ending]
+    size = max(room // 4, LEAST_STRETCH)  # a cell of text takes a byte or more, and becomes a number of eight
+    with _unpacked(path) as file:
+        text = file.read(size)
+        line = CsvCells(text, name, delimiter).header
+        end = start = 0
+        for _ in range(line):
+            start = end
+            end = text.find(b"\n", start) + 1 or len(text)
+        while text.count(b'"', start, end) % 2 and end < len(text):
+            end = text.find(b"\n", end) + 1 or len(text)
+        header = text[:end] if text.endswith(b"\n", 0, end) else text[:end] + b"\n"
+        text = text[end:]
+        skipped = 0
+        more = b"-"
+        while more:
+            more = file.read(size)
+            text += more
+            # A stretch ends at a newline outside of quotes, the last one where the file does.
+            end = text.rfind(b"\n") + 1 if more else len(text)
+            while more and text.count(b'"', 0, end) % 2:
+                end = text.rfind(b"\n", 0, end - 1) + 1
+            if text[:end].strip():
+                yield LineCells(header + text[:end], name, delimiter, skipped)
+            skipped += text.count(b"\n", 0, end)
+            text = text[end:]
+        if not skipped:
             yield LineCells(header, name, delimiter, 0)
 
 
 @contextlib.contextmanager
-def unpacked(path: str) -> Iterator[IO[bytes]]:
-    """A file to read from its beginning, unpacked if it is packed; a packed one that is cut off is named."""
+def _unpacked(path: str) -> Iterator[IO[bytes]]:
+    """Open a file to read forwards, decompressed; one that is truncated is named."""
     with contextlib.ExitStack() as closing:
         raw: Any = closing.enter_context(open(path, "rb"))
         head = raw.read(len(XZ))
@@ -184,50 +189,3 @@ def unpacked(path: str) -> Iterator[IO[bytes]]:
             yield raw
         except (EOFError, gzip.BadGzipFile, lzma.LZMAError) as error:
             raise _core.FormatError(f"{name_of(path)}: not a readable packed file ({error})") from None
-
-
-def _header(file: IO[bytes], name: str, delimiter: str) -> tuple[bytes, bytes]:
-    """The header record with what stands above it, and what was read of the rest."""
-    above, line = b"", file.readline(MOST_LINE)
-    mark = b"\xef\xbb\xbf"
-    while is_remark(
-        line.removeprefix(mark).decode("utf-8", "replace"),
-        (after := file.readline(MOST_LINE)).decode("utf-8", "replace"),
-        delimiter,
-    ):
-        above, line = above + line, after
-    text = line
-    while after and (not text.strip(b"\r\n \xef\xbb\xbf") or text.count(b'"') % 2):
-        text, after = text + after, file.readline(MOST_LINE)
-    if not text.strip(b"\r\n \xef\xbb\xbf"):
-        raise _core.FormatError(f"{name}: Empty CSV file")
-    return above + (text if text.endswith(b"\n") else text + b"\n"), after
-
-
-def _stretches(file: IO[bytes], size: int, begun: bytes) -> Iterator[bytes]:
-    """Pieces of about `size` bytes that end where a record does: after a newline outside of quotes."""
-    rest = begun
-    while True:
-        more = file.read(size)
-        text = rest + more
-        if not more:
-            if text.strip():
-                yield text
-            return
-        end = _last_end(text)
-        if end:
-            yield text[:end]
-        rest = text[end:]
-
-
-def _last_end(text: bytes) -> int:
-    """The place behind the last newline that stands outside of quotes, 0 if there is none."""
-    end = text.rfind(b"\n") + 1
-    if b'"' not in text:
-        return end
-    quotes = text.count(b'"', 0, end)
-    while end and quotes % 2:
-        before = text.rfind(b"\n", 0, end - 1) + 1
-        quotes -= text.count(b'"', before, end)
-        end = before
-    return end

@@ -19,7 +19,7 @@ from ..support.labels import as_labels, check_labels, check_weights
 from ..support.losses import Task
 from ..support.memory import in_words
 from ..support.validation import Array, FloatArray, listed
-from .blocks import Blocks, MappedBlocks, RepeatedBlocks
+from .blocks import Blocks
 from .shards import Shard, drop, group_rows, mapped, wants_nothing
 
 FAIR_WINDOW = 2**23  # bytes, with which reading is not slowed down
@@ -337,5 +337,4 @@ class MappedFiles(Files):
 
 def source_of(blocks: Blocks) -> DataSource:
     """Blocks as training sees them."""
-    made_here = isinstance(blocks, (MappedBlocks, RepeatedBlocks))
-    return MappedFiles(blocks) if made_here else Files(blocks)
+    return Files(blocks) if blocks.in_files else MappedFiles(blocks)

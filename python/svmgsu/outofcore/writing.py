@@ -1,4 +1,4 @@
-"""Write blocks to a file one after another, for `svmgsu convert --memory`: no more than one is in memory."""
+"""Write blocks to a file one after another, for `svmgsu convert --memory`."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ..io.dataset import Dataset
 from ..io.files import Source
 from ..io.output import replacing
 from ..support.validation import Array
-from .blocks import Blocks, MappedBlocks
+from .blocks import Blocks
 
 
 def write_blocks(blocks: Blocks, path: Source, *, format: str | None = None) -> None:
     """Write a .npz or a Parquet file, which appears complete or not at all."""
-    if isinstance(blocks, MappedBlocks):
+    if not blocks.in_files:
         raise ValueError("blocks: features that a map makes are not written; write blocks without one")
     kind = format_of(path, format)
     if kind not in ("npz", "parquet"):
@@ -31,39 +31,30 @@ def write_blocks(blocks: Blocks, path: Source, *, format: str | None = None) -> 
         (_write_npz if kind == "npz" else _write_parquet)(blocks, files[0])
 
 
-def _write_rows(blocks: Blocks, key: str, file: Any) -> None:
-    """Write an array as a .npy file, block by block."""
-    array = blocks.arrays[key]
-    dtype, shape = array.dtype, array.shape
-    if key == "y":
-        first = blocks.labels(slice(0, 1))
-        dtype, shape = first.dtype if blocks.texts is None else np.array(blocks.texts).dtype, (len(blocks),)
-    elif key == "factors":  # one below the other
-        shape = (shape[0] * shape[1], shape[2])
-    about = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
-    np.lib.format.write_array_header_1_0(file, about)
-    for rows in blocks.spans():
-        part = blocks.labels(rows).astype(dtype) if key == "y" else array.read(rows)
-        file.write(part.tobytes())
-
-
 def _write_npz(blocks: Blocks, file: IO[bytes]) -> None:
-    small: dict[str, Array] = dict(blocks.fixed)
+    small: dict[str, Array | None] = {**blocks.fixed, "ids": blocks.ids()}
     if blocks.feature_names_in_ is not None:
         small["feature_names"] = np.array(blocks.feature_names_in_)
-    ids = blocks.ids()
-    if ids is not None:
-        small["ids"] = ids
     if "factors" in blocks.arrays:
         count, rank, _ = blocks.arrays["factors"].shape
         small["start"] = np.arange(0, count * rank + 1, rank)
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
-        for key in blocks.arrays:
+        for key, array in blocks.arrays.items():
+            read = blocks.labels if key == "y" else array.read
+            first = read(slice(0, 1))
+            shape = (len(blocks), *first.shape[1:])
+            if key == "factors":  # those of one sample are below those of the one before
+                shape = (len(blocks) * array.shape[1], array.shape[2])
+            dtype = np.array(blocks.texts).dtype if first.dtype.kind == "U" and blocks.texts else first.dtype
+            about = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
             with archive.open(f"{key}.npy", "w", force_zip64=True) as member:
-                _write_rows(blocks, key, member)
+                np.lib.format.write_array_header_1_0(member, about)
+                for rows in blocks.spans():
+                    member.write(read(rows).astype(dtype, copy=False).tobytes())
         for key, values in small.items():
-            with archive.open(f"{key}.npy", "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, values, allow_pickle=False)
+            if values is not None:
+                with archive.open(f"{key}.npy", "w", force_zip64=True) as member:
+                    np.lib.format.write_array(member, values, allow_pickle=False)
 
 
 def _write_parquet(blocks: Blocks, file: IO[bytes]) -> None:

@@ -6,7 +6,7 @@ import contextlib
 import re
 from collections.abc import Iterator
 
-_EXAMPLE = re.compile(r"\b(examples?|row) (\d+)")
+_EXAMPLE = re.compile(r"\b(examples?|samples?|row) (\d+)")
 
 
 @contextlib.contextmanager
