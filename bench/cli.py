@@ -33,11 +33,11 @@ def programs(data: Path, out: Path) -> dict[str, list[str]]:
     means, labels, cov = (str(data / f"{name}.dat") for name in ("mean", "labels", "cov_diag"))
     files = [means, "--labels", labels, "--cov", cov]
     model = str(out / "toy.model")
-    one = [SVMGSU, "train", *files, "--lam", "1", "-o", str(out / "a"), "--predictions", str(out / "a.txt")]
+    one = [SVMGSU, "train", *files, "--model", "linear", "--set", "lam=1", "-o", str(out / "a")]
     return {
         "import numpy": ["import numpy"],
-        "svmgsu train --predictions": one,
-        "svmgsu train --predictions --probability train": [*one, "--probability", "train"],
+        "svmgsu train": one,
+        "svmgsu train, probabilities of the training set": [*one, "--set", "probability=train"],
         "gsvm-train": [TRAIN, "-d", "1", means, labels, cov, model],
         "gsvm-predict": [PREDICT, means, model, str(out / "g.txt")],
     }

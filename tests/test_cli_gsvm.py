@@ -117,7 +117,7 @@ def test_too_few_files_are_exit_code_2():
 def test_verbose_says_what_was_done(v, files, tmp_path, capsys):
     folder = files[0]
     assert train_main(["-v", v, *words(folder, "means", "labels", "full"), str(tmp_path / "m")]) == 0
-    assert capsys.readouterr().out.startswith("60 examples, 3 features; objective ")
+    assert capsys.readouterr().out.startswith("60 samples, 3 features; objective ")
     names = [str(folder / "means"), str(tmp_path / "m"), str(tmp_path / "o")]
     assert predict_main(["-v", v, "-t", str(folder / "labels"), *names]) == 0
     assert "accuracy 0." in capsys.readouterr().out
@@ -238,7 +238,7 @@ def test_with_labels_only_examples_that_have_one_are_written_and_measured(tmp_pa
     flags = ["-t", str(tmp_path / "labels"), "-m", str(tmp_path / "metrics")]
     lines = predicted(tmp_path, "a 1:-1 2:1\nb 1:2\nc 2:1\n", flags=flags)
     assert [line[0] for line in lines[1:]] == ["b", "a"]
-    assert "means: 1 of 3 examples dropped" in capsys.readouterr().err
+    assert "means: 1 of 3 samples dropped" in capsys.readouterr().err
     assert (tmp_path / "metrics").read_text().startswith("num_ret\t\t2\nnum_rel\t\t1\n")
 
 

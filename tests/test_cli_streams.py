@@ -25,7 +25,8 @@ def one_line(run, reason):
 
 
 @pytest.mark.parametrize(
-    "words", [("predict", MODEL, DATA), ("info", MODEL), ("train", DATA, "-o", "/dev/null")]
+    "words",
+    [("predict", MODEL, DATA), ("info", MODEL), ("train", DATA, "--model", "linear", "-o", "/dev/null")],
 )
 def test_a_closed_standard_output(words):
     run = shell('"$@" >&-', *words)
@@ -41,11 +42,11 @@ def test_a_closed_standard_input(words):
 
 
 def test_closed_streams_that_are_not_needed(tmp_path):
-    run = shell('"$@" <&-', "train", DATA, "-o", tmp_path / "m")
+    run = shell('"$@" <&-', "train", DATA, "--model", "linear", "-o", tmp_path / "m")
     assert run.returncode == 0 and (tmp_path / "m").exists()
 
 
-@pytest.mark.parametrize("words", [("train", GOOD / "nowhere.csv", "-o", "/dev/null"), ("train", DATA)])
+@pytest.mark.parametrize("words", [("train", GOOD / "nowhere.csv", "-o", "/dev/null"), ("train", "-")])
 def test_a_closed_standard_error_sends_nothing_elsewhere(words):
     run = shell('"$@" 2>&-', *words)
     assert run.returncode in (1, 2) and run.stdout == b""
@@ -75,7 +76,7 @@ def test_a_name_that_is_not_utf8(tmp_path, ending):
         Path(names[ending]).write_bytes((GOOD / f"data.{ending}").read_bytes())
     except OSError:
         pytest.skip("this file system takes only UTF-8")
-    run = shell('"$@"', "train", names[ending], "-o", names["m"], "--json")
+    run = shell('"$@"', "train", names[ending], "--model", "linear", "-o", names["m"], "--json")
     assert run.returncode == 0 and run.stderr.count(b"\n") <= 1 and b"caf\\udce9.m" in run.stdout
     assert shell('"$@"', "predict", names["m"], names[ending], "-o", names["out"]).returncode == 0
     Path(names["bad"]).write_text("a 1:x\n")

@@ -22,17 +22,16 @@ def folder(tmp_path_factory):
     svmgsu.io.write(data, path / "data.npz", y=y)
     svmgsu.io.write_text(data, path / "mean.dat", path / "labels.dat", path / "cov.dat", y=y)
     svmgsu.train(data, y).save(path / "model")
+    svmgsu.LinearSVRGSU().fit(data, y.astype(float)).model_.save(path / "regression")
     return path
 
 
 BEGINNINGS = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 PICTURES = {
-    "boundary": ["{data}", "--model", "{model}", "--mass", "0.9"],
-    "histogram": ["{data}", "--model", "{model}", "--bins", "12"],
-    "reliability": ["{data}", "--model", "{model}"],
-    "path": ["{data}", "--lams", "1e-2:1:3", "--cv", "3"],
-    "cov_scale": ["{data}", "--lams", "0.1", "--cov-scales", "0,1", "--cv", "3"],
-    "convergence": ["{data}", "--lam", "0.1"],
+    "boundary": ["--mass", "0.9"],
+    "histogram": ["--bins", "12"],
+    "reliability": [],
+    "predictions": [],
 }
 
 
@@ -40,8 +39,8 @@ PICTURES = {
 def test_pictures(picture, folder, tmp_path, capsys):
     ending = list(BEGINNINGS)[len(picture) % 3]
     out = tmp_path / f"picture.{ending}"
-    names = {"data": folder / "data.npz", "model": folder / "model"}
-    words = [word.format(**names) for word in PICTURES[picture]]
+    model = "regression" if picture == "predictions" else "model"
+    words = [str(folder / model), str(folder / "data.npz"), *PICTURES[picture]]
     assert main(["plot", picture, *words, "-o", str(out)]) == 0
     assert capsys.readouterr() == ("", "")
     assert out.read_bytes().startswith(BEGINNINGS[ending])
@@ -50,23 +49,27 @@ def test_pictures(picture, folder, tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    "words",
+    ("words", "code", "message"),
     [
-        ["boundary", "data.npz", "-o", "a.png"],
-        ["boundary", "--model", "model", "-o", "a.png"],
-        ["convergence", "data.npz", "-o", "a.txt"],
-        ["flower", "-o", "a.png"],
-        ["histogram", "data.npz", "--model", "model", "--class", "7", "-o", "a.png"],
+        (["boundary", "model", "-o", "a.png"], 2, "DATA"),
+        (["boundary", "model", "data.npz", "-o", "a.txt"], 2, "should end in one of .png, .svg, .pdf"),
+        (["flower", "model", "data.npz", "-o", "a.png"], 2, "invalid choice: 'flower'"),
+        (["histogram", "model", "data.npz", "--class", "7", "-o", "a.png"], 2, "--class: '7' is not one of"),
+        (["boundary", "regression", "data.npz", "-o", "a.png"], 1, "holds a regression"),
+        (["predictions", "model", "data.npz", "-o", "a.png"], 1, "holds a classifier"),
     ],
 )
-def test_wrong_usage_of_plot(words, folder, tmp_path, monkeypatch, capsys):
-    for name in ("data.npz", "model"):
+def test_wrong_usage_of_plot(words, code, message, folder, tmp_path, monkeypatch, capsys):
+    names = ("data.npz", "model", "regression")
+    for name in names:
         shutil.copy(folder / name, tmp_path)
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(SystemExit) as exit_:
-        main(["plot", *words])
-    assert exit_.value.code == 2
-    assert {p.name for p in tmp_path.iterdir()} == {"data.npz", "model"}
+    try:
+        found = main(["plot", *words])
+    except SystemExit as stop:
+        found = stop.code
+    assert found == code and message in capsys.readouterr().err
+    assert {p.name for p in tmp_path.iterdir()} == set(names)
 
 
 def test_convert_there_and_back(folder, tmp_path, capsys):
@@ -79,7 +82,7 @@ def test_convert_there_and_back(folder, tmp_path, capsys):
         str(folder / "cov.dat"),
     ]
     assert main(["convert", text[0], str(table), *text[1:]]) == 0
-    assert capsys.readouterr().out == f"40 examples, 2 features: {table}\n"
+    assert capsys.readouterr().out == f"40 samples, 2 features: {table}\n"
     back = ["convert", str(table), str(means), "--to-labels", str(labels), "--to-cov", str(cov)]
     assert main([*back, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["targets"] == [str(means), str(labels), str(cov)]
@@ -93,7 +96,7 @@ def test_convert_to_standard_output(folder, capfdbinary):
     assert main(["convert", str(folder / "data.npz"), "-", "--to-format", "svmlight"]) == 0
     captured = capfdbinary.readouterr()
     assert captured.out.count(b"\n") == 40 and captured.out.startswith(b"-1 1:")
-    assert b"40 examples" in captured.err
+    assert b"40 samples" in captured.err
 
 
 def test_convert_does_not_overwrite_what_it_reads(folder, capsys):
@@ -120,9 +123,7 @@ def test_convert_refuses_what_a_format_cannot_hold(folder, tmp_path, capsys):
 def test_info_of_a_model(folder, capsys):
     assert main(["info", str(folder / "model"), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    model = svmgsu.load(folder / "model")
-    assert (found["file"], found["features"], found["classes"]) == ("model", 2, [-1, 1])
-    assert found["intercept"] == model.intercept_.tolist()
+    assert (found["model"], found["features"], found["classes"]) == ("linear classifier", 2, [-1, 1])
     assert main(["info", str(folder / "model")]) == 0
     assert "probabilities  yes\n" in capsys.readouterr().out
 
@@ -131,7 +132,7 @@ def test_info_of_data(folder, capsys):
     assert main(["info", str(folder / "data.npz")]) == 0
     out = capsys.readouterr().out
     assert (
-        "examples    40\n" in out and "covariance  diagonal\n" in out and "classes     -1: 20, 1: 20\n" in out
+        "samples     40\n" in out and "covariance  diagonal\n" in out and "classes     -1: 20, 1: 20\n" in out
     )
 
 
@@ -156,8 +157,8 @@ def completed(line, capsys):
 def test_bash_completes_commands_options_and_values(capsys):
     assert completed("svmgsu ", capsys) == [command.name for command in COMMANDS]
     assert completed("svmgsu pr", capsys) == ["predict"]
-    assert completed("svmgsu train --cov", capsys) == ["--cov", "--cov-scale", "--cov-scales"]
-    assert completed("svmgsu train --solver ", capsys) == ["newton", "sgd"]
+    assert completed("svmgsu train --mod", capsys) == ["--model"]
+    assert completed("svmgsu train --model ", capsys) == ["gsu", "linear"]
     assert completed("svmgsu plot bou", capsys) == ["boundary"]
     assert completed("svmgsu train mea", capsys) == []  # files: bash's own completion takes over
 

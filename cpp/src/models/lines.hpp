@@ -43,10 +43,13 @@ class Lines {
   // Of the line last read.
   Index number() const { return number_; }
 
+  // The next line that is no comment: lines that begin with # are notes of whoever wrote the file.
   std::istringstream next() {
     std::string line;
-    ++number_;
-    if (!std::getline(file_, line)) fail("the file ends here; it is cut off");
+    do {
+      ++number_;
+      if (!std::getline(file_, line)) fail("the file ends here; it is cut off");
+    } while (!line.empty() && line[0] == '#');
     ended_ = !file_.eof();
     if (!line.empty() && line.back() == '\r') line.pop_back();
     std::istringstream words(line);

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from .base import EXIT_CODES, Parser, execute, make_parser
 
-DESCRIPTION = "Maximum-margin learning from uncertain data: every example is a mean with its error bars."
+DESCRIPTION = "Machine learning for measurements with error bars."
 
 
 class Command(NamedTuple):
@@ -29,13 +29,13 @@ class Command(NamedTuple):
 
 
 COMMANDS = (
-    Command("train", "train a classifier on uncertain examples, or search for its best setting"),
-    Command("predict", "apply a model to new examples: labels, decision values and probabilities"),
-    Command("evaluate", "measure a model on labelled examples"),
-    Command("report", "one page: do the error bars of a table matter, and which model to use?"),
-    Command("plot", "draw a model, its data, a search or the solver's convergence"),
-    Command("convert", "convert examples between text, svmlight, CSV, Parquet, Arrow and NumPy files"),
-    Command("info", "describe a model or data file, or this installation"),
+    Command("train", "train a model on a table of values with uncertainties"),
+    Command("predict", "apply a model to new samples"),
+    Command("evaluate", "measure a model on samples whose classes or numbers are known"),
+    Command("report", "write one page: do the uncertainties matter, and which model to use"),
+    Command("plot", "draw a model and its data"),
+    Command("info", "describe a table, a model or this installation"),
+    Command("convert", "convert samples between tables, NumPy, svmlight and the authors' text files"),
     Command("demo", "compare an SVM trained with and without error bars on the Wisconsin breast cancer data"),
     Command("completion", "print a script that completes commands and options in bash, zsh or fish"),
 )

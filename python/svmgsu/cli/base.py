@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import contextlib
 import errno
 import io
@@ -219,17 +220,15 @@ def by_label(option: str, wanted: str, text: str, classes: Sequence[Any]) -> dic
     return found
 
 
-def search_facts(found: Any) -> dict[str, Any]:
-    """The best setting of a search, and the scores of all."""
-    results = found.cv_results_
-    names = ("param_lam", "param_cov_scale", "mean_test_score", "std_test_score")
-    columns = zip(*(results[name].tolist() for name in names), strict=True)
-    return {
-        "lam": found.lam_,
-        "cov_scale": found.cov_scale_,
-        "score": found.best_score_,
-        "tried": [dict(zip(("lam", "cov_scale", "mean", "std"), row, strict=True)) for row in columns],
-    }
+def value_of(text: str) -> Any:
+    """A value in an option: a number, a list, none, true or false as in Python, or else a word."""
+    words = {"none": None, "true": True, "false": False}
+    if text.lower() in words:
+        return words[text.lower()]
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -263,14 +262,6 @@ def fraction(text: str) -> float:
     return value
 
 
-def share(text: str) -> float:
-    """A type of argparse: a number in [0, 1]."""
-    value = nonnegative(text)
-    if value > 1:
-        raise argparse.ArgumentTypeError(f"must be in [0, 1], got {text}")
-    return value
-
-
 def count(text: str) -> int:
     """A type of argparse: a whole number >= 1."""
     value = natural(text)
@@ -288,23 +279,3 @@ def natural(text: str) -> int:
     if value < 0:
         raise argparse.ArgumentTypeError(f"must be >= 0, got {text}")
     return value
-
-
-def grid(text: str) -> list[float]:
-    """A type of argparse: "1,0.1,0.01", or "1e-4:1:10", ten from 1e-4 to 1 in equal ratios."""
-    if ":" not in text:
-        return [nonnegative(word) for word in text.split(",")]
-    words = text.split(":")
-    if len(words) != 3:
-        raise argparse.ArgumentTypeError(f"expected FROM:TO:COUNT or numbers with commas, got {text!r}")
-    first, last, steps = positive(words[0]), positive(words[1]), count(words[2])
-    powers = [k / max(1, steps - 1) for k in range(steps)]
-    return [float(f"{first ** (1 - power) * last**power:.12g}") for power in powers]  # 0.01, not 0.0099...98
-
-
-def lams(text: str) -> list[float]:
-    """A type of argparse: a grid of numbers > 0."""
-    values = grid(text)
-    if 0 in values:
-        raise argparse.ArgumentTypeError("must be > 0, got 0")
-    return values

@@ -1,4 +1,4 @@
-"""`svmgsu convert`: examples from one file format to another."""
+"""`svmgsu convert`: samples from one file format to another."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from .data import add_block_options, add_data_options, add_effort_options, check
 
 EXAMPLES = """\
 examples:
-  svmgsu convert mean.dat stars.parquet --labels labels.dat --cov cov.dat
-        three text files into one table with columns x1, x1_var, ..., label, id
-  svmgsu convert stars.csv mean.dat --to-labels labels.dat --to-cov cov.dat
-        and back
-  svmgsu convert stars.csv stars.npz
+  svmgsu convert stars.csv stars.parquet
+        from table to table; columns x, x_var, ..., label, id
+  svmgsu convert mean.dat stars.npz --labels labels.dat --cov cov.dat
         NumPy, the fastest to read; every kind of covariance is kept
+  svmgsu convert stars.csv mean.dat --to-labels labels.dat --to-cov cov.dat
+        the three text files of the method's authors
   svmgsu convert data.svm - --to-format text
-        to standard output; .gz and .xz names are read and written compressed
+        to standard output; names that end in .gz and .xz are read and written compressed
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of the command."""
+    """Add the options of the command."""
     parser.usage = "svmgsu convert SOURCE TARGET [options]"
-    parser.add_argument("data", metavar="SOURCE", help="means, or all; - is standard input")
-    parser.add_argument("destination", metavar="TARGET", help="means, or all; - is standard output")
+    parser.add_argument("data", metavar="SOURCE", help="a table, or a file of means; - is standard input")
+    parser.add_argument("destination", metavar="TARGET", help="what to write; - is standard output")
     parser.add_argument("--to-labels", metavar="FILE", help="labels, for formats with a file for them")
     parser.add_argument("--to-cov", metavar="FILE", help="covariances, for formats with a file for them")
     parser.add_argument(
@@ -39,14 +39,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Runs the command."""
+    """Run the command."""
     targets = [t for t in (args.destination, args.to_labels, args.to_cov) if t is not None]
     check_outputs(targets, [args.data, args.labels, args.cov])
     if targets.count("-") > 1:
         raise UsageError("-: standard output can be written only once")
     format = io.format_of(args.destination, args.to_format, looks=False)
     check_own_files(format, args.destination, "--to-", labels=args.to_labels, cov=args.to_cov)
-    dataset = read_data(args)
+    dataset, _ = read_data(args, task="optional", missing="error")
     if args.memory is None:
         io.write(dataset, args.destination, args.to_labels, args.to_cov, format=args.to_format)
     else:
@@ -54,11 +54,7 @@ def run(args: argparse.Namespace) -> None:
 
         blocks: Any = dataset.data
         write_blocks(blocks, args.destination, format=args.to_format)
-    facts = {
-        "targets": targets,
-        "examples": len(dataset.data),
-        "features": dataset.data.shape[1],
-        "notes": args.notes,
-    }
-    text = f"{facts['examples']} examples, {facts['features']} features: {', '.join(targets)}"
+    samples, features = dataset.data.shape
+    facts = {"targets": targets, "samples": samples, "features": features, "notes": args.notes}
+    text = f"{samples} samples, {features} features: {', '.join(targets)}"
     show(args, facts, text, taken="-" in targets)

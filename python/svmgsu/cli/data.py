@@ -1,78 +1,50 @@
-"""Options that say where examples are and what they are, and reading them."""
+"""Options that say where samples are and what the columns of a table mean, and reading them."""
 
 from __future__ import annotations
 
 import argparse
+import inspect
 import os
 import sys
+import threading
+import time
+from collections.abc import Callable
 from typing import Any
 
 from .. import io
-from ..data.error_bars import CENTRES
 from ..data.gaussians import Gaussians
-from ..io.dataset import Dataset
-from .base import UsageError, about, count, nonnegative, positive
+from ..io.dataset import Dataset, guess_task
+from .base import UsageError, about, count, nonnegative, positive, value_of
 
 KINDS = ("full", "diagonal", "isotropic", "none")
-SMALL = 2**20  # numbers: for fewer, one thread and no progress bar; neither would be ready in time
+SMALL = 2**20  # numbers: for fewer, one thread is ready before several have started
 SMALL_FILE = 2**24  # bytes
 TABLES = ("txt", *(ending[1:] for ending in io.TABLES))
-# Which formats have files of their own for labels and covariances, and know which options of the readers.
+# Which formats have files of their own for labels and covariances.
 OWN_FILES = {"labels": ("text", "npy"), "cov": ("text", "npy", "svmlight")}
 LISTS = ("features", "exact", "ignore")
-CHANCES = "p_"  # begins the names of columns with probabilities of classes
 OF_TABLES = (
-    *("target", "id", "features", "errors", "exact", "ignore", "error_scale", "asymmetric", "limits"),
-    *("delimiter", "text_labels", "missing"),
+    *("target", "id", "features", "errors", "exact", "ignore", "error_scale", "limits", "delimiter"),
+    "missing",
 )
-APPLIES = {
-    "n_features": ("text", "svmlight"),
-    "zero_based": ("svmlight",),
-    **dict.fromkeys(OF_TABLES, TABLES),
-}
+# What a model file remembers of the table that the model was trained on.
+REMEMBERED = ("id", "errors", "exact", "error_scale", "limits", "delimiter")
+SOFT_LABELS = "p_"  # begins the names of columns with class probabilities
 
 
 def add_data_options(parser: argparse.ArgumentParser, *, labels: bool = True) -> None:
-    """The options of a command that reads examples from the positional argument `data`."""
-    files = parser.add_argument_group("data")
-    if labels:
-        files.add_argument("--labels", metavar="FILE", help="labels, where they have a file of their own")
-    files.add_argument("--cov", metavar="FILE", help="covariances, where they have a file of their own")
-    files.add_argument(
-        "--kind",
-        choices=KINDS,
-        help="the kind of covariance (default: what the file shows); none leaves it out: an ordinary SVM",
-    )
-    files.add_argument(
-        "--psd",
-        choices=("clip", "strict"),
-        default="clip",
-        help="full covariances that rounding left not quite semidefinite: project (default) or refuse",
-    )
-    files.add_argument(
-        "--std", type=nonnegative, metavar="S", help="one standard deviation for all numbers, without --cov"
-    )
-    files.add_argument(
-        "--format", choices=io.FORMATS, metavar="F", help=f"instead of the ending: {', '.join(io.FORMATS)}"
-    )
-    files.add_argument("--n-features", type=count, metavar="N", help="text, svmlight: how many features")
-    files.add_argument("--zero-based", action="store_true", help="svmlight: indices begin at 0")
-    add_table_options(parser)
-
-
-def add_table_options(parser: argparse.ArgumentParser) -> None:
-    """The options that say which column of a table is what."""
+    """Add the options of a command that reads samples from the positional argument `data`."""
     table = parser.add_argument_group("tables")
     table.add_argument(
-        "--target", metavar="NAME", help="the column to predict (default: label, y, class, target or type)"
+        "--target", metavar="NAME", help="column to predict (default: label, class, type, target or y)"
     )
-    table.add_argument("--id", metavar="NAME", help="the column of ids (default: by its name)")
-    table.add_argument("--features", metavar="A,B,...", help="the columns of values (default: all others)")
+    table.add_argument("--id", metavar="NAME", help="column of ids (default: by name, such as objid)")
+    table.add_argument("--features", metavar="A,B,...", help="columns of values (default: all others)")
     table.add_argument(
         "--errors",
         action="append",
         metavar="X=E",
-        help="the uncertainty of X is E; X=UP,LOW, X=var:E, X=ivar:E, X=bounds:LOW,UP, X={}=E_{} for many "
+        help="E is the uncertainty of X; X=UP,LOW, X=var:E, X=ivar:E, X=bounds:LOW,UP, and {}=E_{} for many "
         "(default: by names, such as X_err, e_X, sigma_X)",
     )
     table.add_argument(
@@ -80,77 +52,60 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
     )
     table.add_argument("--exact", metavar="A,B,...", help="values without uncertainty, whatever their names")
     table.add_argument("--ignore", metavar="A,B,...", help="columns to leave out, with their uncertainties")
+    table.add_argument("--limits", choices=("half-normal",), help="read cells such as <0.5 as half-normals")
+    table.add_argument("--delimiter", metavar="C", help="between cells (default: seen from the first lines)")
     table.add_argument(
-        "--asymmetric", choices=CENTRES, help="what a value with upper and lower errors is (default: median)"
+        "--missing",
+        choices=("keep", "drop", "error"),
+        help="missing values: keep (default, but linear models take none), drop their samples, or stop",
     )
-    table.add_argument("--limits", choices=("half-normal",), help="take cells such as <0.5 as half-normals")
-    table.add_argument("--delimiter", metavar="C", help="between cells of a text (default: as it looks)")
-    table.add_argument("--text-labels", action="store_true", help="labels are text, even if numbers")
-    table.add_argument(
-        "--missing", choices=("error", "drop", "keep"), help="rows where a number is missing (default: error)"
+    files = parser.add_argument_group("files")
+    if labels:
+        files.add_argument("--labels", metavar="FILE", help="labels, where they have a file of their own")
+    files.add_argument("--cov", metavar="FILE", help="covariances, where they have a file of their own")
+    files.add_argument("--kind", choices=KINDS, help="kind of covariance; none leaves it out")
+    files.add_argument("--std", type=nonnegative, metavar="S", help="one standard error for all numbers")
+    files.add_argument(
+        "--format", choices=io.FORMATS, metavar="F", help=f"instead of the ending: {', '.join(io.FORMATS)}"
+    )
+    files.add_argument(
+        "--read",
+        action="append",
+        metavar="NAME=VALUE",
+        help="another parameter of svmgsu.read, such as asymmetric=mode, zero_based=true or psd=strict",
     )
 
 
 def add_block_options(parser: argparse.ArgumentParser) -> None:
-    """What a command takes that reads block by block."""
-    files = parser.add_argument_group("data beyond memory")
-    files.add_argument(
-        "--memory", metavar="SIZE", help="read block by block within so much memory, such as 2GB"
-    )
-    files.add_argument(
-        "--cache", metavar="FOLDER", help="with --memory: where blocks are kept, to be used again"
-    )
-
-
-def add_checkpoint_options(parser: argparse.ArgumentParser) -> None:
-    """What training block by block takes, to be stopped and go on."""
-    kept = parser.add_argument_group("checkpoints, with --memory")
-    kept.add_argument(
-        "--checkpoint",
-        metavar="FILE",
-        help="save the best point so far every few seconds",
-    )
-    kept.add_argument(
-        "--resume",
-        action="store_true",
-        help="start from --checkpoint, if it exists; one of other data is refused",
-    )
-
-
-def check_checkpoint(args: argparse.Namespace) -> None:
-    """Refuses what a checkpoint does not go with."""
-    if args.checkpoint is not None and args.memory is None:
-        raise UsageError("--checkpoint: for training block by block; add --memory")
-    if args.resume and args.checkpoint is None:
-        raise UsageError("--resume: it starts from a checkpoint; add --checkpoint")
+    """Add the option of a command that can read out of core."""
+    parser.add_argument("--memory", metavar="SIZE", help="read out of core within this memory, such as 2GB")
 
 
 def add_effort_options(parser: argparse.ArgumentParser) -> None:
-    """Threads and progress."""
+    """Add the number of threads."""
     parser.add_argument("--threads", type=count, metavar="N", help="default: all, or 1 for small data")
-    parser.add_argument(
-        "--progress", action="store_true", help="show progress bars even for short work or without a terminal"
-    )
 
 
 def read_data(
     args: argparse.Namespace,
     *,
-    labelled: bool = False,
-    doubtful: bool = False,
-    targets: bool = False,
-    unlabelled: bool = False,
-) -> Dataset:
-    """The examples that the options name; says what was dropped.
+    task: str | None = None,
+    remembered: dict[str, Any] | None = None,
+    missing: str = "keep",
+) -> tuple[Dataset, str]:
+    """Read the samples that the options name, and decide whether their target is classes or numbers.
 
-    `doubtful` takes columns p_<class> of a table for probabilities of classes, where it has no labels;
-    `targets` reads numbers to predict instead of labels; `unlabelled` leaves labels unread.
+    `task` is "classification", "regression", "auto" (decided by the target), "optional" where labels are
+    read if there are some, or None where they are not read. `remembered` are options that a model file
+    keeps; those of the command line go first. `missing` is
+    what to do with missing values where no option says so.
     """
     labels = getattr(args, "labels", None)
     format = io.format_of(args.data, args.format, looks=labels is None and args.cov is None)
     check_streams(args.data, labels, args.cov)
     check_own_files(format, args.data, labels=labels, cov=args.cov)
-    if labelled and labels is None and format in ("text", "npy"):
+    needed = task not in (None, "optional")
+    if needed and labels is None and format in ("text", "npy"):
         raise UsageError(
             f"--labels: {args.data} has no labels; name the file that has them (tables with a header end in "
             f"{', '.join(io.TABLES)}, .txt or .dat)"
@@ -158,37 +113,100 @@ def read_data(
     if args.std is not None and (args.cov is not None or args.kind is not None):
         raise UsageError("--std: not together with --cov or --kind")
     options = reader_options(args, format, labels)
-    if doubtful and format in TABLES:
-        options["chances"] = CHANCES
     if format in TABLES:
-        named = options.pop("target", None)
-        options |= {"target": named or True} if targets else {"label": False if unlabelled else named}
-    if getattr(args, "memory", None) is not None:
-        return _opened(args, labels, options, labelled)
-    if getattr(args, "cache", None) is not None:
-        raise UsageError("--cache: for --memory alone")
-    dataset = io.read(args.data, labels, args.cov, format=args.format, psd=args.psd, **options)
+        options = {k: v for k, v in (remembered or {}).items() if k != "target"} | options
+        options.setdefault("missing", "error" if getattr(args, "model", None) == "linear" else missing)
+    with Progress(args, "reading"):
+        if getattr(args, "memory", None) is not None:
+            return _opened(args, format, options, task)
+        dataset, task = _read(args, format, options, task, remembered or {})
     with about(args.data, labels, args.cov):
-        dataset.data = _uncertain(args, dataset.data, format)
-        if labelled and dataset.y is None:
-            raise ValueError("there are no labels; --target names their column")
+        dataset.data = _with_kind(args, dataset.data, format)
     for name, number in dataset.report.dropped.items():
         if number:
-            args.notes.append(f"{name}: {number} of {dataset.report.found[name]} examples dropped")
+            args.notes.append(f"{name}: {number} of {dataset.report.found[name]} samples dropped")
     args.notes += dataset.report.notes
-    return dataset
+    return dataset, task or "classification"
 
 
-def _opened(args: argparse.Namespace, labels: str | None, options: dict[str, Any], labelled: bool) -> Dataset:
-    """The same, in blocks: labels and ids are in memory, the rest is not."""
+def _read(
+    args: argparse.Namespace,
+    format: str,
+    options: dict[str, Any],
+    task: str | None,
+    remembered: dict[str, Any],
+) -> tuple[Dataset, str | None]:
+    files = (args.data, getattr(args, "labels", None), args.cov)
+    if format not in TABLES:
+        dataset = io.read(*files, format=args.format, **options)
+        if task not in (None, "optional") and dataset.y is None:
+            raise ValueError(f"{args.data}: there are no labels")
+        return dataset, guess_task(dataset.y) if task == "auto" and dataset.y is not None else task
+    named = options.pop("target", None) or remembered.get("target")
+    how = table_task(named, task)
+    dataset = io.read(*files, format=args.format, **options, **how)
+    if task in (None, "optional"):
+        return dataset, None
+    if dataset.y is None:
+        raise ValueError(
+            f"{args.data}: which column is to be predicted? Name it in --target: "
+            f"{', '.join(likely_targets(dataset))}"
+        )
+    if task == "auto":
+        assert dataset.columns is not None
+        whole = dataset.classes is not None or guess_task(dataset.y) == "classification"
+        task = "classification" if whole and not dataset.columns.target_errors else "regression"
+        if task == "regression":
+            again = table_task(dataset.columns.target, task)
+            dataset = io.read(*files, format=args.format, **options, **again)
+    return dataset, task
+
+
+def table_task(target: str | None, task: str | None) -> dict[str, Any]:
+    """The options of the table reader for a task."""
+    if task in (None, "optional"):
+        return {"label": False if task is None else target}
+    if task == "regression":
+        return {"target": target or True}
+    return {"label": target, "chances": SOFT_LABELS}
+
+
+def likely_targets(dataset: Dataset) -> list[str]:
+    """Columns of text, which may be classes, or the first columns."""
+    assert dataset.columns is not None
+    text = [column for column, why in dataset.columns.unused.items() if why == "text"]
+    return (text or dataset.columns.features)[:8]
+
+
+def table_options(args: argparse.Namespace, dataset: Dataset) -> dict[str, Any]:
+    """What a model remembers of its table: the target, and the options that say what columns mean."""
+    if dataset.columns is None:
+        return {}
+    found = {
+        name: _split(name, getattr(args, name)) for name in REMEMBERED if getattr(args, name) is not None
+    }
+    if dataset.columns.target is not None:
+        found["target"] = dataset.columns.target
+    return found
+
+
+def _opened(
+    args: argparse.Namespace, format: str, options: dict[str, Any], task: str | None
+) -> tuple[Dataset, str]:
+    """Open the samples out of core: labels and ids are in memory, the rest is not."""
     from ..outofcore.open import open as open_blocks
 
     if args.data == "-":
-        raise UsageError("--memory: blocks are read from files, not from standard input")
+        raise UsageError("--memory: only files are read out of core, not standard input")
+    labels = getattr(args, "labels", None)
     for name in ("threads", "verbose"):
         options.pop(name, None)
-    where: dict[str, Any] = {"memory": args.memory, "cache": args.cache, "format": args.format}
-    blocks = open_blocks(args.data, labels, args.cov, **where, psd=args.psd, **options)
+    if options.get("missing") == "keep":
+        options["missing"] = "error"
+    if format in TABLES:
+        task = "classification" if task == "auto" else task
+        options |= table_task(options.pop("target", None), task)
+    blocks = open_blocks(args.data, labels, args.cov, memory=args.memory, format=args.format, **options)
     with about(args.data, labels, args.cov):
         if args.std is not None and blocks.kind != "none":
             raise ValueError("has covariances of its own; leave out --std")
@@ -196,23 +214,51 @@ def _opened(args: argparse.Namespace, labels: str | None, options: dict[str, Any
             blocks = blocks.with_std(args.std)
         elif args.kind not in (None, blocks.kind):
             raise ValueError(f"--kind {args.kind}, but the covariance is {blocks.kind}")
-        if labelled and not blocks.has_labels:
+        if task not in (None, "optional") and not blocks.has_labels:
             raise ValueError("there are no labels; --target names their column")
     args.notes += blocks.notes
     data: Any = blocks
     y = blocks.labels() if blocks.has_labels else None
     more: dict[str, Any] = {"y_std": blocks.numbers("y_std"), "classes": blocks.classes}
-    return Dataset(data, y, blocks.ids(), **more)
+    return Dataset(data, y, blocks.ids(), **more), task or "classification"
+
+
+def read_like(
+    args: argparse.Namespace,
+    model: Any,
+    names: list[str] | None,
+    remembered: dict[str, Any],
+    task: str | None,
+) -> Dataset:
+    """Read samples with the features of a model in its order; labels only if there is a `task`."""
+    format, own = io.format_of(args.data, args.format), model.n_features_in_
+    if format in TABLES:
+        args.features = args.features or names
+    elif format in ("text", "svmlight") and not any(t.startswith("n_features=") for t in args.read or ()):
+        # Zeros at the end of all lines are not written.
+        args.read = [*(args.read or ()), f"n_features={own}"]
+    try:
+        missing = "keep" if hasattr(model, "pool_") else "error"
+        dataset, _ = read_data(args, task=task, remembered=remembered, missing=missing)
+    except io.FormatError as error:
+        text = str(error).replace(f"n_features={own}", f"the {own} features of {args.model_file}")
+        raise io.FormatError(text) from error
+    if getattr(args, "memory", None) is None:  # blocks are put in order one by one
+        with about(args.data):
+            dataset.data = dataset.data.in_order(names)
+    if dataset.data.shape[1] != own:
+        raise ValueError(f"{args.data}: {dataset.data.shape[1]} features, but {args.model_file} has {own}")
+    return dataset
 
 
 def check_streams(*files: str | None) -> None:
-    """Refuses "-" for more than one of the files to read."""
+    """Refuse "-" for more than one of the files to read."""
     if files.count("-") > 1:
         raise UsageError("-: standard input can be read only once")
 
 
 def check_own_files(format: str, name: str, prefix: str = "--", **files: str | None) -> None:
-    """Refuses --labels and --cov for formats that hold everything in one file."""
+    """Refuse --labels and --cov for formats that hold everything in one file."""
     for part, file in files.items():
         if file is not None and format not in OWN_FILES[part]:
             raise UsageError(
@@ -221,23 +267,36 @@ def check_own_files(format: str, name: str, prefix: str = "--", **files: str | N
 
 
 def reader_options(args: argparse.Namespace, format: str, labels: str | None) -> dict[str, Any]:
+    """The arguments of `svmgsu.read` that the options give."""
     options: dict[str, Any] = {}
-    for option, formats in APPLIES.items():
-        value = getattr(args, option, None)
-        if value is None or value is False:
+    for name in OF_TABLES:
+        value = getattr(args, name, None)
+        if value is None:
             continue
-        if format not in formats:
-            flag = "--" + option.replace("_", "-")
-            raise UsageError(f"{flag}: not for {format} files, such as {args.data}")
-        is_list = option in LISTS and isinstance(value, str)
-        options[option] = value.split(",") if is_list else value
+        if format not in TABLES:
+            flag = "--" + name.replace("_", "-")
+            raise UsageError(f"{flag}: for tables, not for {format} files, such as {args.data}")
+        options[name] = _split(name, value)
+    readers = {"text": io.read_text, "svmlight": io.read_svmlight, "npz": io.read_npz, "npy": io.read_npy}
+    known = inspect.signature(readers.get(format, io.read_table)).parameters
+    for text in args.read or ():
+        name, _, value = text.partition("=")
+        if name not in known:
+            more = [k for k, p in known.items() if p.kind == p.KEYWORD_ONLY and k not in OF_TABLES]
+            raise UsageError(
+                f"--read: {name!r} is no parameter for {format} files; there are {', '.join(more)}"
+            )
+        options[name] = value_of(value)
     if format == "text" and args.kind not in (None, "none"):
         options["kind"] = args.kind
     if format in ("text", "svmlight"):
         size = sum(size_of(name) for name in (args.data, labels, args.cov) if name is not None)
-        options["threads"] = args.threads or (1 if size < SMALL_FILE else None)
-        options["verbose"] = shows_progress(args, size >= SMALL_FILE)
+        options["threads"] = getattr(args, "threads", None) or (1 if size < SMALL_FILE else None)
     return options
+
+
+def _split(name: str, value: Any) -> Any:
+    return value.split(",") if name in LISTS and isinstance(value, str) else value
 
 
 def size_of(path: str) -> int:
@@ -248,8 +307,8 @@ def size_of(path: str) -> int:
         return 0  # the reader will say what is wrong
 
 
-def _uncertain(args: argparse.Namespace, data: Gaussians, format: str) -> Gaussians:
-    """The examples with the covariance that was asked for."""
+def _with_kind(args: argparse.Namespace, data: Gaussians, format: str) -> Gaussians:
+    """The samples with the covariance that was asked for."""
     if args.std is not None:
         if data.cov is not None:
             raise ValueError("has covariances of its own; leave out --std")
@@ -264,18 +323,46 @@ def _uncertain(args: argparse.Namespace, data: Gaussians, format: str) -> Gaussi
     return data
 
 
-def threads_for(args: argparse.Namespace, data: Gaussians) -> int | None:
-    """The threads asked for, or 1 where more would start later than the work is done."""
-    return args.threads or (1 if is_small(data) else None)
+def is_small(data: Any) -> bool:
+    """Whether a pass over the data takes less than some milliseconds."""
+    samples, features = data.shape
+    held = 0 if data.cov is None else data.cov.numbers(samples, features)
+    return bool(max(samples * features, held) < SMALL)
 
 
-def shows_progress(args: argparse.Namespace, long: bool) -> bool:
-    """Whether to show progress bars: if asked for, and of long work on a terminal."""
-    return args.progress or (long and sys.stderr.isatty())
+class Progress:
+    """A line on a terminal that says what is done, for how long, and how far it is."""
 
+    def __init__(
+        self, args: argparse.Namespace, what: str, status: Callable[[], str] | None = None, after: float = 1.0
+    ) -> None:
+        self.what = what
+        self.status = status
+        self.after = after
+        self.done = threading.Event()
+        self.thread: threading.Thread | None = None
+        self.shown = sys.stderr.isatty() and not getattr(args, "json", False)
 
-def is_small(data: Gaussians) -> bool:
-    """Whether passes over the data take less than some milliseconds."""
-    examples, features = data.shape
-    held = 0 if data.cov is None else data.cov.numbers(examples, features)
-    return max(examples * features, held) < SMALL
+    def __enter__(self) -> None:
+        if self.shown:
+            self.thread = threading.Thread(target=self._show, daemon=True)
+            self.thread.start()
+
+    def __exit__(self, *error: object) -> None:
+        if self.thread is not None:
+            self.done.set()
+            self.thread.join()
+
+    def _show(self) -> None:
+        began = time.monotonic()
+        wait = self.after
+        while not self.done.wait(wait):
+            wait = 0.2
+            seconds = time.monotonic() - began
+            bar = "".join("=" if k == int(4 * seconds) % 12 else "-" for k in range(12))
+            more = f", {self.status()}" if self.status else ""
+            sys.stderr.write(f"\r[{bar}] {self.what}, {seconds:.0f} s{more}\x1b[K")
+            sys.stderr.flush()
+        if wait != self.after:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()

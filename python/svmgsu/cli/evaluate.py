@@ -1,45 +1,53 @@
-"""`svmgsu evaluate`: the measures of a model on labelled examples, as a table, JSON or the authors' file."""
+"""`svmgsu evaluate`: how good a model is on samples whose classes or numbers are known."""
 
 from __future__ import annotations
 
 import argparse
+import json
 from typing import Any
+
+import numpy as np
 
 from ..io.dataset import Dataset
 from ..io.output import replacing
-from . import curved, regression
-from .base import UsageError, about, check_outputs
-from .data import (
-    add_block_options,
-    add_data_options,
-    add_effort_options,
-    check_streams,
-    threads_for,
+from .base import about, add_json, check_outputs, plain
+from .data import add_block_options, add_data_options, add_effort_options, check_streams, read_like
+from .models import (
+    LEVELS,
+    feature_names,
+    is_linear,
+    is_regression,
+    load_model,
+    predict_classes,
+    predict_values,
+    scatter_of,
 )
-from .predict import add_prior, load_with_prior, predictions_of, read_like
+from .predict import add_prior
 
 EXAMPLES = """\
 examples:
-  svmgsu evaluate stars.svmgsu mean.dat --labels labels.dat --cov cov.dat
-        accuracy, precision, recall, F, average precision, log-loss, calibration; at k and by class
-  svmgsu evaluate redshift.svmgsu test.csv --target z
-        of a regression: RMSE, MAE, R², bias, and the log-likelihood where deviations are known
-  svmgsu evaluate stars.svmgsu test.csv --json
-        the same for machines
-  svmgsu evaluate stars.svmgsu test.csv --output-format gsvm -o metrics.txt
-        the lines of `gsvm-predict -m`
+  svmgsu evaluate stars.svmgsu test.csv
+        accuracy, log-loss, calibration error and the confusion matrix; the model knows the target's column
+  svmgsu evaluate redshift.svmgsu test.csv --target spec_z
+        RMSE, bias, and how many targets lie within the predicted intervals; another column as the target
+  svmgsu evaluate stars.svmgsu test.csv --ranking
+        also precision, recall and average precision, at k and by class
+  svmgsu evaluate stars.svmgsu mean.dat --labels labels.dat --cov cov.dat --json
+        the authors' files; all measures as JSON
 """
-LAYOUTS = ("table", "json", "gsvm")
+NORMAL = {0.5: 0.6744897501960817, 0.9: 1.6448536269514722}  # half-widths of normal intervals
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of the command."""
-    parser.usage = "svmgsu evaluate MODEL DATA [--labels FILE] [--cov FILE] [options] [-o FILE]"
-    parser.add_argument("model", metavar="MODEL", help="a file of svmgsu train or gsvm-train")
-    parser.add_argument("data", metavar="DATA", help="means, or all; - is standard input")
+    """Add the options of the command."""
+    parser.usage = "svmgsu evaluate MODEL DATA [options] [-o FILE]"
+    parser.add_argument("model_file", metavar="MODEL", help="a file of svmgsu train or gsvm-train")
+    parser.add_argument("data", metavar="DATA", help="a table, or a file of means; - is standard input")
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="default: -, standard output")
-    parser.add_argument("--output-format", choices=LAYOUTS, help="default: table")
-    parser.add_argument("--json", action="store_true", help="short for --output-format json")
+    parser.add_argument(
+        "--ranking", action="store_true", help="also measures of retrieval, at k and by class"
+    )
+    add_json(parser)
     add_prior(parser)
     add_data_options(parser)
     add_block_options(parser)
@@ -47,30 +55,72 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Runs the command."""
-    if args.json and args.output_format not in (None, "json"):
-        raise UsageError(f"--json: not together with --output-format {args.output_format}")
-    check_outputs([args.output], [args.model, args.data, args.labels, args.cov])
-    check_streams(args.model, args.data, args.labels, args.cov)
-    model = load_with_prior(args)
-    layout = "json" if args.json else args.output_format or "table"
-    if curved.is_regression(model) and layout == "gsvm":
-        raise ValueError(f"{args.model}: holds a regression, and the authors' measures are of classifiers")
-    dataset = read_like(args, model, labelled=True)
+    """Run the command."""
+    check_outputs([args.output], [args.model_file, args.data, args.labels, args.cov])
+    check_streams(args.model_file, args.data, args.labels, args.cov)
+    model, remembered = load_model(args.model_file, args.prior)
+    task = "regression" if is_regression(model) else "classification"
+    dataset = read_like(args, model, feature_names(model), remembered, task)
     with about(args.data, args.labels, args.cov):
-        found = measure(model, dataset, threads_for(args, dataset.data))
-        content = (
-            found.to_text() if layout == "gsvm" else f"{found.to_json() if layout == 'json' else found}\n"
-        )
+        measure = _measure_numbers if task == "regression" else _measure_classes
+        facts, text = measure(args, model, dataset)
+    content = json.dumps(plain(facts), indent=2, ensure_ascii=False) if args.json else text
     with replacing(args.output) as (file,):
-        file.write(content.encode())
+        file.write(f"{content}\n".encode())
 
 
-def measure(model: Any, dataset: Dataset, threads: int | None) -> Any:
-    """The measures of a model on examples whose labels or targets are known, by their covariances."""
-    if curved.is_regression(model):
-        return regression.measure(model, dataset, threads)
+def _measure_classes(args: argparse.Namespace, model: Any, dataset: Dataset) -> tuple[dict[str, Any], str]:
     from ..metrics import evaluate
 
-    rows = predictions_of(model, dataset.data, threads)
-    return evaluate(dataset.y, rows.decision, labels=model.classes_, predicted=rows.labels, proba=rows.proba)
+    rows = predict_classes(args, model, dataset.data)
+    if dataset.classes is not None:
+        raise ValueError("y: evaluate needs labels, not class probabilities; name their column in --target")
+    assert dataset.y is not None
+    found = evaluate(dataset.y, rows.decision, labels=model.classes_, predicted=rows.labels, proba=rows.proba)
+    common = float(np.unique(dataset.y, return_counts=True)[1].max() / len(dataset.y))
+    lines = [
+        f"{len(dataset.y)} samples",
+        f"  {'accuracy':<20}{found.accuracy:8.4f}   (the most common class alone: {common:.4f})",
+    ]
+    for name, value in (("log-loss", found.log_loss), ("calibration error", found.calibration_error)):
+        lines += [f"  {name:<20}{value:8.4f}"] if value is not None else []
+    lines += ["", *_confusion(found)]
+    return found.to_dict(), "\n".join([*lines, "", repr(found)] if args.ranking else lines)
+
+
+def _confusion(found: Any) -> list[str]:
+    """The confusion matrix: a row a true class, a column a predicted one."""
+    labels = [str(label) for label in found.labels]
+    cells = [[f"{value:.10g}" for value in row] for row in found.confusion]
+    widths = [max(len(label), *(len(row[k]) for row in cells)) for k, label in enumerate(labels)]
+    first = max(len("true \\ predicted"), *map(len, labels))
+    rows = [("true \\ predicted", labels), *zip(labels, cells, strict=True)]
+    return [
+        f"  {name:<{first}}  " + "  ".join(f"{c:>{w}}" for c, w in zip(row, widths, strict=True))
+        for name, row in rows
+    ]
+
+
+def _measure_numbers(args: argparse.Namespace, model: Any, dataset: Dataset) -> tuple[dict[str, Any], str]:
+    from ..metrics import evaluate_regression
+
+    rows = predict_values(args, model, dataset.data)
+    # The distance of a target from its prediction: that of the prediction, its own error, and the scatter.
+    known = [np.square(part) for part in (rows.std, dataset.y_std, scatter_of(model)) if part is not None]
+    variance = np.broadcast_to(sum(known, start=np.zeros(())), rows.values.shape)
+    std = np.sqrt(variance) if known and (variance > 0).all() else None
+    found = evaluate_regression(dataset.y, rows.values, std=std)
+    facts = found.to_dict()
+    lines = [f"{len(rows.values)} samples"]
+    names = {"rmse": "RMSE", "mae": "mean absolute error", "bias": "bias", "r2": "R²"}
+    for key, name in names.items():
+        lines += [f"  {name:<28}{facts[key]:10.5g}"] if facts[key] is not None else []
+    for level in LEVELS if std is not None else ():
+        if is_linear(model) or not isinstance(dataset.data.shape, tuple) or args.memory is not None:
+            low, high = rows.values - NORMAL[level] * std, rows.values + NORMAL[level] * std
+        else:
+            low, high = model.predict_interval(dataset.data, level)
+        inside = float(np.mean((dataset.y >= low) & (dataset.y <= high)))
+        facts[f"coverage of {level:.0%} intervals"] = inside
+        lines.append(f"  {f'within {level:.0%} intervals':<28}{inside:10.1%}")
+    return facts, "\n".join(lines)

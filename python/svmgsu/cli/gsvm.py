@@ -1,35 +1,43 @@
 """`gsvm-train` and `gsvm-predict`: the flags, defaults, files and layouts of the authors' programs.
 
 Beside them: errors have exit codes, ids are joined in linear time, and metrics have their usual definitions.
+The kernel classifier of `-t 2`, f(x) = Σ α_j exp(-γ |x - x_j|²) + b, is here, too: nobody else uses it.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from .. import _core
+from ..data.gaussians import as_gaussians
 from ..fit.classification import train
-from ..fit.kernel import train_kernel
 from ..io.dataset import Dataset
 from ..io.files import encoded, read_bytes
+from ..io.output import replacing
 from ..io.predictions import write_predictions
 from ..io.text import read_text
 from ..models.calibration import Calibration
-from ..models.classifier import Model
 from ..models.files import parse
-from ..models.kernel import KernelModel, is_kernel_file, parse_kernel
 from ..models.regressor import RegressionModel
-from ..support.validation import Array
+from ..propagate.linear import dense
+from ..support.memory import require_memory
+from ..support.validation import Array, FloatArray, as_float_array, check_finite, check_positive
 from .base import UsageError, about, check_outputs, count, execute, fraction, make_parser, natural, positive
 from .data import SMALL, SMALL_FILE, check_streams, size_of
 
 KINDS = {0: "full", 1: "diagonal", 2: "isotropic", 3: "isotropic"}
 TYPES = {**KINDS, 3: ""}  # as the authors' program names them in its model files
+MAGIC = "SVM-GSU Model_File"
+NUMBERS = ("lambda", "gamma", "b", "sigmA", "sigmB")
+SMALLEST = 1e-13  # eigenvalues of the kernel matrix, relative to the largest: what is below is rounding
+NUMBERS_AT_A_TIME = 4_000_000  # of the kernel matrix of new samples
 TRAIN_EXAMPLES = """\
 examples:
   gsvm-train -d 1 -l 0.01 mean.dat labels.dat cov.dat stars.model
@@ -44,47 +52,44 @@ examples:
 
 
 def train_main(argv: Sequence[str] | None = None) -> int:
-    """Runs `gsvm-train` and returns its exit code."""
+    """Run `gsvm-train` and return its exit code."""
     parser = make_parser(
         "gsvm-train", "train the linear SVM-GSU with the authors' options and files", TRAIN_EXAMPLES
     )
-    parser.add_argument("-v", type=int, default=0, metavar="N", help="not 0: say what is done")
-    parser.add_argument(
-        "-t", type=int, choices=(0, 2), default=0, help="0: linear (default); 2: RBF kernel, with -d 2 or 3"
-    )
-    parser.add_argument(
+    add = parser.add_argument
+    add("-v", type=int, default=0, metavar="N", help="1: print what is done")
+    add("-t", type=int, choices=(0, 2), default=0, help="0: linear (default); 2: RBF kernel, with -d 2 or 3")
+    add(
         "-d",
         type=int,
         choices=tuple(KINDS),
         default=0,
         help="covariances: 0 full, 1 diagonal, 2 or 3 isotropic",
     )
-    parser.add_argument("-l", type=positive, default=1.0, metavar="LAM", help="default: 1")
-    parser.add_argument("-g", type=positive, default=0.1, metavar="GAMMA", help="RBF kernel (default: 0.1)")
-    parser.add_argument(
-        "-p", type=fraction, default=1.0, metavar="P", help="share of variance kept (default: 1)"
-    )
-    parser.add_argument("-T", type=count, default=1000, metavar="N", help="sgd: steps (default: 1000)")
-    parser.add_argument("-k", type=count, default=1, metavar="N", help="sgd: examples per step (default: 1)")
-    parser.add_argument(
+    add("-l", type=positive, default=1.0, metavar="LAM", help="default: 1")
+    add("-g", type=positive, default=0.1, metavar="GAMMA", help="RBF kernel (default: 0.1)")
+    add("-p", type=fraction, default=1.0, metavar="P", help="fraction of variance kept (default: 1)")
+    add("-T", type=count, default=1000, metavar="N", help="sgd: steps (default: 1000)")
+    add("-k", type=count, default=1, metavar="N", help="sgd: samples per step (default: 1)")
+    add(
         "--solver",
         choices=("newton", "sgd"),
         default="newton",
         help="exact (default), or the authors' iteration",
     )
-    parser.add_argument("--seed", type=natural, default=0, metavar="N", help="sgd: same seed, same model")
+    add("--seed", type=natural, default=0, metavar="N", help="sgd: same seed, same model")
     _add_files(parser, means="id j:v ...", labels="id label", cov="id i,j:v ...", model="is written")
     parser.set_defaults(run=_train)
     return execute(parser, sys.argv[1:] if argv is None else argv)
 
 
 def predict_main(argv: Sequence[str] | None = None) -> int:
-    """Runs `gsvm-predict` and returns its exit code."""
+    """Run `gsvm-predict` and return its exit code."""
     parser = make_parser(
-        "gsvm-predict", "apply a linear model with the authors' options and files", PREDICT_EXAMPLES
+        "gsvm-predict", "apply a model with the authors' options and files", PREDICT_EXAMPLES
     )
-    parser.add_argument("-v", type=int, default=0, metavar="N", help="not 0: say what is done")
-    parser.add_argument("-t", metavar="LABELS", help="true labels: what has none is left out")
+    parser.add_argument("-v", type=int, default=0, metavar="N", help="1: print what is done")
+    parser.add_argument("-t", metavar="LABELS", help="true labels; samples without one are left out")
     parser.add_argument("-m", metavar="FILE", help="write the measures there; needs -t and scikit-learn")
     _add_files(parser, means="id j:v ...", model="of gsvm-train", output="is written: doc_id +1 -1 label")
     parser.set_defaults(run=_predict)
@@ -105,46 +110,40 @@ def _train(args: argparse.Namespace) -> None:
     check_outputs([args.model], [args.means, args.labels, args.cov])
     dataset = _read(args, args.means, args.labels, args.cov, kind=KINDS[args.d])
     assert dataset.y is not None
-    y = _plus_minus(dataset.y)
-    if args.t == 2:
-        _train_kernel(args, dataset, y)
-        return
-    small = dataset.data.shape[0] * dataset.data.shape[1] ** (2 if args.d == 0 else 1) < SMALL
+    y = np.where(dataset.y > 0, 1, -1)  # labels count by their sign, as in the authors' program
+    data = dataset.data
+    small = data.shape[0] * data.shape[1] ** (2 if args.d == 0 else 1) < SMALL
     threads = args.threads or (1 if small else None)
-    sgd = {"T": args.T, "k": args.k, "average": 0.0} if args.solver == "sgd" else {}
     with about(args.means, args.labels, args.cov):
-        model = train(
-            dataset.data,
-            y,
-            lam=args.l,
-            solver=args.solver,
-            subspace=None if args.p == 1 else args.p,
-            subspace_mode="project",
-            probability=False,
-            seed=args.seed,
-            threads=threads,
-            **sgd,
-        )
-    # Their files hold Platt's sigmoid on the training scores, without what error bars would add to it.
-    scores = model.decision_function(dataset.data, threads=threads)
-    platt = _core.fit_platt(scores, y.astype(np.float64), np.ones(len(y)))
-    model.calibration_ = (Calibration.from_platt(platt),)
-    model.cov_mat_type_ = TYPES[args.d]
-    model.save(args.model, format="gsvm")
+        if args.t == 2:
+            model: Any = train_kernel(data, y, gamma=args.g, lam=args.l, threads=args.threads)
+            model.cov_mat_type_ = TYPES[args.d]
+            model.save(args.model)
+        else:
+            seen = data if args.p == 1 else data.subspace(args.p, "project")
+            sgd = {"T": args.T, "k": args.k, "average": 0.0} if args.solver == "sgd" else {}
+            model = train(
+                seen,
+                y,
+                lam=args.l,
+                solver=args.solver,
+                probability=False,
+                seed=args.seed,
+                threads=threads,
+                **sgd,
+            )
+            # Their files hold Platt's sigmoid on the training scores, whatever the covariances are.
+            scores = model.decision_function(data, threads=threads)
+            platt = _core.fit_platt(scores, y.astype(np.float64), np.ones(len(y)))
+            model.calibration_ = (Calibration.from_platt(platt),)
+            model.cov_mat_type_ = TYPES[args.d]
+            model.save(args.model, format="gsvm")
     if args.v:
+        how = "" if args.t == 2 else f", {model.n_iter_} iterations, {model.status_}"
         print(
-            f"{len(y)} examples, {model.n_features_in_} features; objective {model.objective_:.6g}, "
-            f"gap {model.gap_:.2g}, {model.n_iter_} iterations, {model.status_}: {args.model}"
+            f"{len(y)} samples, {data.shape[1]} features; objective {model.objective_:.6g}, "
+            f"gap {model.gap_:.2g}{how}: {args.model}"
         )
-
-
-def _train_kernel(args: argparse.Namespace, dataset: Dataset, y: Array) -> None:
-    with about(args.means, args.labels, args.cov):
-        model = train_kernel(dataset.data, y, gamma=args.g, lam=args.l, threads=args.threads)
-    model.cov_mat_type_ = TYPES[args.d]
-    model.save(args.model)
-    if args.v:
-        print(f"{len(y)} examples; objective {model.objective_:.6g}, gap {model.gap_:.2g}: {args.model}")
 
 
 def _predict(args: argparse.Namespace) -> None:
@@ -161,12 +160,9 @@ def _predict(args: argparse.Namespace) -> None:
     dataset = _read(args, args.means, args.t)
     X = dataset.data.mean
     _fit_to_width(args, model, X.shape[1])
-    if isinstance(model, KernelModel):
-        scores, proba = model.decision_function(X), model.predict_proba(X)
-    else:
-        threads = args.threads or (1 if X.shape[0] * X.shape[1] < SMALL else None)
-        scores = model.decision_function(X, threads=threads)
-        proba = model.predict_proba(X, threads=threads)
+    threads = args.threads or (1 if X.shape[0] * X.shape[1] < SMALL else None)
+    of_linear: dict[str, Any] = {} if isinstance(model, KernelModel) else {"threads": threads}
+    scores, proba = model.decision_function(X, **of_linear), model.predict_proba(X, **of_linear)
     labels = model.classes_[np.where(scores < 0, 0, 1)]
     found = None
     if dataset.y is not None:
@@ -186,7 +182,7 @@ def _predict(args: argparse.Namespace) -> None:
     if found is not None and args.m is not None:
         found.save_text(args.m)
     if args.v:
-        print(f"{len(labels)} examples, {int((scores >= 0).sum())} of them positive: {args.output}")
+        print(f"{len(labels)} samples, {int((scores >= 0).sum())} of them positive: {args.output}")
 
 
 def _read(
@@ -203,49 +199,208 @@ def _read(
     dataset = read_text(means, labels, cov, kind=kind, threads=threads, as_authors=True)
     for name, number in dataset.report.dropped.items():
         if number:
-            args.notes.append(f"{name}: {number} of {dataset.report.found[name]} examples dropped")
+            args.notes.append(f"{name}: {number} of {dataset.report.found[name]} samples dropped")
     args.notes += dataset.report.notes
     return dataset
 
 
-def _plus_minus(labels: Array) -> Array:
-    """+1 where a label is positive and -1 elsewhere, as the authors' program takes them."""
-    return np.where(labels > 0, 1, -1)
-
-
-def _fit_to_width(args: argparse.Namespace, model: Model | KernelModel, features: int) -> None:
-    """Cuts the model to the features of the data, or adds zeros, as the authors' program does."""
+def _fit_to_width(args: argparse.Namespace, model: Any, features: int) -> None:
+    """Cut the model to the features of the data, or add zeros, as the authors' program does."""
     own = model.n_features_in_
     if own == features:
         return
-    old = model.support_ if isinstance(model, KernelModel) else model.coef_
+    weights = "support_" if isinstance(model, KernelModel) else "coef_"
+    old = getattr(model, weights)
     new = np.zeros((len(old), features))
     new[:, : min(own, features)] = old[:, : min(own, features)]
-    if isinstance(model, KernelModel):
-        model.support_ = new
-    else:
-        model.coef_ = new
+    setattr(model, weights, new)
     what = "its last weights are not used" if own > features else "the last features are not used"
     args.notes.append(f"{args.model} has {own} features, {args.means} has {features}: {what}")
 
 
 def _measures(
-    args: argparse.Namespace,
-    truth: Array,
-    model: Model | KernelModel,
-    scores: Array,
-    proba: Array,
-    said: Array,
+    args: argparse.Namespace, truth: Array, model: Any, scores: Array, proba: Array, predicted: Array
 ) -> Any:
     """What -t and -m ask for."""
     y = truth if model.classes_.dtype.kind in "biuf" else truth.astype(np.str_)
     if model.classes_.tolist() == [-1, 1]:
-        y = _plus_minus(truth)
+        y = np.where(truth > 0, 1, -1)
     if args.v:
-        print(f"accuracy {np.mean(said == y):.6g} on {len(y)} labelled examples")
+        print(f"accuracy {np.mean(predicted == y):.6g} on {len(y)} labelled samples")
     if args.m is None:
         return None
     from ..metrics import evaluate
 
     with about(args.t):
-        return evaluate(y, scores, labels=model.classes_, predicted=said, proba=proba)
+        return evaluate(y, scores, labels=model.classes_, predicted=predicted, proba=proba)
+
+
+@dataclass
+class KernelModel:
+    """What `train_kernel` finds and `gsvm-train -t 2` writes.
+
+    Attributes
+    ----------
+    support_ : array of shape (l, n)
+        The training means.
+    dual_coef_ : array of shape (l,)
+        α, the classes' signs included.
+    intercept_, gamma, lam : float
+    platt_ : (float, float)
+        P(+1) = 1/(1 + exp(A f + B)).
+    objective_, gap_ : float
+        NaN in a model that was read.
+    cov_mat_type_ : str
+    classes_ : array
+        [-1, 1].
+    """
+
+    support_: FloatArray
+    dual_coef_: FloatArray
+    intercept_: float
+    gamma: float
+    lam: float
+    platt_: tuple[float, float]
+    objective_: float = float("nan")
+    gap_: float = float("nan")
+    cov_mat_type_: str = ""
+    classes_: Array = field(default_factory=lambda: np.array([-1, 1]))
+
+    @property
+    def n_features_in_(self) -> int:
+        return int(self.support_.shape[1])
+
+    @property
+    def calibration_(self) -> tuple[Calibration, ...]:
+        return (Calibration.from_platt(self.platt_),)
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return f of each row of X."""
+        X = as_float_array(X, "X", (2,))
+        check_finite(X, "X")
+        step = max(1, NUMBERS_AT_A_TIME // max(1, len(self.support_)))
+        parts = [
+            _rbf(X[first : first + step], self.support_, self.gamma) @ self.dual_coef_
+            for first in range(0, len(X), step)
+        ]
+        return np.concatenate([np.empty(0), *parts]) + self.intercept_
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return (P(-1), P(+1)) of each row of X."""
+        positive = self.calibration_[0].probability(self.decision_function(X), np.zeros(len(X)))
+        return np.column_stack([1 - positive, positive])
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the authors' layout; numbers read back as they are."""
+        a, b = map(float, self.platt_)
+        head = (
+            f"{MAGIC}\nkernel_type rbf\nlambda {float(self.lam)!r}\ngamma {float(self.gamma)!r}\n"
+            f"b {float(self.intercept_)!r}\nsigmA {a!r}\nsigmB {b!r}\ncov_mat_type {self.cov_mat_type_}\nSV\n"
+        )
+        with replacing(path) as (file,):
+            file.write(head.encode())
+            for alpha, row in zip(self.dual_coef_.tolist(), self.support_.tolist(), strict=True):
+                words = " ".join(f"{j}:{value!r}" for j, value in enumerate(row, 1))
+                file.write(f"{alpha!r} {words}\n".encode())
+
+
+def train_kernel(
+    X: Any, y: Array, cov: Any = None, *, gamma: float, lam: float, threads: int | None = None
+) -> KernelModel:
+    """Train on images φ(x_i) of the means with isotropic noise N(φ(x_i), σ_i²I), which is linear there.
+
+    With the kernel matrix K = ZZᵀ the rows of Z stand for the images: w = Zᵀα, |w|² = αᵀKα, and the
+    problem is that of `svmgsu.train` with `Isotropic` covariances, of variances `cov` (or those of X). The
+    solution is exact up to rounding, and its gap is proven. Labels y are -1 and +1.
+    """
+    gamma = check_positive(gamma, "gamma")
+    data = as_gaussians(X, cov)
+    if not (data.cov is None or data.cov.each_variance(len(data)) is not None):
+        raise ValueError(
+            "cov: the noise of a kernel classifier lies in the feature space and is isotropic, got "
+            f"{type(data.cov).__name__}; use Isotropic variances"
+        )
+    mean = dense(data.mean).astype(float)
+    samples = len(mean)
+    require_memory(4 * 8 * samples**2, f"the kernel matrix of {samples} samples and its eigenvectors")
+    values, vectors = np.linalg.eigh(_rbf(mean, mean, gamma))
+    keep = values > SMALLEST * samples * values[-1]
+    values, vectors = values[keep], np.ascontiguousarray(vectors[:, keep])
+    Z = vectors * np.sqrt(values)
+    model = train(Z, y, data.cov, lam=lam, probability=False, threads=threads)
+    platt = _core.fit_platt(model.decision_function(Z), y.astype(np.float64), np.ones(samples))
+    alpha = vectors @ (model.coef_[0] / np.sqrt(values))
+    found = (float(model.objective_), float(model.gap_))
+    return KernelModel(mean, alpha, float(model.intercept_[0]), gamma, float(lam), platt, *found, "isotropic")
+
+
+def _rbf(X: FloatArray, Y: FloatArray, gamma: float) -> FloatArray:
+    """exp(-γ |x - y|²) of all pairs, without a negative distance where rows are near each other."""
+    centre = Y.mean(axis=0)
+    X, Y = X - centre, Y - centre
+    squares = (X**2).sum(axis=1)[:, np.newaxis] + (Y**2).sum(axis=1) - 2 * (X @ Y.T)
+    return np.asarray(np.exp(-gamma * np.maximum(squares, 0, out=squares)))
+
+
+def is_kernel_file(text: bytes) -> bool:
+    """Whether this is the beginning of a kernel model in the authors' layout."""
+    lines = text[:200].splitlines()
+    return len(lines) > 1 and lines[0].strip() == MAGIC.encode() and lines[1].split()[1:] == [b"rbf"]
+
+
+def parse_kernel(text: bytes, name: str) -> KernelModel:
+    """Read a kernel model from the bytes of its file; `name` is for messages."""
+    lines = text.decode("utf-8", "replace").splitlines()
+    items: dict[str, str] = {}
+    place = 1
+    for place, line in enumerate(lines, 1):
+        key, _, rest = line.strip().partition(" ")
+        if key == "SV":
+            break
+        if key in items:
+            raise _core.FormatError(f"{name}:{place}: '{key}' is there twice")
+        items[key] = rest.strip()
+    missing = set(NUMBERS) - set(items)
+    if missing:
+        raise _core.FormatError(f"{name}: a kernel model without {', '.join(sorted(missing))}")
+    numbers = {key: _number(items[key], f"{name}: {key}") for key in NUMBERS}
+    for key in ("lambda", "gamma"):
+        if numbers[key] <= 0:
+            raise _core.FormatError(f"{name}: {key}: expected a number > 0, got {items[key]}")
+    rows = [_support(line, f"{name}:{k}") for k, line in enumerate(lines[place:], place + 1) if line.strip()]
+    if not rows:
+        raise _core.FormatError(f"{name}: a kernel model without support vectors after the line SV")
+    width = max(max(row, default=0) for _, row in rows)
+    require_memory(8 * width * len(rows), f"{name}: {len(rows)} support vectors of {width} features")
+    support = np.zeros((len(rows), width))
+    for k, (_, row) in enumerate(rows):
+        for j, value in row.items():
+            support[k, j - 1] = value
+    alpha = np.array([alpha for alpha, _ in rows])
+    platt = (numbers["sigmA"], numbers["sigmB"])
+    kind = items.get("cov_mat_type", "")
+    return KernelModel(
+        support, alpha, numbers["b"], numbers["gamma"], numbers["lambda"], platt, cov_mat_type_=kind
+    )
+
+
+def _support(line: str, where: str) -> tuple[float, dict[int, float]]:
+    """Read a line `alpha j:v ...`."""
+    first, *rest = line.split()
+    row: dict[int, float] = {}
+    for word in rest:
+        index, _, value = word.partition(":")
+        if not index.isdecimal() or not 0 < int(index) <= 10_000_000:
+            raise _core.FormatError(f"{where}: expected index:value with an index from 1 on, got {word!r}")
+        row[int(index)] = _number(value, where)
+    return _number(first, where), row
+
+
+def _number(text: str, where: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise _core.FormatError(f"{where}: expected a number, got {text!r}") from None
+    if not np.isfinite(value):
+        raise _core.FormatError(f"{where}: expected a finite number, got {text!r}")
+    return value
