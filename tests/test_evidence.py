@@ -1,199 +1,304 @@
-"""bench.evidence: tasks are what their settings say, all are tuned alike, a run resumes, tables are right."""
+"""bench.evidence: tasks are what their settings say, rivals are tuned alike, the rule is right."""
 
 import json
 
 import numpy as np
 import pytest
-from bench.evidence import __main__, extras, readme, records, report, runs, summary, tasks, trial
-from bench.evidence.noise import LIKE, NOISY_TO_PRECISE, PRECISE_TO_NOISY, UNEVEN, Noise
-from bench.evidence.ours import SYSTEMS
-from bench.evidence.rivals import AT_VALUES, AVERAGED, Probabilistic, rivals
-from bench.paper.forest import ProbabilisticForest
-
-import svmgsu
+from bench.evidence import __main__, catalogues, report, rule, run, systems, tasks
+from bench.evidence.forest import ProbabilisticForest
+from bench.evidence.systems import DEFAULT, STACK
 
 
-def cells(setting, train=120):
-    return tasks.cells(None, setting, 3, train=train)
+def breast_cancer(setting, train=120):
+    return tasks.breast_cancer(None, 3, train=train, setting=setting)
 
 
-@pytest.mark.parametrize("setting", [LIKE, PRECISE_TO_NOISY, NOISY_TO_PRECISE, UNEVEN])
+@pytest.mark.parametrize("setting", ["", tasks.PRECISE_TO_NOISY, tasks.NOISY_TO_PRECISE, tasks.UNEVEN])
 def test_noise_is_where_the_setting_says(setting):
-    task = cells(setting)
-    like = cells(LIKE)
-    noisy = [
-        tasks.deviations(d).mean() / tasks.deviations(like.train).mean() for d in (task.train, task.test)
-    ]
-    assert (noisy[0] > 1.5) == (setting in (NOISY_TO_PRECISE, UNEVEN))
-    assert (noisy[1] > 1.5) == (setting in (PRECISE_TO_NOISY, UNEVEN))
-    assert (task.noise is not None) == (setting == PRECISE_TO_NOISY)
+    task = breast_cancer(setting)
+    like = breast_cancer("").train.deviations.mean()
+    assert (task.train.deviations.mean() > 1.5 * like) == (setting in (tasks.NOISY_TO_PRECISE, tasks.UNEVEN))
+    assert (task.test.deviations.mean() > 1.5 * like) == (setting in (tasks.PRECISE_TO_NOISY, tasks.UNEVEN))
+    assert (task.pool is not None) == (setting == tasks.PRECISE_TO_NOISY)
 
 
-def test_held_out_objects_look_like_new_ones():
-    task = cells(PRECISE_TO_NOISY)
-    _, held_out = task.held_out(0)
-    seen, labels = task.like_new(held_out, np.random.default_rng(0))
-    assert len(held_out) == 40 and (labels == task.y[held_out]).all()
-    ratio = np.median(tasks.deviations(seen)) / np.median(tasks.deviations(task.test))
-    assert 0.7 < ratio < 1.4
+def test_held_out_samples_look_like_new_ones():
+    task = breast_cancer(tasks.PRECISE_TO_NOISY)
+    known, held_out = task.folds(0)[0]
+    assert len(held_out) == 40
+    assert not set(known) & set(held_out)
+    seen, labels = task.like_new(held_out, 0)
+    assert (labels == task.y[held_out]).all()
+    assert 0.7 < np.median(seen.deviations) / np.median(task.test.deviations) < 1.4
 
 
-def test_draws_have_the_noise_to_come():
-    task = cells(PRECISE_TO_NOISY)
+def test_copies_have_the_announced_noise():
+    task = breast_cancer(tasks.PRECISE_TO_NOISY)
     rows = np.arange(4)
-    drawn, bars = task.draws(rows, 3000, np.random.default_rng(0))
-    assert drawn.shape == bars.shape == (12_000, 10)
-    apart = (drawn - np.tile(task.train.mean[rows], (3000, 1)))[bars > 0] / bars[bars > 0]
-    assert apart.std() == pytest.approx(1, rel=0.02) and abs(apart.mean()) < 0.02
-    np.testing.assert_allclose(np.median(bars, axis=0), np.median(task.noise.deviations, axis=0), rtol=0.1)
+    copies = task.copies(rows, 3000, np.random.default_rng(0))
+    added = copies.cov - np.tile(task.train.cov[rows], (3000, 1))
+    noisy = added > 1e-12
+    apart = (copies.values - np.tile(task.train.values[rows], (3000, 1)))[noisy] / np.sqrt(added[noisy])
+    assert apart.std() == pytest.approx(1, rel=0.02)
+    np.testing.assert_allclose(np.median(added, axis=0), np.median(task.pool, axis=0), rtol=0.1)
 
 
 def test_matrices_of_noise_are_drawn_as_they_are():
-    S = np.array([[[2.0, 1.2], [1.2, 1.0]]])
-    found = Noise(np.repeat(S, 20_000, axis=0)).noise(np.random.default_rng(0))
-    np.testing.assert_allclose(np.cov(found.T), S[0], atol=0.06)
+    S = np.array([[2.0, 1.2], [1.2, 1.0]])
+    samples = tasks.Samples(np.zeros((20_000, 2)), np.repeat(S[None], 20_000, axis=0))
+    np.testing.assert_allclose(np.cov(samples.noise(np.random.default_rng(0)).T), S, atol=0.06)
 
 
-def test_all_systems_have_six_settings_or_take_over_those_of_a_sibling():
-    for system in (*SYSTEMS[:-1], *rivals(False), *rivals(True)):
-        assert len(system.settings) == 6, system.name
-    names = [system.name for system in rivals(False)]
-    assert len(set(names)) == len(names)
-    for system in rivals(False):
-        assert not system.tuned_as or names.index(system.tuned_as) < names.index(system.name)
+def test_sources_of_a_shift_are_not_on_both_sides(data_folder):
+    task = tasks.fermi_shift(data_folder, 1)
+    first, second = (catalogues.fermi(data_folder, n) for n in (catalogues.FERMI_3, catalogues.FERMI_4))
+    assert len(set(first.names) & set(second.names)) > 2500
+    assert task.train.values.shape == (1000, 5)
+    assert task.test.values.shape == (500, 5)
+    blind = [tasks.fermi_blind(data_folder, seed) for seed in range(10)]
+    assert sum(len(t.truth) for t in blind) == 302
 
 
-def test_a_rival_on_draws_may_predict_in_two_ways():
-    task = cells(PRECISE_TO_NOISY, train=60)
-    logistic = next(s for s in rivals(False) if s.name == "logistic regression, 10 draws")
-    fitted = logistic.fit(task, np.arange(60), 1.0, 0, True)
-    p, q = (logistic.predict(fitted, task.test, mode, 0) for mode in (AT_VALUES, AVERAGED))
-    assert p.shape == q.shape == (len(task.truth), 2)
-    assert np.abs(q - 0.5).mean() < np.abs(p - 0.5).mean()
+def test_chandra_keeps_missing_values_and_published_probabilities(data_folder):
+    task = tasks.chandra(data_folder, 0)
+    assert task.train.missing
+    assert task.classes == 8
+    np.testing.assert_allclose(task.published.sum(axis=1), 1)
+    assert 0.8 < (task.published.argmax(axis=1) == task.truth).mean() < 0.95
 
 
-def test_the_probabilistic_forest_believes_labels_in_doubt_less():
+@pytest.mark.parametrize("row", tasks.ROWS, ids=lambda row: row.name)
+def test_every_row_has_finite_samples_and_all_classes(row, data_folder):
+    if row.name == "mnist":
+        pytest.skip("its images take ten seconds to move")
+    task = row.make(data_folder, seed=1)
+    assert np.isfinite(task.train.deviations).all()
+    assert np.isfinite(task.test.values).all() or task.train.missing
+    assert task.regression or len(np.unique(task.y)) == task.classes >= 2
+    assert 0 <= row.shared < 1
+
+
+# Systems
+
+
+def test_all_tuned_rivals_have_as_many_settings():
+    counts = {system.name: len(system.settings) for system in systems.RIVALS}
+    fewer = {"probabilistic forest", "Gaussian process, values", "Gaussian process, values + uncertainties"}
+    assert {count for name, count in counts.items() if name not in fewer} == {6}
+    assert set(systems.STACKED) <= set(counts)
+
+
+def test_rivals_that_cannot_use_uncertainties_of_new_samples_stay_out(data_folder):
+    task = tasks.segments(data_folder, 1, windows=True)
+    views = {s.view for s in systems.RIVALS if s.suits(task)}
+    assert views == {systems.VALUES, systems.AUGMENTED}
+
+
+@pytest.mark.parametrize(
+    "name", ["logistic regression / ridge, noise-augmented", "boosting, posterior samples", "class-wise XD"]
+)
+def test_a_rival_learns(name):
+    task = breast_cancer(tasks.PRECISE_TO_NOISY)
+    system = next(s for s in systems.RIVALS if s.name == name)
+    record, folds, answer = run.trial(task, system, 0, quick=True)
+    assert record["accuracy"] > 0.8
+    assert sum(map(len, folds)) == len(task.y)
+    assert answer.shape == (len(task.truth), 2)
+
+
+def test_missing_values_are_filled_and_marked():
+    values = np.array([[1.0, np.nan], [3.0, 1.0], [2.0, 5.0]])
+    features = systems.Features(systems.VALUES).fit(tasks.Samples(values))
+    seen = features(tasks.Samples(values))
+    assert seen.shape == (3, 3)
+    assert seen[0, 1] == 0
+    assert seen[:, 2].tolist() == [1, 0, 0]
+
+
+def test_the_joint_deconvolution_of_numbers_is_the_conditional_mean():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(2000, 1))
+    y = 2 * x[:, 0] + 1
+    noise = np.full((2000, 1), 0.25)
+    seen = tasks.Samples(x + 0.5 * rng.normal(size=x.shape), noise)
+    task = tasks.Task(seen, y, seen, y, regression=True)
+    xd = systems.ClasswiseXD()
+    found = xd.predict(xd.fit(task, np.arange(2000), (1, 1e-6), 0, True), seen, "", 0)
+    slope, intercept = np.polyfit(seen.values[:, 0], found, 1)
+    assert slope == pytest.approx(2 / 1.25, abs=0.1)
+    assert intercept == pytest.approx(1, abs=0.1)
+
+
+def test_the_probabilistic_forest_believes_noisy_values_less():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 2))
     y = (X[:, 0] > 0).astype(int)
-    wrong = rng.uniform(0, 0.9, 400)
-    told = np.where(rng.uniform(size=400) < wrong, 1 - y, y)
-    chances = np.where(np.eye(2)[told] > 0, 1 - wrong[:, None], wrong[:, None])
-    new = rng.normal(size=(500, 2))
-    right = [
-        (
-            ProbabilisticForest(20, seed=1).fit(X, 0 * X, labels).predict_proba(new, 0 * new).argmax(axis=1)
-            == (new[:, 0] > 0)
-        ).mean()
-        for labels in (told, chances)
-    ]
-    assert right[1] > right[0] + 0.05
-    assert Probabilistic().suits(cells(LIKE)) and right[1] > 0.9
+    forest = ProbabilisticForest(20, seed=1).fit(X, 0 * X, y)
+    new = np.array([[0.5, 0.0]])
+    sure, unsure = (forest.predict_proba(new, np.full((1, 2), std))[0, 1] for std in (0.0, 1.0))
+    assert sure > 0.9
+    assert 0.5 < unsure < 0.8
+
+
+def test_a_stack_follows_the_better_member():
+    task = breast_cancer("")
+    own = np.eye(2)[np.concatenate([task.y[held_out] for _, held_out in task.folds(0)])]
+    good = 0.9 * own + 0.05
+    bad = np.full_like(good, 0.5)
+    folds = np.cumsum([len(h) for _, h in task.folds(0)])[:-1]
+    answer = 0.8 * np.eye(2)[task.truth] + 0.1
+    members = {"a": (np.split(good, folds), answer), "b": (np.split(bad, folds), np.full_like(answer, 0.5))}
+    p = run.stacked(task, members, 0)
+    assert run.loss_of(task, p, task.truth) < run.loss_of(task, answer, task.truth)
 
 
 def test_measures_are_those_of_their_definitions():
+    task = tasks.Task(tasks.Samples(np.zeros((2, 1))), np.array([0, 1]), None, np.array([0, 1, 1, 1]))
     p = np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.3, 0.7]])
-    truth = np.array([0, 1, 1, 1])
-    found = trial.measures(p, truth)
-    assert found["accuracy"] == 0.75 and found["AUC"] == 1.0
-    assert found["log-loss"] == pytest.approx(-np.log([0.9, 0.8, 0.4, 0.7]).mean())
-    assert trial.measures(np.array([[np.nan, np.nan], [0.0, 1.0]]), np.array([0, 1]))["log-loss"] < 1
+    found = run.measures(task, p)
+    assert found["accuracy"] == 0.75
+    assert found["AUC"] == 1.0
+    assert found["log-loss"] == pytest.approx(-np.log([0.9, 0.8, 0.4, 0.7]).mean(), rel=1e-4)
+    assert run.measures(task, np.full((4, 2), np.nan))["log-loss"] == pytest.approx(np.log(2), rel=1e-4)
 
 
-def made(cell, split, system, loss, *, ours=False, validation=None, seconds=1.0, **more):
-    known = {"accuracy": 1 - loss, "AUC": 0.9, "log-loss": loss, "calibration": 0.01}
-    times = {"tuning": seconds, "fit": seconds, "predict": 0.1, "megabytes": 3.0, "validation": validation}
-    record = {"cell": cell, "split": split, "seed": 5000 + split, "system": system, "ours": ours}
-    return record | known | times | {"setting": 1.0, "mode": AT_VALUES} | more
+# The rule
 
 
-def ten_splits(cell="wdbc-noisy", gain=0.05):
+def made(row, split, system, loss, seconds=1.0):
+    record = {"row": row, "split": split, "seed": 6000 + split, "system": system}
+    return record | {"log-loss": loss, "accuracy": 1 - loss, "calibration": 0.01, "seconds": seconds}
+
+
+def ten_splits(row="wdbc-noisy", gain=0.05):
     rng = np.random.default_rng(0)
     out = []
     for split in range(10):
         level = 0.3 + 0.05 * rng.normal()
         out += [
-            made(cell, split, "linear, hinge", level + 0.2, ours=True, validation=0.4),
-            made(cell, split, "RBF, posterior", level - gain, ours=True, validation=0.3),
-            made(cell, split, "boosting, values", level + 0.01 * rng.normal(), validation=0.2),
-            made(cell, split, "boosting, 10 draws", level + 0.1, validation=0.1, seconds=30.0),
+            made(row, split, DEFAULT, level - gain),
+            made(row, split, "boosting, values", level + 0.01 * rng.normal()),
+            made(row, split, "boosting, noise-augmented", level + 0.1),
+            made(row, split, STACK, level + 0.05),
         ]
     return out
 
 
-def test_ours_is_chosen_by_validation_and_the_rival_in_hindsight():
-    entry = summary.summary(ten_splits())["wdbc-noisy"]
-    assert entry["most chosen"] == "RBF, posterior" and entry["log-loss"]["rival"] == "boosting, values"
-    assert entry["log-loss"]["gain"] == pytest.approx(0.05, abs=0.02)
-    assert entry["splits"] == 10 and entry["verdict"] == "ours"
-    assert summary.summary(ten_splits(gain=-0.05))["wdbc-noisy"]["verdict"] == "rival"
-    assert summary.summary(ten_splits(gain=0.0))["wdbc-noisy"]["verdict"] == "tie"
+@pytest.mark.parametrize(("gain", "verdict"), [(0.05, "better"), (-0.05, "worse"), (0.0, "unclear")])
+def test_ours_is_judged_against_the_best_rival_in_hindsight(gain, verdict):
+    figures = rule.summary(ten_splits(gain=gain))
+    row = figures["rows"]["wdbc-noisy"]
+    assert row["rival"] == "boosting, values"
+    assert row["against"]["boosting, values"]["verdict"] == verdict
+    assert figures["head to head"]["the best in hindsight"][verdict] == 1
+
+
+def test_excess_rank_and_near_rows():
+    figures = rule.summary(ten_splits() + ten_splits("kepler-noisy", gain=-0.1))
+    standing = figures["systems"][rule.ALL]
+    losses = figures["rows"]["wdbc-noisy"]["losses"]
+    row = figures["rows"]["kepler-noisy"]
+    assert row["excess"][DEFAULT] == pytest.approx(
+        row["losses"][DEFAULT] / row["losses"]["boosting, values"] - 1
+    )
+    assert standing[DEFAULT]["mean"] == pytest.approx(row["excess"][DEFAULT] / 2)
+    assert standing[DEFAULT]["worst row"] == "kepler-noisy"
+    assert standing["boosting, values"]["near"] == 1
+    assert standing[DEFAULT]["rank"] == (1 + row["rank"][DEFAULT]) / 2
+    assert min(losses, key=losses.get) == DEFAULT
+    assert figures["systems"]["like train"] == {}
 
 
 def test_the_error_is_that_of_nadeau_and_bengio():
-    found = ten_splits()
-    entry = summary.summary(found)["wdbc-noisy"]["log-loss"]
-    by = records.by_system(found, "wdbc-noisy", "log-loss")
-    d = np.array([by["boosting, values"][k] - by["RBF, posterior"][k] for k in range(10)])
-    assert entry["se"] == pytest.approx(np.sqrt((1 / 10 + 1 / 3) * d.var(ddof=1)))
+    theirs, ours = np.array([0.8, 0.9, 0.85]), np.array([0.7, 0.85, 0.85])
+    found = rule.gain(theirs, ours, 0.25)
+    assert found.mean == pytest.approx(0.05)
+    assert found.se == pytest.approx(np.sqrt((1 / 3 + 1 / 3) * (theirs - ours).var(ddof=1)))
+    assert rule.gain(theirs[:1], ours[:1], 0.25).verdict == "unclear"
 
 
 def test_a_split_counts_when_all_its_systems_are_there():
     found = ten_splits()[:-1]
-    assert summary.complete(found, "wdbc-noisy") == list(range(9))
+    assert rule.summary(found)["rows"]["wdbc-noisy"]["splits"] == 9
 
 
-def test_the_page_says_what_may_not_be_cited_and_what_is_not_shown(tmp_path):
-    page = report.write(tmp_path, ten_splits()[:12], quick=False).read_text(encoding="utf-8")
-    assert "3 (not to be cited)" in page and "is not shown" in page
-    assert (tmp_path / "evidence.png").stat().st_size > 5000
-    both = ten_splits() + ten_splits("kepler-noisy")
-    page = report.write(tmp_path, both, quick=False).read_text(encoding="utf-8")
-    assert "better in 2, on 2 data sets" in page and "is not shown" not in page
+def test_of_each_family_the_view_with_the_least_excess_is_shown():
+    names = rule.one_of_each_family(rule.summary(ten_splits()))
+    assert names == [DEFAULT, "boosting, values", STACK]
 
 
-def test_the_readme_has_rows_of_ten_splits_alone(tmp_path):
-    figures = summary.summary(ten_splits() + ten_splits("kepler-noisy")[:12])
-    (row,) = readme.lines(figures)[2:]
-    assert "WDBC +0.0" in row and "Kepler" not in row
+# Pages
+
+
+def test_the_page_says_that_a_run_is_not_complete_and_where_it_loses(tmp_path):
+    page = report.write(tmp_path, ten_splits(gain=-0.05)[:12], quick=False).read_text(encoding="utf-8")
+    assert "**The run is not complete**: 1 of 29 rows have records, with 3 to 3 of 10 splits" in page
+    assert "## Where it loses" in page
+    assert "A lower mean excess has: boosting, values" in page
+    assert (tmp_path / report.PICTURE).stat().st_size > 5000
+
+
+def test_learning_curves_are_drawn_from_their_records(tmp_path):
+    found = [made(f"curves/vvds-like/{n}", k, DEFAULT, 1 / n) for n in (200, 500) for k in range(3)]
+    curve = rule.summary(found)["curves"]["vvds-like"][DEFAULT]
+    assert curve["500"] == {"mean": pytest.approx(0.002), "se": pytest.approx(0, abs=1e-12), "splits": 3}
+    assert "## Learning curves" in report.write(tmp_path, found, quick=False).read_text(encoding="utf-8")
+    assert (tmp_path / report.CURVES).stat().st_size > 5000
+
+
+def test_the_block_of_the_readme_is_replaced(tmp_path):
     page = tmp_path / "README.md"
-    marks = (readme.START.format(name) for name in readme.BLOCKS)
-    old = "".join(f"{mark}\nold\n{readme.END}\nbetween\n" for mark in marks)
-    page.write_text(f"before\n{old}after\n", encoding="utf-8")
-    readme.update(page, figures)
+    page.write_text(f"before\n{report.START}\nold\n{report.END}\nafter\n", encoding="utf-8")
+    figures = rule.summary(ten_splits())
+    report.update(page, figures)
     text = page.read_text(encoding="utf-8")
-    assert row in text and "old" not in text and text.startswith("before") and text.endswith("after\n")
-    assert text.count("between\n") == 2 and "better by two standard errors in 1 (" in text
+    assert report.between(text) == report.block(figures)
+    assert "old" not in text
+    assert text.startswith("before\n")
+    assert text.endswith("after\n")
+    assert "better than every rival by two standard errors in 1 rows" in text
+
+
+# Runs
 
 
 def test_a_cut_off_line_is_left_out_and_a_broken_one_is_named(tmp_path):
-    path = tmp_path / "evidence.jsonl"
-    records.append(path, {"cell": "a", "split": 0, "system": "s"})
+    path = tmp_path / run.RECORDS
+    run.append(path, [{"split": 0}])
     with path.open("a", encoding="utf-8") as file:
-        file.write('{"cell":"a","spl')
-    records.append(path, {"cell": "a", "split": 1, "system": "s"})
-    assert [record["split"] for record in records.read(path)] == [0, 1]
+        file.write('{"row":"a","spl')
+    run.append(path, [{"split": 1}])
+    assert [record["split"] for record in run.read(path)] == [0, 1]
     with path.open("a", encoding="utf-8") as file:
         file.write("{no record}\n")
     with pytest.raises(ValueError, match=r"evidence.jsonl:4: not a record"):
-        records.read(path)
+        run.read(path)
 
 
 def test_a_run_is_resumed_and_the_same_seed_gives_the_same_figures(tmp_path, monkeypatch):
-    chosen = ("linear, logistic", "logistic regression, values", "logistic regression, 10 draws")
-    monkeypatch.setattr(runs, "systems", lambda task: [s for s in trial.systems(task) if s.name in chosen])
+    chosen = ("logistic regression / ridge, values + uncertainties", "QDA, noise-augmented")
+    monkeypatch.setattr(run, "OURS", ())
+    monkeypatch.setattr(run, "RIVALS", [s for s in systems.RIVALS if s.name in chosen])
     options = ["--data", str(tmp_path), "--quick", "--only", "wdbc-noisy", "--output", str(tmp_path)]
+    path = tmp_path / run.RECORDS
     assert __main__.main(options) == 0
-    first = (tmp_path / report.RECORDS).read_text(encoding="utf-8")
-    assert [json.loads(line)["system"] for line in first.splitlines()] == list(chosen)
+    first = path.read_text(encoding="utf-8")
+    assert [json.loads(line)["system"] for line in first.splitlines()] == [*chosen, STACK]
     assert __main__.main(options) == 0
-    assert (tmp_path / report.RECORDS).read_text(encoding="utf-8") == first
-    (tmp_path / report.RECORDS).unlink()
-    __main__.main(options)
-    again = (tmp_path / report.RECORDS).read_text(encoding="utf-8")
-    assert [json.loads(line)["log-loss"] for line in again.splitlines()] == [
-        json.loads(line)["log-loss"] for line in first.splitlines()
-    ]
+    assert path.read_text(encoding="utf-8") == first
+    # Without the stack's record its members are run again, and not recorded twice.
+    path.write_text("".join(line + "\n" for line in first.splitlines()[:2]), encoding="utf-8")
+    assert __main__.main(options) == 0
+    again = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert [r["log-loss"] for r in again] == [json.loads(line)["log-loss"] for line in first.splitlines()]
+
+
+def test_natural_tables_come_first_and_curves_last():
+    jobs = run.plan([], 10, quick=False)
+    natural = [job.row.natural for job in jobs if job.size is None]
+    assert natural == sorted(natural, reverse=True)
+    assert len(natural) == 10 * len(tasks.ROWS)
+    assert [job.name for job in jobs][-1] == "curves/kepler-like/5000"
 
 
 def test_data_that_are_not_there_are_named(tmp_path, capsys):
@@ -201,19 +306,4 @@ def test_data_that_are_not_there_are_named(tmp_path, capsys):
     assert "kepler-noisy: skipped, there is no" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         __main__.main(["--data", str(tmp_path), "--only", "nothing"])
-
-
-def test_a_sweep_has_theirs_and_ours_at_each_level(tmp_path, monkeypatch):
-    monkeypatch.setattr(extras, "SWEEP_TEST", 200)
-    found = dict(extras.sweep("sweep-synthetic", tmp_path, 0, 1, True, {}))
-    assert {name.rsplit(", ", 1)[1] for name in found} == {"features 0", "features 1.5", "labels 0.45"}
-    assert found["GSUClassifier, features 0"]["accuracy"] > 0.6
-    assert sum("told the doubt" in name for name in found) == 1
-
-
-def test_ours_without_covariances_is_one_of_the_linear_settings():
-    task = cells(LIKE, train=60)
-    hinge = SYSTEMS[0]
-    plain = hinge.fit(task, np.arange(60), (1e-2, 0.0), 0, True)
-    expected = svmgsu.LinearSVMGSU(lam=1e-2, tol=1e-4).fit(task.train.mean, task.y)
-    np.testing.assert_allclose(plain.coef_, expected.coef_, rtol=1e-3)
+    assert "there is no row 'nothing'" in capsys.readouterr().err

@@ -324,13 +324,6 @@ def test_sections_without_records_stay_as_they_were(tmp_path):
     assert sections.kept(tmp_path, new).parts == ["2"]
     assert sections.kept(tmp_path / "nowhere", old) is None
 
-    path = tmp_path / "curved.md"
-    path.write_text("# Head\n\nwords\n\n## New\n\nold\n\n## Last\n\nkept\n", "utf-8")
-    sections.write_curved(path, [(new, page("New", "new", 0.25))])
-    head, found = sections.split(path.read_text("utf-8"))
-    assert (head, found["Last"]) == ("# Head\n\nwords", "kept")
-    assert found["New"].startswith("new\n\n| asked") and "0.2500 ± 0.1000" in found["New"]
-
 
 def test_an_unknown_experiment_is_refused_with_the_known_ones(tmp_path, capsys):
     with pytest.raises(SystemExit):

@@ -9,10 +9,7 @@ from . import (
     mnist_subspaces,
     nogain,
     noisy,
-    nonlinear,
     quasars,
-    redshifts,
-    speakers,
     toy,
     tv,
     video,
@@ -35,7 +32,4 @@ EXPERIMENTS = (
     noisy.EXPERIMENT,
     quasars.EXPERIMENT,
     nogain.EXPERIMENT,
-    *nonlinear.EXPERIMENTS,
-    speakers.EXPERIMENT,
-    *redshifts.EXPERIMENTS,
 )

@@ -39,14 +39,12 @@ def main(arguments: list[str] | None = None) -> int:
     for experiment in EXPERIMENTS:  # those of earlier runs too
         found = harness.load_records(experiment, quick, records)
         page = written(experiment, found, quick, out)
-        if page is None and not sections.is_curved(experiment):
+        if page is None:
             page = sections.kept(out, experiment)
             earlier += [] if page is None else [experiment.title]
         if page is not None:
             pages.append((experiment, page))
-    curved = HERE.parent / "results" / "nonlinear.md" if out == HERE else out / "nonlinear.md"
-    sections.write_curved(curved, [pair for pair in pages if sections.is_curved(pair[0])])
-    report.write(out, [pair for pair in pages if not sections.is_curved(pair[0])], skipped, quick, earlier)
+    report.write(out, pages, skipped, quick, earlier)
     minutes = harness.work(runnable, quick, records) / 60
     print(f"{out / 'RESULTS.md'}: {time.monotonic() - began:.0f} s; all records: {minutes:.1f} core minutes")
     return 0

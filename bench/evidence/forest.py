@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtr
 
-from .systems import Array
+from .tasks import Array
 
 KEEP = 0.05  # branches that an object takes with less probability are cut off, as in the paper
 THRESHOLDS = 16  # candidates of a feature: quantiles of the values in the node
