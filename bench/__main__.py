@@ -1,6 +1,6 @@
 """This library against its rivals and against the machine: `python -m bench`.
 
-Prints the tables and writes speed.md, speed.json, speed_scaling.png and speed_training.png. A part (--only),
+Prints the tables and writes speed.md, speed.json and speed_training.png. A part (--only),
 a small version (--quick) and a check write nothing unless --output says where.
 """
 
@@ -18,18 +18,14 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from . import baseline, counts, normal, passes, scaling, startup, stochastic, training
+from . import baseline, counts, passes, training
 from .rows import Case, Row, Settings, Skipped
 from .tables import about, as_json, duration, markdown, write
 from .timing import machine
 
 GROUPS: dict[str, tuple[ModuleType, str]] = {
     "passes": (passes, "One pass over the data"),
-    "normal": (normal, "The normal distribution"),
-    "stochastic": (stochastic, "The stochastic solver"),
     "training": (training, "Whole trainings"),
-    "startup": (startup, "Start"),
-    "scaling": (scaling, "Growth"),
     "counts": (counts, "Instructions"),
 }
 
@@ -92,8 +88,7 @@ def report(results: dict[str, Any], rows: list[Row]) -> str:
     missed = [row for row in targets if not row.met]
     parts = [
         "# Speed",
-        f"{about(results['machine'])} {results['versions']} Load average at the start: "
-        f"{results['machine']['load_at_start']}.",
+        f"{about(results['machine'])} Load average at the start: {results['machine']['load_at_start']}.",
         f"Rivals take turns in one process; the least of {results['repeat']} rounds counts, of whole "
         "trainings of 2 or 3. Ratios are of times by the clock; one thread unless said"
         + ("; small versions of the problems (--quick)." if results["quick"] else "."),
@@ -122,19 +117,6 @@ def report(results: dict[str, Any], rows: list[Row]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def versions() -> str:
-    """Of the rivals that may be missing."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    words = []
-    for name in ("numba", "jax"):
-        try:
-            words.append(f"{name} {version(name)}")
-        except PackageNotFoundError:
-            words.append(f"{name} is not installed")
-    return ", ".join(words) + "."
-
-
 def say(*words: Any) -> None:
     print(*words, file=sys.stderr, flush=True)
 
@@ -142,12 +124,11 @@ def say(*words: Any) -> None:
 def save(folder: Path, text: str, results: dict[str, Any], rows: list[Row]) -> None:
     write(folder / "speed.md", text)
     write(folder / "speed.json", as_json(results | {"rows": [row.as_dict() for row in rows]}))
-    for module, group in ((scaling, "scaling"), (training, "training")):
-        pictured = [row for row in rows if row.group == group]
-        if pictured:
-            image = io.BytesIO()
-            module.picture(pictured, image)
-            write(folder / f"speed_{group}.png", image.getvalue())
+    pictured = [row for row in rows if row.group == "training"]
+    if pictured:
+        image = io.BytesIO()
+        training.picture(pictured, image)
+        write(folder / "speed_training.png", image.getvalue())
     say(f"written to {folder}")
 
 
@@ -178,7 +159,6 @@ def bench(args: argparse.Namespace) -> int:
     settings = Settings(args.quick, repeat, threads=min(2, os.cpu_count() or 1))
     results: dict[str, Any] = {
         "machine": machine(),
-        "versions": versions(),
         "quick": settings.quick,
         "repeat": settings.repeat,
     }

@@ -67,27 +67,3 @@ def read_streams(means: np.ndarray, variances: np.ndarray, threads: int) -> floa
         _address(means), _address(variances), ctypes.c_int64(count), ctypes.c_int64(n), ctypes.c_int(threads)
     )
     return result
-
-
-def normal_by_library(d: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(loss, Φ, φ/s) by std::erfc and std::exp."""
-    out = np.empty_like(d), np.empty_like(d), np.empty_like(d)
-    library().normal_by_library(_address(d), _address(s), ctypes.c_int64(len(d)), *map(_address, out))
-    return out
-
-
-def sgd_with_eigen(X: np.ndarray, V: np.ndarray, y: np.ndarray, lam: float, k: int, steps: int) -> np.ndarray:
-    """w after `steps` stochastic steps of a plain Eigen loop."""
-    w = np.empty(X.shape[1])
-    library().sgd_with_eigen(
-        _address(X),
-        _address(V),
-        _address(y),
-        ctypes.c_int64(len(y)),
-        ctypes.c_int64(X.shape[1]),
-        ctypes.c_double(lam),
-        ctypes.c_int64(k),
-        ctypes.c_int64(steps),
-        _address(w),
-    )
-    return w

@@ -1,4 +1,4 @@
-"""Other ways to the same objective and optimum: what one would write with NumPy, SciPy, numba or JAX.
+"""Other ways to the same objective and optimum: what one would write with NumPy and SciPy.
 
 An objective is a function of z = (w, b) that returns J and its gradient.
 """
@@ -6,10 +6,6 @@ An objective is a function of z = (w, b) that returns J and its gradient.
 from __future__ import annotations
 
 import contextlib
-import functools
-import importlib.util
-import math
-import os
 import time
 import warnings
 from collections.abc import Callable
@@ -27,10 +23,6 @@ from .problems import Problem
 ACCURACY = 1e-6
 
 Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
-
-
-def installed(package: str) -> bool:
-    return importlib.util.find_spec(package) is not None
 
 
 # Objectives
@@ -119,85 +111,6 @@ def _hinge(d: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.nda
     r = d / s
     Phi, phi = ndtr(r), np.exp(-0.5 * r * r) / np.sqrt(2.0 * np.pi)
     return d * Phi + s * phi, Phi, phi / s
-
-
-def numba_objective(problem: Problem, lam: float) -> Function:
-    """A fused loop over diagonal covariances, one thread, compiled by numba."""
-    diagonal = _numba_diagonal()
-    X, y, V = problem.X, problem.y, problem.variances
-
-    def value_and_gradient(z: np.ndarray) -> tuple[float, np.ndarray]:
-        value, gradient = diagonal(X, y, V, z[:-1].copy(), z[-1], lam)
-        return float(value), gradient
-
-    return value_and_gradient
-
-
-@functools.cache
-def _numba_diagonal() -> Any:
-    import numba
-
-    @numba.njit(fastmath=True)
-    def diagonal(X, y, V, w, b, lam):  # type: ignore[no-untyped-def]
-        count, n = X.shape
-        of_mean, of_variance, in_b, loss = np.zeros(n), np.zeros(n), 0.0, 0.0
-        for i in range(count):
-            margin, q = b, 1e-30
-            for j in range(n):
-                margin += X[i, j] * w[j]
-                q += V[i, j] * w[j] * w[j]
-            s = math.sqrt(q)
-            d = 1.0 - y[i] * margin
-            r = d / s
-            Phi = 0.5 * math.erfc(-r * math.sqrt(0.5))
-            phi = math.exp(-0.5 * r * r) / math.sqrt(2.0 * math.pi)
-            loss += d * Phi + s * phi
-            in_mean, in_variance = -y[i] * Phi, phi / s
-            in_b += in_mean
-            for j in range(n):
-                of_mean[j] += in_mean * X[i, j]
-                of_variance[j] += in_variance * V[i, j]
-        gradient = np.empty(n + 1)
-        gradient[:n] = lam * w + (of_mean + of_variance * w) / count
-        gradient[n] = in_b / count
-        return 0.5 * lam * (w * w).sum() + loss / count, gradient
-
-    return diagonal
-
-
-def jax_objective(problem: Problem, lam: float) -> Function:
-    """Diagonal covariances in JAX: its own derivatives, compiled for the CPU, one thread, float64."""
-    os.environ |= {"JAX_PLATFORMS": "cpu", "NPROC": "1"}  # read when JAX first computes
-    import jax
-    import jax.numpy as jnp
-    from jax.scipy.stats import norm
-
-    jax.config.update("jax_enable_x64", True)
-
-    def objective(z: Any, X: Any, y: Any, V: Any) -> Any:
-        w, b = z[:-1], z[-1]
-        s = jnp.sqrt(jnp.maximum(V @ (w * w), 1e-30))
-        d = 1.0 - y * (X @ w + b)
-        return 0.5 * lam * (w @ w) + jnp.mean(d * norm.cdf(d / s) + s * norm.pdf(d / s))
-
-    compiled = jax.jit(jax.value_and_grad(objective))
-    data = [jnp.asarray(a) for a in (problem.X, problem.y, problem.variances)]
-
-    def value_and_gradient(z: np.ndarray) -> tuple[float, np.ndarray]:
-        value, gradient = compiled(z, *data)
-        return float(value), np.asarray(gradient)
-
-    return value_and_gradient
-
-
-def diagonal_objectives(problem: Problem, lam: float) -> dict[str, Function]:
-    """The rivals for diagonal covariances that are to be had here."""
-    rivals = {"NumPy": numpy_objective(problem, lam)}
-    if installed("numba"):
-        rivals["numba"] = numba_objective(problem, lam)
-    if installed("jax"):
-        rivals["JAX"] = jax_objective(problem, lam)
-    return rivals
 
 
 # Whole trainings

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-import numpy as np
-
 from .timing import Time
 
 LAM = 1e-3
@@ -92,10 +90,3 @@ def versus(
 def team(threads: int) -> str:
     """How the name of a measurement ends that uses so many threads."""
     return "" if threads == 1 else f", {threads} threads"
-
-
-def slope(sizes: list[float], seconds: list[float]) -> float:
-    """The exponent p of seconds ~ sizes^p over the last decade of sizes; 1 is linear growth."""
-    x, t = np.array(sizes, dtype=float), np.array(seconds)
-    last = x >= x[-1] / 10.01
-    return float(np.polyfit(np.log(x[last]), np.log(t[last]), 1)[0])

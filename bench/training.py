@@ -21,8 +21,8 @@ from .problems import Problem, concepts, diagonal
 from .rivals import (
     ACCURACY,
     LBFGS,
-    diagonal_objectives,
     improvements,
+    numpy_objective,
     our_objective,
     ours,
 )
@@ -48,10 +48,7 @@ def whole(settings: Settings, kind: str, count: int, n: int, spread: float) -> l
     problem = diagonal(count, n, spread, seed=1)
     optimum = ours(problem, LAM, tol=1e-9).objective_
     patience = 5.0 if settings.quick else 40.0
-    rivals = {
-        f"L-BFGS, {name}": LBFGS(function, n + 1, optimum, patience)
-        for name, function in diagonal_objectives(problem, LAM).items()
-    }
+    rivals = {"L-BFGS, NumPy": LBFGS(numpy_objective(problem, LAM), n + 1, optimum, patience)}
     models: list[svmgsu.Model] = []
     found = race(
         {"ours": lambda: models.append(ours(problem, LAM))}
@@ -255,8 +252,6 @@ def picture(rows: list[Row], file: BinaryIO) -> None:
         "svmgsu, proven gap": {"color": blue, "lw": 1.4, "ls": "--"},
         "svmgsu, SGD": {"color": "#6fa3d8", "marker": "o", "lw": 1.0},
         "L-BFGS, NumPy": {"color": orange, "lw": 1.6},
-        "L-BFGS, numba": {"color": "#c9a227", "lw": 1.6},
-        "L-BFGS, JAX": {"color": "#a33b2e", "lw": 1.6},
         "pure-Python SGD": {"color": "0.35", "marker": "s", "lw": 1.0},
         "SGDClassifier on the means": {"color": "#4f8f4f", "marker": "^", "lw": 1.0},
         "LinearSVC on the means": {"color": "#8a5fa8", "marker": "D", "lw": 0},

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from bench import endings, problems, solver_tables, solvers
+from bench import problems, solver_tables, solvers
 
 SMALL = {
     "white": lambda: problems.white(150, 6, seed=0),
@@ -57,12 +57,3 @@ def test_problems_of_many_examples_are_single_precision_and_always_the_same():
     one, other = problems.many(50, 4, 0.3, seed=1), problems.many(50, 4, 0.3, seed=1)
     assert one.X.dtype == one.variances.dtype == np.float32
     np.testing.assert_array_equal(one.X, other.X)
-
-
-def test_the_page_of_endings_counts_warnings(tmp_path, capsys):
-    endings.main(["--count", "4", "--output", str(tmp_path), "--failing", str(tmp_path / "failing.txt")])
-    text = (tmp_path / "endings.md").read_text()
-    assert all(group in text for group in endings.GROUPS)
-    assert "0% end with a warning" in text
-    assert (tmp_path / "failing.txt").read_text() == ""
-    assert text in capsys.readouterr().out

@@ -300,7 +300,7 @@ def test_a_time_limit_holds_for_the_folds_too():
 
 
 def test_error_bars_lower_the_log_loss_of_noisy_quasars(data_folder):
-    """SDSS: trained on 8000 precise objects, tested on the noisy half (bench/probability.py does all).
+    """SDSS: trained on 8000 precise objects, tested on the noisy half.
 
     The share of the class goes from 2 % to 96 % with the noise: stated, it gives most.
     """

@@ -136,8 +136,7 @@ def fit(
     Notes
     -----
     a, b and κ are fitted together, to the smoothed targets of Platt. Since one function has to serve samples
-    with uncertainties and those without, each counts in both ways. Both defaults were chosen by measurement
-    (bench/results/probability.md).
+    with uncertainties and those without, each counts in both ways. Both defaults were chosen by measurement.
     """
     return Calibration(*_core.fit_calibration(margin, variance, signs, weights, **options))
 
