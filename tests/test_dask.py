@@ -11,9 +11,14 @@ import numpy as np
 import pytest
 
 import svmgsu
+from svmgsu.outofcore.shards import answer
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
+
+from svmgsu.dask.rounds import Rounds  # noqa: E402
+from svmgsu.dask.shards import Shards, balanced, describe, spans_of  # noqa: E402
+
 pytestmark = pytest.mark.filterwarnings("ignore")  # of tornado, and of workers that were killed
 
 L, N = 1200, 5
@@ -62,11 +67,16 @@ def test_training_gives_the_bits_of_memory(client, chunk):
     known = svmgsu.train(X, y, std=E, probability=False)
     same_bits(svmgsu.dask.train(client, dX, dy, std=dE, probability=False), known)
     same_bits(svmgsu.dask.train(None, dX, y, std=dE, probability=False), known)
+    with (
+        distributed.LocalCluster(
+            n_workers=3, threads_per_worker=1, processes=False, dashboard_address=":0", silence_logs=50
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as other,
+    ):
+        same_bits(svmgsu.dask.train(other, dX, dy, std=dE, probability=False), known)
 
 
 def test_shards_are_whole_groups_of_one_block_where_they_can_be():
-    from svmgsu.dask.shards import balanced, spans_of
-
     starts = [0, 350, 350, 700, 1200]
     spans = spans_of(starts, 100, 300)
     assert spans == [(0, 300), (300, 400), (400, 700), (700, 1000), (1000, 1200)]
@@ -78,20 +88,25 @@ def test_shards_are_whole_groups_of_one_block_where_they_can_be():
     assert 480 <= sum(n for n, home in zip(sizes, moved, strict=True) if home == "b") <= 720
 
 
-def test_answers_do_not_grow_with_the_examples(client, monkeypatch):
-    from svmgsu.outofcore.shards import answer
-
-    X, E, y = made()
+def counted_rounds(monkeypatch):
+    """The sizes of all responses, in bytes, round by round."""
     sizes = []
     ask = svmgsu.dask.rounds.Rounds.ask
 
     def measured(self, task, *args):
         found = ask(self, task, *args)
-        sizes.extend(len(text) for text in found if task is answer)
+        if task is answer:
+            sizes.append(sum(map(len, found)))
         return found
 
     monkeypatch.setattr(svmgsu.dask.rounds.Rounds, "ask", measured)
-    largest = []
+    return sizes
+
+
+def test_responses_do_not_grow_with_the_samples(client, monkeypatch):
+    X, E, y = made()
+    sizes = counted_rounds(monkeypatch)
+    mean = []
     for times in (1, 8):
         sizes.clear()
         many = [np.concatenate([a] * times) for a in (X, E, y)]
@@ -99,23 +114,8 @@ def test_answers_do_not_grow_with_the_examples(client, monkeypatch):
         options = {"probability": False, "lam": 0.1, "loss": "logistic"}
         found = svmgsu.dask.train(client, dX, dy, std=dE, **options)
         same_bits(found, svmgsu.train(many[0], many[2], std=many[1], **options))
-        largest.append(sum(sizes) / len(sizes))
-    assert largest[1] < 3 * largest[0]
-
-
-def test_two_and_three_workers_give_the_same_bits(client):
-    X, E, y = made()
-    dX, dE, dy = arrays(X, E, y)
-    known = svmgsu.train(X, y, std=E, loss="logistic")
-    with (
-        distributed.LocalCluster(
-            n_workers=3, threads_per_worker=1, processes=False, dashboard_address=":0", silence_logs=50
-        ) as cluster,
-        distributed.Client(cluster, set_as_default=False) as other,
-    ):
-        found = svmgsu.dask.train(other, dX, dy, std=dE, loss="logistic")
-    same_bits(found, known)
-    same_bits(svmgsu.dask.train(client, dX, dy, std=dE, loss="logistic"), found)
+        mean.append(sum(sizes) / len(sizes))
+    assert mean[1] < 3 * mean[0]
 
 
 def test_estimators_predict_lazily_and_come_back(client):
@@ -170,11 +170,11 @@ def test_data_frames_have_values_and_errors_by_their_names(client):
     )
 
 
-def test_weights_noise_classes_and_shards_of_one_class(client):
+def test_weights_and_shards_of_one_class(client):
     X, E, _ = made()
     y = np.sort(np.argmax(X[:, :3], axis=1))  # each shard has one or two classes
     w = E[:, 0]
-    more = {"deployment_cov": E[:4] ** 2, "class_weight": "balanced", "probability": False, "lam": 1e-3}
+    more = {"class_weight": "balanced", "probability": False, "lam": 1e-3}
     dX, dE, dw = arrays(X, E, w)
     two = (y > 0).astype(int)
     same_bits(
@@ -255,20 +255,14 @@ def test_a_client_that_was_killed_is_followed_by_one_that_starts_from_its_checkp
     ended = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, timeout=120)
     assert ended.returncode == -signal.SIGKILL, ended.stderr.decode()
     dX, dE, dy = arrays(X, E, y, chunk=100)
-    from svmgsu.outofcore.shards import answer
-
-    asked = []
-    ask = svmgsu.dask.rounds.Rounds.ask
-    monkeypatch.setattr(
-        svmgsu.dask.rounds.Rounds, "ask", lambda self, *args: asked.append(args[0]) or ask(self, *args)
-    )
+    asked = counted_rounds(monkeypatch)
     options = {"std": dE, "probability": False}
     known = svmgsu.dask.train(client, dX, dy, **options)
-    rounds = asked.count(answer)
+    rounds = len(asked)
     same_bits(known, svmgsu.train(X, y, std=E, probability=False))
     found = svmgsu.dask.train(client, dX, dy, checkpoint=path, resume=True, **options)
     assert abs(found.objective_ - known.objective_) <= 1e-6 * known.objective_
-    assert found.status_ == "converged" and asked.count(answer) - rounds < rounds
+    assert found.status_ == "converged" and len(asked) < 2 * rounds
     Z = X.copy()
     Z[777, 2] += 1e-6
     with pytest.raises(ValueError, match=r"checkpoint: .*stars.ckpt belongs to other data"):
@@ -277,42 +271,36 @@ def test_a_client_that_was_killed_is_followed_by_one_that_starts_from_its_checkp
         svmgsu.dask.train(client, dX, dy, resume=True, **options)
 
 
-def test_examples_that_cannot_be_made_again_are_named(client):
+def test_samples_that_cannot_be_made_again_are_named(client):
     import dask.array as da
-
-    from svmgsu.dask.training import DaskSource, held_shards
 
     X, _, _ = made()
     client.wait_for_workers(2, timeout=60)
     workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
     halves = [client.scatter(X[k * 600 : (k + 1) * 600], workers=[w]) for k, w in enumerate(workers)]
     dX = da.concatenate([da.from_delayed(dask.delayed(h), (L // 2, N), float) for h in halves])
-    held = held_shards(client, 60, dX, None, None, "clip")
-    store = DaskSource(held)
-    store.margins(np.ones((1, N)), 0)
-    os.kill(pids_of(client)[held.shards[0].worker], signal.SIGKILL)
+    held = Shards(Rounds(client, 60), dX)
+    os.kill(pids_of(client)[held.shards[0].bundle.worker], signal.SIGKILL)
     with pytest.raises(
-        svmgsu.dask.ShardLostError, match=r"examples 0 to \d+ were lost .* cannot be made again"
+        svmgsu.dask.ShardLostError, match=r"samples 0 to \d+.* were lost .* cannot be made again"
     ):
         for _ in range(100):
-            store.margins(np.ones((1, N)), 0)
+            held.rounds.ask(describe, held.shards)
             time.sleep(0.05)
 
 
 def test_a_stalled_worker_is_an_error_after_the_timeout(client):
-    from svmgsu.dask.training import DaskSource, held_shards
-
     client.wait_for_workers(2, timeout=60)
     X, _, _ = made()
-    held = held_shards(client, 60, *arrays(X), None, None, "clip")
+    held = Shards(Rounds(client, 60), *arrays(X))
     held.rounds.timeout = 1.0
-    pid = pids_of(client)[held.shards[-1].worker]
+    pid = pids_of(client)[held.shards[-1].bundle.worker]
     os.kill(pid, signal.SIGSTOP)
     try:
         with pytest.raises(
-            TimeoutError, match=r"no answer within timeout=1 seconds about .*examples \d+ to 1199 at"
+            TimeoutError, match=r"no answer within timeout=1 seconds about .*samples \d+ to 1199 at"
         ):
-            DaskSource(held).margins(np.ones((1, N)), 0)
+            held.rounds.ask(describe, held.shards)
     finally:
         os.kill(pid, signal.SIGCONT)
 
@@ -327,7 +315,7 @@ def test_wrong_data_are_named_with_the_row_of_the_whole(client):
         ((dX, y[:5]), r"y: 5 labels for 1200 examples"),
         ((dX, np.ones(L)), r"y: only one class"),
         ((X, y), r"X: expected a Dask array or data frame, got ndarray"),
-        ((dX, *arrays(y[:600])), r"y: 600 values for 1200 examples"),
+        ((dX, *arrays(y[:600])), r"y: 600 values for 1200 samples"),
     ):
         with pytest.raises((ValueError, TypeError), match=message):
             svmgsu.dask.train(client, *given, std=dE if given[0] is not X else None)

@@ -1,4 +1,4 @@
-"""Examples in several places: any number of shards, and any map, train to the bits of memory."""
+"""Samples in several places: any number of shards, and any map, train to the bits of memory."""
 
 import gc
 import shutil
@@ -7,215 +7,174 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from block_cases import KINDS, covariance
 
 import svmgsu
 from svmgsu import _core
 from svmgsu.outofcore.shards import Shard, answer, forget, group_rows, mapped, split
 
-
-def problem(kind, examples=8000, features=4, seed=0, values=False, dtype="float64", offset=2.0):
-    rng = np.random.default_rng(seed)
-    sign = np.where(rng.random(examples) < 0.4, -1.0, 1.0)
-    X = (rng.normal(size=(examples, features)) + 0.5 * sign[:, None] + offset).astype(dtype)
-    y = X @ rng.normal(size=features) + rng.normal(size=examples) if values else sign
-    covs = {
-        "none": None,
-        "isotropic": rng.uniform(0.1, 1.0, examples).astype(dtype),
-        "diagonal": rng.uniform(0.1, 1.0, (examples, features)).astype(dtype),
-        "shared": svmgsu.Shared(np.diag(rng.uniform(0.1, 1.0, features))),
-    }
-    if kind == "low_rank":
-        cov = svmgsu.LowRank(rng.normal(size=(examples, 2, features)).astype(dtype) / 3)
-    elif kind == "full":
-        root = rng.normal(size=(examples, features, features)) / features
-        cov = (root @ root.transpose(0, 2, 1)).astype(dtype)
-    else:
-        cov = covs[kind]
-    weights = rng.uniform(0.5, 2.0, examples)
-    return svmgsu.Gaussians(X, cov), np.asarray(y, dtype=np.float64), weights
+LOSSES = [(name, task) for name, task, _, _ in _core.known_losses()]
 
 
-def options(loss=None, **more):
-    made = _core.Options()
-    made.lam, made.threads, made.tolerance = 0.01, 1, 1e-7
-    if loss is not None:
-        made.loss = _core.Loss(loss)
-    for name, value in more.items():
-        setattr(made, name, value)
-    return made
+def problem(kind="diagonal", count=3000, n=4, task="classification", offset=2.0, dtype="float64"):
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(count) < 0.4, -1.0, 1.0)
+    X = (rng.normal(size=(count, n)) + 0.5 * y[:, None] + offset).astype(dtype)
+    if task == "regression":
+        y = X @ rng.normal(size=n) + rng.normal(size=count)
+    return svmgsu.Gaussians(X, covariance(kind, count, n, dtype)), y, rng.uniform(0.5, 2.0, count)
 
 
-def bits(result):
-    return result.w.tobytes(), result.b, result.objective, result.gap, result.iterations
+def solved(training_set, loss="hinge"):
+    options = _core.Options()
+    options.lam, options.threads, options.tolerance = 0.01, 1, 1e-7
+    options.loss = _core.Loss(loss)
+    found = _core.solve(training_set, options)
+    return found.w.tobytes(), found.b, found.objective, found.gap, found.iterations
 
 
-def memory(data, y, weights, values=False):
-    return data.valued(y, weights) if values else data.labelled(y, weights, None)
-
-
-@pytest.mark.parametrize("kind", ["none", "isotropic", "diagonal", "low_rank", "full", "shared"])
-def test_any_number_of_shards_has_the_bits_of_memory(kind):
-    data, y, weights = problem(kind, dtype="float32" if kind == "diagonal" else "float64")
-    wanted = bits(_core.solve(memory(data, y, weights), options()))
-    for count in (1, 2, 7):
-        for keeps in (False, True):
-            shards = split(data, y, count, weights, keeps=keeps)
-            assert len(shards) == count
-            assert bits(_core.solve(mapped(map, shards), options())) == wanted
-
-
-@pytest.mark.parametrize("name, task", [(name, task) for name, task, _, _ in _core.known_losses()])
-def test_every_loss_has_the_bits_of_memory(name, task):
-    values = task == "regression"
-    data, y, weights = problem("diagonal", values=values)
-    wanted = bits(_core.solve(memory(data, y, weights, values), options(name)))
-    for keeps in (False, True):
-        shards = split(data, y, 3, weights, task, keeps=keeps)
-        assert bits(_core.solve(mapped(map, shards), options(name))) == wanted
-
-
-def test_data_far_from_the_origin_have_the_bits_of_memory():
-    data, y, weights = problem("diagonal", offset=1e6)
-    wanted = bits(_core.solve(memory(data, y, weights), options()))
-    assert bits(_core.solve(mapped(map, split(data, y, 3, weights)), options())) == wanted
-
-
-def test_sums_of_covariances_and_their_factors_have_the_bits_of_memory():
-    data, y, weights = problem("diagonal", examples=1200)
-    rng = np.random.default_rng(1)
-    data = data.with_more_cov(0.3 * svmgsu.Diagonal(rng.uniform(0.1, 1.0, data.shape))).scale_cov(0.7)
-    wanted = bits(_core.solve(memory(data, y, weights), options()))
-    for keeps in (False, True):
-        shards = split(data, y, 4, weights, keeps=keeps)
-        assert bits(_core.solve(mapped(map, shards), options())) == wanted
+def in_memory(data, y, weights, task="classification"):
+    return data.valued(y, weights) if task == "regression" else data.labelled(y, weights, None)
 
 
 @pytest.mark.parametrize("keeps", [False, True])
-def test_a_worker_that_has_lost_its_memory_answers_the_same(keeps):
-    data, y, weights = problem("none")  # hinge-like: Newton's products, which remember the most
-    wanted = bits(_core.solve(memory(data, y, weights), options()))
+@pytest.mark.parametrize("kind", KINDS)
+def test_any_number_of_shards_has_the_bits_of_memory(kind, keeps):
+    data, y, weights = problem(kind, 8000, dtype="float32" if kind == "diagonal" else "float64")
+    wanted = solved(in_memory(data, y, weights))
+    for count in (1, 2, 7):
+        shards = split(data, y, count, weights, keeps=keeps)
+        assert len(shards) == count
+        assert solved(mapped(map, shards)) == wanted
 
-    def forgetful(task, shards, questions):
-        for shard, question in zip(shards, questions, strict=True):
+
+@pytest.mark.parametrize("keeps", [False, True])
+@pytest.mark.parametrize(("loss", "task"), LOSSES)
+def test_every_loss_has_the_bits_of_memory(loss, task, keeps):
+    data, y, weights = problem(task=task, offset=1e3)
+    shards = split(data, y, 3, weights, task, keeps=keeps)
+    assert solved(mapped(map, shards), loss) == solved(in_memory(data, y, weights, task), loss)
+
+
+@pytest.mark.parametrize("keeps", [False, True])
+def test_sums_of_covariances_and_shards_of_one_class_have_the_bits_of_memory(keeps):
+    data, y, weights = problem()
+    order = np.argsort(y, kind="stable")
+    data, y = data[order], y[order]
+    data = data.with_more_cov(0.3 * covariance("diagonal", *data.shape)).scale_cov(0.7)
+    shards = split(data, y, 7, weights, keeps=keeps)
+    assert len(set(shards[0].targets)) == 1
+    assert solved(mapped(map, shards)) == solved(in_memory(data, y, weights))
+
+
+@pytest.mark.parametrize("keeps", [False, True])
+def test_a_process_that_has_lost_its_state_responds_the_same(keeps):
+    data, y, weights = problem("none")  # hinge-like: Newton's products, which cache the most
+
+    def forgetful(task, shards, requests):
+        for shard, request in zip(shards, requests, strict=True):
             forget()
-            yield task(shard, question)
+            yield task(shard, request)
 
-    assert bits(_core.solve(mapped(forgetful, split(data, y, 3, weights, keeps=keeps)), options())) == wanted
-
-
-def test_threads_and_processes_answer_as_well():
-    data, y, weights = problem("diagonal")
-    wanted = bits(_core.solve(memory(data, y, weights), options()))
-    shards = split(data, y, 2, weights)
-    with ThreadPoolExecutor(2) as threads:
-        assert bits(_core.solve(mapped(threads.map, shards), options())) == wanted
-    with ProcessPoolExecutor(2) as processes:
-        assert bits(_core.solve(mapped(processes.map, shards), options())) == wanted
+    found = solved(mapped(forgetful, split(data, y, 3, weights, keeps=keeps)))
+    assert found == solved(in_memory(data, y, weights))
 
 
-def with_joblib(task, shards, questions):
-    import joblib
-
-    asked = (joblib.delayed(task)(s, q) for s, q in zip(shards, questions, strict=True))
+def with_joblib(task, shards, requests):
+    joblib = pytest.importorskip("joblib", reason="joblib comes with scikit-learn")
+    asked = (joblib.delayed(task)(s, r) for s, r in zip(shards, requests, strict=True))
     return joblib.Parallel(n_jobs=2)(asked)
 
 
-def test_joblib_answers_as_well():
-    pytest.importorskip("joblib", reason="joblib comes with scikit-learn")
-    data, y, weights = problem("diagonal", examples=3000)
-    wanted = bits(_core.solve(memory(data, y, weights), options()))
-    found = mapped(with_joblib, split(data, y, 2, weights))
-    assert bits(_core.solve(found, options())) == wanted
+def test_threads_processes_and_joblib_respond_as_well():
+    data, y, weights = problem()
+    wanted = solved(in_memory(data, y, weights))
+    shards = split(data, y, 2, weights)
+    with ThreadPoolExecutor(2) as threads, ProcessPoolExecutor(2) as processes:
+        for map_function in (threads.map, processes.map, with_joblib):
+            assert solved(mapped(map_function, shards)) == wanted
 
 
 @pytest.mark.filterwarnings("ignore")  # its own
-def test_ray_answers_as_well():
+def test_ray_responds_as_well():
     ray = pytest.importorskip("ray", reason="Ray is not installed: pip install ray")
-    data, y, weights = problem("diagonal", examples=3000)
-    wanted = bits(_core.solve(memory(data, y, weights), options()))
+    data, y, weights = problem()
 
-    def with_ray(task, shards, questions):
+    def with_ray(task, shards, requests):
         remote = ray.remote(task)
-        return ray.get([remote.remote(s, q) for s, q in zip(shards, questions, strict=True)])
+        return ray.get([remote.remote(s, r) for s, r in zip(shards, requests, strict=True)])
 
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
     try:
         places = [ray.put(shard) for shard in split(data, y, 2, weights)]
-        assert bits(_core.solve(mapped(with_ray, places), options())) == wanted
+        assert solved(mapped(with_ray, places)) == solved(in_memory(data, y, weights))
     finally:
         ray.shutdown()
 
 
 @pytest.mark.filterwarnings("ignore")  # its own
-def test_spark_answers_as_well():
+def test_spark_responds_as_well():
     pyspark = pytest.importorskip("pyspark", reason="Spark is not installed: pip install pyspark")
     if shutil.which("java") is None:
         pytest.skip("Spark needs Java")
-    data, y, weights = problem("diagonal", examples=3000)
-    wanted = bits(_core.solve(memory(data, y, weights), options()))
+    data, y, weights = problem()
     shards = split(data, y, 2, weights)
     with pyspark.SparkContext("local[2]", "svmgsu") as spark:
         held = spark.parallelize(list(enumerate(shards)), len(shards)).cache()
 
-        def with_spark(task, shards, questions):
-            asked = spark.broadcast(list(questions))
-            answers = held.map(lambda pair: (pair[0], task(pair[1], asked.value[pair[0]]))).collect()
-            return [answer for _, answer in sorted(answers)]
+        def with_spark(task, shards, requests):
+            asked = spark.broadcast(list(requests))
+            responses = held.map(lambda pair: (pair[0], task(pair[1], asked.value[pair[0]]))).collect()
+            return [response for _, response in sorted(responses)]
 
-        assert bits(_core.solve(mapped(with_spark, shards), options())) == wanted
-
-
-def test_a_shard_of_one_class_is_a_shard():
-    data, y, weights = problem("diagonal")
-    order = np.argsort(y, kind="stable")
-    data, y, weights = data[order], y[order], weights[order]
-    shards = split(data, y, 7, weights)
-    assert len(set(shards[0].targets)) == 1
-    wanted = bits(_core.solve(memory(data, y, weights), options()))
-    assert bits(_core.solve(mapped(map, shards), options())) == wanted
+        assert solved(mapped(with_spark, shards)) == solved(in_memory(data, y, weights))
 
 
-def test_shards_are_let_go_of_with_the_set():
-    data, y, weights = problem("diagonal", examples=3000)
-    shards = split(data, y, 2, weights)
+def test_shards_are_freed_with_the_training_set():
+    shards = split(*problem()[:2], 2)
     kept = [weakref.ref(shard) for shard in shards]
-    core = mapped(map, shards)
+    training_set = mapped(map, shards)
     del shards
-    _core.solve(core, options())
+    solved(training_set)
     assert all(ref() is not None for ref in kept)
-    del core
+    del training_set
     forget()
     gc.collect()
     assert all(ref() is None for ref in kept)
 
 
-def test_what_is_wrong_is_said():
-    data, y, _ = problem("diagonal")
+def test_what_is_wrong_is_refused():
+    data, y, _ = problem(count=8000)
     unit = group_rows(data, len(data))
     cut = unit + 1
     shards = [Shard(data[:cut], y[:cut]), Shard(data[cut:], y[cut:])]
-    with pytest.raises(ValueError, match=f"shards: shard 1 begins at example {cut}; .* multiples of {unit}"):
+    with pytest.raises(ValueError, match=rf"shards: shard 1 begins at \w+ {cut}; .* multiples of {unit}"):
         mapped(map, shards)
     with pytest.raises(ValueError, match="shards: there are none"):
         mapped(map, [])
+    good = split(data, y, 2)
+    other = [good[0], Shard(good[1].data, good[1].targets, task="regression")]
+    with pytest.raises(ValueError, match="some are for classification and some for regression"):
+        mapped(map, other)
+    with pytest.raises(ValueError, match="some have keeps=True"):
+        mapped(map, [good[0], Shard(good[1].data, good[1].targets, keeps=True)])
 
-    def broken(task, shards, questions):
-        return (
-            list(map(task, shards, questions))[:1]
-            if questions[0] != b"describe"
-            else map(task, shards, questions)
-        )
+    def with_responses(change):
+        def map_function(task, shards, requests):
+            found = list(map(task, shards, requests))
+            return found if requests[0].startswith((b"describe", b"rows")) else change(found)
 
-    with pytest.raises(ValueError, match=r"cut short|1 answers of 2 shards|other rows"):
-        _core.solve(mapped(broken, split(data, y, 2)), options())
+        return mapped(map_function, good)
 
-    def failing(task, shards, questions):
-        if questions[0] == b"describe":
-            return map(task, shards, questions)
+    def gone(found):
         raise ConnectionError("gone")
 
+    with pytest.raises(ValueError, match=r"1 \w+ of 2 shards"):
+        solved(with_responses(lambda found: found[:1]))
+    with pytest.raises(ValueError, match=r"cut short"):
+        solved(with_responses(lambda found: [found[0], found[1][:-9]]))
     with pytest.raises(ConnectionError, match="gone"):
-        _core.solve(mapped(failing, split(data, y, 2)), options())
+        solved(with_responses(gone))
     for nonsense in (b"", b"x" * 7, b"\xff" * 64):
         with pytest.raises(ValueError, match="message"):
-            answer(split(data, y, 1)[0], nonsense)
+            answer(good[0], nonsense)

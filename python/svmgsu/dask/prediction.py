@@ -11,24 +11,24 @@ from dask import delayed
 from ..models.classifier import Model
 from ..models.regressor import RegressionModel
 from ..support.places import counted_from
-from .shards import aligned, is_dask, is_frame, pieces_of, read_piece
+from .shards import aligned_blocks, is_dask, is_dask_frame, read_block, row_blocks
 
 
 def predict(model: Any, X: Any, cov: Any = None, std: Any = None) -> Any:
-    """The class, or the value, of each row of a Dask array or data frame X, as a lazy Dask array.
+    """Return the class, or the value, of each row of a Dask array or data frame X, as a lazy Dask array.
 
-    `model` is a `svmgsu.Model`, a `RegressionModel` or a fitted estimator; `cov` and `std` are as X is.
+    `model` is a model or a fitted estimator; `cov` and `std` are collections with the rows of X.
     """
     return _lazy(model, "predict", X, cov, std)
 
 
 def predict_proba(model: Any, X: Any, cov: Any = None, std: Any = None) -> Any:
-    """Probabilities of the classes of `model` for the rows of X, lazily; `cov` and `std` are as X is."""
+    """Return the probabilities of the classes of `model` for the rows of X, as `predict` does."""
     return _lazy(model, "predict_proba", X, cov, std)
 
 
 def decision_function(model: Any, X: Any, cov: Any = None, std: Any = None) -> Any:
-    """Decision values of `model` for the rows of X, lazily; `cov` and `std` are as X is."""
+    """Return the decision values of `model` for the rows of X, as `predict` does."""
     return _lazy(model, "decision_function", X, cov, std)
 
 
@@ -36,44 +36,34 @@ def _lazy(model: Any, method: str, X: Any, cov: Any, std: Any) -> Any:
     local = getattr(model, "model_", model)
     if not is_dask(X):
         return getattr(local, method)(X, cov=cov, std=std)
-    blocks = pieces_of(X, "X")
-    covs = aligned(cov, X, "cov") or [None] * len(blocks)
-    stds = aligned(std, X, "std") or [None] * len(blocks)
-    rows = [np.nan] * len(blocks) if is_frame(X) else list(X.chunks[0])
-    wide, dtype = _shape(local, method)
-    ask, sent = delayed(_answer, pure=False), delayed(local, traverse=False)
-    firsts = [None] * len(blocks) if np.isnan(sum(rows)) else np.cumsum([0, *rows]).tolist()[:-1]
-    parts = [
-        da.from_delayed(ask(sent, method, block, c, s, wide, dtype, first), (count, *wide), dtype)
-        for block, c, s, count, first in zip(blocks, covs, stds, rows, firsts, strict=True)
-    ]
+    columns: tuple[int, ...] = ()
+    dtype = np.dtype(np.float64)
+    if hasattr(local, "classes_"):
+        if method == "predict":
+            dtype = local.classes_.dtype
+        elif method == "predict_proba" or len(local.classes_) > 2:
+            columns = (len(local.classes_),)
+    blocks = row_blocks(X, "X")
+    counts = [np.nan] * len(blocks) if is_dask_frame(X) else list(X.chunks[0])
+    starts = np.nan_to_num(np.cumsum([0, *counts])).astype(int).tolist()
+    task, sent = delayed(_predict_block, pure=False), delayed(local, traverse=False)
+    parts = []
+    for block, c, s, count, start in zip(
+        blocks, aligned_blocks(cov, X, "cov"), aligned_blocks(std, X, "std"), counts, starts, strict=False
+    ):
+        found = task(sent, method, block, c, s, columns, dtype, start)
+        parts.append(da.from_delayed(found, (count, *columns), dtype))
     return da.concatenate(parts, allow_unknown_chunksizes=True)
 
 
-def _shape(model: Any, method: str) -> tuple[tuple[int, ...], Any]:
-    if not hasattr(model, "classes_"):
-        return (), np.dtype(np.float64)
-    several = len(model.classes_)
-    if method == "predict":
-        return (), model.classes_.dtype
-    return (several,) if method == "predict_proba" or several > 2 else (), np.dtype(np.float64)
-
-
-def _answer(
-    model: Any,
-    method: str,
-    X: Any,
-    cov: Any,
-    std: Any,
-    wide: tuple[int, ...],
-    dtype: Any,
-    first: int | None,
+def _predict_block(
+    model: Any, method: str, X: Any, cov: Any, std: Any, columns: tuple[int, ...], dtype: Any, start: int
 ) -> Any:
-    """Task: predictions of a block of rows, which begins at row `first` of the whole, if that is known."""
-    with counted_from(first or 0):
-        data = read_piece(X, cov, std, "clip")
+    """Task: predict a block, which begins at row `start` of the whole, or at 0 if that is not known."""
+    with counted_from(start):
+        data = read_block(X, cov, std)
         if data is None:
-            return np.empty((0, *wide), dtype)
-        if isinstance(model, (Model, RegressionModel)):
-            return getattr(model, method)(data, threads=1)
-        return getattr(model, method)(data)
+            return np.empty((0, *columns), dtype)
+        # A worker has as many blocks at a time as threads.
+        more = {"threads": 1} if isinstance(model, (Model, RegressionModel)) else {}
+        return getattr(model, method)(data, **more)

@@ -1,4 +1,4 @@
-"""From Dask arrays and data frames to shards: pieces of rows as `Gaussians`, each held by one worker."""
+"""From Dask arrays and data frames to shards: consecutive samples as `Gaussians`, each on one worker."""
 
 from __future__ import annotations
 
@@ -10,115 +10,106 @@ import numpy as np
 from dask import delayed
 
 from ..data.concatenation import concatenate
-from ..data.covariances import Covariance
 from ..data.gaussians import Gaussians
+from ..io.frames import read_frame
 from ..outofcore.shards import group_rows
-from ..outofcore.sources import IterableSource
 from ..support.places import counted_from
 from ..support.validation import Array
 from .rounds import Bundle, Rounds, Shard, collected, workers_of
 
-PARTS = 4  # that a worker's share of the rows is cut into at least
-UNEVEN = 1.2  # times its share of the rows that a worker may have
+PARTS = 4  # that the samples of a worker are cut into at least
+UNEVEN = 1.2  # times the mean number of samples that a worker may have
 
 
 def is_dask(given: Any) -> bool:
-    """A Dask array, data frame or series."""
+    """Return whether something is a Dask array, data frame or series."""
     return bool(dask.is_dask_collection(given))
 
 
-def is_frame(given: Any) -> bool:
+def is_dask_frame(given: Any) -> bool:
+    """Return whether a Dask collection is a data frame or series."""
     return hasattr(given, "npartitions") and hasattr(given, "map_partitions")
 
 
-def pieces_of(given: Any, name: str) -> list[Any]:
-    """The row blocks of a collection as delayed objects."""
+def row_blocks(given: Any, name: str) -> list[Any]:
+    """Return the blocks of rows of a collection as delayed objects."""
     if not is_dask(given):
         raise TypeError(f"{name}: expected a Dask array or data frame, got {type(given).__name__}")
-    if is_frame(given):
+    if is_dask_frame(given):
         return list(given.to_delayed())
     if given.ndim > 1:
         given = given.rechunk({axis: -1 for axis in range(1, given.ndim)})
-    return [block for block in given.to_delayed().reshape(-1)]
+    return list(given.to_delayed().reshape(-1))
 
 
-def aligned(given: Any, X: Any, name: str) -> list[Any] | None:
-    """The row blocks of a collection that stand beside those of X."""
+def aligned_blocks(given: Any, X: Any, name: str) -> list[Any]:
+    """Return the blocks of rows of `cov` or `std` beside those of X; None for each if there is none."""
+    blocks = row_blocks(X, "X")
     if given is None:
-        return None
+        return [None] * len(blocks)
     if not is_dask(given):
         raise TypeError(f"{name}: expected a Dask collection like X, got {type(given).__name__}")
-    if not is_frame(given) and not is_frame(X):
+    if not is_dask_frame(given) and not is_dask_frame(X):
         if given.shape[0] != X.shape[0] and not (np.isnan(given.shape[0]) or np.isnan(X.shape[0])):
             raise ValueError(f"{name}: {given.shape[0]} rows for the {X.shape[0]} of X")
         if given.chunks[0] != X.chunks[0] and not np.isnan(given.shape[0]):
             given = given.rechunk({0: X.chunks[0]})
-    found = pieces_of(given, name)
-    if len(found) != len(pieces_of(X, "X")):
-        raise ValueError(f"{name}: {len(found)} blocks of rows, but X has {len(pieces_of(X, 'X'))}")
+    found = row_blocks(given, name)
+    if len(found) != len(blocks):
+        raise ValueError(f"{name}: {len(found)} blocks of rows, but X has {len(blocks)}")
     return found
 
 
-def read_piece(X: Any, cov: Any, std: Any, psd: Any) -> Gaussians | None:
-    """A block of rows; of a data frame, values and errors by their names. None if it has no row."""
-    if not length_of(X):
+def read_block(X: Any, cov: Any, std: Any) -> Gaussians | None:
+    """Return the samples of a block, with columns of a data frame paired by their names; None if empty."""
+    if not len(X):
         return None
     if cov is None and std is None and hasattr(X, "columns"):
-        options = {"label": False, "by_content": False}
-        return next(IterableSource([X], psd, options).pieces(0)).data
-    return Gaussians(X, cov, std=std, psd=psd)
+        return read_frame(X, label=False, by_content=False).data
+    return Gaussians(X, cov, std=std)
 
 
 def read_column(values: Any) -> Array:
-    """Labels, targets or weights of a block."""
+    """Return the labels, targets or weights of a block."""
     array = np.asarray(values)
     return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
 
 
-def length_of(piece: Any) -> int:
-    return int(piece.shape[0]) if hasattr(piece, "shape") else len(piece)
-
-
-def rows_of(part: Any, lo: int, hi: int) -> Any:
-    """Rows `lo` to `hi` of a block, without a copy."""
-    if part is None or (lo, hi) == (0, length_of(part)):
-        return part
-    return part.iloc[lo:hi] if hasattr(part, "iloc") else part[lo:hi]
-
-
-def read_rows(piece: Any, args: tuple[Any, ...], first: int, lo: int, hi: int) -> Gaussians | None:
-    """Task: rows `lo` to `hi` of a block that begins at row `first` of the whole, which errors count from."""
-    cov, std, psd = args
-    with counted_from(first + lo):
-        return read_piece(rows_of(piece, lo, hi), rows_of(cov, lo, hi), rows_of(std, lo, hi), psd)
+def read_rows(block: tuple[Any, Any, Any], start: int, first: int, last: int) -> Gaussians | None:
+    """Task: read rows `first` to `last` of (X, cov, std), which begin at row `start` of the whole."""
+    parts = [None if part is None else getattr(part, "iloc", part)[first:last] for part in block]
+    with counted_from(start + first):
+        return read_block(*parts)
 
 
 def join(parts: list[Gaussians | None]) -> Gaussians:
-    """Task: a shard of the rows of several blocks."""
+    """Task: join the rows of several blocks to a shard."""
     return concatenate([part for part in parts if part is not None])  # type: ignore[no-any-return]
 
 
-class Piece:
-    """Rows of which is not known yet who holds them."""
+def group_of(block: tuple[Any, Any, Any], count: int) -> int:
+    """Task: return `group_rows` for `count` samples like the first one of a block."""
+    data = read_rows(block, 0, 0, 1)
+    return 1 if data is None else group_rows(data, count)
 
-    worker = "a worker"
 
-    def __init__(self, future: Any, rows: str) -> None:
-        self.future, self.rows = future, rows
+def describe(data: Gaussians) -> tuple[Any, ...]:
+    """Task: return what all shards must have in common."""
+    kind = None if data.cov is None else type(data.cov).__name__
+    return data.shape[1], data.feature_names_in_, kind, str(data.mean.dtype)
 
 
 def spans_of(starts: list[int], group: int, most: int) -> list[tuple[int, int]]:
-    """Rows, by (first, last), of shards: whole groups, at most `most` rows, of one block where they can be.
+    """Cut rows into shards: whole groups, at most `most` rows, within one block where they can be.
 
-    The blocks of the data begin at `starts`, the end of the last with them.
+    The blocks of the data begin at `starts`, the last of which is the number of rows.
     """
     found: list[tuple[int, int]] = []
     home: int | None = None  # the block that all of the last shard is in
     for first in range(0, starts[-1], group):
         last = min(first + group, starts[-1])
-        block: int | None = bisect_right(starts, first) - 1
-        if starts[bisect_right(starts, first)] < last:
-            block = None
+        end = bisect_right(starts, first)
+        block = end - 1 if starts[end] >= last else None
         if found and block == home and last - found[-1][0] <= most:
             found[-1] = found[-1][0], last
         else:
@@ -128,7 +119,7 @@ def spans_of(starts: list[int], group: int, most: int) -> list[tuple[int, int]]:
 
 
 def balanced(sizes: list[int], homes: list[str], workers: list[str]) -> list[str]:
-    """Who shall hold each shard: who has it, unless others would have far less to do."""
+    """Return the worker of each shard: the one that has it, unless others would have far less to do."""
     homes, load = list(homes), dict.fromkeys(workers, 0)
     for size, home in zip(sizes, homes, strict=True):
         load[home] += size
@@ -146,49 +137,61 @@ def balanced(sizes: list[int], homes: list[str], workers: list[str]) -> list[str
 
 
 class Shards:
-    """The samples of collections, in shards on the workers that begin at multiples of a group of rows."""
+    """The samples of Dask collections as shards on the workers.
 
-    def __init__(self, rounds: Rounds, X: Any, cov: Any, std: Any, psd: Any) -> None:
+    Attributes
+    ----------
+    count, features : int
+        Number of samples and of features.
+    names : list of str or None
+        Names of the features.
+    kind : str or None
+        Kind of the covariances.
+    group : int
+        Shards begin at multiples of this number of samples, so that sums have the bits of memory.
+    shards : list of Shard
+        The shards, in the order of the data.
+    """
+
+    def __init__(self, rounds: Rounds, X: Any, cov: Any = None, std: Any = None) -> None:
         self.rounds = rounds
-        if isinstance(cov, Covariance):
-            raise TypeError("cov: expected a Dask collection, got a covariance in memory")
-        self.blocks = pieces_of(X, "X")
-        covs = aligned(cov, X, "cov") or [None] * len(self.blocks)
-        stds = aligned(std, X, "std") or [None] * len(self.blocks)
-        self.args = [(c, s, psd) for c, s in zip(covs, stds, strict=True)]
-        self.counts = self._counts(X, self.blocks)
-        self.starts: list[int] = np.concatenate([[0], np.cumsum(self.counts)]).tolist()
+        parts = [row_blocks(X, "X"), aligned_blocks(cov, X, "cov"), aligned_blocks(std, X, "std")]
+        self.blocks = list(zip(*parts, strict=True))
+        if is_dask_frame(X) or np.isnan(X.shape[0]):
+            counts = self._computed([delayed(len)(block) for block, _, _ in self.blocks])
+        else:
+            counts = list(X.chunks[0])
+        self.starts: list[int] = np.concatenate([[0], np.cumsum(counts)]).tolist()
         self.count = int(self.starts[-1])
         if not self.count:
-            raise ValueError("X: there is no example")
-        self.group = self._group(int(np.flatnonzero(self.counts)[0]))
-        self.shards = self.cut(self.group)
+            raise ValueError("X: there are no samples")
+        some = self.blocks[int(np.flatnonzero(counts)[0])]
+        self.group = int(self._computed([delayed(group_of, pure=False)(some, self.count)])[0])
+        self.shards = self._cut()
 
-    def _group(self, k: int) -> int:
-        """The rows of which shards have whole multiples, by a piece that has examples."""
-        task = delayed(group_of, pure=False)(self.blocks[k], *self.args[k], self.count)
-        futures = self.rounds.client.compute([task])
-        return int(self.rounds.gather(futures, self._unknown(futures))[0])
+    def _cut(self) -> list[Shard]:
+        """Make the shards, each where its samples are.
 
-    def cut(self, group: int) -> list[Shard]:
-        """Shards that begin at multiples of `group` rows, each where its examples are.
-
-        Groups of rows that lie in one block are taken from it without a copy; the few that do not are joined
-        by one of the workers that have a part. What a worker has much too much of goes to another.
+        Groups within one block are taken from it without a copy; the few that are not are joined by one of
+        the workers that have a part. What a worker has much too much of goes to another.
         """
         client = self.rounds.client
         workers = workers_of(client, self.rounds.timeout)
-        most = group * max(1, self.count // (group * len(workers) * PARTS))
-        spans = spans_of(self.starts, group, most)
+        most = self.group * max(1, self.count // (self.group * len(workers) * PARTS))
+        spans = spans_of(self.starts, self.group, most)
         futures = client.compute([self._task(first, last) for first, last in spans])
-        pieces = [
-            Piece(future, f"examples {a} to {b - 1}") for future, (a, b) in zip(futures, spans, strict=True)
-        ]
-        told = client.map(describe, futures, pure=False)
-        self._check(pieces, self.rounds.gather(told, pieces))
+        names = [f"samples {first} to {last - 1}" for first, last in spans]
+        facts = self.rounds.gather(client.map(describe, futures, pure=False), names, futures)
+        self.features, self.names, self.kind, _ = facts[0]
+        for name, found in zip(names, facts, strict=True):
+            if found != facts[0]:
+                raise ValueError(
+                    f"X: {name} have (features, names, covariance, dtype) {found}, but the first have "
+                    f"{facts[0]}"
+                )
         holders = client.who_has(futures)
         homes = [next(iter(holders.get(future.key, ())), workers[0]) for future in futures]
-        homes = balanced([b - a for a, b in spans], homes, sorted({*workers, *homes}))
+        homes = balanced([last - first for first, last in spans], homes, sorted({*workers, *homes}))
         bundles = {}
         for home in sorted(set(homes)):
             own = [future for future, at in zip(futures, homes, strict=True) if at == home]
@@ -197,55 +200,25 @@ class Shards:
         return [Shard(*span, bundles[home]) for span, home in zip(spans, homes, strict=True)]
 
     def _task(self, first: int, last: int) -> Any:
-        """Rows of the whole, as a delayed object: each block's are cut out where it is."""
-        starts, parts = self.starts, []
-        for i in range(len(self.blocks)):
-            lo, hi = max(first, starts[i]), min(last, starts[i + 1])
-            if lo < hi:
-                place = starts[i], lo - starts[i], hi - starts[i]
-                parts.append(delayed(read_rows, pure=False)(self.blocks[i], self.args[i], *place))
+        """Return the samples `first` to `last` as a delayed object: those of a block are read where it is."""
+        parts = []
+        for start, end, block in zip(self.starts[:-1], self.starts[1:], self.blocks, strict=True):
+            if max(first, start) < min(last, end):
+                rows = max(first, start) - start, min(last, end) - start
+                parts.append(delayed(read_rows, pure=False)(block, start, *rows))
         return parts[0] if len(parts) == 1 else delayed(join, pure=False)(parts)
 
-    def _counts(self, X: Any, blocks: list[Any]) -> list[int]:
-        """The rows of each block; those of data frames, and of filtered arrays, are asked for."""
-        if not is_frame(X) and not np.isnan(X.shape[0]):
-            return [int(k) for k in X.chunks[0]]
-        futures = self.rounds.client.compute([delayed(length_of)(block) for block in blocks])
-        return [int(k) for k in self.rounds.gather(futures, self._unknown(futures))]
-
-    def _unknown(self, futures: list[Any]) -> list[Any]:
-        return [Piece(future, f"block {k} of the rows") for k, future in enumerate(futures)]
-
-    def _check(self, shards: list[Piece], facts: list[tuple[Any, ...]]) -> None:
-        """All shards have the same features and kind of covariance."""
-        self.features, self.names, self.kind, self.dtype = facts[0]
-        for shard, found in zip(shards, facts, strict=True):
-            if found != facts[0]:
-                raise ValueError(
-                    f"X: {shard.rows} have (features, names, covariance, dtype) {found}, but the first have "
-                    f"{facts[0]}"
-                )
+    def _computed(self, tasks: list[Any]) -> list[Any]:
+        futures = self.rounds.client.compute(tasks)
+        return self.rounds.gather(futures, [f"block {k} of the rows" for k in range(len(futures))])
 
     def column(self, given: Any, name: str) -> Array | None:
-        """Labels, targets or weights of all examples, on the client."""
+        """Return the labels, targets or weights of all samples, on the client."""
         if given is None:
             return None
         if not is_dask(given):
             return read_column(given)
-        futures = self.rounds.client.compute([delayed(read_column)(b) for b in pieces_of(given, name)])
-        found = np.concatenate(self.rounds.gather(futures, self._unknown(futures)))
+        found = np.concatenate(self._computed([delayed(read_column)(b) for b in row_blocks(given, name)]))
         if len(found) != self.count:
-            raise ValueError(f"{name}: {len(found)} values for {self.count} examples")
+            raise ValueError(f"{name}: {len(found)} values for {self.count} samples")
         return found
-
-
-def group_of(X: Any, cov: Any, std: Any, psd: Any, count: int) -> int:
-    """`group_rows` by the first example of a piece that is fit for it, if `count` are like it."""
-    first, of_cov, of_std = (None if part is None else part[:1] for part in (X, cov, std))
-    data = read_piece(first, of_cov, of_std, psd)
-    return 1 if data is None else group_rows(data, count)
-
-
-def describe(data: Gaussians) -> tuple[Any, ...]:
-    kind = None if data.cov is None else type(data.cov).__name__
-    return data.shape[1], data.feature_names_in_, kind, str(data.mean.dtype)

@@ -114,7 +114,7 @@ def part_of(
 
 def held_shards(client: Any, timeout: float | None, X: Any, cov: Any, std: Any, psd: Any) -> Shards:
     """The examples, on the workers."""
-    return Shards(Rounds(client_of(client), timeout), X, cov, std, psd)
+    return Shards(Rounds(client_of(client), timeout), X, cov, std)
 
 
 def problem_of(

@@ -72,7 +72,12 @@ def concatenate_alike(parts: Sequence[Gaussians]) -> Gaussians:
 
     Sums over their examples then have the bits that they have of the whole.
     """
-    terms = [[] if part.cov is None else part.cov.parts for part in parts]
+    terms = [
+        []
+        if part.cov is None
+        else [(scale * own, piece) for scale, kind in part.cov.parts for own, piece in kind.pieces()]
+        for part in parts
+    ]
     if len({tuple((scale, type(kind)) for scale, kind in own) for own in terms}) > 1 or not terms[0]:
         return concatenate(parts)  # type: ignore[no-any-return]
     whole: Gaussians = concatenate([part.with_cov(None) for part in parts])

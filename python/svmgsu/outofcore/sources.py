@@ -17,6 +17,8 @@ from ..data.gaussians import Gaussians, as_gaussians
 from ..io.arrays import KEYS, check_keys, examples_of, map_array
 from ..io.dataset import Dataset
 from ..io.files import damaged, name_of
+from ..io.frames import cells_of, is_frame
+from ..io.table_reading import TableReader
 from ..support.places import counted_from
 from ..support.validation import Array
 from .blocks import BESIDE, Blocks
@@ -211,7 +213,7 @@ class IterableSource(Source):
     def __init__(self, given: Any, psd: Psd, options: dict[str, Any]) -> None:
         self.given, self.psd, self.options = given, psd, options
         self.name = type(given).__name__
-        self._frames: Any = None
+        self._reader: TableReader | None = None
 
     def pieces(self, room: int) -> Iterator[Piece]:
         first = 0
@@ -224,14 +226,14 @@ class IterableSource(Source):
     def _piece(self, block: Any, number: int) -> Piece:
         if isinstance(block, Dataset):
             return Piece.of(block)
-        if type(block).__module__.partition(".")[0] in ("pandas", "polars", "pyarrow"):
-            # Columns are paired as those of a table in a file, by what the first block has.
-            if self._frames is None:
-                from .tables import FrameReader
-
-                self._frames = FrameReader(self.options)
-            piece: Piece = self._frames.read(block, f"block {number}")
-            return piece
+        if is_frame(block):
+            # What the columns are is decided by the first block.
+            if self._reader is None:
+                self._reader = TableReader(**self.options)
+            found = self._reader.part(cells_of(block, f"block {number}"))
+            if found is None:
+                raise ValueError(f"X: block {number} has no samples")
+            return Piece.of(*found)
         given: dict[str, Any] = {"X": block}
         if isinstance(block, Mapping):
             given = dict(block)

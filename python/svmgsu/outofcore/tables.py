@@ -97,27 +97,6 @@ class TableSource(Source):
             yield PartCells(table.schema.empty_table(), name_of(path), 0)
 
 
-class FrameReader:
-    """Read data frames of pandas and polars, and tables of Arrow, that are blocks of one table."""
-
-    def __init__(self, options: dict[str, Any]) -> None:
-        self.arrow = _pyarrow()
-        self.reader = TableReader(**options)
-
-    def read(self, frame: Any, name: str) -> Piece:
-        """Read a block; `name` stands for it in messages."""
-        if hasattr(frame, "to_arrow"):
-            table = frame.to_arrow()
-        elif hasattr(frame, "iloc"):
-            table = self.arrow.Table.from_pandas(frame, preserve_index=False)
-        else:
-            table = frame if hasattr(frame, "column_names") else self.arrow.Table.from_batches([frame])
-        found = self.reader.part(PartCells(table, name, 0))
-        if found is None:
-            raise ValueError(f"X: {name} has no samples")
-        return Piece.of(*found)
-
-
 class PartCells(ArrowCells):
     """Some rows of a table, which begin at row `first` of the whole."""
 
