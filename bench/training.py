@@ -6,8 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import warnings
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -15,9 +13,8 @@ from typing import Any, BinaryIO
 import numpy as np
 
 import svmgsu
-from svmgsu import reference
 
-from .problems import Problem, concepts, diagonal
+from .problems import concepts, diagonal
 from .rivals import (
     ACCURACY,
     LBFGS,
@@ -29,8 +26,6 @@ from .rivals import (
 from .rows import LAM, Case, Row, Settings, versus
 from .timing import Time, race
 
-BATCH = 100  # examples per step, of the stochastic solvers
-
 
 def cases(settings: Settings) -> list[Case]:
     count, n = (2000, 100) if settings.quick else (20000, 500)
@@ -38,7 +33,6 @@ def cases(settings: Settings) -> list[Case]:
     return [
         Case("smooth training", partial(whole, settings, "smooth", count, n, 0.3)),
         Case("near-hinge training", partial(whole, settings, "near-hinge", count, n, 0.03)),
-        Case("training on samples", partial(samples, settings, 500 if settings.quick else 2000, 50)),
         Case("MED-size training", partial(large, settings, *size)),
     ]
 
@@ -72,97 +66,11 @@ def whole(settings: Settings, kind: str, count: int, n: int, spread: float) -> l
         for name, rival in rivals.items()
     ]
     rows[0].curves = curves
-    for name, points in others(settings, problem).items():
-        curves[name] = sorted((taken.wall, value / optimum - 1) for taken, value in points)
-        found[name], value = min(points, key=lambda point: point[1])
-        rows.append(versus(f"{lead}: against {name}", found, name, note=ended(value, optimum)))
     return rows
 
 
 def ended(value: float, optimum: float) -> str:
     return f"it ended at J/J* − 1 = {value / optimum - 1:.1e}"
-
-
-def others(settings: Settings, problem: Problem) -> dict[str, list[tuple[Time, float]]]:
-    """(time, J reached) of stochastic solvers for growing numbers of steps, and of LinearSVC on the means."""
-    from sklearn.linear_model import SGDClassifier
-    from sklearn.svm import LinearSVC
-
-    X, y, V = problem.X, problem.y, problem.variances
-    steps = [30, 100, 300] if settings.quick else [100, 300, 1000, 3000]
-    epochs = [1, 3, 10] if settings.quick else [1, 3, 10, 30, 100]
-
-    def our_sgd(T: int) -> Any:
-        model = svmgsu.train(X, y, V, lam=LAM, solver="sgd", T=T, k=BATCH, threads=1, probability=False)
-        return model.coef_[0], model.intercept_[0]
-
-    def sgd_classifier(epochs: int) -> Any:
-        return SGDClassifier(alpha=LAM, max_iter=epochs, tol=None, average=True, random_state=0)
-
-    runs: dict[str, list[Callable[[], Any]]] = {
-        "svmgsu, SGD": [partial(our_sgd, T) for T in [*steps, 10 * steps[-1]]],
-        "pure-Python SGD": [partial(reference.Objective(X, y, V, LAM).sgd, T, BATCH) for T in steps],
-        "SGDClassifier on the means": [partial(fit, sgd_classifier(T), X, y) for T in epochs],
-        "LinearSVC on the means": [partial(fit, linear_svc(LinearSVC, len(y)), X, y)],
-    }
-    numbered = {(name, i): run for name, series in runs.items() for i, run in enumerate(series)}
-    found, points = race_with_results(numbered, rounds=2)
-    J = svmgsu.Objective(X, y, V, lam=LAM, threads=1).value
-    return {
-        name: [(found[name, i], J(*points[name, i])) for i in range(len(series))]
-        for name, series in runs.items()
-    }
-
-
-def race_with_results(
-    runs: dict[Any, Callable[[], Any]], rounds: int
-) -> tuple[dict[Any, Time], dict[Any, Any]]:
-    """The least time of each, and what it returned."""
-    results: dict[Any, Any] = {}
-
-    def keep(name: Any, run: Callable[[], Any]) -> None:
-        results[name] = run()
-
-    return race({name: partial(keep, name, run) for name, run in runs.items()}, rounds, at_least=0.0), results
-
-
-def linear_svc(kind: Any, count: int) -> Any:
-    return kind(loss="hinge", C=1.0 / (LAM * count), random_state=0)
-
-
-def fit(estimator: Any, X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, float]:
-    """(w, b), whether or not it says that it has converged."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        estimator.fit(X, y)
-    return estimator.coef_[0], float(estimator.intercept_[0])
-
-
-def samples(settings: Settings, count: int, n: int) -> list[Row]:
-    """scikit-learn on the means, and on 10 and 100 samples of each Gaussian."""
-    from sklearn.linear_model import SGDClassifier
-    from sklearn.svm import LinearSVC
-
-    problem = diagonal(count, n, spread=1.0, seed=3)
-    assert problem.variances is not None
-    optimum = ours(problem, LAM, tol=1e-9).objective_
-    J = svmgsu.Objective(problem.X, problem.y, problem.cov, lam=LAM, threads=1).value
-    mine = partial(ours, problem, LAM)
-    rng = np.random.default_rng(0)
-    rows = []
-    for each in (0, 10, 100):
-        X, y, what = problem.X, problem.y, "the means"
-        if each:
-            noise = rng.standard_normal((each, *X.shape)) * np.sqrt(problem.variances)
-            X, y = (X + noise).reshape(-1, n), np.tile(y, each)
-            what = f"{each} samples a Gaussian"
-        for estimator in (linear_svc(LinearSVC, len(y)), SGDClassifier(alpha=LAM, random_state=0)):
-            rival = f"{type(estimator).__name__} on {what}"
-            runs: dict[str, Callable[[], Any]] = {"ours": mine, rival: partial(fit, estimator, X, y)}
-            found, points = race_with_results(runs, rounds=min(settings.repeat, 3))
-            note = ended(J(*points[rival]), optimum)
-            rows.append(versus(f"training {count} × {n}: against {rival}", found, rival, note=note))
-    return rows
 
 
 def large(settings: Settings, count: int, n: int) -> list[Row]:
@@ -250,11 +158,7 @@ def picture(rows: list[Row], file: BinaryIO) -> None:
     looks: dict[str, dict[str, Any]] = {
         "svmgsu": {"color": blue, "lw": 2.2},
         "svmgsu, proven gap": {"color": blue, "lw": 1.4, "ls": "--"},
-        "svmgsu, SGD": {"color": "#6fa3d8", "marker": "o", "lw": 1.0},
         "L-BFGS, NumPy": {"color": orange, "lw": 1.6},
-        "pure-Python SGD": {"color": "0.35", "marker": "s", "lw": 1.0},
-        "SGDClassifier on the means": {"color": "#4f8f4f", "marker": "^", "lw": 1.0},
-        "LinearSVC on the means": {"color": "#8a5fa8", "marker": "D", "lw": 0},
     }
     pictured = [row for row in rows if row.curves]
     fig, axes = plt.subplots(1, len(pictured), figsize=(5.2 * len(pictured), 4.3), sharey=True, squeeze=False)

@@ -5,7 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
-from bench.paper import EXPERIMENTS, __main__, harness, report, sections, statistics, systems, tv
+from bench.paper import EXPERIMENTS, __main__, harness, report, statistics, systems, tv
 from bench.paper.frames import GaussianClasses
 from bench.paper.recordings import DEAP_SHAPE, load_deap
 from bench.paper.toy import angle, random_set
@@ -305,7 +305,7 @@ def test_sections_without_records_stay_as_they_were(tmp_path):
     def page(title, words, target=None):
         made = report.Page(title, tmp_path / "figures")
         made.text(words)
-        made.claim(f"{title} is so", paper=None, ours=0.5, se=0.1, verdict="reproduced")
+        made.claim(f"{title} is so", paper=None, found=statistics.Estimate(0.5, 0.1, 1), verdict="reproduced")
         if target is not None:
             made.target("gain", target, 0.1, 0.0)
         return made
@@ -315,14 +315,14 @@ def test_sections_without_records_stay_as_they_were(tmp_path):
         for name in ("old", "new")
     )
     report.write(tmp_path, [(old, page("Old", "found\n\nlong ago")), (new, page("New", "1"))], [], False)
-    again = sections.kept(tmp_path, old)
+    again = report.kept(tmp_path, old)
     assert again.parts == ["found\n\nlong ago"] and again.claims[0]["claim"] == "Old is so"
     report.write(tmp_path, [(old, again), (new, page("New", "2"))], [], False, [old.title])
-    head, found = sections.split((tmp_path / "RESULTS.md").read_text("utf-8"))
+    head, found = report.split((tmp_path / "RESULTS.md").read_text("utf-8"))
     assert "Of an earlier run, with the library of that day: Old." in head
     assert (found["Old"], found["New"]) == ("found\n\nlong ago", "2")
-    assert sections.kept(tmp_path, new).parts == ["2"]
-    assert sections.kept(tmp_path / "nowhere", old) is None
+    assert report.kept(tmp_path, new).parts == ["2"]
+    assert report.kept(tmp_path / "nowhere", old) is None
 
 
 def test_an_unknown_experiment_is_refused_with_the_known_ones(tmp_path, capsys):

@@ -1,33 +1,28 @@
-"""The paper's experiments with this library: `python -m bench.paper --help`. One module an experiment."""
+"""The paper's experiments with this library: `python -m bench.paper --help`."""
 
 from . import (
     eeg,
-    eeg_deap,
     frames,
     mnist,
-    mnist_sizes,
-    mnist_subspaces,
     nogain,
     noisy,
     quasars,
     toy,
     tv,
     video,
-    video_size,
     wdbc,
 )
 
 EXPERIMENTS = (
     toy.EXPERIMENT,
     mnist.EXPERIMENT,
-    mnist_subspaces.EXPERIMENT,
-    mnist_sizes.EXPERIMENT,
+    mnist.SUBSPACES,
+    mnist.MORE_IMAGES,
     wdbc.EXPERIMENT,
     eeg.EXPERIMENT,
-    eeg_deap.EXPERIMENT,
+    eeg.DEAP,
     tv.EXPERIMENT,
     video.EXPERIMENT,
-    video_size.EXPERIMENT,
     frames.EXPERIMENT,
     noisy.EXPERIMENT,
     quasars.EXPERIMENT,

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from . import EXPERIMENTS, harness, report, sections
+from . import EXPERIMENTS, harness, report
 
 HERE = Path(__file__).parent
 
@@ -40,7 +40,7 @@ def main(arguments: list[str] | None = None) -> int:
         found = harness.load_records(experiment, quick, records)
         page = written(experiment, found, quick, out)
         if page is None:
-            page = sections.kept(out, experiment)
+            page = report.kept(out, experiment)
             earlier += [] if page is None else [experiment.title]
         if page is not None:
             pages.append((experiment, page))

@@ -15,6 +15,8 @@ from typing import Any
 
 import svmgsu
 
+from ..tables import write
+
 Record = dict[str, Any]
 
 
@@ -40,14 +42,6 @@ class Experiment:
 
     def count(self, quick: bool) -> int:
         return self.quick_seeds if quick else self.seeds
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """A reader, or a run after a crash, sees the whole file or none."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(path.name + f".{os.getpid()}.partial")
-    partial.write_text(text, encoding="utf-8")
-    os.replace(partial, path)
 
 
 def record_path(records: Path, name: str, seed: int) -> Path:
@@ -77,7 +71,7 @@ def make_record(experiment: Experiment, folder: Path, seed: int, quick: bool, re
         "seconds": round(time.process_time() - began, 1),  # of one core
         "record": record,
     }
-    write_atomically(record_path(records, experiment.name, seed), json.dumps(content) + "\n")
+    write(record_path(records, experiment.name, seed), json.dumps(content) + "\n")
 
 
 def _work(name: str, folder: str, seed: int, quick: bool, records: str) -> None:

@@ -1,4 +1,4 @@
-"""MNIST, 1 against 7 (Table 1)."""
+"""MNIST, 1 against 7: Table 1, subspaces (Fig. 6) and more images (Fig. 7)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,19 @@ import svmgsu
 
 from . import systems
 from .harness import Experiment, Record
-from .images import FILE, SHIFT_DEVIATION, SHIFTS, TURN_DEVIATION, augmented, draw, moments, with_shifts
+from .images import (
+    FILE,
+    SHIFT_DEVIATION,
+    SHIFTS,
+    TURN_DEVIATION,
+    augmented,
+    digits,
+    draw,
+    moments,
+    with_shifts,
+)
 from .report import Page, number, show, show_gain
-from .statistics import estimate, hindsight, paired, same, values, verdict
+from .statistics import Estimate, estimate, hindsight, paired, values
 from .systems import Array
 
 LAMS = np.logspace(1, -4, 11)
@@ -132,35 +142,20 @@ def _claims(records: list[Record], page: Page, names: list[str], columns: list[i
     for name, column in zip(names, columns, strict=True):
         ours = estimate(values(records, name, "LSVM"))
         paper = PAPER["LSVM"][column]
-        page.claim(
-            f"MNIST {name}: accuracy of LSVM",
-            paper=paper,
-            ours=ours.mean,
-            se=ours.se,
-            verdict=same(ours, paper, 0.01),
-        )
+        page.claim(f"MNIST {name}: accuracy of LSVM", paper=paper, found=ours, tolerance=0.01)
     for name, column in zip(names, columns, strict=True):
         gain = _gain(records, name, "LSVM-GSU")
         paper = PAPER["LSVM-GSU"][column] - PAPER["LSVM"][column]
         page.keep(f"{name}, gain of LSVM-GSU over LSVM", gain)
         page.claim(
-            f"MNIST {name}: gain of LSVM-GSU over LSVM",
-            paper=paper,
-            ours=gain.mean,
-            se=gain.se,
-            verdict=verdict(gain, paper),
-            note=f"p = {gain.p:.1g}",
+            f"MNIST {name}: gain of LSVM-GSU over LSVM", paper=paper, found=gain, note=f"p = {gain.p:.1g}"
         )
     for mode in ("project", "truncate"):  # two readings of the same claim
         for name, column in zip(names, columns, strict=True):
             gain = _gain(records, name, f"subspaces, {mode}", "LSVM-GSU")
             paper = PAPER["subspaces"][column] - PAPER["LSVM-GSU"][column]
             page.claim(
-                f"MNIST {name}: gain of subspaces ({mode}) over the original space",
-                paper=paper,
-                ours=gain.mean,
-                se=gain.se,
-                verdict=verdict(gain, paper),
+                f"MNIST {name}: gain of subspaces ({mode}) over the original space", paper=paper, found=gain
             )
     for rival, paper in (("PSVM", 6), ("LSVM-iso", 5)):
         gains = [_gain(records, name, "LSVM-GSU", rival) for name in names]
@@ -168,8 +163,7 @@ def _claims(records: list[Record], page: Page, names: list[str], columns: list[i
         page.claim(
             f"MNIST: of D0 to D5, how many have LSVM-GSU above {rival}",
             paper=paper,
-            ours=clear,
-            se=float("nan"),
+            found=Estimate(clear, float("nan"), 1),
             verdict="reproduced"
             if clear >= paper
             else "partly"
@@ -188,3 +182,238 @@ def _claims(records: list[Record], page: Page, names: list[str], columns: list[i
 
 
 EXPERIMENT = Experiment("mnist", "MNIST, 1 against 7 (Table 1)", run, report, seeds=30, needs=(FILE,))
+
+
+# Learning in subspaces (Fig. 6)
+
+FRACTIONS = (0.25, 0.6, 0.75, 0.9, 1.0)
+
+
+def run_subspaces(folder: Path, seed: int, quick: bool) -> Record:
+    """Test accuracy against the fraction p of the variance kept, for both readings of subspaces."""
+    out: Record = {}
+    for name in ("D3",) if quick else SHIFTS:
+        rng = np.random.default_rng([seed, list(SHIFTS).index(name)])
+        images, y, T, truth = draw(folder, name, 25, rng)
+        data = with_shifts(images)
+        parts = systems.folds(y, FOLDS, seed)
+        paths = {"LSVM": systems.lsvm, "LSVM-GSU": systems.gsu}
+        for mode in ("project", "truncate"):
+            for p in FRACTIONS[1::3] if quick else FRACTIONS:
+                paths[f"{mode} {p:g}"] = systems.subspaces(p, mode)
+        out[name] = {
+            system: systems.outcome(systems.search(path, data, y, LAMS, parts), systems.right(T, truth))
+            for system, path in paths.items()
+        }
+    return out
+
+
+def report_subspaces(records: list[Record], page: Page) -> None:
+    page.text(
+        f"{len(records)} seeds, otherwise as in Table 1. Appendix B gives covariances of rank two, so p "
+        "only decides which images keep one direction instead of two: it cannot do more."
+    )
+    names = list(records[0])
+    _figure_subspaces(records, page, names)
+    rows = []
+    for name in names:
+        row = [name]
+        for mode in ("project", "truncate"):
+            shown = [s for s in records[0][name] if s.startswith(mode)]
+            best = max(shown, key=lambda s: values(records, name, s).mean())
+            gain = paired(values(records, name, best), values(records, name, "LSVM-GSU"))
+            row += [best.split()[1], show_gain(gain)]
+        full = paired(values(records, name, "truncate 1"), values(records, name, "LSVM-GSU"))
+        rows.append((*row, show_gain(full)))
+    page.text(
+        "Two readings: `project` has the means in the subspaces too, as the paper's text says; `truncate` "
+        "keeps the means and cuts the covariances alone."
+    )
+    page.table(
+        (
+            "",
+            "best p of project (in hindsight)",
+            "its gain over the original space",
+            "best p of truncate (in hindsight)",
+            "its gain over the original space",
+            "truncate at p = 1",
+        ),
+        rows,
+    )
+
+
+def _figure_subspaces(records: list[Record], page: Page, names: list[str]) -> None:
+    import matplotlib.pyplot as plt
+
+    from svmgsu.plot import BLUE, GREY, VERMILLION
+
+    figure, axes = plt.subplots(2, 3, figsize=(10.5, 6), layout="constrained", squeeze=False)
+    for ax, name in zip(axes.ravel(), SHIFTS, strict=True):
+        if name not in names:
+            ax.set_axis_off()
+            continue
+        for mode, colour, marker in (("project", VERMILLION, "s"), ("truncate", BLUE, "o")):
+            shown = [s for s in records[0][name] if s.startswith(mode)]
+            points = [estimate(values(records, name, s)) for s in shown]
+            x = [float(s.split()[1]) for s in shown]
+            ax.errorbar(
+                x,
+                [e.mean for e in points],
+                [e.se for e in points],
+                color=colour,
+                marker=marker,
+                capsize=3,
+                label=mode,
+            )
+        for system, dashes in (("LSVM", "--"), ("LSVM-GSU", "-")):
+            ax.axhline(
+                values(records, name, system).mean(),
+                color=GREY,
+                linestyle=dashes,
+                linewidth=1.2,
+                label=system,
+            )
+        ax.set_title(name, fontsize=10)
+        ax.set(xlabel="fraction p of the variance kept", ylabel="test accuracy")
+        ax.spines[["top", "right"]].set_visible(False)
+    figure.legend(
+        *axes.ravel()[list(SHIFTS).index(names[0])].get_legend_handles_labels(),
+        loc="outside upper center",
+        ncols=4,
+        frameon=False,
+    )
+    page.figure(
+        figure,
+        "mnist-subspaces",
+        "Fig. 6: accuracy against the fraction of the variance kept, mean ± standard error.",
+    )
+
+
+SUBSPACES = Experiment(
+    "mnist-subspaces",
+    "MNIST, learning in subspaces (Fig. 6)",
+    run_subspaces,
+    report_subspaces,
+    seeds=20,
+    quick_seeds=1,
+    needs=(FILE,),
+)
+
+
+# More images (Fig. 7)
+
+CURVE_NAMES = ("D1", "D3", "D4")  # the paper shows D3 and D4
+SIZES = (25, 50, 100, 500, 1000, 3000, 6000)
+LARGE = 500  # from here on: fewer λ, one held-out part instead of three, a larger tolerance
+CURVE_SYSTEMS = ("LSVM", "LSVM-GSU", "subspaces, project")
+
+
+def run_sizes(folder: Path, seed: int, quick: bool) -> Record:
+    """Test accuracy by data set, size and system."""
+    out: Record = {}
+    available = min(int((digits(folder)["y_train"] == s).sum()) for s in (-1.0, 1.0))
+    for name in ("D3",) if quick else CURVE_NAMES:
+        for a_class in SIZES[:2] if quick else SIZES:
+            rng = np.random.default_rng([seed, a_class, list(SHIFTS).index(name)])
+            images, y, T, truth = draw(folder, name, min(a_class, available), rng)
+            data = with_shifts(images)
+            large = a_class >= LARGE
+            parts = systems.folds(y, FOLDS, seed)[: 1 if large else None]
+            lams = LAMS[2:9:2] if large else LAMS
+            out[f"{name} {a_class}"] = {
+                system: systems.outcome(
+                    systems.search(_path(system, name, large), data, y, lams, parts), systems.right(T, truth)
+                )
+                for system in CURVE_SYSTEMS
+            }
+    return out
+
+
+def _path(system: str, name: str, large: bool) -> systems.Path:
+    tol = 1e-3 if large else systems.TOL
+
+    def path(data: svmgsu.Gaussians, y: Array, lams: Sequence[float]) -> list[systems.Hyperplane]:
+        if system == "LSVM":
+            data = svmgsu.Gaussians(data.mean)
+        elif system != "LSVM-GSU":
+            data = data.subspace(PAPER_FRACTIONS[name], "project")
+        return systems.solve(data, y, lams, tol)
+
+    return path
+
+
+def report_sizes(records: list[Record], page: Page) -> None:
+    page.text(
+        f"{len(records)} seeds. From {LARGE} images a class on, λ is one of four, by one held-out third, "
+        "and the optimum is proven to a thousandth: the curves are flat there. MNIST has 6,265 sevens, "
+        "so 6,000 a class is nearly all."
+    )
+    keys = list(records[0])
+    names = sorted({key.split()[0] for key in keys})
+    sizes = sorted({int(key.split()[1]) for key in keys})
+    shown = [name for name in names if name in ("D3", "D4")]
+    _figure_sizes(records, page, shown, sizes)
+    rows = []
+    for key in keys:
+        cells = [show(estimate(values(records, key, s))) for s in CURVE_SYSTEMS]
+        gain = paired(values(records, key, "LSVM-GSU"), values(records, key, "LSVM"))
+        page.keep(f"{key}, gain of LSVM-GSU over LSVM", gain)
+        rows.append((key, *cells, show_gain(gain)))
+    page.table(("images a class", *CURVE_SYSTEMS, "LSVM-GSU − LSVM"), rows)
+    for name in names:
+        paper = PAPER["LSVM"][list(SHIFTS).index(name)]
+        means = [values(records, f"{name} {size}", "LSVM").mean() for size in sizes]
+        nearest = sizes[int(np.argmin(np.abs(np.array(means) - paper)))]
+        page.text(
+            f"{name}: the paper's accuracy of LSVM with 25 images a class, {paper:.4f}, is nearest to ours "
+            f"with {nearest:,} a class; ours with {sizes[0]} is {means[0]:.4f}."
+        )
+    for name in shown:
+        size = sizes[-1]
+        gain = paired(
+            values(records, f"{name} {size}", "LSVM-GSU"), values(records, f"{name} {size}", "LSVM")
+        )
+        clear = gain.mean > 2 * gain.se
+        page.claim(
+            f"Fig. 7, MNIST {name}: LSVM-GSU − LSVM with {size} images a class (“does not qualitatively "
+            f"affect”)",
+            paper=None,
+            found=gain,
+            verdict="reproduced" if clear else "not reproduced",
+        )
+
+
+def _figure_sizes(records: list[Record], page: Page, shown: list[str], sizes: list[int]) -> None:
+    import matplotlib.pyplot as plt
+
+    from svmgsu.plot import CYCLE
+
+    figure, axes = plt.subplots(
+        1, len(shown), figsize=(4.8 * len(shown), 3.9), layout="constrained", squeeze=False
+    )
+    for ax, name in zip(axes[0], shown, strict=True):
+        for system, (colour, dashes, marker) in zip(CURVE_SYSTEMS, CYCLE, strict=False):
+            points = [estimate(values(records, f"{name} {size}", system)) for size in sizes]
+            means, errors = [e.mean for e in points], [e.se for e in points]
+            style = {"color": colour, "linestyle": dashes, "marker": marker, "capsize": 3}
+            ax.errorbar(sizes, means, errors, label=system, **style)
+        ax.set(xscale="log", xlabel="training images a class", ylabel="test accuracy")
+        ax.set_title(name, fontsize=10)
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.legend(frameon=False, fontsize=9)
+    page.figure(
+        figure,
+        "mnist-sizes",
+        "Fig. 7: accuracy against the number of training images, mean ± standard error.",
+    )
+
+
+MORE_IMAGES = Experiment(
+    "mnist-sizes",
+    "MNIST with more images (Fig. 7)",
+    run_sizes,
+    report_sizes,
+    seeds=4,
+    quick_seeds=1,
+    needs=(FILE,),
+)

@@ -9,8 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .harness import Experiment, write_atomically
-from .statistics import Difference, Estimate, met
+from ..tables import markdown
+from ..tables import write as write_file
+from .harness import Experiment
+from .statistics import Difference, Estimate, met, same
+from .statistics import verdict as judged
 
 VERDICTS = ("reproduced", "partly", "not reproduced")
 
@@ -28,9 +31,8 @@ def show_gain(d: Difference, digits: int = 4) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    lines += ["| " + " | ".join(row) + " |" for row in rows]
-    return "\n".join(lines)
+    """Return a table of words."""
+    return markdown(list(head), [list(row) for row in rows], words=len(head) - 1)
 
 
 @dataclass
@@ -60,12 +62,22 @@ class Page:
         self.parts.append(f"![{words}](figures/{name}.png)\n\n{words}")
 
     def claim(
-        self, words: str, *, paper: float | None, ours: float, se: float, verdict: str, note: str = ""
+        self,
+        words: str,
+        *,
+        paper: float | None,
+        found: Estimate | Difference,
+        verdict: str | None = None,
+        tolerance: float = 0.01,
+        note: str = "",
     ) -> None:
-        """A claim of the paper beside what was found."""
-        self.claims.append(
-            {"claim": words, "paper": paper, "ours": ours, "se": se, "verdict": verdict, "note": note}
-        )
+        """Add a claim of the paper beside what was found; by default a gain or a value judges itself."""
+        if verdict is None:
+            assert paper is not None
+            is_gain = isinstance(found, Difference)
+            verdict = judged(found, paper) if is_gain else same(found, paper, tolerance)
+        entry = {"claim": words, "paper": paper, "ours": found.mean, "se": found.se}
+        self.claims.append(entry | {"verdict": verdict, "note": note})
 
     def target(self, words: str, value: float, se: float, wanted: float) -> None:
         """What this project asks of itself: value >= wanted."""
@@ -161,7 +173,7 @@ def write(
     if skipped:
         parts.append("## Not run")
         parts += [f"- {e.title}: {_absent(files)}" for e, files in skipped]
-    write_atomically(folder / "RESULTS.md", "\n\n".join(parts) + "\n")
+    write_file(folder / "RESULTS.md", "\n\n".join(parts) + "\n")
     content = {
         "quick": quick,
         "experiments": {
@@ -169,4 +181,25 @@ def write(
             for e, p in pages
         },
     }
-    write_atomically(folder / "results.json", json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+    write_file(folder / "results.json", json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+
+
+def split(text: str) -> tuple[str, dict[str, str]]:
+    """What stands before the first section, and the sections by their titles."""
+    head, *rest = ("\n" + text).split("\n## ")
+    return head.strip(), {title: body.strip() for title, _, body in (part.partition("\n") for part in rest)}
+
+
+def kept(folder: Path, experiment: Experiment) -> Page | None:
+    """The section of an earlier run in RESULTS.md, with its claims, targets and numbers."""
+    try:
+        sections = split((folder / "RESULTS.md").read_text(encoding="utf-8"))[1]
+        known = json.loads((folder / "results.json").read_text(encoding="utf-8"))["experiments"]
+    except FileNotFoundError:
+        return None
+    if experiment.title not in sections or experiment.name not in known:
+        return None
+    page = Page(experiment.title, folder / "figures", [sections[experiment.title]])
+    found = known[experiment.name]
+    page.claims, page.targets, page.numbers = found["claims"], found["targets"], found["numbers"]
+    return page

@@ -12,6 +12,7 @@ from svmgsu.demo import crossing
 
 from .harness import Experiment, Record
 from .report import Page, number
+from .statistics import Estimate
 from .systems import Array
 
 DIMENSIONS = (2, 3, 10, 50)
@@ -84,16 +85,14 @@ def report(records: list[Record], page: Page) -> None:
     page.claim(
         "Fig. 5: the angle to the SVM on N samples falls with N, in degrees at N = 1000, 2-D",
         paper=1.7,
-        ours=float(medians[0, at]),
-        se=_se_of_median(table[2][:, at]),
+        found=Estimate(float(medians[0, at]), _se_of_median(table[2][:, at]), 1),
         verdict="reproduced" if falls else "not reproduced",
         note="every median falls" if falls else "not every median falls",
     )
     page.claim(
         "Fig. 5: more samples are needed in more dimensions, angle at N = 1000, 3-D",
         paper=None,
-        ours=float(medians[1, at]),
-        se=_se_of_median(table[3][:, at]),
+        found=Estimate(float(medians[1, at]), _se_of_median(table[3][:, at]), 1),
         verdict="reproduced" if rises else "partly" if medians[-1, -1] > medians[0, -1] else "not reproduced",
         note=_slope(medians, sizes),
     )

@@ -14,7 +14,7 @@ import svmgsu
 from . import systems
 from .harness import Experiment, Record
 from .report import Page, number, show, show_gain
-from .statistics import estimate, hindsight, paired, values
+from .statistics import Estimate, estimate, hindsight, paired, values
 from .systems import Array
 
 CHANNELS = ("BBC", "NDTV")
@@ -138,8 +138,7 @@ def report(records: list[Record], page: Page) -> None:
     page.claim(
         "TV: the LSVM column is a linear SVM; F1 on NDTV of calling everything a commercial",
         paper=PAPER_LSVM,
-        ours=all_positive,
-        se=0.0,
+        found=Estimate(all_positive, 0.0, 1),
         verdict="not reproduced",
         note="the paper's baseline is the all-positive classifier",
     )
@@ -151,8 +150,7 @@ def report(records: list[Record], page: Page) -> None:
         page.claim(
             f"TV, {source} to {target}: gain in F1 of LSVM-GSU over a proper LSVM",
             paper=None,
-            ours=gain.mean,
-            se=gain.se,
+            found=gain,
             verdict="partly" if gain.mean > 2 * gain.se else "not reproduced",
             note="other channels and features than the paper's",
         )

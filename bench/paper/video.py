@@ -15,7 +15,7 @@ from . import systems
 from .harness import Experiment, Record
 from .recordings import VOWELS, Utterances, vowels
 from .report import Page, number, show, show_gain
-from .statistics import estimate, hindsight, paired, values, verdict
+from .statistics import estimate, hindsight, paired, values
 from .systems import Array
 
 LAMS = np.logspace(0, -4, 9)
@@ -132,9 +132,7 @@ def report(records: list[Record], page: Page) -> None:
             page.claim(
                 f"Video (Japanese Vowels for MED), configuration {name}: MAP of LSVM-GSU − {rival}",
                 paper=paper,
-                ours=gain.mean,
-                se=gain.se,
-                verdict=verdict(gain, paper),
+                found=gain,
                 note="other data than the paper's",
             )
         if name == "1":
@@ -142,9 +140,7 @@ def report(records: list[Record], page: Page) -> None:
             page.claim(
                 "Video (Japanese Vowels for MED): MAP of LSVM-GSU − LSVM on all frames",
                 paper=0.1806 - 0.1015,
-                ours=gain.mean,
-                se=gain.se,
-                verdict=verdict(gain, 0.1806 - 0.1015),
+                found=gain,
                 note="other data than the paper's",
             )
 

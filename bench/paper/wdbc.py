@@ -13,7 +13,7 @@ import svmgsu
 from . import systems
 from .harness import Experiment, Record
 from .report import Page, number, show, show_gain
-from .statistics import estimate, hindsight, paired, same, values, verdict
+from .statistics import estimate, hindsight, paired, values
 from .systems import Array
 
 LAMS = np.logspace(0, -4, 9)
@@ -136,23 +136,11 @@ def _claims(records: list[Record], page: Page) -> None:
             continue
         for system, paper in (("LSVM", PAPER["LSVM"]), ("LSVM-GSU, se²", PAPER["LSVM-GSU"])):
             ours = estimate(values(records, part, system))
-            page.claim(
-                f"WDBC, {words}: accuracy of {system}",
-                paper=paper,
-                ours=ours.mean,
-                se=ours.se,
-                verdict=same(ours, paper, 0.005),
-            )
+            page.claim(f"WDBC, {words}: accuracy of {system}", paper=paper, found=ours, tolerance=0.005)
         for model in MODELS:
             gain = paired(values(records, part, f"LSVM-GSU, {model}"), values(records, part, "LSVM"), OVERLAP)
             paper = PAPER["LSVM-GSU"] - PAPER["LSVM"]
-            page.claim(
-                f"WDBC, {words}: gain of LSVM-GSU over LSVM, {model}",
-                paper=paper,
-                ours=gain.mean,
-                se=gain.se,
-                verdict=verdict(gain, paper),
-            )
+            page.claim(f"WDBC, {words}: gain of LSVM-GSU over LSVM, {model}", paper=paper, found=gain)
     gain = paired(values(records, "clean", "LSVM-GSU, se²"), values(records, "clean", "LSVM"), OVERLAP)
     page.target("WDBC, clean: LSVM-GSU − LSVM + 2 standard errors", gain.mean + 2 * gain.se, gain.se, 0.0)
     gain = paired(values(records, "noisy", "LSVM-GSU"), values(records, "noisy", "LSVM"), OVERLAP)
