@@ -17,7 +17,7 @@ from sklearn.model_selection import GroupKFold
 
 import svmgsu
 from svmgsu.plot import BLUE, GREY
-from svmgsu.uncertainty import from_samples
+from svmgsu.uncertainty import from_repeats
 
 
 def synthetic(rng, objects, frames=40):
@@ -48,13 +48,13 @@ known, y = vowels(args.data, "train") if args.data else synthetic(rng, 150)
 new, z = vowels(args.data, "test") if args.data else synthetic(rng, 600)
 sizes = [len(frames) for frames in known]
 owner = np.repeat(np.arange(len(y)), sizes)  # of every frame
-full = from_samples(known, covariance="full")
+full = from_repeats(known, covariance="full")
 
 # All choose λ for single frames: validation examples are Gaussians (or the frames), also for the plain SVM.
 lams = np.logspace(0, -4, 9)
 models = {
     "SVM on means": svmgsu.LinearSVMGSUCV(lams, cov_scales=[0]).fit(full, y),
-    "SVM-GSU, diagonal": svmgsu.LinearSVMGSUCV(lams).fit(from_samples(known), y),
+    "SVM-GSU, diagonal": svmgsu.LinearSVMGSUCV(lams).fit(from_repeats(known), y),
     "SVM-GSU, full": svmgsu.LinearSVMGSUCV(lams).fit(full, y),
     "SVM on all frames": svmgsu.LinearSVMGSUCV(lams, cv=GroupKFold(5)).fit(
         np.concatenate(known), y[owner], groups=owner

@@ -32,7 +32,7 @@ def covariance(kind, count=L, n=N, dtype=np.float64):
 
 
 def whole(blocks):
-    return svmgsu.concatenate(list(blocks))
+    return svmgsu.Gaussians.concatenate(list(blocks))
 
 
 def same(blocks, data, y=None):

@@ -47,7 +47,7 @@ def test_error_bars_of_a_wrong_shape_are_not_told_of_shapes_that_error_bars_cann
     X, y = problem()
     with pytest.raises(ValueError, match=r"expected a number, \(40,\), or \(40, 3\)$"):
         svmgsu.train(X, y, std=np.ones((40, 2)))
-    with pytest.raises(ValueError, match=r"^std: 7 standard deviations for 40 examples"):
+    with pytest.raises(ValueError, match=r"^std: 7 standard deviations for 40 samples"):
         svmgsu.train(X, y, std=np.ones(7))
 
 
@@ -64,9 +64,7 @@ def holes(kind):
 @pytest.mark.parametrize("kind", ["array", "sparse", "frame", "masked"])
 def test_a_missing_value_points_to_from_missing(kind):
     X, y = holes(kind)
-    with pytest.raises(
-        ValueError, match=r"^X: example 3, feature 1 .*svmgsu\.uncertainty\.from_missing\(X\)"
-    ):
+    with pytest.raises(ValueError, match=r"^X: sample 3, feature 1 .*svmgsu\.uncertainty\.from_missing\(X\)"):
         svmgsu.train(X, y)
     if kind != "sparse":
         svmgsu.train(uncertainty.from_missing(X), y)
@@ -75,7 +73,7 @@ def test_a_missing_value_points_to_from_missing(kind):
 def test_infinity_is_not_a_missing_value():
     X, y = problem()
     X[3, 1] = np.inf
-    with pytest.raises(ValueError, match=r"^X: example 3, feature 1 is inf") as caught:
+    with pytest.raises(ValueError, match=r"^X: sample 3, feature 1 is inf") as caught:
         svmgsu.train(X, y)
     assert "missing" not in str(caught.value)
 
@@ -166,7 +164,7 @@ def test_builders_keep_tiny_variances_of_float32_data(tmp_path):
     X[:, 0] = [0, 1e-24, 2e-24, 3e-24]
     assert (uncertainty.from_errors(X, std=np.float32(1e-24)).cov.variances > 0).all()
     np.testing.assert_allclose(
-        uncertainty.from_samples([X]).cov.variances[0, 0], np.var(X[:, 0].astype(float), ddof=1)
+        uncertainty.from_repeats([X]).cov.variances[0, 0], np.var(X[:, 0].astype(float), ddof=1)
     )
     np.savez(tmp_path / "a.npz", mean=X, std=np.full((4, 2), 1e-24, dtype=np.float32))
     np.testing.assert_allclose(svmgsu.io.read(tmp_path / "a.npz").data.cov.variances, 1e-48, rtol=1e-6)

@@ -83,8 +83,8 @@ def test_float32_arrays_find_their_own_functions():
 def test_disagreeing_sizes_are_refused():
     means, y, one = _core.dense_means(np.zeros((3, 2))), np.array([1.0, -1.0, 1.0]), np.ones(3)
     cases = {
-        "labels: 2 for 3 examples": lambda: _core.labelled(means, (), y[:2], one),
-        "weights: 2 for 3 examples": lambda: _core.labelled(means, (), y, one[:2]),
+        "labels: 2 for 3 samples": lambda: _core.labelled(means, (), y[:2], one),
+        "weights: 2 for 3 samples": lambda: _core.labelled(means, (), y, one[:2]),
         "labels must be -1 or": lambda: _core.labelled(means, (), 0 * y, one),
         "covariance: 4 examples": lambda: _core.labelled(
             means, ((_core.isotropic(np.ones(4)), 1.0),), y, one

@@ -30,12 +30,12 @@ def test_to_full_is_what_numpy_says(kind, dtype):
 def test_kinds_that_do_not_know_a_size_ask_for_it():
     with pytest.raises(ValueError, match="n_features: Isotropic does not know it; pass n_features="):
         svmgsu.Isotropic([1.0, 2.0]).to_full()
-    with pytest.raises(ValueError, match="n_examples: Shared does not know it"):
+    with pytest.raises(ValueError, match="n_samples: Shared does not know it"):
         svmgsu.Shared(np.eye(2)).to_full()
     with pytest.raises(ValueError, match="one covariance per class needs the labels y"):
-        svmgsu.Shared({0: np.eye(2), 1: np.eye(2)}).to_full(n_examples=3)
+        svmgsu.Shared({0: np.eye(2), 1: np.eye(2)}).to_full(n_samples=3)
     with pytest.raises(ValueError, match=re.escape("no covariance for class 2; it has [0, 1]")):
-        svmgsu.Shared({0: np.eye(2), 1: np.eye(2)}).to_full(n_examples=3, y=[0, 1, 2])
+        svmgsu.Shared({0: np.eye(2), 1: np.eye(2)}).to_full(n_samples=3, y=[0, 1, 2])
 
 
 # Sums and factors
@@ -56,7 +56,7 @@ def test_sums_of_sums_are_flat_sums():
     iso = svmgsu.Isotropic(0.5)
     nested = 2 * (p.cov + 3 * (iso + p.cov)) + iso
     np.testing.assert_allclose(full_of(p, nested), 8 * p.full + 3.5 * np.eye(5), rtol=1e-13)
-    assert (nested.n_examples, nested.n_features) == (11, 5)
+    assert (nested.n_samples, nested.n_features) == (11, 5)
 
 
 def test_the_terms_of_a_sum_must_fit_each_other():
@@ -80,7 +80,7 @@ def test_only_numbers_are_factors_and_only_covariances_are_terms(other):
 
 def test_a_representation_says_what_it_is():
     cov = svmgsu.Diagonal(np.ones((4, 2))) + 0.5 * svmgsu.Shared(np.eye(2))
-    assert repr(cov) == "Diagonal(n_examples=4, n_features=2) + 0.5 * Shared(n_examples=None, n_features=2)"
+    assert repr(cov) == "Diagonal(n_samples=4, n_features=2) + 0.5 * Shared(n_samples=None, n_features=2)"
 
 
 # Slices
@@ -115,7 +115,7 @@ def test_slicing_examples_slices_their_covariances(kind, rows):
 def test_a_shared_covariance_is_never_sliced_even_if_there_are_as_many_examples_as_features():
     S = spd(np.random.default_rng(0), 1, 4)[0]
     data = svmgsu.Gaussians(np.zeros((4, 4)), svmgsu.Shared(S))
-    np.testing.assert_allclose(data[[2, 0]].cov.to_full(n_examples=2), [S, S], rtol=1e-15)
+    np.testing.assert_allclose(data[[2, 0]].cov.to_full(n_samples=2), [S, S], rtol=1e-15)
 
 
 @pytest.mark.parametrize("key", [3, (1, 2), np.zeros((2, 2), dtype=int), 99, [99], np.ones(3, dtype=bool)])

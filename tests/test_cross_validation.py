@@ -157,7 +157,7 @@ def test_folds_may_be_masks_and_count_from_the_end():
     forms = [(known, ~known), (np.flatnonzero(known), np.flatnonzero(~known) - len(y))]
     scores = [svmgsu.LinearSVMGSUCV([0.1], cv=[fold]).fit(X, y, V).best_score_ for fold in forms]
     assert scores[0] == scores[1]
-    with pytest.raises(IndexError, match="index 120 is out of range for 120 examples"):
+    with pytest.raises(IndexError, match="index 120 is out of range for 120 samples"):
         svmgsu.LinearSVMGSUCV([0.1], cv=[([0, 119], [120])]).fit(X, y, V)
 
 

@@ -311,8 +311,8 @@ def test_wrong_data_are_named_with_the_row_of_the_whole(client):
     Z[777, 2] = np.nan
     dX, dZ, dE = arrays(X, Z, E)
     for given, message in (
-        ((dZ, y), r"X: example 777, feature 2 is nan"),
-        ((dX, y[:5]), r"y: 5 labels for 1200 examples"),
+        ((dZ, y), r"X: sample 777, feature 2 is nan"),
+        ((dX, y[:5]), r"y: 5 labels for 1200 samples"),
         ((dX, np.ones(L)), r"y: only one class"),
         ((X, y), r"X: expected a Dask array or data frame, got ndarray"),
         ((dX, *arrays(y[:600])), r"y: 600 values for 1200 samples"),

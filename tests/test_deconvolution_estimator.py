@@ -60,7 +60,7 @@ def test_batches_are_parts_of_the_whole():
     prior = svmgsu.Deconvolution(2).fit(X, std=STD)
     whole, parts = prior.transform(X, std=STD), list(prior.batches(X, 32, std=STD))
     assert [len(part) for part in parts] == [32, 32, 6]
-    together = svmgsu.concatenate(parts)
+    together = svmgsu.Gaussians.concatenate(parts)
     for name in ("weights", "mean", "cov"):
         np.testing.assert_array_equal(getattr(together, name), getattr(whole, name))
     with pytest.raises(TypeError, match="batches: unexpected argument 'sdt'"):
@@ -278,18 +278,18 @@ def test_a_picture_says_what_is_wrong(change, message, picture):
         ({}, {"X": np.hstack([objects(), np.ones((600, 1))])}, "X: feature 2 is 1 in every example"),
         ({}, {"X": np.full((600, 2), np.nan)}, "X: feature 0 is missing, or has infinite noise, in every"),
         ({}, {"std": np.inf}, "X: feature 0 is missing, or has infinite noise, in every example"),
-        ({}, {"X": np.full((600, 2), np.inf)}, "X: example 0, feature 0 is infinite"),
+        ({}, {"X": np.full((600, 2), np.inf)}, "X: sample 0, feature 0 is infinite"),
         ({}, {"X": np.ones(5)}, "X: expected 2 dimensions"),
         ({}, {"X": np.ones((0, 2))}, r"X: Found array with 0 sample\(s\)"),
-        ({}, {"std": np.full((600, 2), np.nan)}, "std: example 0, feature 0 is nan"),
+        ({}, {"std": np.full((600, 2), np.nan)}, "std: sample 0, feature 0 is nan"),
         ({}, {"std": -1.0}, "std: .* standard deviation -1"),
         ({}, {"std": np.ones((600, 3))}, r"std: shape \(600, 3\) does not fit"),
         ({}, {"cov": 1.0, "std": 1.0}, "std: give either cov or std"),
-        ({}, {"projection": np.ones((600, 3, 2))}, r"projection: shape \(600, 3, 2\); for 600 examples of 2"),
+        ({}, {"projection": np.ones((600, 3, 2))}, r"projection: shape \(600, 3, 2\); for 600 samples of 2"),
         ({}, {"projection": np.zeros((2, 2))}, "X: feature 0 is missing in every example"),
-        ({}, {"projection": np.full((2, 2), np.nan)}, "projection: example 0"),
+        ({}, {"projection": np.full((2, 2), np.nan)}, "projection: sample 0"),
         ({}, {"sample_weight": np.zeros(600)}, "sample_weight: all weights are zero"),
-        ({}, {"X": svmgsu.Gaussians(objects()).with_deployment([1.0, 1.0])}, "noise of deployment"),
+        ({}, {"X": svmgsu.Gaussians(objects()).add_noise([1.0, 1.0])}, "noise of deployment"),
         ({}, {"X": svmgsu.Gaussians(objects()), "std": 1.0}, "cov: X is a Gaussians and has its covariance"),
         ({"n_components": "auto"}, {"X": objects(5)}, '"auto" needs at least 6 examples'),
     ],

@@ -41,15 +41,15 @@ def lowest(S):
 def test_units_do_not_hide_an_indefinite_matrix(psd, dtype):
     S = np.array([[[1e8, 0, 0], [0, 1, 1.9], [0, 1.9, 1]]], dtype=dtype)
     with pytest.raises(
-        ValueError, match=r"cov: example 0 is not positive semidefinite: .* eigenvalue is -0\.9"
+        ValueError, match=r"cov: sample 0 is not positive semidefinite: .* eigenvalue is -0\.9"
     ):
         svmgsu.Full(S, psd=psd)
-    with pytest.raises(ValueError, match="packed: example 0 is not positive semidefinite"):
+    with pytest.raises(ValueError, match="packed: sample 0 is not positive semidefinite"):
         svmgsu.Full.from_packed(packed_of(S), check=True, psd=psd)
-    with pytest.raises(ValueError, match="cov: example 0 is not positive semidefinite"):
+    with pytest.raises(ValueError, match="cov: sample 0 is not positive semidefinite"):
         svmgsu.Shared(S[0], psd=psd)
-    with pytest.raises(ValueError, match="deployment_cov: example 0 is not positive semidefinite"):
-        svmgsu.Gaussians(np.zeros((4, 3))).with_deployment(S)
+    with pytest.raises(ValueError, match="cov: sample 0 is not positive semidefinite"):
+        svmgsu.Gaussians(np.zeros((4, 3))).add_noise(S)
 
 
 def test_an_eigenvalue_that_drowns_in_the_largest_is_still_named():
@@ -65,9 +65,9 @@ def test_what_has_no_variance_has_no_covariance(entry, dtype):
     S = np.diag([1.0, 0.0, 2.0]).astype(dtype)
     svmgsu.Full(S[np.newaxis], psd="strict")
     S[0, 1] = S[1, 0] = entry
-    with pytest.raises(ValueError, match="example 0 is not positive semidefinite"):
+    with pytest.raises(ValueError, match="sample 0 is not positive semidefinite"):
         svmgsu.Full(S[np.newaxis])
-    with pytest.raises(ValueError, match="example 0 is not positive semidefinite"):
+    with pytest.raises(ValueError, match="sample 0 is not positive semidefinite"):
         svmgsu.Full(np.diag([1e6, entry, -entry])[np.newaxis].astype(dtype))
 
 
@@ -93,7 +93,7 @@ def test_six_digits_are_projected_onto_the_nearest_that_is_semidefinite(units):
     )
     with pytest.warns(UserWarning, match=message):
         clipped = svmgsu.Full(S)
-    with pytest.raises(ValueError, match=f"cov: example {off.argmax()} is not positive semidefinite"):
+    with pytest.raises(ValueError, match=f"cov: sample {off.argmax()} is not positive semidefinite"):
         svmgsu.Full(S, psd="strict")
     full = clipped.to_full()
     np.testing.assert_array_equal(full[~off], S[~off])
@@ -117,7 +117,7 @@ def test_beyond_the_tolerance_is_an_error_that_names_the_example():
     S = rounded(rank_two())
     S[17] = rounded(rank_two())[17] - 1e-2 * np.eye(4)
     with pytest.raises(
-        ValueError, match=r"cov: example 17 is not positive semidefinite: its smallest eigenvalue is -0\.01"
+        ValueError, match=r"cov: sample 17 is not positive semidefinite: its smallest eigenvalue is -0\.01"
     ):
         svmgsu.Full(S)
 

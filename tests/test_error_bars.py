@@ -93,7 +93,7 @@ def test_signs_are_of_a_column(reader):
     mixed = LOWER | {"u_err2": [0.2, 0.1, -0.3]}
     with pytest.raises(ValueError, match=r"u_err2.*-0\.3"):
         READERS[reader](pd.DataFrame(VALUES | UPPER | mixed))
-    with pytest.raises(ValueError, match=r"lower: example 2 has standard deviation -0\.3 at feature 0"):
+    with pytest.raises(ValueError, match=r"lower: sample 2 has standard deviation -0\.3 at feature 0"):
         from_errors(rows(VALUES, "ug"), upper=rows(UPPER, UPPER), lower=rows(mixed, mixed))
 
 

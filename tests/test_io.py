@@ -158,7 +158,7 @@ def test_npz_from_elsewhere(tmp_path):
     with pytest.raises(FormatError, match="more than one covariance: var, std"):
         svmgsu.io.read(path)
     np.savez(path, mean=np.ones((2, 2)), var=-np.ones((2, 2)))
-    with pytest.raises(FormatError, match=r"x\.npz: variances: example 0 has variance -1"):
+    with pytest.raises(FormatError, match=r"x\.npz: variances: sample 0 has variance -1"):
         svmgsu.io.read(path)
     path.write_bytes(path.read_bytes()[:200])
     with pytest.raises(FormatError, match=r"not a readable \.npz file"):

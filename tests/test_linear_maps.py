@@ -47,7 +47,7 @@ def test_a_matrix_for_each_example_maps_its_covariance(kind):
     p = make_problem(kind, COUNT, N)
     J = rng().normal(size=(COUNT, 3, N))
     if kind == "shared by class":
-        with pytest.raises(ValueError, match="say which class each example has"):
+        with pytest.raises(ValueError, match="say which class each sample has"):
             p.cov.map(J)
     else:
         agrees(p, p.cov.map(J), J @ p.full @ J.transpose(0, 2, 1))
@@ -90,7 +90,7 @@ def test_the_jacobian_of_a_direction_is_applied_without_being_written_out(kind):
     u /= np.linalg.norm(u, axis=1, keepdims=True)
     r = rng().uniform(0.5, 2, COUNT)
     J = (np.eye(N) - u[:, :, None] * u[:, None, :]) / r[:, None, None]
-    agrees(p, p.cov.mapped(DirectionMap(u, r)), J @ p.full @ J.transpose(0, 2, 1))
+    agrees(p, p.cov.map(DirectionMap(u, r)), J @ p.full @ J.transpose(0, 2, 1))
 
 
 def classes_of(p):
@@ -164,9 +164,9 @@ def test_what_does_not_fit_is_named():
     cov = svmgsu.Diagonal(np.ones((4, 3)))
     with pytest.raises(ValueError, match="A: it is for 2 features, but the covariance has 3"):
         cov.map(np.ones((2, 2)))
-    with pytest.raises(ValueError, match="d: it is for 5 examples, but the covariance has 4"):
+    with pytest.raises(ValueError, match="d: it is for 5 samples, but the covariance has 4"):
         cov.scale_features(np.ones((5, 3)))
-    with pytest.raises(ValueError, match="A: example 0, feature 1 is nan"):
+    with pytest.raises(ValueError, match="A: sample 0, feature 1 is nan"):
         cov.map([[0.0, np.nan, 1.0]])
     with pytest.raises(ValueError, match="columns: a feature is chosen twice"):
         cov.select([1, 1])
@@ -203,7 +203,7 @@ def test_groups_that_are_the_classes_train_like_classes():
 
 
 @pytest.mark.parametrize("unit", [1e-25, 1e25])
-@pytest.mark.parametrize("how", ["scaling", "matrix", "matrix that mixes", "one matrix per example"])
+@pytest.mark.parametrize("how", ["scaling", "matrix", "matrix that mixes", "one matrix per sample"])
 @pytest.mark.parametrize("kind", ["diagonal", "CSR", "isotropic"])
 def test_single_precision_survives_a_change_of_units(unit, how, kind):
     """The image has variances of 1e-50 or 1e50, for which single precision has no numbers."""
@@ -217,6 +217,6 @@ def test_single_precision_survives_a_change_of_units(unit, how, kind):
     if how == "scaling":
         image = cov.scale_features(np.diag(A))
     else:
-        image = cov.map(np.stack([A, A]) if "per example" in how else A)
+        image = cov.map(np.stack([A, A]) if "per sample" in how else A)
     wanted = A @ cov.to_full(2, 2) @ A.T
     np.testing.assert_allclose(image.to_full(), wanted, rtol=1e-6, atol=1e-6 * unit**2)

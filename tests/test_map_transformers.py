@@ -108,10 +108,10 @@ def test_bad_input_is_an_error_that_names_it():
         with pytest.raises(ValueError, match=words):
             transformer.fit(X)
     with pytest.raises(ValueError, match="noise of deployment"):
-        svmgsu.features.Polynomial().fit_transform(svmgsu.Gaussians(X, std=1.0).with_deployment(0.1))
+        svmgsu.features.Polynomial().fit_transform(svmgsu.Gaussians(X, std=1.0).add_noise(0.1))
     wide = svmgsu.features.FourierFeatures(n_features=20_000, covariance="full").fit(X)
     many = svmgsu.Gaussians(np.repeat(X, 500, axis=0), std=1.0)
-    with pytest.raises(MemoryError, match="'full' covariances of 20000 features of 10000 examples"):
+    with pytest.raises(MemoryError, match="'full' covariances of 20000 features of 10000 samples"):
         wide.transform(many)
     with pytest.raises(ValueError, match="the map is for 3"):
         _core.map_moments(

@@ -1,13 +1,10 @@
 """`Mixtures`: a container of mixtures of Gaussians that can be sliced, joined and drawn from."""
 
-import pickle
-
 import numpy as np
 import pytest
 from conftest import spd
 from moments import assert_moments
 from sklearn.utils import _safe_indexing
-from svmgsu.maps import linear
 
 import svmgsu
 
@@ -36,7 +33,7 @@ def test_it_is_sliced_like_an_array():
         assert same(some, svmgsu.Mixtures(data.weights[::2], data.mean[::2], data.cov[::2]))
     assert same(_safe_indexing(data, [1, 3]), data[[1, 3]])
     assert np.shares_memory(data[1:3].cov, data.cov)
-    for key, message in ((3, "one example is chosen"), ([7], "out of range"), (slice(3, 3), "chooses none")):
+    for key, message in ((3, "one sample is chosen"), ([7], "out of range"), (slice(3, 3), "chooses none")):
         with pytest.raises(IndexError, match=message):
             data[key]
 
@@ -53,7 +50,7 @@ def test_one_gaussian_has_the_moments_of_draws_from_the_mixture(diagonal):
 def test_blocks_do_not_show(monkeypatch):
     data = mixtures(7)
     whole, drawn = data.to_gaussians(), data.sample(2, random_state=1)
-    monkeypatch.setattr(linear, "BLOCK", 1)
+    monkeypatch.setattr("svmgsu.support.arrays.BLOCK", 1)
     np.testing.assert_array_equal(data.to_gaussians().cov.packed, whole.cov.packed)
     np.testing.assert_array_equal(data.sample(2, random_state=1), drawn)
 
@@ -69,39 +66,10 @@ def test_a_component_is_gaussians(diagonal):
         data.component(3)
 
 
-def test_parts_are_joined():
-    one, two = mixtures(3, names=NAMES), mixtures(4, seed=1, names=NAMES)
-    both = svmgsu.concatenate([one, two])
-    assert same(both[:3], one) and same(both[3:], two) and both.feature_names_in_ == NAMES
-
-
-def test_fewer_components_and_variances_join_what_has_more():
-    small, large = mixtures(3, components=1, diagonal=True), mixtures(4)
-    both = svmgsu.concatenate([small, large])
-    assert both.n_components == 3
-    np.testing.assert_array_equal(both.weights[:3], [[1, 0, 0]] * 3)
-    np.testing.assert_allclose(both.to_gaussians().cov.packed[:3], small.to_gaussians().cov.packed)
-    for parts, message in (
-        ([small, svmgsu.Gaussians(np.ones((1, 2)))], "part 1 is Gaussians; expected Mixtures"),
-        ([svmgsu.Gaussians(np.ones((1, 2))), small], "part 1 is Mixtures; expected Gaussians"),
-    ):
-        with pytest.raises(TypeError, match=message):
-            svmgsu.concatenate(parts)
-    with pytest.raises(ValueError, match="part 1 has 3 features"):
-        svmgsu.concatenate([small, mixtures(n=3)])
-
-
-@pytest.mark.parametrize("diagonal", [True, False])
-def test_it_comes_back_from_a_pickle(diagonal):
-    data = mixtures(diagonal=diagonal, names=NAMES)
-    back = pickle.loads(pickle.dumps(data))
-    assert same(back, data) and back.feature_names_in_ == NAMES and back.shape == data.shape
-
-
 def test_it_shows_what_it_is():
-    assert repr(mixtures()) == "Mixtures(5 examples, 2 features, 3 components, full covariances)"
+    assert repr(mixtures()) == "Mixtures(5 samples, 2 features, 3 components, full covariances)"
     text = mixtures(names=["<b>", "x"])._repr_html_()
-    assert "&lt;b&gt;" in text and "components that an example uses" in text
+    assert "&lt;b&gt;" in text and "components that a sample uses" in text
     with pytest.raises(TypeError, match="Mixtures are no plain array"):
         np.asarray(mixtures())
     with pytest.raises(TypeError, match="cannot be iterated over"):
@@ -118,16 +86,16 @@ def test_float32_stays():
     ("change", "message"),
     [
         ({"mean": np.ones((2, 2))}, "mean: expected 3 dimensions"),
-        ({"mean": np.ones((0, 2, 2))}, "mean: there is no example"),
-        ({"mean": np.full((2, 2, 2), np.nan)}, "mean: example 0"),
-        ({"weights": np.ones((2, 3))}, r"weights: shape \(2, 3\) for means of 2 examples with 2 components"),
-        ({"weights": [[0.5, 0.5], [1.5, -0.5]]}, "weights: example 1 has -0.5 for component 1"),
-        ({"weights": [[0.5, 0.5], [0.5, 0.4]]}, "weights: those of example 1 sum to 0.9"),
+        ({"mean": np.ones((0, 2, 2))}, "mean: there is no sample"),
+        ({"mean": np.full((2, 2, 2), np.nan)}, "mean: sample 0"),
+        ({"weights": np.ones((2, 3))}, r"weights: shape \(2, 3\) for means of 2 samples with 2 components"),
+        ({"weights": [[0.5, 0.5], [1.5, -0.5]]}, "weights: sample 1 has -0.5 for component 1"),
+        ({"weights": [[0.5, 0.5], [0.5, 0.4]]}, "weights: those of sample 1 sum to 0.9"),
         ({"cov": np.ones((2, 2, 3))}, r"cov: shape \(2, 2, 3\); expected variances \(2, 2, 2\)"),
-        ({"cov": -np.ones((2, 2, 2))}, "cov: example 0 has variance -1"),
+        ({"cov": -np.ones((2, 2, 2))}, "cov: sample 0 has variance -1"),
         (
             {"cov": np.array([np.eye(2)] * 3 + [[[1, 1], [0, 1]]]).reshape(2, 2, 2, 2)},
-            "example 1, component 1",
+            "sample 1, component 1",
         ),
         (
             {"cov": np.array([np.eye(2)] * 2 + [[[1, 2], [2, 1]]] * 2).reshape(2, 2, 2, 2)},

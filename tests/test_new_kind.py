@@ -1,6 +1,6 @@
 """A kind of covariance written here, in Python, goes wherever the library's own kinds go.
 
-`Stretched` is Σ_i = v_i S: one matrix for all examples, each with a factor of its own. It has what
+`Stretched` is Σ_i = v_i S: one matrix for all samples, each with a factor of its own. It has what
 CONTRIBUTING asks of a new kind, `terms` and `take`, and says how it is saved; the rest are defaults.
 """
 
@@ -26,7 +26,7 @@ class Stretched(Covariance):
 
     def __init__(self, matrix, stretches):
         self.matrix, self.stretches = np.asarray(matrix, float), np.asarray(stretches, float)
-        self.n_examples, self.n_features = len(self.stretches), len(self.matrix)
+        self.n_samples, self.n_features = len(self.stretches), len(self.matrix)
 
     def terms(self, examples, features, y):
         root = np.linalg.cholesky(self.matrix).T
@@ -35,7 +35,7 @@ class Stretched(Covariance):
     def take(self, rows):
         return Stretched(self.matrix, self.stretches[rows])
 
-    def arrays(self, n_examples, n_features, y):
+    def arrays(self, n_samples, n_features, y):
         return {"stretched": self.matrix, "stretches": self.stretches}
 
     @classmethod
@@ -58,7 +58,7 @@ def test_it_is_seen_as_its_matrices(problem):
     X, _, cov, full = problem
     np.testing.assert_allclose(cov.to_full(), full.to_full(), rtol=1e-12)
     np.testing.assert_allclose(cov.diagonals(60, 3), full.diagonals(60, 3), rtol=1e-12)
-    assert repr(cov) == "Stretched(n_examples=60, n_features=3)"
+    assert repr(cov) == "Stretched(n_samples=60, n_features=3)"
     data = svmgsu.Gaussians(X, cov)
     assert "cov=Stretched" in repr(data) and "<td>Stretched</td>" in data._repr_html_()
     assert (
@@ -82,8 +82,8 @@ def test_it_is_sliced_and_pickled(problem):
 def test_it_is_concatenated(problem, other):
     X, _, cov, full = problem
     more = cov if other == "self" else other
-    joined = svmgsu.concatenate([svmgsu.Gaussians(X, cov), svmgsu.Gaussians(X, more)])
-    wanted = svmgsu.concatenate(
+    joined = svmgsu.Gaussians.concatenate([svmgsu.Gaussians(X, cov), svmgsu.Gaussians(X, more)])
+    wanted = svmgsu.Gaussians.concatenate(
         [svmgsu.Gaussians(X, full), svmgsu.Gaussians(X, full if more is cov else more)]
     )
     np.testing.assert_allclose(joined.cov.to_full(120, 3), wanted.cov.to_full(120, 3), rtol=1e-12, atol=1e-14)

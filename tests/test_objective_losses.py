@@ -89,7 +89,7 @@ def test_an_objective_of_a_regression_has_its_parameter_and_refuses_what_is_wron
     ):
         with pytest.raises(ValueError, match=message):
             svmgsu.Objective(X, t, **given)
-    with pytest.raises(ValueError, match="y: 5 targets for 6 examples"):
+    with pytest.raises(ValueError, match="y: 5 targets for 6 samples"):
         svmgsu.Objective(X, t[:5], loss="squared")
     with pytest.raises(ValueError, match="y: all targets are 2"):
         svmgsu.Objective(X, np.full(6, 2.0), loss="squared")

@@ -142,7 +142,7 @@ def test_boundary_refuses_what_it_cannot_draw(problem):
         plot.boundary(svmgsu.LinearSVMGSU(), data, y)
     with pytest.raises(ValueError, match=r"class_: 3 is not one of the model's classes \[1, 2\]"):
         plot.boundary(model, data, y, class_=3)
-    with pytest.raises(ValueError, match=r"y: example 0 is of class 5; the model knows \[1, 2\]"):
+    with pytest.raises(ValueError, match=r"y: sample 0 is of class 5; the model knows \[1, 2\]"):
         plot.boundary(model, data, [5, *y[1:]])
 
 

@@ -46,7 +46,7 @@ def pipeline(data, y):
 
 
 def test_the_boundary_of_a_pipeline_is_in_the_units_of_the_data(pipeline, data, y):
-    rule = svmgsu.unscale(pipeline)
+    rule = pipeline[0].unscale(pipeline[-1])
     plain = svmgsu.Model(rule.coef_, rule.intercept_, pipeline.classes_, lam=1.0)
     lines = [plot.boundary(model, data, y).get_lines()[0] for model in (pipeline, plain)]
     assert np.allclose(lines[0].get_xy1(), lines[1].get_xy1())

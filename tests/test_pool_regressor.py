@@ -181,7 +181,7 @@ def test_what_is_wrong_is_said():
         small(members=["classwise"]).fit(X, y)
     with pytest.raises(ValueError, match="y: 29 targets for 30 samples"):
         small().fit(X, y[:29])
-    with pytest.raises(ValueError, match="y: example 3"):
+    with pytest.raises(ValueError, match="y: sample 3"):
         small().fit(X, np.where(np.arange(30) == 3, np.nan, y))
     model = small().fit(X, y, std=E)
     with pytest.raises(ValueError, match="level: expected a number between 0 and 1"):

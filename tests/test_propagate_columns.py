@@ -240,7 +240,7 @@ def test_weights_come_back_through_them(name):
     y = np.arange(60) % 2
     data = svmgsu.Gaussians(rng.normal(size=(60, 5)) + y[:, None], std=rng.uniform(0.1, 1, (60, 5)))
     pipeline = make_pipeline(Propagate(EVERY[name]), svmgsu.LinearSVMGSU(0.1, probability=False)).fit(data, y)
-    coef, intercept = svmgsu.unscale(pipeline)
+    coef, intercept = pipeline[0].unscale(pipeline[-1])
     np.testing.assert_allclose(
         data.mean @ coef[0] + intercept, pipeline.decision_function(data), rtol=1e-9, atol=1e-9
     )
@@ -251,9 +251,9 @@ def test_weights_come_back_through_them(name):
 def test_noise_of_deployment_goes_through_them(name, method):
     p = make_problem("diagonal", 30, 5)
     noise = np.diag([1.0, 2.0, 3.0, 4.0, 5.0]) + 0.5
-    data = svmgsu.Gaussians(p.means + 1, p.cov).with_deployment(noise)
+    data = svmgsu.Gaussians(p.means + 1, p.cov).add_noise(noise)
     out = Propagate(EVERY[name], method=method).fit_transform(data)
     J = derivative(clone(EVERY[name]).fit(p.means + 1).transform, p.means + 1)
     np.testing.assert_allclose(
-        out.deployment.to_full(*out.shape), J @ noise @ J.transpose(0, 2, 1), rtol=1e-6, atol=1e-8
+        out.test_noise.to_full(*out.shape), J @ noise @ J.transpose(0, 2, 1), rtol=1e-6, atol=1e-8
     )

@@ -40,7 +40,7 @@ def data_of(kind):
 
 def kind_of(cov):
     """The kinds of the terms, and where these belong to no example."""
-    return sorted((type(kind).__name__, kind.n_examples is None, kind.is_diagonal) for _, kind in cov.parts)
+    return sorted((type(kind).__name__, kind.n_samples is None, kind.is_diagonal) for _, kind in cov.parts)
 
 
 def agree(one, two, y, rtol=1e-12):
@@ -65,7 +65,7 @@ def test_a_matrix(kind, name):
     )
     weights = np.arange(1.0, len(A) + 1)
     model = type("Rule", (), {"coef_": weights[None], "intercept_": np.zeros(1)})()
-    pulled = svmgsu.unscale(transformer, model).coef_
+    pulled = transformer.unscale(model).coef_
     along = [c.cov.map(w).to_full(12, 1, problem.y) for c, w in ((out, weights[None]), (data, pulled))]
     np.testing.assert_allclose(*along, rtol=1e-9)
 
@@ -170,7 +170,7 @@ def test_a_certain_value_may_stand_at_the_edge_of_the_domain():
     data = svmgsu.Gaussians([[0.0, 1.0], [2.0, 4.0]], svmgsu.Diagonal([[0.0, 0.1], [0.2, 0.4]]))
     out = propagate(np.sqrt, data)
     np.testing.assert_allclose(out.cov.diagonals(2, 2), [[0.0, 0.025], [0.025, 0.025]], rtol=1e-5)
-    with pytest.raises(ValueError, match="f: example 0 gives nan at output 0"):
+    with pytest.raises(ValueError, match="f: sample 0 gives nan at output 0"):
         propagate(np.sqrt, data, elementwise=True)
 
 

@@ -103,7 +103,7 @@ def test_an_estimator_a_search_and_a_stream_read_once(scans):
 def test_error_bars_without_a_finite_square_are_refused():
     e = E.copy()
     e[17, 2] = 1e200
-    with pytest.raises(ValueError, match="std: example 17 has standard deviation 1e\\+200 at feature 2"):
+    with pytest.raises(ValueError, match="std: sample 17 has standard deviation 1e\\+200 at feature 2"):
         svmgsu.Gaussians(X, std=e)
 
 
@@ -111,9 +111,9 @@ def test_error_bars_without_a_finite_square_are_refused():
 def test_single_precision_error_bars_are_refused_as_double_ones_are(value):
     e = E.astype(np.float32)
     e[17, 2] = value
-    with pytest.raises(ValueError, match="std: example 17") as single:
+    with pytest.raises(ValueError, match="std: sample 17") as single:
         svmgsu.Gaussians(X, std=e)
-    with pytest.raises(ValueError, match="std: example 17") as double:
+    with pytest.raises(ValueError, match="std: sample 17") as double:
         svmgsu.Gaussians(X, std=e.astype(np.float64))
     assert str(single.value) == str(double.value)
 
@@ -131,5 +131,5 @@ def test_full_matrices_are_still_refused_by_place():
     for place, value in (((17, 1, 1), np.nan), ((17, 0, 0), np.inf), ((17, 0, 2), np.inf)):
         bad = M.copy()
         bad[place] = value
-        with pytest.raises(ValueError, match=f"cov: example 17, feature {place[1]}, feature {place[2]} is"):
+        with pytest.raises(ValueError, match=f"cov: sample 17, feature {place[1]}, feature {place[2]} is"):
             svmgsu.Gaussians(X, bad)

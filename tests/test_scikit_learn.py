@@ -150,7 +150,7 @@ def test_wrong_objects_are_named(method):
         call(X, V, std=V)
     with pytest.raises(ValueError, match="cov: one covariance per class cannot be known"):
         call(X, svmgsu.Shared({"a": np.ones(3)}))
-    with pytest.raises(ValueError, match="X: example 0, feature 0 is nan"):
+    with pytest.raises(ValueError, match="X: sample 0, feature 0 is nan"):
         call(np.full((1, 3), np.nan))
 
 

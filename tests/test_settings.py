@@ -154,7 +154,7 @@ def test_strict_definiteness_reaches_every_matrix(door, where):
 
 def test_strict_definiteness_reaches_deployment_and_new_objects():
     with pytest.raises(ValueError, match=r"deployment_cov.*is not positive semidefinite"):
-        svmgsu.Gaussians(X).with_deployment(NEARLY, psd="strict")
+        svmgsu.Gaussians(X).add_noise(NEARLY, psd="strict")
     estimator = svmgsu.LinearSVMGSU(psd="strict", probability="train").fit(X, Y)
     with pytest.raises(ValueError, match="is not positive semidefinite"):
         estimator.predict_proba(X, cov=np.tile(NEARLY, (6, 1, 1)))

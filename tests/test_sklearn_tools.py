@@ -311,7 +311,7 @@ def test_wdbc_scaled_in_a_pipeline_gives_the_decision_values_of_scaling_by_hand(
         by_hand = model.decision_function((X[test] - center) / size)
         np.testing.assert_allclose(got[test], by_hand, rtol=1e-9, atol=1e-9)
     fitted = clone(pipeline).fit(data, y)
-    coef, intercept = svmgsu.unscale(fitted)
+    coef, intercept = fitted[0].unscale(fitted[-1])
     np.testing.assert_allclose(X @ coef[0] + intercept, fitted.decision_function(data), rtol=1e-9, atol=1e-9)
     without = cross_val_predict(pipeline, X, y, cv=cv, method="decision_function")
     assert not np.allclose(got, without, rtol=0.05)

@@ -100,7 +100,7 @@ def test_variances_inverse_variances_and_covariances(door, tmp_path):
     table = {"x": VALUES, "x_var": [4.0] * 4, "z": VALUES, "z_ivar": [4.0] * 4, "x_z_corr": [0.5, 0, -0.5, 1]}
     data = DOORS[door](table, tmp_path)
     assert data.feature_names_in_ == ["x", "z"]
-    full = data.cov.to_full(n_features=2, n_examples=4)
+    full = data.cov.to_full(n_features=2, n_samples=4)
     np.testing.assert_allclose(full[0], [[4.0, 0.5], [0.5, 0.25]])
     np.testing.assert_allclose(full[2], [[4.0, -0.5], [-0.5, 0.25]])
 

@@ -151,13 +151,13 @@ def test_weights_multiply_the_loss():
 @pytest.mark.parametrize(
     ("settings", "call", "message"),
     [
-        ({}, {"y": [0, 1, 7]}, "y: example 2 has the label 7, which is not among the classes 0, 1"),
+        ({}, {"y": [0, 1, 7]}, "y: sample 2 has the label 7, which is not among the classes 0, 1"),
         ({}, {"classes": [0, 1, 2]}, "classes: not the same as in the call before"),
         ({}, {"classes": [0]}, "classes: at least two classes are needed, got 0"),
         ({}, {"X": np.zeros((3, 2))}, "X has 2 features, but LinearSVMGSU is expecting 3"),
-        ({}, {"y": [0, 1]}, "y: 2 labels for 3 examples"),
+        ({}, {"y": [0, 1]}, "y: 2 labels for 3 samples"),
         ({}, {"cov": np.ones((2, 3))}, r"cov: shape \(2, 3\)"),
-        ({}, {"sample_weight": [1.0]}, "sample_weight: 1 weights for 3 examples"),
+        ({}, {"sample_weight": [1.0]}, "sample_weight: 1 weights for 3 samples"),
         ({"class_weight": "balanced"}, {}, "class_weight: 'balanced' needs all of y"),
         ({"class_weight": {5: 1.0}}, {}, "class_weight: there is no class 5"),
         ({"deployment_cov": 1.0}, {}, "deployment_cov: not supported by partial_fit"),

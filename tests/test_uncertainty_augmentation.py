@@ -138,26 +138,26 @@ def test_without_joblib_the_extra_is_named(monkeypatch):
         (
             {"augment": lambda x, rng: np.append(x[:2], np.nan)},
             ValueError,
-            "augment: draw 0 of example 0 is nan at feature 2",
+            "augment: draw 0 of sample 0 is nan at feature 2",
         ),
         (
             {"augment": lambda x, rng: x[: rng.integers(1, 4)]},
             ValueError,
-            "augment: draws of example 0 have 1 to 3 features",
+            "augment: draws of sample 0 have 1 to 3 features",
         ),
         (
             {"augment": lambda x, rng: x if x[0] == X[0, 0] else x[:2]},
             ValueError,
-            "augment: example 1 came back with 2 features, example 0 with 3",
+            "augment: sample 1 came back with 2 features, sample 0 with 3",
         ),
         (
             {"augment": lambda x, rng: x if x[0] in X[:16, 0] else x[:2]},
             ValueError,
-            "augment: example 16 came back with 2 features, example 0 with 3",
+            "augment: sample 16 came back with 2 features, sample 0 with 3",
         ),
-        ({"X": [[1.0, np.nan]]}, ValueError, "X: example 0, feature 1 is nan"),
-        ({"X": np.empty((0, 3))}, ValueError, "X: expected one or more examples"),
-        ({"X": [1.0, 2.0]}, ValueError, "X: expected one or more examples"),
+        ({"X": [[1.0, np.nan]]}, ValueError, "X: sample 0, feature 1 is nan"),
+        ({"X": np.empty((0, 3))}, ValueError, "X: expected one or more samples"),
+        ({"X": [1.0, 2.0]}, ValueError, "X: expected one or more samples"),
     ],
 )
 def test_errors_say_where_and_what(arguments, error, message):

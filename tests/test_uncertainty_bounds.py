@@ -57,7 +57,7 @@ def test_samples(covariance, of_mean):
     @given(tables(7, 7))
     def holds(X):
         for groups in ([0, 0, 1, 1, 2, 2, 2], [0, 0, 0, 1, 1, 1, 2]):
-            accepted(un.from_samples(X, groups, covariance=covariance, of_mean=of_mean, single="pooled"))
+            accepted(un.from_repeats(X, groups, covariance=covariance, of_mean=of_mean, single="pooled"))
 
     holds()
 
@@ -107,7 +107,7 @@ def test_augmentation(X):
 @given(tables(), st.sampled_from(["diagonal", "full", "lowrank"]))
 def test_propagation(X, kind):
     samples = np.stack([X, X[::-1], X + X])
-    data = un.from_samples(samples.transpose(1, 0, 2).copy(), covariance=kind)
+    data = un.from_repeats(samples.transpose(1, 0, 2).copy(), covariance=kind)
     n = X.shape[1]
     unit = 1 / np.maximum(np.abs(data.mean).max(axis=0).astype(float), np.finfo(X.dtype).tiny)
     A = np.random.default_rng(1).normal(size=(n, n)) * unit

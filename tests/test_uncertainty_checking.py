@@ -32,7 +32,7 @@ def test_by_hand():
     np.testing.assert_allclose(found.overlap, norm.sf(5))
     np.testing.assert_allclose(found.overlap_of_draws, norm.sf(5 / np.hypot(1, noise)))
     assert (found.rank, found.condition, found.scores, found.search) == (1, 1, {}, None)
-    assert "1 of 4 examples" in repr(found)
+    assert "1 of 4 samples" in repr(found)
 
 
 def test_overlaps_are_the_errors_of_the_best_line_on_means_and_on_draws():

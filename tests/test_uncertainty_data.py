@@ -11,7 +11,7 @@ from svmgsu.uncertainty import (
     from_errors,
     from_images,
     from_missing,
-    from_samples,
+    from_repeats,
     from_welch,
     posterior,
     propagate,
@@ -59,8 +59,8 @@ def test_utterances_as_mean_and_covariance_of_their_frames(data_folder):
         frames, lengths, speaker = (archive[f"train_{k}"] for k in ("frames", "len", "y"))
         test_frames, test_lengths, test_speaker = (archive[f"test_{k}"] for k in ("frames", "len", "y"))
     groups = np.repeat(np.arange(len(lengths)), lengths)
-    low = from_samples(frames, groups, covariance="lowrank")
-    whole = from_samples(frames, groups, covariance="full")
+    low = from_repeats(frames, groups, covariance="lowrank")
+    whole = from_repeats(frames, groups, covariance="full")
     assert len(low) == 270
     np.testing.assert_array_equal(np.diff(low.cov.start), np.minimum(lengths - 1, 12))
     np.testing.assert_allclose(low.cov.to_full(), whole.cov.to_full(), atol=1e-5)

@@ -61,7 +61,7 @@ def test_symmetric_bars_are_the_special_case_and_a_minus_sign_is_forgiven():
         both = from_errors(X, upper=0.5, lower=-0.5, centre=centre)
         np.testing.assert_allclose(both.mean, X)
         np.testing.assert_allclose(variances(both), 0.25)
-    with pytest.raises(ValueError, match="lower: example 1 has standard deviation -1 at feature 0"):
+    with pytest.raises(ValueError, match="lower: sample 1 has standard deviation -1 at feature 0"):
         from_errors(X, upper=1.0, lower=[[1.0], [-1.0], [1.0]])
 
 
@@ -100,14 +100,14 @@ def test_float32_stays():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"std": [[1, 1], [1, -1], [1, 1]]}, "std: example 1 has standard deviation -1 at feature 1"),
-        ({"std": [[1, 1], [1, 1], [np.nan, 1]]}, "std: example 2, feature 0 is nan"),
-        ({"std": np.ones((2, 2))}, r"std: shape \(2, 2\) does not fit 3 examples of 2 features"),
-        ({"std": np.ones(7)}, "std: 7 values for 3 examples of 2 features"),
+        ({"std": [[1, 1], [1, -1], [1, 1]]}, "std: sample 1 has standard deviation -1 at feature 1"),
+        ({"std": [[1, 1], [1, 1], [np.nan, 1]]}, "std: sample 2, feature 0 is nan"),
+        ({"std": np.ones((2, 2))}, r"std: shape \(2, 2\) does not fit 3 samples of 2 features"),
+        ({"std": np.ones(7)}, "std: 7 values for 3 samples of 2 features"),
         ({}, "std: missing"),
         ({"upper": 1.0}, "std: missing; give std, or both upper and lower"),
         ({"std": 1.0, "upper": 1.0}, "std: give either std or upper and lower"),
-        ({"upper": np.inf, "lower": 1.0}, "upper: example 0, feature 0 is inf"),
+        ({"upper": np.inf, "lower": 1.0}, "upper: sample 0, feature 0 is inf"),
         ({"std": 1.0, "units": "dex"}, 'units: expected one of "same"'),
         ({"std": 1.0, "centre": "mean"}, "centre: expected"),
         ({"std": 1.0, "floor": -1.0}, "floor: must be >= 0"),
@@ -121,9 +121,9 @@ def test_errors_say_where_and_what(arguments, message):
 
 
 def test_means_are_checked():
-    with pytest.raises(ValueError, match="X: example 0, feature 1 is nan"):
+    with pytest.raises(ValueError, match="X: sample 0, feature 1 is nan"):
         from_errors([[1.0, np.nan]], 1.0)
-    with pytest.raises(ValueError, match="X: expected at least one example"):
+    with pytest.raises(ValueError, match="X: expected at least one sample"):
         from_errors(np.empty((0, 2)), 1.0)
 
 
@@ -149,9 +149,9 @@ def _moments(data):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"se": -1.0}, "se: example 0 has standard deviation -1 at feature 0"),
-        ({"se": 1.0, "n": 0}, "n: example 0 has 0 at feature 0"),
-        ({"se": 1.0, "n": [[1], [np.nan], [1]]}, "n: example 1 has nan at feature 0"),
+        ({"se": -1.0}, "se: sample 0 has standard deviation -1 at feature 0"),
+        ({"se": 1.0, "n": 0}, "n: sample 0 has 0 at feature 0"),
+        ({"se": 1.0, "n": [[1], [np.nan], [1]]}, "n: sample 1 has nan at feature 0"),
     ],
 )
 def test_standard_errors_say_what_is_wrong(arguments, message):

@@ -179,7 +179,7 @@ def test_images_are_checked():
         from_images(IMAGE, shift=1.0)
     holed = np.zeros((2, 3, 3))
     holed[1, 1, 1] = np.nan
-    with pytest.raises(ValueError, match="images: example 1, feature 4 is nan"):
+    with pytest.raises(ValueError, match="images: sample 1, feature 4 is nan"):
         from_images(holed, shift=1.0)
     with pytest.raises(ValueError, match="images: gradients need 2 by 2 pixels"):
         from_images(np.zeros((2, 1, 5)), shift=1.0)

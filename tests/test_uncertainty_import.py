@@ -10,7 +10,7 @@ import svmgsu
 from svmgsu.uncertainty import (
     from_errors,
     from_missing,
-    from_samples,
+    from_repeats,
     from_standard_errors,
     posterior,
     propagate,
@@ -40,7 +40,7 @@ def test_names_of_columns_are_kept():
         bars,
         from_errors(frame, upper=0.1, lower=0.2),
         from_standard_errors(frame, 0.1),
-        from_samples(frame, ["a", "a", "a"]),
+        from_repeats(frame, ["a", "a", "a"]),
         from_missing(frame, method="marginal"),
         posterior(bars, one_population=True),
         propagate(np.log, bars, elementwise=True),

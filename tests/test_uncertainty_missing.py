@@ -127,7 +127,7 @@ def test_marginal_ignores_the_other_features():
 @pytest.mark.parametrize("shrink", [0.2, "ledoit_wolf", "oas"])
 def test_shrinking_makes_few_examples_enough(shrink):
     _, table = holed(count=8, n=12, share=0.2)
-    with pytest.raises(ValueError, match="shrink: 8 examples do not determine the covariance of 12 features"):
+    with pytest.raises(ValueError, match="shrink: 8 samples do not determine the covariance of 12 features"):
         from_missing(table)
     data = from_missing(table, shrink=shrink)
     deviations = np.sqrt(np.diagonal(data.cov.to_full(), axis1=1, axis2=2)[np.isnan(table)])
@@ -236,9 +236,9 @@ def test_without_scikit_learn_the_extra_is_named(monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"X": [[1.0, np.inf]]}, "X: example 0, feature 1 is inf; missing values are NaN"),
-        ({"X": [[1.0, np.nan], [2.0, np.nan]]}, "X: feature 1 is missing in every example"),
-        ({"X": np.empty((0, 2))}, "X: expected at least one example"),
+        ({"X": [[1.0, np.inf]]}, "X: sample 0, feature 1 is inf; missing values are NaN"),
+        ({"X": [[1.0, np.nan], [2.0, np.nan]]}, "X: feature 1 is missing in every sample"),
+        ({"X": np.empty((0, 2))}, "X: expected at least one sample"),
         ({"X": [1.0, 2.0]}, "X: expected 2 dimensions"),
         ({"method": "mean"}, "method: expected one of"),
         ({"shrink": 2.0}, "shrink: must be from 0 to 1"),

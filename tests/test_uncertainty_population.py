@@ -1,4 +1,4 @@
-"""Empirical Bayes: noisy examples and their population."""
+"""Empirical Bayes: noisy samples and their population."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ M, T = np.array([1.0, -2.0]), np.array([[1.0, 0.6], [0.6, 2.0]])
 
 
 def noisy(count=20_000, seed=0, diagonal=True):
-    """True examples, and Gaussians measured from them with noise of very different sizes."""
+    """True samples, and Gaussians measured from them with noise of very different sizes."""
     rng = np.random.default_rng(seed)
     truth = rng.multivariate_normal(M, T, size=count)
     if diagonal:
@@ -31,7 +31,7 @@ def closed_form(x, S):
 
 
 def test_by_hand():
-    """Two examples at ±√2 with noise of variance 1: the population has mean 0 and variance 1, so both are
+    """Two samples at ±√2 with noise of variance 1: the population has mean 0 and variance 1, so both are
     drawn halfway, to ±√½, and keep the variance ½."""
     data = svmgsu.Gaussians([[-np.sqrt(2)], [np.sqrt(2)]], [1.0, 1.0])
     for population in ("full", "diagonal"):
@@ -122,7 +122,7 @@ def test_a_fit_that_did_not_end_says_so():
 
 
 def spread_of(data, shrunk):
-    """T of one feature, from the posterior of the examples: gain = T/(T + V), variance = gain V."""
+    """T of one feature, from the posterior of the samples: gain = T/(T + V), variance = gain V."""
     gain = shrunk.cov.to_full()[:, 0, 0] / data.cov.to_full()[:, 0, 0]
     return (gain / (1 - gain) * data.cov.to_full()[:, 0, 0])[0]
 

@@ -158,10 +158,10 @@ def test_float32_stays_and_blocks_do_not_show(monkeypatch):
     ("f", "options", "message"),
     [
         (np.ones((2, 3)), {}, r"f: a matrix of shape \(2, 3\) does not fit 4 features"),
-        (np.full((1, 4), np.nan), {}, "f: example 0, feature 0 is nan"),
+        (np.full((1, 4), np.nan), {}, "f: sample 0, feature 0 is nan"),
         (A, {"jacobian": bend_jacobian}, "jacobian: f is a matrix"),
         (lambda X: X[:, 0], {}, r"f: expected an array of shape \(12, m\)"),
-        (lambda X: np.full_like(X, np.nan), {}, "f: example 0 gives nan at output 0"),
+        (lambda X: np.full_like(X, np.nan), {}, "f: sample 0 gives nan at output 0"),
         (bend, {"elementwise": True}, "f: elementwise, but it made 3 of 4 features"),
         (bend, {"jacobian": np.ones((12, 4, 3))}, r"jacobian: expected shape \(12, 3, 4\), got \(12, 4, 3\)"),
         (bend, {"covariance": "full"}, "covariance: expected one of"),

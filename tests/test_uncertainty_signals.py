@@ -132,7 +132,7 @@ def test_without_scipy_the_extra_is_named(monkeypatch):
         ({"bands": {"high": (70, 90)}}, "bands: 'high', 70 to 90 Hz, holds no frequency"),
         ({"pairs": [(0, 4)]}, r"pairs: \(0, 4\) is not a pair of channels from 0 to 3"),
         ({"pairs": [(0, 1)], "pair_bands": ["delta"]}, "pair_bands: 'delta' is not one of the bands"),
-        ({"signals": np.full((1, 2, 1024), np.nan)}, "signals: example 0, feature 0 is nan"),
+        ({"signals": np.full((1, 2, 1024), np.nan)}, "signals: sample 0, feature 0 is nan"),
         ({"signals": np.zeros((2, 3))}, "nperseg: windows"),
         ({"signals": np.zeros((0, 3))}, "signals: expected one or more signals"),
     ],
@@ -152,6 +152,6 @@ def test_a_flat_signal_is_named():
     x = eeg()
     x[2, 1] = 0.0
     with pytest.raises(
-        ValueError, match="signals: example 2, channel 1 has no power in band 'theta' in window 0"
+        ValueError, match="signals: sample 2, channel 1 has no power in band 'theta' in window 0"
     ):
         from_welch(x, FS)

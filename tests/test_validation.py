@@ -40,16 +40,16 @@ DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @NOT_FINITE
 def test_a_mean_that_is_not_finite_is_found(X, y, value, shown, dtype):
     bad = with_entry(X.astype(dtype), (17, 4), value)
-    with refuses(f"X: example 17, feature 4 is {shown}; NaN and infinity are not allowed"):
+    with refuses(f"X: sample 17, feature 4 is {shown}; NaN and infinity are not allowed"):
         train(bad, y)
-    with refuses(f"X: example 17, feature 4 is {shown}"):
+    with refuses(f"X: sample 17, feature 4 is {shown}"):
         train(scipy.sparse.csr_matrix(bad), y)
 
 
 @pytest.mark.parametrize("shape", [(), (6,), (2, 3, 4)], ids=str)
 def test_means_have_two_dimensions(shape):
     with refuses(
-        f"X: expected 2 dimensions, got an array of shape {shape}. Reshape your data: one row per example"
+        f"X: expected 2 dimensions, got an array of shape {shape}. Reshape your data: one row per sample"
     ):
         train(np.zeros(shape), [0, 1])
 
@@ -85,7 +85,7 @@ def test_objects_are_read_if_they_are_numbers(X, y):
 
 
 def test_labels_must_be_of_two_classes(X, y):
-    with refuses("y: only one class, 3; training needs examples of two"):
+    with refuses("y: only one class, 3; training needs samples of two"):
         train(X, np.full(COUNT, 3))
     with refuses("y: only one class, 'a'"):
         train(X, ["a"] * COUNT)
@@ -101,20 +101,20 @@ def test_labels_must_be_of_two_classes(X, y):
 def test_a_label_that_is_not_finite_is_found(X, y, value, shown):
     bad = with_entry(y.astype(float), 17, value)
     for labels in (bad, bad.tolist(), bad.astype(object), bad.astype(np.float32)):
-        with refuses(f"y: example 17 is {shown}; NaN and infinity are not allowed"):
+        with refuses(f"y: sample 17 is {shown}; NaN and infinity are not allowed"):
             train(X, labels)
 
 
 def test_labels_must_be_one_an_example(X, y):
-    with refuses("y: 19 labels for 20 examples"):
+    with refuses("y: 19 labels for 20 samples"):
         train(X, y[:-1])
-    with refuses("y: expected one label per example, got an array of shape (20, 2, 2)"):
+    with refuses("y: expected one label per sample, got an array of shape (20, 2, 2)"):
         train(X, np.zeros((COUNT, 2, 2)))
-    with refuses("y: the class probabilities of example 0 sum to 0; rows must sum to 1"):
+    with refuses("y: the class probabilities of sample 0 sum to 0; rows must sum to 1"):
         train(X, np.zeros((COUNT, 2)))
     with refuses("y: training requires y to be passed, but the target y is None"):
         train(X, None)
-    with refuses("y: expected one label per example, got an array of shape ()"):
+    with refuses("y: expected one label per sample, got an array of shape ()"):
         train(X, 1)
     with refuses("y: could not be read as an array of labels"):
         train(X, [[1], [2, 3]] * 10)
@@ -134,9 +134,9 @@ def test_a_label_that_is_no_string_among_strings_is_found(X, missing):
     labels[17] = missing
     for given in (labels, np.array(labels, dtype=object)):
         for fit in (train, svmgsu.LinearSVMGSU().fit):
-            with refuses(f"y: example 17 has the label {missing!r} where others are strings"):
+            with refuses(f"y: sample 17 has the label {missing!r} where others are strings"):
                 fit(X, given)
-    with refuses("y: example 1 has the label None where others are numbers"):
+    with refuses("y: sample 1 has the label None where others are numbers"):
         train(X, [0, None] * (COUNT // 2))
 
 
@@ -144,16 +144,16 @@ def test_an_object_that_is_no_number_is_found(X, y):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(X).astype("Float64")
     frame.iloc[3, 2] = pandas.NA
-    with refuses("X: could not be read as an array of numbers (example 3, feature 2 is <NA>", TypeError):
+    with refuses("X: could not be read as an array of numbers (sample 3, feature 2 is <NA>", TypeError):
         train(frame, y)
 
 
 def test_masked_values_are_refused(X, y, V):
     hidden = np.zeros(X.shape, dtype=bool)
     hidden[3, 2] = True
-    with refuses("X: example 3, feature 2 is masked"):
+    with refuses("X: sample 3, feature 2 is masked"):
         train(np.ma.masked_array(X, hidden), y)
-    with refuses("cov: example 3, feature 2 is masked"):
+    with refuses("cov: sample 3, feature 2 is masked"):
         train(X, y, np.ma.masked_array(V, hidden))
     train(np.ma.masked_array(X, mask=False), y)
 
@@ -164,7 +164,7 @@ def test_masked_values_are_refused(X, y, V):
 @DTYPES
 def test_a_negative_variance_is_found(X, y, V, dtype):
     bad = with_entry(V.astype(dtype), (17, 4), -0.3)
-    message = "example 17 has variance -0.3 at feature 4; variances must be >= 0"
+    message = "sample 17 has variance -0.3 at feature 4; variances must be >= 0"
     with refuses(f"cov: {message}"):
         train(X, y, bad)
     with refuses(f"cov: {message}"):
@@ -180,9 +180,9 @@ def test_a_negative_variance_is_found(X, y, V, dtype):
 
 
 def test_a_negative_isotropic_variance_is_found(X, y, V):
-    with refuses("cov: example 17 has variance -2; variances must be >= 0"):
+    with refuses("cov: sample 17 has variance -2; variances must be >= 0"):
         train(X, y, with_entry(V[:, 0], 17, -2.0))
-    with refuses("variances: example 17 has variance -2"):
+    with refuses("variances: sample 17 has variance -2"):
         svmgsu.Isotropic(with_entry(V[:, 0], 17, -2.0))
     with refuses("cov: the value has variance -2"):
         train(X, y, -2.0)
@@ -190,17 +190,17 @@ def test_a_negative_isotropic_variance_is_found(X, y, V):
 
 @NOT_FINITE
 def test_a_covariance_that_is_not_finite_is_found(X, y, V, S, value, shown):
-    with refuses(f"cov: example 17, feature 4 is {shown}"):
+    with refuses(f"cov: sample 17, feature 4 is {shown}"):
         train(X, y, with_entry(V, (17, 4), value))
-    with refuses(f"cov: example 17, feature 4 is {shown}"):
+    with refuses(f"cov: sample 17, feature 4 is {shown}"):
         train(X, y, scipy.sparse.csr_matrix(with_entry(V, (17, 4), value)))
-    with refuses(f"cov: example 17 is {shown}"):
+    with refuses(f"cov: sample 17 is {shown}"):
         train(X, y, with_entry(V[:, 0], 17, value))
-    with refuses(f"cov: example 17, feature 4, feature 2 is {shown}"):
+    with refuses(f"cov: sample 17, feature 4, feature 2 is {shown}"):
         train(X, y, with_entry(S, (17, 4, 2), value))
     with refuses(f"cov: the value is {shown}"):
         train(X, y, value)
-    with pytest.raises(ValueError, match=f"^factors: example 3, .*is {shown}"):
+    with pytest.raises(ValueError, match=f"^factors: sample 3, .*is {shown}"):
         svmgsu.LowRank(np.full((COUNT, 2, N), 1.0) * with_entry(np.ones(COUNT), 3, value)[:, None, None])
     with pytest.raises(ValueError, match=f"^cov: .*is {shown}"):
         svmgsu.Shared(with_entry(np.eye(N), (4, 4), value))
@@ -210,16 +210,14 @@ def test_a_covariance_that_is_not_finite_is_found(X, y, V, S, value, shown):
 
 @NOT_FINITE
 def test_an_error_bar_that_is_not_finite_is_found(X, y, V, value, shown):
-    with refuses(f"std: example 17, feature 4 is {shown}"):
+    with refuses(f"std: sample 17, feature 4 is {shown}"):
         train(X, y, std=with_entry(V, (17, 4), value))
 
 
 def test_a_negative_error_bar_is_found(X, y, V):
-    with refuses(
-        "std: example 17 has standard deviation -0.3 at feature 4; standard deviations must be >= 0"
-    ):
+    with refuses("std: sample 17 has standard deviation -0.3 at feature 4; standard deviations must be >= 0"):
         train(X, y, std=with_entry(V, (17, 4), -0.3))
-    with refuses("std: example 17 has standard deviation -0.3; standard deviations must be >= 0"):
+    with refuses("std: sample 17 has standard deviation -0.3; standard deviations must be >= 0"):
         train(X, y, std=with_entry(V[:, 0], 17, -0.3))
     with refuses("std: the value has standard deviation -0.3"):
         train(X, y, std=-0.3)
@@ -232,7 +230,7 @@ def test_a_negative_error_bar_is_found(X, y, V):
 def test_an_asymmetric_matrix_is_found(X, y, S, dtype):
     bad = S.astype(dtype)
     bad[17, 2, 4], bad[17, 4, 2] = 0.5, 0.25
-    with refuses("cov: example 17 is not symmetric: entry (2, 4) is 0.5 but (4, 2) is 0.25"):
+    with refuses("cov: sample 17 is not symmetric: entry (2, 4) is 0.5 but (4, 2) is 0.25"):
         train(X, y, bad)
 
 
@@ -249,7 +247,7 @@ def test_an_indefinite_matrix_is_found_with_its_smallest_eigenvalue(X, y, S, dty
     bad[17] = np.diag([1.0, 1.0, 1.0, 1.0, 1.0, -0.25])
     bad[18] = -np.eye(N)
     message = (
-        "cov: example 17 is not positive semidefinite: its smallest eigenvalue is -0.25; covariances must"
+        "cov: sample 17 is not positive semidefinite: its smallest eigenvalue is -0.25; covariances must"
     )
     with refuses(message):
         train(X, y, bad)
@@ -258,7 +256,7 @@ def test_an_indefinite_matrix_is_found_with_its_smallest_eigenvalue(X, y, S, dty
     svmgsu.Full(bad, check=False)
     with refuses("not positive semidefinite: its smallest eigenvalue is -1"):
         svmgsu.Shared(np.array([[1.0, 2.0], [2.0, 1.0]]))
-    with refuses("cov: example 17 is not positive semidefinite: its smallest eigenvalue is -1e-20"):
+    with refuses("cov: sample 17 is not positive semidefinite: its smallest eigenvalue is -1e-20"):
         svmgsu.Full(1e-20 * with_entry(S, 17, -np.eye(N)))
 
 
@@ -282,21 +280,21 @@ def test_negative_eigenvalues_of_rounding_size_pass(scale, dtype):
 )
 def test_shapes_that_disagree_are_refused(X, y, shape):
     with refuses(
-        f"cov: shape {shape} does not fit 20 examples of 6 features; expected a number, (20,), (20, 6)"
+        f"cov: shape {shape} does not fit 20 samples of 6 features; expected a number, (20,), or (20, 6)"
     ):
         train(X, y, np.zeros(shape))
 
 
 def test_a_wrong_number_of_variances_is_refused(X, y):
-    with refuses("cov: 19 variances for 20 examples"):
+    with refuses("cov: 19 variances for 20 samples"):
         train(X, y, np.ones(19))
-    with refuses("std: 19 standard deviations for 20 examples"):
+    with refuses("std: 19 standard deviations for 20 samples"):
         train(X, y, std=np.ones(19))
 
 
 @pytest.mark.parametrize("shape", [(N,), (N, N)], ids=str)
 def test_what_fits_the_features_only_is_pointed_to_shared(X, y, shape):
-    with refuses(f"cov: shape {shape} fits the features but not the 20 examples; for one covariance for all"):
+    with refuses(f"cov: shape {shape} fits the features but not the 20 samples; pass one "):
         train(X, y, np.ones(shape))
 
 
@@ -325,9 +323,9 @@ def test_one_example_of_one_feature_has_an_error_bar():
 @pytest.mark.parametrize(
     ("kind", "message"),
     [
-        (svmgsu.Isotropic(np.ones(3)), "cov: Isotropic has 3 examples, but X has 20"),
+        (svmgsu.Isotropic(np.ones(3)), "cov: Isotropic has 3 samples, but X has 20"),
         (svmgsu.Diagonal(np.ones((20, 3))), "cov: Diagonal has 3 features, but X has 6"),
-        (svmgsu.Full(np.zeros((3, 6, 6))), "cov: Full has 3 examples, but X has 20"),
+        (svmgsu.Full(np.zeros((3, 6, 6))), "cov: Full has 3 samples, but X has 20"),
         (svmgsu.LowRank(np.ones((20, 1, 5))), "cov: LowRank has 5 features, but X has 6"),
         (svmgsu.Shared(np.eye(5)), "cov: Shared has 5 features, but X has 6"),
         (svmgsu.Isotropic(1.0) + svmgsu.Shared(np.ones(5)), "cov: Sum has 5 features, but X has 6"),
@@ -349,7 +347,7 @@ def test_malformed_kinds_are_refused():
     for start in ([0, 1], [0, 2, 1, 3], [1, 3], [0, 4], [], [[0, 3]]):
         with refuses("start: must rise from 0 to the number of rows, 3"):
             svmgsu.LowRank(np.zeros((3, 2)), start=start)
-    with refuses("diagonal: shape (2, 3), but the factors are of 2 examples and 4 features"):
+    with refuses("diagonal: shape (2, 3), but the factors are of 2 samples and 4 features"):
         svmgsu.LowRank(np.zeros((2, 1, 4)), diagonal=np.zeros((2, 3)))
     with refuses("cov: Shared got no class"):
         svmgsu.Shared({})

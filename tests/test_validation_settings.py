@@ -118,13 +118,13 @@ def test_tolerances_and_times_are_positive(X, y, name):
 
 
 def test_sample_weights_are_checked(X, y):
-    with refuses("sample_weight: 19 weights for 20 examples"):
+    with refuses("sample_weight: 19 weights for 20 samples"):
         train(X, y, sample_weight=np.ones(19))
-    with refuses("sample_weight: example 17 has -0.5; weights must be >= 0"):
+    with refuses("sample_weight: sample 17 has -0.5; weights must be >= 0"):
         train(X, y, sample_weight=with_entry(np.ones(COUNT), 17, -0.5))
     with refuses("sample_weight: all weights are zero"):
         train(X, y, sample_weight=np.zeros(COUNT))
-    with refuses("sample_weight: example 17 is nan"):
+    with refuses("sample_weight: sample 17 is nan"):
         train(X, y, sample_weight=with_entry(np.ones(COUNT), 17, np.nan))
     with refuses("sample_weight: class 1 has no weight"):
         train(X, y, sample_weight=1.0 - y)
@@ -147,7 +147,7 @@ def test_predictions_need_the_features_of_training(X, y):
             predict(X[:, :5])
         with refuses("X: expected 2 dimensions"):
             predict(X[0])
-        with refuses("X: example 1, feature 2 is nan"):
+        with refuses("X: sample 1, feature 2 is nan"):
             predict(with_entry(X, (1, 2), np.nan))
 
 

@@ -27,7 +27,7 @@ def with_entry(array, place, value):
 
 
 def arrays():
-    """Means, labels, variances and covariance matrices of COUNT examples."""
+    """Means, labels, variances and covariance matrices of COUNT samples."""
     rng = [np.random.default_rng(seed) for seed in range(3)]
     X, V = rng[0].normal(size=(COUNT, N)), rng[1].uniform(0.1, 1, (COUNT, N))
     return {"X": X, "y": np.arange(COUNT) % 2, "V": V, "S": spd(rng[2], COUNT, N)}

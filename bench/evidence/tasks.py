@@ -19,7 +19,7 @@ from sklearn.model_selection import (
 )
 
 import svmgsu
-from svmgsu.uncertainty import from_samples, from_welch
+from svmgsu.uncertainty import from_repeats, from_welch
 
 from ..paper import eeg, images, recordings, surveys, tv
 from ..paper.wdbc import examples
@@ -387,7 +387,7 @@ def vowels(folder: Path, seed: int, train: int = TRAIN) -> Task:
     frames, owner = everything.of(known)
     later, whose = everything.of(new)
     centre, scale = frames.mean(axis=0), frames.std(axis=0)
-    data = from_samples((frames - centre) / scale, owner, covariance="full")
+    data = from_repeats((frames - centre) / scale, owner, covariance="full")
     rows = _some(np.arange(len(later)), TEST, rng)
     train_samples = Samples(np.asarray(data.mean), np.asarray(data.cov.to_full()))
     test = Samples((later[rows] - centre) / scale)

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
 import svmgsu
-from svmgsu.uncertainty import from_samples
+from svmgsu.uncertainty import from_repeats
 
 from .harness import Experiment, Record
 from .recordings import VOWELS, vowels
@@ -73,8 +73,8 @@ def run(folder: Path, seed: int, quick: bool) -> Record:
     y, truth = everything.speaker[known], everything.speaker[new][test_owner]
     centre, scale = frames.mean(axis=0), frames.std(axis=0)
     frames, test = (frames - centre) / scale, (test - centre) / scale
-    full = from_samples(frames, owner, covariance="full")
-    diagonal = from_samples(frames, owner, covariance="diagonal")
+    full = from_repeats(frames, owner, covariance="full")
+    diagonal = from_repeats(frames, owner, covariance="diagonal")
     inner = list(StratifiedKFold(3, shuffle=True, random_state=seed).split(y, y))
     by_frame = [(np.flatnonzero(np.isin(owner, a)), np.flatnonzero(np.isin(owner, b))) for a, b in inner]
     models: dict[str, Any] = {

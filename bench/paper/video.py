@@ -9,7 +9,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 
 import svmgsu
 from svmgsu.metrics import mcnemar
-from svmgsu.uncertainty import from_samples
+from svmgsu.uncertainty import from_repeats
 
 from . import systems
 from .harness import Experiment, Record
@@ -52,7 +52,7 @@ def configurations(X: Array, V: Array, known: Array) -> dict[str, tuple[Array, A
 def run(folder: Path, seed: int, quick: bool) -> Record:
     """Average precision by configuration, speaker ("event") and system; McNemar's test besides."""
     everything = vowels(folder)
-    data = from_samples(everything.frames, everything.owner)
+    data = from_repeats(everything.frames, everything.owner)
     X, V = np.asarray(data.mean), np.asarray(data.cov.variances)
     speakers = np.unique(everything.speaker)[: 3 if quick else None]
     split = StratifiedShuffleSplit(1, test_size=0.5, random_state=seed)

@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.preprocessing import StandardScaler
 
 import svmgsu
-from svmgsu.uncertainty import from_samples
+from svmgsu.uncertainty import from_repeats
 
 parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
 parser.add_argument("--data", required=True, metavar="FOLDER")
@@ -30,8 +30,8 @@ with np.load(f"{args.data}/japvowels/japvowels.npz") as found:
 
 # 270 utterances: means with full covariances, with variances alone, and the 4,274 frames themselves.
 utterance = np.repeat(np.arange(len(lengths)), lengths)
-full = from_samples(frames, utterance, covariance="full")
-diagonal = from_samples(frames, utterance, covariance="diagonal")
+full = from_repeats(frames, utterance, covariance="full")
+diagonal = from_repeats(frames, utterance, covariance="diagonal")
 scaler = svmgsu.Propagate(StandardScaler()).fit(frames)  # as the frames are spread, not the means
 
 # No hyperplane cuts speaker 8 off from the other eight; the model says so, and its prior remains.

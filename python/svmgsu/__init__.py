@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from . import _core, exceptions
-from .data.concatenation import concatenate
 from .data.covariances import Covariance, Diagonal, Full, Isotropic, LowRank, Shared
 from .data.gaussians import Gaussians
 from .data.mixtures import Mixtures
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     from .estimators.pool.regressor import GSURegressor
     from .estimators.propagate import Propagate
     from .estimators.regressor import LinearSVRGSU, LinearSVRGSUCV
-    from .estimators.unscaling import unscale
     from .io import read_text
     from .outofcore.blocks import Blocks
     from .outofcore.open import open
@@ -64,7 +62,6 @@ __getattr__ = lazy(
         "reference": "reference",
         "report": "reporting",
         "uncertainty": "uncertainty",
-        "unscale": "estimators.unscaling",
     },
 )
 
@@ -89,7 +86,6 @@ __all__ = [
     "Propagate",
     "RegressionModel",
     "Shared",
-    "concatenate",
     "dask",
     "exceptions",
     "features",
@@ -109,7 +105,6 @@ __all__ = [
     "train",
     "train_regressor",
     "uncertainty",
-    "unscale",
 ]
 
 

@@ -57,7 +57,7 @@ def typical_sizes(data: Any) -> tuple[float, float, float] | None:
 def gaussians_table(data: Any) -> str:
     """Return the table of `Gaussians`."""
     rows = [
-        ("examples", f"{len(data)}"),
+        ("samples", f"{len(data)}"),
         feature_row(data.shape[1], data.feature_names_in_),
         ("covariance", "none" if data.cov is None else data.cov.describe()),
     ]

@@ -39,7 +39,6 @@ class FeatureTransformer(GaussianTransformer):
     """A transformer made of a `FeatureMap`: `_fit` sets `map_`."""
 
     takes_sparse = False
-    learns_units = True
     covariance: str
     map_: FeatureMap
 
@@ -81,7 +80,7 @@ class FeatureTransformer(GaussianTransformer):
         return self.map_.gaussians(X, self._spread)
 
     def _carry(self, data: Gaussians) -> Gaussians:
-        if data.deployment is not None:
+        if data.test_noise is not None:
             raise ValueError(
                 f"X: {type(self).__name__} is not linear and cannot carry noise of deployment; add it to the "
                 "covariance, or use svmgsu.GSUClassifier(test_noise=...)"
@@ -113,10 +112,10 @@ class FeatureTransformer(GaussianTransformer):
 
 
 class FourierFeatures(ClassNamePrefixFeaturesOutMixin, FeatureTransformer):  # type: ignore[misc]
-    """Random Fourier features of a kernel, with exact moments of uncertain examples.
+    """Random Fourier features of a kernel, with exact moments of uncertain samples.
 
     cos(w·x)/√R and sin(w·x)/√R of R frequencies w. For X ~ N(x, Σ) with q = wᵀΣw the expectation of the first
-    is cos(w·x) e^(-q/2)/√R, and covariances have closed forms too: a blurred example fades.
+    is cos(w·x) e^(-q/2)/√R, and covariances have closed forms too: a blurred sample fades.
 
     Parameters
     ----------
@@ -203,7 +202,7 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, FeatureTransformer):  # t
 
 
 class Landmarks(ClassNamePrefixFeaturesOutMixin, FeatureTransformer):  # type: ignore[misc]
-    """Nyström's features of the RBF kernel, with exact moments of uncertain examples.
+    """Nyström's features of the RBF kernel, with exact moments of uncertain samples.
 
     K^(-½) k(x, c) of landmarks c, k = exp(-γ‖x - c‖²). For X ~ N(x, Σ) first and second moments are Gaussian
     integrals. With few features of n these need fewer landmarks than Fourier features need frequencies.
@@ -214,7 +213,7 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, FeatureTransformer):  # type: i
     gamma : "scale", "median" or float
         As in `FourierFeatures`.
     landmarks : {"kmeans", "drawn"} or array of shape (M, n)
-        Centres of k-means, examples drawn at random, or given points.
+        Centres of k-means, samples drawn at random, or given points.
     metric : array of shape (p, n) or None
         A: distances are ‖A(x - c)‖.
     covariance : {"none", "diagonal", "lowrank", "full"}
@@ -318,7 +317,7 @@ def generator(random_state: Any) -> np.random.Generator:
 
 
 def points_of(data: Any) -> FloatArray:
-    """The means of the examples; of mixtures the overall ones."""
+    """The means of the samples; of mixtures the overall ones."""
     if is_mixtures(data):
         return np.asarray(np.einsum("lk,lkn->ln", data.weights, data.mean))
     return np.asarray(data.mean, dtype=np.float64)

@@ -9,7 +9,6 @@ import dask
 import numpy as np
 from dask import delayed
 
-from ..data.concatenation import concatenate
 from ..data.gaussians import Gaussians
 from ..io.frames import read_frame
 from ..outofcore.shards import group_rows
@@ -84,7 +83,7 @@ def read_rows(block: tuple[Any, Any, Any], start: int, first: int, last: int) ->
 
 def join(parts: list[Gaussians | None]) -> Gaussians:
     """Task: join the rows of several blocks to a shard."""
-    return concatenate([part for part in parts if part is not None])  # type: ignore[no-any-return]
+    return Gaussians.concatenate([part for part in parts if part is not None])
 
 
 def group_of(block: tuple[Any, Any, Any], count: int) -> int:

@@ -1,4 +1,4 @@
-"""Covariances as a user gives them, read as kinds that fit the examples.
+"""Covariances as a user gives them, read as kinds that fit the samples.
 
 Kinds add (`Diagonal(V) + Shared(S)`) and scale (`0.5 * cov`); `to_full()` shows any of them as matrices.
 """
@@ -9,102 +9,127 @@ from typing import Any
 
 import numpy as np
 
+from ..support.arrays import dense
 from ..support.precision import squared
 from ..support.validation import Array, as_float_array, is_sparse
+from ..support.warning import warn
 from .covariances import Covariance, Diagonal, Full, Isotropic, Psd, Shared, check_psd
 from .covariances.full import SYMMETRY_TOLERANCE
 
+MOST_SAMPLES = 1000  # that are compared with their variances: a look at a memory map must not read it all
+FEW_SAMPLES = 10  # whose spread says little
 
-def as_covariance(cov: Any, std: Any, shape: tuple[int, int], psd: Psd = "clip") -> Covariance | None:
-    """What a user gave as `cov` or `std`, as a kind that fits (l, n) examples.
+
+def as_covariance(
+    cov: Any, std: Any, shape: tuple[int, int], psd: Psd = "clip", mean: Any = None
+) -> Covariance | None:
+    """Return `cov` or `std` as a kind that fits (l, n) samples.
 
     Plain arrays mean by their shape: a number or (l,) isotropic, (l, n) diagonal, (l, n, n) full, for which
-    `psd` is as in `Full`.
+    `psd` is as in `Full`. Variances that look like standard deviations beside the means are warned of.
     """
     check_psd(psd)
     if std is not None:
         if cov is not None:
             raise ValueError("std: give either cov or std, not both")
-        return _from_std(std, shape)
+        variances = squared(as_float_array(std, "std", (0, 1, 2)), "std")
+        return _by_shape(variances, "std", shape, psd)
     if cov is None:
         return None
     if isinstance(cov, Covariance):
-        _check_fits(cov, shape)
-        return cov
-    if is_sparse(cov):
-        kind: Covariance = Diagonal(cov, name="cov")
+        kind = cov
+    elif is_sparse(cov):
+        kind = Diagonal(cov, name="cov")
     else:
         array = as_float_array(cov, "cov", (0, 1, 2, 3))
         kind = _by_shape(array, "cov", shape, psd)
-    _check_fits(kind, shape)
+        if mean is not None and array.ndim in (1, 2):
+            _warn_of_deviations(mean, kind, shape)
+    for name, have, want in zip(
+        ("samples", "features"), (kind.n_samples, kind.n_features), shape, strict=True
+    ):
+        if have is not None and have != want:
+            raise ValueError(f"cov: {type(kind).__name__} has {have} {name}, but X has {want}")
     return kind
 
 
-def _by_shape(array: Array, name: str, shape: tuple[int, int], psd: Psd = "clip") -> Covariance:
+def _by_shape(array: Array, name: str, shape: tuple[int, int], psd: Psd) -> Covariance:
+    """Return the kind that the shape of a plain array means; an ambiguous shape is an error."""
     count, n = shape
-    if name == "std" and array.shape == shape:  # error bars have no other meaning
+    is_std = name == "std"
+    if is_std and array.shape == shape:  # standard deviations of a table have no other meaning
         return Diagonal(array, check=False)
-    if array.ndim in (1, 2) and count == n and array.shape == (n,) * array.ndim and n > 1:
-        readings = {
-            1: "one variance per example (svmgsu.Isotropic) or one per feature (svmgsu.Shared)",
-            2: "variances (svmgsu.Diagonal) or one covariance matrix for all examples (svmgsu.Shared)",
-        }[array.ndim] + "? Pass one of these kinds"
-        if name == "std":
-            readings = (
-                "one per example, as cov=svmgsu.Isotropic(np.square(std)), or one per feature, as "
-                "cov=svmgsu.Shared(np.square(std))? Pass one of these instead of std"
+    if array.shape in ((n,), (n, n)) and (n > 1 or count > 1):
+        per_sample, per_feature = {
+            (1, False): (
+                "one variance per sample, svmgsu.Isotropic(cov)",
+                "one per feature, svmgsu.Shared(cov)",
+            ),
+            (2, False): ("variances, svmgsu.Diagonal(cov)", "one matrix for all samples, svmgsu.Shared(cov)"),
+            (1, True): (
+                "one per sample, cov=svmgsu.Isotropic(np.square(std))",
+                "one per feature, cov=svmgsu.Shared(np.square(std))",
+            ),
+            (2, True): ("", "one per feature, cov=svmgsu.Shared(np.square(std[0]))"),
+        }[array.ndim, is_std]
+        if count == n:
+            raise ValueError(
+                f"{name}: shape {array.shape} is ambiguous, since there are as many samples as features: "
+                f"{per_sample}, or {per_feature}? Pass one of these"
             )
         raise ValueError(
-            f"{name}: shape {array.shape} is ambiguous, since there are as many examples as features: "
-            + readings
-        )
-    if array.shape in ((n,), (n, n)) and count != n:
-        shared = "svmgsu.Shared(cov)" if name == "cov" else "cov=svmgsu.Shared(np.square(std)) instead of std"
-        raise ValueError(
-            f"{name}: shape {array.shape} fits the features but not the {count} examples; for one covariance "
-            f"for all examples pass {shared}"
+            f"{name}: shape {array.shape} fits the features but not the {count} samples; pass {per_feature}"
         )
     if array.ndim <= 1:
         if array.ndim == 1 and len(array) != count:
-            what = "variances" if name == "cov" else "standard deviations"
-            raise ValueError(f"{name}: {len(array)} {what} for {count} examples")
-        return Isotropic(array, name=name, check=name == "cov")
-    if array.shape[:2] != (count, n) or (array.ndim == 3 and array.shape[2] != n):
-        more = f" or ({count}, {n}, {n}), or one of svmgsu.Isotropic, Diagonal, Full, LowRank, Shared"
+            what = "standard deviations" if is_std else "variances"
+            raise ValueError(f"{name}: {len(array)} {what} for {count} samples")
+        return Isotropic(array, name=name, check=not is_std)
+    if array.shape not in (shape, (*shape, n)):
+        more = (
+            "" if is_std else f", ({count}, {n}, {n}), or svmgsu.Isotropic, Diagonal, Full, LowRank or Shared"
+        )
         raise ValueError(
-            f"{name}: shape {array.shape} does not fit {count} examples of {n} features; expected a number, "
-            f"({count},), " + (f"({count}, {n})" + more if name == "cov" else f"or ({count}, {n})")
+            f"{name}: shape {array.shape} does not fit {count} samples of {n} features; expected a number, "
+            f"({count},), or ({count}, {n})" + ("" if is_std else more)
         )
     return Diagonal(array, name=name) if array.ndim == 2 else Full(array, psd=psd)
 
 
-def _from_std(std: Any, shape: tuple[int, int]) -> Covariance:
-    return _by_shape(squared(as_float_array(std, "std", (0, 1, 2)), "std"), "std", shape)
+def _warn_of_deviations(mean: Any, cov: Covariance, shape: tuple[int, int]) -> None:
+    """Warn if variances imply more noise than the data are spread in most features: as deviations do."""
+    count, n = shape
+    if count < FEW_SAMPLES or cov.n_samples != count:
+        return
+    rows = np.unique(np.linspace(0, count - 1, min(count, MOST_SAMPLES)).astype(np.int64))
+    with np.errstate(all="ignore"):
+        spread = dense(mean[rows]).std(axis=0, dtype=np.float64)
+        variance = np.median(cov.take(rows).diagonals(len(rows), n), axis=0)
+    # Noise widens the spread: were these variances, most features could not be narrower than their noise.
+    narrow = int(np.count_nonzero((variance > spread**2) & (spread > 0)))
+    if 2 * narrow > n:
+        warn(
+            f"cov: the noise that it implies (the square root of each variance) exceeds the spread of the "
+            f"data in {narrow} of {n} features. For standard deviations, pass std=; if these are variances, "
+            "pass svmgsu.Diagonal(cov) or svmgsu.Isotropic(cov)"
+        )
 
 
-def _check_fits(cov: Covariance, shape: tuple[int, int]) -> None:
-    for name, have, want in zip(
-        ("examples", "features"), (cov.n_examples, cov.n_features), shape, strict=True
-    ):
-        if have is not None and have != want:
-            raise ValueError(f"cov: {type(cov).__name__} has {have} {name}, but X has {want}")
-
-
-def as_deployment(
+def as_test_noise(
     cov: Any, shape: tuple[int, int], seed: int, psd: Psd = "clip", name: str = "deployment_cov"
 ) -> Covariance:
-    """Noise of deployment as a covariance of every example: one for all, or one each from a pool."""
+    """Return test-time noise as a covariance of every sample: one for all, or one each from a pool."""
     pool = as_pool(cov, shape[1], psd, name)
-    return pool if pool.n_examples is None else pool.take(drawn(pool, shape[0], seed))
+    return pool if pool.n_samples is None else pool.take(drawn(pool, shape[0], seed))
 
 
 def drawn(pool: Covariance, count: int, seed: int) -> Array:
-    """Which of a pool of covariances each of `count` examples draws."""
-    return np.random.default_rng(seed).integers(pool.n_examples or 1, size=count)
+    """Draw which of a pool of covariances each of `count` samples has."""
+    return np.random.default_rng(seed).integers(pool.n_samples or 1, size=count)
 
 
 def as_pool(cov: Any, n: int, psd: Psd = "clip", name: str = "deployment_cov") -> Covariance:
-    """Noise of deployment for n features: one covariance for all, or a pool, which has `n_examples`."""
+    """Return noise for n features: one covariance for all, or a pool, which has `n_samples`."""
     if isinstance(cov, Covariance):
         pool = cov
     else:
@@ -117,15 +142,14 @@ def as_pool(cov: Any, n: int, psd: Psd = "clip", name: str = "deployment_cov") -
             _check_is_matrix(array, name)
         if array.shape in ((n,), (n, n)):
             return Shared(array, psd=psd, name=name)
-        full = array.ndim == 3
-        pool = Full(array, psd=psd, name=name) if full else Diagonal(array, name=name)
+        pool = Full(array, psd=psd, name=name) if array.ndim == 3 else Diagonal(array, name=name)
     if pool.n_features not in (None, n):
         raise ValueError(f"{name}: {pool.n_features} features, but X has {n}")
     return pool
 
 
 def _check_is_matrix(array: Array, name: str) -> None:
-    """Refuses n variances of n features, a pool of as many covariances as features."""
+    """Refuse n variances of n features, a pool of as many covariances as features."""
     same = bool((array == array[0, 0]).all())
     if same or not np.allclose(array, array.T, rtol=SYMMETRY_TOLERANCE, atol=0.0, equal_nan=True):
         why = "all its entries are the same" if same else "it is not symmetric"

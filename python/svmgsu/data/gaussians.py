@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from .. import _core
 from .._repr import gaussians_table, typical_sizes
-from ..support.arrays import dense
+from ..support.arrays import dense, stack_rows
 from ..support.sparse import SparseRows
 from ..support.validation import (
     Array,
@@ -26,13 +26,13 @@ from ..support.validation import (
     column_names,
     is_sparse,
 )
-from .coercion import as_covariance, as_deployment
-from .covariances import Covariance, LowRank, Psd, chosen_rows
+from .coercion import as_covariance, as_test_noise
+from .covariances import Covariance, LowRank, Psd, chosen_rows, join
 from .frames import Columns
 
 
 class Gaussians:
-    """Uncertain examples: example i is the normal distribution N(mean_i, cov_i).
+    """Uncertain samples: sample i is the normal distribution N(mean_i, cov_i).
 
     Parameters
     ----------
@@ -42,19 +42,20 @@ class Gaussians:
         `Isotropic`, `Diagonal`, `Full`, `LowRank`, `Shared`, a sum of them, or a plain array that
         means by its shape: a number or (l,) isotropic, (l, n) diagonal, (l, n, n) full.
     std : array, optional
-        Error bars instead of `cov`: standard deviations, a number, (l,) or (l, n).
+        Standard deviations instead of `cov`: a number, (l,) or (l, n).
     feature_names : list of str, optional
         By default the columns of a DataFrame, if they are strings.
     psd : {"clip", "strict"}
-        Of matrices given as a plain array: as for `Full`.
+        What to do with matrices, given as a plain array, that are not positive semidefinite: as for `Full`.
 
     Attributes
     ----------
     mean, cov, shape
         What was given; `shape` is (l, n).
     feature_names_in_ : list of str or None
-    deployment : covariance kind or None
-        Noise that will exist only where a model is used; see `with_deployment`.
+        The names of the features.
+    test_noise : covariance kind or None
+        Noise that will exist only at test time; see `add_noise`.
     columns : Columns or None
         What the columns of the table were understood as, of data from a table.
 
@@ -69,8 +70,11 @@ class Gaussians:
     mean: Any
     cov: Covariance | None
     shape: tuple[int, int]
-    deployment: Covariance | None
+    test_noise: Covariance | None
     columns: Columns | None = None
+    # The `cov` and `std` that a transformer was given, which `cov` holds in the units of `mean`: metadata
+    # routing hands the same ones to the next step as well.
+    given: tuple[Any, Any] = (None, None)
     _rows: Array | SparseRows
 
     def __init__(
@@ -94,24 +98,34 @@ class Gaussians:
         self.feature_names_in_ = names_of(mean, feature_names, self.shape[1])
         check_column_order(self.feature_names_in_, cov=cov, std=std)
         check_row_order(mean, cov=cov, std=std)
-        self.cov = as_covariance(cov, std, self.shape, psd)
-        self.deployment = None
+        self.cov = as_covariance(cov, std, self.shape, psd, self.mean)
+        self.test_noise = None
+
+    def _with(self, rows: Array | SparseRows, cov: Covariance | None, noise: Covariance | None) -> Gaussians:
+        """Return Gaussians with the names of these, and means that are checked already."""
+        out = Gaussians.__new__(Gaussians)
+        out._rows = rows
+        out.mean = rows.matrix if isinstance(rows, SparseRows) else rows
+        out.shape = _checked_shape(rows)
+        out.feature_names_in_ = self.feature_names_in_
+        out.cov = cov
+        out.test_noise = noise
+        return out
 
     def __len__(self) -> int:
         return self.shape[0]
 
     def __getitem__(self, key: Any) -> Gaussians:
-        """Some of the examples: `key` is a slice, a mask or indices, or scikit-learn's `(indices, ...)`."""
+        """Return some of the samples, by a slice, a mask, indices or scikit-learn's `(indices, ...)`."""
         rows = chosen_rows(key, len(self))
-        out, mean = Gaussians.__new__(Gaussians), self.mean[rows]  # of numbers that are checked already
-        out._rows = SparseRows(mean, "X") if is_sparse(mean) else as_float_array(mean, "X", (2,))
-        out.mean, out.shape = getattr(out._rows, "matrix", out._rows), _checked_shape(out._rows)
-        out.feature_names_in_ = self.feature_names_in_
-        out.cov = None if self.cov is None else self.cov.take(rows)
-        out.deployment = None if self.deployment is None else self.deployment.take(rows)
-        return out
+        mean = self.mean[rows]
+        return self._with(
+            SparseRows(mean, "X") if is_sparse(mean) else as_float_array(mean, "X", (2,)),
+            None if self.cov is None else self.cov.take(rows),
+            None if self.test_noise is None else self.test_noise.take(rows),
+        )
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> NoReturn:
         raise TypeError("Gaussians cannot be iterated over; .mean and .cov hold what there is to read")
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
@@ -125,7 +139,7 @@ class Gaussians:
         sizes = typical_sizes(self)
         known = sizes is not None and not np.isnan(sizes[2])
         size = f", typical error {sizes[2]:.2g} of the spread" if sizes and known else ""
-        return f"Gaussians({self.shape[0]} examples, {self.shape[1]} features, cov={self.cov!r}{size})"
+        return f"Gaussians({self.shape[0]} samples, {self.shape[1]} features, cov={self.cov!r}{size})"
 
     def _repr_html_(self) -> str:
         return gaussians_table(self)
@@ -200,52 +214,96 @@ class Gaussians:
             say(found, exact)
         return found.data
 
-    def with_cov(self, cov: Covariance | None) -> Gaussians:
-        """The same means with another covariance, `cov`."""
-        out = Gaussians.__new__(Gaussians)
-        out._rows, out.mean, out.shape = self._rows, self.mean, self.shape
-        out.feature_names_in_ = self.feature_names_in_
-        out.cov = as_covariance(cov, None, self.shape)
-        out.deployment = self.deployment
+    @classmethod
+    def concatenate(cls, parts: Sequence[Gaussians]) -> Gaussians:
+        """Put the samples of several `Gaussians` one after the other.
+
+        Covariances of one kind stay of that kind. If the kinds differ, each kind is one term of a sum, with
+        zeros for the samples that have none of it. A `Shared` that all have in common stays shared; different
+        ones become groups. CSR stays CSR if all are CSR.
+
+        Parameters
+        ----------
+        parts : sequence of Gaussians
+            All with the same features.
+
+        Examples
+        --------
+        >>> import numpy as np, svmgsu
+        >>> sharp = svmgsu.Gaussians(np.zeros((2, 3)))
+        >>> noisy = svmgsu.Gaussians(np.ones((4, 3)), std=0.5)
+        >>> both = svmgsu.Gaussians.concatenate([sharp, noisy])
+        >>> both.shape, both.cov.variances.tolist()
+        ((6, 3), [0.0, 0.0, 0.25, 0.25, 0.25, 0.25])
+        """
+        data = list(parts)
+        if not data:
+            raise ValueError("parts: nothing to concatenate")
+        for i, part in enumerate(data):
+            if not isinstance(part, Gaussians):
+                raise TypeError(f"parts: part {i} is {type(part).__name__}; expected Gaussians")
+            if part.shape[1] != data[0].shape[1]:
+                raise ValueError(
+                    f"parts: part {i} has {part.shape[1]} features, but part 0 has {data[0].shape[1]}"
+                )
+        names = {tuple(part.feature_names_in_) for part in data if part.feature_names_in_ is not None}
+        if len(names) > 1:
+            raise ValueError(
+                f"parts: the names of the features differ: {' and '.join(map(str, sorted(names)))}"
+            )
+        counts = [len(part) for part in data]
+        n = data[0].shape[1]
+        out = cls(stack_rows([part.mean for part in data]), feature_names=names.pop() if names else None)
+        out.cov = join([part.cov for part in data], counts, n)
+        out.test_noise = join([part.test_noise for part in data], counts, n)
         return out
 
+    def with_cov(self, cov: Covariance | None) -> Gaussians:
+        """Return the same means with another covariance, `cov`."""
+        return self._with(self._rows, as_covariance(cov, None, self.shape), self.test_noise)
+
     def with_more_cov(self, cov: Covariance) -> Gaussians:
-        """The same means with `cov` added to their covariance."""
+        """Return the same means with `cov` added to their covariance."""
         return self.with_cov(cov if self.cov is None else self.cov + cov)
 
-    def with_deployment(self, cov: Any, seed: int = 0, *, psd: Psd = "clip") -> Gaussians:
-        """The same examples with noise that will exist only where a model is used.
+    def add_noise(self, cov: Any, seed: int = 0, *, psd: Psd = "clip") -> Gaussians:
+        """Return the same samples with noise that will exist only at test time.
 
-        It is added in training, as `deployment_cov` of `svmgsu.train` is, and is no part of `cov`. Here it is
-        in the units of the data: transformers carry it along, so that it can go through a pipeline.
+        Training adds it to the covariances, so that the model expects noisier samples than it is trained on.
+        It is not part of `cov`, which describes the samples as measured. It is in the units of the data, and
+        transformers carry it along.
 
         Parameters
         ----------
         cov : array or covariance kind, or None for none
-            (n,) variances or an (n, n) matrix for all examples, or a pool of covariances, (k, n) or
-            (k, n, n) or a kind, of which each example draws one.
+            (n,) variances or an (n, n) matrix for all samples, or a pool of covariances, (k, n) or
+            (k, n, n) or a kind, of which each sample draws one.
         seed : int, default=0
-            Of the draws from a pool.
+            Seed of the draws from a pool.
         psd : {"clip", "strict"}
-            Of matrices given as a plain array: as for `Full`.
+            As for `Full`, for matrices given as a plain array.
 
         Examples
         --------
         >>> import svmgsu
         >>> from sklearn.preprocessing import StandardScaler
-        >>> data = svmgsu.Gaussians([[0.0], [4.0]]).with_deployment([1.0])
-        >>> svmgsu.Propagate(StandardScaler()).fit_transform(data).deployment.to_full(n_examples=1).item()
+        >>> data = svmgsu.Gaussians([[0.0], [4.0]]).add_noise([1.0])
+        >>> svmgsu.Propagate(StandardScaler()).fit_transform(data).test_noise.to_full(n_samples=1).item()
         0.25
         """
-        out = self.with_cov(self.cov)
-        out.deployment = None if cov is None else as_deployment(cov, self.shape, seed, psd)
-        return out
+        noise = None if cov is None else as_test_noise(cov, self.shape, seed, psd, "cov")
+        return self._with(self._rows, self.cov, noise)
 
     def in_order(self, names: Sequence[str] | None) -> Gaussians:
-        """The same examples with the features called `names`, in that order, covariances too.
+        """Return the same samples with the features called `names`, in that order.
 
-        Names that are missing here, or not among `names`, are an error that lists them. Where one of the
-        two has no names there is nothing to compare, and the examples are as they were.
+        Names that are missing here, or not among `names`, are an error that lists them. If one of the two has
+        no names there is nothing to compare, and the samples are returned as they are.
+
+        Parameters
+        ----------
+        names : list of str or None
+            The names of the features.
 
         Examples
         --------
@@ -261,16 +319,21 @@ class Gaussians:
         places = np.array(_core.match_names(list(names), own), dtype=np.int64)
         cov = None if self.cov is None else self.cov.select(places)
         out = Gaussians(self.mean[:, places], cov, feature_names=list(names))
-        out.deployment = None if self.deployment is None else self.deployment.select(places)
+        out.test_noise = None if self.test_noise is None else self.test_noise.select(places)
         return out
 
     def scale_cov(self, t: float) -> Gaussians:
-        """The same means with all covariances times `t`, a number that is not negative; 0 is none at all.
+        """Return the same means with all covariances times `t`, a number >= 0; 0 removes them.
+
+        Parameters
+        ----------
+        t : float
+            The factor.
 
         Examples
         --------
         >>> import svmgsu
-        >>> svmgsu.Gaussians([[0.0]], std=2.0).scale_cov(0.5).cov.to_full(n_features=1, n_examples=1).item()
+        >>> svmgsu.Gaussians([[0.0]], std=2.0).scale_cov(0.5).cov.to_full(n_features=1, n_samples=1).item()
         2.0
         """
         if self.cov is None:
@@ -279,12 +342,12 @@ class Gaussians:
         return self.with_cov(scaled if t else None)
 
     def sample(self, k: int = 1, random_state: Any = None, *, y: Any = None) -> FloatArray:
-        """Draws from every example's Gaussian, exact for every kind of covariance.
+        """Draw from every sample's Gaussian.
 
         Parameters
         ----------
         k : int, default=1
-            Draws for each example.
+            Draws for each sample.
         random_state : int, Generator, RandomState or None
             The same seed gives the same draws.
         y : array of shape (l,), optional
@@ -309,12 +372,12 @@ class Gaussians:
         return np.asarray(mean + noise)
 
     def subspace(self, p: float, mode: str = "truncate", *, y: Any = None) -> Gaussians:
-        """Each covariance reduced to its leading eigenvectors (the paper's Sect. 3.2).
+        """Reduce each covariance to its leading eigenvectors (the paper's Sect. 3.2).
 
         Parameters
         ----------
         p : float in (0, 1]
-            The fraction of each example's variance to keep.
+            The fraction of each sample's variance to keep.
         mode : {"truncate", "project"}
             "truncate" keeps the mean and replaces the covariance (exact at p = 1). "project", the
             paper's reading, projects the mean too: what lies outside the subspace is lost in training.
@@ -325,34 +388,33 @@ class Gaussians:
             raise ValueError(f"subspace: the fraction p must be in (0, 1], got {p!r}")
         check_subspace_mode(mode)
         if self.cov is None:
-            raise ValueError("subspace: the examples have no covariance to reduce")
-        count, n = self.shape
-        terms = self.cov.terms(count, n, None if y is None else np.asarray(y))
-        factors, start = _core.eigen_subspaces(terms, count, n, float(p))
+            raise ValueError("subspace: the samples have no covariance to reduce")
+        terms = self.cov.terms(*self.shape, None if y is None else np.asarray(y))
+        factors, start = _core.eigen_subspaces(terms, *self.shape, float(p))
         mean = self.mean
         if mode == "project":
             mean = _core.project_means(np.ascontiguousarray(dense(mean)), factors, start)
         out = Gaussians(mean, LowRank(factors, start=start), feature_names=self.feature_names_in_)
-        out.deployment = self.deployment
+        out.test_noise = self.test_noise
         return out
 
     def core(self, y: Array | None = None) -> Any:
-        """The core's view of the examples; `y` tells classes apart, where covariances depend on them."""
+        """Return the core's view of the samples; `y` tells classes apart where covariances need it."""
         terms = () if self.cov is None else self.cov.terms(*self.shape, y)
         return _core.Gaussians(self.core_means(), terms)
 
     def labelled(self, signs: FloatArray, weights: FloatArray, y: Array | None) -> Any:
-        """What the core trains a classifier on, with `signs` -1 and +1 and `weights`; `y` as in `core`."""
+        """Return the core's training set of a classifier: `signs` are -1 and +1, `y` is as in `core`."""
         terms = () if self.cov is None else self.cov.terms(*self.shape, y)
         return _core.labelled(self.core_means(), terms, signs, weights)
 
     def valued(self, targets: FloatArray, weights: FloatArray) -> Any:
-        """What the core trains a regression on, with `targets` and `weights`."""
+        """Return the core's training set of a regression, with `targets` and `weights`."""
         terms = () if self.cov is None else self.cov.terms(*self.shape, None)
         return _core.valued(self.core_means(), terms, targets, weights)
 
     def core_means(self) -> Any:
-        """The means as the core sees them."""
+        """Return the core's view of the means."""
         rows = self._rows
         if isinstance(rows, SparseRows):
             return _core.sparse_means(rows.value, rows.column, rows.start, rows.shape[1])
@@ -370,13 +432,13 @@ def _checked_shape(rows: Array | SparseRows) -> tuple[int, int]:
 
 
 def check_subspace_mode(mode: Any) -> None:
-    """Refuses what is not a mode of `Gaussians.subspace`."""
+    """Refuse what is not a mode of `Gaussians.subspace`."""
     if mode not in ("truncate", "project"):
         raise ValueError(f'subspace_mode: expected "truncate" or "project", got {mode!r}')
 
 
 def names_of(mean: Any, given: Sequence[str] | None, n: int) -> list[str] | None:
-    """The names of the features: as given, or the columns of a DataFrame."""
+    """Return the names of the features: as given, or the columns of a DataFrame."""
     given = column_names(mean) if given is None else given
     if given is None:
         return None
@@ -390,7 +452,7 @@ def names_of(mean: Any, given: Sequence[str] | None, n: int) -> list[str] | None
 
 
 def as_gaussians(X: Any, cov: Any = None, std: Any = None, psd: Psd = "clip") -> Gaussians:
-    """X with its covariance as `Gaussians`; itself if it is one already."""
+    """Return X with its covariance as `Gaussians`; itself if it is one already."""
     if isinstance(X, Gaussians):
         if cov is not None or std is not None:
             raise ValueError("cov: X is a Gaussians and has its covariance already; pass one of the two")
@@ -405,8 +467,9 @@ def as_gaussians(X: Any, cov: Any = None, std: Any = None, psd: Psd = "clip") ->
 
 
 def with_gaps(mean: Array, cov: Covariance | None, names: list[str] | None = None) -> Gaussians:
-    """Gaussians in whose means NaN is a missing value, for those who know of it: a population does."""
-    out = Gaussians(np.nan_to_num(mean) if np.isnan(mean).any() else mean, cov, feature_names=names)
-    if np.isnan(mean).any():
+    """Return Gaussians in whose means NaN is a missing value, for those that know of it: populations do."""
+    has_gaps = bool(np.isnan(mean).any())
+    out = Gaussians(np.nan_to_num(mean) if has_gaps else mean, cov, feature_names=names)
+    if has_gaps:
         out.mean = out._rows = mean
     return out

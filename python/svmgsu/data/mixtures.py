@@ -1,9 +1,9 @@
-"""`Mixtures`: each example is a mixture of Gaussians, as deconvolution leaves it."""
+"""`Mixtures`: each sample is a mixture of Gaussians, as `Deconvolution` returns it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -20,26 +20,28 @@ from ..support.validation import (
     check_finite,
     check_variances,
 )
-from .covariances import Diagonal, Full, chosen_rows
+from .covariances import Full, chosen_rows
 from .covariances.full import SYMMETRY_TOLERANCE, first_indefinite
 from .gaussians import Gaussians, names_of
 
-SUM_TOLERANCE = 1e-5  # of the weights of an example, which sum to 1
+SUM_TOLERANCE = 1e-5  # of the weights of a sample, which sum to 1
 
 
 class Mixtures:
-    """Uncertain examples: example i is the mixture Σ_k weights_ik N(mean_ik, cov_ik).
+    """Uncertain samples: sample i is the mixture Σ_k weights_ik N(mean_ik, cov_ik).
 
-    What `svmgsu.Deconvolution.transform` returns: each object's truth, given what was seen of it.
+    `svmgsu.Deconvolution.transform` returns them: the noise-free value of each sample given its measurement.
 
     Parameters
     ----------
     weights : array of shape (l, K)
         Not negative; each row sums to 1.
     mean : array of shape (l, K, n)
+        The means of the components.
     cov : array of shape (l, K, n, n) or (l, K, n)
         Matrices, or variances of independent features.
     feature_names : list of str, optional
+        The names of the features.
 
     Attributes
     ----------
@@ -64,7 +66,7 @@ class Mixtures:
     ) -> None:
         self.mean = as_float_array(mean, "mean", (3,))
         count, components, n = self.mean.shape
-        for what, size in (("example", count), ("component", components), ("feature", n)):
+        for what, size in (("sample", count), ("component", components), ("feature", n)):
             if size == 0:
                 raise ValueError(f"mean: there is no {what} in an array of shape {self.mean.shape}")
         check_finite(self.mean, "mean")
@@ -77,15 +79,18 @@ class Mixtures:
 
     @classmethod
     def _of(cls, weights: Array, mean: Array, cov: Array, names: list[str] | None) -> Mixtures:
-        """Of arrays that need no checks."""
+        """Make one of arrays that need no checks."""
         out = cls.__new__(cls)
-        out.weights, out.mean, out.cov = weights, mean, cov
-        out.shape, out.feature_names_in_ = (mean.shape[0], mean.shape[2]), names
+        out.weights = weights
+        out.mean = mean
+        out.cov = cov
+        out.shape = (mean.shape[0], mean.shape[2])
+        out.feature_names_in_ = names
         return out
 
     @property
     def n_components(self) -> int:
-        """How many Gaussians each example has, K."""
+        """The number of Gaussians of each sample, K."""
         return int(self.mean.shape[1])
 
     @property
@@ -97,13 +102,13 @@ class Mixtures:
         return self.shape[0]
 
     def __getitem__(self, key: Any) -> Mixtures:
-        """Some of the examples: `key` is a slice, a mask or indices, or scikit-learn's `(indices, ...)`."""
+        """Return some of the samples, by a slice, a mask, indices or scikit-learn's `(indices, ...)`."""
         rows = key if isinstance(key, slice) else chosen_rows(key, len(self))  # slices are views
         if isinstance(key, slice) and not len(range(*key.indices(len(self)))):
-            raise IndexError(f"{key} chooses none of {len(self)} examples")
+            raise IndexError(f"{key} chooses none of {len(self)} samples")
         return Mixtures._of(self.weights[rows], self.mean[rows], self.cov[rows], self.feature_names_in_)
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> NoReturn:
         raise TypeError(
             "Mixtures cannot be iterated over; .weights, .mean and .cov hold what there is to read"
         )
@@ -116,7 +121,7 @@ class Mixtures:
     def __repr__(self) -> str:
         kind = "diagonal" if self.is_diagonal else "full"
         return (
-            f"Mixtures({self.shape[0]} examples, {self.shape[1]} features, {self.n_components} components, "
+            f"Mixtures({self.shape[0]} samples, {self.shape[1]} features, {self.n_components} components, "
             f"{kind} covariances)"
         )
 
@@ -124,17 +129,17 @@ class Mixtures:
         used = 1 / np.square(self.weights[:1000], dtype=np.float64).sum(axis=1)
         size = self.weights.nbytes + self.mean.nbytes + self.cov.nbytes
         rows = [
-            ("examples", f"{len(self)}"),
+            ("samples", f"{len(self)}"),
             feature_row(self.shape[1], self.feature_names_in_),
             ("components", f"{self.n_components}"),
             ("covariances", "diagonal" if self.is_diagonal else "full"),
-            ("components that an example uses", f"{np.median(used):.3g}"),
+            ("components that a sample uses", f"{np.median(used):.3g}"),
             ("memory", in_words(size)),
         ]
         return table("Mixtures", rows)
 
     def to_gaussians(self) -> Gaussians:
-        """One Gaussian for each example, with the mixture's mean and covariance (`Full`).
+        """Return one Gaussian for each sample, with the mixture's mean and covariance (`Full`).
 
         Mean m = Σ r_k b_k, covariance Σ r_k (B_k + (b_k - m)(b_k - m)ᵀ).
         """
@@ -157,22 +162,13 @@ class Mixtures:
             mean[part], packed[part] = centre, spread[:, upper[0], upper[1]]
         return Gaussians(mean, Full.from_packed(packed), feature_names=self.feature_names_in_)
 
-    def component(self, k: int) -> Gaussians:
-        """The Gaussians N(mean_ik, cov_ik) of one component, `k`; their weights are `weights[:, k]`."""
-        k = check_count(k, "k", least=0, most=self.n_components - 1)
-        mean, cov = np.ascontiguousarray(self.mean[:, k]), np.ascontiguousarray(self.cov[:, k])
-        kind: Any = cov if self.is_diagonal else Full(cov, check=False)
-        if self.is_diagonal and cov.shape[0] == cov.shape[1]:  # else it could be read as one matrix for all
-            kind = Diagonal(cov)
-        return Gaussians(mean, kind, feature_names=self.feature_names_in_)
-
     def sample(self, k: int = 1, random_state: Any = None) -> FloatArray:
-        """Draws from every example's mixture, as an array of shape (l, k, n).
+        """Draw from every sample's mixture; return an array of shape (l, k, n).
 
         Parameters
         ----------
         k : int, default=1
-            Draws for each example.
+            Draws for each sample.
         random_state : int, Generator, RandomState or None
             The same seed gives the same draws.
         """
@@ -181,55 +177,35 @@ class Mixtures:
         bounds = np.cumsum(self.weights, axis=1, dtype=np.float64)
         chosen = rng.uniform(size=(count, draws, 1)) * bounds[:, np.newaxis, -1:] > bounds[:, np.newaxis, :]
         component = np.minimum(chosen.sum(axis=2), self.n_components - 1)
-        example = np.arange(count)[:, np.newaxis]
+        sample = np.arange(count)[:, np.newaxis]
         out = rng.standard_normal((count, draws, n))
         for part in blocks(count, draws * n * n):
-            each = self.cov[example[part], component[part]].astype(np.float64)
+            each = self.cov[sample[part], component[part]].astype(np.float64)
             if self.is_diagonal:
                 out[part] *= np.sqrt(each)
             else:
                 factors = roots(each.reshape(-1, n, n)).reshape(*each.shape)
                 out[part] = (out[part][:, :, np.newaxis] @ factors)[:, :, 0]
-        return np.asarray(out + self.mean[example, component])
-
-
-def joined_mixtures(parts: list[Mixtures], names: list[str] | None) -> Mixtures:
-    """The examples of several mixtures of the same features; variances become matrices if others are."""
-    most = max(part.n_components for part in parts)
-    diagonal = all(part.is_diagonal for part in parts)
-    arrays: tuple[list[Array], list[Array], list[Array]] = ([], [], [])
-    for part in parts:
-        cov = part.cov
-        if part.is_diagonal and not diagonal:
-            cov = cov[..., np.newaxis] * np.eye(part.shape[1], dtype=cov.dtype)
-        again = np.concatenate([np.arange(part.n_components), np.zeros(most - part.n_components, np.int64)])
-        weights = part.weights[:, again]
-        weights[:, part.n_components :] = 0
-        for found, array in zip(arrays, (weights, part.mean[:, again], cov[:, again]), strict=True):
-            found.append(array)
-    weights, mean, cov = (np.concatenate(found) for found in arrays)
-    return Mixtures._of(weights, mean, cov, names)
+        return np.asarray(out + self.mean[sample, component])
 
 
 def _check_weights(weights: Array, shape: tuple[int, int]) -> None:
     if weights.shape != shape:
         raise ValueError(
-            f"weights: shape {weights.shape} for means of {shape[0]} examples with {shape[1]} components"
+            f"weights: shape {weights.shape} for means of {shape[0]} samples with {shape[1]} components"
         )
     check_finite(weights, "weights")
     if (weights < 0).any():
         i, k = (int(place) for place in np.argwhere(weights < 0)[0])
-        raise ValueError(
-            f"weights: example {i} has {weights[i, k]:g} for component {k}; weights must be >= 0"
-        )
+        raise ValueError(f"weights: sample {i} has {weights[i, k]:g} for component {k}; weights must be >= 0")
     wrong = np.abs(weights.sum(axis=1, dtype=np.float64) - 1) > SUM_TOLERANCE
     if wrong.any():
         i = int(wrong.argmax())
-        raise ValueError(f"weights: those of example {i} sum to {weights[i].sum():.6g}; they must sum to 1")
+        raise ValueError(f"weights: those of sample {i} sum to {weights[i].sum():.6g}; they must sum to 1")
 
 
 def _check_cov(cov: Array, shape: tuple[int, ...]) -> None:
-    """Of variances or matrices (l, K, ...)."""
+    """Refuse what are not variances or matrices (l, K, ...)."""
     n = shape[2]
     if cov.shape not in (shape, (*shape, n)):
         raise ValueError(f"cov: shape {cov.shape}; expected variances {shape} or matrices {(*shape, n)}")
@@ -252,4 +228,4 @@ def _check_cov(cov: Array, shape: tuple[int, ...]) -> None:
 
 
 def _place(matrix: int, part: slice, components: int) -> str:
-    return f"example {part.start + matrix // components}, component {matrix % components}"
+    return f"sample {part.start + matrix // components}, component {matrix % components}"

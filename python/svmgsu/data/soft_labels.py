@@ -1,6 +1,6 @@
 """Labels with doubt: y may hold the probability of each class instead of one label.
 
-An example then counts for every class with that weight, which is exact: the objective is linear in the
+A sample then counts for every class with that weight, which is exact: the objective is linear in the
 weights. Its copies share one row of the data.
 """
 
@@ -14,49 +14,49 @@ import numpy as np
 from ..support.labels import as_labels, check_labels, class_codes, plain_labels
 from ..support.validation import Array, FloatArray, as_float_array, check_finite, listed
 
-TOLERANCE = 1e-4  # of the sum of an example's probabilities; they are divided by it
+TOLERANCE = 1e-4  # of the sum of a sample's probabilities; they are divided by it
 
 
 @dataclass(frozen=True)
 class Copies:
-    """Which examples the entries of a problem are of: each is there once, or for several classes."""
+    """Which samples the entries of a problem are of: each is there once, or for several classes."""
 
     examples: int
-    source: Array | None = None  # of each copy: its example, in order; None where each is there once
+    source: Array | None = None  # of each copy: its sample, in order; None where each is there once
     shares: FloatArray | None = None  # of each copy: the probability of its class
 
     def places(self, rows: Array) -> Array:
-        """The examples that some copies are of."""
+        """The samples that some copies are of."""
         return rows if self.source is None else self.source[rows]
 
     def originals(self, rows: Array) -> Array:
         """The same, each once."""
         return rows if self.source is None else np.unique(self.source[rows])
 
-    def of(self, examples: Array) -> Array:
-        """All copies of some examples."""
+    def of(self, samples: Array) -> Array:
+        """All copies of some samples."""
         if self.source is None:
-            return examples
-        start = np.searchsorted(self.source, examples)
-        count = np.searchsorted(self.source, examples, side="right") - start
+            return samples
+        start = np.searchsorted(self.source, samples)
+        count = np.searchsorted(self.source, samples, side="right") - start
         first = np.repeat(start - np.concatenate([[0], np.cumsum(count)[:-1]]), count)
         return np.asarray(first + np.arange(len(first)))
 
     def weights(self, given: FloatArray) -> FloatArray:
-        """The weights of copies from those of examples."""
+        """The weights of copies from those of samples."""
         if self.source is None or self.shares is None:
             return given
         return np.asarray(given[self.source] * self.shares)
 
     def table(self, codes: Array) -> FloatArray:
-        """The probabilities of each example's classes, (l, K), from the places of its copies' classes."""
+        """The probabilities of each sample's classes, (l, K), from the places of its copies' classes."""
         out = np.zeros((self.examples, int(codes.max()) + 1))
         places = np.arange(self.examples) if self.source is None else self.source
         out[places, codes] = 1.0 if self.shares is None else self.shares
         return out
 
     def likeliest(self, labels: Array) -> Array:
-        """The label of each example from those of its copies: the most probable."""
+        """The label of each sample from those of its copies: the most probable."""
         if self.source is None or self.shares is None:
             return labels
         order = np.lexsort((-self.shares, self.source))
@@ -72,7 +72,7 @@ def has_soft_labels(y: Any) -> bool:
     return len(shape) == 2 and shape[1] > 1
 
 
-def read_labels(y: Any, examples: int, classes: Any = None) -> tuple[Array, Array, Copies]:
+def read_labels(y: Any, samples: int, classes: Any = None) -> tuple[Array, Array, Copies]:
     """(the classes, of each copy the place of its class, the copies).
 
     y has labels, of shape (l,), or class probabilities, of shape (l, K); `classes` names their columns.
@@ -80,43 +80,43 @@ def read_labels(y: Any, examples: int, classes: Any = None) -> tuple[Array, Arra
     if not has_soft_labels(y):
         if classes is not None:
             raise ValueError("classes: they name the columns of class probabilities, but y has labels")
-        return *check_labels(y, examples), Copies(examples)
+        return *check_labels(y, samples), Copies(samples)
     names = _names(y, classes)
-    chances = _chances(y, examples, names)
+    chances = _chances(y, samples, names)
     order = np.argsort(names, kind="stable")
     names, chances = names[order], chances[:, order]
     empty = np.flatnonzero(~chances.any(axis=0))
     if len(empty):
         raise ValueError(
             f"y: the probability of class {names[empty[0]].item()!r} is 0 in every row; training needs "
-            "examples of every class"
+            "samples of every class"
         )
     source, codes = np.nonzero(chances)
-    if len(source) == examples:  # no doubt at all: the same as labels
-        return names, codes, Copies(examples)
-    return names, codes, Copies(examples, source, chances[source, codes])
+    if len(source) == samples:  # no doubt at all: the same as labels
+        return names, codes, Copies(samples)
+    return names, codes, Copies(samples, source, chances[source, codes])
 
 
-def known_labels(y: Any, examples: int, classes: Array, columns: Any = None) -> tuple[Array, Copies]:
+def known_labels(y: Any, samples: int, classes: Array, columns: Any = None) -> tuple[Array, Copies]:
     """As `read_labels`, of a piece of the data whose `classes` are known and need not all be there.
 
     The columns of class probabilities have the names of a data frame, or those that `columns` gives them, or
     those of `classes`.
     """
     if not has_soft_labels(y):
-        return class_codes(as_labels(y, examples), classes, "y"), Copies(examples)
+        return class_codes(as_labels(y, samples), classes, "y"), Copies(samples)
     default = classes if columns is None else columns
     names = _names(y, None if hasattr(y, "columns") else default)
-    chances = _chances(y, examples, names)
+    chances = _chances(y, samples, names)
     strange = [name for name in names.tolist() if name not in set(classes.tolist())]
     if strange:
         raise ValueError(f"y: the column {strange[0]!r} is none of the classes {listed(classes)}")
     order = np.argsort(names, kind="stable")
     source, place = np.nonzero(chances[:, order])
     codes = np.searchsorted(classes, names[order])[place]
-    if len(source) == examples:
-        return codes, Copies(examples)
-    return codes, Copies(examples, source, chances[:, order][source, place])
+    if len(source) == samples:
+        return codes, Copies(samples)
+    return codes, Copies(samples, source, chances[:, order][source, place])
 
 
 def _names(y: Any, classes: Any) -> Array:
@@ -132,21 +132,21 @@ def _names(y: Any, classes: Any) -> Array:
     return names
 
 
-def _chances(y: Any, examples: int, names: Array) -> FloatArray:
+def _chances(y: Any, samples: int, names: Array) -> FloatArray:
     """Probabilities that sum to 1 in each row; the error names the first row that does not."""
     chances = as_float_array(y, "y", (2,)).astype(np.float64)
-    if len(chances) != examples:
-        raise ValueError(f"y: {len(chances)} rows of class probabilities for {examples} examples")
+    if len(chances) != samples:
+        raise ValueError(f"y: {len(chances)} rows of class probabilities for {samples} samples")
     check_finite(np.ascontiguousarray(chances), "y")
     if (chances < 0).any():
         i, k = np.argwhere(chances < 0)[0]
         raise ValueError(
-            f"y: example {i} has the probability {chances[i, k]:g} of class {names[k].item()!r}; "
+            f"y: sample {i} has the probability {chances[i, k]:g} of class {names[k].item()!r}; "
             "probabilities must be >= 0"
         )
     total = chances.sum(axis=1)
     wrong = np.abs(total - 1) > TOLERANCE
     if wrong.any():
         i = int(wrong.argmax())
-        raise ValueError(f"y: the class probabilities of example {i} sum to {total[i]:g}; rows must sum to 1")
+        raise ValueError(f"y: the class probabilities of sample {i} sum to {total[i]:g}; rows must sum to 1")
     return np.asarray(chances / total[:, np.newaxis])

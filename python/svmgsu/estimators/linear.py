@@ -20,7 +20,7 @@ from ..outofcore.training import refuse_beside
 from ..support.losses import Task
 from ..support.validation import check_row_order
 from .callbacks import CallbackSupportMixin
-from .inputs import ROUTED, check_deployment_units, keep_names, may_lack_names, same_units
+from .inputs import ROUTED, keep_names, may_lack_names, same_units
 
 LEARNT = ("coef_", "intercept_", "objective_", "gap_", "n_iter_", "status_", "history_", "n_features_in_")
 
@@ -51,7 +51,6 @@ class LinearEstimator(ShowsFit, CallbackSupportMixin, BaseEstimator):  # type: i
         """`cov` and `std` as they belong to X, whose names are kept; `beside` must have the rows of X."""
         check_row_order(X, **beside)
         self._check_names(X, reset=True)
-        check_deployment_units(self, X, self.deployment_cov)
         return same_units(self, X, cov, std)
 
     def _take(self, model: Any) -> None:

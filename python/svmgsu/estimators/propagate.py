@@ -1,11 +1,16 @@
-"""`Propagate`: any scikit-learn transformer, with the covariances carried along."""
+"""`Propagate`: any scikit-learn transformer, with the covariances carried along.
+
+In `fit` it finds out how the transformer acts (`step_of`): compositions are taken apart, scalers and
+projections are known by their attributes, and anything else is evaluated at a few points to see whether it is
+affine or elementwise.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn import config_context
@@ -25,9 +30,9 @@ from sklearn.preprocessing import (
 from sklearn.utils import get_tags
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+from sklearn.utils.validation import _check_feature_names_in, check_array, check_is_fitted
 
-from ..data.concatenation import beside
+from ..data.covariances import beside
 from ..data.gaussians import Gaussians
 from ..propagate.elementwise import exact_moments, moments_of
 from ..propagate.function import DifferenceMap, by_points, derivative, evaluated, is_elementwise, small_steps
@@ -43,13 +48,20 @@ from ..propagate.linear import (
 )
 from ..support.arrays import blocks, dense, stack_columns
 from ..support.validation import Array, FloatArray, is_sparse
-from .transformer import GaussianTransformer
+from .transformer import FLOATS, GaussianTransformer
 
 METHODS = ("first-order", "exact", "unscented")
 SAMPLE = 50  # means at which a transformer is tried out
 FINE_STEP = 1e-5  # of a standard deviation: the derivative is exact up to rounding
 TOLERANCE = 1e-9  # relative deviation from an affine map that rounding explains
 CHECKS = 8  # random points at which an affine map is checked
+
+
+class LinearModel(NamedTuple):
+    """What `Propagate.unscale` returns: the decision value is coef_ · x + intercept_."""
+
+    coef_: FloatArray
+    intercept_: FloatArray
 
 
 def _can_invert(self: Any) -> bool:
@@ -99,11 +111,6 @@ class Propagate(GaussianTransformer):
         self.method = method
 
     @property
-    def learns_units(self) -> bool:  # type: ignore[override]
-        """Whether the units of the output are known only after `fit`."""
-        return not isinstance(self.transformer, str) and bool(get_tags(self.transformer).requires_fit)
-
-    @property
     def takes_sparse(self) -> bool:  # type: ignore[override]
         """Whether means may be sparse."""
         return isinstance(self.transformer, str) or bool(get_tags(self.transformer).input_tags.sparse)
@@ -131,10 +138,8 @@ class Propagate(GaussianTransformer):
             self.transformer_ = clone(self.transformer)
         with config_context(transform_output="default"):
             self.transformer_.fit(self._named(data.mean), y)
-            rows = np.linspace(0, len(data) - 1, min(len(data), SAMPLE)).astype(np.int64)
-            sample = dense(data.mean[rows]).astype(np.float64)
             with np.errstate(divide="ignore", invalid="ignore"):
-                self.step_: Step = step_of(self.transformer_, sample)
+                self.step_: Step = step_of(self.transformer_, _some_means(data))
                 self._n_features_out = output_of(self.transformer_, data.mean[:1]).shape[1]
 
     def _named(self, X: Any) -> Any:
@@ -143,36 +148,45 @@ class Propagate(GaussianTransformer):
 
     def _carry(self, data: Gaussians) -> Gaussians:
         with config_context(transform_output="default"), np.errstate(divide="ignore", invalid="ignore"):
-            if data.cov is None and data.deployment is None:
-                return Gaussians(self._checked(self.step_.forward(data.mean)))
-            if self.method == "unscented" and data.cov is not None and self.step_.linear_map is None:
-                return _through_points(self.step_, data)
-            return self.step_.carry(data, exact=self.method == "exact")
+            if data.cov is None and data.test_noise is None:
+                mean = self.step_.forward(data.mean)
+                _check_outputs(mean, type(self.transformer_).__name__)
+                return Gaussians(mean)
+            return self._through(self.step_, data)
 
-    def _checked(self, mean: Any) -> Any:
-        """Refuse outputs that are not finite; where there are covariances, the derivative has done so."""
-        if not is_sparse(mean) and not np.isfinite(mean).all():
-            i, j = np.argwhere(~np.isfinite(mean))[0].tolist()
-            raise ValueError(
-                f"transformer: {type(self.transformer_).__name__} gives {mean[i, j]} for sample {i} at "
-                f"output {j} (negative values in data, or others outside its domain)"
-            )
-        return mean
+    def _through(self, step: Step, data: Gaussians) -> Gaussians:
+        if self.method == "unscented" and data.cov is not None and step.linear_map is None:
+            return _through_points(step, data)
+        return step.carry(data, exact=self.method == "exact")
 
     @available_if(_can_invert)  # type: ignore[untyped-decorator]
     def inverse_transform(self, X: Any) -> Any:
-        """Transform X, an array or `Gaussians`, back by the transformer's own inverse."""
+        """Transform X, an array or `Gaussians`, back by the transformer's own inverse.
+
+        Parameters
+        ----------
+        X : array or Gaussians of shape (l, m)
+            Samples as `transform` returns them.
+        """
         check_is_fitted(self)
-        data = self._read_back(X, self._n_features_out)
+        is_array = not isinstance(X, Gaussians)
+        accepted = "csr" if self.takes_sparse else False
+        data = Gaussians(check_array(X, accept_sparse=accepted, dtype=FLOATS)) if is_array else X
+        if data.shape[1] != self._n_features_out:
+            raise ValueError(
+                f"X has {data.shape[1]} features, but {type(self).__name__} makes {self._n_features_out}"
+            )
         with config_context(transform_output="default"), np.errstate(divide="ignore", invalid="ignore"):
-            mean = output_of(self.transformer_, data.mean, "inverse_transform")
-            if data.cov is None and data.deployment is None:
-                return self._give_back(X, Gaussians(mean))
-            rows = np.linspace(0, len(data) - 1, min(len(data), SAMPLE)).astype(np.int64)
-            step = Function(_Inverse(self.transformer_), dense(data.mean[rows]).astype(np.float64))
-            if self.method == "unscented" and step.linear_map is None and data.cov is not None:
-                return self._give_back(X, _through_points(step, data))
-            return self._give_back(X, step.carry(data, exact=self.method == "exact"))
+            if data.cov is None and data.test_noise is None:
+                out = Gaussians(output_of(self.transformer_, data.mean, "inverse_transform"))
+            else:
+                step = Function(_Inverse(self.transformer_), _some_means(data))
+                out = self._through(step, data)
+        if is_array:
+            return out.mean
+        names = getattr(self, "feature_names_in_", None)
+        out.feature_names_in_ = None if names is None else [str(name) for name in names]
+        return out
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Return the transformer's names of its outputs; `input_features` as in scikit-learn."""
@@ -186,20 +200,52 @@ class Propagate(GaussianTransformer):
         prefix = type(self.transformer_).__name__.lower()
         return np.asarray([f"{prefix}{j}" for j in range(self._n_features_out)], dtype=object)
 
-    def pull_back(self, coef: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return weights `coef` (K, m) of the outputs as weights of the inputs, and what they add to b."""
+    def unscale(self, model: Any) -> LinearModel:
+        """Return a linear model's weights and offset in the units of the data from before the transformer.
+
+        Parameters
+        ----------
+        model : fitted linear model
+            With `coef_` and `intercept_`, trained on what `transform` returns; or the result of another
+            `unscale`, for a pipeline of several `Propagate` steps.
+
+        Returns
+        -------
+        coef_, intercept_ : arrays of shapes (P, n) and (P,), as the model's
+            A named tuple. Decision values of x are coef_ · x + intercept_. (With probabilities
+            `decision_function` is shifted, for several classes it gives log-odds: see there.)
+
+        Examples
+        --------
+        >>> import numpy as np, svmgsu
+        >>> from sklearn.pipeline import make_pipeline
+        >>> from sklearn.preprocessing import StandardScaler
+        >>> data, y = svmgsu.Gaussians([[100.0], [101.0], [104.0], [105.0]], std=0.5), [0, 0, 1, 1]
+        >>> scaler = svmgsu.Propagate(StandardScaler())
+        >>> pipeline = make_pipeline(scaler, svmgsu.LinearSVMGSU(lam=0.1)).fit(data, y)
+        >>> coef, intercept = pipeline[0].unscale(pipeline[-1])
+        >>> np.allclose(data.mean @ coef[0] + intercept, pipeline.decision_function(data))
+        True
+        """
+        check_is_fitted(self)
+        if not hasattr(model, "coef_") or not hasattr(model, "intercept_"):
+            raise TypeError(
+                f"model: {type(model).__name__} has no coef_ and intercept_; pass a fitted linear model"
+            )
         linear_map = self.step_.linear_map
         if linear_map is None:
             raise TypeError(
                 f"transformer: {type(self.transformer_).__name__} is not linear, so weights cannot be "
                 "brought back through it"
             )
+        coef = np.asarray(model.coef_, dtype=np.float64)
         n = self.n_features_in_
         if isinstance(linear_map, ScaleMap):
             weights = coef * linear_map.factors
         else:
             weights = coef @ linear_map.rows(np.eye(n), np.zeros(n, dtype=np.int64)).T
-        return weights, coef @ dense(self.step_.forward(np.zeros((1, n))))[0]
+        shift = coef @ dense(self.step_.forward(np.zeros((1, n))))[0]
+        return LinearModel(weights, np.asarray(model.intercept_, dtype=np.float64) + shift)
 
 
 class _Inverse:
@@ -211,6 +257,22 @@ class _Inverse:
 
     def transform(self, X: Any) -> Any:
         return self.inner.inverse_transform(X)
+
+
+def _some_means(data: Gaussians) -> FloatArray:
+    """Return a few evenly spaced means, at which a transformer is tried out."""
+    rows = np.linspace(0, len(data) - 1, min(len(data), SAMPLE)).astype(np.int64)
+    return dense(data.mean[rows]).astype(np.float64)
+
+
+def _check_outputs(mean: Any, name: str) -> None:
+    """Refuse outputs that are not finite; with covariances, the derivative does so."""
+    if not is_sparse(mean) and not np.isfinite(mean).all():
+        i, j = np.argwhere(~np.isfinite(mean))[0].tolist()
+        raise ValueError(
+            f"transformer: {name} gives {mean[i, j]} for sample {i} at output {j} (negative values in data, "
+            "or others outside its domain)"
+        )
 
 
 def _through_points(step: Step, data: Gaussians) -> Gaussians:
@@ -225,8 +287,8 @@ def _through_points(step: Step, data: Gaussians) -> Gaussians:
     name = type(step.transformer).__name__
     mean, cov = by_points(values, data.mean.astype(np.float64), data.cov, "unscented", name=name)
     out = Gaussians(mean.astype(data.mean.dtype), cov)
-    if data.deployment is not None:
-        out.deployment = carried(data, mean, step.map(data.mean, uncertain_features(data))).deployment
+    if data.test_noise is not None:
+        out.test_noise = carried(data, mean, step.map(data.mean, uncertain_features(data))).test_noise
     return out
 
 
@@ -378,9 +440,9 @@ class Function(Step):
             )
         evaluated(self.values, data.mean, type(self.transformer).__name__)  # checks the domain
         out = exact_moments(data, moments)
-        if data.deployment is not None:
+        if data.test_noise is not None:
             linear_map = self.derivative(data.mean, uncertain_features(data))
-            out.deployment = data.deployment.mapped(linear_map)
+            out.test_noise = data.test_noise.map(linear_map)
         return out
 
 
@@ -443,7 +505,7 @@ class Columns(Step):
         # Independent values that no two blocks share: each block has a covariance of its own, and variances
         # stay variances beside a block that correlates its outputs.
         alone = data.with_cov(cov)
-        alone.deployment = None
+        alone.test_noise = None
         done = []
         for columns, step in self.parts:
             part = carried(alone, data.mean[:, columns], SelectMap(columns, self.features))
@@ -452,8 +514,8 @@ class Columns(Step):
         out = Gaussians(
             stack_columns([part.mean for part in done]), beside(covs, [p.shape[1] for p in done], len(data))
         )
-        if data.deployment is not None:
-            out.deployment = data.deployment.mapped(self.map(data.mean, uncertain_features(data)))
+        if data.test_noise is not None:
+            out.test_noise = data.test_noise.map(self.map(data.mean, uncertain_features(data)))
         return out
 
 
@@ -538,7 +600,7 @@ def framed(X: Any, names: Any) -> Any:
 def uncertain_features(data: Gaussians) -> Array:
     """Return a mask of the features that have a variance in some sample."""
     mask = np.zeros(data.shape[1], dtype=bool)
-    for cov in (data.cov, data.deployment):
+    for cov in (data.cov, data.test_noise):
         if cov is not None:
             mask |= cov.diagonals(*data.shape).any(axis=0)
     return mask
@@ -563,6 +625,6 @@ def reached(linear_map: LinearMap, uncertain: Array) -> Array:
 
 def carried(data: Gaussians, mean: Any, linear_map: LinearMap) -> Gaussians:
     """Return `mean` with the covariances of `data` after a linear map."""
-    out = Gaussians(mean, None if data.cov is None else data.cov.mapped(linear_map))
-    out.deployment = None if data.deployment is None else data.deployment.mapped(linear_map)
+    out = Gaussians(mean, None if data.cov is None else data.cov.map(linear_map))
+    out.test_noise = None if data.test_noise is None else data.test_noise.map(linear_map)
     return out

@@ -15,44 +15,44 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from ..data.gaussians import Gaussians
 from ..io.frames import table_for_fit, table_for_predict
 from ..support.validation import is_sparse
-from .inputs import ROUTED, as_given, keep_names, may_lack_names, same_units
+from .inputs import ROUTED, keep_names, may_lack_names, same_units
 
 FLOATS = (np.float64, np.float32)
 
 
 class GaussianTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Reads X and its names, and gives back what came: `Gaussians`, or an array where X has no covariance."""
+    """Reads X and its names, and returns `Gaussians`, or an array if X has no covariance."""
 
     takes_sparse = True
-    learns_units = False  # whether the units of the output are known only after `fit`
     __metadata_request__fit = ROUTED
     __metadata_request__transform = ROUTED
 
     @abstractmethod
     def _fit(self, data: Gaussians, y: Any) -> None:
-        """Learns from data that are checked."""
+        """Learn from data that are checked."""
 
     @abstractmethod
     def _carry(self, data: Gaussians) -> Gaussians:
-        """The examples transformed; an array comes as `Gaussians` without covariance."""
+        """Transform the samples; an array comes as `Gaussians` without covariance."""
 
     def fit(self, X: Any, y: Any = None, cov: Any = None, std: Any = None) -> Any:
-        """Learns from X, an array or `Gaussians`.
+        """Learn from X.
 
         Parameters
         ----------
         X : array, DataFrame or Gaussians
+            The samples.
         y : array, optional
-            Needed only where there is one covariance per class.
+            Labels or targets, for transformers that use them.
         cov, std : optional
-            The covariance or the error bars of an array X, as in `svmgsu.Gaussians`. With metadata routing
-            a pipeline hands them to every step that can use them.
+            The covariance or the standard deviations of an array X, as in `svmgsu.Gaussians`. With metadata
+            routing a pipeline hands them to every step that can use them.
         """
         self._fit(self._read(X, cov, std, reset=True), y)
         return self
 
     def transform(self, X: Any, cov: Any = None, std: Any = None) -> Any:
-        """X transformed: `Gaussians` where X is, or where `cov` or `std` are given with it; else an array."""
+        """Transform X to `Gaussians` if it is one, or if `cov` or `std` are given; otherwise to an array."""
         check_is_fitted(self)
         data = self._read(X, cov, std, reset=False)
         out = self._carry(data)
@@ -60,10 +60,11 @@ class GaussianTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc
             return out.mean
         if data.feature_names_in_ is not None:
             out.feature_names_in_ = [str(name) for name in self.get_feature_names_out()]
-        return as_given(out, cov, std)
+        out.given = (cov, std)
+        return out
 
     def fit_transform(self, X: Any, y: Any = None, cov: Any = None, std: Any = None) -> Any:
-        """`fit` to X (with y, `cov`, `std`), then `transform` of X."""
+        """Fit to X (with y, `cov`, `std`), then transform X."""
         return self.fit(X, y, cov, std).transform(X, cov, std)
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -95,7 +96,7 @@ class GaussianTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc
         return Gaussians(validate_data(self, X, reset=reset, accept_sparse=accepted, dtype=FLOATS))
 
     def _check_names(self, X: Gaussians, reset: bool) -> Gaussians:
-        """What scikit-learn's `validate_data` does for data frames; the features come in the fit's order."""
+        """Do what `validate_data` does for data frames; return the features in the order of the fit."""
         if reset:
             self.n_features_in_ = X.shape[1]
         if X.shape[1] != self.n_features_in_:
@@ -105,27 +106,9 @@ class GaussianTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc
             )
         return keep_names(self, X, reset=reset)
 
-    def _read_back(self, X: Any, outputs: int) -> Gaussians:
-        """What `inverse_transform` is given."""
-        check_is_fitted(self)
-        accepted = "csr" if self.takes_sparse else False
-        is_array = not isinstance(X, Gaussians)
-        data: Gaussians = Gaussians(check_array(X, accept_sparse=accepted, dtype=FLOATS)) if is_array else X
-        if data.shape[1] != outputs:
-            raise ValueError(f"X has {data.shape[1]} features, but {type(self).__name__} makes {outputs}")
-        return data
-
-    def _give_back(self, X: Any, out: Gaussians) -> Any:
-        """What `inverse_transform` returns."""
-        if not isinstance(X, Gaussians):
-            return out.mean
-        names = getattr(self, "feature_names_in_", None)
-        out.feature_names_in_ = None if names is None else [str(name) for name in names]
-        return out
-
 
 def _wrapped_for_arrays_only(method: Callable[..., Any]) -> Callable[..., Any]:
-    """scikit-learn's wrapper, which may turn the output into a data frame, only where it is an array."""
+    """Use scikit-learn's wrapper, which may make data frames of the output, only if that is an array."""
 
     @functools.wraps(method)
     def call(self: Any, X: Any, *args: Any, **options: Any) -> Any:

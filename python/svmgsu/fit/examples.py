@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from .. import _core
-from ..data.coercion import as_deployment
+from ..data.coercion import as_test_noise
 from ..data.gaussians import Gaussians
 from ..data.soft_labels import Copies
 from ..exceptions import ConvergenceWarning
@@ -60,10 +60,10 @@ class Examples(Generic[Trained]):
         if settings.subspace is not None:
             data = data.subspace(settings.subspace, settings.subspace_mode, y=labels)
         if settings.deployment_cov is not None:
-            noise = as_deployment(settings.deployment_cov, data.shape, settings.seed, settings.psd)
+            noise = as_test_noise(settings.deployment_cov, data.shape, settings.seed, settings.psd)
             data = data.with_more_cov(noise)
-        if data.deployment is not None:
-            data = data.with_more_cov(data.deployment)
+        if data.test_noise is not None:
+            data = data.with_more_cov(data.test_noise)
         self.data = data
         self._means = data.core_means()
         self._terms = () if data.cov is None else data.cov.terms(*data.shape, labels)

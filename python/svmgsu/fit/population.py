@@ -70,7 +70,7 @@ def observe(
     if isinstance(X, Gaussians):
         if cov is not None or std is not None:
             raise ValueError("cov: X is a Gaussians and has its covariance already; pass one of the two")
-        if X.deployment is not None:
+        if X.test_noise is not None:
             raise ValueError(
                 "X: a population is of what was measured; noise of deployment has no place in it"
             )

@@ -157,7 +157,7 @@ def read(
     --------
     >>> import io, svmgsu
     >>> svmgsu.io.read(io.BytesIO(b"a,a_err\\n1,0.5\\n"), format="csv").data
-    Gaussians(1 examples, 1 features, cov=Diagonal(n_examples=1, n_features=1))
+    Gaussians(1 samples, 1 features, cov=Diagonal(n_samples=1, n_features=1))
     """
     kind = format_of(path, format, looks=labels is None and cov is None)
     check_psd(psd)

@@ -56,7 +56,7 @@ def read_npz(path: Source, *, psd: Psd = "clip") -> Dataset:
     >>> _ = file.seek(0)
     >>> data, y = svmgsu.io.read_npz(file)
     >>> data.cov
-    Diagonal(n_examples=1, n_features=2)
+    Diagonal(n_samples=1, n_features=2)
     """
     name = name_of(path)
     arrays = load_archive(path, name)
@@ -142,7 +142,7 @@ def write_npz(data: Any, path: Source, *, y: Any = None, ids: Any = None, compre
     >>> svmgsu.io.write_npz(svmgsu.Gaussians([[0.0, 1.0]], 0.5), file)
     >>> _ = file.seek(0)
     >>> svmgsu.io.read_npz(file).data
-    Gaussians(1 examples, 2 features, cov=Isotropic(n_examples=None, n_features=None))
+    Gaussians(1 samples, 2 features, cov=Isotropic(n_samples=None, n_features=None))
     """
     dataset = as_dataset(data, y, ids)
     gaussians = dataset.data

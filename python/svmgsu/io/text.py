@@ -92,7 +92,7 @@ def read_text(
     >>> cov = io.StringIO("doc_1 1,1:0.1 2,2:0.2\\ndoc_2: 1,1:0.3\\n")
     >>> data, y = svmgsu.read_text(means, labels, cov)
     >>> data
-    Gaussians(2 examples, 2 features, cov=Diagonal(n_examples=2, n_features=2), typical error 1 of the spread)
+    Gaussians(2 samples, 2 features, cov=Diagonal(n_samples=2, n_features=2), typical error 1 of the spread)
     >>> y
     array([ 1, -1])
     """

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..data.concatenation import concatenate_alike
 from ..data.gaussians import Gaussians
 from ..support.losses import Task
 from ..support.validation import Array, FloatArray
@@ -154,7 +153,7 @@ class _Places:
             for (a, b), start in zip(pairwise(cuts), self.starts[:-1], strict=True)
         ]
         parts = [pickle.loads(text) for text in self.ask(requests) if text]
-        return self.unlabelled(parts[0] if len(parts) == 1 else concatenate_alike(parts))
+        return self.unlabelled(parts[0] if len(parts) == 1 else Gaussians.concatenate(parts))
 
     def unlabelled(self, data: Gaussians) -> Any:
         ones = np.ones(len(data))

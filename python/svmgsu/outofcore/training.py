@@ -41,7 +41,7 @@ class Noise:
         pool = as_pool(cov, shape[1], psd)
         if pool.needs_classes:
             raise ValueError("deployment_cov: one covariance per class goes with examples in memory")
-        drawing = pool.n_examples is not None
+        drawing = pool.n_samples is not None
         return cls(pool, shape[1], drawn(pool, shape[0], seed).astype(np.int32) if drawing else None)
 
     def rows(self, rows: slice) -> Covariance:
@@ -51,7 +51,7 @@ class Noise:
     @property
     def packed(self) -> FloatArray:
         """(k, n) variances or (k, n(n+1)/2) packed matrices, for all or for each group."""
-        count = 1 if self.group is None else self.pool.n_examples or 1
+        count = 1 if self.group is None else self.pool.n_samples or 1
         if self.pool.is_diagonal:
             return np.ascontiguousarray(self.pool.diagonals(count, self.features))
         return np.ascontiguousarray(self.pool.as_full(count, self.features).packed, dtype=np.float64)

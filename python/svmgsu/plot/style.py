@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import matplotlib.pyplot as plt
 import numpy as np
 
-from ..estimators.unscaling import steps_of, unscale
 from ..support.validation import Array, FloatArray
 
 # Okabe and Ito's palette, which colour-blind readers can tell apart.
@@ -103,7 +102,7 @@ def hyperplane(model: Any, class_: Any = None, name: str = "model") -> Hyperplan
 
 def last_step(model: Any) -> Any:
     """A model itself, or what a pipeline ends with."""
-    return steps_of(model)[-1] if hasattr(model, "steps") else model
+    return model.steps[-1][1] if hasattr(model, "steps") else model
 
 
 def _in_units_of_the_data(model: Any) -> Any:
@@ -112,7 +111,17 @@ def _in_units_of_the_data(model: Any) -> Any:
     if last is model or not hasattr(last, "coef_"):
         return last
     known = {name: getattr(last, name) for name in ("classes_", "multi_class") if hasattr(last, name)}
-    return SimpleNamespace(**unscale(model)._asdict(), **known)
+    plane = last
+    for name, step in reversed(model.steps[:-1]):
+        if step is None or isinstance(step, str):  # "passthrough"
+            continue
+        if not hasattr(step, "unscale"):
+            raise TypeError(
+                f"model: weights cannot be brought back through the step {name!r}; for an affine one, "
+                f"use svmgsu.Propagate({type(step).__name__}())"
+            )
+        plane = step.unscale(plane)
+    return SimpleNamespace(coef_=plane.coef_, intercept_=plane.intercept_, **known)
 
 
 def is_curved(model: Any) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..data.covariances import Diagonal, Full
+from ..data.covariances.full import first_indefinite
 from ..data.gaussians import Gaussians
 from .linear import blocks
 
@@ -64,7 +65,7 @@ def moments_of(transformer: Any) -> Moments | None:
 
 
 def exact_moments(data: Gaussians, moments: Moments) -> Gaussians:
-    """Mean and covariance of a function of each value; independent values stay independent."""
+    """Return mean and covariance of a function of each value; independent values stay independent."""
     assert data.cov is not None
     count, n = data.shape
     m = data.mean.astype(np.float64)
@@ -87,13 +88,13 @@ def exact_moments(data: Gaussians, moments: Moments) -> Gaussians:
 
 
 def _check_log_normal(cov: Full) -> None:
-    """Not every mean and covariance are those of a log-normal distribution."""
+    """Refuse a mean and a covariance that no log-normal distribution has."""
     impossible = ~np.isfinite(cov.packed).all(axis=1)
-    example = int(impossible.argmax()) if impossible.any() else -1
-    if example < 0:
-        example, _ = cov.indefinite()
-    if example >= 0:
+    sample = int(impossible.argmax()) if impossible.any() else -1
+    if sample < 0:
+        sample, _ = first_indefinite(cov.packed, cov.n_features)
+    if sample >= 0:
         raise ValueError(
-            f"X: no log-normal distribution has the mean and the covariance of sample {example}, whose "
+            f"X: no log-normal distribution has the mean and the covariance of sample {sample}, whose "
             'values are too strongly anti-correlated; use method="first-order"'
         )

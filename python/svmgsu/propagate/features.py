@@ -17,7 +17,7 @@ from ..support.validation import Array, FloatArray
 Spread: TypeAlias = Literal["none", "diagonal", "lowrank", "full"]
 SPREADS = ("none", "diagonal", "lowrank", "full")
 KERNELS = ("rbf", "laplace", "matern")
-CHUNK = 2048  # examples, or mixtures whose matrices are packed, at a time
+CHUNK = 2048  # samples, or mixtures whose matrices are packed, at a time
 
 
 class FeatureMap:
@@ -47,7 +47,7 @@ class FeatureMap:
         return int(self.core.outputs) if self.combine is None else len(self.combine)
 
     def mean(self, data: Any, dtype: Any = np.float64, threads: int = 0) -> Array:
-        """E z of every example, (l, m)."""
+        """E z of every sample, (l, m)."""
         out = np.empty((len(data), self.outputs), dtype=dtype)
         for rows, core, weights in parts(data):
             if self.combine is None:
@@ -106,7 +106,7 @@ class FeatureMap:
         }[spread]
         require_memory(
             8.0 * count * numbers,
-            f"covariance: {spread!r} covariances of {m} features of {count} examples",
+            f"covariance: {spread!r} covariances of {m} features of {count} samples",
         )
 
     def second_moments(
@@ -136,7 +136,7 @@ class FeatureMap:
     def gradient_outer_product(
         self, data: Any, w: FloatArray, counts: FloatArray | None = None, threads: int = 0
     ) -> FloatArray:
-        """Σ c g gᵀ over the examples and the rows of w, g = E ∇f: in which directions f changes."""
+        """Σ c g gᵀ over the samples and the rows of w, g = E ∇f: in which directions f changes."""
         raw, n = self._raw(w), int(self.core.inputs)
         total = np.zeros((n, n))
         for rows, core, weights in parts(data):
@@ -151,12 +151,12 @@ class FeatureMap:
 
 
 def is_mixtures(data: Any) -> bool:
-    """Whether each example is a mixture of Gaussians, and not one."""
+    """Whether each sample is a mixture of Gaussians, and not one."""
     return isinstance(data, Mixtures)
 
 
 def parts(data: Any) -> Iterator[tuple[slice, Any, FloatArray | None]]:
-    """The core's views of the examples: (rows, Gaussians, weights of a mixture's components or None).
+    """The core's views of the samples: (rows, Gaussians, weights of a mixture's components or None).
 
     They come in chunks, between which Ctrl-C is heard, and mixtures' matrices are packed.
     """
@@ -264,7 +264,7 @@ def frequencies_of_scales(
 def resolve_gammas(gamma: Any, X: FloatArray, rng: np.random.Generator) -> list[float]:
     """`gamma` as numbers > 0: itself or a list of them, "scale" (1/(n Var X)) or "median".
 
-    "median" is 1/(2 d²) with d the median distance of pairs of examples.
+    "median" is 1/(2 d²) with d the median distance of pairs of samples.
     """
     if isinstance(gamma, str):
         if gamma not in ("scale", "median"):
@@ -351,7 +351,7 @@ def _inverse_cholesky(kernel: FloatArray) -> FloatArray:
         except LinAlgError:
             continue
         return np.asarray(solve_triangular(lower, eye, lower=True))
-    raise ValueError("gamma: the kernel matrix of the examples is not positive definite; take a larger gamma")
+    raise ValueError("gamma: the kernel matrix of the samples is not positive definite; take a larger gamma")
 
 
 def choose_landmarks(X: FloatArray, count: int, how: str, rng: np.random.Generator) -> FloatArray:

@@ -20,27 +20,27 @@ STEP = 1e-3  # of a standard deviation, where that is longer
 
 
 def evaluated(f: Callable[[Any], Any], X: FloatArray, name: str, owner: Any = None) -> FloatArray:
-    """f(X), checked; `name` is what an error calls f, row k belongs to the example `owner[k]`."""
+    """f(X), checked; `name` is what an error calls f, row k belongs to the sample `owner[k]`."""
     with np.errstate(divide="ignore", invalid="ignore"):  # what is not finite is named below
         values = np.asarray(f(X.copy()), dtype=np.float64)
     if values.ndim != 2:
         raise ValueError(
-            f"{name}: expected an array of shape ({len(X)}, m) for {len(X)} examples, got {values.shape}"
+            f"{name}: expected an array of shape ({len(X)}, m) for {len(X)} samples, got {values.shape}"
         )
     if len(values) != len(X):
-        raise ValueError(f"{name}: returned {len(values)} rows for {len(X)} examples")
+        raise ValueError(f"{name}: returned {len(values)} rows for {len(X)} samples")
     bad = np.argwhere(~np.isfinite(values))
     if len(bad):
         k, j = bad[0].tolist()
         raise ValueError(
-            f"{name}: example {k if owner is None else owner[k]} gives {values[k, j]} at output {j}; it must "
+            f"{name}: sample {k if owner is None else owner[k]} gives {values[k, j]} at output {j}; it must "
             "be finite there and nearby"
         )
     return values
 
 
 class DifferenceMap(LinearMap):
-    """x → J_i x for the derivative J_i of a function at each example, by differences along what is asked.
+    """x → J_i x for the derivative J_i of a function at each sample, by differences along what is asked.
 
     Directions are in units of the covariance, so that a step is a part of a standard deviation; and a
     covariance of few directions takes few evaluations.
@@ -52,7 +52,7 @@ class DifferenceMap(LinearMap):
         self, f: Callable[[Any], Any], X: FloatArray, outputs: int, name: str = "f", step: float = STEP
     ) -> None:
         self.f, self.X, self.step, self.called = f, X, step, name
-        self.examples, self.features = X.shape
+        self.samples, self.features = X.shape
         self.outputs = outputs
 
     def rows(self, vectors: Array, owner: Array) -> Array:
@@ -78,7 +78,7 @@ def derivative(
     step: float = STEP,
     name: str = "f",
 ) -> LinearMap:
-    """The derivative of f at the examples X, where f is `values`.
+    """The derivative of f at the samples X, where f is `values`.
 
     It is given by `jacobian`, (l, m, n) or (l, n) or a function that makes it, or found by differences. Where
     f treats each feature by itself the map is a scaling; if `elementwise` is None that is tried out.
@@ -113,7 +113,7 @@ def _given(jacobian: Any, X: FloatArray, values: FloatArray, elementwise: bool |
 
 
 def is_elementwise(f: Callable[[Any], Any], X: FloatArray, values: FloatArray) -> bool:
-    """Whether, near each example, every output depends on its own feature alone.
+    """Whether, near each sample, every output depends on its own feature alone.
 
     Some features are moved and others not: the outputs of the former must be what they are when all are
     moved, and those of the latter what they are when none is. By the bits of their numbers, any two features
@@ -146,10 +146,12 @@ def variances_after(cov: Covariance, linear_map: LinearMap, count: int) -> Float
     n, m = linear_map.features, linear_map.outputs
     if isinstance(linear_map, ScaleMap):
         return np.asarray(cov.diagonals(count, n) * linear_map.factors.astype(np.float64) ** 2)
-    out = np.zeros((count, m))
-    for scale, kind in cov.parts:
-        for part in blocks(count, n * max(n, m)):
-            out[part] += scale * np.square(kind.image(linear_map, part), dtype=np.float64).sum(axis=1)
+    out = np.empty((count, m))
+    for part in blocks(count, n * max(n, m)):
+        factors = cov.directions(part, n)
+        owner = np.repeat(np.arange(part.start, part.stop), factors.shape[1])
+        mapped = linear_map.rows(factors.reshape(-1, n), owner).reshape(len(factors), -1, m)
+        out[part] = np.square(mapped, dtype=np.float64).sum(axis=1)
     return out
 
 
@@ -164,7 +166,7 @@ def by_points(
     random_state: Any = 0,
     name: str = "f",
 ) -> tuple[FloatArray, Covariance]:
-    """Mean and covariance of f(x) from points of each example: "unscented" or "monte-carlo".
+    """Mean and covariance of f(x) from points of each sample: "unscented" or "monte-carlo".
 
     "unscented": x and x ± √(r + κ) g for the r directions g of a covariance, κ = max(3 - r, 0): exact means
     of polynomials of degree 3, and of degree 5 for a function of each independent feature by itself.

@@ -1,6 +1,7 @@
 """Linear maps of the features, as covariances need them: x → A x turns Σ into A Σ Aᵀ.
 
-A map is one matrix, a diagonal, a choice of columns, or a Jacobian that differs from example to example.
+A map is one matrix, a diagonal, a choice of columns, a Jacobian that differs from sample to sample, or made
+of others: one after the other, or side by side.
 """
 
 from __future__ import annotations
@@ -16,58 +17,68 @@ from ..support.validation import Array, as_float_array, check_finite, is_sparse
 
 
 class LinearMap(ABC):
-    """From `features` to `outputs`; `examples` is None where the map is the same for all of them."""
+    """A linear map from `features` to `outputs`.
+
+    `samples` is None if the map is the same for all of them. A map that is found by differences is not
+    `exact`: its result depends on the length of a vector.
+    """
 
     features: int
     outputs: int
-    examples: int | None = None
+    samples: int | None = None
     name: str = "A"
-    exact: bool = True  # False where it is found by differences, for which the size of a vector matters
+    exact: bool = True
 
     @abstractmethod
     def rows(self, vectors: Array, owner: Array) -> Array:
-        """Each row of `vectors` (k, n) mapped; row j belongs to example `owner[j]`, and owners rise."""
+        """Map each row of `vectors` (k, n); row j belongs to sample `owner[j]`, and owners rise."""
 
     def variances(self, variances: Any) -> Any:
-        """The diagonals of A diag(V_i) Aᵀ where nothing is beside them, else None; V dense or CSR."""
+        """Return the diagonals of A diag(V_i) Aᵀ if these are diagonal, else None; V is dense or CSR."""
         return None
 
     def entries(self) -> Array | None:
-        """The numbers of A; None where they are ones and zeros, or not at hand."""
+        """Return the numbers of A; None if they are ones and zeros, or not at hand."""
         return None
 
     def suits_single(self, variances: Any) -> bool:
-        """Whether variances in single precision, dense or CSR, have images that it can hold."""
-        entries, values = self.entries(), variances.data if is_sparse(variances) else variances
+        """Return whether the images of variances in single precision, dense or CSR, fit into it."""
+        entries = self.entries()
         if entries is None:
             return True
-        squares, limits = np.square(entries, dtype=np.float64), np.finfo(np.float32)
-        sizes = [(np.min(a, where=a > 0, initial=1.0), np.max(a, initial=1.0)) for a in (squares, values)]
-        (low, high), (least, most) = ((float(a), float(b)) for a, b in sizes)
-        return low * least >= float(limits.tiny) and self.features * high * most <= float(limits.max)
+        squares = np.square(entries, dtype=np.float64)
+        values = variances.data if is_sparse(variances) else variances
+        smallest = 1.0
+        largest = float(self.features)
+        for a in (squares, values):
+            smallest *= float(np.min(a, where=a > 0, initial=1.0))
+            largest *= float(np.max(a, initial=1.0))
+        limits = np.finfo(np.float32)
+        return smallest >= float(limits.tiny) and largest <= float(limits.max)
 
     def inputs(self) -> Array:
-        """Which features have a part in the output, as a mask."""
+        """Return a mask of the features on which the output depends."""
         return np.ones(self.features, dtype=bool)
 
     def gram(self) -> Array:
-        """A Aᵀ: its diagonal alone where nothing is beside it. Only for a map that is the same for all."""
+        """Return A Aᵀ of a map that is the same for all samples; only its diagonal if it is diagonal."""
         raise NotImplementedError
 
     def sandwich(self, matrices: Array, first: int) -> Array:
-        """A S Aᵀ for symmetric matrices (b, n, n), of the examples from `first` on."""
+        """Return A S Aᵀ for symmetric matrices (b, n, n), of the samples from `first` on."""
         count, n = matrices.shape[:2]
-        examples = np.arange(first, first + count)
+        samples = np.arange(first, first + count)
+        owner = np.repeat(samples, n)
         if not self.exact:
-            half = self.rows(roots(matrices).reshape(-1, n), np.repeat(examples, n))
-            half = half.reshape(count, n, self.outputs)
+            half = self.rows(roots(matrices).reshape(-1, n), owner).reshape(count, n, self.outputs)
             return np.asarray(np.matmul(half.transpose(0, 2, 1), half), dtype=matrices.dtype)
-        half = self.rows(matrices.reshape(-1, n), np.repeat(examples, n)).reshape(count, n, self.outputs)
+        half = self.rows(matrices.reshape(-1, n), owner).reshape(count, n, self.outputs)
         turned = half.transpose(0, 2, 1).reshape(-1, n)
-        return self.rows(turned, np.repeat(examples, self.outputs)).reshape(count, self.outputs, self.outputs)
+        both = self.rows(turned, np.repeat(samples, self.outputs))
+        return both.reshape(count, self.outputs, self.outputs)
 
     def packed_of_variances(self, variances: Any) -> Array:
-        """A diag(V_i) Aᵀ as packed upper triangles, for V dense or CSR."""
+        """Return A diag(V_i) Aᵀ as packed upper triangles, for V dense or CSR."""
         n, m = self.features, self.outputs
         count = variances.shape[0]
         row, column = np.triu_indices(m)
@@ -78,11 +89,11 @@ class LinearMap(ABC):
         return packed
 
     def factors_of_variances(self, variances: Array, first: int) -> Array:
-        """F_i = diag(√V_i) Aᵀ, for the examples from `first` on: A diag(V_i) Aᵀ = F_iᵀF_i."""
+        """Return F_i = diag(√V_i) Aᵀ for the samples from `first` on: A diag(V_i) Aᵀ = F_iᵀF_i."""
         count, n = variances.shape
-        roots = np.sqrt(variances)[:, :, np.newaxis] * np.eye(n, dtype=variances.dtype)
+        deviations = np.sqrt(variances)[:, :, np.newaxis] * np.eye(n, dtype=variances.dtype)
         owner = np.repeat(np.arange(first, first + count), n)
-        return self.rows(roots.reshape(-1, n), owner).reshape(count, n, self.outputs)
+        return self.rows(deviations.reshape(-1, n), owner).reshape(count, n, self.outputs)
 
 
 class MatrixMap(LinearMap):
@@ -113,12 +124,12 @@ class MatrixMap(LinearMap):
         gram: Array = self.matrix @ self.matrix.T
         size = np.sqrt(gram.diagonal())
         beside = np.abs(gram - np.diag(gram.diagonal()))
-        # Rows that are orthogonal up to rounding, as principal axes are, count as orthogonal.
+        # Principal axes are orthogonal up to rounding: they count as orthogonal.
         rounding = 8 * np.sqrt(self.features) * np.finfo(gram.dtype).eps * np.outer(size, size)
         return np.ascontiguousarray(gram.diagonal()) if (beside <= rounding).all() else gram
 
     def packed_of_variances(self, variances: Any) -> Array:
-        # Entry (r, c) is Σ_k V_ik A_rk A_ck: matrix products for all examples at once.
+        # Entry (r, c) is Σ_k V_ik A_rk A_ck: a matrix product for all samples at once.
         A = self.matrix.astype(variances.dtype)
         row, column = np.triu_indices(self.outputs)
         packed = np.empty((variances.shape[0], len(row)), dtype=variances.dtype)
@@ -128,17 +139,17 @@ class MatrixMap(LinearMap):
 
 
 class ScaleMap(LinearMap):
-    """x → d x, feature by feature; d of shape (n,) for all examples or (l, n) for each."""
+    """x → d x, feature by feature; d of shape (n,) for all samples or (l, n) for each."""
 
     name = "d"
 
     def __init__(self, factors: Array) -> None:
         self.factors = factors
         self.features = self.outputs = factors.shape[-1]
-        self.examples = len(factors) if factors.ndim == 2 else None
+        self.samples = len(factors) if factors.ndim == 2 else None
 
     def rows(self, vectors: Array, owner: Array) -> Array:
-        d = self.factors if self.examples is None else self.factors[owner]
+        d = self.factors if self.samples is None else self.factors[owner]
         return np.asarray(vectors * d.astype(vectors.dtype))
 
     def variances(self, variances: Any) -> Any:
@@ -175,14 +186,15 @@ class SelectMap(LinearMap):
 
 
 class JacobianMap(LinearMap):
-    """x → J_i x: a matrix of its own for each example, J of shape (l, m, n)."""
+    """x → J_i x: a matrix of its own for each sample, J of shape (l, m, n)."""
 
     def __init__(self, jacobians: Array) -> None:
         self.jacobians = jacobians
-        self.examples, self.outputs, self.features = jacobians.shape
+        self.samples, self.outputs, self.features = jacobians.shape
 
     def rows(self, vectors: Array, owner: Array) -> Array:
         first = np.flatnonzero(np.diff(owner, prepend=-1))
+        # The usual case, as many vectors for every sample, is one batched product.
         if len(first) and len(owner) % len(first) == 0 and (np.diff(first) == len(owner) // len(first)).all():
             matrices = self.jacobians[owner[first]].transpose(0, 2, 1).astype(vectors.dtype)
             each = vectors.reshape(len(first), -1, self.features)
@@ -205,7 +217,7 @@ class DirectionMap(LinearMap):
 
     def __init__(self, directions: Array, lengths: Array) -> None:
         self.directions, self.lengths = directions, lengths
-        self.examples = len(lengths)
+        self.samples = len(lengths)
         self.features = self.outputs = directions.shape[1]
 
     def rows(self, vectors: Array, owner: Array) -> Array:
@@ -220,7 +232,7 @@ class ComposedMap(LinearMap):
     def __init__(self, first: LinearMap, second: LinearMap) -> None:
         self.first, self.second = first, second
         self.features, self.outputs = first.features, second.outputs
-        self.examples = second.examples if first.examples is None else first.examples
+        self.samples = second.samples if first.samples is None else first.samples
         self.exact = first.exact and second.exact
 
     def rows(self, vectors: Array, owner: Array) -> Array:
@@ -241,7 +253,7 @@ class ComposedMap(LinearMap):
 
 
 class ZeroMap(LinearMap):
-    """x → 0: what has no uncertainty, or does not depend on what has."""
+    """x → 0: the derivative of what does not depend on uncertain features."""
 
     def __init__(self, features: int, outputs: int) -> None:
         self.features, self.outputs = features, outputs
@@ -265,12 +277,12 @@ class ZeroMap(LinearMap):
 
 
 class StackedMap(LinearMap):
-    """x → (A x, B x, ...): what the outputs share of the features correlates them."""
+    """x → (A x, B x, ...): outputs of different maps are correlated if these share features."""
 
     def __init__(self, maps: Sequence[LinearMap]) -> None:
         self.maps = list(maps)
         self.features, self.outputs = self.maps[0].features, sum(part.outputs for part in self.maps)
-        self.examples = next((part.examples for part in self.maps if part.examples is not None), None)
+        self.samples = next((part.samples for part in self.maps if part.samples is not None), None)
         self.exact = all(part.exact for part in self.maps)
 
     def rows(self, vectors: Array, owner: Array) -> Array:
@@ -281,7 +293,7 @@ class StackedMap(LinearMap):
 
     @property
     def disjoint(self) -> bool:
-        """Whether no feature has a part in two of the maps."""
+        """Whether no feature is used by two of the maps."""
         return bool((np.sum([part.inputs() for part in self.maps], axis=0) <= 1).all())
 
     def variances(self, variances: Any) -> Any:
@@ -323,28 +335,28 @@ class EmbedMap(LinearMap):
 
 
 def _gram_of(linear_map: LinearMap) -> Array:
-    """A Aᵀ of a map that is the same for all, written out."""
+    """Return A Aᵀ of a map that is the same for all samples, written out."""
     unit = np.eye(linear_map.features)
     rows = linear_map.rows(unit, np.arange(linear_map.features))
     return np.asarray(MatrixMap(rows.T).gram())
 
 
 def as_matrix_map(A: Any) -> LinearMap:
-    """A matrix (m, n), or one (l, m, n) for each example, as a map."""
+    """Return the map of a matrix (m, n), or of one for each sample, (l, m, n)."""
     array = as_float_array(A, "A", (2, 3))
     check_finite(array, "A")
     return MatrixMap(array.astype(np.float64)) if array.ndim == 2 else JacobianMap(array)
 
 
 def as_scale_map(d: Any) -> LinearMap:
-    """Factors (n,), or (l, n) for each example, as a map."""
+    """Return the map of factors (n,), or of factors for each sample, (l, n)."""
     array = as_float_array(d, "d", (1, 2))
     check_finite(array, "d")
     return ScaleMap(array)
 
 
 def as_select_map(columns: Any, features: int | None) -> LinearMap:
-    """Indices or a mask of features as a map; `features` is None where any number fits."""
+    """Return the map of indices or a mask of features; `features` is None if any number fits."""
     chosen = np.asarray(columns)
     if chosen.ndim != 1 or chosen.dtype.kind not in "biu" or chosen.size == 0:
         raise ValueError(f"columns: expected indices of features or a mask, got {columns!r}")

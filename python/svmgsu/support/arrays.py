@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -57,3 +58,16 @@ def stack_columns(arrays: list[Any]) -> Any:
 
         return scipy.sparse.hstack(arrays, format="csr")
     return np.concatenate([dense(a) for a in arrays], axis=1)
+
+
+def in_blocks(count: int, numbers: int, make: Callable[[slice], Array]) -> Array:
+    """Return an array of `count` rows that `make` fills block by block; see `blocks` for `numbers`."""
+    parts = blocks(count, numbers)
+    first = make(parts[0])
+    if len(parts) == 1:
+        return first
+    out = np.empty((count, *first.shape[1:]), first.dtype)
+    out[parts[0]] = first
+    for part in parts[1:]:
+        out[part] = make(part)
+    return out

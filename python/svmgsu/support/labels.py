@@ -16,12 +16,12 @@ _LARGEST_COUNT = 1e6  # of sample weights that are multiples of one number
 _LARGEST_DIVISOR = 12  # of the smallest weight, by which it is a multiple of that number
 
 
-def check_labels(y: Any, examples: int) -> tuple[Array, Array]:
-    """Labels as (the classes, sorted; for each example the place of its class among them)."""
-    labels = as_labels(y, examples)
+def check_labels(y: Any, samples: int) -> tuple[Array, Array]:
+    """Labels as (the classes, sorted; for each sample the place of its class among them)."""
+    labels = as_labels(y, samples)
     classes, codes = _numbered(labels)
     if len(classes) == 1:
-        raise ValueError(f"y: only one class, {classes[0].item()!r}; training needs examples of two")
+        raise ValueError(f"y: only one class, {classes[0].item()!r}; training needs samples of two")
     if len(classes) > 2 and classes.dtype.kind == "f" and (classes != np.floor(classes)).any():
         raise ValueError(f"y: {len(classes)} numbers with fractions ({listed(classes)}) are no classes")
     return classes, codes
@@ -37,15 +37,15 @@ def _numbered(labels: Array) -> tuple[Array, Array]:
     return np.unique(labels, return_inverse=True)
 
 
-def as_labels(y: Any, examples: int) -> Array:
-    """y as an array of one number or string an example."""
+def as_labels(y: Any, samples: int) -> Array:
+    """y as an array of one number or string a sample."""
     labels = plain_labels(y)
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     if labels.ndim != 1:
-        raise ValueError(f"y: expected one label per example, got an array of shape {labels.shape}")
-    if len(labels) != examples:
-        raise ValueError(f"y: {len(labels)} labels for {examples} examples")
+        raise ValueError(f"y: expected one label per sample, got an array of shape {labels.shape}")
+    if len(labels) != samples:
+        raise ValueError(f"y: {len(labels)} labels for {samples} samples")
     if labels.dtype.kind not in "biufU":
         raise ValueError(f"y: expected labels that are numbers or strings, got dtype {labels.dtype}")
     if labels.dtype.kind == "f":
@@ -72,7 +72,7 @@ def plain_labels(y: Any) -> Array:
         for i, value in enumerate(given.flat):
             if not isinstance(value, wanted):
                 what = "numbers" if wanted is numbers.Real else "strings"
-                raise ValueError(f"y: example {i} has the label {value!r} where others are {what}")
+                raise ValueError(f"y: sample {i} has the label {value!r} where others are {what}")
     return labels
 
 
@@ -92,7 +92,7 @@ def class_codes(labels: Array, classes: Array, name: str) -> Array:
     if strange.any():
         label = labels[strange][0].item()
         raise ValueError(
-            f"{name}: example {int(strange.argmax())} has the label {label!r}, which is not among the "
+            f"{name}: sample {int(strange.argmax())} has the label {label!r}, which is not among the "
             f"classes {listed(classes)}"
         )
     return codes
@@ -101,7 +101,7 @@ def class_codes(labels: Array, classes: Array, name: str) -> Array:
 def class_factors(class_weight: Any, classes: Array, codes: Array, weights: FloatArray) -> FloatArray:
     """The factor of each class's weights: by a dict (1 for those not named), or "balanced".
 
-    Balanced classes weigh the same in sum, counted with the weights that the examples have already. A dict
+    Balanced classes weigh the same in sum, counted with the weights that the samples have already. A dict
     may name classes that are not there, as in a fold without the rarest, if it names all that are: else
     it is taken for a slip.
     """
@@ -123,8 +123,8 @@ def class_factors(class_weight: Any, classes: Array, codes: Array, weights: Floa
     return np.ldexp(factors, -math.frexp(largest)[1])  # relative, like sample weights: see `check_weights`
 
 
-def check_prior(prior: Any, classes: Array, examples: int | None = None) -> FloatArray:
-    """Shares of the classes that sum to 1: (K,), or (l, K) for l `examples`.
+def check_prior(prior: Any, classes: Array, samples: int | None = None) -> FloatArray:
+    """Shares of the classes that sum to 1: (K,), or (l, K) for l `samples`.
 
     Given as an array in the order of the classes, or as a dict that names them all.
     """
@@ -133,32 +133,32 @@ def check_prior(prior: Any, classes: Array, examples: int | None = None) -> Floa
         if set(prior) != set(labels):
             raise ValueError(f"prior: expected a share of each of {listed(classes)}, got {prior!r}")
         prior = [prior[label] for label in labels]
-    shares = as_float_array(prior, "prior", (1, 2) if examples is not None else (1,)).astype(np.float64)
-    wanted = f"({len(classes)},)" + ("" if examples is None else f" or ({examples}, {len(classes)})")
-    if shares.shape not in ((len(classes),), (examples, len(classes))):
+    shares = as_float_array(prior, "prior", (1, 2) if samples is not None else (1,)).astype(np.float64)
+    wanted = f"({len(classes)},)" + ("" if samples is None else f" or ({samples}, {len(classes)})")
+    if shares.shape not in ((len(classes),), (samples, len(classes))):
         raise ValueError(f"prior: expected shape {wanted}, got {shares.shape}")
     if not (np.isfinite(shares).all() and (shares > 0).all()):
         raise ValueError("prior: shares must be positive and finite")
     return np.asarray(shares / shares.sum(axis=-1, keepdims=True))
 
 
-def check_targets(y: Any, examples: int) -> FloatArray:
-    """Targets as float64: one finite number for each example, not all the same."""
+def check_targets(y: Any, samples: int) -> FloatArray:
+    """Targets as float64: one finite number for each sample, not all the same."""
     try:
         targets = np.asarray(y, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"y: expected numbers to predict, got {np.asarray(y).dtype} values") from None
     if targets.ndim != 1:
-        raise ValueError(f"y: expected shape ({examples},), got {targets.shape}")
-    if len(targets) != examples:
-        raise ValueError(f"y: {len(targets)} targets for {examples} examples")
+        raise ValueError(f"y: expected shape ({samples},), got {targets.shape}")
+    if len(targets) != samples:
+        raise ValueError(f"y: {len(targets)} targets for {samples} samples")
     check_finite(np.ascontiguousarray(targets), "y")
-    if examples > 1 and (targets == targets[0]).all():
+    if samples > 1 and (targets == targets[0]).all():
         raise ValueError(f"y: all targets are {targets[0]:g}; a regression needs targets that differ")
     return np.ascontiguousarray(targets)
 
 
-def check_weights(sample_weight: Any, examples: int) -> FloatArray:
+def check_weights(sample_weight: Any, samples: int) -> FloatArray:
     """Sample weights as float64, in a unit that does not depend on a common factor; all ones by default.
 
     Weights are relative: only their ratios matter. Multiples of one number are taken as counts, so that a
@@ -169,8 +169,8 @@ def check_weights(sample_weight: Any, examples: int) -> FloatArray:
     which rounds each product, they agree to rounding errors.
     """
     if sample_weight is None:
-        return np.ones(examples)
-    weights = check_raw_weights(sample_weight, examples)
+        return np.ones(samples)
+    weights = check_raw_weights(sample_weight, samples)
     # Scaling the largest weight to between 1/2 and 1 is exact, and afterwards no sum can overflow.
     weights = np.ldexp(weights, -math.frexp(float(weights.max()))[1])
     positive = weights[weights > 0]
@@ -183,16 +183,16 @@ def check_weights(sample_weight: Any, examples: int) -> FloatArray:
     return np.asarray(weights / positive.mean())
 
 
-def check_raw_weights(sample_weight: Any, examples: int) -> FloatArray:
+def check_raw_weights(sample_weight: Any, samples: int) -> FloatArray:
     """Sample weights as they were given, in float64: finite, >= 0 and not all zero."""
     weights = as_float_array(sample_weight, "sample_weight", (0, 1)).astype(np.float64)
-    weights = np.full(examples, float(weights)) if weights.ndim == 0 else weights
-    if len(weights) != examples:
-        raise ValueError(f"sample_weight: {len(weights)} weights for {examples} examples")
+    weights = np.full(samples, float(weights)) if weights.ndim == 0 else weights
+    if len(weights) != samples:
+        raise ValueError(f"sample_weight: {len(weights)} weights for {samples} samples")
     found = _core.first_outside(weights, 0.0)
     if found >= 0:
         check_finite(weights, "sample_weight")
-        raise ValueError(f"sample_weight: example {found} has {weights[found]:g}; weights must be >= 0")
+        raise ValueError(f"sample_weight: sample {found} has {weights[found]:g}; weights must be >= 0")
     if not weights.any():
         raise ValueError("sample_weight: all weights are zero")
     return weights

@@ -164,7 +164,7 @@ class SparseRows:
     def locate(self, entry: int) -> str:
         """An index into `value` as words."""
         row = int(np.searchsorted(self.start, entry, side="right")) - 1
-        return f"example {row}, feature {int(self.column[entry])}"
+        return f"sample {row}, feature {int(self.column[entry])}"
 
     def check(self, name: str, variances: bool) -> None:
         """The checks of `check_finite` or, for variances, `check_variances`."""

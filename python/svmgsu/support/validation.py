@@ -37,7 +37,7 @@ def as_float_array(a: Any, name: str, ndim: tuple[int, ...]) -> Array:
         raise TypeError(f"{name}: got a sparse matrix, which is not supported here; pass {name}.toarray()")
     if type(a) is not np.ndarray and isinstance(a, np.ma.MaskedArray) and np.ma.is_masked(a):
         first = place(int(np.ma.getmaskarray(a).argmax()), a.shape)
-        advice = FROM_MISSING if name == "X" else "fill in an estimate, or leave such examples out"
+        advice = FROM_MISSING if name == "X" else "fill in an estimate, or leave such samples out"
         raise ValueError(f"{name}: {first} is masked; {advice}")
     try:
         array = np.asarray(a)
@@ -52,7 +52,7 @@ def as_float_array(a: Any, name: str, ndim: tuple[int, ...]) -> Array:
         raise ValueError(f"{name}: expected numbers, got dtype {array.dtype}")
     if array.ndim not in ndim:
         wanted = " or ".join(str(k) for k in ndim)
-        hint = ". Reshape your data: one row per example, one column per feature" if 2 in ndim else ""
+        hint = ". Reshape your data: one row per sample, one column per feature" if 2 in ndim else ""
         raise ValueError(f"{name}: expected {wanted} dimensions, got an array of shape {array.shape}{hint}")
     kept = array.dtype if array.dtype in _FLOATS else np.dtype(np.float64)
     if array.dtype == kept and array.ndim and array.flags.c_contiguous and array.flags.aligned:
@@ -111,8 +111,8 @@ def check_row_order(X: Any, **tables: Any) -> None:
 
 
 def place(index: int, shape: tuple[int, ...]) -> str:
-    """A flat index as words: example, feature (and second feature)."""
-    words = ("example", "feature", "feature")
+    """A flat index as words: sample, feature (and second feature)."""
+    words = ("sample", "feature", "feature")
     coordinates = np.unravel_index(index, shape) if shape else ()
     return ", ".join(f"{word} {int(k)}" for word, k in zip(words, coordinates, strict=False)) or "the value"
 
@@ -137,8 +137,8 @@ def check_range(
         missing = f"; {FROM_MISSING}" if name == "X" and np.isnan(value) else ""
         words = " (Input X contains NaN or inf)" if name == "X" else ""
         raise ValueError(f"{name}: {at} is {value}; NaN and infinity are not allowed{missing}{words}")
-    example, _, feature = at.partition(", ")
-    found_at = f"{name}: {example} has {what} {value:g}" + (f" at {feature}" if feature else "")
+    sample, _, feature = at.partition(", ")
+    found_at = f"{name}: {sample} has {what} {value:g}" + (f" at {feature}" if feature else "")
     wanted = f"{what}s must be >= {least:g}" if value < least else f"its square is not finite ({what}s)"
     raise ValueError(f"{found_at}; {wanted}")
 

@@ -17,7 +17,7 @@ from .images import from_images
 from .missing import fit_gaussian, from_missing
 from .population import OnePopulationWarning, posterior
 from .propagation import propagate
-from .samples import from_samples
+from .repeats import from_repeats
 from .signals import DEAP_BANDS, DEAP_PAIR_BANDS, DEAP_PAIRS, from_welch
 
 __all__ = [
@@ -33,7 +33,7 @@ __all__ = [
     "from_errors",
     "from_images",
     "from_missing",
-    "from_samples",
+    "from_repeats",
     "from_standard_errors",
     "from_welch",
     "posterior",

@@ -27,43 +27,43 @@ def need(module: str, what: str) -> Any:
 
 def check_no_deployment(data: Gaussians, what: str) -> None:
     """Refuses data with noise of deployment, which would be lost."""
-    if data.deployment is not None:
-        raise ValueError(f"data: {what} does not carry noise of deployment; call with_deployment afterwards")
+    if data.test_noise is not None:
+        raise ValueError(f"data: {what} does not carry noise of deployment; call add_noise afterwards")
 
 
-def as_examples(X: Any, name: str = "X") -> Array:
-    """A finite (l, n) array of float32 or float64 with at least one example and one feature."""
+def as_samples(X: Any, name: str = "X") -> Array:
+    """A finite (l, n) array of float32 or float64 with at least one sample and one feature."""
     array = as_float_array(X, name, (2,))
     if 0 in array.shape:
-        raise ValueError(f"{name}: expected at least one example and one feature, got shape {array.shape}")
+        raise ValueError(f"{name}: expected at least one sample and one feature, got shape {array.shape}")
     check_finite(array, name)
     return array
 
 
-def over_examples(a: Any, shape: tuple[int, int], name: str) -> Array:
-    """`a`, a number, (n,), (l,), (l, 1), (1, n) or (l, n), for every value of (l, n) examples."""
+def over_samples(a: Any, shape: tuple[int, int], name: str) -> Array:
+    """`a`, a number, (n,), (l,), (l, 1), (1, n) or (l, n), for every value of (l, n) samples."""
     array = as_float_array(a, name, (0, 1, 2))
     count, n = shape
     if array.ndim == 1:
         if count == n and len(array) == n > 1:
             raise ValueError(
-                f"{name}: shape {array.shape} is ambiguous, since there are as many examples as features: "
-                f"pass {name}[:, None] for one per example or {name}[None, :] for one per feature"
+                f"{name}: shape {array.shape} is ambiguous, since there are as many samples as features: "
+                f"pass {name}[:, None] for one per sample or {name}[None, :] for one per feature"
             )
         if len(array) not in (count, n):
-            raise ValueError(f"{name}: {len(array)} values for {count} examples of {n} features")
+            raise ValueError(f"{name}: {len(array)} values for {count} samples of {n} features")
         array = array[np.newaxis, :] if len(array) == n else array[:, np.newaxis]
     if array.ndim == 2 and any(have not in (1, want) for have, want in zip(array.shape, shape, strict=True)):
         raise ValueError(
-            f"{name}: shape {array.shape} does not fit {count} examples of {n} features; expected a number, "
-            f"({n},) per feature, ({count},) per example, or ({count}, {n})"
+            f"{name}: shape {array.shape} does not fit {count} samples of {n} features; expected a number, "
+            f"({n},) per feature, ({count},) per sample, or ({count}, {n})"
         )
     return np.ascontiguousarray(np.broadcast_to(array, shape))
 
 
 def deviations(a: Any, shape: tuple[int, int], name: str) -> Array:
     """Standard deviations for every value, checked."""
-    array = over_examples(a, shape, name)
+    array = over_samples(a, shape, name)
     check_deviations(array, name)
     return array
 

@@ -1,4 +1,4 @@
-"""Any random transformation, simulated: the mean and the main directions of what it makes of an example."""
+"""Any random transformation, simulated: the mean and the main directions of what it makes of a sample."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..support.precision import stored_as
 from ..support.validation import Array, FloatArray, as_float_array, check_count, check_finite
 from ._support import need, track
 
-CHUNK = 16  # examples that a process gets at a time
+CHUNK = 16  # samples that a process gets at a time
 RANK = 8  # directions kept, unless another number is asked for
 
 
@@ -30,33 +30,33 @@ def from_augmentation(
     n_jobs: int = 1,
     verbose: bool = False,
 ) -> Gaussians:
-    """Moments of simulated transformations: each example becomes what `augment` makes of it.
+    """Moments of simulated transformations: each sample becomes what `augment` makes of it.
 
-    Model: the transformed example has a distribution of which the mean and the covariance are taken, from
+    Model: the transformed sample has a distribution of which the mean and the covariance are taken, from
     `n` simulated draws (divided by n − 1); of the covariance, the `rank` directions of largest variance.
 
     Assumes that mean and covariance say enough: the mean of an image and of its mirror image is neither,
     and large rotations are no Gaussian. The draws are finite: directions of small variance are mostly
     chance, and `n` should be several times `rank`. The mean is that of the draws, blurred by them; that is
-    right if new examples are transformed, and harms if they are not.
+    right if new samples are transformed, and harms if they are not.
 
     Parameters
     ----------
     X : array of shape (l, ...)
-        Examples of any shape: rows, images (l, h, w), signals. Features of the result are
+        Samples of any shape: rows, images (l, h, w), signals. Features of the result are
         `X.reshape(l, -1)` transformed.
-    augment : function of (example, generator)
-        Given X[i], a copy, and a `numpy.random.Generator` of its own, returns a transformed example. All
+    augment : function of (sample, generator)
+        Given X[i], a copy, and a `numpy.random.Generator` of its own, returns a transformed sample. All
         results must have the same size. With `n_jobs` above 1 it must be picklable (cloudpickle's way).
     n : int, default=64
-        Draws of each example.
+        Draws of each sample.
     rank : int, optional
         Directions to keep, at most n − 1 and the number of features; by default 8, or all if there are fewer.
     residual : bool, default=False
         Whether to add the variances that the directions leave out as a diagonal, so that every
         feature has its full variance.
     seed : int, default=0
-        Example i draws from a generator of (seed, i): the same result for any `n_jobs` and order.
+        Sample i draws from a generator of (seed, i): the same result for any `n_jobs` and order.
     n_jobs : int, default=1
         Processes, by joblib; −1 for all cores. `joblib.parallel_config` chooses another backend.
     verbose : bool, default=False
@@ -77,36 +77,36 @@ def from_augmentation(
     >>> data.shape, data.cov.factors.shape
     ((1, 25), (2, 25))
     """
-    examples = as_float_array(X, "X", (1, 2, 3, 4, 5))
-    if examples.ndim < 2 or 0 in examples.shape:
-        raise ValueError(f"X: expected one or more examples of one or more features, got {examples.shape}")
-    check_finite(examples.reshape(len(examples), -1), "X")
+    samples = as_float_array(X, "X", (1, 2, 3, 4, 5))
+    if samples.ndim < 2 or 0 in samples.shape:
+        raise ValueError(f"X: expected one or more samples of one or more features, got {samples.shape}")
+    check_finite(samples.reshape(len(samples), -1), "X")
     draws = check_count(n, "n", least=2)
     kept = None if rank is None else check_count(rank, "rank")
     root = check_count(seed, "seed", least=0, most=2**63 - 1)
     if not callable(augment):
-        raise TypeError(f"augment: expected a function of (example, generator), got {augment!r}")
+        raise TypeError(f"augment: expected a function of (sample, generator), got {augment!r}")
     jobs = check_count(n_jobs, "n_jobs", least=-1)
     if jobs == 0:
         raise ValueError("n_jobs: must be -1 or at least 1, got 0")
-    task = _Task(augment, draws, kept, residual, root, examples.dtype, os.getpid())
+    task = _Task(augment, draws, kept, residual, root, samples.dtype, os.getpid())
     results: list[Array] = []
-    for first, pieces in _all(task, examples, jobs, verbose):
+    for first, pieces in _all(task, samples, jobs, verbose):
         if not results:
-            results = [np.empty((len(examples), *piece.shape[1:]), piece.dtype) for piece in pieces]
+            results = [np.empty((len(samples), *piece.shape[1:]), piece.dtype) for piece in pieces]
         for result, piece in zip(results, pieces, strict=True):
             if piece.shape[1:] != result.shape[1:]:
                 raise ValueError(
-                    f"augment: example {first} came back with {pieces[0].shape[1]} features, "
-                    f"example 0 with {results[0].shape[1]}"
+                    f"augment: sample {first} came back with {pieces[0].shape[1]} features, "
+                    f"sample 0 with {results[0].shape[1]}"
                 )
             result[first : first + len(piece)] = piece
     means, factors, left = results
-    return Gaussians(means, LowRank(factors, stored_as(left, examples.dtype) if residual else None))
+    return Gaussians(means, LowRank(factors, stored_as(left, samples.dtype) if residual else None))
 
 
 class _Task(NamedTuple):
-    """What to do with every example; small, for it travels to other processes."""
+    """What to do with every sample; small, for it travels to other processes."""
 
     augment: Callable[[Array, np.random.Generator], Any]
     draws: int
@@ -116,35 +116,35 @@ class _Task(NamedTuple):
     dtype: np.dtype[Any]
     parent: int  # the process that limits its own threads, once for all
 
-    def run(self, first: int, examples: Array) -> tuple[Array, Array, Array]:
-        """Means, factors and variances left of the examples from number `first` on."""
+    def run(self, first: int, samples: Array) -> tuple[Array, Array, Array]:
+        """Means, factors and variances left of the samples from number `first` on."""
         with nullcontext() if os.getpid() == self.parent else _one_blas_thread():
-            found = [self.moments(self.draw(x, first + k)) for k, x in enumerate(examples)]
+            found = [self.moments(self.draw(x, first + k)) for k, x in enumerate(samples)]
         sizes = [len(mean) for mean, _, _ in found]
         if len(set(sizes)) > 1:
             odd = next(k for k, size in enumerate(sizes) if size != sizes[0])
             raise ValueError(
-                f"augment: example {first + odd} came back with {sizes[odd]} features, "
-                f"example {first} with {sizes[0]}"
+                f"augment: sample {first + odd} came back with {sizes[odd]} features, "
+                f"sample {first} with {sizes[0]}"
             )
         means, factors, left = zip(*found, strict=True)
         return np.stack(means), np.stack(factors), np.stack(left)
 
     def draw(self, x: Array, i: int) -> FloatArray:
-        """The transformed copies of example i, (draws, n)."""
+        """The transformed copies of sample i, (draws, n)."""
         rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(i,)))
         copies = [
             np.asarray(self.augment(x.copy(), rng), dtype=np.float64).ravel() for _ in range(self.draws)
         ]
         sizes = [copy.size for copy in copies]
         if len(set(sizes)) > 1:
-            raise ValueError(f"augment: draws of example {i} have {min(sizes)} to {max(sizes)} features")
+            raise ValueError(f"augment: draws of sample {i} have {min(sizes)} to {max(sizes)} features")
         out = np.stack(copies)
         bad = np.argwhere(~np.isfinite(out))
         if len(bad):
             k, j = bad[0].tolist()
             raise ValueError(
-                f"augment: draw {k} of example {i} is {out[k, j]} at feature {j}; it must be finite"
+                f"augment: draw {k} of sample {i} is {out[k, j]} at feature {j}; it must be finite"
             )
         return out
 
@@ -167,11 +167,11 @@ class _Task(NamedTuple):
 
 
 def _all(
-    task: _Task, examples: Array, jobs: int, verbose: bool
+    task: _Task, samples: Array, jobs: int, verbose: bool
 ) -> Iterator[tuple[int, tuple[Array, Array, Array]]]:
-    """(first example, moments) chunk by chunk, in order, on several processes if wanted."""
-    starts = range(0, len(examples), CHUNK)
-    chunks = ((first, examples[first : first + CHUNK]) for first in starts)
+    """(first sample, moments) chunk by chunk, in order, on several processes if wanted."""
+    starts = range(0, len(samples), CHUNK)
+    chunks = ((first, samples[first : first + CHUNK]) for first in starts)
     with _one_blas_thread():
         if jobs == 1:
             done = (task.run(*chunk) for chunk in chunks)

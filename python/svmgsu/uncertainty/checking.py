@@ -17,12 +17,12 @@ from ..support.labels import check_labels
 from ..support.validation import Array, FloatArray
 from ._support import need
 
-EIGENVALUES_OF = 20  # examples whose matrices are looked into: enough for a median
+EIGENVALUES_OF = 20  # samples whose matrices are looked into: enough for a median
 SMALL = 1e-10  # of the largest eigenvalue: less is rounding
 
 
 class LargeUncertaintyWarning(UserWarning):
-    """The examples' uncertainty is larger than the classes are apart."""
+    """The samples' uncertainty is larger than the classes are apart."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -32,21 +32,21 @@ class Check:
     Attributes
     ----------
     shape : (int, int)
-        Examples and features.
+        Samples and features.
     feature_names : list of str
     ratio : array of shape (n,)
-        For each feature the median standard deviation of an example, in units of the spread (the standard
+        For each feature the median standard deviation of a sample, in units of the spread (the standard
         deviation of the means). Infinite for an uncertain feature whose means are all equal.
     rank, condition : float
-        Medians over some examples: how many directions are uncertain, and the largest variance over the
+        Medians over some samples: how many directions are uncertain, and the largest variance over the
         smallest one among these, in units of the spreads.
     dominated : array of int
-        The examples that are more uncertain than the means are spread, on average over the features.
+        The samples that are more uncertain than the means are spread, on average over the features.
     classes : (label, label)
         Of all pairs of classes the one that is worst told apart in new draws.
     apart, within, noise : float
         Of these two, along the direction that separates their means best: their distance, the spread of the
-        means within a class, and the standard deviation of an example (root mean square); in any common unit.
+        means within a class, and the standard deviation of a sample (root mean square); in any common unit.
     scores : dict of float to (float, float)
         For each factor of the covariances the cross-validated score at its best λ, with its standard error;
         empty if none was asked for.
@@ -74,7 +74,7 @@ class Check:
 
     @property
     def overlap_of_draws(self) -> float:
-        """The same for draws from the examples: means and their uncertainty."""
+        """The same for draws from the samples: means and their uncertainty."""
         return _beyond(self.apart / 2, float(np.hypot(self.within, self.noise)))
 
     def __repr__(self) -> str:
@@ -85,8 +85,8 @@ class Check:
             ("error over spread", f"{np.median(self.ratio):.2g} (median feature)"),
             ("", f"{self.ratio[largest]:.2g} (largest: {self.feature_names[largest]})"),
             ("rank", f"{self.rank:g} of {self.shape[1]}, condition {self.condition:.2g}"),
-            ("more noise than spread", f"{len(self.dominated)} of {self.shape[0]} examples"),
-            (f"classes {a}, {b}", f"apart by {deviations:.2g} deviations of an example"),
+            ("more noise than spread", f"{len(self.dominated)} of {self.shape[0]} samples"),
+            (f"classes {a}, {b}", f"apart by {deviations:.2g} deviations of a sample"),
             ("overlap", f"{self.overlap:.1%} of means, {self.overlap_of_draws:.1%} of draws"),
         ]
         rows += [
@@ -107,12 +107,12 @@ def check(
 ) -> Check:
     """Is this uncertainty plausible and useful? Sizes, classes, and what cross-validation says.
 
-    Warns (`LargeUncertaintyWarning`) if an example's standard deviation is larger than the distance of two
+    Warns (`LargeUncertaintyWarning`) if a sample's standard deviation is larger than the distance of two
     classes, along the direction that separates their means best: the optimum is then near w = 0.
 
     Assumes classes of about the same shape, as linear discriminant analysis does: overlaps are those of
     normal distributions and tell the order of magnitude. The means are spread by their noise already;
-    draws have it twice, as they should if new examples are measured anew. Scores are expected accuracies
+    draws have it twice, as they should if new samples are measured anew. Scores are expected accuracies
     at the given noise, so they say whether to train with it, not whether there is such noise.
 
     Parameters
@@ -139,8 +139,8 @@ def check(
     error over spread       0.35 (median feature)
                             0.47 (largest: feature 1)
     rank                    2 of 2, condition 4.1
-    more noise than spread  0 of 100 examples
-    classes 'no', 'yes'     apart by 6.9 deviations of an example
+    more noise than spread  0 of 100 samples
+    classes 'no', 'yes'     apart by 6.9 deviations of a sample
     overlap                 0.2% of means, 1.4% of draws
     """
     if not isinstance(data, Gaussians) or data.cov is None:
@@ -174,7 +174,7 @@ def check(
         a, b = (repr(label) for label in found.classes)
         times = noise / apart if apart > 0 else np.inf
         warnings.warn(
-            f"an example's standard deviation is {times:.2g} times the distance of the classes {a} and {b}: "
+            f"a sample's standard deviation is {times:.2g} times the distance of the classes {a} and {b}: "
             "training with it tends to w = 0; check its units, scale it down or see `posterior`",
             LargeUncertaintyWarning,
             stacklevel=2,
@@ -188,7 +188,7 @@ def _beyond(distance: float, deviation: float) -> float:
 
 
 def _eigenvalues(data: Gaussians, y: Array, unit: FloatArray) -> tuple[float, float]:
-    """Medians of rank and condition over some examples."""
+    """Medians of rank and condition over some samples."""
     assert data.cov is not None
     some = np.unique(np.linspace(0, len(data) - 1, EIGENVALUES_OF).astype(int))
     ranks, conditions = [], []
@@ -207,7 +207,7 @@ def _closest(
     """The pair of classes that overlaps most in draws: (pair, distance, spread within, noise)."""
     centres = np.array([Z[codes == c].mean(axis=0) for c in range(codes.max() + 1)])
     shrunk = need("sklearn.covariance", "check").ledoit_wolf(Z - centres[codes], assume_centered=True)[0]
-    S = shrunk + SMALL * np.eye(len(unit))  # no spread at all within the classes, as of one example each
+    S = shrunk + SMALL * np.eye(len(unit))  # no spread at all within the classes, as of one sample each
     pairs = list(itertools.combinations(range(len(centres)), 2))
     ways = np.linalg.solve(S, np.array([centres[b] - centres[a] for a, b in pairs]).T).T
     found = []
@@ -220,7 +220,7 @@ def _closest(
 
 
 def _variances(data: Gaussians, w: FloatArray, y: Array) -> FloatArray:
-    """wᵀΣ_i w of all examples."""
+    """wᵀΣ_i w of all samples."""
     return np.ravel(_core.margins(data.core(y), np.ascontiguousarray(w[np.newaxis]), 1)[1])
 
 

@@ -19,7 +19,7 @@ from ..support.validation import (
     check_row_order,
     column_names,
 )
-from ._support import as_examples, deviations, over_examples
+from ._support import as_samples, deviations, over_samples
 
 CENTRES = ("median", "mode")
 
@@ -36,20 +36,20 @@ def from_errors(
 ) -> Gaussians:
     """Measured values with error bars.
 
-    Model: the value of example i and feature j is N(X_ij, std_ij²), and all errors are independent.
+    Model: the value of sample i and feature j is N(X_ij, std_ij²), and all errors are independent.
     Asymmetric bars are a normal distribution of width `upper` above X and `lower` below it, of which the
     mean and the variance are taken: the mean moves to the longer side.
 
     Assumes that a bar is one standard deviation (68 %), not two and not a range, and that errors of
     different features have nothing to do with each other: colours u − g and g − r share the error of g
-    (use `propagate`). Harms if bars are too long, since then every example says little: compare
+    (use `propagate`). Harms if bars are too long, since then every sample says little: compare
     `cov_scale=0` in `LinearSVMGSUCV`.
 
     Parameters
     ----------
     X : array of shape (l, n)
-    std : number or array of shape (n,) per feature, (l,) per example, or (l, n)
-        Symmetric error bars. With as many examples as features, pass (l, 1) or (1, n).
+    std : number or array of shape (n,) per feature, (l,) per sample, or (l, n)
+        Symmetric error bars. With as many samples as features, pass (l, 1) or (1, n).
     upper, lower : as `std`
         Asymmetric error bars, instead of `std`. Catalogues print lower bars with a minus sign: a
         feature's bars that are all <= 0 are taken without it.
@@ -83,7 +83,7 @@ def from_errors(
     >>> skewed.mean.round(3), skewed.cov.variances.round(3)
     (array([[10.399]]), array([[2.341]]))
     """
-    means, shape = _examples(X, std=std, upper=upper, lower=lower)
+    means, shape = _samples(X, std=std, upper=upper, lower=lower)
     check_choice(units, "units", UNITS)
     check_choice(centre, "centre", CENTRES)
     if std is not None and (upper is not None or lower is not None):
@@ -110,7 +110,7 @@ def from_standard_errors(
     """Averages with their standard errors.
 
     Model: X_ij is the average of N values of variance σ², so its standard error is se = σ/√N. Without
-    `n` the example is the average: its variance is se². With `n` the example stands for single values:
+    `n` the sample is the average: its variance is se². With `n` the sample stands for single values:
     their variance is n se². Errors are independent between features.
 
     Choose by what will be classified: new averages of about as many values, or single values. The wrong
@@ -141,29 +141,27 @@ def from_standard_errors(
     >>> from_standard_errors(X, se, n=25).cov.variances.ravel()
     array([  6.25,  25.  , 100.  ])
     """
-    means, shape = _examples(X, se=se)
+    means, shape = _samples(X, se=se)
     errors = deviations(se, shape, "se").astype(np.float64)
     if n is not None:
-        counts = over_examples(n, shape, "n")
+        counts = over_samples(n, shape, "n")
         if not (counts >= 1).all():
             i, j = np.argwhere(~(counts >= 1))[0].tolist()
-            raise ValueError(
-                f"n: example {i} has {counts[i, j]:g} at feature {j}; an average is of 1 or more"
-            )
+            raise ValueError(f"n: sample {i} has {counts[i, j]:g} at feature {j}; an average is of 1 or more")
         errors = errors * np.sqrt(counts)
     return _diagonal(means, raised(errors, floor) ** 2, X)
 
 
-def _examples(X: Any, **errors: Any) -> tuple[Array, tuple[int, int]]:
+def _samples(X: Any, **errors: Any) -> tuple[Array, tuple[int, int]]:
     """The means and their shape; the errors must not be in another order."""
-    means = as_examples(X)
+    means = as_samples(X)
     check_column_order(column_names(X), **errors)
     check_row_order(X, **errors)
     return means, (means.shape[0], means.shape[1])
 
 
 def _lower(lower: Any, shape: tuple[int, int]) -> Array:
-    bars = over_examples(lower, shape, "lower")
+    bars = over_samples(lower, shape, "lower")
     try:
         return deviations(lower_sizes(bars), shape, "lower")
     except SignError:

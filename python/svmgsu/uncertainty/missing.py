@@ -117,7 +117,7 @@ def fit_gaussian(
     X : array of shape (l, n), NaN where missing
     shrink : float in [0, 1] or "ledoit_wolf" or "oas", default=0.0
         The share s of the columns' own variances in (1 − s) Σ + s diag(variances), in every step. With
-        more features than examples it must be above 0. The two names take the share that scikit-learn
+        more features tha samples it must be above 0. The two names take the share that scikit-learn
         finds on the standardised table with its holes filled by means.
     tol : float, default=1e-3
         Stop when no mean or covariance changes by more, in units of the columns' deviations.
@@ -152,7 +152,7 @@ def fit_gaussian(
     share = _share(shrink, Z)
     if share == 0 and count <= n and holes.any():
         raise ValueError(
-            f"shrink: {count} examples do not determine the covariance of {n} features; "
+            f"shrink: {count} samples do not determine the covariance of {n} features; "
             'pass shrink="ledoit_wolf" or a number above 0'
         )
     mean, S = np.zeros(n), np.diag(target)
@@ -258,15 +258,15 @@ def _as_table(X: Any, complete_columns: bool) -> tuple[Array, Array]:
         X = X.to_numpy(dtype=np.float64, na_value=np.nan)
     table = as_float_array(X, "X", (2,))
     if 0 in table.shape:
-        raise ValueError(f"X: expected at least one example and one feature, got shape {table.shape}")
+        raise ValueError(f"X: expected at least one sample and one feature, got shape {table.shape}")
     infinite = np.argwhere(np.isinf(table))
     if len(infinite):
         i, j = infinite[0].tolist()
-        raise ValueError(f"X: example {i}, feature {j} is {table[i, j]}; missing values are NaN")
+        raise ValueError(f"X: sample {i}, feature {j} is {table[i, j]}; missing values are NaN")
     holes = np.isnan(table)
     empty = holes.all(axis=0)
     if empty.any() and not complete_columns:
-        raise ValueError(f"X: feature {int(empty.argmax())} is missing in every example; leave it out")
+        raise ValueError(f"X: feature {int(empty.argmax())} is missing in every sample; leave it out")
     return table, holes
 
 

@@ -1,4 +1,4 @@
-"""Noisy examples drawn towards the population they come from: empirical Bayes."""
+"""Noisy samples drawn towards the population they come from: empirical Bayes."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ..support.validation import Array, FloatArray, check_choice, check_count, c
 from ._support import check_no_deployment, track
 
 HALVINGS = 40
-JITTER = 1e-10  # of a feature's variance: certain examples and flat populations can then be inverted
+JITTER = 1e-10  # of a feature's variance: certain samples and flat populations can then be inverted
 
 
 class OnePopulationWarning(UserWarning):
-    """`posterior` assumes that all examples come from one Gaussian population."""
+    """`posterior` assumes that all samples come from one Gaussian population."""
 
 
 def posterior(
@@ -35,27 +35,27 @@ def posterior(
     max_iter: int = 1000,
     verbose: bool = False,
 ) -> Any:
-    """What is known of each example once the others are known: empirical Bayes.
+    """What is known of each sample once the others are known: empirical Bayes.
 
-    Model: true examples come from one population N(m, T) and are measured with the noise of their given
+    Model: true samples come from one population N(m, T) and are measured with the noise of their given
     covariances, x_i ~ N(truth_i, Σ_i). m and T are those of the largest likelihood Π N(x_i; m, T + Σ_i),
     which takes the noise out of the spread; then truth_i given x_i is Gaussian with
 
         mean  m + T (T + Σ_i)⁻¹ (x_i − m),   covariance  T − T (T + Σ_i)⁻¹ T.
 
-    For training on noisy examples and use on precise ones: the measured means are spread too widely, and
-    their raw covariance would add the noise a second time. Not for use on examples as noisy as those of
+    For training on noisy samples and use on precise ones: the measured means are spread too widely, and
+    their raw covariance would add the noise a second time. Not for use on samples as noisy as those of
     training, where it harms, unless these are treated in the same way.
 
-    Assumes one Gaussian population for both classes, and warns so: examples are drawn towards the common
+    Assumes one Gaussian population for both classes, and warns so: samples are drawn towards the common
     mean, so classes far apart against their widths move towards each other. It knows no labels and uses
-    none, for those of new examples are not known. Assumes noise that is independent of the truth.
+    none, for those of new samples are not known. Assumes noise that is independent of the truth.
 
     Parameters
     ----------
     data : Gaussians
     population : {"full", "diagonal", "mixture"}
-        "full": T is a matrix, features inform each other, and the result has a matrix per example.
+        "full": T is a matrix, features inform each other, and the result has a matrix per sample.
         "diagonal": each feature by itself, with the variances of the given covariances only.
         "mixture": not one Gaussian but several, so that nothing is assumed of the population's form and
         nothing is drawn to a common mean: `svmgsu.Deconvolution`, which has more to set, fits it.
@@ -82,7 +82,7 @@ def posterior(
     -------
     Gaussians, or Mixtures of a "mixture"
         With `Full` or `Diagonal` covariances; float32 if the means are. `Mixtures.to_gaussians()` has one
-        Gaussian for each example.
+        Gaussian for each sample.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def posterior(
         return _mixtures(data, n_components, cap, floor, max_iter, verbose)
     if not one_population:
         warnings.warn(
-            "posterior assumes that all examples, of whatever class, come from one Gaussian population; "
+            "posterior assumes that all samples, of whatever class, come from one Gaussian population; "
             "pass one_population=True if that is meant",
             OnePopulationWarning,
             stacklevel=2,
@@ -128,7 +128,7 @@ def posterior(
 
 
 def _mixtures(data: Gaussians, n_components: Any, cap: Any, floor: Any, max_iter: int, verbose: bool) -> Any:
-    """What deconvolution makes of the examples."""
+    """What deconvolution makes of the samples."""
     for name, value in (("cap", cap), ("floor", floor)):
         if value is not None:
             raise ValueError(f'{name}: a population="mixture" has none; pass None')
@@ -200,7 +200,7 @@ class _Diagonal:
 
 
 class _Full:
-    """A matrix T; the examples' matrices are made block by block."""
+    """A matrix T; the samples' matrices are made block by block."""
 
     def __init__(self, Z: FloatArray, data: Gaussians, spread: FloatArray) -> None:
         self.Z, self.data, self.spread = Z, data, spread
@@ -243,7 +243,7 @@ class _Full:
         """One step; returns the rise of the log-likelihood that it promised.
 
         The expected curvature in T is ½ Σ W_i ⊗ W_i. ½ l K ⊗ K with K² = mean(W_i²) stands for it: exact
-        where all examples have the same noise, and never smaller where the W_i commute. In coordinates
+        where all samples have the same noise, and never smaller where the W_i commute. In coordinates
         where K is the identity, the best T is the positive part of T plus its slope.
         """
         at, count = self._sums, len(self.Z)

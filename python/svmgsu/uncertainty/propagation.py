@@ -28,21 +28,21 @@ def propagate(
     draws: int = 1000,
     random_state: Any = 0,
 ) -> Gaussians:
-    """Uncertain examples through a function: N(x, Σ) becomes N(f(x), J Σ Jᵀ), J the derivative of f at x.
+    """Uncertain samples through a function: N(x, Σ) becomes N(f(x), J Σ Jᵀ), J the derivative of f at x.
 
     Exact if `f` is a matrix: every linear map of a Gaussian is Gaussian. For functions, J comes from
     `jacobian`, or from central differences along the directions of each covariance. The kind of covariance is
     the one that the transformers of this library make of the same map.
 
-    Assumes that f is nearly straight within a few standard deviations of each example. Where it bends the
+    Assumes that f is nearly straight within a few standard deviations of each sample. Where it bends the
     mean is off by about ½ f″σ² and the covariance is wrong; at a kink (|x|, max) or a flat place
     (x² at 0 has derivative 0) the result promises a certainty that is not there, which harms. There
-    `method="unscented"` or `"monte-carlo"` sends points of each example through f and takes their moments.
+    `method="unscented"` or `"monte-carlo"` sends points of each sample through f and takes their moments.
 
     Parameters
     ----------
     f : array of shape (m, n), or function
-        A matrix A, for A x; or a function that takes examples (k, n) as float64 and returns (k, m), each
+        A matrix A, for A x; or a function that takes samples (k, n) as float64 and returns (k, m), each
         row by itself, such as the `transform` of a fitted scikit-learn transformer.
     data : Gaussians
         (l, n).
@@ -52,7 +52,7 @@ def propagate(
     elementwise : bool, optional
         Whether f treats each feature by itself (a logarithm, a scaling): its derivative then costs two
         evaluations, diagonal covariances stay diagonal, and the features keep their names. By default that is
-        tried out near each example, names apart.
+        tried out near each sample, names apart.
     covariance : {"auto", "diagonal"}
         "auto" keeps all, in the cheapest kind that holds it. "diagonal" keeps the variances only, without
         forming a matrix.
@@ -63,7 +63,7 @@ def propagate(
         exact for f of degree 2 in the mean, and for x² and x³ of independent features in the variance too;
         "monte-carlo" from draws.
     draws : int, default=1000
-        Of "monte-carlo": how many for each example.
+        Of "monte-carlo": how many for each sample.
     random_state : int or Generator, default=0
         Of "monte-carlo".
 
@@ -117,7 +117,7 @@ def propagate(
         if flat:
             cov = Diagonal(stored_as(variances_after(data.cov, through, len(X)), dtype))
         else:
-            cov = data.cov.mapped(through)
+            cov = data.cov.map(through)
     return Gaussians(means.astype(dtype), cov, feature_names=names)
 
 

@@ -11,7 +11,7 @@ from ..data.gaussians import Gaussians
 from ..support.arrays import blocks
 from ..support.validation import Array, as_float_array, check_count, check_finite, check_positive
 from ._support import need
-from .samples import from_samples
+from .repeats import from_repeats
 
 DEAP_BANDS: dict[str, tuple[float, float]] = {
     "theta": (4.0, 8.0),
@@ -47,7 +47,7 @@ def from_welch(
 
     Model: a signal is cut into windows; each gives a periodogram, and the natural logarithm of its power in
     each band is a feature. The windows are samples of the features: mean and covariance are taken over
-    them (see `from_samples`). The logarithm makes the powers of windows nearly normal.
+    them (see `from_repeats`). The logarithm makes the powers of windows nearly normal.
 
     Assumes that a signal is stationary: a trend over the windows counts as uncertainty. The result describes
     one window: train on it to classify windows. To classify whole signals of the same length, pass
@@ -74,7 +74,7 @@ def from_welch(
     pair_bands : list of str, optional
         The bands of these differences; by default all.
     covariance : {"diagonal", "full", "lowrank", "ledoit_wolf", "oas"}
-        See `from_samples`; "diagonal" is the paper's.
+        See `from_repeats`; "diagonal" is the paper's.
     of_mean : bool, default=False
         Whether to describe the average over the windows instead of a window.
 
@@ -119,7 +119,7 @@ def from_welch(
         power = np.einsum("lcft,bf->ltcb", P, chosen.astype(P.dtype)) * P.dtype.type(rate / size)
         _check_power(power, rows.start, list(bands))
         features[rows] = _features(np.log(power), pairs, differences)
-    return from_samples(features, covariance=covariance, of_mean=of_mean)
+    return from_repeats(features, covariance=covariance, of_mean=of_mean)
 
 
 def _features(log_power: Array, pairs: Sequence[tuple[int, int]], bands: list[int]) -> Array:
@@ -168,6 +168,6 @@ def _check_power(power: Array, first: int, names: list[str]) -> None:
     if len(bad):
         i, t, c, b = bad[0].tolist()
         raise ValueError(
-            f"signals: example {first + i}, channel {c} has no power in band {names[b]!r} in window {t} "
+            f"signals: sample {first + i}, channel {c} has no power in band {names[b]!r} in window {t} "
             "(a flat signal?); its logarithm is not finite"
         )

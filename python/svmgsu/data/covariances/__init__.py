@@ -8,6 +8,7 @@ from .base import Covariance, Psd, added, chosen_rows
 from .diagonal import Diagonal
 from .full import Full, check_psd, semidefinite
 from .isotropic import Isotropic
+from .joining import beside, join
 from .low_rank import LowRank
 from .shared import Shared
 from .sum import Sum
@@ -22,7 +23,9 @@ __all__ = [
     "Shared",
     "Sum",
     "added",
+    "beside",
     "check_psd",
     "chosen_rows",
+    "join",
     "semidefinite",
 ]

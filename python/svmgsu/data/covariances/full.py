@@ -1,28 +1,27 @@
-"""`Full`: a covariance matrix for each example, packed."""
+"""`Full`: a covariance matrix for each sample, packed, and what to do if it is not positive semidefinite."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
-from typing import Any, cast, get_args
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from ... import _core
-from ...support.arrays import blocks, roots
+from ...support.arrays import in_blocks, roots
 from ...support.validation import Array, FloatArray, as_float_array, check_finite
-from .base import Covariance, Psd, Term, Terms, in_turn, times
+from .base import Covariance, Psd, Terms, times
 
 SYMMETRY_TOLERANCE = 1e-6
-_WORDS = get_args(Psd)
 CLIPPED = 1e-4  # how far below zero an eigenvalue of a correlation matrix may be: numbers of four digits
 
 
 class Full(Covariance):
-    """A full covariance matrix for each example, kept packed: n(n+1)/2 numbers each.
+    """A full covariance matrix for each sample, kept packed: n(n+1)/2 numbers each.
 
-    For matrices of low rank `LowRank` is faster and more exact: variances near 0 drown in the rounding of
-    a full matrix, and the certificate of a fit with them.
+    For matrices of low rank `LowRank` is faster and more exact: variances near 0 are lost in the rounding
+    errors of a full matrix.
 
     Parameters
     ----------
@@ -30,7 +29,7 @@ class Full(Covariance):
         Symmetric, positive semidefinite. One packed copy is made; the array itself is not kept.
     check : bool, default=True
         Whether to prove that each matrix is positive semidefinite, which takes a Cholesky
-        factorisation per example. Correlations are looked at, so units do not matter.
+        factorisation per sample. Correlations are checked, so units do not matter.
     psd : {"clip", "strict"}
         What to do where rounded numbers are not quite positive semidefinite. "clip" takes the nearest matrix
         that is, with a warning, if no eigenvalue of the correlation matrix is below -1e-4; "strict" refuses.
@@ -45,6 +44,8 @@ class Full(Covariance):
             [1., 2.]]])
     """
 
+    n_samples: int
+    n_features: int
     keys = ("packed", "cov")
 
     def __init__(self, matrices: Any, check: bool = True, *, psd: Psd = "clip", name: str = "cov") -> None:
@@ -60,7 +61,7 @@ class Full(Covariance):
             worst = np.abs(full[asymmetric] - full[asymmetric].T)
             i, j = sorted(int(k) for k in np.unravel_index(worst.argmax(), worst.shape))
             raise ValueError(
-                f"{name}: example {asymmetric} is not symmetric: entry ({i}, {j}) is "
+                f"{name}: sample {asymmetric} is not symmetric: entry ({i}, {j}) is "
                 f"{full[asymmetric, i, j]:g} but ({j}, {i}) is {full[asymmetric, j, i]:g}"
             )
         self._set(packed, n)
@@ -69,7 +70,7 @@ class Full(Covariance):
 
     @classmethod
     def from_packed(cls, packed: Any, check: bool = False, *, psd: Psd = "clip") -> Full:
-        """From `packed`, (l, n(n+1)/2): upper triangles, row after row; used without a copy.
+        """Make one of upper triangles, row after row: `packed` is (l, n(n+1)/2) and used without a copy.
 
         With `check` they must be finite and positive semidefinite; `psd` is as for the class.
         """
@@ -86,26 +87,25 @@ class Full(Covariance):
 
     def _set(self, packed: Array, n: int) -> None:
         self.packed = packed
-        self.n_examples, self.n_features = len(packed), n
-
-    def indefinite(self) -> tuple[int, float]:
-        """The first example that is not positive semidefinite, or -1, and its least eigenvalue."""
-        return first_indefinite(self.packed, cast(int, self.n_features))
+        self.n_samples = len(packed)
+        self.n_features = n
 
     def _make_definite(self, psd: Psd, name: str, *, own: bool) -> None:
-        n = cast(int, self.n_features)
         self.packed = semidefinite(
-            self.packed, n, psd, name, lambda example: f"{name}: example {example}", own=own
+            self.packed, self.n_features, psd, name, lambda sample: f"{name}: sample {sample}", own=own
         )
 
-    def terms(self, examples: int, features: int, y: Array | None) -> Terms:
-        return ((_core.full(self.packed, cast(int, self.n_features)), 1.0),)
+    def terms(self, samples: int, features: int, y: Array | None) -> Terms:
+        return ((_core.full(self.packed, self.n_features), 1.0),)
 
     def take(self, rows: Array) -> Covariance:
         return Full.from_packed(self.packed[rows])
 
     def triangles(self, rows: slice, n_features: int, y: Any = None) -> Array:
         return self.packed[rows]
+
+    def as_full(self, n_samples: int, n_features: int, y: Any = None) -> Full:
+        return self
 
     def matrices(self, rows: slice, n_features: int, y: Any = None) -> Array:
         row, column = np.triu_indices(n_features)
@@ -114,32 +114,29 @@ class Full(Covariance):
         return self.packed[rows][:, place]
 
     def factored(self) -> Covariance:
+        """Return the same covariances as factors."""
         from .low_rank import LowRank  # which knows the kinds that stand above this one
 
-        n = cast(int, self.n_features)
-        each = [roots(self.matrices(part, n)) for part in blocks(len(self.packed), n * n)]
-        return LowRank(np.concatenate(each).astype(self.packed.dtype))
+        n = self.n_features
+        each = in_blocks(len(self.packed), n * n, lambda part: roots(self.matrices(part, n)))
+        return LowRank(each.astype(self.packed.dtype))
 
-    def diagonals(self, n_examples: int, n_features: int, y: Any = None) -> FloatArray:
+    def diagonals(self, n_samples: int, n_features: int, y: Any = None) -> FloatArray:
         row, column = np.triu_indices(n_features)
         return np.maximum(self.packed[:, row == column].astype(np.float64), 0.0)
 
-    def joins_as(self, n_examples: int, n_features: int, share: Mapping[type, float]) -> Covariance:
-        # As factors where these take less memory than zeros for all the others.
-        return self.factored() if n_features + 1 > 2 * n_features * share[Full] else self
+    def scaled(self, factor: float) -> Covariance:
+        return Full.from_packed(times(self.packed, factor))
 
     @classmethod
-    def joined(cls, terms: list[list[Any]], counts: list[int], n: int) -> list[Term]:
-        out: list[Term] = []
-        for row in in_turn(terms):
-            each = [
-                np.zeros((count, n * (n + 1) // 2)) if term is None else times(term[1].packed, term[0])
-                for term, count in zip(row, counts, strict=True)
-            ]
-            out.append((1.0, Full.from_packed(np.concatenate(each))))
-        return out
+    def joined(cls, covs: Sequence[Full | None], counts: Sequence[int], n: int) -> Covariance:
+        each = [
+            np.zeros((count, n * (n + 1) // 2)) if cov is None else cov.packed
+            for cov, count in zip(covs, counts, strict=True)
+        ]
+        return Full.from_packed(np.concatenate(each))
 
-    def arrays(self, n_examples: int, n_features: int, y: Any) -> dict[str, Array]:
+    def arrays(self, n_samples: int, n_features: int, y: Any) -> dict[str, Array]:
         return {"packed": self.packed}
 
     @classmethod
@@ -150,18 +147,18 @@ class Full(Covariance):
 
 
 def rounding(dtype: Any, n: int) -> float:
-    """How far below zero rounding alone leaves an eigenvalue of a correlation matrix of n features."""
+    """Return how far below zero rounding alone leaves an eigenvalue of a correlation matrix of n features."""
     return n * max(1e-9, 2 * float(np.finfo(dtype).eps))
 
 
 def check_psd(psd: Any) -> None:
-    """Refuses what is not one of the words."""
-    if psd not in _WORDS:
+    """Refuse what is not one of the words."""
+    if psd not in ("clip", "strict"):
         raise ValueError(f'psd: expected "clip" or "strict", got {psd!r}')
 
 
 def first_indefinite(packed: Array, n: int) -> tuple[int, float]:
-    """The first example that is not positive semidefinite, or -1, and its smallest eigenvalue."""
+    """Return the first sample that is not positive semidefinite, or -1, and its smallest eigenvalue."""
     return _core.find_indefinite(packed, n, rounding(packed.dtype, n))
 
 
@@ -175,19 +172,19 @@ def semidefinite(
     own: bool,
     error: type[ValueError] = ValueError,
 ) -> Array:
-    """The packed matrices `packed`, with those projected that are not semidefinite by little.
+    """Return packed matrices, those that are indefinite by no more than rounded numbers projected.
 
-    What is not `own` is copied before it is changed. `called` says what an error calls an example.
+    What is not `own` is copied before it is changed. `called` says what an error calls a sample.
     """
     check_psd(psd)
-    example, eigenvalue = first_indefinite(packed, n)
-    if example < 0:
+    sample, eigenvalue = first_indefinite(packed, n)
+    if sample < 0:
         return packed
     if psd == "clip":
         packed = packed if own else np.array(packed)
         small = rounding(packed.dtype, n)
-        count, farthest, example, eigenvalue = _core.clip_indefinite(packed, n, small, max(CLIPPED, small))
-        if example < 0:
+        count, farthest, sample, eigenvalue = _core.clip_indefinite(packed, n, small, max(CLIPPED, small))
+        if sample < 0:
             warnings.warn(
                 f"{name}: {count} of {len(packed)} covariances are not positive semidefinite: their "
                 f"correlations have eigenvalues down to {-farthest:.2g}, as rounded numbers do; they were "
@@ -196,7 +193,7 @@ def semidefinite(
             )
             return packed
     raise error(
-        f"{called(example)} is not positive semidefinite: its smallest eigenvalue is {eigenvalue:.6g}; "
+        f"{called(sample)} is not positive semidefinite: its smallest eigenvalue is {eigenvalue:.6g}; "
         "covariances must have none below zero"
         + (f' (or, in units of correlation, below -{CLIPPED:g} with psd="clip")' if psd == "strict" else "")
     )

@@ -1,8 +1,8 @@
-"""`Isotropic`: the same variance for all values of an example."""
+"""`Isotropic`: the same variance for all values of a sample."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -11,8 +11,8 @@ from ... import _core
 from ...propagate.linear import LinearMap
 from ...support.precision import stored_as
 from ...support.validation import Array, FloatArray, as_float_array, check_variances
-from .base import Covariance, Psd, Term, Terms
-from .diagonal import Diagonal, spread
+from .base import Covariance, Psd, Terms, times
+from .diagonal import Diagonal, independent_noise
 from .shared import Shared
 
 
@@ -22,7 +22,7 @@ class Isotropic(Covariance):
     Parameters
     ----------
     variances : float or array of shape (l,)
-        One variance for all examples, or one each.
+        One variance for all samples, or one each.
     name : str, default="variances"
         What an error calls the array.
     check : bool, default=True
@@ -43,39 +43,34 @@ class Isotropic(Covariance):
         self.variances = as_float_array(variances, name, (0, 1))
         if check:
             check_variances(self.variances, name)
-        self.n_examples = len(self.variances) if self.variances.ndim else None
+        self.n_samples = len(self.variances) if self.variances.ndim else None
         self.n_features = None
 
-    def terms(self, examples: int, features: int, y: Array | None) -> Terms:
-        return ((_core.isotropic(np.ascontiguousarray(self.each_variance(examples))), 1.0),)
+    def terms(self, samples: int, features: int, y: Array | None) -> Terms:
+        return ((_core.isotropic(np.ascontiguousarray(self.each_variance(samples))), 1.0),)
 
     def take(self, rows: Array) -> Covariance:
         return Isotropic(self.variances[rows], check=False) if self.variances.ndim else self
 
-    def numbers(self, n_examples: int, n_features: int) -> int:
+    def numbers(self, n_samples: int, n_features: int) -> int:
         return self.variances.size
 
-    def each_variance(self, n_examples: int) -> Array:
-        return np.broadcast_to(self.variances, n_examples)
+    def each_variance(self, n_samples: int) -> Array:
+        return np.broadcast_to(self.variances, n_samples)
 
-    def independent(self, n_examples: int, n_features: int) -> Array:
-        return np.broadcast_to(self.each_variance(n_examples)[:, np.newaxis], (n_examples, n_features))
+    def independent(self, n_samples: int, n_features: int) -> Array:
+        return np.broadcast_to(self.each_variance(n_samples)[:, np.newaxis], (n_samples, n_features))
 
-    def diagonals(self, n_examples: int, n_features: int, y: Any = None) -> FloatArray:
-        return self.independent(n_examples, n_features).astype(np.float64)
+    def diagonals(self, n_samples: int, n_features: int, y: Any = None) -> FloatArray:
+        return self.independent(n_samples, n_features).astype(np.float64)
 
     def noise(self, rng: np.random.Generator, shape: tuple[int, int, int], y: Any = None) -> FloatArray:
-        return spread(rng, shape, self.diagonals(shape[0], 1))
-
-    def image(self, linear_map: LinearMap, rows: slice) -> Array:
-        values = self.variances[rows] if self.variances.ndim else self.variances
-        count, n = rows.stop - rows.start, linear_map.features
-        return linear_map.factors_of_variances(Isotropic(values).diagonals(count, n), rows.start)
+        return independent_noise(rng, shape, self.diagonals(shape[0], 1))
 
     def _mapped(self, linear_map: LinearMap) -> Covariance:
         v = self.variances
-        if linear_map.examples is not None or (v.ndim and linear_map.gram().ndim == 2):
-            count = cast(int, self.n_examples if v.ndim else linear_map.examples)
+        if linear_map.samples is not None or (v.ndim and linear_map.gram().ndim == 2):
+            count = cast(int, self.n_samples if v.ndim else linear_map.samples)
             return Diagonal(self.diagonals(count, linear_map.features).astype(v.dtype))._mapped(linear_map)
         gram = linear_map.gram()
         if gram.ndim == 1 and np.ptp(gram) <= 16 * np.finfo(np.float64).eps * gram.max():
@@ -84,21 +79,18 @@ class Isotropic(Covariance):
             return Shared(v * gram)
         return Diagonal(stored_as(np.outer(v.astype(np.float64), gram), v.dtype))
 
-    def same_for_all(self, other: Isotropic) -> bool:
-        return bool(self.variances == other.variances)
-
-    def joins_as(self, n_examples: int, n_features: int, share: Mapping[type, float]) -> Covariance:
-        return Diagonal(self.diagonals(n_examples, n_features)) if Diagonal in share else self
+    def scaled(self, factor: float) -> Covariance:
+        return Isotropic(times(self.variances, factor), check=False)
 
     @classmethod
-    def joined(cls, terms: list[list[Any]], counts: list[int], n: int) -> list[Term]:
+    def joined(cls, covs: Sequence[Isotropic | None], counts: Sequence[int], n: int) -> Covariance:
         each = [
-            sum((scale * kind.each_variance(count) for scale, kind in own), np.zeros(count))
-            for own, count in zip(terms, counts, strict=True)
+            np.zeros(count) if cov is None else cov.each_variance(count)
+            for cov, count in zip(covs, counts, strict=True)
         ]
-        return [(1.0, Isotropic(np.concatenate(each)))]
+        return Isotropic(np.concatenate(each), check=False)
 
-    def arrays(self, n_examples: int, n_features: int, y: Any) -> dict[str, Array]:
+    def arrays(self, n_samples: int, n_features: int, y: Any) -> dict[str, Array]:
         return {"isotropic": self.variances}
 
     @classmethod

@@ -1,9 +1,9 @@
-"""`LowRank`: a few directions of uncertainty for each example."""
+"""`LowRank`: a few directions of uncertainty for each sample."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -12,12 +12,12 @@ from ... import _core
 from ...propagate.linear import LinearMap
 from ...support.arrays import blocks, dense
 from ...support.validation import Array, FloatArray, as_float_array, check_factors
-from .base import Covariance, Psd, Term, Terms, in_turn, times
+from .base import Covariance, Psd, Terms, times
 from .diagonal import Diagonal
 
 
 class LowRank(Covariance):
-    """Σ_i = F_iᵀF_i, plus an optional diagonal: a few directions of uncertainty for each example.
+    """Σ_i = F_iᵀF_i, plus an optional diagonal: a few directions of uncertainty for each sample.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ class LowRank(Covariance):
     diagonal : array of shape (l, n), optional
         Variances to add.
     start : array of shape (l + 1,), optional
-        Where the rows of each example begin, if examples have different numbers of them.
+        Where the rows of each sample begin, if samples have different numbers of them.
 
     Examples
     --------
@@ -54,17 +54,17 @@ class LowRank(Covariance):
             if not grows or self.start[0] != 0 or self.start[-1] != len(array):
                 raise ValueError(f"start: must rise from 0 to the number of rows, {len(array)}")
         self.factors = array.reshape(-1, n)
-        self.n_examples, self.n_features = len(self.start) - 1, n
+        self.n_samples, self.n_features = len(self.start) - 1, n
         self.diagonal = None if diagonal is None else Diagonal(diagonal, name="diagonal")
-        if self.diagonal is not None and self.diagonal.variances.shape != (self.n_examples, n):
+        if self.diagonal is not None and self.diagonal.variances.shape != (self.n_samples, n):
             raise ValueError(
                 f"diagonal: shape {self.diagonal.variances.shape}, but the factors are of "
-                f"{self.n_examples} examples and {n} features"
+                f"{self.n_samples} samples and {n} features"
             )
 
-    def terms(self, examples: int, features: int, y: Array | None) -> Terms:
+    def terms(self, samples: int, features: int, y: Array | None) -> Terms:
         own: Terms = ((_core.low_rank(self.factors, self.start), 1.0),)
-        return own if self.diagonal is None else own + self.diagonal.terms(examples, features, y)
+        return own if self.diagonal is None else own + self.diagonal.terms(samples, features, y)
 
     def take(self, rows: Array) -> Covariance:
         chosen = np.arange(len(self.start) - 1)[rows]
@@ -72,29 +72,37 @@ class LowRank(Covariance):
         places = [np.arange(a, b) for a, b in zip(first, last, strict=True)]
         gathered = self.factors[np.concatenate(places)] if places else self.factors[:0]
         start = np.concatenate([[0], np.cumsum(last - first)])
-        out = LowRank.__new__(LowRank)  # of numbers that are checked already
-        out.factors, out.start = gathered, start
-        out.n_examples, out.n_features = len(chosen), self.n_features
-        out.diagonal = None if self.diagonal is None else cast(Diagonal, self.diagonal.take(rows))
+        diagonal = None if self.diagonal is None else cast(Diagonal, self.diagonal.take(rows))
+        return self._of(gathered, start, diagonal)
+
+    @classmethod
+    def _of(cls, factors: Array, start: Array, diagonal: Diagonal | None) -> LowRank:
+        """Make one of arrays that are checked already."""
+        out = cls.__new__(cls)
+        out.factors = factors
+        out.start = start
+        out.diagonal = diagonal
+        out.n_samples = len(start) - 1
+        out.n_features = factors.shape[1]
         return out
 
     @property
     def _owner(self) -> Array:
-        """The example of each row of the factors."""
+        """The sample of each row of the factors."""
         return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
 
-    def numbers(self, n_examples: int, n_features: int) -> int:
-        own = 0 if self.diagonal is None else self.diagonal.numbers(n_examples, n_features)
+    def numbers(self, n_samples: int, n_features: int) -> int:
+        own = 0 if self.diagonal is None else self.diagonal.numbers(n_samples, n_features)
         return self.factors.size + own
 
-    def diagonals(self, n_examples: int, n_features: int, y: Any = None) -> FloatArray:
-        out = np.zeros((n_examples, n_features))
+    def diagonals(self, n_samples: int, n_features: int, y: Any = None) -> FloatArray:
+        out = np.zeros((n_samples, n_features))
         if self.diagonal is not None:
-            out += self.diagonal.diagonals(n_examples, n_features)
+            out += self.diagonal.diagonals(n_samples, n_features)
         ranks = np.diff(self.start)
-        for part in blocks(n_examples, n_features * int(ranks.max(initial=1))):
+        for part in blocks(n_samples, n_features * int(ranks.max(initial=1))):
             filled = part.start + np.flatnonzero(ranks[part])
-            if len(filled):  # reduceat gives nonsense for an example without factors
+            if len(filled):  # reduceat gives nonsense for a sample without factors
                 first, last = self.start[part.start], self.start[part.stop]
                 squares = np.square(self.factors[first:last], dtype=np.float64)
                 out[filled] += np.add.reduceat(squares, self.start[filled] - first)
@@ -129,26 +137,24 @@ class LowRank(Covariance):
             )
         return LowRank(factors, start=self.start) + diagonal
 
-    def pieces(self) -> list[Term]:
-        if self.diagonal is None:
-            return [(1.0, self)]
-        return [(1.0, LowRank(self.factors, start=self.start)), (1.0, self.diagonal)]
-
-    def joins_as(self, n_examples: int, n_features: int, share: Mapping[type, float]) -> Covariance:
-        return self
+    def scaled(self, factor: float) -> Covariance:
+        diagonal = None if self.diagonal is None else cast(Diagonal, self.diagonal.scaled(factor))
+        return self._of(times(self.factors, np.sqrt(factor)), self.start, diagonal)
 
     @classmethod
-    def joined(cls, terms: list[list[Any]], counts: list[int], n: int) -> list[Term]:
-        out: list[Term] = []
-        for row in in_turn(terms):
-            pairs = zip(row, counts, strict=True)
-            ranks = [np.zeros(count, np.int64) if t is None else np.diff(t[1].start) for t, count in pairs]
-            factors = [times(t[1].factors, np.sqrt(t[0])) for t in row if t is not None]
-            start = np.concatenate([[0], np.cumsum(np.concatenate(ranks))])
-            out.append((1.0, LowRank(np.concatenate(factors), start=start)))
-        return out
+    def joined(cls, covs: Sequence[LowRank | None], counts: Sequence[int], n: int) -> Covariance:
+        ranks = [
+            np.zeros(count, np.int64) if cov is None else np.diff(cov.start)
+            for cov, count in zip(covs, counts, strict=True)
+        ]
+        start = np.concatenate([[0], np.cumsum(np.concatenate(ranks))])
+        factors = np.concatenate([cov.factors for cov in covs if cov is not None])
+        diagonals = [None if cov is None else cov.diagonal for cov in covs]
+        if all(diagonal is None for diagonal in diagonals):
+            return cls._of(factors, start, None)
+        return cls._of(factors, start, cast(Diagonal, Diagonal.joined(diagonals, counts, n)))
 
-    def arrays(self, n_examples: int, n_features: int, y: Any) -> dict[str, Array]:
+    def arrays(self, n_samples: int, n_features: int, y: Any) -> dict[str, Array]:
         arrays = {"factors": self.factors, "start": self.start}
         return arrays if self.diagonal is None else arrays | {"diagonal": dense(self.diagonal.matrix)}
 

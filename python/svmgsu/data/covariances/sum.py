@@ -16,7 +16,7 @@ class Sum(Covariance):
 
     def __init__(self, parts: list[Term]) -> None:
         self._parts = parts
-        self.n_examples = _agreed(parts, "n_examples")
+        self.n_samples = _agreed(parts, "n_samples")
         self.n_features = _agreed(parts, "n_features")
 
     @property
@@ -36,23 +36,23 @@ class Sum(Covariance):
             kind.describe() if scale == 1 else f"{scale:g} × {kind.describe()}" for scale, kind in self.parts
         )
 
-    def numbers(self, n_examples: int, n_features: int) -> int:
-        return sum(kind.numbers(n_examples, n_features) for _, kind in self.parts)
+    def numbers(self, n_samples: int, n_features: int) -> int:
+        return sum(kind.numbers(n_samples, n_features) for _, kind in self.parts)
 
-    def terms(self, examples: int, features: int, y: Array | None) -> Terms:
+    def terms(self, samples: int, features: int, y: Array | None) -> Terms:
         return tuple(
             (core, scale * factor)
             for scale, kind in self.parts
-            for core, factor in kind.terms(examples, features, y)
+            for core, factor in kind.terms(samples, features, y)
         )
 
     def take(self, rows: Array) -> Covariance:
         return Sum([(scale, kind.take(rows)) for scale, kind in self.parts])
 
-    def diagonals(self, n_examples: int, n_features: int, y: Any = None) -> FloatArray:
-        out = np.zeros((n_examples, n_features))
+    def diagonals(self, n_samples: int, n_features: int, y: Any = None) -> FloatArray:
+        out = np.zeros((n_samples, n_features))
         for scale, kind in self.parts:
-            out += scale * kind.diagonals(n_examples, n_features, y)
+            out += scale * kind.diagonals(n_samples, n_features, y)
         return out
 
     def noise(self, rng: np.random.Generator, shape: tuple[int, int, int], y: Any = None) -> FloatArray:
@@ -66,13 +66,8 @@ class Sum(Covariance):
         return np.concatenate(each, axis=1)
 
     def _mapped(self, linear_map: LinearMap) -> Covariance:
-        return Sum(
-            [
-                (scale * factor, part)
-                for scale, kind in self.parts
-                for factor, part in kind._mapped(linear_map).parts
-            ]
-        )
+        mapped = [(scale, kind._mapped(linear_map)) for scale, kind in self.parts]
+        return Sum([(scale * factor, part) for scale, image in mapped for factor, part in image.parts])
 
     def __repr__(self) -> str:
         return " + ".join(

@@ -13,8 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from ..._repr import ShowsFit
-from ...data.coercion import as_deployment
-from ...data.concatenation import concatenate
+from ...data.coercion import as_test_noise
 from ...data.covariances import Diagonal
 from ...data.gaussians import Gaussians, with_gaps
 from ...exceptions import ConvergenceWarning
@@ -24,7 +23,7 @@ from ...models.rule import depends_on_class, new_objects
 from ...outofcore.blocks import Blocks
 from ...support.parallel import Team
 from ...support.validation import Array, FloatArray, check_count, check_positive, is_sparse
-from ..inputs import ROUTED, check_deployment_units, keep_names, may_lack_names, same_units
+from ..inputs import ROUTED, keep_names, may_lack_names, same_units
 from .inputs import WIDE, Inputs, StandardErrors, View, deviations
 from .task import Deadline, Task, make_folds, order_by_content, with_copies
 
@@ -95,7 +94,6 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
         if is_sparse(X):
             raise TypeError(f"X: {type(self).__name__} takes no sparse data; pass X.toarray()")
         cov, std = same_units(self, X, cov, std)
-        check_deployment_units(self, X, self.test_noise)
         if isinstance(X, Gaussians):
             keep_names(self, X, reset=True)
         else:
@@ -197,7 +195,7 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
         classes by which folds are stratified.
         """
         threads = self._threads()
-        noise = self.test_noise if self.test_noise is not None else data.deployment
+        noise = self.test_noise if self.test_noise is not None else data.test_noise
         if self.n_components is not None and self.n_components > len(data):
             raise ValueError(
                 f"n_components: {self.n_components} for n_samples={len(data)}; there must be fewer"
@@ -374,7 +372,7 @@ def as_seen_later(data: Gaussians, noise: Any, seed: int, copies: int) -> Gaussi
     rng = np.random.default_rng([seed, 13])
     made = []
     for copy in range(copies):
-        kind = as_deployment(noise, data.shape, seed + copy, name="test_noise")
+        kind = as_test_noise(noise, data.shape, seed + copy, name="test_noise")
         mean = np.asarray(data.mean, dtype=np.float64)
         mean = mean + kind.noise(rng, (len(data), 1, data.shape[1]))[:, 0]
         total = kind if data.cov is None else data.cov + kind
@@ -383,5 +381,5 @@ def as_seen_later(data: Gaussians, noise: Any, seed: int, copies: int) -> Gaussi
         elif 2 * total.numbers(*data.shape) >= len(data) * data.shape[1] * (data.shape[1] + 1):
             total = total.as_full(*data.shape)
         made.append(with_gaps(mean, total))
-    cov = concatenate([Gaussians(np.nan_to_num(part.mean), part.cov) for part in made]).cov
+    cov = Gaussians.concatenate([Gaussians(np.nan_to_num(part.mean), part.cov) for part in made]).cov
     return with_gaps(np.concatenate([part.mean for part in made]), cov)

@@ -1,4 +1,4 @@
-"""Repeats of a measurement, frames of a recording: many samples of each example as one Gaussian."""
+"""Repeated measurements, frames of a recording: many repeats of each sample as one Gaussian."""
 
 from __future__ import annotations
 
@@ -12,86 +12,87 @@ from ..data.gaussians import Gaussians
 from ..support.arrays import blocks
 from ..support.precision import stored_as
 from ..support.validation import Array, FloatArray, as_float_array, check_choice, check_finite, column_names
-from ._support import as_examples, need
+from ._support import as_samples, need
 
 KINDS = ("diagonal", "full", "lowrank", "ledoit_wolf", "oas")
 
 
-def from_samples(
-    samples: Any,
+def from_repeats(
+    repeats: Any,
     groups: Any = None,
     *,
     covariance: str = "diagonal",
     of_mean: bool = False,
     single: str = "error",
 ) -> Gaussians:
-    """Repeated measurements of each example: their mean with their sample covariance.
+    """Average repeated measurements of each sample, with their covariance.
 
-    Model: the samples of example i are independent draws from N(mean_i, Σ_i), and Σ_i is estimated from
-    them (divided by k − 1 for k samples). The result describes one sample more: train on it to classify
-    single samples. With `of_mean` it describes the average of the k samples: Σ_i/k.
+    Model: the repeats of sample i are independent draws from N(mean_i, Σ_i), and Σ_i is estimated from
+    them (divided by k − 1 for k repeats). The result describes one more repeat: train on it to classify
+    single measurements. With `of_mean` it describes the average of the k repeats: Σ_i/k.
 
-    Assumes independent samples: k frames of a video resemble each other, so `of_mean` then promises too
-    much. Covariances of few samples are rough (of 5 samples a variance is off by 70 %); shrink them, or
+    Assumes independent repeats: k frames of a video resemble each other, so `of_mean` then promises too
+    much. Covariances of few repeats are rough (of 5 repeats a variance is off by 70 %); shrink them, or
     keep to the diagonal if features are many. Diagonal covariances lose what features share: on
     utterances of single frames "full" and "lowrank" did much better.
 
     Parameters
     ----------
-    samples : list of arrays of shape (k_i, n), or one array of shape (m, n) with `groups`
+    repeats : list of arrays of shape (k_i, n), or one array of shape (m, n) with `groups`
+        The measurements of each sample.
     groups : array of shape (m,), optional
-        Which example each row belongs to. Example j is the group `np.unique(groups)[j]`.
+        Which sample each row belongs to. Sample j is the group `np.unique(groups)[j]`.
     covariance : {"diagonal", "full", "lowrank", "ledoit_wolf", "oas"}
-        "diagonal": variances only, as in the paper. "full": a matrix per example. "lowrank": the same
+        "diagonal": variances only, as in the paper. "full": a matrix per sample. "lowrank": the same
         covariance exactly, as min(k − 1, n) factors; far less memory if k is small. "ledoit_wolf",
         "oas": shrunk by scikit-learn's estimate (divided by k) in standardised units, that is towards a
-        multiple of the variances within all examples; kept as factors and variances, without a matrix.
+        multiple of the variances within all samples; kept as factors and variances, without a matrix.
     of_mean : bool, default=False
-        Whether to divide each covariance by its number of samples.
+        Whether to divide each covariance by its number of repeats.
     single : {"error", "pooled"}
-        One sample alone has no covariance. "error" refuses it. "pooled" gives it the covariance within
+        One repeat alone has no covariance. "error" refuses it. "pooled" gives it the covariance within
         the other groups; where the result has factors, only the pooled variances.
 
     Returns
     -------
     Gaussians
-        float32 if the samples are.
+        float32 if the repeats are.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from svmgsu.uncertainty import from_samples
+    >>> from svmgsu.uncertainty import from_repeats
     >>> repeats = [np.array([[1.0, 0.0], [3.0, 2.0]]), np.array([[0.0, 0.0], [0.0, 3.0], [0.0, 6.0]])]
-    >>> data = from_samples(repeats)
+    >>> data = from_repeats(repeats)
     >>> data.mean
     array([[2., 1.],
            [0., 3.]])
     >>> data.cov.variances
     array([[2., 2.],
            [0., 9.]])
-    >>> from_samples(np.vstack(repeats), [7, 7, 9, 9, 9], covariance="lowrank").cov.to_full()[0]
+    >>> from_repeats(np.vstack(repeats), [7, 7, 9, 9, 9], covariance="lowrank").cov.to_full()[0]
     array([[2., 2.],
            [2., 2.]])
     """
     check_choice(covariance, "covariance", KINDS)
     check_choice(single, "single", ("error", "pooled"))
-    ragged = _as_ragged(samples, groups)
+    ragged = _as_ragged(repeats, groups)
     alone = ragged.sizes == 1
     if alone.any() and single == "error":
         raise ValueError(
-            f"samples: example {int(np.argmax(alone))} has one sample, which tells no covariance; "
+            f"repeats: sample {int(np.argmax(alone))} has one repeat, which has no covariance; "
             'pass single="pooled" to give it that of the others'
         )
     if alone.all():
-        raise ValueError("samples: every example has one sample; from which no covariance can be pooled")
+        raise ValueError("repeats: every sample has one repeat, so that no covariance can be pooled")
     divisor = ragged.sizes.astype(np.float64) if of_mean else np.ones(len(ragged))
     build = {"diagonal": _diagonal, "full": _full, "lowrank": _low_rank}.get(covariance, _shrunk(covariance))
-    names = column_names(samples)
+    names = column_names(repeats)
     return Gaussians(ragged.means.astype(ragged.dtype), build(ragged, divisor), feature_names=names)
 
 
 class _Ragged:
-    """Rows sorted by example; `start` says where the rows of each begin."""
+    """Rows sorted by sample; `start` says where the rows of each begin."""
 
     def __init__(self, rows: Array, start: Array) -> None:
         self.rows, self.start = rows, start
@@ -107,9 +108,9 @@ class _Ragged:
         return int(self.rows.shape[1])
 
     def batches(self, least: int = 2, numbers: int = 0) -> Iterator[tuple[int, Array, FloatArray]]:
-        """(k, examples, their centred samples (g, k, n)) for every size k >= least, in small batches.
+        """(k, samples, their centred repeats (g, k, n)) for every size k >= least, in small batches.
 
-        `numbers` more are needed for each example.
+        `numbers` more are needed for each sample.
         """
         for k in np.unique(self.sizes[self.sizes >= least]).tolist():
             same = np.flatnonzero(self.sizes == k)
@@ -165,7 +166,7 @@ def _pooled_diagonal(ragged: _Ragged) -> Array | None:
 
 
 def _factors(ragged: _Ragged, divisor: FloatArray) -> tuple[Array, Array]:
-    """Factors F with FᵀF = DᵀD/divisor², D the centred samples: min(k − 1, n) rows per example."""
+    """Factors F with FᵀF = DᵀD/divisor², D the centred repeats: min(k − 1, n) rows per sample."""
     ranks = np.minimum(ragged.sizes - 1, ragged.n)
     start = np.concatenate([[0], np.cumsum(ranks)])
     factors = np.empty((int(start[-1]), ragged.n), dtype=ragged.dtype)
@@ -177,7 +178,7 @@ def _factors(ragged: _Ragged, divisor: FloatArray) -> tuple[Array, Array]:
 
 
 def _helmert(k: int) -> FloatArray:
-    """k − 1 orthonormal rows orthogonal to (1, ..., 1): centred samples lose a row and nothing else."""
+    """k − 1 orthonormal rows orthogonal to (1, ..., 1): centred repeats lose a row and nothing else."""
     H = np.tril(np.ones((k - 1, k)))
     j = np.arange(1, k)
     H[j - 1, j] = -j
@@ -186,11 +187,11 @@ def _helmert(k: int) -> FloatArray:
 
 def _shrunk(method: str) -> Any:
     def build(ragged: _Ragged, divisor: FloatArray) -> Covariance:
-        """(1 − a) S + a t D with S the samples' covariance (divided by k): as factors and variances.
+        """(1 − a) S + a t D with S the repeats' covariance (divided by k): as factors and variances.
 
-        D are the variances within all examples, and t the mean of S's variances in units of D.
+        D are the variances within all samples, and t the mean of S's variances in units of D.
         """
-        sklearn_covariance = need("sklearn.covariance", f'from_samples(covariance="{method}")')
+        sklearn_covariance = need("sklearn.covariance", f'from_repeats(covariance="{method}")')
         unit = ragged.pooled_variances()
         root = np.sqrt(np.where(unit > 0, unit, 1.0))
         amount, level = np.zeros(len(ragged)), np.zeros(len(ragged))
@@ -212,48 +213,48 @@ def _shrunk(method: str) -> Any:
     return build
 
 
-def _as_ragged(samples: Any, groups: Any) -> _Ragged:
+def _as_ragged(repeats: Any, groups: Any) -> _Ragged:
     if groups is not None:
-        return _from_rows(samples, groups)
-    if not isinstance(samples, Sequence) and not (isinstance(samples, np.ndarray) and samples.ndim == 3):
+        return _from_rows(repeats, groups)
+    if not isinstance(repeats, Sequence) and not (isinstance(repeats, np.ndarray) and repeats.ndim == 3):
         raise TypeError(
-            "samples: expected a list of arrays, one per example, or rows together with groups=; got "
-            + type(samples).__name__
-            + (f" of shape {samples.shape}" if hasattr(samples, "shape") else "")
+            "repeats: expected a list of arrays, one per sample, or rows together with groups=; got "
+            + type(repeats).__name__
+            + (f" of shape {repeats.shape}" if hasattr(repeats, "shape") else "")
         )
-    if len(samples) == 0:
-        raise ValueError("samples: no examples")
-    if isinstance(samples, np.ndarray) and 0 not in samples.shape and np.isfinite(samples).all():
-        count, k, n = samples.shape
-        return _Ragged(as_float_array(samples.reshape(-1, n), "samples", (2,)), k * np.arange(count + 1))
-    arrays = [_one_example(a, i) for i, a in enumerate(samples)]
+    if len(repeats) == 0:
+        raise ValueError("repeats: no samples")
+    if isinstance(repeats, np.ndarray) and 0 not in repeats.shape and np.isfinite(repeats).all():
+        count, k, n = repeats.shape
+        return _Ragged(as_float_array(repeats.reshape(-1, n), "repeats", (2,)), k * np.arange(count + 1))
+    arrays = [_one_sample(a, i) for i, a in enumerate(repeats)]
     n = arrays[0].shape[1]
     for i, a in enumerate(arrays):
         if a.shape[1] != n:
-            raise ValueError(f"samples: example {i} has {a.shape[1]} features, but example 0 has {n}")
+            raise ValueError(f"repeats: sample {i} has {a.shape[1]} features, but sample 0 has {n}")
     return _Ragged(np.concatenate(arrays), np.concatenate([[0], np.cumsum([len(a) for a in arrays])]))
 
 
-def _one_example(a: Any, i: int) -> Array:
-    array = as_float_array(a, f"samples: example {i}", (2,))
+def _one_sample(a: Any, i: int) -> Array:
+    array = as_float_array(a, f"repeats: sample {i}", (2,))
     if 0 in array.shape:
-        raise ValueError(f"samples: example {i} is empty, of shape {array.shape}")
+        raise ValueError(f"repeats: sample {i} is empty, of shape {array.shape}")
     bad = np.argwhere(~np.isfinite(array))
     if len(bad):
         row, j = bad[0].tolist()
         raise ValueError(
-            f"samples: example {i}, sample {row}, feature {j} is {array[row, j]}; "
+            f"repeats: sample {i}, repeat {row}, feature {j} is {array[row, j]}; "
             "NaN and infinity are not allowed"
         )
     return array
 
 
-def _from_rows(samples: Any, groups: Any) -> _Ragged:
-    rows = as_examples(samples, "samples")
+def _from_rows(repeats: Any, groups: Any) -> _Ragged:
+    rows = as_samples(repeats, "repeats")
     ids = np.asarray(groups)
     if ids.shape != (len(rows),):
         raise ValueError(
-            f"groups: shape {ids.shape}, but samples has {len(rows)} rows; expected one id a row"
+            f"groups: shape {ids.shape}, but repeats has {len(rows)} rows; expected one id a row"
         )
     if ids.dtype.kind == "f":
         check_finite(np.ascontiguousarray(ids, dtype=np.float64), "groups")

@@ -1,4 +1,4 @@
-"""Repeats of each example."""
+"""Repeats of each sample."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from sklearn.covariance import OAS, LedoitWolf
 from sklearn.preprocessing import StandardScaler
 
 import svmgsu
-from svmgsu.uncertainty import from_samples
+from svmgsu.uncertainty import from_repeats
 
 KINDS = ("diagonal", "full", "lowrank", "ledoit_wolf", "oas")
 
@@ -28,7 +28,7 @@ def wanted(groups, kind):
 
 
 def test_by_hand():
-    data = from_samples([[[0.0, 0.0], [2.0, 4.0]]], covariance="full")
+    data = from_repeats([[[0.0, 0.0], [2.0, 4.0]]], covariance="full")
     np.testing.assert_allclose(data.mean, [[1, 2]])
     np.testing.assert_allclose(data.cov.to_full(), [[[2, 4], [4, 8]]])
 
@@ -36,10 +36,10 @@ def test_by_hand():
 @pytest.mark.parametrize("kind", KINDS)
 def test_covariances_are_those_of_numpy_and_scikit_learn(kind):
     groups = ragged()
-    data = from_samples(groups, covariance=kind)
+    data = from_repeats(groups, covariance=kind)
     np.testing.assert_allclose(data.mean, [g.mean(axis=0) for g in groups])
     np.testing.assert_allclose(data.cov.to_full(), wanted(groups, kind), rtol=1e-10, atol=1e-10)
-    divided = from_samples(groups, covariance=kind, of_mean=True).cov.to_full()
+    divided = from_repeats(groups, covariance=kind, of_mean=True).cov.to_full()
     sizes = np.array([len(g) for g in groups])
     np.testing.assert_allclose(divided * sizes[:, None, None], data.cov.to_full(), rtol=1e-10, atol=1e-10)
 
@@ -50,8 +50,8 @@ def test_rows_with_group_ids_are_the_same_in_any_order(kind):
     ids = np.repeat(["b", "d", "a", "c"], [len(g) for g in groups])
     rows = np.concatenate(groups)
     shuffled = np.random.default_rng(1).permutation(len(rows))
-    listed = from_samples([groups[i] for i in (2, 0, 3, 1)], covariance=kind)  # a, b, c, d
-    grouped = from_samples(rows[shuffled], ids[shuffled], covariance=kind)
+    listed = from_repeats([groups[i] for i in (2, 0, 3, 1)], covariance=kind)  # a, b, c, d
+    grouped = from_repeats(rows[shuffled], ids[shuffled], covariance=kind)
     np.testing.assert_allclose(grouped.mean, listed.mean)
     np.testing.assert_allclose(grouped.cov.to_full(), listed.cov.to_full(), atol=1e-12)
 
@@ -61,21 +61,21 @@ def test_units_do_not_matter(kind):
     """Metres or millimetres: the covariances are the same, in their units."""
     units = np.array([1.0, 1e3, 1e-3, 1.0])
     groups = ragged((3, 4, 6))
-    one, other = (from_samples([g * u for g in groups], covariance=kind).cov.to_full() for u in (1.0, units))
+    one, other = (from_repeats([g * u for g in groups], covariance=kind).cov.to_full() for u in (1.0, units))
     np.testing.assert_allclose(other, one * np.outer(units, units), rtol=1e-8)
 
 
 @pytest.mark.parametrize("kind", ["ledoit_wolf", "oas"])
 def test_two_samples_each_are_shrunk_to_what_training_takes(kind):
     rng = np.random.default_rng(0)
-    data = from_samples(list(rng.normal(size=(200, 2, 3)) * [1.0, 1e4, 1e-4]), covariance=kind)
+    data = from_repeats(list(rng.normal(size=(200, 2, 3)) * [1.0, 1e4, 1e-4]), covariance=kind)
     scaled = svmgsu.Propagate(StandardScaler()).fit_transform(data)
     svmgsu.LinearSVMGSU(0.01, probability=False).fit(scaled, scaled.mean[:, 0] > 0)
     assert np.linalg.eigvalsh(data.cov.scale_features([1.0, 1e-4, 1e4]).to_full()).min() > -1e-12
 
 
 def test_low_rank_has_as_many_factors_as_the_samples_determine():
-    cov = from_samples(ragged((2, 5, 9, 3)), covariance="lowrank").cov
+    cov = from_repeats(ragged((2, 5, 9, 3)), covariance="lowrank").cov
     assert isinstance(cov, svmgsu.LowRank)
     np.testing.assert_array_equal(np.diff(cov.start), [1, 4, 4, 2])  # min(k − 1, n) with n = 4
 
@@ -87,7 +87,7 @@ def test_low_rank_of_wide_examples_forms_no_matrix():
     groups = ragged((3, 2), n=2)
     wide = [np.repeat(g, n // 2, axis=1) for g in groups]
     tracemalloc.start()
-    data = from_samples(wide, covariance="lowrank")
+    data = from_repeats(wide, covariance="lowrank")
     assert tracemalloc.get_traced_memory()[1] < 20 * sum(g.nbytes for g in wide)
     tracemalloc.stop()
     assert data.cov.factors.shape == (3, n)
@@ -97,45 +97,45 @@ def test_the_covariance_is_that_of_more_samples_and_of_mean_that_of_averages():
     rng = np.random.default_rng(0)
     root = rng.normal(size=(3, 3))
     known = rng.normal(size=(200_000, 3)) @ root
-    data = from_samples([known], covariance="full")
+    data = from_repeats([known], covariance="full")
     assert_moments(rng.normal(size=(200_000, 3)) @ root, data.mean[0], data.cov.to_full()[0], slack=0.02)
     averages = (rng.normal(size=(200_000, 7, 3)) @ root).mean(axis=1)
-    seven = from_samples((rng.normal(size=(40_000, 7, 3)) @ root), covariance="full", of_mean=True)
+    seven = from_repeats((rng.normal(size=(40_000, 7, 3)) @ root), covariance="full", of_mean=True)
     assert_moments(averages, np.zeros(3), seven.cov.to_full().mean(axis=0), slack=0.02)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_single_sample_is_refused_or_gets_what_the_others_share(kind):
     groups = [*ragged(), np.ones((1, 4))]
-    with pytest.raises(ValueError, match=r'samples: example 4 has one sample.*single="pooled"'):
-        from_samples(groups, covariance=kind)
-    data = from_samples(groups, covariance=kind, single="pooled")
+    with pytest.raises(ValueError, match=r'repeats: sample 4 has one repeat.*single="pooled"'):
+        from_repeats(groups, covariance=kind)
+    data = from_repeats(groups, covariance=kind, single="pooled")
     D = np.concatenate([g - g.mean(axis=0) for g in groups])
     pooled = D.T @ D / sum(len(g) - 1 for g in groups)
     expected = pooled if kind == "full" else np.diag(np.diag(pooled))
     np.testing.assert_allclose(data.cov.to_full()[4], expected, atol=1e-10)
     np.testing.assert_allclose(
-        data.cov.to_full()[:4], from_samples(groups[:4], covariance=kind).cov.to_full()
+        data.cov.to_full()[:4], from_repeats(groups[:4], covariance=kind).cov.to_full()
     )
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_float32_stays_and_the_result_trains(kind):
     groups = ragged((4, 5, 6, 5), dtype=np.float32)
-    data = from_samples(groups, covariance=kind)
+    data = from_repeats(groups, covariance=kind)
     assert data.mean.dtype == np.float32
     parts = [k for _, k in data.cov.parts] if hasattr(data.cov, "parts") else [data.cov]
     arrays = [getattr(p, a) for p in parts for a in ("variances", "factors", "packed") if hasattr(p, a)]
     assert arrays
     assert all(a.dtype == np.float32 for a in arrays)
-    reference = from_samples([g.astype(float) for g in groups], covariance=kind)
+    reference = from_repeats([g.astype(float) for g in groups], covariance=kind)
     np.testing.assert_allclose(data.cov.to_full(), reference.cov.to_full(), rtol=1e-4, atol=1e-5)
     assert np.isfinite(svmgsu.train(data, [0, 1, 0, 1], lam=0.1).coef_).all()
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_samples_that_do_not_vary_are_certain(kind):
-    data = from_samples([np.ones((3, 2)), np.zeros((2, 2))], covariance=kind)
+    data = from_repeats([np.ones((3, 2)), np.zeros((2, 2))], covariance=kind)
     assert not data.cov.to_full().any()
 
 
@@ -143,27 +143,27 @@ def test_errors_say_where_and_what():
     good = ragged()
     holed = [g.copy() for g in good]
     holed[2][1, 3] = np.nan
-    with pytest.raises(ValueError, match="samples: example 2, sample 1, feature 3 is nan"):
-        from_samples(holed)
-    with pytest.raises(ValueError, match="samples: example 0, sample 0, feature 1 is inf"):
-        from_samples(np.array([[[0.0, np.inf]]]))
-    with pytest.raises(ValueError, match="samples: example 1 is empty"):
-        from_samples([good[0], np.empty((0, 4))])
-    with pytest.raises(ValueError, match="samples: example 1 has 3 features, but example 0 has 4"):
-        from_samples([good[0], good[1][:, :3]])
-    with pytest.raises(ValueError, match="samples: example 1: expected 2 dimensions"):
-        from_samples([good[0], good[1][0]])
+    with pytest.raises(ValueError, match="repeats: sample 2, repeat 1, feature 3 is nan"):
+        from_repeats(holed)
+    with pytest.raises(ValueError, match="repeats: sample 0, repeat 0, feature 1 is inf"):
+        from_repeats(np.array([[[0.0, np.inf]]]))
+    with pytest.raises(ValueError, match="repeats: sample 1 is empty"):
+        from_repeats([good[0], np.empty((0, 4))])
+    with pytest.raises(ValueError, match="repeats: sample 1 has 3 features, but sample 0 has 4"):
+        from_repeats([good[0], good[1][:, :3]])
+    with pytest.raises(ValueError, match="repeats: sample 1: expected 2 dimensions"):
+        from_repeats([good[0], good[1][0]])
     with pytest.raises(TypeError, match=r"rows together with groups=; got ndarray of shape \(5, 4\)"):
-        from_samples(good[1])
-    with pytest.raises(ValueError, match="samples: no examples"):
-        from_samples([])
-    with pytest.raises(ValueError, match=r"groups: shape \(4,\), but samples has 5 rows"):
-        from_samples(good[1], [1, 1, 2, 2])
-    with pytest.raises(ValueError, match="groups: example 1 is nan"):
-        from_samples(good[1], [1, np.nan, 2, 2, 2])
+        from_repeats(good[1])
+    with pytest.raises(ValueError, match="repeats: no samples"):
+        from_repeats([])
+    with pytest.raises(ValueError, match=r"groups: shape \(4,\), but repeats has 5 rows"):
+        from_repeats(good[1], [1, 1, 2, 2])
+    with pytest.raises(ValueError, match="groups: sample 1 is nan"):
+        from_repeats(good[1], [1, np.nan, 2, 2, 2])
     with pytest.raises(ValueError, match="groups: the ids cannot be sorted; they must be all numbers or all"):
-        from_samples(np.ones((3, 4)), ["a", None, "a"])
-    with pytest.raises(ValueError, match="samples: every example has one sample"):
-        from_samples([np.ones((1, 2))], single="pooled")
+        from_repeats(np.ones((3, 4)), ["a", None, "a"])
+    with pytest.raises(ValueError, match="repeats: every sample has one repeat"):
+        from_repeats([np.ones((1, 2))], single="pooled")
     with pytest.raises(ValueError, match="covariance: expected one of"):
-        from_samples(good, covariance="spherical")
+        from_repeats(good, covariance="spherical")
