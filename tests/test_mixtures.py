@@ -1,5 +1,7 @@
 """`Mixtures`: a container of mixtures of Gaussians that can be sliced, joined and drawn from."""
 
+import pickle
+
 import numpy as np
 import pytest
 from conftest import spd
@@ -56,14 +58,10 @@ def test_blocks_do_not_show(monkeypatch):
 
 
 @pytest.mark.parametrize("diagonal", [True, False])
-def test_a_component_is_gaussians(diagonal):
-    data = mixtures(2, diagonal=diagonal)
-    one = data.component(1)
-    np.testing.assert_array_equal(one.mean, data.mean[:, 1])
-    full = data.cov[:, 1, :, np.newaxis] * np.eye(2) if diagonal else data.cov[:, 1]
-    np.testing.assert_array_equal(one.cov.to_full(), full)
-    with pytest.raises(ValueError, match="k: must be at most 2"):
-        data.component(3)
+def test_it_comes_back_from_a_pickle(diagonal):
+    data = mixtures(diagonal=diagonal, names=NAMES)
+    back = pickle.loads(pickle.dumps(data))
+    assert same(back, data) and back.feature_names_in_ == NAMES and back.shape == data.shape
 
 
 def test_it_shows_what_it_is():

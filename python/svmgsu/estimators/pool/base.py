@@ -325,7 +325,7 @@ def some_of_blocks(
         own = chosen[np.searchsorted(chosen, span.start) : np.searchsorted(chosen, span.stop)]
         if len(own):
             parts.append(blocks[span][own - span.start])
-    data = parts[0] if len(parts) == 1 else concatenate(parts)
+    data = parts[0] if len(parts) == 1 else Gaussians.concatenate(parts)
     taken = {
         name: np.asarray(column)[chosen] if column is not None and np.ndim(column) else column
         for name, column in columns.items()
