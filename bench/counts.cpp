@@ -39,7 +39,7 @@ struct Data {
     }
   }
   TrainingSet with(const CovarianceSum& covariance) const { return {means, covariance, labels}; }
-  TrainingSet diagonal() const { return with(Diagonal<double>(variances)); }
+  TrainingSet diagonal() const { return with(Diagonal(variances)); }
   Matrix means, variances;
   Vector labels;
 };
@@ -67,13 +67,13 @@ Index full_pass() {
   const Index triangle = kFeatures * (kFeatures + 1) / 2;
   static Matrix packed = Matrix::Constant(kExamples, triangle, 0.01);
   for (Index j = 0, place = 0; j < kFeatures; place += kFeatures - j, ++j) packed.col(place).array() += 0.1;
-  return pass(data().with(Full<double>(packed)), kExamples * (kFeatures + triangle));
+  return pass(data().with(Full(packed)), kExamples * (kFeatures + triangle));
 }
 
 Index low_rank_pass() {
   const Index rank = 3;
   static const Matrix factors = 0.3 * noise(kExamples * rank, kFeatures);
-  return pass(data().with(LowRank<double>(factors.data(), kExamples, rank, kFeatures)),
+  return pass(data().with(LowRank({factors.data(), kExamples * rank, kFeatures}, rank)),
               kExamples * kFeatures * (1 + rank));
 }
 
@@ -91,12 +91,10 @@ Index sparse_pass() {
     start.push_back(static_cast<Index>(mean.size()));
   }
   const auto rows = [](const std::vector<double>& value) {
-    return SparseRows<double>{value.data(), column.data(), start.data(), kExamples, kFeatures};
+    return Rows(value.data(), column.data(), start.data(), kExamples, kFeatures);
   };
-  return pass(
-      TrainingSet(Gaussians(std::make_shared<SparseMeans<double>>(rows(mean)), SparseDiagonal<double>(rows(variance))),
-                  Targets::labels(data().labels)),
-      2 * start.back());
+  return pass(TrainingSet(Gaussians(rows(mean), Diagonal(rows(variance))), Targets::labels(data().labels)),
+              2 * start.back());
 }
 
 Index normal() {

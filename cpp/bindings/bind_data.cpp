@@ -6,27 +6,18 @@
 namespace svmgsu::python {
 namespace {
 
-using MeansPtr = std::shared_ptr<Means>;
-
 // Each function's result keeps its arrays alive.
 template <class Scalar>
 void bind_means(py::module_& m) {
   using py::arg;
   m.def(
-      "dense_means",
-      [](const Array<Scalar>& x) -> MeansPtr {
-        return std::make_shared<DenseMeans<Scalar>>(x.data(), size_of(x, 0), size_of(x, 1));
-      },
+      "dense_means", [](const Array<Scalar>& x) { return Rows(x.data(), size_of(x, 0), size_of(x, 1)); },
       arg("x").noconvert(), result_keeps<1>());
-  m.def(
-      "sparse_means",
-      [](const Array<Scalar>& value, const Array<std::int32_t>& column, const Array<Index>& start, Index features)
-          -> MeansPtr { return std::make_shared<SparseMeans<Scalar>>(sparse_rows(value, column, start, features)); },
-      arg("value").noconvert(), arg("column").noconvert(), arg("start").noconvert(), arg("features"), result_keeps<1>(),
-      result_keeps<2>(), result_keeps<3>());
+  m.def("sparse_means", &sparse_rows<Scalar>, arg("value").noconvert(), arg("column").noconvert(),
+        arg("start").noconvert(), arg("features"), result_keeps<1>(), result_keeps<2>(), result_keeps<3>());
 }
 
-Gaussians gaussians_of(const MeansPtr& means, const py::tuple& terms, const std::optional<Array<Index>>& rows) {
+Gaussians gaussians_of(const Rows& means, const py::tuple& terms, const std::optional<Array<Index>>& rows) {
   std::vector<Index> ids;
   if (rows) ids = to_std(*rows);
   return Gaussians(means, sum_of(terms), rows ? &ids : nullptr);
@@ -45,7 +36,7 @@ void bind_sets(py::module_& m) {
       .def_property_readonly("features", [](const TrainingSet& set) { return set.data.features(); });
   m.def(
       "labelled",
-      [](const MeansPtr& means, const py::tuple& terms, const Array<double>& labels, const Array<double>& weights,
+      [](const Rows& means, const py::tuple& terms, const Array<double>& labels, const Array<double>& weights,
          const std::optional<Array<Index>>& rows) {
         return TrainingSet(gaussians_of(means, terms, rows), Targets::labels(to_std(labels), to_std(weights)));
       },
@@ -53,7 +44,7 @@ void bind_sets(py::module_& m) {
       result_keeps<1>(), result_keeps<2>());
   m.def(
       "valued",
-      [](const MeansPtr& means, const py::tuple& terms, const Array<double>& targets, const Array<double>& weights,
+      [](const Rows& means, const py::tuple& terms, const Array<double>& targets, const Array<double>& weights,
          const std::optional<Array<Index>>& rows) {
         return TrainingSet(gaussians_of(means, terms, rows), Targets::values(to_std(targets), to_std(weights)));
       },
@@ -86,7 +77,7 @@ void bind_projection(py::module_& m) {
 }  // namespace
 
 void bind_data(py::module_& m) {
-  py::class_<Means, MeansPtr>(m, "Means").def_property_readonly("examples", &Means::examples);
+  py::class_<Rows>(m, "Means").def_property_readonly("examples", &Rows::count);
   bind_means<double>(m);
   bind_means<float>(m);
   bind_sets(m);
@@ -96,9 +87,9 @@ void bind_data(py::module_& m) {
         const CovarianceSum covariance = sum_of(terms);
         require(examples >= 0 && features > 0, "examples, features: must be >= 0 and > 0");
         for (const auto& term : covariance.terms()) {
-          const Index own = term.kind->examples();
+          const Index own = term.kind.examples();
           require(own < 0 || examples <= own, "examples: the covariance has " + std::to_string(own));
-          if (term.kind->features() >= 0) require_size(term.kind->features(), features, "terms: features");
+          if (term.kind.features() >= 0) require_size(term.kind.features(), features, "terms: features");
         }
         Subspaces result;
         {

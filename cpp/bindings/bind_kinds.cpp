@@ -4,40 +4,35 @@
 namespace svmgsu::python {
 namespace {
 
-using Kind = std::shared_ptr<Covariance>;
-
 // Each function's result keeps its arrays alive.
 template <class Scalar>
 void bind_views(py::module_& m) {
   using py::arg;
   m.def(
-      "isotropic",
-      [](const Array<Scalar>& v) -> Kind { return std::make_shared<Isotropic<Scalar>>(v.data(), v.size()); },
+      "isotropic", [](const Array<Scalar>& v) { return Isotropic({v.data(), static_cast<Index>(v.size()), 1}); },
       arg("variances").noconvert(), result_keeps<1>());
   m.def(
-      "diagonal",
-      [](const Array<Scalar>& v) -> Kind {
-        return std::make_shared<Diagonal<Scalar>>(v.data(), size_of(v, 0), size_of(v, 1));
-      },
+      "diagonal", [](const Array<Scalar>& v) { return Diagonal({v.data(), size_of(v, 0), size_of(v, 1)}); },
       arg("variances").noconvert(), result_keeps<1>());
   m.def(
       "sparse_diagonal",
-      [](const Array<Scalar>& value, const Array<std::int32_t>& column, const Array<Index>& start, Index features)
-          -> Kind { return std::make_shared<SparseDiagonal<Scalar>>(sparse_rows(value, column, start, features)); },
+      [](const Array<Scalar>& value, const Array<std::int32_t>& column, const Array<Index>& start, Index features) {
+        return Diagonal(sparse_rows(value, column, start, features));
+      },
       arg("value").noconvert(), arg("column").noconvert(), arg("start").noconvert(), arg("features"), result_keeps<1>(),
       result_keeps<2>(), result_keeps<3>());
   m.def(
       "full",
-      [](const Array<Scalar>& packed, Index features) -> Kind {
+      [](const Array<Scalar>& packed, Index features) {
         require_triangles(packed, features);
-        return std::make_shared<Full<Scalar>>(packed.data(), size_of(packed, 0), features);
+        return Full({packed.data(), size_of(packed, 0), size_of(packed, 1)});
       },
       arg("packed").noconvert(), arg("features"), result_keeps<1>());
   m.def(
       "low_rank",
-      [](const Array<Scalar>& factors, const Array<Index>& start) -> Kind {
+      [](const Array<Scalar>& factors, const Array<Index>& start) {
         require_starts(start, size_of(factors, 0), "start");
-        return std::make_shared<LowRank<Scalar>>(factors.data(), start.data(), start.size() - 1, size_of(factors, 1));
+        return LowRank({factors.data(), size_of(factors, 0), size_of(factors, 1)}, start.data(), start.size() - 1);
       },
       arg("factors").noconvert(), arg("start").noconvert(), result_keeps<1>(), result_keeps<2>());
 }
@@ -93,7 +88,7 @@ void bind_packing(py::module_& m) {
 
 void bind_kinds(py::module_& m) {
   using py::arg;
-  py::class_<Covariance, Kind>(m, "Covariance")
+  py::class_<Covariance>(m, "Covariance")
       .def("add_full", [](const Covariance& kind, Index example, double scale, Array<double>& out) {
         const Index n = size_of(out, 0), own = kind.features();
         require_size(size_of(out, 1), own < 0 ? n : own, "out");
@@ -109,19 +104,9 @@ void bind_kinds(py::module_& m) {
   bind_packing<float>(m);
   m.def(
       "shared",
-      [](const Array<double>& packed, Index features, bool diagonal, const py::object& group) -> Kind {
-        const std::int32_t* ids = nullptr;
-        Index examples = -1;
-        if (!group.is_none()) {
-          require(py::isinstance<Array<std::int32_t>>(group), "group: expected an array of int32");
-          const auto array = py::cast<Array<std::int32_t>>(group);
-          ids = array.data();
-          examples = array.size();
-          require_indices(ids, examples, size_of(packed, 0), "group");
-        }
+      [](const Array<double>& packed, Index features, bool diagonal, const py::object& group) {
         require_triangles(packed, features, diagonal);
-        require(size_of(packed, 0) > 0, "packed: there is no covariance");
-        return std::make_shared<Shared>(packed.data(), size_of(packed, 0), features, diagonal, ids, examples);
+        return shared_of(packed, diagonal, group);
       },
       arg("packed").noconvert(), arg("features"), arg("diagonal"), arg("group"), result_keeps<1>(), result_keeps<4>());
 }

@@ -21,10 +21,10 @@ std::shared_ptr<Mapped> make_mapped(const py::object& like, std::vector<Index> s
                                     const std::optional<Array<double>>& weights, bool regression, double numbers,
                                     double rank, const py::object& ask, const py::object& take, bool keeps) {
   std::vector<double> c = weights ? to_std(*weights) : std::vector<double>();
-  const Targets full =
+  Targets all =
       regression ? Targets::values(to_std(targets), std::move(c)) : Targets::labels(to_std(targets), std::move(c));
   MappedSet set{
-      std::move(sizes), rows_of(like), numbers, rank, std::make_shared<const Targets>(full.compact()), {}, {}, keeps};
+      std::move(sizes), rows_of(like), numbers, rank, std::make_shared<const Targets>(std::move(all)), {}, {}, keeps};
   set.ask = [asked = held(ask)](const std::vector<std::string>& questions) {
     py::gil_scoped_acquire acquire;
     py::list list;
@@ -66,14 +66,8 @@ void bind_mapped(py::module_& m) {
     return Mapped::group_rows(like.data, numbers, examples);
   });
   // Numbers that a pass reads of an example, and rows of its covariance's factors, on average.
-  m.def("numbers_of", [](const TrainingSet& set) {
-    double numbers = set.data.means().numbers_per_example(), rank = 0;
-    for (const auto& term : set.data.covariance()) {
-      numbers += term.kind->numbers_per_example();
-      rank += term.kind->mean_rank();
-    }
-    return py::make_tuple(numbers, rank);
-  });
+  m.def("numbers_of",
+        [](const TrainingSet& set) { return py::make_tuple(set.data.numbers_per_example(), set.data.mean_rank()); });
   m.def(
       "solve",
       [](const Mapped& data, const Options& options, const py::object& callback,

@@ -13,7 +13,7 @@ Observations observations_of(const Gaussians& data, const std::optional<Array<do
   if (projection) {
     require(projection->ndim() == 3 && size_of(*projection, 1) == data.features(),
             "projection: expected matrices of as many rows as there are values");
-    require_size(size_of(*projection, 0), data.means().examples(), "projection: matrices");
+    require_size(size_of(*projection, 0), data.means().count(), "projection: matrices");
     out.projection = projection->data();
     out.projected = size_of(*projection, 2);
   }

@@ -18,9 +18,8 @@ FlatFile flat_file_of(const py::handle& item) {
 std::shared_ptr<const Targets> targets_of(const Array<double>& targets, const std::optional<Array<double>>& weights,
                                           bool regression) {
   std::vector<double> c = weights ? to_std(*weights) : std::vector<double>();
-  const Targets full =
-      regression ? Targets::values(to_std(targets), std::move(c)) : Targets::labels(to_std(targets), std::move(c));
-  return std::make_shared<const Targets>(full.compact());
+  return std::make_shared<const Targets>(regression ? Targets::values(to_std(targets), std::move(c))
+                                                    : Targets::labels(to_std(targets), std::move(c)));
 }
 
 // (kind, file, scale), or ("shared", packed, scale, diagonal, group) with arrays that the tuple keeps.
@@ -34,28 +33,22 @@ FlatTerm flat_term_of(const py::handle& item, const FlatFile& means) {
     require(tuple.size() == 5 && py::isinstance<Array<double>>(tuple[1]),
             "terms: expected (\"shared\", array of float64, scale, diagonal, group)");
     const auto packed = py::cast<Array<double>>(tuple[1]);
-    term.kind = FlatTerm::Kind::shared;
-    term.diagonal = py::cast<bool>(tuple[3]);
+    const bool diagonal = py::cast<bool>(tuple[3]);
     require(packed.ndim() == 2 && size_of(packed, 0) > 0, "packed: expected a covariance per row");
-    require_triangles(packed, means.columns, term.diagonal);
-    term.packed = packed.data();
-    term.count = size_of(packed, 0);
-    if (tuple[4].is_none()) return term;
-    require(py::isinstance<Array<std::int32_t>>(tuple[4]), "group: expected an array of int32");
-    const auto group = py::cast<Array<std::int32_t>>(tuple[4]);
-    require_size(group.size(), means.rows, "group");
-    require_indices(group.data(), group.size(), term.count, "group");
-    term.group = group.data();
+    require_triangles(packed, means.columns, diagonal);
+    term.shared = shared_of(packed, diagonal, tuple[4]);
+    if (term.shared->groups()) require_size(term.shared->examples(), means.rows, "group");
     return term;
   }
-  const std::pair<const char*, FlatTerm::Kind> known[] = {{"isotropic", FlatTerm::Kind::isotropic},
-                                                          {"diagonal", FlatTerm::Kind::diagonal},
-                                                          {"low_rank", FlatTerm::Kind::low_rank},
-                                                          {"full", FlatTerm::Kind::full}};
+  using Layout = Covariance::Layout;
+  const std::pair<const char*, Layout> known[] = {{"isotropic", Layout::isotropic},
+                                                  {"diagonal", Layout::diagonal},
+                                                  {"low_rank", Layout::low_rank},
+                                                  {"full", Layout::full}};
   bool found = false;
-  for (const auto& [word, kind] : known)
+  for (const auto& [word, layout] : known)
     if (name == word) {
-      term.kind = kind;
+      term.layout = layout;
       found = true;
     }
   require(found, "terms: expected isotropic, diagonal, low_rank, full or shared, got " + name);

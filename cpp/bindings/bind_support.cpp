@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "bindings.hpp"
-#include "svmgsu/data/check.hpp"
+#include "data/faults.hpp"
 #include "svmgsu/support/parallel.hpp"
 
 namespace svmgsu::python {

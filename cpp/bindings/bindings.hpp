@@ -66,7 +66,7 @@ inline CovarianceSum sum_of(const py::tuple& terms) {
   std::vector<CovarianceSum::Term> list;
   for (const auto& item : terms) {
     const auto pair = py::cast<py::tuple>(item);
-    list.push_back({py::cast<std::shared_ptr<Covariance>>(pair[0]), py::cast<double>(pair[1])});
+    list.push_back({py::cast<const Covariance&>(pair[0]), py::cast<double>(pair[1])});
   }
   return CovarianceSum(std::move(list));
 }

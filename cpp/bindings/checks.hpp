@@ -46,12 +46,23 @@ inline void require_triangles(const py::array& packed, Index features, bool diag
 
 // Compressed rows whose columns and starts have been looked at.
 template <class Scalar>
-SparseRows<Scalar> sparse_rows(const Array<Scalar>& value, const Array<std::int32_t>& column, const Array<Index>& start,
-                               Index features) {
+Rows sparse_rows(const Array<Scalar>& value, const Array<std::int32_t>& column, const Array<Index>& start,
+                 Index features) {
   require_size(column.size(), value.size(), "column");
   require_starts(start, value.size(), "start");
   require_indices(column.data(), column.size(), features, "column");
   return {value.data(), column.data(), start.data(), start.size() - 1, features};
+}
+
+// Matrices, one a row, that samples share; `group` is None or one number for each sample.
+inline Covariance shared_of(const Array<double>& packed, bool diagonal, const py::object& group) {
+  const Rows rows(packed.data(), size_of(packed, 0), size_of(packed, 1));
+  const Covariance kind = diagonal ? Diagonal(rows) : Full(rows);
+  if (group.is_none()) return Shared(kind);
+  require(py::isinstance<Array<std::int32_t>>(group), "group: expected an array of int32");
+  const auto array = py::cast<Array<std::int32_t>>(group);
+  require_indices(array.data(), array.size(), size_of(packed, 0), "group");
+  return Shared(kind, array.data(), array.size());
 }
 
 }  // namespace svmgsu::python

@@ -35,7 +35,7 @@ Noise isotropic_noise(Index examples, Index n, Random& random) {
   using Variances = VectorOf<Scalar>;
   Variances& v = noise.keep<Variances>(random.normals(examples).cwiseAbs2().cast<Scalar>());
   v(0) = 0;
-  noise.sum = Isotropic<Scalar>(v);
+  noise.sum = Isotropic(v);
   for (Index i = 0; i < examples; ++i) noise.dense.push_back(static_cast<double>(v(i)) * Matrix::Identity(n, n));
   return noise;
 }
@@ -45,7 +45,7 @@ Noise diagonal_noise(Index examples, Index n, Random& random) {
   Noise noise;
   auto& v = noise.keep<MatrixOf<Scalar>>(random.normals(examples, n).cwiseAbs2().cast<Scalar>());
   v.row(0).setZero();
-  noise.sum = Diagonal<Scalar>(v);
+  noise.sum = Diagonal(v);
   for (Index i = 0; i < examples; ++i)
     noise.dense.emplace_back(v.row(i).template cast<double>().transpose().asDiagonal());
   return noise;
@@ -68,7 +68,7 @@ Noise sparse_noise(Index examples, Index n, Random& random) {
     start.push_back(static_cast<Index>(value.size()));
     noise.dense.push_back(dense);
   }
-  noise.sum = SparseDiagonal<Scalar>(SparseRows<Scalar>{value.data(), column.data(), start.data(), examples, n});
+  noise.sum = Diagonal({value.data(), column.data(), start.data(), examples, n});
   return noise;
 }
 
@@ -78,7 +78,7 @@ Noise full_noise(Index examples, Index n, Random& random) {
   noise.dense = random_covariances(examples, n, random);
   for (Matrix& sigma : noise.dense) sigma = sigma.cast<Scalar>().template cast<double>();
   auto& packed = noise.keep<MatrixOf<Scalar>>(packed_upper(noise.dense).cast<Scalar>());
-  noise.sum = Full<Scalar>(packed);
+  noise.sum = Full(packed);
   return noise;
 }
 
@@ -87,7 +87,7 @@ Noise low_rank_noise(Index examples, Index n, Random& random) {
   constexpr Index kRank = 2;
   Noise noise;
   auto& factors = noise.keep<MatrixOf<Scalar>>(random.normals(examples * kRank, n).cast<Scalar>());
-  noise.sum = LowRank<Scalar>(factors.data(), examples, kRank, n);
+  noise.sum = LowRank({factors.data(), examples * kRank, n}, kRank);
   for (Index i = 0; i < examples; ++i) {
     const Matrix f = factors.middleRows(i * kRank, kRank).template cast<double>();
     noise.dense.push_back(f.transpose() * f);
@@ -101,7 +101,7 @@ Noise ragged_noise(Index examples, Index n, Random& random) {
   auto& start = noise.keep(std::vector<Index>(1, 0));
   for (Index i = 0; i < examples; ++i) start.push_back(start.back() + (i == 3 ? kMaxBatch + 7 : i % 3));
   Matrix& factors = noise.keep(random.normals(start.back(), n));
-  noise.sum = LowRank<double>(factors.data(), start.data(), examples, n);
+  noise.sum = LowRank({factors.data(), start.back(), n}, start.data(), examples);
   for (std::size_t i = 0; i + 1 < start.size(); ++i) {
     const Matrix f = factors.middleRows(start[i], start[i + 1] - start[i]);
     noise.dense.push_back(f.transpose() * f);
@@ -113,7 +113,7 @@ Noise shared_noise(Index examples, Index n, Random& random) {
   Noise noise;
   const auto one = random_covariances(1, n, random);
   Matrix& packed = noise.keep(packed_upper(one));
-  noise.sum = Shared(packed.data(), 1, n, false, nullptr, examples);
+  noise.sum = Shared(Full(packed));
   noise.dense.assign(static_cast<std::size_t>(examples), one[0]);
   return noise;
 }
@@ -126,7 +126,7 @@ Noise grouped_noise(Index examples, Index n, Random& random) {
     group.push_back(static_cast<std::int32_t>(i % 3));
     noise.dense.emplace_back(variances.row(i % 3).transpose().asDiagonal());
   }
-  noise.sum = Shared(variances.data(), 3, n, true, group.data(), examples);
+  noise.sum = Shared(Diagonal(variances), group.data(), examples);
   return noise;
 }
 

@@ -57,7 +57,7 @@ TEST_CASE("means must be finite, and the first fault is named for any number of 
 TEST_CASE("only the chosen rows are looked at") {
   Plain plain;
   plain.means(2, 2) = kNaN;
-  const auto means = std::make_shared<DenseMeans<double>>(plain.means.data(), 6, 4);
+  const auto means = Rows(plain.means);
   const std::vector<Index> without = {0, 1, 3}, with = {0, 1, 2};
   CHECK_NOTHROW(check(Gaussians(means, {}, &without)));
   CHECK_THROWS_AS(check(Gaussians(means, {}, &with)), InvalidArgument);
@@ -87,7 +87,7 @@ TEST_CASE("sparse rows stay inside their arrays") {
   std::vector<double> value = {1, 2, 3};
   std::vector<std::int32_t> column = {0, 3, 1};
   std::vector<Index> start = {0, 1, 2, 2, 2, 2, 3};
-  const SparseDiagonal<double> kind({value.data(), column.data(), start.data(), 6, 4});
+  const Covariance kind = Diagonal({value.data(), column.data(), start.data(), 6, 4});
   CHECK(plain.with(kind) == "no error");
   value[1] = -2;
   CHECK(plain.with(kind) == "covariance: example 1 has variance -2 at feature 3; variances must be >= 0 and finite");
@@ -105,7 +105,7 @@ TEST_CASE("full matrices have variances >= 0 and correlations up to 1") {
   std::vector<Matrix> dense(6, Matrix::Identity(4, 4));
   const auto message = [&] {
     const Matrix packed = packed_upper(dense);
-    return plain.with(Full<double>(packed));
+    return plain.with(Full(packed));
   };
   dense[1].diagonal() *= 1e-160;  // products that underflow
   dense[2].setOnes();             // of rank one
@@ -127,18 +127,18 @@ TEST_CASE("factors must be finite; shared matrices and their groups are looked a
   const Plain plain;
   Matrix factors = Matrix::Ones(12, 4);
   factors(7, 2) = kNaN;
-  CHECK(plain.with(LowRank<double>(factors.data(), 6, 2, 4)) ==
+  CHECK(plain.with(LowRank({factors.data(), 12, 4}, 2)) ==
         "covariance: example 3 has nan at feature 2; all numbers must be finite");
   Matrix shared = Matrix::Ones(2, 4);
   std::vector<std::int32_t> group = {0, 1, 0, 1, 2, 1};
-  CHECK(plain.with(Shared(shared.data(), 2, 4, true, group.data(), 6)) ==
+  CHECK(plain.with(Shared(Diagonal({shared.data(), 2, 4}), group.data(), 6)) ==
         "covariance: example 4 has group 2; there are 2");
   group[4] = 0;
   shared(1, 3) = -1;
-  CHECK(plain.with(Shared(shared.data(), 2, 4, true, group.data(), 6)) ==
+  CHECK(plain.with(Shared(Diagonal({shared.data(), 2, 4}), group.data(), 6)) ==
         "covariance: group 1 has variance -1 at feature 3; variances must be >= 0 and finite");
   const Vector variances = Vector::Ones(6);
-  const CovarianceSum sum({{std::make_shared<Isotropic<double>>(variances), -2.0}});
+  const CovarianceSum sum({{Isotropic(variances), -2.0}});
   CHECK(plain.with(sum) == "covariance: a factor must be >= 0 and finite, got -2");
 }
 

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "helpers.hpp"
+#include "kinds/curvature.hpp"
 #include "svmgsu/kinds/kinds.hpp"
 
 using namespace svmgsu;
@@ -25,21 +26,21 @@ Pass run(const CovarianceSum& covariance, const Vector& w, const std::vector<dou
   Pass pass{std::vector<double>(kappa.size(), 0.0), Vector::Zero(w.size())};
   for (const auto& term : covariance.terms()) {
     Plan plan;
-    std::vector<double> sum(static_cast<std::size_t>(term.kind->sum_size()), 0.0);
-    term.kind->prepare(w.data(), w.data(), w.size(), plan);
+    std::vector<double> sum(static_cast<std::size_t>(term.kind.sum_size()), 0.0);
+    term.kind.prepare(w.data(), w.data(), w.size(), plan);
     for (std::size_t first = 0; first < ids.size(); first += 4) {
       const Batch batch{&ids[first], static_cast<int>(std::min<std::size_t>(4, ids.size() - first))};
-      term.kind->bilinear(batch, plan, term.scale, &pass.quadratic[first]);
-      term.kind->weigh(batch, plan, &kappa[first], sum.data());
+      term.kind.bilinear(batch, plan, term.scale, &pass.quadratic[first]);
+      term.kind.weigh(batch, plan, &kappa[first], sum.data());
     }
-    term.kind->finish(sum.data(), w.data(), w.size(), term.scale, pass.product.data());
+    term.kind.finish(sum.data(), w.data(), w.size(), term.scale, pass.product.data());
   }
   return pass;
 }
 
 Matrix full(const CovarianceSum& covariance, Index example, Index n) {
   Matrix out = Matrix::Zero(n, n);
-  for (const auto& term : covariance.terms()) term.kind->add_full(example, term.scale, out);
+  for (const auto& term : covariance.terms()) term.kind.add_full(example, term.scale, out);
   return out;
 }
 
@@ -85,16 +86,16 @@ TEST_CASE("every kind's curvature agrees with its dense matrices") {
     Vector product = Vector::Zero(kFeatures);
     for (const auto& term : noise.sum.terms()) {
       Plan plan;
-      std::vector<double> unused(size, 0.0), sum(static_cast<std::size_t>(term.kind->sum_size()), 0.0);
-      term.kind->prepare(w.data(), w.data(), kFeatures, plan);
-      term.kind->bilinear(batch, plan, 1.0, unused.data());
-      term.kind->weigh(batch, plan, kappa.data(), sum.data());
-      const auto curvature = term.kind->curvature(w, plan, sum, active, 1);
-      std::vector<double> own(static_cast<std::size_t>(curvature->sum_size()), 0.0);
-      curvature->prepare(v.data());
-      curvature->cross(batch, term.scale, cross.data());
-      curvature->weigh(batch, tau.data(), kappa.data(), own.data());
-      curvature->finish(own.data(), term.scale, product.data());
+      std::vector<double> unused(size, 0.0), sum(static_cast<std::size_t>(term.kind.sum_size()), 0.0);
+      term.kind.prepare(w.data(), w.data(), kFeatures, plan);
+      term.kind.bilinear(batch, plan, 1.0, unused.data());
+      term.kind.weigh(batch, plan, kappa.data(), sum.data());
+      Curvature curvature(term.kind, w, plan, sum, active, 1);
+      std::vector<double> own(static_cast<std::size_t>(curvature.sum_size()), 0.0);
+      curvature.prepare(v.data());
+      curvature.cross(batch, term.scale, cross.data());
+      curvature.weigh(batch, tau.data(), kappa.data(), own.data());
+      curvature.finish(own.data(), term.scale, product.data());
     }
     Vector want = Vector::Zero(kFeatures);
     for (std::size_t k = 0; k < size; ++k) {
@@ -223,6 +224,6 @@ TEST_CASE("what is nearly semidefinite is projected, the same for any number of 
 TEST_CASE("a packed row must have n(n+1)/2 numbers") {
   for (Index n = 1; n <= 50; ++n) {
     const Matrix none(0, n * (n + 1) / 2);
-    CHECK(Full<double>(none).features() == n);
+    CHECK(Full(none).features() == n);
   }
 }

@@ -27,8 +27,7 @@ Options exact() {
 }
 
 double numbers_of(const Gaussians& data) {
-  double numbers = data.means().numbers_per_example();
-  for (const auto& term : data.covariance()) numbers += term.kind->numbers_per_example();
+  const double numbers = data.numbers_per_example();
   return numbers;
 }
 
@@ -49,7 +48,7 @@ Mapped shards_of(const TrainingSet& set, Index count, bool keeps, std::vector<st
     sizes.push_back(end - first);
   }
   double rank = 0;
-  for (const auto& term : set.data.covariance()) rank += term.kind->mean_rank();
+  for (const auto& term : set.data.covariance()) rank += term.kind.mean_rank();
   return Mapped(
       MappedSet{sizes,
                 {set.data, nullptr},

@@ -138,7 +138,8 @@ TEST_CASE("an example without factors put first changes neither cost nor result"
   }
   other.push_back(other.back());
   const Matrix factors = random.normals(start.back(), 5);
-  const LowRank<double> first(factors.data(), start.data(), 60, 5), last(factors.data(), other.data(), 60, 5);
+  const Rows rows(factors);
+  const Covariance first = LowRank(rows, start.data(), 60), last = LowRank(rows, other.data(), 60);
   const Problem problem(kind_named("none"), 60, 5);
   const MemoryObjective a({problem.means, first, problem.labels}, kLambda),
       b({problem.means, last, problem.labels}, kLambda);

@@ -268,7 +268,7 @@ TEST_CASE("decision values are w·x + b, the same bits for any number of threads
   const Matrix means = random.normals(5000, 13);
   const Model model(random.normals(13), 0.25, 1, "hinge");
   const Vector w = model.w.row(0);
-  const DenseMeans<double> view(means.data(), means.rows(), means.cols());
+  const Rows view(means);
   const std::vector<double> one = decision_values(view, w, 0.25, 1);
   REQUIRE(one.size() == 5000);
   for (Index i = 0; i < 5000; i += 97)

@@ -158,13 +158,9 @@ TEST_CASE("a subset of rows equals a copy of those rows") {
     const Matrix packed = packed_upper(dense);
     const auto count = static_cast<Index>(rows.size());
     const Targets targets = Targets::labels(labels, weights);
-    const MemoryObjective copy(
-        TrainingSet(Gaussians(std::make_shared<DenseMeans<double>>(means.data(), count, 7), Full(packed)), targets),
-        kLambda);
-    const MemoryObjective view(TrainingSet(Gaussians(std::make_shared<DenseMeans<double>>(problem.means.data(), 70, 7),
-                                                     problem.noise.sum, &rows),
-                                           targets),
-                               kLambda);
+    const MemoryObjective copy(TrainingSet(Gaussians(Rows(means.data(), count, 7), Full(packed)), targets), kLambda);
+    const MemoryObjective view(
+        TrainingSet(Gaussians(Rows(problem.means.data(), 70, 7), problem.noise.sum, &rows), targets), kLambda);
     Random random(16);
     const Vector w = random.normals(7), v = random.normals(7);
     const Evaluation a = view.evaluate(w, 0.3), b = copy.evaluate(w, 0.3);
@@ -195,8 +191,7 @@ TEST_CASE("sparse means equal the dense means that they stand for") {
     }
     start.push_back(static_cast<Index>(value.size()));
   }
-  const auto sparse = std::make_shared<SparseMeans<double>>(
-      SparseRows<double>{value.data(), column.data(), start.data(), means.rows(), means.cols()});
+  const Rows sparse = Rows(value.data(), column.data(), start.data(), means.rows(), means.cols());
   const MemoryObjective a({means, problem.noise.sum, problem.labels}, kLambda);
   const MemoryObjective b({Gaussians(sparse, problem.noise.sum), Targets::labels(problem.labels)}, kLambda);
   const Vector w = Random(17).normals(7);
@@ -216,7 +211,7 @@ TEST_CASE("a weight counts like copies of the example, and zero like none") {
       rows.push_back(i);
       labels.push_back(problem.labels(i));
     }
-  const auto means = std::make_shared<DenseMeans<double>>(problem.means.data(), 20, 5);
+  const auto means = Rows(problem.means);
   const MemoryObjective weighted({problem.means, problem.noise.sum, problem.labels, weights}, 1e-9);
   const MemoryObjective copied({Gaussians(means, problem.noise.sum, &rows), Targets::labels(labels)}, 1e-9);
   const Vector w = Random(18).normals(5);

@@ -226,7 +226,7 @@ TEST_CASE("training refuses what it cannot learn from, and says why") {
     CHECK(message(options).find("k: a minibatch of 21 from 20 examples") == 0);
   }
   SUBCASE("a row that does not exist") {
-    const auto means = std::make_shared<DenseMeans<double>>(problem.means.data(), 20, 5);
+    const auto means = Rows(problem.means);
     const std::vector<Index> rows = {0, 20};
     CHECK(message_of([&] { Gaussians(means, problem.noise.sum, &rows); }) == "rows: 20 is not an example");
   }

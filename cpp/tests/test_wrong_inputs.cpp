@@ -21,36 +21,39 @@ struct Small {
 
 }  // namespace
 
+const double* const nothing = nullptr;
+const float* const no_floats = nullptr;
+
 TEST_CASE("means without an array") {
-  CHECK(names("means", [] { DenseMeans<double>(nullptr, 2, 3); }));
-  CHECK(names("means", [] { DenseMeans<float>(nullptr, -2, 3); }));
-  CHECK(names("means", [] { SparseMeans<double>({nullptr, nullptr, nullptr, 2, 3}); }));
-  CHECK(names("means", [] { Gaussians(nullptr, CovarianceSum()); }));
+  CHECK(names("means", [&] { Gaussians({nothing, 2, 3}, CovarianceSum()); }));
+  CHECK(names("means", [&] { Gaussians({no_floats, -2, 3}, CovarianceSum()); }));
+  CHECK(names("means", [&] { Gaussians({nothing, nullptr, nullptr, 2, 3}, CovarianceSum()); }));
+  CHECK(names("means", [] { Gaussians(Rows(), CovarianceSum()); }));
   const Index start[3] = {0, 1, 2};
-  CHECK(names("means", [&] { SparseMeans<double>({nullptr, nullptr, start, 2, 3}); }));
+  CHECK(names("means", [&] { Gaussians({nothing, nullptr, start, 2, 3}, CovarianceSum()); }));
 }
 
 TEST_CASE("covariances without an array, or of another size") {
   const Small small;
-  CHECK(names("covariance", [] { Diagonal<double>(nullptr, 2, 3); }));
-  CHECK(names("covariance", [] { Isotropic<double>(nullptr, 2); }));
-  CHECK(names("covariance", [] { Full<float>(nullptr, 2, 3); }));
-  CHECK(names("covariance", [] { LowRank<double>(nullptr, 2, 1, 3); }));
-  CHECK(names("covariance", [&] { LowRank<double>(small.means.data(), 2, -1, 3); }));
-  CHECK(names("covariance", [&] { LowRank<double>(small.means.data(), nullptr, 2, 4); }));
+  CHECK(names("covariance", [&] { Diagonal({nothing, 2, 3}); }));
+  CHECK(names("covariance", [&] { Isotropic({nothing, 2, 1}); }));
+  CHECK(names("covariance", [&] { Full({no_floats, 2, 6}); }));
+  CHECK(names("covariance", [&] { LowRank({nothing, 2, 3}, 1); }));
+  CHECK(names("covariance", [&] { LowRank(small.means, -1); }));
+  CHECK(names("covariance", [&] { LowRank(small.means, nullptr, 2); }));
   const Index falls[3] = {0, 2, 1};
-  CHECK(names("covariance", [&] { LowRank<double>(small.means.data(), falls, 2, 4); }));
-  CHECK(names("covariance", [] { Shared(nullptr, 1, 3, true, nullptr, 0); }));
-  CHECK(names("covariance", [&] { Shared(small.means.data(), 2, 4, true, nullptr, 6); }));
+  CHECK(names("covariance", [&] { LowRank(small.means, falls, 2); }));
+  CHECK(names("covariance", [&] { Shared(Diagonal({nothing, 1, 3})); }));
+  CHECK(names("covariance", [&] { Shared(Diagonal(small.means)); }));
   const Matrix wide = Matrix::Ones(6, 5), tall = Matrix::Ones(7, 4);
-  CHECK(names("covariance", [&] { Gaussians(small.means, Diagonal<double>(wide)); }));
-  CHECK(names("covariance", [&] { Gaussians(small.means, Diagonal<double>(tall)); }));
+  CHECK(names("covariance", [&] { Gaussians(small.means, Diagonal(wide)); }));
+  CHECK(names("covariance", [&] { Gaussians(small.means, Diagonal(tall)); }));
   CHECK(names("covariance", [] { CovarianceSum sum = -1.0 * CovarianceSum(); }));
 }
 
 TEST_CASE("subspaces of another number of examples or features") {
   const Small small;
-  const CovarianceSum covariance = Diagonal<double>(small.means);
+  const CovarianceSum covariance = Diagonal(small.means);
   CHECK(names("covariance", [&] { eigen_subspaces(covariance, 7, 4, 0.9, 1); }));
   CHECK(names("covariance", [&] { eigen_subspaces(covariance, 6, 5, 0.9, 1); }));
   CHECK(names("p", [&] { eigen_subspaces(covariance, 6, 4, 0, 1); }));
@@ -62,7 +65,7 @@ TEST_CASE("places outside") {
     CHECK(names("positions", [&] { small.data.some({0, outside}); }));
     CHECK(names("positions", [&] { small.set.targets.some({outside}); }));
     const std::vector<Index> rows = {outside};
-    const auto means = std::make_shared<DenseMeans<double>>(small.means.data(), 6, 4);
+    const Rows means(small.means);
     CHECK(names("rows", [&] { Gaussians(means, CovarianceSum(), &rows); }));
     OneGaussian one;
     CHECK(names("example", [&] { one.read(small.data, outside); }));
@@ -97,7 +100,7 @@ TEST_CASE("points of another length") {
     CHECK(names("w", [&] { objective.best_intercept(w); }));
     CHECK(names("w", [&] { prove(objective, w, 0); }));
     CHECK(names("start_w", [&] { solve(objective, Options(), {}, &w, 0); }));
-    CHECK(names("w", [&] { decision_values(*std::make_shared<DenseMeans<double>>(small.means.data(), 6, 4), w, 0); }));
+    CHECK(names("w", [&] { decision_values(small.means, w, 0); }));
   }
   Options options;
   options.tolerance = -1;
@@ -402,7 +405,7 @@ TEST_CASE("text files that are not there, and places in them") {
 TEST_CASE("populations of observations, units and mixtures that do not fit") {
   const Matrix means = Random(5).normals(40, 2);
   const Matrix variances = Matrix::Constant(40, 2, 0.1);
-  const Gaussians data(means, Diagonal<double>(variances));
+  const Gaussians data(means, Diagonal(variances));
   const Observations seen{data};
   const Units units = units_of(seen);
   const Mixture start = start_mixture(seen, units, 2, 1);
@@ -520,11 +523,6 @@ TEST_CASE("files of sizes that are none") {
   refuses("problems", [](FlatSet& s) { s.problems = -3; });
   refuses("memory", [](FlatSet& s) { s.memory = 1; });
   FlatTerm term;
-  term.kind = FlatTerm::Kind::shared;
-  refuses("covariance", [&](FlatSet& s) { s.terms.push_back(term); });
-  term.count = 1;
-  refuses("covariance", [&](FlatSet& s) { s.terms.push_back(term); });
-  term.kind = FlatTerm::Kind::diagonal;
   term.file = set.means;
   term.scale = kNaN;
   refuses("covariance", [&](FlatSet& s) { s.terms.push_back(term); });

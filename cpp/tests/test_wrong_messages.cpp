@@ -13,7 +13,7 @@ namespace {
 struct Wire {
   Matrix means = Random(3).normals(20, 3), variances = Matrix::Constant(20, 3, 0.2);
   Vector labels = Vector::NullaryExpr(20, [](Index i) { return i % 2 ? 1.0 : -1.0; });
-  TrainingSet set{means, Diagonal<double>(variances), labels};
+  TrainingSet set{means, Diagonal(variances), labels};
   bool keeps;
   ShardWorker worker;
   std::vector<std::string> questions;

@@ -1,10 +1,8 @@
 // The one include of an application that embeds the library; link the CMake target svmgsu::svmgsu.
 #pragma once
 
-#include "svmgsu/data/check.hpp"
 #include "svmgsu/data/gaussians.hpp"
 #include "svmgsu/data/subspace.hpp"
-#include "svmgsu/data/targets.hpp"
 #include "svmgsu/data/training_set.hpp"
 #include "svmgsu/engines/mapped.hpp"
 #include "svmgsu/engines/memory.hpp"

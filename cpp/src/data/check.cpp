@@ -1,30 +1,14 @@
-#include "svmgsu/data/check.hpp"
-
-#include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <limits>
 
+#include "data/faults.hpp"
 #include "kernels/dispatch.hpp"
-#include "svmgsu/kinds/kinds.hpp"
-#include "svmgsu/support/parallel.hpp"
 
 namespace svmgsu {
 namespace {
 
 // By how much a correlation may exceed 1: full matrices are often written with six digits.
 constexpr double kCorrelationSlack = 1e-4;
-
-// Whose numbers are looked at. Texts are made where there is a fault, and not for every example.
-struct Whose {
-  const char* what;
-  Index number;
-  std::string text() const { return std::string(what) + " " + std::to_string(number); }
-};
-Whose example(Index id) { return {"example", id}; }
-std::string at(Index feature) { return " at feature " + std::to_string(feature); }
-
-enum class Wanted { finite, variance };
 
 // [least, most], and 0 besides where `zero` says so.
 template <class Scalar>
@@ -35,9 +19,9 @@ struct Range {
 };
 
 template <class Scalar>
-Range<Scalar> wanted_range(Wanted wanted) {
+Range<Scalar> wanted_range(faults::Wanted wanted) {
   using Limits = std::numeric_limits<Scalar>;
-  return {wanted == Wanted::variance ? 0 : Limits::lowest(), Limits::max(), false};
+  return {wanted == faults::Wanted::variance ? 0 : Limits::lowest(), Limits::max(), false};
 }
 
 // Without a branch, and in integers as wide as the numbers: it runs at the speed of memory.
@@ -67,71 +51,38 @@ Index first_bad(const Scalar* values, Index count, Range<Scalar> range) {
   return k;
 }
 
-template <class Scalar>
-Index first_bad(const Scalar* values, Index count, Wanted wanted) {
-  return first_bad(values, count, wanted_range<Scalar>(wanted));
-}
-
-std::string number_fault(Whose whose, double value, const std::string& where, Wanted wanted) {
-  if (wanted == Wanted::finite) return whose.text() + " has " + to_text(value) + where + "; all numbers must be finite";
+std::string number_fault(faults::Whose whose, double value, const std::string& where, faults::Wanted wanted) {
+  if (wanted == faults::Wanted::finite)
+    return whose.text() + " has " + to_text(value) + where + "; all numbers must be finite";
   return whose.text() + " has variance " + to_text(value) + where + "; variances must be >= 0 and finite";
 }
 
-// Of what fault(id) says of the examples, the first that is not empty.
-template <class Fault>
-std::string first_fault(const std::vector<Index>& ids, int threads, Fault fault) {
-  constexpr Index kBlock = 128;
-  const auto count = static_cast<Index>(ids.size());
-  std::atomic<Index> first{count};
-  parallel_for((count + kBlock - 1) / kBlock, threads, [&](Index block) {
-    for (Index i = block * kBlock; i < std::min(count, (block + 1) * kBlock); ++i) {
-      if (fault(ids[static_cast<std::size_t>(i)]).empty()) continue;
-      Index seen = first;
-      while (i < seen && !first.compare_exchange_weak(seen, i)) {
-      }
-      return;
-    }
-  });
-  return first == count ? std::string() : fault(ids[static_cast<std::size_t>(first.load())]);
-}
+std::string at(Index feature) { return " at feature " + std::to_string(feature); }
 
 template <class Scalar>
-std::string dense_fault(const Scalar* row, Whose whose, Index n, Wanted wanted) {
-  const Index bad = first_bad(row, n, wanted);
-  return bad == n ? std::string() : number_fault(whose, static_cast<double>(row[bad]), at(bad), wanted);
-}
-
-template <class Scalar>
-std::string sparse_fault(const Scalar* values, const RowsView& rows, Index id, Index n, Wanted wanted) {
-  const Index begin = rows.start[id], count = rows.start[id + 1] - begin;
+std::string row_fault_of(const Scalar* values, const Rows& rows, Index row, faults::Whose whose,
+                         faults::Wanted wanted) {
+  const Index n = rows.columns(), begin = rows.sparse() ? rows.start()[row] : row * n,
+              count = rows.sparse() ? rows.start()[row + 1] - begin : n;
   if (begin < 0 || count < 0)
-    return example(id).text() + " has entries " + std::to_string(begin) + " to " + std::to_string(begin + count);
-  for (Index k = begin; k < begin + count; ++k)
-    if (rows.column[k] < 0 || rows.column[k] >= n)
-      return example(id).text() + " has an entry in column " + std::to_string(rows.column[k]) + "; there are " +
+    return whose.text() + " has entries " + std::to_string(begin) + " to " + std::to_string(begin + count);
+  for (Index k = begin; rows.sparse() && k < begin + count; ++k)
+    if (rows.column()[k] < 0 || rows.column()[k] >= n)
+      return whose.text() + " has an entry in column " + std::to_string(rows.column()[k]) + "; there are " +
              std::to_string(n);
-  const Index bad = first_bad(values + begin, count, wanted);
+  const Index bad = first_bad(values + begin, count, wanted_range<Scalar>(wanted));
   if (bad == count) return {};
-  return number_fault(example(id), static_cast<double>(values[begin + bad]), at(rows.column[begin + bad]), wanted);
+  return number_fault(whose, static_cast<double>(values[begin + bad]),
+                      at(rows.sparse() ? Index{rows.column()[begin + bad]} : bad), wanted);
 }
 
-std::string rows_fault(const RowsView& rows, const std::vector<Index>& ids, Index n, Wanted wanted, int threads) {
-  return first_fault(ids, threads, [&](Index i) {
-    if (rows.start)
-      return rows.wide ? sparse_fault(rows.wide, rows, i, n, wanted) : sparse_fault(rows.narrow, rows, i, n, wanted);
-    return rows.wide ? dense_fault(rows.wide + i * n, example(i), n, wanted)
-                     : dense_fault(rows.narrow + i * n, example(i), n, wanted);
-  });
-}
-
-// A packed symmetric matrix: variances, and |Σ_ab| ≤ √(Σ_aa Σ_bb).
 template <class Scalar>
-std::string matrix_fault(const Scalar* packed, Whose whose, Index n) {
+std::string matrix_fault_of(const Scalar* packed, faults::Whose whose, Index n) {
   std::vector<double> variance(static_cast<std::size_t>(n));
   const Scalar* row = packed;
   for (Index a = 0; a < n; row += n - a, ++a) {
-    if (!wanted_range<Scalar>(Wanted::variance).holds(*row))
-      return number_fault(whose, static_cast<double>(*row), at(a), Wanted::variance);
+    if (!wanted_range<Scalar>(faults::Wanted::variance).holds(*row))
+      return number_fault(whose, static_cast<double>(*row), at(a), faults::Wanted::variance);
     variance[static_cast<std::size_t>(a)] = static_cast<double>(*row);
   }
   row = packed;
@@ -154,75 +105,48 @@ std::string matrix_fault(const Scalar* packed, Whose whose, Index n) {
   return {};
 }
 
+std::string means_fault(const Gaussians& data, const std::vector<Index>& ids, int threads) {
+  const Rows& rows = data.means();
+  return faults::first_fault(
+      ids, threads, [&](Index i) { return faults::row_fault(rows, i, faults::example(i), faults::Wanted::finite); });
+}
+
 }  // namespace
 
-template <class Scalar>
-std::string Isotropic<Scalar>::fault(const std::vector<Index>& ids, Index, int threads) const {
-  return first_fault(ids, threads, [&](Index i) {
-    const Scalar v = variances_[i];
-    return wanted_range<Scalar>(Wanted::variance).holds(v)
-               ? std::string()
-               : number_fault(example(i), static_cast<double>(v), "", Wanted::variance);
-  });
+std::string faults::variance_fault(double variance, Whose whose) {
+  if (wanted_range<double>(Wanted::variance).holds(variance)) return {};
+  return number_fault(whose, variance, "", Wanted::variance);
 }
 
-template <class Rows>
-std::string RowDiagonal<Rows>::fault(const std::vector<Index>& ids, Index n, int threads) const {
-  return rows_fault(rows_.view(), ids, n, Wanted::variance, threads);
+std::string faults::row_fault(const Rows& rows, Index row, Whose whose, Wanted wanted) {
+  return rows.wide() ? row_fault_of(rows.wide(), rows, row, whose, wanted)
+                     : row_fault_of(rows.narrow(), rows, row, whose, wanted);
 }
 
-template <class Scalar>
-std::string Full<Scalar>::fault(const std::vector<Index>& ids, Index n, int threads) const {
-  return first_fault(ids, threads, [&](Index i) { return matrix_fault(packed_ + i * sum_size(), example(i), n); });
-}
-
-template <class Scalar>
-std::string LowRank<Scalar>::fault(const std::vector<Index>& ids, Index n, int threads) const {
-  return first_fault(ids, threads, [&](Index i) -> std::string {
-    if (begin(i) < 0 || end(i) < begin(i))
-      return example(i).text() + " has factors " + std::to_string(begin(i)) + " to " + std::to_string(end(i));
-    for (Index k = begin(i); k < end(i); ++k)
-      if (std::string fault = dense_fault(row(k), example(i), n, Wanted::finite); !fault.empty()) return fault;
-    return {};
-  });
-}
-
-std::string Shared::fault(const std::vector<Index>& ids, Index n, int threads) const {
-  for (Index k = 0; k < count_; ++k) {
-    const Whose whose{"group", k};
-    std::string fault = diagonal_ ? dense_fault(packed_ + k * n, whose, n, Wanted::variance)
-                                  : matrix_fault(packed_ + k * (n * (n + 1) / 2), whose, n);
-    if (!fault.empty()) return fault;
-  }
-  return first_fault(ids, threads, [&](Index i) {
-    return group(i) >= 0 && group(i) < count_
-               ? std::string()
-               : example(i).text() + " has group " + std::to_string(group(i)) + "; there are " + std::to_string(count_);
-  });
+std::string faults::matrix_fault(const Rows& rows, Index row, Whose whose, Index n) {
+  return rows.wide() ? matrix_fault_of(rows.wide() + row * rows.columns(), whose, n)
+                     : matrix_fault_of(rows.narrow() + row * rows.columns(), whose, n);
 }
 
 void check(const Gaussians& data, int threads) {
   const Index n = data.features();
-  double numbers = data.means().numbers_per_example();
-  for (const auto& term : data.covariance()) numbers += term.kind->numbers_per_example();
-  threads = team_for(static_cast<double>(data.examples()) * numbers, threads);
-  std::string fault = rows_fault(data.means().rows(), data.ids(), n, Wanted::finite, threads);
+  threads = team_for(static_cast<double>(data.examples()) * data.numbers_per_example(), threads);
+  std::string fault = means_fault(data, data.ids(), threads);
   require(fault.empty(), "means: " + fault);
   for (const auto& term : data.covariance()) {
     if (!(term.scale >= 0 && std::isfinite(term.scale)))  // the message only where it is needed
       require(false, "covariance: a factor must be >= 0 and finite, got " + to_text(term.scale));
-    fault = term.kind->fault(data.ids(), n, threads);
+    fault = term.kind.fault(data.ids(), n, threads);
     require(fault.empty(), "covariance: " + fault);
   }
 }
 
 std::string fault_of(const Gaussians& data, const std::vector<Index>& ids) {
-  const Index n = data.features();
-  std::string fault = rows_fault(data.means().rows(), ids, n, Wanted::finite, 1);
+  std::string fault = means_fault(data, ids, 1);
   if (!fault.empty()) return "means: " + fault;
   for (const auto& term : data.covariance()) {
-    if (dynamic_cast<const Shared*>(term.kind.get())) continue;
-    fault = term.kind->fault(ids, n, 1);
+    if (term.kind.is_shared()) continue;
+    fault = term.kind.fault(ids, data.features(), 1);
     if (!fault.empty()) return "covariance: " + fault;
   }
   return {};
@@ -247,18 +171,5 @@ Index first_outside(const Scalar* values, Index count, double least, double most
 }
 template Index first_outside(const double*, Index, double, double, bool);
 template Index first_outside(const float*, Index, double, double, bool);
-
-#define SVMGSU_FAULT(Kind) template std::string Kind::fault(const std::vector<Index>&, Index, int) const
-SVMGSU_FAULT(Isotropic<double>);
-SVMGSU_FAULT(Isotropic<float>);
-SVMGSU_FAULT(RowDiagonal<DenseRows<double>>);
-SVMGSU_FAULT(RowDiagonal<DenseRows<float>>);
-SVMGSU_FAULT(RowDiagonal<SparseRows<double>>);
-SVMGSU_FAULT(RowDiagonal<SparseRows<float>>);
-SVMGSU_FAULT(Full<double>);
-SVMGSU_FAULT(Full<float>);
-SVMGSU_FAULT(LowRank<double>);
-SVMGSU_FAULT(LowRank<float>);
-#undef SVMGSU_FAULT
 
 }  // namespace svmgsu

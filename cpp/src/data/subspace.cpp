@@ -20,7 +20,8 @@ struct Descending {
 // To what the entries of matrices were rounded. Rounding variances or factors does not change a rank.
 double rounding_of(const CovarianceSum& covariance) {
   for (const auto& term : covariance.terms())
-    if (dynamic_cast<const Full<float>*>(term.kind.get())) return std::numeric_limits<float>::epsilon();
+    if (term.kind.layout() == Covariance::Layout::full && term.kind.rows().narrow() && !term.kind.is_shared())
+      return std::numeric_limits<float>::epsilon();
   return std::numeric_limits<double>::epsilon();
 }
 
@@ -28,7 +29,7 @@ double rounding_of(const CovarianceSum& covariance) {
 Matrix kept_rows(const CovarianceSum& covariance, Index example, Index n, double p) {
   Index rank = 0;
   for (const auto& term : covariance.terms()) {
-    const Index own = term.kind->rank(example);
+    const Index own = term.kind.rank(example);
     rank = own < 0 ? n : std::min(n, rank + own);
   }
   if (rank == 0) return Matrix(0, n);
@@ -36,15 +37,15 @@ Matrix kept_rows(const CovarianceSum& covariance, Index example, Index n, double
     Matrix factors(rank, n);
     double* at = factors.data();
     for (const auto& term : covariance.terms()) {
-      term.kind->factors(example, term.scale, at);
-      at += term.kind->rank(example) * n;
+      term.kind.factors(example, term.scale, at);
+      at += term.kind.rank(example) * n;
     }
     const Descending gram(factors * factors.transpose());
     const Index kept = kept_eigenvalues(gram.values, n, p);
     return gram.vectors.leftCols(kept).transpose() * factors;
   }
   Matrix full = Matrix::Zero(n, n);
-  for (const auto& term : covariance.terms()) term.kind->add_full(example, term.scale, full);
+  for (const auto& term : covariance.terms()) term.kind.add_full(example, term.scale, full);
   const Descending pairs(full);
   const Index kept = kept_eigenvalues(pairs.values, n, p, rounding_of(covariance));
   return pairs.values.head(kept).cwiseSqrt().asDiagonal() * pairs.vectors.leftCols(kept).transpose();
@@ -71,8 +72,7 @@ Subspaces eigen_subspaces(const CovarianceSum& covariance, Index examples, Index
   require(p > 0 && p <= 1, "p: must be in (0, 1], got " + std::to_string(p));
   require(examples >= 0 && features > 0, "examples, features: sizes must be positive");
   for (const auto& term : covariance.terms()) {
-    require(term.kind != nullptr, "covariance: a term has no kind");
-    const Index count = term.kind->examples(), columns = term.kind->features();
+    const Index count = term.kind.examples(), columns = term.kind.features();
     require((count < 0 || count >= examples) && (columns < 0 || columns == features),
             "covariance: " + std::to_string(count) + " examples of " + std::to_string(columns) + " features, wanted " +
                 std::to_string(examples) + " of " + std::to_string(features));

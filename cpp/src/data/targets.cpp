@@ -1,20 +1,29 @@
-#include "svmgsu/data/targets.hpp"
-
+#include <algorithm>
 #include <cmath>
 
-namespace svmgsu {
+#include "svmgsu/data/training_set.hpp"
 
-Targets::Targets(Task task, std::vector<double> sign, std::vector<double> target, std::vector<double> weights)
-    : task_(task),
-      examples_(static_cast<Index>(sign.size())),
-      sign_(std::move(sign)),
-      target_(std::move(target)),
-      weight_(std::move(weights)) {
-  if (weight_.empty()) weight_.assign(sign_.size(), 1.0);
-  for (std::size_t i = 0; i < weight_.size(); ++i)
-    if (!(weight_[i] >= 0 && std::isfinite(weight_[i])))
-      require(false, "weights: example " + std::to_string(i) + " has " + std::to_string(weight_[i]) +
+namespace svmgsu {
+namespace {
+
+struct Ones {
+  double of[kMaxBatch];
+  constexpr Ones() : of() {
+    for (double& one : of) one = 1.0;
+  }
+};
+constexpr Ones kOnes;
+
+}  // namespace
+
+Targets::Targets(Task task, Index examples, std::vector<double> weights) : task_(task), examples_(examples) {
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    if (!(weights[i] >= 0 && std::isfinite(weights[i])))
+      require(false, "weights: example " + std::to_string(i) + " has " + std::to_string(weights[i]) +
                          "; weights must be >= 0 and finite");
+  const bool ones = static_cast<Index>(weights.size()) == examples &&
+                    std::all_of(weights.begin(), weights.end(), [](double weight) { return weight == 1; });
+  if (!ones) weight_ = std::move(weights);
 }
 
 void Targets::require_examples(Index count) const {
@@ -26,13 +35,15 @@ void Targets::require_examples(Index count) const {
   if (!weight_.empty()) check(static_cast<Index>(weight_.size()), "weights");
 }
 
-Targets Targets::labels(std::vector<double> y, std::vector<double> weights) {
+Targets Targets::labels(const std::vector<double>& y, std::vector<double> weights) {
   for (std::size_t i = 0; i < y.size(); ++i)  // the message only where it is needed: it takes longer than the check
     if (y[i] != 1 && y[i] != -1)
       require(false,
               "labels: example " + std::to_string(i) + " has " + std::to_string(y[i]) + "; labels must be -1 or +1");
-  std::vector<double> ones(y.size(), 1.0);
-  return Targets(Task::classification, std::move(y), std::move(ones), std::move(weights));
+  Targets result(Task::classification, static_cast<Index>(y.size()), std::move(weights));
+  result.label_.reserve(y.size());
+  for (const double label : y) result.label_.push_back(static_cast<std::int8_t>(label));
+  return result;
 }
 
 Targets Targets::values(std::vector<double> t, std::vector<double> weights) {
@@ -40,66 +51,44 @@ Targets Targets::values(std::vector<double> t, std::vector<double> weights) {
     if (!std::isfinite(t[i]))
       require(false, "targets: example " + std::to_string(i) + " has " + std::to_string(t[i]) +
                          "; targets must be finite numbers");
-  std::vector<double> ones(t.size(), 1.0);
-  return Targets(Task::regression, std::move(ones), std::move(t), std::move(weights));
+  Targets result(Task::regression, static_cast<Index>(t.size()), std::move(weights));
+  result.target_ = std::move(t);
+  return result;
 }
 
 Targets Targets::some(const std::vector<Index>& positions) const {
-  std::vector<double> sign, target, weight;
+  Targets part(task_, static_cast<Index>(positions.size()), {});
   for (const Index i : positions) {
     if (i < 0 || i >= examples_) require(false, "positions: " + std::to_string(i) + " is not an example");
-    sign.push_back(this->sign(i));
-    target.push_back(this->target(i));
-    weight.push_back(this->weight(i));
+    const auto at = static_cast<std::size_t>(i);
+    if (!label_.empty()) part.label_.push_back(label_[at]);
+    if (!target_.empty()) part.target_.push_back(target_[at]);
+    if (!weight_.empty()) part.weight_.push_back(weight_[at]);
   }
-  return {task_, std::move(sign), std::move(target), std::move(weight)};
+  return part;
 }
 
-Targets Targets::compact() const {
-  Targets small(task_, {}, {}, {});  // not a copy, which would take all that is to be saved once more
-  small.examples_ = examples_;
-  if (task_ == Task::classification) {
-    small.label_.reserve(static_cast<std::size_t>(examples_));
-    for (Index i = 0; i < examples_; ++i) small.label_.push_back(static_cast<std::int8_t>(sign(i)));
-  } else {
-    small.target_ = target_;
-  }
-  bool ones = true;
-  for (Index i = 0; i < examples_; ++i) ones &= weight(i) == 1.0;
-  if (!ones) small.weight_ = weight_;
-  return small;
+std::size_t Targets::bytes() const { return label_.size() + sizeof(double) * (target_.size() + weight_.size()); }
+
+Targets::View::View(const Targets& of, Index first, int count)
+    : sign(of.label_.empty() ? kOnes.of : signs_),
+      target(of.target_.empty() ? kOnes.of : of.target_.data() + first),
+      weight(of.weight_.empty() ? kOnes.of : of.weight_.data() + first) {
+  if (of.label_.empty()) return;
+  const std::int8_t* const label = of.label_.data() + first;
+  for (int i = 0; i < count; ++i) signs_[i] = label[i];
 }
 
-std::size_t Targets::bytes() const {
-  return label_.size() + sizeof(double) * (sign_.size() + target_.size() + weight_.size());
-}
-
-Targets::Span Targets::expand(Index first, int count, Room& room) const {
+Targets::View::View(const Targets& of, const Index* positions, int count)
+    : sign(of.label_.empty() ? kOnes.of : signs_),
+      target(of.target_.empty() ? kOnes.of : targets_),
+      weight(of.weight_.empty() ? kOnes.of : weights_) {
   for (int i = 0; i < count; ++i) {
-    room.of[0][i] = sign(first + i);
-    room.of[1][i] = target(first + i);
-    room.of[2][i] = weight(first + i);
+    const auto at = static_cast<std::size_t>(positions[i]);
+    if (!of.label_.empty()) signs_[i] = of.label_[at];
+    if (!of.target_.empty()) targets_[i] = of.target_[at];
+    if (!of.weight_.empty()) weights_[i] = of.weight_[at];
   }
-  return {room.of[0], room.of[1], room.of[2]};
-}
-
-Targets::Span Targets::some(const Index* positions, int count, Room& room) const {
-  if (!sign_.empty() && !target_.empty() && !weight_.empty()) {
-    const double *sign = sign_.data(), *target = target_.data(), *weight = weight_.data();
-    for (int i = 0; i < count; ++i) {
-      const Index at = positions[i];
-      room.of[0][i] = sign[at];
-      room.of[1][i] = target[at];
-      room.of[2][i] = weight[at];
-    }
-    return {room.of[0], room.of[1], room.of[2]};
-  }
-  for (int i = 0; i < count; ++i) {
-    room.of[0][i] = sign(positions[i]);
-    room.of[1][i] = target(positions[i]);
-    room.of[2][i] = weight(positions[i]);
-  }
-  return {room.of[0], room.of[1], room.of[2]};
 }
 
 double Targets::mean_weight() const {

@@ -16,9 +16,7 @@ struct Centre {
 // sparse ones need no centring. A shift of the data is a shift of the centre.
 Centre centre_of(const Source& source);
 
-// The same examples as seen from `at`, which is taken off each dense row before anything is multiplied, a batch at a
-// time: no digit is lost, and nothing but the batch is copied.
-Gaussians seen_from(const Gaussians& data, const Vector& at);
+// The same examples as seen from `at`.
 std::shared_ptr<const Source> seen_from(const std::shared_ptr<const Source>& source, const Vector& at);
 
 }  // namespace svmgsu

@@ -12,8 +12,7 @@ namespace svmgsu {
 class MappedSource final : public Source, public Remote {
  public:
   explicit MappedSource(std::shared_ptr<const MappedSet> set) : set_(std::move(set)), like_(set_->like.data) {}
-  MappedSource(const MappedSource& of, const Vector& at)
-      : set_(of.set_), like_(svmgsu::seen_from(of.like_, at)), at_(at) {}
+  MappedSource(const MappedSource& of, const Vector& at) : set_(of.set_), like_(of.like_.seen_from(at)), at_(at) {}
 
   Index examples() const override { return set_->targets->examples(); }
   const Gaussians& like() const override { return like_; }
@@ -34,7 +33,7 @@ class MappedSource final : public Source, public Remote {
     require_like(rows.data);
     auto found = std::make_shared<MemorySource>(std::move(rows.data), std::move(rows.owner), numbers());
     if (at_.size() == 0) return found;
-    return std::make_shared<MemorySource>(svmgsu::seen_from(*found->whole(), at_), found, numbers());
+    return std::make_shared<MemorySource>(found->whole()->seen_from(at_), found, numbers());
   }
 
   bool keeps() const override { return set_->keeps; }
@@ -139,7 +138,7 @@ class MappedSource final : public Source, public Remote {
     bool same = rows.features() == like.features() && rows.covariance().size() == like.covariance().size();
     for (std::size_t t = 0; same && t < like.covariance().size(); ++t) {
       const CovarianceSum::Term &a = rows.covariance()[t], &b = like.covariance()[t];
-      same = a.scale == b.scale && a.kind->sum_size() == b.kind->sum_size() && a.kind->dense() == b.kind->dense();
+      same = a.scale == b.scale && a.kind.sum_size() == b.kind.sum_size() && a.kind.dense() == b.kind.dense();
     }
     require(same, "mapped: rows of other features or kinds of covariance");
   }
@@ -229,9 +228,8 @@ class MappedSource final : public Source, public Remote {
 namespace {
 
 Cuts cuts_for(const Gaussians& like, double numbers, Index count) {
-  auto sums = static_cast<double>(like.features());
-  for (const auto& term : like.covariance()) sums += static_cast<double>(term.kind->sum_size());
-  return Cuts(count, block_size(like, numbers, count, 2 * sums), 2 * sums);
+  const double sums = 2 * like.sum_size();
+  return Cuts(count, block_size(like, numbers, count, sums), sums);
 }
 
 }  // namespace

@@ -13,12 +13,10 @@ namespace svmgsu {
 
 namespace {
 
-Cuts cuts_of(const Source& source, Index features) {
-  const Gaussians& like = source.like();
-  auto sums = static_cast<double>(features);
-  for (const auto& term : like.covariance()) sums += static_cast<double>(term.kind->sum_size());
+Cuts cuts_of(const Source& source) {
   const Index count = source.examples();
-  return Cuts(count, block_size(like, source.numbers(), count, 2 * sums), 2 * sums);
+  const double sums = 2 * source.like().sum_size();
+  return Cuts(count, block_size(source.like(), source.numbers(), count, sums), sums);
 }
 
 std::shared_ptr<const Loss> loss_or_usual(std::shared_ptr<const Loss> loss, Task task) {
@@ -52,7 +50,7 @@ MemoryObjective::MemoryObjective(std::shared_ptr<const Source> source, std::shar
       centre_(intercept ? targets_->centre() : 0.0) {
   targets_->require_examples(source_->examples());
   require_task(this->loss(), targets_->task());
-  cuts_ = std::make_shared<const Cuts>(cuts_of(*source_, features_));
+  cuts_ = std::make_shared<const Cuts>(cuts_of(*source_));
 }
 
 MemoryObjective::MemoryObjective(const MemoryObjective& of, std::shared_ptr<const Source> source,
@@ -67,7 +65,7 @@ MemoryObjective::MemoryObjective(const MemoryObjective& of, std::shared_ptr<cons
       columns_(std::make_shared<Columns>()),
       mean_weight_(targets_->mean_weight()),
       centre_(intercept() ? targets_->centre() : 0.0) {
-  cuts_ = std::make_shared<const Cuts>(cuts_of(*source_, features_));
+  cuts_ = std::make_shared<const Cuts>(cuts_of(*source_));
 }
 
 // Not far off, a number of each sum is corrected for the origin; far off, the numbers of the rows themselves.
@@ -84,7 +82,7 @@ Objective::Cost MemoryObjective::cost() const {
   Cost cost;
   cost.numbers = source_->numbers();
   cost.rank = source_->rank();
-  for (const auto& term : source_->like().covariance()) cost.dense |= term.kind->dense();
+  for (const auto& term : source_->like().covariance()) cost.dense |= term.kind.dense();
   return cost;
 }
 
@@ -161,8 +159,7 @@ std::vector<double> MemoryObjective::values(const double* mean, const double* va
                                             double epsilon) const {
   return group_sums<1>(cuts(), threads(), [&](Index first, int count, std::array<double, 1>& part) {
     Residuals r;
-    Targets::Room room;
-    const Targets::Span of = targets().span(first, count, room);
+    const Targets::View of(targets(), first, count);
     r.set(count, of, mean + first, variance + first, b, epsilon);
     r.evaluate(loss(), count);
     for (int i = 0; i < count; ++i) part[0] += of.weight[i] * r.loss[i];
@@ -187,10 +184,9 @@ double MemoryObjective::value(const Evaluation& at, double epsilon) const {
 void MemoryObjective::fill_curvature(const Evaluation& at, const MemoryKept& of, std::vector<double>& out) const {
   out.resize(static_cast<std::size_t>(examples()));
   Residuals r;
-  Targets::Room room;
   for (Index first = 0; first < examples(); first += kMaxBatch) {
     const int count = static_cast<int>(std::min<Index>(kMaxBatch, examples() - first));
-    r.set(count, targets().span(first, count, room), &of.mean[static_cast<std::size_t>(first)],
+    r.set(count, Targets::View(targets(), first, count), &of.mean[static_cast<std::size_t>(first)],
           &of.variance[static_cast<std::size_t>(first)], at.b, at.epsilon);
     r.evaluate(loss(), count);
     std::copy_n(r.curvature, count, out.begin() + first);
@@ -234,8 +230,7 @@ std::vector<double> MemoryObjective::bends(const Evaluation& at) const {
                  *variance = &known.variance[static_cast<std::size_t>(first)];
     Residuals r;
     Bends bends;
-    Targets::Room room;
-    const Targets::Span of = targets().span(first, count, room);
+    const Targets::View of(targets(), first, count);
     r.set(count, of, mean, variance, at.b, at.epsilon);
     bends.set(loss(), count, r.d, r.s);
     for (int i = 0; i < count; ++i) {
@@ -271,9 +266,8 @@ struct GradientLink {
   void operator()(Places places, int count, const double* dot, const double* form, double* coefficient, double* kappa,
                   char* side, Local& local) const {
     double mean[kMaxBatch], variance[kMaxBatch];
-    Targets::Room room;
-    const Targets::Span of =
-        places.sorted ? targets.some(places.sorted, count, room) : targets.span(places.first, count, room);
+    const Targets::View of =
+        places.sorted ? Targets::View(targets, places.sorted, count) : Targets::View(targets, places.first, count);
     const double *sign = of.sign, *target = of.target, *weight = of.weight;
     for (int i = 0; i < count; ++i) {
       mean[i] = dot[i] - shift;
@@ -378,8 +372,8 @@ void MemoryObjective::evaluate(const Vector& w, double b, double epsilon, Evalua
     Vector& side = slopes.sum[k];
     side = share * total.of[k].x;
     for (std::size_t t = 0; t < covariance.size(); ++t)
-      covariance[t].kind->finish(total.of[k].terms[t].data(), w.data(), features(), -share * covariance[t].scale,
-                                 side.data());
+      covariance[t].kind.finish(total.of[k].terms[t].data(), w.data(), features(), -share * covariance[t].scale,
+                                side.data());
     slopes.mass[k] = share * total.of[k].mass;
     if (origin_.size()) side -= (k == 1 ? slopes.mass[k] : -slopes.mass[k]) * origin_;
     slopes.value[k] = share * total.dual[k];

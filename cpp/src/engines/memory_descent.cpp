@@ -32,7 +32,7 @@ class DualDescent {
       : objective_(objective),
         values_(values),
         data_(*objective.source().whole()),
-        rows_(data_.means().rows()),
+        rows_(data_.means()),
         count_(objective.examples()),
         w_(Vector::Zero(objective.features())),
         a_(static_cast<std::size_t>(count_), 0.0),
@@ -83,9 +83,9 @@ class DualDescent {
   template <class Use>
   void for_row(Index i, Use use) const {
     const Index id = data_.ids()[static_cast<std::size_t>(i)], n = w_.size();
-    if (rows_.column) {
-      for (Index k = rows_.start[id]; k < rows_.start[id + 1]; ++k)
-        use(rows_.column[k], static_cast<double>(values_[k]));
+    if (rows_.sparse()) {
+      const std::int32_t* const column = rows_.column();
+      for (Index k = rows_.start()[id]; k < rows_.start()[id + 1]; ++k) use(column[k], static_cast<double>(values_[k]));
     } else {
       for (Index j = 0; j < n; ++j) use(j, static_cast<double>(values_[id * n + j]));
     }
@@ -176,7 +176,7 @@ class DualDescent {
   const MemoryObjective& objective_;
   const Scalar* values_;
   const Gaussians& data_;
-  RowsView rows_;
+  Rows rows_;
   Index count_, active_ = 0;
   Vector w_;                        // Σ σ a x
   double b_ = 0, reach_ = 0;        // b₀, B²
@@ -197,10 +197,13 @@ bool MemoryObjective::descend(const std::function<bool(const Descent&)>& goes_on
     descend_in_span(*this, goes_on);
     return true;
   }
-  const RowsView rows = data->means().rows();
-  if (rows.wide) DualDescent<double>(*this, rows.wide).run(goes_on);
-  if (rows.narrow) DualDescent<float>(*this, rows.narrow).run(goes_on);
-  return rows.wide || rows.narrow;
+  const Rows& rows = data->means();
+  if (rows.has_origin()) return false;
+  if (rows.wide())
+    DualDescent<double>(*this, rows.wide()).run(goes_on);
+  else
+    DualDescent<float>(*this, rows.narrow()).run(goes_on);
+  return true;
 }
 
 }  // namespace svmgsu

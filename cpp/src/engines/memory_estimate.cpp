@@ -77,7 +77,7 @@ void MemoryHessian::outer_rows(const Gaussians& data, Index id, const Choice& ch
                                double* z, double* u) const {
   const Index n = data.features();
   const double root = std::sqrt(weight), sign = root * choice.sign[at];
-  for (const auto& term : data.covariance()) term.kind->add_product(id, term.scale, w_.data(), n, u);
+  for (const auto& term : data.covariance()) term.kind.add_product(id, term.scale, w_.data(), n, u);
   data.means().add(Batch{&id, 1}, &sign, z);
   z[n] = sign;
   if (objective_.origin().size()) Eigen::Map<EigenVector>(z, n) -= sign * objective_.origin();
@@ -96,7 +96,7 @@ Index factor_rows(const Piece& piece, Index first, Index count) {
   Index sum = 0;
   for (Index at = first; at < first + count; ++at)
     for (const auto& term : piece.data.covariance())
-      sum += std::max<Index>(0, term.kind->rank(piece.ids[static_cast<std::size_t>(at - piece.first)]));
+      sum += std::max<Index>(0, term.kind.rank(piece.ids[static_cast<std::size_t>(at - piece.first)]));
   return sum;
 }
 
@@ -104,9 +104,9 @@ Index factor_rows(const Piece& piece, Index first, Index count) {
 Index copy_factors(const Gaussians& data, Index id, double weight, double* out) {
   Index rows = 0;
   for (const auto& term : data.covariance()) {
-    const Index rank = term.kind->rank(id);
+    const Index rank = term.kind.rank(id);
     if (rank <= 0) continue;
-    term.kind->factors(id, weight * term.scale, out + rows * data.features());
+    term.kind.factors(id, weight * term.scale, out + rows * data.features());
     rows += rank;
   }
   return rows;
@@ -122,7 +122,7 @@ Matrix MemoryHessian::dense(Index rows, std::uint64_t seed) const {
   h.diagonal().head(n).setConstant(objective_.lambda());
   bool factors = false;  // some term is known by factors only
   for (std::size_t t = 0; t < terms.size(); ++t)
-    factors |= !terms[t].kind->expand(sums_[t].data(), n, share * terms[t].scale, h.data(), width);
+    factors |= !terms[t].kind.expand(sums_[t].data(), n, share * terms[t].scale, h.data(), width);
 
   const Choice choice = choose(rows, seed);
   const bool exact = static_cast<Index>(choice.position.size()) == active();
@@ -169,26 +169,26 @@ Vector MemoryHessian::diagonal(Index rows, std::uint64_t seed) const {
   const Vector& origin = objective_.origin();
   const Index n = objective_.features();
   const double share = 1.0 / static_cast<double>(objective_.examples());
-  const bool sparse = source.like().means().rows().column != nullptr;
+  const bool sparse = source.like().means().sparse();
   const Choice choice = choose(sparse ? active() : rows, seed);
   Vector result = Vector::Zero(n + 1), row(n), linear = Vector::Zero(sparse ? n : 0), squares = Vector::Zero(n);
   constexpr Index kChunk = 64;
   Matrix f;
   for_chosen(choice, kChunk, [&](const Piece& piece) {
-    const RowsView view = piece.data.means().rows();
+    const Rows& means = piece.data.means();
     for (std::size_t i = 0; i < piece.ids.size(); ++i) {
       const Index id = piece.ids[i];
       const double weight = share * choice.weight[i + static_cast<std::size_t>(piece.first)], one = 1;
       result(n) += weight;
       if (sparse) {
-        for (Index k = view.start[id]; k < view.start[id + 1]; ++k) {
-          const double x = view.wide ? view.wide[k] : static_cast<double>(view.narrow[k]);
-          result(view.column[k]) += weight * x * x;
-          linear(view.column[k]) += weight * x;
+        for (Index k = means.start()[id]; k < means.start()[id + 1]; ++k) {
+          const double x = means.number(k);
+          result(means.column()[k]) += weight * x * x;
+          linear(means.column()[k]) += weight * x;
         }
       } else {
         row.setZero();
-        piece.data.means().add(Batch{&id, 1}, &one, row.data());
+        means.add(Batch{&id, 1}, &one, row.data());
         if (origin.size()) row -= origin;
         result.head(n).array() += weight * row.array().square();
       }
@@ -202,7 +202,7 @@ Vector MemoryHessian::diagonal(Index rows, std::uint64_t seed) const {
     result.head(n).array() += origin.array() * (result(n) * origin.array() - 2 * linear.array());
   result.head(n) += squares;
   for (std::size_t t = 0; t < sums_.size(); ++t)
-    terms[t].kind->expand_diagonal(sums_[t].data(), n, share * terms[t].scale, result.data());
+    terms[t].kind.expand_diagonal(sums_[t].data(), n, share * terms[t].scale, result.data());
   for (Index k = 0; k < n; ++k) result(k) = objective_.lambda() + std::max(0.0, result(k));
   return result;
 }
@@ -215,7 +215,7 @@ Hessian::Sketch MemoryHessian::sketch(Index rows, std::uint64_t seed) const {
   result.diagonal = Vector::Zero(n + 1);
   result.diagonal.head(n).setConstant(objective_.lambda());
   for (std::size_t t = 0; t < terms.size(); ++t)
-    terms[t].kind->expand_diagonal(sums_[t].data(), n, share * terms[t].scale, result.diagonal.data());
+    terms[t].kind.expand_diagonal(sums_[t].data(), n, share * terms[t].scale, result.diagonal.data());
 
   const Choice choice = choose(rows, seed);
   constexpr Index kChunk = 64;

@@ -41,7 +41,7 @@ MemoryHessian::MemoryHessian(const MemoryObjective& objective, const Evaluation&
   fill(at);
   sums_.clear();
   for (const auto& term : objective.source().like().covariance())
-    sums_.emplace_back(static_cast<std::size_t>(term.kind->sum_size()), 0.0);
+    sums_.emplace_back(static_cast<std::size_t>(term.kind.sum_size()), 0.0);
   leave_out(cut);
 }
 
@@ -68,10 +68,9 @@ MemoryHessian::Numbers MemoryHessian::numbers_of(const std::vector<Index>& posit
   for (auto* list : {&numbers.sign, &numbers.rho, &numbers.gamma}) list->resize(positions.size());
   Residuals r;
   Bends bends;
-  Targets::Room room;
   for (std::size_t first = 0; first < positions.size(); first += kMaxBatch) {
     const int count = static_cast<int>(std::min<std::size_t>(kMaxBatch, positions.size() - first));
-    const Targets::Span of = targets.some(&positions[first], count, room);
+    const Targets::View of(targets, &positions[first], count);
     double mean[kMaxBatch], variance[kMaxBatch];
     for (int i = 0; i < count; ++i) {
       const auto k = static_cast<std::size_t>(positions[first + static_cast<std::size_t>(i)]);
@@ -103,7 +102,7 @@ void MemoryHessian::prepare_products() {
     for (const Index i : positions_) ids_.push_back(data->ids()[static_cast<std::size_t>(i)]);
     const auto& terms = data->covariance();
     for (std::size_t t = 0; t < terms.size(); ++t)
-      terms_.push_back(terms[t].kind->curvature(w_, kept_->plans[t], sums_[t], ids_, objective_.threads()));
+      terms_.emplace_back(terms[t].kind, w_, kept_->plans[t], sums_[t], ids_, objective_.threads());
   } else if (data) {
     for (const Index i : positions_) ids_.push_back(data->ids()[static_cast<std::size_t>(i)]);
     make_terms(*data, ids_);
@@ -116,7 +115,7 @@ void MemoryHessian::prepare_products() {
   }
   const Index n = objective_.features();
   auto sums = static_cast<double>(n);
-  for (const auto& term : terms_) sums += static_cast<double>(term->sum_size());
+  for (const auto& term : terms_) sums += static_cast<double>(term.sum_size());
   if (block_ == 0) block_ = block_size(source.like(), source.numbers(), active(), sums);
   cuts_ = Cuts(objective_.cuts(), positions_, block_);
 }
@@ -126,14 +125,14 @@ void MemoryHessian::make_terms(const Gaussians& data, const std::vector<Index>& 
   terms_.clear();
   for (std::size_t t = 0; t < terms.size(); ++t) {
     Plan plan;
-    terms[t].kind->prepare(w_.data(), w_.data(), w_.size(), plan);
+    terms[t].kind.prepare(w_.data(), w_.data(), w_.size(), plan);
     double unused[kMaxBatch];
-    if (!plan.of_example.empty())  // as a pass at w would have left it
+    if (!plan.of_sample.empty())  // as a pass at w would have left it
       for (std::size_t first = 0; first < ids.size(); first += kMaxBatch)
-        terms[t].kind->bilinear(
+        terms[t].kind.bilinear(
             Batch{&ids[first], static_cast<int>(std::min<std::size_t>(kMaxBatch, ids.size() - first))}, plan, 1.0,
             unused);
-    terms_.push_back(terms[t].kind->curvature(w_, plan, sums_[t], ids, objective_.threads()));
+    terms_.emplace_back(terms[t].kind, w_, plan, sums_[t], ids, objective_.threads());
   }
 }
 
@@ -148,24 +147,24 @@ void MemoryHessian::walk(const Source::Use& use) const {
 // The forms of a product with v: v·x_i and wᵀΣ_iv.
 class MemoryHessian::Forms {
  public:
-  Forms(const MemoryHessian& of, const Gaussians& data, const Vector& v) : of_(of), data_(data), v_(v) {
-    for (const auto& term : of.terms_) term->prepare(v.data());
+  Forms(MemoryHessian& of, const Gaussians& data, const Vector& v) : of_(of), data_(data), v_(v) {
+    for (Curvature& term : of.terms_) term.prepare(v.data());
   }
   const double* direction() const { return v_.data(); }
   std::size_t terms() const { return of_.terms_.size(); }
-  Index sum_size(std::size_t t) const { return of_.terms_[t]->sum_size(); }
+  Index sum_size(std::size_t t) const { return of_.terms_[t].sum_size(); }
   RowPair pair() const {
     if (!data_.paired()) return {};
-    const Curvature& first = *of_.terms_[0];
-    return RowPair(data_.means().rows(), first.like_means(), data_.features(), v_.data(), first.weights());
+    const Curvature& first = of_.terms_[0];
+    return RowPair(data_.means(), *first.like_means(), v_.data(), first.weights());
   }
-  void bilinear(std::size_t t, Batch part, double scale, double* out) const { of_.terms_[t]->cross(part, scale, out); }
+  void bilinear(std::size_t t, Batch part, double scale, double* out) const { of_.terms_[t].cross(part, scale, out); }
   void weigh(std::size_t t, Batch part, Index place, const double* tau, double* sum) const {
-    of_.terms_[t]->weigh(part, tau, &of_.kappa_[static_cast<std::size_t>(place)], sum);
+    of_.terms_[t].weigh(part, tau, &of_.kappa_[static_cast<std::size_t>(place)], sum);
   }
 
  private:
-  const MemoryHessian& of_;
+  MemoryHessian& of_;
   const Gaussians& data_;
   const Vector& v_;
 };
@@ -233,7 +232,7 @@ void MemoryHessian::add_up(bool smoothing, const Vector& v, double vb, Vector& o
   const double share = 1.0 / static_cast<double>(objective_.examples());
   out = share * total.of[0].x;
   for (std::size_t t = 0; t < terms_.size(); ++t)
-    terms_[t]->finish(total.of[0].terms[t].data(), share * covariance[t].scale, out.data());
+    terms_[t].finish(total.of[0].terms[t].data(), share * covariance[t].scale, out.data());
   out_b = share * total.of[0].mass;
   if (origin.size()) out -= out_b * origin;
 }
@@ -279,8 +278,7 @@ std::vector<double> MemoryHessian::slopes(const Evaluation& from, const Evaluati
   return group_sums<1>(
       objective_.cuts(), objective_.threads(), [&](Index first, int count, std::array<double, 1>& part) {
         Residuals r;
-        Targets::Room room;
-        const Targets::Span of = objective_.targets().span(first, count, room);
+        const Targets::View of(objective_.targets(), first, count);
         const auto start = static_cast<std::size_t>(first);
         r.set(count, of, &before.mean[start], &before.variance[start], from.b, epsilon);
         r.evaluate(objective_.loss(), count);

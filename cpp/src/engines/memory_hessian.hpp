@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engines/memory_kept.hpp"
+#include "kinds/curvature.hpp"
 
 namespace svmgsu {
 
@@ -80,7 +81,7 @@ class MemoryHessian final : public Hessian {
   Cuts cuts_;
   std::shared_ptr<const Source> rows_;  // the active examples, or null where there is no room for them
   std::vector<Index> ids_;              // their rows in it
-  std::vector<std::unique_ptr<Curvature>> terms_;
+  std::vector<Curvature> terms_;
   std::vector<double> last_, along_;  // wᵀΣv of the last product, wᵀΣp of the step that is followed
   const Remote* far_ = nullptr;       // who keeps these and all else that is known of examples, or null
   const Levels* levels_ = nullptr;    // of κ of all examples, where there is a choice to be made

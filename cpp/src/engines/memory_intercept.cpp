@@ -42,11 +42,10 @@ void widen(double& low, double& high, F f) {
 // Σ cσL′ at b, and its derivative −Σ cL″.
 double MemoryObjective::slope_in_b(const Margins& margins, double b, double* slope) const {
   Residuals r;
-  Targets::Room room;
   double difference = 0, curvature = 0;
   for (Index first = 0; first < examples(); first += kMaxBatch) {
     const int count = static_cast<int>(std::min<Index>(kMaxBatch, examples() - first));
-    const Targets::Span of = targets().span(first, count, room);
+    const Targets::View of(targets(), first, count);
     r.set(count, of, &margins.mean[static_cast<std::size_t>(first)], &margins.variance[static_cast<std::size_t>(first)],
           b, 0.0);
     r.evaluate(loss(), count);

@@ -49,7 +49,7 @@ struct MemoryKept final : Kept {
 struct Residuals {
   double d[kMaxBatch], s[kMaxBatch], loss[kMaxBatch], slope[kMaxBatch], curvature[kMaxBatch];
 
-  void set(int count, const Targets::Span& of, const double* mean, const double* variance, double b, double epsilon) {
+  void set(int count, const Targets::View& of, const double* mean, const double* variance, double b, double epsilon) {
     set(count, of.sign, of.target, mean, variance, b, epsilon);
   }
   void set(int count, const double* sign, const double* target, const double* mean, const double* variance, double b,

@@ -49,8 +49,7 @@ std::vector<double> MemoryRay::sums(double t, double beta) const {
                        [&](Index first, int count, std::array<double, 6>& part) {
                          Residuals r;
                          Bends bends;
-                         Targets::Room room;
-                         const Targets::Span of = objective_.targets().span(first, count, room);
+                         const Targets::View of(objective_.targets(), first, count);
                          residuals(first, count, of, t, beta, r);
                          r.evaluate(objective_.loss(), count);
                          bends.set(objective_.loss(), count, r.d, r.s);
@@ -70,7 +69,7 @@ std::vector<double> MemoryRay::sums(double t, double beta) const {
                        });
 }
 
-void MemoryRay::residuals(Index first, int count, const Targets::Span& of, double t, double beta, Residuals& r) const {
+void MemoryRay::residuals(Index first, int count, const Targets::View& of, double t, double beta, Residuals& r) const {
   const MemoryKept& here = objective_.kept(from_);
   const double extra = epsilon_ * epsilon_;
   for (int i = 0; i < count; ++i) {

@@ -28,7 +28,7 @@ class MemoryRay final : public LineSums {
   std::vector<double> sums(double t, double beta) const;
 
  private:
-  void residuals(Index first, int count, const Targets::Span& of, double t, double beta, Residuals& r) const;
+  void residuals(Index first, int count, const Targets::View& of, double t, double beta, Residuals& r) const;
 
   double step_b_, epsilon_;
   std::vector<double> mean_, cross_, square_;  // x·p, wᵀΣp and pᵀΣp of every example

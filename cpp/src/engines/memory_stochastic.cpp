@@ -18,8 +18,7 @@ double MemoryObjective::sample_gradient(const Vector& w, double b, const std::ve
   const double origin = shift(w), numbers = source_->numbers();
   for (std::size_t i = 0; i < sample.size(); ++i) ids[i] = data.ids()[static_cast<std::size_t>(sample[i])];
   const auto count_of_all = static_cast<Index>(ids.size());
-  auto sums = static_cast<double>(features());
-  for (const auto& term : covariance) sums += static_cast<double>(term.kind->sum_size());
+  const double sums = data.sum_size();
   const Cuts cuts(count_of_all, block_size(data, numbers, count_of_all, sums), sums);
   const Piece piece{data, ids, 0};
   Local total;
@@ -30,8 +29,7 @@ double MemoryObjective::sample_gradient(const Vector& w, double b, const std::ve
           Local& local) {
         double mean[kMaxBatch], variance[kMaxBatch];
         Residuals r;
-        Targets::Room room;
-        const Targets::Span of = targets().some(&sample[static_cast<std::size_t>(places.first)], count, room);
+        const Targets::View of(targets(), &sample[static_cast<std::size_t>(places.first)], count);
         for (int i = 0; i < count; ++i) {
           mean[i] = dot[i] - origin;
           variance[i] = std::max(0.0, form[i]);
@@ -50,8 +48,8 @@ double MemoryObjective::sample_gradient(const Vector& w, double b, const std::ve
   const double share = 1.0 / static_cast<double>(sample.size());
   gw = -share * total.of[0].x;
   for (std::size_t t = 0; t < covariance.size(); ++t)
-    covariance[t].kind->finish(total.of[0].terms[t].data(), w.data(), features(), share * covariance[t].scale,
-                               gw.data());
+    covariance[t].kind.finish(total.of[0].terms[t].data(), w.data(), features(), share * covariance[t].scale,
+                              gw.data());
   gb = -share * total.of[0].mass;
   if (origin_.size()) gw -= gb * origin_;
   return total.loss;

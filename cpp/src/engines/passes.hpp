@@ -26,16 +26,10 @@ inline Batch batch_at(const std::vector<Index>& ids, Index first, Index last) {
           static_cast<int>(std::min<Index>(last - first, static_cast<Index>(ids.size()) - last))};
 }
 
-inline double numbers_per_example(const Gaussians& data) {
-  double sum = data.means().numbers_per_example();
-  for (const auto& term : data.covariance()) sum += term.kind->numbers_per_example();
-  return sum;
-}
-
 // Blocks are large enough for their work to outweigh the summing of their results, about equal, of whole fours, which
 // are read at once, and depend on the problem alone.
 inline Index block_size(const Gaussians& like, double numbers, Index count, double sum_size) {
-  const double effort = like.means().rows().column ? 6 : 1;  // a number of a sparse row takes longer
+  const double effort = like.means().sparse() ? 6 : 1;  // a number of a sparse row takes longer
   const double per_example = std::max(1.0, effort * numbers);
   const Index for_sums = static_cast<Index>(64 * sum_size / per_example);
   const Index largest = std::max<Index>({32, for_sums, std::min<Index>(256, count / 64)});

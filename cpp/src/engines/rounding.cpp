@@ -24,10 +24,10 @@ void Columns::look(const Gaussians& data, Batch batch, const double* weight, Vec
   Matrix factors;
   for (const auto& term : data.covariance())
     for (int i = 0; i < batch.count; ++i) {
-      const Index rank = term.kind->rank(batch.id[i]);
+      const Index rank = term.kind.rank(batch.id[i]);
       if (rank <= 0) continue;
       factors.resize(rank, n);
-      term.kind->factors(batch.id[i], weight[i] * term.scale, factors.data());
+      term.kind.factors(batch.id[i], weight[i] * term.scale, factors.data());
       for (Index r = 0; r < rank; ++r)
         for (Index j = 0; j < n; ++j) sum(j) += factors(r, j) * factors(r, j);
     }
@@ -63,9 +63,9 @@ Rounding::Rounding(const Source& source, const Cuts& cuts, const Columns& column
   const auto& covariance = source.like().covariance();
   for (std::size_t t = 0; t < covariance.size(); ++t) {
     diagonal.setZero();
-    covariance[t].kind->expand_diagonal(sums[t].data(), n, share * covariance[t].scale, diagonal.data());
+    covariance[t].kind.expand_diagonal(sums[t].data(), n, share * covariance[t].scale, diagonal.data());
     diagonal = diagonal.cwiseMax(0.0);
-    if (covariance[t].kind->dense()) {  // |Σ_jk| ≤ √(Σ_jj Σ_kk)
+    if (covariance[t].kind.dense()) {  // |Σ_jk| ≤ √(Σ_jj Σ_kk)
       const Vector root = diagonal.cwiseSqrt();
       reach_ += root.dot(w.cwiseAbs()) * root;
     } else {

@@ -57,7 +57,7 @@ struct ShardWorker::State {
     if (c.seen_from.size() == 0)
       source = std::make_shared<MemorySource>(*data, data, c.numbers);
     else
-      source = std::make_shared<MemorySource>(seen_from(*data, c.seen_from), data, c.numbers);
+      source = std::make_shared<MemorySource>(data->seen_from(c.seen_from), data, c.numbers);
     objective =
         std::make_unique<MemoryObjective>(source, targets, 1.0, threads, true, make_loss(c.loss, c.parameter), false);
     Cuts cuts;

@@ -2,12 +2,6 @@
 
 namespace svmgsu {
 
-double MemorySource::rank() const {
-  double sum = 0;
-  for (const auto& term : data_.covariance()) sum += term.kind->mean_rank();
-  return sum;
-}
-
 void MemorySource::some(const std::vector<Index>& positions, const Cuts&, const Use& use) const {
   std::vector<Index> ids;
   ids.reserve(positions.size());

@@ -112,8 +112,8 @@ class MemorySource final : public Source {
 
   Index examples() const override { return data_.examples(); }
   const Gaussians& like() const override { return data_; }
-  double numbers() const override { return numbers_ > 0 ? numbers_ : numbers_per_example(data_); }
-  double rank() const override;
+  double numbers() const override { return numbers_ > 0 ? numbers_ : data_.numbers_per_example(); }
+  double rank() const override { return data_.mean_rank(); }
   const Gaussians* whole() const override { return &data_; }
   void all(const Cuts&, const Use& use) const override { use({data_, data_.ids(), 0}); }
   void some(const std::vector<Index>& positions, const Cuts&, const Use& use) const override;

@@ -221,7 +221,7 @@ class SpanDescent {
 
   Index rank(Index i) const {
     Index sum = 0;
-    for (const auto& term : data_.covariance()) sum += term.kind->rank(data_.ids()[static_cast<std::size_t>(i)]);
+    for (const auto& term : data_.covariance()) sum += term.kind.rank(data_.ids()[static_cast<std::size_t>(i)]);
     return sum;
   }
 
@@ -236,8 +236,8 @@ class SpanDescent {
       if (objective_.origin().size()) rows_.row(start(i)) -= objective_.origin().transpose();
       Index at = start(i) + 1;
       for (const auto& term : data_.covariance()) {
-        const Index rank = term.kind->rank(id);
-        if (rank > 0) term.kind->factors(id, term.scale, rows_.row(at).data());
+        const Index rank = term.kind.rank(id);
+        if (rank > 0) term.kind.factors(id, term.scale, rows_.row(at).data());
         at += rank;
       }
       if (at - start(i) < 3) continue;
@@ -391,7 +391,7 @@ bool is_wide(const Gaussians& data) {
   for (const Index id : data.ids()) {
     ++rows;
     for (const auto& term : data.covariance()) {
-      const Index rank = term.kind->rank(id);
+      const Index rank = term.kind.rank(id);
       if (rank < 0) return false;
       rows += rank;
     }

@@ -44,8 +44,7 @@ Streamed::Streamed(FlatSet set, int threads) : targets_(set.targets) {
   source_ = std::make_shared<StreamedSource>(set, threads);
   targets_->require_examples(source_->examples());
   const std::int64_t count = source_->examples();
-  auto sums = static_cast<double>(features());
-  for (const auto& term : source_->like().covariance()) sums += static_cast<double>(term.kind->sum_size());
+  const double sums = source_->like().sum_size();
 
   const std::int64_t block = block_bytes(*source_, sums);
   const Index parts = kWindows + kChosen * set.problems;

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "svmgsu/data/check.hpp"
+#include "data/faults.hpp"
 #include "svmgsu/kinds/kinds.hpp"
 #include "svmgsu/support/parallel.hpp"
 #include "svmgsu/support/poll.hpp"
@@ -10,39 +10,24 @@
 namespace svmgsu {
 namespace {
 
-// How many numbers of the file an example has, or 0 where the kind has no file.
+// How many numbers of the file a sample has.
 Index columns_of(const FlatTerm& term, Index n) {
-  switch (term.kind) {
-    case FlatTerm::Kind::isotropic:
+  switch (term.layout) {
+    case Covariance::Layout::isotropic:
       return 1;
-    case FlatTerm::Kind::diagonal:
+    case Covariance::Layout::diagonal:
       return n;
-    case FlatTerm::Kind::low_rank:
-      return std::max<Index>(n, term.file.columns / n * n);
-    case FlatTerm::Kind::full:
+    case Covariance::Layout::full:
       return n * (n + 1) / 2;
-    case FlatTerm::Kind::shared:
+    case Covariance::Layout::low_rank:
       break;
   }
-  return 0;
+  return std::max<Index>(n, term.file.columns / n * n);
 }
 
-template <class Scalar>
-std::shared_ptr<const Covariance> kind_at(const FlatTerm& term, const char* array, Index rows, Index n) {
-  const auto* const numbers = reinterpret_cast<const Scalar*>(array);
-  switch (term.kind) {
-    case FlatTerm::Kind::isotropic:
-      return std::make_shared<Isotropic<Scalar>>(numbers, rows);
-    case FlatTerm::Kind::diagonal:
-      return std::make_shared<Diagonal<Scalar>>(numbers, rows, n);
-    case FlatTerm::Kind::low_rank:
-      return std::make_shared<LowRank<Scalar>>(numbers, rows, term.file.columns / n, n);
-    case FlatTerm::Kind::full:
-      return std::make_shared<Full<Scalar>>(numbers, rows, n);
-    case FlatTerm::Kind::shared:
-      break;
-  }
-  return nullptr;
+Rows rows_at(const FlatFile& file, const char* array, Index count, Index columns) {
+  if (file.narrow) return {reinterpret_cast<const float*>(array), count, columns};
+  return {reinterpret_cast<const double*>(array), count, columns};
 }
 
 // "example 3 has ..." of a window or of chosen rows, with the number that the example has in the files.
@@ -72,9 +57,9 @@ StreamedSource::StreamedSource(const FlatSet& set, int threads) : set_(set), thr
   for (const FlatTerm& term : set.terms) {
     require(term.scale >= 0 && term.scale < std::numeric_limits<double>::infinity(),
             "covariance: a factor must be >= 0 and finite, got " + to_text(term.scale));
-    const Index columns = columns_of(term, n);
-    if (columns == 0) continue;
+    if (term.shared) continue;
     open(term.file);
+    const Index columns = columns_of(term, n);
     require(term.file.columns == columns, term.file.path + ": " + std::to_string(term.file.columns) +
                                               " numbers per row, but " + std::to_string(n) + " features want " +
                                               std::to_string(columns));
@@ -84,38 +69,26 @@ StreamedSource::StreamedSource(const FlatSet& set, int threads) : set_(set), thr
     zeros_.emplace_back(static_cast<std::size_t>((file->file().row_bytes() + 7) / 8), 0.0);
     arrays.push_back(reinterpret_cast<const char*>(zeros_.back().data()));
   }
-  like_ = std::make_unique<Gaussians>(at(arrays, 1, [](const FlatTerm& term) { return term.group; }));
+  like_ = std::make_unique<Gaussians>(at(arrays, 1, [](const Covariance& kind) { return kind.groups(); }));
 }
 
-double StreamedSource::rank() const {
-  double sum = 0;
-  for (const auto& term : like_->covariance()) sum += term.kind->mean_rank();
-  return sum;
-}
-
-// The examples whose numbers these arrays hold; `group_of(term)` are the groups of those that share covariances.
+// The examples whose numbers these arrays hold; `group_of(kind)` are the groups of those that share covariances.
 template <class Groups>
 Gaussians StreamedSource::at(const std::vector<const char*>& arrays, Index rows, Groups group_of) const {
   const Index n = set_.means.columns;
-  std::shared_ptr<const Means> means;
-  if (set_.means.narrow)
-    means = std::make_shared<DenseMeans<float>>(reinterpret_cast<const float*>(arrays[0]), rows, n);
-  else
-    means = std::make_shared<DenseMeans<double>>(reinterpret_cast<const double*>(arrays[0]), rows, n);
   std::vector<CovarianceSum::Term> terms;
   std::size_t next = 1;
   for (const FlatTerm& term : set_.terms) {
-    std::shared_ptr<const Covariance> kind;
-    if (term.kind == FlatTerm::Kind::shared)
-      kind = std::make_shared<Shared>(term.packed, term.count, n, term.diagonal, term.group ? group_of(term) : nullptr,
-                                      rows);
-    else if (term.file.narrow)
-      kind = kind_at<float>(term, arrays[next++], rows, n);
-    else
-      kind = kind_at<double>(term, arrays[next++], rows, n);
-    terms.push_back({std::move(kind), term.scale});
+    if (term.shared) {
+      terms.push_back(
+          {term.shared->groups() ? term.shared->shared(group_of(*term.shared), rows) : *term.shared, term.scale});
+      continue;
+    }
+    const Index rank = term.layout == Covariance::Layout::low_rank ? term.file.columns / n : 0;
+    const Index count = rank > 0 ? rank * rows : rows, columns = rank > 0 ? n : term.file.columns;
+    terms.push_back({Covariance(term.layout, rows_at(term.file, arrays[next++], count, columns), rank), term.scale});
   }
-  return Gaussians(std::move(means), CovarianceSum(std::move(terms)));
+  return Gaussians(rows_at(set_.means, arrays[0], rows, n), CovarianceSum(std::move(terms)));
 }
 
 void StreamedSource::look(const Gaussians& data, const std::vector<Index>* positions, Index first) const {
@@ -130,8 +103,8 @@ void StreamedSource::look(const Gaussians& data, const std::vector<Index>* posit
 void StreamedSource::look_at_shared(const Gaussians& data) const {
   if (!set_.check || checked_) return;
   for (const auto& term : data.covariance())
-    if (dynamic_cast<const Shared*>(term.kind.get())) {
-      const std::string fault = term.kind->fault(data.ids(), data.features(), threads_);
+    if (term.kind.is_shared()) {
+      const std::string fault = term.kind.fault(data.ids(), data.features(), threads_);
       require(fault.empty(), "covariance: " + fault);
     }
 }
@@ -147,7 +120,8 @@ void StreamedSource::all(const Cuts& cuts, const Use& use) const {
   for (std::size_t k = 0; k + 1 < bounds.size(); ++k) {
     const std::vector<const char*>& arrays = ahead.wait();
     const Index first = bounds[k];
-    const Gaussians piece = at(arrays, bounds[k + 1] - first, [&](const FlatTerm& term) { return term.group + first; });
+    const Gaussians piece =
+        at(arrays, bounds[k + 1] - first, [&](const Covariance& kind) { return kind.groups() + first; });
     look_at_shared(piece);
     // Each block is checked by the thread that is about to work on it, so that its numbers are read from memory once.
     const std::function<void(Index, Index)> look_at_block = [&](Index at, Index count) {
@@ -192,9 +166,9 @@ std::shared_ptr<const Source> StreamedSource::take(const std::vector<Index>& pos
     arrays.push_back(owned->arrays.back().data());
   }
   require_unchanged();
-  Gaussians data = at(arrays, count, [&](const FlatTerm& term) {
+  Gaussians data = at(arrays, count, [&](const Covariance& kind) {
     owned->groups.emplace_back();
-    for (const Index i : positions) owned->groups.back().push_back(term.group[i]);
+    for (const Index i : positions) owned->groups.back().push_back(kind.groups()[i]);
     return owned->groups.back().data();
   });
   const auto result = std::make_shared<MemorySource>(std::move(data), owned);

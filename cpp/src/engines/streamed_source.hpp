@@ -16,8 +16,8 @@ class StreamedSource final : public Source {
 
   Index examples() const override { return set_.means.rows; }
   const Gaussians& like() const override { return *like_; }
-  double numbers() const override { return numbers_per_example(*like_); }
-  double rank() const override;
+  double numbers() const override { return like_->numbers_per_example(); }
+  double rank() const override { return like_->mean_rank(); }
   bool has_room(Index rows) const override { return rows * row_bytes_ <= spare_; }
   void all(const Cuts& cuts, const Use& use) const override;
   void some(const std::vector<Index>& positions, const Cuts& cuts, const Use& use) const override;

@@ -7,9 +7,9 @@
 #include <numeric>
 #include <vector>
 
-#include "data/rows.hpp"
+#include "data/row_pair.hpp"
 #include "engines/source.hpp"
-#include "svmgsu/data/targets.hpp"
+#include "svmgsu/data/training_set.hpp"
 #include "svmgsu/support/parallel.hpp"
 
 namespace svmgsu {
@@ -105,21 +105,20 @@ class PointForms {
   PointForms(const Gaussians& data, const Vector& w, std::vector<Plan>& plans) : data_(data), w_(w), plans_(plans) {
     plans.resize(terms());
     for (std::size_t t = 0; t < terms(); ++t)
-      data.covariance()[t].kind->prepare(w.data(), w.data(), data.features(), plans[t]);
+      data.covariance()[t].kind.prepare(w.data(), w.data(), data.features(), plans[t]);
   }
   const double* direction() const { return w_.data(); }
   std::size_t terms() const { return data_.covariance().size(); }
-  Index sum_size(std::size_t t) const { return data_.covariance()[t].kind->sum_size(); }
+  Index sum_size(std::size_t t) const { return data_.covariance()[t].kind.sum_size(); }
   RowPair pair() const {
     if (!data_.paired()) return {};
-    return RowPair(data_.means().rows(), data_.covariance()[0].kind->like_means(), data_.features(), w_.data(),
-                   plans_[0].of_w.data());
+    return RowPair(data_.means(), *data_.covariance()[0].kind.like_means(), w_.data(), plans_[0].of_w.data());
   }
   void bilinear(std::size_t t, Batch part, double scale, double* out) const {
-    data_.covariance()[t].kind->bilinear(part, plans_[t], scale, out);
+    data_.covariance()[t].kind.bilinear(part, plans_[t], scale, out);
   }
   void weigh(std::size_t t, Batch part, Index, const double* weight, double* sum) const {
-    data_.covariance()[t].kind->weigh(part, plans_[t], weight, sum);
+    data_.covariance()[t].kind.weigh(part, plans_[t], weight, sum);
   }
 
  private:

@@ -1,6 +1,4 @@
 // Packing and checking of full covariance matrices.
-#include "svmgsu/kinds/packing.hpp"
-
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -9,7 +7,7 @@
 
 #include "support/linalg.hpp"
 #include "svmgsu/kernels/kernels.hpp"
-#include "svmgsu/kinds/full.hpp"
+#include "svmgsu/kinds/kinds.hpp"
 #include "svmgsu/support/parallel.hpp"
 
 namespace svmgsu {
@@ -63,7 +61,7 @@ class Correlations {
  public:
   Correlations(const Scalar* packed, Index example, Index n)
       : sigma_(Matrix::Zero(n, n)), root_(Vector::Zero(n)), unit_(Vector::Zero(n)) {
-    Full<Scalar>(packed, example + 1, n).add_full(example, 1.0, sigma_);
+    Full({packed, example + 1, n * (n + 1) / 2}).add_full(example, 1.0, sigma_);
     using Limits = std::numeric_limits<Scalar>;
     const double largest = std::max(0.0, sigma_.diagonal().maxCoeff());
     const double dust = 8 * std::numeric_limits<double>::epsilon() * largest + static_cast<double>(Limits::min());

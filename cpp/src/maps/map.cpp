@@ -16,10 +16,10 @@ void OneGaussian::read(const Gaussians& data, Index example) {
   Index rows = 0;
   bool plain = false, whole = false;
   for (const auto& term : data.covariance()) {
-    const Index rank = term.kind->rank(id);
+    const Index rank = term.kind.rank(id);
     rows += std::max<Index>(0, rank);
-    plain |= rank < 0 && !term.kind->dense();
-    whole |= rank < 0 && term.kind->dense();
+    plain |= rank < 0 && !term.kind.dense();
+    whole |= rank < 0 && term.kind.dense();
   }
   diagonal.setZero(plain ? n : 0);
   factors.setZero(rows, rows ? n : 0);
@@ -27,14 +27,14 @@ void OneGaussian::read(const Gaussians& data, Index example) {
   const Vector ones = Vector::Ones(plain ? n : 0);
   Index row = 0;
   for (const auto& term : data.covariance()) {
-    const Index rank = term.kind->rank(id);
+    const Index rank = term.kind.rank(id);
     if (rank >= 0) {
-      if (rank > 0) term.kind->factors(id, term.scale, factors.row(row).data());
+      if (rank > 0) term.kind.factors(id, term.scale, factors.row(row).data());
       row += rank;
-    } else if (term.kind->dense()) {
-      term.kind->add_full(id, term.scale, dense);
+    } else if (term.kind.dense()) {
+      term.kind.add_full(id, term.scale, dense);
     } else {
-      term.kind->add_product(id, term.scale, ones.data(), n, diagonal.data());
+      term.kind.add_product(id, term.scale, ones.data(), n, diagonal.data());
     }
   }
 }

@@ -5,9 +5,8 @@
 
 namespace svmgsu {
 
-std::vector<double> decision_values(const Means& means, const Vector& w, double b, int threads) {
-  const std::shared_ptr<const Means> view(&means, [](const Means*) {});
-  const Matrix found = decision_values({w.data(), &b, 1, w.size()}, Gaussians(view, {}), threads);
+std::vector<double> decision_values(const Rows& means, const Vector& w, double b, int threads) {
+  const Matrix found = decision_values({w.data(), &b, 1, w.size()}, Gaussians(means, {}), threads);
   return std::vector<double>(found.data(), found.data() + found.size());
 }
 
@@ -60,7 +59,7 @@ Vector Model::decision(const Vector& x) const {
   require(x.size() == w.cols(),
           "x: " + std::to_string(x.size()) + " features, but the model has " + std::to_string(w.cols()));
   require(b.size() == w.rows(), "b: one number for each row of w is wanted");
-  const DenseMeans<double> row(x.data(), 1, x.size());
+  const Rows row(x.data(), 1, x.size());
   const Index id = 0;
   Vector out(w.rows());
   for (Index k = 0; k < w.rows(); ++k) {

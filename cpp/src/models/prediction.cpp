@@ -35,7 +35,7 @@ class Sight {
   // use(i, f, v) for each object, of which v is null where it is not blurred; in any order, in several threads.
   template <class Use>
   void each(int threads, Use use) const {
-    const double numbers = numbers_per_example(data_);
+    const double numbers = data_.numbers_per_example();
     const int batch = batch_size(numbers);
     const Index count = data_.examples(), block = block_size(data_, numbers, count, 0);
     const auto width = static_cast<std::size_t>(planes_.count);

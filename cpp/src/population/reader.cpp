@@ -14,10 +14,6 @@ namespace {
 
 constexpr double kHalfLog2Pi = 0.91893853320467274178;
 
-double at(const RowsView& rows, Index place) {
-  return rows.wide ? rows.wide[place] : static_cast<double>(rows.narrow[place]);
-}
-
 }  // namespace
 
 Reader::Reader(const Observations& observed, const Units& units)
@@ -25,14 +21,13 @@ Reader::Reader(const Observations& observed, const Units& units)
       units_(units),
       m_(observed.data.features()),
       n_(observed.features()),
-      rows_(observed.data.means().rows()) {
-  require(rows_.start == nullptr && (rows_.wide || rows_.narrow),
-          "data: sparse values have no population; give them as dense rows");
+      rows_(observed.data.means()) {
+  require(!rows_.sparse(), "data: sparse values have no population; give them as dense rows");
   require(n_ > 0, "projection: there are no features");
   check_units(units, n_);
   require_finite_projections();
   require_weights();
-  for (const auto& term : observed.data.covariance()) diagonal_ &= !term.kind->dense() && term.kind->mean_rank() <= 0;
+  for (const auto& term : observed.data.covariance()) diagonal_ &= !term.kind.dense() && term.kind.mean_rank() <= 0;
 }
 
 void Reader::require_finite_projections() const {
@@ -42,7 +37,7 @@ void Reader::require_finite_projections() const {
     for (Index i = 0; i < m_; ++i) {
       const double* const row = observed_.projection + (id * m_ + i) * n_;
       if (std::all_of(row, row + n_, [](double x) { return std::isfinite(x); })) continue;
-      if (!std::isfinite(at(rows_, id * m_ + i))) continue;  // it is missing, and so is what it is seen by
+      if (!std::isfinite(rows_.number(id * m_ + i))) continue;  // it is missing, and so is what it is seen by
       noise.setZero(m_, m_);
       add_noise(id, noise);
       if (std::isfinite(noise.coeff(i, i)))
@@ -65,11 +60,11 @@ void Reader::require_weights() const {
 
 void Reader::add_noise(Index id, Matrix& out) const {
   for (const auto& term : observed_.data.covariance()) {
-    const RowsView view = term.kind->like_means();
-    if (view.start == nullptr && (view.wide || view.narrow)) {
-      for (Index j = 0; j < m_; ++j) out.coeffRef(j, j) += term.scale * at(view, id * m_ + j);
+    const Rows* const variances = term.kind.like_means();
+    if (variances && !variances->sparse()) {
+      for (Index j = 0; j < m_; ++j) out.coeffRef(j, j) += term.scale * variances->number(id * m_ + j);
     } else {
-      term.kind->add_full(id, term.scale, out);
+      term.kind.add_full(id, term.scale, out);
     }
   }
 }
@@ -81,7 +76,7 @@ void Reader::load_lane(Index example, int lane, Matrix& noise, Lanes& out) const
   out.weight[lane] = observed_.weights ? observed_.weights[example] : 1.0;
   double constant = 0;
   for (Index i = 0; i < m_; ++i) {
-    const double value = at(rows_, id * m_ + i);
+    const double value = rows_.number(id * m_ + i);
     const bool seen = std::isfinite(value) && std::isfinite(noise.coeff(i, i));
     const double scale = projects() ? 1.0 : units_.scale.coeff(i);
     out.mask[static_cast<std::size_t>(i * lanes::kLanes + lane)] = seen ? 1.0 : 0.0;

@@ -44,7 +44,7 @@ class Reader {
   const Observations observed_;
   const Units& units_;
   Index m_, n_;
-  RowsView rows_;
+  Rows rows_;
   bool diagonal_ = true;
 };
 

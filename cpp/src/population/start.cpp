@@ -113,8 +113,7 @@ Mixture start_mixture(const Observations& observed, const Units& units, Index co
     ids.push_back(observed.data.ids()[static_cast<std::size_t>(i)]);
     if (observed.weights) weights.push_back(observed.weights[i]);
   }
-  const Gaussians some(std::shared_ptr<const Means>(std::shared_ptr<void>(), &observed.data.means()),
-                       CovarianceSum(observed.data.covariance()), &ids);
+  const Gaussians some(observed.data.means(), CovarianceSum(observed.data.covariance()), &ids);
   const Observations part{some, observed.projection, observed.projected, weights.empty() ? nullptr : weights.data()};
   const Index n = observed.features(), count = some.examples();
 

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "solvers/span.hpp"
-#include "svmgsu/data/check.hpp"
+#include "svmgsu/data/gaussians.hpp"
 #include "svmgsu/engines/memory.hpp"
 #include "svmgsu/solvers/newton.hpp"
 #include "svmgsu/solvers/sgd.hpp"

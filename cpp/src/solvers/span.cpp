@@ -21,15 +21,17 @@ constexpr Index kAlwaysDenseInSpan = 200;  // for which a dense factor of the He
 constexpr Index kMostRowsOfSpan = 1500;    // with more there is no dense factor in the basis either
 constexpr double kRoundingOfBasis = 8;     // rounding of the basis, in units of that of a pass
 
-bool is_isotropic(const Covariance& kind) { return kind.features() < 0 && kind.examples() >= 0; }
+bool is_isotropic(const Covariance& kind) {
+  return kind.layout() == Covariance::Layout::isotropic && !kind.is_shared();
+}
 
 // Rows of means and factors together, or −1 where a covariance is of another kind.
 Index rows_of(const Gaussians& data) {
   Index rows = data.examples();
   for (const auto& term : data.covariance()) {
-    if (is_isotropic(*term.kind)) continue;
+    if (is_isotropic(term.kind)) continue;
     for (const Index id : data.ids()) {
-      const Index rank = term.kind->rank(id);
+      const Index rank = term.kind.rank(id);
       if (rank < 0) return -1;
       rows += rank;
     }
@@ -39,10 +41,10 @@ Index rows_of(const Gaussians& data) {
 
 bool suits_span(const MemoryObjective& objective) {
   const Gaussians* const data = objective.source().whole();
-  if (!data || data->means().rows().column || objective.features() <= kAlwaysDenseInSpan) return false;
+  if (!data || data->means().sparse() || objective.features() <= kAlwaysDenseInSpan) return false;
   const Index rows = rows_of(*data);
   if (rows < 0 || rows > kMostRowsOfSpan || rows >= objective.features()) return false;
-  const auto known = [](const CovarianceSum::Term& term) { return !is_isotropic(*term.kind); };
+  const auto known = [](const CovarianceSum::Term& term) { return !is_isotropic(term.kind); };
   const bool descends = std::all_of(data->covariance().begin(), data->covariance().end(), known);
   return !(descends && objective.loss().name() == std::string("hinge"));
 }
@@ -61,10 +63,10 @@ class Span {
       if (objective.origin().size()) rows.row(i) -= objective.origin().transpose();
       start_.push_back(at - count);
       for (const auto& term : data_.covariance()) {
-        if (is_isotropic(*term.kind)) continue;
-        const Index rank = term.kind->rank(id);
+        if (is_isotropic(term.kind)) continue;
+        const Index rank = term.kind.rank(id);
         if (rank == 0) continue;
-        term.kind->factors(id, term.scale, rows.row(at).data());
+        term.kind.factors(id, term.scale, rows.row(at).data());
         at += rank;
       }
     }
@@ -77,19 +79,18 @@ class Span {
     const Index count = data_.examples(), size = coordinates_.cols();
     std::vector<CovarianceSum::Term> terms;
     if (size > count)
-      terms.push_back(
-          {std::make_shared<LowRank<double>>(coordinates_.row(count).data(), start_.data(), count, size), 1.0});
+      terms.push_back({LowRank({coordinates_.row(count).data(), size - count, size}, start_.data(), count), 1.0});
     variances_.reserve(data_.covariance().size());
     for (const auto& term : data_.covariance()) {
-      if (!is_isotropic(*term.kind)) continue;
+      if (!is_isotropic(term.kind)) continue;
       variances_.emplace_back(static_cast<std::size_t>(count), 0.0);
       const double one = 1;
       for (Index i = 0; i < count; ++i)
-        term.kind->add_product(data_.ids()[static_cast<std::size_t>(i)], term.scale, &one, 1,
-                               &variances_.back()[static_cast<std::size_t>(i)]);
-      terms.push_back({std::make_shared<Isotropic<double>>(variances_.back().data(), count), 1.0});
+        term.kind.add_product(data_.ids()[static_cast<std::size_t>(i)], term.scale, &one, 1,
+                              &variances_.back()[static_cast<std::size_t>(i)]);
+      terms.push_back({Isotropic({variances_.back().data(), count, 1}), 1.0});
     }
-    return {std::make_shared<DenseMeans<double>>(coordinates_.data(), count, size), CovarianceSum(std::move(terms))};
+    return {Rows(coordinates_.data(), count, size), CovarianceSum(std::move(terms))};
   }
 
   Vector to_span(const Vector& w) const { return basis_.coordinates(w); }

@@ -1,89 +1,55 @@
-// The examples: example i is N(x_i, Σ_i). A view: means and covariances stay where the caller has them (and must
-// outlive it). What the examples should become is in targets.hpp.
+// Uncertain samples: sample i is N(x_i, Σ_i). A view: means and covariances stay where the caller has them (and must
+// outlive it). What a model is to make of the samples is in training_set.hpp.
 #pragma once
 
-#include <memory>
-#include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "svmgsu/data/means.hpp"
-#include "svmgsu/kinds/sum.hpp"
+#include "svmgsu/kinds/kinds.hpp"
 
 namespace svmgsu {
 
 class Gaussians {
  public:
-  // `rows` chooses a subset of the examples of the arrays without copying them, null for all.
-  Gaussians(std::shared_ptr<const Means> means, CovarianceSum covariance, const std::vector<Index>* rows = nullptr)
-      : means_(std::move(means)), covariance_(std::move(covariance)) {
-    require(means_ != nullptr, "means: null pointer");
-    if (rows) {
-      ids_ = *rows;
-    } else {
-      ids_.resize(static_cast<std::size_t>(means_->examples()));
-      std::iota(ids_.begin(), ids_.end(), Index{0});
-    }
-    check();
-    const auto& terms = covariance_.terms();
-    paired_ = !terms.empty() && means_->rows().alike(terms[0].kind->like_means(), means_->examples());
-  }
+  // One row of `means` for each sample (a Matrix, Rows of double or float, dense or sparse) and as many covariances.
+  // `rows` chooses some of them without copying the arrays, null for all. Sizes that do not fit are an InvalidArgument.
+  Gaussians(Rows means, CovarianceSum covariance, const std::vector<Index>* rows = nullptr);
 
-  template <class Scalar>
-  Gaussians(const MatrixOf<Scalar>& means, CovarianceSum covariance)
-      : Gaussians(std::make_shared<DenseMeans<Scalar>>(means.data(), means.rows(), means.cols()),
-                  std::move(covariance)) {}
-  template <class Scalar>
-  Gaussians(const EigenOf<Scalar, -1>& means, CovarianceSum covariance)
-      : Gaussians(std::make_shared<DenseMeans<Scalar>>(means.data(), means.rows(), means.cols()),
-                  std::move(covariance)) {}
-  template <class Scalar>
-  Gaussians(MatrixOf<Scalar>&&, CovarianceSum) = delete;
-  template <class Scalar>
-  Gaussians(EigenOf<Scalar, -1>&&, CovarianceSum) = delete;
-
-  // Some of the examples, by their positions, without copying them.
-  Gaussians some(const std::vector<Index>& positions) const {
-    Gaussians part = *this;
-    part.ids_.clear();
-    for (const Index i : positions) {
-      if (i < 0 || i >= examples()) require(false, "positions: " + std::to_string(i) + " is not an example");
-      part.ids_.push_back(ids_[static_cast<std::size_t>(i)]);
-    }
-    part.check();
-    return part;
-  }
+  // Some of the samples, by their positions, without copying them.
+  Gaussians some(const std::vector<Index>& positions) const;
+  // The same samples with `origin` taken off every mean as it is read; dense rows only.
+  Gaussians seen_from(const Vector& origin) const;
 
   Index examples() const { return static_cast<Index>(ids_.size()); }
-  Index features() const { return means_->features(); }
-  const Means& means() const { return *means_; }
+  Index features() const { return means_.columns(); }
+  const Rows& means() const { return means_; }
   const std::vector<CovarianceSum::Term>& covariance() const { return covariance_.terms(); }
-  const std::vector<Index>& ids() const { return ids_; }
+  const std::vector<Index>& ids() const { return ids_; }  // the rows of the arrays
   // Whether the means and the rows of the first covariance term can be read in one loop.
   bool paired() const { return paired_; }
+  // Numbers that a pass reads of a sample, and rows of its covariance's factors, on average.
+  double numbers_per_example() const;
+  double mean_rank() const;
+  // Numbers that a pass sums up: of the means, and of each covariance term in its own form.
+  double sum_size() const;
 
  private:
-  void check() const {
-    const Index total = means_->examples();
-    require(!ids_.empty(), "means: there are no examples");
-    require(features() > 0, "means: there are no features");
-    for (const Index id : ids_)  // the message only where it is needed: it takes longer than the check
-      if (id < 0 || id >= total) require(false, "rows: " + std::to_string(id) + " is not an example");
-    for (const auto& term : covariance_.terms()) {
-      require(term.kind != nullptr, "covariance: a term has no kind");
-      require(term.kind->examples() < 0 || term.kind->examples() == total,
-              "covariance: " + std::to_string(term.kind->examples()) + " examples, but the means have " +
-                  std::to_string(total));
-      require(term.kind->features() < 0 || term.kind->features() == features(),
-              "covariance: " + std::to_string(term.kind->features()) + " features, but the means have " +
-                  std::to_string(features()));
-    }
-  }
+  void require_sizes() const;
+  void pair();
 
-  std::shared_ptr<const Means> means_;
+  Rows means_;
   CovarianceSum covariance_;
   std::vector<Index> ids_;
   bool paired_ = false;
 };
+
+// Looks for what a program may have got wrong: numbers that are not numbers, negative variances, indices that lead
+// outside an array. `train` does so first, unless Options::check is false; one pass over the data. Throws
+// InvalidArgument, whose message names the array, the sample and the feature, counted from 0:
+//     covariance: example 17 has variance -0.3 at feature 4; variances must be >= 0
+// Of a full matrix it looks at variances and correlations (of -1 to 1), which costs no more than a pass; whether it is
+// positive semidefinite, find_indefinite tells.
+void check(const Gaussians& data, int threads = 0);
 
 }  // namespace svmgsu

@@ -8,10 +8,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "svmgsu/data/targets.hpp"
+#include "svmgsu/data/training_set.hpp"
 #include "svmgsu/engines/memory.hpp"
 
 namespace svmgsu {
@@ -27,22 +28,13 @@ struct FlatFile {
   std::int64_t row_bytes() const { return columns * number_bytes(); }
 };
 
-// A term of the covariances.
+// A term of the covariances: a file whose rows are what the layout takes (kinds.hpp; of factors, rank × n numbers), or
+// matrices in memory that the rows of the files share.
 struct FlatTerm {
-  enum class Kind {
-    isotropic,  // one number per row
-    diagonal,   // n
-    low_rank,   // rank × n
-    full,       // n(n+1)/2, as pack() makes them
-    shared,     // in memory, as kinds/shared.hpp takes them; no file
-  };
-  Kind kind = Kind::diagonal;
+  Covariance::Layout layout = Covariance::Layout::diagonal;
   FlatFile file;
   double scale = 1;
-  const double* packed = nullptr;  // of `count` matrices, or as many rows of variances where `diagonal`
-  Index count = 0;
-  bool diagonal = false;
-  const std::int32_t* group = nullptr;  // one for each row of the files
+  std::optional<Covariance> shared;
 };
 
 struct FlatSet {

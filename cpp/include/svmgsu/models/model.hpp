@@ -31,7 +31,7 @@
 #include <string>
 #include <vector>
 
-#include "svmgsu/data/means.hpp"
+#include "svmgsu/data/gaussians.hpp"
 #include "svmgsu/losses/loss.hpp"
 #include "svmgsu/models/prediction.hpp"
 #include "svmgsu/support/types.hpp"
@@ -91,7 +91,7 @@ struct Model : Classification {
 };
 
 // w·x_i + b for all examples, the same bits for any number of threads.
-std::vector<double> decision_values(const Means& means, const Vector& w, double b, int threads = 0);
+std::vector<double> decision_values(const Rows& means, const Vector& w, double b, int threads = 0);
 
 // For each of the `wanted` features its place among the `given` ones, by name. Refuses names that are missing,
 // unknown or there twice, and lists them.

@@ -1,30 +1,20 @@
-// Batches of examples for the kernels: as row pointers, and two arrays at once.
+// Two arrays of rows that are read in one loop.
 #pragma once
 
 #include <vector>
 
-#include "svmgsu/data/means.hpp"
-#include "svmgsu/kernels/kernels.hpp"
+#include "svmgsu/data/rows.hpp"
 
 namespace svmgsu {
 
-template <class Scalar>
-struct RowPointers {
-  const Scalar* at[kMaxBatch];
-  RowPointers(const Scalar* data, Index length, Batch batch) {
-    for (int i = 0; i < batch.count; ++i) at[i] = data + batch.id[i] * length;
-  }
-};
-
-// Two arrays of rows that are alike, read in one loop with weights wa and wb: dense ones keep memory busier that way.
-// Of sparse ones the columns are read once, and what belongs to one column, of the weights and of the sums, stands
-// side by side.
+// Rows that are alike, with weights wa and wb: dense ones keep memory busier that way. Of sparse ones the columns are
+// read once, and what belongs to one column, of the weights and of the sums, stands side by side.
 class RowPair {
  public:
   RowPair() = default;  // none: the means and the first term are read one after the other
-  RowPair(RowsView a, RowsView b, Index features, const double* wa, const double* wb);
-  bool exists() const { return features_ > 0; }
-  bool sparse() const { return a_.column != nullptr; }
+  RowPair(const Rows& a, const Rows& b, const double* wa, const double* wb);
+  bool exists() const { return wa_ != nullptr; }
+  bool sparse() const { return a_.sparse(); }
   // out_a[i] = a_i·wa and out_b[i] = b_i·wb
   void dots(Batch batch, double* out_a, double* out_b) const;
   // Of sparse rows: sums[2j] += Σ ca[i] a_ij and sums[2j + 1] += Σ cb[i] b_ij
@@ -34,8 +24,7 @@ class RowPair {
   template <class Scalar>
   void dots(const Scalar* a, const Scalar* b, Batch batch, double* out_a, double* out_b) const;
 
-  RowsView a_, b_;
-  Index features_ = 0;
+  Rows a_, b_;
   const double *wa_ = nullptr, *wb_ = nullptr;
   bool squares_ = false;         // of sparse rows: whether wb is the square of wa
   std::vector<double> weights_;  // or else wa and wb side by side

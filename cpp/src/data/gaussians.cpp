@@ -1,0 +1,78 @@
+#include "svmgsu/data/gaussians.hpp"
+
+#include <numeric>
+
+namespace svmgsu {
+
+Gaussians::Gaussians(Rows means, CovarianceSum covariance, const std::vector<Index>* rows)
+    : means_(std::move(means)), covariance_(std::move(covariance)) {
+  means_.require_array("means");
+  if (rows) {
+    ids_ = *rows;
+  } else {
+    ids_.resize(static_cast<std::size_t>(means_.count()));
+    std::iota(ids_.begin(), ids_.end(), Index{0});
+  }
+  require_sizes();
+  pair();
+}
+
+void Gaussians::pair() {
+  const auto& terms = covariance_.terms();
+  const Rows* const first = terms.empty() ? nullptr : terms[0].kind.like_means();
+  paired_ = first && means_.alike(*first);
+}
+
+Gaussians Gaussians::some(const std::vector<Index>& positions) const {
+  Gaussians part = *this;
+  part.ids_.clear();
+  for (const Index i : positions) {
+    if (i < 0 || i >= examples()) require(false, "positions: " + std::to_string(i) + " is not an example");
+    part.ids_.push_back(ids_[static_cast<std::size_t>(i)]);
+  }
+  part.require_sizes();
+  return part;
+}
+
+Gaussians Gaussians::seen_from(const Vector& origin) const {
+  Gaussians seen = *this;
+  seen.means_ = means_.seen_from(origin);
+  seen.pair();
+  return seen;
+}
+
+double Gaussians::numbers_per_example() const {
+  double sum = means_.numbers_per_row();
+  for (const auto& term : covariance()) sum += term.kind.numbers_per_example();
+  return sum;
+}
+
+double Gaussians::mean_rank() const {
+  double sum = 0;
+  for (const auto& term : covariance()) sum += term.kind.mean_rank();
+  return sum;
+}
+
+double Gaussians::sum_size() const {
+  auto sum = static_cast<double>(features());
+  for (const auto& term : covariance()) sum += static_cast<double>(term.kind.sum_size());
+  return sum;
+}
+
+void Gaussians::require_sizes() const {
+  const Index total = means_.count();
+  require(!ids_.empty(), "means: there are no examples");
+  require(features() > 0, "means: there are no features");
+  for (const Index id : ids_)  // the message only where it is needed: it takes longer than the check
+    if (id < 0 || id >= total) require(false, "rows: " + std::to_string(id) + " is not an example");
+  for (const auto& term : covariance_.terms()) {
+    const Index count = term.kind.examples(), columns = term.kind.features();
+    if (count >= 0 && count != total)
+      require(false, "covariance: " + std::to_string(count) + " examples, but the means have " + std::to_string(total));
+    if (columns >= 0 && columns != features())
+      require(false,
+              "covariance: " + std::to_string(columns) + " features, but the means have " + std::to_string(features()));
+  }
+}
+
+}  // namespace svmgsu
