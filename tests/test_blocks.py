@@ -271,7 +271,7 @@ def test_wrong_lines_of_a_csv_file_are_named_and_quoted_newlines_do_not_divide_a
     with pytest.raises(svmgsu.io.FormatError, match=r"a\.csv:172: column 'x1' is 'oops'"):
         svmgsu.open(path)
     path.write_text('x,"la\nbel"\n' + "".join(f'{k}.5,"a\n""{k % 2}"\n' for k in range(2000)))
-    same(svmgsu.open(path, label="la\nbel"), *svmgsu.io.read(path, label="la\nbel"))
+    same(svmgsu.open(path, target="la\nbel"), *svmgsu.io.read(path, target="la\nbel"))
 
 
 def test_tables_with_other_columns_are_refused_and_other_orders_put_in_order(tmp_path):

@@ -84,13 +84,13 @@ def rows_of(path):
 def test_a_table_is_all_that_train_needs(folder, table, capsys):
     out, err = said(capsys, "train", "stars.csv", *FAST, "-o", "again")
     assert out.startswith(
-        "stars.csv: 80 samples, 3 features: 2 values with errors, 1 exact, 1 id, target class"
+        "stars.csv: 80 samples, 3 features: 2 values with errors, 1 exact (b), 1 id (objid), target class"
     )
-    assert "ids objid" in out and "classes galaxy (" in out and "held-out log-loss" in out
-    assert "1 missing values" in err
+    assert "classes galaxy (" in out and "held-out log-loss" in out
+    assert "1 missing value" in err
     model = svmgsu.load("stars.svmgsu")
     wanted = svmgsu.GSUClassifier(members="linear", threads=1)
-    with pytest.warns(UserWarning, match="2 values with errors, 1 exact, 1 id"):
+    with pytest.warns(UserWarning, match=r"2 values with errors, 1 exact \(b\), 1 id"):
         wanted.fit(table.drop(columns=["z", "e_z"]), "class")
     frame = table.drop(columns=["class", "z", "e_z"])
     assert isinstance(model, svmgsu.GSUClassifier)
@@ -119,7 +119,7 @@ def test_the_model_knows_the_target_the_errors_and_the_ids(folder, table, capsys
     assert [row["id"] for row in rows] == [str(k) for k in table["objid"]]
     assert np.mean([row["label"] for row in rows] == odd["what"]) == pytest.approx(accuracy)
     data = svmgsu.io.read(
-        "odd.csv", label="what", errors={"Bmag": "dB"}, error_scale=2.0, missing="keep"
+        "odd.csv", target="what", errors={"Bmag": "dB"}, error_scale=2.0, missing="keep"
     ).data
     wanted = svmgsu.load("odd.svmgsu").predict_proba(data)
     np.testing.assert_allclose([float(row["p_star"]) for row in rows], wanted[:, 1])

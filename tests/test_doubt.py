@@ -329,6 +329,6 @@ def test_labels_or_named_features_come_before_columns_of_probabilities(tmp_path)
     path = tmp_path / "t.csv"
     write(path, X, P, "xy")
     assert svmgsu.io.read_table(path).data.shape == (20, 6)  # they may be anything
-    assert svmgsu.io.read_table(path, chances="p_").y.shape == (20, 2)
-    assert svmgsu.io.read_table(path, chances="p_", features=["x0", "p_x", "p_y"]).y is None
-    assert svmgsu.io.read_table(path, chances="p_", label="x0").y.shape == (20,)
+    assert svmgsu.io.read_table(path, class_probabilities="p_").y.shape == (20, 2)
+    assert svmgsu.io.read_table(path, class_probabilities="p_", features=["x0", "p_x", "p_y"]).y is None
+    assert svmgsu.io.read_table(path, class_probabilities="p_", target="x0").y.shape == (20,)

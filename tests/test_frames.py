@@ -101,11 +101,11 @@ def test_an_error_of_zero_is_a_value_that_is_known_exactly(make):
 
 @both
 def test_what_was_understood_is_said_in_one_line(make):
-    with pytest.warns(UserWarning, match="2 values with errors, 1 exact, 1 id; ids name; no errors for r"):
+    with pytest.warns(UserWarning, match=r"2 values with errors, 1 exact \(r\), 1 id \(name\)"):
         data = from_frame(make(TABLE))
-    assert str(data.columns) == "2 values with errors, 1 exact, 1 id"
+    assert str(data.columns) == "2 values with errors, 1 exact (r), 1 id (name)"
     assert data.columns.exact == ["r"] and data.columns.ids == ["name"]
-    with pytest.warns(UserWarning, match="ids name"):
+    with pytest.warns(UserWarning, match=r"1 id \(name\)"):
         assert from_frame(make(TABLE), exact=["r", "g_err"]).feature_names_in_ == ["u", "g", "g_err", "r"]
 
 

@@ -21,7 +21,7 @@ def test_columns_are_paired_by_their_endings():
     assert found.data.mean.tolist() == [[1.5, 2, 1], [2.5, 3, 2]]
     assert found.data.cov.variances.tolist() == [[0.25, 0.25, 4], [0.0625, 1, 9]]
     assert found.ids.tolist() == ["a", "b"] and found.y.tolist() == ["star", "quasar"]
-    assert str(found.columns) == "3 values with errors, 1 id, 1 unused, target label"
+    assert str(found.columns) == "3 values with errors, 1 id (id), 1 unused (name: as asked), target label"
 
 
 def test_a_column_y_with_errors_is_a_feature():
@@ -33,11 +33,11 @@ def test_a_column_y_with_errors_is_a_feature():
 
 
 def test_features_labels_and_ids_can_be_chosen():
-    found = svmgsu.io.read_table(text(TABLE), label="name", id="label", features=["size"], format=".csv")
+    found = svmgsu.io.read_table(text(TABLE), target="name", id="label", features=["size"], format=".csv")
     assert found.y.tolist() == ["x", "y"] and found.ids.tolist() == ["star", "quasar"]
     assert found.data.cov.variances.tolist() == [[4], [9]]
     with pytest.raises(ValueError, match="target: there is no column 'kind'"):
-        svmgsu.io.read_table(text(TABLE), label="kind", format=".csv")
+        svmgsu.io.read_table(text(TABLE), target="kind", format=".csv")
     assert list(found.columns.unused)[:3] == ["id", "flux", "flux_err"]
     with pytest.raises(ValueError, match="<file>: no numbers in column 'name'"):
         svmgsu.io.read_table(text(TABLE), features=["name"], format=".csv")
@@ -59,7 +59,7 @@ def test_features_labels_and_ids_can_be_chosen():
             "a,a_err1,a_err2\n1,1,1\n2,1,-1\n",
             "^<file>:3: column 'a_err2' is -1, but 1 at <file>:2; lower errors must have one sign",
         ),
-        ("a,b\n", "there is no example in this file"),
+        ("a,b\n", "there are no samples in this file"),
         ("a,a\n1,1\n", "the column 'a' appears twice"),
         ("a,b\n1\n", "^<file>:2: 1 cells, but the header has 2 columns"),
         ("name\nx\n", "there is no column to take as a feature"),
@@ -177,7 +177,7 @@ def test_labels_of_objects_are_numbers_or_strings_in_a_file(tmp_path):
     path, y = tmp_path / "a.npz", np.array(["star", "quasar"], dtype=object)
     svmgsu.io.write([[0.0], [1.0]], path, y=y)
     assert svmgsu.io.read(path).y.tolist() == ["star", "quasar"]
-    with pytest.raises(ValueError, match=r"y: shape \(3,\), but there are 2 examples"):
+    with pytest.raises(ValueError, match=r"y: shape \(3,\), but there are 2 samples"):
         svmgsu.io.write([[0.0], [1.0]], path, y=[1, 2, 3])
 
 

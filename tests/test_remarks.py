@@ -20,7 +20,7 @@ REMARKS = [
 
 
 def read(path):
-    return svmgsu.io.read_table(path, label="kind", id="name")
+    return svmgsu.io.read_table(path, target="kind", id="name")
 
 
 @pytest.mark.parametrize("remarks", REMARKS)
@@ -34,7 +34,7 @@ def test_remarks_are_passed_over(tmp_path, remarks, ending):
     np.testing.assert_array_equal(got.data.mean, wanted.data.mean)
     assert got.data.feature_names_in_ == wanted.data.feature_names_in_
     assert got.y.tolist() == wanted.y.tolist()
-    blocks = svmgsu.open(path, label="kind", id="name")
+    blocks = svmgsu.open(path, target="kind", id="name")
     np.testing.assert_array_equal(blocks[:].mean, wanted.data.mean)
 
 
@@ -51,7 +51,7 @@ def test_errors_name_the_line_of_the_file(tmp_path):
 def test_a_header_may_begin_with_a_hash(tmp_path):
     path = tmp_path / "table.csv"
     path.write_text("# made by hand\n#" + TABLE)
-    assert svmgsu.io.read_table(path, label="kind", id="#name").data.feature_names_in_ == ["flux"]
+    assert svmgsu.io.read_table(path, target="kind", id="#name").data.feature_names_in_ == ["flux"]
     path.write_text("# nothing else\n")
     with pytest.raises(svmgsu.io.FormatError):
         svmgsu.io.read_table(path)

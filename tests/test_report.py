@@ -295,9 +295,7 @@ def test_a_data_frame_is_taken_with_its_bars_and_without_its_text():
     frame = pd.DataFrame({"a": data.mean[:, 0], "a_err": 0.3, "b": data.mean[:, 1], "name": "x", "kind": y})
     problem, notes = preparing.prepare(frame, "kind", None, None, None, None, "auto", 0, QUICK)
     assert problem.data.feature_names_in_ == ["a", "b"] and problem.data.cov is not None
-    assert notes == [
-        "frame: 1 values with errors, 1 exact, 1 id, target kind; ids name; no errors for b: exact"
-    ]
+    assert notes == ["frame: 1 value with errors, 1 exact (b), 1 id (name), target kind"]
     with pytest.raises(ValueError, match="the frame has no column 'nothing'"):
         svmgsu.report(frame, "nothing")
 

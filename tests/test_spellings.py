@@ -44,6 +44,8 @@ SIDES = [
 REFUSED = {
     ("x", "x_upper", "x_lower"): "bounds:x_lower,x_upper",
     ("x", "b_x", "B_x"): "bounds:b_x,B_x",
+    ("x", "x_upper"): "as a value",
+    ("x", "x_lo"): "as a value",
     ("x", "x_moe"): "1.645",
     ("x", "x_ci"): "1.645",
     ("x", "x_err", "x_std"): "errors",
@@ -147,7 +149,7 @@ def test_the_shell_takes_the_same_options(tmp_path):
 def test_ids_and_the_target_go_by_their_names():
     found = understand(["objid", "flux", "e_flux", "class", "z", "z_err"], target=True)
     assert found.ids == ["objid"] and found.target == "class" and found.features == ["flux", "z"]
-    assert str(found) == "2 values with errors, 1 id, target class"
+    assert str(found) == "2 values with errors, 1 id (objid), target class"
     found = understand(["x", "y", "y_err"], target=True, regression=True)
     assert found.target == "y" and found.target_errors == {"standard deviation": "y_err"}
 
@@ -157,7 +159,7 @@ def test_numbers_of_rows_are_ids():
     table = pd.DataFrame(
         {"row": np.arange(40), "star": 10**9 + rng.permutation(40), "n": rng.permutation(40)}
     )
-    with pytest.warns(UserWarning, match="ids row, star"):
+    with pytest.warns(UserWarning, match=r"ids \(row, star\)"):
         data = svmgsu.Gaussians.from_frame(table.assign(x=rng.normal(size=40)))
     assert data.feature_names_in_ == ["n", "x"]
 

@@ -73,17 +73,19 @@ def test_what_is_to_be_left_out_is_named_and_goes_with_its_errors():
     table = "x,x_err,z,z_err,day,label\n1,1,2,2,monday,0\n3,1,2,2,friday,1\n"
     found = read(table, ignore=["z", "day"])
     assert found.data.feature_names_in_ == ["x"]
-    assert found.report.notes == ["<file>: 1 values with errors, 3 unused, target label"]
+    assert found.report.notes == [
+        "<file>: 1 value with errors, 3 unused (z: as asked, z_err: as asked, day: as asked), target label"
+    ]
     found = read(table, features=["x"])
     assert found.columns.unused == dict.fromkeys(["z", "z_err", "day"], "as asked")
-    assert read("x,z,z_err\n1,0,1\n2,1,1\n", label="z").data.feature_names_in_ == ["x"]
+    assert read("x,z,z_err\n1,0,1\n2,1,1\n", target="z").data.feature_names_in_ == ["x"]
 
 
 def test_columns_of_text_and_empty_ones_are_left_out_and_said():
     found = read("x,day,flag,z\n1,2020-01-01,true,\n2,2020-01-02,false,\n")
     assert found.data.feature_names_in_ == ["x"]
     assert found.columns.unused == {"day": "text", "flag": "text", "z": "empty"}
-    assert "not used: day (text), flag (text), z (empty)" in found.report.notes[0]
+    assert "3 unused (day: text, flag: text, z: empty)" in found.report.notes[0]
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
@@ -117,7 +119,7 @@ def test_labels_are_numbers_where_all_are(cells, wanted):
 def test_a_mixture_of_labels_is_text_if_asked_for_and_need_not_be_read():
     table = "x,label\n1,0\n2,3+\n"
     assert read(table, text_labels=True).y.tolist() == ["0", "3+"]
-    assert read(table, label=False).y is None
+    assert read(table, target=False).y is None
     assert read("x,label\n1,0\n2,\n3,1\n", missing="drop").data.mean.ravel().tolist() == [1, 3]
 
 
@@ -175,7 +177,7 @@ def test_frames_files_and_builders_agree_on_asymmetric_bars(tmp_path, centre):
     )
     table.to_csv(tmp_path / "t.csv", index=False)
     file = svmgsu.io.read(tmp_path / "t.csv", asymmetric=centre).data
-    with pytest.warns(UserWarning, match="no errors for z: exact"):
+    with pytest.warns(UserWarning, match=r"1 exact \(z\)"):
         frame = svmgsu.Gaussians.from_frame(table, asymmetric=centre)
     np.testing.assert_array_equal(file.mean, frame.mean)
     np.testing.assert_array_equal(file.cov.variances, frame.cov.variances)

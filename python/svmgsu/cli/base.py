@@ -20,17 +20,16 @@ from ..io.output import check_apart, check_output, named
 
 EXIT_CODES = "Exit codes: 0 success, 1 wrong data or files (one line on stderr says which), 2 wrong usage."
 OPTIONS = {
-    "n_features= ": "--n-features ",
-    "n_features=": "--n-features ",
+    "n_features= ": "--read n_features=N ",
     'missing="drop"': "--missing drop",
-    'psd="strict"': "--psd strict",
-    'psd="clip"': "--psd clip",
+    'psd="strict"': "--read psd=strict",
+    'psd="clip"': "--read psd=clip",
     'kind="diagonal"': "--kind diagonal",
-    "ignore=, label= or id=": "--ignore, --target or --id",
+    "ignore=, target= or id=": "--ignore, --target or --id",
     'limits="half-normal"': "--limits half-normal",
     "error_scale=": "--error-scale ",
     "exact= takes": "--exact takes",
-    "text_labels=True takes": "--text-labels takes",
+    "text_labels=True takes": "--read text_labels=true takes",
     "name another target=": "name another --target",
     "name the target, one of": "name it in --target: one of",
 }

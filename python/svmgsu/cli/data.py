@@ -13,7 +13,8 @@ from typing import Any
 
 from .. import io
 from ..data.gaussians import Gaussians
-from ..io.dataset import Dataset, guess_task
+from ..io.cells import guess_task
+from ..io.dataset import Dataset
 from .base import UsageError, about, count, nonnegative, positive, value_of
 
 KINDS = ("full", "diagonal", "isotropic", "none")
@@ -142,33 +143,24 @@ def _read(
         if task not in (None, "optional") and dataset.y is None:
             raise ValueError(f"{args.data}: there are no labels")
         return dataset, guess_task(dataset.y) if task == "auto" and dataset.y is not None else task
-    named = options.pop("target", None) or remembered.get("target")
-    how = table_task(named, task)
-    dataset = io.read(*files, format=args.format, **options, **how)
-    if task in (None, "optional"):
-        return dataset, None
-    if dataset.y is None:
+    options |= table_target(options.pop("target", None) or remembered.get("target"), task)
+    dataset = io.read(*files, format=args.format, **options)
+    if task not in (None, "optional") and dataset.y is None:
         raise ValueError(
             f"{args.data}: which column is to be predicted? Name it in --target: "
             f"{', '.join(likely_targets(dataset))}"
         )
-    if task == "auto":
-        assert dataset.columns is not None
-        whole = dataset.classes is not None or guess_task(dataset.y) == "classification"
-        task = "classification" if whole and not dataset.columns.target_errors else "regression"
-        if task == "regression":
-            again = table_task(dataset.columns.target, task)
-            dataset = io.read(*files, format=args.format, **options, **again)
-    return dataset, task
+    return dataset, dataset.task
 
 
-def table_task(target: str | None, task: str | None) -> dict[str, Any]:
-    """The options of the table reader for a task."""
-    if task in (None, "optional"):
-        return {"label": False if task is None else target}
-    if task == "regression":
+def table_target(target: str | None, task: str | None) -> dict[str, Any]:
+    """The options of the table reader that say what is predicted."""
+    if task is None:
+        return {"target": None}
+    if task == "optional":
         return {"target": target or True}
-    return {"label": target, "chances": SOFT_LABELS}
+    soft = {} if task == "regression" else {"class_probabilities": SOFT_LABELS}
+    return {"target": target or True, "task": task, **soft}
 
 
 def likely_targets(dataset: Dataset) -> list[str]:
@@ -204,8 +196,7 @@ def _opened(
     if options.get("missing") == "keep":
         options["missing"] = "error"
     if format in TABLES:
-        task = "classification" if task == "auto" else task
-        options |= table_task(options.pop("target", None), task)
+        options |= table_target(options.pop("target", None), task)
     blocks = open_blocks(args.data, labels, args.cov, memory=args.memory, format=args.format, **options)
     with about(args.data, labels, args.cov):
         if args.std is not None and blocks.kind != "none":
@@ -220,6 +211,8 @@ def _opened(
     data: Any = blocks
     y = blocks.labels() if blocks.has_labels else None
     more: dict[str, Any] = {"y_std": blocks.numbers("y_std"), "classes": blocks.classes}
+    if task == "auto" and y is not None:
+        task = "classification" if blocks.classes is not None else guess_task(y)
     return Dataset(data, y, blocks.ids(), **more), task or "classification"
 
 

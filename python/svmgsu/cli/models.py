@@ -116,9 +116,9 @@ def _fit_linear(
             scaler = Propagate(StandardScaler()).fit(data[: min(len(data), 100_000)])
             scaled = data.map(scaler)
         model: Model | RegressionModel = kind(**settings).fit(scaled, dataset.y, **more).model_
-    coef, shift = scaler.pull_back(np.atleast_2d(model.coef_))
-    model.coef_ = coef.reshape(np.shape(model.coef_))
-    intercept = np.atleast_1d(model.intercept_) + shift
+    own = scaler.unscale(model)
+    model.coef_ = np.reshape(own.coef_, np.shape(model.coef_))
+    intercept = np.ravel(own.intercept_)
     model.intercept_ = float(intercept[0]) if task == "regression" else intercept
     model.feature_names_in_ = data.feature_names_in_
     return model

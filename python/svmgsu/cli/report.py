@@ -104,7 +104,7 @@ def _column(args: argparse.Namespace, column: str) -> Any:
     """The groups of the samples that were kept."""
     ignored = [name for name in args.ignore.split(",") if name != column]
     options = reader_options(args, io.format_of(args.data, args.format), None) | {"ignore": ignored}
-    options |= {"id": column, "label": options.pop("target", None)}
+    options |= {"id": column, "target": options.pop("target", None) or True}
     return io.read(args.data, format=args.format, **options).ids
 
 
@@ -122,10 +122,9 @@ def _code(args: argparse.Namespace, format: str, dataset: Dataset, task: str) ->
         return None
     options = reader_options(args, format, None)
     assert dataset.columns is not None
-    options.pop("target", None)
-    options |= {"target" if task == "regression" else "label": dataset.columns.target}
+    options |= {"target": dataset.columns.target, "task": None if task == dataset.task else task}
     if dataset.classes is not None:
-        options |= {"chances": "p_"}
+        options |= {"class_probabilities": "p_"}
     shown = "".join(f", {name}={value!r}" for name, value in options.items() if value is not None)
     read = f"svmgsu.io.read({args.data!r}{shown})"
     more = "classes" if dataset.classes is not None else "y_std" if dataset.y_std is not None else None

@@ -64,7 +64,7 @@ def read_block(X: Any, cov: Any, std: Any) -> Gaussians | None:
     if not len(X):
         return None
     if cov is None and std is None and hasattr(X, "columns"):
-        return read_frame(X, label=False, by_content=False).data
+        return read_frame(X, target=False, by_content=False).data
     return Gaussians(X, cov, std=std)
 
 

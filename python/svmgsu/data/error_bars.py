@@ -39,8 +39,9 @@ def combine(
     """
 
     def size(what: str) -> FloatArray:
-        sizes = bars(found[what], what) * unit
-        return sizes.astype(np.float64) if floor is None else raised(sizes, floor)
+        sizes = bars(found[what], what)
+        sizes = (sizes if np.ndim(unit) == 0 and unit == 1 else sizes * unit).astype(np.float64, copy=False)
+        return sizes if floor is None else raised(sizes, floor)
 
     if UPPER in found:
         return asymmetric_bars(size(UPPER), size(LOWER), centre)

@@ -90,6 +90,7 @@ class Columns:
 
     @property
     def features(self) -> list[str]:
+        """The names of the values."""
         return list(self.values)
 
     @property
@@ -105,15 +106,21 @@ class Columns:
         return [c for c in dict.fromkeys(found) if isinstance(c, str)]
 
     def __str__(self) -> str:
+        """Say what was understood in one line, with names where columns are not used as they might be."""
         known = len(self.values) - len(self.exact)
-        parts = [f"{known} values with errors"] if known else []
-        parts += (
-            [f"{len(self.exact)} exact" + (" (no errors found)" if not known else "")] if self.exact else []
-        )
+        parts = [f"{known} value{'s' * (known > 1)} with errors"] if known else []
+        if self.exact:
+            parts.append(f"{len(self.exact)} exact ({listed(self.exact) if known else 'no errors found'})")
         parts += [f"{len(self.joint)} covariances"] if self.joint else []
-        parts += [f"{len(self.ids)} id{'s' if len(self.ids) > 1 else ''}"] if self.ids else []
-        parts += [f"{len(self.unused)} unused"] if self.unused else []
+        parts += [f"{len(self.ids)} id{'s' * (len(self.ids) > 1)} ({listed(self.ids)})"] if self.ids else []
+        unused = [f"{c}: {why}" for c, why in self.unused.items()]
+        parts += [f"{len(unused)} unused ({listed(unused, 5)})"] if unused else []
         return ", ".join(parts + ([f"target {self.target}"] if self.target else []))
+
+
+def listed(names: Sequence[str], most: int = 8) -> str:
+    """The first names, and how many there are."""
+    return ", ".join(names[:most]) + (f", ... ({len(names)})" if len(names) > most else "")
 
 
 class _Mark(NamedTuple):
@@ -246,9 +253,9 @@ def check_names(names: Sequence[str], **asked: Iterable[str] | None) -> None:
         found = list(given or ())
         missing = [repr(name) for name in found if name not in present]
         if missing:
-            shown = ", ".join(missing[:5]) + (f", ... ({len(missing)})" if len(missing) > 5 else "")
-            known = ", ".join(map(str, names[:10])) + (", ..." if len(names) > 10 else "")
-            raise ColumnError(f"{argument}: there is no column {shown}; there are {known}")
+            raise ColumnError(
+                f"{argument}: there is no column {listed(missing, 5)}; there are {listed(names, 10)}"
+            )
         if len(set(found)) < len(found):
             raise ColumnError(f"{argument}: {Counter(found).most_common(1)[0][0]!r} is named twice")
 
@@ -281,8 +288,7 @@ def _pair(free: list[str], names: Sequence[str], asked: set[str]) -> tuple[dict[
             own[LOWER], own[UPPER] = sorted((name, own.pop(STD)), key=str.swapcase)  # VizieR's e_x and E_x
         else:
             own[f"another {what}" if what in own else what] = name
-    # A bound alone may be anything: a maximum, say. It is a value.
-    return {v: found for v, found in paired.items() if not (len(found) == 1 and set(found) <= BOUNDS)}, lone
+    return paired, lone
 
 
 def _checked(value: str, found: Errors) -> Errors:
@@ -303,6 +309,11 @@ def _checked(value: str, found: Errors) -> Errors:
             f"errors={{{value!r}: {shown!r}}} and error_scale=1.645 (margins of 90 %) or 1.96 (95 %)"
         )
     choose = f"errors={{{value!r}: {columns[0]!r}}}"
+    if what < BOUNDS:
+        raise ColumnError(
+            f"column {shown} beside {value!r}: a bound or an error, or a value of its own? {choose} takes it "
+            f"as the error on both sides, exact=[{shown!r}] as a value, ignore=[{shown!r}] leaves it out"
+        )
     if what in ({UPPER}, {LOWER}):
         raise ColumnError(f"column {shown} beside {value!r} is one of two errors; {choose} takes it for both")
     raise ColumnError(f"{value!r} has more than one uncertainty: {shown}; choose one by {choose}")

@@ -209,7 +209,7 @@ class Gaussians:
         check_choice(missing, "missing", ("error", "drop"))
         options = {"errors": errors, "exact": exact, "ignore": ignore, "error_scale": error_scale}
         options |= {"asymmetric": asymmetric, "units": units, "missing": missing, "limits": limits}
-        found = read_frame(frame, features=features, label=False, **options)
+        found = read_frame(frame, features=features, target=False, **options)
         if features is None:
             say(found, exact)
         return found.data

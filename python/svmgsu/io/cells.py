@@ -1,10 +1,15 @@
-"""The cells of a table by column: numbers, labels and ids, each with its place in the file for messages."""
+"""The cells of a table by column: numbers, labels and ids, each with its place for messages.
+
+`FrameCells` are tables in memory (pandas, polars, astropy, pyarrow), `CsvCells` are files of text.
+"""
 
 from __future__ import annotations
 
 import csv
+import decimal
 import io
 import itertools
+import numbers as number_types
 import os
 import re
 import sys
@@ -16,26 +21,29 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _core
-from ..data.frames import PRECISION, UNIT, ColumnError
+from ..data.frames import PRECISION, UNIT, VARIANCE, ColumnError
 from ..support.validation import Array, FloatArray
 
 PLAIN = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
-NUMBER = rf"(?i)^{PLAIN}$|^[+-]?(inf|infinity|nan)$"
+NUMBER = re.compile(rf"{PLAIN}|[+-]?(inf|infinity|nan)", re.IGNORECASE)
 PERCENT = re.compile(rf"({PLAIN})\s*%")
 WITH_ERROR = re.compile(rf"({PLAIN})\s*(?:±|\+/-|\+-)\s*({PLAIN})")  # 1.2±0.3
 SHORT = re.compile(r"([+-]?[0-9]*\.?([0-9]*))\(([0-9]+\.?[0-9]*)\)(?:[eE]([+-]?[0-9]+))?")  # 1.62(48)
 LIMIT = re.compile(rf"([<>≤≥])\s*({PLAIN})")
 NOTHING = ("", "--", "—", "...", "-", "nan", "null", "none", "n/a", "na", "#n/a", "nodata", "masked")
-PLAIN_INTEGER = re.compile(r"-?(0|[1-9][0-9]*)")
-PLAIN_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]*)?([eE][+-]?[0-9]+)?")
+NULLS = [*dict.fromkeys([*NOTHING, "NaN", "NULL", "None", "N/A", "NA", "#N/A", "-nan"])]
+INTEGER = re.compile(r"-?(0|[1-9][0-9]*)")
+DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]*)?([eE][+-]?[0-9]+)?")
 TRUTH = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
-SAMPLE = 2**20  # bytes of a text in which its columns are looked at
+SAMPLE = 2**18  # characters of a text by which its columns are told apart
+BLOCK = 2**22  # bytes of a text that are parsed at a time
 LEAST_RUNNING = 20  # rows: fewer integers may be in order, or texts all different, by chance
 LARGE_ID = 10**6
+MOST_CLASSES = 20  # whole numbers of more values are numbers to predict, not classes
 
 
 class Kinds(NamedTuple):
-    """What the cells of columns are: numbers, numbers of rows or names of objects, or nothing at all."""
+    """Which columns hold numbers, which number rows or name objects, and which are empty."""
 
     numeric: set[str]
     running: set[str]
@@ -43,7 +51,7 @@ class Kinds(NamedTuple):
 
 
 class Spelled(NamedTuple):
-    """A cell of text as a number with its error, both NaN where it is empty, or an upper limit."""
+    """A number in a cell of text with its error, both NaN in an empty one, or a limit such as <0.5."""
 
     value: float
     error: float = float("nan")
@@ -51,12 +59,12 @@ class Spelled(NamedTuple):
 
 
 def spelled(text: str) -> Spelled | None:
-    """Read a number as people write it: 48.6%, 1.2±0.3, 1.62(48), <0.5; None for what is none."""
+    """Read a number as people write it: 48.6%, 1.2±0.3, 1.62(48), <0.5; None for anything else."""
     text = text.strip().replace("\u2212", "-")
+    if NUMBER.fullmatch(text):
+        return Spelled(float(text))
     if text.casefold() in NOTHING:
         return Spelled(float("nan"))
-    if re.match(NUMBER, text):
-        return Spelled(float(text))
     if found := PERCENT.fullmatch(text):
         return Spelled(float(found[1]) / 100)
     if found := WITH_ERROR.fullmatch(text):
@@ -70,8 +78,17 @@ def spelled(text: str) -> Spelled | None:
     return None
 
 
+def guess_task(y: Array) -> str:
+    """Numbers with fractions, or with many different values, are a regression; all else is classes."""
+    if y.dtype.kind not in "iuf":
+        return "classification"
+    known = y[np.isfinite(y)] if y.dtype.kind == "f" else y
+    whole = bool((known == np.floor(known)).all())
+    return "classification" if whole and len(np.unique(known)) <= MOST_CLASSES else "regression"
+
+
 class Cells(ABC):
-    """A table that was opened. `load` reads the columns that are wanted."""
+    """A table whose columns are known; `load` reads those that are wanted."""
 
     name: str
     columns: list[str]
@@ -82,11 +99,11 @@ class Cells(ABC):
 
     @abstractmethod
     def load(self, numbers: list[str], texts: list[str]) -> None:
-        """Reads columns of numbers, and of labels and ids."""
+        """Read columns of numbers, and of labels and ids."""
 
     @abstractmethod
-    def kinds(self) -> Kinds:
-        """What the columns hold."""
+    def sample(self, column: str) -> Array:
+        """A column, or its beginning: an array of numbers, or of objects with None for empty cells."""
 
     @abstractmethod
     def numbers(self, column: str) -> Array:
@@ -100,6 +117,33 @@ class Cells(ABC):
     def place(self, row: int) -> str:
         """Where a row of the table is: file and line, or file and row."""
 
+    def kinds(self) -> Kinds:
+        """Tell columns of numbers from text, ids and empty ones, by what they hold."""
+        kinds = Kinds(set(self.in_cells), set(), set())
+        for column in self.columns:
+            if column in self.in_cells:
+                continue
+            cells = self.sample(column)
+            if cells.dtype.kind in "iuf":
+                kinds.numeric.add(column)
+                if cells.dtype.kind == "f" and np.isnan(cells).all():
+                    kinds.empty.add(column)
+                elif cells.dtype.kind in "iu" and len(cells) >= LEAST_RUNNING and _is_running(cells):
+                    kinds.running.add(column)
+                continue
+            texts = [str(cell).strip() for cell in cells if cell is not None]
+            filled = [text for text in texts if text.casefold() not in NOTHING]
+            fine = sum(spelled(text) is not None for text in filled)
+            if 2 * fine >= len(filled):
+                kinds.numeric.add(column)
+            if not filled and len(cells):
+                kinds.empty.add(column)
+            if len(set(filled)) == len(cells) >= LEAST_RUNNING:
+                whole = all(INTEGER.fullmatch(text) for text in filled)
+                if _is_running(np.array(list(map(int, filled)), dtype=object)) if whole else not fine:
+                    kinds.running.add(column)
+        return kinds
+
     def unit(self, column: str) -> Any:
         """The unit of a column, here by brackets at the end of its name."""
         found = UNIT.search(column)
@@ -110,7 +154,7 @@ class Cells(ABC):
         own, wanted = self.unit(column), self.unit(value)
         if own is None or wanted is None or str(own) == str(wanted):
             return 1.0
-        power = {PRECISION: -2, "variance": 2}.get(what, 1)
+        power = {PRECISION: -2, VARIANCE: 2}.get(what, 1)
         try:
             from astropy import units
 
@@ -125,30 +169,37 @@ class Cells(ABC):
     def fail(self, row: int, reason: str) -> _core.FormatError:
         return _core.FormatError(f"{self.place(row)}: {reason}")
 
-    def labels(self, column: str, keep: Array, as_text: bool) -> Array:
-        """Labels: numbers where all are, else strings; a mixture is refused unless taken `as_text`."""
-        values = self.present(column, keep)
-        kinds = {"text" if isinstance(v, str) else "number" for v in values}
-        if "text" in kinds and not as_text:
-            return self._from_texts(column, values, np.flatnonzero(keep))
-        if as_text:
-            values = [str(v) for v in values]
-        elif not all(isinstance(v, (bool, int, float)) for v in values):
-            bad = next(v for v in values if not isinstance(v, (bool, int, float)))
-            raise _core.FormatError(f"{self.name}: column {column!r} holds {type(bad).__name__}, no labels")
-        return np.array(values)
-
-    def _from_texts(self, column: str, values: list[str], rows: Array) -> Array:
-        return np.array(values)
-
     def present(self, column: str, keep: Array) -> list[Any]:
         """The cells of some rows, none of which may be empty."""
         values = self.values(column)
-        empty = [i for i in np.flatnonzero(keep).tolist() if values[i] is None or values[i] != values[i]]
-        if empty:
-            more = f", one of {len(empty)} such rows" if len(empty) > 1 else ""
-            raise self.fail(empty[0], f"column {column!r} is missing{more}")
-        return [v for v, k in zip(values, keep.tolist(), strict=True) if k]
+        if not keep.all():
+            values = list(itertools.compress(values, keep.tolist()))
+        if None in values:
+            rows = np.flatnonzero(keep)[[value is None for value in values]]
+            more = f", one of {len(rows)} such rows" if len(rows) > 1 else ""
+            raise self.fail(int(rows[0]), f"column {column!r} is missing{more}")
+        return values
+
+    def labels(self, column: str, keep: Array, as_text: bool) -> Array:
+        """Labels: numbers where all are, else strings; a mixture is refused unless taken `as_text`."""
+        values = self.present(column, keep)
+        # Each different label is looked at once: there are few, and many samples.
+        codes = {value: k for k, value in enumerate(dict.fromkeys(values))}
+        different: list[Any] = list(codes)
+        if as_text:
+            different = [str(value) for value in different]
+        elif any(isinstance(value, str) for value in different):
+            different = self._labels_of_texts(column, different, values, keep)
+        elif not all(isinstance(value, (bool, int, float)) for value in different):
+            bad = next(v for v in different if not isinstance(v, (bool, int, float)))
+            raise _core.FormatError(f"{self.name}: column {column!r} holds {type(bad).__name__}, no labels")
+        order = np.fromiter(map(codes.__getitem__, values), dtype=np.int64, count=len(values))
+        return np.array(different)[order]
+
+    def _labels_of_texts(
+        self, column: str, different: list[str], values: list[Any], keep: Array
+    ) -> list[Any]:
+        return different
 
     def _of_texts(self, column: str, texts: list[Any]) -> FloatArray:
         """Cells of text as numbers; `x_err` that is no column of its own has the errors in the cells of x."""
@@ -160,7 +211,7 @@ class Cells(ABC):
             raise self.fail(
                 bad[0],
                 f"column {owner!r} is {texts[bad[0]]!r}, which is no number as others in this column are"
-                f"{count}; name it in ignore=, label= or id= if it holds none",
+                f"{count}; name it in ignore=, target= or id= if it holds none",
             )
         known = [cell for cell in found if cell is not None]
         values = np.array([cell.value for cell in known])
@@ -180,116 +231,156 @@ class Cells(ABC):
             return values
         return np.where(np.isnan(errors) & ~np.isnan(values), 0.0, errors)
 
-    def _spread(self, samples: dict[str, list[Any]]) -> None:
-        """Adds columns for errors that stand in the cells of their values."""
+    def _spread(self) -> None:
+        """Add columns for errors that stand in the cells of their values, such as 1.2±0.3."""
         self.in_cells = {}
-        for column, cells in samples.items():
-            found = [spelled(str(t)) for t in cells[:1000] if isinstance(t, str)]
-            with_error = any(cell is not None and (cell.error == cell.error or cell.limit) for cell in found)
-            if with_error and f"{column}_err" not in self.columns:
+        names: list[str] = []
+        for column in self.columns:
+            names.append(column)
+            cells = self.sample(column)[:1000]
+            if cells.dtype.kind != "O" or f"{column}_err" in self.columns:
+                continue
+            found = [spelled(cell) for cell in cells if isinstance(cell, str)]
+            if any(cell is not None and (cell.error == cell.error or cell.limit) for cell in found):
                 self.in_cells[f"{column}_err"] = column
-        self.columns = [
-            c
-            for column in self.columns
-            for c in (column, f"{column}_err")
-            if c == column or c in self.in_cells
-        ]
+                names.append(f"{column}_err")
+        self.columns = names
 
 
-def kinds_of_texts(samples: dict[str, list[Any]]) -> Kinds:
-    """What columns of texts hold: numbers, where most of the cells are some."""
-    kinds = Kinds(set(), set(), set())
-    for column, cells in samples.items():
-        filled = [str(c).strip() for c in cells if c is not None and str(c).strip().casefold() not in NOTHING]
-        found = [spelled(text) for text in filled]
-        fine = sum(cell is not None for cell in found)
-        if not filled:
-            kinds.numeric.add(column)
-            kinds.empty.update([column] if cells else [])
-        elif 2 * fine >= len(filled):
-            kinds.numeric.add(column)
-        whole = bool(filled) and all(PLAIN_INTEGER.fullmatch(text) for text in filled)
-        if len(set(filled)) == len(cells) >= LEAST_RUNNING and (
-            is_running([int(text) for text in filled]) if whole else not fine
-        ):
-            kinds.running.add(column)
-    return kinds
+def _is_running(values: Array) -> bool:
+    """Whether whole numbers number rows (in order) or objects (large and all different)."""
+    in_order = bool((np.diff(values) == 1).all())
+    return in_order or (values.min() >= LARGE_ID and len(np.unique(values)) == len(values))
 
 
-def is_running(numbers: Any) -> bool:
-    """Whether whole numbers, all different, number rows or objects: in order, or large as of catalogues."""
-    values = np.asarray(numbers, dtype=np.float64)
-    steps = np.diff(values)
-    return bool((steps == 1).all() or values.min() >= LARGE_ID)
+class FrameCells(Cells):
+    """A table in memory, which begins at row `first` of the whole, read through its own columns."""
 
-
-class ArrowCells(Cells):
-    """A table whose columns have types: Parquet, Feather, Arrow, JSON."""
-
-    def __init__(self, table: Any, name: str) -> None:
-        self.table, self.name, self.rows = table, name, table.num_rows
-        self.columns = list(table.column_names)
-        written = (table.schema.pandas_metadata or {}).get("index_columns", [])
-        self.index = tuple(c for c in written if isinstance(c, str) and c in set(self.columns))
-        self._texts = {
-            c for c in dict.fromkeys(self.columns) if self.columns.count(c) == 1 and self._is_text(c)
-        }
-        self._spread({c: self.table[c].slice(0, 1000).to_pylist() for c in self._texts})
+    def __init__(self, frame: Any, name: str = "frame", first: int = 0) -> None:
+        if hasattr(frame, "collect") and not hasattr(frame, "to_numpy"):
+            raise TypeError("frame: a lazy frame; pass frame.collect()")
+        if not hasattr(frame, "columns") or not hasattr(frame, "__getitem__"):
+            raise TypeError(
+                f"frame: expected a table of pandas, polars, astropy or pyarrow, got {type(frame).__name__}"
+            )
+        self.frame = frame
+        self.name = name
+        self.first = first
+        self.rows = len(frame)
+        self.columns = names_of(frame)
+        for column in self.columns:
+            if not isinstance(column, str):
+                raise TypeError(
+                    f"frame: expected columns with names that are strings, got {column!r}; rename them, or "
+                    "use svmgsu.Gaussians(values, std=errors)"
+                )
+        if len(set(self.columns)) < len(self.columns):
+            twice = next(c for c in self.columns if self.columns.count(c) > 1)
+            raise _core.FormatError(f"{name}: the column {twice!r} appears twice; rename one")
+        if hasattr(frame, "schema") and hasattr(frame.schema, "pandas_metadata"):
+            written = (frame.schema.pandas_metadata or {}).get("index_columns", [])
+            self.index = tuple(c for c in written if isinstance(c, str) and c in set(self.columns))
+        self._arrays: dict[str, Array] = {}
+        self._spread()
 
     def load(self, numbers: list[str], texts: list[str]) -> None:
-        single = all(
-            c not in self._texts and c not in self.in_cells and str(self._type(c)) == "float" for c in numbers
-        )
-        self.dtype = np.float32 if single and numbers else np.float64
+        own = [self.sample(c) for c in numbers if c not in self.in_cells]
+        single = own and all(array.dtype == np.float32 for array in own)
+        self.dtype = np.float32 if single else np.float64
 
-    def kinds(self) -> Kinds:
-        kinds = kinds_of_texts({c: self.values(c) for c in self._texts})
-        for column in self.columns:
-            if column in self.in_cells:
-                kinds.numeric.add(column)
-            elif column not in self._texts and self._is_numeric(column):
-                kinds.numeric.add(column)
-                cells = self.table[column]
-                whole = "int" in str(cells.type) and cells.null_count == 0 and self.rows >= LEAST_RUNNING
-                if whole and is_running(cells.to_numpy()) and len(cells.unique()) == self.rows:
-                    kinds.running.add(column)
-                if cells.null_count == self.rows:
-                    kinds.empty.add(column)
-            elif str(self._type(column)) == "null":
-                kinds.numeric.add(column)
-                kinds.empty.add(column)
-        return kinds
+    def sample(self, column: str) -> Array:
+        if column not in self._arrays:
+            self._arrays[column] = self._array(column)
+        return self._arrays[column]
 
-    def _type(self, column: str) -> Any:
-        return self.table.schema.field(column).type
-
-    def _is_text(self, column: str) -> bool:
-        return str(self._type(column)) in ("string", "large_string", "string_view") or "dictionary" in str(
-            self._type(column)
-        )
-
-    def _is_numeric(self, column: str) -> bool:
-        from pyarrow import types
-
-        kind = self._type(column)
-        return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
+    def _array(self, column: str) -> Array:
+        """A column as integers, floats with NaN for nothing, or objects with None for nothing."""
+        series = self.frame[column]
+        mask = getattr(series, "mask", None)  # of astropy; pandas has a method of this name
+        series = getattr(series, "value", series) if hasattr(series, "unit") else series
+        if hasattr(series, "chunks"):
+            array = _of_arrow(series)
+        elif getattr(series.dtype, "kind", None) in tuple("iuf") and hasattr(series, "isna"):
+            missing = bool(series.isna().any())
+            array = series.to_numpy(dtype=np.float64, na_value=np.nan) if missing else series.to_numpy()
+        elif hasattr(series, "to_numpy"):
+            array = series.to_numpy()
+        else:
+            array = np.ma.getdata(np.asanyarray(series))
+        array = np.asarray(array)
+        if array.ndim != 1:
+            raise ValueError(
+                f"frame: column {column!r} has cells of shape {array.shape[1:]}; expected numbers"
+            )
+        if array.dtype.kind in "iuf":
+            array = array.astype(array.dtype.newbyteorder("="), copy=False)  # FITS is big-endian
+            if isinstance(mask, np.ndarray) and mask.any():
+                array = np.where(mask, np.nan, array)
+            return array
+        cells = [_plain(cell) for cell in array.tolist()]
+        if isinstance(mask, np.ndarray):
+            cells = [None if hidden else cell for cell, hidden in zip(cells, mask.tolist(), strict=True)]
+        if cells and all(cell is None or isinstance(cell, float) for cell in cells):
+            return np.array([np.nan if cell is None else cell for cell in cells], dtype=np.float64)
+        out = np.empty(len(cells), dtype=object)
+        out[:] = cells
+        return out
 
     def numbers(self, column: str) -> Array:
-        from pyarrow import types
-
-        owner = self.in_cells.get(column, column)
-        if owner in self._texts:
-            return self._of_texts(column, self.values(owner))
-        cells = self.table[column]
-        if types.is_decimal(cells.type) or types.is_null(cells.type):
-            cells = cells.cast("float64")
-        return np.asarray(cells.to_numpy(), dtype=self.dtype)
+        array = self.sample(self.in_cells.get(column, column))
+        if array.dtype.kind == "O":
+            return self._of_texts(column, array.tolist())
+        return np.array(array, dtype=self.dtype)
 
     def values(self, column: str) -> list[Any]:
-        return list(self.table[column].to_pylist())
+        array = self.sample(column)
+        if array.dtype.kind == "f" and "int" in str(getattr(self.frame[column], "dtype", "")).lower():
+            return [None if cell != cell else int(cell) for cell in array.tolist()]
+        return [None if cell != cell else cell for cell in array.tolist()]
+
+    def unit(self, column: str) -> Any:
+        own = None if column in self.in_cells else getattr(self.frame[column], "unit", None)
+        return super().unit(column) if own is None else own
 
     def place(self, row: int) -> str:
-        return f"{self.name}: row {row}"
+        number = self.first + row
+        label = self.frame.index[row] if hasattr(self.frame, "index") else number
+        return f"{self.name}: row {number}" if label == number else f"{self.name}: row {number} ({label!r})"
+
+
+def names_of(frame: Any) -> list[Any]:
+    """The names of the columns of a table in memory."""
+    return list(getattr(frame, "colnames", getattr(frame, "column_names", frame.columns)))
+
+
+def _of_arrow(series: Any) -> Array:
+    """A column of a pyarrow table as numbers, or as a list of what it holds."""
+    from pyarrow import types
+
+    kind = series.type
+    if types.is_decimal(kind) or types.is_null(kind):
+        series = series.cast("float64")
+        kind = series.type
+    if types.is_integer(kind) or types.is_floating(kind):
+        return np.asarray(series.to_numpy())
+    out = np.empty(len(series), dtype=object)
+    out[:] = series.to_pylist()
+    return out
+
+
+def _plain(cell: Any) -> Any:
+    """A cell of an array of objects: None for nothing, a number, the text of ufloats, or what it is."""
+    if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
+        return None
+    if isinstance(cell, bytes):
+        return cell.decode("utf-8", "replace").strip()
+    if isinstance(cell, (bool, np.bool_)):
+        return bool(cell)
+    if isinstance(cell, (number_types.Real, decimal.Decimal)):
+        return float(cell)
+    if hasattr(cell, "nominal_value") and hasattr(cell, "std_dev"):  # of the package uncertainties
+        return f"{float(cell.nominal_value)!r}±{float(cell.std_dev)!r}"
+    return cell
 
 
 class CsvCells(Cells):
@@ -299,44 +390,39 @@ class CsvCells(Cells):
     """
 
     def __init__(self, content: str | bytes, name: str, delimiter: str) -> None:
-        self.content, self.name, self.delimiter = content, name, delimiter
-        self.rows = self.remarks = 0
-        with self._records() as records:
-            first = next(records, None)
-        if first is None:
-            raise _core.FormatError(f"{name}: Empty CSV file")
-        self.header, self.columns = first
-        self._check_text(self.header, self.columns)
-        self.columns = [column.strip() for column in self.columns]
+        self.content = content
+        self.name = name
+        self.delimiter = delimiter
+        self.rows = 0
+        self.remarks = 0
+        records: list[list[str]] = []
+        size = 0
+        with self._records() as lines:
+            first = next(lines, None)
+            if first is None:
+                raise _core.FormatError(f"{name}: Empty CSV file")
+            self.header, names = first
+            self._check_text(self.header, names)
+            self.columns = [column.strip() for column in names]
+            for _, record in lines:
+                if len(record) == len(names):
+                    records.append(record)
+                size += sum(map(len, record))
+                if size > SAMPLE:
+                    break
         other = next((d for d in ";\t," if d in self.columns[0] and d != delimiter), None)
         if len(self.columns) == 1 and other:
             raise _core.FormatError(
                 f"{name}:{self.header}: a single column {self.columns[0]!r}: are its fields separated by "
                 f"{other!r} instead of {delimiter!r}?"
             )
-        self._text: set[str] = set()
-        self._sample = self._sampled()
-        self._spread(self._sample)
+        texts = np.array(records, dtype=object).reshape(len(records), len(names))
+        self._sample = dict(zip(self.columns, texts.T, strict=True))
+        self._text: set[str] = set()  # columns of numbers that had to be read as text
+        self._spread()
 
-    def kinds(self) -> Kinds:
-        kinds = kinds_of_texts(self._sample)
-        kinds.numeric.update(self.in_cells)
-        return kinds
-
-    def _sampled(self) -> dict[str, list[Any]]:
-        """The texts of the first rows by column, by which columns are told apart."""
-        rows: list[list[str]] = []
-        size = 0
-        with self._records() as records:
-            next(records, None)
-            for _, record in records:
-                if len(record) == len(self.columns):
-                    rows.append(record)
-                size += sum(map(len, record))
-                if size > SAMPLE:
-                    break
-        columns = zip(*rows, strict=True) if rows else [()] * len(self.columns)
-        return {c: list(cells) for c, cells in zip(self.columns, columns, strict=True)}
+    def sample(self, column: str) -> Array:
+        return self._sample[column]
 
     def load(self, numbers: list[str], texts: list[str]) -> None:
         from pyarrow import ArrowException, ArrowInvalid
@@ -345,7 +431,8 @@ class CsvCells(Cells):
         odd = set(self.in_cells.values()) & set(owners)
         chosen = list(dict.fromkeys([*owners, *texts]))
         if not chosen:
-            self.rows = self._count()
+            with self._records() as records:
+                self.rows = sum(1 for _ in records) - 1
             return
         try:
             try:
@@ -357,10 +444,6 @@ class CsvCells(Cells):
             raise _core.FormatError(f"{self.name}: {' '.join(str(error).split())}") from None
         self.rows = self.table.num_rows
 
-    def _count(self) -> int:
-        with self._records() as records:
-            return sum(1 for _ in records) - 1
-
     def _read(self, chosen: list[str], numeric: set[str]) -> Any:
         import pyarrow
         from pyarrow import csv as arrow_csv
@@ -369,28 +452,26 @@ class CsvCells(Cells):
         own = [column for column in self.columns if column not in self.in_cells]
         place = {column: str(k) for k, column in enumerate(own)}
         kinds = {place[c]: pyarrow.float64() if c in numeric else pyarrow.string() for c in chosen}
+        size = len(self.content) if isinstance(self.content, bytes) else os.stat(self.content).st_size
         table = arrow_csv.read_csv(
             source,
             read_options=arrow_csv.ReadOptions(
                 column_names=[str(k) for k in range(len(own))],
                 skip_rows=self.remarks,
                 skip_rows_after_names=self.header - self.remarks,
-                block_size=None if numeric else self._size(),  # a line must fit into a block
+                # A line must fit into a block.
+                block_size=BLOCK if numeric else min(size + 1, 2**31 - 1),
             ),
             parse_options=arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
             convert_options=arrow_csv.ConvertOptions(
                 column_types=kinds,
                 include_columns=list(kinds),
-                null_values=[*dict.fromkeys([*NOTHING, "NaN", "NULL", "None", "N/A", "NA", "#N/A", "-nan"])],
+                null_values=NULLS,
                 strings_can_be_null=True,
                 quoted_strings_can_be_null=False,
             ),
         )
         return table.rename_columns(chosen)
-
-    def _size(self) -> int:
-        size = len(self.content) if isinstance(self.content, bytes) else os.stat(self.content).st_size
-        return min(size + 1, 2**31 - 1)
 
     def numbers(self, column: str) -> Array:
         owner = self.in_cells.get(column, column)
@@ -401,23 +482,26 @@ class CsvCells(Cells):
     def values(self, column: str) -> list[Any]:
         return list(self.table[column].to_pylist())
 
-    def _from_texts(self, column: str, values: list[str], rows: Array) -> Array:
-        texts = [value.strip() for value in values]
-        if all(PLAIN_INTEGER.fullmatch(t) for t in texts):
-            return np.array([int(t) for t in texts])
-        if all(PLAIN_NUMBER.fullmatch(t) for t in texts):
-            return np.array([float(t) for t in texts])
+    def _labels_of_texts(
+        self, column: str, different: list[str], values: list[Any], keep: Array
+    ) -> list[Any]:
+        """Numbers, or true and false, where all labels are."""
+        texts = [value.strip() for value in different]
+        if all(INTEGER.fullmatch(t) for t in texts):
+            return [int(t) for t in texts]
+        if all(DECIMAL.fullmatch(t) for t in texts):
+            return [float(t) for t in texts]
         if all(t in TRUTH for t in texts):
-            return np.array([TRUTH[t] for t in texts])
-        numeric = [re.match(NUMBER, t) is not None for t in texts]
+            return [TRUTH[t] for t in texts]
+        numeric = [NUMBER.fullmatch(t) is not None for t in texts]
         if any(numeric) and not all(numeric):
-            k = numeric.index(False)
+            bad = different[numeric.index(False)]
             raise self.fail(
-                int(rows[k]),
-                f"column {column!r} is {values[k]!r}, where other labels are numbers, such as "
-                f"{values[numeric.index(True)]!r}; text_labels=True takes all of them as text",
+                int(np.flatnonzero(keep)[values.index(bad)]),
+                f"column {column!r} is {bad!r}, where other labels are numbers, such as "
+                f"{different[numeric.index(True)]!r}; text_labels=True takes all of them as text",
             )
-        return np.array(values)
+        return different
 
     def place(self, row: int) -> str:
         with self._records() as records:
@@ -426,7 +510,7 @@ class CsvCells(Cells):
         return self.name if line is None else f"{self.name}:{line}"
 
     def _check_shape(self) -> None:
-        """Refuses a line with more or fewer cells than the header, and bytes that are no UTF-8."""
+        """Refuse a line with more or fewer cells than the header, and bytes that are no UTF-8."""
         want = len(self.columns) - len(self.in_cells)
         with self._records() as records:
             for line, record in records:
@@ -454,11 +538,14 @@ class CsvCells(Cells):
             csv.field_size_limit(limit)
 
     def _numbered(self, file: Any) -> Iterator[tuple[int, list[str]]]:
-        self.remarks, first = 0, file.readline()
-        while is_remark(first, after := file.readline(), self.delimiter):
-            self.remarks, first = self.remarks + 1, after
+        self.remarks = 0
+        first = file.readline()
+        while _is_remark(first, after := file.readline(), self.delimiter):
+            self.remarks += 1
+            first = after
         lines = itertools.chain(filter(None, (first, after)), file)
-        reader, line = csv.reader(lines, delimiter=self.delimiter), self.remarks + 1
+        reader = csv.reader(lines, delimiter=self.delimiter)
+        line = self.remarks + 1
         try:
             for record in reader:
                 if record:
@@ -468,7 +555,7 @@ class CsvCells(Cells):
             raise _core.FormatError(f"{self.name}:{line}: {error}") from None
 
 
-def is_remark(line: str, after: str, delimiter: str) -> bool:
+def _is_remark(line: str, after: str, delimiter: str) -> bool:
     """Whether a line above a table is none of it: it begins with #, and its cells are not as many as below.
 
     A header may begin with # as well: it has as many cells as the line after it.

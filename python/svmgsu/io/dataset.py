@@ -1,4 +1,4 @@
-"""What reading a file gives: examples, labels, ids, and a report of what was left out."""
+"""What reading a file gives: samples, labels, ids, and a report of what was left out."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from ..data.gaussians import Gaussians
 from ..support.labels import as_labels
 from ..support.validation import Array
 
-MOST_CLASSES = 20  # whole numbers of more values are targets of a regression
-
 
 @dataclass
 class Report:
@@ -23,7 +21,7 @@ class Report:
     Attributes
     ----------
     found : dict
-        How many examples each file has.
+        How many samples each file has.
     dropped : dict
         How many of them were left out, because another file lacks their id or a value is missing.
     notes : list of str
@@ -36,7 +34,7 @@ class Report:
 
     def __str__(self) -> str:
         lines = [
-            f"{name}: {count} examples"
+            f"{name}: {count} samples"
             + (f", {self.dropped[name]} of them dropped" if self.dropped.get(name) else "")
             for name, count in self.found.items()
         ]
@@ -45,24 +43,26 @@ class Report:
 
 @dataclass(eq=False)
 class Dataset:
-    """Examples from files. Unpacks into its first two parts: `data, y = svmgsu.read_text(...)`.
+    """Samples from files. Unpacks into its first two parts: `data, y = svmgsu.read(...)`.
 
     Attributes
     ----------
     data : Gaussians
         Means and covariances; with `feature_names_in_` where the file has names of columns.
     y : array or None
-        Labels; or the probabilities of `classes`, one column for each; or the targets of a regression.
+        Labels; or the probabilities of `classes`, one column for each; or numbers.
     ids : array of str or None
-        Names of the examples.
+        Names of the samples.
     report : Report
         What was found and what was dropped.
     classes : array or None
-        Where labels are in doubt: the classes that the columns of y are of.
+        The classes that the columns of y are of, where y holds class probabilities.
     y_std : array or None
-        Errors of the targets of a regression, where the file has some.
+        Standard errors of y, where y holds numbers and the file has errors of them.
     columns : Columns or None
         What the columns of a table were understood as.
+    task : {"classification", "regression"} or None
+        What the target of a table was taken for.
 
     Examples
     --------
@@ -79,6 +79,18 @@ class Dataset:
     classes: Array | None = None
     y_std: Array | None = None
     columns: Columns | None = None
+    task: str | None = None
+
+    def variances(self) -> Any:
+        """The variances of isotropic or diagonal covariances as an (l, n) array or sparse matrix."""
+        cov = self.data.cov
+        found = None if cov is None else cov.independent(*self.data.shape)
+        if found is None:
+            held = "no covariance" if cov is None else repr(cov)
+            raise ValueError(
+                f"cov: this format holds isotropic and diagonal covariances, got {held}; use text or .npz"
+            )
+        return found
 
     def labels(self) -> list[Any]:
         """The labels that there are, each once and in order."""
@@ -102,7 +114,7 @@ def as_dataset(data: Any, y: Any = None, ids: Any = None) -> Dataset:
     ids = data.ids if ids is None else np.asarray(ids)
     for name, array in (("y", y), ("ids", ids)):
         if array is not None and np.shape(array) != (len(data.data),):
-            raise ValueError(f"{name}: shape {np.shape(array)}, but there are {len(data.data)} examples")
+            raise ValueError(f"{name}: shape {np.shape(array)}, but there are {len(data.data)} samples")
     return Dataset(data.data, None if y is None else as_labels(y, len(data.data)), ids, data.report)
 
 
@@ -111,12 +123,3 @@ def plain_labels(values: Array) -> Array:
     if np.all(np.abs(values) < 2**53) and np.all(values == np.floor(values)):
         return values.astype(np.int64)
     return values
-
-
-def guess_task(y: Array) -> str:
-    """A regression for numbers with fractions, or of many values; labels otherwise."""
-    if y.dtype.kind not in "iuf":
-        return "classification"
-    known = y[np.isfinite(y)] if y.dtype.kind == "f" else y
-    whole = bool((known == np.floor(known)).all())
-    return "classification" if whole and len(np.unique(known)) <= MOST_CLASSES else "regression"

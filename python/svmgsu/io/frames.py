@@ -10,10 +10,9 @@ from .. import _core
 from ..data.frames import ColumnError, understand
 from ..support.validation import check_row_order
 from ..support.warning import warn
-from .cells import ArrowCells, Cells
+from .cells import FrameCells, names_of
 from .dataset import Dataset
-from .frame_cells import FrameCells
-from .table_reading import TableReader
+from .tables import TableReader
 
 LIBRARIES = ("pandas", "polars", "astropy", "pyarrow")
 
@@ -23,17 +22,14 @@ def is_frame(X: Any) -> bool:
     return type(X).__module__.partition(".")[0] in LIBRARIES and hasattr(X, "columns")
 
 
-def cells_of(frame: Any, name: str = "frame") -> Cells:
-    """The cells of a table in memory."""
-    if type(frame).__module__.partition(".")[0] == "pyarrow":
-        return ArrowCells(frame, name)
-    return FrameCells(frame, name)
-
-
 def read_frame(frame: Any, **options: Any) -> Dataset:
     """Read a table in memory; `options` are those of `read_table`."""
+    reader = TableReader(**options)
     try:
-        return TableReader(**options).read(cells_of(frame))
+        cells = FrameCells(frame)
+        if cells.rows == 0:
+            raise ValueError("frame: it has no rows")
+        return reader.read(cells)
     except _core.FormatError as error:
         raise ValueError(str(error)) from None
 
@@ -45,7 +41,7 @@ def say(dataset: Dataset, named: Any = None) -> None:
     alone = [c for c in found.exact if c not in (named or ())] if len(found.exact) < len(found.values) else []
     unused = [c for c, why in found.unused.items() if why in ("text", "empty")]
     if alone or unused or found.ids:
-        warn(dataset.report.notes[0].removeprefix("frame: "))
+        warn(str(found))
 
 
 def table_for_fit(
@@ -65,12 +61,12 @@ def table_for_fit(
     """
     if not is_frame(X):
         return X, y
-    names = list(getattr(X, "colnames", getattr(X, "column_names", X.columns)))
+    names = names_of(X)
     if not all(isinstance(name, str) for name in names) or len(X) == 0:
         return X, y
     check_row_order(X, y=None if isinstance(y, str) else y, **aligned)
     ignore: list[str] = []
-    cells = cells_of(X, "X")
+    cells = FrameCells(X, "X")
     if isinstance(y, str):
         if y not in names:
             raise ValueError(f"y: X has no column {y!r}; it has {', '.join(names[:10])}")
@@ -99,7 +95,7 @@ def table_for_fit(
     if cov is not None or std is not None:
         return X[found.features], y
     options = {"missing": "keep" if gaps else "error", "ignore": ignore, "by_content": by_content}
-    dataset = read_frame(X, label=False, guess_target=False, **options)
+    dataset = read_frame(X, target=None, **options)
     say(dataset)
     return dataset.data, y
 
@@ -108,7 +104,7 @@ def table_for_predict(X: Any, names: Any, cov: Any = None, std: Any = None, *, g
     """X of a prediction: a table has the features called `names`, paired as in the fit; all else stays."""
     if names is None or cov is not None or std is not None or not is_frame(X):
         return X
-    columns = set(getattr(X, "colnames", getattr(X, "column_names", X.columns)))
+    columns = set(names_of(X))
     if columns == set(names) or not columns >= set(names):
         return X
-    return read_frame(X, features=list(names), label=False, missing="keep" if gaps else "error").data
+    return read_frame(X, features=list(names), target=None, missing="keep" if gaps else "error").data

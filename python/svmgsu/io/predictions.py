@@ -152,9 +152,9 @@ def _ending(path: Source, format: str | None) -> str:
 def _write_columns(path: Source, columns: dict[str, Any], ending: str) -> None:
     """A table, or one object for each line."""
     if ending in TABLES:
-        from .tables import make_table, save_table
+        from .tables import save_table
 
-        save_table(make_table(columns), path, ending)
+        save_table(columns, path, ending)
         return
     import json
 

@@ -1,24 +1,44 @@
-"""Tables in files, one reader for each format; `data.frames` says which columns belong together."""
+"""Tables: from files and data frames to samples, by the convention of `data.frames`, and back to files."""
 
 from __future__ import annotations
 
 import csv
 import io
 import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 
 from .. import _core
-from ..data.gaussians import Gaussians
+from ..data.covariances import Diagonal, Full, Isotropic
+from ..data.error_bars import UNITS, SignError, check_centre, combine, lower_sizes, with_bars
+from ..data.frames import (
+    LOWER,
+    LOWER_BOUND,
+    PRECISION,
+    STD,
+    UPPER,
+    UPPER_BOUND,
+    VARIANCE,
+    ColumnError,
+    Columns,
+    Errors,
+    check_names,
+    listed,
+    understand,
+)
+from ..data.gaussians import with_gaps
+from ..data.soft_labels import TOLERANCE
 from ..support.arrays import dense
 from ..support.memory import in_words, require_memory
-from .cells import ArrowCells, Cells, CsvCells
-from .dataset import Dataset, as_dataset
+from ..support.precision import stored_as
+from ..support.validation import Array, FloatArray, check_choice
+from .cells import Cells, CsvCells, FrameCells, guess_task
+from .dataset import Dataset, Report, as_dataset
 from .files import Source, check_utf8, damaged, extension, mappable, name_of
 from .output import replacing
-from .table_reading import TableReader
-from .text_writing import variances_of
 
 DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 TEXTS = (*DELIMITERS, ".txt", ".dat")  # their delimiters are seen from their first lines
@@ -26,17 +46,21 @@ ARROW = (".arrow", ".ipc", ".feather")
 JSON = (".json", ".jsonl", ".ndjson")
 ASTROPY = {".fits": "fits", ".fit": "fits", ".vot": "votable", ".votable": "votable", ".ecsv": "ascii.ecsv"}
 EXCEL = (".xlsx", ".xls", ".ods")
-COPIES = 3  # of the numbers at the peak: as they are read or written, by column, and together
-COLUMN_BYTES, PARQUET_BYTES = 2000, 5500  # measured: what a column takes besides its numbers
 WRITTEN = (*DELIMITERS, ".parquet", *ARROW)
 ENDINGS = (*TEXTS, ".parquet", *ARROW, *JSON, *ASTROPY, *EXCEL)
 BLANKS = "blanks"
+COPIES = 3  # of the numbers at the peak: as they are read or written, by column, and together
+COLUMN_BYTES, PARQUET_BYTES = 2000, 5500  # measured: what a column takes besides its numbers
+BY_HAND = {"std": (STD,), "var": (VARIANCE,), "ivar": (PRECISION,), "bounds": (LOWER_BOUND, UPPER_BOUND)}
+NINES = (9.99, 99.0, 99.9, 99.99, 999.0, 999.9, 9999.0)  # what surveys write where nothing was measured
+TASKS = ("auto", "classification", "regression")
 
 
 def read_table(
     path: Source,
     *,
-    label: str | Literal[False] | None = None,
+    target: str | bool | None = True,
+    task: str = "auto",
     id: str | None = None,
     features: list[str] | None = None,
     errors: Any = None,
@@ -49,44 +73,45 @@ def read_table(
     most_missing: float = 1.0,
     limits: str | None = None,
     text_labels: bool = False,
-    chances: str | None = None,
-    target: str | bool = False,
+    class_probabilities: str | None = None,
     delimiter: str | None = None,
     format: str | None = None,
 ) -> Dataset:
     """Read a table and pair values with their uncertainties by the names of the columns.
 
-    `x` belongs to `x_err`, `e_x`, `sigma_x` and many more, as `svmgsu.Gaussians.from_frame` has it. Nothing
-    is left out silently: the report says which columns are ids, exact, or not used because they hold text,
-    and an uncertainty without its value is refused.
+    `x` belongs to `x_err`, `e_x`, `sigma_x` and many more, as in `svmgsu.Gaussians.from_frame`. Nothing is
+    left out silently: the report says which columns are ids, exact, or not used because they hold text, and
+    an uncertainty without its value is refused.
 
     Parameters
     ----------
     path : path, "-" or file
         Its ending tells the format: .csv, .tsv, .tab, .txt, .dat (delimiters are seen from the first lines),
         .parquet, .feather, .arrow, .ipc, .json, .jsonl, .ndjson, .fits, .vot, .ecsv (astropy), .xlsx
-        (pandas); .gz, .xz and .zst behind it unpack.
-    label, id : str, optional
-        The columns of labels and ids; by default those of the usual names (label, y, class, target, type;
-        id, name, objid, source_id, ...) without uncertainties, and for ids those that number the rows.
-        `label=False` leaves labels unread. Ids are text: 001 stays 001.
+        (pandas). Those that end in .gz, .xz or .zst are unpacked.
+    target : str, bool or None, default=True
+        Column to predict. True finds it by its name (label, y, class, target, type, ...) if there is one,
+        False does so and leaves it out, None takes no column for it.
+    task : {"auto", "classification", "regression"}
+        Whether the target is classes or numbers. "auto": numbers if it has an uncertainty, fractions, or more
+        than 20 different values. The uncertainties of numbers become `y_std`.
+    id : str, optional
+        Column of ids, by default one of the usual names (id, name, objid, ...), or one that numbers
+        the rows. Ids are text: 001 stays 001.
     features, errors, exact, ignore, error_scale, asymmetric, units, limits
         As for `svmgsu.Gaussians.from_frame`.
     missing : {"error", "drop", "keep"}
-        What to do with rows where a number or the label is missing; "keep" leaves NaN in the means, for
+        What to do with rows where a number or the target is missing; "keep" leaves NaN in the means, for
         estimators that take missing values, such as `GSUClassifier`.
     most_missing : float, default=1
         Columns of which a larger fraction is missing are not used.
     text_labels : bool, default=False
         Take labels as text. By default they are numbers where all are, and a mixture is refused.
-    chances : str, optional
-        How the names of columns with probabilities of classes begin, such as "p_": of a table without labels
-        `p_star` and `p_quasar` then are y, of shape (l, 2), and star and quasar the `classes`.
-    target : str or bool, default=False
-        The column of numbers that a regression predicts, which is y then instead of labels; True: by its
-        name. Its uncertainties are found as those of features, and become `y_std`.
+    class_probabilities : str, optional
+        Beginning of the names of columns with class probabilities, such as "p_": without a target, `p_star`
+        and `p_quasar` then are y, of shape (l, 2), and star and quasar the `classes`.
     delimiter : str, optional
-        What stands between the cells of a text; "blanks" for any blanks.
+        What separates the cells of a text; "blanks" for any blanks.
     format : str, optional
         The ending to assume, such as "csv".
 
@@ -101,24 +126,441 @@ def read_table(
     >>> y
     array(['star', 'quasar'], dtype='<U6')
     """
-    reader = TableReader(
-        label=label,
-        id=id,
-        features=features,
-        errors=errors,
-        exact=exact,
-        ignore=ignore,
-        error_scale=error_scale,
-        asymmetric=asymmetric,
-        units=units,
-        missing=missing,
-        most_missing=most_missing,
-        limits=limits,
-        text_labels=text_labels,
-        chances=chances,
-        target=target,
-    )
+    options = {name: value for name, value in locals().items() if name not in ("path", "delimiter", "format")}
+    reader = TableReader(**options)
     return reader.read(open_cells(path, _ending(path, format), delimiter))
+
+
+@dataclass
+class TableReader:
+    """Read a table at once, or one part after another, by the options of `read_table`.
+
+    The parts of a table agree in what their columns mean: the first one decides, and `signs` keeps the signs
+    of lower errors. `weight` names a column of sample weights; where not `by_content`, ids go by names alone.
+    """
+
+    target: str | bool | None = True
+    task: str = "auto"
+    id: str | None = None
+    features: list[str] | None = None
+    errors: Any = None
+    exact: list[str] | None = None
+    ignore: list[str] | None = None
+    error_scale: float = 1.0
+    asymmetric: str = "median"
+    units: str = "same"
+    missing: Literal["error", "drop", "keep"] = "error"
+    most_missing: float = 1.0
+    limits: str | None = None
+    text_labels: bool = False
+    class_probabilities: str | None = None
+    weight: str | None = None
+    by_content: bool = True
+    signs: dict[str, tuple[float, str]] = field(default_factory=dict)
+    columns: Columns | None = None
+
+    def __post_init__(self) -> None:
+        check_choice(self.missing, "missing", ("error", "drop", "keep"))
+        check_choice(self.task, "task", TASKS)
+        self.centre = check_centre(self.asymmetric)
+        check_choice(self.units, "units", UNITS)
+        self.soft_labels: list[str] = []
+        if self.limits not in (None, "half-normal"):
+            raise ValueError(f'limits: expected "half-normal" or None, got {self.limits!r}')
+        if not (isinstance(self.error_scale, (int, float)) and 0 < self.error_scale < np.inf):
+            raise ValueError(f"error_scale: must be > 0 and finite, got {self.error_scale!r}")
+
+    def read(self, cells: Cells) -> Dataset:
+        """Read a whole table."""
+        found = self.part(cells, whole=True)
+        if found is None:
+            raise _core.FormatError(f"{cells.name}: there are no samples in this file")
+        return found[0]
+
+    def part(self, cells: Cells, whole: bool = False) -> tuple[Dataset, Array | None] | None:
+        """Read some rows: their samples and weights, or None where no row is left.
+
+        A part may have no sample, and a column without a number; the `whole` table may not.
+        """
+        cells.limits = self.limits
+        if self.columns is None:
+            try:
+                self.columns = self._understand(cells)
+            except ColumnError as error:
+                raise _core.FormatError(f"{cells.name}: {error}") from None
+        plan = self.columns
+        numeric = [*plan.numeric, *self.soft_labels, *([self.weight] if self.weight else [])]
+        label = None
+        if plan.target and self.task == "regression":
+            numeric += [plan.target, *(c for c in plan.target_errors.values() if isinstance(c, str))]
+        elif plan.target and self.target is not False:
+            label = plan.target
+        numeric = list(dict.fromkeys(numeric))
+        cells.load(numeric, [c for c in (label, *plan.ids[:1]) if c is not None and c not in numeric])
+        if cells.rows == 0:
+            return None
+        numbers = {c: cells.numbers(c) for c in numeric}
+        notes = self._standardise(cells, plan, numbers)
+        keep = self._complete(cells, plan, numbers, label, notes, whole)
+        if not keep.any():
+            return None
+        self._check_signs(cells, plan, numbers)
+        mean, cov = self._assemble(cells, plan, numbers, keep)
+        data = with_gaps(mean, cov, plan.features)
+        data.columns = plan
+        dataset = Dataset(data, report=Report({cells.name: cells.rows}, {cells.name: int((~keep).sum())}))
+        dataset.columns = plan
+        if label is not None:
+            dataset.y = cells.labels(label, keep, self.text_labels)
+        elif plan.target and self.task == "regression":
+            dataset.y, dataset.y_std = self._numbers_to_predict(cells, plan, numbers, keep)
+        elif self.soft_labels:
+            dataset.y = _probabilities(cells, [numbers[c] for c in self.soft_labels], keep)
+            names = [c.removeprefix(str(self.class_probabilities)) for c in self.soft_labels]
+            whole_names = all(name.removeprefix("-").isdecimal() for name in names) and not self.text_labels
+            dataset.classes = np.array([int(name) for name in names] if whole_names else names)
+            notes.append(f"class probabilities: {', '.join(self.soft_labels)}")
+        dataset.task = None if dataset.y is None else self.task
+        if plan.ids:
+            dataset.ids = np.array(list(map(str, cells.present(plan.ids[0], keep))))
+        notes = [str(plan), *notes] if whole else notes
+        dataset.report.notes = [f"{cells.name}: {note}" for note in notes]
+        return dataset, None if self.weight is None else numbers[self.weight][keep].astype(np.float64)
+
+    def _understand(self, cells: Cells) -> Columns:
+        """Decide what the columns are, and whether the target is classes or numbers."""
+        names = cells.columns
+        asked = [*(self.features or ()), *(self.ignore or ())]
+        check_names(names, id=self.id and [self.id], weight=self.weight and [self.weight])
+        unnamed = next((k for k, c in enumerate(names) if not str(c).strip()), None)
+        if unnamed is not None and self.features is None:
+            raise ColumnError(
+                f"column {unnamed + 1} has no name; if it numbers the rows, as pandas does, write the table "
+                "without it (index=False)"
+            )
+        kinds = cells.kinds()
+        aside = [c for c in (*cells.index, self.weight) if c and c not in asked and c != self.id]
+        guessed = self.target in (True, False) and not (self.target is False and self.features is not None)
+        given: dict[str, Any] = {
+            "numeric": kinds.numeric,
+            "running": [c for c in kinds.running if c not in asked] if self.by_content else (),
+            "features": self.features,
+            "errors": errors_by_hand(self.errors, names),
+            "exact": self.exact or (),
+            "ids": None if self.id is None else [self.id],
+            "target": self.target if isinstance(self.target, str) else guessed,
+            "regression": self.task == "regression",
+            "ignore": self.ignore or (),
+            "error_scale": self.error_scale,
+        }
+        found = understand(names, aside=aside, **given)
+        if not found.values and found.ids:
+            # A table of nothing but ids has values that look like ids.
+            found = understand(names, aside=aside, **{**given, "running": ()})
+        if self.class_probabilities and self.target is True and not found.target:
+            exact = [c for c, e in found.values.items() if not e and c not in asked]
+            soft = [
+                c for c in exact if c.startswith(self.class_probabilities) and c != self.class_probabilities
+            ]
+            if len(soft) > 1:
+                self.soft_labels = soft
+                found = understand(names, aside=[*aside, *soft], **given)
+        if self.task == "regression" and self.target is True and not found.target:
+            raise ColumnError(f"target: name the column to predict, one of {', '.join(names[:10])}, ...")
+        if self.task == "regression" and found.target and found.target not in kinds.numeric:
+            raise ColumnError(
+                f"column {found.target!r}: a regression predicts numbers, and this holds none; name another "
+                "target=, or train a classifier"
+            )
+        if self.task == "auto":
+            self.task = self._task(cells, found, kinds.numeric)
+        text = [c for c in found.values if c not in kinds.numeric]
+        if text:
+            raise ColumnError(f"no numbers in column {', '.join(map(repr, text[:5]))}, which was asked for")
+        if self.features is None:
+            for c in [c for c in found.values if c in kinds.empty]:
+                found.values.pop(c)
+                found.unused[c] = "empty"
+        if not found.values:
+            left = listed([f"{c} ({why})" for c, why in found.unused.items()], 5)
+            raise ColumnError(f"there is no column to take as a feature{': ' + left if left else ''}")
+        return found
+
+    def _task(self, cells: Cells, found: Columns, numeric: set[str]) -> str:
+        """Whether the target holds classes or numbers."""
+        if found.target is None or found.target not in numeric or self.text_labels:
+            return "classification"
+        if found.target_errors:
+            return "regression"
+        sample = cells.sample(found.target)
+        if sample.dtype.kind == "O":
+            texts = [str(cell).strip() for cell in sample if cell is not None and str(cell).strip()]
+            try:
+                sample = np.array(list(map(float, texts)))
+            except ValueError:
+                return "classification"
+        return guess_task(sample)
+
+    def _standardise(self, cells: Cells, plan: Columns, numbers: dict[str, Array]) -> list[str]:
+        """Turn units, scales, inverse variances and bounds into uncertainties in units of their values."""
+        sentinels = 0
+        pairs = [*plan.values.items()]
+        pairs += [(str(plan.target), plan.target_errors)] if self.task == "regression" else []
+        for value, found in pairs:
+            for what, column in found.items():
+                if not isinstance(column, str):
+                    continue
+                factor = cells.conversion(column, value, what) / plan.error_scale
+                error = numbers[column]
+                if what == STD:
+                    # Most tables have none of these, and comparing a few extremes shows it.
+                    nothing = (
+                        np.isin(error, NINES) if np.nanmax(np.abs(error), initial=0) >= NINES[0] else None
+                    )
+                    if nothing is not None and nothing.any():
+                        nothing &= np.isin(np.abs(numbers[value]), NINES)
+                        sentinels += int(nothing.sum())
+                        numbers[value] = np.where(nothing, np.nan, numbers[value])
+                        error = np.where(nothing, np.nan, error)
+                if what == VARIANCE:
+                    error = error * factor**2
+                elif what == PRECISION:
+                    with np.errstate(divide="ignore"):
+                        error = np.where(error > 0, factor**2 / error, np.nan)
+                elif what in (UPPER_BOUND, LOWER_BOUND):
+                    error = (1 if what == UPPER_BOUND else -1) * (error - numbers[value]) * factor
+                elif factor != 1:
+                    error = error * factor
+                numbers[column] = error
+        if not sentinels:
+            return []
+        return [f"{sentinels} values of nines with an error of nines, such as 99.9 and 99.9, are missing"]
+
+    def _complete(
+        self,
+        cells: Cells,
+        plan: Columns,
+        numbers: dict[str, Array],
+        label: str | None,
+        notes: list[str],
+        whole: bool,
+    ) -> Array:
+        """Find the rows to keep; missing values are refused, or NaN where they are kept."""
+        keep = np.ones(cells.rows, dtype=bool)
+        by_column = {c: v for v, found in plan.values.items() for c in (v, *found.values())}
+        order = plan.features
+        gaps = 0
+        for column, values in list(numbers.items()):
+            wrong = ~np.isfinite(values)
+            if not wrong.any():
+                continue
+            count, owner = int(wrong.sum()), by_column.get(column)
+            sparse = wrong.all() or count > self.most_missing * cells.rows
+            if whole and sparse and owner is not None and self.missing != "error" and not self.features:
+                why = "empty" if wrong.all() else f"{count / cells.rows:.0%} missing"
+                _leave_out(plan, column, owner, why)
+                continue
+            if self.missing == "error":
+                row = int(np.argmax(wrong))
+                shown = "missing" if np.isnan(values[row]) else values[row]
+                more = f", one of {count} such rows" if count > 1 else ""
+                raise cells.fail(
+                    row, f'column {column!r} is {shown}{more}; missing="drop" leaves such samples out'
+                )
+            if owner is None or self.missing == "drop":
+                keep &= ~wrong
+            else:
+                # A value whose uncertainty is not known says nothing that can be weighed: it is missing, too.
+                gaps += int((wrong & np.isfinite(numbers[owner])).sum()) if column != owner else count
+                numbers[owner] = np.where(wrong, np.nan, numbers[owner])
+                numbers[column] = np.where(wrong, np.nan if column == owner else 0.0, values)
+        plan.values = {value: plan.values[value] for value in order if value in plan.values}
+        if label is not None and self.missing != "error":
+            keep &= [value is not None and value != "" for value in cells.values(label)]
+        if not plan.values:
+            left = listed([f"{c} ({why})" for c, why in plan.unused.items()], 5)
+            raise _core.FormatError(f"{cells.name}: no column is left to learn from: {left}")
+        if whole and not keep.any():
+            raise _core.FormatError(f"{cells.name}: there is no sample without a missing number")
+        if gaps:
+            notes.append(f"{gaps} missing value{'s' * (gaps > 1)}")
+        return keep
+
+    def _check_signs(self, cells: Cells, plan: Columns, numbers: dict[str, Array]) -> None:
+        """Check that lower errors have one sign in all parts of a table."""
+        for column in [found[LOWER] for found in (*plan.values.values(), plan.whole) if LOWER in found]:
+            signs = np.sign(numbers[column])
+            rows = np.flatnonzero(np.isfinite(signs) & (signs != 0))
+            if not len(rows):
+                continue
+            row = int(rows[0])
+            before, there = self.signs.setdefault(column, (float(signs[row]), cells.place(row)))
+            if signs[row] != before:
+                raise cells.fail(
+                    row,
+                    f"column {column!r} is {numbers[column][row]:g}, of another sign than at {there}; "
+                    "lower errors must have one sign",
+                )
+
+    def _assemble(
+        self, cells: Cells, plan: Columns, numbers: dict[str, Array], keep: Array
+    ) -> tuple[Array, Any]:
+        """Put together means and covariance of the rows to keep."""
+        every = bool(keep.all())
+        mean = np.empty(
+            (int(keep.sum()), len(plan.values)), dtype=np.result_type(*map(numbers.get, plan.values))
+        )
+        for j, column in enumerate(plan.values):
+            mean[:, j] = numbers[column] if every else numbers[column][keep]
+
+        def bars(column: str, what: str) -> Any:
+            return _sizes(cells, column, what, numbers[column], keep)
+
+        if plan.whole and self.units == "same":
+            shift, variance = combine(plan.whole, bars, self.centre)
+            if shift is not None:
+                mean = (mean + shift[:, np.newaxis]).astype(mean.dtype)
+            return mean, Isotropic(stored_as(variance / plan.error_scale**2, mean.dtype))
+        errors = [plan.whole or found for found in plan.values.values()]
+        if not any(errors):
+            return mean, None
+        variances = with_bars(mean, errors, bars, self.centre, self.units)
+        if plan.joint:
+            return mean, _full(plan, numbers, keep, variances)
+        if np.isnan(mean).any():
+            variances = np.where(np.isnan(mean), 0.0, variances)
+        return mean, Diagonal(stored_as(variances, mean.dtype))
+
+    def _numbers_to_predict(
+        self, cells: Cells, plan: Columns, numbers: dict[str, Array], keep: Array
+    ) -> tuple[FloatArray, FloatArray | None]:
+        """The target of the rows to keep, and its standard deviations, all > 0, if it has errors."""
+        values = numbers[str(plan.target)][keep].astype(np.float64)
+        if not plan.target_errors:
+            return values, None
+
+        def bars(column: str, what: str) -> Any:
+            return _sizes(cells, column, what, numbers[column], keep)
+
+        shift, variance = combine(plan.target_errors, bars, self.centre)
+        if (variance <= 0).any():
+            row = int(np.flatnonzero(keep)[int((variance <= 0).argmax())])
+            shown = " and ".join(map(repr, plan.target_errors.values()))
+            raise cells.fail(
+                row, f"the error of the target, column {shown}, is 0; errors of targets must be > 0"
+            )
+        return values if shift is None else values + shift, np.sqrt(variance)
+
+
+def _leave_out(plan: Columns, column: str, value: str, why: str) -> None:
+    """Leave out a column that is mostly empty: a value with its errors, or the errors alone."""
+    found = plan.values.pop(value, None)
+    if found is None:
+        return
+    plan.joint = {pair: about for pair, about in plan.joint.items() if value not in pair}
+    plan.unused |= {c: f"belongs to {value}" for c in found.values() if isinstance(c, str)}
+    plan.unused[column] = why
+    if column != value:
+        plan.values[value] = {}
+
+
+def _full(plan: Columns, numbers: dict[str, Array], keep: Array, variances: FloatArray) -> Full:
+    """Covariance matrices, where columns hold covariances or correlations."""
+    count, n = variances.shape
+    full = np.zeros((count, n, n))
+    full[:, np.arange(n), np.arange(n)] = variances
+    places = {name: j for j, name in enumerate(plan.features)}
+    for (x, y), (what, column) in plan.joint.items():
+        j, k = places[x], places[y]
+        shared = np.nan_to_num(numbers[column][keep])
+        if what == "correlation":
+            shared = shared * np.sqrt(variances[:, j] * variances[:, k])
+        else:
+            shared = shared / plan.error_scale**2
+        full[:, j, k] = full[:, k, j] = shared
+    return Full(full)
+
+
+def _sizes(cells: Cells, column: str, what: str, values: Array, keep: Array) -> Array:
+    """Errors as sizes, which must not be negative."""
+    sizes = values.astype(np.float64, copy=False)
+    if what == LOWER:
+        try:
+            sizes = lower_sizes(sizes)
+        except SignError as sign:
+            raise cells.fail(
+                sign.negative,
+                f"column {column!r} is {values[sign.negative]:g}, but {values[sign.positive]:g} at "
+                f"{cells.place(sign.positive)}; lower errors must have one sign",
+            ) from None
+    if np.nanmin(sizes, initial=0) < 0:
+        row = int(np.argmax(sizes < 0))
+        raise cells.fail(row, f"column {column!r} is {sizes[row]:g}; errors must be >= 0")
+    return sizes if keep.all() else sizes[keep]
+
+
+def _probabilities(cells: Cells, columns: list[Array], keep: Array) -> Array:
+    """Columns of probabilities as one array; rows must sum to 1."""
+    found = np.column_stack(columns).astype(np.float64)
+    wrong = keep & ((np.abs(found.sum(axis=1) - 1) > TOLERANCE) | (found < 0).any(axis=1))
+    if wrong.any():
+        row = int(wrong.argmax())
+        shown = ", ".join(f"{value:g}" for value in found[row])
+        raise cells.fail(row, f"the probabilities of classes are {shown}; they must be >= 0 and sum to 1")
+    return found[keep]
+
+
+def errors_by_hand(errors: Any, names: Sequence[str]) -> dict[str, Errors]:
+    """Read what a user wrote as `errors`: {value: {what it is: column}}.
+
+    {value: column, (upper, lower), "upper,lower", "var:column", "ivar:column", "bounds:low,high", a number
+    for all rows, or None}; or patterns, one or a list, such as "e_{}" and "MP_{}=EP_{}".
+    """
+    if errors is None:
+        return {}
+    if isinstance(errors, Mapping):
+        return {str(value): _by_hand(value, given, names) for value, given in errors.items()}
+    found, present = {}, set(names)
+    for text in [errors] if isinstance(errors, str) else list(errors):
+        value, _, error = text.rpartition("=") if "=" in text else ("{}", "", text)
+        if "{}" not in value:
+            found[value] = _by_hand(value, error, names)
+            continue
+        before, _, after = value.partition("{}")
+        bodies = [
+            c[len(before) : len(c) - len(after)] for c in names if c.startswith(before) and c.endswith(after)
+        ]
+        pairs = {
+            before + b + after: error.replace("{}", b) for b in bodies if error.replace("{}", b) in present
+        }
+        if not pairs:
+            raise ColumnError(
+                f"errors: no columns are named like {text!r}; there are {', '.join(names[:10])}"
+            )
+        found |= {value: _by_hand(value, error, names) for value, error in pairs.items()}
+    return found
+
+
+def _by_hand(value: str, given: Any, names: Sequence[str]) -> Errors:
+    """One uncertainty by hand, with what it is."""
+    if given is None or given == "":
+        return {}
+    if isinstance(given, (int, float)) and not isinstance(given, bool):
+        if not 0 <= given < np.inf:
+            raise ColumnError(f"errors: the error of {value!r} must be >= 0 and finite, got {given!r}")
+        return {STD: float(given)}
+    kind, colon, rest = given.partition(":") if isinstance(given, str) else ("", "", "")
+    columns = list(given) if isinstance(given, (tuple, list)) else (rest if colon else given).split(",")
+    if isinstance(given, str) and given in names:
+        kind, colon, columns = "", "", [given]
+    wanted = BY_HAND.get(kind, ()) if colon else ((STD,), (UPPER, LOWER))[len(columns) == 2]
+    if len(wanted) != len(columns):
+        raise ColumnError(
+            f"errors: expected one column, (upper, lower), 'var:...', 'ivar:...' or 'bounds:low,high' for "
+            f"{value!r}, got {given!r}"
+        )
+    check_names(names, errors=columns)
+    return dict(zip(wanted, columns, strict=True))
 
 
 def _ending(path: Source, format: str | None) -> str:
@@ -134,7 +576,7 @@ def _pyarrow() -> Any:
 
 
 def open_cells(path: Source, ending: str, delimiter: str | None = None) -> Cells:
-    """The table of a file, of which nothing but the names of its columns may be read yet."""
+    """Open the table in a file; of a text nothing but its beginning is read yet."""
     name = name_of(path)
     if ending not in ENDINGS:
         raise ValueError(f"{name}: the ending {ending!r} is not known; tables end in {', '.join(ENDINGS)}")
@@ -143,19 +585,20 @@ def open_cells(path: Source, ending: str, delimiter: str | None = None) -> Cells
     size = len(content) if isinstance(content, bytes) else os.stat(content).st_size
     require_memory(COPIES * size, f"{name}: a table of {in_words(size)}")
     if ending in TEXTS:
-        return text_cells(content, name, delimiter, DELIMITERS.get(ending))
+        return _text_cells(content, name, delimiter, DELIMITERS.get(ending))
     with damaged(path, "table"):
         try:
-            if ending in ASTROPY or ending in EXCEL:
-                return _by_packages(content, name, ending)
-            table = _arrow_table(arrow, content, name, ending)
-            table.validate(full=True)  # offsets and lengths of a damaged file lead anywhere
-            return ArrowCells(table, name)
+            table = _read_file(arrow, content, name, ending)
+            if hasattr(table, "validate"):
+                table.validate(full=True)  # offsets and lengths of a damaged file lead anywhere
         except arrow.ArrowException as error:
             raise _core.FormatError(f"{name}: {' '.join(str(error).split())}") from None
+        return FrameCells(table, name)
 
 
-def _arrow_table(arrow: Any, content: str | bytes, name: str, ending: str) -> Any:
+def _read_file(arrow: Any, content: str | bytes, name: str, ending: str) -> Any:
+    """The table in a file that is no text: by pyarrow, FITS, VOTable and ECSV by astropy, or by pandas."""
+    file: Any = io.BytesIO(content) if isinstance(content, bytes) else content
     source = arrow.BufferReader(content) if isinstance(content, bytes) else content
     if ending == ".parquet":
         from pyarrow import parquet
@@ -168,65 +611,54 @@ def _arrow_table(arrow: Any, content: str | bytes, name: str, ending: str) -> An
         from pyarrow import feather
 
         return feather.read_table(source)
-    from pyarrow import json as arrow_json
-
-    if isinstance(content, str):
-        with open(content, "rb") as file:
-            content = file.read()
-    if content.lstrip()[:1] != b"[":  # one object a line
-        return arrow_json.read_json(arrow.BufferReader(content))
-    import json
-
-    try:
-        return arrow.Table.from_pylist(json.loads(content))
-    except (ValueError, AttributeError) as error:
-        raise _core.FormatError(f"{name}: expected a list of objects, one for each row ({error})") from None
-
-
-def _by_packages(content: str | bytes, name: str, ending: str) -> Cells:
-    """FITS, VOTable and ECSV by astropy, spreadsheets by pandas."""
-    from .frame_cells import FrameCells
-
-    file: Any = io.BytesIO(content) if isinstance(content, bytes) else content
     if ending in EXCEL:
         try:
             import pandas
         except ImportError as error:
             raise ImportError("spreadsheets need pandas and openpyxl: pip install pandas openpyxl") from error
 
-        return FrameCells(pandas.read_excel(file), name)
+        return pandas.read_excel(file)
+    if ending in ASTROPY:
+        try:
+            from astropy.table import Table
+        except ImportError as error:
+            raise ImportError(f"{ending} files need astropy: pip install 'svmgsu[astro]'") from error
+
+        table = Table.read(file, format=ASTROPY[ending])
+        table.remove_columns([column for column in table.colnames if table[column].ndim > 1])
+        return table
+    text = content if isinstance(content, bytes) else _bytes_of(content)
+    if text.lstrip()[:1] != b"[":  # one object a line
+        from pyarrow import json as arrow_json
+
+        return arrow_json.read_json(arrow.BufferReader(text))
+    import json
+
     try:
-        from astropy.table import Table
-    except ImportError as error:
-        raise ImportError(f"{ending} files need astropy: pip install 'svmgsu[astro]'") from error
-
-    table = Table.read(file, format=ASTROPY[ending])
-    wide = [column for column in table.colnames if table[column].ndim > 1]
-    table.remove_columns(wide)
-    return FrameCells(table, name)
+        return arrow.Table.from_pylist(json.loads(text))
+    except (ValueError, AttributeError) as error:
+        raise _core.FormatError(f"{name}: expected a list of objects, one for each row ({error})") from None
 
 
-def text_cells(content: str | bytes, name: str, delimiter: str | None, usual: str | None) -> CsvCells:
-    """A table of text, with the delimiter that its first lines show."""
-    head = content[:65536] if isinstance(content, bytes) else _head(content)
+def _bytes_of(path: str, size: int = -1) -> bytes:
+    with open(path, "rb") as file:
+        return file.read(size)
+
+
+def _text_cells(content: str | bytes, name: str, delimiter: str | None, usual: str | None) -> CsvCells:
+    """Open a table of text, with the delimiter that its first lines show."""
+    head = content[:65536] if isinstance(content, bytes) else _bytes_of(content, 65536)
     lines = [line for line in head.decode("utf-8-sig", "replace").splitlines() if line.strip()]
     found = delimiter or _delimiter(lines, usual)
     if found != BLANKS:
         return CsvCells(content, name, found)
-    if isinstance(content, str):
-        with open(content, "rb") as file:
-            content = file.read()
+    text = content if isinstance(content, bytes) else _bytes_of(content)
     out = io.StringIO()
     write = csv.writer(out, lineterminator="\n").writerow
-    for k, line in enumerate(content.decode("utf-8-sig", "replace").splitlines()):
+    for k, line in enumerate(text.decode("utf-8-sig", "replace").splitlines()):
         words = line.split()
         write(words[1:] if not k and words[:1] == ["#"] and len(words) > 1 else words)
     return CsvCells(out.getvalue().encode(), name, ",")
-
-
-def _head(path: str) -> bytes:
-    with open(path, "rb") as file:
-        return file.read(65536)
 
 
 def _delimiter(lines: list[str], usual: str | None) -> str:
@@ -251,14 +683,14 @@ def write_table(
     feature_names: Any = None,
     format: str | None = None,
 ) -> None:
-    """Writes a table by pyarrow: id, label, and for each feature its mean `x` and its variance `x_var`.
+    """Write a table by pyarrow: id, label, and for each feature its mean `x` and its variance `x_var`.
 
     Parameters
     ----------
     data : Dataset, Gaussians or array
         Covariances must be isotropic or diagonal.
     path : path, "-" or binary file
-        Its ending tells the format, as for `read_table`.
+        Its ending tells the format: .csv, .tsv, .tab, .parquet, .feather, .arrow or .ipc.
     y, ids : arrays of shape (l,), optional
         Labels and ids; by default those of `data`.
     feature_names : list of str, optional
@@ -279,9 +711,14 @@ def write_table(
     """
     dataset = as_dataset(data, y, ids)
     gaussians = dataset.data
-    n = gaussians.shape[1]
+    count, n = gaussians.shape
     ending = _ending(path, format)
-    _check_room(gaussians, name_of(path), ending)
+    each = None if gaussians.cov is None else gaussians.cov.each_variance(count)
+    # Before columns are named and filled, of which a single large index can make too many.
+    width = n if gaussians.cov is None or each is not None else 2 * n
+    own = PARQUET_BYTES if ending == ".parquet" else COLUMN_BYTES
+    what = f"{name_of(path)}: a table of {count} rows and {width} columns"
+    require_memory(width * (own + 8.0 * COPIES * count), what)
     names = list(feature_names or gaussians.feature_names_in_ or [f"x{j + 1}" for j in range(n)])
     if len(names) != n:
         raise ValueError(f"feature_names: {len(names)} names for {n} features")
@@ -291,44 +728,26 @@ def write_table(
         columns["id"] = dataset.ids.astype(np.str_).tolist()
     if dataset.y is not None:
         columns["label"] = dataset.y if dataset.y.dtype.kind in "biuf" else dataset.y.tolist()
-    means = dense(gaussians.mean)
-    variances = None
-    each = None if gaussians.cov is None else gaussians.cov.each_variance(len(gaussians))
     if each is not None:
         columns["_var"] = each
-    elif gaussians.cov is not None:
-        variances = dense(variances_of(gaussians))
+    expected = len(columns) + width
+    means = dense(gaussians.mean)
+    variances = dense(dataset.variances()) if width == 2 * n else None
     for j, feature in enumerate(names):
         columns[feature] = means[:, j]
         if variances is not None:
             columns[feature + "_var"] = variances[:, j]
-    expected = n * (1 if variances is None else 2) + sum(c in columns for c in ("id", "label", "_var"))
     if len(columns) != expected:
         raise ValueError("feature_names: two columns would have the same name; pass other names")
-    save_table(make_table(columns), path, ending)
+    save_table(columns, path, ending)
 
 
-def _check_room(gaussians: Gaussians, name: str, ending: str) -> None:
-    """Before columns are named and filled, of which a single large index can make too many."""
-    count, n = gaussians.shape
-    width = n if gaussians.cov is None or gaussians.cov.each_variance(count) is not None else 2 * n
-    own = PARQUET_BYTES if ending == ".parquet" else COLUMN_BYTES
-    require_memory(
-        width * (own + 8.0 * COPIES * count), f"{name}: a table of {count} rows and {width} columns"
-    )
-
-
-def make_table(columns: dict[str, Any]) -> Any:
-    """An Arrow table of named columns."""
-    return _pyarrow().table(columns)
-
-
-def save_table(table: Any, path: Source, ending: str) -> None:
-    """Writes an Arrow table in the format of the ending."""
+def save_table(columns: dict[str, Any], path: Source, ending: str) -> None:
+    """Write columns in the format of the ending."""
     if ending not in WRITTEN:
-        raise ValueError(
-            f"{name_of(path)}: expected a name that ends in {', '.join(WRITTEN)}, got {ending!r}"
-        )
+        known = ", ".join(WRITTEN)
+        raise ValueError(f"{name_of(path)}: expected a name that ends in {known}, got {ending!r}")
+    table = _pyarrow().table(columns)
     with replacing(path) as (file,):
         if ending in DELIMITERS:
             from pyarrow import csv

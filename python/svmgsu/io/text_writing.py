@@ -91,21 +91,9 @@ def write_svmlight(data: Any, path: Source, cov: Source | None = None, *, y: Any
     leads = label_texts(dataset.y) if dataset.y is not None else ["0"] * len(gaussians)
     blocks: list[tuple[Source, Iterator[bytes]]] = [(path, _mean_lines(gaussians, leads))]
     if cov is not None:
-        variances = variances_of(gaussians)
+        variances = dataset.variances()
         blocks.append((cov, _lines(variances, leads, "feature", gaussians.shape[1])))
     _write(blocks)
-
-
-def variances_of(gaussians: Gaussians) -> Any:
-    """The variances of isotropic or diagonal covariances as an (l, n) array or sparse matrix."""
-    cov = gaussians.cov
-    variances = None if cov is None else cov.independent(*gaussians.shape)
-    if variances is not None:
-        return variances
-    found = "no covariance" if cov is None else repr(cov)
-    raise ValueError(
-        f"cov: this format holds isotropic and diagonal covariances, got {found}; use text or .npz"
-    )
 
 
 def check_ids(ids: Array | None, count: int) -> list[str]:

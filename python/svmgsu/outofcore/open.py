@@ -63,7 +63,7 @@ def open(
     psd : {"clip", "strict"}, default="clip"
         Treatment of full covariances, as for `svmgsu.Full`.
     **options
-        For tables, as in `svmgsu.io.read_table` (`label`, `features`, `target`, ...); `weight` names a column
+        For tables, as in `svmgsu.io.read_table` (`target`, `task`, `features`, ...); `weight` names a column
         of weights.
 
     Returns

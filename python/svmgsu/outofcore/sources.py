@@ -15,10 +15,11 @@ from ..data.covariances import Psd
 from ..data.covariances.base import READERS
 from ..data.gaussians import Gaussians, as_gaussians
 from ..io.arrays import KEYS, check_keys, examples_of, map_array
+from ..io.cells import FrameCells
 from ..io.dataset import Dataset
 from ..io.files import damaged, name_of
-from ..io.frames import cells_of, is_frame
-from ..io.table_reading import TableReader
+from ..io.frames import is_frame
+from ..io.tables import TableReader
 from ..support.places import counted_from
 from ..support.validation import Array
 from .blocks import BESIDE, Blocks
@@ -230,7 +231,7 @@ class IterableSource(Source):
             # What the columns are is decided by the first block.
             if self._reader is None:
                 self._reader = TableReader(**self.options)
-            found = self._reader.part(cells_of(block, f"block {number}"))
+            found = self._reader.part(FrameCells(block, f"block {number}"))
             if found is None:
                 raise ValueError(f"X: block {number} has no samples")
             return Piece.of(*found)

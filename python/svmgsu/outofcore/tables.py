@@ -9,10 +9,9 @@ from collections.abc import Iterator
 from typing import IO, Any
 
 from .. import _core
-from ..io.cells import ArrowCells, Cells, CsvCells
+from ..io.cells import Cells, CsvCells, FrameCells
 from ..io.files import GZIP, XZ, damaged, extension, name_of
-from ..io.table_reading import TableReader
-from ..io.tables import DELIMITERS, _pyarrow
+from ..io.tables import DELIMITERS, TableReader, _pyarrow
 from .flat import fingerprint_of_file
 from .sources import Piece, Source
 
@@ -70,8 +69,8 @@ class TableSource(Source):
                         "in one of them alone"
                     )
                 # Features are in the order of the first file.
-                if cells.columns != columns and isinstance(cells, PartCells):
-                    cells = PartCells(cells.table.select(columns), cells.name, cells.first)
+                if cells.columns != columns and isinstance(cells, FrameCells):
+                    cells = FrameCells(cells.frame.select(columns), cells.name, cells.first)
                 elif cells.columns != columns:
                     raise _core.FormatError(f"{cells.name}: its columns are in another order than before")
                 found = reader.part(cells)
@@ -91,21 +90,10 @@ class TableSource(Source):
             )
             for batch in batches:
                 batch.validate(full=True)
-                yield PartCells(self.arrow.Table.from_batches([batch]), name_of(path), first)
+                yield FrameCells(self.arrow.Table.from_batches([batch]), name_of(path), first)
                 first += batch.num_rows
         if not first:
-            yield PartCells(table.schema.empty_table(), name_of(path), 0)
-
-
-class PartCells(ArrowCells):
-    """Some rows of a table, which begin at row `first` of the whole."""
-
-    def __init__(self, table: Any, name: str, first: int) -> None:
-        super().__init__(table, name)
-        self.first = first
-
-    def place(self, row: int) -> str:
-        return super().place(row + self.first)
+            yield FrameCells(table.schema.empty_table(), name_of(path), 0)
 
 
 class LineCells(CsvCells):

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..data.frames import understand
 from ..data.gaussians import Gaussians, as_gaussians
 from ..data.soft_labels import has_soft_labels, read_labels
 from ..fit.regression import check_target_errors
-from ..io.dataset import guess_task
-from ..io.frames import cells_of, is_frame, read_frame
+from ..io.cells import guess_task, names_of
+from ..io.frames import is_frame, read_frame
 from ..support.labels import as_labels
 from ..support.validation import Array, check_choice, check_count
 from .comparing import Problem, chosen
@@ -164,16 +163,10 @@ def _chances(data: Gaussians, y: Any, classes: Any, groups: Any, ids: Array, see
 
 def from_frame(frame: Any, y: Any, task: str, whole: bool) -> tuple[Any, Any, Any, list[str]]:
     """The objects of a data frame, y, and its errors; `whole` refuses rows with missing numbers."""
-    options: dict[str, Any] = {"missing": "error" if whole else "drop", "label": False}
+    options: dict[str, Any] = {"missing": "error" if whole else "drop", "target": False}
     if isinstance(y, str):
-        columns = list(getattr(frame, "colnames", frame.columns))
-        if y not in columns:
+        if y not in names_of(frame):
             raise ValueError(f"y: the frame has no column {y!r}")
-        cells = cells_of(frame)
-        errors = understand(columns, numeric=cells.kinds().numeric, target=y, regression=True).target_errors
-        if task == "regression" or (errors and task == "auto"):
-            options |= {"target": y, "label": None}
-        else:
-            options |= {"label": y, "ignore": [c for c in errors.values() if isinstance(c, str)]}
+        options |= {"target": y, "task": task}
     found = read_frame(frame, **options)
     return found.data, found.y if isinstance(y, str) else y, found.y_std, found.report.notes
