@@ -98,7 +98,9 @@ def measure_parsers(megabytes: float, digits: int, repeat: int) -> dict[str, Any
             "means": lambda: parse(files.means, "means", 1),
             "diagonal covariances": lambda: parse(files.diagonal, "covariances", 1),
             "full covariances": lambda: parse(files.full, "covariances", 1),
-            "read_text, means": lambda: seconds_of(lambda: svmgsu.read_text(files.means, threads=1)),
+            "io.read, means": lambda: seconds_of(
+                lambda: svmgsu.io.read(files.means, format="text", threads=1)
+            ),
             "svmlight": lambda: seconds_of(lambda: svmgsu.io.read_svmlight(files.svmlight, threads=1)),
             "load_svmlight_file": lambda: seconds_of(lambda: load_svmlight_file(str(files.svmlight))),
             "plain Python": lambda: seconds_of(lambda: plain_reader(files.short)),
@@ -107,7 +109,7 @@ def measure_parsers(megabytes: float, digits: int, repeat: int) -> dict[str, Any
             "means": files.means,
             "diagonal covariances": files.diagonal,
             "full covariances": files.full,
-            "read_text, means": files.means,
+            "io.read, means": files.means,
             "svmlight": files.svmlight,
             "load_svmlight_file": files.svmlight,
             "plain Python": files.short,
@@ -134,7 +136,9 @@ def measure_join(counts: list[int], repeat: int) -> list[dict[str, float]]:
             best = interleaved(
                 {
                     "join": lambda rows=rows: seconds_of(lambda: _core.join(rows)),
-                    "read_text": lambda paths=paths: seconds_of(lambda: svmgsu.read_text(*paths, threads=1)),
+                    "io.read": lambda paths=paths: seconds_of(
+                        lambda: svmgsu.io.read(*paths, format="text", threads=1)
+                    ),
                 },
                 repeat,
             )

@@ -132,7 +132,7 @@ def digits(count: int, folder: Path | None) -> Problem:
 def toy(folder: Path | None) -> Problem:
     """The authors' toy set, 10000 × 16 with diagonal covariances."""
     names = [_wanted(folder, f"svm_gsu_toy/{part}.dat") for part in ("mean", "labels", "cov_diag")]
-    data, y = svmgsu.read_text(*names)
+    data, y = svmgsu.io.read(*names, format="text")
     return Problem(data.mean, y.astype(float), variances=data.cov.variances)
 
 

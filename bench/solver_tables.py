@@ -114,8 +114,7 @@ def _passes_table(rows: list[Row], quick: bool) -> str:
 def _small_tables(results: dict[str, Any]) -> list[str]:
     if "tiny" not in results:
         return []
-    tiny, search = results["tiny"], results["search"]
-    mine, theirs = search["LinearSVMGSUCV"], search["LinearSVC fits"]
+    tiny = results["tiny"]
     asked = {"raw call": "≥ 10×", "LinearSVMGSU.fit": "≥ 3×", "LinearSVC.fit": ""}
     rows = [
         [name, f"{tiny[name]:.0f}", times(tiny["LinearSVC.fit"] / tiny[name]) if wanted else "", wanted]
@@ -124,9 +123,6 @@ def _small_tables(results: dict[str, Any]) -> list[str]:
     return [
         "## Tiny problems, 50 × 30",
         markdown(["", "µs", "LinearSVC.fit takes", "asked"], rows),
-        "## Choosing λ on WDBC",
-        f"LinearSVMGSUCV, {search['fits']} fits with their scores and the final one: {duration(mine)}; "
-        f"as many fits of LinearSVC alone: {duration(theirs)}, {times(theirs / mine)} (asked ≥ 3×).",
     ]
 
 

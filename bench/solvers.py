@@ -12,7 +12,6 @@ import argparse
 import os
 import sys
 import time
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +20,11 @@ from threadpoolctl import threadpool_limits
 
 import svmgsu
 
-from .problems import Entry, MissingData, Problem, diagonal, entries, wdbc
+from .problems import Entry, MissingData, Problem, diagonal, entries
 from .rivals import LBFGS, Liblinear, improvements, numpy_objective, our_objective, ours
 from .solver_tables import PICTURED, PICTURED_LAM, picture, ratio, report
 from .tables import as_json, duration, write
-from .timing import interleaved, machine, seconds_a_call, seconds_of
+from .timing import interleaved, machine, seconds_a_call
 
 
 class Ours:
@@ -151,37 +150,6 @@ def measure_tiny(repeat: int) -> dict[str, float]:
     return {name: 1e6 * seconds for name, seconds in best.items()}
 
 
-def measure_search(repeat: int, quick: bool) -> dict[str, float]:
-    """Seconds to choose λ on WDBC by 10 folds, 20 λ, against as many fits of LinearSVC."""
-    from sklearn.model_selection import StratifiedKFold
-    from sklearn.svm import LinearSVC
-
-    problem = wdbc(True)
-    X, y, V = problem.X, problem.y, problem.variances
-    folds = 3 if quick else 10
-    lams = np.logspace(0, -4, 5 if quick else 20)
-    splits = list(StratifiedKFold(folds).split(X, y))
-
-    def search() -> None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", svmgsu.exceptions.TrivialModelWarning)
-            svmgsu.LinearSVMGSUCV(lams=lams, cv=splits).fit(X, y, cov=V)
-
-    def fits() -> None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            for train, _ in splits:
-                for lam in lams:
-                    LinearSVC(loss="hinge", C=1.0 / (lam * len(train)), random_state=0).fit(
-                        X[train], y[train]
-                    )
-
-    best = interleaved(
-        {"LinearSVMGSUCV": lambda: seconds_of(search), "LinearSVC fits": lambda: seconds_of(fits)}, repeat
-    )
-    return {**best, "fits": len(splits) * len(lams)}
-
-
 def say(*words: Any) -> None:
     print(*words, file=sys.stderr, flush=True)
 
@@ -218,8 +186,6 @@ def run(args: argparse.Namespace, repeat: int) -> dict[str, Any]:
     if args.only is None:
         say("tiny problems")
         results["tiny"] = measure_tiny(repeat)
-        say("choosing λ on WDBC")
-        results["search"] = measure_search(repeat, args.quick)
     return results
 
 

@@ -82,12 +82,13 @@ def _compare(data: svmgsu.Gaussians, y: Array, parts: Any, T: Array, truth: Arra
         GSU: systems.outcome(systems.search(systems.gsu, data, y, LAMS, parts), test),
     }
     # Held-out examples are scored as new ones will be: as points.
-    search = svmgsu.LinearSVMGSUCV(
-        lams=LAMS, cov_scales=SCALES, cv=parts, scoring="accuracy", tol=1e-3, n_jobs=1, threads=1
-    )
-    search.fit(data, y)
-    out[CHOSEN] = float((search.predict(T) == truth).mean())
-    out["chosen scale"] = search.cov_scale_
+    found = {}
+    for scale in SCALES:
+        path = systems.scaled(systems.gsu, scale) if scale else systems.lsvm
+        found[scale] = systems.search(path, data, y, LAMS, parts)
+    chosen = max(SCALES, key=lambda scale: found[scale].score)
+    out[CHOSEN] = test(found[chosen].best)
+    out["chosen scale"] = chosen
     return out
 
 

@@ -193,10 +193,11 @@ def expected_accuracy(h: Hyperplane, data: svmgsu.Gaussians, y: Array) -> float:
 
 
 class Search(NamedTuple):
-    """Hyperplanes trained on all data, one a λ, and which of them cross-validation chose."""
+    """Hyperplanes trained on all data, one a λ, which of them cross-validation chose, and its score."""
 
     path: list[Hyperplane]
     chosen: int
+    score: float = float("nan")
 
     @property
     def best(self) -> Hyperplane:
@@ -222,7 +223,7 @@ def search(
         total += [score(h, validation, y[held_out]) for h in path(data[known], y[known], lams)]
     near = np.flatnonzero(total >= total.max() - 1e-9)
     chosen = int(near[np.argmax(np.asarray(lams)[near])])
-    return Search(path(data, y, lams), chosen)
+    return Search(path(data, y, lams), chosen, float(total[chosen] / len(parts)))
 
 
 def right(T: Array, truth: Array) -> Callable[[Hyperplane], float]:
