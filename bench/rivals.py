@@ -116,9 +116,7 @@ def _hinge(d: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.nda
 # Whole trainings
 
 
-def ours(
-    problem: Problem, lam: float, tol: float = ACCURACY, threads: int = 1, limit: float = np.inf
-) -> svmgsu.Model:
+def ours(problem: Problem, lam: float, tol: float = ACCURACY, threads: int = 1, limit: float = np.inf) -> Any:
     """Our solver, for `limit` seconds of the processor at the most."""
     began = time.process_time()
     with warnings.catch_warnings():

@@ -43,7 +43,7 @@ def whole(settings: Settings, kind: str, count: int, n: int, spread: float) -> l
     optimum = ours(problem, LAM, tol=1e-9).objective_
     patience = 5.0 if settings.quick else 40.0
     rivals = {"L-BFGS, NumPy": LBFGS(numpy_objective(problem, LAM), n + 1, optimum, patience)}
-    models: list[svmgsu.Model] = []
+    models: list[Any] = []
     found = race(
         {"ours": lambda: models.append(ours(problem, LAM))}
         | {name: rival.run for name, rival in rivals.items()},
@@ -115,7 +115,7 @@ def large_here(count: int, n: int, threads: int) -> dict[str, Any]:
     base = memory("VmRSS")
     problem = concepts(count, n, seed=0)
     assert problem.variances is not None
-    models: list[svmgsu.Model] = []
+    models: list[Any] = []
     train = race({"training": lambda: models.append(ours(problem, LAM, threads=threads))}, 1)
     peak = memory("VmHWM") - base
     function, z = our_objective(problem, LAM, threads), np.zeros(n + 1)

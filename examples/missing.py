@@ -18,7 +18,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 
 import svmgsu
 from svmgsu.plot import BLUE, GREY
-from svmgsu.uncertainty import fit_gaussian, from_missing
+from svmgsu.uncertainty import from_missing
 
 parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
 parser.add_argument("--output", default="missing.png", help="the picture (default: %(default)s)")
@@ -36,9 +36,9 @@ accuracy = np.zeros((30, len(ways)))
 for k, (known, new) in enumerate(StratifiedShuffleSplit(30, test_size=0.5, random_state=0).split(X, y)):
     holes = np.where(rng.random(X.shape) < 0.3, np.nan, X)
     table = (holes - np.nanmean(holes[known], axis=0)) / np.nanstd(holes[known], axis=0)
-    n = table.shape[1]
-    column = from_missing(table, method="marginal", population=(np.zeros(n), np.eye(n)))
-    conditional = from_missing(table, population=fit_gaussian(table[known], shrink="oas"))
+    gaps = np.isnan(table)
+    column = svmgsu.Gaussians(np.where(gaps, 0.0, table), std=1.0 * gaps)
+    conditional = from_missing(table, svmgsu.Deconvolution(1, reg_covar=0.05).fit(table[known]))
     for j, data in enumerate((column.with_cov(None), column, conditional.with_cov(None), conditional)):
         search = svmgsu.LinearSVMGSUCV(np.logspace(-1, -4, 7), cv=3, probability=False)
         search.fit(data[known], y[known])

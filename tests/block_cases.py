@@ -11,7 +11,7 @@ KINDS = ["none", "isotropic", "diagonal", "full", "lowrank", "lowrank with diago
 def examples(dtype=np.float64, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(L, N)).astype(dtype)
-    V = rng.uniform(0.1, 2.0, size=(L, N)).astype(dtype)
+    V = rng.uniform(0.1, 0.9, size=(L, N)).astype(dtype)
     return X, V, np.where(X[:, 0] + 0.3 * rng.normal(size=L) > 0, "quasar", "star")
 
 

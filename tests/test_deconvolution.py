@@ -9,7 +9,6 @@ from sklearn.mixture import GaussianMixture
 import svmgsu
 from svmgsu import _core
 from svmgsu.fit.population import observe
-from svmgsu.uncertainty import posterior
 
 WEIGHTS = np.array([0.2, 0.3, 0.5])
 
@@ -225,20 +224,6 @@ def test_the_order_of_objects_and_features_does_not_matter():
     two = svmgsu.Deconvolution(2, init=(begun[0], begun[1][:, ::-1], begun[2]), tol=1e-11).fit(turned)
     np.testing.assert_allclose(one.means_, two.means_[:, ::-1], atol=1e-4)
     np.testing.assert_allclose(one.covariances_, two.covariances_[:, ::-1, ::-1], atol=1e-4)
-
-
-@pytest.mark.parametrize("ratio", [1, 3])
-def test_one_component_is_the_posterior_of_one_population(ratio):
-    """Also where the noise is far above the signal, and plain steps would take many hundreds."""
-    rng = np.random.default_rng(0)
-    std = ratio * np.exp(0.5 * rng.normal(size=(2000, 2)))
-    X = rng.normal(size=(2000, 2)) @ [[1.0, 0.5], [0.0, 1.0]] + std * rng.normal(size=(2000, 2))
-    data = svmgsu.Gaussians(X, std=std)
-    wanted = posterior(data, one_population=True, tol=1e-5)
-    found = svmgsu.Deconvolution(1, tol=1e-10).fit_transform(data).to_gaussians()
-    spread = np.sqrt(np.diagonal(wanted.cov.to_full(), axis1=1, axis2=2)).max(axis=0)
-    np.testing.assert_allclose(found.mean / spread, wanted.mean / spread, atol=0.01)
-    np.testing.assert_allclose(found.cov.to_full(), wanted.cov.to_full(), atol=0.02 * spread.max() ** 2)
 
 
 def test_the_truth_scatters_about_the_posteriors_as_they_claim():

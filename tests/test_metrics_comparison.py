@@ -192,3 +192,10 @@ def test_comparisons_say_what_is_wrong():
         metrics.paired_t_test([1, 2], [3, 5], train=10)
     with pytest.raises(ValueError, match="confidence: must be between 0 and 1"):
         metrics.paired_t_test([1, 2], [3, 5], confidence=95)
+
+
+def test_predictions_that_never_differ_are_no_evidence():
+    found = metrics.mcnemar([0, 1, 1], [0, 1, 0], [0, 1, 0])
+    assert (found.only_first, found.only_second) == (0, 0)
+    assert found.p_value == 1.0
+    assert "corrected χ² = 0, p = 1" in repr(found)

@@ -102,7 +102,7 @@ def test_it_goes_through_maps(problem):
     np.testing.assert_allclose(cov.map(A).to_full(), full.map(A).to_full(), rtol=1e-12)
     for through in (
         lambda data: propagate(A, data),
-        lambda data: propagate(np.tanh, data, elementwise=True),
+        lambda data: propagate(np.tanh, data),
         lambda data: propagate(lambda x: x[:, :1] * x[:, 1:], data),
         svmgsu.Propagate(StandardScaler()).fit_transform,
         union.fit_transform,

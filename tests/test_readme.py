@@ -5,7 +5,6 @@ import re
 import shutil
 import subprocess
 import sys
-from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -134,11 +133,7 @@ def test_the_calls_of_the_table_of_builders_run():
         "f": np.exp,
     }
     for call in calls:
-        expected = (
-            pytest.warns(svmgsu.uncertainty.OnePopulationWarning) if "posterior" in call else nullcontext()
-        )
-        with expected:
-            assert isinstance(eval(call, names), (svmgsu.Gaussians, svmgsu.Mixtures)), call
+        assert isinstance(eval(call, names), (svmgsu.Gaussians, svmgsu.Mixtures)), call
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/choosing.md"])

@@ -160,7 +160,7 @@ def test_noise_of_the_inputs_flattens_and_the_posterior_mends_it():
     X = true + 0.7 * rng.normal(size=(4000, 1))
     plain = svmgsu.train_regressor(X, y, lam=1e-9).coef_[0]
     twice = svmgsu.train_regressor(X, y, std=0.7, lam=1e-9).coef_[0]
-    posterior = svmgsu.uncertainty.posterior(svmgsu.Gaussians(X, std=0.7), one_population=True)
+    posterior = svmgsu.uncertainty.posterior(svmgsu.Gaussians(X, std=0.7))
     mended = svmgsu.train_regressor(posterior.mean, y, lam=1e-9).coef_[0]
     assert plain == pytest.approx(2 / 1.49, abs=0.05)
     assert twice == pytest.approx(2 / 1.98, abs=0.05)

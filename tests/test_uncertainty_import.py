@@ -41,9 +41,9 @@ def test_names_of_columns_are_kept():
         from_errors(frame, upper=0.1, lower=0.2),
         from_standard_errors(frame, 0.1),
         from_repeats(frame, ["a", "a", "a"]),
-        from_missing(frame, method="marginal"),
-        posterior(bars, one_population=True),
-        propagate(np.log, bars, elementwise=True),
+        from_missing(frame),
+        posterior(bars),
+        propagate(np.log, bars),
     ]
     assert [data.feature_names_in_ for data in built] == [["u", "g"]] * len(built)
     assert propagate([[1, -1]], bars).feature_names_in_ is None

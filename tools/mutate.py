@@ -56,16 +56,16 @@ def mutants(tree: ast.Module) -> Iterator[tuple[int, str, ast.Module]]:
 
 
 def _not_run(tree: ast.Module) -> Iterator[int]:
-    """Docstrings, annotations, and the texts of errors: nothing to test there."""
+    """Yield annotations, decorators and the texts of errors: nothing to test there."""
     for node in ast.walk(tree):
         parts: list[ast.AST] = []
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             arguments = (*node.args.args, *node.args.kwonlyargs, *node.args.posonlyargs)
-            parts = [a.annotation for a in arguments if a.annotation] + (
-                [node.returns] if node.returns else []
-            )
+            parts = [a.annotation for a in arguments if a.annotation]
+            parts += [node.returns] if node.returns else []
         elif isinstance(node, (ast.AnnAssign, ast.Raise, ast.JoinedStr)):
             parts = [node.annotation] if isinstance(node, ast.AnnAssign) else [node]
+        parts += getattr(node, "decorator_list", [])
         yield from (id(child) for part in parts for child in ast.walk(part))
 
 

@@ -97,9 +97,9 @@ def _holes(X: Array, y: Array, known: Array, new: Array, parts: Any, seed: int) 
     rng = np.random.default_rng([seed, 2])
     holed = np.where(rng.random(X.shape) < MISSING, np.nan, X)
     holed[np.isnan(holed).all(axis=1), 0] = X[np.isnan(holed).all(axis=1), 0]
-    population = svmgsu.uncertainty.fit_gaussian(holed[known])
-    data = from_missing(holed[known], population=population)
-    T = from_missing(holed[new], population=population).mean
+    population = svmgsu.Deconvolution(1).fit(holed[known])
+    data = from_missing(holed[known], population)
+    T = from_missing(holed[new], population).mean
     return _compare(data, y[known], parts, T, y[new])
 
 
@@ -111,7 +111,7 @@ def _precise(X: Array, V: Array, y: Array, known: Array, new: Array, parts: Any,
     out = _compare(data, y[known], parts, X[new], y[new])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", svmgsu.exceptions.ConvergenceWarning)
-        shrunk = posterior(data, one_population=True)
+        shrunk = posterior(data)
     found = systems.search(systems.gsu, shrunk, y[known], LAMS, parts)
     out[SHRUNK] = systems.outcome(found, systems.right(X[new], y[new]))
     return out

@@ -46,10 +46,15 @@ def solve(data: svmgsu.Gaussians, y: Array, lams: Sequence[float], tol: float = 
     small = data if basis is None else _in_basis(data, basis)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", svmgsu.exceptions.ConvergenceWarning)
-        models = svmgsu.path(small, y, lams=lams, tol=tol, threads=1)
-        for k, model in enumerate(models):  # a warm start can stall where a cold one does not
-            if model.gap_ > WORST * model.objective_:
-                models[k] = svmgsu.train(small, y, lam=model.lam, tol=tol, threads=1, probability=False)
+        models: list[Any] = []
+        for lam in lams:
+            start = models[-1] if models else None
+            options = {"lam": lam, "tol": tol, "threads": 1, "probability": False}
+            model = svmgsu.train(small, y, start=start, **options)
+            # A warm start can stall where a cold one does not.
+            if start is not None and model.gap_ > WORST * model.objective_:
+                model = svmgsu.train(small, y, **options)
+            models.append(model)
     for model in models:
         if model.gap_ > WORST * model.objective_:
             raise RuntimeError(f"λ = {model.lam:g}: objective {model.objective_:g}, gap {model.gap_:g}")

@@ -35,7 +35,14 @@ from sklearn.utils.validation import _check_feature_names_in, check_array, check
 from ..data.covariances import beside
 from ..data.gaussians import Gaussians
 from ..propagate.elementwise import exact_moments, moments_of
-from ..propagate.function import DifferenceMap, by_points, derivative, evaluated, is_elementwise, small_steps
+from ..propagate.function import (
+    DifferenceMap,
+    by_points,
+    elementwise_derivative,
+    evaluated,
+    is_elementwise,
+    small_steps,
+)
 from ..propagate.linear import (
     ComposedMap,
     DirectionMap,
@@ -421,10 +428,10 @@ class Function(Step):
         if is_sparse(X):
             raise TypeError(f"X: {name} is not linear and takes no sparse means; pass their .toarray()")
         X = X.astype(np.float64)
-        values = evaluated(self.values, X, name)
+        evaluated(self.values, X, name)  # checks the domain
         if self.elementwise:
             try:
-                return derivative(self.values, X, values, elementwise=True, name=name)
+                return elementwise_derivative(self.values, X, name)
             except ValueError:
                 pass  # a noise-free value on the edge of the domain, which a DifferenceMap does not move
         return DifferenceMap(self.values, X, self.outputs, name, FINE_STEP)

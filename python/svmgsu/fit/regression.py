@@ -311,7 +311,7 @@ def train_regressor(
     belongs to the noisy value's object, as when new objects are noisier than those of training. If x was
     measured with this noise and the target belongs to the *true* value, x is scattered already, and a plain
     regression is already too flat; the covariance would flatten it a second time. Then shrink each
-    example to its posterior first: `posterior(data, one_population=True).mean` of `svmgsu.uncertainty`.
+    example to its posterior first: `posterior(data).mean` of `svmgsu.uncertainty`.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Gaussians through functions: to first order, by the derivative, or by points that are sent through.
 
-What the derivative makes of a covariance is a linear map, so every kind carries it as it carries a matrix.
+The derivative is a linear map, so every kind of covariance carries it as it carries a matrix.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ STEP = 1e-3  # of a standard deviation, where that is longer
 
 
 def evaluated(f: Callable[[Any], Any], X: FloatArray, name: str, owner: Any = None) -> FloatArray:
-    """f(X), checked; `name` is what an error calls f, row k belongs to the sample `owner[k]`."""
+    """Return f(X), checked; `name` is what an error calls f, row k belongs to the sample `owner[k]`."""
     with np.errstate(divide="ignore", invalid="ignore"):  # what is not finite is named below
         values = np.asarray(f(X.copy()), dtype=np.float64)
     if values.ndim != 2:
@@ -40,9 +40,9 @@ def evaluated(f: Callable[[Any], Any], X: FloatArray, name: str, owner: Any = No
 
 
 class DifferenceMap(LinearMap):
-    """x → J_i x for the derivative J_i of a function at each sample, by differences along what is asked.
+    """x → J_i x for the derivative J_i of a function at each sample, by differences along given directions.
 
-    Directions are in units of the covariance, so that a step is a part of a standard deviation; and a
+    Directions are those of the covariance, so that a step is a fraction of a standard deviation, and a
     covariance of few directions takes few evaluations.
     """
 
@@ -69,43 +69,39 @@ class DifferenceMap(LinearMap):
 
 
 def derivative(
-    f: Callable[[Any], Any],
-    X: FloatArray,
-    values: FloatArray,
-    jacobian: Any = None,
-    *,
-    elementwise: bool | None = None,
-    step: float = STEP,
-    name: str = "f",
+    f: Callable[[Any], Any], X: FloatArray, values: FloatArray, jacobian: Any = None, name: str = "f"
 ) -> LinearMap:
-    """The derivative of f at the samples X, where f is `values`.
+    """Return the derivative of f at the samples X, where f is `values`.
 
-    It is given by `jacobian`, (l, m, n) or (l, n) or a function that makes it, or found by differences. Where
-    f treats each feature by itself the map is a scaling; if `elementwise` is None that is tried out.
+    It is given by `jacobian`, (l, m, n) or (l, n) or a function that makes it, or found by differences. If f
+    treats each feature by itself the map is a scaling.
     """
-    if elementwise and values.shape != X.shape:
-        raise ValueError(f"{name}: elementwise, but it made {values.shape[1]} of {X.shape[1]} features")
     if jacobian is not None:
-        return _given(jacobian, X, values, elementwise)
-    if elementwise or (elementwise is None and is_elementwise(f, X, values)):
-        h = small_steps(X)
-        up, down = X + h, X - h
+        return _given(jacobian, X, values)
+    if is_elementwise(f, X, values):
         try:
-            return ScaleMap((evaluated(f, up, name) - evaluated(f, down, name)) / (up - down))
+            return elementwise_derivative(f, X, name)
         except ValueError:
-            if elementwise:
-                raise
-    return DifferenceMap(f, X, values.shape[1], name, step)  # which need not move what is certain
+            pass  # a noise-free value at the edge of the domain, which a DifferenceMap does not move
+    return DifferenceMap(f, X, values.shape[1], name)
 
 
-def _given(jacobian: Any, X: FloatArray, values: FloatArray, elementwise: bool | None) -> LinearMap:
+def elementwise_derivative(f: Callable[[Any], Any], X: FloatArray, name: str) -> ScaleMap:
+    """Return the derivative of a function of each feature by itself."""
+    h = small_steps(X)
+    up = X + h
+    down = X - h
+    return ScaleMap((evaluated(f, up, name) - evaluated(f, down, name)) / (up - down))
+
+
+def _given(jacobian: Any, X: FloatArray, values: FloatArray) -> LinearMap:
     J = as_float_array(jacobian(X.copy()) if callable(jacobian) else jacobian, "jacobian", (2, 3))
-    full, flat = (*values.shape, X.shape[1]), X.shape
-    fits = [flat] if elementwise else [full, flat] if values.shape == flat else [full]
+    full = (*values.shape, X.shape[1])
+    fits = [full, X.shape] if values.shape == X.shape else [full]
     if J.shape not in fits:
         raise ValueError(f"jacobian: expected shape {' or '.join(map(str, fits))}, got {J.shape}")
     check_finite(J, "jacobian")
-    if J.ndim == 3 and values.shape == flat:
+    if J.ndim == 3 and values.shape == X.shape:
         own = np.diagonal(J, axis1=1, axis2=2)
         if np.count_nonzero(J) == np.count_nonzero(own):  # each feature is a function of itself alone
             J = np.ascontiguousarray(own)
@@ -113,7 +109,7 @@ def _given(jacobian: Any, X: FloatArray, values: FloatArray, elementwise: bool |
 
 
 def is_elementwise(f: Callable[[Any], Any], X: FloatArray, values: FloatArray) -> bool:
-    """Whether, near each sample, every output depends on its own feature alone.
+    """Return whether, near each sample, every output depends on its own feature alone.
 
     Some features are moved and others not: the outputs of the former must be what they are when all are
     moved, and those of the latter what they are when none is. By the bits of their numbers, any two features
@@ -137,22 +133,9 @@ def is_elementwise(f: Callable[[Any], Any], X: FloatArray, values: FloatArray) -
 
 
 def small_steps(X: FloatArray) -> FloatArray:
+    """Return the best steps of central differences at X."""
     spread = X.std(axis=0)
     return np.asarray(ROUNDING_STEP * np.where(X != 0, np.abs(X), np.where(spread > 0, spread, 1.0)))
-
-
-def variances_after(cov: Covariance, linear_map: LinearMap, count: int) -> FloatArray:
-    """The variances of the image, (l, m), without its covariances."""
-    n, m = linear_map.features, linear_map.outputs
-    if isinstance(linear_map, ScaleMap):
-        return np.asarray(cov.diagonals(count, n) * linear_map.factors.astype(np.float64) ** 2)
-    out = np.empty((count, m))
-    for part in blocks(count, n * max(n, m)):
-        factors = cov.directions(part, n)
-        owner = np.repeat(np.arange(part.start, part.stop), factors.shape[1])
-        mapped = linear_map.rows(factors.reshape(-1, n), owner).reshape(len(factors), -1, m)
-        out[part] = np.square(mapped, dtype=np.float64).sum(axis=1)
-    return out
 
 
 def by_points(
@@ -160,25 +143,22 @@ def by_points(
     X: FloatArray,
     cov: Covariance,
     method: str,
-    elementwise: bool | None = None,
-    diagonal: bool = False,
     draws: int = 1000,
     random_state: Any = 0,
     name: str = "f",
 ) -> tuple[FloatArray, Covariance]:
-    """Mean and covariance of f(x) from points of each sample: "unscented" or "monte-carlo".
+    """Return mean and covariance of f(x) from points of each sample: "unscented" or "monte-carlo".
 
     "unscented": x and x ± √(r + κ) g for the r directions g of a covariance, κ = max(3 - r, 0): exact means
     of polynomials of degree 3, and of degree 5 for a function of each independent feature by itself.
     "monte-carlo": `draws` in pairs on both sides of x.
     """
     (count, n), m = X.shape, evaluated(f, X[:1], name).shape[1]
-    if elementwise is None:
-        elementwise = is_elementwise(f, X, evaluated(f, X, name))
-    alone = elementwise and cov.is_diagonal
+    alone = cov.is_diagonal and is_elementwise(f, X, evaluated(f, X, name))
     rng = as_generator(random_state)
     pairs = -(-check_count(draws, "draws") // 2)
-    flat, mean, pieces = diagonal or alone, np.empty((count, m)), []
+    mean = np.empty((count, m))
+    pieces = []
     for part in blocks(count, max(n, m) * (2 * pairs if method == "monte-carlo" else 2 * n + 1)):
         rows = np.arange(part.start, part.stop)
         k, middle = len(rows), 0.0
@@ -198,15 +178,15 @@ def by_points(
         weights[0] = middle or weights[0]
         mean[part] = np.einsum("r,krm->km", weights, values)
         factors = np.sqrt(weights)[:, np.newaxis] * (values - mean[part, np.newaxis])
-        pieces.append(_compact(factors, flat))
+        pieces.append(_compact(factors, alone))
     together = np.concatenate(pieces)
-    if flat:
+    if alone:
         return mean, Diagonal(together)
     return mean, LowRank(together) if together.ndim == 3 else Full.from_packed(together)
 
 
 def _compact(factors: FloatArray, diagonal: bool) -> FloatArray:
-    """FᵀF of factors (k, r, m) in the smallest form: variances (k, m), factors, or upper triangles."""
+    """Return FᵀF of factors (k, r, m) in the smallest form: variances (k, m), factors, or triangles."""
     _, r, m = factors.shape
     if diagonal:
         return np.asarray(np.square(factors).sum(axis=1))

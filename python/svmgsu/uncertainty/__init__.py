@@ -1,7 +1,7 @@
-"""Where uncertainty comes from: error bars, repeats, images, signals and holes in a table as `Gaussians`.
+"""Where uncertainty comes from: standard errors, repeats, images, signals and missing values as `Gaussians`.
 
-Each function states its model, what it assumes and when it harms. Whether the uncertainty helps is a
-question to the data: `check(data, y)` looks at its size and tries it beside none.
+Each function states its model, what it assumes and when it harms. Whether the uncertainty is plausible is a
+question to the data: `check(data, y)` compares it with their spread; `svmgsu.report` says whether it helps.
 
 >>> from svmgsu.uncertainty import from_errors
 >>> from_errors([[1.0, 2.0]], std=[[0.1, 0.3]]).shape
@@ -14,8 +14,8 @@ from .augmentation import from_augmentation
 from .checking import Check, LargeUncertaintyWarning, check
 from .errors import from_errors, from_standard_errors
 from .images import from_images
-from .missing import fit_gaussian, from_missing
-from .population import OnePopulationWarning, posterior
+from .missing import from_missing
+from .population import posterior
 from .propagation import propagate
 from .repeats import from_repeats
 from .signals import DEAP_BANDS, DEAP_PAIR_BANDS, DEAP_PAIRS, from_welch
@@ -26,9 +26,7 @@ __all__ = [
     "DEAP_PAIR_BANDS",
     "Check",
     "LargeUncertaintyWarning",
-    "OnePopulationWarning",
     "check",
-    "fit_gaussian",
     "from_augmentation",
     "from_errors",
     "from_images",

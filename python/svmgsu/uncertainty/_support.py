@@ -1,4 +1,4 @@
-"""What the builders share: shapes of error bars, progress, optional libraries."""
+"""What the builders share: shapes of standard errors, progress, optional libraries."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..support.validation import Array, as_float_array, check_deviations, check_
 
 
 def need(module: str, what: str) -> Any:
-    """An optional library, or an error that says how to install it."""
+    """Import an optional library; if it is missing, the error says how to install it."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
@@ -25,14 +25,14 @@ def need(module: str, what: str) -> Any:
         ) from error
 
 
-def check_no_deployment(data: Gaussians, what: str) -> None:
-    """Refuses data with noise of deployment, which would be lost."""
+def check_no_noise(data: Gaussians, what: str) -> None:
+    """Refuse data with test-time noise, which would be lost."""
     if data.test_noise is not None:
-        raise ValueError(f"data: {what} does not carry noise of deployment; call add_noise afterwards")
+        raise ValueError(f"data: {what} does not carry test-time noise; call add_noise afterwards")
 
 
 def as_samples(X: Any, name: str = "X") -> Array:
-    """A finite (l, n) array of float32 or float64 with at least one sample and one feature."""
+    """Return a finite (l, n) array of float32 or float64 with at least one sample and one feature."""
     array = as_float_array(X, name, (2,))
     if 0 in array.shape:
         raise ValueError(f"{name}: expected at least one sample and one feature, got shape {array.shape}")
@@ -41,7 +41,7 @@ def as_samples(X: Any, name: str = "X") -> Array:
 
 
 def over_samples(a: Any, shape: tuple[int, int], name: str) -> Array:
-    """`a`, a number, (n,), (l,), (l, 1), (1, n) or (l, n), for every value of (l, n) samples."""
+    """Return `a`, a number, (n,), (l,), (l, 1), (1, n) or (l, n), for every value of (l, n) samples."""
     array = as_float_array(a, name, (0, 1, 2))
     count, n = shape
     if array.ndim == 1:
@@ -62,14 +62,14 @@ def over_samples(a: Any, shape: tuple[int, int], name: str) -> Array:
 
 
 def deviations(a: Any, shape: tuple[int, int], name: str) -> Array:
-    """Standard deviations for every value, checked."""
+    """Return standard deviations for every value, checked."""
     array = over_samples(a, shape, name)
     check_deviations(array, name)
     return array
 
 
 def track(items: Iterable[Any], total: int, title: str, verbose: bool) -> Iterator[Any]:
-    """The items, with a progress bar if wanted and tqdm is installed."""
+    """Yield the items, with a progress bar if wanted and tqdm is installed."""
     if verbose:
         try:
             from tqdm.auto import tqdm

@@ -6,14 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ..data.covariances import Covariance, Diagonal
 from ..data.gaussians import Gaussians
-from ..propagate.function import METHODS, STEP, by_points, derivative, evaluated, variances_after
-from ..propagate.linear import LinearMap, MatrixMap
+from ..propagate.function import METHODS, by_points, derivative, evaluated
+from ..propagate.linear import LinearMap, MatrixMap, ScaleMap
 from ..support.arrays import dense
-from ..support.precision import stored_as
-from ..support.validation import FloatArray, as_float_array, check_choice, check_finite, check_positive
-from ._support import check_no_deployment
+from ..support.validation import as_float_array, check_choice, check_finite
+from ._support import check_no_noise
 
 
 def propagate(
@@ -21,22 +19,19 @@ def propagate(
     data: Gaussians,
     jacobian: Any = None,
     *,
-    elementwise: bool | None = None,
-    covariance: str = "auto",
-    step: float = STEP,
     method: str = "first-order",
     draws: int = 1000,
     random_state: Any = 0,
 ) -> Gaussians:
-    """Uncertain samples through a function: N(x, Σ) becomes N(f(x), J Σ Jᵀ), J the derivative of f at x.
+    """Carry samples through a function: N(x, Σ) becomes N(f(x), J Σ Jᵀ), J the derivative of f at x.
 
     Exact if `f` is a matrix: every linear map of a Gaussian is Gaussian. For functions, J comes from
-    `jacobian`, or from central differences along the directions of each covariance. The kind of covariance is
-    the one that the transformers of this library make of the same map.
+    `jacobian`, or from central differences along the directions of each covariance. A function of each
+    feature by itself (a logarithm) keeps independent errors independent, and the names of the features.
 
-    Assumes that f is nearly straight within a few standard deviations of each sample. Where it bends the
+    Assumes that f is nearly linear within a few standard deviations of each sample. Where it bends the
     mean is off by about ½ f″σ² and the covariance is wrong; at a kink (|x|, max) or a flat place
-    (x² at 0 has derivative 0) the result promises a certainty that is not there, which harms. There
+    (x² at 0 has derivative 0) the result claims a certainty that is not there, which harms. There
     `method="unscented"` or `"monte-carlo"` sends points of each sample through f and takes their moments.
 
     Parameters
@@ -45,27 +40,18 @@ def propagate(
         A matrix A, for A x; or a function that takes samples (k, n) as float64 and returns (k, m), each
         row by itself, such as the `transform` of a fitted scikit-learn transformer.
     data : Gaussians
-        (l, n).
+        The samples, (l, n).
     jacobian : function or array, optional
-        The derivatives: a function from (k, n) to (k, m, n), or an array (l, m, n); (k, n), (l, n) where f
+        The derivatives: a function from (k, n) to (k, m, n), or an array (l, m, n); (k, n), (l, n) if f
         treats each feature by itself.
-    elementwise : bool, optional
-        Whether f treats each feature by itself (a logarithm, a scaling): its derivative then costs two
-        evaluations, diagonal covariances stay diagonal, and the features keep their names. By default that is
-        tried out near each sample, names apart.
-    covariance : {"auto", "diagonal"}
-        "auto" keeps all, in the cheapest kind that holds it. "diagonal" keeps the variances only, without
-        forming a matrix.
-    step : float, default=1e-3
-        The step of central differences, in standard deviations.
     method : {"first-order", "unscented", "monte-carlo"}
         "unscented" takes mean and covariance from 2r + 1 points for a covariance of r directions, which is
         exact for f of degree 2 in the mean, and for x² and x³ of independent features in the variance too;
         "monte-carlo" from draws.
     draws : int, default=1000
-        Of "monte-carlo": how many for each sample.
+        The number of draws from each sample, for "monte-carlo".
     random_state : int or Generator, default=0
-        Of "monte-carlo".
+        The seed of the draws.
 
     Returns
     -------
@@ -81,49 +67,40 @@ def propagate(
     >>> colours.mean, colours.cov.to_full().round(3)
     (array([[1. , 0.5]]), array([[[ 0.1 , -0.01],
             [-0.01,  0.02]]]))
-    >>> logs = propagate(np.log, svmgsu.Gaussians([[100.0]], std=5.0), elementwise=True)
+    >>> logs = propagate(np.log, svmgsu.Gaussians([[100.0]], std=5.0))
     >>> logs.cov.variances.round(6)
     array([[0.0025]])
     >>> squares = propagate(np.square, svmgsu.Gaussians([[0.0]], std=1.0), method="unscented")
-    >>> squares.mean.round(6).item(), squares.cov.variances.round(6).item()  # of first order both are 0
+    >>> squares.mean.round(6).item(), squares.cov.variances.round(6).item()  # to first order both are 0
     (1.0, 2.0)
     """
     if not isinstance(data, Gaussians):
         raise TypeError(f"data: expected Gaussians, got {type(data).__name__}")
-    check_no_deployment(data, "propagate")
-    check_choice(covariance, "covariance", ("auto", "diagonal"))
+    check_no_noise(data, "propagate")
     check_choice(method, "method", METHODS)
-    size, flat = check_positive(step, "step"), covariance == "diagonal"
-    X, dtype = dense(data.mean).astype(np.float64), data.mean.dtype
-    names = data.feature_names_in_ if elementwise else None
-    cov: Covariance | None = None
-    through: LinearMap
+    X = dense(data.mean).astype(np.float64)
+    dtype = data.mean.dtype
+    linear_map: LinearMap | None = None
     if not callable(f):
-        if jacobian is not None or elementwise or method != "first-order":
+        if jacobian is not None or method != "first-order":
             raise ValueError(
                 "jacobian: f is a matrix, which is its own derivative; leave out the other arguments"
             )
-        matrix = _matrix(f, X.shape[1])
-        means, through = X @ matrix.T, MatrixMap(matrix)
+        matrix = as_float_array(f, "f", (2,)).astype(np.float64)
+        check_finite(matrix, "f")
+        if matrix.shape[1] != X.shape[1] or len(matrix) == 0:
+            raise ValueError(f"f: a matrix of shape {matrix.shape} does not fit {X.shape[1]} features")
+        means = X @ matrix.T
+        linear_map = MatrixMap(matrix)
     elif method != "first-order" and data.cov is not None:
         if jacobian is not None:
             raise ValueError(f'jacobian: method="{method}" needs no derivatives')
-        means, cov = by_points(f, X, data.cov, method, elementwise, flat, draws, random_state)
+        means, cov = by_points(f, X, data.cov, method, draws=draws, random_state=random_state)
+        return Gaussians(means.astype(dtype), cov)
     else:
         means = evaluated(f, X, "f")
         if data.cov is not None:
-            through = derivative(f, X, means, jacobian, elementwise=elementwise, step=size)
-    if data.cov is not None and cov is None:
-        if flat:
-            cov = Diagonal(stored_as(variances_after(data.cov, through, len(X)), dtype))
-        else:
-            cov = data.cov.map(through)
-    return Gaussians(means.astype(dtype), cov, feature_names=names)
-
-
-def _matrix(f: Any, features: int) -> FloatArray:
-    matrix = as_float_array(f, "f", (2,)).astype(np.float64)
-    check_finite(matrix, "f")
-    if matrix.shape[1] != features or len(matrix) == 0:
-        raise ValueError(f"f: a matrix of shape {matrix.shape} does not fit {features} features")
-    return matrix
+            linear_map = derivative(f, X, means, jacobian)
+    names = data.feature_names_in_ if isinstance(linear_map, ScaleMap) else None
+    carried = None if data.cov is None or linear_map is None else data.cov.map(linear_map)
+    return Gaussians(means.astype(dtype), carried, feature_names=names)
