@@ -50,7 +50,7 @@ def a_round(workers: int) -> dict[str, float]:
 
     from svmgsu import Gaussians
     from svmgsu.dask.rounds import Bundle, Rounds, Shard
-    from svmgsu.fit.settings import Settings
+    from svmgsu.fit.options import Options
     from svmgsu.outofcore.shards import answer, mapped, split
 
     with cluster_of(workers) as cluster, distributed.Client(cluster) as client:
@@ -65,7 +65,7 @@ def a_round(workers: int) -> dict[str, float]:
 
         from svmgsu import _core
 
-        _core.solve(mapped(local, parts), Settings().options(len(X)))
+        _core.solve(mapped(local, parts), Options().core(len(X), 1e-2))
         shards = [
             Shard(k, k + 1, Bundle(client.scatter([[part]], workers=[name], hash=False)[0], name))
             for k, (part, name) in enumerate(zip(parts, names, strict=True))
@@ -112,7 +112,9 @@ def a_fit(megabytes: int, repeats: int) -> dict[str, Any]:
         distributed.wait([whole, dX, dE])
         del whole  # the workers hold what the threads do: values and errors as two arrays
         kinds = {
-            "local": lambda: svmgsu.train(X, y, std=E, probability=False, threads=2),
+            "local": lambda: (
+                svmgsu.LinearSVMGSU(lam=0.01, probability=False, threads=2).fit(X, y, std=E).model_
+            ),
             "dask": lambda: svmgsu.dask.train(client, dX, y, std=dE, probability=False),
         }
         found |= {f"{kind}_{what}": [] for kind in kinds for what in ("seconds", "cpu_seconds")}

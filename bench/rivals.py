@@ -131,7 +131,7 @@ def ours(problem: Problem, lam: float, tol: float = ACCURACY, threads: int = 1, 
             lam=lam,
             tol=tol,
             threads=threads,
-            callback=lambda progress: time.process_time() - began < limit,
+            verbose=lambda progress: time.process_time() - began < limit,
             probability=False,
         )
 

@@ -160,7 +160,7 @@ def classes(folder: Path, examples: int, count: int) -> dict[str, float]:
         Files.capacity = together if how == "together" else lambda *given: 1  # type: ignore[method-assign]
         for multi_class in ("ovr", "ovo"):
             read = counter("rchar")
-            svmgsu.train(blocks, y, multi_class=multi_class, lam=1e-3, probability=False)
+            svmgsu.LinearSVMGSU(0.001, multi_class=multi_class, probability=False).fit(blocks, y)
             found[f"{multi_class}, {how}: readings"] = (counter("rchar") - read) / blocks.nbytes
     return found
 

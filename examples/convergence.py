@@ -12,6 +12,7 @@ import argparse
 
 import matplotlib.pyplot as plt
 import numpy as np
+from conftest import train_with
 from sklearn.datasets import load_digits
 
 import svmgsu
@@ -26,12 +27,12 @@ digits = load_digits()
 data, y = from_images(digits.images / 16, shift=0.5), digits.target % 2
 options = {"lam": 1e-3, "probability": False, "threads": 1}
 
-newton = svmgsu.train(data, y, **options)
+newton = train_with(data, y, **options)
 least = newton.objective_ - newton.gap_  # no classifier has a smaller objective
 seconds, gap = np.array([(record["seconds"], record["gap"]) for record in newton.history_]).T
 print(f"newton: objective {newton.objective_:.8f}, proven gap {newton.gap_:.0e}, {1000 * seconds[-1]:.0f} ms")
 
-sgd = [svmgsu.train(data, y, solver="sgd", T=T, **options) for T in 100 * 2 ** np.arange(11)]
+sgd = [svmgsu.SGDSVMGSU(n_steps=T, **options).fit(data, y).model_ for T in 100 * 2 ** np.arange(11)]
 time = np.array([model.history_[-1]["seconds"] for model in sgd])
 above = np.array([model.objective_ for model in sgd]) - least
 for j in (0, -1):

@@ -34,7 +34,7 @@ for ax, title, data in (
     (middle, "error bars as they are", careful),
     (right, "error bars √10 times as long", careful.scale_cov(10)),
 ):
-    search = svmgsu.LinearSVMGSUCV(np.logspace(0, -4, 13), cov_scales=[0, 0.1, 0.3, 1, 3], cv=10)
+    search = svmgsu.LinearSVMGSU(np.logspace(0, -4, 13), cov_scale=[0, 0.1, 0.3, 1, 3])
     make_pipeline(svmgsu.Propagate(StandardScaler()), search).fit(data, y)
     svmgsu.plot.cov_scale(search, ax)
     ax.set_title(title, fontsize=11, pad=44)

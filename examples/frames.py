@@ -13,7 +13,6 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
-from sklearn.model_selection import GroupKFold
 
 import svmgsu
 from svmgsu.plot import BLUE, GREY
@@ -53,12 +52,10 @@ full = from_repeats(known, covariance="full")
 # All choose λ for single frames: validation examples are Gaussians (or the frames), also for the plain SVM.
 lams = np.logspace(0, -4, 9)
 models = {
-    "SVM on means": svmgsu.LinearSVMGSUCV(lams, cov_scales=[0]).fit(full, y),
-    "SVM-GSU, diagonal": svmgsu.LinearSVMGSUCV(lams).fit(from_repeats(known), y),
-    "SVM-GSU, full": svmgsu.LinearSVMGSUCV(lams).fit(full, y),
-    "SVM on all frames": svmgsu.LinearSVMGSUCV(lams, cv=GroupKFold(5)).fit(
-        np.concatenate(known), y[owner], groups=owner
-    ),
+    "SVM on means": svmgsu.LinearSVMGSU(lams, cov_scale=[0]).fit(full, y),
+    "SVM-GSU, diagonal": svmgsu.LinearSVMGSU(lams).fit(from_repeats(known), y),
+    "SVM-GSU, full": svmgsu.LinearSVMGSU(lams).fit(full, y),
+    "SVM on all frames": svmgsu.LinearSVMGSU(lams).fit(np.concatenate(known), y[owner], groups=owner),
 }
 figure, ax = plt.subplots(figsize=(6.2, 3.4), layout="constrained")
 for place, (name, model) in enumerate(models.items()):

@@ -39,8 +39,8 @@ for known, new in StratifiedShuffleSplit(4, test_size=0.5, random_state=0).split
     data = from_images(images[known], shift=0.5)  # deviations of half a pixel, down and to the right
     for name, factor in (("SVM", 0), ("SVM-GSU", 1)):
         # A factor of 0 trains the ordinary SVM, but λ is still chosen for digits that may be shifted.
-        search = svmgsu.LinearSVMGSUCV(
-            np.logspace(-2, -4, 5), cov_scales=[factor], cv=3, probability="train", tol=1e-4
+        search = svmgsu.LinearSVMGSU(
+            np.logspace(-2, -4, 5), cov_scale=[factor], probability="train", tol=0.0001
         )
         model = models[name] = search.fit(data, y[known])
         right = [[np.mean(model.predict(x[new]) == y[new]) for x in several] for several in moved]

@@ -40,7 +40,7 @@ for k, (known, new) in enumerate(StratifiedShuffleSplit(30, test_size=0.5, rando
     column = svmgsu.Gaussians(np.where(gaps, 0.0, table), std=1.0 * gaps)
     conditional = from_missing(table, svmgsu.Deconvolution(1, reg_covar=0.05).fit(table[known]))
     for j, data in enumerate((column.with_cov(None), column, conditional.with_cov(None), conditional)):
-        search = svmgsu.LinearSVMGSUCV(np.logspace(-1, -4, 7), cv=3, probability=False)
+        search = svmgsu.LinearSVMGSU(np.logspace(-1, -4, 7), probability=False)
         search.fit(data[known], y[known])
         accuracy[k, j] = 100 * search.score(data[new], y[new])
 

@@ -28,7 +28,7 @@ parity = np.array(["even", "odd"])[digits.target % 2]
 known, new, y, z = train_test_split(
     digits.data / 16, parity, test_size=0.5, random_state=0, stratify=digits.target
 )
-model = svmgsu.LinearSVMGSUCV(np.logspace(0, -4, 9)).fit(known, y, std=0.05)
+model = svmgsu.LinearSVMGSU(np.logspace(0, -4, 9)).fit(known, y, std=0.05)
 
 rng = np.random.default_rng(0)
 noise = rng.uniform(0, 0.5, len(new))

@@ -46,7 +46,7 @@ print(data)
 
 figure, axes = plt.subplots(1, 2, figsize=(10.4, 3.9), layout="constrained", sharey=True)
 for ax, name, factor in zip(axes, ("SVM on averages", "SVM-GSU"), (0, 1), strict=True):
-    model = svmgsu.LinearSVMGSUCV(np.logspace(1, -3, 9), cov_scales=[factor]).fit(data, y)
+    model = svmgsu.LinearSVMGSU(np.logspace(1, -3, 9), cov_scale=[factor]).fit(data, y)
     chance = model.margin_probability(test)  # that a window is on the side of the second class
     windows = 100 * np.where(z == model.classes_[1], chance, 1 - chance).mean()
     print(f"{name}: {windows:.1f} % of windows, {100 * model.score(test, z):.1f} % of whole signals")

@@ -18,6 +18,8 @@ from hypothesis import settings
 
 import svmgsu
 from svmgsu import reference
+from svmgsu.fit.options import Options
+from svmgsu.fit.train import begin, read_problem
 
 settings.register_profile("svmgsu", deadline=None, derandomize=True, max_examples=40)
 settings.load_profile("svmgsu")
@@ -209,3 +211,11 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(opening, "LARGEST_PIECE", 2000)
     monkeypatch.setattr(tables, "LEAST_STRETCH", 2000)
     monkeypatch.setattr(blocks, "LARGEST_BLOCK", 2000)
+
+
+def train_with(
+    X, y=None, cov=None, *, std=None, y_std=None, sample_weight=None, start=None, groups=None, **options
+):
+    """Train as `svmgsu.train` does, with every option of a fit, such as the number of threads."""
+    problem = read_problem(X, y, cov, Options(**options), std=std, y_std=y_std, sample_weight=sample_weight)
+    return problem.train(begin(problem, start), groups)

@@ -17,4 +17,4 @@ def small_model(classes=(0, 1), n=3, **changes):
         "lam": 0.1,
         "calibration_": tuple(Calibration(1 / 3 + k, -0.1, 2e300, 1e-17) for k in range(rows)),
     }
-    return svmgsu.Model(**{**values, **changes})
+    return svmgsu.models.classifier.Model(**{**values, **changes})

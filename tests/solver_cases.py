@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.optimize
 import scipy.sparse
+from conftest import train_with
 from sklearn.datasets import load_breast_cancer
 
 import svmgsu
@@ -20,7 +21,7 @@ def train(X, y, cov=None, **options):
     """`svmgsu.train` on one thread and without Platt's sigmoid; a problem may have the trivial optimum."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", svmgsu.exceptions.TrivialModelWarning)
-        return svmgsu.train(X, y, cov, **{"solver": "newton", "probability": False, "threads": 1, **options})
+        return train_with(X, y, cov, **{"solver": "newton", "probability": False, "threads": 1, **options})
 
 
 def solve(p, lam, **options):

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
+from conftest import train_with
 from sklearn.datasets import load_breast_cancer
-from sklearn.model_selection import KFold
 
 import svmgsu
 from svmgsu import uncertainty
@@ -28,7 +28,7 @@ def test_one_error_bar_a_feature_is_refused_with_advice_that_works():
     std = np.array([0.1, 0.2, 0.3])
     with pytest.raises(ValueError, match=r"^std: shape \(3,\) fits the features") as caught:
         svmgsu.train(X, y, std=std)
-    got = svmgsu.train(X, y, **advised(str(caught.value), std=std)).coef_
+    got = train_with(X, y, **advised(str(caught.value), std=std)).coef_
     np.testing.assert_allclose(got, svmgsu.train(X, y, std=np.tile(std, (40, 1))).coef_, rtol=1e-5)
 
 
@@ -38,9 +38,7 @@ def test_error_bars_of_as_many_examples_as_features_are_refused_with_both_readin
         svmgsu.train(X, y, std=np.ones(4))
     for kind in ("cov=svmgsu.Isotropic(np.square(std))", "cov=svmgsu.Shared(np.square(std))"):
         assert kind in str(caught.value)
-        svmgsu.train(
-            X, y, lam=0.1, **{"cov": eval(kind[4:], {"np": np, "svmgsu": svmgsu, "std": np.ones(4)})}
-        )
+        train_with(X, y, lam=0.1, **{"cov": eval(kind[4:], {"np": np, "svmgsu": svmgsu, "std": np.ones(4)})})
 
 
 def test_error_bars_of_a_wrong_shape_are_not_told_of_shapes_that_error_bars_cannot_have():
@@ -78,65 +76,28 @@ def test_infinity_is_not_a_missing_value():
     assert "missing" not in str(caught.value)
 
 
-@pytest.mark.parametrize("typo", ["expected_acuracy", "accurracy", 3, ["accuracy"]])
-def test_a_typo_in_scoring_is_told_the_expected_scores(typo):
-    X, y = problem()
-    with pytest.raises(
-        ValueError, match=r"^scoring: .*'expected_accuracy', 'expected_hinge', 'expected_log_loss'"
-    ):
-        svmgsu.LinearSVMGSUCV(scoring=typo).fit(X, y)
-
-
 def test_a_solver_that_stops_early_says_what_to_do():
     X, y = load_breast_cancer(return_X_y=True)
-    with pytest.warns(
-        svmgsu.exceptions.ConvergenceWarning, match=r"max_iter=1 .*Raise max_iter, scale the features"
-    ):
-        svmgsu.train(X, y, lam=1e-4, max_iter=1, probability=False)
+    with pytest.warns(svmgsu.exceptions.ConvergenceWarning, match=r"after 1 iterations .*Scale the features"):
+        train_with(X, y, lam=0.0001, max_iter=1, probability=False)
 
 
 # What was accepted without a word
-
-
-def test_a_training_fold_of_one_class_is_refused():
-    X, y = problem()
-    order = np.argsort(y, kind="stable")
-    with pytest.raises(
-        ValueError, match=r"^cv: the training examples of fold 0 are all of class 1; .*stratified"
-    ):
-        svmgsu.LinearSVMGSUCV(cv=KFold(2)).fit(X[order], y[order])
-
-
-@pytest.mark.parametrize(
-    ("argument", "message"),
-    [
-        ({"subspace_mode": "x"}, "subspace_mode: expected"),
-        ({"n_jobs": 0}, "n_jobs: must not be 0"),
-        ({"start": "x"}, "start: expected a svmgsu.Model, got 'x'"),
-    ],
-    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
-)
-def test_an_argument_is_checked_where_it_is_not_needed(argument, message):
-    X, y = problem()
-    with pytest.raises((TypeError, ValueError), match=f"^{message}"):
-        svmgsu.train(X, y, **argument, probability=False)
 
 
 def test_as_many_pooled_covariances_as_features_are_no_matrix():
     X, y = problem()
     pool = np.array([[0.1, 0.2, 0.3], [0.1, 0.1, 0.1], [1.0, 1.0, 0.5]])
     for given in (pool, np.full((3, 3), 0.1)):
-        with pytest.raises(
-            ValueError, match=r"^deployment_cov: shape \(3, 3\).*svmgsu\.Diagonal\(variances\)"
-        ):
-            svmgsu.train(X, y, deployment_cov=given)
+        with pytest.raises(ValueError, match=r"^test_noise: shape \(3, 3\).*svmgsu\.Diagonal\(variances\)"):
+            svmgsu.Gaussians(X).add_noise(given)
     drawn = pool[np.random.default_rng(0).integers(3, size=40)]
-    got = svmgsu.train(X, y, deployment_cov=svmgsu.Diagonal(pool)).coef_
+    got = svmgsu.train(svmgsu.Gaussians(X).add_noise(svmgsu.Diagonal(pool)), y).coef_
     np.testing.assert_array_equal(got, svmgsu.train(X, y, drawn).coef_)
     matrix = np.full((3, 3), 0.1) + np.eye(3)
     np.testing.assert_array_equal(
-        svmgsu.train(X, y, deployment_cov=matrix).coef_,
-        svmgsu.train(X, y, deployment_cov=svmgsu.Shared(matrix)).coef_,
+        svmgsu.train(svmgsu.Gaussians(X).add_noise(matrix), y).coef_,
+        svmgsu.train(svmgsu.Gaussians(X).add_noise(svmgsu.Shared(matrix)), y).coef_,
     )
 
 

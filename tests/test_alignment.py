@@ -21,10 +21,9 @@ def table():
 
 CALLS = {
     "train": lambda X, y, w: svmgsu.train(X, y, sample_weight=w),
-    "train_regressor": lambda X, y, w: svmgsu.train_regressor(X, y, sample_weight=w),
+    "regression": lambda X, y, w: svmgsu.train(X, y, sample_weight=w, loss="squared"),
     "LinearSVMGSU": lambda X, y, w: svmgsu.LinearSVMGSU().fit(X, y, sample_weight=w),
     "LinearSVRGSU": lambda X, y, w: svmgsu.LinearSVRGSU().fit(X, y, sample_weight=w),
-    "LinearSVMGSUCV": lambda X, y, w: svmgsu.LinearSVMGSUCV([1.0]).fit(X, y, sample_weight=w),
     "partial_fit": lambda X, y, w: svmgsu.LinearSVMGSU().partial_fit(X, y, [0, 1], sample_weight=w),
     "Objective": lambda X, y, w: svmgsu.Objective(X, y, sample_weight=w),
 }

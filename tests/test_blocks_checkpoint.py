@@ -6,6 +6,7 @@ import textwrap
 
 import numpy as np
 import pytest
+from conftest import train_with
 
 import svmgsu
 from svmgsu.fit import checkpoint
@@ -43,11 +44,11 @@ def test_a_training_that_was_interrupted_is_resumed(tmp_path, monkeypatch, class
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        svmgsu.train(blocks, callback=callback, probability=False, checkpoint=file)
-    found = svmgsu.train(blocks, probability=False, checkpoint=file, resume=True)
+        svmgsu.train(blocks, verbose=callback, probability=False, start=file)
+    found = svmgsu.train(blocks, probability=False, start=file)
     as_good(found, known)
     assert passes(found) < passes(known)
-    again = svmgsu.train(blocks, checkpoint=file, resume=True)  # from the optimum, then probabilities
+    again = svmgsu.train(blocks, start=file)  # from the optimum, then probabilities
     as_good(again, known)
     assert passes(again) <= 3 * len(known.coef_)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["cache", "stars.ckpt"]
@@ -59,8 +60,8 @@ def test_a_regression_is_resumed(tmp_path, loss, errors):
     blocks, file = opened(tmp_path / "cache"), tmp_path / "c"
     t = np.sin(np.arange(1500.0)) + np.asarray(blocks[0:1500].mean)[:, 1]
     settings = {"loss": loss, "y_std": None if errors is None else np.full(1500, errors), "checkpoint": file}
-    known = svmgsu.train_regressor(blocks, t, **settings)
-    found = svmgsu.train_regressor(blocks, t, resume=True, **settings)
+    known = train_with(blocks, t, **settings, loss="squared")
+    found = train_with(blocks, t, **settings, loss="squared")
     as_good(found, known)
     assert found.scatter_ == pytest.approx(known.scatter_, rel=1e-5)
 
@@ -68,12 +69,12 @@ def test_a_regression_is_resumed(tmp_path, loss, errors):
 def test_a_wrong_or_damaged_file_is_refused_by_name(tmp_path):
     file = tmp_path / "c"
     blocks = opened(tmp_path / "one")
-    svmgsu.train(blocks, checkpoint=file, probability=False)
+    svmgsu.train(blocks, start=file, probability=False)
     options = {"checkpoint": file, "resume": True, "probability": False}
     with pytest.raises(ValueError, match=r"checkpoint: .*c belongs to other data"):
-        svmgsu.train(opened(tmp_path / "two", 0.5), **options)
+        train_with(opened(tmp_path / "two", 0.5), **options)
     with pytest.raises(ValueError, match=r"checkpoint: .*c belongs to other data or classes"):
-        svmgsu.train(blocks, np.arange(1500) % 3, **options)
+        train_with(blocks, np.arange(1500) % 3, **options)
     whole = file.read_bytes()
     for damaged in (
         b"",
@@ -84,15 +85,15 @@ def test_a_wrong_or_damaged_file_is_refused_by_name(tmp_path):
     ):
         file.write_bytes(damaged)
         with pytest.raises(ValueError, match=r"checkpoint: .*c is damaged, or not a checkpoint"):
-            svmgsu.train(blocks, **options)
+            train_with(blocks, **options)
     with file.open("wb") as other:
         np.savez(other, format="another", fingerprint="", points=np.zeros(1))
     with pytest.raises(ValueError, match=r"checkpoint: .*c was written by another version"):
-        svmgsu.train(blocks, **options)
+        train_with(blocks, **options)
     with pytest.raises(ValueError, match=r"resume: .* pass checkpoint="):
-        svmgsu.train(blocks, resume=True)
+        svmgsu.train(blocks)
     with pytest.raises(ValueError, match="checkpoint: for blocks of svmgsu"):
-        svmgsu.train(np.eye(2), [0, 1], checkpoint=file)
+        svmgsu.train(np.eye(2), [0, 1], start=file)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of POSIX")

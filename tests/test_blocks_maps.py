@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from block_cases import L, examples
+from conftest import train_with
 from sklearn.preprocessing import StandardScaler
 
 import svmgsu
@@ -52,10 +53,10 @@ def test_maps_follow_one_another_and_regressions_take_them(data, tmp_path):
     scaler = svmgsu.Propagate(StandardScaler()).fit(samples)
     fourier = svmgsu.features.FourierFeatures(n_features=30).fit(scaler.transform(samples))
     mapped = opened(samples, t).map(scaler).map(fourier.transform)
-    found = svmgsu.train_regressor(mapped, checkpoint=tmp_path / "fit")
-    known = svmgsu.train_regressor(fourier.transform(scaler.transform(samples)), t)
+    found = svmgsu.train(mapped, start=tmp_path / "fit", loss="squared")
+    known = svmgsu.train(fourier.transform(scaler.transform(samples)), t, loss="squared")
     assert np.array_equal(found.coef_, known.coef_) and found.gap_ == known.gap_
-    again = svmgsu.train_regressor(mapped, checkpoint=tmp_path / "fit", resume=True)
+    again = svmgsu.train(mapped, start=tmp_path / "fit", loss="squared")
     assert abs(again.objective_ - found.objective_) <= 1e-6 * found.objective_
     assert np.array_equal(svmgsu.LinearSVRGSU().fit(mapped).coef_, found.coef_)
 
@@ -98,18 +99,20 @@ def in_blocks(X, V, chances, **more):
 
 def test_iterables_have_soft_labels_and_the_bits_of_memory(tmp_path):
     X, V, chances = soft_labels()
-    known = svmgsu.train(X, chances, V, classes=CLASSES, multi_class="ovr", probability=False, **LINE)
+    known = train_with(
+        X, dict(zip(CLASSES, chances.T, strict=True)), V, multi_class="ovr", probability=False, **LINE
+    )
     blocks = svmgsu.open(in_blocks(X, V, chances, classes=CLASSES), cache=tmp_path / "kept")
     for found in (blocks, svmgsu.open(tmp_path / "kept")):
         assert found.classes.tolist() == CLASSES
         assert np.array_equal(found.labels(slice(50, 70)), chances[50:70])
-        model = svmgsu.train(found, multi_class="ovr", probability=False, **LINE)
+        model = train_with(found, multi_class="ovr", probability=False, **LINE)
         assert model.classes_.tolist() == sorted(CLASSES)
         assert np.array_equal(model.coef_, known.coef_) and model.gap_ == known.gap_
         assert np.array_equal(model.predict(found), known.predict(X, cov=V))
-    assert svmgsu.train(svmgsu.open(in_blocks(X, V, chances)), **LINE).classes_.tolist() == [0, 1, 2]
+    assert train_with(svmgsu.open(in_blocks(X, V, chances)), **LINE).classes_.tolist() == [0, 1, 2]
     two = np.stack([chances[:, 0], 1 - chances[:, 0]], axis=1)
-    found, known = svmgsu.train(blocks, two, **LINE), svmgsu.train(X, two, V, **LINE)
+    found, known = train_with(blocks, two, **LINE), train_with(X, two, V, **LINE)
     assert np.array_equal(found.coef_, known.coef_)
     assert np.allclose(found.predict_proba(blocks), known.predict_proba(X, cov=V), atol=0.01)
 

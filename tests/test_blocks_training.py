@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from block_cases import KINDS, covariance
+from conftest import train_with
 
 import svmgsu
 from svmgsu import _core
@@ -54,7 +55,7 @@ def test_every_kind_gives_the_bits_of_memory(kind, dtype):
     data, y = made(kind, dtype)
     blocks = opened(data, y)
     assert blocks.dtype == dtype
-    same_bits(svmgsu.train(blocks, **EXACT), svmgsu.train(data, y, **EXACT))
+    same_bits(train_with(blocks, **EXACT), train_with(data, y, **EXACT))
 
 
 @pytest.mark.parametrize(("loss", "regression"), LOSSES)
@@ -65,13 +66,13 @@ def test_every_loss_gives_the_bits_of_memory(kind, loss, regression):
     rng = np.random.default_rng(0)
     weights, errors = rng.uniform(0.5, 2.0, size=(2, L))
     if not regression:
-        found = svmgsu.train(opened(data, y, sample_weight=weights), loss=loss, **EXACT)
-        same_bits(found, svmgsu.train(data, y, loss=loss, sample_weight=weights, **EXACT))
+        found = train_with(opened(data, y, sample_weight=weights), loss=loss, **EXACT)
+        same_bits(found, train_with(data, y, loss=loss, sample_weight=weights, **EXACT))
         return
     t = np.asarray(data.mean) @ np.arange(N) + rng.normal(size=L)
     blocks = opened(data, t, sample_weight=weights, y_std=errors)
-    found = svmgsu.train_regressor(blocks, loss=loss)
-    known = svmgsu.train_regressor(data, t, loss=loss, sample_weight=weights, y_std=errors)
+    found = svmgsu.train(blocks, loss=loss)
+    known = svmgsu.train(data, t, loss=loss, sample_weight=weights, y_std=errors)
     same_bits(found, known)
     assert found.scatter_ == pytest.approx(known.scatter_, rel=1e-12)
     uncertain = data.cov is not None
@@ -83,19 +84,17 @@ def test_weights_and_scales_are_those_of_memory():
     data, y = made()
     w = np.random.default_rng(1).uniform(size=L)
     more = {"cov_scale": 0.5, "class_weight": "balanced", **EXACT}
-    known = svmgsu.train(data, y, sample_weight=w, **more)
-    same_bits(svmgsu.train(opened(data, y, sample_weight=w), **more), known)
-    same_bits(svmgsu.train(opened(data), y, sample_weight=w, **more), known)
-    same_bits(
-        svmgsu.train(opened(data, y), cov_scale=0, **EXACT), svmgsu.train(data, y, cov_scale=0, **EXACT)
-    )
+    known = train_with(data, y, sample_weight=w, **more)
+    same_bits(train_with(opened(data, y, sample_weight=w), **more), known)
+    same_bits(train_with(opened(data), y, sample_weight=w, **more), known)
+    same_bits(train_with(opened(data, y), cov_scale=0, **EXACT), train_with(data, y, cov_scale=0, **EXACT))
 
 
 @pytest.mark.parametrize("settings", [{"probability": "train"}, {"loss": "logistic"}, {}])
 def test_probabilities_and_predictions_are_those_of_memory(settings):
     data, y = made()
     blocks = opened(data, y)
-    found, known = svmgsu.train(blocks, **settings), svmgsu.train(data, y, **settings)
+    found, known = train_with(blocks, **settings), train_with(data, y, **settings)
     same_bits(found, known)
     tolerance = 0.0 if settings else 0.01  # held-out folds leave samples out by a weight of 0
     assert np.allclose(found.predict_proba(blocks), known.predict_proba(data), rtol=0, atol=tolerance)
@@ -117,8 +116,8 @@ def test_several_classes_have_the_bits_of_memory_or_its_optimum(multi_class):
     data, y = made()
     y = np.where(np.asarray(data.mean)[:, 1] > 0.8, "galaxy", y)
     blocks = opened(data, y)
-    found = svmgsu.train(blocks, multi_class=multi_class, **EXACT)
-    known = svmgsu.train(data, y, multi_class=multi_class, **EXACT)
+    found = train_with(blocks, multi_class=multi_class, **EXACT)
+    known = train_with(data, y, multi_class=multi_class, **EXACT)
     (same_bits if multi_class == "ovr" else same_optimum)(found, known)
     assert (found.predict(blocks) == known.predict(data)).mean() > 0.99
     assert found.decision_function(blocks).shape == (L, 3)
@@ -128,7 +127,7 @@ def test_more_features_than_samples_have_the_optimum_of_memory():
     """In memory they are solved in the span of the samples, out of core as any others."""
     X = np.random.default_rng(0).normal(size=(100, 300))
     y = (X[:, 0] > 0).astype(int)
-    same_optimum(svmgsu.train(svmgsu.open([(X, y, 0.1)]), **EXACT), svmgsu.train(X, y, std=0.1, **EXACT))
+    same_optimum(train_with(svmgsu.open([(X, y, 0.1)]), **EXACT), train_with(X, y, std=0.1, **EXACT))
 
 
 def test_estimators_take_blocks():
@@ -162,10 +161,10 @@ def saved(folder, count=3000, n=4, offset=2.0, dtype="float64"):
 @pytest.mark.parametrize("threads", [1, 3])
 def test_any_memory_and_number_of_threads_have_the_bits_of_memory(tmp_path, dtype, threads):
     X, y, V, blocks = saved(tmp_path, 9000, offset=1e4, dtype=dtype)
-    known = svmgsu.train(X, y, svmgsu.Diagonal(V), threads=2, tol=1e-7, **EXACT)
+    known = train_with(X, y, svmgsu.Diagonal(V), threads=2, tol=1e-07, **EXACT)
     for memory in (1_500_000, 5_000_000, 2**31):
         blocks.memory = memory
-        same_bits(svmgsu.train(blocks, threads=threads, tol=1e-7, **EXACT), known)
+        same_bits(train_with(blocks, threads=threads, tol=1e-07, **EXACT), known)
 
 
 def test_the_least_memory_has_the_same_bits(tmp_path):
@@ -174,7 +173,7 @@ def test_the_least_memory_has_the_same_bits(tmp_path):
         svmgsu.open(tmp_path / "X.npy", tmp_path / "y.npy", memory=2**16)
     least = int(str(refused.value).split("at least ")[1].split(" ")[0])
     blocks = svmgsu.open(tmp_path / "X.npy", tmp_path / "y.npy", memory=least)
-    same_bits(svmgsu.train(blocks, tol=1e-7, **EXACT), svmgsu.train(X, y, tol=1e-7, **EXACT))
+    same_bits(train_with(blocks, tol=1e-07, **EXACT), train_with(X, y, tol=1e-07, **EXACT))
 
 
 @pytest.mark.parametrize("row", [1234, 2999])
@@ -190,7 +189,7 @@ def test_a_bad_number_is_named_by_its_row_in_the_file(tmp_path, row, name, value
     blocks = svmgsu.open(*(tmp_path / f"{name}.npy" for name in "XyV"))
     for y in (None, np.arange(3000) % 5):  # alone, and of several classes at a time
         with pytest.raises(ValueError, match=words.format(row) + " feature 3"):
-            svmgsu.train(blocks, y, **EXACT)
+            train_with(blocks, y, **EXACT)
 
 
 @pytest.mark.parametrize("how", ["shorter", "written"])
@@ -207,7 +206,7 @@ def test_a_file_that_changes_between_passes_is_refused(tmp_path, how):
                 stream.write(stream.read(1))
 
     with pytest.raises(ValueError, match=r"X.npy: the file has changed while it was read"):
-        svmgsu.train(blocks, callback=change, tol=1e-7, **EXACT)
+        train_with(blocks, verbose=change, tol=1e-07, **EXACT)
 
 
 @pytest.mark.parametrize("classes", [2, 5])
@@ -215,17 +214,17 @@ def test_a_callback_a_time_limit_and_errors_end_a_training(tmp_path, classes):
     X, _, _, blocks = saved(tmp_path)
     y = (X[:, 0] * 3).astype(int) % classes
     known = set(threading.enumerate())
-    model = svmgsu.train(blocks, y, tol=1e-12, callback=lambda p: p.iteration < 1, **EXACT)
+    model = train_with(blocks, y, tol=1e-12, verbose=lambda p: p.iteration < 1, **EXACT)
     assert model.status_ == "stopped" and model.gap_ >= 0
     with pytest.warns(svmgsu.exceptions.ConvergenceWarning, match="max_time"):
-        assert svmgsu.train(blocks, y, max_time=1e-9, **EXACT).status_ == "limit"
+        assert train_with(blocks, y, max_time=1e-09, **EXACT).status_ == "limit"
     for error in (KeyboardInterrupt, RuntimeError("enough")):
 
         def fail(progress, error=error):
             raise error
 
         with pytest.raises(type(error) if isinstance(error, Exception) else error):
-            svmgsu.train(blocks, y, callback=fail, **EXACT)
+            train_with(blocks, y, verbose=fail, **EXACT)
     assert set(threading.enumerate()) <= known
 
 
@@ -264,7 +263,7 @@ def test_problems_that_read_together_have_the_bits_of_one_after_another(multi_cl
     for capacity in (1, 3, None):
         with monkeypatch.context() as patch:
             read, members = counted(patch, capacity)
-            found[capacity] = svmgsu.train(blocks, multi_class=multi_class, **EXACT), read()
+            found[capacity] = train_with(blocks, multi_class=multi_class, **EXACT), read()
         problems = len(found[1][0].coef_)
         assert members == {1: [], 3: [3] * (problems // 3) + [2] * (problems % 3 == 2)}.get(
             capacity, [problems]
@@ -277,12 +276,12 @@ def test_little_memory_takes_fewer_problems_at_a_time_and_folds_are_solved_toget
     data, y = five_classes()
     with monkeypatch.context() as patch:
         _, members = counted(patch)
-        svmgsu.train(svmgsu.open([{"X": data, "y": y}], memory="80MB"), **EXACT)
+        train_with(svmgsu.open([{"X": data, "y": y}], memory="80MB"), **EXACT)
         assert 0 < max(members) < 10
     _, members = counted(monkeypatch)
-    model = svmgsu.train(svmgsu.open([{"X": data, "y": y}]), multi_class="ovr")
+    model = train_with(svmgsu.open([{"X": data, "y": y}]), multi_class="ovr")
     assert members == [5, 25]
-    known = svmgsu.train(data, y, multi_class="ovr")
+    known = train_with(data, y, multi_class="ovr")
     assert np.allclose(model.predict_proba(data), known.predict_proba(data), atol=0.01)
 
 
@@ -299,10 +298,10 @@ def test_wrong_arguments_are_refused():
         ({"y": y, "sample_weight": np.ones(3)}, r"sample_weight: 3 weights for 900 \w+"),
     ):
         with pytest.raises(ValueError, match=message):
-            svmgsu.train(blocks, **given)
+            train_with(blocks, **given)
     with pytest.raises(ValueError, match=r"y: only one class, 'a'"):
         svmgsu.train(opened(data, np.full(L, "a")))
-    model = svmgsu.train(data, y, **EXACT)
+    model = train_with(data, y, **EXACT)
     with pytest.raises(ValueError, match="std: blocks have their own"):
         model.predict(blocks, std=1.0)
     other = svmgsu.open([np.ones((3, N + 1))])

@@ -2,13 +2,15 @@
 
 import numpy as np
 import pytest
-from conftest import UNCERTAIN_KINDS, make_problem
+from conftest import UNCERTAIN_KINDS, make_problem, train_with
 from scipy.optimize import brentq, minimize, minimize_scalar
 from scipy.stats import norm
 from sklearn.metrics import log_loss
 
 import svmgsu
-from svmgsu.fit import held_out
+from svmgsu.fit import calibrate
+from svmgsu.fit.options import Options
+from svmgsu.fit.train import read_problem
 from svmgsu.models import calibration
 from svmgsu.models.calibration import Calibration
 
@@ -216,14 +218,14 @@ def test_held_out_probabilities_are_less_sure_than_those_of_training_scores():
 
 
 def test_held_out_scores_are_those_of_models_without_the_fold():
-    from svmgsu.fit.problem import Problem
-    from svmgsu.fit.settings import Settings
     from svmgsu.support.parallel import Team
 
     p = make_problem("diagonal", 90)
-    problem, options = Problem(p.X, p.y, p.cov), Settings(lam=0.1).options(90)
-    model = problem.solve(options)
-    (found,) = held_out.held_out(problem, model, options, Team(1))
+    options = Options(lam=0.1)
+    problem = read_problem(p.X, p.y, p.cov, options)
+    core = options.core(90, 0.1)
+    model = problem.task.solve(problem, core)
+    (found,) = calibrate.held_out(problem, problem.task, model, core, Team(1))
     margin, variance = np.empty((2, 90))
     margin[found.rows], variance[found.rows] = found.margin, found.variance
     scores = model.decision_function(p.X)
@@ -265,8 +267,9 @@ def test_noise_of_deployment_is_left_out_of_the_calibration():
         return Calibration.from_platt((-1.0, 0.0))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(held_out, "fit", spy)
-        model = svmgsu.train(p.X, p.y, p.cov, lam=0.1, deployment_cov=1.0, cov_scale=2.0, probability="train")
+        patch.setattr(calibrate, "fit", spy)
+        data = svmgsu.Gaussians(p.X, p.cov).add_noise(1.0)
+        model = train_with(data, p.y, lam=0.1, cov_scale=2.0, probability="train")
     np.testing.assert_allclose(seen[0], p.twin @ model.coef_[0] ** 2, rtol=1e-10)
 
 

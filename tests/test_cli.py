@@ -15,7 +15,7 @@ import scipy.stats
 import svmgsu
 from svmgsu import demo
 from svmgsu.cli import COMMANDS, main
-from svmgsu.models.scoring import expected_accuracy
+from svmgsu.models.classifier import probability_right
 
 
 def python(code):
@@ -143,10 +143,10 @@ def test_expected_accuracy_is_the_mean_over_noisy_copies():
     X, variances = rng.normal(size=(6, 2)), rng.uniform(0.1, 1, (6, 2))
     variances[0] = 0
     y = np.array([0, 1, 0, 1, 0, 1])
-    model = svmgsu.Model(np.array([[1.0, -2.0]]), np.array([0.3]), np.array([0, 1]), 1.0)
+    model = svmgsu.models.classifier.Model(np.array([[1.0, -2.0]]), np.array([0.3]), np.array([0, 1]), 1.0)
     copies = X + np.sqrt(variances) * rng.standard_normal((40_000, 6, 2))
     right = (model.predict(copies.reshape(-1, 2)).reshape(-1, 6) == y).mean(axis=1)
     error = scipy.stats.sem(right)
     std = np.sqrt(variances @ model.coef_[0] ** 2)
-    expected = expected_accuracy(model.decision_function(X), std, 2.0 * y - 1, np.ones(6))
+    expected = probability_right(model.decision_function(X), std, 2.0 * y - 1).mean()
     assert expected == pytest.approx(right.mean(), abs=5 * error)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.optimize
 import sklearn.metrics
+from conftest import train_with
 from scipy.stats import norm
 
 import svmgsu
@@ -76,9 +77,8 @@ def test_the_objective_is_minimised(files, tmp_path):
 def test_subspaces_are_the_paper_s(files, tmp_path):
     folder, X, y, kinds = files
     assert train_main(["-p", "0.7", *words(folder, "means", "labels", "full"), str(tmp_path / "m")]) == 0
-    wanted = svmgsu.train(
-        X, y, kinds["full"], lam=1.0, subspace=0.7, subspace_mode="project", probability=False
-    )
+    data = svmgsu.Gaussians(X, kinds["full"]).subspace(0.7, "project")
+    wanted = svmgsu.train(data, y, lam=1.0, probability=False)
     assert np.allclose(svmgsu.load(tmp_path / "m").coef_, wanted.coef_, rtol=1e-9)
 
 
@@ -86,12 +86,12 @@ def test_sgd_is_their_iteration(files, tmp_path):
     folder, X, y, kinds = files
     names = words(folder, "means", "labels", "diagonal")
     for flags, settings in (
-        ([], {"T": 1000, "k": 1}),
-        (["-T", "77", "-k", "5", "--seed", "3"], {"T": 77, "k": 5, "seed": 3}),
+        ([], {"steps": 1000, "batch_size": 1}),
+        (["-T", "77", "-k", "5", "--seed", "3"], {"steps": 77, "batch_size": 5, "seed": 3}),
     ):
         assert train_main(["-d", "1", "--solver", "sgd", *flags, *names, str(tmp_path / "m")]) == 0
-        wanted = svmgsu.train(
-            X, y, kinds["diagonal"], lam=1.0, solver="sgd", average=0.0, probability=False, **settings
+        wanted = train_with(
+            X, y, kinds["diagonal"], lam=1.0, average=0.0, probability=False, **settings, solver="sgd"
         )
         assert np.allclose(svmgsu.load(tmp_path / "m").coef_, wanted.coef_, rtol=1e-12)
 

@@ -8,7 +8,7 @@ import textwrap
 import numpy as np
 import pytest
 import scipy.sparse
-from conftest import UNCERTAIN_KINDS, every_kind, every_uncertain_kind, make_problem, spd
+from conftest import UNCERTAIN_KINDS, every_kind, every_uncertain_kind, make_problem, spd, train_with
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -173,8 +173,8 @@ def test_memory_maps_are_used_without_a_copy(tmp_path, dtype):
     for name, (given_array, held) in holders(*maps).items():
         assert np.shares_memory(given_array, held), name
     X, V = maps[:2]
-    model = svmgsu.train(X, [0, 1, 0, 1, 1], V, lam=0.1, solver="sgd", T=20)
-    again = svmgsu.train(np.array(X), [0, 1, 0, 1, 1], np.array(V), lam=0.1, solver="sgd", T=20)
+    model = train_with(X, [0, 1, 0, 1, 1], V, lam=0.1, steps=20, solver="sgd")
+    again = train_with(np.array(X), [0, 1, 0, 1, 1], np.array(V), lam=0.1, steps=20, solver="sgd")
     np.testing.assert_array_equal(model.coef_, again.coef_)
 
 

@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 import pytest
+from conftest import train_with
 
 import svmgsu
 from svmgsu.outofcore.shards import answer
@@ -113,7 +114,7 @@ def test_responses_do_not_grow_with_the_samples(client, monkeypatch):
         dX, dE, dy = arrays(*many, chunk=350 * times)
         options = {"probability": False, "lam": 0.1, "loss": "logistic"}
         found = svmgsu.dask.train(client, dX, dy, std=dE, **options)
-        same_bits(found, svmgsu.train(many[0], many[2], std=many[1], **options))
+        same_bits(found, train_with(many[0], many[2], std=many[1], **options))
         mean.append(sum(sizes) / len(sizes))
     assert mean[1] < 3 * mean[0]
 
@@ -179,7 +180,7 @@ def test_weights_and_shards_of_one_class(client):
     two = (y > 0).astype(int)
     same_bits(
         svmgsu.dask.train(client, dX, two, std=dE, sample_weight=dw, **more),
-        svmgsu.train(X, two, std=E, sample_weight=w, **more),
+        train_with(X, two, std=E, sample_weight=w, **more),
     )
     found = svmgsu.dask.train(client, dX, y, std=dE, probability=False, lam=1e-3)
     known = svmgsu.train(X, y, std=E, probability=False, lam=1e-3)
@@ -209,7 +210,7 @@ def killing(client, rounds):
 def rounds_of(data, y, **more):
     """How often a callback is called in a fit of these data."""
     seen = []
-    svmgsu.train(data, y, probability=False, callback=seen.append, **more)
+    train_with(data, y, probability=False, verbose=seen.append, **more)
     return len(seen)
 
 

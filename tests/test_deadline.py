@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+from conftest import train_with
 
 import svmgsu
 
@@ -35,7 +36,7 @@ def many_classes(classes=50, count=5000, n=20):
 def test_fifty_classes_stop_in_time(multi_class, probability):
     X, y = many_classes()
     options = {"std": 0.3, "max_time": 0.2, "multi_class": multi_class, "probability": probability}
-    model, messages = timed(lambda: svmgsu.train(X, y, **options), 0.2)
+    model, messages = timed(lambda: train_with(X, y, **options), 0.2)
     assert model.status_ == "limit"
     assert any("max_time=0.2" in text for text in messages)
     assert set(model.predict(X[:50])) <= set(range(50))
@@ -56,7 +57,7 @@ def test_two_classes_have_probabilities_even_without_time_for_folds():
         if progress.iteration == 3:
             time.sleep(1.1)
 
-    model, messages = timed(lambda: svmgsu.train(X, y, std=0.3, max_time=1.0, tol=1e-14, callback=slow), 1.0)
+    model, messages = timed(lambda: svmgsu.train(X, y, std=0.3, max_time=1.0, tol=1e-14, verbose=slow), 1.0)
     assert model.status_ == "limit"
     assert any("the solver stopped after max_time=1.0 seconds" in text for text in messages)
     assert any("probabilities are fitted to training scores" in text for text in messages)
@@ -94,7 +95,7 @@ def test_the_rounds_of_target_errors_share_the_time():
     errors = rng.uniform(0.01, 3, size=len(X))
     seconds = 0.05
     model, messages = timed(
-        lambda: svmgsu.train_regressor(X, y, std=0.5, y_std=errors, max_time=seconds), seconds
+        lambda: svmgsu.train(X, y, std=0.5, y_std=errors, max_time=seconds, loss="squared"), seconds
     )
     assert model.status_ == "limit"
     assert any("max_time=0.05" in text for text in messages)
@@ -104,7 +105,7 @@ def test_the_rounds_of_target_errors_share_the_time():
 @pytest.mark.parametrize("classes", [2, 10])
 def test_a_search_stops_in_time_and_can_predict(classes):
     X, y = many_classes(classes, 4000, 30)
-    search = svmgsu.LinearSVMGSUCV(np.logspace(1, -5, 40), cov_scales=(0.0, 0.5, 1.0), max_time=0.3)
+    search = svmgsu.LinearSVMGSU(np.logspace(1, -5, 40), cov_scale=(0.0, 0.5, 1.0), max_time=0.3)
     found, messages = timed(lambda: search.fit(X, y, std=0.3), 0.3)
     assert any("of 600 fits" in text for text in messages)
     assert np.isfinite(found.best_score_)
@@ -116,7 +117,7 @@ def test_a_search_of_a_regression_stops_in_time():
     rng = np.random.default_rng(1)
     X = rng.normal(size=(8000, 40))
     y = X @ rng.normal(size=40) + rng.normal(size=len(X))
-    search = svmgsu.LinearSVRGSUCV(np.logspace(1, -5, 60), loss="huber", cov_scales=(0.5, 1.0), max_time=0.2)
+    search = svmgsu.LinearSVRGSU(np.logspace(1, -5, 60), loss="huber", cov_scale=(0.5, 1.0), max_time=0.2)
     found, messages = timed(lambda: search.fit(X, y, std=0.3), 0.2)
     assert any("of 600 fits" in text for text in messages)
     assert found.predict(X[:3]).shape == (3,)

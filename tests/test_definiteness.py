@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from conftest import train_with
 
 import svmgsu
 from svmgsu import _core
@@ -147,7 +148,7 @@ def test_train_and_gaussians_take_the_choice():
     S, X, y = rounded(rank_two()), np.random.default_rng(1).normal(size=(30, 4)), np.arange(30) % 2
     with pytest.warns(UserWarning, match="were projected"):
         svmgsu.train(X, y, S, probability=False)
-    for make in (svmgsu.Gaussians, lambda *a, **k: svmgsu.train(a[0], y, a[1], **k)):
+    for make in (svmgsu.Gaussians, lambda *a, **k: train_with(a[0], y, a[1], **k)):
         with pytest.raises(ValueError, match=r"not positive semidefinite.*psd=.clip"):
             make(X, S, psd="strict")
         with pytest.raises(ValueError, match='psd: expected "clip" or "strict", got \'no\''):

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from conftest import train_with
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -37,9 +38,9 @@ def duplicated(X, P):
 def test_probabilities_are_weighted_duplicates(loss, multi_class):
     X, P = doubtful()
     options = {"std": 0.3, "lam": LAM, "loss": loss, "multi_class": multi_class, "tol": 1e-11}
-    model = svmgsu.train(X, P, probability="train", **options)
+    model = train_with(X, P, probability="train", **options)
     rows, y, weights = duplicated(X, P)
-    other = svmgsu.train(rows, y, sample_weight=weights, probability="train", **options)
+    other = train_with(rows, y, sample_weight=weights, probability="train", **options)
     np.testing.assert_allclose(model.coef_, other.coef_, atol=1e-9)
     np.testing.assert_allclose(model.objective_, other.objective_, rtol=1e-10)
     for k, found in enumerate(model.calibration_):  # the weights of a sample's classes sum to 1, as one count
@@ -76,7 +77,7 @@ def test_certain_probabilities_give_the_bits_of_labels(probability, K):
     y = P.argmax(axis=1)
     names = np.array(["zebra", "ant", "bee"])[:K]
     certain = np.eye(K)[y]
-    one = svmgsu.train(X, certain, std=0.3, lam=LAM, classes=names, probability=probability)
+    one = svmgsu.train(X, dict(zip(names, certain.T, strict=True)), std=0.3, lam=LAM, probability=probability)
     other = svmgsu.train(X, names[y], std=0.3, lam=LAM, probability=probability)
     np.testing.assert_array_equal(one.coef_, other.coef_)
     np.testing.assert_array_equal(one.classes_, other.classes_)
@@ -87,14 +88,14 @@ def test_weights_and_the_order_of_columns():
     X, P = doubtful()
     weights = np.random.default_rng(1).random(len(X))
     options = {"std": 0.3, "lam": LAM, "probability": False, "tol": 1e-11}
-    model = svmgsu.train(X, P, sample_weight=weights, classes=["a", "b", "c"], **options)
-    turned = svmgsu.train(X, P[:, ::-1], sample_weight=weights, classes=["c", "b", "a"], **options)
+    model = train_with(X, dict(zip("abc", P.T, strict=True)), sample_weight=weights, **options)
+    turned = train_with(X, dict(zip("cba", P.T[::-1], strict=True)), sample_weight=weights, **options)
     np.testing.assert_allclose(model.coef_, turned.coef_, atol=1e-7)
     rows, y, shares = duplicated(X, P)
     own = weights[np.nonzero(P)[0]] * shares
     for class_weight in (None, "balanced"):
-        one = svmgsu.train(X, P, sample_weight=weights, class_weight=class_weight, **options)
-        other = svmgsu.train(rows, y, sample_weight=own, class_weight=class_weight, **options)
+        one = train_with(X, P, sample_weight=weights, class_weight=class_weight, **options)
+        other = train_with(rows, y, sample_weight=own, class_weight=class_weight, **options)
         np.testing.assert_allclose(one.coef_, other.coef_, atol=1e-7)
 
 
@@ -109,11 +110,12 @@ def test_frames_name_the_classes(frame):
     assert np.mean(fitted.predict(X) == np.array(["star", "quasar", "galaxy"])[P.argmax(axis=1)]) > 0.8
 
 
-def test_path_and_estimators_take_probabilities():
+def test_dicts_and_lists_of_probabilities():
     X, P = doubtful()
-    models = svmgsu.path(X, P, std=0.3, lams=[1.0, LAM], classes=["a", "b", "c"])
-    one = svmgsu.LinearSVMGSU(lam=LAM).fit(X, P.tolist(), std=0.3, classes=["a", "b", "c"])
-    np.testing.assert_allclose(models[1].objective_, one.objective_, rtol=2e-6)
+    model = svmgsu.train(X, dict(zip("abc", P.T, strict=True)), std=0.3, lam=LAM)
+    one = svmgsu.LinearSVMGSU(lam=LAM).fit(X, P.tolist(), std=0.3)
+    assert model.classes_.tolist() == ["a", "b", "c"] and one.classes_.tolist() == [0, 1, 2]
+    np.testing.assert_allclose(model.objective_, one.objective_, rtol=2e-6)
 
 
 # Streams
@@ -131,9 +133,9 @@ def streamed(est, X, y, pieces=200, size=60, **given):
 @pytest.mark.parametrize("K", [2, 3])
 def test_a_stream_of_probabilities_goes_to_the_same_optimum(K, multi_class):
     X, P = doubtful(K=K)
-    model = svmgsu.train(X, P, std=0.3, lam=LAM, multi_class=multi_class, probability=False)
+    model = train_with(X, P, std=0.3, lam=LAM, multi_class=multi_class, probability=False)
     est = streamed(
-        svmgsu.LinearSVMGSU(lam=LAM, k=5, multi_class=multi_class, n_jobs=1), X, P, 100, classes=range(K)
+        svmgsu.SGDSVMGSU(lam=LAM, batch_size=5, multi_class=multi_class), X, P, 100, classes=range(K)
     )
     for w, b, found, c in zip(model.coef_, model.intercept_, est.coef_, est.intercept_, strict=True):
         assert np.linalg.norm(found - w) < 0.1 * np.linalg.norm(w)
@@ -143,15 +145,15 @@ def test_a_stream_of_probabilities_goes_to_the_same_optimum(K, multi_class):
 def test_a_stream_of_single_examples_goes_there_too():
     X, P = doubtful(40)
     model = svmgsu.train(X, P, std=0.3, lam=0.5, probability=False)
-    est = streamed(svmgsu.LinearSVMGSU(lam=0.5, k=1, n_jobs=1), X, P, 800, 1, classes=range(3))
+    est = streamed(svmgsu.SGDSVMGSU(lam=0.5, batch_size=1), X, P, 800, 1, classes=range(3))
     assert np.linalg.norm(est.coef_ - model.coef_) < 0.1 * np.linalg.norm(model.coef_)
 
 
 def test_probabilities_without_doubt_are_a_stream_of_labels():
     X, P = doubtful()
     y = P.argmax(axis=1)
-    labels = streamed(svmgsu.LinearSVMGSU(lam=LAM), X, y, 5, classes=[0, 1, 2])
-    sure = streamed(svmgsu.LinearSVMGSU(lam=LAM), X, np.eye(3)[y], 5, classes=[0, 1, 2])
+    labels = streamed(svmgsu.SGDSVMGSU(lam=LAM), X, y, 5, classes=[0, 1, 2])
+    sure = streamed(svmgsu.SGDSVMGSU(lam=LAM), X, np.eye(3)[y], 5, classes=[0, 1, 2])
     np.testing.assert_array_equal(labels.coef_, sure.coef_)
     np.testing.assert_array_equal(labels.intercept_, sure.intercept_)
 
@@ -159,10 +161,10 @@ def test_probabilities_without_doubt_are_a_stream_of_labels():
 def test_columns_of_a_stream_have_their_names():
     X, P = doubtful()
     names, order = np.array(["c", "a", "b"]), [1, 2, 0]
-    by_order = svmgsu.LinearSVMGSU(lam=LAM).partial_fit(X, P, classes=names)
+    by_order = svmgsu.SGDSVMGSU(lam=LAM).partial_fit(X, P, classes=names)
     frame = pd.DataFrame(P, columns=names)
-    by_name = svmgsu.LinearSVMGSU(lam=LAM).partial_fit(X, frame, classes=sorted(names))
-    later = svmgsu.LinearSVMGSU(lam=LAM).partial_fit(X, P, classes=names).partial_fit(X, P[:, order])
+    by_name = svmgsu.SGDSVMGSU(lam=LAM).partial_fit(X, frame, classes=sorted(names))
+    later = svmgsu.SGDSVMGSU(lam=LAM).partial_fit(X, P, classes=names).partial_fit(X, P[:, order])
     again = by_name.coef_.copy(), by_name.partial_fit(X, frame).coef_
     assert by_order.classes_.tolist() == ["a", "b", "c"]
     np.testing.assert_array_equal(by_order.coef_, again[0])
@@ -171,34 +173,14 @@ def test_columns_of_a_stream_have_their_names():
 
 def test_a_stream_refuses_columns_and_covariances_that_do_not_fit():
     X, P = doubtful()
-    est = svmgsu.LinearSVMGSU(lam=LAM)
+    est = svmgsu.SGDSVMGSU(lam=LAM)
     with pytest.raises(ValueError, match="y: the column 'd' is none of the classes 'a', 'b', 'c'"):
         est.partial_fit(X, pd.DataFrame(P, columns=list("abd")), classes=list("abc"))
     with pytest.raises(ValueError, match=r"classes: 3 names .* for the 2 columns of y"):
         est.partial_fit(X, P[:, :2], classes=list("abc"))
     per_class = svmgsu.Shared({0: np.ones(4), 1: np.ones(4), 2: np.ones(4)})
-    with pytest.raises(ValueError, match="y: class probabilities do not go with a covariance for each class"):
+    with pytest.raises(ValueError, match="y: soft labels do not go with a covariance for each class"):
         est.partial_fit(X, P, classes=range(3), cov=per_class)
-
-
-@pytest.mark.parametrize(
-    "scoring", ["expected_accuracy", "expected_log_loss", "expected_hinge", "expected_loss"]
-)
-@pytest.mark.parametrize("K", [2, 3])
-def test_a_search_counts_each_class_by_its_probability(scoring, K):
-    X, P = doubtful(K=K)
-    half = np.arange(len(X)) % 2 == 0
-    folds = [(np.flatnonzero(half), np.flatnonzero(~half))]
-    search = svmgsu.LinearSVMGSUCV([LAM], scoring=scoring, cv=folds, probability="cv").fit(X, P)
-    rows, y, weights = duplicated(X, P)
-    copies = half[np.nonzero(P)[0]]
-    again = [(np.flatnonzero(copies), np.flatnonzero(~copies))]
-    other = svmgsu.LinearSVMGSUCV([LAM], scoring=scoring, cv=again, probability="cv")
-    other.fit(rows, y, sample_weight=weights)
-    np.testing.assert_allclose(search.coef_, other.coef_, atol=1e-4)
-    # Copies with weights count as more samples than class probabilities do, where probabilities are smoothed.
-    smoothed = scoring == "expected_log_loss" or (scoring == "expected_accuracy" and K > 2)
-    assert search.best_score_ == pytest.approx(other.best_score_, rel=0.1 if smoothed else 1e-5)
 
 
 @pytest.mark.parametrize("groups", [False, True])
@@ -218,16 +200,6 @@ def test_copies_of_an_example_are_held_out_together(groups, monkeypatch):
     assert len(seen) == 6
     assert seen[0] == len(source)
     assert sum(len(source) - count for count in seen[1:]) == len(source)
-    from svmgsu.fit.held_out import _splits, _training_scores
-    from svmgsu.support.parallel import Team
-
-    problem = svmgsu.fit.problem.Problem(X, P)
-    model = svmgsu.train(X, P, lam=LAM, probability=False)
-    splits = _splits(problem, _training_scores(problem, model, Team(1)), members, None)[0]
-    for known, new in splits:
-        assert not set(source[known]) & set(source[new])
-        if groups:
-            assert not set(source[known] // 3) & set(source[new] // 3)
 
 
 @settings(max_examples=50, deadline=None)
@@ -266,19 +238,13 @@ def test_what_is_no_table_of_probabilities_is_refused():
         "y: expected numbers, got dtype": P.astype(str),
     }
     for message, y in cases.items():
-        for fit in (svmgsu.train, svmgsu.path, svmgsu.LinearSVMGSU().fit, svmgsu.LinearSVMGSUCV().fit):
+        for fit in (svmgsu.train, svmgsu.LinearSVMGSU().fit):
             with pytest.raises((ValueError, TypeError), match=message):
                 fit(X, y)
-    with pytest.raises(ValueError, match=r"classes: 2 names \('a', 'b'\) for the 3 columns of y"):
-        svmgsu.train(X, P, classes=["a", "b"])
-    with pytest.raises(ValueError, match="classes: 'a' is there twice"):
-        svmgsu.train(X, P, classes=["a", "b", "a"])
-    with pytest.raises(ValueError, match="classes: they name the columns of class probabilities"):
-        svmgsu.train(X, P.argmax(axis=1), classes=[0, 1, 2])
+    with pytest.raises(ValueError, match="y: the columns of class probabilities differ in length"):
+        svmgsu.train(X, {"a": P[:, 0], "b": P[1:, 1]})
     with pytest.raises(ValueError, match="do not go with a covariance for each class"):
         svmgsu.train(X, P, svmgsu.Shared({0: np.eye(4), 1: np.eye(4), 2: np.eye(4)}))
-    with pytest.raises(ValueError, match="scoring: a scorer of scikit-learn needs labels"):
-        svmgsu.LinearSVMGSUCV(scoring="accuracy", cv=2).fit(X, P)
 
 
 def test_sums_of_rounded_probabilities_are_taken_as_one():
@@ -308,10 +274,10 @@ def test_the_command_line_reads_columns_of_probabilities(tmp_path, capsys, names
     assert facts["features"] == 4
     assert any("labels in doubt: p_" in note for note in facts["notes"])
     model = svmgsu.load(out)
-    other = svmgsu.train(X, P, lam=LAM, classes=list(names), class_weight={names[0]: 2.0})
+    other = svmgsu.train(X, dict(zip(names, P.T, strict=True)), lam=LAM, class_weight={names[0]: 2.0})
     assert model.classes_.tolist() == sorted(names)
     np.testing.assert_allclose(model.coef_, other.coef_, atol=1e-12)
-    assert main(["train", table, "--lams", "0.1,1", "--cv", "3", "-o", out]) == 0
+    assert main(["train", table, "--lams", "0.1,1", "-o", out]) == 0
     assert main(["predict", out, table, "-o", str(tmp_path / "p.csv")]) == 0
 
 

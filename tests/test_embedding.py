@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import train_with
 
 import svmgsu
 
@@ -63,7 +64,7 @@ def test_classifiers_have_the_same_bits(name, bars, program, objects, tmp_path):
     X, y, E = objects
     some = y < classes
     X, y, E = X[some], y[some], E[some]
-    model = svmgsu.train(X, y, std=E, lam=1e-2, **options)
+    model = train_with(X, y, std=E, lam=0.01, **options)
     std = E if bars else None
     lines = said(program, model, tmp_path, X, std)
     assert [int(line[0]) for line in lines] == model.predict(X, std=std).tolist()
@@ -83,7 +84,7 @@ def test_classifiers_have_the_same_bits(name, bars, program, objects, tmp_path):
 @pytest.mark.parametrize("loss", ["squared", "epsilon_insensitive", "squared_epsilon_insensitive", "huber"])
 def test_regressions_have_the_same_bits(loss, program, objects, tmp_path):
     X, y, E = objects
-    model = svmgsu.train_regressor(X, y + X[:, 0], std=E, loss=loss)
+    model = svmgsu.train(X, y + X[:, 0], std=E, loss=loss)
     values, std = model.predict(X, std=E, return_std=True)
     numbers = np.array(said(program, model, tmp_path, X, E), dtype=float)
     assert (numbers[:, 0] == values).all() and (numbers[:, 1] == std).all()

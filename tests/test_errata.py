@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from conftest import train_with
 from scipy.integrate import quad
 from scipy.special import erf
 
@@ -145,7 +146,7 @@ def test_the_step_of_algorithm_1_divides_by_k_once():
 
     assert descend(1) <= optimum * 1.02
     assert descend(k) > optimum * 1.02
-    library = svmgsu.train(means, y, variances, lam=lam, solver="sgd", T=steps, k=k, average=0.0)
+    library = train_with(means, y, variances, lam=lam, steps=steps, batch_size=k, average=0.0, solver="sgd")
     assert library.objective_ <= optimum * 1.02
 
 

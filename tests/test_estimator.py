@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from conftest import every_kind, make_problem
+from conftest import every_kind, make_problem, train_with
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import svmgsu
 
-QUICK = {"lam": 0.1, "solver": "sgd", "T": 50}
+QUICK = {"lam": 0.1}
 
 
 @pytest.mark.filterwarnings("ignore:the optimum is the trivial classifier")  # the checks train on noise
@@ -22,9 +22,8 @@ QUICK = {"lam": 0.1, "solver": "sgd", "T": 50}
     [
         svmgsu.LinearSVMGSU(lam=0.1, probability=False, tol=1e-8),
         svmgsu.LinearSVMGSU(),
-        svmgsu.LinearSVMGSU(solver="sgd"),
-        svmgsu.LinearSVMGSUCV(),
-        svmgsu.LinearSVMGSUCV([0.1, 0.01], cv=3, probability=False, tol=1e-8),
+        svmgsu.SGDSVMGSU(),
+        svmgsu.LinearSVMGSU([0.1, 0.01], probability=False, tol=1e-08),
     ]
 )
 def test_it_keeps_scikit_learn_s_contract(estimator, check):
@@ -33,10 +32,12 @@ def test_it_keeps_scikit_learn_s_contract(estimator, check):
 
 def test_it_is_train_with_another_face():
     p = make_problem("full")
-    est = svmgsu.LinearSVMGSU(**QUICK, random_state=5).fit(
+    est = svmgsu.SGDSVMGSU(**QUICK, n_steps=50, random_state=5).fit(
         p.X, p.y, cov=p.cov, sample_weight=np.arange(60) % 3
     )
-    model = svmgsu.train(p.X, p.y, p.cov, **QUICK, seed=5, sample_weight=np.arange(60) % 3)
+    model = train_with(
+        p.X, p.y, p.cov, **QUICK, solver="sgd", steps=50, seed=5, sample_weight=np.arange(60) % 3
+    )
     for name in ("coef_", "intercept_", "classes_", "objective_", "gap_", "n_iter_"):
         np.testing.assert_array_equal(getattr(est, name), getattr(model, name))
     np.testing.assert_array_equal(est.predict_proba(p.X), model.predict_proba(p.X))
@@ -59,7 +60,10 @@ def test_of_two_classes_the_sign_is_the_prediction_and_the_more_probable_class(n
     y = (rng.random(200) < 0.15).astype(int)
     X = rng.normal(size=(200, 3)) + 2.5 * y[:, np.newaxis]
     std = rng.uniform(0.1, 1, X.shape)
-    est = svmgsu.LinearSVMGSU(**{"lam": 0.01} | SETTINGS[name]).fit(X, y, std=std)
+    given = {"lam": 0.01} | SETTINGS[name]
+    prior = given.pop("prior", None)
+    est = svmgsu.LinearSVMGSU(**given).fit(X, y, std=std)
+    est.model_.set_prior(prior)
     values = est.decision_function(X)
     np.testing.assert_array_equal(est.predict(X), values > 0)
     np.testing.assert_array_equal(est.decision_function(X, std=std, return_std=True)[0], values)
@@ -100,7 +104,7 @@ def test_it_stands_at_the_end_of_a_pipeline():
 
 def test_clones_and_pickles_are_the_same():
     p = make_problem("diagonal")
-    est = svmgsu.LinearSVMGSU(**QUICK, average=0.3, random_state=3)
+    est = svmgsu.SGDSVMGSU(**QUICK, average=0.3, random_state=3)
     assert clone(est).get_params() == est.get_params()
     est.fit(p.X, p.y, cov=p.cov)
     again = pickle.loads(pickle.dumps(est))
@@ -110,7 +114,7 @@ def test_clones_and_pickles_are_the_same():
 @pytest.mark.parametrize("state", [np.random.RandomState(3), None])
 def test_any_random_state_will_do(state):
     p = make_problem("diagonal")
-    assert np.isfinite(svmgsu.LinearSVMGSU(**QUICK, random_state=state).fit(p.X, p.y).objective_)
+    assert np.isfinite(svmgsu.SGDSVMGSU(**QUICK, random_state=state).fit(p.X, p.y).objective_)
 
 
 def test_without_probabilities_it_has_no_predict_proba():
@@ -152,18 +156,18 @@ def needs_callbacks():
     return pytest.importorskip("sklearn.callback", reason="this scikit-learn has no callbacks yet (1.9 has)")
 
 
-@pytest.mark.parametrize("kind", ["LinearSVMGSU", "LinearSVMGSUCV"])
-def test_callbacks_of_scikit_learn_hear_of_every_step(kind):
+@pytest.mark.parametrize("search", [False, True])
+@pytest.mark.parametrize("kind", ["LinearSVMGSU", "LinearSVRGSU"])
+def test_callbacks_of_scikit_learn_hear_of_every_step(kind, search):
     needs_callbacks()
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 3)), np.arange(60) % 2
     heard = Recorder()
-    estimator = getattr(svmgsu, kind)().set_callbacks(heard)
+    estimator = getattr(svmgsu, kind)("auto" if search else 0.01).set_callbacks(heard)
     estimator.fit(X + y[:, None], y, std=0.3)
     assert heard.told[:2] == ["setup", ("begin", "fit")]
     assert heard.told[-2:] == [("end", "fit"), "teardown"]
-    task, count = ("iteration", estimator.n_iter_) if kind == "LinearSVMGSU" else ("fit", 50)
-    assert heard.told.count(("end", task)) > count
+    assert heard.told.count(("end", "iteration")) >= estimator.n_iter_ + 50 * search
 
 
 def test_a_callback_of_scikit_learn_can_stop_the_fit():

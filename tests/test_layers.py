@@ -91,12 +91,12 @@ def test_a_module_imports_only_from_its_layer_and_below(name):
 
 
 def test_the_graph_sees_what_it_should():
-    assert "data.gaussians" in set(imports("fit.examples", modules()["fit.examples"]))
+    assert "data.gaussians" in set(imports("fit.problem", modules()["fit.problem"]))
     assert (
         layer("propagate.linear")
         < layer("data.gaussians")
-        < layer("fit.examples")
-        < layer("estimators.classifier")
+        < layer("fit.problem")
+        < layer("estimators.linear")
     )
     assert layer("") == layer("demo") == len(LAYERS)
 

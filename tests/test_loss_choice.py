@@ -4,12 +4,12 @@ import json
 
 import numpy as np
 import pytest
+from conftest import train_with
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 import svmgsu
-from svmgsu import _core
 from svmgsu.cli import main
 from svmgsu.models.calibration import Calibration, own
 from svmgsu.support.losses import names
@@ -45,7 +45,9 @@ def test_logistic_without_noise_is_logistic_regression():
 
 def test_squared_hinge_without_noise_is_linear_svc():
     X, y = blobs()
-    model = svmgsu.train(X, y, lam=LAM, loss="squared_hinge", fit_intercept=False, tol=1e-12)
+    model = (
+        svmgsu.LinearSVMGSU(lam=LAM, loss="squared_hinge", fit_intercept=False, tol=1e-12).fit(X, y).model_
+    )
     other = LinearSVC(C=1 / (LAM * len(y)), loss="squared_hinge", fit_intercept=False, dual=False, tol=1e-10)
     np.testing.assert_allclose(model.coef_, other.fit(X, y).coef_, atol=1e-6)
 
@@ -78,9 +80,8 @@ def test_train_path_estimator_and_objective_agree(loss):
     model = svmgsu.train(X, y, std=0.4, lam=0.1, loss=loss, probability=False)
     assert model.loss == loss
     for other in (
-        svmgsu.path(X, y, std=0.4, lams=[1.0, 0.1], loss=loss)[1],
         svmgsu.LinearSVMGSU(lam=0.1, loss=loss, probability=False).fit(X, y, std=0.4).model_,
-        svmgsu.LinearSVMGSUCV([0.1], loss=loss, probability=False, cv=2).fit(X, y, std=0.4).model_,
+        svmgsu.LinearSVMGSU([0.1], loss=loss, probability=False).fit(X, y, std=0.4).model_,
     ):
         assert other.loss == loss
         np.testing.assert_allclose(other.objective_, model.objective_, rtol=2e-6)
@@ -91,50 +92,34 @@ def test_train_path_estimator_and_objective_agree(loss):
     assert objective.loss == loss
 
 
-@pytest.mark.parametrize(
-    "scoring", ["expected_accuracy", "expected_log_loss", "expected_loss", "neg_log_loss"]
-)
 @pytest.mark.parametrize("K", [2, 3])
-def test_a_search_has_every_score_with_the_logistic_loss(scoring, K):
+def test_a_search_takes_the_logistic_loss(K):
     X, y = blobs(150, K=K)
-    search = svmgsu.LinearSVMGSUCV([10.0, 0.01], loss="logistic", scoring=scoring, cv=3)
+    search = svmgsu.LinearSVMGSU([10.0, 0.01], loss="logistic")
     search.fit(X, y, std=0.3)
     assert search.lam_ == 0.01
     assert search.model_.loss == "logistic"
 
 
-def test_the_expected_loss_of_a_search_is_that_of_its_loss():
-    X, y = blobs(80)
-    halves = [(np.arange(0, 80, 2), np.arange(1, 80, 2))]
-    search = svmgsu.LinearSVMGSUCV([0.1], loss="logistic", scoring="expected_loss", cv=halves).fit(X, y)
-    one = svmgsu.train(X[::2], y[::2], lam=0.1, loss="logistic")
-    f = one.decision_function(X[1::2]) * (2 * y[1::2] - 1)
-    assert search.best_score_ == pytest.approx(-np.logaddexp(0, -f).mean(), rel=1e-6)
-
-
 def test_streams_learn_by_the_logistic_loss_and_refuse_the_squared_hinge():
     X, y = blobs(3000)
-    stream = svmgsu.LinearSVMGSU(lam=0.1, loss="logistic")
+    stream = svmgsu.SGDSVMGSU(lam=0.1, loss="logistic")
     for k in range(0, 3000, 300):
         stream.partial_fit(X[k : k + 300], y[k : k + 300], classes=[0, 1], std=0.2)
     best = svmgsu.train(X, y, std=0.2, lam=0.1, loss="logistic")
     objective = svmgsu.Objective(X, y, std=0.2, lam=0.1, loss="logistic")
     assert stream.model_.loss == "logistic"
     assert objective.value(stream.coef_[0], stream.intercept_[0]) < 1.05 * best.objective_
-    with pytest.raises(ValueError, match="loss: 'squared_hinge' is not Lipschitz, which partial_fit needs"):
-        svmgsu.LinearSVMGSU(loss="squared_hinge").partial_fit(X, y, classes=[0, 1])
-    with pytest.raises(ValueError, match="loss: 'squared_hinge' is not Lipschitz"):
-        svmgsu.train(X, y, loss="squared_hinge", solver="sgd")
+    for fit in ("fit", "partial_fit"):
+        with pytest.raises(ValueError, match="loss: 'squared_hinge' is not Lipschitz, which stochastic"):
+            getattr(svmgsu.SGDSVMGSU(loss="squared_hinge"), fit)(X, y)
 
 
 @pytest.mark.parametrize(
     "fit",
     [
-        lambda X, y, loss: svmgsu.train(X, y, loss=loss),
-        lambda X, y, loss: svmgsu.path(X, y, loss=loss),
         lambda X, y, loss: svmgsu.LinearSVMGSU(loss=loss).fit(X, y),
-        lambda X, y, loss: svmgsu.LinearSVMGSU(loss=loss).partial_fit(X, y, classes=[0, 1]),
-        lambda X, y, loss: svmgsu.LinearSVMGSUCV(loss=loss).fit(X, y),
+        lambda X, y, loss: svmgsu.SGDSVMGSU(loss=loss).partial_fit(X, y, classes=[0, 1]),
     ],
 )
 def test_unknown_losses_and_those_of_regression_are_refused(fit):
@@ -145,9 +130,7 @@ def test_unknown_losses_and_those_of_regression_are_refused(fit):
         fit(X, y, "log")
     with pytest.raises(ValueError, match=r"loss: expected one of .* got None"):
         fit(X, y, None)
-    with pytest.raises(
-        ValueError, match=r"'squared' is for regression; use svmgsu.train_regressor or LinearSVRGSU"
-    ):
+    with pytest.raises(ValueError, match=r"'squared' is for regression; use svmgsu.train or LinearSVRGSU"):
         fit(X, y, "squared")
 
 
@@ -195,8 +178,8 @@ def test_own_probability_is_the_expected_sigmoid_of_the_true_decision_value():
 @pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
 def test_class_weights_do_not_distort_own_probabilities(multi_class):
     X, y = blobs(4000, share=0.1, K=2 if multi_class == "ovo" else 3)
-    plain = svmgsu.train(X, y, loss="logistic", lam=1e-4, multi_class=multi_class)
-    weighted = svmgsu.train(X, y, loss="logistic", lam=1e-4, multi_class=multi_class, class_weight="balanced")
+    plain = train_with(X, y, loss="logistic", lam=0.0001, multi_class=multi_class)
+    weighted = train_with(X, y, loss="logistic", lam=0.0001, multi_class=multi_class, class_weight="balanced")
     shares = np.bincount(y) / len(y)
     np.testing.assert_allclose(weighted.predict_proba(X).mean(axis=0), shares, atol=0.03)
     assert np.abs(weighted.predict_proba(X) - plain.predict_proba(X)).mean() < (
@@ -234,14 +217,6 @@ def test_files_keep_the_loss(tmp_path, loss):
 def test_an_objective_takes_the_losses_of_both_tasks_and_no_other():
     with pytest.raises(ValueError, match=r"loss: expected one of 'hinge', .*'huber', got 'log'"):
         svmgsu.Objective([[-1.0], [1.0]], [0, 1], loss="log")
-
-
-def test_the_core_refuses_a_model_of_a_loss_that_is_not_known():
-    items = svmgsu.train([[-1.0], [1.0]], [0, 1])._items(
-        task="classification", label_type="int", labels=["0", "1"]
-    )
-    with pytest.raises(ValueError, match="loss: 'x' is none that this svmgsu knows for classifiers"):
-        _core.format_model("svmgsu", items | {"loss": "x"})
 
 
 def write_table(path, X, y):

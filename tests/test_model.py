@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from conftest import make_problem
+from conftest import make_problem, train_with
 from model_cases import small_model
 
 import svmgsu
@@ -15,7 +15,7 @@ def test_pairs_of_classes_come_back_from_files_exactly(tmp_path):
     y = np.arange(80) % 4
     X = rng.normal(size=(80, 3)) + 2 * rng.normal(size=(4, 3))[y]
     for multi_class in ("ovo", "ovr"):
-        model = svmgsu.train(X, y, std=0.3, multi_class=multi_class)
+        model = train_with(X, y, std=0.3, multi_class=multi_class)
         model.save(tmp_path / "m")
         assert f"multi_class {multi_class}\n" in (tmp_path / "m").read_text()
         again = svmgsu.load(tmp_path / "m")
@@ -79,7 +79,7 @@ def test_the_smallest_and_largest_numbers_come_back_exactly(tmp_path):
 
 def test_a_trained_model_predicts_the_same_after_loading(tmp_path):
     p = make_problem("full")
-    model = svmgsu.train(p.X, np.where(p.y > 0, "yes", "no"), p.cov, lam=0.1, solver="sgd", T=100)
+    model = train_with(p.X, np.where(p.y > 0, "yes", "no"), p.cov, lam=0.1, steps=100, solver="sgd")
     model.save(tmp_path / "m")
     again = svmgsu.load(tmp_path / "m")
     np.testing.assert_array_equal(again.decision_function(p.X), model.decision_function(p.X))

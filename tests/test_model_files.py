@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 import scipy.sparse
-from conftest import make_problem
+from conftest import make_problem, train_with
 from model_cases import small_model
 
 import svmgsu
@@ -258,7 +258,7 @@ def test_what_the_authors_files_cannot_hold_is_refused(tmp_path):
         small_model(("no", "yes")).save(path, format="gsvm")
     with pytest.raises(ValueError, match="format: gsvm files hold the sigmoid"):
         small_model((-1, 1), calibration_=None).save(path, format="gsvm")
-    with pytest.raises(ValueError, match="format: expected one of 'svmgsu', 'gsvm', got 'onnx'"):
+    with pytest.raises(ValueError, match='format: expected one of "svmgsu", "gsvm", got \'onnx\''):
         small_model().save(path, format="onnx")
     assert not path.exists()
 
@@ -277,7 +277,7 @@ def test_a_binary_file_is_refused(tmp_path):
 @pytest.fixture(scope="module")
 def trained():
     p = make_problem("diagonal", 200, 6)
-    return svmgsu.train(p.X, p.y, p.cov, lam=0.1, solver="sgd", T=300), p
+    return train_with(p.X, p.y, p.cov, lam=0.1, steps=300, solver="sgd"), p
 
 
 def test_a_decision_value_is_w_x_plus_b(trained):

@@ -5,12 +5,11 @@ import warnings
 
 import numpy as np
 import pytest
-from conftest import spd
+from conftest import spd, train_with
 from sklearn.multiclass import OneVsRestClassifier
 
 import svmgsu
-from svmgsu.fit.problem import Problem
-from svmgsu.models import scoring
+from svmgsu.fit.multiclass import Classification
 from svmgsu.support.labels import class_factors
 
 LAM = 0.02
@@ -27,7 +26,7 @@ def blobs(count=150, n=4, K=3, seed=0, spread=1.0):
 def three():
     X, y, V = blobs()
     names = np.array(["ant", "bee", "cat"])[y]
-    return svmgsu.train(X, names, V, lam=LAM, multi_class="ovr"), X, names, V
+    return train_with(X, names, V, lam=LAM, multi_class="ovr"), X, names, V
 
 
 def test_each_problem_is_the_class_against_the_rest(three):
@@ -112,9 +111,9 @@ def test_a_shared_covariance_by_class_means_the_true_class():
 @pytest.mark.parametrize("probability", [False, True])
 def test_any_number_of_threads_and_jobs_gives_the_same_bits(probability):
     X, y, V = blobs(9000)
-    one = svmgsu.train(X, y, V, lam=LAM, threads=1, n_jobs=1, probability=probability)
-    for threads, jobs in ((3, 2), (4, -1), (2, None)):
-        other = svmgsu.train(X, y, V, lam=LAM, threads=threads, n_jobs=jobs, probability=probability)
+    one = svmgsu.LinearSVMGSU(lam=LAM, threads=1, probability=probability).fit(X, y, V).model_
+    for threads in (2, 3, 4):
+        other = svmgsu.LinearSVMGSU(lam=LAM, threads=threads, probability=probability).fit(X, y, V).model_
         np.testing.assert_array_equal(other.coef_, one.coef_)
         assert other.calibration_ == one.calibration_
 
@@ -125,7 +124,7 @@ def test_one_warning_names_the_classes_that_are_trivial():
     with pytest.warns(
         svmgsu.exceptions.TrivialModelWarning, match="w = 0 for classes 2, 3 against the rest"
     ) as found:
-        svmgsu.train(X, y, lam=0.1, std=0.1, multi_class="ovr")
+        train_with(X, y, lam=0.1, std=0.1, multi_class="ovr")
     assert len(found) == 1
     message = "w = 0 for the pair of classes 2-3 "
     with pytest.warns(svmgsu.exceptions.TrivialModelWarning, match=message) as found:
@@ -135,9 +134,9 @@ def test_one_warning_names_the_classes_that_are_trivial():
 
 def test_one_warning_says_that_the_solver_stopped_early():
     X, y, V = blobs()
-    message = "max_iter=1 iterations for classes 0, 1, 2 against the rest"
+    message = "after 1 iterations for classes 0, 1, 2 against the rest"
     with pytest.warns(svmgsu.exceptions.ConvergenceWarning, match=message) as found:
-        svmgsu.train(X, y, V, lam=1e-4, max_iter=1, probability=False, multi_class="ovr")
+        train_with(X, y, V, lam=0.0001, max_iter=1, probability=False, multi_class="ovr")
     assert len(found) == 1
 
 
@@ -145,22 +144,22 @@ def test_the_classes_share_the_time(monkeypatch):
     X, y, V = blobs()
     limits = []
 
-    def run(self, options, *others):
+    def solve_one(self, problem, k, options, **others):
         limits.append(options.max_seconds)
-        return plain(self, options, *others)
+        return plain(self, problem, k, options, **others)
 
-    plain = Problem.run
-    monkeypatch.setattr(Problem, "run", run)
-    svmgsu.train(X, y, V, lam=LAM, max_time=3e6, n_jobs=1, probability=False)
+    plain = Classification.solve_one
+    monkeypatch.setattr(Classification, "solve_one", solve_one)
+    svmgsu.train(X, y, V, lam=LAM, max_time=3000000.0, probability=False)
     assert limits == pytest.approx([1e6, 1.5e6, 3e6], rel=1e-3)
 
 
 def test_a_callback_hears_of_all_classes_and_stops_them():
     X, y, V = blobs(9000)
     seen = []
-    svmgsu.train(X, y, V, lam=1e-4, callback=lambda p: seen.append(p.iteration), probability=False)
+    svmgsu.train(X, y, V, lam=0.0001, verbose=lambda p: seen.append(p.iteration), probability=False)
     assert seen.count(1) == 3
-    stopped = svmgsu.train(X, y, V, lam=1e-4, tol=1e-12, callback=lambda p: False)
+    stopped = svmgsu.train(X, y, V, lam=0.0001, tol=1e-12, verbose=lambda p: False)
     assert stopped.n_iter_ <= 2
     assert stopped.calibration_ is not None
 
@@ -173,7 +172,7 @@ def test_an_error_in_a_callback_ends_the_fit():
         raise KeyError("mine")
 
     with pytest.raises(KeyError, match="mine"):
-        svmgsu.train(X, y, V, lam=1e-4, callback=fail, n_jobs=2)
+        svmgsu.train(X, y, V, lam=0.0001, verbose=fail)
     assert threading.active_count() == before
 
 
@@ -184,59 +183,6 @@ def test_a_model_is_a_start_of_another():
     assert again.objective_ == pytest.approx(svmgsu.train(X, y, V, lam=0.05).objective_, rel=3e-6)
     with pytest.raises(ValueError, match="start: 3 classes, but y has 2"):
         svmgsu.train(X, y == 0, V, start=first)
-
-
-def test_a_path_has_models_of_all_classes():
-    X, y, V = blobs()
-    models = svmgsu.path(X, y, V, lams=[0.1, 0.01], probability="train")
-    for model, lam in zip(models, (0.1, 0.01), strict=True):
-        assert model.objective_ == pytest.approx(svmgsu.train(X, y, V, lam=lam).objective_, rel=3e-6)
-        assert model.predict_proba(X).shape == (150, 3)
-
-
-# Choosing λ
-
-
-@pytest.mark.parametrize(
-    "scoring_", [None, "expected_hinge", "expected_log_loss", "accuracy", "neg_log_loss"]
-)
-def test_cross_validation_takes_several_classes(scoring_):
-    X, y, V = blobs()
-    search = svmgsu.LinearSVMGSUCV([0.1, 1e-3], cv=3, scoring=scoring_).fit(X, y, V)
-    assert search.coef_.shape == (3, 4)
-    assert search.score(X, y, std=0.0) > 0.9
-    again = svmgsu.LinearSVMGSUCV([0.1, 1e-3], cv=3, scoring=scoring_, n_jobs=1).fit(X, y, V)
-    np.testing.assert_array_equal(again.cv_results_["mean_test_score"], search.cv_results_["mean_test_score"])
-
-
-def test_without_covariances_the_expected_accuracy_is_the_accuracy():
-    X, y, _ = blobs(spread=2.0)
-    scores = [
-        svmgsu.LinearSVMGSUCV([0.01], cv=4, scoring=name).fit(X, y).best_score_
-        for name in ("expected_accuracy", "accuracy")
-    ]
-    assert scores[0] == pytest.approx(scores[1], abs=1e-12)
-
-
-@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
-@pytest.mark.parametrize("kind", ["diagonal", "full", "class"])
-def test_expected_scores_of_several_classes_are_means_over_draws(multi_class, kind):
-    X, y, V = blobs(60, K=4)
-    rng = np.random.default_rng(3)
-    A = spd(rng, 4, 4)
-    matrix = {"diagonal": V[:, :, None] * np.eye(4), "full": A[::-1][y], "class": A[y]}[kind]
-    cov = {"diagonal": V, "full": svmgsu.Full(matrix), "class": svmgsu.Shared(dict(enumerate(A)))}[kind]
-    model = svmgsu.train(X, y, V, lam=LAM, probability="train", multi_class=multi_class)
-    weights = rng.uniform(0.5, 2, 60)
-    accuracy, loss = scoring.expected_class_scores(model, svmgsu.Gaussians(X, cov), y, weights)
-    noise = np.einsum("ijk,idk->idj", np.linalg.cholesky(matrix), rng.normal(size=(60, 4000, 4)))
-    p = model.predict_proba((X[:, None] + noise).reshape(-1, 4)).reshape(60, 4000, 4)
-    right = (p.argmax(axis=2) == y[:, None]).mean(axis=1)
-    assert accuracy == pytest.approx(np.average(right, weights=weights), abs=0.012)
-    own = np.take_along_axis(p, y[:, None, None], axis=2)[:, :, 0]
-    assert loss == pytest.approx(np.average(-np.log(own).mean(axis=1), weights=weights), rel=0.03)
-    again = scoring.expected_class_scores(model, svmgsu.Gaussians(X, cov), y, weights)
-    assert again == (accuracy, loss)
 
 
 # Weights of classes
@@ -295,9 +241,8 @@ def test_balanced_classes_keep_the_rare_one_from_being_ignored():
 )
 def test_bad_class_weights_are_refused(bad, message):
     X, y, V = blobs()
-    for call in (svmgsu.train, svmgsu.path):
-        with pytest.raises(ValueError, match=message):
-            call(X, y, V, class_weight=bad)
+    with pytest.raises(ValueError, match=message):
+        svmgsu.train(X, y, V, class_weight=bad)
 
 
 def test_weights_of_classes_that_are_not_there_do_no_harm():
@@ -329,7 +274,7 @@ def test_nine_speakers_from_summaries_of_their_utterances(data_folder):
     def accuracy(cov, lam, **settings):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", svmgsu.exceptions.TrivialModelWarning)
-            model = svmgsu.train(X, y, cov, lam=lam, **settings)
+            model = train_with(X, y, cov, lam=lam, **settings)
         return (model.predict(new) == speaker).mean()
 
     rest = {"multi_class": "ovr"}

@@ -132,11 +132,11 @@ def test_a_name_for_two_features_is_refused():
 
 def test_a_stream_goes_on_with_columns_in_another_order():
     data, y = problem()
-    one, other = (svmgsu.LinearSVMGSU(0.1).partial_fit(data, y, classes=[-1, 1]) for _ in range(2))
+    one, other = (svmgsu.SGDSVMGSU(0.1).partial_fit(data, y, classes=[-1, 1]) for _ in range(2))
     one.partial_fit(data, y)
     other.partial_fit(turned(data), y)
     np.testing.assert_allclose(other.coef_, one.coef_, rtol=1e-12)
     assert other.model_.feature_names_in_ == NAMES
     piece = pd.DataFrame(data.mean, columns=NAMES)
-    framed = svmgsu.LinearSVMGSU(0.1).partial_fit(piece, y, classes=[-1, 1])
+    framed = svmgsu.SGDSVMGSU(0.1).partial_fit(piece, y, classes=[-1, 1])
     assert framed.model_.feature_names_in_ == NAMES

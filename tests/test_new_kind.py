@@ -147,7 +147,7 @@ def test_models_learn_from_it_and_predict_with_it(problem):
     np.testing.assert_allclose(
         one.predict_proba(X[:5], cov[:5]), two.predict_proba(X[:5], full[:5]), rtol=1e-3
     )
-    estimators = [svmgsu.LinearSVMGSUCV(lams=[0.1, 0.01], cv=3).fit(X, y, cov=kind) for kind in (cov, full)]
+    estimators = [svmgsu.LinearSVMGSU(lam=[0.1, 0.01]).fit(X, y, cov=kind) for kind in (cov, full)]
     np.testing.assert_allclose(*(estimator.coef_ for estimator in estimators), rtol=1e-3)
 
 

@@ -35,7 +35,7 @@ def test_a_model_from_a_file_shows_what_is_known(data, y, tmp_path):
 
 
 def test_a_regression_shows_its_scatter(data):
-    shown = svmgsu.train_regressor(data, data.mean[:, 1])._repr_html_()
+    shown = svmgsu.train(data, data.mean[:, 1], loss="squared")._repr_html_()
     assert "scatter of targets" in shown and "squared" in shown
 
 
@@ -49,7 +49,7 @@ def test_of_many_weights_the_largest_are_shown():
     ("estimator", "words"),
     [
         (svmgsu.LinearSVMGSU(), "proven gap"),
-        (svmgsu.LinearSVMGSUCV([1, 0.1], cv=3), "weight of b"),
+        (svmgsu.LinearSVMGSU([1, 0.1]), "weight of b"),
         (svmgsu.GSUClassifier(n_frequencies=10), "class-wise deconvolution"),
         (svmgsu.Deconvolution(2), "their weights"),
     ],

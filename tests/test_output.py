@@ -211,7 +211,7 @@ def test_a_full_disk_is_one_error_with_the_name_and_no_half_file(tmp_path, name)
     program = (
         "import numpy as np, resource, signal, svmgsu, sys\n"
         "X = np.random.default_rng(0).normal(size=(200, 300))\n"
-        "model = svmgsu.Model(X[:1], np.zeros(1), np.array([0, 1]), 0.1)\n"
+        "model = svmgsu.models.classifier.Model(X[:1], np.zeros(1), np.array([0, 1]), 0.1)\n"
         "import pyarrow.parquet, pyarrow.csv\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))\n"

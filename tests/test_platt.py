@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 import scipy.optimize
+from conftest import train_with
 
-import svmgsu
 from svmgsu import _core, reference
 
 
@@ -102,8 +102,8 @@ def test_a_weight_is_a_repetition_for_probabilities_too():
     X[:, 0] += y
     c = np.where(np.arange(30) < 10, 3, 1)
     settings = {"lam": 0.1, "std": 0.5, "solver": "sgd", "T": 50, "k": 30}
-    weighted = svmgsu.train(X, y, sample_weight=c, **settings)
-    repeated = svmgsu.train(np.repeat(X, c, axis=0), np.repeat(y, c), **{**settings, "k": c.sum()})
+    weighted = train_with(X, y, sample_weight=c, **settings)
+    repeated = train_with(np.repeat(X, c, axis=0), np.repeat(y, c), **{**settings, "k": c.sum()})
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-9)  # k = l: every step is exact
     np.testing.assert_allclose(weighted.platt_, repeated.platt_, rtol=1e-7)
 

@@ -110,7 +110,7 @@ def test_lines_are_the_boundary_its_margins_and_the_other_boundary(problem):
 
 def test_the_view_is_that_of_the_examples_not_of_the_lines(problem):
     model, _, data, y = problem
-    far = svmgsu.Model(np.array([[1.0, 0.0]]), np.array([-1e6]), model.classes_, lam=1.0)
+    far = svmgsu.models.classifier.Model(np.array([[1.0, 0.0]]), np.array([-1e6]), model.classes_, lam=1.0)
     assert plot.boundary(model, data, y).axis() == plot.boundary(model, data, y, other=far).axis()
 
 
@@ -123,7 +123,9 @@ def test_boundary_draws_on_given_axes_and_without_covariances(problem):
 
 def test_a_trivial_model_has_no_boundary_and_the_legend_says_so(problem):
     model, _, data, y = problem
-    trivial = svmgsu.Model(coef_=np.zeros((1, 2)), intercept_=np.ones(1), classes_=model.classes_, lam=1.0)
+    trivial = svmgsu.models.classifier.Model(
+        coef_=np.zeros((1, 2)), intercept_=np.ones(1), classes_=model.classes_, lam=1.0
+    )
     labels = plot.boundary(trivial, data, y).get_legend_handles_labels()[1]
     assert any("w = 0" in label for label in labels)
 
@@ -137,7 +139,12 @@ def test_boundary_refuses_what_it_cannot_draw(problem):
     with pytest.raises(ValueError, match="y: shape"):
         plot.boundary(model, data, y[:-1])
     with pytest.raises(ValueError, match="other: only models of 2 features can be drawn, got 3"):
-        plot.boundary(model, data, y, other=svmgsu.Model(np.ones((1, 3)), np.zeros(1), model.classes_, 1.0))
+        plot.boundary(
+            model,
+            data,
+            y,
+            other=svmgsu.models.classifier.Model(np.ones((1, 3)), np.zeros(1), model.classes_, 1.0),
+        )
     with pytest.raises(ValueError, match="model: this LinearSVMGSU has no coef_; pass a trained"):
         plot.boundary(svmgsu.LinearSVMGSU(), data, y)
     with pytest.raises(ValueError, match=r"class_: 3 is not one of the model's classes \[1, 2\]"):
@@ -219,13 +226,15 @@ def test_convergence_shows_objective_and_gap_where_they_are_known(problem):
         {"iteration": k, "objective": objective, "gap": gap, "seconds": 0.0, "passes": float(k)}
         for k, (objective, gap) in enumerate([(1.0, 1.0), (math.nan, math.nan), (0.5, 0.1), (0.45, 0.0)])
     ]
-    made = svmgsu.Model(model.coef_, model.intercept_, model.classes_, 1.0, history_=history)
+    made = svmgsu.models.classifier.Model(
+        model.coef_, model.intercept_, model.classes_, 1.0, history_=history
+    )
     objective, gap = plot.convergence(made).get_lines()
     assert objective.get_xydata().tolist() == [[0, 1.0], [2, 0.5], [3, 0.45]]
     assert gap.get_xydata().tolist() == [[0, 1.0], [2, 0.1]]
     assert isinstance(plot.convergence(model), Axes)
     with pytest.raises(ValueError, match="it has no history"):
-        plot.convergence(svmgsu.Model(model.coef_, model.intercept_, model.classes_, 1.0))
+        plot.convergence(svmgsu.models.classifier.Model(model.coef_, model.intercept_, model.classes_, 1.0))
     with pytest.raises(ValueError, match='against: expected "passes" or "seconds"'):
         plot.convergence(model, against="hours")
 
@@ -234,7 +243,9 @@ def test_convergence_shows_objective_and_gap_where_they_are_known(problem):
 def test_convergence_against_time_has_its_unit(problem, seconds, shown, unit):
     model = problem[0]
     history = [{"objective": 1.0, "gap": 0.5, "seconds": seconds, "passes": 1.0}]
-    made = svmgsu.Model(model.coef_, model.intercept_, model.classes_, 1.0, history_=history)
+    made = svmgsu.models.classifier.Model(
+        model.coef_, model.intercept_, model.classes_, 1.0, history_=history
+    )
     ax = plot.convergence(made, against="seconds")
     assert ax.get_lines()[0].get_xdata().tolist() == [pytest.approx(shown)]
     assert ax.get_xlabel() == unit
@@ -287,7 +298,7 @@ def test_all_examples_are_in_the_histogram_where_its_bins_are_wide_enough(proble
 def test_the_histogram_uses_the_class_of_a_shared_covariance():
     X, y = np.array([[-1.0], [1.0]]), np.array(["a", "b"])
     data = svmgsu.Gaussians(X, svmgsu.Shared({"a": [[0.0]], "b": [[1.0]]}))
-    model = svmgsu.Model(np.array([[1.0]]), np.zeros(1), y, 1.0)
+    model = svmgsu.models.classifier.Model(np.array([[1.0]]), np.zeros(1), y, 1.0)
     (a, spread_a), (b, spread_b) = bars(plot.histogram(model, data, y, bins=[-1.5, 0, 1]))
     assert (a.tolist(), spread_a.tolist()) == ([1, 0], [0, 0])
     assert b == pytest.approx(

@@ -47,7 +47,7 @@ def pipeline(data, y):
 
 def test_the_boundary_of_a_pipeline_is_in_the_units_of_the_data(pipeline, data, y):
     rule = pipeline[0].unscale(pipeline[-1])
-    plain = svmgsu.Model(rule.coef_, rule.intercept_, pipeline.classes_, lam=1.0)
+    plain = svmgsu.models.classifier.Model(rule.coef_, rule.intercept_, pipeline.classes_, lam=1.0)
     lines = [plot.boundary(model, data, y).get_lines()[0] for model in (pipeline, plain)]
     assert np.allclose(lines[0].get_xy1(), lines[1].get_xy1())
     assert np.allclose(lines[0].get_xy2(), lines[1].get_xy2())
@@ -86,7 +86,7 @@ def test_predictions_of_any_regressor(data):
 
 def test_convergence_and_searches_of_a_pipeline(pipeline, data, y):
     assert plot.convergence(pipeline).get_xlabel() == "passes over the data"
-    search = svmgsu.LinearSVMGSUCV([1, 0.1], cov_scales=[0, 1], cv=3)
+    search = svmgsu.LinearSVMGSU([1, 0.1], cov_scale=[0, 1])
     fitted = make_pipeline(svmgsu.Propagate(StandardScaler()), search).fit(data, y)
     assert plot.path(fitted).get_ylabel() == plot.path(fitted[-1]).get_ylabel()
     assert plot.cov_scale(fitted) is not None

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from conftest import train_with
 from scipy.optimize import minimize
 from sklearn.linear_model import Ridge
 from sklearn.svm import LinearSVR
@@ -35,7 +36,7 @@ def expected_loss(name, epsilon, D):
 def test_without_noise_it_is_ridge_regression(problem):
     X, y, _ = problem
     for lam in (10.0, 1e-2, 1e-6):
-        model = svmgsu.train_regressor(X, y, lam=lam, tol=1e-11)
+        model = svmgsu.train(X, y, lam=lam, tol=1e-11, loss="squared")
         ridge = Ridge(alpha=lam * len(y)).fit(X, y)
         np.testing.assert_allclose(model.coef_, ridge.coef_, rtol=1e-6, atol=1e-8)
         assert model.intercept_ == pytest.approx(ridge.intercept_, rel=1e-6)
@@ -44,8 +45,12 @@ def test_without_noise_it_is_ridge_regression(problem):
 def test_without_noise_it_is_linear_svr(problem):
     X, y, _ = problem
     lam, epsilon = 1e-2, 0.2
-    model = svmgsu.train_regressor(
-        X, y, loss="epsilon_insensitive", epsilon=epsilon, lam=lam, fit_intercept=False, tol=1e-9
+    model = (
+        svmgsu.LinearSVRGSU(
+            lam=lam, loss="epsilon_insensitive", epsilon=epsilon, fit_intercept=False, tol=1e-09
+        )
+        .fit(X, y)
+        .model_
     )
     svr = LinearSVR(
         epsilon=epsilon,
@@ -68,7 +73,7 @@ def test_without_noise_the_squared_form_is_that_of_linear_svr(problem, epsilon):
     X, y, _ = problem
     for lam in (1.0, 1e-2, 1e-4):
         given = {"loss": "squared_epsilon_insensitive", "epsilon": epsilon, "fit_intercept": False}
-        model = svmgsu.train_regressor(X, y, lam=lam, tol=1e-11, **given)
+        model = train_with(X, y, lam=lam, tol=1e-11, **given)
         svr = LinearSVR(C=1 / (lam * len(y)), tol=1e-12, max_iter=100_000, dual=False, **given).fit(X, y)
         np.testing.assert_allclose(model.coef_, svr.coef_, rtol=1e-6, atol=1e-6)
 
@@ -76,7 +81,7 @@ def test_without_noise_the_squared_form_is_that_of_linear_svr(problem, epsilon):
 def test_squared_loss_adds_the_noise_to_the_normal_equations(problem):
     X, y, E = problem
     c = np.random.default_rng(1).uniform(0.5, 2, size=len(y))
-    model = svmgsu.train_regressor(X, y, std=E, sample_weight=c, lam=0.05, tol=1e-11)
+    model = svmgsu.train(X, y, std=E, sample_weight=c, lam=0.05, tol=1e-11, loss="squared")
     c = c / c.sum()
     Xc, yc = X - c @ X, y - c @ y
     w = np.linalg.solve(
@@ -102,7 +107,7 @@ def test_other_losses_against_quadrature_and_bfgs(problem, loss, epsilon):
             + (expected_loss(loss, epsilon, d[:, None] + s[:, None] * nodes) @ node_weights).mean()
         )
 
-    model = svmgsu.train_regressor(X, y, std=E, loss=loss, epsilon=epsilon, lam=0.01, tol=1e-9)
+    model = svmgsu.train(X, y, std=E, lam=0.01, tol=1e-09, loss=(loss, epsilon))
     assert model.gap_ <= 1e-9 * model.objective_
     here = J(np.append(model.coef_, model.intercept_))
     assert here == pytest.approx(model.objective_, rel=2e-6)  # kinks between nodes
@@ -118,9 +123,12 @@ def test_errors_of_targets_are_a_likelihood(problem):
     rng = np.random.default_rng(5)
     errors = rng.uniform(0.05, 3.0, size=len(y))
     noisy = y + errors * rng.normal(size=len(y))
-    model = svmgsu.train_regressor(X, noisy, y_std=errors, lam=1e-9, tol=1e-11)
+    model = svmgsu.train(X, noisy, y_std=errors, lam=1e-09, tol=1e-11, loss="squared")
     spaced = np.column_stack([errors, errors])[:, 0]  # not contiguous
-    assert svmgsu.train_regressor(X, noisy, y_std=spaced, lam=1e-9, tol=1e-11).intercept_ == model.intercept_
+    assert (
+        svmgsu.train(X, noisy, y_std=spaced, lam=1e-09, tol=1e-11, loss="squared").intercept_
+        == model.intercept_
+    )
 
     def minus_log_likelihood(z):
         v = np.exp(z[5]) + errors**2
@@ -130,7 +138,7 @@ def test_errors_of_targets_are_a_likelihood(problem):
     best = minimize(minus_log_likelihood, start, method="BFGS", options={"gtol": 1e-7})
     np.testing.assert_allclose(model.coef_, best.x[:4], rtol=1e-3, atol=1e-4)
     assert model.scatter_ == pytest.approx(np.exp(best.x[5] / 2), rel=1e-3)
-    plain = svmgsu.train_regressor(X, noisy, lam=1e-9)
+    plain = svmgsu.train(X, noisy, lam=1e-09, loss="squared")
     truth = np.array([1.0, -0.5, 2.0, 0.0])
     assert np.linalg.norm(model.coef_ - truth) < np.linalg.norm(plain.coef_ - truth)
 
@@ -138,14 +146,14 @@ def test_errors_of_targets_are_a_likelihood(problem):
 def test_equal_errors_of_targets_change_nothing(problem):
     X, y, E = problem
     for loss in LOSSES:
-        plain = svmgsu.train_regressor(X, y, std=E, loss=loss, tol=1e-10)
-        equal = svmgsu.train_regressor(X, y, std=E, loss=loss, y_std=0.3, tol=1e-10)
+        plain = svmgsu.train(X, y, std=E, loss=loss, tol=1e-10)
+        equal = svmgsu.train(X, y, std=E, loss=loss, y_std=0.3, tol=1e-10)
         np.testing.assert_allclose(equal.coef_, plain.coef_, rtol=1e-5)
 
 
 def test_deviation_is_propagated(problem):
     X, y, E = problem
-    model = svmgsu.train_regressor(X, y, std=E)
+    model = svmgsu.train(X, y, std=E, loss="squared")
     value, deviation = model.predict(X[:3], std=E[:3], return_std=True)
     np.testing.assert_allclose(value, X[:3] @ model.coef_ + model.intercept_, rtol=1e-12)
     np.testing.assert_allclose(deviation, np.sqrt(E[:3] ** 2 @ model.coef_**2), rtol=1e-12)
@@ -158,10 +166,10 @@ def test_noise_of_the_inputs_flattens_and_the_posterior_mends_it():
     true = rng.normal(size=(4000, 1))
     y = 2 * true[:, 0] + 0.1 * rng.normal(size=4000)
     X = true + 0.7 * rng.normal(size=(4000, 1))
-    plain = svmgsu.train_regressor(X, y, lam=1e-9).coef_[0]
-    twice = svmgsu.train_regressor(X, y, std=0.7, lam=1e-9).coef_[0]
+    plain = svmgsu.train(X, y, lam=1e-09, loss="squared").coef_[0]
+    twice = svmgsu.train(X, y, std=0.7, lam=1e-09, loss="squared").coef_[0]
     posterior = svmgsu.uncertainty.posterior(svmgsu.Gaussians(X, std=0.7))
-    mended = svmgsu.train_regressor(posterior.mean, y, lam=1e-9).coef_[0]
+    mended = svmgsu.train(posterior.mean, y, lam=1e-09, loss="squared").coef_[0]
     assert plain == pytest.approx(2 / 1.49, abs=0.05)
     assert twice == pytest.approx(2 / 1.98, abs=0.05)
     assert mended == pytest.approx(2.0, abs=0.08)
@@ -169,9 +177,10 @@ def test_noise_of_the_inputs_flattens_and_the_posterior_mends_it():
 
 def test_a_path_starts_from_its_neighbours(problem):
     X, y, E = problem
-    models = svmgsu.path_regressor(X, y, std=E, lams=[1e-3, 1.0, 0.1])
-    for model, lam in zip(models, [1e-3, 1.0, 0.1], strict=True):
-        alone = svmgsu.train_regressor(X, y, std=E, lam=lam)
+    model = None
+    for lam in (1.0, 0.1, 1e-3):
+        model = svmgsu.train(X, y, std=E, lam=lam, loss="squared", start=model)
+        alone = svmgsu.train(X, y, std=E, lam=lam, loss="squared")
         assert model.lam == lam
         assert model.objective_ == pytest.approx(alone.objective_, rel=2e-6)
 
@@ -179,7 +188,9 @@ def test_a_path_starts_from_its_neighbours(problem):
 def test_threads_give_the_same_bits(problem):
     X, y, E = problem
     for loss in LOSSES:
-        one, two = (svmgsu.train_regressor(X, y, std=E, loss=loss, threads=t) for t in (1, 3))
+        one, two = (
+            svmgsu.LinearSVRGSU(lam=0.01, loss=loss, threads=t).fit(X, y, std=E).model_ for t in (1, 3)
+        )
         assert (one.coef_ == two.coef_).all()
         assert (one.objective_, one.gap_) == (two.objective_, two.gap_)
 
@@ -191,8 +202,8 @@ def test_threads_give_the_same_bits(problem):
         ({"loss": "quadratic"}, "expected one of 'squared'"),
         ({"loss": "epsilon_insensitive", "epsilon": -1}, r"epsilon: must be >= 0 and finite, got -1"),
         ({"loss": "epsilon_insensitive", "epsilon": float("nan")}, "epsilon: expected a number"),
-        ({"epsilon": 0.1}, "epsilon: the loss 'squared' has none"),
-        ({"y_std": 0.0}, "y_std: sample 0 has error 0; errors of targets must be > 0"),
+        ({"epsilon": 0.1}, "epsilon: the loss 'squared' has no parameter"),
+        ({"y_std": 0.0}, "y_std: sample 0 has the error 0; errors of targets must be > 0"),
         ({"y_std": [1.0, 1.0]}, r"y_std: expected a number or shape \(3,\)"),
         ({"y": [1.0, float("nan"), 2.0]}, "y: sample 1"),
         ({"y": [2.0, 2.0, 2.0]}, "all targets are 2; a regression needs targets that differ"),
@@ -203,29 +214,27 @@ def test_threads_give_the_same_bits(problem):
 def test_bad_input(given, message):
     given = {"y": [1.0, 2.0, 4.0]} | given
     with pytest.raises(ValueError, match=message):
-        svmgsu.train_regressor(np.arange(6.0).reshape(3, 2), **given)
+        train_with(np.arange(6.0).reshape(3, 2), task="regression", **{"loss": "squared", **given})
 
 
 def test_search_chooses_for_the_noise_there_will_be(problem):
     X, y, E = problem
-    search = svmgsu.LinearSVRGSUCV(lams=[1.0, 1e-2, 1e-4], cov_scales=[0, 1]).fit(X, y, std=E)
+    search = svmgsu.LinearSVRGSU(lam=[1.0, 0.01, 0.0001], cov_scale=[0, 1]).fit(X, y, std=E)
     assert search.cov_scale_ == 1.0
     assert search.cv_results_["split4_test_score"].shape == (6,)
-    again = svmgsu.LinearSVRGSUCV(lams=[1.0, 1e-2, 1e-4], scoring="r2").fit(X, y, std=E)
+    again = svmgsu.LinearSVRGSU(lam=[1.0, 0.01, 0.0001]).fit(X, y, std=E)
     assert again.score(X, y) > 0.8
-    with pytest.raises(ValueError, match="scoring: expected one of 'expected_squared_error'"):
-        svmgsu.LinearSVRGSUCV(scoring="nonsense").fit(X, y)
 
 
 def test_groups_stay_together(problem):
     X, y, _ = problem
     groups = np.arange(len(y)) // 10
-    search = svmgsu.LinearSVRGSUCV(lams=[1.0, 0.1], cv=3).fit(X, y, groups=groups)
+    search = svmgsu.LinearSVRGSU(lam=[1.0, 0.1]).fit(X, y, groups=groups)
     assert search.lam_ in (1.0, 0.1)
 
 
 @parametrize_with_checks(
-    [svmgsu.LinearSVRGSU(), svmgsu.LinearSVRGSU(loss="huber"), svmgsu.LinearSVRGSUCV(lams=[0.1, 0.01], cv=3)]
+    [svmgsu.LinearSVRGSU(), svmgsu.LinearSVRGSU(loss="huber"), svmgsu.LinearSVRGSU(lam=[0.1, 0.01])]
 )
 def test_scikit_learn_accepts_them(estimator, check):
     check(estimator)
@@ -233,5 +242,5 @@ def test_scikit_learn_accepts_them(estimator, check):
 
 def test_one_kind_of_warning_for_both_tasks(problem):
     X, y, E = problem
-    with pytest.warns(svmgsu.exceptions.ConvergenceWarning, match="after max_iter=1"):
-        svmgsu.train_regressor(X, y, std=E, loss="epsilon_insensitive", lam=1e-4, tol=1e-12, max_iter=1)
+    with pytest.warns(svmgsu.exceptions.ConvergenceWarning, match="after 1 iterations"):
+        train_with(X, y, std=E, loss="epsilon_insensitive", lam=0.0001, tol=1e-12, max_iter=1)

@@ -27,10 +27,10 @@ LOSSES = [
 @pytest.mark.parametrize(("loss", "epsilon"), LOSSES)
 def test_a_regression_comes_back_exactly(problem, loss, epsilon, tmp_path):
     data, y = problem
-    model = svmgsu.train_regressor(data, y, loss=loss, epsilon=epsilon, y_std=0.1, lam=1 / 3)
+    model = svmgsu.train(data, y, y_std=0.1, lam=1 / 3, loss=(loss, epsilon))
     model.save(tmp_path / "m")
     again = svmgsu.load(tmp_path / "m")
-    assert type(again) is svmgsu.RegressionModel
+    assert type(again) is svmgsu.models.regressor.RegressionModel
     assert (again.coef_ == model.coef_).all() and again.coef_.shape == (3,)
     assert again.intercept_ == model.intercept_ and isinstance(again.intercept_, float)
     assert (again.lam, again.loss, again.epsilon) == (model.lam, model.loss, model.epsilon)
@@ -44,19 +44,19 @@ def test_a_regression_comes_back_exactly(problem, loss, epsilon, tmp_path):
 
 
 def test_what_was_not_known_is_not_known_afterwards(tmp_path):
-    svmgsu.RegressionModel(np.array([1.0, -2.0]), 0.5, 0.1).save(tmp_path / "m")
+    svmgsu.models.regressor.RegressionModel(np.array([1.0, -2.0]), 0.5, 0.1).save(tmp_path / "m")
     again = svmgsu.load(tmp_path / "m")
     assert np.isnan(again.scatter_) and again.epsilon is None and again.loss == "squared"
     assert again.feature_names_in_ is None
 
 
 def test_the_authors_files_hold_no_regression(problem, tmp_path):
-    model = svmgsu.train_regressor(*problem)
+    model = svmgsu.train(*problem, loss="squared")
     with pytest.raises(
         ValueError, match="format: gsvm files hold classifiers, and this model is a regression"
     ):
         model.save(tmp_path / "m", "gsvm")
-    with pytest.raises(ValueError, match="format: expected one of 'svmgsu', 'gsvm', got 'pickle'"):
+    with pytest.raises(ValueError, match='format: expected one of "svmgsu", "gsvm", got \'pickle\''):
         model.save(tmp_path / "m", "pickle")
     assert not list(tmp_path.iterdir())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from conftest import train_with
 from sklearn.metrics import log_loss
 
 import svmgsu
@@ -26,7 +27,7 @@ def data(classes=2, count=120):
 def classifier(classes=2, **options):
     def fit(c):
         X, y, std, weights = data(classes)
-        model = svmgsu.train(X, y, std=std, sample_weight=c * weights, **options)
+        model = train_with(X, y, std=std, sample_weight=c * weights, **options)
         return [
             model.coef_,
             model.intercept_,
@@ -39,13 +40,14 @@ def classifier(classes=2, **options):
 
 def regression(c):
     X, y, std, weights = data()
-    model = svmgsu.train_regressor(X, X[:, 0] + y, std=std, y_std=0.1 + y, sample_weight=c * weights)
+    model = svmgsu.train(X, X[:, 0] + y, std=std, y_std=0.1 + y, sample_weight=c * weights, loss="squared")
     return [model.coef_, [model.intercept_, model.scatter_, model.objective_, model.gap_]]
 
 
 def path(c):
     X, y, std, weights = data()
-    models = svmgsu.path(X, y, std=std, sample_weight=c * weights, lams=[1.0, 0.01], probability=True)
+    first = svmgsu.train(X, y, std=std, sample_weight=c * weights, lam=1.0)
+    models = [first, svmgsu.train(X, y, std=std, sample_weight=c * weights, start=first)]
     return [part for model in models for part in (model.coef_, model.predict_proba(X))]
 
 
@@ -58,13 +60,13 @@ def objective(c):
 
 def stochastic(c):
     X, y, std, weights = data()
-    model = svmgsu.train(X, y, std=std, sample_weight=c * weights, solver="sgd", T=50)
+    model = train_with(X, y, std=std, sample_weight=c * weights, steps=50, solver="sgd")
     return [model.coef_, model.predict_proba(X)]
 
 
 def stream(c):
     X, y, std, weights = data(3)
-    estimator = svmgsu.LinearSVMGSU(k=10)
+    estimator = svmgsu.SGDSVMGSU(batch_size=10)
     for rows in np.split(np.arange(len(X)), 4):
         estimator.partial_fit(
             X[rows], y[rows], classes=[0, 1, 2], std=std[rows], sample_weight=c * weights[rows]
@@ -72,20 +74,17 @@ def stream(c):
     return [estimator.coef_, estimator.intercept_]
 
 
-def search(scoring):
-    def fit(c):
-        X, y, std, weights = data()
-        found = svmgsu.LinearSVMGSUCV([1.0, 0.1, 0.01], cov_scales=(0.0, 1.0), scoring=scoring)
-        found.fit(X, y, std=std, sample_weight=c * weights)
-        scores = found.cv_results_["mean_test_score"]
-        return [found.coef_, scores, [found.lam_, found.score(X, y, c * weights, std=std)]]
-
-    return fit
+def search(c):
+    X, y, std, weights = data()
+    found = svmgsu.LinearSVMGSU([1.0, 0.1, 0.01], cov_scale=(0.0, 1.0))
+    found.fit(X, y, std=std, sample_weight=c * weights)
+    scores = found.cv_results_["mean_test_score"]
+    return [found.coef_, scores, [found.lam_, found.score(X, y, c * weights, std=std)]]
 
 
 def regression_search(c):
     X, y, std, weights = data()
-    found = svmgsu.LinearSVRGSUCV([1.0, 0.1, 0.01]).fit(X, X[:, 0] + y, std=std, sample_weight=c * weights)
+    found = svmgsu.LinearSVRGSU([1.0, 0.1, 0.01]).fit(X, X[:, 0] + y, std=std, sample_weight=c * weights)
     score = found.score(X, X[:, 0] + y, sample_weight=c * weights)
     return [found.coef_, found.cv_results_["mean_test_score"], [found.lam_, score]]
 
@@ -117,9 +116,7 @@ CASES = {
     "objective": objective,
     "sgd": stochastic,
     "stream": stream,
-    "search": search(None),
-    "search by log-loss": search("expected_log_loss"),
-    "search by scikit-learn": search("neg_log_loss"),
+    "search": search,
     "search of a regression": regression_search,
     "population": population,
     "metrics": scores,
@@ -166,6 +163,6 @@ def test_class_weights_are_relative_too():
 
 def test_a_stream_refuses_weights_of_another_unit():
     X, y, _, weights = data()
-    estimator = svmgsu.LinearSVMGSU().partial_fit(X, y, classes=[0, 1], sample_weight=1e-200 * weights)
+    estimator = svmgsu.SGDSVMGSU().partial_fit(X, y, classes=[0, 1], sample_weight=1e-200 * weights)
     with pytest.raises(ValueError, match=r"sample_weight: .* the same unit"):
         estimator.partial_fit(X, y, sample_weight=weights)

@@ -6,6 +6,7 @@ import extended
 import numpy as np
 import pytest
 import unscaled
+from conftest import train_with
 
 import svmgsu
 
@@ -46,8 +47,8 @@ def fit(X, y, cov, lam, loss, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if loss in REGRESSION:
-            return svmgsu.train_regressor(X, y, cov, lam=lam, loss=loss, threads=1, **options)
-        return svmgsu.train(X, y, cov, lam=lam, loss=loss, threads=1, probability=False, **options)
+            return train_with(X, y, cov, lam=lam, loss=loss, threads=1, **options)
+        return train_with(X, y, cov, lam=lam, loss=loss, threads=1, probability=False, **options)
 
 
 def excess(seed, tol=1e-12):
@@ -103,14 +104,14 @@ def test_a_gap_that_rounding_leaves_within_ten_tolerances_is_told_without_a_warn
 def test_limits_and_callbacks_have_words_of_their_own():
     X = np.random.default_rng(0).normal(size=(60, 3))
     y = np.arange(60) % 2
-    for limit in ({"max_iter": 1}, {"max_time": 1e-9}):
-        with pytest.warns(svmgsu.exceptions.ConvergenceWarning, match=f"Raise {next(iter(limit))}"):
-            assert svmgsu.train(X, y, std=0.1, lam=1e-3, probability=False, **limit).status_ == "limit"
-    stopped = svmgsu.train(X, y, std=0.1, lam=1e-3, probability=False, callback=lambda progress: False)
+    for limit, advice in (({"max_iter": 1}, "Scale the features"), ({"max_time": 1e-9}, "Raise max_time")):
+        with pytest.warns(svmgsu.exceptions.ConvergenceWarning, match=advice):
+            assert train_with(X, y, std=0.1, lam=0.001, probability=False, **limit).status_ == "limit"
+    stopped = svmgsu.train(X, y, std=0.1, lam=0.001, probability=False, verbose=lambda progress: False)
     assert stopped.status_ == "stopped"
     assert svmgsu.train(X, y, std=0.1, lam=1e-3, probability=False).status_ == "converged"
     with pytest.warns(svmgsu.exceptions.ConvergenceWarning):
-        several = svmgsu.train(X, np.arange(60) % 3, std=0.1, lam=1e-3, probability=False, max_iter=1)
+        several = train_with(X, np.arange(60) % 3, std=0.1, lam=0.001, probability=False, max_iter=1)
     assert several.status_ == "limit"
 
 
@@ -118,15 +119,15 @@ def test_estimators_show_how_the_solver_ended():
     X = np.random.default_rng(0).normal(size=(60, 3))
     y = np.arange(60) % 2
     assert svmgsu.LinearSVMGSU(lam=1e-3).fit(X, y, std=0.1).status_ == "converged"
-    assert svmgsu.LinearSVMGSUCV(lams=[1e-2, 1e-3], cv=2).fit(X, y, std=0.1).status_ == "converged"
+    assert svmgsu.LinearSVMGSU(lam=[0.01, 0.001]).fit(X, y, std=0.1).status_ == "converged"
     assert svmgsu.LinearSVRGSU(lam=1e-3).fit(X, X.sum(axis=1)).status_ == "converged"
-    with pytest.warns(svmgsu.exceptions.ConvergenceWarning, match="Raise max_iter"):
-        assert svmgsu.LinearSVMGSU(lam=1e-3, max_iter=1).fit(X, y, std=0.1).status_ == "limit"
+    with pytest.warns(svmgsu.exceptions.ConvergenceWarning, match="Raise max_time"):
+        assert svmgsu.LinearSVMGSU(lam=1e-3, max_time=1e-9).fit(X, y, std=0.1).status_ == "limit"
 
 
 def test_a_regression_says_how_it_ended():
     X = np.random.default_rng(0).normal(size=(60, 3))
-    assert svmgsu.train_regressor(X, X.sum(axis=1) + X[:, 0] ** 2, lam=1e-3).status_ == "converged"
+    assert svmgsu.train(X, X.sum(axis=1) + X[:, 0] ** 2, lam=0.001, loss="squared").status_ == "converged"
 
 
 # A proof from a point alone
@@ -168,10 +169,8 @@ def test_an_absurd_start_is_a_cold_start(value):
 @pytest.mark.parametrize("seed", range(0, 1000, 25))
 def test_no_units_or_offsets_end_in_a_warning(seed):
     X, y, cov, lam, loss = unscaled.problem(seed)
-    train = svmgsu.train_regressor if loss in REGRESSION else svmgsu.train
-    more = {} if loss in REGRESSION else {"probability": False}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", svmgsu.exceptions.TrivialModelWarning)
-        model = train(X, y, cov, lam=lam, loss=loss, threads=1, **more)
+        model = train_with(X, y, cov, lam=lam, loss=loss, threads=1, probability=False)
     assert model.status_ == "converged"

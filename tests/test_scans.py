@@ -90,7 +90,7 @@ def test_an_estimator_a_search_and_a_stream_read_once(scans):
     svmgsu.LinearSVMGSU().fit(X, Y, std=E)
     assert len(scans) == 2
     scans.clear()
-    svmgsu.LinearSVMGSUCV([1.0, 0.1], cv=2).fit(X, Y, std=E)
+    svmgsu.LinearSVMGSU([1.0, 0.1]).fit(X, Y, std=E)
     assert times(scans, X, E) == [1, 1]
     scans.clear()
     svmgsu.LinearSVMGSU().partial_fit(X, Y, classes=[0, 1], std=E)

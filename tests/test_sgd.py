@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conftest import every_kind, make_problem, relative_error
+from conftest import every_kind, make_problem, relative_error, train_with
 
 import svmgsu
 from svmgsu import reference
@@ -11,7 +11,7 @@ LAM = 0.2
 
 
 def train(p, **options):
-    return svmgsu.train(p.X, p.y, p.cov, **{"lam": LAM, "solver": "sgd", "probability": False, **options})
+    return train_with(p.X, p.y, p.cov, **{"lam": LAM, "solver": "sgd", "probability": False, **options})
 
 
 def plane(model):
@@ -22,7 +22,7 @@ def plane(model):
 @every_kind
 def test_every_step_is_the_twin_s(kind, seed):
     p = make_problem(kind, 40, 6)
-    model = train(p, T=80, k=5, seed=seed)
+    model = train(p, steps=80, batch_size=5, seed=seed)
     w, b = reference.Objective(p.means, p.y, p.twin, LAM).sgd(steps=80, batch=5, seed=seed)
     assert relative_error(model.coef_[0], w) <= 1e-10
     if kind != "none":  # the hinge may have many best b
@@ -36,7 +36,7 @@ def test_every_step_is_the_twin_s(kind, seed):
 @pytest.mark.parametrize("average", [0, 0.25, 1])
 def test_every_average_is_the_twin_s(average, dtype):
     p = make_problem("low rank + diagonal", 40, 6, dtype=dtype)
-    model = train(p, T=33, k=7, average=average)
+    model = train(p, steps=33, batch_size=7, average=average)
     w, b = reference.Objective(p.means, p.y, p.twin, LAM).sgd(steps=33, batch=7, average=average)
     assert relative_error(plane(model), np.append(w, b)) <= 1e-10
 
@@ -44,10 +44,12 @@ def test_every_average_is_the_twin_s(average, dtype):
 def test_sample_weights_are_the_twin_s_after_scaling_to_mean_one():
     p = make_problem("full", 40, 6)
     c = np.random.default_rng(3).uniform(0, 4, 40)
-    model = train(p, T=50, k=5, sample_weight=c)
+    model = train(p, steps=50, batch_size=5, sample_weight=c)
     w, b = reference.Objective(p.means, p.y, p.twin, LAM, c / c.mean()).sgd(steps=50, batch=5)
     assert relative_error(plane(model), np.append(w, b)) <= 1e-10
-    np.testing.assert_allclose(plane(train(p, T=50, k=5, sample_weight=7 * c)), plane(model), rtol=1e-10)
+    np.testing.assert_allclose(
+        plane(train(p, steps=50, batch_size=5, sample_weight=7 * c)), plane(model), rtol=1e-10
+    )
 
 
 @every_kind
@@ -56,7 +58,7 @@ def test_the_bits_are_the_same_for_any_number_of_threads(kind):
     data = svmgsu.Gaussians(p.X, p.cov)
 
     def run(threads):
-        model = svmgsu.train(data, p.y, lam=LAM, solver="sgd", T=10, k=1000, threads=threads)
+        model = train_with(data, p.y, lam=LAM, steps=10, batch_size=1000, threads=threads, solver="sgd")
         return [*plane(model), model.objective_, model.gap_, *model.platt_]
 
     one = run(1)
@@ -66,13 +68,17 @@ def test_the_bits_are_the_same_for_any_number_of_threads(kind):
 
 def test_seeds_repeat_and_differ():
     p = make_problem("diagonal")
-    np.testing.assert_array_equal(plane(train(p, T=30, k=5, seed=1)), plane(train(p, T=30, k=5, seed=1)))
-    assert not np.array_equal(plane(train(p, T=30, k=5, seed=1)), plane(train(p, T=30, k=5, seed=2)))
+    np.testing.assert_array_equal(
+        plane(train(p, steps=30, batch_size=5, seed=1)), plane(train(p, steps=30, batch_size=5, seed=1))
+    )
+    assert not np.array_equal(
+        plane(train(p, steps=30, batch_size=5, seed=1)), plane(train(p, steps=30, batch_size=5, seed=2))
+    )
 
 
 def test_steps_and_batches_are_what_was_asked():
     p = make_problem("diagonal")
-    model = train(p, T=37, k=6)
+    model = train(p, steps=37, batch_size=6)
     assert model.n_iter_ == 37
     assert model.history_[-1]["passes"] == pytest.approx(37 * 6 / 60 + 3)
 
@@ -82,13 +88,13 @@ def test_by_default_it_takes_at_least_a_thousand_steps_of_a_hundred():
     model = train(p)
     assert model.n_iter_ == 1000
     assert model.history_[-1]["passes"] == pytest.approx(1000 * 100 / 250 + 3)
-    assert relative_error(plane(model), plane(train(p, T=1000, k=100))) == 0
+    assert relative_error(plane(model), plane(train(p, steps=1000, batch_size=100))) == 0
 
 
 @every_kind
 def test_it_comes_near_the_optimum_and_knows_how_near(kind):
     p = make_problem(kind, 200, 4)
-    model = train(p, T=3000, k=20)
+    model = train(p, steps=3000, batch_size=20)
     objective = p.objective(LAM)
     w, b = model.coef_[0], model.intercept_[0]
     assert model.objective_ == pytest.approx(objective.value(w, b), rel=1e-12)
@@ -96,14 +102,14 @@ def test_it_comes_near_the_optimum_and_knows_how_near(kind):
     exact = train(p, solver="newton", tol=1e-10)
     assert model.objective_ - exact.objective_ - exact.gap_ <= objective.gap(w, b) <= model.gap_ * (1 + 1e-9)
     assert model.objective_ < 0.9 * objective.value(np.zeros(4), 0.0)
-    rough = train(p, T=10, k=20)
+    rough = train(p, steps=10, batch_size=20)
     assert model.objective_ < rough.objective_
     assert rough.objective_ - model.objective_ <= rough.gap_
 
 
 def test_w_stays_in_the_ball_that_holds_the_optimum():
     p = make_problem("none")
-    assert np.linalg.norm(train(p, T=1, k=60, average=0, lam=1e-4).coef_) <= 100 * (1 + 1e-12)
+    assert np.linalg.norm(train(p, steps=1, batch_size=60, average=0, lam=1e-4).coef_) <= 100 * (1 + 1e-12)
 
 
 def test_a_callback_that_returns_false_stops_it():
@@ -114,7 +120,7 @@ def test_a_callback_that_returns_false_stops_it():
         seen.append(progress.iteration)
         return len(seen) < 2
 
-    model = train(p, T=10**9, k=5, callback=stop_after_two)
+    model = train(p, steps=10**9, batch_size=5, verbose=stop_after_two)
     assert len(seen) == 3  # two between steps, and one of the end
     assert model.n_iter_ == seen[1] == seen[2]
     assert np.isfinite(model.objective_)
@@ -123,7 +129,7 @@ def test_a_callback_that_returns_false_stops_it():
 def test_a_callback_that_returns_nothing_lets_it_run():
     p = make_problem("diagonal")
     seen = []
-    model = train(p, T=20, k=5, callback=lambda progress: seen.append(progress))
+    model = train(p, steps=20, batch_size=5, verbose=lambda progress: seen.append(progress))
     assert model.n_iter_ == 20
     assert seen[-1].objective == model.objective_
     assert seen[-1].gap == model.gap_
@@ -135,14 +141,14 @@ def test_max_time_stops_it_with_a_warning():
         svmgsu.exceptions.ConvergenceWarning,
         match="stopped after max_time=0.1 seconds with a relative gap of",
     ):
-        model = train(p, T=10**9, k=5, max_time=0.1)
+        model = train(p, steps=10**9, batch_size=5, max_time=0.1)
     assert 0 < model.n_iter_ < 10**9
 
 
 @every_kind
 def test_without_an_intercept_b_stays_zero(kind):
     p = make_problem(kind)
-    model = train(p, T=200, k=10, fit_intercept=False)
+    model = train(p, steps=200, batch_size=10, fit_intercept=False)
     assert model.intercept_[0] == 0
     # The bound holds among hyperplanes through the origin: no such one is better by more.
     objective = p.objective(LAM)
@@ -154,6 +160,6 @@ def test_without_an_intercept_b_stays_zero(kind):
 
 def test_verbose_shows_progress_and_changes_nothing(capsys):
     p = make_problem("diagonal")
-    loud = train(p, T=50, k=5, verbose=True)
+    loud = train(p, steps=50, batch_size=5, verbose=True)
     assert "svmgsu sgd" in capsys.readouterr().err
-    np.testing.assert_array_equal(plane(loud), plane(train(p, T=50, k=5)))
+    np.testing.assert_array_equal(plane(loud), plane(train(p, steps=50, batch_size=5)))

@@ -108,7 +108,7 @@ def test_a_sparse_column_far_from_zero(dtype):
 def test_a_shift_does_not_change_a_regression(loss):
     rng, X, _, V = problem(2, "smooth")
     t = X @ rng.normal(size=X.shape[1]) + rng.normal(size=len(X))
-    here, there = (svmgsu.train_regressor(A, t, V, lam=1e-3, loss=loss) for A in (X, X - 1e7))
+    here, there = (svmgsu.train(A, t, V, lam=0.001, loss=loss) for A in (X, X - 1e7))
     assert there.objective_ == pytest.approx(here.objective_, rel=1e-9)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.optimize
 import scipy.sparse
-from conftest import every_kind, make_problem, relative_error
+from conftest import every_kind, make_problem, relative_error, train_with
 from solver_cases import (
     SETS,
     TOL,
@@ -120,7 +120,7 @@ def stated_gap(record):
 def test_a_limit_warns_states_the_gap_and_keeps_the_best_point(name, limit):
     p = SETS[name]()
     with pytest.warns(svmgsu.exceptions.ConvergenceWarning) as record:
-        model = svmgsu.train(*p, lam=1e-3, tol=1e-12, probability=False, **limit)
+        model = train_with(*p, lam=0.001, tol=1e-12, probability=False, **limit)
     assert next(iter(limit)) in str(record[0].message)
     assert stated_gap(record) == pytest.approx(model.gap_ / model.objective_, rel=0.06)
     if "max_iter" in limit:
@@ -137,7 +137,7 @@ def test_more_iterations_never_make_it_worse():
     found = []
     for max_iter in range(1, 8):
         with pytest.warns(svmgsu.exceptions.ConvergenceWarning):
-            model = svmgsu.train(X, y, V, lam=1e-3, max_iter=max_iter, probability=False)
+            model = train_with(X, y, V, lam=0.001, max_iter=max_iter, probability=False)
         found.append((model.objective_, model.gap_))
     assert all(np.diff([objective for objective, _ in found]) <= 0)
     assert all(np.diff([gap for _, gap in found]) <= 0)
@@ -165,7 +165,7 @@ def test_a_callback_sees_the_gap_fall_and_can_stop():
         seen.append((progress.gap, progress.objective))
         return progress.gap > 1e-2 * progress.objective
 
-    model = train(*p, lam=1e-3, callback=stop_at_one_percent)  # no warning: the user asked for it
+    model = train(*p, lam=1e-3, verbose=stop_at_one_percent)  # no warning: the user asked for it
     gaps = [gap for gap, _ in seen]
     assert len(seen) >= 3
     assert gaps == sorted(gaps, reverse=True)
@@ -176,7 +176,7 @@ def test_a_callback_sees_the_gap_fall_and_can_stop():
 def test_a_callback_that_returns_none_does_not_stop():
     p = SETS["smooth diagonal"]()
     calls = []
-    assert_certified(train(*p, lam=1e-2, callback=calls.append), *p)
+    assert_certified(train(*p, lam=1e-2, verbose=calls.append), *p)
     assert calls
 
 
@@ -185,7 +185,7 @@ def test_an_exception_in_a_callback_reaches_the_caller():
         raise RuntimeError(f"at {progress.iteration}")
 
     with pytest.raises(RuntimeError, match="at 0"):
-        train(*SETS["full"](), callback=fail)
+        train(*SETS["full"](), verbose=fail)
 
 
 @pytest.mark.parametrize("name", [name for name in SETS if "trivial" not in name])

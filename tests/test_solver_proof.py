@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from conftest import train_with
 from solver_cases import train
 
-import svmgsu
 from svmgsu import reference
 
 
@@ -38,9 +38,9 @@ def test_bounds_of_several_points_hold_where_residuals_change_sides(loss, interc
         X, _, V = white(seed, count=80, n=4)
         t = X @ rng.normal(size=4) + rng.standard_t(3, size=len(X))
         fit = {"lam": 10 ** rng.uniform(-4, 0), "loss": loss, "fit_intercept": intercept}
-        best = svmgsu.train_regressor(X, t, V, tol=1e-11, **fit)
+        best = train_with(X, t, V, tol=1e-11, **fit)
         for tol in (1e-2, 1e-3, 1e-5, 1e-7):
-            model = svmgsu.train_regressor(X, t, V, tol=tol, **fit)
+            model = train_with(X, t, V, tol=tol, **fit)
             assert model.objective_ - best.objective_ <= model.gap_ + best.gap_
 
 

@@ -51,7 +51,7 @@ def orders_of(sizes, k, seed):
 def test_pieces_are_steps_of_the_paper_s_algorithm(average):
     rng = np.random.default_rng(0)
     pieces = [piece(rng, count) for count in (50, 33, 1)]
-    est = svmgsu.LinearSVMGSU(lam=0.1, k=10, average=average, random_state=7)
+    est = svmgsu.SGDSVMGSU(lam=0.1, batch_size=10, average=average, random_state=7)
     for X, y, V in pieces:
         est.partial_fit(X, y, classes=[0, 1], cov=V)
     w, b, mean_w, mean_b = by_hand(pieces, 0.1, 10, orders_of([50, 33, 1], 10, 7))
@@ -64,7 +64,7 @@ def test_pieces_are_steps_of_the_paper_s_algorithm(average):
 @pytest.mark.parametrize("K", [2, 3])
 def test_a_long_stream_comes_near_the_optimum(K):
     rng = np.random.default_rng(1)
-    est = svmgsu.LinearSVMGSU(lam=0.1, k=10)
+    est = svmgsu.SGDSVMGSU(lam=0.1, batch_size=10)
     pieces = [piece(rng, 200, K) for _ in range(100)]
     for X, y, V in pieces:
         est.partial_fit(X, y, classes=np.arange(K), cov=V)
@@ -80,7 +80,7 @@ def test_a_long_stream_comes_near_the_optimum(K):
 
 def test_nothing_is_proven_and_no_probabilities_are_made():
     X, y, V = piece(np.random.default_rng(2))
-    est = svmgsu.LinearSVMGSU().partial_fit(X, y, classes=[0, 1], cov=V)
+    est = svmgsu.SGDSVMGSU().partial_fit(X, y, classes=[0, 1], cov=V)
     assert np.isnan(est.gap_)
     assert np.isnan(est.objective_)
     assert not hasattr(est, "predict_proba")
@@ -90,7 +90,7 @@ def test_nothing_is_proven_and_no_probabilities_are_made():
 def test_a_piece_may_lack_classes():
     rng = np.random.default_rng(3)
     X, y, V = piece(rng, 300, 3)
-    est = svmgsu.LinearSVMGSU(lam=0.05)
+    est = svmgsu.SGDSVMGSU(lam=0.05)
     for k in (0, 1, 2, 0, 1, 2):
         est.partial_fit(X[y == k], y[y == k], classes=[0, 1, 2], cov=V[y == k])
     assert est.classes_.tolist() == [0, 1, 2]
@@ -100,7 +100,7 @@ def test_a_piece_may_lack_classes():
 def test_it_goes_on_from_a_pickle_and_starts_anew_in_a_clone():
     rng = np.random.default_rng(4)
     (X, y, V), (X2, y2, V2) = piece(rng), piece(rng)
-    est = svmgsu.LinearSVMGSU(lam=0.1).partial_fit(X, y, classes=[0, 1], cov=V)
+    est = svmgsu.SGDSVMGSU(lam=0.1).partial_fit(X, y, classes=[0, 1], cov=V)
     copy = pickle.loads(pickle.dumps(est)).partial_fit(X2, y2, cov=V2)
     est.partial_fit(X2, y2, cov=V2)
     np.testing.assert_array_equal(copy.coef_, est.coef_)
@@ -111,7 +111,7 @@ def test_it_goes_on_from_a_pickle_and_starts_anew_in_a_clone():
 def test_after_fit_it_goes_on_from_that_model():
     rng = np.random.default_rng(5)
     X, y, V = piece(rng, 1000)
-    est = svmgsu.LinearSVMGSU(lam=0.05).fit(X, y, V)
+    est = svmgsu.SGDSVMGSU(lam=0.05).fit(X, y, V)
     fitted = est.coef_.copy()
     est.partial_fit(*piece(rng, 10)[:2])
     assert np.linalg.norm(est.coef_ - fitted) < 0.3 * np.linalg.norm(fitted)
@@ -121,7 +121,7 @@ def test_after_fit_it_goes_on_from_that_model():
 def test_a_failed_piece_leaves_the_stream_as_it_was():
     rng = np.random.default_rng(6)
     X, y, V = piece(rng)
-    est = svmgsu.LinearSVMGSU().partial_fit(X, y, classes=[0, 1], cov=V)
+    est = svmgsu.SGDSVMGSU().partial_fit(X, y, classes=[0, 1], cov=V)
     before = est.coef_.copy()
     with pytest.raises(ValueError, match="X"):
         est.partial_fit(np.full((1, 3), np.nan), [0])
@@ -131,8 +131,8 @@ def test_a_failed_piece_leaves_the_stream_as_it_was():
 @pytest.mark.parametrize("form", ["sparse", "float32", "Gaussians"])
 def test_a_piece_may_come_in_any_form(form):
     X, y, V = piece(np.random.default_rng(7))
-    wanted = svmgsu.LinearSVMGSU(0.1).partial_fit(X, y, classes=[0, 1], cov=V).coef_
-    est = svmgsu.LinearSVMGSU(0.1)
+    wanted = svmgsu.SGDSVMGSU(0.1).partial_fit(X, y, classes=[0, 1], cov=V).coef_
+    est = svmgsu.SGDSVMGSU(0.1)
     if form == "Gaussians":
         est.partial_fit(svmgsu.Gaussians(X, V), y, classes=[0, 1])
     else:
@@ -143,8 +143,8 @@ def test_a_piece_may_come_in_any_form(form):
 
 def test_weights_multiply_the_loss():
     X, y, V = piece(np.random.default_rng(8))
-    by_class = svmgsu.LinearSVMGSU(0.1, class_weight={1: 2.0}).partial_fit(X, y, classes=[0, 1], cov=V)
-    by_hand = svmgsu.LinearSVMGSU(0.1).partial_fit(X, y, classes=[0, 1], cov=V, sample_weight=1.0 + y)
+    by_class = svmgsu.SGDSVMGSU(0.1, class_weight={1: 2.0}).partial_fit(X, y, classes=[0, 1], cov=V)
+    by_hand = svmgsu.SGDSVMGSU(0.1).partial_fit(X, y, classes=[0, 1], cov=V, sample_weight=1.0 + y)
     np.testing.assert_array_equal(by_class.coef_, by_hand.coef_)
 
 
@@ -154,20 +154,18 @@ def test_weights_multiply_the_loss():
         ({}, {"y": [0, 1, 7]}, "y: sample 2 has the label 7, which is not among the classes 0, 1"),
         ({}, {"classes": [0, 1, 2]}, "classes: not the same as in the call before"),
         ({}, {"classes": [0]}, "classes: at least two classes are needed, got 0"),
-        ({}, {"X": np.zeros((3, 2))}, "X has 2 features, but LinearSVMGSU is expecting 3"),
+        ({}, {"X": np.zeros((3, 2))}, "X has 2 features, but SGDSVMGSU is expecting 3"),
         ({}, {"y": [0, 1]}, "y: 2 labels for 3 samples"),
         ({}, {"cov": np.ones((2, 3))}, r"cov: shape \(2, 3\)"),
         ({}, {"sample_weight": [1.0]}, "sample_weight: 1 weights for 3 samples"),
         ({"class_weight": "balanced"}, {}, "class_weight: 'balanced' needs all of y"),
         ({"class_weight": {5: 1.0}}, {}, "class_weight: there is no class 5"),
-        ({"deployment_cov": 1.0}, {}, "deployment_cov: not supported by partial_fit"),
-        ({"subspace": 0.9}, {}, "subspace: not supported by partial_fit"),
         ({"lam": -1.0}, {}, "lam: must be positive"),
-        ({"k": 0}, {}, "k: must be at least 1"),
+        ({"batch_size": 0}, {}, "batch_size: must be at least 1"),
     ],
 )
 def test_what_is_wrong_is_named(settings, call, message):
-    est = svmgsu.LinearSVMGSU().partial_fit(np.eye(3), [0, 1, 1], classes=[0, 1])
+    est = svmgsu.SGDSVMGSU().partial_fit(np.eye(3), [0, 1, 1], classes=[0, 1])
     est.set_params(**settings)
     arguments = {"X": np.eye(3), "y": [0, 1, 0], **call}
     with pytest.raises(ValueError, match=message):

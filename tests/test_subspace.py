@@ -136,16 +136,6 @@ def test_sparse_means_are_kept_sparse_where_they_are_kept():
     np.testing.assert_allclose(data.subspace(0.5, "project").mean, z, atol=1e-11)
 
 
-@pytest.mark.parametrize("mode", ["truncate", "project"])
-@pytest.mark.parametrize("kind", ["full", "shared by class"])
-def test_training_in_a_subspace_is_training_on_the_reduced_examples(kind, mode):
-    p = make_problem(kind)
-    settings = {"lam": LAM, "solver": "sgd", "T": 50}
-    direct = svmgsu.train(p.X, p.y, p.cov, subspace=0.7, subspace_mode=mode, **settings)
-    reduced = svmgsu.Gaussians(p.X, p.cov).subspace(0.7, mode, y=p.y)
-    np.testing.assert_array_equal(direct.coef_, svmgsu.train(reduced, p.y, **settings).coef_)
-
-
 def test_the_original_is_left_alone():
     p = make_problem("full")
     data, mean, packed = svmgsu.Gaussians(p.X, p.cov), p.X.copy(), p.cov.packed.copy()

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conftest import relative_error
+from conftest import relative_error, train_with
 
 import svmgsu
 from svmgsu import reference
@@ -26,7 +26,7 @@ def test_value_gradient_and_hessian_are_the_twin_s(toy_text, uncertainty):
 
 def test_sgd_is_the_twin_s(toy_text):
     X, y, V, _ = toy_text
-    model = svmgsu.train(X, y, V, lam=1e-2, solver="sgd", T=200, k=20, seed=3)
+    model = train_with(X, y, V, lam=0.01, steps=200, batch_size=20, seed=3, solver="sgd")
     w, b = reference.Objective(X, y, V, 1e-2).sgd(steps=200, batch=20, seed=3)
     assert relative_error(np.append(model.coef_[0], model.intercept_), np.append(w, b)) <= 1e-10
     assert (model.predict(X) == y).mean() > 0.9

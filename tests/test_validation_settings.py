@@ -27,96 +27,6 @@ def S():
     return arrays()["S"]
 
 
-# Two ways to say it
-
-
-def test_uncertainty_is_given_once(X, y, V):
-    with refuses("std: give either cov or std, not both"):
-        train(X, y, V, std=V)
-    data = svmgsu.Gaussians(X, V)
-    for again in ({"cov": V}, {"std": V}):
-        with refuses("cov: X is a Gaussians and has its covariance already"):
-            train(data, y, **again)
-        with refuses("cov: X is a Gaussians and has its covariance already"):
-            svmgsu.Objective(data, y, **again)
-
-
-# Options
-
-
-@pytest.mark.parametrize("lam", [0, -1.0, float("nan"), float("inf")])
-def test_lam_is_positive_and_finite(X, y, lam):
-    with refuses(f"lam: must be positive and finite, got {lam!r}"):
-        train(X, y, lam=lam)
-    with refuses(f"lam: must be positive and finite, got {lam!r}"):
-        svmgsu.Objective(X, y, lam=lam)
-
-
-@pytest.mark.parametrize("lam", ["small", "0.1", None, [0.1, 0.2], 1j])
-def test_lam_is_a_number(X, y, lam):
-    with refuses("lam: expected a number, got ", TypeError):
-        train(X, y, lam=lam)
-
-
-def test_an_unknown_solver_is_refused(X, y):
-    with refuses("solver: expected one of 'newton', 'sgd', got 'adam'"):
-        train(X, y, solver="adam")
-
-
-@pytest.mark.parametrize("name", ["T", "k", "max_iter", "threads"])
-def test_counts_are_positive_whole_numbers(X, y, name):
-    with refuses(f"{name}: must be at least 1, got 0"):
-        train(X, y, **{name: 0})
-    for value in (1.5, "3"):
-        with refuses(f"{name}: expected a whole number, got {value!r}", TypeError):
-            train(X, y, **{name: value})
-    with refuses(f"{name}: must be at most"):
-        train(X, y, **{name: 2**70})
-
-
-def test_a_batch_is_no_larger_than_the_data(X, y):
-    with refuses("k: a minibatch of 21 from 20 examples; k must be <= l"):
-        train(X, y, k=21)
-    train(X, y, k=20)
-
-
-def test_seeds_are_64_bits(X, y):
-    train(X, y, seed=2**64 - 1)
-    with refuses("seed: must be at least 0, got -1"):
-        train(X, y, seed=-1)
-    with refuses("seed: must be at most 18446744073709551615"):
-        train(X, y, seed=2**64)
-
-
-@pytest.mark.parametrize("p", [0.0, -0.5, 1.0001, float("nan")])
-def test_the_fraction_of_a_subspace_is_in_0_to_1(X, y, V, p):
-    with pytest.raises(ValueError, match=r"^subspace: .*got"):
-        train(X, y, V, subspace=p)
-    with pytest.raises(ValueError, match=r"^subspace: .*got"):
-        svmgsu.Gaussians(X, V).subspace(p)
-
-
-def test_subspaces_need_a_known_mode_and_a_covariance(X, y, V):
-    with refuses('subspace_mode: expected "truncate" or "project", got "both"'.replace('"both"', "'both'")):
-        train(X, y, V, subspace=0.5, subspace_mode="both")
-    with refuses("subspace: the examples have no covariance to reduce"):
-        train(X, y, subspace=0.5)
-    with refuses("subspace: expected a number, got '0.5'", TypeError):
-        train(X, y, V, subspace="0.5")
-
-
-@pytest.mark.parametrize("average", [-0.1, 1.1, float("nan")])
-def test_the_averaged_share_is_in_0_to_1(X, y, average):
-    with pytest.raises(ValueError, match=r"^average: must be "):
-        train(X, y, average=average)
-
-
-@pytest.mark.parametrize("name", ["tol", "max_time"])
-def test_tolerances_and_times_are_positive(X, y, name):
-    with refuses(f"{name}: must be positive and finite, got 0"):
-        train(X, y, **{name: 0})
-
-
 def test_sample_weights_are_checked(X, y):
     with refuses("sample_weight: 19 weights for 20 samples"):
         train(X, y, sample_weight=np.ones(19))
@@ -130,11 +40,6 @@ def test_sample_weights_are_checked(X, y):
         train(X, y, sample_weight=1.0 - y)
     with refuses("sample_weight: expected 0 or 1 dimensions"):
         train(X, y, sample_weight=np.ones((COUNT, 2)))
-
-
-def test_a_start_has_the_same_features(X, y):
-    with refuses("start: 3 features, but X has 6"):
-        train(X, y, start=train(X[:, :3], y))
 
 
 # After training
@@ -178,7 +83,6 @@ def test_arrays_are_unchanged_after_an_error(X, y, V, S):
         lambda: train(X, y, S, lam=-1),
         lambda: train(X, y[:-1], V),
         lambda: train(X, y, V, sample_weight=bad_V[:, 4]),
-        lambda: train(X, y, V, subspace=2.0),
     ):
         with pytest.raises(ValueError):
             call()
@@ -192,6 +96,6 @@ def test_arrays_are_unchanged_after_training(X, y, V, S):
         array.setflags(write=False)
     before = [a.copy() for a in arrays]
     for cov in (V, S, svmgsu.Diagonal(V) + svmgsu.Full(S)):
-        train(X, y, cov, sample_weight=V[:, 0], subspace=0.9, subspace_mode="project").predict_proba(X)
+        train(X, y, cov, sample_weight=V[:, 0]).predict_proba(X)
     for array, copy in zip(arrays, before, strict=True):
         np.testing.assert_array_equal(array, copy)

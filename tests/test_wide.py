@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.optimize
+from conftest import train_with
 from scipy.special import ndtr
 
 import svmgsu
@@ -19,7 +20,7 @@ def wide(samples=12, features=240, rank=3, seed=0, spread=0.3):
 
 
 def train(X, y, cov, **options):
-    return svmgsu.train(X, y, cov, probability=False, threads=1, **options)
+    return train_with(X, y, cov, probability=False, threads=1, **options)
 
 
 def hinge(X, y, F, lam, weights, w, b):
@@ -115,7 +116,7 @@ def test_few_passes_where_the_loss_is_nearly_sharp():
 def test_same_bits_for_any_number_of_threads():
     X, y, F = wide()
     one, two = (
-        svmgsu.train(X, y, svmgsu.LowRank(F), lam=1e-3, probability=False, threads=threads)
+        svmgsu.LinearSVMGSU(lam=0.001, probability=False, threads=threads).fit(X, y, svmgsu.LowRank(F)).model_
         for threads in (1, 2)
     )
     np.testing.assert_array_equal(one.coef_, two.coef_)
@@ -143,7 +144,7 @@ def test_smooth_losses_in_a_basis(loss, more):
 def test_regression_in_a_basis():
     X, _, F = wide()
     t = X[:, :5].sum(axis=1) + 100
-    model = svmgsu.train_regressor(X, t, svmgsu.LowRank(F), lam=1e-2, threads=1)
+    model = svmgsu.LinearSVRGSU(lam=0.01, threads=1).fit(X, t, svmgsu.LowRank(F)).model_
     # The squared loss is ridge regression with the covariances added: a linear system.
     n = X.shape[1]
     centre, target = X.mean(axis=0), t.mean()

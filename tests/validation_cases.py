@@ -4,15 +4,13 @@ import re
 
 import numpy as np
 import pytest
-from conftest import spd
-
-import svmgsu
+from conftest import spd, train_with
 
 COUNT, N = 20, 6
 
 
 def train(X, y, cov=None, **options):
-    return svmgsu.train(X, y, cov, **{"solver": "sgd", "T": 5, **options})
+    return train_with(X, y, cov, **{"solver": "sgd", "steps": 5, **options})
 
 
 def refuses(message, error=ValueError):

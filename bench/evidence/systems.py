@@ -81,8 +81,6 @@ def _pool(task: Task) -> Any:
 
 
 def _linear(task: Task) -> Any:
-    if hasattr(svmgsu, "LinearSVMGSUCV"):
-        return svmgsu.LinearSVRGSUCV() if task.regression else svmgsu.LinearSVMGSUCV()
     if task.regression:
         return svmgsu.LinearSVRGSU(lam="auto", threads=1)
     return svmgsu.LinearSVMGSU(lam="auto", threads=1)

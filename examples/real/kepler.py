@@ -55,8 +55,8 @@ for seed in range(10):
 
     row = []
     for cov_scale in (0.0, 1.0):  # the ordinary SVM; SVM-GSU. Both choose λ for the noise to come.
-        search = svmgsu.LinearSVMGSUCV(
-            lams=np.logspace(0, -4, 7), cov_scales=[cov_scale], cv=3, probability=False, tol=1e-4
+        search = svmgsu.LinearSVMGSU(
+            lam=np.logspace(0, -4, 7), cov_scale=[cov_scale], probability=False, tol=0.0001
         )
         search.fit(data.mean[known], y[known], cov=pool[known])
         row.append((search.predict(data.mean[new] + noise) == y[new]).mean())

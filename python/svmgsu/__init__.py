@@ -14,24 +14,19 @@ from . import _core, exceptions
 from .data.covariances import Covariance, Diagonal, Full, Isotropic, LowRank, Shared
 from .data.gaussians import Gaussians
 from .data.mixtures import Mixtures
-from .fit.classification import path, train
-from .fit.regression import path_regressor, train_regressor
-from .models.classifier import Model
+from .fit.train import train
 from .models.files import load
-from .models.regressor import RegressionModel
 from .objective import Objective
 from .support.build import get_cmake_dir, get_include, show_config
 from .support.lazy import lazy
 
 if TYPE_CHECKING:
     from . import dask, features, io, metrics, plot, reference, uncertainty
-    from .estimators.classifier import LinearSVMGSU
-    from .estimators.classifier_search import LinearSVMGSUCV
     from .estimators.deconvolution import Deconvolution
+    from .estimators.linear import SGDSVMGSU, LinearSVMGSU, LinearSVRGSU
     from .estimators.pool.classifier import GSUClassifier
     from .estimators.pool.regressor import GSURegressor
     from .estimators.propagate import Propagate
-    from .estimators.regressor import LinearSVRGSU, LinearSVRGSUCV
     from .io import read_text
     from .outofcore.blocks import Blocks
     from .outofcore.open import open
@@ -47,11 +42,10 @@ __getattr__ = lazy(
         "Deconvolution": "estimators.deconvolution",
         "GSUClassifier": "estimators.pool.classifier",
         "GSURegressor": "estimators.pool.regressor",
-        "LinearSVMGSU": "estimators.classifier",
-        "LinearSVMGSUCV": "estimators.classifier_search",
-        "LinearSVRGSU": "estimators.regressor",
-        "LinearSVRGSUCV": "estimators.regressor",
+        "LinearSVMGSU": "estimators.linear",
+        "LinearSVRGSU": "estimators.linear",
         "Propagate": "estimators.propagate",
+        "SGDSVMGSU": "estimators.linear",
         "dask": "dask",
         "features": "features",
         "io": "io",
@@ -66,6 +60,7 @@ __getattr__ = lazy(
 )
 
 __all__ = [
+    "SGDSVMGSU",
     "Blocks",
     "Covariance",
     "Deconvolution",
@@ -76,15 +71,11 @@ __all__ = [
     "Gaussians",
     "Isotropic",
     "LinearSVMGSU",
-    "LinearSVMGSUCV",
     "LinearSVRGSU",
-    "LinearSVRGSUCV",
     "LowRank",
     "Mixtures",
-    "Model",
     "Objective",
     "Propagate",
-    "RegressionModel",
     "Shared",
     "dask",
     "exceptions",
@@ -95,15 +86,12 @@ __all__ = [
     "load",
     "metrics",
     "open",
-    "path",
-    "path_regressor",
     "plot",
     "read_text",
     "reference",
     "report",
     "show_config",
     "train",
-    "train_regressor",
     "uncertainty",
 ]
 

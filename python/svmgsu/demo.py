@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .data.gaussians import Gaussians
-from .fit.classification import train
+from .fit.train import train
 from .io.output import check_output, replacing
 from .models.calibration import fit
 from .models.classifier import Model
@@ -108,19 +108,11 @@ def tuned(
     Both methods are tuned and calibrated for the noise that they will meet, on training data alone: λ by
     the accuracy expected under it, the probabilities on noisy `practice`.
     """
-    from sklearn.model_selection import StratifiedKFold
+    from .estimators.linear import LinearSVMGSU
 
-    from .estimators.classifier_search import LinearSVMGSUCV
-
-    data = Gaussians(X, (level or factor) * se**2)  # validation examples carry these, or are their means
-    search = LinearSVMGSUCV(
-        LAMS,
-        cov_scales=(factor / (level or factor or 1.0),),
-        cv=StratifiedKFold(FOLDS, shuffle=True, random_state=0),
-        scoring="expected_accuracy" if level else "accuracy",
-        probability=False,
-    ).fit(data, y)
-    model: Model = search.model_
+    data = Gaussians(X, (level or factor) * se**2)  # held-out samples carry these
+    scale = factor / (level or factor or 1.0)
+    model: Model = LinearSVMGSU(LAMS, cov_scale=scale, probability=False).fit(data, y).model_
     signs = np.where(y == model.classes_[1], 1.0, -1.0)
     scores = model.decision_function(practice.reshape(-1, practice.shape[-1]))
     labels = np.tile(signs, len(practice))

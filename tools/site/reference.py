@@ -20,14 +20,14 @@ MODULES = (
 
 # Names of `svmgsu` itself. What is new and not in a group stands under "Others".
 GROUPS = {
-    "Training": ("train", "path", "train_regressor", "path_regressor", "Objective"),
+    "Training": ("train", "Objective"),
     "Models": ("Model", "RegressionModel", "load"),
     "Report": ("report",),
     "Data": ("Gaussians", "Mixtures", "concatenate", "read_text"),
     "Data beyond memory": ("open", "Blocks"),
     "Covariances": ("Covariance", "Isotropic", "Diagonal", "Full", "LowRank", "Shared"),
     "Estimators": (
-        "LinearSVMGSU", "LinearSVMGSUCV", "LinearSVRGSU", "LinearSVRGSUCV", "unscale",
+        "LinearSVMGSU", "SGDSVMGSU", "LinearSVRGSU", "unscale",
     ),
     "Transformers": (
         "Propagate", "FourierFeatures", "Landmarks", "Polynomial", "Deconvolution",

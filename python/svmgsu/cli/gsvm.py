@@ -17,7 +17,8 @@ import numpy as np
 
 from .. import _core
 from ..data.gaussians import as_gaussians
-from ..fit.classification import train
+from ..fit.options import Options
+from ..fit.train import read_problem
 from ..io.dataset import Dataset
 from ..io.files import encoded, read_bytes
 from ..io.output import replacing
@@ -121,17 +122,11 @@ def _train(args: argparse.Namespace) -> None:
             model.save(args.model)
         else:
             seen = data if args.p == 1 else data.subspace(args.p, "project")
-            sgd = {"T": args.T, "k": args.k, "average": 0.0} if args.solver == "sgd" else {}
-            model = train(
-                seen,
-                y,
-                lam=args.l,
-                solver=args.solver,
-                probability=False,
-                seed=args.seed,
-                threads=threads,
-                **sgd,
+            sgd = {"steps": args.T, "batch_size": args.k, "average": 0.0} if args.solver == "sgd" else {}
+            options = Options(
+                lam=args.l, solver=args.solver, probability=False, seed=args.seed, threads=threads, **sgd
             )
+            model = read_problem(seen, y, None, options).train()
             # Their files hold Platt's sigmoid on the training scores, whatever the covariances are.
             scores = model.decision_function(data, threads=threads)
             platt = _core.fit_platt(scores, y.astype(np.float64), np.ones(len(y)))
@@ -327,7 +322,8 @@ def train_kernel(
     keep = values > SMALLEST * samples * values[-1]
     values, vectors = values[keep], np.ascontiguousarray(vectors[:, keep])
     Z = vectors * np.sqrt(values)
-    model = train(Z, y, data.cov, lam=lam, probability=False, threads=threads)
+    options = Options(lam=lam, probability=False, threads=threads)
+    model = read_problem(Z, y, data.cov, options).train()
     platt = _core.fit_platt(model.decision_function(Z), y.astype(np.float64), np.ones(samples))
     alpha = vectors @ (model.coef_[0] / np.sqrt(values))
     found = (float(model.objective_), float(model.gap_))

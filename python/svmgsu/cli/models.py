@@ -106,7 +106,10 @@ def _fit_linear(
     from ..estimators.propagate import Propagate
 
     data: Any = dataset.data
-    more: dict[str, Any] = {"y_std": dataset.y_std} if task == "regression" else {"classes": dataset.classes}
+    more: dict[str, Any] = {"y_std": dataset.y_std} if task == "regression" else {}
+    y: Any = dataset.y
+    if dataset.classes is not None and y is not None:
+        y = {label: y[:, k] for k, label in enumerate(dataset.classes.tolist())}
     with Progress(args, "training"):
         if args.memory is None:
             scaler = Propagate(StandardScaler(with_mean=not is_sparse(data.mean)))
@@ -115,7 +118,7 @@ def _fit_linear(
             # The scale need not be exact: the first rows are as good as all.
             scaler = Propagate(StandardScaler()).fit(data[: min(len(data), 100_000)])
             scaled = data.map(scaler)
-        model: Model | RegressionModel = kind(**settings).fit(scaled, dataset.y, **more).model_
+        model: Model | RegressionModel = kind(**settings).fit(scaled, y, **more).model_
     own = scaler.unscale(model)
     model.coef_ = np.reshape(own.coef_, np.shape(model.coef_))
     intercept = np.ravel(own.intercept_)

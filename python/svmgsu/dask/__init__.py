@@ -15,7 +15,7 @@ except ImportError as error:
 from .estimators import DaskLinearSVMGSU, DaskLinearSVRGSU
 from .prediction import decision_function, predict, predict_proba
 from .rounds import ShardLostError
-from .training import train, train_regressor
+from .training import train
 
 __all__ = [
     "DaskLinearSVMGSU",
@@ -25,6 +25,5 @@ __all__ = [
     "predict",
     "predict_proba",
     "train",
-    "train_regressor",
 ]
 del _array, _distributed

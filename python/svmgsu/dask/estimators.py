@@ -7,11 +7,10 @@ from typing import Any
 
 from sklearn.base import clone
 
-from ..estimators.classifier import LinearSVMGSU
-from ..estimators.regressor import LinearSVRGSU
+from ..estimators.linear import LinearSVMGSU, LinearSVRGSU
 from . import prediction
 from .shards import is_dask
-from .training import TIMEOUT, problem_of, regression_of
+from .training import TIMEOUT, problem_of
 
 
 def _with_client(cls: Any) -> Any:
@@ -47,7 +46,6 @@ class _OnCluster:
         local = kind(**self._parameters())
         if hasattr(self, "model_"):
             local._take(self.model_)
-            local._stream, local._examples_read = None, getattr(self, "_examples_read", 0)
             for name in ("feature_names_in_", "names_of_gaussians_"):
                 if name in self.__dict__:
                     setattr(local, name, self.__dict__[name])
@@ -109,10 +107,10 @@ class DaskLinearSVMGSU(_OnCluster, _LazyClassifier, LinearSVMGSU):
         """
         if not is_dask(X):
             return super().fit(X, y, cov, std, sample_weight)
-        problem = problem_of(self.client, self.timeout, X, y, cov, std, sample_weight, self._settings())
-        start = getattr(self, "model_", None) if self.warm_start else None
-        self._take(problem.train(start, None))
-        self._stream, self._examples_read = None, len(problem)
+        problem = problem_of(
+            self.client, self.timeout, X, y, cov, self._options(), std=std, sample_weight=sample_weight
+        )
+        self._train(problem, X, y)
         self._keep_names(problem.source.feature_names_in_)
         return self
 
@@ -163,14 +161,22 @@ class DaskLinearSVRGSU(_OnCluster, LinearSVRGSU):
     ) -> Any:
         """Trains on the rows of X, a Dask array or data frame, with targets y.
 
-        `cov`, `std`, `y_std` and `sample_weight` are as in `svmgsu.dask.train_regressor`.
+        `cov`, `std`, `y_std` and `sample_weight` are as in `svmgsu.dask.train`.
         """
         if not is_dask(X):
             return super().fit(X, y, cov, std, y_std, sample_weight)
-        settings = self._settings()
-        problem = regression_of(self.client, self.timeout, X, y, cov, std, y_std, sample_weight, settings)
-        start = getattr(self, "model_", None) if self.warm_start else None
-        self._take(problem.train(start, None))
+        problem = problem_of(
+            self.client,
+            self.timeout,
+            X,
+            y,
+            cov,
+            self._options(),
+            std=std,
+            y_std=y_std,
+            sample_weight=sample_weight,
+        )
+        self._train(problem, X, y)
         self._keep_names(problem.source.feature_names_in_)
         return self
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 from collections.abc import Callable, Iterable
 from itertools import chain
 from typing import Any
@@ -12,18 +11,16 @@ import joblib
 import numpy as np
 
 from .. import _core
-from ..data.covariances import Covariance
 from ..data.gaussians import Gaussians
-from ..fit import classification, regression
-from ..fit.beyond import keep_checkpoint
-from ..fit.problem import BeyondProblem
-from ..fit.regression import BeyondRegression, check_target_errors
-from ..fit.settings import Settings
-from ..models.classifier import Model
-from ..models.regressor import RegressionModel
+from ..data.soft_labels import Copies
+from ..fit.multiclass import Classification
+from ..fit.options import NAMES, Options
+from ..fit.problem import Problem
+from ..fit.regression import Regression, check_target_errors
+from ..fit.train import begin
 from ..outofcore.shards import Shard as Part
 from ..outofcore.shards import mapped
-from ..outofcore.training import DataSource, Noise
+from ..outofcore.training import DataSource
 from ..support.labels import check_labels, check_targets, check_weights
 from ..support.losses import Task
 from ..support.validation import FloatArray, is_sparse
@@ -41,9 +38,7 @@ class DaskSource(DataSource):
         self.shape, self.feature_names_in_ = (held.count, held.features), held.names
         self.cov = held.kind
 
-    def training_set(
-        self, targets: FloatArray, weights: FloatArray | None, task: Task, scale: float, noise: Noise | None
-    ) -> Any:
+    def whole_set(self, targets: FloatArray, weights: FloatArray | None, task: Task, scale: float) -> Any:
         signs = targets.astype(np.int8) if task == "classification" else targets
         shards = self.held.shards
         rows = [slice(shard.first, shard.last) for shard in shards]
@@ -54,7 +49,6 @@ class DaskSource(DataSource):
             [None if weights is None else weights[own] for own in rows],
             [task] * len(rows),
             [scale] * len(rows),
-            [None if noise is None else noise.rows(own) for own in rows],
         )
         return mapped(DaskMap(self.rounds), made, targets, weights)
 
@@ -64,7 +58,7 @@ class DaskSource(DataSource):
         found = self.rounds.ask(digests_of, shards, [self.held.group] * len(shards))
         return hashlib.sha256(repr((self.shape, list(chain(*found)))).encode()).hexdigest()
 
-    def margins(self, coef: FloatArray, threads: int) -> tuple[FloatArray, FloatArray]:
+    def all_margins(self, coef: FloatArray, threads: int) -> tuple[FloatArray, FloatArray]:
         shards = self.held.shards
         found = self.rounds.ask(margins_of, shards, [np.ascontiguousarray(coef)] * len(shards))
         mean, variance = zip(*found, strict=True)
@@ -104,47 +98,36 @@ def part_of(
     weights: Any,
     task: Task,
     scale: float,
-    noise: Covariance | None,
 ) -> Part:
-    """A shard as the engine wants it: covariances times `scale`, with `noise`; its arrays are not copied."""
-    if noise is not None:
-        data = data.with_more_cov(noise)
+    """Return a shard for the solver, with covariances times `scale`; its arrays are not copied."""
     return Part(data.scale_cov(scale), targets, weights, task, threads=threads_here(), keeps=True)
 
 
-def held_shards(client: Any, timeout: float | None, X: Any, cov: Any, std: Any, psd: Any) -> Shards:
-    """The examples, on the workers."""
-    return Shards(Rounds(client_of(client), timeout), X, cov, std)
-
-
 def problem_of(
-    client: Any, timeout: float | None, X: Any, y: Any, cov: Any, std: Any, weights: Any, settings: Settings
-) -> BeyondProblem:
-    """The problem of a classifier."""
-    held = held_shards(client, timeout, X, cov, std, settings.psd)
-    classes, codes = check_labels(held.column(y, "y"), held.count)
-    small = codes.astype(np.int8 if len(classes) < 128 else np.int32)
-    known = check_weights(held.column(weights, "sample_weight"), held.count)
-    return BeyondProblem(DaskSource(held), classes, small, known, settings)
-
-
-def regression_of(
     client: Any,
     timeout: float | None,
     X: Any,
     y: Any,
     cov: Any,
-    std: Any,
-    y_std: Any,
-    weights: Any,
-    settings: Settings,
-) -> BeyondRegression:
-    """The problem of a regression."""
-    held = held_shards(client, timeout, X, cov, std, settings.psd)
-    targets = check_targets(held.column(y, "y"), held.count)
-    errors = check_target_errors(held.column(y_std, "y_std"), held.count)
-    known = check_weights(held.column(weights, "sample_weight"), held.count)
-    return BeyondRegression(DaskSource(held), targets, errors, known, settings)
+    options: Options,
+    *,
+    std: Any = None,
+    y_std: Any = None,
+    sample_weight: Any = None,
+) -> Problem:
+    """Return the problem of samples on a cluster."""
+    if options.searches:
+        raise ValueError('lam: "auto" and arrays are for samples in memory; give a number')
+    held = Shards(Rounds(client_of(client), timeout), X, cov, std)
+    weights = check_weights(held.column(sample_weight, "sample_weight"), held.count)
+    if options.task == "regression":
+        targets = check_targets(held.column(y, "y"), held.count)
+        errors = check_target_errors(held.column(y_std, "y_std"), held.count)
+        return Problem(DaskSource(held), Regression(targets, errors, weights, options), options)
+    classes, codes = check_labels(held.column(y, "y"), held.count)
+    small = codes.astype(np.int8 if len(classes) < 128 else np.int32)
+    task = Classification(classes, small, Copies(held.count), weights, options)
+    return Problem(DaskSource(held), task, options)
 
 
 def train(
@@ -154,15 +137,13 @@ def train(
     cov: Any = None,
     *,
     std: Any = None,
+    y_std: Any = None,
     sample_weight: Any = None,
     timeout: float | None = TIMEOUT,
-    start: Model | None = None,
-    callback: Callable[[Any], bool | None] | None = None,
-    checkpoint: Any = None,
-    resume: bool = False,
-    **settings: Any,
-) -> Model:
-    """Train a linear classifier on a cluster.
+    start: Any = None,
+    **options: Any,
+) -> Any:
+    """Train a linear classifier or regression on a cluster.
 
     Two classes, and several with multi_class="ovr", have the same bits as `svmgsu.train` on the same samples;
     pairs of classes and held-out probabilities equal it to the proven tolerance.
@@ -174,65 +155,33 @@ def train(
         Of a data frame, columns of values and errors are paired by their names, unless `cov` or `std` is
         given.
     y : Dask array or series, or array of shape (l,)
-        Labels; they come to the client, a byte per example.
+        Labels, or targets of a regression; they come to the client.
     cov, std : Dask array or data frame, optional
         Uncertainty of X, in rows as X: see `svmgsu.train`.
+    y_std : float, Dask array or array of shape (l,), optional
+        Standard errors of the targets.
     sample_weight : Dask array or array of shape (l,), optional
+        Relative weights.
     timeout : float, default=600
-        Seconds to wait for the answers of a round. None waits for ever.
-    checkpoint, resume : optional
-        As in `svmgsu.train` of blocks: a file on the client's machine, which a training with any number of
-        workers starts from.
-    start, callback, **settings
+        Seconds to wait for the responses of a round. None waits for ever.
+    start : Model, RegressionModel or path, optional
+        A model to start from, or a checkpoint on the client's machine, as in `svmgsu.train` of blocks: a
+        training with any number of workers starts from it.
+    **options
         As in `svmgsu.train`.
 
     Raises
     ------
     ShardLostError
-        Examples were lost with a worker and cannot be made again.
+        Samples were lost with a worker and cannot be made again.
     TimeoutError
         A worker did not answer in time.
     """
-    chosen = Settings.of(_known(classification.train, settings))
-    problem = problem_of(client, timeout, X, y, cov, std, sample_weight, chosen)
-    keep_checkpoint(problem, checkpoint, resume)
-    model: Model = problem.train(start, callback)
-    return model
-
-
-def train_regressor(
-    client: Any,
-    X: Any,
-    y: Any,
-    cov: Any = None,
-    *,
-    std: Any = None,
-    y_std: Any = None,
-    sample_weight: Any = None,
-    timeout: float | None = TIMEOUT,
-    start: RegressionModel | None = None,
-    callback: Callable[[Any], bool | None] | None = None,
-    checkpoint: Any = None,
-    resume: bool = False,
-    **settings: Any,
-) -> RegressionModel:
-    """Trains a linear regression on a cluster: as `train`, with targets y and their errors `y_std`.
-
-    `client`, `X`, `cov`, `std`, `sample_weight`, `timeout`, `start`, `callback`, `checkpoint` and `resume`
-    are as there; the settings are those of `svmgsu.train_regressor`.
-    """
-    chosen = Settings.of(
-        {"loss": "squared"} | _known(regression.train_regressor, settings), task="regression"
+    for name in options:
+        if name not in NAMES:
+            raise TypeError(f"{name}: there is no such option")
+    chosen = Options(**options)
+    problem = problem_of(
+        client, timeout, X, y, cov, chosen, std=std, y_std=y_std, sample_weight=sample_weight
     )
-    problem = regression_of(client, timeout, X, y, cov, std, y_std, sample_weight, chosen)
-    keep_checkpoint(problem, checkpoint, resume)
-    model: RegressionModel = problem.train(start, callback)
-    return model
-
-
-def _known(door: Any, settings: dict[str, Any]) -> dict[str, Any]:
-    """Refuses settings that the function in memory has not either."""
-    for name in settings:
-        if name not in inspect.signature(door).parameters or name in ("classes", "groups"):
-            raise TypeError(f"{name}: there is no such setting")
-    return settings
+    return problem.train(begin(problem, start))

@@ -6,6 +6,7 @@ weights. Its copies share one row of the data.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,7 +66,9 @@ class Copies:
 
 
 def has_soft_labels(y: Any) -> bool:
-    """Whether y is a table of numbers, with a column for each class."""
+    """Return whether y is a table of numbers, with a column for each class; a dict is one."""
+    if isinstance(y, Mapping):
+        return True
     shape = getattr(y, "shape", None)
     if shape is None:
         shape = plain_labels(y).shape if isinstance(y, (list, tuple)) and len(y) else ()
@@ -81,6 +84,7 @@ def read_labels(y: Any, samples: int, classes: Any = None) -> tuple[Array, Array
         if classes is not None:
             raise ValueError("classes: they name the columns of class probabilities, but y has labels")
         return *check_labels(y, samples), Copies(samples)
+    y, classes = _as_table(y, classes)
     names = _names(y, classes)
     chances = _chances(y, samples, names)
     order = np.argsort(names, kind="stable")
@@ -105,6 +109,7 @@ def known_labels(y: Any, samples: int, classes: Array, columns: Any = None) -> t
     """
     if not has_soft_labels(y):
         return class_codes(as_labels(y, samples), classes, "y"), Copies(samples)
+    y, columns = _as_table(y, columns)
     default = classes if columns is None else columns
     names = _names(y, None if hasattr(y, "columns") else default)
     chances = _chances(y, samples, names)
@@ -117,6 +122,16 @@ def known_labels(y: Any, samples: int, classes: Array, columns: Any = None) -> t
     if len(source) == samples:
         return codes, Copies(samples)
     return codes, Copies(samples, source, chances[:, order][source, place])
+
+
+def _as_table(y: Any, classes: Any) -> tuple[Any, Any]:
+    """Return a dict of class probabilities as an array and the names of its columns; all else as it is."""
+    if not isinstance(y, Mapping):
+        return y, classes
+    columns = [as_float_array(column, "y", (1,)) for column in y.values()]
+    if len({len(column) for column in columns}) != 1:
+        raise ValueError("y: the columns of class probabilities differ in length")
+    return np.stack(columns, axis=1), list(y)
 
 
 def _names(y: Any, classes: Any) -> Array:

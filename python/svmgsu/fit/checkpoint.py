@@ -1,4 +1,4 @@
-"""Checkpoints of a long training: the best point of each binary subproblem, to start from again."""
+"""Checkpoints of a long training out of core: the best point of each subproblem, to start from again."""
 
 from __future__ import annotations
 
@@ -14,39 +14,33 @@ import numpy as np
 
 from .. import _core
 from ..support.validation import Array, FloatArray
-from .settings import changed_options
+from .options import changed
 
 SECONDS = 5.0  # between two writings of the file
 FORMAT = "svmgsu checkpoint 3"
 
-Start = tuple[FloatArray, float] | None
-Report = Callable[[Any], bool | None] | None
-Solve = Callable[[_core.Options, Report, Start], Any]
-
 
 class Checkpoint:
-    """A .npz file with (w, b, epsilon) of each of some subproblems, written whole or not at all.
+    """A .npz file with (w, b, epsilon) of each subproblem, written whole or not at all.
 
     Parameters
     ----------
     path : str or path
+        If the file exists, each subproblem starts from its point there.
     fingerprint : str
-        Tells the data and the subproblems apart from others; a file with another one is refused.
+        Identifies the data and the task; a file with another one is refused.
     shape : (int, int)
         The numbers of subproblems and of features.
-    resume : bool
-        Start each subproblem from its point in the file, if there is one.
     """
 
-    def __init__(self, path: Any, fingerprint: str, shape: tuple[int, int], resume: bool) -> None:
+    def __init__(self, path: Any, fingerprint: str, shape: tuple[int, int]) -> None:
         self.path = Path(path)
         self.fingerprint = fingerprint
         self.points = np.full((shape[0], shape[1] + 2), np.nan)  # w, b and epsilon; NaN: not known yet
-        if resume and self.path.exists():
+        if self.path.exists():
             self.points[:] = self._read()
-        self._resumed = np.isfinite(self.points).all(
-            axis=1
-        )  # subproblems that have yet to start from the file
+        # Subproblems that have yet to start from the file.
+        self._resumed = np.isfinite(self.points).all(axis=1)
         self._lock = threading.Lock()
         self._written = time.monotonic()
 
@@ -70,31 +64,39 @@ class Checkpoint:
             )
         return np.asarray(points)
 
-    def run(self, part: int, solve: Solve, options: _core.Options, report: Report, start: Start) -> Any:
-        """Solve subproblem `part`; its best point is saved now and then, and when it ends for any reason."""
-        if self._resumed[part]:
-            self._resumed[part] = False  # further rounds of a regression start from the last one
-            *w, b, epsilon = self.points[part]
+    def run(
+        self,
+        core: Any,
+        options: _core.Options,
+        report: Callable[[Any], bool | None] | None,
+        start: tuple[FloatArray, float] | None,
+        subproblem: int,
+    ) -> Any:
+        """Solve a subproblem; its best point is saved now and then, and when it ends for any reason."""
+        if self._resumed[subproblem]:
+            self._resumed[subproblem] = False  # further rounds of a regression start from the last one
+            *w, b, epsilon = self.points[subproblem]
             start = np.array(w), float(b)
-            options = changed_options(options, start_epsilon=float(epsilon))
+            options = changed(options, start_epsilon=float(epsilon))
 
         def watch(progress: Any) -> bool | None:
-            self._keep(part, progress)
+            self._keep(subproblem, progress)
             if time.monotonic() - self._written >= SECONDS:
                 self.write()
             return None if report is None else report(progress)
 
+        at = () if start is None else (np.ascontiguousarray(start[0]), float(start[1]))
         try:
-            result = solve(options, watch, start)
-            self._keep(part, result)
+            result = _core.solve(core, options, watch, *at)
+            self._keep(subproblem, result)
             return result
         finally:
             self.write()
 
-    def _keep(self, part: int, at: Any) -> None:
+    def _keep(self, subproblem: int, at: Any) -> None:
         if at.w is not None and np.any(at.w):  # not the w = 0 that a solver begins with
             with self._lock:
-                self.points[part] = np.append(at.w, [at.b, at.epsilon])
+                self.points[subproblem] = np.append(at.w, [at.b, at.epsilon])
 
     def write(self) -> None:
         """Replace the file. An error, such as a full disk, names it."""

@@ -1,360 +1,328 @@
-"""A training set, checked once: any number of fits, on all its examples or on some, share its arrays."""
+"""A training problem: a data source, a task and options. Any number of fits share its arrays."""
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from .. import _core
-from ..data.gaussians import as_gaussians
-from ..data.soft_labels import Copies, has_soft_labels, read_labels
-from ..exceptions import TrivialModelWarning
-from ..models.calibration import log_shares
-from ..models.classifier import Model
-from ..outofcore.blocks import Blocks
-from ..outofcore.training import DataSource, labels_of_blocks, refuse_beside, source_of, weights_of_blocks
-from ..support.labels import check_prior, check_weights, class_factors
+from ..data.gaussians import Gaussians
+from ..exceptions import ConvergenceWarning
+from ..outofcore.training import DataSource
+from ..support.memory import NotEnoughMemory, require_memory
 from ..support.parallel import Team
-from ..support.validation import Array, FloatArray, check_row_order
+from ..support.progress import ProgressBar
+from ..support.validation import Array, FloatArray
 from ..support.warning import warn
-from .beyond import BeyondExamples
-from .division import Division
-from .examples import Examples, Report, check_doubt, check_start, record, status, warn_if_unfinished
-from .held_out import calibrate
-from .settings import Settings, changed_options
+from .options import Options
 
-_SMALL = 20_000
-_RESERVED = {"cv": 0.3, "train": 0.1, "own": 0.1, "": 0.0}  # of max_time, for probabilities
-_PAIRS = 0.1  # of the tolerance, for pairs of classes: coupled probabilities compare them all
+if TYPE_CHECKING:
+    from .checkpoint import Checkpoint
+    from .search import SearchResult
+
+Report = Callable[[Any], bool | None] | None
+
+VECTORS = 64  # of n numbers, that one fit holds at its peak: measured at n = 2e6
+_ROUNDING = 10.0  # times the tolerance: a gap that rounding leaves is told by `status_` and `gap_` alone
+_STATUS = ("converged", "rounding", "stalled", "limit", "stopped")  # from the best to the worst
+_ADVICE = {
+    "iterations": "Scale the features (svmgsu.Propagate), or take a larger lam or tol",
+    "time": "Raise max_time, scale the features (svmgsu.Propagate), or take a larger lam",
+    "stalled": "Scale the features (svmgsu.Propagate), or take a larger lam or tol",
+    "rounding": "Ask for a larger tol, store X as float64, or scale and centre the features "
+    "(svmgsu.Propagate)",
+}
 
 
-class Problem(Examples[Model]):
-    """Examples, labels and weights. Of two classes it is one problem; of more, one for each pair or class.
+class Task(Protocol):
+    """What distinguishes classification from regression in a fit."""
 
-    The problems share the arrays: only their rows and signs differ.
-    """
+    name: str
+    given_weights: FloatArray  # of the rows, not scaled
 
-    def __init__(
-        self,
-        X: Any,
-        y: Any,
-        cov: Any = None,
-        settings: Settings | None = None,
-        *,
-        std: Any = None,
-        sample_weight: Any = None,
-        classes: Any = None,
-    ) -> None:
-        settings = settings or Settings()
-        check_row_order(X, y=y, sample_weight=sample_weight)
-        data = as_gaussians(X, cov, std, settings.psd)
-        self.classes, self.codes, copies = read_labels(y, len(data), classes)
-        self.labels = self.classes[self.codes]
-        check_doubt(copies, data)
-        self.division = Division(len(self.classes), settings.multi_class)
-        self.parts = len(self.division)  # problems
-        self.prior = None if settings.prior is None else check_prior(settings.prior, self.classes)
-        self.sample_weights = copies.weights(check_weights(sample_weight, len(data)))
-        self._weigh(settings.class_weight, sample_weight is None and copies.source is None)
-        super().__init__(data, settings, self.labels if copies.source is None else None, copies)
-
-    def _weigh(self, class_weight: Any, alike: bool) -> None:
-        """Sets the weights of training; examples that count `alike`, of classes that do, have weight 1."""
-        self._even_sides = class_weight == "balanced" if isinstance(class_weight, str) else False
-        self.given_weights = self.sample_weights
-        self.class_weights: FloatArray | None = None
-        if class_weight is not None:
-            factors = class_factors(class_weight, self.classes, self.codes, self.given_weights)
-            self.given_weights = self.given_weights * factors[self.codes]
-            self.class_weights = factors / factors.mean() if np.ptp(factors) else None
-        self.weights = self.given_weights
-        if not alike or class_weight is not None:
-            self._check_classes_have_weight("sample_weight" if class_weight is None else "class_weight")
-            self.weights = self.weights / self.weights.mean()
-
-    def _check_classes_have_weight(self, name: str) -> None:
-        total = np.bincount(self.codes, self.weights, len(self.classes))
-        if not total.all():
-            label = self.classes[int(np.argmin(total))].item()
-            raise ValueError(f"{name}: class {label!r} has no weight; training needs examples of every class")
-
-    @property
-    def to_split(self) -> Array:
-        """What a splitter of scikit-learn is shown: the likeliest label of each example."""
-        return self.copies.likeliest(self.labels)
-
-    @property
-    def small(self) -> bool:
-        """Whether a fit takes less than some milliseconds."""
-        share = 1.0 if self.division.pairs is None else 2.0 / len(self.classes)
-        return share * self.data.shape[0] * self.data.shape[1] < _SMALL
-
-    @property
-    def reserved(self) -> float:
-        return _RESERVED[self.settings.calibration]
-
-    def rows(self, part: int, rows: Array | None = None) -> Array | None:
-        """Those of some rows that a problem is about; None for all examples."""
-        if rows is None:
-            return self.division.joined(part, self._members)
-        found = self.division.rows(part, self.codes[rows])
-        return rows if found is None else np.asarray(rows)[found]
-
-    def each(self, rows: Array) -> list[Array]:
-        """The same for every problem."""
-        members = self.division.members(self.codes[rows])
-        found = [self.division.joined(part, members) for part in range(self.parts)]
-        return [rows if some is None else rows[some] for some in found]
-
-    @cached_property
-    def _members(self) -> list[Array]:
-        return self.division.members(self.codes) if self.parts > 1 else []
-
-    def signs(self, part: int, rows: Array | None = None) -> FloatArray:
-        """+1 for the positive class of a problem and -1 for the other side, of rows that it is about."""
-        return self.division.signs(part, self.codes if rows is None else self.codes[rows])
-
-    def core(self, rows: Array | None = None, cov_scale: float | None = None, part: int = 0) -> Any:
-        """The core's view of a problem's examples, or of those among some rows; arrays are not copied."""
-        rows = self.rows(part, rows)
-        signs = self.signs(part, rows)
-        weights = self._part_weights(self.weights if rows is None else self.weights[rows], signs)
-        if rows is not None or self.copies.source is not None:
-            weights = weights / (weights.mean() or 1.0)
-        return self.core_of(_core.labelled, signs, weights, rows, cov_scale)
-
-    def _part_weights(self, weights: FloatArray, signs: FloatArray) -> FloatArray:
-        """Balanced classes have balanced sides too: one class against the rest weighs as much as the rest."""
-        if not (self._even_sides and self.division.pairs is None):
-            return weights
-        positive = signs > 0
-        one, rest = weights[positive].sum(), weights[~positive].sum()
-        if not (one > 0 and rest > 0):
-            return weights
-        factor = (one + rest) / 2
-        return np.asarray(np.where(positive, weights * (factor / one), weights * (factor / rest)))
-
-    def side_odds(self, part: int, rows: Array | None = None) -> float:
-        """The log-odds of the two sides of a problem, by the weights of training."""
-        rows = self.rows(part, rows)
-        signs = self.signs(part, rows)
-        weights = self.weights if rows is None else self.weights[rows]
-        return log_shares(signs, self._part_weights(weights, signs))
+    def take(self, rows: Array) -> Task:
+        """Return the task of some rows."""
 
     def solve(
         self,
+        problem: Problem,
         options: _core.Options,
         *,
-        start: Model | None = None,
+        start: Any = None,
         rows: Array | None = None,
-        cov_scale: float | None = None,
         report: Report = None,
         team: Team | None = None,
-        expect_trivial: bool = False,
-    ) -> Model:
-        """One model. Warns where the optimum was not reached, or unexpectedly is the trivial classifier.
-
-        The problems of several classes run in parallel, as `team` allows.
-        """
-        if start is not None:
-            self._check_start(start)
-        if self.parts == 1:
-            results = [self.run(options, 0, start, rows, cov_scale, report)]
-        else:
-            results = self._run_parts(options, team or Team(), start, rows, cov_scale, report)
-        stops = [result.stop for result in results]
-        self.interrupted = "callback" in stops
-        coef = results[0].w[np.newaxis] if self.parts == 1 else np.stack([result.w for result in results])
-        if stops != ["converged"] * len(stops):
-            warn_if_unfinished(results, options, self.settings.max_time, self.named)
-        if not expect_trivial:
-            self._warn_of_trivial(results, coef, options)
-        records = [record(result.history) for result in results]
-        return Model(
-            coef_=coef,
-            intercept_=np.array([result.b for result in results]),
-            classes_=self.classes,
-            multi_class=self.division.multi_class,
-            lam=options.lam,
-            loss=self.settings.core_loss.name,
-            objective_=sum([result.objective for result in results]),
-            gap_=sum([result.gap for result in results]),
-            n_iter_=max([result.iterations for result in results]),
-            history_=records[0] if self.parts == 1 else records,
-            feature_names_in_=self.observed.feature_names_in_,
-            class_weight_=self.class_weights,
-            status_=status(results),
-        )
-
-    def finish(self, model: Model, options: _core.Options, team: Team, **more: Any) -> None:
-        """The shares of classes where the model will be used, and probabilities, as asked."""
-        model.prior_ = self.prior
-        how = self.settings.calibration
-        if how:
-            how = "train" if self.interrupted and how == "cv" else how
-            calibrate(self, model, how, options, team, **{"cv": self.settings.cv, **more})
-
-    def _check_start(self, start: Model) -> None:
-        check_start(start, Model, self.data.shape[1])
-        if len(start.classes_) != len(self.classes):
-            raise ValueError(f"start: {len(start.classes_)} classes, but y has {len(self.classes)}")
-        if self.parts > 1 and start.multi_class != self.division.multi_class:
-            raise ValueError(f"start: multi_class={start.multi_class!r}, not {self.division.multi_class!r}")
-
-    def named(self, parts: list[int]) -> str:
-        """Which of several problems a message is about."""
-        return self.division.named(parts, self.classes)
-
-    def run(
-        self,
-        options: _core.Options,
-        part: int,
-        start: Model | None,
-        rows: Array | None,
-        cov_scale: float | None,
-        report: Report,
+        quiet: bool = False,
     ) -> Any:
-        """The core's result for one problem."""
-        rows = self.rows(part, rows)
-        count = len(self) if rows is None else len(rows)
-        if count == 0:  # neither class of a pair is there, as in a fold without rare classes
-            return _Nothing(np.zeros(self.data.shape[1]))
-        if options.batch > count:
-            options = changed_options(options, batch=count)
-        where = None if start is None else (start.coef_[part], start.intercept_[part])
-        return self.run_core(self.core(rows, cov_scale, part), options, report, where)
+        """Return the model of all rows, or of some; `quiet` says nothing of trivial models."""
 
-    def _run_parts(
-        self,
-        options: _core.Options,
-        team: Team,
-        start: Model | None,
-        rows: Array | None,
-        cov_scale: float | None,
-        report: Report,
-    ) -> list[Any]:
-        began, threads = time.monotonic(), team.inner(self.parts)
-        at_a_time = 1 if self.small else min(team.jobs, self.parts)
+    def finish(self, problem: Problem, model: Any, options: _core.Options, team: Team, groups: Any) -> None:
+        """Complete a trained model before it is returned."""
 
-        def watch(progress: Any) -> bool:
-            if report is not None and report(progress) is False:
-                team.stop()
-            return not team.stopped
+    def reserved(self, options: Options) -> float:
+        """Return the share of `max_time` that is left to `finish`."""
 
-        def work(part: int) -> Any:
-            left = options.max_seconds - (time.monotonic() - began)
-            if left <= 0:
-                return self._unfitted()
-            turns = -(-(self.parts - part) // at_a_time)  # that have to share what is left of the time
-            share = changed_options(
-                options,
-                threads=threads,
-                max_seconds=max(left / turns, 1e-3),
-                tolerance=options.tolerance * (1.0 if self.division.pairs is None else _PAIRS),
-            )
-            return self.run(share, part, start, rows, cov_scale, watch)
-
-        return self.map_fits(work, range(self.parts), team)
-
-    def _unfitted(self) -> _Nothing:
-        """The point w = 0 of a subproblem for which there was no time: no loss is below 0."""
-        loss = float(self.settings.core_loss.gradient(np.ones(1), np.zeros(1))[0][0])
-        w = np.zeros(self.data.shape[1])
-        return _Nothing(w, objective=loss, gap=loss, stop="time", status="limit")
-
-    def _warn_of_trivial(self, results: list[Any], coef: FloatArray, options: _core.Options) -> None:
-        places = [k for k, w in enumerate(coef) if not np.count_nonzero(w) and results[k].stop == "converged"]
-        if not places:
-            return
-        worst = max((results[k] for k in places), key=lambda result: float(result.gap))
-        warn(
-            f"the optimum is the trivial classifier w = 0{self.named(places)} (objective "
-            f"{worst.objective:.6g}, proven to within {worst.gap:.2g}): at lam={options.lam:g} the spread of "
-            "the examples outweighs the distance of the classes. Try a smaller lam, a smaller cov_scale, or "
-            "more weight for the rarer class (class_weight, sample_weight)",
-            TrivialModelWarning,
-        )
+    def is_small(self, shape: tuple[int, int]) -> bool:
+        """Return whether a fit takes less than a few milliseconds."""
 
 
-class BeyondProblem(BeyondExamples, Problem):
-    """The same, of examples that are not in memory."""
+class Memory:
+    """Samples in memory, as training sees them.
 
-    def __init__(
-        self,
-        source: DataSource,
-        classes: Array,
-        codes: Array,
-        weights: FloatArray,
-        settings: Settings,
-        copies: Copies | None = None,
-    ) -> None:
-        self.classes, self.codes = classes, codes
-        self.division = Division(len(classes), settings.multi_class)
-        self.parts = len(self.division)
-        self.prior = None if settings.prior is None else check_prior(settings.prior, classes)
-        self.sample_weights = weights
-        self._weigh(settings.class_weight, not np.ptp(weights))
-        self._hold(source, settings)
-        self.copies = copies or self.copies
+    Parameters
+    ----------
+    data : Gaussians
+    labels : array of shape (l,), optional
+        The classes, on which covariances may depend.
+    repeat : array, optional
+        The sample of each row, where samples with soft labels stand for several rows.
+    """
+
+    def __init__(self, data: Gaussians, labels: Array | None = None, repeat: Array | None = None) -> None:
+        self.observed = data
+        self.data = data if data.test_noise is None else data.with_more_cov(data.test_noise)
+        self.cov = data.cov
+        self.feature_names_in_ = data.feature_names_in_
+        self.shape = data.shape if repeat is None else (len(repeat), data.shape[1])
+        self._labels = labels
+        self._repeat = None if repeat is None else np.ascontiguousarray(repeat, dtype=np.int64)
+        self._means = data.core_means()
+        self._terms = () if self.data.cov is None else self.data.cov.terms(*data.shape, labels)
+
+    def training_set(
+        self, targets: FloatArray, weights: FloatArray, task: str, scale: float, rows: Array | None = None
+    ) -> Any:
+        """Return what the core solves; `targets` and `weights` are those of the chosen rows."""
+        terms = self._terms
+        if scale != 1.0:
+            terms = tuple((kind, scale * factor) for kind, factor in terms) if scale else ()
+        make = _core.labelled if task == "classification" else _core.valued
+        return make(self._means, terms, targets, weights, self._samples(rows))
+
+    def margins(
+        self, coef: FloatArray, rows: Array | None = None, threads: int = 0, noise: bool = True
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return w·x_i and wᵀΣ_i w of the chosen rows for each row w of `coef`, as (l, rows of coef).
+
+        `noise=False` leaves out noise that exists only at test time.
+        """
+        terms = self._terms
+        if not noise and self.data is not self.observed:
+            terms = () if self.cov is None else self.cov.terms(*self.observed.shape, self._labels)
+        core = _core.Gaussians(self._means, terms, self._samples(rows))
+        return _core.margins(core, np.ascontiguousarray(coef), threads)
+
+    def _samples(self, rows: Array | None) -> Array | None:
+        """Return the samples of some rows, for the core; None for each sample once."""
+        if rows is None:
+            return self._repeat
+        chosen = rows if self._repeat is None else self._repeat[rows]
+        return np.ascontiguousarray(chosen, dtype=np.int64)
+
+
+class Problem:
+    """Samples with their targets, checked once.
+
+    Parameters
+    ----------
+    source : Memory or DataSource
+        Where the samples are.
+    task : Classification or Regression
+        The targets and weights, and what a fit makes of them.
+    options : Options
+    """
+
+    def __init__(self, source: Memory | DataSource, task: Task, options: Options) -> None:
+        self.source = source
+        self.task = task
+        self.options = options
+        self.lam = options.lam
+        self.cov_scale = options.cov_scale
+        self.checkpoint: Checkpoint | None = None
+        self.search: SearchResult | None = None
+        self.interrupted = False  # whether a callback has stopped the last fit
+
+    def __len__(self) -> int:
+        """Return the number of rows; a sample with a soft label has several."""
+        return self.source.shape[0]
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether the samples are in memory."""
+        return isinstance(self.source, Memory)
 
     @property
     def small(self) -> bool:
-        return False
+        """Whether a fit takes less than a few milliseconds."""
+        return isinstance(self.source, Memory) and self.task.is_small(self.source.observed.shape)
 
-    def solve(self, options: _core.Options, *, team: Team | None = None, **more: Any) -> Model:
-        """As many problems at a time as there is memory for: they read the data together."""
-        at_a_time = self.at_a_time(self.parts)
-        model: Model = super().solve(options, team=Team((team or Team()).threads, at_a_time), **more)
+    def train(self, start: Any = None, groups: Any = None, callback: Report = None, step: Any = None) -> Any:
+        """Return the model that the options ask for; a search calls `step` after each of its fits."""
+        options = self.options
+        if options.searches:
+            from .search import choose
+
+            self.search = choose(self, groups, step)
+            self.lam, self.cov_scale = self.search.lam, self.search.cov_scale
+        team = Team(options.threads)
+        core = options.core(len(self), self.lam)
+        if options.max_time is not None:
+            core.max_seconds = options.seconds_left(self.task.reserved(options))
+        if callable(options.verbose):
+            callback = options.verbose
+        elif options.verbose:
+            with ProgressBar(True, core, callback) as report:
+                model = self.task.solve(self, core, start=start, report=report, team=team)
+            self.task.finish(self, model, core, team, groups)
+            return model
+        model = self.task.solve(self, core, start=start, report=callback, team=team)
+        self.task.finish(self, model, core, team, groups)
         return model
 
-    def run(self, options: _core.Options, part: int, *more: Any) -> Any:
-        self._now.part = part
-        return super().run(options, part, *more)
+    def path(
+        self,
+        lams: FloatArray,
+        *,
+        rows: Array | None = None,
+        threads: int = 1,
+        report: Report = None,
+        done: Callable[[], None] = lambda: None,
+        reserved: float = 0.0,
+    ) -> dict[int, Any]:
+        """Return the models at `lams`, by their places; each fit starts from that of the next larger λ.
 
-    @property
-    def to_split(self) -> Array:
-        return self.copies.likeliest(np.asarray(self.classes[self.codes]))
+        Models of small λ are missing where the time, less the share that is `reserved`, was over.
+        """
+        models: dict[int, Any] = {}
+        last = None
+        for index in np.argsort(-lams, kind="stable").tolist():
+            core = self.options.core(len(self), float(lams[index]))
+            core.threads = threads
+            core.max_seconds = self.options.seconds_left(reserved)
+            if last is not None and not core.max_seconds:
+                break
+            last = models[index] = self.task.solve(
+                self, core, start=last, rows=rows, report=report, team=Team(threads), quiet=True
+            )
+            done()
+        return models
+
+    def run(
+        self,
+        targets: FloatArray,
+        weights: FloatArray,
+        options: _core.Options,
+        *,
+        rows: Array | None = None,
+        start: tuple[FloatArray, float] | None = None,
+        report: Report = None,
+        subproblem: int = 0,
+        save: bool = False,
+    ) -> Any:
+        """Return the core's result of one binary subproblem or regression; `save` keeps a checkpoint."""
+        n = self.source.shape[1]
+        require_memory(8.0 * VECTORS * n, f"X: training with {n} features")
+        core = self.source.training_set(targets, weights, self.task.name, self.cov_scale, rows)
+        try:
+            if save and self.checkpoint is not None:
+                return self.checkpoint.run(core, options, report, start, subproblem)
+            if start is None:
+                return _core.solve(core, options, report)
+            return _core.solve(core, options, report, np.ascontiguousarray(start[0]), float(start[1]))
+        except MemoryError:
+            raise NotEnoughMemory(f"X: there is not enough memory to train with {n} features") from None
+        finally:
+            if isinstance(core, _core.Streamed):
+                core.leave()
+
+    def map_fits(self, fit: Callable[[Any, int], Any], items: Sequence[Any], team: Team) -> list[Any]:
+        """Return `fit(item, threads)` of each item, as many at a time as threads and memory allow."""
+        if isinstance(self.source, Memory):
+            threads = team.inner(len(items))
+            return team.map(lambda item: fit(item, threads), items, small=self.small)
+        results: list[Any] = []
+        while len(results) < len(items):
+            left = len(items) - len(results)
+            some = items[len(results) : len(results) + (self.source.capacity(left) if left > 1 else 1)]
+            share = max(1, team.threads // len(some))
+            with self.source.together(len(some)) as finish:
+
+                def fitted(item: Any, threads: int = share, finish: Callable[[], None] = finish) -> Any:
+                    try:
+                        return fit(item, threads)
+                    finally:
+                        finish()
+
+                results += Team(team.threads, len(some)).following(team).map(fitted, some)
+        return results
+
+    def at_a_time(self, fits: int, team: Team) -> int:
+        """Return how many of some fits `map_fits` runs at the same time."""
+        if isinstance(self.source, Memory):
+            return 1 if self.small else min(team.jobs, fits)
+        return self.source.capacity(fits) if fits > 1 else 1
 
 
-def problem_of(
-    X: Any,
-    y: Any,
-    cov: Any,
-    settings: Settings,
-    *,
-    std: Any = None,
-    sample_weight: Any = None,
-    classes: Any = None,
-) -> Problem:
-    """The problem of examples in memory or in blocks."""
-    if not isinstance(X, Blocks):
-        return Problem(X, y, cov, settings, std=std, sample_weight=sample_weight, classes=classes)
-    refuse_beside(X, cov=cov, std=std)
-    weights = weights_of_blocks(X, sample_weight)
-    if y is None and X.classes is not None:
-        y, classes = X.labels(), X.classes if classes is None else classes
-    if y is None or not has_soft_labels(y):
-        if classes is not None:
-            raise ValueError("classes: they name the columns of class probabilities, but blocks have labels")
-        return BeyondProblem(source_of(X), *labels_of_blocks(X, y), weights, settings)
-    known, codes, copies = read_labels(y, len(X), classes)
-    source = source_of(X if copies.source is None else X.repeat(copies.source))
-    return BeyondProblem(source, known, codes, copies.weights(weights), settings, copies)
+def check_start(start: Any, kind: type, features: int) -> None:
+    """Refuse what a fit cannot start from."""
+    if not isinstance(start, kind):
+        raise TypeError(f"start: expected a {kind.__name__}, got {start!r}")
+    if start.n_features_in_ != features:  # type: ignore[attr-defined]
+        raise ValueError(f"start: {start.n_features_in_} features, but X has {features}")  # type: ignore[attr-defined]
 
 
-@dataclass
-class _Nothing:
-    """The result of a problem without examples, or without time."""
+def record(history: Sequence[Any]) -> list[dict[str, float]]:
+    """Return the solver's history as models keep it."""
+    return [
+        {
+            "iteration": at.iteration,
+            "objective": at.objective,
+            "gap": at.gap,
+            "seconds": at.seconds,
+            "passes": at.passes,
+        }
+        for at in history
+    ]
 
-    w: FloatArray
-    b: float = 0.0
-    objective: float = 0.0
-    gap: float = 0.0
-    iterations: int = 0
-    stop: str = "converged"
-    status: str = "converged"
-    history: tuple[Any, ...] = ()
+
+def worst_status(results: list[Any]) -> str:
+    """Return how the solver ended, in a word: the worst status of the subproblems."""
+    return max([str(result.status) for result in results], key=_STATUS.index)
+
+
+def warn_if_unfinished(
+    results: list[Any],
+    options: _core.Options,
+    max_time: float | None,
+    named: Callable[[list[int]], str] = lambda places: "",
+) -> None:
+    """Warn where the solver stopped early; `named` says which of several subproblems are meant."""
+    fine = ("converged", "callback", "iterations") if options.solver == "sgd" else ("converged", "callback")
+
+    def relative(k: int) -> float:
+        return float(results[k].gap / results[k].objective) if results[k].objective else 0.0
+
+    # Where rounding allows no more and nothing is wrong with the fit, nearly the tolerance is enough.
+    places = [
+        k
+        for k, result in enumerate(results)
+        if result.stop not in fine
+        and relative(k) > (_ROUNDING if result.stop == "rounding" else 1.0) * options.tolerance
+    ]
+    if not places:
+        return
+    worst = max(places, key=relative)
+    stop = results[worst].stop
+    reason = {
+        "iterations": f"after {options.max_iterations} iterations",
+        "time": f"after max_time={max_time} seconds",
+        "stalled": "because its steps gained nothing more (stalled)",
+        "rounding": "where rounding errors allow no smaller proof",
+    }[stop]
+    warn(
+        f"the solver stopped {reason}{named(places)} with a relative gap of {relative(worst):.2g}, "
+        f"where tol={options.tolerance:g} was asked; the best point found is kept. {_ADVICE[stop]}",
+        ConvergenceWarning,
+    )

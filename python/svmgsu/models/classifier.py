@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,18 +10,18 @@ import numpy as np
 
 from .. import _core
 from ..data.gaussians import Gaussians
+from ..outofcore.blocks import Blocks
 from ..support.labels import check_prior
 from ..support.validation import Array, FloatArray, listed
 from .calibration import Calibration
 from .labels import label_texts
-from .rule import LinearRule, blockwise, team_of
-from .scoring import probability_right
+from .linear import LinearModel, depends_on_class, in_blocks, threads_of
 
 _NUMBERS_AT_A_TIME = 4_000_000  # values of pairs of classes
 
 
 @dataclass(repr=False, eq=False)
-class Model(LinearRule):
+class Model(LinearModel):
     """What `svmgsu.train` returns and `svmgsu.load` reads.
 
     Of two classes there is one hyperplane, positive for the second class. Of K > 2 classes there is one for
@@ -105,7 +104,6 @@ class Model(LinearRule):
             return None
         return self.calibration_[0].platt
 
-    @blockwise
     def decision_function(
         self,
         X: Any,
@@ -140,13 +138,16 @@ class Model(LinearRule):
         -------
         values, or (values, standard deviations)
         """
-        data, team = self._examples(X, cov, std), team_of(threads)
+        if isinstance(X, Blocks):
+            return in_blocks(self.decision_function, X, cov, std, return_std=return_std, threads=threads)
+        data = self._samples(X, cov, std)
+        team = threads_of(threads)
         if len(self.coef_) == 1:
             values = self._values(data, team)[:, 0]
-            return (values, np.sqrt(self._known_variances(data, team)[:, 0])) if return_std else values
+            return (values, np.sqrt(self._variances(data, team)[:, 0])) if return_std else values
         if not return_std:
             return self._scores(data, team)
-        std_ = np.sqrt(self._known_variances(data, team))
+        std_ = np.sqrt(self._variances(data, team))
         if self.calibration_ is None and self.multi_class == "ovo":
             raise ValueError(
                 "return_std: pairs of classes vote in a model without probabilities, and votes have no "
@@ -157,9 +158,10 @@ class Model(LinearRule):
             std_ *= np.abs([c.platt[0] for c in self.calibration_])
         if self.multi_class == "ovr":
             return scores, std_
-        return scores, _coupled_std(self._log_odds(self._values(data, team)), scores, std_)
+        values = self._values(data, team)
+        pairs = [c.log_odds(values[:, k]) for k, c in enumerate(self.calibration_ or ())]
+        return scores, _coupled_std(np.stack(pairs, axis=1), scores, std_)
 
-    @blockwise
     def margin_probability(
         self, X: Any, cov: Any = None, std: Any = None, *, threads: int | None = None
     ) -> FloatArray:
@@ -168,13 +170,15 @@ class Model(LinearRule):
         Nothing is fitted: it says how sure the side of each hyperplane is, in the order of `coef_`, not the
         class. X, cov, std and `threads` as in `decision_function`.
         """
-        data, team = self._examples(X, cov, std), team_of(threads)
-        std_ = np.sqrt(self._known_variances(data, team))
-        ones = np.ones(len(data))
-        columns = zip(self._values(data, team).T, std_.T, strict=True)
-        return self._shown(np.stack([probability_right(f, s, ones) for f, s in columns], axis=1))
+        if isinstance(X, Blocks):
+            return np.asarray(in_blocks(self.margin_probability, X, cov, std, threads=threads))
+        data = self._samples(X, cov, std)
+        team = threads_of(threads)
+        deviations = np.sqrt(self._variances(data, team))
+        columns = zip(self._values(data, team).T, deviations.T, strict=True)
+        found = np.stack([probability_right(f, s, np.ones(len(data))) for f, s in columns], axis=1)
+        return found[:, 0] if found.shape[1] == 1 else found
 
-    @blockwise
     def predict(self, X: Any, cov: Any = None, std: Any = None, *, threads: int | None = None) -> Array:
         """The class of each row of X.
 
@@ -183,14 +187,14 @@ class Model(LinearRule):
         first, and may say a class that is less probable than another. Without probabilities it is the sign of
         the decision value, of more than two classes the largest. `threads` is as in `decision_function`.
         """
-        data, team = self._examples(X, cov, std), team_of(threads)
+        if isinstance(X, Blocks):
+            return np.asarray(in_blocks(self.predict, X, cov, std, threads=threads))
+        data = self._samples(X, cov, std)
+        team = threads_of(threads)
+        core, (w, b) = self._classification(), self._planes()
+        places = [_core.predict(core, seen(some), w, b, team) for _, some in self._parts(data)]
+        return np.asarray(self.classes_[places[0] if len(places) == 1 else np.concatenate(places)])
 
-        def ask(some: Gaussians, _: slice) -> Array:
-            return _core.predict(self._task(), self._seen(some), *self._planes(), team)
-
-        return np.asarray(self.classes_[self._in_parts(data, ask)])
-
-    @blockwise
     def predict_proba(
         self,
         X: Any,
@@ -229,21 +233,40 @@ class Model(LinearRule):
         class (`Shared` of a dict) cannot be known of a new object: in a `Gaussians` it is left out, and as
         `cov` it is refused.
         """
-        data, team = self._examples(X, cov, std), team_of(threads)
+        if isinstance(X, Blocks):
+            prior = None if prior is None else check_prior(prior, self.classes_, len(X))
+            return np.asarray(in_blocks(self.predict_proba, X, cov, std, prior=prior, threads=threads))
+        data = self._samples(X, cov, std)
         if self.calibration_ is None:
             raise RuntimeError(
                 "predict_proba: this model has no calibrated probabilities; it was trained with "
                 "probability=False, or max_time was over before the calibration"
             )
+        team = threads_of(threads)
         shares = None
         if prior is not None:
             shares = np.atleast_2d(check_prior(prior, self.classes_, len(data)))
-
-        def ask(some: Gaussians, rows: slice) -> Array:
+        core, (w, b) = self._classification(), self._planes()
+        found = []
+        for rows, some in self._parts(data):
             own = shares if shares is None or len(shares) == 1 else np.ascontiguousarray(shares[rows])
-            return _core.probabilities(self._task(), self._seen(some), *self._planes(), own, team)
+            found.append(_core.probabilities(core, seen(some), w, b, own, team))
+        return found[0] if len(found) == 1 else np.concatenate(found)
 
-        return self._in_parts(data, ask)
+    def set_prior(self, prior: Any) -> Model:
+        """State the class priors where the model will be used, for all later probabilities.
+
+        Parameters
+        ----------
+        prior : array of shape (K,), dict or None
+            As in `predict_proba`; None for those of training.
+
+        Returns
+        -------
+        self
+        """
+        self.prior_ = None if prior is None else check_prior(prior, self.classes_)
+        return self
 
     def save(self, path: str | os.PathLike[str], format: str = "svmgsu") -> None:
         """Writes the model to `path` as text ("-": standard output); a reader never sees half a file.
@@ -293,8 +316,8 @@ class Model(LinearRule):
             feature_names_in_=self.feature_names_in_,
         )
 
-    def _task(self) -> _core.Classification:
-        """What makes classes of values, for the core."""
+    def _classification(self) -> _core.Classification:
+        """Return what makes classes of values, for the core."""
         return _core.Classification(len(self.classes_), self.multi_class, **self._of_classes())
 
     def _of_classes(self) -> dict[str, FloatArray]:
@@ -306,24 +329,23 @@ class Model(LinearRule):
             **{k: np.ascontiguousarray([] if v is None else v, dtype=np.float64) for k, v in given.items()},
         }
 
-    def _in_parts(self, data: Gaussians, ask: Callable[[Gaussians, slice], Array]) -> Array:
-        """What `ask` says of the objects, some at a time where there are many pairs of classes."""
-        step = len(data) if len(self.coef_) == 1 else max(1, _NUMBERS_AT_A_TIME // len(self.coef_))
-        if len(data) <= step:
-            return ask(data, slice(None))
-        parts = [slice(first, first + step) for first in range(0, len(data), step)]
-        return np.concatenate([ask(data[part], part) for part in parts])
+    def _parts(self, data: Gaussians) -> list[tuple[slice, Gaussians]]:
+        """Return the samples to predict at a time, so that values of many pairs of classes fit in memory."""
+        count = len(data)
+        step = max(1, _NUMBERS_AT_A_TIME // len(self.coef_))
+        if len(self.coef_) == 1 or count <= step:
+            return [(slice(None), data)]
+        parts = [slice(first, first + step) for first in range(0, count, step)]
+        return [(rows, data[rows]) for rows in parts]
 
     def _scores(self, data: Gaussians, threads: int) -> FloatArray:
-        """What is compared, of several classes, as (l, K): log-odds, or votes, or plain decision values."""
-
-        def ask(some: Gaussians, _: slice) -> Array:
-            return _core.class_scores(self._task(), self._seen(some, blurred=False), *self._planes(), threads)
-
-        return self._in_parts(data, ask)
-
-    def _shown(self, values: FloatArray) -> FloatArray:
-        return values[:, 0] if values.shape[1] == 1 else values
+        """Return what is compared, of several classes, as (l, K): log-odds, votes or plain values."""
+        core, (w, b) = self._classification(), self._planes()
+        found = [
+            _core.class_scores(core, _core.Gaussians(some.core_means(), ()), w, b, threads)
+            for _, some in self._parts(data)
+        ]
+        return np.concatenate(found)
 
     def from_threshold(self, values: FloatArray) -> FloatArray:
         """Decision values of two classes less the one at which `predict` goes over to the second class.
@@ -340,12 +362,19 @@ class Model(LinearRule):
         threshold = c.threshold(extra)
         return np.full_like(values, c.b + extra) if threshold is None else values - threshold
 
-    def _log_odds(self, values: FloatArray, variances: FloatArray | None = None) -> FloatArray:
-        columns = [
-            c.log_odds(values[:, k], None if variances is None else variances[:, k])
-            for k, c in enumerate(self.calibration_ or ())
-        ]
-        return np.stack(columns, axis=1)
+
+def seen(data: Gaussians) -> Any:
+    """Return samples for the core, with their covariances where these do not depend on the class."""
+    if data.cov is not None and not depends_on_class(data.cov):
+        return data.core()
+    return _core.Gaussians(data.core_means(), ())
+
+
+def probability_right(mean: FloatArray, std: FloatArray, signs: FloatArray) -> FloatArray:
+    """Return P(y (w·X + b) > 0) = Φ(y mean/std); a certain sample on the boundary counts half."""
+    _, right, _ = _core.expected_hinge(np.ascontiguousarray(signs * mean), np.ascontiguousarray(std))
+    undecided: FloatArray = np.where((std == 0) & (mean == 0), 0.5, right)
+    return undecided
 
 
 def _coupled_std(pairs: FloatArray, scores: FloatArray, std: FloatArray) -> FloatArray:

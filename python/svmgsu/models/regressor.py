@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from ..outofcore.blocks import Blocks
 from ..support.validation import FloatArray
-from .rule import LinearRule, blockwise, team_of
+from .linear import LinearModel, in_blocks, threads_of
 
 
 @dataclass(repr=False, eq=False)
-class RegressionModel(LinearRule):
-    """What `svmgsu.train_regressor` returns, and `svmgsu.load` where the file holds a regression.
+class RegressionModel(LinearModel):
+    """A linear regression, as `svmgsu.train` returns it for losses of regression and `svmgsu.load` reads it.
 
     Attributes
     ----------
@@ -39,13 +40,13 @@ class RegressionModel(LinearRule):
     history_ : list of dict
         The solver's record: iteration, objective, gap, seconds, passes.
     feature_names_in_ : list of str, or None
-        The names of the features, by which new objects with names are matched.
+        The names of the features, by which new samples with names are matched.
 
     Examples
     --------
     >>> import numpy as np, svmgsu
     >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
-    >>> model = svmgsu.train_regressor(X, [1.0, 3.0, 5.0, 7.0], lam=1e-9)
+    >>> model = svmgsu.train(X, [1.0, 3.0, 5.0, 7.0], loss="squared", lam=1e-9)
     >>> model.predict([[4.0]]).round(3).tolist()
     [9.0]
     >>> value, deviation = model.predict([[4.0]], std=0.5, return_std=True)
@@ -66,7 +67,6 @@ class RegressionModel(LinearRule):
     epsilon: float | None = None
     status_: str = ""
 
-    @blockwise
     def predict(
         self,
         X: Any,
@@ -76,13 +76,14 @@ class RegressionModel(LinearRule):
         *,
         threads: int | None = None,
     ) -> Any:
-        """w·x + b of each row of X.
+        """Return w·x + b of each row of X.
 
         Parameters
         ----------
-        X : array, SciPy sparse matrix or Gaussians of shape (l, n)
+        X : array, SciPy sparse matrix, Gaussians or Blocks of shape (l, n)
+            New samples.
         cov, std : optional
-            Covariances or error bars of X, as in `svmgsu.Gaussians`.
+            Covariances or standard errors of X, as in `svmgsu.Gaussians`.
         return_std : bool, default=False
             Whether to return √(wᵀΣw) as well: what the uncertainty of X makes of the value. The scatter of
             targets around the plane, `scatter_`, is not in it.
@@ -93,14 +94,17 @@ class RegressionModel(LinearRule):
         -------
         values, or (values, standard deviations)
         """
-        data, team = self._examples(X, cov, std), team_of(threads)
+        if isinstance(X, Blocks):
+            return in_blocks(self.predict, X, cov, std, return_std=return_std, threads=threads)
+        data = self._samples(X, cov, std)
+        team = threads_of(threads)
         values = self._values(data, team)[:, 0]
         if not return_std:
             return values
-        return values, np.sqrt(self._known_variances(data, team)[:, 0])
+        return values, np.sqrt(self._variances(data, team)[:, 0])
 
     def save(self, path: str | os.PathLike[str], format: str = "svmgsu") -> None:
-        """Writes the regression to `path` as text ("-": standard output); a reader never sees half a file.
+        """Write the regression to `path` as text ("-": standard output); a reader never sees half a file.
 
         `format` is "svmgsu" (documented in model.hpp; numbers come back exactly). The authors' own files,
         "gsvm", hold classifiers alone, and are refused.

@@ -12,80 +12,71 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..data.coercion import as_pool, drawn
-from ..data.covariances import Covariance, Psd, Shared
+from ..data.covariances import Shared
 from ..data.gaussians import Gaussians
-from ..support.labels import as_labels, check_labels, check_weights
+from ..support.labels import as_labels, check_class_count, check_labels, check_weights
 from ..support.losses import Task
 from ..support.memory import in_words
-from ..support.validation import Array, FloatArray, listed
+from ..support.validation import Array, FloatArray
 from .blocks import Blocks
 from .shards import Shard, drop, group_rows, mapped, wants_nothing
 
 FAIR_WINDOW = 2**23  # bytes, with which reading is not slowed down
-COPIES = 4  # of a part while it is made and answered for
-OF_EXAMPLE = 48  # bytes that a solver keeps of each
-
-
-@dataclass
-class Noise:
-    """A covariance for all of some examples, or a pool of them and which each example has."""
-
-    pool: Covariance
-    features: int
-    group: Array | None = None
-
-    @classmethod
-    def of(cls, cov: Any, shape: tuple[int, int], seed: int, psd: Psd) -> Noise:
-        """What exists only where the model will be used, for `shape` examples and features."""
-        pool = as_pool(cov, shape[1], psd)
-        if pool.needs_classes:
-            raise ValueError("deployment_cov: one covariance per class goes with examples in memory")
-        drawing = pool.n_samples is not None
-        return cls(pool, shape[1], drawn(pool, shape[0], seed).astype(np.int32) if drawing else None)
-
-    def rows(self, rows: slice) -> Covariance:
-        """The covariance of some examples, in memory."""
-        return self.pool if self.group is None else self.pool.take(self.group[rows])
-
-    @property
-    def packed(self) -> FloatArray:
-        """(k, n) variances or (k, n(n+1)/2) packed matrices, for all or for each group."""
-        count = 1 if self.group is None else self.pool.n_samples or 1
-        if self.pool.is_diagonal:
-            return np.ascontiguousarray(self.pool.diagonals(count, self.features))
-        return np.ascontiguousarray(self.pool.as_full(count, self.features).packed, dtype=np.float64)
+COPIES = 4  # of a part while it is made and the solver's request is computed
+BYTES_PER_SAMPLE = 48  # that a solver keeps
 
 
 class DataSource(ABC):
-    """Examples that lie elsewhere, as training sees them."""
+    """Samples that are not in memory, as training sees them."""
 
     shape: tuple[int, int]
     feature_names_in_: list[str] | None
-    cov: Any = None  # a covariance is there, or None
+    cov: Any = None  # the kind of covariance, or None
 
     @abstractmethod
-    def training_set(
-        self, targets: FloatArray, weights: FloatArray | None, task: Task, scale: float, noise: Noise | None
-    ) -> Any:
-        """What the core solves: targets and weights of all examples, covariances times `scale`."""
+    def whole_set(self, targets: FloatArray, weights: FloatArray | None, task: Task, scale: float) -> Any:
+        """Return what the core solves: all samples, with their covariances times `scale`."""
+
+    @abstractmethod
+    def all_margins(self, coef: FloatArray, threads: int) -> tuple[FloatArray, FloatArray]:
+        """Return w·x_i and wᵀΣ_i w of all samples for each row w of `coef`, as (l, rows of coef)."""
 
     @abstractmethod
     def fingerprint(self) -> str:
-        """A text that is another one if the data are."""
+        """Return a text that changes with the data."""
 
-    def capacity(self, problems: int, noise: Noise | None) -> int:
-        """How many of some problems there is memory for."""
+    def capacity(self, problems: int) -> int:
+        """Return how many of some problems can be solved at the same time."""
         return 1
 
     @contextlib.contextmanager
     def together(self, problems: int) -> Iterator[Callable[[], None]]:
-        """While so many problems are solved, each in a thread that calls what this gives at its end."""
+        """Solve several problems at the same time, each in a thread that calls what this gives at its end."""
         yield lambda: None
 
-    @abstractmethod
-    def margins(self, coef: FloatArray, threads: int) -> tuple[FloatArray, FloatArray]:
-        """w·x_i and wᵀΣ_i w of all examples for each row w of `coef`: (l, rows of coef)."""
+    def training_set(
+        self, targets: FloatArray, weights: FloatArray, task: Task, scale: float, rows: Array | None = None
+    ) -> Any:
+        """Return what the core solves; `targets` and `weights` are those of the chosen rows.
+
+        Samples that are left out have weight 0. The weights of the others are scaled to mean 1 over all.
+        """
+        count = self.shape[0]
+        if rows is not None:
+            some, given = targets, weights
+            targets, weights = np.ones(count), np.zeros(count)
+            targets[rows], weights[rows] = some, given * (count / len(rows))
+        alike = bool(weights[0] == 1.0) and not np.ptp(weights)
+        return self.whole_set(
+            np.ascontiguousarray(targets), None if alike else np.ascontiguousarray(weights), task, scale
+        )
+
+    def margins(
+        self, coef: FloatArray, rows: Array | None = None, threads: int = 0, noise: bool = True
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return w·x_i and wᵀΣ_i w of the chosen rows for each row w of `coef`."""
+        mean, variance = self.all_margins(coef, threads)
+        return (mean, variance) if rows is None else (mean[rows], variance[rows])
 
 
 class Together:
@@ -99,7 +90,7 @@ class Together:
         self._own = threading.local()
 
     def join(self, make: Callable[[int], Any], targets: Any, weights: Any, regression: bool) -> Any:
-        """The training set of one of them, in its own thread; `make(problems)` makes the first."""
+        """Return the training set of one of them, in its own thread; `make(problems)` makes the first."""
         with self._lock:
             if self._first is None:
                 core = self._first = make(self.members)
@@ -111,7 +102,7 @@ class Together:
         return core
 
     def finish(self) -> None:
-        """This thread's problem is solved, or failed: the others wait for it no longer."""
+        """End this thread's problem, solved or failed: the others wait for it no longer."""
         with self._lock:
             self._finished += 1
             if self._first is None:
@@ -129,23 +120,21 @@ class Together:
 
 
 class Files(DataSource):
-    """Examples in files, read block by block."""
+    """Samples in files, read block by block."""
 
     def __init__(self, blocks: Blocks) -> None:
         self.blocks = blocks
-        self.shape, self.feature_names_in_ = blocks.shape, blocks.feature_names_in_
+        self.shape = blocks.shape
+        self.feature_names_in_ = blocks.feature_names_in_
         self.cov = None if blocks.kind == "none" else blocks.kind
         self._together: Together | None = None
 
-    def training_set(
-        self, targets: FloatArray, weights: FloatArray | None, task: Task, scale: float, noise: Noise | None
-    ) -> Any:
+    def whole_set(self, targets: FloatArray, weights: FloatArray | None, task: Task, scale: float) -> Any:
         self.blocks.check()
-
         if self._together is None:
-            return self._core(targets, weights, task, scale, noise, 1)
+            return self._core(targets, weights, task, scale, 1)
         return self._together.join(
-            lambda members: self._core(targets, weights, task, scale, noise, members),
+            lambda members: self._core(targets, weights, task, scale, members),
             targets,
             weights,
             task == "regression",
@@ -157,7 +146,6 @@ class Files(DataSource):
         weights: FloatArray | None,
         task: Task,
         scale: float,
-        noise: Noise | None,
         problems: int,
         memory: int | None = None,
     ) -> Any:
@@ -167,10 +155,15 @@ class Files(DataSource):
             for key in blocks.covariance_keys
             if key in blocks.arrays
         ]
-        others = [] if noise is None else [noise]
         if "shared" in blocks.fixed:
-            others.insert(0, Noise(Shared(blocks.fixed["shared"]), self.shape[1]))
-        terms += [("shared", more.packed, scale, more.pool.is_diagonal, more.group) for more in others]
+            shared = Shared(blocks.fixed["shared"])
+            packed = (
+                shared.diagonals(1, self.shape[1])
+                if shared.is_diagonal
+                else shared.as_full(1, self.shape[1]).packed
+            )
+            packed = np.ascontiguousarray(packed, dtype=np.float64)
+            terms.append(("shared", packed, scale, shared.is_diagonal, None))
         # Windows as the memory allows, numbers checked in the first pass, all threads.
         window, check, threads = 0, True, 0
         return _core.Streamed(
@@ -187,15 +180,15 @@ class Files(DataSource):
         )
 
     def least_memory(self) -> int:
-        """The least budget that a classifier can be trained with: its folds leave samples out by weights."""
+        """Return the least budget that a classifier can be trained with, whose folds have weights."""
         ones = np.ones(self.shape[0])
-        core = self._core(ones, 2.0 * ones, "classification", 1.0, None, 1, memory=0)
+        core = self._core(ones, 2.0 * ones, "classification", 1.0, 1, memory=0)
         return int(core.least_memory)
 
-    def capacity(self, problems: int, noise: Noise | None) -> int:
+    def capacity(self, problems: int) -> int:
         signs = np.where(np.arange(self.shape[0]) % 2, -1.0, 1.0)
         one, two = (
-            self._core(signs, signs + 2.0, "classification", 1.0, noise, count, memory=0).least_memory
+            self._core(signs, signs + 2.0, "classification", 1.0, count, memory=0).least_memory
             for count in (1, 2)
         )
         each = two - one + 2 * FAIR_WINDOW  # chosen rows beside what the core keeps
@@ -216,7 +209,7 @@ class Files(DataSource):
     def fingerprint(self) -> str:
         return self.blocks.fingerprint()
 
-    def margins(self, coef: FloatArray, threads: int) -> tuple[FloatArray, FloatArray]:
+    def all_margins(self, coef: FloatArray, threads: int) -> tuple[FloatArray, FloatArray]:
         count = (self.shape[0], len(coef))
         self.blocks.check()
         mean, variance = np.empty(count), np.zeros(count)
@@ -229,10 +222,75 @@ class Files(DataSource):
 _KINDS = {"packed": "full", "factors": "low_rank", "isotropic": "isotropic"}
 
 
-def labels_of_blocks(blocks: Blocks, y: Any) -> tuple[Array, Array]:
-    """(the classes, of each example the place of its class), a byte or two per example.
+@dataclass
+class _Part:
+    """Some rows, read and mapped anew for each request of the solver."""
 
-    y is what a user gave beside the blocks; None: the labels that the files have.
+    blocks: Blocks
+    rows: slice
+    targets: FloatArray
+    weights: FloatArray | None
+    task: Task
+    scale: float
+
+    def made(self) -> Shard:
+        data: Gaussians = self.blocks[self.rows]
+        if data.test_noise is not None:
+            data = data.with_more_cov(data.test_noise)
+        weights = None if self.weights is None else self.weights[self.rows]
+        return Shard(data.scale_cov(self.scale), self.targets[self.rows], weights, self.task, threads=0)
+
+
+def one_after_another(
+    task: Callable[..., bytes], parts: Iterable[Any], requests: Iterable[bytes]
+) -> Iterator[bytes]:
+    """Map over parts that are made for each request, by their `made()`, and dropped after it."""
+    for part, request in zip(parts, requests, strict=True):
+        if wants_nothing(request):
+            yield b""
+            continue
+        shard = part.made()
+        yield task(shard, request)
+        drop(shard)
+
+
+class MappedFiles(Files):
+    """Samples that are made of those in files as they are read; a pass reads and makes them once."""
+
+    def whole_set(self, targets: FloatArray, weights: FloatArray | None, task: Task, scale: float) -> Any:
+        self.blocks.check()
+        count = self.shape[0]
+        like = _Part(self.blocks, slice(0, 1), targets, weights, task, scale).made().data
+        unit = group_rows(like, count)
+        row = COPIES * self.blocks.row_bytes
+        least = unit * row + BYTES_PER_SAMPLE * count
+        if self.blocks.memory < least:
+            raise ValueError(
+                f"memory: {in_words(self.blocks.memory)} ({self.blocks.memory} bytes) are too few for "
+                f"{count} samples of {self.shape[1]} features made as they are read; at least {least} bytes "
+                f"({in_words(least)}) are needed"
+            )
+        room = (self.blocks.memory - BYTES_PER_SAMPLE * count) // (unit * row)
+        step = unit * max(1, min(room, count // unit))
+        parts = [
+            _Part(self.blocks, slice(first, min(first + step, count)), targets, weights, task, scale)
+            for first in range(0, count, step)
+        ]
+        return mapped(one_after_another, parts)
+
+    def capacity(self, problems: int) -> int:
+        return 1
+
+
+def source_of(blocks: Blocks) -> DataSource:
+    """Return blocks as training sees them."""
+    return Files(blocks) if blocks.in_files else MappedFiles(blocks)
+
+
+def labels_of_blocks(blocks: Blocks, y: Any) -> tuple[Array, Array]:
+    """Return the classes, and the index of each sample's class in a byte or two.
+
+    `y` is what a user gave beside the blocks; None takes the labels that the files have.
     """
     if y is not None:
         classes, codes = check_labels(y, len(blocks))
@@ -244,10 +302,7 @@ def labels_of_blocks(blocks: Blocks, y: Any) -> tuple[Array, Array]:
         if len(found) > 64:
             found = [np.unique(np.concatenate(found))]
     classes = np.unique(np.concatenate(found))
-    if len(classes) == 1:
-        raise ValueError(f"y: only one class, {classes[0].item()!r}; training needs examples of two")
-    if len(classes) > 2 and classes.dtype.kind == "f" and (classes != np.floor(classes)).any():
-        raise ValueError(f"y: {len(classes)} numbers with fractions ({listed(classes)}) are no classes")
+    check_class_count(classes)
     codes = np.empty(len(blocks), dtype=_smallest(len(classes)))
     for rows in blocks.spans():
         codes[rows] = np.searchsorted(classes, blocks.labels(rows))
@@ -259,7 +314,7 @@ def _smallest(classes: int) -> Any:
 
 
 def weights_of_blocks(blocks: Blocks, given: Any) -> FloatArray:
-    """The weights given beside the blocks, those of the files, or ones that take no memory."""
+    """Return the weights given beside the blocks, those of the files, or ones that take no memory."""
     own = blocks.numbers("weight") if given is None else given
     if own is None:
         return np.broadcast_to(np.float64(1.0), len(blocks))
@@ -267,74 +322,7 @@ def weights_of_blocks(blocks: Blocks, given: Any) -> FloatArray:
 
 
 def refuse_beside(X: Any, **others: Any) -> None:
-    """Blocks have their covariances; what is given beside them is a mistake."""
+    """Refuse covariances that are given beside blocks, which have their own."""
     for name, value in others.items():
         if value is not None:
             raise ValueError(f"{name}: blocks have their own covariances; pass {name} to svmgsu.open")
-
-
-@dataclass
-class _Part:
-    """Some rows, read and mapped anew for each question."""
-
-    blocks: Blocks
-    rows: slice
-    targets: FloatArray
-    weights: FloatArray | None
-    task: Task
-    scale: float
-    noise: Noise | None
-
-    def made(self) -> Shard:
-        data: Gaussians = self.blocks[self.rows]
-        if self.noise is not None:
-            data = data.with_more_cov(self.noise.rows(self.rows))
-        weights = None if self.weights is None else self.weights[self.rows]
-        return Shard(data.scale_cov(self.scale), self.targets[self.rows], weights, self.task, threads=0)
-
-
-def one_after_another(
-    task: Callable[..., bytes], parts: Iterable[Any], questions: Iterable[bytes]
-) -> Iterator[bytes]:
-    """The map of parts that are made, by their `made()`, for each question, and let go of."""
-    for part, question in zip(parts, questions, strict=True):
-        if wants_nothing(question):
-            yield b""
-            continue
-        shard = part.made()
-        yield task(shard, question)
-        drop(shard)
-
-
-class MappedFiles(Files):
-    """The same as of blocks that are made as they are read; a pass reads the files and makes them once."""
-
-    def training_set(
-        self, targets: FloatArray, weights: FloatArray | None, task: Task, scale: float, noise: Noise | None
-    ) -> Any:
-        self.blocks.check()
-        count = self.shape[0]
-        like = _Part(self.blocks, slice(0, 1), targets, weights, task, scale, noise).made().data
-        unit = group_rows(like, count)
-        row = COPIES * self.blocks.row_bytes
-        least = unit * row + OF_EXAMPLE * count
-        if self.blocks.memory < least:
-            raise ValueError(
-                f"memory: {in_words(self.blocks.memory)} ({self.blocks.memory} bytes) are too few for "
-                f"{count} examples of {self.shape[1]} features made as they are read; at least {least} bytes "
-                f"({in_words(least)}) are needed"
-            )
-        step = unit * max(1, min((self.blocks.memory - OF_EXAMPLE * count) // (unit * row), count // unit))
-        parts = [
-            _Part(self.blocks, slice(first, min(first + step, count)), targets, weights, task, scale, noise)
-            for first in range(0, count, step)
-        ]
-        return mapped(one_after_another, parts)
-
-    def capacity(self, problems: int, noise: Noise | None) -> int:
-        return 1
-
-
-def source_of(blocks: Blocks) -> DataSource:
-    """Blocks as training sees them."""
-    return Files(blocks) if blocks.in_files else MappedFiles(blocks)

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import _core
 from ..data.gaussians import Gaussians, as_gaussians
-from ..models.scoring import probability_right
+from ..models.classifier import probability_right
 from ..support.validation import Array, FloatArray, as_float_array, check_count
 from .style import (
     CLASS_STYLES,

@@ -34,7 +34,7 @@ def predictions(model: Any, data: Any, y: Any, ax: Any = None, *, y_std: Any = N
     >>> import numpy as np, svmgsu
     >>> X = np.random.default_rng(0).normal(size=(40, 2))
     >>> data, y = svmgsu.Gaussians(X, std=0.2), X @ [1.0, -2.0]
-    >>> svmgsu.plot.predictions(svmgsu.train_regressor(data, y), data, y).get_xlabel()
+    >>> svmgsu.plot.predictions(svmgsu.train(data, y, loss="squared"), data, y).get_xlabel()
     'target'
     """
     data = as_gaussians(data)

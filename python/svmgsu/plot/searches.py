@@ -25,7 +25,7 @@ def path(search: Any, ax: Any = None) -> Any:
 
     Parameters
     ----------
-    search : LinearSVMGSUCV
+    search : LinearSVMGSU
         Fitted; or scikit-learn's `GridSearchCV` over `lam`. Of several scales of the covariances the one
         chosen is drawn.
     ax : matplotlib Axes, optional
@@ -39,7 +39,7 @@ def path(search: Any, ax: Any = None) -> Any:
     >>> import numpy as np, svmgsu
     >>> y = np.repeat([0, 1], 30)
     >>> X = np.random.default_rng(0).normal(size=(60, 3)) + y[:, np.newaxis]
-    >>> search = svmgsu.LinearSVMGSUCV([1, 0.1, 0.01]).fit(X, y, std=0.5)
+    >>> search = svmgsu.LinearSVMGSU([1, 0.1, 0.01]).fit(X, y, std=0.5)
     >>> svmgsu.plot.path(search).get_ylabel()
     'expected accuracy'
     """
@@ -64,8 +64,8 @@ def cov_scale(search: Any, ax: Any = None) -> Any:
 
     Parameters
     ----------
-    search : LinearSVMGSUCV
-        Fitted with several `cov_scales`; or scikit-learn's `GridSearchCV` over `cov_scale`.
+    search : LinearSVMGSU
+        Fitted with several values of `cov_scale`; or scikit-learn's `GridSearchCV` over `cov_scale`.
     ax : matplotlib Axes, optional
 
     Returns
@@ -77,7 +77,7 @@ def cov_scale(search: Any, ax: Any = None) -> Any:
     >>> import numpy as np, svmgsu
     >>> y = np.repeat([0, 1], 30)
     >>> X = np.random.default_rng(0).normal(size=(60, 3)) + y[:, np.newaxis]
-    >>> search = svmgsu.LinearSVMGSUCV([0.1, 0.01], cov_scales=[0, 0.5, 1]).fit(X, y, std=0.5)
+    >>> search = svmgsu.LinearSVMGSU([0.1, 0.01], cov_scale=[0, 0.5, 1]).fit(X, y, std=0.5)
     >>> [label.get_text() for label in svmgsu.plot.cov_scale(search).get_xticklabels()]
     ['0\\n(SVM)', '0.5', '1']
     """
@@ -85,7 +85,7 @@ def cov_scale(search: Any, ax: Any = None) -> Any:
     scales = np.unique(found.scale)
     if len(scales) < 2:
         raise ValueError(
-            f"search: only the scale {scales[0]:g} was tried; give several, as cov_scales=[0, 0.3, 1]"
+            f"search: only the scale {scales[0]:g} was tried; give several, as cov_scale=[0, 0.3, 1]"
         )
     rows = np.array([_best_of(found, scale) for scale in scales])
     ax = own_axes() if ax is None else ax
@@ -142,7 +142,7 @@ def _score_name(search: Any) -> str:
     search = last_step(search)
     scoring = getattr(search, "scoring", None)
     if scoring is None:
-        return "expected accuracy" if hasattr(search, "cov_scales") else "score"
+        return "expected accuracy" if hasattr(search, "cov_scale") else "score"
     if not isinstance(scoring, str):
         return "score (greater is better)"
     name = scoring.replace("_", " ")

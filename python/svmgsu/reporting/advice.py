@@ -6,7 +6,7 @@ from typing import Any
 
 from .comparing import Problem, Trial, difference
 from .result import Advice
-from .systems import IN_DOUBT, SCALES, UNEXPLAINED
+from .systems import SCALES, UNEXPLAINED
 
 CLEAR = 2.0  # standard errors of a difference that is called clear
 TWINS = {"linear": "linear-bars", "rbf": "rbf-bars"}
@@ -78,11 +78,9 @@ def _code(problem: Problem, taken: Trial) -> list[str]:
     key, classes = taken.way.key, problem.task == "classification"
     more = "classes" if problem.chances is not None else "y_std" if problem.y_std is not None else ""
     if key in ("linear", "linear-bars"):
-        kind = "LinearSVMGSUCV" if classes else "LinearSVRGSUCV"
+        kind = "LinearSVMGSU" if classes else "LinearSVRGSU"
         scales = f"[{', '.join(f'{s:g}' for s in SCALES)}]" if key == "linear-bars" else "[0]"
-        scoring = "neg_log_loss" if classes else "neg_mean_squared_error"
-        scoring = scoring if problem.chances is None else IN_DOUBT
-        search = f'svmgsu.{kind}(cov_scales={scales}, scoring="{scoring}")'
+        search = f"svmgsu.{kind}(cov_scale={scales})"
         extra = f", {kind.lower()}__{more}={more}" if more else ""
         return [
             "from sklearn.pipeline import make_pipeline",

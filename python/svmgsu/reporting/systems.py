@@ -15,12 +15,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from ..data.gaussians import Gaussians
-from ..estimators.classifier import LinearSVMGSU
-from ..estimators.classifier_search import LinearSVMGSUCV
+from ..estimators.linear import LinearSVMGSU, LinearSVRGSU
 from ..estimators.pool.classifier import GSUClassifier
 from ..estimators.pool.regressor import GSURegressor
 from ..estimators.propagate import Propagate
-from ..estimators.regressor import LinearSVRGSU, LinearSVRGSUCV
 from ..support.validation import Array, FloatArray
 from .effort import Effort
 
@@ -115,7 +113,10 @@ class Linear(Way):
     def fit(self, part: Known) -> Any:
         step = self._search(part) if self._found is None else self._known()
         y, extra = self.told(part)
-        if part.groups is not None and (self.is_classifier or self._found is None):
+        classes = extra.pop("classes", None)
+        if classes is not None:
+            y = {label: y[:, k] for k, label in enumerate(np.asarray(classes).tolist())}
+        if part.groups is not None:
             extra["groups"] = part.groups
         named = {f"{type(step).__name__.lower()}__{name}": value for name, value in extra.items()}
         model = make_pipeline(Propagate(StandardScaler()), step).fit(self.seen(part.data), y, **named)
@@ -127,23 +128,14 @@ class Linear(Way):
         """Chooses λ, and how much bars count."""
         threads = self.effort.threads
         scales = SCALES if self.bars and part.data.cov is not None else (0.0,)
-        given: dict[str, Any] = {
-            "lams": LAMS,
-            "cov_scales": scales,
-            "cv": 3,
-            "threads": threads,
-            "n_jobs": threads,
-        }
-        if self.is_classifier:
-            plain = "neg_log_loss" if part.groups is None else "accuracy"
-            return LinearSVMGSUCV(scoring=plain if part.chances is None else IN_DOUBT, **given)
-        return LinearSVRGSUCV(scoring="neg_mean_squared_error", **given)
+        kind = LinearSVMGSU if self.is_classifier else LinearSVRGSU
+        return kind(LAMS, cov_scale=scales, threads=threads)
 
     def _known(self) -> Any:
         """A model with what was chosen."""
         threads, found = self.effort.threads, self._found or {}
         if self.is_classifier:
-            return LinearSVMGSU(threads=threads, n_jobs=threads, **found)
+            return LinearSVMGSU(threads=threads, **found)
         return LinearSVRGSU(threads=threads, **found)
 
     def seen(self, data: Gaussians) -> Gaussians:

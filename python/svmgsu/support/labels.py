@@ -20,11 +20,19 @@ def check_labels(y: Any, samples: int) -> tuple[Array, Array]:
     """Labels as (the classes, sorted; for each sample the place of its class among them)."""
     labels = as_labels(y, samples)
     classes, codes = _numbered(labels)
+    check_class_count(classes)
+    return classes, codes
+
+
+def check_class_count(classes: Array) -> None:
+    """Refuse a single class, and many numbers with fractions, which are targets of a regression."""
     if len(classes) == 1:
         raise ValueError(f"y: only one class, {classes[0].item()!r}; training needs samples of two")
     if len(classes) > 2 and classes.dtype.kind == "f" and (classes != np.floor(classes)).any():
-        raise ValueError(f"y: {len(classes)} numbers with fractions ({listed(classes)}) are no classes")
-    return classes, codes
+        raise ValueError(
+            f"y: looks continuous, with {len(classes)} different numbers ({listed(classes)}); expected class "
+            'labels. For a regression pass loss="squared"'
+        )
 
 
 def _numbered(labels: Array) -> tuple[Array, Array]:

@@ -12,64 +12,49 @@ from .. import _core
 
 Task = Literal["classification", "regression"]
 OWN = "logistic"  # its decision values are log-odds: it has probabilities of its own
+_KNOWN = {name: (task, parameter) for name, task, parameter, _ in _core.known_losses()}
 
 
 def names(task: Task) -> list[str]:
-    """The losses for a task."""
-    return [name for name, of, _, _ in _core.known_losses() if of == task]
+    """Return the losses for a task."""
+    return [name for name, (of, _) in _KNOWN.items() if of == task]
 
 
-def loss_for(task: Task, name: Any, parameter: Any, argument: str) -> Any:
-    """The core's loss `name`, checked; `argument` is what messages call its parameter."""
-    known = {info[0]: info for info in _core.known_losses()}
-    if not isinstance(name, str) or name not in known:
+def loss_for(task: Task, name: Any, epsilon: Any = None) -> _core.Loss:
+    """Return the core's loss `name`, which must be for `task`; `epsilon` is its parameter, if it has one."""
+    if not isinstance(name, str) or name not in _KNOWN:
         raise ValueError(f"loss: expected one of {', '.join(map(repr, names(task)))}, got {name!r}")
-    _, of, has, _ = known[name]
+    of = _KNOWN[name][0]
     if of != task:
-        instead = {
-            "regression": "svmgsu.train_regressor or LinearSVRGSU",
-            "classification": "svmgsu.train or LinearSVMGSU",
-        }[of]
+        other = "LinearSVRGSU" if of == "regression" else "LinearSVMGSU"
         raise ValueError(
-            f"loss: {name!r} is for {of}; use {instead}, or one of {', '.join(map(repr, names(task)))}"
+            f"loss: {name!r} is for {of}; use svmgsu.train or {other}, or one of "
+            f"{', '.join(map(repr, names(task)))}"
         )
-    if parameter is None:
-        return _core.Loss(name)
-    if not has:
-        raise ValueError(f"{argument}: the loss {name!r} has none; leave it out")
-    if isinstance(parameter, bool) or not isinstance(parameter, numbers.Real) or math.isnan(parameter):
-        raise ValueError(f"{argument}: expected a number, got {parameter!r}")
+    return known_loss(name, epsilon)[0]
+
+
+def known_loss(name: Any, epsilon: Any = None) -> tuple[_core.Loss, Task]:
+    """Return a loss of either task, and the task."""
+    if not isinstance(name, str) or name not in _KNOWN:
+        raise ValueError(f"loss: expected one of {', '.join(map(repr, _KNOWN))}, got {name!r}")
+    task, parameter = _KNOWN[name]
+    if epsilon is None:
+        return _core.Loss(name), task
+    if not parameter:
+        raise ValueError(f"epsilon: the loss {name!r} has no parameter")
+    if isinstance(epsilon, bool) or not isinstance(epsilon, numbers.Real) or math.isnan(epsilon):
+        raise ValueError(f"epsilon: expected a number, got {epsilon!r}")
     try:
-        return _core.Loss(name, float(parameter))
+        return _core.Loss(name, float(epsilon)), task
     except ValueError as error:
-        raise ValueError(str(error).replace(f"{has}:", f"{argument}:", 1)) from None
-
-
-def check_loss(name: Any) -> _core.Loss:
-    """A loss for classifiers."""
-    loss: _core.Loss = loss_for("classification", name, None, "loss")
-    return loss
-
-
-def known_loss(name: Any, parameter: Any = None) -> tuple[_core.Loss, Task]:
-    """Any loss, and what it is for; `parameter` is called epsilon."""
-    tasks: dict[str, Task] = {known: task for known, task, _, _ in _core.known_losses()}
-    if not isinstance(name, str) or name not in tasks:
-        raise ValueError(f"loss: expected one of {', '.join(map(repr, tasks))}, got {name!r}")
-    loss: _core.Loss = loss_for(tasks[name], name, parameter, "epsilon")
-    return loss, tasks[name]
+        raise ValueError(str(error).replace(f"{parameter}:", "epsilon:", 1)) from None
 
 
 def check_bounded_slope(loss: _core.Loss, where: str) -> None:
-    """Refuses losses that grow faster than a line, for the stochastic steps of `where`."""
+    """Refuse losses that grow faster than a line, for the stochastic steps of `where`."""
     slopes = np.abs(loss.gradient(np.array([1e6, 1e12, -1e6, -1e12]), np.zeros(4))[1])
     if slopes[1] > 2 * slopes[0] or slopes[3] > 2 * slopes[2]:
         raise ValueError(
-            f"loss: {loss.name!r} is not Lipschitz, which {where} needs; take another loss, "
-            'or fit with solver="newton"'
+            f"loss: {loss.name!r} is not Lipschitz, which {where} needs; take another loss, or LinearSVMGSU"
         )
-
-
-def regression_loss(name: Any, epsilon: float | None = None) -> Any:
-    """A loss for regression; `epsilon` is its parameter, where it has one."""
-    return loss_for("regression", name, epsilon, "epsilon")

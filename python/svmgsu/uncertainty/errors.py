@@ -43,7 +43,7 @@ def from_errors(
     Assumes that a bar is one standard deviation (68 %), not two and not a range, and that errors of
     different features have nothing to do with each other: colours u − g and g − r share the error of g
     (use `propagate`). Harms if bars are too long, since then every sample says little: compare
-    `cov_scale=0` in `LinearSVMGSUCV`.
+    `cov_scale=0` in `LinearSVMGSU`.
 
     Parameters
     ----------

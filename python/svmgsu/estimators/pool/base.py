@@ -19,7 +19,7 @@ from ...data.gaussians import Gaussians, with_gaps
 from ...exceptions import ConvergenceWarning
 from ...fit.population import observe
 from ...io.frames import table_for_predict
-from ...models.rule import depends_on_class, new_objects
+from ...models.linear import depends_on_class, new_samples
 from ...outofcore.blocks import Blocks
 from ...support.parallel import Team
 from ...support.validation import Array, FloatArray, check_count, check_positive, is_sparse
@@ -136,7 +136,7 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
     def _with_gaps(self, X: Any, cov: Any, std: Any) -> Gaussians:
         """X with its covariance; NaN, or infinite noise, is a missing value."""
         if isinstance(X, Gaussians):
-            data = new_objects(X, cov, std)
+            data = new_samples(X, cov, std)
         else:
             seen = observe(X, cov, std)
             data = with_gaps(seen.values, seen.cov, seen.names)

@@ -15,8 +15,8 @@ from ...io.frames import table_for_fit
 from ...outofcore.blocks import Blocks
 from ...support.labels import check_raw_weights, class_factors
 from ...support.validation import Array, FloatArray
-from ..classifier import labels_of
 from ..inputs import ROUTED
+from ..linear import labels_of
 from . import axis_aligned, linear, rbf
 from .base import (
     LAST_ROWS,

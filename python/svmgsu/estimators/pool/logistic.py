@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ... import _core
-from ...fit.settings import Settings
+from ...fit.options import Options
 from ...support.validation import Array, FloatArray
 from ..nodes import Node
 from .inputs import View
@@ -80,14 +80,12 @@ class Solver:
             c = c[counted]
             chosen = np.ascontiguousarray(rows[counted % len(rows)], dtype=np.int64)
             data = _core.labelled(self.means, (), signs, np.ascontiguousarray(c / c.mean()), chosen)
-            options = Settings(
-                task="classification",
-                lam=lam,
+            options = Options(
                 loss="logistic",
                 tol=tol,
                 threads=self.task.threads,
                 max_time=deadline.left(),
-            ).options(len(chosen))
+            ).core(len(chosen), lam)
             at = () if start is None else (np.ascontiguousarray(start.W[i]), float(start.b[i]))
             found = _core.solve(data, options, None, *at)
             W[i], b[i] = found.w, found.b

@@ -1,0 +1,210 @@
+"""The search for λ and the scale of the covariances: held-out scores along warm-started paths of λ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..data.soft_labels import Copies
+from ..exceptions import ConvergenceWarning
+from ..models.classifier import probability_right
+from ..outofcore.training import Files
+from ..support.parallel import Team
+from ..support.progress import counter
+from ..support.validation import Array, FloatArray
+from ..support.warning import warn
+from .calibrate import FOLDS, divided, group_folds, rows_together
+from .multiclass import Classification
+from .options import DEFAULT_LAM
+from .regression import Regression
+
+if TYPE_CHECKING:
+    from .problem import Problem
+
+_FOR_REFIT = 0.25  # of max_time
+SAMPLE = 20_000  # samples of files on which a search is made
+
+
+@dataclass
+class SearchResult:
+    """The best setting of a search, its held-out score, and the scores of all in `cv_results`."""
+
+    lam: float
+    cov_scale: float
+    score: float = float("nan")
+    index: int = 0
+    cv_results: dict[str, Array] | None = None
+
+
+def choose(problem: Problem, groups: Any = None, step: Any = None) -> SearchResult:
+    """Return the λ and the scale with the best held-out score; among equals the largest λ.
+
+    Held-out samples are Gaussians, too: a classifier is scored by the expected share of draws that it
+    classifies rightly (the mean over binary subproblems), a regression by the expected squared error, with
+    the covariances that were given.
+    (fold, scale) pairs run in parallel, each along a path of λ. `step` is called after each fit. Of samples
+    in files, 20,000 that are drawn at random are used.
+    """
+    options = problem.options
+    if not problem.in_memory:
+        problem = _sample(problem)
+    lams, scales = np.atleast_1d(options.lam), np.atleast_1d(options.cov_scale)
+    folds = _folds(problem, groups)
+    if not folds:  # there is nothing to hold out
+        nearest = float(np.clip(DEFAULT_LAM, lams.min(), lams.max()))
+        return SearchResult(nearest, float(scales[np.abs(scales - 1).argmin()]))
+    jobs = [(s, f) for f in range(len(folds)) for s in range(len(scales))]
+    scores = np.full((len(scales), len(lams), len(folds)), np.nan)
+    team = Team(options.threads)
+    count = counter(options.verbose is True, len(jobs) * len(lams), "svmgsu search")
+
+    def done() -> None:
+        team.go_on()
+        count()
+        if step is not None:
+            step()
+
+    def run(job: tuple[int, int]) -> None:
+        s, f = job
+        if job != jobs[0] and not options.seconds_left(_FOR_REFIT):
+            return
+        known, new = folds[f]
+        problem_at = _at_scale(problem, float(scales[s]))
+        models = problem_at.path(
+            lams,
+            rows=known,
+            threads=team.inner(len(jobs)),
+            report=lambda progress: not team.stopped,
+            done=done,
+            reserved=_FOR_REFIT,
+        )
+        for k, model in models.items():
+            team.go_on()
+            scores[s, k, f] = _score(problem, model, known, new)
+
+    team.map(run, jobs)
+    tried = ~np.isnan(scores)
+    if not tried.all():
+        warn(
+            f"max_time={options.max_time} seconds were over after {tried.sum()} of {tried.size} fits; the "
+            "best setting is one of those scored in most folds. Raise max_time, or try fewer",
+            ConvergenceWarning,
+        )
+        most = tried.sum(axis=2) == tried.sum(axis=2).max()
+        scores[~most] = np.nan
+    return _best(lams, scales, scores)
+
+
+def _sample(problem: Problem) -> Problem:
+    """Return the problem of some samples of files, drawn at random, in memory."""
+    from .problem import Memory, Problem
+
+    if not isinstance(problem.source, Files):
+        raise ValueError("lam: a search takes samples in memory or in files; give a number")
+    count = len(problem)
+    rows = np.arange(count)
+    if count > SAMPLE:
+        rows = np.sort(np.random.default_rng(0).choice(count, SAMPLE, replace=False))
+    return Problem(Memory(problem.source.blocks[rows]), problem.task.take(rows), problem.options)
+
+
+def _at_scale(problem: Problem, scale: float) -> Problem:
+    """Return the same problem with another scale of the covariances."""
+    from .problem import Problem
+
+    out = Problem(problem.source, problem.task, problem.options)
+    out.cov_scale = scale
+    return out
+
+
+def _best(lams: FloatArray, scales: FloatArray, scores: FloatArray) -> SearchResult:
+    flat = scores.reshape(-1, scores.shape[2])
+    mean = np.full(len(flat), np.nan)
+    deviation = np.full(len(flat), np.nan)
+    for k in np.flatnonzero(~np.isnan(flat).all(axis=1)).tolist():
+        mean[k] = np.nanmean(flat[k])
+        deviation[k] = np.nanstd(flat[k])
+    comparable = np.where(np.isnan(mean), -np.inf, mean)
+    results: dict[str, Array] = {
+        "param_lam": np.tile(lams, len(scales)),
+        "param_cov_scale": np.repeat(scales, len(lams)),
+        "mean_test_score": mean,
+        "std_test_score": deviation,
+        "rank_test_score": (comparable[:, np.newaxis] < comparable).sum(axis=1) + 1,
+    }
+    for k in range(flat.shape[1]):
+        results[f"split{k}_test_score"] = flat[:, k]
+    near = np.flatnonzero(comparable >= comparable.max() - 1e-12)
+    order = np.lexsort((np.abs(results["param_cov_scale"][near] - 1), -results["param_lam"][near]))
+    best = int(near[order[0]])
+    return SearchResult(
+        float(results["param_lam"][best]),
+        float(results["param_cov_scale"][best]),
+        float(mean[best]),
+        best,
+        results,
+    )
+
+
+def _folds(problem: Problem, groups: Any) -> list[tuple[Array, Array]]:
+    """Return (training rows, held-out rows) of up to five folds; none where nothing can be held out.
+
+    Folds keep groups and the rows of a sample together. Else samples are dealt out in the order of their
+    projections on a random direction, class by class, and those of a regression in the order of their
+    targets; equal ones to the same fold. So the folds depend neither on the order of the samples nor on
+    whether one is there twice or has weight 2.
+    """
+    task = problem.task
+    used = task.given_weights > 0
+    if isinstance(task, Regression):
+        together = rows_together(Copies(len(problem)), groups, len(problem))
+        if together is not None:
+            folds = group_folds(together, np.zeros(len(problem), dtype=np.int64), 1, used)
+            return [] if folds is None else divided(folds)
+        keys = np.column_stack([task.targets, _projections(problem)])
+        members = [np.flatnonzero(used)]
+    else:
+        assert isinstance(task, Classification)
+        together = rows_together(task.copies, groups, len(problem))
+        if together is not None:
+            folds = group_folds(together, task.codes, len(task.classes), used)
+            return [] if folds is None else divided(folds)
+        keys = _projections(problem)[:, np.newaxis]
+        members = [np.flatnonzero(used & (task.codes == c)) for c in range(len(task.classes))]
+    places = [np.unique(keys[some], axis=0, return_inverse=True)[1].ravel() for some in members]
+    count = min(FOLDS, *[int(place.max(initial=-1)) + 1 for place in places], FOLDS)
+    if count < 2:
+        return []
+    fold_of = np.full(len(problem), -1)
+    for some, place in zip(members, places, strict=True):
+        fold_of[some] = place % count
+    return divided(fold_of)
+
+
+def _projections(problem: Problem) -> FloatArray:
+    """Return a number for each sample that depends on its mean alone."""
+    direction = np.random.default_rng(0).normal(size=(1, problem.source.shape[1]))
+    return problem.source.margins(direction)[0][:, 0]
+
+
+def _score(problem: Problem, model: Any, known: Array, new: Array) -> float:
+    """Return the score of held-out rows; greater is better."""
+    task = problem.task
+    if isinstance(task, Regression):
+        mean, variance = problem.source.margins(model.coef_[np.newaxis], new, threads=1)
+        residual: FloatArray = task.targets[new] - mean[:, 0] - model.intercept_
+        weights = task.weights(new, model.scatter_)
+        return -float(np.average(residual**2 + variance[:, 0], weights=weights))
+    assert isinstance(task, Classification)
+    found = []
+    for k in range(len(task)):
+        rows = task.rows(k, new)
+        if rows is None or not task.weights[rows].any():  # neither class of a pair is held out
+            continue
+        mean, variance = problem.source.margins(model.coef_[k : k + 1], rows, threads=1)
+        margin, std = mean[:, 0] + model.intercept_[k], np.sqrt(variance[:, 0])
+        right = probability_right(margin, std, task.signs(k, rows))
+        found.append(np.average(right, weights=task.weights[rows]))
+    return float(np.mean(found))

@@ -1,0 +1,246 @@
+"""`svmgsu.train`: from arrays to a trained model in one call."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from ..data.gaussians import as_gaussians
+from ..data.soft_labels import Copies, has_soft_labels, read_labels
+from ..models.classifier import Model
+from ..models.linear import depends_on_class
+from ..models.regressor import RegressionModel
+from ..outofcore.blocks import Blocks
+from ..outofcore.training import (
+    DataSource,
+    labels_of_blocks,
+    refuse_beside,
+    source_of,
+    weights_of_blocks,
+)
+from ..support.labels import check_targets, check_weights
+from ..support.validation import check_row_order
+from .multiclass import Classification
+from .options import DEFAULT_LAM, Options
+from .problem import Memory, Problem
+from .regression import Regression, check_target_errors
+
+
+def train(
+    X: Any,
+    y: Any = None,
+    cov: Any = None,
+    *,
+    std: Any = None,
+    y_std: Any = None,
+    sample_weight: Any = None,
+    groups: Any = None,
+    lam: Any = DEFAULT_LAM,
+    loss: str | tuple[str, float] = "hinge",
+    class_weight: Any = None,
+    probability: bool | str = True,
+    tol: float = 1e-6,
+    max_time: float | None = None,
+    start: Any = None,
+    threads: int | None = None,
+    verbose: bool | Callable[[Any], bool | None] = False,
+) -> Any:
+    """Train a linear classifier or regression on uncertain samples.
+
+    Minimise λ/2 ‖w‖² + (1/l) Σ E ℓ(w·X + b, y) over X ~ N(x, Σ): exact, convex, and with a proof of how close
+    to the optimum it ends. The loss decides between classification and regression.
+
+    Parameters
+    ----------
+    X : array, SciPy sparse matrix, DataFrame, Gaussians or Blocks of shape (l, n)
+        The samples' means, or means and covariances together; in memory or, as `svmgsu.open` gives them, in
+        files that are read block by block.
+    y : array of shape (l,), or (l, K) for soft labels
+        For a classifier the labels, numbers or strings, of two or more classes. Of more than two each pair is
+        trained, and probabilities are coupled (`LinearSVMGSU` has one against the rest, too). Soft labels are
+        the probabilities of the classes, whose rows sum to 1: a DataFrame or a dict names their columns, else
+        the classes are 0, 1, ... Such a sample counts for each class with that weight, exactly. For a
+        regression the targets. By default what blocks have.
+    cov : array or covariance kind, optional
+        Uncertainty of X: a number or (l,) variances for isotropic, (l, n) for diagonal, (l, n, n) for
+        full covariances, or `svmgsu.Isotropic`, `Diagonal`, `Full`, `LowRank`, `Shared` and their sums.
+    std : array, optional
+        Standard errors instead of `cov`: a number, (l,) or (l, n).
+    y_std : float or array of shape (l,), optional
+        Standard errors of the targets of a regression, > 0. With the squared loss they make a likelihood: a
+        target has the weight 1/(τ² + e²), and the scatter τ of the relation itself is estimated with it.
+        With other losses the weight is 1/e.
+    sample_weight : array of shape (l,), optional
+        Relative weights: a common factor changes nothing. A weight of 2 is the same as having a sample twice.
+    groups : array of shape (l,), optional
+        Samples that belong together, such as those of one patient: probabilities, and a search for λ, are
+        made with models that have seen none of the group.
+    lam : float, array or "auto", default=1e-2
+        The weight λ of the penalty λ/2 ‖w‖²: λ = 1/(Cl) for the C of other libraries' SVMs, and
+        scikit-learn's `Ridge(alpha)` / l for the squared loss. Of several values that with the best score on
+        held-out samples is taken; "auto" tries ten from 10 down to 1e-4.
+    loss : str or (str, float), default="hinge"
+        For classification, with labels ±1 and f = w·X + b: "hinge", max(0, 1 - yf); "squared_hinge", its
+        square; "logistic", log(1 + exp(-yf)), which has probabilities of its own. For regression, with
+        D = y - f: "squared", D²/2; "epsilon_insensitive", max(0, |D| - ε) with ε = 0.1;
+        "squared_epsilon_insensitive", its square; "huber", a square up to ε = 1.35, then a line. A pair sets
+        ε in the unit of y, such as ("huber", 2.0).
+    class_weight : dict or "balanced", optional
+        Factors of the weights of each class's samples; "balanced" gives all classes the same sum. They say
+        what mistakes cost: they turn the hyperplanes and `predict`, not the probabilities.
+    probability : {True, "cv", "train", False}, default=True
+        Whether to fit probabilities, and to what. "cv" fits them to the scores of samples held out in five
+        folds (fewer where a class is small). "train" fits them to the training scores, as in the paper:
+        faster and overconfident. True means "cv", but for loss="logistic" the model's own probabilities.
+        With covariances the fit learns how much uncertainties matter: see `Model.predict_proba`.
+    tol : float, default=1e-6
+        The solver stops when the proven gap is at most `tol` times the objective.
+    max_time : float, optional
+        Seconds for everything: search, all classes, folds and calibration. The best point so far is kept, and
+        a `ConvergenceWarning` tells what could not be done in time.
+    start : Model, RegressionModel or path, optional
+        A model to start from. For blocks it may be the path of a checkpoint: a small file that holds the best
+        point so far, written every few seconds. If it exists, training starts from there; a checkpoint of
+        other data is refused.
+    threads : int, optional
+        By default all that OpenMP offers (OMP_NUM_THREADS, threadpoolctl). The result has the same bits for
+        any number.
+    verbose : bool or function, default=False
+        Show progress (with tqdm where it is installed). A function is called between iterations with
+        `.iteration, .objective, .gap, .seconds, .passes`, and stops training by returning False; for several
+        classes from several threads.
+
+    Returns
+    -------
+    Model or RegressionModel
+
+    Notes
+    -----
+    **What noise of the inputs does to a regression.** The expected loss asks for a plane that is good for
+    every X that the sample might be, as if the noise came *on top of* x. With the squared loss that adds
+    wᵀΣw/2 for each sample, and w shrinks. That is right if the model will be used on inputs with such noise.
+    If x was measured with this noise and the target belongs to the *true* value, x is scattered already, and
+    the covariance would flatten the plane a second time. Then shrink each sample to its posterior first:
+    `svmgsu.uncertainty.posterior`.
+
+    Examples
+    --------
+    >>> import numpy as np, svmgsu
+    >>> X, y = np.array([[-2.0, 0.1], [-1.0, -0.2], [1.0, 0.3], [2.0, -0.1]]), [0, 0, 1, 1]
+    >>> model = svmgsu.train(X, y, std=0.3, lam=0.1)
+    >>> model.predict([[1.5, 0.0]])
+    array([1])
+
+    A regression with errors of its targets:
+
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> targets, errors = [0.1, 0.9, 2.1, 2.9], [0.1, 0.1, 0.1, 0.5]
+    >>> model = svmgsu.train(X, targets, y_std=errors, loss="squared", lam=1e-6)
+    >>> model.predict([[1.5]]).round(1).tolist()
+    [1.5]
+
+    A path of λ, each model started from the one before:
+
+    >>> path = [None]
+    >>> for lam in (1.0, 0.1):
+    ...     path.append(svmgsu.train(X, targets, loss="squared", lam=lam, start=path[-1]))
+    >>> [round(model.coef_.item(), 2) for model in path[1:]]
+    [0.52, 0.87]
+    """
+    options = Options(
+        lam=lam,
+        loss=loss,
+        class_weight=class_weight,
+        probability=probability,
+        tol=tol,
+        max_time=max_time,
+        threads=threads,
+        verbose=verbose,
+    )
+    problem = read_problem(X, y, cov, options, std=std, y_std=y_std, sample_weight=sample_weight)
+    return problem.train(begin(problem, start), groups)
+
+
+def read_problem(
+    X: Any,
+    y: Any,
+    cov: Any,
+    options: Options,
+    *,
+    std: Any = None,
+    y_std: Any = None,
+    sample_weight: Any = None,
+) -> Problem:
+    """Return the problem of samples in memory or in blocks, checked."""
+    if isinstance(X, Blocks):
+        return _blocks_problem(X, y, cov, options, std, y_std, sample_weight)
+    check_row_order(X, y=y, y_std=y_std, sample_weight=sample_weight)
+    data = as_gaussians(X, cov, std)
+    count = len(data)
+    weights = check_weights(sample_weight, count)
+    if options.task == "regression":
+        task = Regression(check_targets(y, count), check_target_errors(y_std, count), weights, options)
+        return Problem(Memory(data), task, options)
+    _refuse_target_errors(y_std)
+    classes, codes, copies = read_labels(y, count)
+    if copies.source is None:
+        labelled = depends_on_class(data.cov) or depends_on_class(data.test_noise)
+        labels = classes[codes] if labelled else None
+        source = Memory(data, labels)
+    else:
+        check_soft_labels(copies, data)
+        source = Memory(data, repeat=copies.source)
+    return Problem(source, Classification(classes, codes, copies, copies.weights(weights), options), options)
+
+
+def _blocks_problem(
+    X: Blocks, y: Any, cov: Any, options: Options, std: Any, y_std: Any, sample_weight: Any
+) -> Problem:
+    refuse_beside(X, cov=cov, std=std)
+    if options.solver != "newton":
+        raise ValueError("X: stochastic gradient descent takes samples in memory, not blocks")
+    weights = weights_of_blocks(X, sample_weight)
+    if options.task == "regression":
+        targets = check_targets(X.labels() if y is None else y, len(X))
+        own_errors = X.numbers("y_std") if y_std is None and y is None else y_std
+        errors = check_target_errors(own_errors, len(X))
+        return Problem(source_of(X), Regression(targets, errors, weights, options), options)
+    _refuse_target_errors(y_std)
+    if y is None and X.classes is not None:
+        soft = X.labels()
+        y = {label: soft[:, k] for k, label in enumerate(X.classes.tolist())}
+    source: DataSource
+    if y is None or not has_soft_labels(y):
+        classes, codes = labels_of_blocks(X, y)
+        source, copies = source_of(X), Copies(len(X))
+    else:
+        classes, codes, copies = read_labels(y, len(X))
+        source = source_of(X if copies.source is None else X.repeat(copies.source))
+    return Problem(source, Classification(classes, codes, copies, copies.weights(weights), options), options)
+
+
+def _refuse_target_errors(y_std: Any) -> None:
+    if y_std is not None:
+        raise ValueError('y_std: the loss is for classification; for a regression pass loss="squared"')
+
+
+def check_soft_labels(copies: Copies, data: Any) -> None:
+    """Refuse soft labels where the covariances depend on the label."""
+    if copies.source is not None and depends_on_class(data.cov):
+        raise ValueError("y: soft labels do not go with a covariance for each class; give labels")
+
+
+def begin(problem: Problem, start: Any) -> Model | RegressionModel | None:
+    """Return the model to start from; of a path, the problem keeps a checkpoint there."""
+    if not isinstance(start, (str, os.PathLike)):
+        return start  # type: ignore[no-any-return]
+    if isinstance(problem.source, Memory):
+        raise ValueError("start: a checkpoint is for blocks of svmgsu.open; pass a model to start from")
+    from .checkpoint import Checkpoint
+
+    task = problem.task
+    subproblems = len(task) if isinstance(task, Classification) else 1
+    fingerprint = f"{problem.source.fingerprint()} {task.name}"
+    problem.checkpoint = Checkpoint(start, fingerprint, (subproblems, problem.source.shape[1]))
+    return None
