@@ -5,7 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
-from bench.paper import EXPERIMENTS, __main__, harness, report, statistics, systems, tv
+from bench.paper import EXPERIMENTS, __main__, harness, report, statistics, systems
 from bench.paper.frames import GaussianClasses
 from bench.paper.recordings import DEAP_SHAPE, load_deap
 from bench.paper.toy import angle, random_set
@@ -158,38 +158,6 @@ def test_paired_differences_allow_for_overlap():
 
 
 # Readers
-
-
-def test_the_original_tv_files_are_read(tmp_path):
-    """libsvm text of 4125 features: shot averages, text areas, a word, the edge change ratio."""
-    path = tmp_path / "BBC.txt"
-    path.write_text(
-        "1  1:29 2:3.8 3:1.5 8:0.07 9:0.05 90:0.2 105:0.1 123:0.5 4124:0.52 4125:0.87\n"
-        "-1 1:40 2:2.0 4:13.5 5:7.0 104:0.3 119:0.4\n"
-    )
-    data, y = tv.load_uci(path)
-    assert y.tolist() == [1, -1]
-    assert data.shape == (2, 4125)
-    means, variances = data.mean.toarray(), data.cov.diagonals(*data.shape)
-    assert {int(j) + 1: means[0, j] for j in np.flatnonzero(means[0])} == {
-        **{1: 29, 2: 3.8, 8: 0.07},
-        **{90: 0.2, 123: 0.5},
-    }
-    found = {int(j) + 1: round(float(variances[0, j]), 6) for j in np.flatnonzero(variances[0])}
-    assert found == {2: 2.25, 8: 0.0025, 90: 0.01}  # standard deviations, squared, at the place of the mean
-    assert variances[1, 103] == pytest.approx(0.16)
-    with_edges, _ = tv.load_uci(path, edges=True)
-    assert with_edges.mean.toarray()[0, 4123] == 0.52
-    assert with_edges.cov.diagonals(*data.shape)[0, 4123] == pytest.approx(0.87**2)
-    model = svmgsu.train(data, y, lam=0.1, probability=False)
-    assert model.predict(data.mean).tolist() == [1, -1]
-
-
-def test_other_labels_in_a_tv_file_are_refused(tmp_path):
-    path = tmp_path / "BBC.txt"
-    path.write_text("3 1:29\n-1 1:40\n")
-    with pytest.raises(ValueError, match=r"BBC\.txt: labels must be -1 and \+1"):
-        tv.load_uci(path)
 
 
 def test_a_participant_of_deap_is_read(tmp_path):

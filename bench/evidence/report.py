@@ -289,7 +289,11 @@ def curves_picture(curves: dict[str, Any], path: Path) -> None:
 def block(figures: dict[str, Any]) -> str:
     """Return the README's block: the picture and its sentence."""
     if not figures["rows"]:
-        return f"{START}\n{END}"
+        words = (
+            f"Models with default settings are compared with tuned rivals in {len(ROWS)} rows by a "
+            "[protocol](bench/evidence/PROTOCOL.md) that was fixed beforehand. It has not been run yet."
+        )
+        return "\n".join([START, words, END])
     alt = "Loss above that of the best system of a row: mean and worst row of each system"
     unfinished = "" if is_complete(figures) else " The run is not complete: these figures are preliminary."
     links = "([all figures](bench/results/evidence.md), [protocol](bench/evidence/PROTOCOL.md))"

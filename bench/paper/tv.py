@@ -6,8 +6,6 @@ import gzip
 from pathlib import Path
 
 import numpy as np
-import scipy.sparse
-from sklearn.datasets import load_svmlight_file
 
 import svmgsu
 
@@ -19,12 +17,6 @@ from .systems import Array
 
 CHANNELS = ("BBC", "NDTV")
 FILES = tuple(f"tvnews/{channel}.csv.gz" for channel in CHANNELS)
-# Places (from 1) of the means whose second moments follow them, in the files of all 4125 features: shot
-# averages at 2, 4, ..., 16, the 15 text areas at 90-104 with theirs at 105-119, edge change at 4124.
-MEANS = (*range(2, 17, 2), *range(90, 105), 4124)
-MOMENTS = (*range(3, 18, 2), *range(105, 120), 4125)
-FEATURES = 4125
-EDGES = (4124, 4125)  # pure noise in the published files
 LAMS = np.logspace(-1, -5, 9)
 FOLDS = 3
 A_SEED = 4000  # shots to train on
@@ -34,29 +26,6 @@ SYSTEMS = {
     "LSVM-GSU": systems.gsu,
     "LSVM-GSU, 0.1 Σ": systems.scaled(systems.gsu, 0.1),
 }
-
-
-def load_uci(path: Path, *, edges: bool = False) -> tuple[svmgsu.Gaussians, Array]:
-    """One of the five original text files (libsvm, 4125 features): sparse means with the variances of 24
-    features, and labels -1 and +1.
-
-    The columns called variances are standard deviations and are squared. The places of the moments become
-    zero: they are no features. `edges` keeps the edge change ratio, which is noise.
-    """
-    X, y = load_svmlight_file(str(path), n_features=FEATURES, zero_based=False)
-    if not np.isin(y, (-1, 1)).all():
-        raise ValueError(f"{path}: labels must be -1 and +1, found {np.unique(y)[:5]}")
-    pairs = [(a, b) for a, b in zip(MEANS, MOMENTS, strict=True) if edges or a not in EDGES]
-    means, moments = (np.array(column) - 1 for column in zip(*pairs, strict=True))
-    shape = (FEATURES, FEATURES)
-    to_mean = scipy.sparse.csr_array((np.ones(len(means)), (moments, means)), shape=shape)
-    variances = scipy.sparse.csr_array((X @ to_mean).power(2))
-    dropped = np.array(MOMENTS if edges else (*MOMENTS, *EDGES)) - 1
-    kept = np.isin(np.arange(FEATURES), dropped, invert=True).astype(float)
-    means_only = scipy.sparse.csr_array(X @ scipy.sparse.diags_array(kept))
-    for matrix in (means_only, variances):
-        matrix.eliminate_zeros()
-    return svmgsu.Gaussians(means_only, svmgsu.Diagonal(variances)), y
 
 
 def load_channel(folder: Path, channel: str) -> tuple[Array, Array, Array]:
