@@ -333,7 +333,7 @@ def test_the_bits_are_the_same_for_any_number_of_threads(loss):
             objective = svmgsu.Objective(data, y, lam=LAM, loss=loss, sample_weight=c, threads=threads)
             _, gw, gb = objective.value_and_gradient(w, 0.3)
             hw, hb = objective.hessian_product(w, 0.3, vw, -0.7)
-            numbers = [objective.value(w, 0.3), gb, hb, objective.best_intercept(w)]
+            numbers = [objective.gap(w, 0.3), objective.value(w, 0.3), gb, hb, objective.best_intercept(w)]
             return np.concatenate([numbers, gw, hw])
 
         one = everything(1)

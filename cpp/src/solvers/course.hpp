@@ -86,7 +86,9 @@ class Course {
     if (seconds > options_.max_seconds) result_.stop = Stop::time;
     if (seconds - last_call_ >= choices::kSecondsBetweenCalls) {
       last_call_ = seconds;
-      if (!ask({result_.iterations, result_.objective, gap(), seconds, passes_})) result_.stop = Stop::monitor;
+      // Within an iteration the number is that of the last complete one.
+      const Index complete = result_.history.empty() ? 0 : result_.history.back().iteration;
+      if (!ask({complete, result_.objective, gap(), seconds, passes_})) result_.stop = Stop::monitor;
     }
     return result_.stop != Stop::converged;
   }
