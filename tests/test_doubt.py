@@ -232,7 +232,7 @@ def test_what_is_no_table_of_probabilities_is_refused():
     cases = {
         "y: sample 3, feature 1 is nan": spoilt(P, 3, 1, np.nan),
         "y: sample 4 has the probability -0.5 of class 2; probabilities must be >= 0": spoilt(P, 4, 2, -0.5),
-        "y: the class probabilities of example 5 sum to": spoilt(P, 5, 0, P[5, 0] + 0.01),
+        "y: sample 5 has class probabilities that sum to": spoilt(P, 5, 0, P[5, 0] + 0.01),
         "y: 19 rows of class probabilities for 20 samples": P[:19],
         "y: the probability of class 3 is 0 in every row": np.column_stack([P, np.zeros(20)]),
         "y: expected numbers, got dtype": P.astype(str),

@@ -47,11 +47,6 @@ def test_a_sparse_matrix_with_a_bad_index_is_refused(case):
             make(BAD_MATRICES[case])
 
 
-def test_the_message_names_the_entry_the_index_and_the_columns():
-    with pytest.raises(ValueError, match="entry 5 has the column index 1003, but the matrix has 3 columns"):
-        svmgsu.Gaussians(BAD_MATRICES["beyond"])
-
-
 def test_unsorted_and_repeated_columns_are_put_in_order_whatever_the_matrix_says_of_itself():
     matrix = sp.csr_array(
         (

@@ -91,7 +91,7 @@ def test_labels_must_be_of_two_classes(X, y):
         train(X, ["a"] * COUNT)
     with refuses("y: 3 classes (0, 1, 2); an Objective has two"):
         svmgsu.Objective(X, np.arange(COUNT) % 3)
-    with refuses("y: 3 numbers with fractions (0.0, 0.5, 1.0) are no classes"):
+    with refuses("y: looks continuous, with 3 different numbers (0.0, 0.5, 1.0); expected class"):
         train(X, np.arange(COUNT) % 3 / 2)
     with refuses("y: 20 classes (0, 1, 2, 3, 4, ...)"):
         svmgsu.Objective(X, np.arange(COUNT))
@@ -110,7 +110,7 @@ def test_labels_must_be_one_an_example(X, y):
         train(X, y[:-1])
     with refuses("y: expected one label per sample, got an array of shape (20, 2, 2)"):
         train(X, np.zeros((COUNT, 2, 2)))
-    with refuses("y: the class probabilities of sample 0 sum to 0; rows must sum to 1"):
+    with refuses("y: sample 0 has class probabilities that sum to 0; rows must sum to 1"):
         train(X, np.zeros((COUNT, 2)))
     with refuses("y: training requires y to be passed, but the target y is None"):
         train(X, None)
@@ -294,7 +294,7 @@ def test_a_wrong_number_of_variances_is_refused(X, y):
 
 @pytest.mark.parametrize("shape", [(N,), (N, N)], ids=str)
 def test_what_fits_the_features_only_is_pointed_to_shared(X, y, shape):
-    with refuses(f"cov: shape {shape} fits the features but not the 20 samples; pass one "):
+    with refuses(f"cov: shape {shape} fits the features but not the 20 samples; for one "):
         train(X, y, np.ones(shape))
 
 

@@ -27,7 +27,7 @@ from ..io.text import read_text
 from ..models.calibration import Calibration
 from ..models.files import parse
 from ..models.regressor import RegressionModel
-from ..propagate.linear import dense
+from ..support.arrays import dense
 from ..support.memory import require_memory
 from ..support.validation import Array, FloatArray, as_float_array, check_finite, check_positive
 from .base import UsageError, about, check_outputs, count, execute, fraction, make_parser, natural, positive

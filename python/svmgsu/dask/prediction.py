@@ -10,7 +10,7 @@ from dask import delayed
 
 from ..models.classifier import Model
 from ..models.regressor import RegressionModel
-from ..support.places import counted_from
+from ..support.errors import counted_from
 from .shards import aligned_blocks, is_dask, is_dask_frame, read_block, row_blocks
 
 

@@ -12,7 +12,7 @@ from dask import delayed
 from ..data.gaussians import Gaussians
 from ..io.frames import read_frame
 from ..outofcore.shards import group_rows
-from ..support.places import counted_from
+from ..support.errors import counted_from
 from ..support.validation import Array
 from .rounds import Bundle, Rounds, Shard, collected, workers_of
 

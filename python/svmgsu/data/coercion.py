@@ -60,25 +60,18 @@ def _by_shape(array: Array, name: str, shape: tuple[int, int], psd: Psd) -> Cova
     if is_std and array.shape == shape:  # standard deviations of a table have no other meaning
         return Diagonal(array, check=False)
     if array.shape in ((n,), (n, n)) and (n > 1 or count > 1):
-        per_sample, per_feature = {
-            (1, False): (
-                "one variance per sample, svmgsu.Isotropic(cov)",
-                "one per feature, svmgsu.Shared(cov)",
-            ),
-            (2, False): ("variances, svmgsu.Diagonal(cov)", "one matrix for all samples, svmgsu.Shared(cov)"),
-            (1, True): (
-                "one per sample, cov=svmgsu.Isotropic(np.square(std))",
-                "one per feature, cov=svmgsu.Shared(np.square(std))",
-            ),
-            (2, True): ("", "one per feature, cov=svmgsu.Shared(np.square(std[0]))"),
-        }[array.ndim, is_std]
+        given = "cov=svmgsu.{}(np.square(std))" if is_std else "cov=svmgsu.{}(cov)"
+        one_each = "variances" if array.ndim == 2 else "one per sample"
+        one_for_all = "one matrix for all samples" if array.ndim == 2 else "one per feature"
+        shared = f"{one_for_all}, pass {given.format('Shared')}"
         if count == n:
+            kind = "Diagonal" if array.ndim == 2 else "Isotropic"
             raise ValueError(
-                f"{name}: shape {array.shape} is ambiguous, since there are as many samples as features: "
-                f"{per_sample}, or {per_feature}? Pass one of these"
+                f"{name}: shape {array.shape} is ambiguous, since there are as many samples as features; for "
+                f"{one_each}, pass {given.format(kind)}, for {shared}"
             )
         raise ValueError(
-            f"{name}: shape {array.shape} fits the features but not the {count} samples; pass {per_feature}"
+            f"{name}: shape {array.shape} fits the features but not the {count} samples; for {shared}"
         )
     if array.ndim <= 1:
         if array.ndim == 1 and len(array) != count:

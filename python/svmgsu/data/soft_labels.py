@@ -1,4 +1,4 @@
-"""Labels with doubt: y may hold the probability of each class instead of one label.
+"""Soft labels: y may hold the probability of each class instead of one label.
 
 A sample then counts for every class with that weight, which is exact: the objective is linear in the
 weights. Its copies share one row of the data.
@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..support.errors import InvalidValue
 from ..support.labels import as_labels, check_labels, class_codes, plain_labels
 from ..support.validation import Array, FloatArray, as_float_array, check_finite, listed
 
@@ -27,15 +28,15 @@ class Copies:
     shares: FloatArray | None = None  # of each copy: the probability of its class
 
     def places(self, rows: Array) -> Array:
-        """The samples that some copies are of."""
+        """Return the samples of some copies."""
         return rows if self.source is None else self.source[rows]
 
     def originals(self, rows: Array) -> Array:
-        """The same, each once."""
+        """Return the samples of some copies, each once."""
         return rows if self.source is None else np.unique(self.source[rows])
 
     def of(self, samples: Array) -> Array:
-        """All copies of some samples."""
+        """Return all copies of some samples."""
         if self.source is None:
             return samples
         start = np.searchsorted(self.source, samples)
@@ -44,20 +45,20 @@ class Copies:
         return np.asarray(first + np.arange(len(first)))
 
     def weights(self, given: FloatArray) -> FloatArray:
-        """The weights of copies from those of samples."""
+        """Return the weights of copies from those of samples."""
         if self.source is None or self.shares is None:
             return given
         return np.asarray(given[self.source] * self.shares)
 
     def table(self, codes: Array) -> FloatArray:
-        """The probabilities of each sample's classes, (l, K), from the places of its copies' classes."""
+        """Return the class probabilities of each sample, (l, K), from the places of its copies' classes."""
         out = np.zeros((self.examples, int(codes.max()) + 1))
         places = np.arange(self.examples) if self.source is None else self.source
         out[places, codes] = 1.0 if self.shares is None else self.shares
         return out
 
     def likeliest(self, labels: Array) -> Array:
-        """The label of each sample from those of its copies: the most probable."""
+        """Return the most probable label of each sample, from those of its copies."""
         if self.source is None or self.shares is None:
             return labels
         order = np.lexsort((-self.shares, self.source))
@@ -76,7 +77,7 @@ def has_soft_labels(y: Any) -> bool:
 
 
 def read_labels(y: Any, samples: int, classes: Any = None) -> tuple[Array, Array, Copies]:
-    """(the classes, of each copy the place of its class, the copies).
+    """Return (the classes, the place of each copy's class, the copies).
 
     y has labels, of shape (l,), or class probabilities, of shape (l, K); `classes` names their columns.
     """
@@ -86,23 +87,23 @@ def read_labels(y: Any, samples: int, classes: Any = None) -> tuple[Array, Array
         return *check_labels(y, samples), Copies(samples)
     y, classes = _as_table(y, classes)
     names = _names(y, classes)
-    chances = _chances(y, samples, names)
+    probabilities = _probabilities(y, samples, names)
     order = np.argsort(names, kind="stable")
-    names, chances = names[order], chances[:, order]
-    empty = np.flatnonzero(~chances.any(axis=0))
+    names, probabilities = names[order], probabilities[:, order]
+    empty = np.flatnonzero(~probabilities.any(axis=0))
     if len(empty):
         raise ValueError(
             f"y: the probability of class {names[empty[0]].item()!r} is 0 in every row; training needs "
             "samples of every class"
         )
-    source, codes = np.nonzero(chances)
-    if len(source) == samples:  # no doubt at all: the same as labels
+    source, codes = np.nonzero(probabilities)
+    if len(source) == samples:  # all probabilities are 0 or 1: the same as labels
         return names, codes, Copies(samples)
-    return names, codes, Copies(samples, source, chances[source, codes])
+    return names, codes, Copies(samples, source, probabilities[source, codes])
 
 
 def known_labels(y: Any, samples: int, classes: Array, columns: Any = None) -> tuple[Array, Copies]:
-    """As `read_labels`, of a piece of the data whose `classes` are known and need not all be there.
+    """Read the labels of a piece of the data whose `classes` are known and need not all be there.
 
     The columns of class probabilities have the names of a data frame, or those that `columns` gives them, or
     those of `classes`.
@@ -112,16 +113,16 @@ def known_labels(y: Any, samples: int, classes: Array, columns: Any = None) -> t
     y, columns = _as_table(y, columns)
     default = classes if columns is None else columns
     names = _names(y, None if hasattr(y, "columns") else default)
-    chances = _chances(y, samples, names)
+    probabilities = _probabilities(y, samples, names)
     strange = [name for name in names.tolist() if name not in set(classes.tolist())]
     if strange:
         raise ValueError(f"y: the column {strange[0]!r} is none of the classes {listed(classes)}")
     order = np.argsort(names, kind="stable")
-    source, place = np.nonzero(chances[:, order])
+    source, place = np.nonzero(probabilities[:, order])
     codes = np.searchsorted(classes, names[order])[place]
     if len(source) == samples:
         return codes, Copies(samples)
-    return codes, Copies(samples, source, chances[:, order][source, place])
+    return codes, Copies(samples, source, probabilities[:, order][source, place])
 
 
 def _as_table(y: Any, classes: Any) -> tuple[Any, Any]:
@@ -147,21 +148,21 @@ def _names(y: Any, classes: Any) -> Array:
     return names
 
 
-def _chances(y: Any, samples: int, names: Array) -> FloatArray:
-    """Probabilities that sum to 1 in each row; the error names the first row that does not."""
-    chances = as_float_array(y, "y", (2,)).astype(np.float64)
-    if len(chances) != samples:
-        raise ValueError(f"y: {len(chances)} rows of class probabilities for {samples} samples")
-    check_finite(np.ascontiguousarray(chances), "y")
-    if (chances < 0).any():
-        i, k = np.argwhere(chances < 0)[0]
-        raise ValueError(
-            f"y: sample {i} has the probability {chances[i, k]:g} of class {names[k].item()!r}; "
-            "probabilities must be >= 0"
-        )
-    total = chances.sum(axis=1)
+def _probabilities(y: Any, samples: int, names: Array) -> FloatArray:
+    """Return class probabilities that sum to 1 in each row; the error names the first row that does not."""
+    probabilities = as_float_array(y, "y", (2,)).astype(np.float64)
+    if len(probabilities) != samples:
+        raise ValueError(f"y: {len(probabilities)} rows of class probabilities for {samples} samples")
+    check_finite(np.ascontiguousarray(probabilities), "y")
+    if (probabilities < 0).any():
+        i, k = np.argwhere(probabilities < 0)[0]
+        problem = f"has the probability {probabilities[i, k]:g} of class {names[k].item()!r}"
+        raise InvalidValue("y", problem, (int(i),), "probabilities must be >= 0")
+    total = probabilities.sum(axis=1)
     wrong = np.abs(total - 1) > TOLERANCE
     if wrong.any():
         i = int(wrong.argmax())
-        raise ValueError(f"y: the class probabilities of sample {i} sum to {total[i]:g}; rows must sum to 1")
-    return np.asarray(chances / total[:, np.newaxis])
+        raise InvalidValue(
+            "y", f"has class probabilities that sum to {total[i]:g}", (i,), "rows must sum to 1"
+        )
+    return np.asarray(probabilities / total[:, np.newaxis])

@@ -517,7 +517,7 @@ class Columns(Step):
         for columns, step in self.parts:
             part = carried(alone, data.mean[:, columns], SelectMap(columns, self.features))
             done.append(step.carry(part, exact))
-        covs = [part.cov for part in done]
+        covs = [part.cov for part in done if part.cov is not None]
         out = Gaussians(
             stack_columns([part.mean for part in done]), beside(covs, [p.shape[1] for p in done], len(data))
         )

@@ -16,6 +16,7 @@ from ..data.coercion import as_covariance
 from ..data.covariances import Covariance
 from ..data.gaussians import Gaussians, names_of
 from ..support.arrays import dense
+from ..support.errors import words_of
 from ..support.labels import check_weights
 from ..support.progress import ProgressBar
 from ..support.validation import (
@@ -25,7 +26,7 @@ from ..support.validation import (
     check_column_order,
     check_finite,
     check_row_order,
-    place,
+    place_of,
 )
 
 START_SIZE = 20_000  # objects that choose among starts
@@ -95,7 +96,7 @@ def _read(X: Any, cov: Any, std: Any) -> Observed:
         )
     infinite = np.isinf(values)
     if infinite.any():
-        first = place(int(infinite.argmax()), values.shape)
+        first = words_of(place_of(int(infinite.argmax()), values.shape))
         raise ValueError(
             f"X: {first} is infinite (Input X contains inf); a missing value is NaN, or has infinite noise"
         )
@@ -195,8 +196,9 @@ def check_near(seen: Observed, centre: FloatArray, scale: FloatArray) -> None:
     far = np.abs(seen.values / scale - centre / scale) > FAR
     if far.any():
         first = int(far.argmax())
+        where = words_of(place_of(first, far.shape))
         raise ValueError(
-            f"X: {place(first, far.shape)} is {seen.values.flat[first]:g}, further from the population than "
+            f"X: {where} is {seen.values.flat[first]:g}, further from the population than "
             f"{FAR:g} times its spread; is that a value?"
         )
 

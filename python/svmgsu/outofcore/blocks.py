@@ -14,8 +14,8 @@ import numpy as np
 from ..data.covariances import Psd
 from ..data.covariances.base import READERS, Covariance
 from ..data.gaussians import Gaussians
+from ..support.errors import counted_from
 from ..support.memory import in_words
-from ..support.places import counted_from
 from ..support.validation import Array, FloatArray
 from .flat import FlatFile
 

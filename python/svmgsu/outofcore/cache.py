@@ -25,7 +25,7 @@ from .. import _core
 from ..data.gaussians import Gaussians
 from ..io.files import shown
 from ..support.arrays import dense
-from ..support.places import counted_from
+from ..support.errors import counted_from
 from ..support.precision import stored_as
 from ..support.validation import Array, as_float_array, check_finite, listed
 from .blocks import Blocks
@@ -196,7 +196,7 @@ class CacheWriter:
         if not self.pieces:
             self.features, self.names, self.keys, self.fixed = features, names, keys, fixed
             return
-        here = f"X: block {self.pieces}, from sample 0 on,"  # `counted_from` adds the samples before
+        here = f"X: block {self.pieces}, from sample {self.rows} on,"
         if features != self.features:
             raise ValueError(f"{here} has {features} features, but the blocks before have {self.features}")
         if names != self.names:

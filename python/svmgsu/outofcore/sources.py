@@ -20,7 +20,7 @@ from ..io.dataset import Dataset
 from ..io.files import damaged, name_of
 from ..io.frames import is_frame
 from ..io.tables import TableReader
-from ..support.places import counted_from
+from ..support.errors import counted_from
 from ..support.validation import Array
 from .blocks import BESIDE, Blocks
 from .flat import FlatFile, fingerprint_of_file
@@ -107,7 +107,7 @@ class ArraySource(Source):
             for first in range(0, count, step):
                 rows = slice(first, min(first + step, count))
                 some = {k: np.asarray(a[rows] if _has_rows(k, a) else a[...]) for k, a in group.items()}
-                with counted_from(first), damaged(self.name, "array"):
+                with damaged(self.name, "array"), counted_from(first):
                     data = examples_of(some, self.psd)
                 yield Piece(data, some.get("y"), some.get("weight"), some.get("y_std"), some.get("ids"))
 

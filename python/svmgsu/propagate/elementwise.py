@@ -11,7 +11,7 @@ import numpy as np
 from ..data.covariances import Diagonal, Full
 from ..data.covariances.full import first_indefinite
 from ..data.gaussians import Gaussians
-from .linear import blocks
+from ..support.arrays import blocks
 
 LN10 = float(np.log(10))
 

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from ..data.covariances import Covariance, Diagonal, Full, LowRank
+from ..support.arrays import blocks
 from ..support.validation import Array, FloatArray, as_float_array, as_generator, check_count, check_finite
-from .linear import JacobianMap, LinearMap, ScaleMap, blocks
+from .linear import JacobianMap, LinearMap, ScaleMap
 
 METHODS = ("first-order", "unscented", "monte-carlo")
 ROUNDING_STEP = float(np.cbrt(np.finfo(float).eps))  # of |x|: the best step of a central difference

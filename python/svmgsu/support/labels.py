@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from .errors import InvalidValue
 from .validation import Array, FloatArray, as_float_array, check_finite, listed
 
 _LARGEST_COUNT = 1e6  # of sample weights that are multiples of one number
@@ -17,7 +18,7 @@ _LARGEST_DIVISOR = 12  # of the smallest weight, by which it is a multiple of th
 
 
 def check_labels(y: Any, samples: int) -> tuple[Array, Array]:
-    """Labels as (the classes, sorted; for each sample the place of its class among them)."""
+    """Return (the classes, sorted; for each sample the place of its class among them)."""
     labels = as_labels(y, samples)
     classes, codes = _numbered(labels)
     check_class_count(classes)
@@ -36,7 +37,7 @@ def check_class_count(classes: Array) -> None:
 
 
 def _numbered(labels: Array) -> tuple[Array, Array]:
-    """The classes, sorted, and their places among them; two numbers, the usual case, without sorting."""
+    """Return the sorted classes and the places among them; two numbers, the usual case, without sorting."""
     if labels.dtype.kind != "U" and len(labels):
         least, most = labels.min(), labels.max()
         upper = labels == most
@@ -46,7 +47,7 @@ def _numbered(labels: Array) -> tuple[Array, Array]:
 
 
 def as_labels(y: Any, samples: int) -> Array:
-    """y as an array of one number or string a sample."""
+    """Return y as an array of one number or string per sample."""
     labels = plain_labels(y)
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
@@ -62,7 +63,7 @@ def as_labels(y: Any, samples: int) -> Array:
 
 
 def plain_labels(y: Any) -> Array:
-    """y as an array of numbers or of strings.
+    """Return y as an array of numbers or of strings.
 
     A mixture is refused. NumPy would make strings of it: of a label that is missing, the class 'nan'.
     """
@@ -80,12 +81,12 @@ def plain_labels(y: Any) -> Array:
         for i, value in enumerate(given.flat):
             if not isinstance(value, wanted):
                 what = "numbers" if wanted is numbers.Real else "strings"
-                raise ValueError(f"y: sample {i} has the label {value!r} where others are {what}")
+                raise InvalidValue("y", f"has the label {value!r} where others are {what}", (i,))
     return labels
 
 
 def check_classes(classes: Any, name: str) -> Array:
-    """All classes that there will be, sorted."""
+    """Return all classes that there will be, sorted."""
     found = np.unique(as_labels(classes, len(np.atleast_1d(np.asarray(classes)))))
     if len(found) < 2:
         raise ValueError(f"{name}: at least two classes are needed, got {listed(found)}")
@@ -93,21 +94,19 @@ def check_classes(classes: Any, name: str) -> Array:
 
 
 def class_codes(labels: Array, classes: Array, name: str) -> Array:
-    """For each label its place among `classes`; refuses a label that is not there."""
+    """Return the place of each label among `classes`; refuse a label that is not there."""
     codes = np.searchsorted(classes, labels)
     codes[codes == len(classes)] = 0
     strange = classes[codes] != labels
     if strange.any():
         label = labels[strange][0].item()
-        raise ValueError(
-            f"{name}: sample {int(strange.argmax())} has the label {label!r}, which is not among the "
-            f"classes {listed(classes)}"
-        )
+        problem = f"has the label {label!r}, which is not among the classes {listed(classes)}"
+        raise InvalidValue(name, problem, (int(strange.argmax()),))
     return codes
 
 
 def class_factors(class_weight: Any, classes: Array, codes: Array, weights: FloatArray) -> FloatArray:
-    """The factor of each class's weights: by a dict (1 for those not named), or "balanced".
+    """Return the factor of each class's weights: from a dict (1 for those not named), or "balanced".
 
     Balanced classes weigh the same in sum, counted with the weights that the samples have already. A dict
     may name classes that are not there, as in a fold without the rarest, if it names all that are: else
@@ -132,26 +131,26 @@ def class_factors(class_weight: Any, classes: Array, codes: Array, weights: Floa
 
 
 def check_prior(prior: Any, classes: Array, samples: int | None = None) -> FloatArray:
-    """Shares of the classes that sum to 1: (K,), or (l, K) for l `samples`.
+    """Return class priors that sum to 1: (K,), or (l, K) for l `samples`.
 
     Given as an array in the order of the classes, or as a dict that names them all.
     """
     if isinstance(prior, Mapping):
         labels = classes.tolist()
         if set(prior) != set(labels):
-            raise ValueError(f"prior: expected a share of each of {listed(classes)}, got {prior!r}")
+            raise ValueError(f"prior: expected the prior of each of {listed(classes)}, got {prior!r}")
         prior = [prior[label] for label in labels]
     shares = as_float_array(prior, "prior", (1, 2) if samples is not None else (1,)).astype(np.float64)
     wanted = f"({len(classes)},)" + ("" if samples is None else f" or ({samples}, {len(classes)})")
     if shares.shape not in ((len(classes),), (samples, len(classes))):
         raise ValueError(f"prior: expected shape {wanted}, got {shares.shape}")
     if not (np.isfinite(shares).all() and (shares > 0).all()):
-        raise ValueError("prior: shares must be positive and finite")
+        raise ValueError("prior: class priors must be positive and finite")
     return np.asarray(shares / shares.sum(axis=-1, keepdims=True))
 
 
 def check_targets(y: Any, samples: int) -> FloatArray:
-    """Targets as float64: one finite number for each sample, not all the same."""
+    """Return targets as float64: one finite number for each sample, not all the same."""
     try:
         targets = np.asarray(y, dtype=np.float64)
     except (TypeError, ValueError):
@@ -167,7 +166,7 @@ def check_targets(y: Any, samples: int) -> FloatArray:
 
 
 def check_weights(sample_weight: Any, samples: int) -> FloatArray:
-    """Sample weights as float64, in a unit that does not depend on a common factor; all ones by default.
+    """Return sample weights as float64, in units that do not depend on a common factor; ones by default.
 
     Weights are relative: only their ratios matter. Multiples of one number are taken as counts, so that a
     weight of 2 is the same as having a sample twice wherever the number of samples matters (the smoothing of
@@ -192,7 +191,7 @@ def check_weights(sample_weight: Any, samples: int) -> FloatArray:
 
 
 def check_raw_weights(sample_weight: Any, samples: int) -> FloatArray:
-    """Sample weights as they were given, in float64: finite, >= 0 and not all zero."""
+    """Return sample weights as they were given, in float64: finite, >= 0 and not all zero."""
     weights = as_float_array(sample_weight, "sample_weight", (0, 1)).astype(np.float64)
     weights = np.full(samples, float(weights)) if weights.ndim == 0 else weights
     if len(weights) != samples:
@@ -200,7 +199,7 @@ def check_raw_weights(sample_weight: Any, samples: int) -> FloatArray:
     found = _core.first_outside(weights, 0.0)
     if found >= 0:
         check_finite(weights, "sample_weight")
-        raise ValueError(f"sample_weight: sample {found} has {weights[found]:g}; weights must be >= 0")
+        raise InvalidValue("sample_weight", f"has {weights[found]:g}", (found,), "weights must be >= 0")
     if not weights.any():
         raise ValueError("sample_weight: all weights are zero")
     return weights

@@ -48,7 +48,7 @@ def known_loss(name: Any, epsilon: Any = None) -> tuple[_core.Loss, Task]:
     try:
         return _core.Loss(name, float(epsilon)), task
     except ValueError as error:
-        raise ValueError(str(error).replace(f"{parameter}:", "epsilon:", 1)) from None
+        raise ValueError(f"epsilon: not accepted by the loss {name!r} ({error})") from None
 
 
 def check_bounded_slope(loss: _core.Loss, where: str) -> None:

@@ -12,10 +12,8 @@ class NotEnoughMemory(MemoryError, ValueError):
 
 
 def require_memory(wanted: float, what: str) -> None:
-    """Refuses to take `wanted` bytes where fewer are available; `what` says what for."""
-    if wanted < SMALL:
-        return
-    there = available()
+    """Refuse to take `wanted` bytes if fewer are available; `what` says what for."""
+    there = available() if wanted >= SMALL else None
     if there is not None and wanted > there:
         raise NotEnoughMemory(
             f"{what} takes {in_words(wanted)} of memory, and {in_words(there)} are available"
@@ -23,63 +21,44 @@ def require_memory(wanted: float, what: str) -> None:
 
 
 def in_words(count: float) -> str:
-    """A number of bytes for people."""
+    """Return a number of bytes for people."""
     units = ["bytes", "kB", "MB", "GB", "TB", "PB"]
     while count >= 1000 and len(units) > 1:
-        count, units = count / 1000, units[1:]
+        count /= 1000
+        units = units[1:]
     return f"{count:.3g} {units[0]}"
 
 
 def available() -> int | None:
-    """Bytes that can still be taken: of the machine with its swap, of the control group, of the process.
+    """Return the bytes that can still be taken on the machine, in its control group and by the process.
 
-    None where the system does not say.
+    None if the system does not say.
     """
-    known = [value for value in (_machine(), _control_group(), _process()) if value is not None]
-    return max(0, min(known)) if known else None
-
-
-def _machine() -> int | None:
-    facts = _table("/proc/meminfo")
-    if "MemAvailable" in facts:
-        return 1024 * (facts["MemAvailable"] + facts.get("SwapFree", 0))
-    try:
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        return None
-
-
-def _control_group() -> int | None:
-    """The least that the groups of this process, of version 1 or 2, leave; caches count as free."""
-    left: list[int] = []
+    machine = _table("/proc/meminfo")
+    left = []
+    if "MemAvailable" in machine:
+        left.append(1024 * (machine["MemAvailable"] + machine.get("SwapFree", 0)))
     for line in _text("/proc/self/cgroup").splitlines():
-        _, controllers, path = line.split(":", 2)
-        if controllers not in ("", "memory"):
+        if not line.startswith("0::"):  # control groups of version 2, which containers have
             continue
-        root = "/sys/fs/cgroup/memory" if controllers else "/sys/fs/cgroup"
-        names = ("limit_in_bytes", "usage_in_bytes", "total_inactive_file")
-        limit, usage, cache = names if controllers else ("max", "current", "inactive_file")
-        parts = path.strip("/").split("/")
-        for depth in range(len(parts), -1, -1):
-            folder = os.path.join(root, *parts[:depth])
-            most, used = (_number(f"{folder}/memory.{name}") for name in (limit, usage))
-            if most is not None and used is not None:
-                left.append(most - used + _table(f"{folder}/memory.stat").get(cache, 0))
-    return min(left, default=None)
-
-
-def _process() -> int | None:
+        path = line[3:].strip("/")
+        while True:
+            folder = os.path.join("/sys/fs/cgroup", path)
+            most, used = (_text(f"{folder}/memory.{name}").strip() for name in ("max", "current"))
+            if most.isdigit() and used.isdigit():
+                cache = _table(f"{folder}/memory.stat").get("inactive_file", 0)  # the system frees it
+                left.append(int(most) - int(used) + cache)
+            if not path:
+                break
+            path = os.path.dirname(path)
     try:
         import resource
     except ImportError:  # not on Windows
-        return None
-    sizes = _table("/proc/self/status")
-    left = []
-    for name, key in (("RLIMIT_AS", "VmSize"), ("RLIMIT_DATA", "VmData")):
-        limit = resource.getrlimit(getattr(resource, name))[0]
-        if limit != resource.RLIM_INFINITY:
-            left.append(limit - 1024 * sizes.get(key, 0))
-    return min(left, default=None)
+        return max(0, min(left)) if left else None
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit != resource.RLIM_INFINITY:
+        left.append(limit - 1024 * _table("/proc/self/status").get("VmSize", 0))
+    return max(0, min(left)) if left else None
 
 
 def _text(path: str) -> str:
@@ -90,12 +69,7 @@ def _text(path: str) -> str:
         return ""
 
 
-def _number(path: str) -> int | None:
-    text = _text(path).strip()
-    return int(text) if text.isdigit() else None
-
-
 def _table(path: str) -> dict[str, int]:
-    """Lines `name: number unit` or `name number`."""
+    """Read lines `name: number unit` or `name number`."""
     rows = (line.replace(":", " ").split() for line in _text(path).splitlines())
     return {row[0]: int(row[1]) for row in rows if len(row) > 1 and row[1].isdigit()}

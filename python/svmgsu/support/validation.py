@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
+from .errors import InvalidValue, words_of
 from .memory import require_memory
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -24,21 +25,20 @@ FROM_MISSING = "svmgsu.uncertainty.from_missing(X) makes Gaussians of a table wi
 
 
 def is_sparse(a: object) -> bool:
-    """True for SciPy's sparse matrices and arrays, without importing SciPy."""
+    """Return whether `a` is one of SciPy's sparse matrices and arrays, without importing SciPy."""
     return hasattr(type(a), "tocsr") and hasattr(type(a), "nnz")
 
 
 def as_float_array(a: Any, name: str, ndim: tuple[int, ...]) -> Array:
-    """`a` as a C-contiguous float64 or float32 array; itself if it is one already (np.memmap too).
+    """Return `a` as a C-contiguous float64 or float32 array; itself if it is one already (np.memmap too).
 
     Integers and booleans become float64; anything that is not made of numbers is refused.
     """
     if is_sparse(a):
         raise TypeError(f"{name}: got a sparse matrix, which is not supported here; pass {name}.toarray()")
     if type(a) is not np.ndarray and isinstance(a, np.ma.MaskedArray) and np.ma.is_masked(a):
-        first = place(int(np.ma.getmaskarray(a).argmax()), a.shape)
         advice = FROM_MISSING if name == "X" else "fill in an estimate, or leave such samples out"
-        raise ValueError(f"{name}: {first} is masked; {advice}")
+        raise InvalidValue(name, "is masked", place_of(int(np.ma.getmaskarray(a).argmax()), a.shape), advice)
     try:
         array = np.asarray(a)
         if array.dtype == object:
@@ -66,22 +66,22 @@ def as_float_array(a: Any, name: str, ndim: tuple[int, ...]) -> Array:
 
 
 def _numbers_of(objects: Array) -> Array:
-    """Objects as float64; the error names the first that is no number, such as pandas' NA."""
+    """Return objects as float64; the error names the first that is no number, such as pandas' NA."""
     for i, value in enumerate(objects.flat):
         if isinstance(value, (str, bytes)):
-            raise ValueError(f"it holds strings: {place(i, objects.shape)} is {value!r}")
+            raise ValueError(f"it holds strings: {words_of(place_of(i, objects.shape))} is {value!r}")
     try:
         return objects.astype(np.float64)
     except (TypeError, ValueError) as error:
         for i, value in enumerate(objects.flat):
             if not isinstance(value, numbers.Real) and value is not None:
-                where = f"{place(i, objects.shape)} is {value!r} of type {type(value).__name__}"
-                raise type(error)(f"{where}: {error}") from None
+                where = words_of(place_of(i, objects.shape))
+                raise type(error)(f"{where} is {value!r} of type {type(value).__name__}: {error}") from None
         raise
 
 
 def column_names(a: Any) -> list[str] | None:
-    """The columns of a DataFrame, if they are strings."""
+    """Return the columns of a DataFrame, if they are strings."""
     columns = getattr(a, "columns", None)
     if columns is None or not all(isinstance(name, str) for name in columns):
         return None
@@ -89,7 +89,7 @@ def column_names(a: Any) -> list[str] | None:
 
 
 def check_column_order(known: list[str] | None, **tables: Any) -> None:
-    """Refuses data frames with the `known` columns in another order: errors would go to other features."""
+    """Refuse data frames with the `known` columns in another order: errors would go to other features."""
     for name, table in tables.items():
         columns = column_names(table)
         if known and columns and columns != known and set(columns) == set(known):
@@ -97,7 +97,7 @@ def check_column_order(known: list[str] | None, **tables: Any) -> None:
 
 
 def check_row_order(X: Any, **tables: Any) -> None:
-    """Refuses data frames of pandas with other labels of rows than X has: they may be of other objects."""
+    """Refuse data frames of pandas with other labels of rows than X has: they may be of other samples."""
     if not (hasattr(X, "iloc") and hasattr(X, "index")):  # of pandas; tables of astropy have iloc, too
         return
     index = X.index
@@ -110,11 +110,9 @@ def check_row_order(X: Any, **tables: Any) -> None:
             )
 
 
-def place(index: int, shape: tuple[int, ...]) -> str:
-    """A flat index as words: sample, feature (and second feature)."""
-    words = ("sample", "feature", "feature")
-    coordinates = np.unravel_index(index, shape) if shape else ()
-    return ", ".join(f"{word} {int(k)}" for word, k in zip(words, coordinates, strict=False)) or "the value"
+def place_of(index: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return a flat index as (sample, feature, ...)."""
+    return tuple(int(k) for k in np.unravel_index(index, shape)) if shape else ()
 
 
 def check_range(
@@ -123,43 +121,45 @@ def check_range(
     what: str = "",
     least: float = -np.inf,
     most: float = np.inf,
-    where: Callable[[int], str] | None = None,
+    where: Callable[[int], tuple[int, ...]] | None = None,
 ) -> None:
-    """Refuses the first number that is not finite, below `least` or above `most`, in one reading.
+    """Refuse the first number that is not finite, below `least` or above `most`, in one reading.
 
-    `what` is what the numbers are, `where` says a place in words.
+    `what` is what the numbers are, `where` turns a flat index into a place.
     """
     found = _core.first_outside(a, least, most) if a.size else -1
     if found < 0:
         return
-    value, at = a.flat[found], where(found) if where else place(found, a.shape)
-    if not np.isfinite(value):  # scikit-learn looks for its own words about X
-        missing = f"; {FROM_MISSING}" if name == "X" and np.isnan(value) else ""
-        words = " (Input X contains NaN or inf)" if name == "X" else ""
-        raise ValueError(f"{name}: {at} is {value}; NaN and infinity are not allowed{missing}{words}")
-    sample, _, feature = at.partition(", ")
-    found_at = f"{name}: {sample} has {what} {value:g}" + (f" at {feature}" if feature else "")
+    value = a.flat[found]
+    place = where(found) if where else place_of(found, a.shape)
+    if not np.isfinite(value):
+        advice = "NaN and infinity are not allowed"
+        if name == "X":  # scikit-learn looks for its own words about X
+            missing = f"; {FROM_MISSING}" if np.isnan(value) else ""
+            advice += f"{missing} (Input X contains NaN or inf)"
+        raise InvalidValue(name, f"is {value}", place, advice)
+    feature = "".join(f" at feature {k}" for k in place[1:2])
     wanted = f"{what}s must be >= {least:g}" if value < least else f"its square is not finite ({what}s)"
-    raise ValueError(f"{found_at}; {wanted}")
+    raise InvalidValue(name, f"has {what} {value:g}{feature}", place[:1], wanted)
 
 
 def check_finite(a: Array, name: str) -> None:
-    """Refuses NaN and infinity, naming the first one."""
+    """Refuse NaN and infinity, naming the first one."""
     check_range(a, name)
 
 
 def check_variances(a: Array, name: str) -> None:
-    """Refuses variances below zero, naming the first one."""
+    """Refuse variances below zero, naming the first one."""
     check_range(a, name, "variance", 0.0)
 
 
 def check_deviations(a: Array, name: str) -> None:
-    """Refuses standard deviations below zero, or without a finite square, naming the first one."""
+    """Refuse standard deviations below zero, or without a finite square, naming the first one."""
     check_range(a, name, "standard deviation", 0.0, LARGEST_DEVIATION)
 
 
 def check_factors(a: Array, name: str) -> None:
-    """Refuses what is not finite or has no finite square, naming the first one."""
+    """Refuse what is not finite or has no finite square, naming the first one."""
     found = _core.first_outside(a, -LARGEST_FACTOR, LARGEST_FACTOR) if a.size else -1
     if found >= 0:
         check_finite(a, name)
@@ -170,7 +170,7 @@ def check_factors(a: Array, name: str) -> None:
 
 
 def check_choice(value: Any, name: str, choices: Iterable[str]) -> None:
-    """Refuses what is not one of the words."""
+    """Refuse what is not one of the words."""
     words = tuple(choices)
     if not isinstance(value, str) or value not in words:
         wanted = ", ".join(f'"{word}"' for word in words)
@@ -178,14 +178,14 @@ def check_choice(value: Any, name: str, choices: Iterable[str]) -> None:
 
 
 def as_generator(random_state: Any) -> np.random.Generator:
-    """A seed, Generator, RandomState or None as a Generator."""
+    """Return a Generator for a seed, Generator, RandomState or None."""
     if isinstance(random_state, np.random.RandomState):
         random_state = random_state.randint(2**31 - 1)
     return np.random.default_rng(random_state)
 
 
 def check_positive(value: Any, name: str) -> float:
-    """A positive finite number."""
+    """Return a positive finite number."""
     try:
         if isinstance(value, (str, bytes)):
             raise TypeError
@@ -198,7 +198,7 @@ def check_positive(value: Any, name: str) -> float:
 
 
 def check_count(value: Any, name: str, least: int = 1, most: int = 2**31 - 1) -> int:
-    """A whole number from `least` to `most`."""
+    """Return a whole number from `least` to `most`."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -211,6 +211,6 @@ def check_count(value: Any, name: str, least: int = 1, most: int = 2**31 - 1) ->
 
 
 def listed(values: Any) -> str:
-    """Labels for a message, at most five of them."""
+    """Return labels for a message, at most five of them."""
     shown = [repr(value) for value in np.asarray(values).tolist()]
     return ", ".join(shown[:5]) + (", ..." if len(shown) > 5 else "")

@@ -102,10 +102,11 @@ class Diagonal(Covariance):
 
     @classmethod
     def joined(cls, covs: Sequence[Diagonal | None], counts: Sequence[int], n: int) -> Covariance:
-        known = [cov.matrix for cov in covs if cov is not None]
         zeros: Any = np.zeros
-        if all(is_sparse(matrix) for matrix in known):
-            from scipy.sparse import csr_array as zeros
+        if all(cov is None or is_sparse(cov.matrix) for cov in covs):
+            import scipy.sparse
+
+            zeros = scipy.sparse.csr_array
         each = [
             zeros((count, n)) if cov is None else cov.matrix for cov, count in zip(covs, counts, strict=True)
         ]

@@ -10,6 +10,7 @@ import numpy as np
 
 from ... import _core
 from ...support.arrays import in_blocks, roots
+from ...support.errors import InvalidValue
 from ...support.validation import Array, FloatArray, as_float_array, check_finite
 from .base import Covariance, Psd, Terms, times
 
@@ -60,9 +61,11 @@ class Full(Covariance):
         if asymmetric >= 0:
             worst = np.abs(full[asymmetric] - full[asymmetric].T)
             i, j = sorted(int(k) for k in np.unravel_index(worst.argmax(), worst.shape))
-            raise ValueError(
-                f"{name}: sample {asymmetric} is not symmetric: entry ({i}, {j}) is "
-                f"{full[asymmetric, i, j]:g} but ({j}, {i}) is {full[asymmetric, j, i]:g}"
+            raise InvalidValue(
+                name,
+                f"is not symmetric: entry ({i}, {j}) is {full[asymmetric, i, j]:g} but ({j}, {i}) is "
+                f"{full[asymmetric, j, i]:g}",
+                (int(asymmetric),),
             )
         self._set(packed, n)
         if check:
@@ -91,9 +94,7 @@ class Full(Covariance):
         self.n_features = n
 
     def _make_definite(self, psd: Psd, name: str, *, own: bool) -> None:
-        self.packed = semidefinite(
-            self.packed, self.n_features, psd, name, lambda sample: f"{name}: sample {sample}", own=own
-        )
+        self.packed = semidefinite(self.packed, self.n_features, psd, name, own=own)
 
     def terms(self, samples: int, features: int, y: Array | None) -> Terms:
         return ((_core.full(self.packed, self.n_features), 1.0),)
@@ -167,14 +168,14 @@ def semidefinite(
     n: int,
     psd: Psd,
     name: str,
-    called: Callable[[int], str],
+    called: Callable[[int], str] | None = None,
     *,
     own: bool,
     error: type[ValueError] = ValueError,
 ) -> Array:
     """Return packed matrices, those that are indefinite by no more than rounded numbers projected.
 
-    What is not `own` is copied before it is changed. `called` says what an error calls a sample.
+    What is not `own` is copied before it is changed. `called` says what an `error` calls a sample.
     """
     check_psd(psd)
     sample, eigenvalue = first_indefinite(packed, n)
@@ -192,8 +193,10 @@ def semidefinite(
                 stacklevel=4,
             )
             return packed
-    raise error(
-        f"{called(sample)} is not positive semidefinite: its smallest eigenvalue is {eigenvalue:.6g}; "
-        "covariances must have none below zero"
-        + (f' (or, in units of correlation, below -{CLIPPED:g} with psd="clip")' if psd == "strict" else "")
-    )
+    problem = f"is not positive semidefinite: its smallest eigenvalue is {eigenvalue:.6g}"
+    advice = "covariances must have none below zero"
+    if psd == "strict":
+        advice += f' (or, in units of correlation, below -{CLIPPED:g} with psd="clip")'
+    if called is None:
+        raise InvalidValue(name, problem, (int(sample),), advice)
+    raise error(f"{called(sample)} {problem}; {advice}")
