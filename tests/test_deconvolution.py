@@ -8,7 +8,7 @@ from sklearn.mixture import GaussianMixture
 
 import svmgsu
 from svmgsu import _core
-from svmgsu.fit.population import observe
+from svmgsu.estimators.observations import observe
 
 WEIGHTS = np.array([0.2, 0.3, 0.5])
 

@@ -1,13 +1,10 @@
 """`GSUClassifier`: a pool of small models on exact expected features."""
 
-import io
 import time
-import warnings
 
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from scipy.stats import multivariate_normal
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -15,17 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import svmgsu
 from svmgsu import _core
 from svmgsu.estimators.pool import base as pool_base
-from svmgsu.estimators.pool import classifier as pool_classifier
-from svmgsu.estimators.pool.inputs import Inputs, Mixture
-from svmgsu.estimators.pool.rbf import FourierFeatures
-from svmgsu.estimators.pool.task import Deadline
-from svmgsu.estimators.pool.weights import (
-    classification_problem,
-    classification_weights,
-    lapse_rate,
-    log_pool,
-    with_lapses,
-)
+from svmgsu.estimators.pool.weights import classification_weights, lapse_rate, log_pool
 
 
 def rings(count, seed, classes=2, size=0.4):
@@ -49,21 +36,6 @@ def small(**options):
 )
 def test_scikit_learns_checks_pass(estimator, check):
     check(estimator)
-
-
-def test_the_weights_problem_has_the_stated_derivatives():
-    rng = np.random.default_rng(0)
-    logs = np.log(rng.dirichlet(np.ones(3), size=(4, 30)))
-    targets, counts = rng.dirichlet(np.ones(3), size=30), rng.dirichlet(np.ones(30))
-    w = rng.uniform(size=4)
-    _, gradient, hessian = classification_problem(w, logs, targets, counts, 0.1)
-    for m in range(4):
-        step = np.zeros(4)
-        step[m] = 1e-5
-        up = classification_problem(w + step, logs, targets, counts, 0.1)
-        down = classification_problem(w - step, logs, targets, counts, 0.1)
-        assert gradient[m] == pytest.approx((up[0] - down[0]) / 2e-5, abs=1e-8)
-        np.testing.assert_allclose(hessian[m], (up[1] - down[1]) / 2e-5, atol=1e-7)
 
 
 @pytest.mark.parametrize("penalty", [1e-3, 0.1, 10.0])
@@ -103,29 +75,6 @@ def test_the_lapse_rate_minimises_held_out_loss():
     grid = np.linspace(1e-4, 0.5, 4000)
     assert rate == pytest.approx(grid[np.argmin([value(e) for e in grid])], abs=2e-4)
     assert 0.02 < rate < 0.2
-    np.testing.assert_allclose(with_lapses(p, rate).sum(axis=1), 1)
-
-
-def test_expected_features_agree_with_samples_of_the_posterior():
-    X, E, _ = rings(80, 3)
-    X[0, 1] = np.nan
-    data = svmgsu.Gaussians(np.nan_to_num(X), std=E)
-    data.mean = data._rows = X
-    inputs = Inputs.of(data, np.ones(80), True)
-    inputs.learn_population(data, np.ones(80), 3, 0, 1, Deadline(None))
-    view = inputs.view(data, 1)
-    rng = np.random.default_rng(0)
-    view.errors = rng.normal(size=(80, 2))
-    features = FourierFeatures(rng.normal(size=(7, 4)), 2, True, True)
-    found = features(view, 1)
-    draws = view.posterior.sample(20_000, random_state=1)
-    for i in (0, 5, 70):
-        phase = draws[i] @ features.frequencies[:, :2].T + features.frequencies[:, 2:] @ view.errors[i]
-        each = np.hstack([np.cos(phase), np.sin(phase)]) / np.sqrt(7)
-        each = np.hstack([each, 0.1 * draws[i]])
-        bound = 5 * each.std(axis=0) / np.sqrt(len(each)) + 1e-12
-        assert (np.abs(each.mean(axis=0) - found[i, :16]) < bound).all()
-        np.testing.assert_allclose(found[i, 16:], 0.1 * view.errors[i])
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -164,46 +113,6 @@ def test_expected_waves_agree_with_their_formula(kind, sparse):
     assert np.array_equal(scores, _core.expected_waves(W, weights, means, cov, further, combine, 1))
 
 
-def test_log_density_of_a_mixture_without_noise():
-    rng = np.random.default_rng(10)
-    A = rng.normal(size=(3, 4, 4))
-    mixture = Mixture(
-        np.array([0.2, 0.5, 0.3]), rng.normal(size=(3, 4)), A @ A.transpose(0, 2, 1) + np.eye(4)
-    )
-    X = 3 * rng.normal(size=(50, 4))
-    parts = zip(mixture.weights, mixture.means, mixture.covs, strict=True)
-    wanted = np.log(sum(weight * multivariate_normal(mean, cov).pdf(X) for weight, mean, cov in parts))
-    np.testing.assert_allclose(mixture.log_density(X), wanted, rtol=1e-10)
-
-
-@pytest.mark.parametrize("kind", [svmgsu.GSUClassifier, svmgsu.GSURegressor])
-def test_predictions_are_those_of_the_members_features(kind):
-    X, E, y = rings(150, 9)
-    model = kind(n_frequencies=20).fit(X, y, std=E)
-    data = model._new(X, None, E)
-    view = model.inputs_.view(data, 1)
-    for member in model.members_:
-        if not hasattr(member, "features"):
-            continue
-        Z = member.features(view, 1)
-        if kind is svmgsu.GSURegressor:
-            np.testing.assert_allclose(member.predict(view, 2), Z @ member.w + member.b, atol=1e-10)
-        else:
-            f = (Z @ member.scores.W.T + member.scores.b)[:, 0]
-            np.testing.assert_allclose(member.log_proba(view, 2)[:, 1], -np.log1p(np.exp(-f)), atol=1e-10)
-
-
-def test_posteriors_of_distant_samples_stay_near_their_values():
-    X, E, _ = rings(200, 4)
-    data = svmgsu.Gaussians(X, std=E)
-    inputs = Inputs.of(data, np.ones(200), True)
-    inputs.learn_population(data, np.ones(200), 2, 0, 1, Deadline(None))
-    view = inputs.view(svmgsu.Gaussians([[30.0, 30.0], [0.0, 0.0]], std=0.5), 1)
-    assert view.outside[0] > 0.99 and view.outside[1] < 0.02
-    far = view.posterior.to_gaussians().mean[0] * inputs.scale + inputs.centre
-    assert (np.abs(far - 30) < 3).all()
-
-
 def test_it_beats_linear_models_and_knows_how_noisy_a_sample_is():
     X, E, y = rings(500, 5)
     T, D, truth = rings(1500, 6)
@@ -227,7 +136,7 @@ def test_the_pool_is_as_good_as_its_best_member_on_held_out_samples():
     assert len(pool.members) == len(pool.weights) == len(pool.losses) >= 9
     assert pool.loss <= pool.losses.min() + 1e-6 and (pool.weights >= 0).all()
     uses = np.array(["uncertainties" in name for name in pool.members])
-    assert uses.any() and not pool.weights_without_uncertainties[uses].any()
+    assert uses.any() and not pool.fallback_weights[uses].any()
     assert pool.gap < 1e-8 and pool.gated < 0.05 and pool.left_out == []
     assert "class-wise deconvolution" in str(pool)
     p = model.predict_proba(X, std=E)
@@ -378,13 +287,6 @@ def test_noise_of_more_than_a_hundred_features_is_measurement_noise():
     E = np.exp(rng.uniform(-3, 1.2, size=truth.shape))
     X = truth + E * rng.normal(size=truth.shape)
     model = small(members=["linear"]).fit(X[:120], y[:120], std=E[:120])
-    wide = model.inputs_
-    view = wide.view(svmgsu.Gaussians(X[:5], std=E[:5]), 1)
-    S, V = wide.variances, (E[:5] / wide.scale) ** 2
-    standard = (X[:5] - wide.centre) / wide.scale
-    np.testing.assert_allclose(view.posterior.mean, S / (S + V) * standard)
-    np.testing.assert_allclose(view.posterior.cov.diagonals(5, 120), S * V / (S + V))
-    assert abs(np.median(wide.variances * wide.scale**2) - 1) < 0.3
     plain = small(members=["linear"]).fit(X[:120], y[:120])
     with_noise = log_loss(y[120:], model.predict_proba(X[120:], std=E[120:]))
     assert with_noise < log_loss(y[120:], plain.predict_proba(X[120:]))
@@ -425,6 +327,8 @@ def test_what_is_wrong_is_said():
         ({"class_weight": "even"}, "class_weight: expected"),
         ({"max_time": -1}, "max_time"),
         ({"random_state": "seven"}, "random_state: expected"),
+        ({"noise": "photon"}, "noise: expected"),
+        ({"noise": "spread", "test_noise": 1.0}, "test_noise: new samples are instances"),
     ):
         with pytest.raises((ValueError, TypeError), match=words):
             small(**options).fit(X, y, std=E)
@@ -467,41 +371,74 @@ def test_of_many_samples_some_choose_and_more_are_fitted(monkeypatch):
     T, D, truth = rings(1000, 26)
     found = log_loss(truth, model.predict_proba(T, std=D))
     assert found < log_loss(truth, everything.predict_proba(T, std=D)) + 0.03
-    monkeypatch.setattr(pool_classifier, "LAST_ROWS", 300)
+    monkeypatch.setattr(pool_base, "LAST_ROWS", 300)
     fewer = small().fit(X, y, std=E)
-    assert not np.allclose(fewer.members_[0].scores.W, model.members_[0].scores.W, rtol=1e-3)
+    assert not np.allclose(fewer.predict_proba(T, std=D), model.predict_proba(T, std=D), rtol=1e-3)
 
 
-@pytest.mark.parametrize("classes", [2, 3])
-def test_a_saved_pool_predicts_the_same_bits(tmp_path, classes):
-    X, E, y = rings(150, 27, classes=classes)
-    names = np.array(["near", "middle", "far"])[y]
-    model = small().fit(X, names, std=E)
-    model.save(tmp_path / "pool.svmgsu")
-    again = svmgsu.load(tmp_path / "pool.svmgsu")
-    assert (again.predict_proba(X, std=E) == model.predict_proba(X, std=E)).all()
-    assert again.predict(X, std=E).tolist() == model.predict(X, std=E).tolist()
-    assert again.explain(X[:3], std=E[:3]) == model.explain(X[:3], std=E[:3])
-    assert str(again.pool_) == str(model.pool_) and again.get_params() == model.get_params()
+def test_samples_noisier_than_all_of_the_training_set_are_predicted_by_their_posterior():
+    X, _, y = rings(400, 30, size=0.2)
+    model = small().fit(X, y, std=np.full(X.shape, 0.2))
+    found = model.explain([[0.0, 0.0], [0.0, 0.0]], std=[[0.2, 0.2], [5.0, 5.0]])
+    assert [part["gated"] for part in found] == [False, True]
+    assert all("on values" not in part["member"] for part in found[1]["members"])
+    share = (y == found[1]["label"]).mean()
+    assert abs(found[1]["probability"] - share) < 0.2 < found[0]["probability"] - share
 
 
-def test_damaged_files_are_refused(tmp_path):
-    X, E, y = rings(80, 28)
-    small(members=["linear", "rbf", "classwise"]).fit(X, y, std=E).save(tmp_path / "pool.npz")
-    with np.load(tmp_path / "pool.npz") as archive:
-        arrays = dict(archive)
-    for name in [key for key in arrays if key != "svmgsu"]:
-        for wrong in (arrays[name][..., np.newaxis], np.full_like(arrays[name], np.nan, dtype=float)):
-            file = io.BytesIO()
-            np.savez(file, **{**arrays, name: wrong})
-            (tmp_path / "wrong.npz").write_bytes(file.getvalue())
-            with pytest.raises(svmgsu._core.FormatError, match=r"wrong\.npz"):
-                svmgsu.load(tmp_path / "wrong.npz")
+def test_samples_out_of_core_are_drawn_by_their_content(monkeypatch):
+    X, E, y = rings(600, 31)
+    model = small().fit(X, y, std=E)
+
+    def blocks(order, *cuts):
+        spans = zip((0, *cuts), (*cuts, 600), strict=True)
+        rows = [order[first:last] for first, last in spans]
+        return svmgsu.open([{"X": svmgsu.Gaussians(X[r], std=E[r]), "y": y[r]} for r in rows])
+
+    whole = np.arange(600)
+    found = small().fit(blocks(whole, 200))
+    assert (found.predict_proba(blocks(whole, 50, 70)) == model.predict_proba(X, std=E)).all()
+    assert found.score(blocks(whole, 200), y) == model.score(X, y, std=E)
+    monkeypatch.setattr("svmgsu.estimators.pool.classifier.LAST_ROWS", 250)
+    one = small().fit(blocks(whole, 200)).predict_proba(X, std=E)
+    other = small().fit(blocks(np.random.default_rng(0).permutation(600), 400, 450))
+    assert (other.predict_proba(X, std=E) == one).all() and not np.allclose(
+        one, model.predict_proba(X, std=E)
+    )
+    with pytest.raises(ValueError, match="std: blocks have their own covariances"):
+        found.predict(blocks(whole, 200), std=0.1)
+    with pytest.raises(ValueError, match="y: 3 for 600 samples"):
+        small().fit(blocks(whole, 200), y[:3])
 
 
-def test_warnings_are_errors_in_an_ordinary_fit():
-    X, E, y = rings(100, 29, classes=3)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        model = small().fit(X, y, std=E)
-        model.predict_proba(10 * X, std=10 * E)
+def frames(count, seed, n=2):
+    """Summaries of many instances: both classes have the same mean, and their spread is turned."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(count) % 2
+    A = np.zeros((count, n, n))
+    A[:, range(n), range(n)] = 0.2
+    A[:, 0, 0] = A[:, 1, 0] = 1.0
+    A[y == 1, 1, 0] = -1.0
+    means = 0.3 * rng.normal(size=(count, n))
+    return svmgsu.Gaussians(means, svmgsu.Full(A @ A.transpose(0, 2, 1))), y, means, A
+
+
+@pytest.mark.parametrize("n", [2, 105])
+def test_summaries_are_learnt_from_to_classify_instances(n, tmp_path):
+    data, y, _, _ = frames(60, 32, n)
+    _, truth, means, A = frames(400, 33, n)
+    T = means + np.einsum("lij,lj->li", A, np.random.default_rng(34).normal(size=means.shape))
+    model = small(noise="spread").fit(data, y)
+    noise = small().fit(data, y)
+    assert model.score(T, truth) > 0.7 > noise.score(T, truth)
+    assert any("own covariances" in name for name in model.pool_.members)
+    model.save(tmp_path / "spread.svmgsu")
+    again = svmgsu.load(tmp_path / "spread.svmgsu")
+    assert (again.predict_proba(T) == model.predict_proba(T)).all()
+    order = np.random.default_rng(0).permutation(60)
+    assert (small(noise="spread").fit(data[order], y[order]).predict_proba(T) == model.predict_proba(T)).all()
+    if n > 100:
+        gaps = T.copy()
+        gaps[0, 0] = np.nan
+        with pytest.raises(ValueError, match="missing values of more than 100 features"):
+            small(noise="spread").fit(gaps, truth)

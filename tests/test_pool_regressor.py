@@ -8,13 +8,13 @@ from sklearn.linear_model import Ridge
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import svmgsu
-from svmgsu._core import FormatError
+from svmgsu.estimators.observations import Observed
 from svmgsu.estimators.pool import base as pool_base
-from svmgsu.estimators.pool.inputs import Mixture, View
-from svmgsu.estimators.pool.joint import JointMember
-from svmgsu.estimators.pool.ridge import Sums
+from svmgsu.estimators.pool.deconvolved import JointMember
+from svmgsu.estimators.pool.mixture import Mixture
+from svmgsu.estimators.pool.regressions import Sums
+from svmgsu.estimators.pool.samples import View
 from svmgsu.estimators.pool.weights import regression_weights
-from svmgsu.fit.population import Observed
 
 
 def waves(count, seed):
@@ -160,7 +160,7 @@ def test_wide_data_and_many_samples(monkeypatch):
     X = rng.normal(size=(90, 110))
     y = X[:, 0] + 0.1 * rng.normal(size=90)
     assert small().fit(X, y, std=0.1).score(X, y, std=0.1) > 0.3
-    with pytest.raises(ValueError, match="members: a joint deconvolution alone"):
+    with pytest.raises(ValueError, match="members: a deconvolution alone"):
         small(members="joint").fit(X, y)
     monkeypatch.setattr(pool_base, "CHOICE_ROWS", 200)
     X, E, y = waves(700, 9)
@@ -190,24 +190,6 @@ def test_what_is_wrong_is_said():
         model.predict(X[:, :1])
 
 
-def test_a_saved_pool_predicts_the_same_bits(tmp_path):
-    X, E, y = waves(120, 13)
-    model = small().fit(X, y, std=E)
-    model.save(tmp_path / "pool.svmgsu")
-    again = svmgsu.load(tmp_path / "pool.svmgsu")
-    for one, other in zip(
-        again.predict(X, std=E, return_std=True), model.predict(X, std=E, return_std=True), strict=True
-    ):
-        assert (one == other).all()
-    assert (again.predict_interval(X, std=E)[0] == model.predict_interval(X, std=E)[0]).all()
-    with np.load(tmp_path / "pool.svmgsu") as archive:
-        arrays = dict(archive)
-    arrays["residuals"] = arrays["residuals"] * np.nan
-    np.savez(tmp_path / "wrong.npz", **arrays)
-    with pytest.raises(FormatError, match="residuals: expected finite"):
-        svmgsu.load(tmp_path / "wrong.npz")
-
-
 def test_predictions_are_the_same_with_and_without_deviations():
     rng = np.random.default_rng(3)
     X = rng.normal(size=(120, 2))
@@ -215,3 +197,21 @@ def test_predictions_are_the_same_with_and_without_deviations():
     f, deviations = model.predict(X, std=0.2, return_std=True)
     assert np.array_equal(f, model.predict(X, std=0.2))
     assert (deviations > 0).all()
+
+
+def test_errors_of_targets_are_no_errors_of_predictions():
+    rng = np.random.default_rng(14)
+    X = rng.normal(size=(1500, 2))
+    truth = np.sin(X[:, 0]) + X[:, 1]
+    error = 0.5 * np.exp(rng.normal(size=1500))
+    y = truth + error * rng.normal(size=1500)
+    known, new = slice(0, 500), slice(500, None)
+    told = small().fit(X[known], y[known], y_std=error[known])
+    plain = small().fit(X[known], y[known])
+    assert rms(told.predict(X[new]), truth[new]) < 0.8 * rms(plain.predict(X[new]), truth[new])
+    low, high = told.predict_interval(X[new], 0.9)
+    assert 0.75 < ((low < truth[new]) & (truth[new] < high)).mean() <= 0.995
+    with pytest.raises(ValueError, match=r"y_std: expected a number or shape \(500,\)"):
+        small().fit(X[known], y[known], y_std=error)
+    with pytest.raises(ValueError, match="y_std: expected numbers >= 0"):
+        small().fit(X[known], y[known], y_std=-1.0)

@@ -1,4 +1,4 @@
-"""`Deconvolution`: the population behind noisy objects, and each object given its population."""
+"""`Deconvolution`: the distribution of true values behind noisy measurements, and each sample given it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 import time
 import warnings
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin
@@ -17,82 +17,79 @@ from .. import _core
 from .._repr import ShowsFit
 from ..data.gaussians import Gaussians
 from ..data.mixtures import Mixtures
-from ..exceptions import ConvergenceWarning
-from ..fit.population import (
-    Observed,
-    Settings,
-    batches,
-    check_near,
-    check_spread,
-    choose_components,
-    fit_mixture,
-    observe,
-    taken,
-)
-from ..fit.support import Outside, Support
+from ..exceptions import ConvergenceWarning, PopulationWarning
 from ..io.frames import table_for_fit
 from ..support.arrays import roots
 from ..support.memory import require_memory
 from ..support.parallel import Team
-from ..support.progress import counter
 from ..support.validation import Array, FloatArray, as_float_array, as_generator, check_count, check_positive
 from .inputs import ROUTED
+from .observations import Observed, check_near, check_spread, observe
 
 WORK = 2**29  # operations of the core at a time, less than a second
+START_SIZE = 20_000  # samples that choose among starts
+SHORT = 30  # steps of a start that is only tried
+CANDIDATES = (1, 2, 3, 4, 6, 8, 11, 15, 20, 27, 36)  # numbers of components for "auto"
+FOLDS = 3
+FAR = 4.75  # deviations of a normal variable: one sample in a million lies beyond
+OFTEN = (
+    0.03  # a share of samples outside that is worth a warning; new ones like those of the fit may have half
+)
+NOISIER = 2.0  # times the noise of the noisiest hundredth of the fit
+MATTERS = 0.2  # noise below this share of the population's spread changes little
 NOISE = {**ROUTED, "projection": True}
 
 
 class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc]
-    """Extreme deconvolution: the population of the truths behind noisy values, as a mixture of Gaussians.
+    """Learn the distribution of true values behind noisy measurements, as a mixture of Gaussians.
 
-    Model: the truth of an object is drawn from Σ π_k N(μ_k, S_k) and seen with the noise of its own known
-    covariance, x_i ~ N(truth_i, Σ_i). π, μ and S are those of the largest likelihood Π Σ_k π_k N(x_i; μ_k,
-    S_k + Σ_i), found by expectation and maximisation (Bovy, Hogg and Roweis 2011). Given the population an
-    object's truth is a mixture as well, which `transform` returns: noisy objects borrow from all others.
+    Model: the true value of a sample is drawn from Σ π_k N(μ_k, S_k) and measured with noise of its own known
+    covariance, x_i ~ N(truth_i, Σ_i). π, μ and S maximise the likelihood Π Σ_k π_k N(x_i; μ_k, S_k + Σ_i), by
+    expectation and maximisation (extreme deconvolution; Bovy, Hogg and Roweis 2011). Given this population
+    the true value of each sample is a mixture as well, which `transform` returns.
 
-    It knows no labels. Noise is taken as independent of the truth. A value that is NaN, or has infinite
-    noise, is missing, and no example is left out for it. A population learnt from precise objects may lack
-    what only noisy ones have: of objects far noisier than those of the fit, or far from its population, a
-    `PopulationWarning` tells.
+    Labels are not used. Noise is taken as independent of the true values. A value that is NaN, or has
+    infinite noise, is missing. A population learnt from precise samples may lack what only noisy ones have: a
+    `PopulationWarning` tells of samples far noisier than those of the fit, or far from its population.
 
     Parameters
     ----------
     n_components : int or "auto", default=10
-        How many Gaussians. "auto" tries numbers that grow until the likelihood of objects held out (three
+        Number of Gaussians. "auto" tries increasing numbers until the likelihood of held-out samples (three
         folds) falls.
-    n_init : int, default=3
-        Starts (k-means), each tried for some steps; the one of the largest likelihood goes on.
     tol : float, default=1e-5
-        Stop when a step raises the mean log-likelihood of an object by less.
+        Stop when a step raises the mean log-likelihood of a sample by less.
     max_iter : int, default=500
-        Steps at the most; a `ConvergenceWarning` says if they were not enough.
+        Largest number of steps; a `ConvergenceWarning` says if they were not enough.
     max_time : float, optional
-        Seconds at the most, for all starts and numbers of components; the best population so far is kept, and
-        a `ConvergenceWarning` tells.
+        Seconds for the whole fit; the best population so far is kept, with a `ConvergenceWarning`.
     reg_covar : float, default=1e-6
-        The least variance of a component in any direction, in units of the features' squared spread (half
-        the range of the middle 68 %).
-    init : (weights, means, covariances) or fitted Deconvolution, optional
-        Where to start from, instead of `n_init` starts.
+        Least variance of a component in any direction, in units of the features' squared spread (half the
+        range of the middle 68 %).
+    init : int, (weights, means, covariances) or fitted Deconvolution, default=3
+        Number of k-means starts, of which the one of the largest likelihood after some steps goes on; or
+        where to start from.
     random_state : int, RandomState or None, default=0
+        Seed of the starts.
     threads : int, optional
-        By default all; the result has the same bits for any number.
-    verbose : bool, default=False
-        Show progress.
+        Number of threads, by default all; the result has the same bits for any number.
 
     Attributes
     ----------
     weights_, means_, covariances_ : arrays of shape (K,), (K, n) and (K, n, n)
         The population.
     lower_bound_ : float
-        The mean log-likelihood of an object.
+        Mean log-likelihood of a sample.
     lower_bounds_ : list of float
         The same before each step.
     n_iter_ : int
+        Number of steps.
     converged_ : bool
+        Whether `tol` was reached.
     n_components_ : int
+        Number of Gaussians.
     held_out_ : dict of int to float
-        With "auto": the mean log-likelihood of objects held out, by the number of components.
+        With "auto": mean log-likelihood of held-out samples by the number of components.
 
     Examples
     --------
@@ -115,18 +112,15 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
         self,
         n_components: int | str = 10,
         *,
-        n_init: int = 3,
         tol: float = 1e-5,
         max_iter: int = 500,
         max_time: float | None = None,
         reg_covar: float = 1e-6,
-        init: Any = None,
+        init: Any = 3,
         random_state: Any = 0,
         threads: int | None = None,
-        verbose: bool = False,
     ) -> None:
         self.n_components = n_components
-        self.n_init = n_init
         self.tol = tol
         self.max_iter = max_iter
         self.max_time = max_time
@@ -134,7 +128,6 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
         self.init = init
         self.random_state = random_state
         self.threads = threads
-        self.verbose = verbose
 
     def fit(
         self,
@@ -146,45 +139,161 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
         projection: Any = None,
         sample_weight: Any = None,
     ) -> Deconvolution:
-        """Learns the population.
+        """Learn the population.
 
         Parameters
         ----------
         X : Gaussians, array or DataFrame of shape (l, n)
-            What was measured. In arrays NaN is a missing value.
+            Measured values; in arrays NaN is a missing value.
         y : ignored
+            For pipelines.
         cov, std : optional
-            The noise of an array X, as in `svmgsu.Gaussians`; an infinite one is a missing value.
+            Noise of an array X, as in `svmgsu.Gaussians`; an infinite one is a missing value.
         projection : array of shape (l, m, n) or (m, n), optional
-            X, of shape (l, m), shows R_i x_i instead of the truth x_i, which has n features; its noise is
+            X, of shape (l, m), shows R_i x_i instead of the true x_i, which has n features; its noise is
             m × m.
         sample_weight : array of shape (l,), optional
-            How often each example counts.
+            How often each sample counts.
         """
-        settings = self._settings()
+        if not isinstance(self.reg_covar, (int, float, np.number)) or not 0 < self.reg_covar < 1:
+            raise ValueError(f"reg_covar: must be between 0 and 1, got {self.reg_covar!r}")
+        check_positive(self.tol, "tol")
+        check_count(self.max_iter, "max_iter")
+        self._deadline = math.inf
+        if self.max_time is not None:
+            self._deadline = time.monotonic() + check_positive(self.max_time, "max_time")
         X, _ = table_for_fit(X, None, cov, std, gaps=True)
         seen = observe(X, cov, std, projection, sample_weight)
-        if seen.weights is not None and not seen.weights.all():  # what counts nothing has no say
-            seen = taken(seen, np.flatnonzero(seen.weights))
+        if seen.weights is not None and not seen.weights.all():  # samples with zero weight are ignored
+            seen = seen.take(np.flatnonzero(seen.weights))
         check_spread(seen)
         wanted = self._wanted(len(seen))
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         units = seen.core().units()
         self.__dict__.pop("held_out_", None)
         if wanted is None:
-            self.held_out_ = self._choose(seen, units, settings, rng)
+            self.held_out_ = self._choose_components(seen, units, rng)
             wanted = max(self.held_out_, key=self.held_out_.__getitem__)
-        if self.init is not None:
-            settings = settings._replace(start=_start_of(self.init, wanted, seen.features))
-        found = fit_mixture(seen, units, wanted, settings, rng)
-        self._keep(found, seen, units)
-        self._warn_unfinished(found, stacklevel=3)
+        if isinstance(self.init, (int, np.integer)):
+            found = self._fit_mixture(seen, units, wanted, rng, check_count(self.init, "init"), self.tol)
+        else:
+            found = self._run(seen.core(), units, _start_of(self.init, wanted, seen.features), self.tol)
+        self.weights_, self.means_, self.covariances_ = found.mixture.parts
+        self.lower_bound_ = found.log_likelihood
+        self.lower_bounds_ = found.history
+        self.n_iter_ = found.iterations
+        self.converged_ = found.stop == "converged"
+        self.n_components_ = len(self.weights_)
+        self.n_features_in_ = seen.values.shape[1]
+        self.centre_ = units.centre
+        self.scale_ = units.scale
+        self.__dict__.pop("feature_names_in_", None)
+        if seen.names is not None:
+            self.feature_names_in_ = np.asarray(seen.names, dtype=object)
+        self.support_ = Support.of(seen, self._posterior(seen)[1], self)
+        if found.stop == "callback":
+            warnings.warn(
+                f"Deconvolution: max_time={self.max_time} seconds were over after {found.iterations} steps "
+                f"of {len(self.weights_)} components; the best one found is kept. Raise max_time or tol",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        if found.stop == "iterations" and len(found.history) > 1:
+            warnings.warn(
+                f"Deconvolution: after max_iter={self.max_iter} steps the last one still raised the mean "
+                f"log-likelihood by {found.history[-1] - found.history[-2]:.2g} (tol={self.tol:g}); raise "
+                "max_iter or tol",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
         return self
 
-    def transform(self, X: Any, *, cov: Any = None, std: Any = None, projection: Any = None) -> Mixtures:
-        """What each object is, given what was seen of it and the population: `Mixtures`.
+    def _wanted(self, count: int) -> int | None:
+        """Return the number of components; None for "auto"."""
+        if isinstance(self.n_components, str):
+            if self.n_components != "auto":
+                raise ValueError(f'n_components: expected a number or "auto", got {self.n_components!r}')
+            if not isinstance(self.init, (int, np.integer)):
+                raise ValueError('init: it says how many components there are; n_components="auto" asks')
+            if count < 6:
+                raise ValueError(f'n_components: "auto" needs at least 6 samples, got n_samples={count}')
+            return None
+        wanted = check_count(self.n_components, "n_components")
+        if wanted > count:
+            raise ValueError(
+                f"n_components: {wanted} for n_samples={count}; there must be at least as many samples"
+            )
+        return wanted
 
-        Object x with noise Σ is of component k with r_k ∝ π_k N(x; μ_k, S_k + Σ), and then N(b_k, B_k):
+    def _run(self, seen: Any, units: Any, start: Any, tol: float, steps: int | None = None) -> Any:
+        """Run the core's expectation and maximisation from a start."""
+        callback = None
+        if self._deadline < math.inf:
+
+            def callback(progress: Any) -> bool:
+                return time.monotonic() < self._deadline
+
+        steps = self.max_iter if steps is None else min(steps, self.max_iter)
+        threads = Team(self.threads).threads
+        return _core.deconvolve(seen, units, start, tol, steps, float(self.reg_covar), threads, callback)
+
+    def _fit_mixture(
+        self,
+        seen: Observed,
+        units: Any,
+        components: int,
+        rng: np.random.Generator,
+        starts: int,
+        tol: float,
+        rows: Array | None = None,
+    ) -> Any:
+        """Fit the best of several starts, which are tried for some steps on at most `START_SIZE` samples."""
+        everybody = seen.core(rows)
+        count = len(seen) if rows is None else len(rows)
+        some = everybody
+        if count > START_SIZE:
+            chosen = np.sort(rng.choice(count, START_SIZE, replace=False))
+            some = seen.core(chosen if rows is None else rows[chosen])
+        threads = Team(self.threads).threads
+        begun: list[Any] = []
+        for seed in rng.integers(2**62, size=starts).tolist():
+            if not begun or time.monotonic() < self._deadline:
+                start = _core.start_mixture(some, units, components, seed, float(self.reg_covar), threads)
+                begun.append(start)
+        if len(begun) == 1 or components == 1:
+            return self._run(everybody, units, begun[0], tol)
+        tried = [self._run(some, units, start, 10 * tol, SHORT) for start in begun]
+        best = max(tried, key=lambda found: found.log_likelihood)
+        return self._run(everybody, units, best.mixture, tol)
+
+    def _choose_components(self, seen: Observed, units: Any, rng: np.random.Generator) -> dict[int, float]:
+        """Return the mean held-out log-likelihood for numbers of components until it falls twice."""
+        order = rng.permutation(len(seen))[: START_SIZE * FOLDS]
+        folds = np.array_split(order, FOLDS)
+        threads = Team(self.threads).threads
+        starts = min(2, check_count(self.init, "init"))
+        scores: dict[int, float] = {}
+        for components in CANDIDATES:
+            late = time.monotonic() >= self._deadline
+            if scores and (components * 2 * FOLDS > len(order) or late):
+                break
+            total = 0.0
+            for i, fold in enumerate(folds):
+                known = np.sort(np.concatenate([part for j, part in enumerate(folds) if j != i]))
+                found = self._fit_mixture(seen, units, components, rng, starts, 10 * self.tol, known)
+                values = _core.posterior(seen.core(fold), units, found.mixture, threads, False)[0]
+                weights = None if seen.weights is None else seen.weights[fold]
+                total += float(np.average(values, weights=weights)) / FOLDS
+            scores[components] = total
+            last = list(scores.values())
+            if len(last) > 2 and max(last[-2:]) < max(last[:-2]):
+                break
+        return scores
+
+    def transform(self, X: Any, *, cov: Any = None, std: Any = None, projection: Any = None) -> Mixtures:
+        """Return what each sample may be, given its measurement and the population: `Mixtures`.
+
+        A sample x with noise Σ is of component k with r_k ∝ π_k N(x; μ_k, S_k + Σ), and then N(b_k, B_k):
         b_k = μ_k + S_k (S_k + Σ)⁻¹ (x - μ_k), B_k = S_k - S_k (S_k + Σ)⁻¹ S_k. X, `cov`, `std` and
         `projection` are as in `fit`. For data whose result does not fit into memory see `batches`.
         """
@@ -196,23 +305,27 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
             f"transform: {count} mixtures of {components} components in {n} features (batches(X, size) makes "
             "some at a time)",
         )
-        weights, mean = np.empty((count, components), dtype), np.empty((count, components, n), dtype)
-        matrices, distance = np.empty((count, components, n, n), dtype), np.empty(count)
-        for rows in batches(count, max(256, WORK // (components * n**3))):  # Ctrl-C is heard between them
-            found = self._moments(seen if rows.stop - rows.start == count else taken(seen, rows))
+        weights = np.empty((count, components), dtype)
+        mean = np.empty((count, components, n), dtype)
+        matrices = np.empty((count, components, n, n), dtype)
+        distance = np.empty(count)
+        size = max(256, WORK // (components * n**3))  # Ctrl-C is noticed between these
+        for first in range(0, count, size):
+            rows = slice(first, min(first + size, count))
+            found = self._posterior(seen if size >= count else seen.take(rows), moments=True)
             distance[rows], weights[rows], mean[rows], matrices[rows] = found[1:5]
-        Outside().and_of(self.support_, seen, distance).warn(self.support_, stacklevel=2)
+        self.support_.outside(seen, distance).warn(self.support_, stacklevel=2)
         names = getattr(self, "feature_names_in_", None)
         return Mixtures._of(weights, mean, matrices, None if names is None else list(names))
 
     def fit_transform(self, X: Any, y: Any = None, **options: Any) -> Mixtures:
-        """`fit` to X (y is ignored), then `transform` of X; `options` are those of `fit`."""
+        """Fit to X (y is ignored) and transform it; `options` are those of `fit`."""
         self.fit(X, y, **options)
         options.pop("sample_weight", None)
         return self.transform(X, **options)
 
     def batches(self, X: Any, size: int = 10_000, **noise: Any) -> Iterator[Mixtures]:
-        """`transform` of X, `size` examples at a time, for results that do not fit into memory.
+        """Transform X, `size` samples at a time, for results that do not fit into memory.
 
         `noise` is `cov`, `std` or `projection`, as in `transform`.
         """
@@ -221,70 +334,60 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
             raise TypeError(f"batches: unexpected argument {next(iter(noise))!r}")
         names = getattr(self, "feature_names_in_", None)
         outside = Outside()
-        for rows in batches(len(seen), check_count(size, "size")):
-            part = taken(seen, rows)
-            _, distance, weights, mean, matrices = self._moments(part)
-            outside = outside.and_of(self.support_, part, distance)
-            arrays = [a.astype(seen.values.dtype, copy=False) for a in (weights, mean, matrices)]
-            yield Mixtures._of(arrays[0], arrays[1], arrays[2], None if names is None else list(names))
+        size = check_count(size, "size")
+        for first in range(0, len(seen), size):
+            part = seen.take(slice(first, min(first + size, len(seen))))
+            _, distance, *arrays = self._posterior(part, moments=True)
+            outside = outside + self.support_.outside(part, distance)
+            weights, mean, matrices = (a.astype(seen.values.dtype, copy=False) for a in arrays)
+            yield Mixtures._of(weights, mean, matrices, None if names is None else list(names))
         outside.warn(self.support_, stacklevel=2)
 
     def score_samples(
         self, X: Any, *, cov: Any = None, std: Any = None, projection: Any = None
     ) -> FloatArray:
-        """The log-likelihood of each object, log Σ_k π_k N(x; μ_k, S_k + Σ).
+        """Return the log-likelihood of each sample, log Σ_k π_k N(x; μ_k, S_k + Σ).
 
-        X, `cov`, `std` and `projection` are as in `fit`. Of an object with missing values it is that of the
-        others.
+        X, `cov`, `std` and `projection` are as in `fit`. Missing values are ignored.
         """
         return self._posterior(self._seen(X, cov, std, projection))[0]
 
     def score(
         self, X: Any, y: Any = None, *, cov: Any = None, std: Any = None, projection: Any = None
     ) -> float:
-        """The mean of `score_samples` of X, `cov`, `std`, `projection`; y is ignored."""
+        """Return the mean of `score_samples` of X, `cov`, `std`, `projection`; y is ignored."""
         return float(self.score_samples(X, cov=cov, std=std, projection=projection).mean())
 
     def predict_proba(
         self, X: Any, *, cov: Any = None, std: Any = None, projection: Any = None
     ) -> FloatArray:
-        """The probability of each component, (l, K), for objects X with `cov`, `std`, `projection`."""
+        """Return the probability of each component, (l, K), for X with `cov`, `std`, `projection`."""
         return self._posterior(self._seen(X, cov, std, projection))[2]
 
     def predict(self, X: Any, *, cov: Any = None, std: Any = None, projection: Any = None) -> Array:
-        """The most probable component of each object X with `cov`, `std`, `projection`."""
+        """Return the most probable component of each sample of X with `cov`, `std`, `projection`."""
         proba = self.predict_proba(X, cov=cov, std=std, projection=projection)
         return np.asarray(proba.argmax(axis=1))
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[FloatArray, Array]:
-        """Draws `n_samples` truths from the population: (values, components), as scikit-learn's mixtures do.
+        """Draw `n_samples` true values from the population: (values, components).
 
         `random_state` is an int, Generator, RandomState or None.
         """
         check_is_fitted(self, "means_")
-        count, (components, n) = check_count(n_samples, "n_samples"), self.means_.shape
+        count = check_count(n_samples, "n_samples")
+        components, n = self.means_.shape
         rng = as_generator(random_state)
         component = rng.choice(components, count, p=self.weights_ / self.weights_.sum())
         z = rng.standard_normal((count, 1, n))
         return self.means_[component] + (z @ roots(self.covariances_)[component])[:, 0], component
 
     def bic(self, X: Any, **noise: Any) -> float:
-        """The Bayesian information criterion on X, the lower the better; `noise` as in `batches`."""
+        """Return the Bayesian information criterion on X, the lower the better; `noise` as in `batches`."""
         values = self.score_samples(X, **noise)
         components, n = self.means_.shape
         free = components * (n + n * (n + 1) / 2) + components - 1
         return float(free * np.log(len(values)) - 2 * values.sum())
-
-    def save(self, path: Any) -> None:
-        """Writes what predictions need to `path`, a path or binary file, completely or not at all.
-
-        `svmgsu.load` reads it back, with the same bits. The file is an .npz archive and no pickle: one from a
-        stranger can be opened without harm, though what it predicts is theirs.
-        """
-        from .files import save
-
-        check_is_fitted(self, "means_")
-        save(self, path)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -292,74 +395,8 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
         tags.transformer_tags = TransformerTags(preserves_dtype=["float64", "float32"])
         return tags
 
-    def _settings(self) -> Settings:
-        if not isinstance(self.reg_covar, (int, float, np.number)) or not 0 < self.reg_covar < 1:
-            raise ValueError(f"reg_covar: must be between 0 and 1, got {self.reg_covar!r}")
-        return Settings(
-            check_count(self.n_init, "n_init"),
-            check_positive(self.tol, "tol"),
-            check_count(self.max_iter, "max_iter"),
-            float(self.reg_covar),
-            Team(self.threads).threads,
-            bool(self.verbose),
-            math.inf
-            if self.max_time is None
-            else time.monotonic() + check_positive(self.max_time, "max_time"),
-        )
-
-    def _wanted(self, count: int) -> int | None:
-        """The number of components; None for "auto"."""
-        if isinstance(self.n_components, str):
-            if self.n_components != "auto":
-                raise ValueError(f'n_components: expected a number or "auto", got {self.n_components!r}')
-            if self.init is not None:
-                raise ValueError('init: it says how many components there are; n_components="auto" asks')
-            return None
-        wanted = check_count(self.n_components, "n_components")
-        if wanted > count:
-            raise ValueError(
-                f"n_components: {wanted} for n_samples={count}; there must be at least as many examples"
-            )
-        return wanted
-
-    def _choose(self, seen: Observed, units: Any, settings: Settings, rng: Any) -> dict[int, float]:
-        if len(seen) < 6:
-            raise ValueError(f'n_components: "auto" needs at least 6 examples, got n_samples={len(seen)}')
-        return choose_components(seen, units, settings, rng, counter(settings.verbose, 12, "components"))
-
-    def _warn_unfinished(self, found: Any, stacklevel: int) -> None:
-        if found.stop == "callback":
-            warnings.warn(
-                f"Deconvolution: max_time={self.max_time} seconds were over after {found.iterations} steps "
-                f"of {len(self.weights_)} components; the best one found is kept. Raise max_time or tol",
-                ConvergenceWarning,
-                stacklevel=stacklevel,
-            )
-        if found.stop == "iterations" and len(found.history) > 1:
-            warnings.warn(
-                f"Deconvolution: after max_iter={self.max_iter} steps the last one still raised the mean "
-                f"log-likelihood by {found.history[-1] - found.history[-2]:.2g} (tol={self.tol:g}); raise "
-                "max_iter or tol",
-                ConvergenceWarning,
-                stacklevel=stacklevel,
-            )
-
-    def _keep(self, found: Any, seen: Observed, units: Any) -> None:
-        self.weights_, self.means_, self.covariances_ = found.mixture.parts
-        self.lower_bound_, self.lower_bounds_ = found.log_likelihood, found.history
-        self.n_iter_, self.converged_ = found.iterations, found.stop == "converged"
-        self.n_components_ = len(self.weights_)
-        self.n_features_in_ = seen.values.shape[1]
-        self.centre_, self.scale_ = units.centre, units.scale
-        self.__dict__.pop("feature_names_in_", None)
-        if seen.names is not None:
-            self.feature_names_in_ = np.asarray(seen.names, dtype=object)
-        self.support_ = Support.of(
-            seen, self._posterior(seen)[1], self.weights_, self.means_, self.covariances_
-        )
-
     def _seen(self, X: Any, cov: Any, std: Any, projection: Any) -> Observed:
-        """New objects, with their features in the order of the fit."""
+        """Check new samples, and put their features in the order of the fit."""
         check_is_fitted(self, "means_")
         known = getattr(self, "feature_names_in_", None)
         if isinstance(X, Gaussians) and projection is None:
@@ -379,22 +416,91 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
         return seen
 
     def _posterior(self, seen: Observed, moments: bool = False) -> tuple[FloatArray, ...]:
+        """Return log-likelihoods, squared distances, responsibilities, and with `moments` the mixtures."""
         parts = (self.weights_, self.means_, self.covariances_)
         mixture = _core.Mixture(*(np.ascontiguousarray(a) for a in parts))
         units = _core.Units(self.centre_, self.scale_)
         return _core.posterior(seen.core(), units, mixture, Team(self.threads).threads, moments)
 
-    def _moments(self, seen: Observed) -> tuple[FloatArray, ...]:
-        return self._posterior(seen, moments=True)
+
+class Support(NamedTuple):
+    """What the samples of the fit were like."""
+
+    noise: float  # of the noisiest hundredth, in units of the population's spread
+    far: float  # the share of them that lies far from the population
+    spread: FloatArray  # of each feature in the population
+
+    @classmethod
+    def of(cls, seen: Observed, distance: FloatArray, prior: Deconvolution) -> Support:
+        """Describe the samples that a population was learnt from."""
+        centre = prior.weights_ @ prior.means_
+        within = np.diagonal(prior.covariances_, axis1=1, axis2=2)
+        spread = np.sqrt(prior.weights_ @ (within + (prior.means_ - centre) ** 2))
+        noise = _noise(seen, spread)
+        typical = float("inf") if noise is None else float(np.quantile(noise, 0.99))
+        return cls(typical, float(_is_far(seen, distance).mean()), spread)
+
+    def outside(self, seen: Observed, distance: FloatArray) -> Outside:
+        """Count samples that are unlike those of the fit."""
+        noise = _noise(seen, self.spread)
+        noisier = 0 if noise is None else int((noise > max(MATTERS, NOISIER * self.noise)).sum())
+        return Outside(len(seen), int(_is_far(seen, distance).sum()), noisier)
+
+
+class Outside(NamedTuple):
+    """How many of some samples are unlike those of the fit."""
+
+    total: int = 0
+    far: int = 0
+    noisier: int = 0
+
+    def __add__(self, other: Any) -> Outside:
+        return Outside(*(a + b for a, b in zip(self, other, strict=True)))
+
+    def warn(self, support: Support, stacklevel: int) -> None:
+        """Warn if the population may be no guide."""
+        found = []
+        if self._often(self.far, max(OFTEN, 3 * support.far)):
+            found.append(f"{self.far} of {self.total} samples are far from the population of the fit")
+        if self._often(self.noisier, OFTEN):
+            found.append(f"{self.noisier} of {self.total} samples are much noisier than those of the fit")
+        if found:
+            warnings.warn(
+                f"{'; '.join(found)}: what the population says of them is an extrapolation. Fit it to data "
+                "that include such samples (no labels are needed), or leave them out",
+                PopulationWarning,
+                stacklevel=stacklevel + 1,
+            )
+
+    def _often(self, found: int, share: float) -> bool:
+        """Tell whether there are more than a share of all, by more than two standard deviations."""
+        expected = share * self.total
+        return found > expected + 2 * math.sqrt(expected)
+
+
+def _noise(seen: Observed, spread: FloatArray) -> FloatArray | None:
+    """Return the noise of each sample in units of the spread; None for projections."""
+    if seen.projection is not None:
+        return None
+    known = ~np.isnan(seen.values)
+    ratios = np.where(known, seen.deviations() / spread, 0.0) ** 2
+    return np.asarray(np.sqrt(ratios.sum(axis=1) / np.maximum(known.sum(axis=1), 1)))
+
+
+def _is_far(seen: Observed, distance: FloatArray) -> Array:
+    """Tell whether a squared distance is beyond χ²'s quantile for a sample's values (Wilson, Hilferty)."""
+    m = np.maximum((~np.isnan(seen.values)).sum(axis=1), 1)
+    limit = m * (1 - 2 / (9 * m) + FAR * np.sqrt(2 / (9 * m))) ** 3
+    return np.asarray(distance > limit)
 
 
 def _start_of(init: Any, components: int, n: int) -> Any:
-    """A mixture to start from."""
+    """Return a mixture to start from."""
     if hasattr(init, "covariances_"):
         init = (init.weights_, init.means_, init.covariances_)
     if not isinstance(init, (tuple, list)) or len(init) != 3:
         raise ValueError(
-            f"init: expected (weights, means, covariances) or a fitted Deconvolution, got {init!r}"
+            f"init: expected a number, (weights, means, covariances) or a fitted Deconvolution, got {init!r}"
         )
     names = ("weights", "means", "covariances")
     arrays = [

@@ -20,7 +20,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     """Reads the model that `save`, the C++ library or the authors' gsvm-train wrote to `path`.
 
     A `Model` if the file holds a linear classifier, a `RegressionModel` if it holds a linear regression, a
-    `GSUClassifier`, `GSURegressor` or `Deconvolution` if it holds one of these. No file
+    `GSUClassifier` or `GSURegressor` if it holds one of these. No file
     is a pickle: nothing in it is run, and what does not fit together is refused.
 
     Examples
@@ -38,7 +38,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     content = read_bytes(path)
     if not content.startswith(ARCHIVE):
         return parse(content, name_of(path))
-    from ..estimators.files import read
+    from ..estimators.archive import load as read
 
     archive = io.BytesIO(content)
     archive.name = name_of(path)

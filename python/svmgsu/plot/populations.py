@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.patches import Patch
 
 from ..data.mixtures import Mixtures
-from ..fit.population import Observed, observe, variances_of
+from ..estimators.observations import Observed, observe
 from ..support.validation import Array, check_count
 from .plane import ellipse
 from .style import BLUE, GREY, VERMILLION, legend_above, own_axes
@@ -142,7 +142,7 @@ def _draw_objects(ax: Any, seen: Observed, pair: Array) -> list[Any]:
         known = np.random.default_rng(0).choice(known, MOST_POINTS, replace=False)
     look = {"s": 6, "color": GREY, "alpha": 0.35, "linewidths": 0, "zorder": 1}
     handles = [ax.scatter(*values[known].T, label="as measured", **look)]
-    noise = np.sqrt(np.median(variances_of(seen)[known][:, pair], axis=0))
+    noise = np.sqrt(np.median(seen.deviations()[known][:, pair] ** 2, axis=0))
     if noise.any():
         low, high = np.quantile(values[known], [0.005, 0.995], axis=0)
         corner = (high[0], low[1])

@@ -66,4 +66,4 @@ def one_gaussian() -> Deconvolution:
     """Return a population of one Gaussian whose fit goes on until it is exact to about six digits."""
     from ..estimators.deconvolution import Deconvolution
 
-    return Deconvolution(1, n_init=1, tol=1e-10, max_iter=5000)
+    return Deconvolution(1, init=1, tol=1e-10, max_iter=5000)

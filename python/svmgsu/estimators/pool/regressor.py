@@ -1,42 +1,24 @@
-"""`GSURegressor`: a pool of small regressions for samples with known measurement errors."""
+"""`GSURegressor`: a pool of small regressions for samples with known uncertainties."""
 
 from __future__ import annotations
 
-import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import column_or_1d
 
-from ...data.gaussians import Gaussians
 from ...io.frames import table_for_fit
 from ...outofcore.blocks import Blocks
-from ...support.labels import check_raw_weights
+from ...support.parallel import Team
 from ...support.validation import Array, FloatArray, as_float_array, as_generator, check_count, check_finite
-from . import axis_aligned, linear, rbf
-from .base import PoolEstimator, PoolSummary, as_seen_later, canonical_order, some_of_blocks
-from .inputs import View
-from .joint import JointMember
-from .ridge import RidgeMember, Sums
-from .support import Gate
-from .task import Deadline, NumberTask, Task
+from .base import LAST_ROWS, PENALTY, PoolEstimator
+from .deconvolved import JointMember
+from .members import NUMBERS
+from .samples import Deadline, NumberTask, Task, View, canonical_order, some_of_blocks
 from .weights import Weights, regression_weights
 
-PENALTY = 5.0  # of the pool's weights, times the best member's loss, by the number of independent groups
-# (on the posterior, family, standard errors as features, linear terms)
-SPECS = (
-    (True, "linear", True, False),
-    (True, "rbf", False, True),
-    (True, "joint", False, False),
-    (True, "rbf", True, False),
-    (True, "axis_aligned", True, False),
-    (True, "axis_aligned", False, False),
-    (False, "rbf", False, False),
-)
-FAMILY_NAMES = {"linear": "linear", "rbf": "RBF", "axis_aligned": "axis-aligned"}
-LAMS = np.logspace(-1, -8, 15)
 UNEXPLAINED = 0.1  # of the targets' variance: errors of targets count beside it
 QUANTILES = 1001  # of the standardised held-out residuals that are kept
 
@@ -52,6 +34,9 @@ class GSURegressor(RegressorMixin, PoolEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
+    noise : {"measurement", "spread"}, default="measurement"
+        What covariances are: errors of measured values, or the samples' own spread over instances, of which
+        single ones are to be predicted.
     test_noise : array or covariance kind, optional
         Covariance of noise that will be there at prediction only: one for all samples, or a pool of which
         each draws one. Training then sees three noisy copies of every sample.
@@ -76,6 +61,7 @@ class GSURegressor(RegressorMixin, PoolEstimator):  # type: ignore[misc]
     pool_ : PoolSummary
         Members, their weights and held-out mean squared errors; `print(model.pool_)` shows a table.
     n_features_in_ : int
+        Number of features.
 
     Notes
     -----
@@ -94,11 +80,23 @@ class GSURegressor(RegressorMixin, PoolEstimator):  # type: ignore[misc]
     True
     """
 
-    _known_families = ("linear", "rbf", "axis_aligned", "joint")
+    _table = NUMBERS
+    _task = NumberTask
+    _saved: ClassVar[dict[str, str]] = {
+        "inputs_": "Inputs",
+        "members_": "list[RidgeMember | JointMember]",
+        "gate_": "Gate | None",
+        "pool_": "PoolSummary",
+        "y_centre_": "float",
+        "y_scale_": "float",
+        "noise_scale_": "FloatArray",
+        "residuals_": "FloatArray",
+    }
 
     def __init__(
         self,
         *,
+        noise: str = "measurement",
         test_noise: Any = None,
         n_components: int | None = None,
         n_frequencies: int = 150,
@@ -108,6 +106,7 @@ class GSURegressor(RegressorMixin, PoolEstimator):  # type: ignore[misc]
         random_state: Any = 0,
         threads: int | None = None,
     ) -> None:
+        self.noise = noise
         self.test_noise = test_noise
         self.n_components = n_components
         self.n_frequencies = n_frequencies
@@ -149,124 +148,59 @@ class GSURegressor(RegressorMixin, PoolEstimator):  # type: ignore[misc]
         deadline = Deadline(self.max_time)
         if isinstance(X, Blocks):
             columns = {"y": y, "sample_weight": sample_weight, "groups": groups, "y_std": y_std}
-            X, columns, _ = some_of_blocks(X, self._seed(), columns)
+            X, columns = some_of_blocks(X, LAST_ROWS, self._seed, columns)
             y, sample_weight, groups, y_std = columns.values()
         X, y = table_for_fit(X, y, cov, std, gaps=True)
         data = self._read(X, cov, std, groups)
-        targets = _targets(y, len(data))
+        y = _targets(y, len(data))
         errors = _target_errors(y_std, len(data))
-        weights = np.ones(len(data)) if sample_weight is None else check_raw_weights(sample_weight, len(data))
-        weights = weights / weights.max()
-        weights = weights * (np.count_nonzero(weights) / math.fsum(weights))
-        order = canonical_order(data, targets, weights)
+        weights = self._read_weights(sample_weight, len(data))
+        order = canonical_order(data, y, weights, errors)
         order = order[weights[order] > 0]
         if len(order) < 2:
             raise ValueError(f"X: at least 2 samples are needed, got n_samples={len(order)}")
         groups = None if groups is None else np.unique(np.asarray(groups)[order], return_inverse=True)[1]
-        self._learn(data[order], targets[order], errors[order], weights[order], groups, deadline)
-        return self
-
-    def _learn(
-        self,
-        data: Gaussians,
-        y: FloatArray,
-        errors: FloatArray,
-        weights: FloatArray,
-        groups: Array | None,
-        deadline: Deadline,
-    ) -> None:
-        seed = self._seed()
-        low, high = float(y.min()), float(y.max())
-        size = high - low if high > low else 1.0
-        part = (y - low) / size  # whose squares neither over- nor underflow
+        y, errors, weights = y[order], errors[order], weights[order]
+        # Units in which squares neither over- nor underflow.
+        low = float(y.min())
+        size = float(y.max()) - low
+        size = size if size > 0 else 1.0
+        part = (y - low) / size
         middle = float(np.average(part, weights=weights))
         spread = float(np.sqrt(np.average((part - middle) ** 2, weights=weights)))
-        self.y_centre_, self.y_scale_ = low + middle * size, size * (spread if spread > 0 else 1.0)
+        self.y_centre_ = low + middle * size
+        self.y_scale_ = size * (spread if spread > 0 else 1.0)
         noise_of_y = (errors / self.y_scale_) ** 2
         # A target counts the less, the larger its error is beside what will stay unexplained.
         weights = weights / (1 + noise_of_y / UNEXPLAINED)
-        weights = weights / weights.mean()
         targets = np.column_stack([(y - self.y_centre_) / self.y_scale_, noise_of_y])
-        data, noise, chosen, view, task = self._prepare(
-            NumberTask, data, targets, weights, groups, None, seed, deadline
-        )
-        held_out, left_out = self._fit_members(view, task, seed, deadline)
-        self._weigh(held_out, view, task, seed, deadline, left_out)
-        if len(chosen) < len(data) and not deadline.passed:
-            self._refit(data, targets[:, 0], weights, noise, seed)
+        self._fit_pool(data[order], targets, weights, groups, None, deadline)
+        return self
 
-    def _make_members(self, view: View, seed: int) -> list[Any]:
-        n = self.n_features_in_
-        made: list[Any] = []
-        names: set[str] = set()
-        for on_posterior, family, with_errors, with_linear in SPECS:
-            if family not in self._families():
-                continue
-            if family == "joint":
-                if self.inputs_.population is not None:
-                    made.append(JointMember(seed))
-                continue
-            errors = view.errors.shape[1] if with_errors and view.errors is not None else 0
-            noisy = on_posterior and view.posterior is not None
-            name = f"{FAMILY_NAMES[family]} on {'the posterior' if noisy else 'values'}"
-            name += " + uncertainties" * (errors > 0) + " + linear" * with_linear
-            if name in names:
-                continue
-            names.add(name)
-            if family == "linear":
-                candidates: list[Any] = [linear.LinearFeatures(on_posterior, errors > 0)]
-            else:
-                make: Any = rbf.rbf_candidates if family == "rbf" else axis_aligned.axis_aligned_candidates
-                options = {"on_posterior": on_posterior, "linear": with_linear}
-                candidates = make(n, errors, int(self.n_frequencies), seed, **options)
-            made.append(RidgeMember(name, errors > 0, family == "rbf", candidates, LAMS))
-        if not made:
-            raise ValueError("members: a joint deconvolution alone needs at most 100 features")
-        return made
+    def _best_weights(self, held_out: FloatArray, task: Task) -> Weights:
+        least = min(task.mean(task.losses(one)) for one in held_out)
+        penalty = PENALTY / task.independent * max(least, 1e-12)
+        return regression_weights(held_out, task.targets[:, 0], task.weights, penalty)
 
-    def _weigh(
-        self, held_out: FloatArray, view: View, task: Task, seed: int, deadline: Deadline, left_out: list[str]
-    ) -> None:
-        """The pool's weights, with and without standard errors as features, the gate, and the residuals."""
-        y = task.targets[:, 0]
-        losses = np.array([task.mean(task.losses(one)) for one in held_out])
-        penalty = PENALTY / task.independent * max(float(losses.min()), 1e-12)
-        uses = np.array([member.uncertainties for member in self.members_])
-        both = regression_weights(held_out, y, task.weights, penalty)
-        self.gate_: Gate | None = None
-        plain = both
-        if uses.any() and not uses.all():
-            found = regression_weights(held_out[~uses], y, task.weights, penalty)
-            values = np.zeros(len(uses))
-            values[~uses] = found.values
-            plain = Weights(values, found.objective, found.gap)
-            self.gate_ = Gate.learn(view, task, seed, deadline)
-        self.weights_, self.plain_weights_ = both.values, plain.values
-        pooled = both.values @ held_out
-        joint = [member.variance for member in self.members_ if isinstance(member, JointMember)]
-        self._scale_residuals(
-            y - pooled, joint[0] if joint else np.ones(len(y)), task.targets[:, 1], task.weights
-        )
-        self.pool_ = PoolSummary(
-            [member.name for member in self.members_],
-            both.values,
-            plain.values,
-            losses * self.y_scale_**2,
-            task.mean(task.losses(pooled)) * self.y_scale_**2,
-            task.mean(task.losses(plain.values @ held_out)) * self.y_scale_**2,
-            max(both.gap, plain.gap),
-            0.0 if self.gate_ is None else float(self.gate_(view).mean()),
-            float(view.outside.mean()),
-            left_out,
-        )
+    def _pooled(self, each: FloatArray, weights: FloatArray) -> FloatArray:
+        return np.asarray(weights @ each)
 
-    def _scale_residuals(
-        self, residuals: FloatArray, variance: FloatArray, noise: FloatArray, weights: FloatArray
-    ) -> None:
+    def _loss_scale(self) -> float:
+        return self.y_scale_**2
+
+    def _calibrate(self, pooled: FloatArray, task: Task) -> None:
         """Fit s² = a v + b by the normal likelihood of held-out residuals, whose variance is s² + noise.
 
-        Quantiles of residuals / √(s² + noise) are kept.
+        v is the conditional variance of the joint deconvolution; quantiles of residuals / √(s² + noise) are
+        kept.
         """
+        residuals = task.targets[:, 0] - pooled
+        noise = task.targets[:, 1]
+        weights = task.weights
+        variance = np.ones(len(residuals))
+        for member in self.members_:
+            if isinstance(member, JointMember):
+                variance = member.variance
         mean = max(float(np.average(residuals**2, weights=weights)), 1e-12)
         ratio = mean / float(np.average(variance, weights=weights))
         best = np.inf
@@ -289,49 +223,33 @@ class GSURegressor(RegressorMixin, PoolEstimator):  # type: ignore[misc]
         levels = (np.cumsum(weights[order]) - weights[order] / 2) / weights.sum()
         self.residuals_ = np.interp((np.arange(QUANTILES) + 0.5) / QUANTILES, levels, z[order])
 
-    def _refit(self, data: Gaussians, y: FloatArray, weights: FloatArray, noise: Any, seed: int) -> None:
-        """Fit the ridge members to all samples, by sums over batches."""
-        seen = data if noise is None else as_seen_later(data, noise, seed, 1)
-        members = [member for member in self.members_ if isinstance(member, RidgeMember)]
-        sums: list[Sums | None] = [None] * len(members)
-        for rows, view in self._batches(seen):
-            for i, member in enumerate(members):
-                more = Sums.of(member.features(view, self._threads()), y[rows], weights[rows])
-                last = sums[i]
-                sums[i] = more if last is None else last + more
-        for member, total in zip(members, sums, strict=True):
-            assert total is not None
-            member.refit(total)
-
-    def _answers(self, view: View, spreads: bool) -> tuple[FloatArray, Array, FloatArray, FloatArray]:
-        """(members' predictions (M, l), whether gated, predictions, scales s (l,)), in standard units.
+    def _answers(self, view: View, spreads: bool = False) -> tuple[FloatArray, Array, FloatArray, FloatArray]:
+        """Return members' predictions (M, l), whether gated, predictions, scales s; standard units.
 
         Without `spreads` the scales are not to be used.
         """
-        threads = self._threads()
+        threads = Team(self.threads).threads
         variance = np.ones(len(view))
         for member in self.members_:
             if spreads and isinstance(member, JointMember):
                 variance = member.moments(view, threads)[1]
         each = np.stack([member.predict(view, threads) for member in self.members_])
-        gated = np.zeros(len(view), dtype=bool) if self.gate_ is None else self.gate_(view)
-        f = np.where(gated, self.plain_weights_ @ each, self.weights_ @ each)
-        smooth = np.array([member.smooth and not member.uncertainties for member in self.members_])
+        gated = self._gated(view, threads)
+        f = np.where(gated, self.pool_.fallback_weights @ each, self.pool_.weights @ each)
+        smooth = np.array([member.smooth and not member.uses_errors for member in self.members_])
         if smooth.any():
             f = (1 - view.outside) * f + view.outside * each[smooth].mean(axis=0)
         a, b = self.noise_scale_
         return each, gated, f, np.sqrt(np.maximum(a * variance + b, 1e-300))
 
     def _predictive(self, X: Any, cov: Any, std: Any, spreads: bool = True) -> tuple[FloatArray, FloatArray]:
-        """f and s of new samples, in units of y."""
-        data = self._new(X, cov, std)
-        f, s = np.empty(len(data)), np.empty(len(data))
-        for rows, view in self._batches(data):
-            _, _, f[rows], s[rows] = self._answers(view, spreads)
+        """Return f and s of new samples, in units of y."""
+        found = [self._answers(view, spreads)[2:] for _, view in self._new_batches(X, cov, std)]
+        f, s = np.concatenate(found, axis=1) if found else np.empty((2, 0))
         return f * self.y_scale_ + self.y_centre_, s * self.y_scale_
 
     def predict(self, X: Any, cov: Any = None, std: Any = None, return_std: bool = False) -> Any:
-        """Predictions for samples X with their own `cov` or `std`.
+        """Return predictions for samples X with their own `cov` or `std`.
 
         With `return_std` also the standard deviation of the predictive distribution: (predictions,
         deviations).
@@ -342,7 +260,7 @@ class GSURegressor(RegressorMixin, PoolEstimator):  # type: ignore[misc]
     def predict_interval(
         self, X: Any, level: float = 0.9, cov: Any = None, std: Any = None
     ) -> tuple[FloatArray, FloatArray]:
-        """Central intervals that hold a share `level` of targets, for samples X with `cov` or `std`.
+        """Return central intervals that hold a share `level` of targets, for samples X with `cov` or `std`.
 
         Returns (lower, upper). Their coverage is that of the held-out residuals.
         """
@@ -371,16 +289,15 @@ class GSURegressor(RegressorMixin, PoolEstimator):  # type: ignore[misc]
         -------
         list of dict
             For each sample: `"prediction"`; `"gated"`: whether its standard errors are unlike those of the
-            training set, so that members that use them did not answer; `"outside"`: how far it is outside the
+            training set, so that the fallback weights were used; `"outside"`: how far it is outside the
             training set's support, from 0 to 1; and `"members"`: a list of `{"member", "weight",
             "prediction"}`, the largest weight first.
         """
-        data = self._new(X, cov, std)
         found: list[dict[str, Any]] = []
-        for _, view in self._batches(data):
+        for _, view in self._new_batches(X, cov, std):
             each, gated, f, _ = self._answers(view, False)
             for i in range(len(view)):
-                weights = self.plain_weights_ if gated[i] else self.weights_
+                weights = self.pool_.fallback_weights if gated[i] else self.pool_.weights
                 members = [
                     {
                         "member": self.members_[m].name,
@@ -401,12 +318,12 @@ class GSURegressor(RegressorMixin, PoolEstimator):  # type: ignore[misc]
         return found
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, cov: Any = None, std: Any = None) -> float:
-        """R² on samples X (with `cov`, `std`) and targets y, weighted by `sample_weight`."""
+        """Return R² on samples X (with `cov`, `std`) and targets y, weighted by `sample_weight`."""
         return float(r2_score(y, self.predict(X, cov, std), sample_weight=sample_weight))
 
 
 def _target_errors(y_std: Any, count: int) -> FloatArray:
-    """Standard errors of targets, one for each sample."""
+    """Return standard errors of targets, one for each sample."""
     errors = as_float_array(0.0 if y_std is None else y_std, "y_std", (0, 1)).astype(np.float64)
     if errors.ndim and errors.shape != (count,):
         raise ValueError(f"y_std: expected a number or shape ({count},), got {errors.shape}")
@@ -417,7 +334,7 @@ def _target_errors(y_std: Any, count: int) -> FloatArray:
 
 
 def _targets(y: Any, count: int) -> FloatArray:
-    """Targets as finite numbers, one for each sample."""
+    """Return targets as finite numbers, one for each sample."""
     if y is None:
         raise ValueError("y: requires y to be passed, but the target y is None")
     targets = as_float_array(column_or_1d(y, warn=True), "y", (1,)).astype(np.float64)

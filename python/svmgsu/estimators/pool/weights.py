@@ -1,5 +1,6 @@
-"""Weights of the members of a pool: two small convex problems, each solved to a proven gap.
+"""How a pool answers: weights of its members, the gate between two sets of weights, and the support.
 
+Weights solve small convex problems, to a proven gap.
 Classification pools logarithms of probabilities, p ∝ exp Σ_m w_m log p_m with w >= 0. Regression averages
 predictions, f = Σ_m w_m f_m with w >= 0 and Σ w = 1. Both are penalised by ρ ‖w - 1/M‖², which keeps members
 that are equally good at equal weights.
@@ -7,14 +8,22 @@ that are equally good at equal weights.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...support.validation import FloatArray
+from ...support.validation import Array, FloatArray
+from ..observations import Observed
+from .mixture import Mixture, learn_mixture
+from .samples import Deadline, Task, View
 
 STEPS = 100
 PROVEN = 1e-9  # the gap at which the weights are good enough
+GATE_COMPONENTS = 8
+LIMIT_FOLDS = 2  # folds whose held-out densities set the gate's limit
+UNLIKELY = 0.01  # the quantile of held-out densities below which a sample is unlike those of the fit
+EVEN_SHARE = 0.1  # of even odds in the answer for a sample far outside the support
 
 
 class Weights(NamedTuple):
@@ -26,7 +35,7 @@ class Weights(NamedTuple):
 
 
 def log_pool(logs: FloatArray, weights: FloatArray) -> FloatArray:
-    """Log-probabilities of the pool, (l, K), from those of the members, (M, l, K)."""
+    """Return log-probabilities of the pool, (l, K), from those of the members, (M, l, K)."""
     scores = np.tensordot(weights, logs, axes=1)
     scores -= scores.max(axis=1, keepdims=True)
     return np.asarray(scores - np.log(np.exp(scores).sum(axis=1, keepdims=True)))
@@ -35,7 +44,7 @@ def log_pool(logs: FloatArray, weights: FloatArray) -> FloatArray:
 def classification_problem(
     w: FloatArray, logs: FloatArray, targets: FloatArray, counts: FloatArray, penalty: float
 ) -> tuple[float, FloatArray, FloatArray]:
-    """The penalised log-loss of the pool, its gradient and its Hessian.
+    """Return the penalised log-loss of the pool, its gradient and its Hessian.
 
     `logs` are (M, l, K), `targets` class probabilities (l, K), `counts` weights of samples that sum to 1.
     """
@@ -53,7 +62,7 @@ def classification_problem(
 
 
 def gap_of(w: FloatArray, gradient: FloatArray, penalty: float) -> float:
-    """A bound of F(w) - min F over w >= 0, of a convex F that has the penalty ρ ‖w - 1/M‖².
+    """Return a bound of F(w) - min F over w >= 0, of a convex F that has the penalty ρ ‖w - 1/M‖².
 
     F(v) >= F(w) + g·(v - w) + ρ ‖v - w‖² for every v, and the right side has its minimum in closed form.
     """
@@ -64,7 +73,7 @@ def gap_of(w: FloatArray, gradient: FloatArray, penalty: float) -> float:
 def classification_weights(
     logs: FloatArray, targets: FloatArray, counts: FloatArray, penalty: float
 ) -> Weights:
-    """The weights >= 0 of the least penalised log-loss, by projected Newton steps."""
+    """Find the weights >= 0 of the least penalised log-loss, by projected Newton steps."""
     counts = counts / counts.sum()
     members = len(logs)
     w = np.full(members, 1 / members)
@@ -91,7 +100,7 @@ def classification_weights(
 
 
 def lapse_rate(log_p: FloatArray, targets: FloatArray, counts: FloatArray, independent: int) -> float:
-    """The share ε of even odds in (1 - ε) p + ε/K that minimises held-out log-loss, a convex problem.
+    """Find the share ε of even odds in (1 - ε) p + ε/K that minimises held-out log-loss, a convex problem.
 
     Jeffreys' prior, half a sample in so many `independent` ones, keeps it above 0: n samples say nothing of
     probabilities below about 1/n.
@@ -111,14 +120,14 @@ def lapse_rate(log_p: FloatArray, targets: FloatArray, counts: FloatArray, indep
 
 
 def with_lapses(p: FloatArray, rate: float) -> FloatArray:
-    """Probabilities with a share of even odds."""
+    """Mix even odds into probabilities."""
     return np.asarray((1 - rate) * p + rate / p.shape[1])
 
 
 def regression_weights(
     predictions: FloatArray, targets: FloatArray, counts: FloatArray, penalty: float
 ) -> Weights:
-    """Weights >= 0 that sum to 1 of the least mean (y - Σ w_m f_m)² + ρ ‖w - 1/M‖², for f of shape (M, l).
+    """Find the w >= 0, Σ w = 1, of the least mean (y - Σ w_m f_m)² + ρ ‖w - 1/M‖², for f of shape (M, l).
 
     Every set of members is tried as those with weights above 0: there are few, and each is a linear system.
     The gap is g·w - min g of the gradient g, a bound for convex functions on the simplex.
@@ -142,3 +151,92 @@ def regression_weights(
             best = w
     gradient = 2 * A @ best - shift
     return Weights(best, value(best), float(max(0.0, gradient @ best - gradient.min())))
+
+
+@dataclass
+class PoolSummary:
+    """What a pool has learnt.
+
+    Attributes
+    ----------
+    members : list of str
+        Names of the members.
+    weights : array
+        Their weights.
+    fallback_weights : array
+        Weights for samples whose standard errors are unlike those of the training set; 0 for members that
+        cannot be trusted then.
+    losses : array
+        Held-out loss of each member.
+    loss, fallback_loss : float
+        Held-out loss of the pool with either weights, which were chosen with the same samples.
+    gap : float
+        Proven bound of the distance of the weights' problem to its optimum.
+    gated : float
+        Share of training samples for which the fallback weights are used.
+    outside : float
+        Mean share by which training samples are outside the support.
+    left_out : list of str
+        Members for which `max_time` was too short.
+    """
+
+    members: list[str]
+    weights: FloatArray
+    fallback_weights: FloatArray
+    losses: FloatArray
+    loss: float
+    fallback_loss: float
+    gap: float
+    gated: float
+    outside: float
+    left_out: list[str]
+
+    def __str__(self) -> str:
+        lines = [f"{'member':44} {'weight':>8} {'fallback':>8} {'loss':>8}"]
+        columns = (self.members, self.weights, self.fallback_weights, self.losses)
+        for name, weight, other, loss in zip(*columns, strict=True):
+            lines.append(f"{name:44} {weight:8.3f} {other:8.3f} {loss:8.4f}")
+        lines.append(f"{'pool':44} {'':8} {'':8} {self.loss:8.4f}")
+        lines.append(f"fallback used for {self.gated:.1%}, outside the support {self.outside:.1%}")
+        return "\n".join(lines)
+
+
+@dataclass
+class Gate:
+    """The joint density of values and standard errors; below `limit` these are unlike those of the fit."""
+
+    mixture: Mixture
+    limit: float
+
+    @classmethod
+    def learn(cls, view: View, task: Task, seed: int, deadline: Deadline) -> Gate:
+        """Fit the density, and its limit by held-out samples."""
+        joint = _values_and_errors(view)
+        least = min(len(known) for known, _ in task.folds)
+        components = max(1, min(GATE_COMPONENTS, least // (2 * joint.values.shape[1])))
+        options: dict[str, Any] = {"floor": 0.01, "tol": 3e-3, "steps": 30}
+        logs = []
+        for known, out in task.folds[:LIMIT_FOLDS]:
+            inner = learn_mixture(joint, components, seed, task.threads, deadline, rows=known, **options)
+            logs.append(inner.log_density(joint.take(out), task.threads))
+        mixture = learn_mixture(joint, components, seed, task.threads, deadline, **options)
+        return cls(mixture, float(np.quantile(np.concatenate(logs), UNLIKELY)))
+
+    def __call__(self, view: View, threads: int) -> Array:
+        """Tell whether the standard errors of a sample are unlike those of the fit, given its values."""
+        return np.asarray(self.mixture.log_density(_values_and_errors(view), threads) < self.limit)
+
+
+def _values_and_errors(view: View) -> Observed:
+    assert view.errors is not None
+    return Observed(np.ascontiguousarray(np.hstack([view.points, view.errors])), None, None)
+
+
+def within_support(p: FloatArray, members: FloatArray, outside: FloatArray) -> FloatArray:
+    """Draw probabilities towards the members' mean and even odds, as far as a sample is `outside`.
+
+    `p` are those of the pool, (l, K), `members` those of its members, (M, l, K).
+    """
+    o = outside[:, np.newaxis]
+    fallback = (1 - EVEN_SHARE) * members.mean(axis=0) + EVEN_SHARE / p.shape[1]
+    return np.asarray((1 - o) * p + o * fallback)

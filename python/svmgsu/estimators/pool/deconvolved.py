@@ -1,0 +1,252 @@
+"""Members that are densities: a deconvolution of each class, and of values together with a target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...data.covariances import Diagonal
+from ...support.validation import Array, FloatArray
+from ..archive import NOT_SAVED
+from ..observations import Observed
+from .mixture import Mixture, learn_mixture
+from .samples import Deadline, Task, View
+from .weights import classification_weights, log_pool
+
+CLASS_COMPONENTS = (1, 2, 3, 5, 8)
+CLASS_FLOOR = 0.03  # the least variance of a class's component, in units of the spread
+CLASS_STARTS = 3  # whose densities are averaged
+JOINT_COMPONENTS = (1, 2, 3, 5, 8, 12)
+JOINT_FLOOR = 0.01
+JOINT_STARTS = 5  # whose conditional means are averaged
+EACH = 5  # samples that each component should have; of the joint density for each feature
+CHOICE_FOLDS = 2  # folds that choose the number of components
+WIDE_SHARE = 0.01
+RARE = 1e-6  # the prior of a class without samples in a fold
+CALIBRATION = 1e-4  # the penalty of temperature and biases
+ROWS = 4096  # samples at a time: their posteriors have a matrix for each component
+
+
+def with_biases(logs: FloatArray) -> FloatArray:
+    """Return scores of a pool whose weights are a temperature and one bias for each class, (1 + K, l, K).
+
+    Biases only count up to a constant, so that weights >= 0 are no restriction.
+    """
+    count, K = logs.shape
+    logs = logs - logs.max(axis=1, keepdims=True)
+    return np.concatenate([logs[np.newaxis], np.broadcast_to(np.eye(K)[:, np.newaxis], (K, count, K))])
+
+
+def calibrate(logs: FloatArray, task: Task, rows: Array) -> FloatArray:
+    """Find the temperature and the bias of each class of the least held-out loss."""
+    return classification_weights(
+        with_biases(logs), task.targets[rows], task.weights[rows], CALIBRATION
+    ).values
+
+
+def log_priors(task: Task, rows: Array) -> FloatArray:
+    """Return the logarithms of the classes' shares."""
+    mass = task.weights[rows] @ task.targets[rows]
+    return np.asarray(np.log(np.maximum(mass / mass.sum(), RARE)))
+
+
+@dataclass
+class DensityMember:
+    """p(y | x, Σ) ∝ π_y Σ_k π_yk N(x; μ_yk, S_yk + Σ), with a temperature and biases by held-out samples."""
+
+    name: str
+    wide: Mixture  # a share of every class's density, for distant samples
+    mixtures: list[list[Mixture]] = field(default_factory=list)  # for each class, one for each start
+    log_priors: FloatArray = field(default_factory=lambda: np.zeros(0))
+    calibration: FloatArray = field(default_factory=lambda: np.zeros(0))
+    setting: float = 1.0  # the number of components
+    uses_errors: bool = False
+    knows_noise: bool = True
+    seed: int = field(default=0, metadata=NOT_SAVED)
+
+    def learn(self, view: View, task: Task, deadline: Deadline) -> FloatArray:
+        """Choose the number of components, fit to all samples; return held-out log-probabilities (l, K)."""
+        count = len(task.base)
+        parts = [known[known < count] for known, _ in task.folds]
+        best = np.inf
+        for setting in self._settings(task):
+            if best < np.inf and deadline.passed:
+                break
+            tried = [self._fit(task, known, setting, 1, deadline) for known in parts[:CHOICE_FOLDS]]
+            loss = task.mean(task.losses(self._held_out(view, task, tried)))
+            if loss > best:
+                break
+            best = loss
+            self.setting = setting
+        everyone = np.arange(count)
+        fits = [self._fit(task, known, self.setting, CLASS_STARTS, deadline) for known in [*parts, everyone]]
+        self.mixtures = fits.pop()
+        self.log_priors = log_priors(task, everyone)
+        return self._held_out(view, task, fits)
+
+    def _settings(self, task: Task) -> list[float]:
+        """Return numbers of components to try."""
+        smallest = int(np.count_nonzero(task.targets[: len(task.base)], axis=0).min())
+        return [float(K) for K in CLASS_COMPONENTS if K == 1 or smallest >= K * EACH]
+
+    def _fit(
+        self, task: Task, rows: Array, setting: float, starts: int, deadline: Deadline
+    ) -> list[list[Mixture]]:
+        """Fit mixtures to each class of some samples; a class without any has none."""
+        found: list[list[Mixture]] = []
+        starts = starts if setting > 1 else 1
+        for k in range(task.targets.shape[1]):
+            counts = task.weights * task.targets[:, k]
+            own = rows[counts[rows] > 0]
+            found.append([])
+            for start in range(starts if len(own) else 0):
+                if start and deadline.passed:
+                    break
+                mixture = learn_mixture(
+                    task.base,
+                    max(1, min(int(setting), len(own) // EACH)),
+                    self.seed + 1000 * start + k,
+                    task.threads,
+                    deadline,
+                    rows=own,
+                    weights=counts[: len(task.base)],
+                    floor=CLASS_FLOOR,
+                    tol=3e-3,
+                    steps=50,
+                )
+                found[-1].append(mixture)
+        return found
+
+    def _held_out(self, view: View, task: Task, fits: list[list[list[Mixture]]]) -> FloatArray:
+        """Calibrate by held-out samples of the first folds; return their log-probabilities, 0 for others."""
+        held_out = np.zeros_like(task.targets)
+        rows = np.concatenate([held for _, held in task.folds[: len(fits)]])
+        for mixtures, (known, held) in zip(fits, task.folds, strict=False):
+            logs = self._densities(view.seen.take(held), mixtures, task.threads)
+            held_out[held] = logs + log_priors(task, known[known < len(task.base)])
+        self.calibration = calibrate(held_out[rows], task, rows)
+        held_out[rows] = log_pool(with_biases(held_out[rows]), self.calibration)
+        return held_out
+
+    def _densities(self, seen: Observed, mixtures: list[list[Mixture]], threads: int) -> FloatArray:
+        """Return log-densities of samples in each class, (l, K)."""
+        far = self.wide.log_density(seen, threads) + np.log(WIDE_SHARE)
+        out = np.empty((len(seen), len(mixtures)))
+        for k, starts in enumerate(mixtures):
+            logs = far
+            for mixture in starts:
+                one = mixture.log_density(seen, threads) + np.log((1 - WIDE_SHARE) / len(starts))
+                logs = np.logaddexp(logs, one)
+            out[:, k] = logs
+        return out
+
+    def predict(self, view: View, threads: int) -> FloatArray:
+        """Return log-probabilities of the classes, (l, K)."""
+        logs = self._densities(view.seen, self.mixtures, threads) + self.log_priors
+        return log_pool(with_biases(logs), self.calibration)
+
+
+@dataclass
+class JointMember:
+    """E[y | x, Σ] and Var[y | x, Σ] of a mixture of Gaussians for (x, y): y is missing in new samples."""
+
+    name: str = "joint deconvolution"
+    mixtures: list[Mixture] = field(default_factory=list)
+    components: int = 1
+    uses_errors: bool = False
+    knows_noise: bool = True
+    smooth: bool = False
+    seed: int = field(default=0, metadata=NOT_SAVED)
+    variance: FloatArray = field(default_factory=lambda: np.zeros(0), metadata=NOT_SAVED)  # held out
+
+    def learn(self, view: View, task: Task, deadline: Deadline) -> FloatArray:
+        """Choose the number of components, fit to all samples; return held-out predictions (l,)."""
+        count = len(task.base)
+        joint = _joined(task.base, task.targets[:count, 0], task.targets[:count, 1])
+        parts = [known[known < count] for known, _ in task.folds]
+        best = np.inf
+        for components in JOINT_COMPONENTS:
+            if best < np.inf and (components * EACH * joint.values.shape[1] > count or deadline.passed):
+                break
+            loss = 0.0
+            for known, (_, out) in zip(parts[:CHOICE_FOLDS], task.folds, strict=False):
+                tried = self._fit(joint, task, known, components, 1, deadline)
+                mean, _ = _conditional(view.seen.take(out), tried, task.threads)
+                loss += float(task.weights[out] @ (task.targets[out, 0] - mean) ** 2)
+            if loss > best:
+                break
+            best = loss
+            self.components = components
+        starts = JOINT_STARTS if self.components > 1 else 1
+        held_out = np.empty(len(view))
+        self.variance = np.empty(len(view))
+        for known, (_, out) in zip(parts, task.folds, strict=True):
+            mixtures = self._fit(joint, task, known, self.components, starts, deadline)
+            held_out[out], self.variance[out] = _conditional(view.seen.take(out), mixtures, task.threads)
+        self.mixtures = self._fit(joint, task, np.arange(count), self.components, starts, deadline)
+        return held_out
+
+    def _fit(
+        self, joint: Observed, task: Task, rows: Array, components: int, starts: int, deadline: Deadline
+    ) -> list[Mixture]:
+        found: list[Mixture] = []
+        for start in range(starts):
+            if found and deadline.passed:
+                break
+            mixture = learn_mixture(
+                joint,
+                max(1, min(components, len(rows) // 2)),
+                self.seed + 1000 * start,
+                task.threads,
+                deadline,
+                rows=rows,
+                weights=task.weights[: len(joint)],
+                floor=JOINT_FLOOR,
+                tol=1e-3,
+                steps=100,
+            )
+            found.append(mixture)
+        return found
+
+    def predict(self, view: View, threads: int) -> FloatArray:
+        """Return predictions (l,); variances, which cost more, are computed if `moments` asks for them."""
+        if "joint" in view.cache:
+            return np.asarray(view.cache["joint"][0])
+        return _conditional(view.seen, self.mixtures, threads, False)[0]
+
+    def moments(self, view: View, threads: int) -> tuple[FloatArray, FloatArray]:
+        """Return conditional means and variances (l,)."""
+        if "joint" not in view.cache:
+            view.cache["joint"] = _conditional(view.seen, self.mixtures, threads)
+        mean, variance = view.cache["joint"]
+        return mean, variance
+
+
+def _joined(seen: Observed, targets: FloatArray, noise: FloatArray | None = None) -> Observed:
+    """Return samples with their targets as one more feature, which has `noise`; NaN is a missing one."""
+    n = seen.values.shape[1]
+    cov = None if seen.cov is None else seen.cov.map(np.eye(n + 1, n))
+    if noise is not None and noise.any():
+        own = Diagonal(np.column_stack([np.zeros((len(seen), n)), noise]))
+        cov = own if cov is None else cov + own
+    return Observed(np.ascontiguousarray(np.column_stack([seen.values, targets])), cov, None)
+
+
+def _conditional(
+    seen: Observed, mixtures: list[Mixture], threads: int, spreads: bool = True
+) -> tuple[FloatArray, FloatArray]:
+    """Return means and variances of the target over mixtures; without `spreads` the means alone count."""
+    means = np.empty((len(mixtures), len(seen)))
+    variances = np.empty_like(means)
+    for first in range(0, len(seen), ROWS):
+        rows = np.arange(first, min(len(seen), first + ROWS))
+        part = _joined(seen.take(rows), np.full(len(rows), np.nan))
+        for i, mixture in enumerate(mixtures):
+            found = mixture.posterior(part, threads, True, spreads)
+            r = found[2]
+            m = found[3][:, :, -1]
+            v = found[4][:, :, -1, -1] if spreads else 0.0
+            means[i, rows] = (r * m).sum(axis=1)
+            variances[i, rows] = (r * (v + m**2)).sum(axis=1) - means[i, rows] ** 2
+    return means.mean(axis=0), np.maximum(variances.mean(axis=0) + means.var(axis=0), 1e-12)

@@ -1,0 +1,343 @@
+"""Members that are penalised regressions on features of a sample, expected exactly over its posterior.
+
+Families: linear features; Fourier features with the frequencies of the RBF kernel; axis-aligned ones, whose
+frequencies have one or two features each, an additive model with pairs. Classes are learnt by logistic
+regressions, each solved to a proven gap, numbers by ridge regressions. Folds choose maps and penalties.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+from ...data.mixtures import Mixtures
+from ...fit.options import Options
+from ...propagate.features import spectrum
+from ...support.validation import Array, FloatArray
+from ..archive import NOT_SAVED
+from .samples import Deadline, Task, View
+
+LINEAR_LAMS = np.logspace(-1, -6, 6)
+FOURIER_LAMS = np.logspace(-2.5, -7, 7)
+RIDGE_LAMS = np.logspace(-1, -8, 15)
+LINEAR_SHARE = 0.1  # the scale of linear terms beside Fourier features
+RBF_GAMMAS = (0.1, 0.3, 1.0, 3.0)  # times the number of features
+AXIS_GAMMAS = (0.3, 1.0)
+AXIS_SCALES = (0.3, 3.0)  # the range of a factor that each axis-aligned frequency has
+SEARCH_TOL = 1e-3  # relative gaps of fits that only choose λ
+TOL = 1e-6  # and of those that stay
+WORSE = 1  # values of λ in a row that are worse than the best: the path ends
+CHOICE_FOLDS = 2  # folds that choose among maps
+ABSENT = -12.0  # the score of a class without samples in a fold
+FEW_GROUPS = 50  # below, the largest λ within one standard error of the best is taken
+
+
+@dataclass
+class LinearFeatures:
+    """Expected values of a sample, and its standard errors."""
+
+    on_posterior: bool
+    with_errors: bool
+
+    def __call__(self, view: View, threads: int) -> FloatArray:
+        values = view.points
+        if self.on_posterior and isinstance(view.posterior, Mixtures):
+            values = np.einsum("lk,lkn->ln", view.posterior.weights, view.posterior.mean)
+        elif self.on_posterior and view.posterior is not None:
+            values = np.asarray(view.posterior.mean)
+        if not self.with_errors:
+            return values
+        assert view.errors is not None
+        return np.hstack([values, view.errors])
+
+    def scores(self, view: View, W: FloatArray, threads: int) -> FloatArray:
+        """Return the features times each row of W."""
+        return np.asarray(self(view, threads) @ W.T)
+
+
+@dataclass
+class FourierFeatures:
+    """Expected cosine and sine of each frequency, and a tenth of the linear features.
+
+    The last columns of `frequencies` belong to standard errors, which are known.
+    """
+
+    frequencies: FloatArray  # (R, n) or (R, n + standard errors)
+    on_posterior: bool
+    with_errors: bool
+    linear: bool
+
+    def __call__(self, view: View, threads: int) -> FloatArray:
+        waves = self._waves(view, None, threads)
+        return np.hstack([waves, self._linear_terms(view, threads)]) if self.linear else waves
+
+    def scores(self, view: View, W: FloatArray, threads: int) -> FloatArray:
+        """Return the features times each row of W, without holding them."""
+        R = len(self.frequencies)
+        found = self._waves(view, np.ascontiguousarray(W[:, : 2 * R]), threads)
+        return found + self._linear_terms(view, threads) @ W[:, 2 * R :].T if self.linear else found
+
+    def _waves(self, view: View, combine: FloatArray | None, threads: int) -> FloatArray:
+        """Return expected cosines and sines, (l, 2R), or `combine` times these."""
+        errors = None
+        if self.with_errors:
+            assert view.errors is not None
+            errors = np.ascontiguousarray(view.errors)
+        posterior = view.posterior if self.on_posterior else None
+        weights = None
+        cov = None
+        if isinstance(posterior, Mixtures):
+            weights, means, cov = posterior.weights, posterior.mean, posterior.cov
+        elif posterior is not None and posterior.cov is not None:
+            means = posterior.mean[:, np.newaxis]
+            cov = np.ascontiguousarray(posterior.cov.diagonals(*posterior.shape)[:, np.newaxis])
+        else:
+            means = view.points[:, np.newaxis]
+        return _core.expected_waves(self.frequencies, weights, means, cov, errors, combine, threads)
+
+    def _linear_terms(self, view: View, threads: int) -> FloatArray:
+        return LINEAR_SHARE * LinearFeatures(self.on_posterior, self.with_errors)(view, threads)
+
+
+def candidate_maps(
+    family: str, n: int, errors: int, count: int, seed: int, on_posterior: bool, linear: bool
+) -> list[Any]:
+    """Return the maps of a family that folds choose from; `errors` of the inputs are standard errors."""
+    if family == "linear":
+        return [LinearFeatures(on_posterior, errors > 0)]
+    if family == "rbf":
+        of_values = spectrum("rbf", count, n, np.random.default_rng([seed, 21]))
+        of_errors = np.sqrt(2.0) * np.random.default_rng([seed, 22]).standard_normal((count, errors))
+        base = np.hstack([of_values, of_errors])
+        scales = [np.sqrt(gamma / n) for gamma in RBF_GAMMAS]
+    else:
+        rng = np.random.default_rng([seed, 23, int(errors > 0)])
+        base = np.zeros((count, n + errors))
+        for r in range(count):
+            chosen = rng.choice(n + errors, size=min(n + errors, 1 + r % 2), replace=False)
+            scale = np.exp(rng.uniform(*np.log(AXIS_SCALES)))
+            base[r, chosen] = scale * rng.standard_normal(len(chosen))
+        scales = [np.sqrt(2 * gamma) for gamma in AXIS_GAMMAS]
+    return [FourierFeatures(scale * base, on_posterior, errors > 0, linear) for scale in scales]
+
+
+def log_probabilities(f: FloatArray) -> FloatArray:
+    """Return log-probabilities (l, K) of scores: one for two classes, else one against the rest each."""
+    if f.shape[1] == 1:
+        return np.concatenate([-np.logaddexp(0, f), -np.logaddexp(0, -f)], axis=1)
+    logs = -np.logaddexp(0, -f)
+    logs -= logs.max(axis=1, keepdims=True)
+    return np.asarray(logs - np.log(np.exp(logs).sum(axis=1, keepdims=True)))
+
+
+@dataclass
+class RegressionMember:
+    """What logistic and ridge members share: f = W z + b on features z that a map makes of a sample."""
+
+    name: str
+    uses_errors: bool  # whether standard errors are features
+    knows_noise: bool  # whether it may predict samples that are noisier than those of the fit
+    smooth: bool  # whether it predicts numbers outside the support
+    features: LinearFeatures | FourierFeatures | None = None
+    W: FloatArray = field(default_factory=lambda: np.zeros((1, 1)))
+    b: FloatArray = field(default_factory=lambda: np.zeros(1))
+    lam: float = 0.0
+    gap: float = 0.0  # the proven relative gap of the worst problem
+    candidates: list[Any] = field(default_factory=list, metadata=NOT_SAVED)
+    lams: FloatArray = field(default_factory=lambda: np.ones(1), metadata=NOT_SAVED)
+    like: Any = field(default=None, metadata=NOT_SAVED)  # a member whose choice of a map is a guide
+    choice: int = field(default=0, metadata=NOT_SAVED)
+
+    def scores(self, view: View, threads: int) -> FloatArray:
+        """Return f of each sample and problem."""
+        assert self.features is not None
+        return self.features.scores(view, self.W, threads) + self.b
+
+
+class Solver:
+    """Logistic regressions on the same features, for several λ and parts of the samples."""
+
+    def __init__(self, Z: Array, task: Task) -> None:
+        self.task = task
+        self.width = Z.shape[1]
+        self.means = _core.dense_means(np.ascontiguousarray(Z))
+
+    def solve(
+        self, rows: Array, lam: float, tol: float, deadline: Deadline, start: tuple[Any, Any] | None = None
+    ) -> tuple[FloatArray, FloatArray, float]:
+        """Return (W, b, gap) of the least λ/2 ‖w‖² + mean loss over `rows`, a row for each problem."""
+        Y = self.task.targets[rows]
+        weights = self.task.weights[rows]
+        problems = [1] if Y.shape[1] == 2 else list(range(Y.shape[1]))
+        W = np.zeros((len(problems), self.width))
+        b = np.zeros(len(problems))
+        worst = 0.0
+        for i, k in enumerate(problems):
+            # A sample counts for the class with y_k and against it with 1 - y_k; one of the two is mostly 0.
+            c = np.concatenate([weights * Y[:, k], weights * (1 - Y[:, k])])
+            counted = np.flatnonzero(c)
+            signs = np.where(counted < len(rows), 1.0, -1.0)
+            if (signs > 0).all() or (signs < 0).all():
+                b[i] = -ABSENT if signs[0] > 0 else ABSENT
+                continue
+            c = c[counted]
+            chosen = np.ascontiguousarray(rows[counted % len(rows)], dtype=np.int64)
+            data = _core.labelled(self.means, (), signs, np.ascontiguousarray(c / c.mean()), chosen)
+            options = Options(
+                loss="logistic",
+                tol=tol,
+                threads=self.task.threads,
+                max_time=deadline.left(),
+            ).core(len(chosen), lam)
+            at = () if start is None else (np.ascontiguousarray(start[0][i]), float(start[1][i]))
+            found = _core.solve(data, options, None, *at)
+            W[i] = found.w
+            b[i] = found.b
+            worst = max(worst, found.gap / found.objective if found.objective > 0 else 0.0)
+        return W, b, worst
+
+
+@dataclass
+class LogisticMember(RegressionMember):
+    """A logistic regression; predictions are log-probabilities (l, K)."""
+
+    def learn(self, view: View, task: Task, deadline: Deadline) -> FloatArray:
+        """Choose the map and λ, fit to all samples; return held-out predictions."""
+        first = 0
+        if self.like is not None:
+            # A member of the same family was before: its map, or the next smoother one, will do.
+            first = max(0, self.like.choice - 1)
+            self.candidates = self.candidates[first : self.like.choice + 1]
+        losses: list[float] = []
+        if len(self.candidates) > 1:
+            for candidate in self.candidates:
+                if losses and deadline.passed:
+                    break
+                Z = candidate(view, task.threads)
+                folds = task.folds[:CHOICE_FOLDS]
+                losses.append(self._path(Z, task, folds, self.lams[::2], deadline)[0])
+        best = int(np.argmin(losses)) if losses else 0
+        self.choice = first + best
+        self.features = self.candidates[best]
+        Z = self.candidates[best](view, task.threads)
+        _, held_out, self.lam, starts = self._path(Z, task, task.folds, self.lams, deadline)
+        self.W = np.mean([start[0] for start in starts], axis=0)
+        self.b = np.mean([start[1] for start in starts], axis=0)
+        self.refit(Z, task, deadline)
+        self.candidates = []
+        return held_out
+
+    def refit(self, Z: Array, task: Task, deadline: Deadline) -> None:
+        """Fit to other samples with the same map and λ, from where the last fit ended."""
+        everyone = np.arange(len(Z))
+        self.W, self.b, self.gap = Solver(Z, task).solve(everyone, self.lam, TOL, deadline, (self.W, self.b))
+
+    def _path(
+        self,
+        Z: FloatArray,
+        task: Task,
+        folds: list[tuple[Array, Array]],
+        lams: FloatArray,
+        deadline: Deadline,
+    ) -> tuple[float, FloatArray, float, list[Any]]:
+        """Fit folds along the λ, from large to small, until the held-out loss rises."""
+        solver = Solver(Z, task)
+        starts: list[Any] = [None] * len(folds)
+        tried: list[tuple[float, FloatArray, float, list[Any]]] = []
+        losses: list[FloatArray] = []
+        for lam in lams.tolist():
+            held_out = np.zeros_like(task.targets)
+            for i, (known, out) in enumerate(folds):
+                starts[i] = solver.solve(known, lam, SEARCH_TOL, deadline, starts[i])[:2]
+                held_out[out] = log_probabilities(Z[out] @ starts[i][0].T + starts[i][1])
+            losses.append(task.losses(held_out))
+            tried.append((task.mean(losses[-1]), held_out, lam, list(starts)))
+            best = min(range(len(tried)), key=lambda j: tried[j][0])
+            if len(tried) - 1 - best >= WORSE or deadline.passed:
+                break
+        if task.independent < FEW_GROUPS:
+            for j in range(best):
+                if tried[j][0] - tried[best][0] <= task.standard_error(losses[j] - losses[best]):
+                    best = j
+                    break
+        return tried[best]
+
+    def predict(self, view: View, threads: int) -> FloatArray:
+        """Return log-probabilities of the classes, (l, K)."""
+        return log_probabilities(self.scores(view, threads))
+
+
+@dataclass
+class Sums:
+    """Weighted sums over samples that a squared loss needs; they add."""
+
+    gram: FloatArray  # Σ c u uᵀ with u = (z, 1)
+    cross: FloatArray  # Σ c u y
+
+    @classmethod
+    def of(cls, Z: Array, y: FloatArray, weights: FloatArray) -> Sums:
+        u = np.column_stack([Z, np.ones(len(Z))]).astype(np.float64, copy=False)
+        weighted = u * weights[:, np.newaxis]
+        return cls(weighted.T @ u, weighted.T @ y)
+
+    def __add__(self, other: Sums) -> Sums:
+        return Sums(self.gram + other.gram, self.cross + other.cross)
+
+    def __sub__(self, other: Sums) -> Sums:
+        return Sums(self.gram - other.gram, self.cross - other.cross)
+
+    def ridge(self, lams: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return (W, b) of the least λ/2 ‖w‖² + mean of (y - w·z - b)²/2, one row for each λ."""
+        mass = self.gram[-1, -1]
+        mean = self.gram[:-1, -1] / mass
+        centre = self.cross[-1] / mass
+        values, vectors = np.linalg.eigh(self.gram[:-1, :-1] / mass - np.outer(mean, mean))
+        along = vectors.T @ (self.cross[:-1] / mass - centre * mean)
+        W = (along / (np.maximum(values, 0.0) + lams[:, np.newaxis])) @ vectors.T
+        return W, centre - W @ mean
+
+
+@dataclass
+class RidgeMember(RegressionMember):
+    """A ridge regression, every λ from one decomposition; predictions are numbers (l,)."""
+
+    def learn(self, view: View, task: Task, deadline: Deadline) -> FloatArray:
+        """Choose the map and λ, fit to all samples; return held-out predictions."""
+        best = np.inf
+        held_out = np.zeros(len(view))
+        y = task.targets[:, 0]
+        for candidate in self.candidates:
+            if best < np.inf and deadline.passed:
+                break
+            Z = candidate(view, task.threads)
+            parts = [Sums.of(Z[out], y[out], task.weights[out]) for _, out in task.folds]
+            total = parts[0]
+            for part in parts[1:]:
+                total = total + part
+            found = np.empty((len(self.lams), len(view)))
+            for part, (_, out) in zip(parts, task.folds, strict=True):
+                W, b = (total - part).ridge(self.lams)
+                found[:, out] = W @ Z[out].T + b[:, np.newaxis]
+            losses = [task.mean(task.losses(one)) for one in found]
+            place = int(np.argmin(losses))
+            if losses[place] < best:
+                best = losses[place]
+                held_out = found[place]
+                self.features = candidate
+                self.lam = float(self.lams[place])
+                self.W, self.b = total.ridge(self.lams[place : place + 1])
+        self.candidates = []
+        return held_out
+
+    def refit(self, Z: Array, task: Task, deadline: Deadline) -> None:
+        """Fit to other samples with the same map and λ."""
+        rows = [slice(first, first + 8192) for first in range(0, len(Z), 8192)]
+        sums = [Sums.of(Z[part], task.targets[part, 0], task.weights[part]) for part in rows]
+        self.W, self.b = sum(sums[1:], start=sums[0]).ridge(np.array([self.lam]))
+
+    def predict(self, view: View, threads: int) -> FloatArray:
+        """Return predictions (l,)."""
+        return self.scores(view, threads)[:, 0]
