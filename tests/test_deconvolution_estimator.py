@@ -109,11 +109,11 @@ def test_ctrl_c_is_heard_within_a_transform(monkeypatch):
     assert np.array_equal(pieces.cov, whole.cov) and np.array_equal(pieces.weights, whole.weights)
     calls = []
 
-    def pressed(*given):
+    def pressed(*given, moments):
         calls.append(given)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(prior, "_moments", pressed)
+    monkeypatch.setattr(prior, "_posterior", pressed)
     with pytest.raises(KeyboardInterrupt):
         prior.transform(data)
     assert len(calls[0][0]) == 256  # objects at a time, of those in the core

@@ -326,7 +326,7 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
         if self.inputs_.largest is not None and view.seen.cov is not None:
             limit = np.maximum(NOISIER * self.inputs_.largest, MATTERS)
             known = ~np.isnan(view.seen.values)
-            gated = ((view.seen.deviations() > limit) & known).any(axis=1)
+            gated = np.asarray(((view.seen.deviations() > limit) & known).any(axis=1))
         return gated if self.gate_ is None else gated | self.gate_(view, threads)
 
     def _refit(
