@@ -36,8 +36,8 @@ for ax, title, data in (
 ):
     search = svmgsu.LinearSVMGSU(np.logspace(0, -4, 13), cov_scale=[0, 0.1, 0.3, 1, 3])
     make_pipeline(svmgsu.Propagate(StandardScaler()), search).fit(data, y)
-    svmgsu.plot.cov_scale(search, ax)
-    ax.set_title(title, fontsize=11, pad=44)
+    svmgsu.plot.search(search, ax, parameter="cov_scale")
+    ax.set_title(title, fontsize=11)
     ax.set_ylabel("")
 
     # Folds are hard or easy for all settings alike: compare fold by fold, each method at its best λ.
@@ -47,6 +47,6 @@ for ax, title, data in (
     gain, error = (gsu - svm).mean(), (gsu - svm).std(ddof=1) / np.sqrt(10)
     print(f"{title}: chosen factor {search.cov_scale_:g}, λ = {search.lam_:.2g}; expected accuracy")
     print(f"  SVM {svm.mean():.1f} %, SVM-GSU {gsu.mean():.1f} %, gain {gain:+.2f} ± {error:.2f}")
-svmgsu.plot.path(search, left)
-left.set_title("λ, for the longer bars", fontsize=11, pad=44)
+svmgsu.plot.search(search, left)
+left.set_title("λ, for the longer bars", fontsize=11)
 figure.savefig(args.output, dpi=120)

@@ -1,6 +1,7 @@
 """`svmgsu report`: from a table to a page, whatever the table holds."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -46,25 +47,25 @@ def test_a_page_for_a_table_with_all_that_tables_have(folder, capsys):
     printed = capsys.readouterr()
     facts = json.loads(printed.out)
     assert [f["name"] for f in facts["features"]] == ["a", "b"]
-    assert facts["features"][0]["error"] is not None and facts["features"][1]["error"] is None
+    assert facts["features"][0]["missing"] == 1 and facts["features"][1]["missing"] == 45
     notes = " ".join(facts["notes"])
-    assert "1 of 90 samples are left out" in notes and "ids name" in notes and "empty (empty)" in notes
-    assert "b_std (50% missing)" in notes
+    assert "ids name" in notes and "empty (empty)" in notes
     assert facts["settings"]["groups"] and facts["task"] == "classification"
     page = (folder / "r.html").read_text("utf-8")
-    assert page.startswith("<!DOCTYPE html>") and "Do the error bars of t.csv matter?" in page
+    assert page.startswith("<!DOCTYPE html>") and "Do the uncertainties of t.csv matter?" in page
     names = {}
-    exec("import svmgsu\n" + facts["advice"]["code"], names)  # as printed
-    assert len(names["y"]) == 89 and set(names["y"]) == {"up", "down"}
+    exec(facts["advice"]["code"], names)  # as printed
+    assert len(names["y"]) == 90 and set(names["y"]) == {"up", "down"}
     assert [p.name for p in folder.iterdir() if "partial" in p.name] == []
 
 
 def test_the_same_seed_gives_the_same_page(folder, capsys):
-    for name in ("one", "two"):
-        assert (
-            main(["report", "t.csv", "--quick", "--no-times", "--ignore", "star", "-o", f"{name}.html"]) == 0
-        )
-    assert (folder / "one.html").read_bytes() == (folder / "two.html").read_bytes()
+    # Sums of many numbers may differ in their last digits, which shows in coordinates of figures only.
+    pages = []
+    for name in ("one.html", "two.html"):
+        assert main(["report", "t.csv", "--quick", "--no-times", "--ignore", "star", "-o", name]) == 0
+        pages.append(re.sub(r"<svg.*?</svg>", "", (folder / name).read_text("utf-8"), flags=re.DOTALL))
+    assert pages[0] == pages[1]
 
 
 def test_numbers_with_errors_are_a_regression(folder, table, capsys):
@@ -72,13 +73,11 @@ def test_numbers_with_errors_are_a_regression(folder, table, capsys):
     assert main(["report", "z.csv", "--target", "z", "--quick", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["task"] == "regression" and facts["measure"] == "RMSE"
-    assert "Targets count by their errors" in " ".join(facts["notes"])
+    assert "weighted by 1/(τ² + e²)" in " ".join(facts["notes"])
     assert facts["table"]["target"]["typical error"] == pytest.approx(0.1)
     names = {}
-    exec(
-        "import svmgsu\n" + facts["advice"]["code"].replace("GSU()", "GSU(search=False)"), names
-    )  # as printed
-    assert len(names["y_std"]) == len(names["y"]) == 89
+    exec(facts["advice"]["code"], names)  # as printed
+    assert len(names["y_std"]) == len(names["y"]) == 90
 
 
 def test_columns_with_the_probability_of_each_class_are_labels_in_doubt(folder, table, capsys):
@@ -90,11 +89,11 @@ def test_columns_with_the_probability_of_each_class_are_labels_in_doubt(folder, 
     assert [f["name"] for f in facts["features"]] == ["a", "b"]
     assert facts["table"]["classes"].keys() == {"down", "up"}
     notes = " ".join(facts["notes"])
-    assert "p_up, p_down" in notes and "Labels are in doubt" in notes
+    assert "p_up, p_down" in notes and "Labels are class probabilities" in notes
     entropy = -np.mean(chance * np.log(chance) + (1 - chance) * np.log(1 - chance))
     assert all(system["score"] > entropy for system in facts["systems"])
     names = {}
-    exec("import svmgsu\n" + facts["advice"]["code"].replace("GSU()", "GSU(search=False)"), names)
+    exec(facts["advice"]["code"], names)
     assert sorted(names["classes"]) == ["down", "up"]
 
 
@@ -135,7 +134,7 @@ def test_standard_input_is_a_table_too(folder):
         (["t.csv", "-o", "no/r.html"], 1, "there is no folder"),
         (["t.csv", "-o", "r.html", "--target", "what"], 1, "there is no column 'what'"),
         (["t.csv", "-o", "r.html", "--std", "1"], 2, "not for tables"),
-        (["three.csv", "-o", "r.html"], 1, "three.csv: two classes of at least"),
+        (["three.csv", "-o", "r.html"], 1, "three.csv: need two classes with at least"),
         (["none.csv", "-o", "r.html"], 1, "which column is to be predicted"),
         (["t.csv", "-o", "r.html", "--missing", "error"], 1, "missing"),
         (["t.csv", "-o", "r.html", "--task", "regression"], 1, "regression"),
@@ -171,4 +170,4 @@ def test_sparse_files_and_npz_are_taken(folder, capsys):
     y = np.arange(60) % 2
     svmgsu.io.write(svmgsu.Gaussians(rng.normal(size=(60, 2)) + y[:, None]), "d.svm", y=y)
     assert main(["report", "d.svm", "--quick", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["advice"]["bars"] == "none"
+    assert json.loads(capsys.readouterr().out)["advice"]["uncertainties"] == "none"

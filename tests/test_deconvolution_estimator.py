@@ -229,19 +229,19 @@ def test_components_are_ellipses_over_the_objects(picture):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"prior": svmgsu.Deconvolution()}, "prior: expected a fitted Deconvolution"),
+        ({"model": svmgsu.Deconvolution()}, "model: expected a fitted Deconvolution"),
         ({"mass": 1}, "mass: must be between 0 and 1"),
         ({"features": (0, 2)}, "features: must be at most 1"),
         ({"features": (1, 1)}, "features: expected two different ones"),
         ({"features": ("u", "g")}, "features: there is no feature 'u'"),
-        ({"data": np.ones((3, 3))}, "data: 3 features, but the population has 2"),
-        ({"data": np.full((3, 2), np.nan)}, "data: there is no object of which both"),
+        ({"X": np.ones((3, 3))}, "X: 3 features, but the population has 2"),
+        ({"X": np.full((3, 2), np.nan)}, "X: there is no sample of which both"),
     ],
 )
 def test_a_picture_says_what_is_wrong(change, message, picture):
     prior = svmgsu.Deconvolution(2).fit(objects(50), std=STD)
     with pytest.raises(ValueError, match=message):
-        svmgsu.plot.population(**{"prior": prior} | change)
+        svmgsu.plot.population(**{"model": prior} | change)
 
 
 # Refusals, before work starts

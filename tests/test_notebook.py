@@ -51,7 +51,7 @@ def test_of_many_weights_the_largest_are_shown():
         (svmgsu.LinearSVMGSU(), "proven gap"),
         (svmgsu.LinearSVMGSU([1, 0.1]), "weight of b"),
         (svmgsu.GSUClassifier(n_frequencies=10), "class-wise deconvolution"),
-        (svmgsu.Deconvolution(2), "their weights"),
+        (svmgsu.Deconvolution(2), "weight 1"),
     ],
     ids=lambda value: type(value).__name__,
 )

@@ -1,7 +1,6 @@
-"""Pictures say what they claim: ellipses of the stated mass, curves of the given numbers."""
+"""Figures show what they claim: ellipses of the stated mass, boundaries where predictions change."""
 
 import math
-from itertools import pairwise
 
 import matplotlib
 
@@ -12,8 +11,11 @@ import numpy as np
 import pytest
 import scipy.sparse
 import scipy.stats
-from matplotlib.axes import Axes
 from matplotlib.patches import Ellipse
+from sklearn.calibration import calibration_curve
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 import svmgsu
@@ -33,60 +35,57 @@ def problem():
     return svmgsu.train(data, y, lam=0.05), svmgsu.train(data.mean, y, lam=0.05), data, y
 
 
-def ellipses(ax):
-    return [patch for patch in ax.patches if isinstance(patch, Ellipse)]
-
-
 @pytest.fixture(scope="module")
 def three():
-    """A model of three classes with a hyperplane each, and its examples."""
     y = np.repeat(["a", "b", "c"], 20)
     X = np.random.default_rng(0).normal(size=(60, 2)) + np.repeat([[3, 0], [0, 3], [-3, -3]], 20, axis=0)
     return LinearSVC().fit(X, y), svmgsu.Gaussians(X, std=0.5), y
+
+
+@pytest.fixture(scope="module")
+def named():
+    """Samples of two named features in different units, a nonlinear class, and a pool fitted to it."""
+    rng = np.random.default_rng(0)
+    error = np.tile([0.2, 20.0], (120, 1))
+    X = rng.normal(size=(120, 2)) * [1.0, 100.0] + error * rng.normal(size=(120, 2))
+    data = svmgsu.Gaussians(X, std=error, feature_names=["a", "b"])
+    y = np.where(X[:, 0] + (X[:, 1] / 100) ** 2 > 0.7, "out", "in")
+    return svmgsu.GSUClassifier(n_frequencies=20, members=["linear", "rbf"]).fit(data, y), data, y
+
+
+def ellipses(ax):
+    return [patch for patch in ax.patches if isinstance(patch, Ellipse)]
 
 
 def legend_texts(ax):
     return [text.get_text() for text in ax.get_legend().get_texts()]
 
 
+def lines_at(ax, level, color="black"):
+    """The points of a contour."""
+    found = []
+    for contour in ax.collections:
+        if hasattr(contour, "levels") and not contour.filled and list(contour.levels) == [level]:
+            found += [path.vertices for path in contour.get_paths() if len(path.vertices)]
+    return np.concatenate(found)
+
+
 @pytest.mark.parametrize("mass", [0.1, 0.5, 0.95])
 def test_ellipses_hold_the_stated_mass(problem, mass):
     model, _, data, y = problem
     radius = math.sqrt(scipy.stats.chi2(2).ppf(mass))
-    drawn = ellipses(plot.boundary(model, data, y, mass=mass))
-    assert len(drawn) == len(data)
-    for ellipse, covariance in zip(drawn, data.cov.to_full(), strict=True):
-        small, large = np.sqrt(np.linalg.eigvalsh(covariance))
-        sizes = sorted((ellipse.width, ellipse.height))
-        assert sizes == pytest.approx([2 * radius * small, 2 * radius * large])
-
-
-@pytest.mark.parametrize("mass", [0.2, 0.9])
-def test_an_ellipse_has_the_area_of_its_mass(problem, mass):
-    # The mass of a Gaussian within Mahalanobis radius r is 1 - exp(-r²/2), its area π r² √det Σ.
-    model, _, data, y = problem
-    for ellipse, covariance in zip(
-        ellipses(plot.boundary(model, data, y, mass=mass)), data.cov.to_full(), strict=True
-    ):
-        area = math.pi * ellipse.width * ellipse.height / 4
-        within = 1 - math.exp(-area / (2 * math.pi * math.sqrt(np.linalg.det(covariance))))
-        assert within == pytest.approx(mass)
-
-
-def test_the_legend_states_the_mass_where_there_are_ellipses(problem):
-    model, svm, data, y = problem
-    assert "90 % of an example" in legend_texts(plot.boundary(model, data, y, mass=0.9))
-    assert not any("%" in text for text in legend_texts(plot.boundary(svm, data.mean, y)))
-
-
-def test_an_ellipse_holds_that_share_of_samples(problem):
-    model, _, data, y = problem
-    ellipse = ellipses(plot.boundary(model, data, y, mass=0.7))[4]
-    samples = np.random.default_rng(0).multivariate_normal(data.mean[4], data.cov.to_full()[4], 20_000)
-    unit = ellipse.get_patch_transform().inverted().transform(samples)
-    assert (np.linalg.norm(unit, axis=1) < 1).mean() == pytest.approx(
-        0.7, abs=0.015
-    )  # over 4 standard errors
+    ax = plot.boundary(model, data, y, mass=mass)
+    assert len(ellipses(ax)) == len(data) and f"{100 * mass:g} % of a sample" in legend_texts(ax)
+    samples = np.concatenate([np.flatnonzero(np.asarray(y) == label) for label in model.classes_])
+    for drawn, i in zip(ellipses(ax), samples, strict=True):
+        small, large = np.sqrt(np.linalg.eigvalsh(data.cov.to_full()[i]))
+        assert sorted((drawn.width, drawn.height)) == pytest.approx([2 * radius * small, 2 * radius * large])
+    drawn = ellipses(ax)[4]
+    draws = np.random.default_rng(0).multivariate_normal(
+        data.mean[samples[4]], data.cov.to_full()[samples[4]], 20_000
+    )
+    unit = drawn.get_patch_transform().inverted().transform(draws)
+    assert (np.linalg.norm(unit, axis=1) < 1).mean() == pytest.approx(mass, abs=0.015)
 
 
 def test_ellipses_use_the_class_of_a_shared_covariance():
@@ -96,159 +95,85 @@ def test_ellipses_use_the_class_of_a_shared_covariance():
     assert b.width == pytest.approx(2 * a.width)
 
 
-def test_lines_are_the_boundary_its_margins_and_the_other_boundary(problem):
+def test_boundaries_lie_where_predictions_change(problem, named):
     model, other, data, y = problem
     ax = plot.boundary(model, data, y, other=other, labels=("mine", "yours"))
-    assert isinstance(ax, Axes)
-    levels = [(m, v) for m, v in ((model, 0.0), (model, -1.0), (model, 1.0), (other, 0.0))]
-    for line, (which, level) in zip(ax.get_lines(), levels, strict=True):
-        points = np.array([line.get_xy1(), line.get_xy2()])
-        assert which.decision_function(points) == pytest.approx([level, level])
-    assert [line.get_linestyle() for line in ax.get_lines()] == ["-", ":", ":", "--"]
-    assert {"mine", "yours"} <= set(ax.get_legend_handles_labels()[1])
+    points = lines_at(ax, 0.5)
+    half = [np.abs(m.predict_proba(points)[:, 1] - 0.5) < 1e-3 for m in (model, other)]
+    assert np.logical_or(*half).all() and half[0].any() and half[1].any()
+    assert {"mine", "yours", "1", "2"} <= set(legend_texts(ax))
+    pool, samples, labels = named
+    points = lines_at(plot.boundary(pool, samples, labels), 0.5)
+    # Far outside the samples the pool's probability jumps where members without support stop to answer.
+    assert np.median(np.abs(pool.predict_proba(points)[:, 1] - 0.5)) < 0.02
+    ax = plot.boundary(LinearSVC().fit(data.mean, y), data, y)  # without probabilities
+    assert np.abs(LinearSVC().fit(data.mean, y).decision_function(lines_at(ax, 0.0))).max() < 1e-6
 
 
-def test_the_view_is_that_of_the_examples_not_of_the_lines(problem):
+def test_probabilities_are_shaded_unless_told_otherwise(problem):
     model, _, data, y = problem
-    far = svmgsu.models.classifier.Model(np.array([[1.0, 0.0]]), np.array([-1e6]), model.classes_, lam=1.0)
-    assert plot.boundary(model, data, y).axis() == plot.boundary(model, data, y, other=far).axis()
+    shaded, plain = (plot.boundary(model, data, y, proba=proba) for proba in (True, False))
+    assert sum(getattr(c, "filled", False) for c in shaded.collections) == 1
+    assert not any(getattr(c, "filled", False) for c in plain.collections)
 
 
-def test_boundary_draws_on_given_axes_and_without_covariances(problem):
-    _, svm, data, y = problem
-    _, ax = plt.subplots()
-    assert plot.boundary(svm, svmgsu.Gaussians(data.mean), y, ax) is ax
-    assert ellipses(ax) == []
+def test_more_than_two_classes_have_regions_or_one_against_the_rest(three):
+    model, data, y = three
+    ax = plot.boundary(model, data, y)
+    assert legend_texts(ax)[:3] == ["a", "b", "c"]
+    scores = np.sort(model.decision_function(lines_at(ax, 0.0)), axis=1)
+    assert np.abs(scores[:, -1] - scores[:, -2]).max() < 0.1  # the two best are equal
+    ax = plot.boundary(model, data, y, class_="b")
+    assert legend_texts(ax)[:2] == ["other classes", "b"]
+    assert np.abs(model.decision_function(lines_at(ax, 0.0))[:, 1]).max() < 1e-6
+    for picture in (plot.histogram, plot.reliability):
+        with pytest.raises(ValueError, match=r"class_: there are 3 classes; choose one of \['a', 'b', 'c'\]"):
+            picture(model, data, y)
 
 
-def test_a_trivial_model_has_no_boundary_and_the_legend_says_so(problem):
+def test_axes_have_the_names_of_the_features(problem, named):
+    pool, data, y = named
+    ax = plot.boundary(pool, data, y)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("a", "b")
+    ax = plot.boundary(pool, data.mean, y)  # those of the model
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("a", "b") and ellipses(ax) == []
+    ax = plot.boundary(*problem[:1], *problem[2:], names=("mass, kg", "length, m"))
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("mass, kg", "length, m")
+
+
+def test_a_model_without_a_boundary_in_view_says_so(problem):
     model, _, data, y = problem
-    trivial = svmgsu.models.classifier.Model(
-        coef_=np.zeros((1, 2)), intercept_=np.ones(1), classes_=model.classes_, lam=1.0
-    )
-    labels = plot.boundary(trivial, data, y).get_legend_handles_labels()[1]
-    assert any("w = 0" in label for label in labels)
+    trivial = svmgsu.train(data, y, lam=1e6, probability=False)
+    trivial.coef_ = np.zeros((1, 2))
+    assert any("outside" in text for text in legend_texts(plot.boundary(trivial, data, y, other=model)))
 
 
 def test_boundary_refuses_what_it_cannot_draw(problem):
     model, _, data, y = problem
-    with pytest.raises(ValueError, match="data: only examples of 2 features"):
-        plot.boundary(model, svmgsu.Gaussians(np.zeros((4, 3))), [1, 1, 2, 2])
-    with pytest.raises(ValueError, match="mass: must be between 0 and 1"):
-        plot.boundary(model, data, y, mass=1.0)
-    with pytest.raises(ValueError, match="y: shape"):
-        plot.boundary(model, data, y[:-1])
-    with pytest.raises(ValueError, match="other: only models of 2 features can be drawn, got 3"):
-        plot.boundary(
-            model,
-            data,
-            y,
-            other=svmgsu.models.classifier.Model(np.ones((1, 3)), np.zeros(1), model.classes_, 1.0),
-        )
-    with pytest.raises(ValueError, match="model: this LinearSVMGSU has no coef_; pass a trained"):
-        plot.boundary(svmgsu.LinearSVMGSU(), data, y)
-    with pytest.raises(ValueError, match=r"class_: 3 is not one of the model's classes \[1, 2\]"):
-        plot.boundary(model, data, y, class_=3)
-    with pytest.raises(ValueError, match=r"y: sample 0 is of class 5; the model knows \[1, 2\]"):
-        plot.boundary(model, data, [5, *y[1:]])
+    for change, message in (
+        ({"X": np.zeros((4, 3)), "y": [1, 1, 2, 2]}, "X: only samples of 2 features"),
+        ({"mass": 1.0}, "mass: must be between 0 and 1"),
+        ({"y": y[:-1]}, "y: shape"),
+        ({"model": svmgsu.LinearSVMGSU()}, "model: expected a fitted classifier, but this LinearSVMGSU"),
+        ({"class_": 3}, r"class_: 3 is not one of the model's classes \[1, 2\]"),
+        ({"y": [5, *y[1:]]}, r"y: sample 0 is of class 5; the model knows \[1, 2\]"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            plot.boundary(**{"model": model, "X": data, "y": y} | change)
 
 
-def test_axes_have_the_names_of_the_features(problem):
-    _, _, data, y = problem
-    named = svmgsu.Gaussians(data.mean, data.cov, feature_names=["mass", "length"])
-    model = svmgsu.LinearSVMGSU(0.1).fit(named, y)
-    for shown in (named, data):
-        ax = plot.boundary(model, shown, y)
-        assert (ax.get_xlabel(), ax.get_ylabel()) == ("mass", "length")
-
-
-@pytest.mark.parametrize("engine", ["constrained", None])
 @pytest.mark.parametrize("columns", [1, 3])
-def test_no_legend_is_clipped(problem, engine, columns):
+def test_no_legend_is_clipped(problem, columns):
     data, labels = problem[2:]
     y = np.where(labels == labels[0], "a class with a rather long name", "another one of that kind")
     model = svmgsu.train(data, y, lam=0.1)
-    figure, axes = plt.subplots(1, columns, figsize=(4.2 * columns, 4), layout=engine, squeeze=False)
+    figure, axes = plt.subplots(1, columns, figsize=(4.2 * columns, 4), layout="constrained", squeeze=False)
     for ax in axes.flat:
-        plot.boundary(model, data, y, ax, other=model, labels=("trained with uncertainties", "without them"))
+        assert plot.boundary(model, data, y, ax, other=model, labels=("with uncertainties", "without")) is ax
     figure.canvas.draw()
-    boxes = [ax.get_legend().get_window_extent() for ax in axes.flat]
-    for box in boxes:
-        assert box.x0 >= 0 and box.y0 >= 0
-        assert box.x1 <= figure.bbox.x1 and box.y1 <= figure.bbox.y1
-    assert all(left.x1 <= right.x0 for left, right in pairwise(boxes))
-
-
-def test_axes_have_the_given_names(problem):
-    model, _, data, y = problem
-    ax = plot.boundary(model, data, y, names=("mass, kg", "length, m"))
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("mass, kg", "length, m")
-
-
-def test_of_two_classes_the_first_can_be_chosen(problem):
-    model, _, data, y = problem
-    ax = plot.boundary(model, data, y, class_=1)
-    assert legend_texts(ax)[:2] == ["class 2", "class 1"]
-    points = np.array([ax.get_lines()[2].get_xy1(), ax.get_lines()[2].get_xy2()])
-    assert model.decision_function(points) == pytest.approx([-1, -1])  # the margin of class 1
-
-
-def test_of_more_classes_one_is_drawn_against_the_others(three):
-    model, data, y = three
-    ax = plot.boundary(model, data, y, class_="b")
-    line = ax.get_lines()[0]
-    points = np.array([line.get_xy1(), line.get_xy2()])
-    assert model.decision_function(points)[:, 1] == pytest.approx([0, 0], abs=1e-12)
-    assert legend_texts(ax)[:2] == ["the other classes", "class b"]
-    assert [len(c.get_offsets()) for c in ax.collections] == [40, 20]
-    for picture in (plot.boundary, plot.histogram):
-        with pytest.raises(
-            ValueError, match=r"class_: the model has 3 classes; choose one of \['a', 'b', 'c'\]"
-        ):
-            picture(model, data, y)
-
-
-@pytest.mark.parametrize("sparse", [False, True])
-def test_pictures_take_models_estimators_and_sparse_means(problem, sparse):
-    _, _, data, y = problem
-    means = scipy.sparse.csr_array(data.mean) if sparse else data.mean.astype(np.float32)
-    examples = svmgsu.Gaussians(means, std=0.3)
-    estimator = svmgsu.LinearSVMGSU(0.05).fit(examples, y)
-    for model in (estimator, estimator.model_):
-        assert len(ellipses(plot.boundary(model, examples, y))) == len(y)
-        assert isinstance(plot.histogram(model, examples, y), Axes)
-        assert isinstance(plot.convergence(model), Axes)
-
-
-def test_convergence_shows_objective_and_gap_where_they_are_known(problem):
-    model = problem[0]
-    history = [
-        {"iteration": k, "objective": objective, "gap": gap, "seconds": 0.0, "passes": float(k)}
-        for k, (objective, gap) in enumerate([(1.0, 1.0), (math.nan, math.nan), (0.5, 0.1), (0.45, 0.0)])
-    ]
-    made = svmgsu.models.classifier.Model(
-        model.coef_, model.intercept_, model.classes_, 1.0, history_=history
-    )
-    objective, gap = plot.convergence(made).get_lines()
-    assert objective.get_xydata().tolist() == [[0, 1.0], [2, 0.5], [3, 0.45]]
-    assert gap.get_xydata().tolist() == [[0, 1.0], [2, 0.1]]
-    assert isinstance(plot.convergence(model), Axes)
-    with pytest.raises(ValueError, match="it has no history"):
-        plot.convergence(svmgsu.models.classifier.Model(model.coef_, model.intercept_, model.classes_, 1.0))
-    with pytest.raises(ValueError, match='against: expected "passes" or "seconds"'):
-        plot.convergence(model, against="hours")
-
-
-@pytest.mark.parametrize(("seconds", "shown", "unit"), [(0.2, 200, "time, ms"), (30.0, 30, "time, s")])
-def test_convergence_against_time_has_its_unit(problem, seconds, shown, unit):
-    model = problem[0]
-    history = [{"objective": 1.0, "gap": 0.5, "seconds": seconds, "passes": 1.0}]
-    made = svmgsu.models.classifier.Model(
-        model.coef_, model.intercept_, model.classes_, 1.0, history_=history
-    )
-    ax = plot.convergence(made, against="seconds")
-    assert ax.get_lines()[0].get_xdata().tolist() == [pytest.approx(shown)]
-    assert ax.get_xlabel() == unit
+    for ax in axes.flat:
+        box, frame = ax.get_legend().get_window_extent(), ax.get_window_extent()
+        assert box.x0 >= frame.x0 and box.y0 >= frame.y0 and box.x1 <= frame.x1 and box.y1 <= frame.y1
 
 
 def bars(ax):
@@ -261,57 +186,183 @@ def bars(ax):
     return out
 
 
-def test_bars_and_error_bars_of_the_histogram_are_those_of_draws(problem):
+def test_the_histogram_has_the_mean_and_deviation_of_draws(problem):
     model, _, data, y = problem
     edges = np.linspace(-3, 3, 9)
     drawn = bars(plot.histogram(model, data, y, bins=edges))
     rng = np.random.default_rng(0)
-    draws = 4000
-    samples = [
-        rng.multivariate_normal(m, S, draws) for m, S in zip(data.mean, data.cov.to_full(), strict=True)
-    ]
-    values = np.array([model.decision_function(s) for s in samples])
+    pairs = zip(data.mean, data.cov.to_full(), strict=True)
+    values = np.array([model.decision_function(rng.multivariate_normal(m, S, 4000)) for m, S in pairs])
     for label, (number, deviation) in zip(model.classes_, drawn, strict=True):
         counts = np.array([np.histogram(column, edges)[0] for column in values[np.asarray(y) == label].T])
-        assert np.abs(counts.mean(axis=0) - number).max() < 4.5 * deviation.max() / math.sqrt(draws)
+        assert np.abs(counts.mean(axis=0) - number).max() < 4.5 * deviation.max() / math.sqrt(4000)
         assert counts.std(axis=0) == pytest.approx(deviation, rel=0.1, abs=0.02)
+    (first, _), (second, _) = bars(plot.histogram(model, data, y, bins=[-1e3, 0, 1e3]))
+    assert (first.sum(), second.sum()) == pytest.approx((11, 11))
 
 
-def test_the_histogram_of_certain_examples_is_the_ordinary_one(problem):
+def test_the_histogram_of_exact_samples_is_the_ordinary_one(problem, named):
     model, _, data, y = problem
     ax = plot.histogram(model, data.mean, y, bins=7)
     values = model.decision_function(data.mean)
     edges = np.histogram_bin_edges(values, 7)
     for label, container in zip(model.classes_, ax.containers, strict=True):
         assert container.lines[0].get_ydata().tolist() == np.histogram(values[y == label], edges)[0].tolist()
-    assert ax.get_ylabel() == "examples"
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("decision value of class 2", "samples")
+    pool, samples, labels = named
+    counts = plot.histogram(pool, samples, labels, bins=[-1e6, 0, 1e6]).patches
+    assert sum(patch.get_data().values.sum() for patch in counts) == pytest.approx(2 * 120)
+    for wrong, message in (([1, 0], "bins: edges must be"), (0, "bins: must be at least 1")):
+        with pytest.raises(ValueError, match=message):
+            plot.histogram(model, data, y, bins=wrong)
 
 
-def test_all_examples_are_in_the_histogram_where_its_bins_are_wide_enough(problem):
-    model, _, data, y = problem
-    (first, _), (second, _) = bars(plot.histogram(model, data, y, bins=[-1e3, 0, 1e3]))
-    assert (first.sum(), second.sum()) == pytest.approx((11, 11))
-    one = plot.histogram(model, data, np.full(len(data), 1))  # no example of the other class
-    assert bars(one)[1][0].max() == 0
+@pytest.mark.parametrize("sparse", [False, True])
+def test_figures_take_estimators_pipelines_and_sparse_means(problem, sparse):
+    _, _, data, y = problem
+    means = scipy.sparse.csr_array(data.mean) if sparse else data.mean.astype(np.float32)
+    samples = svmgsu.Gaussians(means, std=0.3)
+    estimator = svmgsu.LinearSVMGSU(0.05).fit(samples, y)
+    scaler = StandardScaler(with_mean=not sparse)
+    pipeline = make_pipeline(svmgsu.Propagate(scaler), svmgsu.LinearSVMGSU(0.05)).fit(samples, y)
+    for model in (estimator, estimator.model_, pipeline):
+        points = lines_at(plot.boundary(model, samples, y), 0.5)
+        assert np.abs(model.predict_proba(points)[:, 1] - 0.5).max() < 1e-3
+        numbers = bars(plot.histogram(model, samples, y, bins=[-1e6, 1e6]))
+        assert [n.sum() for n, _ in numbers] == [11, 11]
+        assert plot.convergence(model).get_xlabel() == "passes over the data"
 
 
-def test_the_histogram_uses_the_class_of_a_shared_covariance():
-    X, y = np.array([[-1.0], [1.0]]), np.array(["a", "b"])
-    data = svmgsu.Gaussians(X, svmgsu.Shared({"a": [[0.0]], "b": [[1.0]]}))
-    model = svmgsu.models.classifier.Model(np.array([[1.0]]), np.zeros(1), y, 1.0)
-    (a, spread_a), (b, spread_b) = bars(plot.histogram(model, data, y, bins=[-1.5, 0, 1]))
-    assert (a.tolist(), spread_a.tolist()) == ([1, 0], [0, 0])
-    assert b == pytest.approx(
-        [scipy.stats.norm.cdf(-1) - scipy.stats.norm.cdf(-2.5), 0.5 - scipy.stats.norm.cdf(-1)]
-    )
-    assert spread_b == pytest.approx(np.sqrt(b * (1 - b)))
+class Predicts:
+    """A classifier that predicts the probabilities it is given as X."""
+
+    def __init__(self, classes=("no", "yes")):
+        self.classes_ = np.array(classes)
+
+    def predict_proba(self, X):
+        return np.column_stack([1 - X, X]) if X.ndim == 1 else X
 
 
-def test_histogram_says_what_is_wrong(problem):
-    model, _, data, y = problem
-    with pytest.raises(ValueError, match="data: 3 features, but the model has 2"):
-        plot.histogram(model, np.zeros((4, 3)), [1, 1, 2, 2])
-    with pytest.raises(ValueError, match="bins: edges must be at least two numbers that increase"):
-        plot.histogram(model, data, y, bins=[1, 0])
-    with pytest.raises(ValueError, match="bins: must be at least 1"):
-        plot.histogram(model, data, y, bins=0)
+@pytest.fixture(scope="module")
+def chances():
+    rng = np.random.default_rng(0)
+    p = rng.uniform(size=400)
+    return p, np.where(rng.uniform(size=400) < p, "yes", "no")
+
+
+def test_reliability_curves_are_scikit_learns_with_wilsons_intervals(chances):
+    p, y = chances
+    sure = np.clip(1.5 * p - 0.25, 0, 1)
+    ax = plot.reliability(Predicts(), {"one": p, "other": sure}, y, bins=5)
+    for container, chance in zip(ax.containers, (p, sure), strict=True):
+        frequency, probability = calibration_curve(y == "yes", chance, n_bins=5)
+        np.testing.assert_allclose(container.lines[0].get_xydata(), np.column_stack([probability, frequency]))
+    error = svmgsu.metrics.calibration_error(y == "yes", p, bins=5)
+    assert legend_texts(ax)[:2] == ["calibrated", f"one, ECE {error:.3f}"]
+    for k, (low, high) in enumerate(ax.containers[0].lines[2][0].get_segments()):
+        inside = (p > k / 5) & (p <= (k + 1) / 5)
+        hits = int((y[inside] == "yes").sum())
+        interval = scipy.stats.binomtest(hits, int(inside.sum())).proportion_ci(0.95, "wilson")
+        assert (low[1], high[1]) == pytest.approx((interval.low, interval.high), abs=1e-4)
+    assert len(plot.reliability({"a": Predicts(), "b": Predicts()}, p, y).containers) == 2
+
+
+def test_reliability_of_a_class_of_several_and_what_is_wrong(chances):
+    p, y = chances
+    proba = np.array([[0.7, 0.2, 0.1], [0.1, 0.6, 0.3], [0.2, 0.2, 0.6]])
+    ax = plot.reliability(Predicts((1, 2, 3)), proba, [1, 2, 3], class_=2, bins=2)
+    assert ax.containers[0].lines[0].get_xydata().tolist() == [
+        [pytest.approx(0.2), 0],
+        [pytest.approx(0.6), 1],
+    ]
+    for model, X, labels, message in (
+        (Predicts(), {"p": np.full(400, 2.0)}, y, r"predict_proba of 'p': sample 0 has .* from 0 to 1"),
+        (Predicts(), {"p": p[:3]}, y, "y: 400 labels for 3 samples of 'p'"),
+        ({}, p, y, "model: there is nothing to draw"),
+        ({"a": Predicts()}, {"b": p}, y, r"X: its names are \['b'\], but those of the models are \['a'\]"),
+        ({"a": Predicts(), "b": Predicts(("x", "y"))}, p, y, "model: 'b' has the classes"),
+        (Predicts(), p, y[:, None], "y: expected one label per sample"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            plot.reliability(model, X, labels)
+
+
+def test_convergence_shows_objective_and_gap_where_they_are_known(problem):
+    model = problem[0]
+    ax = plot.convergence(model, against="seconds")
+    assert ax.get_xlabel().startswith("time, ") and ax.get_yscale() == "log"
+    objective, gap = ax.get_lines()
+    assert objective.get_ydata()[-1] == pytest.approx(model.objective_) and (gap.get_ydata() > 0).all()
+    with pytest.raises(ValueError, match='against: expected "passes" or "seconds"'):
+        plot.convergence(model, against="hours")
+    with pytest.raises(ValueError, match="it has no history"):
+        plot.convergence(LinearSVC())
+
+
+def test_a_search_is_drawn_with_its_standard_errors_and_its_choice():
+    y = np.repeat([0, 1], 40)
+    data = svmgsu.Gaussians(np.random.default_rng(1).normal(size=(80, 3)) + y[:, np.newaxis], std=0.7)
+    grid = {"lam": [1e-2, 1.0, 1e-1], "cov_scale": [1.0, 0.0, 0.3]}
+    found = GridSearchCV(svmgsu.LinearSVMGSU(), grid, cv=4, scoring="neg_log_loss").fit(data, y)
+    results = found.cv_results_
+    for parameter, values in (("lam", [0.01, 0.1, 1]), ("cov_scale", [0, 0.3, 1])):
+        ax = plot.search(found, parameter=parameter)
+        curve, mark = ax.get_lines()
+        assert curve.get_xdata().tolist() == values and ax.get_ylabel() == "neg log loss"
+        tried = np.asarray(results[f"param_{parameter}"], dtype=float)
+        best = [results["mean_test_score"][tried == value].max() for value in values]
+        assert curve.get_ydata().tolist() == best
+        assert mark.get_xydata().tolist() == [[found.best_params_[parameter], found.best_score_]]
+        corners = ax.collections[0].get_paths()[0].vertices
+        row = int(np.flatnonzero(results["mean_test_score"] == best[0])[0])
+        error = scipy.stats.sem([results[f"split{k}_test_score"][row] for k in range(4)])
+        heights = corners[corners[:, 0] == values[0]][:, 1]
+        assert (heights.min(), heights.max()) == pytest.approx((best[0] - error, best[0] + error))
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["0\n(none)", "0.3", "1"]
+    with pytest.raises(ValueError, match="parameter: C was not searched"):
+        plot.search(found, parameter="C")
+    with pytest.raises(ValueError, match="model: this LinearSVC has no cv_results_"):
+        plot.search(LinearSVC())
+
+
+def test_predictions_of_regressors_against_targets(named):
+    _, data, _ = named
+    target = data.mean[:, 0] ** 2
+    linear = make_pipeline(svmgsu.Propagate(StandardScaler()), svmgsu.LinearSVRGSU()).fit(data, target)
+    pool = svmgsu.GSURegressor(n_frequencies=10, members=["linear"]).fit(data, target)
+    for model in (linear, pool):
+        ax = plot.predictions(model, data, target, y_std=0.1)
+        points = next(line for line in ax.get_lines() if len(line.get_xdata()) == 120)
+        assert np.allclose(points.get_ydata(), model.predict(data))
+    with pytest.raises(ValueError, match="y: 3 targets for 120 samples"):
+        plot.predictions(linear, data, target[:3])
+
+
+def test_lines_of_larger_errors_are_flatter(named):
+    pool, data, _ = named
+    ax = plot.partial_dependence(pool, data, "a", std=[0.0, 3.0], points=5)
+    exact, noisy = (line.get_ydata() for line in ax.get_lines()[:2])
+    assert np.ptp(noisy) < np.ptp(exact)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("a", "mean probability of class out")
+    assert legend_texts(ax) == ["exact", "std 3"]
+    mean = data.mean.copy()
+    mean[:, 0] = ax.get_lines()[0].get_xdata()[3]
+    same = svmgsu.Gaussians(mean, svmgsu.Diagonal(np.tile([0.0, 400.0], (120, 1))))
+    assert exact[3] == pytest.approx(pool.predict_proba(same)[:, 1].mean(), rel=1e-6)
+    for wrong, message in (
+        ({"feature": "z"}, "feature: there is no 'z'"),
+        ({"feature": 2}, "feature: "),
+        ({"feature": 0, "std": [-1]}, "std: expected"),
+        ({"feature": 0, "class_": "maybe"}, "class_: 'maybe' is not one of"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            plot.partial_dependence(pool, data, **wrong)
+
+
+def test_the_population_of_a_pool_is_in_the_units_of_the_data(named):
+    pool, data, _ = named
+    ax = plot.population(pool, data)
+    centres = np.array([patch.center for patch in ellipses(ax)])
+    weights = pool.inputs_.population.weights[:-1]
+    assert np.allclose(weights @ centres, data.mean.mean(axis=0), atol=[0.3, 30])
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("a", "b")

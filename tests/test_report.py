@@ -1,254 +1,292 @@
-"""A report: what it measures, what it says of odd data, and that its code runs as printed."""
+"""A report: what it measures, what it says of odd data, that its code runs as printed, and its page."""
 
+import html.parser
 import json
-import warnings
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import svmgsu
-from svmgsu.reporting import comparing, preparing
-from svmgsu.reporting.describing import describe
-from svmgsu.reporting.effort import QUICK
-from svmgsu.reporting.insight import Truth
-from svmgsu.reporting.systems import ways_for
+from svmgsu.reporting import comparison
+from svmgsu.reporting.checks import describe
+from svmgsu.reporting.insight import TrueValues
+from svmgsu.reporting.problem import prepare
+from svmgsu.reporting.systems import QUICK, systems_for
 
-EVIL = "<script>alert(1)</script>"
+KEYS = [
+    f"{family}{more}"
+    for family in ("linear", "forest", "boosting", "pool")
+    for more in ("", "-uncertainties")
+]
+ATTACKS = [
+    "<script>document.title='owned'</script>",
+    "<img src=x onerror=\"document.title='owned'\">",
+    "</text></svg><script>document.title='owned'</script>",
+    "--><script>document.title='owned'</script><!--",
+    "\"'><svg onload=document.title='owned'>",
+]
+VOID = {"meta", "br", "img", "link", "hr", "input"}
+CHROMIUM = next(
+    (path for path in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if path), None
+)
 
 
 def rings(count=150, seed=0, noise=0.6):
-    """Two classes with a curved boundary behind noise of known size, and the truth behind them."""
+    """Two classes with a nonlinear boundary behind noise of known size, and the true values."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(count, 3))
     error = rng.uniform(0.05, noise, size=X.shape)
-    y = np.where((X[:, :2] ** 2).sum(axis=1) > 1.4, "outside", EVIL)
-    return (
-        svmgsu.Gaussians(X + error * rng.normal(size=X.shape), std=error, feature_names=["a", EVIL, "c$_{"]),
-        y,
-        X,
-    )
+    y = np.where((X[:, :2] ** 2).sum(axis=1) > 1.4, "outside", "inside")
+    seen = X + error * rng.normal(size=X.shape)
+    return svmgsu.Gaussians(seen, std=error, feature_names=["a", "b", "c$_{"]), y, X
+
+
+def problem_of(data, y, **given):
+    options = dict.fromkeys(("cov", "std", "y_std", "classes", "groups", "ids")) | given
+    return prepare(data, y, **{"task": "auto", "seed": 0, "effort": QUICK} | options)
 
 
 @pytest.fixture(scope="module")
 def found():
     data, y, _ = rings()
-    return svmgsu.report(data, y, quick=True)
+    return svmgsu.report(data, y, quick=True, command="svmgsu train stars.csv")
 
 
 @pytest.fixture(scope="module")
-def of_numbers():
+def regression():
     data, _, X = rings()
     return svmgsu.report(data, X[:, 0] ** 2 + X[:, 1], quick=True, reading="# as given")
 
 
-def test_all_ways_are_compared_on_the_same_objects(found):
-    assert [s.key for s in found.systems] == [
-        "linear",
-        "linear-bars",
-        "rbf",
-        "rbf-bars",
-        "forest",
-        "boosting",
-    ]
+@pytest.fixture(scope="module")
+def attacked():
+    rng = np.random.default_rng(0)
+    y = np.array(ATTACKS)[np.arange(60) % 3]
+    X = rng.normal(size=(60, len(ATTACKS))) + np.arange(60)[:, None] % 3
+    data = svmgsu.Gaussians(X, std=0.5, feature_names=ATTACKS)
+    ids = [f"{ATTACKS[k % 5]}{k}" for k in range(60)]
+    return svmgsu.report(data, y, ids=ids, title=ATTACKS[0], notes=ATTACKS, quick=True)
+
+
+def test_all_systems_are_compared_on_the_same_samples(found):
+    assert [s.key for s in found.systems] == KEYS
     assert all(s.failure is None and s.score_error > 0 and s.seconds > 0 for s in found.systems)
-    assert found.systems[0].difference is None and found.systems[1].difference_error > 0
-    assert found.systems[2].score < found.systems[0].score  # the boundary is curved
+    by_key = {s.key: s for s in found.systems}
+    assert by_key["pool"].score < by_key["linear"].score  # the boundary is not linear
+    best = min(found.systems, key=lambda s: s.score)
+    for system in found.systems:
+        assert (system.behind is None) == (system is best)
+        assert (system.change is None) == (not system.uses_uncertainties)
+        if system.uses_uncertainties:
+            plain = by_key[system.key.removesuffix("-uncertainties")]
+            assert system.change == pytest.approx(system.score - plain.score)
+        if system is not best:
+            assert system.behind == pytest.approx(system.score - best.score)
 
 
-def test_what_was_found_is_json(found):
-    facts = json.loads(found.to_json())
-    assert facts["task"] == "classification" and len(facts["systems"]) == 6
-    assert (
-        facts["table"]["classes"] == {EVIL: 67, "outside": 83}
-        or sum(facts["table"]["classes"].values()) == 150
-    )
-    assert all(s["seconds"] is None for s in found.to_dict(times=False)["systems"])
+def test_the_headline_is_a_row_of_the_table(found, regression):
+    for report in (found, regression):
+        with_them, without = re.findall(
+            r"of ([\d.]+) with them and ([\d.]+) without", report.advice.headline
+        )[0]
+        pairs = {
+            (f"{full.score:.4g}", f"{plain.score:.4g}")
+            for plain, full in zip(report.systems[::2], report.systems[1::2], strict=True)
+        }
+        assert (with_them, without) in pairs
 
 
-def test_the_same_seed_gives_the_same_bytes(found):
-    data, y, _ = rings()
-    again = svmgsu.report(data, y, quick=True)
-    assert again.to_html(times=False) == found.to_html(times=False)
-    assert again.to_json(times=False) == found.to_json(times=False)
+def test_the_recommendation_does_what_the_headline_says(found, regression):
+    for report in (found, regression):
+        taken = next(s for s in report.systems if s.key == report.advice.system)
+        assert taken.uses_uncertainties == (report.advice.uncertainties == "help")
+        assert report.advice.name == taken.name
+        for shown in (report.advice.headline, report.second_headline, taken.name):
+            assert shown in repr(report)
+    assert "# as given" in regression.advice.code
 
 
-@pytest.mark.parametrize("key", ["linear", "linear-bars", "rbf", "rbf-bars", "forest", "boosting"])
-@pytest.mark.parametrize("task", ["classification", "regression"])
-@pytest.mark.parametrize("doubt", [False, True])
-def test_the_recommended_code_runs_as_printed(key, task, doubt):
-    from svmgsu.reporting import advice
-
-    data, y, X = rings(60)
-    if task == "regression":
-        y = X[:, 0]
-    given = {}
-    if doubt and task == "regression":
-        given = {"y_std": np.linspace(0.1, 1, 60)}
-    elif doubt:
-        y, given = np.column_stack([y == EVIL, y != EVIL]) * 0.8 + 0.1, {"classes": [EVIL, "outside"]}
-    problem, _ = preparing.prepare(data, y, None, None, None, None, task, 0, QUICK, **given)
-    (way,) = [w for w in ways_for(task, problem.classes, data, QUICK, 0) if w.key == key]
-    names = {"svmgsu": svmgsu, "data": data, "y": y, **given}
-    lines = advice._code(problem, type("T", (), {"way": way}))
-    assert len(lines) <= 5
-    exec(
-        "\n".join(lines)
-        .replace("GSUClassifier()", "GSUClassifier(n_frequencies=10)")
-        .replace("GSURegressor()", "GSURegressor(n_frequencies=10)"),
-        names,
-    )
-    if key in ("forest", "boosting"):  # what is printed is what was measured
-        wanted = way.predict(way.fit(problem), data).mean
-        np.testing.assert_allclose(names["predict"](data), wanted, rtol=1e-6)
-    else:
-        assert names["model"].predict(data).shape == (60,)
-
-
-def test_targets_with_large_errors_hardly_count():
-    data, _, X = rings(120)
-    clean = X[:, 0] ** 2 + X[:, 1]
-    junk = np.arange(120) % 4 == 0
-    y = clean + np.where(junk, 100.0, 0.0) * np.random.default_rng(0).normal(size=120)
-    plain = svmgsu.report(data, y, quick=True)
-    told = svmgsu.report(data, y, y_std=np.where(junk, 100.0, 0.01), quick=True)
-    frame = pd.DataFrame(data.mean, columns=["a", "b", "c"]).assign(z=y, z_err=np.where(junk, 100.0, 0.01))
-    assert min(s.score for s in told.systems) < 0.5 * min(s.score for s in plain.systems)
-    problem, _ = preparing.prepare(frame, "z", None, None, None, None, "auto", 0, QUICK)
-    assert problem.task == "regression" and problem.y_std.max() == 100
-    assert problem.data.feature_names_in_ == ["a", "b", "c"]
-    with pytest.raises(ValueError, match="y_std: labels have no error bars"):
-        svmgsu.report(data, junk, y_std=1.0, task="classification", quick=True)
-
-
-def test_a_report_advises_and_explains(found, of_numbers):
-    for report in (found, of_numbers):
-        assert report.advice.bars in ("help", "harm", "no difference")
-        assert report.advice.name in repr(report) and report.advice.verdict in repr(report)
-    assert of_numbers.advice.code.startswith("# as given\n")
-
-
-def test_weights_have_errors_and_the_right_ones_are_large(of_numbers):
-    _, b, c = of_numbers.features
-    assert abs(b.weight) > 3 * b.weight_error and abs(b.weight) > abs(c.weight)
-
-
-def test_smaller_bars_are_better_and_larger_ones_worse(of_numbers):
-    curve = of_numbers.what_if
-    scores = dict(zip(curve.factors, curve.scores, strict=True))
-    assert scores[0.0] < scores[0.5] < scores[1.0] < scores[3.0]
-    assert curve.measured == [f >= 1 for f in curve.factors]
-    gain = {f.name: f.gain for f in of_numbers.features}
-    assert gain["a"] > gain["c$_{"]  # the target does not depend on the last one
-
-
-def test_the_model_of_smaller_bars_agrees_with_truly_smaller_ones():
-    """The curve's left half against data that were measured with half the noise, of the same objects."""
-    errors = []
-    for seed in (3, 4, 5):
-        rng = np.random.default_rng(seed)
-        X = rng.normal(size=(900, 2))
-        y = np.where(X @ [1.0, 1.0] + 0.3 * rng.normal(size=900) > 0, 1, 0)
-        noise = rng.normal(size=X.shape)
-        reports = [
-            svmgsu.report(svmgsu.Gaussians(X + f * noise, std=f), y, quick=True, seed=1) for f in (1.0, 0.5)
-        ]
-        curve, true = reports[0].what_if, next(s.score for s in reports[1].systems if s.key == "rbf-bars")
-        said = curve.scores[curve.factors.index(0.5)]
-        now = curve.scores[curve.factors.index(1.0)]
-        errors.append(abs(said - true) / abs(now - true))
-    assert np.mean(errors) < 0.5
-
-
-def test_sizes_of_bars_that_tell_the_class_are_told_apart_from_noise():
-    """Bars of one class are larger, and the values say nothing: smaller bars would not help."""
+def test_uncertainties_that_tell_the_class_help_and_the_values_do_not():
+    """The errors of one class are larger, and the values say nothing: better measurements would not help."""
     rng = np.random.default_rng(0)
     y = np.arange(300) % 2
     error = np.where(y[:, None] == 1, 0.6, 0.2) * rng.uniform(0.8, 1.25, size=(300, 2))
     X = rng.normal(size=(300, 2)) + error * rng.normal(size=(300, 2))
-    report = svmgsu.report(X, y, std=error, quick=True)
+    report = svmgsu.report(X, y, std=error, quick=True, command="svmgsu train stars.csv")
     scores = {s.key: s.score for s in report.systems}
-    assert report.advice.bars == "help" and scores["rbf-bars"] < 0.3 < 0.6 < scores["rbf"]
-    assert "tell about the target by themselves" in report.advice.verdict
-    assert min(report.what_if.scores) > 0.6 and "without their sizes" in report.what_if.model
+    assert report.advice.uncertainties == "help" and report.advice.headline.startswith("Yes")
+    assert scores["pool-uncertainties"] < 0.3 < 0.6 < scores["pool"]
+    assert report.advice.system.endswith("-uncertainties")
+    assert min(report.what_if.scores) > 0.6  # what smaller errors would do is not that they tell the class
+    assert any("without uncertainties as features" in note for note in report.notes)
 
 
-def test_a_population_that_does_not_score_as_the_objects_do_is_not_believed(monkeypatch):
-    from svmgsu.reporting import insight
+def test_what_was_found_is_json_and_the_same_for_the_same_seed(found):
+    facts = json.loads(found.to_json())
+    assert facts["task"] == "classification" and len(facts["systems"]) == 8
+    assert sum(facts["table"]["classes"].values()) == 150
+    assert all(s["seconds"] is None for s in found.to_dict(times=False)["systems"])
+    data, y, _ = rings()
+    again = svmgsu.report(data, y, quick=True, command="svmgsu train stars.csv")
+    for one, other in zip(found.systems, again.systems, strict=True):
+        assert other.score == pytest.approx(one.score, rel=1e-6)
+    assert again.advice == found.advice and again.remeasure == found.remeasure
 
-    monkeypatch.setattr(insight, "FAR_OFF", 1.0)
-    data, y, _ = rings(60)
-    report = svmgsu.report(data, y, quick=True)
+
+@pytest.mark.parametrize("task", ["classification", "regression", "soft labels", "errors of targets"])
+def test_the_printed_code_trains_what_was_measured(task):
+    data, y, X = rings(60)
+    given = {}
+    if task == "regression":
+        y = X[:, 0]
+    elif task == "errors of targets":
+        y, given = X[:, 0], {"y_std": np.linspace(0.1, 1, 60)}
+    elif task == "soft labels":
+        y = np.column_stack([y == "inside", y != "inside"]) * 0.8 + 0.1
+        given = {"classes": ["inside", "outside"]}
+    problem, _ = problem_of(data, y, **given)
+    for system in systems_for(problem, QUICK):
+        names = {"svmgsu": svmgsu, "data": data, "y": y, **given}
+        lines = "\n".join(system.code(problem))
+        exec(
+            lines.replace("Classifier()", "Classifier(cv=2)").replace("Regressor()", "Regressor(cv=2)"), names
+        )
+        if system.family == "pool":
+            assert names["model"].predict(data).shape == (60,)
+            continue
+        errors = np.sqrt(data.cov.diagonals(60, 3))
+        columns = np.column_stack([data.mean, errors]) if system.uncertainties else data.mean
+        theirs, ours = names["model"], system.fit(problem)
+        np.testing.assert_allclose(theirs.predict(columns) == ours.predict(columns), True)
+
+
+def test_targets_with_large_errors_hardly_count():
+    data, _, X = rings(120)
+    junk = np.arange(120) % 4 == 0
+    errors = np.where(junk, 100.0, 0.01)
+    y = X[:, 0] ** 2 + X[:, 1] + np.where(junk, 100.0, 0.0) * np.random.default_rng(0).normal(size=120)
+    report = svmgsu.report(data, y, y_std=errors, quick=True)
+    assert min(s.score for s in report.systems) < 2.0 < 20.0 < y.std()
+    frame = pd.DataFrame(data.mean, columns=["a", "b", "c"]).assign(z=y, z_err=errors)
+    problem, _ = problem_of(frame, "z")
+    assert problem.task == "regression" and problem.y_std.max() == 100
+    assert problem.data.feature_names_in_ == ["a", "b", "c"]
+    with pytest.raises(ValueError, match="y_std: these are errors of targets, but y has labels"):
+        svmgsu.report(data, junk, y_std=1.0, task="classification", quick=True)
+
+
+def test_samples_to_measure_again_are_those_that_would_change(found, regression):
+    data, y, _ = rings()
+    assert 0 < found.expected_changes < 0.5 and "would change" in found.second_headline
+    changes = [one.change for one in found.remeasure]
+    assert changes == sorted(changes, reverse=True) and 0 < changes[-1] <= changes[0] <= 1
+    for one in [*found.remeasure, *regression.remeasure]:
+        assert one.feature in ("a", "b", "c$_{")
+        i, j = int(one.id), ["a", "b", "c$_{"].index(one.feature)
+        assert one.now == pytest.approx(np.sqrt(data.cov.diagonals(150, 3)[i, j]))
+        assert one.needed is None or one.needed == pytest.approx(one.factor * one.now)
+    assert {one.feature for one in found.remeasure} <= {"a", "b"}  # the class does not depend on the last
+    for one in found.remeasure:
+        assert one.predicted != one.other and one.truth == y[int(one.id)]
+
+
+def test_more_noise_makes_more_samples_change():
+    reports = [svmgsu.report(*rings(120, noise=noise)[:2], quick=True) for noise in (0.1, 1.0)]
+    assert reports[0].expected_changes < 0.5 * reports[1].expected_changes
+
+
+def test_smaller_uncertainties_are_better_and_larger_ones_worse(regression):
+    curve = regression.what_if
+    scores = dict(zip(curve.factors, curve.scores, strict=True))
+    assert scores[0.0] < scores[0.5] < scores[1.0] < scores[3.0]
+    assert curve.measured == [f >= 1 for f in curve.factors]
+    gain = {f.name: f.gain for f in regression.features}
+    assert gain["a"] > gain["c$_{"]  # the target does not depend on the last one
+
+
+def test_a_population_that_scores_unlike_the_samples_is_not_believed(monkeypatch):
+    monkeypatch.setattr("svmgsu.reporting.insight.BELIEVED", 1.0)
+    report = svmgsu.report(*rings(60)[:2], quick=True)
     assert min(report.what_if.factors) == 1 and all(f.gain is None for f in report.features)
-    assert any("cannot be trusted" in note for note in report.notes)
-    assert "Of smaller ones see the notes" in report.to_html()
+    assert any("is not shown" in note for note in report.notes)
 
 
-def test_doubtful_objects_would_be_surer_if_exact(found):
-    assert found.doubtful and all(one.exact > one.now for one in found.doubtful)
-    assert {one.feature for one in found.doubtful} <= {f.name for f in found.features}
+def test_intervals_of_numbers_hold_what_they_say(regression):
+    curve = regression.reliability
+    for name in ("values only", "values + uncertainties"):
+        np.testing.assert_allclose(curve.observed[name], curve.predicted[name], atol=0.15)
+        assert curve.width[name] == sorted(curve.width[name])
+    assert "Intervals" in regression.to_html()
 
 
-def test_reliability_is_shown_with_and_without_bars(found, of_numbers):
-    assert set(found.reliability.stated) == {"with error bars", "without"}
-    assert of_numbers.reliability.stated["without"] == pytest.approx(np.arange(0.1, 1, 0.1))
+def test_the_pool_tells_its_members_and_weights(found):
+    assert found.pool and all(member.weight >= 0 for member in found.pool)
+    assert any("posterior" in member.name for member in found.pool)
+    assert found.pool[0].name in found.to_html()
 
 
 def test_standard_errors_are_those_of_paired_differences():
-    rng = np.random.default_rng(0)
-    values = rng.normal(size=50)
-    plain = comparing.standard_error(values, None)
+    values = np.random.default_rng(0).normal(size=50)
+    plain = comparison.standard_error(values, None)
     assert plain == pytest.approx(values.std(ddof=1) / np.sqrt(50))
-    twice = np.repeat(values, 2)  # each object twice says nothing more, if its group is known
-    assert comparing.standard_error(twice, np.repeat(np.arange(50), 2)) == pytest.approx(plain)
-    assert comparing.standard_error(twice, None) < 0.75 * plain
+    twice = np.repeat(values, 2)  # each sample twice says nothing more, if its group is known
+    assert comparison.standard_error(twice, np.repeat(np.arange(50), 2)) == pytest.approx(plain)
+    assert comparison.standard_error(twice, None) < 0.75 * plain
 
 
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_groups_are_never_on_both_sides(task):
     data, y, X = rings(90)
     groups = np.arange(90) // 3
-    labels = y if task == "classification" else X[:, 0]
-    problem, _ = preparing.prepare(data, labels, None, None, groups, None, task, 0, QUICK)
-    for known, out in problem.splits(3):
-        assert not set(groups[known]) & set(groups[out])
+    problem, _ = problem_of(data, y if task == "classification" else X[:, 0], groups=groups, task=task)
+    for training, held_out in problem.splits(3):
+        assert not set(groups[training]) & set(groups[held_out])
 
 
-def test_without_bars_it_says_so_and_compares_all_the_same():
+def test_without_uncertainties_it_says_so_and_compares_all_the_same():
     data, y, _ = rings(60)
-    report = svmgsu.report(data.mean, y, quick=True)
-    assert report.advice.bars == "none" and "no error bars" in report.advice.verdict
-    assert [s.key for s in report.systems] == ["linear", "rbf", "forest", "boosting"]
-    assert (
-        report.what_if is None and report.doubtful == [] and "No feature has error bars" in report.to_html()
-    )
+    report = svmgsu.report(data.mean, y, quick=True, command="svmgsu train stars.csv")
+    assert report.advice.uncertainties == "none" and "no uncertainties" in report.advice.headline
+    assert [s.key for s in report.systems] == KEYS[::2]
+    assert report.what_if is None and report.remeasure == [] and report.second_headline is None
+    assert "with uncertainties</th>" not in report.to_html()
 
 
-def test_rare_classes_are_left_out_and_named():
-    data, y, _ = rings(60)
-    y = y.astype(object)
-    y[:2] = "rare"
-    problem, notes = preparing.prepare(data, y, None, None, None, None, "auto", 0, QUICK)
-    assert len(problem.y) == 58 and "rare (2)" in notes[0]
+def test_missing_values_are_kept():
+    data, y, _ = rings(120)
+    X = data.mean.copy()
+    X[np.random.default_rng(0).random(X.shape) < 0.2] = np.nan
+    report = svmgsu.report(X, y, std=0.3, quick=True)
+    assert all(s.failure is None for s in report.systems)
+    assert report.table.samples == 120 and report.table.missing == np.isnan(X).sum()
+    assert report.features[0].missing == np.isnan(X[:, 0]).sum()
 
 
-def test_several_classes_with_groups():
+def test_several_classes_with_groups_and_rare_ones():
     rng = np.random.default_rng(0)
-    y = np.arange(90) % 3
-    X = rng.normal(size=(90, 2)) + 2 * np.eye(3)[y][:, :2]
-    report = svmgsu.report(X, y, std=0.2, groups=np.arange(90) // 2, quick=True)
-    assert report.task == "classification" and len(report.table.classes) == 3
-    assert "probability of the class that is said" in report.to_html()
+    y = np.arange(92) % 3
+    y[90:] = 7
+    X = rng.normal(size=(92, 2)) + 2 * np.eye(8)[y][:, :2]
+    report = svmgsu.report(X, y, std=0.2, groups=np.arange(92) // 2, quick=True)
+    assert list(report.table.classes) == ["0", "1", "2"] and "7 (1)" in report.notes[0]
+    assert "probability of the predicted class" in report.to_html()
 
 
 @pytest.mark.parametrize(
     ("data", "y", "message"),
     [
-        ([[1.0], [2.0], [3.0]], [0, 1, 1], "two classes of at least 3 objects each"),
-        (np.arange(8.0)[:, None], np.arange(8) / 8, "8 objects are too few"),
+        ([[1.0], [2.0], [3.0]], [0, 1, 1], "two classes with at least 3 samples each"),
+        (np.arange(8.0)[:, None], np.arange(8) / 8, "8 samples are too few"),
         (np.arange(30.0)[:, None], np.ones(30), "two classes"),
         (np.arange(30.0)[:, None], np.full(30, 0.5), "all targets are 0.5"),
         (np.arange(30.0)[:, None], None, "needs labels"),
+        (np.ones((30, 2)), np.arange(30) % 2, "all features are constant"),
     ],
 )
 def test_too_little_is_an_error_that_says_what_is_wanted(data, y, message):
@@ -256,75 +294,173 @@ def test_too_little_is_an_error_that_says_what_is_wanted(data, y, message):
         svmgsu.report(data, y, quick=True)
 
 
-def test_wide_data_leave_out_what_would_take_too_long():
+def test_suspicious_columns_are_named_and_warned_of():
     rng = np.random.default_rng(0)
-    y = np.arange(40) % 2
-    X = rng.normal(size=(40, 10_000)) + 0.3 * y[:, None]
-    report = svmgsu.report(X, y, std=0.1, quick=True)
-    assert [s.key for s in report.systems] == ["linear", "linear-bars", "forest"]
-    assert any("more than 100 features" in note for note in report.notes)
-    assert len(report.to_html()) < 1_000_000
-
-
-def test_suspicious_columns_are_named():
-    rng = np.random.default_rng(0)
-    y = np.arange(200) % 2
-    X = rng.normal(size=(200, 5))
-    X[:, 1], X[:20, 2], X[:, 3], X[:, 4] = 7.0, -999.0, np.arange(200), y + 0.01 * X[:, 4]
+    y = np.sort(np.arange(200) % 2)
+    X = rng.normal(size=(200, 7))
+    X[:, 1] = 7.0 + 1e-16 * X[:, 1]
+    X[:20, 2] = -999.0
+    X[:, 3] = np.arange(200)
+    X[:, 4] = y + 0.01 * X[:, 4]
+    X[:, 5] = 1.2e18 + 1024 * rng.permutation(200)  # large ids differ by little, and are not constant
+    X[:, 6] = np.exp(5 * X[:, 6])
     error = np.full(X.shape, 0.1)
     error[:, 0] = rng.uniform(2, 3, size=200)
     error[:5, 0] = 0
-    _, features = describe(svmgsu.Gaussians(X, std=error), y, "classification", np.array([0, 1]))
+    problem, _ = problem_of(svmgsu.Gaussians(X, std=error, feature_names=list("abcdefg")), y)
+    _, features, warnings, constant = describe(problem)
+    assert np.flatnonzero(constant).tolist() == [1]
     said = ["; ".join(f.remarks) for f in features]
-    wanted = ("larger than the spread", "constant", "-999", "counts the rows", "tells the class")
-    for text, remark in zip(wanted, said, strict=True):
+    wanted = ("larger than the spread", "constant", "-999", "order of the rows", "tells the target")
+    for text, remark in zip([*wanted, "an id?", "logarithm"], said, strict=True):
         assert text in remark
-    assert "5 of 200 error bars are 0" in said[0] and "all error bars are equal" in said[2]
+    assert "5 of 200 standard errors are 0" in said[0] and "all standard errors are equal" in said[2]
+    warned = " ".join(warnings)
+    for text in ("d, e: tells", "d: follows", "sorted by the target", "f: distinct whole", "b: constant"):
+        assert text in warned
 
 
-def test_constant_columns_are_no_harm():
+def test_warnings_are_on_top_of_the_page_and_in_the_text(found):
+    warned = replace(found, warnings=["id: distinct whole numbers."])
+    page = warned.to_html()
+    assert page.index("Before you trust this") < page.index("Models on 150")
+    assert "Warning: id: distinct whole numbers." in repr(warned)
+
+
+def test_single_precision_is_constant_by_its_own_rounding():
+    X = np.random.default_rng(0).normal(size=(60, 2)).astype(np.float32)
+    y = X[:, 0] > 0
+    X[:, 1] = np.float32(1e6) + np.arange(60) % 2 * np.float32(0.0625)
+    for given, expected in ((X, [False, True]), (X.astype(float), [False, False])):
+        assert describe(problem_of(given, y)[0])[3].tolist() == expected
+
+
+def test_copies_of_samples_are_warned_of():
     data, y, _ = rings(60)
-    X = np.column_stack([data.mean, np.full(60, 5.0)])
-    report = svmgsu.report(X, y, std=0.1, quick=True)
-    assert all(s.failure is None for s in report.systems)
-    assert "constant" in report.features[3].remarks[0]
+    twice = np.repeat(np.arange(60), 2)
+    for groups, warned in ((None, True), (twice, False)):
+        problem, _ = problem_of(data[twice], y[twice], groups=groups)
+        said = " ".join(describe(problem)[2])
+        assert ("60 of 120 samples have exactly the values of another one" in said) == warned
 
 
-def test_a_data_frame_is_taken_with_its_bars_and_without_its_text():
+def test_a_data_frame_is_taken_with_its_uncertainties_and_without_its_text():
     data, y, _ = rings(60)
     frame = pd.DataFrame({"a": data.mean[:, 0], "a_err": 0.3, "b": data.mean[:, 1], "name": "x", "kind": y})
-    problem, notes = preparing.prepare(frame, "kind", None, None, None, None, "auto", 0, QUICK)
+    problem, notes = problem_of(frame, "kind")
     assert problem.data.feature_names_in_ == ["a", "b"] and problem.data.cov is not None
-    assert notes == ["frame: 1 value with errors, 1 exact (b), 1 id (name), target kind"]
+    assert "1 values with errors, 1 exact" in notes[0]
     with pytest.raises(ValueError, match="the frame has no column 'nothing'"):
         svmgsu.report(frame, "nothing")
 
 
-@pytest.mark.parametrize(
-    ("y", "task"),
-    [([0, 1, 1], "classification"), ([0.5, 1.0, 2.0], "regression"), (list(range(30)), "regression")],
-)
-def test_the_task_is_seen_from_the_target(y, task):
-    assert preparing.guess_task(np.asarray(y)) == task
-
-
-def test_a_way_that_fails_is_named_and_the_others_go_on(monkeypatch):
-    from svmgsu.reporting import systems
-
-    def fail(*_):
-        raise ValueError(f"no {EVIL}")
-
-    monkeypatch.setattr(systems.Curved, "fit", fail)
+def test_covariances_by_class_are_ignored():
     data, y, _ = rings(60)
-    report = svmgsu.report(data, y, quick=True)
-    assert {s.key for s in report.systems if s.failure} == {"rbf", "rbf-bars"}
-    assert "&lt;script&gt;" in report.to_html() and EVIL not in report.to_html()
+    shared = svmgsu.Gaussians(data.mean, svmgsu.Shared({"inside": np.eye(3), "outside": 2 * np.eye(3)}))
+    problem, notes = problem_of(shared, y)
+    assert problem.data.cov is None and "Covariances by class are ignored" in notes[0]
 
 
-def test_draws_of_what_an_object_may_be_are_narrower_than_its_bars():
+def test_a_system_that_fails_is_named_and_the_others_go_on(monkeypatch):
+    def fail(*_):
+        raise ValueError(f"no {ATTACKS[0]}")
+
+    monkeypatch.setattr("svmgsu.reporting.systems.Pool.fit", fail)
+    report = svmgsu.report(*rings(60)[:2], quick=True)
+    assert {s.key for s in report.systems if s.failure} == {"pool", "pool-uncertainties"}
+    assert "&lt;script&gt;" in report.to_html() and ATTACKS[0] not in report.to_html()
+
+
+def test_draws_of_true_values_are_nearer_to_them_than_the_measurements():
     data, y, X = rings(200)
-    problem, _ = preparing.prepare(data, y, None, None, None, None, "auto", 0, QUICK)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        drawn = Truth(problem, QUICK).draws(data, 40)
+    problem, _ = problem_of(data, y)
+    drawn = TrueValues(problem, QUICK).draw(data, 40)
     assert ((drawn.mean(axis=1) - X) ** 2).mean() < ((data.mean - X) ** 2).mean()
+
+
+# The page
+
+
+class Reader(html.parser.HTMLParser):
+    """Elements with their attributes; every one that is opened must be closed, in order."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.elements, self.open = [], []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_nothing_in_the_page_can_run_or_needs_a_network(attacked):
+    page = attacked.to_html(times=False)
+    for tag, given in Reader(page).elements:
+        assert tag not in ("script", "img", "iframe", "object", "embed", "link", "form", "base")
+        assert not any(name.startswith("on") or name in ("src", "formaction") for name in given)
+        assert not str(given.get("href", "#")).startswith(("javascript", "http", "data"))
+    # Names of XML's vocabularies are no addresses that anybody opens.
+    addresses = set(re.findall(r"https?://[^\"'\s<]+", page))
+    assert all(address.startswith("http://www.w3.org/") for address in addresses)
+    assert "@import" not in page and "url(#" in page and not re.search(r"url\((?!#)", page)
+
+
+def test_the_page_can_be_read_by_all(attacked):
+    page = attacked.to_html(times=False)
+    elements = Reader(page).elements
+    assert dict(elements)["html"]["lang"] == "en"
+    levels = [int(tag[1]) for tag, _ in elements if re.fullmatch("h[1-6]", tag)]
+    assert levels[0] == 1 and levels.count(1) == 1 and max(np.diff(levels)) <= 1
+    assert all(given.get("scope") in ("row", "col") for tag, given in elements if tag == "th")
+    drawings = [given for tag, given in elements if tag == "svg"]
+    assert len(drawings) >= 4 and all(given["role"] == "img" and given["aria-label"] for given in drawings)
+    ids = [given["id"] for _, given in elements if "id" in given]
+    assert len(ids) == len(set(ids))
+    wanted = set(re.findall(r"url\(#([^)]+)\)", page)) | set(re.findall(r'href="#([^"]+)"', page))
+    assert wanted and wanted <= set(ids)
+    for text in ("prefers-color-scheme: dark", "@media print", 'name="viewport"'):
+        assert text in page
+
+
+def test_a_notebook_shows_the_page_in_a_frame_of_its_own(attacked):
+    (frame,) = Reader(attacked._repr_html_()).elements
+    assert frame[0] == "iframe" and frame[1]["srcdoc"].startswith("<!DOCTYPE html>")
+
+
+def test_characters_that_html_does_not_allow_are_replaced(found):
+    page = replace(found, title="a\x00b\ud800<&\"'").to_html()
+    assert "<h1>a\ufffdb\ufffd&lt;&amp;&#34;&#39;</h1>" in page
+
+
+def test_a_file_is_written_whole(found, tmp_path):
+    found.to_html(tmp_path / "r.html", times=False)
+    assert (tmp_path / "r.html").read_text("utf-8") == found.to_html(times=False)
+    assert [p.name for p in tmp_path.iterdir()] == ["r.html"]
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here (Debian: apt-get install chromium)")
+def test_no_name_runs_in_a_browser(attacked, tmp_path):
+    """The document after all scripts, if there were some, have run."""
+    (tmp_path / "r.html").write_text(attacked.to_html(times=False), encoding="utf-8")
+    # Chromium as root has no sandbox of its own.
+    root = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+    options = ["--headless", *root, "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom"]
+    done = subprocess.run(
+        [CHROMIUM, *options, (tmp_path / "r.html").as_uri()],
+        capture_output=True,
+        encoding="utf-8",
+        timeout=120,
+    )
+    assert "Do the uncertainties help?" in done.stdout, done.stderr
+    (title,) = re.findall("<title>(.*?)</title>", done.stdout, re.DOTALL)
+    assert title == "&lt;script&gt;document.title='owned'&lt;/script&gt;"
+    assert not re.search("<(script|img)", done.stdout)

@@ -1,4 +1,4 @@
-"""What a notebook shows of data, models and estimators: small HTML tables."""
+"""What a notebook shows of data, models and estimators: small HTML tables with bars."""
 
 from __future__ import annotations
 
@@ -9,21 +9,36 @@ import numpy as np
 from .support.arrays import dense
 from .support.validation import listed
 
-Rows: TypeAlias = list[tuple[str, str]]
+Row: TypeAlias = tuple[str, str] | tuple[str, str, float]  # name, text, and a size in [-1, 1] to draw
+Rows: TypeAlias = list[Row]
 MOST_ROWS = 1000  # samples at most: a look at a memory map must not read it all
 MOST_NUMBERS = 2**24  # and numbers: sparse rows become dense ones here
-MOST_WEIGHTS = 8
+MOST_BARS = 8
 
 
 def table(caption: str, rows: Rows) -> str:
-    """Return names and texts as an HTML table."""
+    """Return names, texts and bars as an HTML table."""
     import html  # here: it is large, and only notebooks need it
 
-    lines = [
-        f'<tr><th scope="row">{html.escape(name)}</th><td>{html.escape(text)}</td></tr>'
-        for name, text in rows
-    ]
+    lines = []
+    for name, text, *size in rows:
+        cells = f'<th scope="row">{html.escape(name)}</th><td>{html.escape(text)}</td>'
+        lines.append(f"<tr>{cells}<td>{_bar(*size) if size else ''}</td></tr>")
     return "\n".join(["<table>", f"<caption>{caption}</caption>", *lines, "</table>"])
+
+
+def _bar(size: float) -> str:
+    """Return a bar as inline SVG; negative sizes are drawn in another colour."""
+    colour = "#0072B2" if size >= 0 else "#D55E00"
+    length = max(1.0, 90 * min(1.0, abs(size)))
+    rect = f'<rect width="{length:.1f}" height="8" y="1" fill="{colour}"/>'
+    return f'<svg width="90" height="10" aria-hidden="true">{rect}</svg>'
+
+
+def _scaled(values: Any) -> list[float]:
+    """Return sizes of bars: values over the largest."""
+    largest = max((abs(float(v)) for v in values), default=0.0)
+    return [float(v) / largest if largest > 0 else 0.0 for v in values]
 
 
 def feature_row(count: int, names: Any) -> tuple[str, str]:
@@ -35,8 +50,21 @@ def feature_row(count: int, names: Any) -> tuple[str, str]:
 def typical_sizes(data: Any) -> tuple[float, float, float] | None:
     """Return medians over the features of error, spread and error / spread; None without covariances.
 
-    The error of a feature is the median of its standard deviations, its spread the standard deviation of its
-    means, over at most 1000 evenly spaced samples. The ratio is NaN if no feature has a spread.
+    The ratio is NaN if no feature has a spread.
+    """
+    found = _sizes(data)
+    if found is None:
+        return None
+    error, spread = found
+    varied = spread > 0
+    ratio = float(np.median(error[varied] / spread[varied])) if varied.any() else float("nan")
+    return float(np.median(error)), float(np.median(spread)), ratio
+
+
+def _sizes(data: Any) -> tuple[Any, Any] | None:
+    """Return each feature's median standard error and the standard deviation of its values.
+
+    At most 1000 evenly spaced samples are looked at; missing values are left out.
     """
     if data.cov is None or data.cov.needs_classes:
         return None
@@ -46,32 +74,42 @@ def typical_sizes(data: Any) -> tuple[float, float, float] | None:
         return None
     rows = np.unique(np.linspace(0, count - 1, looked_at).astype(np.int64))
     variances = data.cov.take(rows).diagonals(len(rows), n)
-    with np.errstate(over="ignore"):
-        error = np.median(np.sqrt(variances), axis=0)
-        spread = dense(data.mean[rows]).astype(np.float64).std(axis=0)
-    varied = spread > 0
-    ratio = float(np.median(error[varied] / spread[varied])) if varied.any() else float("nan")
-    return float(np.median(error)), float(np.median(spread)), ratio
+    values = dense(data.mean[rows]).astype(np.float64)
+    known = ~np.isnan(values)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if known.all():
+            return np.median(np.sqrt(variances), axis=0), values.std(axis=0)
+        errors = [
+            np.median(np.sqrt(v[k])) if k.any() else 0.0 for v, k in zip(variances.T, known.T, strict=True)
+        ]
+        spreads = [v[k].std() if k.any() else 0.0 for v, k in zip(values.T, known.T, strict=True)]
+    return np.array(errors), np.array(spreads)
 
 
 def gaussians_table(data: Any) -> str:
-    """Return the table of `Gaussians`."""
-    rows = [
+    """Return the table of `Gaussians`: sizes, and the uncertainties of the first features as bars."""
+    rows: Rows = [
         ("samples", f"{len(data)}"),
         feature_row(data.shape[1], data.feature_names_in_),
         ("covariance", "none" if data.cov is None else data.cov.describe()),
     ]
-    sizes = typical_sizes(data)
-    if sizes is not None:
-        names = ("typical standard deviation", "typical spread of a feature", "typical error / spread")
-        rows += [(name, f"{size:.3g}") for name, size in zip(names, sizes, strict=True) if size == size]
+    found = _sizes(data)
+    if found is not None:
+        error, spread = found
+        names = data.feature_names_in_ or [f"feature {j + 1}" for j in range(len(error))]
+        for j in range(min(len(error), MOST_BARS)):
+            ratio = float(error[j] / spread[j]) if spread[j] > 0 else 0.0
+            text = f"error {error[j]:.3g}, spread {spread[j]:.3g}, ratio {ratio:.2g}"
+            rows.append((str(names[j]), text, min(1.0, ratio)))
+        if len(error) > MOST_BARS:
+            rows.append(("…", f"{len(error) - MOST_BARS} more features"))
     return table("Gaussians", rows)
 
 
 def model_table(model: Any) -> str:
     """Return the table of a linear model: how it was trained, the proof, and its largest weights."""
     classes = getattr(model, "classes_", None)
-    rows = [] if classes is None else [("classes", listed(classes))]
+    rows: Rows = [] if classes is None else [("classes", listed(classes))]
     rows.append(feature_row(model.n_features_in_, model.feature_names_in_))
     rows += [("loss", model.loss), ("λ", f"{model.lam:g}"), *_proof(model)]
     if model.status_:
@@ -89,8 +127,10 @@ def _proof(fitted: Any) -> Rows:
     if not np.isfinite(objective):
         return []
     share = f" ({gap / objective:.1g} of it)" if objective > 0 and np.isfinite(gap) else ""
-    rows = [("objective", f"{objective:.6g}")]
-    return rows + ([("proven gap", f"{gap:.2g}{share}")] if np.isfinite(gap) else [])
+    rows: Rows = [("objective", f"{objective:.6g}")]
+    if np.isfinite(gap):
+        rows.append(("proven gap", f"{gap:.2g}{share}"))
+    return rows
 
 
 def _largest_weights(model: Any) -> Rows:
@@ -98,14 +138,19 @@ def _largest_weights(model: Any) -> Rows:
     planes = np.atleast_2d(model.coef_)
     w = planes[0] if len(planes) == 1 else np.sqrt((planes**2).mean(axis=0))
     names = model.feature_names_in_ or [f"feature {j + 1}" for j in range(len(w))]
-    order = np.argsort(-np.abs(w), kind="stable")[:MOST_WEIGHTS]
+    order = np.argsort(-np.abs(w), kind="stable")[:MOST_BARS]
     what = "weight" if len(planes) == 1 else "weight (root mean square)"
-    more = [("…", f"{len(w) - MOST_WEIGHTS} smaller ones")] if len(w) > MOST_WEIGHTS else []
-    return [(f"{what} of {names[j]}", f"{w[j]:.4g}") for j in order] + more
+    rows: Rows = [
+        (f"{what} of {names[j]}", f"{w[j]:.4g}", size)
+        for j, size in zip(order, _scaled(w[order]), strict=True)
+    ]
+    if len(w) > MOST_BARS:
+        rows.append(("…", f"{len(w) - MOST_BARS} smaller ones"))
+    return rows
 
 
 class ShowsFit:
-    """Adds a table of what was learnt to scikit-learn's diagram of an estimator, once it is fitted."""
+    """Add a table of what was learnt to scikit-learn's diagram of an estimator, once it is fitted."""
 
     def _repr_html_inner(self) -> str:
         drawn: str = super()._repr_html_inner()  # type: ignore[misc]
@@ -126,23 +171,24 @@ def _fitted_table(estimator: Any) -> str:
     if "pool_" in known:
         return table(type(estimator).__name__, _pool(estimator))
     if "covariances_" in known:
-        weights = ", ".join(f"{weight:.2g}" for weight in sorted(estimator.weights_, reverse=True)[:8])
-        rows = [
+        weights = sorted(estimator.weights_, reverse=True)[:MOST_BARS]
+        rows: Rows = [
             ("features", f"{estimator.means_.shape[1]}"),
             ("components", f"{len(estimator.weights_)}"),
-            ("their weights", weights + (", …" if len(estimator.weights_) > 8 else "")),
         ]
+        sizes = _scaled(weights)
+        rows += [(f"weight {k + 1}", f"{w:.2g}", sizes[k]) for k, w in enumerate(weights)]
         return table(type(estimator).__name__, rows)
     return ""
 
 
 def _pool(estimator: Any) -> Rows:
+    """Return the members of a pool with their weights as bars."""
     pool = estimator.pool_
-    rows = [feature_row(estimator.n_features_in_, getattr(estimator, "feature_names_in_", None))]
-    for m in (-pool.weights).argsort():
-        if pool.weights[m] > 0:
-            rows.append(
-                (pool.members[m], f"weight {pool.weights[m]:.2g}, held-out loss {pool.losses[m]:.3g}")
-            )
+    rows: Rows = [feature_row(estimator.n_features_in_, getattr(estimator, "feature_names_in_", None))]
+    order = [m for m in (-pool.weights).argsort() if pool.weights[m] > 0]
+    for m, size in zip(order, _scaled(pool.weights[order]), strict=True):
+        text = f"weight {pool.weights[m]:.2g}, held-out loss {pool.losses[m]:.3g}"
+        rows.append((pool.members[m], text, size))
     rows.append(("pool", f"held-out loss {pool.loss:.3g}"))
     return rows

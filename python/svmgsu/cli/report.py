@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from typing import Any
 
@@ -18,7 +19,7 @@ EXAMPLES = """\
 examples:
   svmgsu report stars.csv -o report.html
         columns x and x_err belong together, and `label`, `class` or `target` is predicted; columns of text
-        or mostly empty ones are left out, and samples with missing values; the page says so
+        are left out; the page says so
   svmgsu report stars.csv --target class --groups star_id -o report.html
         samples of one group are never both trained and tested on
   svmgsu report quasars.csv --target z --ignore name,Mp -o report.html
@@ -26,7 +27,6 @@ examples:
   svmgsu report stars.csv --quick --json
         in some seconds, and all numbers as JSON
 """
-MOST_MISSING = 0.3  # fraction of a column: where more is missing, the column is left out, not the samples
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -74,8 +74,9 @@ def run(args: argparse.Namespace) -> None:
             groups=None if groups is None else _column(args, groups),
             ids=dataset.ids,
             task=task,
-            title=args.title or f"Do the error bars of {name} matter?",
+            title=args.title or f"Do the uncertainties of {name} matter?",
             reading=reading,
+            command=_command(args, dataset, task) if reading else None,
             notes=notes,
             quick=args.quick,
             seed=args.seed,
@@ -92,9 +93,7 @@ def _prepare_table(args: argparse.Namespace, format: str) -> str | None:
     """Set what a report leaves out of a table; returns the column of groups."""
     if args.labels is not None or args.cov is not None or args.std is not None or args.kind is not None:
         raise UsageError("--labels, --cov, --std, --kind: not for tables, whose columns say all")
-    args.missing = args.missing or "drop"
-    if args.missing == "drop":
-        args.read = [f"most_missing={MOST_MISSING}", *(args.read or ())]
+    args.missing = args.missing or "keep"
     if args.groups is not None:
         args.ignore = ",".join(filter(None, (args.ignore, args.groups)))
     return args.groups
@@ -131,6 +130,23 @@ def _code(args: argparse.Namespace, format: str, dataset: Dataset, task: str) ->
     if more is None:
         return f"data, y = {read}"
     return f"table = {read}\ndata, y, {more} = table.data, table.y, table.{more}"
+
+
+def _command(args: argparse.Namespace, dataset: Dataset, task: str) -> str:
+    """Return the shell command that trains on the same table."""
+    assert dataset.columns is not None
+    words = ["svmgsu", "train", args.data]
+    if dataset.columns.target is not None:
+        words += ["--target", dataset.columns.target]
+    if args.task is not None:
+        words += ["--task", task]
+    for name in ("format", "id", "features", "exact", "ignore", "error_scale", "limits", "delimiter"):
+        value = getattr(args, name, None)
+        if value is not None:
+            words += [f"--{name.replace('_', '-')}", str(value)]
+    for rule in args.errors or ():
+        words += ["--errors", rule]
+    return shlex.join(words)
 
 
 def _dropped(dataset: Dataset) -> list[str]:

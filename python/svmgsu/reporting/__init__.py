@@ -1,27 +1,20 @@
-"""One table, one answer: do the error bars matter, and which model to use? `svmgsu.report`.
-
-The result holds all numbers; `to_html` makes one self-contained page of them, `to_json` is for machines.
-"""
+"""One table, one page: do the uncertainties matter, which model to use, which samples to measure again?"""
 
 from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from threadpoolctl import threadpool_limits
 
 from ..support.progress import counter
 from . import insight
-from .advice import MEASURES, advise
-from .comparing import Problem, Trial, compare, measure
-from .describing import describe
-from .effort import FULL, QUICK, Effort
-from .preparing import prepare, varied
-from .result import Feature, Report
-from .systems import WIDEST, Curved, ways_for
+from .checks import describe
+from .comparison import MEASURES, advise, cross_validate, measure
+from .problem import prepare, without_constants
+from .result import Report
+from .systems import FULL, QUICK, systems_for
 
 __all__ = ["Report", "report"]
 
@@ -37,43 +30,51 @@ def report(
     groups: Any = None,
     ids: Any = None,
     task: str = "auto",
-    title: str = "Do the error bars matter?",
+    title: str = "Do the uncertainties matter?",
     reading: str | None = None,
+    command: str | None = None,
     notes: Any = (),
     quick: bool = False,
     seed: int = 0,
     verbose: bool = False,
 ) -> Report:
-    """Looks at a table, compares models with and without its error bars, and recommends one.
+    """Compare models with and without the uncertainties of a table, and recommend one.
+
+    Compared are a linear model, a random forest and gradient boosting of scikit-learn, on the values and on
+    the values with the standard errors as further columns, and `GSUClassifier` or `GSURegressor` with default
+    settings. All are tested on the same held-out samples.
 
     Parameters
     ----------
     data : Gaussians, array or DataFrame
-        The objects. Columns `x` and `x_err` of a DataFrame belong together, as in files.
+        The samples. Columns `x` and `x_err` of a DataFrame belong together, as in files. NaN is a missing
+        value.
     y : array of shape (l,), or the name of a column of the DataFrame
-        Labels, or the numbers of a regression. Or, of shape (l, K), the probability of each class.
+        Labels, or the targets of a regression; or class probabilities, of shape (l, K).
     cov, std : optional
-        Covariances or error bars of an array, as in `svmgsu.Gaussians`.
+        Covariances or standard errors of an array, as in `svmgsu.Gaussians`.
     y_std : number or array of shape (l,), optional
-        Errors of the numbers to predict; by default those that a DataFrame has beside its column y.
+        Standard errors of the targets; by default those that a DataFrame has beside its column y.
     classes : sequence of K labels, optional
-        What the columns of probabilities are of; by default the names of a DataFrame's.
+        The classes of the columns of probabilities; by default the names of a DataFrame's columns.
     groups : array of shape (l,), optional
-        Objects of one group (a patient, a star) are never on both sides of a fold.
+        Samples of one group (a patient, a star) are never both trained and tested on.
     ids : array of shape (l,), optional
-        Names of the objects; by default their rows.
+        Names of the samples; by default their positions.
     task : {"auto", "classification", "regression"}
-        By default a regression where y has more than 20 different numbers, or fractions.
+        By default a regression where y has fractions or more than 20 different numbers.
     title : str
-        Of the page.
+        Title of the page.
     reading : str, optional
-        A line of code that makes `data` and `y`, to stand before the recommended one.
+        Code that makes `data` and `y`, shown before the recommended model's.
+    command : str, optional
+        Shell command that trains on the same table, shown where it trains the recommended model.
     notes : list of str
-        What a reader of files has left out, to be shown.
+        Notes of the reader of a file, shown on the page.
     quick : bool, default=False
-        Some seconds instead of a minute or two: fewer objects, folds and trees.
+        Whether to use fewer samples, folds and trees: some seconds instead of some minutes.
     seed : int, default=0
-        The same seed gives the same report, but for times.
+        The same seed gives the same report, but for times and rounding.
     verbose : bool, default=False
         Whether to show a progress bar.
 
@@ -89,111 +90,75 @@ def report(
     >>> y = np.repeat(["no", "yes"], 60)
     >>> X = rng.normal(size=(120, 2)) + 2.0 * (y == "yes")[:, np.newaxis]
     >>> found = svmgsu.report(X, y, std=0.3, quick=True)
-    >>> found.advice.bars in ("help", "harm", "no difference")
+    >>> found.advice.uncertainties in ("help", "harm", "no difference")
     True
     """
-    began, effort = time.perf_counter(), QUICK if quick else FULL
-    problem, said = prepare(data, y, cov, std, groups, ids, task, seed, effort, y_std, classes)
-    table, features = describe(problem.data, problem.y, problem.task, problem.classes)
-    if problem.y_std is not None:
-        table.target["typical error"] = float(np.median(problem.y_std))
-    problem, used = varied(problem)
-    folds = problem.splits(effort.folds)
-    ways = ways_for(problem.task, problem.classes, problem.data, effort, seed)
-    done = counter(verbose, len(ways) * len(folds) + 3, "svmgsu report")
-    with threadpool_limits(effort.threads):
-        trials = compare(problem, ways, folds, done)
-    if all(trial.said is None for trial in trials):
-        raise ValueError(f"data: no model could be trained; {trials[0].system.failure}")
-    measure(problem, trials)
-    first, second = MEASURES[problem.task]
-    found = Report(
-        task=problem.task,
-        title=title,
-        table=table,
-        features=features,
-        measure=first,
-        second_measure=second,
-        systems=[trial.system for trial in trials],
-        advice=advise(problem, trials, reading),
-        notes=[*notes, *said, *_about_sizes(problem, trials)],
-        settings={"seed": seed, "folds": len(folds), "quick": quick, "groups": groups is not None},
+    began = time.perf_counter()
+    effort = QUICK if quick else FULL
+    problem, said = prepare(
+        data,
+        y,
+        cov=cov,
+        std=std,
+        y_std=y_std,
+        classes=classes,
+        groups=groups,
+        ids=ids,
+        task=task,
+        seed=seed,
+        effort=effort,
     )
-    with threadpool_limits(effort.threads), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of objects that are noisier than any: that is the question here
-        _look_into(problem, trials, folds, found, [features[j] for j in used], done, effort)
+    table, features, suspicions, constant = describe(problem)
+    problem, used = without_constants(problem, constant)
+    folds = problem.splits(effort.folds)
+    systems = systems_for(problem, effort)
+    done = counter(verbose, len(systems) * len(folds) + 3, "svmgsu report")
+    # More threads on few samples wait for one another longer than they work.
+    with threadpool_limits(1 if quick else None):
+        trials = cross_validate(problem, systems, folds, done)
+        if all(trial.predicted is None for trial in trials):
+            raise ValueError(f"data: no model could be trained; {trials[0].score.failure}")
+        measure(problem, trials)
+        first, second = MEASURES[problem.task]
+        found = Report(
+            task=problem.task,
+            title=title,
+            table=table,
+            features=features,
+            measure=first,
+            second_measure=second,
+            systems=[trial.score for trial in trials],
+            advice=advise(problem, trials, reading, command),
+            warnings=suspicions,
+            notes=[*notes, *said],
+            settings={"seed": seed, "folds": len(folds), "quick": quick, "groups": groups is not None},
+        )
+        pools = [t for t in trials if t.system.family == "pool" and t.predicted is not None]
+        if pools:
+            own = [features[j] for j in used]
+            found.pool = insight.pool_members(pools[-1])
+            found.reliability = insight.reliability(problem, pools, folds)
+            done()
+            if pools[-1].system.uncertainties:
+                with warnings.catch_warnings():
+                    # Samples with other uncertainties than those of the training set are the question here.
+                    warnings.simplefilter("ignore")
+                    truth = insight.TrueValues(problem, effort)
+                    trial = insight.without_sizes(problem, pools[-1], folds)
+                    again = insight.remeasure(problem, trial, folds, truth, own, effort)
+                    found.expected_changes, found.remeasure = again
+                    done()
+                    found.what_if, more = insight.what_if(problem, trial, folds, truth, own, effort)
+                    found.notes += more
+                    if any((model.weights_ != model.plain_weights_).any() for model in pools[-1].models):
+                        found.notes.append(
+                            "Samples to measure again, and the size of all uncertainties, are about the pool "
+                            "without uncertainties as features, which does not react to their size alone."
+                        )
+        least = min(len(training) for training, _ in folds)
+        if least > effort.training:
+            found.notes.append(
+                f"To save time, models are trained on {effort.training} of the {least} samples of a fold."
+            )
     found.seconds = time.perf_counter() - began
     return found
-
-
-def _look_into(
-    problem: Problem,
-    trials: list[Trial],
-    folds: Any,
-    found: Report,
-    features: list[Feature],
-    done: Callable[[], None],
-    effort: Effort,
-) -> None:
-    """Weights, reliability, doubtful objects and the what-if curve, as far as there are models for them."""
-    fine = {trial.way.key: trial for trial in trials if trial.said is not None}
-    linear = fine.get("linear-bars", fine.get("linear"))
-    if linear is not None:
-        insight.weigh(features, linear)
-    bars = problem.data.cov is not None
-    keys = ("rbf-bars", "linear-bars") if bars else ("rbf", "linear")
-    able = [_steady(problem, fine[key], folds, found) for key in keys if key in fine]
-    if able:
-        model = min(able, key=lambda trial: (trial.way.key != found.advice.system, trial.system.score))
-        found.reliability = insight.reliability(problem, model, folds)
-    done()
-    if not (able and bars):
-        done()
-        done()
-        return
-    truth = insight.Truth(problem, effort)
-    found.doubtful = insight.doubtful(problem, able[0], folds, truth, features, effort.draws)
-    done()
-    found.what_if, doubts = insight.what_if(problem, able[0], folds, truth, features, effort)
-    found.notes += doubts
-    done()
-
-
-def _steady(problem: Problem, trial: Trial, folds: Any, found: Report) -> Trial:
-    """A trial whose model can be asked about other error bars than these."""
-    if not isinstance(trial.way, Curved) or not trial.way.sees_sizes:
-        return trial
-    (other,) = compare(problem, [trial.way.steady()], folds, lambda: None)
-    if other.said is None:
-        return trial
-    measure(problem, [other])
-    own = f"{other.system.score:.3g} ± {other.system.score_error:.2g}"
-    found.advice.verdict += (
-        " The sizes of the bars tell about the target by themselves, and the RBF model uses them as "
-        f"features: without that its {found.measure} is {own}."
-    )
-    found.notes.append(
-        "Reliability, objects in doubt and the what-if curve are of the RBF model without the sizes of bars "
-        "as features, which can be asked about other sizes."
-    )
-    return other
-
-
-def _about_sizes(problem: Problem, trials: list[Trial]) -> list[str]:
-    """What was made smaller so that the report is ready in time."""
-    notes = []
-    least = min(len(known) for known, _ in problem.splits(len(trials[0].models) or 2))
-    some = [t for t in trials if t.way.most is not None and 0 < t.system.trained_on < least]
-    if some:
-        shown = "; ".join(f"{t.system.name}: {t.system.trained_on}" for t in some)
-        notes.append(
-            f"To save time, some models are trained on a part of the {least} objects that a fold has. With "
-            f"all they would be as good or better. {shown}."
-        )
-    if problem.data.shape[1] > WIDEST:
-        notes.append(
-            f"There are more than {WIDEST} features: RBF models and the population behind the objects are "
-            "left out."
-        )
-    notes.append("Settings are chosen in the first fold, among its known objects; the others take them over.")
-    return notes

@@ -1,285 +1,346 @@
-"""What the models of the folds know: weights, reliability, doubtful objects, what better bars would do."""
+"""What the pool knows beyond its score: reliability, samples to measure again, the size of uncertainties."""
 
 from __future__ import annotations
 
 import contextlib
+import copy
 import warnings
-from math import erf, sqrt
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ..data.gaussians import Gaussians
+from ..data.gaussians import Gaussians, with_gaps
 from ..estimators.deconvolution import Deconvolution
 from ..metrics.reliability import calibration_error, reliability_bins
 from ..support.validation import Array, FloatArray
-from .comparing import Problem, Trial, score_of, standard_error
-from .effort import Effort
-from .result import Doubtful, Feature, Reliability, WhatIf
-from .systems import LEAST, WIDEST, Outcome
+from .comparison import Folds, Trial, root_or_mean, standard_error
+from .problem import Problem
+from .result import Feature, PoolMember, Reliability, Remeasure, WhatIf
+from .systems import LEAST, Effort, Prediction
 
-Folds = list[tuple[Array, Array]]
 FACTORS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
-LISTED = 10  # doubtful objects
+LEVELS = (0.5, 0.68, 0.8, 0.9, 0.95)  # of intervals
+LISTED = 10  # samples to measure again
+SETTLES = (0.5, 0.25, 0.1)  # factors of the uncertainties that are tried
+SETTLED = 0.9  # probability that the class is that of the true values
+CLOSE = 1 / 3  # of the present movement of a predicted number, likewise
 COMPONENTS = 5
-FAR_OFF = 1.6  # a ratio of losses: the population is not believed beyond
+BELIEVED = 1.6  # ratio of losses up to which simulated samples are like the real ones
 
 
-def weigh(features: list[Feature], trial: Trial) -> None:
-    """Weights of the linear model, of features in units of their spread, with jackknife errors over folds."""
-    planes = [np.atleast_2d(model[-1].coef_) for model in trial.models]
-    signed = len(planes[0]) == 1
-    each = np.array([w[0] if signed else np.sqrt((w**2).mean(axis=0)) for w in planes])
-    mean, count = each.mean(axis=0), len(each)
-    error = np.sqrt((count - 1) / count * ((each - mean) ** 2).sum(axis=0))
-    for j, feature in enumerate(features):
-        feature.weight, feature.weight_error = float(mean[j]), float(error[j])
+def pool_members(trial: Trial) -> list[PoolMember]:
+    """Return the members of the pool with their weights and held-out losses, averaged over the folds."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    for model in trial.models:
+        pool = model.pool_
+        for name, weight, loss in zip(pool.members, pool.weights, pool.losses, strict=True):
+            found.setdefault(name, []).append((float(weight), float(loss)))
+    count = len(trial.models)
+    members = [
+        PoolMember(name, sum(w for w, _ in pairs) / count, sum(loss for _, loss in pairs) / len(pairs))
+        for name, pairs in found.items()
+    ]
+    return sorted(members, key=lambda member: -member.weight)
 
 
-def reliability(problem: Problem, trial: Trial, folds: Folds) -> Reliability:
-    """Stated against observed: probabilities in bins, or the share of targets within an interval."""
-    said = {"with error bars": trial.said, "without": _without(problem, trial, folds)}
-    if problem.data.cov is None:
-        said = {"values only": trial.said}
-    found = Reliability(trial.way.name, "", {}, {}, {}, {})
-    for name, outcome in said.items():
-        assert outcome is not None
-        if problem.task == "regression":
-            _coverage(problem, outcome, found, name)
+def reliability(problem: Problem, trials: list[Trial], folds: Folds) -> Reliability:
+    """Compare predicted with observed frequencies, of held-out samples."""
+    found = Reliability("")
+    for trial in trials:
+        assert trial.predicted is not None
+        name = "values + uncertainties" if trial.system.uncertainties else "values only"
+        if not problem.is_classification:
+            _coverage(problem, trial, folds, found, name)
+            continue
+        proba = trial.predicted.mean
+        if len(problem.classes) == 2:
+            chance, right = proba[:, 1], problem.codes == 1
+            found.what = f"probability of class {problem.classes[1]}"
         else:
-            _chances(problem, outcome, found, name)
+            chance, right = proba.max(axis=1), proba.argmax(axis=1) == problem.codes
+            found.what = "probability of the predicted class"
+        bins = reliability_bins(right, np.clip(chance, 0, 1))
+        found.predicted[name] = bins.probability.tolist()
+        found.observed[name] = bins.frequency.tolist()
+        found.error[name] = calibration_error(right, np.clip(chance, 0, 1))
     return found
 
 
-def _without(problem: Problem, trial: Trial, folds: Folds) -> Outcome:
-    parts = [
-        trial.way.predict(model, problem.data[out].with_cov(None))
-        for model, (_, out) in zip(trial.models, folds, strict=True)
-    ]
-    joined, order = Outcome.joined(parts), np.argsort(np.concatenate([out for _, out in folds]))
-    return Outcome(joined.mean[order], None if joined.std is None else joined.std[order])
+def _coverage(problem: Problem, trial: Trial, folds: Folds, found: Reliability, name: str) -> None:
+    """Measure how many targets lie within the intervals of each level, and how wide these are."""
+    found.what = "fraction of targets within an interval"
+    inside = np.zeros((len(LEVELS), len(problem.y)))
+    width = np.zeros_like(inside)
+    for model, (_, held_out) in zip(trial.models, folds, strict=True):
+        data = trial.system.seen(problem.data[held_out])  # type: ignore[attr-defined]
+        for k, level in enumerate(LEVELS):
+            low, high = model.predict_interval(data, level=level)
+            y = problem.y[held_out]
+            inside[k, held_out] = (low <= y) & (y <= high)
+            width[k, held_out] = high - low
+    observed = inside.mean(axis=1)
+    found.predicted[name] = list(LEVELS)
+    found.observed[name] = observed.tolist()
+    found.error[name] = float(np.abs(observed - LEVELS).mean())
+    found.width[name] = np.median(width, axis=1).tolist()
 
 
-def _chances(problem: Problem, said: Outcome, found: Reliability, name: str) -> None:
-    if len(problem.classes) == 2:
-        chance, right = said.mean[:, 1], problem.codes == 1
-        found.what = f"probability of class {problem.classes[1]}"
-    else:
-        chance, right = said.mean.max(axis=1), said.mean.argmax(axis=1) == problem.codes
-        found.what = "probability of the class that is said"
-    chance = np.clip(chance, 0, 1)
-    bins = reliability_bins(right, chance)
-    found.stated[name], found.observed[name] = bins.probability.tolist(), bins.frequency.tolist()
-    found.count[name] = [int(n) for n in bins.samples]
-    found.error[name] = calibration_error(right, chance)
+def without_sizes(problem: Problem, trial: Trial, folds: Folds) -> Trial:
+    """Return the pool without its members that use the standard errors as features.
+
+    Where the size of an error tells something about the target, the full pool would predict another class for
+    a better measurement even if the values stayed as they are.
+    """
+    models = []
+    for model in trial.models:
+        other = copy.copy(model)
+        other.weights_ = model.plain_weights_
+        models.append(other)
+    parts = [trial.system.predict(m, problem.data[out]) for m, (_, out) in zip(models, folds, strict=True)]
+    order = np.argsort(np.concatenate([out for _, out in folds]), kind="stable")
+    mean = np.concatenate([part.mean for part in parts])[order]
+    stds = [part.std for part in parts if part.std is not None]
+    return replace(
+        trial, models=models, predicted=Prediction(mean, np.concatenate(stds)[order] if stds else None)
+    )
 
 
-def _coverage(problem: Problem, said: Outcome, found: Reliability, name: str) -> None:
-    """The share of targets that lie within the central interval of each stated probability."""
-    assert said.std is not None
-    std = said.std if problem.y_std is None else np.hypot(said.std, problem.y_std)
-    z = np.abs(problem.y - said.mean) / np.maximum(std, 1e-300)
-    inside = np.array([erf(value / sqrt(2)) for value in z])
-    levels = np.arange(0.1, 1.0, 0.1)
-    observed = np.array([(inside <= level).mean() for level in levels])
-    found.what = "share of targets within an interval"
-    found.stated[name], found.observed[name] = levels.tolist(), observed.tolist()
-    found.count[name] = [len(z)] * len(levels)
-    found.error[name] = float(np.abs(observed - levels).mean())
-
-
-class Truth:
-    """Draws of what objects may really be: given the population if one can be learnt, else the bars alone."""
+class TrueValues:
+    """Draw possible true values of samples: given the population if it can be learnt, else the noise."""
 
     def __init__(self, problem: Problem, effort: Effort) -> None:
         self.seed = problem.seed
-        self.prior: Any = None
+        self.population: Any = None
         data = problem.data
-        if data.cov is None or data.shape[1] > WIDEST or data.cov.needs_classes:
-            return
-        if len(data) > effort.population:
-            rows = np.random.default_rng([self.seed, 5]).permutation(len(data))[: effort.population]
+        if len(data) > effort.training:
+            rows = np.random.default_rng([self.seed, 5]).permutation(len(data))[: effort.training]
             data = data[np.sort(rows)]
         count = max(1, min(COMPONENTS, len(data) // (10 * data.shape[1])))
         with warnings.catch_warnings(), contextlib.suppress(ValueError):
             warnings.simplefilter("ignore")
-            self.prior = Deconvolution(count, random_state=self.seed).fit(data)
+            self.population = Deconvolution(count, random_state=self.seed).fit(data)
 
-    def draws(self, data: Gaussians, count: int) -> FloatArray:
-        """(l, count, n) of what each object may be."""
-        source: Any = data if self.prior is None else self.prior.transform(data)
-        return np.asarray(source.sample(count, self.seed))
+    def draw(self, data: Gaussians, count: int) -> FloatArray:
+        """Return (l, count, n) possible true values; where a value is missing it stays missing."""
+        source: Any = data if self.population is None else self.population.transform(data)
+        drawn = np.array(source.sample(count, self.seed))
+        drawn[np.broadcast_to(np.isnan(np.asarray(data.mean))[:, np.newaxis], drawn.shape)] = np.nan
+        return drawn
 
 
-def doubtful(
-    problem: Problem, trial: Trial, folds: Folds, truth: Truth, features: list[Feature], draws: int
-) -> list[Doubtful]:
-    """The objects that an exact measurement would make surest, on average over what they may be."""
-    now, exact = np.zeros(len(problem.y)), np.zeros(len(problem.y))
-    assert trial.said is not None
-    for model, (_, out) in zip(trial.models, folds, strict=True):
-        drawn = truth.draws(problem.data[out], draws)
-        flat = Gaussians(drawn.reshape(-1, drawn.shape[2]), feature_names=problem.data.feature_names_in_)
-        said = trial.way.predict(model, flat)
-        if problem.task == "classification":
-            now[out] = trial.said.mean[out].max(axis=1)
-            exact[out] = said.mean.max(axis=1).reshape(len(out), draws).mean(axis=1)
+def remeasure(
+    problem: Problem, trial: Trial, folds: Folds, truth: TrueValues, features: list[Feature], effort: Effort
+) -> tuple[float, list[Remeasure]]:
+    """Return how much would change if all were measured exactly, and the samples for which it is most.
+
+    The true values of each sample are drawn, and the model predicts them as exact measurements.
+    """
+    assert trial.predicted is not None
+    now = trial.predicted.mean
+    total = 0.0
+    found: list[tuple[float, int, Any, Any]] = []
+    rng = np.random.default_rng([problem.seed, 11])
+    for model, (_, held_out) in zip(trial.models, folds, strict=True):
+        rows = held_out
+        if problem.is_classification:
+            # Samples whose class is almost certain do not change it; the least certain are looked at.
+            rows = held_out[np.argsort(now[held_out].max(axis=1), kind="stable")]
         else:
-            assert said.std is not None and trial.said.std is not None
-            spread = said.mean.reshape(len(out), draws).std(axis=1, ddof=1)
-            now[out] = np.hypot(spread, np.median(said.std))
-            exact[out] = np.median(said.std)
-    gain = exact - now if problem.task == "classification" else now - exact
-    order = np.argsort(-gain, kind="stable")[:LISTED]
-    return [_listed(problem, trial, int(i), now, exact, features) for i in order if gain[i] > 0]
+            rows = rng.permutation(held_out)
+        rows = rows[: effort.candidates]
+        drawn = truth.draw(problem.data[rows], effort.draws)
+        predicted = trial.system.predict(model, _exact(problem, drawn)).mean
+        predicted = predicted.reshape(len(rows), effort.draws, -1)
+        if problem.is_classification:
+            best = predicted.argmax(axis=2)
+            other = best != now[rows].argmax(axis=1)[:, np.newaxis]
+            change = other.mean(axis=1)
+            total += float(change.sum()) / len(problem.y)
+            seen = [
+                np.bincount(b[o], minlength=now.shape[1]).argmax() if o.any() else -1
+                for b, o in zip(best, other, strict=True)
+            ]
+        else:
+            change = predicted[:, :, 0].std(axis=1)
+            total += float((change**2).mean()) * len(held_out) / len(problem.y)
+            seen = [-1] * len(rows)
+        found += [(float(c), int(i), model, k) for c, i, k in zip(change, rows, seen, strict=True)]
+    found.sort(key=lambda entry: (-entry[0], entry[1]))
+    listed = [
+        _settled(problem, trial, model, truth, i, change, other, features, effort)
+        for change, i, model, other in found[:LISTED]
+        if change > 0
+    ]
+    return total if problem.is_classification else float(np.sqrt(total)), listed
 
 
-def _listed(
-    problem: Problem, trial: Trial, i: int, now: FloatArray, exact: FloatArray, features: list[Feature]
-) -> Doubtful:
-    assert trial.said is not None and problem.data.cov is not None
+def _exact(problem: Problem, values: FloatArray) -> Gaussians:
+    return with_gaps(values.reshape(-1, values.shape[-1]), None, problem.data.feature_names_in_)
+
+
+def _settled(
+    problem: Problem,
+    trial: Trial,
+    model: Any,
+    truth: TrueValues,
+    i: int,
+    change: float,
+    other: int,
+    features: list[Feature],
+    effort: Effort,
+) -> Remeasure:
+    """Find the feature that matters most for a sample, and the precision that settles it."""
+    assert trial.predicted is not None and problem.data.cov is not None
+    draws = 4 * effort.draws
     one = problem.data[np.array([i])]
-    assert one.cov is not None
-    bars = np.sqrt(one.cov.diagonals(1, one.shape[1], problem.y[[i]] if one.cov.needs_classes else None))[0]
-    spreads = np.array([f.spread for f in features])
-    relative = np.divide(bars, spreads, out=np.zeros_like(bars), where=spreads > 0)
-    said = trial.said.mean[i]
-    if problem.task == "classification":
-        said = problem.classes[int(said.argmax())]
-    return Doubtful(
-        str(problem.ids[i]),
-        _shown(problem.y[i]),
-        _shown(said),
-        float(now[i]),
-        float(exact[i]),
-        features[int(relative.argmax())].name if relative.any() else None,
+    many = problem.data[np.full(draws, i)]
+    assert many.cov is not None and one.cov is not None
+    n = many.shape[1]
+    errors = np.sqrt(one.cov.diagonals(1, n))[0]
+    true = truth.draw(one, draws)[0]
+    noise = np.asarray(many.sample(1, problem.seed + 3)[:, 0]) - np.asarray(many.mean)
+
+    def predict(values: FloatArray, scale: FloatArray) -> FloatArray:
+        cov = many.cov.scale_features(scale) if scale.any() else None  # type: ignore[union-attr]
+        return trial.system.predict(model, with_gaps(values, cov, many.feature_names_in_)).mean
+
+    def disagreement(a: FloatArray, b: FloatArray) -> float:
+        if problem.is_classification:
+            return float((a.argmax(axis=1) != b.argmax(axis=1)).mean())
+        return float(np.sqrt(((a - b) ** 2).mean()))
+
+    exact = predict(true, np.zeros(n))
+    enough = 1 - SETTLED if problem.is_classification else CLOSE * change
+    factor = None
+    for tried in SETTLES:
+        if disagreement(predict(true + tried * noise, np.full(n, tried)), exact) <= enough:
+            factor = tried
+            break
+    # Of each feature: how much its exact value alone, the others as they are, would change.
+    uncertain = np.flatnonzero(errors > 0)
+    spreads = np.array([f.spread or 1.0 for f in features])
+    uncertain = uncertain[np.argsort(-(errors / spreads)[uncertain], kind="stable")][: effort.features]
+    present = np.broadcast_to(trial.predicted.mean[i], exact.shape)
+    effects = []
+    for j in uncertain:
+        values = np.array(many.mean, dtype=np.float64)
+        values[:, j] = true[:, j]
+        scale = np.ones(n)
+        scale[j] = 0.0
+        effects.append(disagreement(predict(values, scale), present))
+    main = int(uncertain[int(np.argmax(effects))]) if effects else None
+    said = trial.predicted.mean[i]
+    return Remeasure(
+        id=str(problem.ids[i]),
+        truth=_plain(problem.y[i]),
+        predicted=_plain(problem.classes[int(said.argmax())] if problem.is_classification else said),
+        change=change,
+        other=_plain(problem.classes[other]) if other >= 0 else None,
+        feature=None if main is None else features[main].name,
+        now=None if main is None else float(errors[main]),
+        factor=factor,
+        needed=None if main is None or factor is None else float(factor * errors[main]),
     )
 
 
-def _shown(value: Any) -> Any:
+def _plain(value: Any) -> Any:
     plain = value.item() if hasattr(value, "item") else value
     return plain if isinstance(plain, (float, int)) and not isinstance(plain, bool) else str(plain)
 
 
 def what_if(
-    problem: Problem, trial: Trial, folds: Folds, truth: Truth, features: list[Feature], effort: Effort
+    problem: Problem, trial: Trial, folds: Folds, truth: TrueValues, features: list[Feature], effort: Effort
 ) -> tuple[WhatIf, list[str]]:
-    """The score with all bars times a factor, and what halving the bars of one feature would gain; notes.
+    """Return the score with all uncertainties multiplied by a factor, and set each feature's gain if halved.
 
-    Larger bars are measured: noise is added to held-out objects, whose labels are known. Smaller ones cannot
-    be: what objects may really be is drawn, the model says what their labels would be, and only the change
-    from factor 1 is taken; and nothing where the score of such objects is not about the one measured.
+    Larger ones are measured: noise is added to held-out samples, whose targets are known. Smaller ones are
+    modelled: true values are drawn, the model says what their targets would be, and the change from factor 1
+    is added to the measured score. They are left out where such samples score unlike the real ones.
     """
     rng = np.random.default_rng([problem.seed, 9])
-    factors = [f for f in FACTORS if f >= 1 or truth.prior is not None]
-    n = problem.data.shape[1]
-    biggest = sorted(range(n), key=lambda j: -(features[j].ratio or 0.0))[: effort.features]
-    tried = [j for j in biggest if features[j].ratio] if truth.prior is not None else []
-    changes: dict[Any, list[FloatArray]] = {key: [] for key in [*factors, *(("half", j) for j in tried)]}
-    base: list[FloatArray] = []
-    made: list[FloatArray] = []
+    smaller = [f for f in FACTORS if f < 1] if truth.population is not None else []
+    order = sorted(range(problem.data.shape[1]), key=lambda j: -(features[j].ratio or 0.0))
+    halved = [j for j in order[: effort.features] if features[j].ratio] if smaller else []
+    changes: dict[Any, list[FloatArray]] = {}
+    real: list[FloatArray] = []
+    simulated: list[FloatArray] = []
     groups: list[Array] = []
-    for model, (_, out) in zip(trial.models, folds, strict=True):
-        rows = out[np.sort(rng.permutation(len(out))[: effort.simulated])]
+    for model, (_, held_out) in zip(trial.models, folds, strict=True):
+        rows = held_out[np.sort(rng.permutation(len(held_out))[: effort.simulated])]
         part = problem.part(rows)
-        own = part.losses(trial.way.predict(model, part.data))
-        base.append(own)
+        own = part.losses(trial.system.predict(model, part.data))
+        real.append(own)
         groups.append(rows if part.groups is None else part.groups)
-        for factor in factors:
+        for factor in FACTORS:
             if factor > 1:
-                changes[factor].append(_grown(part, trial, model, factor) - own)
-        if truth.prior is not None:
-            made.append(_shrunk(part, trial, model, truth, factors, tried, changes))
+                changes.setdefault(factor, []).append(_with_more_noise(part, trial, model, factor) - own)
+        if smaller:
+            found = _with_less_noise(part, trial, model, truth, smaller, halved)
+            now = found.pop("now")
+            simulated.append(now)
+            for key, losses in found.items():
+                changes.setdefault(key, []).append(losses - now)
     notes = []
-    if made and not _believable(np.concatenate(made).mean(), np.concatenate(base).mean()):
-        scores = [score_of(problem.task, np.concatenate(v))[0] for v in (made, base)]
-        notes.append(
-            "What smaller error bars would do is not shown: objects drawn from the population that was "
-            f"learnt score {scores[0]:.3g} where {scores[1]:.3g} was measured, so that it cannot be trusted. "
-            "Features with long tails are a usual reason; their logarithms may serve better."
-        )
-        factors, tried = [f for f in factors if f >= 1], []
-    curve = _collected(problem, trial, factors, tried, changes, np.concatenate(base), groups, features)
-    return curve, notes
-
-
-def _believable(made: float, measured: float) -> bool:
-    """Whether the loss of made-up objects is about that of the real ones."""
-    return bool(measured / FAR_OFF < made < measured * FAR_OFF)
-
-
-def _grown(part: Problem, trial: Trial, model: Any, factor: float) -> FloatArray:
-    """Losses of the objects with noise added, so that their bars are `factor` times as large."""
-    assert part.data.cov is not None
-    y = part.y if part.data.cov.needs_classes else None
-    noisy = part.data.scale_cov(factor**2 - 1).sample(1, part.seed + 1, y=y)[:, 0]
-    data = Gaussians(noisy, factor**2 * part.data.cov, feature_names=part.data.feature_names_in_)
-    return part.losses(trial.way.predict(model, data))
-
-
-def _shrunk(
-    part: Problem,
-    trial: Trial,
-    model: Any,
-    truth: Truth,
-    factors: list[float],
-    tried: list[int],
-    changes: dict[Any, list[FloatArray]],
-) -> FloatArray:
-    """Adds the changes of made-up objects' expected loss, for smaller bars, to `changes`; their loss now."""
-    cov, names = part.data.cov, part.data.feature_names_in_
-    assert cov is not None
-    true = truth.draws(part.data, 1)[:, 0]
-    noise = part.data.sample(1, part.seed + 2)[:, 0] - np.asarray(part.data.mean)
-    labels = trial.way.predict(model, Gaussians(true, feature_names=names))
-
-    def expected(scale: FloatArray) -> FloatArray:
-        data = Gaussians(true + noise * scale, feature_names=names)
-        if scale.any():
-            data = data.with_cov(cov.scale_features(scale))
-        said = trial.way.predict(model, data)
-        if part.task == "classification":
-            return np.asarray(-(labels.mean * np.log(np.maximum(said.mean, LEAST))).sum(axis=1))
-        assert labels.std is not None
-        squares = (labels.mean - said.mean) ** 2 + labels.std**2
-        return np.asarray(squares if part.weight is None else part.weight * squares)
-
-    n = part.data.shape[1]
-    now = expected(np.ones(n))
-    for factor in factors:
-        if factor < 1:
-            changes[factor].append(expected(np.full(n, factor)) - now)
-    for j in tried:
-        scale = np.ones(n)
-        scale[j] = 0.5
-        changes["half", j].append(expected(scale) - now)
-    return now
-
-
-def _collected(
-    problem: Problem,
-    trial: Trial,
-    factors: list[float],
-    tried: list[int],
-    changes: dict[Any, list[FloatArray]],
-    base: FloatArray,
-    groups: list[Array],
-    features: list[Feature],
-) -> WhatIf:
-    """Changes as scores, anchored at what was measured with all objects."""
-    assert trial.said is not None
-    measured = float(problem.losses(trial.said).mean())
+    if simulated:
+        ratio = np.concatenate(simulated).mean() / max(np.concatenate(real).mean(), 1e-300)
+        if not 1 / BELIEVED < ratio < BELIEVED:
+            notes.append(
+                "What smaller uncertainties would do is not shown: samples drawn from the learnt population "
+                "score unlike the real ones. A usual reason are features with long tails: take logarithms."
+            )
+            smaller, halved = [], []
+    factors = [*smaller, *(f for f in FACTORS if f >= 1)]
+    assert trial.predicted is not None
+    measured = float(problem.losses(trial.predicted).mean())
     together = None if problem.groups is None else np.concatenate(groups)
-    now = score_of(problem.task, np.array([measured]))[0]
-    slope = 1.0 if problem.task == "classification" else 1 / (2 * max(now, 1e-300))
-    found = WhatIf(trial.way.name, list(factors), [], [], [f >= 1 for f in factors])
+    slope = 1.0 if problem.is_classification else 1 / (2 * max(np.sqrt(measured), 1e-300))
+    curve = WhatIf(factors, [], [], [f >= 1 for f in factors])
     for factor in factors:
-        each = np.zeros_like(base) if factor == 1 else np.concatenate(changes[factor])
-        level = max(measured + float(each.mean()), 0.0)
-        found.scores.append(level if problem.task == "classification" else float(np.sqrt(level)))
-        found.errors.append(slope * standard_error(each, together))
-    for j in tried:
+        each = np.zeros(1) if factor == 1 else np.concatenate(changes[factor])
+        curve.scores.append(root_or_mean(problem, np.array([max(measured + float(each.mean()), 0.0)]))[0])
+        curve.errors.append(0.0 if factor == 1 else slope * standard_error(each, together))
+    for j in halved:
         each = np.concatenate(changes["half", j])
         features[j].gain = -slope * float(each.mean())
         features[j].gain_error = slope * standard_error(each, together)
-    return found
+    return curve, notes
+
+
+def _with_more_noise(part: Problem, trial: Trial, model: Any, factor: float) -> FloatArray:
+    """Return losses of the samples with noise added, so that their errors are `factor` times as large."""
+    assert part.data.cov is not None
+    noisy = np.asarray(part.data.scale_cov(factor**2 - 1).sample(1, part.seed + 1)[:, 0])
+    data = with_gaps(noisy, factor**2 * part.data.cov, part.data.feature_names_in_)
+    return part.losses(trial.system.predict(model, data))
+
+
+def _with_less_noise(
+    part: Problem, trial: Trial, model: Any, truth: TrueValues, factors: list[float], halved: list[int]
+) -> dict[Any, FloatArray]:
+    """Return expected losses of simulated samples: now, for smaller factors, and with one feature halved."""
+    cov = part.data.cov
+    assert cov is not None
+    names = part.data.feature_names_in_
+    true = truth.draw(part.data, 1)[:, 0]
+    noise = np.asarray(part.data.sample(1, part.seed + 2)[:, 0]) - np.asarray(part.data.mean)
+    targets = trial.system.predict(model, with_gaps(true, None, names))
+
+    def expected(scale: FloatArray) -> FloatArray:
+        own = cov.scale_features(scale) if scale.any() else None
+        found = trial.system.predict(model, with_gaps(true + noise * scale, own, names))
+        if part.is_classification:
+            return np.asarray(-(targets.mean * np.log(np.maximum(found.mean, LEAST))).sum(axis=1))
+        assert targets.std is not None
+        squares = (targets.mean - found.mean) ** 2 + targets.std**2
+        return np.asarray(squares if part.weight is None else part.weight * squares)
+
+    n = part.data.shape[1]
+    losses: dict[Any, FloatArray] = {"now": expected(np.ones(n))}
+    for factor in factors:
+        losses[factor] = expected(np.full(n, factor))
+    for j in halved:
+        scale = np.ones(n)
+        scale[j] = 0.5
+        losses["half", j] = expected(scale)
+    return losses

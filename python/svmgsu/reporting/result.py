@@ -1,4 +1,4 @@
-"""What a report found, as plain records: they become a page, JSON or a line in a notebook."""
+"""What a report found, as plain records: they become a page, JSON or a few lines of text."""
 
 from __future__ import annotations
 
@@ -14,14 +14,13 @@ from ..io.output import replacing
 
 @dataclass
 class Feature:
-    """One feature beside its error bars: `ratio` is the median error over the spread of the values."""
+    """A feature and its uncertainties: `ratio` is the median standard error over the spread."""
 
     name: str
     spread: float
     error: float | None = None
     ratio: float | None = None
-    weight: float | None = None
-    weight_error: float | None = None
+    missing: int = 0
     gain: float | None = None
     gain_error: float | None = None
     remarks: list[str] = field(default_factory=list)
@@ -29,11 +28,12 @@ class Feature:
 
 @dataclass
 class Table:
-    """The data: how many, of which classes, and whether there are error bars."""
+    """The samples that took part: their number, classes or targets, and uncertainties."""
 
-    examples: int
+    samples: int
     features: int
-    with_bars: int
+    with_uncertainties: int
+    missing: int
     covariance: str | None
     classes: dict[str, int] = field(default_factory=dict)
     target: dict[str, float] = field(default_factory=dict)
@@ -41,18 +41,25 @@ class Table:
 
 
 @dataclass
-class System:
-    """One way to learn, measured on held-out objects; the difference is to the plain linear model."""
+class SystemScore:
+    """A model's scores on held-out samples.
+
+    `change` is what the uncertainties change: its score less that of the same model on the values alone.
+    `behind` is its score less that of the best model. Both are paired over samples.
+    """
 
     key: str
+    family: str
     name: str
-    uses_bars: bool
+    uses_uncertainties: bool
     score: float | None = None
     score_error: float | None = None
     second: float | None = None
     second_error: float | None = None
-    difference: float | None = None
-    difference_error: float | None = None
+    change: float | None = None
+    change_error: float | None = None
+    behind: float | None = None
+    behind_error: float | None = None
     trained_on: int = 0
     seconds: float | None = None
     failure: str | None = None
@@ -61,46 +68,61 @@ class System:
 
 @dataclass
 class Advice:
-    """The answer: do the bars help, which model, and the code that trains it."""
+    """The answer: do the uncertainties help, which model to use, and how to train it."""
 
-    bars: str  # "help", "harm", "no difference" or "none"
-    verdict: str
+    uncertainties: str  # "help", "harm", "no difference", "unknown" or "none"
+    headline: str
     system: str
     name: str
     reason: str
     code: str
-    gains: list[dict[str, Any]] = field(default_factory=list)
+    command: str | None = None
+
+
+@dataclass
+class PoolMember:
+    """A member of the pool, averaged over the folds."""
+
+    name: str
+    weight: float
+    loss: float
 
 
 @dataclass
 class Reliability:
-    """What came true against what was stated, with error bars of the objects and without them."""
+    """Predicted against observed frequencies: of a class, or of targets within intervals."""
 
-    model: str
     what: str
-    stated: dict[str, list[float]]
-    observed: dict[str, list[float]]
-    count: dict[str, list[int]]
-    error: dict[str, float]
+    predicted: dict[str, list[float]] = field(default_factory=dict)
+    observed: dict[str, list[float]] = field(default_factory=dict)
+    error: dict[str, float] = field(default_factory=dict)
+    width: dict[str, list[float]] = field(default_factory=dict)
 
 
 @dataclass
-class Doubtful:
-    """An object that would be known better if it had been measured exactly."""
+class Remeasure:
+    """A sample to measure again.
+
+    `change` is the probability that its predicted class changes if it is measured exactly, or the standard
+    deviation by which its predicted number moves. `feature` matters most; standard errors of `factor` times
+    the present ones settle it, for that feature `needed` instead of `now`.
+    """
 
     id: str
     truth: Any
-    said: Any
-    now: float
-    exact: float
+    predicted: Any
+    change: float
+    other: Any
     feature: str | None
+    now: float | None
+    factor: float | None
+    needed: float | None
 
 
 @dataclass
 class WhatIf:
-    """The score if all error bars were a factor of what they are; below 1 by a model of the population."""
+    """The score if all uncertainties were multiplied by a factor; below 1 it is modelled, not measured."""
 
-    model: str
     factors: list[float]
     scores: list[float]
     errors: list[float]
@@ -109,29 +131,43 @@ class WhatIf:
 
 @dataclass
 class Report:
-    """What `svmgsu.report` found.
+    """Hold what `svmgsu.report` found.
 
     Attributes
     ----------
     task : {"classification", "regression"}
+        What was predicted.
     title : str
+        Title of the page.
     table : Table
-        The data as they were taken.
+        The samples that took part.
     features : list of Feature
-        Spread, error bars, weight and remarks of each feature.
+        Spread, uncertainties and remarks of each feature.
     measure, second_measure : str
-        What the systems are compared by; less of the first is better.
-    systems : list of System
+        Measures of the systems; less of the first is better.
+    systems : list of SystemScore
+        The models that were compared.
     advice : Advice
+        The answer and the recommended model.
+    warnings : list of str
+        What may make the answer wrong: leaks, ids, sorted targets, constant columns.
+    pool : list of PoolMember
+        What the pool of small models learnt: its members and their weights.
     reliability : Reliability or None
-    doubtful : list of Doubtful
+        Predicted against observed frequencies.
+    expected_changes : float or None
+        Expected fraction of samples whose predicted class changes if all are measured exactly; for a
+        regression the root mean square by which predictions move.
+    remeasure : list of Remeasure
+        Samples for which a better measurement changes most.
     what_if : WhatIf or None
+        The score against the size of all uncertainties.
     notes : list of str
         What was left out or chosen, and why.
     settings : dict
         Seed, folds, and whether it was quick.
     seconds : float or None
-        What it took; None where times were left out.
+        How long it took; None where times were left out.
     """
 
     task: str
@@ -140,17 +176,35 @@ class Report:
     features: list[Feature]
     measure: str
     second_measure: str
-    systems: list[System]
+    systems: list[SystemScore]
     advice: Advice
+    warnings: list[str] = field(default_factory=list)
+    pool: list[PoolMember] = field(default_factory=list)
     reliability: Reliability | None = None
-    doubtful: list[Doubtful] = field(default_factory=list)
+    expected_changes: float | None = None
+    remeasure: list[Remeasure] = field(default_factory=list)
     what_if: WhatIf | None = None
     notes: list[str] = field(default_factory=list)
     settings: dict[str, Any] = field(default_factory=dict)
     seconds: float | None = None
 
+    @property
+    def second_headline(self) -> str | None:
+        """Which samples to measure again, in a sentence; None without uncertainties."""
+        if self.expected_changes is None:
+            return None
+        if self.task == "regression":
+            return (
+                f"Measured exactly, predictions would move by {self.expected_changes:.3g} (root mean square)."
+            )
+        count = round(self.expected_changes * self.table.samples)
+        return (
+            f"Measured exactly, about {count} of {self.table.samples} samples ({self.expected_changes:.1%}) "
+            "would change their predicted class."
+        )
+
     def to_dict(self, *, times: bool = True) -> dict[str, Any]:
-        """All of it as plain values; what is undefined is None. `times=False` leaves the seconds out."""
+        """Return all of it as plain values; what is undefined is None. `times=False` leaves seconds out."""
         found: dict[str, Any] = _plain(asdict(self))
         if not times:
             found["seconds"] = None
@@ -159,17 +213,17 @@ class Report:
         return found
 
     def to_json(self, indent: int | None = 2, *, times: bool = True) -> str:
-        """All of it as JSON, indented by `indent` blanks (None: one line); `times` as in `to_dict`."""
+        """Return all of it as JSON, indented by `indent` blanks (None: one line)."""
         return json.dumps(self.to_dict(times=times), indent=indent, ensure_ascii=False, allow_nan=False)
 
     def to_html(self, path: str | os.PathLike[str] | None = None, *, times: bool = True) -> str:
-        """One self-contained page: its text, which is also written to `path` if there is one.
+        """Return one self-contained page, and write it to `path` if given.
 
         `times=False` leaves out the seconds, so that the same seed gives the same bytes.
         """
-        from .page import page_of
+        from .page import render
 
-        text = page_of(self, times=times)
+        text = render(self, times=times)
         if path is not None:
             with replacing(path) as (file,):
                 file.write(text.encode("utf-8"))
@@ -185,21 +239,23 @@ class Report:
 
     def __repr__(self) -> str:
         width = max(len(system.name) for system in self.systems)
-        lines = [self.title, self.advice.verdict, f"{'':{width}}  {self.measure}"]
+        lines = [self.title, "", self.advice.headline, *filter(None, [self.second_headline]), ""]
+        lines += [f"Warning: {warning}" for warning in self.warnings] + [""] * bool(self.warnings)
+        lines.append(f"{'':{width}}  {self.measure}")
         for system in self.systems:
             shown = system.failure or f"{system.score:.4f} ± {system.score_error:.4f}"
             lines.append(f"{system.name:{width}}  {shown}")
-        return "\n".join([*lines, f"recommended: {self.advice.name}"])
+        lines += ["", f"Recommended: {self.advice.name}"]
+        lines += [f"  {line}" for line in filter(None, [self.advice.command, *self.advice.code.splitlines()])]
+        return "\n".join(lines)
 
 
 def _plain(value: Any) -> Any:
-    """Without NumPy's types, and None for what is not finite."""
+    """Return a value without NumPy's types, and None for what is not finite."""
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, float) and not np.isfinite(value):
-        return None
-    return value
+    return None if isinstance(value, float) and not np.isfinite(value) else value

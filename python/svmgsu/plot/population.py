@@ -1,4 +1,4 @@
-"""A population of two features at a time: its components as ellipses over the objects it was learnt from."""
+"""Figures of a learnt population: two features at a time, its components as ellipses over the samples."""
 
 from __future__ import annotations
 
@@ -10,37 +10,37 @@ from matplotlib.patches import Patch
 from ..data.mixtures import Mixtures
 from ..estimators.observations import Observed, observe
 from ..support.validation import Array, check_count
-from .plane import ellipse
-from .style import BLUE, GREY, VERMILLION, legend_above, own_axes
+from .style import BLUE, GREY, VERMILLION, check_mass, ellipse, legend, own_axes
 
-MOST_POINTS = 5000  # drawn; of more objects as many are drawn at random
-FAINTEST = 0.25  # how much of its colour a component of no weight keeps
+MOST_POINTS = 5000  # of more samples so many are drawn at random
+FAINTEST = 0.25  # opacity of a component with no weight
 
 
 def population(
-    prior: Any,
-    data: Any = None,
+    model: Any,
+    X: Any = None,
     ax: Any = None,
     *,
     features: tuple[Any, Any] = (0, 1),
     mass: float = 0.5,
     posterior: Any = None,
 ) -> Any:
-    """Draws the components of a population as ellipses, over the objects it was learnt from.
+    """Draw the components of a learnt population as ellipses, over the samples.
 
     Parameters
     ----------
-    prior : Deconvolution, GSUClassifier or GSURegressor
+    model : Deconvolution, GSUClassifier or GSURegressor
         Fitted. The heavier a component, the stronger its ellipse.
-    data : Gaussians or array of shape (l, n), optional
-        Objects as they were measured: grey points (at most 5,000). A cross shows the typical noise.
+    X : Gaussians or array of shape (l, n), optional
+        Samples as they were measured: grey points (at most 5,000). A cross shows the typical noise.
     ax : matplotlib Axes, optional
+        By default new axes.
     features : pair of int or str
-        Which two features to draw, by place or name.
+        The two features to draw, by position or name.
     mass : float in (0, 1), default=0.5
-        How much of a component an ellipse holds.
+        Probability inside an ellipse.
     posterior : Mixtures, optional
-        What `prior.transform(data)` returned: the objects' means given the population are drawn as well.
+        What `model.transform(X)` returned: the samples' means given the population are drawn as well.
 
     Returns
     -------
@@ -56,21 +56,20 @@ def population(
     >>> len(ax.patches)
     2
     """
-    prior = Population.of(prior)
-    if not 0 < mass < 1:
-        raise ValueError(f"mass: must be between 0 and 1, got {mass!r}")
-    n, pair, labels = prior.axes(features)
+    found = Population.of(model)
+    check_mass(mass)
+    n, pair, labels = found.axes(features)
     ax = own_axes((5.6, 4.6)) if ax is None else ax
     handles: list[Any] = []
-    if data is not None:
-        seen = observe(data)
+    if X is not None:
+        seen = observe(X)
         if seen.values.shape[1] != n:
-            raise ValueError(f"data: {seen.values.shape[1]} features, but the population has {n}")
-        handles += _draw_objects(ax, seen, pair)
+            raise ValueError(f"X: {seen.values.shape[1]} features, but the population has {n}")
+        handles += _draw_samples(ax, seen, pair)
     if posterior is not None:
         handles.append(_draw_posterior(ax, posterior, pair, n))
-    for weight, mean, cov in zip(prior.weights, prior.means, prior.covariances, strict=True):
-        strength = FAINTEST + (1 - FAINTEST) * weight / prior.weights.max()
+    for weight, mean, cov in zip(found.weights, found.means, found.covariances, strict=True):
+        strength = FAINTEST + (1 - FAINTEST) * weight / found.weights.max()
         patch = ellipse(mean[pair], cov[np.ix_(pair, pair)], mass, VERMILLION)
         patch.set(facecolor=(VERMILLION, 0.10 * strength), edgecolor=(VERMILLION, strength), linewidth=1.6)
         ax.add_patch(patch).set_zorder(3)
@@ -78,12 +77,12 @@ def population(
     handles.append(Patch(facecolor=(VERMILLION, 0.10), edgecolor=VERMILLION))
     handles[-1].set_label(f"{100 * mass:g} % of a component")
     ax.set(xlabel=labels[0], ylabel=labels[1])
-    legend_above(ax, handles, [handle.get_label() for handle in handles], ncols=2)
+    legend(ax, handles, [handle.get_label() for handle in handles])
     return ax
 
 
 class Population:
-    """A population in the units of the data: that of a Deconvolution, or of a pool."""
+    """A population in the units of the data: of a Deconvolution, or of a pool."""
 
     def __init__(self, weights: Any, means: Any, covariances: Any, names: Any) -> None:
         self.weights = weights
@@ -93,16 +92,17 @@ class Population:
 
     @classmethod
     def of(cls, prior: Any) -> Population:
+        """Read the population of a fitted model."""
         names = getattr(prior, "feature_names_in_", None)
         if hasattr(prior, "covariances_"):
             return cls(prior.weights_, prior.means_, prior.covariances_, names)
         if not hasattr(prior, "inputs_"):
             raise ValueError(
-                f"prior: expected a fitted Deconvolution, GSUClassifier or GSURegressor, got {prior!r}"
+                f"model: expected a fitted Deconvolution, GSUClassifier or GSURegressor, got {prior!r}"
             )
         inputs = prior.inputs_
         if inputs.population is None:
-            raise ValueError(f"prior: this {type(prior).__name__} was fitted without a population")
+            raise ValueError(f"model: this {type(prior).__name__} was fitted without a population")
         # The last component is the wide one, which was not learnt.
         found = inputs.population
         weights = found.weights[:-1] / found.weights[:-1].sum()
@@ -110,7 +110,7 @@ class Population:
         return cls(weights, means, found.covs[:-1] * np.multiply.outer(inputs.scale, inputs.scale), names)
 
     def axes(self, features: Any) -> tuple[int, Array, list[str]]:
-        """How many features there are, the places of those to draw, and their names."""
+        """Return the number of features, the positions of those to draw, and their names."""
         n = self.means.shape[1]
         pair = _places(features, self.names, n)
         return n, pair, [f"feature {j + 1}" if self.names is None else self.names[j] for j in pair]
@@ -132,12 +132,12 @@ def _places(features: Any, names: list[str] | None, n: int) -> Array:
     return np.array(places)
 
 
-def _draw_objects(ax: Any, seen: Observed, pair: Array) -> list[Any]:
-    """Points, and one cross of the typical noise in a corner."""
+def _draw_samples(ax: Any, seen: Observed, pair: Array) -> list[Any]:
+    """Draw points, and one cross of the typical noise in a corner."""
     values = seen.values[:, pair].astype(np.float64)
     known = np.flatnonzero(np.isfinite(values).all(axis=1))
     if not len(known):
-        raise ValueError("data: there is no object of which both features are known")
+        raise ValueError("X: there is no sample of which both features are known")
     if len(known) > MOST_POINTS:
         known = np.random.default_rng(0).choice(known, MOST_POINTS, replace=False)
     look = {"s": 6, "color": GREY, "alpha": 0.35, "linewidths": 0, "zorder": 1}

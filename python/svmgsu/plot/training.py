@@ -1,0 +1,168 @@
+"""Figures of training: the way to the optimum, searches of settings, and the size of uncertainties."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .style import BLUE, GREY, VERMILLION, last_step, legend, own_axes
+
+PARAMETERS = {"lam": "λ, the strength of the penalty", "cov_scale": "factor of the covariances in training"}
+
+
+def convergence(model: Any, ax: Any = None, *, against: str = "passes") -> Any:
+    """Draw the objective and its proven gap to the optimum, on a logarithmic scale.
+
+    Parameters
+    ----------
+    model : linear model
+        Trained here: a model from a file has no history.
+    ax : matplotlib Axes, optional
+        By default new axes.
+    against : {"passes", "seconds"}
+        Passes over the data, or time (in milliseconds if it is less than one second).
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import numpy as np, svmgsu
+    >>> X, y = np.array([[-1.0], [-2.0], [1.0], [0.5]]), [0, 0, 1, 1]
+    >>> svmgsu.plot.convergence(svmgsu.train(X, y, std=0.5), against="seconds").get_xlabel()
+    'time, ms'
+    """
+    if against not in ("passes", "seconds"):
+        raise ValueError(f'against: expected "passes" or "seconds", got {against!r}')
+    history = getattr(last_step(model), "history_", None)
+    if not history:
+        raise ValueError("model: it has no history; a model read from a file has none")
+    if not isinstance(history[0], dict):
+        raise ValueError("model: it has a history for each binary subproblem; pass the model of two classes")
+    columns = {name: np.array([record[name] for record in history]) for name in (against, "objective", "gap")}
+    where = columns[against].astype(float)
+    unit = "passes over the data"
+    if against == "seconds":
+        where, unit = (1000 * where, "time, ms") if where.max() < 1 else (where, "time, s")
+    ax = own_axes() if ax is None else ax
+    for name, label, colour, marker in (
+        ("objective", "objective", BLUE, "o"),
+        ("gap", "gap: proven distance to the optimum", VERMILLION, "s"),
+    ):
+        value = columns[name].astype(float)
+        known = np.isfinite(value) & (value > 0)
+        ax.plot(where[known], value[known], color=colour, marker=marker, markersize=4, label=label)
+    ax.set_yscale("log")
+    ax.set(xlabel=unit, ylabel="value (logarithmic)")
+    legend(ax)
+    return ax
+
+
+def search(model: Any, ax: Any = None, *, parameter: str = "lam") -> Any:
+    """Draw the cross-validated score against a parameter, with its standard error, and mark the one chosen.
+
+    For each value the best score over the other parameters is drawn.
+
+    Parameters
+    ----------
+    model : estimator
+        With `cv_results_`: scikit-learn's `GridSearchCV`, or an estimator that chose its own parameters.
+    ax : matplotlib Axes, optional
+        By default new axes.
+    parameter : str, default="lam"
+        Parameter to draw, such as "lam" or "cov_scale". A scale of 0 is a model without uncertainties.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import numpy as np, svmgsu
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> y = np.repeat([0, 1], 30)
+    >>> X = svmgsu.Gaussians(np.random.default_rng(0).normal(size=(60, 3)) + y[:, np.newaxis], std=0.5)
+    >>> found = GridSearchCV(svmgsu.LinearSVMGSU(), {"lam": [1, 0.1, 0.01]}, cv=3).fit(X, y)
+    >>> svmgsu.plot.search(found).get_xlabel()
+    'λ, the strength of the penalty'
+    """
+    last = last_step(model)
+    results = getattr(last, "cv_results_", None)
+    if results is None:
+        raise ValueError(f"model: this {type(last).__name__} has no cv_results_; fit a search first")
+    column = next((name for name in results if name.startswith("param_") and name.endswith(parameter)), None)
+    if column is None:
+        raise ValueError(f"parameter: {parameter} was not searched")
+    tried = np.asarray(results[column], dtype=float)
+    mean = np.asarray(results["mean_test_score"], dtype=float)
+    splits = np.array([v for k, v in results.items() if k.startswith("split") and k.endswith("_test_score")])
+    best = int(last.best_index_)
+    values = np.unique(tried)
+    if len(values) < 2:
+        raise ValueError(f"parameter: only one {parameter} was tried, {values[0]:g}")
+    rows = np.array([np.flatnonzero(tried == v)[mean[tried == v].argmax()] for v in values])
+    rows[values == tried[best]] = best
+    ax = own_axes() if ax is None else ax
+    ax.plot(values, mean[rows], color=BLUE, marker="o", markersize=4, label="mean over the folds")
+    if len(splits) > 1:
+        error = splits.std(axis=0, ddof=1)[rows] / np.sqrt(len(splits))
+        band = {"color": BLUE, "alpha": 0.18, "linewidth": 0, "label": "± standard error"}
+        ax.fill_between(values, mean[rows] - error, mean[rows] + error, **band)
+    look = {"color": VERMILLION, "marker": "D", "markersize": 8, "linestyle": "none", "zorder": 4}
+    ax.plot([tried[best]], [mean[best]], label=f"chosen: {tried[best]:.3g}", **look)
+    if values[0] > 0:
+        ax.set_xscale("log")
+    else:
+        # Values are tried in multiples, and 0 is among them: linear up to the smallest, logarithmic after it.
+        ax.set_xscale("symlog", linthresh=values[values > 0].min(), linscale=0.5)
+    if parameter == "cov_scale":
+        ax.set_xticks(values, ["0\n(none)" if v == 0 else f"{v:g}" for v in values])
+        ax.minorticks_off()
+    ax.set_xlabel(PARAMETERS.get(parameter, parameter))
+    scoring = getattr(last, "scoring", None)
+    ax.set_ylabel(scoring.replace("_", " ") if isinstance(scoring, str) else "score")
+    legend(ax)
+    return ax
+
+
+def what_if(report: Any, ax: Any = None) -> Any:
+    """Draw the score against the size of the uncertainties: where better measurements pay.
+
+    Parameters
+    ----------
+    report : Report
+        What `svmgsu.report` returned for data with uncertainties. Factors above 1 were measured, with noise
+        added to held-out samples; those below 1 are modelled, drawn dashed.
+    ax : matplotlib Axes, optional
+        By default new axes.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    curve = getattr(report, "what_if", None)
+    if curve is None:
+        raise ValueError("report: it has no what-if curve; expected a report of data with uncertainties")
+    ax = own_axes() if ax is None else ax
+    draw_what_if(ax, curve, report.measure)
+    return ax
+
+
+def draw_what_if(ax: Any, curve: Any, measure: str) -> None:
+    """Draw the curve of a report on axes."""
+    factors = np.array(curve.factors)
+    scores = np.array(curve.scores)
+    errors = np.array(curve.errors)
+    measured = np.array(curve.measured)
+    ax.fill_between(factors, scores - errors, scores + errors, color=BLUE, alpha=0.18, linewidth=0)
+    modelled = factors <= 1
+    if modelled.sum() > 1:
+        ax.plot(factors[modelled], scores[modelled], color=BLUE, linestyle="--", marker="o", label="modelled")
+    ax.plot(factors[measured], scores[measured], color=BLUE, linestyle="-", marker="s", label="measured")
+    look = {"color": VERMILLION, "marker": "D", "markersize": 8, "linestyle": "none", "zorder": 4}
+    ax.plot(factors[factors == 1], scores[factors == 1], label="now", **look)
+    ax.axvline(1, color=GREY, linewidth=0.8)
+    ax.set(xlabel="uncertainties, times what they are", ylabel=measure)
+    legend(ax, loc="upper left")

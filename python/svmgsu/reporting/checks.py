@@ -1,0 +1,180 @@
+"""The data beside their uncertainties, and warnings of what may make an answer wrong."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.stats import rankdata
+
+from ..support.validation import Array, FloatArray
+from .problem import Problem
+from .result import Feature, Table
+
+FAR = 6.0  # robust standard deviations from the median, where a repeated number may be a code
+TELLS = 0.995  # rank correlation, or area under the ROC curve, of a feature that tells the target by itself
+TAIL = 5.0  # standard deviation over median of positive values, above which a logarithm is better
+HUGE = 1000.0  # times the median: a standard error that may be a code
+FEWEST = 30  # samples for a warning by chance to be unlikely
+NAMED = 3  # columns named in a warning
+
+
+def describe(problem: Problem) -> tuple[Table, list[Feature], list[str], Array]:
+    """Return the table as a whole, each feature, warnings, and which features are constant."""
+    data = problem.data
+    values = np.asarray(data.mean, dtype=np.float64)
+    names = data.feature_names_in_ or [f"feature {j + 1}" for j in range(data.shape[1])]
+    errors = None if data.cov is None else np.sqrt(data.cov.diagonals(*data.shape))
+    known = ~np.isnan(values)
+    # Numbers that differ by rounding alone are equal; what rounding is depends on the type of the table.
+    precision = 4 * np.finfo(data.mean.dtype if data.mean.dtype.kind == "f" else np.float64).eps
+    constant = np.array(
+        [
+            not own.any() or np.ptp(v[own]) <= precision * np.abs(v[own]).max()
+            for v, own in zip(values.T, known.T, strict=True)
+        ]
+    )
+    features = []
+    found: dict[str, list[str]] = {"leak": [], "id": [], "row": [], "constant": []}
+    for j, name in enumerate(names):
+        own = values[known[:, j], j]
+        feature = Feature(name, float(own.std()) if len(own) else 0.0, missing=int((~known[:, j]).sum()))
+        features.append(feature)
+        if constant[j]:
+            found["constant"].append(name)
+            feature.remarks.append("constant: it is ignored")
+        else:
+            kinds = _suspicions(own, problem.y[known[:, j]], problem, known[:, j])
+            for kind, remark in kinds.items():
+                found[kind].append(name)
+                feature.remarks.append(remark)
+            feature.remarks += _about_values(own)
+        if errors is not None and (errors[known[:, j], j] > 0).any():
+            feature.error = float(np.median(errors[known[:, j], j]))
+            feature.ratio = feature.error / feature.spread if not constant[j] else None
+            feature.remarks += _about_errors(errors[known[:, j], j], feature.ratio)
+    ratios = [f.ratio for f in features if f.ratio is not None]
+    table = Table(
+        samples=len(data),
+        features=data.shape[1],
+        with_uncertainties=sum(f.error is not None for f in features),
+        missing=int((~known).sum()),
+        covariance=None if data.cov is None else data.cov.describe(),
+        median_ratio=float(np.median(ratios)) if ratios else None,
+    )
+    if problem.is_classification:
+        table.classes = {str(label): int((problem.y == label).sum()) for label in problem.classes.tolist()}
+    else:
+        quantiles = np.quantile(problem.y, [0, 0.5, 1])
+        table.target = dict(zip(("minimum", "median", "maximum"), map(float, quantiles), strict=True))
+        table.target["standard deviation"] = float(problem.y.std())
+        if problem.y_std is not None:
+            table.target["typical error"] = float(np.median(problem.y_std))
+    return table, features, _warnings(problem, found, values), constant
+
+
+def _suspicions(values: FloatArray, y: Array, problem: Problem, known: Array) -> dict[str, str]:
+    """Return what is suspicious about a feature: it tells the target, is an id, or follows the rows."""
+    found: dict[str, str] = {}
+    if len(values) < FEWEST:
+        return found
+    if _tells(values, y, problem, known):
+        found["leak"] = "tells the target by itself: is it known before the target is?"
+    whole = bool((values == np.floor(values)).all())
+    distinct = len(np.unique(values)) == len(values)
+    if distinct and (np.diff(values) > 0).all():
+        found["row"] = "follows the order of the rows: an id or a time?"
+    elif whole and distinct:
+        found["id"] = "distinct whole numbers: an id?"
+    return found
+
+
+def _tells(values: FloatArray, y: Array, problem: Problem, known: Array) -> bool:
+    """Whether a feature ranks the targets, or one class against the rest, almost perfectly."""
+    ranks = rankdata(values)
+    if not problem.is_classification:
+        return abs(np.corrcoef(ranks, rankdata(y))[0, 1]) >= TELLS
+    codes = problem.codes[known]
+    for code in range(len(problem.classes)):
+        own = codes == code
+        count = int(own.sum())
+        rest = len(own) - count
+        if min(count, rest) < 5:
+            continue
+        area = (ranks[own].sum() - count * (count + 1) / 2) / (count * rest)
+        if max(area, 1 - area) >= TELLS:
+            return True
+    return False
+
+
+def _about_values(values: FloatArray) -> list[str]:
+    """Return remarks of a number that is repeated far from all others, and of long tails."""
+    remarks = []
+    median = float(np.median(values))
+    width = 1.4826 * float(np.median(np.abs(values - median))) or float(values.std())
+    uniques, counts = np.unique(values, return_counts=True)
+    far = (np.abs(uniques - median) > FAR * width) & (counts >= max(5, 0.003 * len(values)))
+    if far.any() and len(uniques) > 10:
+        k = int(np.flatnonzero(far)[counts[far].argmax()])
+        remarks.append(
+            f"{uniques[k]:g} occurs {counts[k]} times, far from the rest: a code for a missing value?"
+        )
+    if values.min() > 0 and values.std() > TAIL * median:
+        remarks.append("long tail: take its logarithm")
+    return remarks
+
+
+def _about_errors(errors: FloatArray, ratio: float | None) -> list[str]:
+    remarks = []
+    zero = int((errors == 0).sum())
+    if zero:
+        remarks.append(f"{zero} of {len(errors)} standard errors are 0")
+    if ratio is not None and ratio > 1:
+        remarks.append("typical error larger than the spread: mostly noise, or other units?")
+    far = int((errors > HUGE * np.median(errors[errors > 0])).sum())
+    if far:
+        remarks.append(f"{far} standard errors are over {HUGE:g} times the typical one")
+    if len(errors) > 2 and (errors == errors[0]).all():
+        remarks.append("all standard errors are equal")
+    return remarks
+
+
+def _warnings(problem: Problem, found: dict[str, list[str]], values: FloatArray) -> list[str]:
+    """Return sentences for the top of the page."""
+
+    def named(kind: str) -> str:
+        more = len(found[kind]) - NAMED
+        return ", ".join(found[kind][:NAMED]) + (f" and {more} more" if more > 0 else "")
+
+    warnings = []
+    if found["leak"]:
+        warnings.append(
+            f"{named('leak')}: tells the target by itself. If it is made from it, or known only after it, "
+            "leave it out."
+        )
+    if found["id"]:
+        warnings.append(f"{named('id')}: distinct whole numbers. If it is an id, leave it out.")
+    if found["row"]:
+        warnings.append(
+            f"{named('row')}: follows the order of the rows. If it is an id or a time, leave it out."
+        )
+    numbers = problem.codes if problem.is_classification else problem.y
+    steps = np.diff(numbers)
+    changes = int(np.count_nonzero(steps))
+    few = (
+        changes < len(problem.classes)
+        if problem.is_classification
+        else bool((steps >= 0).all() or (steps <= 0).all())
+    )
+    if len(numbers) >= FEWEST and few:
+        warnings.append(
+            "The rows are sorted by the target: a column that follows the order of the rows tells it."
+        )
+    if found["constant"]:
+        warnings.append(f"{named('constant')}: constant, ignored.")
+    rows = np.unique(np.nan_to_num(values, nan=np.inf), axis=0)
+    copies = len(values) - len(rows)
+    if copies > 0.01 * len(values) and problem.groups is None:
+        warnings.append(
+            f"{copies} of {len(values)} samples have exactly the values of another one. If they are copies, "
+            "scores are too good: name the column of what belongs together as groups."
+        )
+    return warnings
