@@ -366,3 +366,16 @@ def test_the_population_of_a_pool_is_in_the_units_of_the_data(named):
     weights = pool.inputs_.population.weights[:-1]
     assert np.allclose(weights @ centres, data.mean.mean(axis=0), atol=[0.3, 30])
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("a", "b")
+
+
+def test_the_members_of_a_pool_are_drawn(named):
+    ax = plot.pool(named[0])
+    pool = named[0].pool_
+    assert {text.get_text() for text in ax.get_yticklabels()} == set(pool.members)
+    points, line = ax.get_lines()
+    np.testing.assert_allclose(np.sort(points.get_xdata()), np.sort(pool.losses))
+    assert line.get_xdata()[0] == pool.loss
+    bars = [patch.get_width() for patch in ax.child_axes[0].patches]
+    np.testing.assert_allclose(sorted(bars), sorted([*pool.weights, *pool.fallback_weights]))
+    with pytest.raises(ValueError, match="model: expected a fitted GSUClassifier"):
+        plot.pool(svmgsu.GSUClassifier())

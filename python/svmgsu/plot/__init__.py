@@ -12,6 +12,7 @@ samples and their labels or targets, draws on `ax`, or on new axes, and returns 
 
 from .classification import boundary, histogram, reliability
 from .dependence import partial_dependence, predictions
+from .pool import pool
 from .population import population
 from .style import BLUE, CLASS_STYLES, CYCLE, GREEN, GREY, ORANGE, PURPLE, VERMILLION
 from .training import convergence, search, what_if
@@ -29,6 +30,7 @@ __all__ = [
     "convergence",
     "histogram",
     "partial_dependence",
+    "pool",
     "population",
     "predictions",
     "reliability",

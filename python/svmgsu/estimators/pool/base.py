@@ -41,7 +41,7 @@ from .weights import Gate, PoolSummary, Weights
 COPIES = 3  # noisy copies of every sample where test-time noise is announced
 INSTANCES = 10  # points drawn from each sample with noise="spread", at most
 CHOICE_ROWS = 20_000  # samples, copies counted, that settings and weights are chosen with
-SPREAD_ROWS = 3_000  # the same of instances, of which each sample has several
+SPREAD_ROWS = 1_500  # the same of instances, of which each sample has several
 LAST_ROWS = 100_000  # samples that members are fitted to in the end
 NUMBERS = 2**26  # of posterior covariances that are held at a time
 PENALTY = 5.0  # of the pool's weights, divided by the number of independent groups

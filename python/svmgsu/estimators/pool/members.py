@@ -88,7 +88,7 @@ def make_members(
                 made[family] = DensityMember("class-wise deconvolution", wide, seed=seed)
             continue
         _, on_posterior, with_errors, linear = spec
-        if family not in families:
+        if family not in families or (spread and not on_posterior):
             continue
         errors = view.errors.shape[1] if with_errors and view.errors is not None else 0
         # Trained without noise, posteriors are values; new samples may be noisy nevertheless.
