@@ -75,7 +75,7 @@ def _pool(task: Task) -> Any:
     options: dict[str, Any] = {"threads": 1}
     if task.pool is not None:
         options["test_noise"] = svmgsu.Diagonal(task.pool) if task.pool.ndim == 2 else svmgsu.Full(task.pool)
-    if task.spread and "noise" in svmgsu.GSUClassifier().get_params():
+    if task.spread:
         options["noise"] = "spread"
     return (svmgsu.GSURegressor if task.regression else svmgsu.GSUClassifier)(**options)
 
@@ -274,7 +274,7 @@ class ClasswiseXD:
         def make(count: int) -> Any:
             most = max(1, count // (2 * samples.values.shape[1]))
             return svmgsu.Deconvolution(
-                min(components, most), n_init=2, reg_covar=ridge, random_state=seed, threads=1
+                min(components, most), init=2, reg_covar=ridge, random_state=seed, threads=1
             )
 
         if task.regression:
