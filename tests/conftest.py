@@ -182,8 +182,8 @@ def toy_text(data_folder):
     if not folder.is_dir():
         pytest.skip(f"real data: there is no folder {folder.name} in SVMGSU_DATA")
     names = [folder / "mean.dat", folder / "labels.dat"]
-    data, y = svmgsu.read_text(*names, folder / "cov_diag.dat")
-    isotropic, _ = svmgsu.read_text(*names, folder / "cov_iso.dat")
+    data, y = svmgsu.io.read_text(*names, folder / "cov_diag.dat")
+    isotropic, _ = svmgsu.io.read_text(*names, folder / "cov_iso.dat")
     return data.mean, y.astype(float), data.cov.variances, isotropic.cov.variances
 
 

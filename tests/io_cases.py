@@ -19,7 +19,7 @@ def text(content):
 
 
 def read(means=MEANS, labels=None, cov=None, **options):
-    return svmgsu.read_text(
+    return svmgsu.io.read_text(
         *(None if part is None else text(part) for part in (means, labels, cov)), **options
     )
 

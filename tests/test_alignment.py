@@ -24,7 +24,7 @@ CALLS = {
     "regression": lambda X, y, w: svmgsu.train(X, y, sample_weight=w, loss="squared"),
     "LinearSVMGSU": lambda X, y, w: svmgsu.LinearSVMGSU().fit(X, y, sample_weight=w),
     "LinearSVRGSU": lambda X, y, w: svmgsu.LinearSVRGSU().fit(X, y, sample_weight=w),
-    "partial_fit": lambda X, y, w: svmgsu.LinearSVMGSU().partial_fit(X, y, [0, 1], sample_weight=w),
+    "partial_fit": lambda X, y, w: svmgsu.SGDSVMGSU().partial_fit(X, y, [0, 1], sample_weight=w),
     "Objective": lambda X, y, w: svmgsu.Objective(X, y, sample_weight=w),
 }
 
@@ -59,10 +59,11 @@ def test_routed_uncertainties_reach_fit_and_score(table, estimator):
     np.testing.assert_array_equal(found["test_score"], whole)
 
 
-def test_a_score_without_the_uncertainties_of_the_fit_warns(table):
+def test_a_score_without_the_uncertainties_of_the_fit_is_refused(table):
     X, y, std = table
-    with pytest.warns(UserWarning, match="the model was fitted with cov or std, but X comes without"):
-        cross_val_score(svmgsu.LinearSVMGSU(), X, y, params={"std": std}, cv=2)
+    for model in (svmgsu.LinearSVMGSU(), svmgsu.GSUClassifier(members="linear")):
+        with pytest.raises(ValueError, match="the model was fitted with cov or std, but X comes without"):
+            cross_val_score(model, X, y, params={"std": std}, cv=2, error_score="raise")
     model = svmgsu.LinearSVMGSU().fit(X, y, std=std)
     assert model.score(X, y, std=0.0) > 0.9
     assert model.score(svmgsu.Gaussians(X), y) > 0.9

@@ -155,7 +155,7 @@ def test_settings_are_parameters_of_the_model(folder, capsys):
     out, _ = said(capsys, "train", "complete.csv", "--set", "members=['linear']", "-o", "m", "--json")
     assert json.loads(out)["task"] == "classification"
     _, err = said(capsys, "train", "stars.csv", "--set", "gamma=3", code=2)
-    assert "GSUClassifier has no parameter 'gamma'; it has test_noise, n_components" in err
+    assert "GSUClassifier has no parameter 'gamma'; it has " in err
     _, err = said(capsys, "train", "stars.csv", "--set", "cv", code=2)
     assert "expected NAME=VALUE" in err
     _, err = said(capsys, "train", "stars.csv", "--set", "cv=1", code=1)

@@ -171,7 +171,7 @@ def test_files_with_six_digits_are_read(tmp_path):
     S = rank_two()
     files = text_files(tmp_path, S)
     with pytest.warns(UserWarning, match=r"cov\.dat: \d+ of 30 covariances .* were projected") as warned:
-        data, _ = svmgsu.read_text(*files)
+        data, _ = svmgsu.io.read_text(*files)
     assert len(warned) == 1
     np.testing.assert_allclose(data.cov.to_full(), S, rtol=0, atol=1e-4 * S.max())
     with pytest.raises(

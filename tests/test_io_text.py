@@ -39,7 +39,7 @@ def test_what_another_file_lacks_is_dropped_and_reported():
     found = read(MEANS + "doc_4 1:1\n", "doc_1 1\ndoc_3 -1\nstray 1\n", DIAGONAL)
     assert found.ids.tolist() == ["doc_1", "doc_3"]
     assert found.report.dropped == {"<means>": 2, "<labels>": 1, "<cov>": 1}
-    assert "<means>: 4 examples, 2 of them dropped" in str(found.report)
+    assert "<means>: 4 samples, 2 of them dropped" in str(found.report)
 
 
 def test_ids_of_another_encoding_are_kept_as_bytes_or_refused(tmp_path):
@@ -48,7 +48,7 @@ def test_ids_of_another_encoding_are_kept_as_bytes_or_refused(tmp_path):
         b"caf\xe9 1\n\xc3\xa9 -1\n",
         b"caf\xe9 1,1:0.5\n\xc3\xa9 1,1:0.25\n",
     )
-    found = svmgsu.read_text(*(io.BytesIO(content) for content in (means, labels, cov)), kind="isotropic")
+    found = svmgsu.io.read_text(*(io.BytesIO(content) for content in (means, labels, cov)), kind="isotropic")
     assert found.ids.tolist() == ["caf\udce9", "é"]
     files = [io.BytesIO() for _ in range(3)]
     svmgsu.io.write_text(found, *files)
@@ -89,22 +89,22 @@ def test_blank_space_comments_and_line_ends_do_not_matter():
 def test_compressed_files_are_unpacked_whatever_their_name(tmp_path, pack):
     path = tmp_path / "means.dat"
     path.write_bytes(pack(MEANS.encode()))
-    assert same_bits(svmgsu.read_text(path).data.mean, read().data.mean)
+    assert same_bits(svmgsu.io.read_text(path).data.mean, read().data.mean)
     path.write_bytes(pack(MEANS.encode())[:-9])
     with pytest.raises(FormatError, match=r"means\.dat: the (gzip|xz) data are damaged"):
-        svmgsu.read_text(path)
+        svmgsu.io.read_text(path)
 
 
 def test_standard_input(monkeypatch):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(MEANS.encode())))
-    assert len(svmgsu.read_text("-").data) == 3
+    assert len(svmgsu.io.read_text("-").data) == 3
 
 
 def test_a_pipe(tmp_path):
     fifo = tmp_path / "pipe"
     os.mkfifo(fifo)
     writer = subprocess.Popen([sys.executable, "-c", f"open({str(fifo)!r}, 'w').write({MEANS!r})"])
-    assert len(svmgsu.read_text(fifo).data) == 3
+    assert len(svmgsu.io.read_text(fifo).data) == 3
     assert writer.wait(timeout=30) == 0
 
 
@@ -173,9 +173,9 @@ def test_the_number_of_features_can_be_set():
 
 def test_python_s_own_errors_for_files_that_cannot_be_opened(tmp_path):
     with pytest.raises(FileNotFoundError, match="nothing"):
-        svmgsu.read_text(tmp_path / "nothing.dat")
+        svmgsu.io.read_text(tmp_path / "nothing.dat")
     with pytest.raises(IsADirectoryError):
-        svmgsu.read_text(tmp_path)
+        svmgsu.io.read_text(tmp_path)
 
 
 def test_sparse_and_dense_are_the_same_numbers():
@@ -198,9 +198,9 @@ def test_any_number_of_threads_gives_the_same(tmp_path, kind):
     problem = make_problem(kind, count=3000, n=30)
     paths = [tmp_path / name for name in ("means", "labels", "cov")]
     svmgsu.io.write_text(svmgsu.Gaussians(problem.X, problem.cov), *paths, y=problem.y)
-    one = svmgsu.read_text(*paths, threads=1)
+    one = svmgsu.io.read_text(*paths, threads=1)
     for threads in (2, 8):
-        many = svmgsu.read_text(*paths, threads=threads)
+        many = svmgsu.io.read_text(*paths, threads=threads)
         assert same_bits(many.data.mean, one.data.mean)
         assert same_bits(_numbers(many), _numbers(one))
         assert (many.ids == one.ids).all() and (many.y == one.y).all()

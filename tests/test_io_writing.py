@@ -156,16 +156,10 @@ def test_a_format_of_predictions_has_a_dot_or_none():
     assert predictions("csv") == predictions(".csv")
 
 
-def test_a_progress_bar_names_the_file(tmp_path, capsys):
-    (tmp_path / "means.dat").write_text(MEANS)
-    svmgsu.read_text(tmp_path / "means.dat", verbose=True)
-    assert "means.dat: 100%" in capsys.readouterr().err
-
-
 def test_reading_text_loads_numpy_alone(tmp_path):
     (tmp_path / "m").write_text(MEANS)
     code = (
-        f"import sys, svmgsu; svmgsu.read_text({str(tmp_path / 'm')!r})\n"
+        f"import sys, svmgsu; svmgsu.io.read_text({str(tmp_path / 'm')!r})\n"
         "print({'scipy', 'pyarrow', 'pandas', 'sklearn', 'lzma', 'gzip'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", timeout=60)
@@ -177,7 +171,7 @@ def test_sparse_data_without_scipy_name_the_extra(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "scipy.sparse", None)
     for read_it in (
         lambda: svmgsu.io.read(tmp_path / "a.npz"),
-        lambda: svmgsu.read_text(text("a 1:1\n"), sparse=True),
+        lambda: svmgsu.io.read_text(text("a 1:1\n"), sparse=True),
     ):
         with pytest.raises(ImportError, match=r"sparse data need SciPy: pip install 'svmgsu\[sklearn\]'"):
             read_it()
@@ -194,7 +188,7 @@ def test_tables_without_pyarrow_name_the_extra(monkeypatch):
 )
 def test_the_authors_toy_data_are_read_and_learned(data_folder, file, kind):
     folder = data_folder / "svm_gsu_toy"
-    found = svmgsu.read_text(folder / "mean.dat", folder / "labels.dat", folder / file)
+    found = svmgsu.io.read_text(folder / "mean.dat", folder / "labels.dat", folder / file)
     assert found.data.shape == (10_000, 16) and type(found.data.cov) is kind
     assert found.report.dropped == dict.fromkeys(found.report.found, 0)
     first = (folder / "mean.dat").read_text().split("\n", 1)[0].split()

@@ -132,7 +132,7 @@ def test_it_is_saved_and_read(problem, tmp_path, ending):
     else:
         paths = [tmp_path / f"{name}.{ending}" for name in ("mean", "label", "cov")]
         write, read = {
-            "text": (svmgsu.io.write_text, svmgsu.read_text),
+            "text": (svmgsu.io.write_text, svmgsu.io.read_text),
             "npy": (svmgsu.io.write_npy, svmgsu.io.read_npy),
         }[ending]
         write(data, *paths, y=y)

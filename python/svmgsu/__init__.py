@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .estimators.pool.classifier import GSUClassifier
     from .estimators.pool.regressor import GSURegressor
     from .estimators.propagate import Propagate
-    from .io import read_text
+    from .io import read
     from .outofcore.blocks import Blocks
     from .outofcore.open import open
     from .reporting import report
@@ -52,7 +52,7 @@ __getattr__ = lazy(
         "metrics": "metrics",
         "open": "outofcore.open",
         "plot": "plot",
-        "read_text": "io",
+        "read": "io",
         "reference": "reference",
         "report": "reporting",
         "uncertainty": "uncertainty",
@@ -87,7 +87,7 @@ __all__ = [
     "metrics",
     "open",
     "plot",
-    "read_text",
+    "read",
     "reference",
     "report",
     "show_config",

@@ -23,7 +23,7 @@ GROUPS = {
     "Training": ("train", "Objective"),
     "Models": ("Model", "RegressionModel", "load"),
     "Report": ("report",),
-    "Data": ("Gaussians", "Mixtures", "concatenate", "read_text"),
+    "Data": ("Gaussians", "Mixtures", "concatenate", "read"),
     "Data beyond memory": ("open", "Blocks"),
     "Covariances": ("Covariance", "Isotropic", "Diagonal", "Full", "LowRank", "Shared"),
     "Estimators": (

@@ -23,7 +23,7 @@ from ..fit.options import DEFAULT_LAM, NAMES, Options
 from ..fit.partial_fit import Stream
 from ..fit.problem import Problem
 from ..fit.train import read_problem
-from ..io.frames import table_for_fit, table_for_predict
+from ..io.frames import check_scored, table_for_fit, table_for_predict
 from ..models.classifier import Model
 from ..models.linear import new_samples
 from ..models.regressor import RegressionModel
@@ -32,7 +32,6 @@ from ..outofcore.training import refuse_beside
 from ..support.labels import check_classes, check_weights, plain_labels
 from ..support.losses import Task
 from ..support.validation import Array, FloatArray, check_row_order
-from ..support.warning import warn
 from .inputs import ROUTED, keep_names, may_lack_names, same_units
 
 try:
@@ -241,15 +240,10 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
     def score(self, X: Any, y: Any, sample_weight: Any = None, cov: Any = None, std: Any = None) -> float:
         """Return the accuracy on X with labels y, counted by `sample_weight`; `cov`, `std` as in `predict`.
 
-        A model that was fitted with uncertainties beside X warns where X comes without, as in
+        A model that was fitted with uncertainties beside X refuses an X without them, as in
         cross-validation of scikit-learn without metadata routing; std=0 says that X is exact.
         """
-        if self._had_noise and cov is None and std is None and not isinstance(X, (Gaussians, Blocks)):
-            warn(
-                "score: the model was fitted with cov or std, but X comes without. Pass them to score (std=0 "
-                "if X is exact). In cross-validation pass svmgsu.Gaussians(X, std=...) as X, or route them: "
-                "sklearn.set_config(enable_metadata_routing=True)"
-            )
+        check_scored(self._had_noise, X, cov, std)
         check_row_order(X, y=y, sample_weight=sample_weight)
         weights = None if sample_weight is None else check_weights(sample_weight, len(y))
         return float(accuracy_score(y, self.predict(X, cov, std), sample_weight=weights))

@@ -28,14 +28,12 @@ from ..data.covariances import Psd, check_psd
 from ..support.lazy import lazy
 from .dataset import Dataset, Report
 from .files import Source, damaged, extension, name_of, read_head
-from .text import read_text
+from .text import read_svmlight, read_text, write_svmlight, write_text
 
 if TYPE_CHECKING:
     from .arrays import read_npy, read_npz, write_npy, write_npz
     from .predictions import write_predictions, write_values
-    from .svmlight import read_svmlight
     from .tables import read_table, write_table
-    from .text_writing import write_svmlight, write_text
 
 __all__ = [
     "Dataset",
@@ -64,14 +62,11 @@ __getattr__ = lazy(
     {
         "read_npy": "arrays",
         "read_npz": "arrays",
-        "read_svmlight": "svmlight",
         "read_table": "tables",
         "write_npy": "arrays",
         "write_npz": "arrays",
         "write_predictions": "predictions",
-        "write_svmlight": "text_writing",
         "write_table": "tables",
-        "write_text": "text_writing",
         "write_values": "predictions",
     },
 )
@@ -168,8 +163,6 @@ def read(
 
         return read_npy(path, labels, cov, psd=psd, **options)  # type: ignore[arg-type]
     if kind == "svmlight":
-        from .svmlight import read_svmlight
-
         _refuse(kind, labels=labels)
         return read_svmlight(path, cov, **options)
     _refuse(kind, labels=labels, cov=cov)
@@ -220,8 +213,6 @@ def write(
     """
     kind = format_of(path, format, looks=False)
     if kind in ("text", "svmlight"):
-        from .text_writing import write_svmlight, write_text
-
         if kind == "text":
             write_text(data, path, labels, cov, y=y, ids=ids, **options)
         else:

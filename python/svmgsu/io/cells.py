@@ -183,16 +183,15 @@ class Cells(ABC):
     def labels(self, column: str, keep: Array, as_text: bool) -> Array:
         """Labels: numbers where all are, else strings; a mixture is refused unless taken `as_text`."""
         values = self.present(column, keep)
+        strange = next((t for t in set(map(type, values)) if t not in (str, bool, int, float)), None)
+        if strange is not None and not as_text:
+            raise _core.FormatError(f"{self.name}: column {column!r} holds {strange.__name__}, no labels")
+        values = list(map(str, values)) if as_text else values
         # Each different label is looked at once: there are few, and many samples.
         codes = {value: k for k, value in enumerate(dict.fromkeys(values))}
         different: list[Any] = list(codes)
-        if as_text:
-            different = [str(value) for value in different]
-        elif any(isinstance(value, str) for value in different):
+        if any(isinstance(value, str) for value in different) and not as_text:
             different = self._labels_of_texts(column, different, values, keep)
-        elif not all(isinstance(value, (bool, int, float)) for value in different):
-            bad = next(v for v in different if not isinstance(v, (bool, int, float)))
-            raise _core.FormatError(f"{self.name}: column {column!r} holds {type(bad).__name__}, no labels")
         order = np.fromiter(map(codes.__getitem__, values), dtype=np.int64, count=len(values))
         return np.array(different)[order]
 

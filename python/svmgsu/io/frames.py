@@ -44,6 +44,20 @@ def say(dataset: Dataset, named: Any = None) -> None:
         warn(str(found))
 
 
+def check_scored(had_noise: bool, X: Any, cov: Any, std: Any) -> None:
+    """Refuse to score a model that was fitted with `cov` or `std` beside X on an X without them.
+
+    So does cross-validation without metadata routing: `cross_val_score(..., params={"std": std})` passes
+    them to `fit` alone.
+    """
+    if had_noise and cov is None and std is None and (is_frame(X) or not hasattr(X, "cov")):
+        raise ValueError(
+            "score: the model was fitted with cov or std, but X comes without. Pass them to score (std=0 if "
+            "X is exact). In cross-validation pass svmgsu.Gaussians(X, std=...) as X, or route them: "
+            "sklearn.set_config(enable_metadata_routing=True)"
+        )
+
+
 def table_for_fit(
     X: Any,
     y: Any = None,

@@ -313,12 +313,10 @@ class TableReader:
                 factor = cells.conversion(column, value, what) / plan.error_scale
                 error = numbers[column]
                 if what == STD:
-                    # Most tables have none of these, and comparing a few extremes shows it.
-                    nothing = (
-                        np.isin(error, NINES) if np.nanmax(np.abs(error), initial=0) >= NINES[0] else None
-                    )
-                    if nothing is not None and nothing.any():
-                        nothing &= np.isin(np.abs(numbers[value]), NINES)
+                    size = np.abs(error)
+                    # Comparing the largest first spares most tables the search for nines.
+                    if np.nanmax(size, initial=0) >= NINES[0]:
+                        nothing = np.isin(size, NINES) & np.isin(np.abs(numbers[value]), NINES)
                         sentinels += int(nothing.sum())
                         numbers[value] = np.where(nothing, np.nan, numbers[value])
                         error = np.where(nothing, np.nan, error)

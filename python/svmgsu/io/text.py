@@ -1,17 +1,19 @@
-"""The text format of the method's authors: means, labels and covariances, one example a line, joined by ids.
+"""Lines `lead j:v j:v ...`: the three text files of the method's authors, joined by ids, and svmlight.
 
     means         id j:v j:v ...
     labels        id label
     covariances   id i,j:v ...     diagonal j,j:v; full: one triangle or both; isotropic: one value, or 1,1:v
+    svmlight      label j:v j:v ...
 
 Indices begin at 1, zeros are omitted, `#` begins a comment. An id written `doc_3:` is `doc_3`. Ids may be
-in any encoding: bytes that are not UTF-8 are lone surrogates in `ids` (Python's "surrogateescape").
+in any encoding: bytes that are not UTF-8 are lone surrogates in `ids` (Python's "surrogateescape"). Numbers
+that are written read back exactly.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Iterator
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -20,10 +22,11 @@ from .. import _core
 from ..data.covariances import Covariance, Diagonal, Full, Isotropic, Psd, check_psd, semidefinite
 from ..data.gaussians import Gaussians
 from ..support.memory import NotEnoughMemory, in_words, require_memory
-from ..support.sparse import compressed_rows
-from ..support.validation import Array, check_count
-from .dataset import Dataset, Report, plain_labels
-from .files import Source, mappable, name_of
+from ..support.sparse import SparseRows, compressed_rows
+from ..support.validation import Array, check_count, is_sparse
+from .dataset import Dataset, Report, as_dataset, plain_labels
+from .files import Source, encoded, mappable, name_of
+from .output import replacing
 
 TextFormat: TypeAlias = Literal["means", "labels", "covariances", "svmlight"]
 KINDS = ("isotropic", "diagonal", "full")
@@ -33,6 +36,8 @@ LARGE, LOOK = 2**26, 2**16  # bytes of a file that is looked at before it is rea
 ENTRY_BYTES, LINE_BYTES = 12, 40  # what an entry and a line of text become
 SPARSE_BELOW = 0.2  # a share of nonzeros under which compressed rows are smaller and faster
 SPARSE_FROM = 2**20  # numbers: smaller arrays stay dense, and SciPy need not be loaded
+NUMBERS_A_BLOCK = 2**18
+NUMBER_BYTES = 32.0  # a number and its text
 
 
 def read_text(
@@ -45,15 +50,14 @@ def read_text(
     sparse: bool | None = None,
     psd: Psd = "clip",
     threads: int | None = None,
-    verbose: bool = False,
     as_authors: bool = False,
 ) -> Dataset:
-    """Reads the authors' text files and joins them by id, in the order of the means.
+    """Read the authors' text files and joins them by id, in the order of the means.
 
     Parameters
     ----------
     means, labels, cov : path, "-" or file
-        "-" is standard input. Files compressed by gzip or xz are unpacked. Examples that one of the
+        "-" is standard input. Files compressed by gzip or xz are unpacked. Samples that one of the
         files lacks are dropped; `report` of the result says how many.
     kind : {"isotropic", "diagonal", "full"}, optional
         The kind of covariance; by default what the file shows. A file with nothing but `1,1:v` is isotropic.
@@ -67,8 +71,6 @@ def read_text(
         digits: as for `svmgsu.Full`.
     threads : int, optional
         For parsing; by default all that OpenMP offers. The result is the same for any number.
-    verbose : bool, default=False
-        Whether to show a progress bar.
     as_authors : bool, default=False
         Whether to take two things more that the authors' programs take, with a note in `report`: features
         that have variances but no means, and of several isotropic variances in a line the last.
@@ -90,7 +92,7 @@ def read_text(
     >>> means = io.StringIO("doc_1 1:0.5 2:-1\\ndoc_2 2:3e-1\\n")
     >>> labels = io.StringIO("doc_2 -1\\ndoc_1 +1\\n")
     >>> cov = io.StringIO("doc_1 1,1:0.1 2,2:0.2\\ndoc_2: 1,1:0.3\\n")
-    >>> data, y = svmgsu.read_text(means, labels, cov)
+    >>> data, y = svmgsu.io.read_text(means, labels, cov)
     >>> data
     Gaussians(2 samples, 2 features, cov=Diagonal(n_samples=2, n_features=2), typical error 1 of the spread)
     >>> y
@@ -101,23 +103,22 @@ def read_text(
     check_psd(psd)
     sources = {"means": means, "labels": labels, "cov": cov}
     names = {role: name_of(source, role) for role, source in sources.items() if source is not None}
-    parse = Parser(threads, verbose)
     most = MOST_FEATURES if n_features is None else check_count(n_features, "n_features")
     asked = "" if n_features is None else f"n_features={n_features}"
-    rows = {"means": parse(means, names["means"], "means", most, asked)}
+    rows = {"means": _parse(means, names["means"], "means", threads, most, asked)}
     if labels is not None:
-        rows["labels"] = parse(labels, names["labels"], "labels")
+        rows["labels"] = _parse(labels, names["labels"], "labels", threads)
     n = n_features or rows["means"].features
     last_counts = as_authors and kind == "isotropic"
     if cov is not None and last_counts:
-        rows["cov"] = parse(cov, names["cov"], "covariances", diagonal=True, as_written=True)
+        rows["cov"] = _parse(cov, names["cov"], "covariances", threads, diagonal=True, as_written=True)
     elif cov is not None and as_authors and n_features is None:
-        rows["cov"] = parse(cov, names["cov"], "covariances", diagonal=kind == "diagonal")
+        rows["cov"] = _parse(cov, names["cov"], "covariances", threads, diagonal=kind == "diagonal")
         n = max(n, rows["cov"].features)
     elif cov is not None:
         because = asked or f"the {n} features of {names['means']}; n_features= sets another number"
-        most = n or MOST_FEATURES
-        rows["cov"] = parse(cov, names["cov"], "covariances", most, because if n else "", kind == "diagonal")
+        limit = (n, because) if n else ()
+        rows["cov"] = _parse(cov, names["cov"], "covariances", threads, *limit, diagonal=kind == "diagonal")
         n = n or rows["cov"].features
     if n == 0:
         raise _core.FormatError(f"{names['means']}: all means are zero; pass n_features= to say how many")
@@ -125,7 +126,7 @@ def read_text(
     chosen = dict(zip(rows, _core.join(list(rows.values())), strict=True))
     report = _report(rows, chosen, names)
     ids = id_array(rows["means"].ids(chosen["means"]))
-    layout = Layout(n, sparse, parse.threads, psd)
+    layout = Layout(n, sparse, threads or 0, psd)
     kinds = None
     if cov is not None and not last_counts:
         kinds = _covariance(rows["cov"], chosen["cov"], kind, layout, names["cov"], ids, report)
@@ -142,30 +143,23 @@ def read_text(
     return Dataset(data, y, ids, report)
 
 
-class Parser:
-    """Calls the parser, with a progress bar if asked for."""
-
-    def __init__(self, threads: int | None, verbose: bool) -> None:
-        self.threads = 0 if threads is None else check_count(threads, "threads")
-        self.verbose = verbose
-
-    def __call__(
-        self,
-        source: Source,
-        name: str,
-        format: TextFormat,
-        most: int = MOST_FEATURES,
-        because: str = "",
-        diagonal: bool = False,
-        zero_based: bool = False,
-        as_written: bool = False,
-    ) -> _core.TextRows:
-        content = mappable(source)
-        _check_size(content, name)
-        with _Bar(name, self.verbose) as show:
-            return _core.read_rows(
-                content, format, name, most, because, zero_based, diagonal, as_written, self.threads, show
-            )
+def _parse(
+    source: Source,
+    name: str,
+    format: TextFormat,
+    threads: int | None,
+    most: int = MOST_FEATURES,
+    because: str = "",
+    *,
+    diagonal: bool = False,
+    zero_based: bool = False,
+    as_written: bool = False,
+) -> _core.TextRows:
+    """Parse a file whose indices may be up to `most`, `because` of what."""
+    content = mappable(source)
+    _check_size(content, name)
+    count = 0 if threads is None else check_count(threads, "threads")
+    return _core.read_rows(content, format, name, most, because, zero_based, diagonal, as_written, count)
 
 
 def _check_size(content: str | bytes, name: str) -> None:
@@ -196,32 +190,6 @@ def _origin(rows: _core.TextRows, start: Array, column: Array) -> str:
     """Where the largest index of a file is, by its entries."""
     row = int(np.searchsorted(start, int(column.argmax()), side="right")) - 1 if len(column) else 0
     return f"line {rows.line(row)} has the largest index, {rows.features}"
-
-
-class _Bar:
-    """A progress bar of the bytes read, if asked for and if tqdm is there."""
-
-    def __init__(self, name: str, verbose: bool) -> None:
-        self._name, self._verbose = name, verbose
-        self._bar: Any = None
-
-    def __enter__(self) -> Callable[[int, int], None] | None:
-        if not self._verbose:
-            return None
-        try:
-            from tqdm.auto import tqdm
-        except ImportError:
-            return None
-        self._bar = tqdm(desc=self._name, unit="B", unit_scale=True)
-        return self._show
-
-    def __exit__(self, *error: object) -> None:
-        if self._bar is not None:
-            self._bar.close()
-
-    def _show(self, done: int, total: int) -> None:
-        self._bar.total = total
-        self._bar.update(done - self._bar.n)
 
 
 class Layout:
@@ -332,3 +300,238 @@ def _covariance(
             error=_core.FormatError,
         )
     )
+
+
+def read_svmlight(
+    path: Source,
+    cov: Source | None = None,
+    *,
+    n_features: int | None = None,
+    zero_based: bool = False,
+    sparse: bool | None = None,
+    threads: int | None = None,
+) -> Dataset:
+    """Read lines `label j:v j:v ...`; `qid:` items and comments are skipped.
+
+    Parameters
+    ----------
+    path, cov : path, "-" or file
+        The means, and the variances of the same samples in the same order, with the same labels.
+    n_features : int, optional
+        By default the largest index of the two files.
+    zero_based : bool, default=False
+        Whether indices begin at 0, as in files of scikit-learn's `dump_svmlight_file`.
+    sparse, threads
+        As for `read_text`.
+
+    Examples
+    --------
+    >>> import io, svmgsu
+    >>> data, y = svmgsu.io.read_svmlight(io.StringIO("+1 1:0.5 3:2\\n-1 2:1  # comment\\n"))
+    >>> data.mean
+    array([[0.5, 0. , 2. ],
+           [0. , 1. , 0. ]])
+    """
+    most = MOST_FEATURES if n_features is None else check_count(n_features, "n_features")
+    asked = "" if n_features is None else f"n_features={n_features}"
+    means_name = name_of(path, "means")
+    means = _parse(path, means_name, "svmlight", threads, most, asked, zero_based=zero_based)
+    rows, cov_name = None, "" if cov is None else name_of(cov, "cov")
+    if cov is not None:
+        rows = _parse(cov, cov_name, "svmlight", threads, most, asked, zero_based=zero_based)
+    n = n_features or max(means.features, 0 if rows is None else rows.features)
+    if n == 0:
+        raise _core.FormatError(f"{means_name}: all means are zero; pass n_features= to say how many")
+    report = Report(found={means_name: means.examples})
+    layout = Layout(n, sparse, threads or 0)
+    y = means.take_label()
+    kind = None
+    if rows is not None:
+        _check_same_examples(rows, cov_name, y, means_name)
+        report.found[cov_name] = rows.examples
+        kind = Diagonal(layout.matrix(rows, np.arange(rows.examples)), name=cov_name)
+    data = Gaussians(layout.matrix(means, np.arange(len(y))), kind)
+    report.notes += layout.notes
+    return Dataset(data, plain_labels(y), report=report)
+
+
+def _check_same_examples(rows: _core.TextRows, name: str, y: np.ndarray, means_name: str) -> None:
+    if rows.examples != len(y):
+        raise _core.FormatError(f"{name}: {rows.examples} examples, but {means_name} has {len(y)}")
+    labels = rows.take_label()
+    if (labels != y).any():
+        k = int(np.argmax(labels != y))
+        raise _core.FormatError(
+            f"{name}:{rows.line(k)}: label {labels[k]:g}, but example {k + 1} of {means_name} has {y[k]:g}"
+        )
+
+
+def write_text(
+    data: Any,
+    means: Source,
+    labels: Source | None = None,
+    cov: Source | None = None,
+    *,
+    y: Any = None,
+    ids: Any = None,
+) -> None:
+    """Write samples as the authors' text files, which appear together or not at all.
+
+    Parameters
+    ----------
+    data : Dataset, Gaussians or array
+    means, labels, cov : path, "-" or binary file
+        Where to write; .gz and .xz compress. Without `cov` the covariances are not written.
+    y, ids : arrays of shape (l,), optional
+        Labels, which must be numbers, and ids without blanks; by default those of `data`, or ids 1, 2, ...
+
+    Examples
+    --------
+    >>> import io, svmgsu
+    >>> file = io.BytesIO()
+    >>> svmgsu.io.write_text([[0.5, 0.0], [0.0, -1.25]], file, ids=["a", "b"])
+    >>> print(file.getvalue().decode(), end="")
+    a 1:0.5
+    b 2:-1.25
+    """
+    dataset = as_dataset(data, y, ids)
+    gaussians = dataset.data
+    names = check_ids(dataset.ids, len(gaussians))
+    blocks: list[tuple[Source, Iterator[bytes]]] = [(means, _mean_lines(gaussians, names))]
+    if labels is not None:
+        if dataset.y is None:
+            raise ValueError("y: there are no labels to write")
+        leads = label_texts(dataset.y)
+        text = "".join(f"{i} {label}\n" for i, label in zip(names, leads, strict=True))
+        blocks.append((labels, iter([encoded(text)])))
+    if cov is not None:
+        if gaussians.cov is None:
+            raise ValueError("cov: the examples have no covariance to write")
+        blocks.append((cov, _cov_lines(gaussians.cov, names, gaussians.shape[1], dataset.y)))
+    _write(blocks)
+
+
+def write_svmlight(data: Any, path: Source, cov: Source | None = None, *, y: Any = None) -> None:
+    """Write `label j:v ...` lines as svmlight and libsvm read them; variances in a second file of this form.
+
+    Parameters
+    ----------
+    data : Dataset, Gaussians or array
+    path, cov : path, "-" or binary file
+        The means, and the variances, which must be isotropic or diagonal.
+    y : array of shape (l,), optional
+        Labels; by default those of `data`, or zeros.
+
+    Examples
+    --------
+    >>> import io, svmgsu
+    >>> file = io.BytesIO()
+    >>> svmgsu.io.write_svmlight([[0.5, 0.0], [0.0, -1.25]], file, y=[1, -1])
+    >>> print(file.getvalue().decode(), end="")
+    1 1:0.5
+    -1 2:-1.25
+    """
+    dataset = as_dataset(data, y)
+    gaussians = dataset.data
+    leads = label_texts(dataset.y) if dataset.y is not None else ["0"] * len(gaussians)
+    blocks: list[tuple[Source, Iterator[bytes]]] = [(path, _mean_lines(gaussians, leads))]
+    if cov is not None:
+        variances = dataset.variances()
+        blocks.append((cov, _lines(variances, leads, "feature", gaussians.shape[1])))
+    _write(blocks)
+
+
+def check_ids(ids: Array | None, count: int) -> list[str]:
+    """Ids that a line of text can begin with, all different."""
+    if ids is None:
+        return [str(k + 1) for k in range(count)]
+    texts = [str(i) for i in ids]
+    seen: dict[str, int] = {}
+    for k, text in enumerate(texts):
+        shown = encoded(text).decode(errors="replace")  # an id read from a file may be bytes of any encoding
+        if text.split() != [text] or text.startswith("#") or not shown.isprintable():
+            raise ValueError(f"ids: {text!r} of example {k} must be a word: no blanks, no # at its beginning")
+        bare = text[:-1] if len(text) > 1 and text.endswith(":") else text
+        if seen.setdefault(bare, k) != k:
+            raise ValueError(f"ids: examples {seen[bare]} and {k} have the same id, {text!r}")
+    return texts
+
+
+def label_texts(y: Array) -> list[str]:
+    """Labels as text; they must be numbers."""
+    labels = np.asarray(y)
+    if labels.dtype.kind not in "biuf" or not np.isfinite(labels).all():
+        raise ValueError(
+            f"y: labels in text files must be finite numbers, got {labels.dtype} {labels[:3].tolist()}"
+        )
+    return [repr(int(v) if v == int(v) else float(v)) for v in labels.tolist()]
+
+
+def _write(blocks: list[tuple[Source, Iterator[bytes]]]) -> None:
+    with replacing(*(target for target, _ in blocks)) as files:
+        for file, (_, pieces) in zip(files, blocks, strict=True):
+            for piece in pieces:
+                file.write(piece)
+
+
+def _mean_lines(gaussians: Gaussians, leads: list[str]) -> Iterator[bytes]:
+    return _lines(gaussians.mean, leads, "feature", gaussians.shape[1])
+
+
+def _cov_lines(cov: Covariance, names: list[str], n: int, y: Array | None) -> Iterator[bytes]:
+    each, variances = cov.each_variance(len(names)), cov.independent(len(names), n)
+    if each is not None:
+        pairs = zip(names, each.astype(np.float64).tolist(), strict=True)
+        return iter([encoded("".join(f"{name} 1,1:{value!r}\n" for name, value in pairs))])
+    if variances is not None:
+        return _lines(variances, names, "diagonal", n)
+    return _full_lines(cov, names, n, y)
+
+
+def _lines(matrix: Any, leads: list[str], style: Literal["feature", "diagonal"], n: int) -> Iterator[bytes]:
+    """The rows of a dense or sparse matrix as lines, some at a time."""
+    largest = _largest_index(matrix)
+    # What a reader could not know from the nonzeros: how many features there are, and that these are
+    # not isotropic variances.
+    hidden = 2 if style == "diagonal" and largest < 2 <= n else n if style == "feature" and largest < n else 0
+    extra = (
+        b"" if not hidden else b" %d,%d:0" % (hidden, hidden) if style == "diagonal" else b" %d:0" % hidden
+    )
+    step = max(1, NUMBERS_A_BLOCK // n)
+    if not is_sparse(matrix):
+        require_memory(NUMBER_BYTES * step * n, f"X: text of {n} numbers per line")
+    for first in range(0, len(leads), step):
+        rows = slice(first, first + step)
+        if is_sparse(matrix):
+            part = SparseRows(matrix[rows], "X")
+            values = np.ascontiguousarray(part.value, dtype=np.float64)
+            block = _core.format_sparse(leads[rows], values, part.column, part.start, style)
+        else:
+            block = _core.format_dense(leads[rows], _doubles(matrix[rows]), n, style)
+        yield block.replace(b"\n", extra + b"\n", 1) if first == 0 and extra else block
+
+
+def _largest_index(matrix: Any) -> int:
+    """1-based index of the last column that is written; 0 if none is."""
+    if is_sparse(matrix):
+        csr = matrix.tocsr()
+        shown = csr.indices[(csr.data != 0) | np.signbit(csr.data)]
+        return int(shown.max(initial=-1)) + 1
+    for j in range(matrix.shape[1], 0, -1):
+        column = matrix[:, j - 1]
+        if column.any() or np.signbit(column).any():
+            return j
+    return 0
+
+
+def _full_lines(cov: Covariance, names: list[str], n: int, y: Array | None) -> Iterator[bytes]:
+    """Any covariance as upper triangles, a few examples at a time."""
+    step = max(1, NUMBERS_A_BLOCK // (n * n))
+    require_memory(2.0 * NUMBER_BYTES * step * n * n, f"cov: text of full covariances of {n} features")
+    for first in range(0, len(names), step):
+        rows = slice(first, min(first + step, len(names)))
+        yield _core.format_dense(names[rows], _doubles(cov.triangles(rows, n, y)), n, "packed")
+
+
+def _doubles(a: Any) -> Any:
+    return np.ascontiguousarray(a, dtype=np.float64)

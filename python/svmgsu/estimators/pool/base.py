@@ -59,6 +59,7 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
 
     _table: tuple[Any, ...]  # members, see `members.make_members`
     _task: type[Task]
+    _had_noise = False  # whether `fit` was given uncertainties beside X
     _saved: ClassVar[dict[str, str]]  # attributes in files, with their types
 
     def _check_settings(self) -> None:
@@ -90,6 +91,7 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
 
     def _read(self, X: Any, cov: Any, std: Any, groups: Any) -> Gaussians:
         """Check training data, and keep their names."""
+        self._had_noise = cov is not None or std is not None
         cov, std = same_units(self, X, cov, std)
         if isinstance(X, Gaussians):
             keep_names(self, X, reset=True)
