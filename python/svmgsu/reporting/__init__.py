@@ -150,7 +150,8 @@ def report(
                     done()
                     found.what_if, more = insight.what_if(problem, trial, folds, truth, own, effort)
                     found.notes += more
-                    if any((model.weights_ != model.plain_weights_).any() for model in pools[-1].models):
+                    summaries = [model.pool_ for model in pools[-1].models]
+                    if any((pool.weights != pool.fallback_weights).any() for pool in summaries):
                         found.notes.append(
                             "Samples to measure again, and the size of all uncertainties, are about the pool "
                             "without uncertainties as features, which does not react to their size alone."

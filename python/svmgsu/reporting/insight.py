@@ -95,7 +95,7 @@ def without_sizes(problem: Problem, trial: Trial, folds: Folds) -> Trial:
     models = []
     for model in trial.models:
         other = copy.copy(model)
-        other.weights_ = model.plain_weights_
+        other.pool_ = replace(model.pool_, weights=model.pool_.fallback_weights)
         models.append(other)
     parts = [trial.system.predict(m, problem.data[out]) for m, (_, out) in zip(models, folds, strict=True)]
     order = np.argsort(np.concatenate([out for _, out in folds]), kind="stable")
