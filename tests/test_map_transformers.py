@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import svmgsu
 from svmgsu import _core
-from svmgsu.propagate.features import fourier_map, metric_of, spectrum
+from svmgsu.propagate.features import fourier_map, spectrum
 
 
 def test_points_have_the_features_of_scikit_learn():
@@ -58,17 +58,6 @@ def test_several_scales_share_the_frequencies():
     assert len(spectrum("rbf", 7, 3, np.random.default_rng(0))) == 7
 
 
-def test_the_learned_metric_finds_the_direction_that_matters():
-    draw = np.random.default_rng(0)
-    X = draw.normal(size=(600, 5))
-    y = np.where(np.sin(2 * X[:, 2]) > 0, "a", "b")
-    found = svmgsu.features.FourierFeatures(metric="learned").fit(svmgsu.Gaussians(X, std=0.1), y)
-    A = found.metric_
-    assert np.abs(A[2, 2]) > 3 * np.abs(np.delete(A, 2, axis=1)).max()
-    assert np.square(A).sum() == pytest.approx(5)
-    np.testing.assert_allclose(metric_of(np.zeros((2, 2))), np.eye(2))
-
-
 def test_transformers_take_and_give_what_they_say():
     data = gaussians("diagonal", count=6)
     for transformer in (
@@ -100,14 +89,13 @@ def test_bad_input_is_an_error_that_names_it():
         (svmgsu.features.FourierFeatures(n_features=5), "n_features: a cosine and a sine"),
         (svmgsu.features.FourierFeatures(covariance="some"), "covariance: expected"),
         (svmgsu.features.FourierFeatures(metric=np.eye(2)), "metric: 2 columns, but X has 3"),
-        (svmgsu.features.FourierFeatures(metric="learned"), 'metric: "learned" needs y'),
         (svmgsu.features.Landmarks(landmarks="best"), "landmarks: expected"),
         (svmgsu.features.Landmarks(landmarks=np.eye(2)), "landmarks: 2 columns"),
         (svmgsu.features.Landmarks(gamma=[1.0, 2.0]), "gamma: landmarks have one"),
     ):
         with pytest.raises(ValueError, match=words):
             transformer.fit(X)
-    with pytest.raises(ValueError, match="noise of deployment"):
+    with pytest.raises(ValueError, match="test-time noise"):
         svmgsu.features.Polynomial().fit_transform(svmgsu.Gaussians(X, std=1.0).add_noise(0.1))
     wide = svmgsu.features.FourierFeatures(n_features=20_000, covariance="full").fit(X)
     many = svmgsu.Gaussians(np.repeat(X, 500, axis=0), std=1.0)

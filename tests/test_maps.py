@@ -1,4 +1,4 @@
-"""Moments of features of Gaussians and mixtures against sampling, quadrature and differences."""
+"""Moments of features of Gaussians and mixtures against sampling and quadrature."""
 
 import mpmath
 import numpy as np
@@ -39,13 +39,6 @@ def test_every_kind_has_the_moments_of_its_matrices(name, kind):
         found, wanted = feature_map.gaussians(data, spread), feature_map.gaussians(dense, spread)
         np.testing.assert_allclose(found.mean, wanted.mean, rtol=1e-6, atol=1e-9)
         np.testing.assert_allclose(full_of(found), full_of(wanted), rtol=1e-6, atol=1e-9)
-    w = np.random.default_rng(5).normal(size=(2, feature_map.outputs))
-    mean, variance = feature_map.scores(data, w)
-    cov = full_of(feature_map.gaussians(dense, "full"))
-    np.testing.assert_allclose(mean, feature_map.mean(data) @ w.T, rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(
-        variance, np.einsum("kj,ljm,km->lk", w, cov, w).clip(0), rtol=1e-6, atol=1e-6 * np.abs(w).max()
-    )
 
 
 @every_map
@@ -67,10 +60,6 @@ def test_mixtures_have_the_moments_of_all_their_components(name):
     np.testing.assert_allclose(
         diagonal.cov.diagonals(*diagonal.shape), np.diagonal(full, axis1=1, axis2=2), rtol=1e-8, atol=1e-10
     )
-    w = np.random.default_rng(6).normal(size=(2, feature_map.outputs))
-    mean, variance = feature_map.scores(data, w)
-    np.testing.assert_allclose(mean, found.mean @ w.T, rtol=1e-10, atol=1e-10)
-    np.testing.assert_allclose(variance, np.einsum("ka,lab,kb->lk", w, full, w), rtol=1e-8, atol=1e-8)
 
 
 @every_map
@@ -81,53 +70,6 @@ def test_mixtures_with_variances_are_those_with_diagonal_matrices(name):
     plain = svmgsu.Mixtures(data.weights, data.mean, variances)
     full = svmgsu.Mixtures(data.weights, data.mean, variances[..., np.newaxis] * np.eye(N))
     np.testing.assert_allclose(feature_map.mean(plain), feature_map.mean(full), rtol=1e-12, atol=1e-14)
-
-
-@every_map
-def test_sums_of_second_moments_are_those_of_the_examples(name):
-    feature_map, _ = MAPS[name]
-    for data in (gaussians("full", count=70), mixtures()):
-        count = len(data)
-        y = np.random.default_rng(1).normal(size=(count, 2))
-        c = np.random.default_rng(2).uniform(size=count)
-        gram, cross = feature_map.second_moments(data, y, c)
-        z = feature_map.gaussians(data, "full")
-        u = np.column_stack([z.mean, np.ones(count)])
-        wanted = np.einsum("l,la,lb->ab", c, u, u)
-        wanted[:-1, :-1] += np.einsum("l,lab->ab", c, z.cov.to_full())
-        scale = np.abs(wanted).max()
-        np.testing.assert_allclose(gram, wanted, rtol=1e-9, atol=1e-9 * scale)
-        np.testing.assert_allclose(cross, np.einsum("l,la,lk->ak", c, u, y), rtol=1e-9, atol=1e-9 * scale)
-
-
-@every_map
-def test_gradients_are_those_of_differences(name):
-    feature_map, _ = MAPS[name]
-    data = gaussians("full")
-    step = 1e-5
-    slopes = np.stack(
-        [
-            (
-                feature_map.mean(svmgsu.Gaussians(data.mean + move, data.cov))
-                - feature_map.mean(svmgsu.Gaussians(data.mean - move, data.cov))
-            )
-            / (2 * step)
-            for move in step * np.eye(N)
-        ],
-        axis=-1,
-    )
-    jacobian = feature_map.core.jacobian(data.core(), 1)
-    combine = np.eye(len(jacobian)) if feature_map.combine is None else feature_map.combine
-    np.testing.assert_allclose(combine @ jacobian, slopes[1], rtol=1e-6, atol=1e-8)
-    w = np.random.default_rng(3).normal(size=(2, feature_map.outputs))
-    c = np.array([1.0, 2.0, 0.5, 0.0])
-    g = np.einsum("ka,lan->lkn", w, slopes)
-    np.testing.assert_allclose(
-        feature_map.gradient_outer_product(data, w, c),
-        np.einsum("l,lkn,lkm->nm", c, g, g),
-        rtol=1e-5,
-        atol=1e-7,
-    )
 
 
 @pytest.mark.parametrize("x, v, w", [(0.3, 0.5, 1.7), (-2.0, 4.0, 0.2), (0.0, 1e-3, 9.0), (5.0, 30.0, 1.0)])
@@ -223,16 +165,11 @@ def test_small_uncertainty_is_that_of_the_first_order():
 def test_the_bits_are_the_same_for_any_number_of_threads(name):
     feature_map, _ = MAPS[name]
     data = gaussians("full", count=200)
-    y = np.ones((200, 1))
-    w = np.random.default_rng(3).normal(size=(2, feature_map.outputs))
 
     def everything(threads):
         z = feature_map.gaussians(data, "full", threads=threads)
         yield z.mean
         yield z.cov.packed
-        yield from feature_map.second_moments(data, y, threads=threads)
-        yield from feature_map.scores(data, w, threads=threads)
-        yield feature_map.gradient_outer_product(data, w, threads=threads)
 
     for one, three in zip(everything(1), everything(3), strict=True):
         assert np.array_equal(one, three)

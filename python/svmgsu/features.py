@@ -1,12 +1,11 @@
-"""Transformers of Gaussians and mixtures to features whose moments are exact: for curved boundaries.
+"""Feature maps for nonlinear models: features of Gaussians and mixtures whose moments are exact.
 
 They take points, `Gaussians` of any kind and `Mixtures`, and give `Gaussians` of features.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
@@ -15,24 +14,28 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .data.gaussians import Gaussians
+from .data.mixtures import Mixtures
 from .estimators.transformer import GaussianTransformer
 from .propagate.features import (
     KERNELS,
     SPREADS,
     FeatureMap,
     Spread,
-    choose_landmarks,
     fourier_map,
-    frequencies_of_scales,
-    is_mixtures,
     landmark_map,
-    metric_of,
     polynomial_map,
-    resolve_gammas,
+    spectrum,
 )
-from .support.validation import FloatArray, as_float_array, check_count, check_finite, check_positive
+from .support.validation import (
+    FloatArray,
+    as_float_array,
+    check_choice,
+    check_count,
+    check_finite,
+    check_positive,
+)
 
-ROUNDS = 2  # of learning a metric
+__all__ = ["FourierFeatures", "Landmarks", "Polynomial"]
 
 
 class FeatureTransformer(GaussianTransformer):
@@ -42,71 +45,58 @@ class FeatureTransformer(GaussianTransformer):
     covariance: str
     map_: FeatureMap
 
-    @abstractmethod
-    def _make(self) -> FeatureMap:
-        """The map of what was learnt."""
-
     def fit(self, X: Any, y: Any = None, cov: Any = None, std: Any = None) -> Any:
-        """Learns from X, an array, `Gaussians` or `Mixtures`.
+        """Learn from X.
 
         Parameters
         ----------
         X : array, DataFrame, Gaussians or Mixtures
-        y : array, optional
-            Needed only where a metric is learnt.
+            The samples.
+        y : ignored
+            Not used, present for scikit-learn.
         cov, std : optional
-            The covariance or the error bars of an array X, as in `svmgsu.Gaussians`.
+            The covariance or the standard deviations of an array X, as in `svmgsu.Gaussians`.
         """
-        if self.covariance not in SPREADS:
-            raise ValueError(
-                f'covariance: expected "none", "diagonal", "lowrank" or "full", got {self.covariance!r}'
-            )
-        if is_mixtures(X):
-            self._check_inputs(X, cov, std, reset=True)
+        check_choice(self.covariance, "covariance", SPREADS)
+        if isinstance(X, Mixtures):
+            self._check_mixtures(X, cov, std, reset=True)
             self._fit(X, y)
-            return self
-        return super().fit(X, y, cov, std)
+        else:
+            super().fit(X, y, cov, std)
+        self._n_features_out = self.map_.outputs
+        return self
 
     def transform(self, X: Any, cov: Any = None, std: Any = None) -> Any:
-        """E z of X, with the covariance that `covariance` asks for.
+        """Return E z of X, with the covariance that `covariance` asks for.
 
         Points that come as an array become an array; `Gaussians`, `Mixtures`, and arrays with `cov` or `std`
         become `Gaussians`.
         """
-        if not is_mixtures(X):
+        if not isinstance(X, Mixtures):
             return super().transform(X, cov, std)
         check_is_fitted(self)
-        self._check_inputs(X, cov, std, reset=False)
-        return self.map_.gaussians(X, self._spread)
+        self._check_mixtures(X, cov, std, reset=False)
+        return self.map_.gaussians(X, cast(Spread, self.covariance))
 
     def _carry(self, data: Gaussians) -> Gaussians:
         if data.test_noise is not None:
             raise ValueError(
-                f"X: {type(self).__name__} is not linear and cannot carry noise of deployment; add it to the "
-                "covariance, or use svmgsu.GSUClassifier(test_noise=...)"
+                f"X: {type(self).__name__} is not linear and cannot carry test-time noise; add it to the "
+                "covariance"
             )
         dtype = data.mean.dtype
         if data.cov is None:
             return Gaussians(self.map_.mean(data, dtype))
-        return self.map_.gaussians(data, self._spread, dtype)
+        return self.map_.gaussians(data, cast(Spread, self.covariance), dtype)
 
-    @property
-    def _spread(self) -> Spread:
-        return self.covariance  # type: ignore[return-value]
-
-    def _set_map(self) -> None:
-        self.map_ = self._make()
-        self._n_features_out = self.map_.outputs
-
-    def _check_inputs(self, X: Any, cov: Any, std: Any, *, reset: bool) -> None:
+    def _check_mixtures(self, X: Mixtures, cov: Any, std: Any, *, reset: bool) -> None:
         if cov is not None or std is not None:
             raise ValueError("cov: X is Mixtures and has its covariances already")
-        n = int(X.mean.shape[2])
         if reset:
-            self.n_features_in_ = n
-        if n != self.n_features_in_:
+            self.n_features_in_ = X.shape[1]
+        if X.shape[1] != self.n_features_in_:
             raise ValueError(
-                f"X has {n} features, but {type(self).__name__} is expecting {self.n_features_in_} "
+                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} "
                 "features as input"
             )
 
@@ -115,7 +105,7 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, FeatureTransformer):  # t
     """Random Fourier features of a kernel, with exact moments of uncertain samples.
 
     cos(w·x)/√R and sin(w·x)/√R of R frequencies w. For X ~ N(x, Σ) with q = wᵀΣw the expectation of the first
-    is cos(w·x) e^(-q/2)/√R, and covariances have closed forms too: a blurred sample fades.
+    is cos(w·x) e^(-q/2)/√R, and covariances have closed forms too: the features of a noisy sample fade.
 
     Parameters
     ----------
@@ -124,24 +114,26 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, FeatureTransformer):  # t
     n_features : int, default=300
         Twice the number of frequencies.
     gamma : "scale", "median", float or list of float
-        γ; "scale" is 1/(n Var X), "median" 1/(2 d²) with d the median distance. Frequencies are shared out
-        among several.
+        γ; "scale" is 1/(n Var X), "median" 1/(2 d²) with d the median distance. Several values share the
+        frequencies.
     nu : float, default=1.5
-        "matern": 0.5 is the roughest, and as it grows the kernel becomes the RBF.
+        The smoothness of "matern": 0.5 is the roughest, and as it grows the kernel becomes the RBF.
     orthogonal : bool, default=True
         Frequencies at right angles, which approximate the kernel better ("rbf" and "matern").
-    metric : array of shape (p, n), "learned" or None
-        A: distances are ‖A(x - x′)‖. "learned" takes (mean ∇f∇fᵀ)^¼ of a ridge regression f on y, twice.
+    metric : array of shape (p, n), optional
+        A: distances are ‖A(x - x′)‖.
     covariance : {"none", "diagonal", "lowrank", "full"}
-        What of the features' covariance is given: nothing, the variances, the first order in Σ with the
-        variances exact, or all.
+        What of the features' covariance is given: nothing, the variances, the first order in Σ with exact
+        variances, or all.
     random_state : int, RandomState or None, default=0
+        The seed of the frequencies.
 
     Attributes
     ----------
     frequencies_ : array of shape (n_features / 2, n)
+        The frequencies.
     gammas_ : list of float
-    metric_ : array of shape (p, n) or None
+        The values of γ.
 
     Examples
     --------
@@ -174,31 +166,24 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, FeatureTransformer):  # t
         self.random_state = random_state
 
     def _fit(self, data: Any, y: Any) -> None:
-        if self.kernel not in KERNELS:
-            raise ValueError(f'kernel: expected "rbf", "laplace" or "matern", got {self.kernel!r}')
+        check_choice(self.kernel, "kernel", KERNELS)
         count = check_count(self.n_features, "n_features", least=2)
         if count % 2:
             raise ValueError(f"n_features: a cosine and a sine for each frequency; got the odd {count}")
         nu = check_positive(self.nu, "nu")
-        rng = generator(self.random_state)
-        X = points_of(data)
-        n = X.shape[1]
-        given, learned = metric_given(self.metric, n, y)
-        inner = X if given is None else X @ given.T
-        self.gammas_ = resolve_gammas(self.gamma, inner, rng)
-        base = frequencies_of_scales(
-            self.kernel, count // 2, self.gammas_, inner.shape[1], rng, nu=nu, orthogonal=self.orthogonal
-        )
-        self.metric_ = given
-        self.frequencies_: FloatArray = base if given is None else base @ given
-        self._set_map()
-        for _ in range(ROUNDS if learned else 0):
-            self.metric_ = metric_of(ridge_gradients(self.map_, data, y))
-            self.frequencies_ = base @ self.metric_
-            self._set_map()
-
-    def _make(self) -> FeatureMap:
-        return fourier_map(self.frequencies_)
+        rng = _generator(self.random_state)
+        X = _points_of(data)
+        metric = _checked_metric(self.metric, X.shape[1])
+        inner = X if metric is None else X @ metric.T
+        self.gammas_ = _resolve_gammas(self.gamma, inner, rng)
+        shares = np.diff(np.linspace(0, count // 2, len(self.gammas_) + 1).round().astype(int))
+        drawn = []
+        for gamma, share in zip(self.gammas_, shares.tolist(), strict=True):
+            unit = spectrum(self.kernel, share, inner.shape[1], rng, nu=nu, orthogonal=self.orthogonal)
+            drawn.append((gamma if self.kernel == "laplace" else np.sqrt(gamma)) * unit)
+        frequencies: FloatArray = np.concatenate(drawn)
+        self.frequencies_ = frequencies if metric is None else frequencies @ metric
+        self.map_ = fourier_map(self.frequencies_)
 
 
 class Landmarks(ClassNamePrefixFeaturesOutMixin, FeatureTransformer):  # type: ignore[misc]
@@ -210,20 +195,24 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, FeatureTransformer):  # type: i
     Parameters
     ----------
     n_landmarks : int, default=300
+        The number of landmarks.
     gamma : "scale", "median" or float
         As in `FourierFeatures`.
     landmarks : {"kmeans", "drawn"} or array of shape (M, n)
         Centres of k-means, samples drawn at random, or given points.
-    metric : array of shape (p, n) or None
+    metric : array of shape (p, n), optional
         A: distances are ‖A(x - c)‖.
     covariance : {"none", "diagonal", "lowrank", "full"}
         As in `FourierFeatures`.
     random_state : int, RandomState or None, default=0
+        The seed of the landmarks.
 
     Attributes
     ----------
     landmarks_ : array of shape (M, n)
+        The landmarks.
     gamma_ : float
+        The value of γ.
 
     Examples
     --------
@@ -252,29 +241,31 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, FeatureTransformer):  # type: i
 
     def _fit(self, data: Any, y: Any) -> None:
         count = check_count(self.n_landmarks, "n_landmarks")
-        rng = generator(self.random_state)
-        X = points_of(data)
-        self.metric_, learned = metric_given(self.metric, X.shape[1], y)
-        if learned:
-            raise ValueError('metric: "learned" is for svmgsu.features.FourierFeatures')
-        inner = X if self.metric_ is None else X @ self.metric_.T
-        gammas = resolve_gammas(self.gamma, inner, rng)
+        rng = _generator(self.random_state)
+        X = _points_of(data)
+        metric = _checked_metric(self.metric, X.shape[1])
+        gammas = _resolve_gammas(self.gamma, X if metric is None else X @ metric.T, rng)
         if len(gammas) > 1:
             raise ValueError(f"gamma: landmarks have one, got {self.gamma!r}")
         self.gamma_ = gammas[0]
-        if isinstance(self.landmarks, str):
-            self.landmarks_ = choose_landmarks(X, count, self.landmarks, rng)
-        else:
+        if not isinstance(self.landmarks, str):
             self.landmarks_ = as_float_array(self.landmarks, "landmarks", (2,)).astype(np.float64)
             check_finite(self.landmarks_, "landmarks")
             if self.landmarks_.shape[1] != X.shape[1]:
                 raise ValueError(
                     f"landmarks: {self.landmarks_.shape[1]} columns, but X has {X.shape[1]} features"
                 )
-        self._set_map()
+        elif self.landmarks not in ("kmeans", "drawn"):
+            raise ValueError(f'landmarks: expected "kmeans", "drawn" or an array, got {self.landmarks!r}')
+        elif self.landmarks == "drawn" or len(X) <= count:
+            self.landmarks_ = X[np.sort(rng.permutation(len(X))[:count])]
+        else:
+            from sklearn.cluster import MiniBatchKMeans
 
-    def _make(self) -> FeatureMap:
-        return landmark_map(self.landmarks_, self.gamma_, self.metric_)
+            seed = int(rng.integers(2**31 - 1))
+            means = MiniBatchKMeans(count, random_state=seed, n_init=1, batch_size=max(1024, 4 * count))
+            self.landmarks_ = means.fit(X).cluster_centers_
+        self.map_ = landmark_map(self.landmarks_, self.gamma_, metric)
 
 
 class Polynomial(FeatureTransformer):
@@ -296,61 +287,68 @@ class Polynomial(FeatureTransformer):
         self.covariance = covariance
 
     def _fit(self, data: Any, y: Any) -> None:
-        self._set_map()
-
-    def _make(self) -> FeatureMap:
-        return polynomial_map(self.n_features_in_)
+        self.map_ = polynomial_map(self.n_features_in_)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """The names of the products of `input_features`, as scikit-learn's `PolynomialFeatures` has them."""
+        """Return the names of the products of `input_features`, as `PolynomialFeatures` has them."""
         check_is_fitted(self)
         inner = PolynomialFeatures(2, include_bias=False).fit(np.zeros((1, self.n_features_in_)))
         names = getattr(self, "feature_names_in_", None) if input_features is None else input_features
         return inner.get_feature_names_out(names)
 
 
-def generator(random_state: Any) -> np.random.Generator:
-    """A generator for what scikit-learn calls `random_state`."""
+def _generator(random_state: Any) -> np.random.Generator:
+    """Return a generator for what scikit-learn calls `random_state`."""
     if isinstance(random_state, np.random.Generator):
         return random_state
     return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
 
 
-def points_of(data: Any) -> FloatArray:
-    """The means of the samples; of mixtures the overall ones."""
-    if is_mixtures(data):
+def _points_of(data: Gaussians | Mixtures) -> FloatArray:
+    """Return the means of the samples; of mixtures the overall ones."""
+    if isinstance(data, Mixtures):
         return np.asarray(np.einsum("lk,lkn->ln", data.weights, data.mean))
     return np.asarray(data.mean, dtype=np.float64)
 
 
-def metric_given(metric: Any, n: int, y: Any) -> tuple[FloatArray | None, bool]:
-    """The matrix of a metric, if one is given, and whether it is to be learnt."""
+def _checked_metric(metric: Any, n: int) -> FloatArray | None:
     if metric is None:
-        return None, False
-    if isinstance(metric, str):
-        if metric != "learned":
-            raise ValueError(f'metric: expected a matrix, "learned" or None, got {metric!r}')
-        if y is None:
-            raise ValueError('metric: "learned" needs y')
-        return None, True
+        return None
     matrix = as_float_array(metric, "metric", (2,)).astype(np.float64)
     check_finite(matrix, "metric")
     if matrix.shape[1] != n:
         raise ValueError(f"metric: {matrix.shape[1]} columns, but X has {n} features")
-    return matrix, False
+    return matrix
 
 
-def ridge_gradients(feature_map: FeatureMap, data: Any, y: Any) -> FloatArray:
-    """The averaged gradient outer product of a ridge regression on y, numbers or classes."""
-    labels = np.asarray(y)
-    if labels.dtype.kind in "fc":
-        targets = (labels - labels.mean())[:, np.newaxis]
-    else:
-        targets = (labels[:, np.newaxis] == np.unique(labels)).astype(np.float64)
-        targets -= targets.mean(axis=0)
-    Z = feature_map.mean(data)
-    Z -= Z.mean(axis=0)
-    gram = Z.T @ Z / len(Z)
-    gram[np.diag_indices_from(gram)] += 1e-4 * max(float(np.trace(gram)), 1e-300)
-    w = np.linalg.solve(gram, Z.T @ targets / len(Z)).T
-    return feature_map.gradient_outer_product(data, w)
+def _resolve_gammas(gamma: Any, X: FloatArray, rng: np.random.Generator) -> list[float]:
+    """Return `gamma` as numbers > 0: itself or a list of them, "scale" (1/(n Var X)) or "median".
+
+    "median" is 1/(2 d²) with d the median distance of pairs of samples.
+    """
+    expected = f'gamma: expected "scale", "median", a number or a list of them, got {gamma!r}'
+    if isinstance(gamma, str):
+        if gamma not in ("scale", "median"):
+            raise ValueError(expected)
+        with np.errstate(over="ignore", invalid="ignore"):
+            if gamma == "scale":
+                spread = float(X.var()) * X.shape[1]
+            else:
+                pairs = rng.integers(len(X), size=(2, 4000))
+                squares = ((X[pairs[0]] - X[pairs[1]]) ** 2).sum(axis=1)
+                squares = squares[squares > 0]
+                spread = 2 * float(np.median(squares)) if len(squares) else 0.0
+        low = float(X.min())
+        high = float(X.max())
+        if not spread < 1e300 or (spread < 1e-300 and low < high):
+            raise ValueError(
+                f"gamma: {gamma!r} is no number for values from {low:g} to {high:g}; take another unit"
+            )
+        return [1 / spread if spread > 0 else 1.0]
+    try:
+        numbers = [float(value) for value in np.atleast_1d(np.asarray(gamma, dtype=object)).tolist()]
+    except (TypeError, ValueError):
+        raise TypeError(expected) from None
+    if not numbers or not all(0 < value < np.inf for value in numbers):
+        raise ValueError(f"gamma: must be > 0 and finite, got {gamma!r}")
+    return numbers
