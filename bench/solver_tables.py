@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -42,73 +43,58 @@ def _gap(row: Row) -> str:
     return f"{row['relative_gap']:.1e}" + ("" if row["certified"] else f" ({row['status']}!)")
 
 
+Column = tuple[str, Callable[[Row], str]]
+ALWAYS: list[Column] = [
+    ("problem", _name),
+    ("λ", lambda row: f"{row['lam']:g}"),
+    ("gap proven", _gap),
+    ("iterations", lambda row: str(row["iterations"])),
+    ("passes", lambda row: f"{row['passes']:.1f}"),
+    ("ours", lambda row: duration(row["seconds"])),
+]
+
+
+def _table(rows: list[Row], key: str, columns: list[Column]) -> str:
+    """Return a table of the rows that have a value for `key`."""
+    columns = ALWAYS + columns
+    some = [row for row in rows if row.get(key) is not None]
+    return markdown([head for head, _ in columns], [[show(row) for _, show in columns] for row in some])
+
+
 def _main_table(rows: list[Row], quick: bool) -> str:
-    header = ["problem", "λ", "median s", "beyond 6 s", "gap proven", "iterations", "passes", "ours"]
-    header += ["L-BFGS, NumPy", "evaluations", "ratio", "asked", "on our objective", "asked"]
-    return markdown(
-        header,
-        [
-            [
-                _name(row),
-                f"{row['lam']:g}",
-                f"{row['median_s']:.2g}",
-                f"{100 * row['share_beyond_6s']:.0f}%",
-                _gap(row),
-                str(row["iterations"]),
-                f"{row['passes']:.0f}",
-                duration(row["seconds"]),
-                duration(row["lbfgs_seconds"])
-                + ("" if row["lbfgs_reached"] else f", at {row['lbfgs_suboptimality']:.0e}"),
-                str(row["lbfgs_evaluations"]),
-                ratio(row, "lbfgs"),
-                _asked(row["target"], quick),
-                ratio(row, "cpp_lbfgs"),
-                _asked(row["cpp_target"], quick),
-            ]
-            for row in rows
-            if "lbfgs_seconds" in row
-        ],
-    )
+    def reached(row: Row) -> str:
+        return "" if row["lbfgs_reached"] else f", at {row['lbfgs_suboptimality']:.0e}"
+
+    columns: list[Column] = [
+        ("median s", lambda row: f"{row['median_s']:.2g}"),
+        ("beyond 6 s", lambda row: f"{100 * row['share_beyond_6s']:.0f}%"),
+        ("L-BFGS, NumPy", lambda row: duration(row["lbfgs_seconds"]) + reached(row)),
+        ("evaluations", lambda row: str(row["lbfgs_evaluations"])),
+        ("ratio", lambda row: ratio(row, "lbfgs")),
+        ("asked", lambda row: _asked(row["target"], quick)),
+        ("on our objective", lambda row: ratio(row, "cpp_lbfgs")),
+        ("asked", lambda row: _asked(row["cpp_target"], quick)),
+    ]
+    return _table(rows, "lbfgs_seconds", columns)
 
 
 def _svc_table(rows: list[Row], quick: bool) -> str:
-    return markdown(
-        ["problem", "λ", "ours", "gap proven", "LinearSVC", "above the optimum", "its tol", "ratio", "asked"],
-        [
-            [
-                _name(row),
-                f"{row['lam']:g}",
-                duration(row["seconds"]),
-                _gap(row),
-                duration(row["linear_svc_seconds"]),
-                f"{row['linear_svc_suboptimality']:.1e}" + ("" if row["linear_svc_reached"] else " (!)"),
-                f"{row['linear_svc_tol']:g}",
-                ratio(row, "linear_svc"),
-                _asked(row["svc_target"], quick),
-            ]
-            for row in rows
-            if "linear_svc_seconds" in row
-        ],
-    )
+    def reached(row: Row) -> str:
+        return "" if row["linear_svc_reached"] else " (!)"
+
+    columns: list[Column] = [
+        ("LinearSVC", lambda row: duration(row["linear_svc_seconds"])),
+        ("above the optimum", lambda row: f"{row['linear_svc_suboptimality']:.1e}" + reached(row)),
+        ("its tol", lambda row: f"{row['linear_svc_tol']:g}"),
+        ("ratio", lambda row: ratio(row, "linear_svc")),
+        ("asked", lambda row: _asked(row["svc_target"], quick)),
+    ]
+    return _table(rows, "linear_svc_seconds", columns)
 
 
 def _passes_table(rows: list[Row], quick: bool) -> str:
-    return markdown(
-        ["problem", "λ", "gap proven", "iterations", "ours", "passes", "asked"],
-        [
-            [
-                _name(row),
-                f"{row['lam']:g}",
-                _gap(row),
-                str(row["iterations"]),
-                duration(row["seconds"]),
-                f"{row['passes']:.1f}",
-                "" if quick else f"≤ {row['most_passes']}",
-            ]
-            for row in rows
-            if row["most_passes"] is not None
-        ],
-    )
+    asked: Column = ("asked", lambda row: "" if quick else f"≤ {row['most_passes']}")
+    return _table(rows, "most_passes", [asked])
 
 
 def _small_tables(results: dict[str, Any]) -> list[str]:
