@@ -131,14 +131,15 @@ def test_estimators_predict_lazily_and_come_back(client):
     assert type(local) is svmgsu.LinearSVMGSU and local.lam == 0.1
     assert np.array_equal(lazy.compute(), local.predict(X, std=E))
     assert np.array_equal(found.predict_proba(dX, std=dE).compute(), local.predict_proba(X, std=E))
-    assert found.decision_function(dX).compute().shape == (L,)
+    wanted = local.decision_function(X, std=E)
+    assert np.array_equal(found.decision_function(dX, std=dE).compute(), wanted)
     assert np.array_equal(found.predict(X, std=E), local.predict(X, std=E))  # in memory, too
     assert np.allclose(local.predict_proba(X, std=E), known.predict_proba(X, std=E), atol=0.02)
     from sklearn.base import clone
 
     assert clone(found).get_params()["client"] is client
     regression = svmgsu.dask.DaskLinearSVRGSU().fit(dX, *arrays(X[:, 1] * 2), std=dE)
-    same_bits(regression, svmgsu.LinearSVRGSU().fit(X, X[:, 1] * 2, std=E))
+    same_bits(regression, svmgsu.LinearSVRGSU(lam=1e-2).fit(X, X[:, 1] * 2, std=E))
     assert np.array_equal(regression.predict(dX).compute(), regression.to_local().predict(X))
 
 
@@ -223,7 +224,7 @@ def test_a_killed_worker_costs_a_round_and_no_bit(client, which):
     last = rounds_of(X, y, std=E) - 1  # after the very last there is nothing left to ask
     rounds = (last,) if which == "last" else (1, 3)
     callback = killing(client, rounds)
-    found = svmgsu.dask.train(client, dX, dy, std=dE, probability=False, callback=callback, timeout=120)
+    found = svmgsu.dask.train(client, dX, dy, std=dE, probability=False, verbose=callback, timeout=120)
     same_bits(found, known)
     client.wait_for_workers(2, timeout=60)
     same_bits(found, svmgsu.dask.train(client, dX, dy, std=dE, probability=False))
@@ -250,7 +251,7 @@ def test_a_client_that_was_killed_is_followed_by_one_that_starts_from_its_checkp
             if len(seen) == {rounds_of(X, y, std=E) - 1}:
                 os.kill(os.getpid(), signal.SIGKILL)
         client = distributed.Client({client.scheduler.address!r})
-        options = dict(std=dE, probability=False, callback=killer, checkpoint={str(path)!r})
+        options = dict(std=dE, probability=False, verbose=killer, start={str(path)!r})
         svmgsu.dask.train(client, dX, found["y"], **options)
     """
     ended = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, timeout=120)
@@ -261,15 +262,13 @@ def test_a_client_that_was_killed_is_followed_by_one_that_starts_from_its_checkp
     known = svmgsu.dask.train(client, dX, dy, **options)
     rounds = len(asked)
     same_bits(known, svmgsu.train(X, y, std=E, probability=False))
-    found = svmgsu.dask.train(client, dX, dy, checkpoint=path, resume=True, **options)
+    found = svmgsu.dask.train(client, dX, dy, start=path, **options)
     assert abs(found.objective_ - known.objective_) <= 1e-6 * known.objective_
     assert found.status_ == "converged" and len(asked) < 2 * rounds
     Z = X.copy()
     Z[777, 2] += 1e-6
     with pytest.raises(ValueError, match=r"checkpoint: .*stars.ckpt belongs to other data"):
-        svmgsu.dask.train(client, *arrays(Z, y), checkpoint=path, resume=True, **options)
-    with pytest.raises(ValueError, match="resume: it starts from a checkpoint"):
-        svmgsu.dask.train(client, dX, dy, resume=True, **options)
+        svmgsu.dask.train(client, *arrays(Z, y), start=path, **options)
 
 
 def test_samples_that_cannot_be_made_again_are_named(client):
@@ -320,13 +319,13 @@ def test_wrong_data_are_named_with_the_row_of_the_whole(client):
     ):
         with pytest.raises((ValueError, TypeError), match=message):
             svmgsu.dask.train(client, *given, std=dE if given[0] is not X else None)
-    with pytest.raises(ValueError, match=r"example 350 has standard deviation -1"):
+    with pytest.raises(ValueError, match=r"sample 350 has standard deviation -1"):
         bad = E.copy()
         bad[350] = -1
         svmgsu.dask.train(client, dX, y, std=arrays(bad)[0])
     with pytest.raises(TypeError, match=r"std: expected a Dask collection like X"):
         svmgsu.dask.train(client, dX, y, std=0.3)
-    with pytest.raises(TypeError, match=r"lambada: there is no such setting"):
+    with pytest.raises(TypeError, match=r"lambada: there is no such option"):
         svmgsu.dask.train(client, dX, y, lambada=1)
     with pytest.raises(ValueError, match=r"timeout: must be positive"):
         svmgsu.dask.train(client, dX, y, timeout=0)

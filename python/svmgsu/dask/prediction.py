@@ -33,7 +33,7 @@ def decision_function(model: Any, X: Any, cov: Any = None, std: Any = None) -> A
 
 
 def _lazy(model: Any, method: str, X: Any, cov: Any, std: Any) -> Any:
-    local = getattr(model, "model_", model)
+    local = model.to_local() if hasattr(model, "to_local") else model
     if not is_dask(X):
         return getattr(local, method)(X, cov=cov, std=std)
     columns: tuple[int, ...] = ()

@@ -1,9 +1,8 @@
-"""`svmgsu.dask.train`: the problems of `svmgsu.train`, whose sums are computed where the examples are."""
+"""`svmgsu.dask.train`: train on a cluster, where the samples are."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
 from itertools import chain
 from typing import Any
 
@@ -18,92 +17,75 @@ from ..fit.options import NAMES, Options
 from ..fit.problem import Problem
 from ..fit.regression import Regression, check_target_errors
 from ..fit.train import begin
-from ..outofcore.shards import Shard as Part
-from ..outofcore.shards import mapped
+from ..outofcore import shards as solver
 from ..outofcore.training import DataSource
 from ..support.labels import check_labels, check_targets, check_weights
 from ..support.losses import Task
 from ..support.validation import FloatArray, is_sparse
-from .rounds import Rounds, Shard, client_of, threads_here
+from .rounds import Rounds, client_of, threads_here
 from .shards import Shards
 
-TIMEOUT = 600.0  # seconds without an answer of a round
+TIMEOUT = 600.0  # seconds
 
 
 class DaskSource(DataSource):
-    """Examples on the workers of a cluster."""
+    """Samples on the workers of a cluster."""
 
-    def __init__(self, held: Shards) -> None:
-        self.held, self.rounds = held, held.rounds
-        self.shape, self.feature_names_in_ = (held.count, held.features), held.names
-        self.cov = held.kind
+    def __init__(self, samples: Shards) -> None:
+        self.samples = samples
+        self.rounds = samples.rounds
+        self.shape = (samples.count, samples.features)
+        self.feature_names_in_ = samples.names
+        self.cov = samples.kind
 
     def whole_set(self, targets: FloatArray, weights: FloatArray | None, task: Task, scale: float) -> Any:
-        signs = targets.astype(np.int8) if task == "classification" else targets
-        shards = self.held.shards
-        rows = [slice(shard.first, shard.last) for shard in shards]
+        shards = self.samples.shards
+        sent = targets.astype(np.int8) if task == "classification" else targets
         made = self.rounds.make(
-            part_of,
+            solver_shard,
             shards,
-            [signs[own] for own in rows],
-            [None if weights is None else weights[own] for own in rows],
-            [task] * len(rows),
-            [scale] * len(rows),
+            [sent[shard.first : shard.last] for shard in shards],
+            [None if weights is None else weights[shard.first : shard.last] for shard in shards],
+            [task] * len(shards),
+            [scale] * len(shards),
         )
-        return mapped(DaskMap(self.rounds), made, targets, weights)
+        return solver.mapped(self.rounds.ask, made, targets, weights)
 
     def fingerprint(self) -> str:
-        """By groups of rows, which are the same for any number of workers."""
-        shards = self.held.shards
-        found = self.rounds.ask(digests_of, shards, [self.held.group] * len(shards))
+        """Return a fingerprint that does not depend on the number of workers: of groups of samples."""
+        shards = self.samples.shards
+        found = self.rounds.ask(digests_of, shards, [self.samples.group] * len(shards))
         return hashlib.sha256(repr((self.shape, list(chain(*found)))).encode()).hexdigest()
 
     def all_margins(self, coef: FloatArray, threads: int) -> tuple[FloatArray, FloatArray]:
-        shards = self.held.shards
+        shards = self.samples.shards
         found = self.rounds.ask(margins_of, shards, [np.ascontiguousarray(coef)] * len(shards))
         mean, variance = zip(*found, strict=True)
         return np.concatenate(mean), np.concatenate(variance)
 
 
-class DaskMap:
-    """What the mapped engine calls: one task per shard."""
-
-    def __init__(self, rounds: Rounds) -> None:
-        self.rounds = rounds
-
-    def __call__(
-        self, task: Callable[..., bytes], shards: Iterable[Shard], requests: Iterable[bytes]
-    ) -> list[bytes]:
-        return self.rounds.ask(task, list(shards), list(requests))
+def solver_shard(data: Gaussians, targets: Any, weights: Any, task: Task, scale: float) -> solver.Shard:
+    """Task: return a shard for the solver, with covariances times `scale`; its arrays are not copied."""
+    return solver.Shard(data.scale_cov(scale), targets, weights, task, threads=threads_here(), keeps=True)
 
 
 def margins_of(data: Gaussians, coef: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """w·x and wᵀΣw of a shard."""
+    """Task: return w·x and wᵀΣw of the samples of a shard."""
     return _core.margins(data.core(), coef, threads_here())
 
 
 def digests_of(data: Gaussians, group: int) -> list[str]:
-    """A digest of each `group` rows of a shard."""
-    parts = (data[first : first + group] for first in range(0, len(data), group))
-    return [str(joblib.hash((_numbers(part.mean), part.cov))) for part in parts]
+    """Task: return a digest of each `group` samples of a shard."""
+    found = []
+    for first in range(0, len(data), group):
+        part = data[first : first + group]
+        mean = part.mean
+        numbers = (mean.data, mean.indices, mean.indptr) if is_sparse(mean) else mean
+        found.append(str(joblib.hash((numbers, part.cov))))
+    return found
 
 
-def _numbers(mean: Any) -> Any:
-    return (mean.data, mean.indices, mean.indptr) if is_sparse(mean) else mean
-
-
-def part_of(
-    data: Gaussians,
-    targets: Any,
-    weights: Any,
-    task: Task,
-    scale: float,
-) -> Part:
-    """Return a shard for the solver, with covariances times `scale`; its arrays are not copied."""
-    return Part(data.scale_cov(scale), targets, weights, task, threads=threads_here(), keeps=True)
-
-
-def problem_of(
+def read_problem(
     client: Any,
     timeout: float | None,
     X: Any,
@@ -115,19 +97,19 @@ def problem_of(
     y_std: Any = None,
     sample_weight: Any = None,
 ) -> Problem:
-    """Return the problem of samples on a cluster."""
+    """Return the problem of samples on a cluster, checked."""
     if options.searches:
         raise ValueError('lam: "auto" and arrays are for samples in memory; give a number')
-    held = Shards(Rounds(client_of(client), timeout), X, cov, std)
-    weights = check_weights(held.column(sample_weight, "sample_weight"), held.count)
+    samples = Shards(Rounds(client_of(client), timeout), X, cov, std)
+    weights = check_weights(samples.column(sample_weight, "sample_weight"), samples.count)
     if options.task == "regression":
-        targets = check_targets(held.column(y, "y"), held.count)
-        errors = check_target_errors(held.column(y_std, "y_std"), held.count)
-        return Problem(DaskSource(held), Regression(targets, errors, weights, options), options)
-    classes, codes = check_labels(held.column(y, "y"), held.count)
+        targets = check_targets(samples.column(y, "y"), samples.count)
+        errors = check_target_errors(samples.column(y_std, "y_std"), samples.count)
+        return Problem(DaskSource(samples), Regression(targets, errors, weights, options), options)
+    classes, codes = check_labels(samples.column(y, "y"), samples.count)
     small = codes.astype(np.int8 if len(classes) < 128 else np.int32)
-    task = Classification(classes, small, Copies(held.count), weights, options)
-    return Problem(DaskSource(held), task, options)
+    task = Classification(classes, small, Copies(samples.count), weights, options)
+    return Problem(DaskSource(samples), task, options)
 
 
 def train(
@@ -150,10 +132,11 @@ def train(
 
     Parameters
     ----------
-    client : distributed.Client, or None for the one that is there
+    client : distributed.Client or None
+        The cluster; None takes the current client.
     X : Dask array or data frame of shape (l, n)
-        Of a data frame, columns of values and errors are paired by their names, unless `cov` or `std` is
-        given.
+        The samples. Columns of values and uncertainties of a data frame are paired by their names, unless
+        `cov` or `std` is given.
     y : Dask array or series, or array of shape (l,)
         Labels, or targets of a regression; they come to the client.
     cov, std : Dask array or data frame, optional
@@ -170,18 +153,21 @@ def train(
     **options
         As in `svmgsu.train`.
 
+    Returns
+    -------
+    Model or RegressionModel
+        The model, on the client.
+
     Raises
     ------
     ShardLostError
         Samples were lost with a worker and cannot be made again.
     TimeoutError
-        A worker did not answer in time.
+        A worker did not respond in time.
     """
     for name in options:
         if name not in NAMES:
             raise TypeError(f"{name}: there is no such option")
-    chosen = Options(**options)
-    problem = problem_of(
-        client, timeout, X, y, cov, chosen, std=std, y_std=y_std, sample_weight=sample_weight
-    )
+    more = {"std": std, "y_std": y_std, "sample_weight": sample_weight}
+    problem = read_problem(client, timeout, X, y, cov, Options(**options), **more)
     return problem.train(begin(problem, start))
