@@ -1,6 +1,9 @@
 """Samples that are made while blocks are read: mapped features, and copies of soft labels."""
 
 import json
+import time
+import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -58,7 +61,7 @@ def test_maps_follow_one_another_and_regressions_take_them(data, tmp_path):
     assert np.array_equal(found.coef_, known.coef_) and found.gap_ == known.gap_
     again = svmgsu.train(mapped, start=tmp_path / "fit", loss="squared")
     assert abs(again.objective_ - found.objective_) <= 1e-6 * found.objective_
-    assert np.array_equal(svmgsu.LinearSVRGSU().fit(mapped).coef_, found.coef_)
+    assert np.array_equal(svmgsu.LinearSVRGSU(lam=1e-2).fit(mapped).coef_, found.coef_)
 
 
 def test_what_a_map_must_not_do_is_refused(data):
@@ -82,6 +85,34 @@ def test_what_a_map_must_not_do_is_refused(data):
         svmgsu.train(mapped)
     with pytest.raises(ValueError, match=r"features that a map makes are not written"):
         write_blocks(mapped, "never.npz")
+
+
+@pytest.mark.parametrize("ending", ["time", "callback", "interrupt"])
+def test_a_fit_of_mapped_blocks_ends_within_a_pass(data, ending):
+    samples, y = data
+    blocks = opened(samples, y).map(lambda some: some)
+    began = []
+
+    def hear(progress):
+        began.append(time.monotonic())
+        if ending == "interrupt":
+            raise KeyboardInterrupt
+        return ending != "callback"
+
+    def slow(some):
+        if began and len(some) > 1:
+            time.sleep(0.02)
+        return some
+
+    fit = partial(svmgsu.train, blocks.map(slow), probability=False, tol=1e-12, verbose=hear)
+    if ending == "interrupt":
+        with pytest.raises(KeyboardInterrupt):
+            fit()
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", svmgsu.exceptions.ConvergenceWarning)
+        model = fit(max_time=0.1) if ending == "time" else fit()
+    assert model.status_ == ("limit" if ending == "time" else "stopped") and model.gap_ >= 0
 
 
 def soft_labels():

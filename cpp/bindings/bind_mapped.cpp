@@ -3,6 +3,7 @@
 
 #include "solving.hpp"
 #include "svmgsu/engines/mapped.hpp"
+#include "svmgsu/support/poll.hpp"
 
 namespace svmgsu::python {
 namespace {
@@ -13,6 +14,28 @@ std::shared_ptr<py::object> held(py::object object) {
             py::gil_scoped_acquire acquire;
             delete p;
           }};
+}
+
+// What Interrupted is in Python. A map may call the library in the thread of the solver, whose Watch may stop it there:
+// then this goes through Python's frames, back to the solver.
+PyObject* interrupted = nullptr;
+
+void translate(std::exception_ptr failure) {
+  try {
+    if (failure) std::rethrow_exception(failure);
+  } catch (const Interrupted&) {
+    PyErr_SetString(interrupted, "the fit that this was computed for has been stopped");
+  }
+}
+
+template <class Call>
+auto interruptible(const Call& call) {
+  try {
+    return call();
+  } catch (const py::error_already_set& error) {
+    if (error.matches(interrupted)) throw Interrupted();
+    throw;
+  }
 }
 
 MappedSet::Rows rows_of(const py::object& set) { return {py::cast<const TrainingSet&>(set).data, held(set)}; }
@@ -29,15 +52,17 @@ std::shared_ptr<Mapped> make_mapped(const py::object& like, std::vector<Index> s
     py::gil_scoped_acquire acquire;
     py::list list;
     for (const std::string& question : questions) list.append(py::bytes(question));
-    std::vector<std::string> answers;
-    for (const py::handle answer : (*asked)(list)) answers.push_back(py::cast<std::string>(answer));
-    return answers;
+    return interruptible([&] {
+      std::vector<std::string> answers;
+      for (const py::handle answer : (*asked)(list)) answers.push_back(py::cast<std::string>(answer));
+      return answers;
+    });
   };
   set.take = [asked = held(take)](const std::vector<Index>& positions) {
     py::gil_scoped_acquire acquire;
     Array<Index> list(static_cast<py::ssize_t>(positions.size()));
     std::copy(positions.begin(), positions.end(), list.mutable_data());
-    return rows_of((*asked)(list));
+    return interruptible([&] { return rows_of((*asked)(list)); });
   };
   return std::make_shared<Mapped>(std::move(set));
 }
@@ -46,6 +71,10 @@ std::shared_ptr<Mapped> make_mapped(const py::object& like, std::vector<Index> s
 
 void bind_mapped(py::module_& m) {
   using py::arg;
+  interrupted = PyErr_NewException("svmgsu._core.Interrupted", PyExc_BaseException, nullptr);
+  if (!interrupted) throw py::error_already_set();
+  m.attr("Interrupted") = py::reinterpret_borrow<py::object>(interrupted);
+  py::register_exception_translator(&translate);
   py::class_<Mapped, std::shared_ptr<Mapped>>(m, "Mapped")
       .def(py::init(&make_mapped), arg("like"), arg("sizes"), arg("targets").noconvert(), arg("weights"),
            arg("regression"), arg("numbers"), arg("rank"), arg("ask"), arg("take"), arg("keeps") = false)

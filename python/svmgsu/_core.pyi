@@ -218,6 +218,8 @@ class Streamed:
 
 # bind_mapped.cpp
 
+class Interrupted(BaseException): ...
+
 class Mapped:
     def __init__(
         self,

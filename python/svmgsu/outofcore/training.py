@@ -250,8 +250,10 @@ def one_after_another(
             yield b""
             continue
         shard = part.made()
-        yield task(shard, request)
-        drop(shard)
+        try:
+            yield task(shard, request)
+        finally:
+            drop(shard)
 
 
 class MappedFiles(Files):
