@@ -10,6 +10,8 @@
 #include <svmgsu/svmgsu.hpp>
 #include <vector>
 
+#include "engines/hessian.hpp"
+
 namespace {
 
 using namespace svmgsu;
@@ -55,7 +57,7 @@ Vector some_w() { return Vector::Constant(kFeatures, 1.0 / kFeatures); }
 // since Gaussians are views.
 
 Index pass(const TrainingSet& set, Index numbers) {
-  static const MemoryObjective objective(set, kLambda, 1);
+  static const Objective objective(set, kLambda, 1);
   objective.evaluate(some_w(), 0);  // the first pass also looks at the sizes of the columns
   work = [w = some_w()] { objective.evaluate(w, 0); };
   return numbers;
@@ -107,8 +109,8 @@ Index normal() {
 }
 
 Index hessian_product() {
-  static const MemoryObjective objective(data().diagonal(), kLambda, 1);
-  static const std::unique_ptr<Hessian> hessian = objective.hessian(objective.evaluate(some_w(), 0));
+  static const Objective objective(data().diagonal(), kLambda, 1);
+  static const std::shared_ptr<Hessian> hessian = objective.hessian(objective.evaluate(some_w(), 0));
   work = [v = some_w(), out = Vector(kFeatures), out_b = 0.0]() mutable { hessian->times(v, 1, out, out_b); };
   work();  // what the first of many products prepares is not counted
   return 2 * kExamples * kFeatures;

@@ -88,7 +88,9 @@ def program() -> Path:
     archive = Path(package).parents[1] / "libsvmgsu.a"
     target = Path(_folder().name) / "counts"
     try:
-        native.compiled("counts.cpp", target, "-O2", "-fopenmp", *flags, str(archive))
+        # Hessian products are for solvers: their header is not installed.
+        private = Path(__file__).parents[1] / "cpp" / "src"
+        native.compiled("counts.cpp", target, "-O2", "-fopenmp", f"-I{private}", *flags, str(archive))
     except native.NoCompiler as reason:
         raise Skipped(str(reason)) from reason
     return target

@@ -24,7 +24,7 @@ ALL_ROWS = ROWS + KIND_ROWS
 
 def test_there_are_rows_to_check():
     assert len(ROWS) == 8
-    assert len(KIND_ROWS) == 10
+    assert len(KIND_ROWS) == 9
 
 
 @pytest.mark.parametrize(("path", "text"), ALL_ROWS, ids=[f"{k}-{row[0]}" for k, row in enumerate(ALL_ROWS)])

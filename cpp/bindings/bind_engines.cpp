@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "checks.hpp"
+#include "engines/hessian.hpp"
 
 namespace svmgsu::python {
 namespace {
@@ -76,10 +77,10 @@ class PyObjective {
     return *last_;
   }
 
-  MemoryObjective objective_;
+  Objective objective_;
   std::mutex mutex_;
   std::optional<Evaluation> last_;
-  std::unique_ptr<Hessian> hessian_;
+  std::shared_ptr<Hessian> hessian_;
 };
 
 }  // namespace

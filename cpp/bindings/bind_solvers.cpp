@@ -78,9 +78,8 @@ void bind_solvers(py::module_& m) {
       "solve",
       [](const TrainingSet& data, const Options& options, const py::object& callback,
          const std::optional<Array<double>>& start_w, double start_b) {
-        return solve_for(
-            [&](const Options& o) { return MemoryObjective(data, o.lambda, o.threads, o.intercept, o.loss); },
-            data.data.features(), options, callback, start_w, start_b);
+        return solve_for([&](const Options& o) { return Objective(data, o.lambda, o.threads, o.intercept, o.loss); },
+                         data.data.features(), options, callback, start_w, start_b);
       },
       arg("data"), arg("options"), arg("callback") = py::none(), arg("start_w") = py::none(), arg("start_b") = 0.0);
   // `state` is what the last call returned: (w, average, b, average_b, steps, weight, examples).
@@ -91,7 +90,7 @@ void bind_solvers(py::module_& m) {
         Stream s = stream_of(state);
         {
           py::gil_scoped_release release;
-          continue_sgd(MemoryObjective(data, lam, 1, intercept, loss), batch, seed, s);
+          continue_sgd(Objective(data, lam, 1, intercept, loss), batch, seed, s);
         }
         return py::make_tuple(to_array(s.w), to_array(s.average), s.b, s.average_b, s.steps, s.weight, s.examples);
       },

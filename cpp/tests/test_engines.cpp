@@ -5,6 +5,7 @@
 #include <fstream>
 #include <numeric>
 
+#include "engines/line.hpp"
 #include "folder.hpp"
 #include "helpers.hpp"
 
@@ -73,7 +74,7 @@ TEST_CASE("shards of every kind train to the bits of memory") {
     const Problem problem(kind, 3000, 6);
     const TrainingSet set = problem.data();
     const Options options = exact();
-    const Result want = solve(MemoryObjective(set, options.lambda, 1), options);
+    const Result want = solve(Objective(set, options.lambda, 1), options);
     for (const Index count : {1, 2, 7})
       for (const bool keeps : {false, true}) {
         CAPTURE(count);
@@ -107,14 +108,14 @@ TEST_CASE("a line through points without variances is found without another read
     }
     set.targets = std::make_shared<const Targets>(problem.data().targets);
     const Streamed streamed(set, 1);
-    const MemoryObjective objective = streamed.objective(0.1, 1);
+    const Objective objective = streamed.objective(0.1, 1);
     const Vector w = Vector::LinSpaced(5, -1, 1), p = Vector::LinSpaced(5, 0.3, 0.1);
     const Evaluation from = objective.evaluate(w, 0.1, 0.2), there = objective.evaluate(w + p, 0.3, 0.2);
     const std::uint64_t before = streamed.bytes_read();
-    const std::unique_ptr<Ray> ray = objective.ray(from, there, p, 0.2, 0.2);
+    const Line ray = objective.line(from, there, p, 0.2, 0.2);
     CHECK(streamed.bytes_read() - before == (variance > 0 ? streamed.bytes() : 0));
     for (const double t : {0.5, 1.0, 1.7})
-      CHECK(ray->at(t, 0.1).value ==
+      CHECK(ray.at(t, 0.1).value ==
             doctest::Approx(objective.value(w + t * p, 0.1 + t * 0.2 + 0.1, 0.2)).epsilon(1e-12));
   }
 }

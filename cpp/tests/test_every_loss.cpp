@@ -1,7 +1,9 @@
-// What holds for every loss alike: gradient, Hessian, ray and bound follow from its five numbers, and the exact solver
+// What holds for every loss alike: gradient, Hessian, line and bound follow from its five numbers, and the exact solver
 // proves its tolerance.
 #include <doctest/doctest.h>
 
+#include "engines/hessian.hpp"
+#include "engines/line.hpp"
 #include "helpers.hpp"
 #include "svmgsu/solvers/sgd.hpp"
 #include "svmgsu/svmgsu.hpp"
@@ -36,7 +38,7 @@ void for_every_loss(Use use) {
 
 TEST_CASE("derivatives are those of the value for every loss and kind") {
   for_every_loss([](const LossInfo& info, const TrainingSet& set) {
-    const MemoryObjective objective(set, kLambda, 1, true, make_loss(info.name));
+    const Objective objective(set, kLambda, 1, true, make_loss(info.name));
     Random random(5);
     const Vector w = random.normals(7), v = random.normals(7);
     const double b = random.normal(), vb = random.normal(), h = 1e-5, epsilon = 0.3;
@@ -54,8 +56,8 @@ TEST_CASE("derivatives are those of the value for every loss and kind") {
     Vector along;
     double along_b;
     hessian->times(w, 0, along, along_b);
-    CHECK(objective.along(at).w == doctest::Approx(along.dot(w)).epsilon(1e-9));
-    CHECK(objective.along(at).b == doctest::Approx(along_b).epsilon(1e-9));
+    CHECK(objective.line_of_w(at).at(0, 0).t_t == doctest::Approx(along.dot(w)).epsilon(1e-9));
+    CHECK(objective.line_of_w(at).at(0, 0).t_beta == doctest::Approx(along_b).epsilon(1e-9));
     const Matrix dense = hessian->dense(1000, 0);
     CHECK(relative_error(dense.topLeftCorner(7, 7) * v + vb * dense.col(7).head(7), product) < 1e-9);
     hessian->smoothing_derivative(product, product_b);
@@ -64,14 +66,14 @@ TEST_CASE("derivatives are those of the value for every loss and kind") {
     CHECK((product - along_epsilon).norm() < 1e-6 * (1 + along_epsilon.norm()));
 
     const Evaluation there = objective.evaluate(w + v, b + vb, epsilon);
-    const auto ray = objective.ray(at, there, v, vb, epsilon);
-    const Ray::Point here = ray->at(0.4, 0.2);
+    const Line line = objective.line(at, there, v, vb, epsilon);
+    const Line::Point here = line.at(0.4, 0.2);
     CHECK(here.value == doctest::Approx(objective.value(w + 0.4 * v, b + 0.4 * vb + 0.2, epsilon)).epsilon(1e-10));
     CHECK(here.t ==
-          doctest::Approx((ray->at(0.4 + h, 0.2).value - ray->at(0.4 - h, 0.2).value) / (2 * h)).epsilon(1e-5));
-    CHECK(here.t_t == doctest::Approx((ray->at(0.4 + h, 0.2).t - ray->at(0.4 - h, 0.2).t) / (2 * h)).epsilon(1e-5));
+          doctest::Approx((line.at(0.4 + h, 0.2).value - line.at(0.4 - h, 0.2).value) / (2 * h)).epsilon(1e-5));
+    CHECK(here.t_t == doctest::Approx((line.at(0.4 + h, 0.2).t - line.at(0.4 - h, 0.2).t) / (2 * h)).epsilon(1e-5));
     CHECK(here.t_beta ==
-          doctest::Approx((ray->at(0.4 + h, 0.2).beta - ray->at(0.4 - h, 0.2).beta) / (2 * h)).epsilon(1e-5));
+          doctest::Approx((line.at(0.4 + h, 0.2).beta - line.at(0.4 - h, 0.2).beta) / (2 * h)).epsilon(1e-5));
   });
 }
 
@@ -89,7 +91,7 @@ TEST_CASE("newton proves its tolerance for every loss and kind, and no bound is 
         const Result result = train(set, options);
         CHECK(result.stop == Stop::converged);
         CHECK(result.gap <= options.tolerance * result.objective);
-        const MemoryObjective objective(set, lambda, 1, intercept, options.loss);
+        const Objective objective(set, lambda, 1, intercept, options.loss);
         CHECK(result.objective == doctest::Approx(objective.value(result.w, result.b)).epsilon(1e-12));
         Random random(9);
         for (int trial = 0; trial < 3; ++trial) {
@@ -107,7 +109,7 @@ TEST_CASE("newton proves its tolerance for every loss and kind, and no bound is 
 
 TEST_CASE("a point that is no number has no gap that is one") {
   const Problem problem(kind_named("diagonal"), 30, 3);
-  const MemoryObjective objective(problem.data(), kLambda);
+  const Objective objective(problem.data(), kLambda);
   Vector w = Vector::Zero(3);
   CHECK(std::isnan(objective.certify(w, kNaN).gap()));
   w(1) = kNaN;
@@ -118,7 +120,7 @@ TEST_CASE("a start that is no number or absurd is not used") {
   const Problem problem(kind_named("diagonal"), 100, 4);
   Options options;
   options.threads = 1;
-  const MemoryObjective objective(problem.data(), options.lambda, 1);
+  const Objective objective(problem.data(), options.lambda, 1);
   const Result cold = solve(objective, options);
   for (const double value : {kNaN, 1e200, -1e9}) {
     const Vector start = Vector::Constant(4, value);
@@ -141,8 +143,7 @@ TEST_CASE("an example without factors put first changes neither cost nor result"
   const Rows rows(factors);
   const Covariance first = LowRank(rows, start.data(), 60), last = LowRank(rows, other.data(), 60);
   const Problem problem(kind_named("none"), 60, 5);
-  const MemoryObjective a({problem.means, first, problem.labels}, kLambda),
-      b({problem.means, last, problem.labels}, kLambda);
+  const Objective a({problem.means, first, problem.labels}, kLambda), b({problem.means, last, problem.labels}, kLambda);
   CHECK(a.cost().rank == doctest::Approx(118.0 / 60));
   CHECK(a.cost().rank == b.cost().rank);
 }
@@ -163,7 +164,7 @@ TEST_CASE("the stochastic solver takes Lipschitz losses and says of the others t
     } else {
       const Result result = train(set, options);
       CHECK(std::isfinite(result.gap));
-      CHECK(result.objective <= MemoryObjective(set, 0.1, 1, true, options.loss).trivial().start);
+      CHECK(result.objective <= Objective(set, 0.1, 1, true, options.loss).trivial().start);
     }
   }
 }

@@ -241,7 +241,7 @@ TEST_CASE("damaged files are refused with the line and the reason") {
   CHECK(after("intercept ", "intercept nan ") == ":6: expected a finite number for intercept");
   CHECK(after("weights", "weights 1") == ":7: unexpected '1'");
   CHECK(after("e-17", "e999").find("expected a finite number") != std::string::npos);
-  CHECK(after("intercept 0.1", "# intercept 0.1").find(":6: unknown item") == 0);
+  CHECK(after("intercept 0.1", "; intercept 0.1").find(":6: unknown item") == 0);
 }
 
 TEST_CASE("no single changed byte crashes the reader") {

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 
+#include "engines/hessian.hpp"
+#include "engines/line.hpp"
 #include "helpers.hpp"
+#include "svmgsu/solvers/sgd.hpp"
 #include "svmgsu/svmgsu.hpp"
 
 using namespace svmgsu;
@@ -37,7 +40,7 @@ TEST_CASE("the value is the definition's for every kind") {
   for (const Kind& kind : every_kind()) {
     CAPTURE(kind.name);
     const Problem problem(kind, 70, 7);
-    const MemoryObjective objective(problem.data(), kLambda);
+    const Objective objective(problem.data(), kLambda);
     Random random(11);
     for (const double size : {0.0, 0.1, 1.0, 5.0}) {
       const Vector w = size * random.normals(7);
@@ -46,7 +49,8 @@ TEST_CASE("the value is the definition's for every kind") {
       CHECK(objective.value(w, b) == doctest::Approx(want).epsilon(1e-13));
       CHECK(objective.evaluate(w, b).value == doctest::Approx(want).epsilon(1e-13));
       CHECK(objective.certify(w, b).value == doctest::Approx(want).epsilon(1e-13));
-      CHECK(objective.value(objective.evaluate(w, b + 0.3, 0.1), 0.2) ==
+      const Evaluation at = objective.evaluate(w, b + 0.3, 0.1);
+      CHECK(objective.line_at(at, 0.2).at(0, 0).value ==
             doctest::Approx(objective.value(w, b + 0.3, 0.2)).epsilon(1e-13));
     }
   }
@@ -58,7 +62,7 @@ TEST_CASE("the gradient is the value's derivative for every kind") {
       CAPTURE(kind.name);
       CAPTURE(smoothing);
       const Problem problem(kind, 70, 7);
-      const MemoryObjective objective(problem.data(), kLambda);
+      const Objective objective(problem.data(), kLambda);
       Random random(12);
       for (int trial = 0; trial < 3; ++trial) {
         const Vector w = random.normals(7), v = random.normals(7);
@@ -78,7 +82,7 @@ TEST_CASE("the Hessian product is the gradient's derivative for every kind") {
       CAPTURE(kind.name);
       CAPTURE(smoothing);
       const Problem problem(kind, 70, 7);
-      const MemoryObjective objective(problem.data(), kLambda);
+      const Objective objective(problem.data(), kLambda);
       Random random(13);
       const Vector w = random.normals(7), v = random.normals(7);
       const double b = random.normal(), vb = random.normal(), h = 1e-5;
@@ -97,7 +101,7 @@ TEST_CASE("the Hessian is symmetric and positive definite in w") {
   for (const Kind& kind : every_kind()) {
     CAPTURE(kind.name);
     const Problem problem(kind, 70, 7);
-    const MemoryObjective objective(problem.data(), kLambda);
+    const Objective objective(problem.data(), kLambda);
     Random random(14);
     const auto hessian = objective.hessian(objective.evaluate(random.normals(7), 0.2));
     const Vector u = random.normals(7), v = random.normals(7);
@@ -116,7 +120,7 @@ TEST_CASE("results have the same bits for any number of threads") {
     const Problem problem(kind, 2500, 13);
     Random random(15);
     const Vector w = 0.3 * random.normals(13), v = random.normals(13);
-    const MemoryObjective one(problem.data(), kLambda, 1);
+    const Objective one(problem.data(), kLambda, 1);
     const Evaluation want = one.evaluate(w, 0.1);
     Vector want_product;
     double want_product_b;
@@ -124,7 +128,7 @@ TEST_CASE("results have the same bits for any number of threads") {
     const Certificate want_certificate = one.certify(w, 0.1);
     for (const int threads : {2, 3, 8}) {
       CAPTURE(threads);
-      const MemoryObjective many(problem.data(), kLambda, threads);
+      const Objective many(problem.data(), kLambda, threads);
       const Evaluation got = many.evaluate(w, 0.1);
       CHECK(got.value == want.value);
       CHECK(got.gradient_b == want.gradient_b);
@@ -158,9 +162,9 @@ TEST_CASE("a subset of rows equals a copy of those rows") {
     const Matrix packed = packed_upper(dense);
     const auto count = static_cast<Index>(rows.size());
     const Targets targets = Targets::labels(labels, weights);
-    const MemoryObjective copy(TrainingSet(Gaussians(Rows(means.data(), count, 7), Full(packed)), targets), kLambda);
-    const MemoryObjective view(
-        TrainingSet(Gaussians(Rows(problem.means.data(), 70, 7), problem.noise.sum, &rows), targets), kLambda);
+    const Objective copy(TrainingSet(Gaussians(Rows(means.data(), count, 7), Full(packed)), targets), kLambda);
+    const Objective view(TrainingSet(Gaussians(Rows(problem.means.data(), 70, 7), problem.noise.sum, &rows), targets),
+                         kLambda);
     Random random(16);
     const Vector w = random.normals(7), v = random.normals(7);
     const Evaluation a = view.evaluate(w, 0.3), b = copy.evaluate(w, 0.3);
@@ -192,8 +196,8 @@ TEST_CASE("sparse means equal the dense means that they stand for") {
     start.push_back(static_cast<Index>(value.size()));
   }
   const Rows sparse = Rows(value.data(), column.data(), start.data(), means.rows(), means.cols());
-  const MemoryObjective a({means, problem.noise.sum, problem.labels}, kLambda);
-  const MemoryObjective b({Gaussians(sparse, problem.noise.sum), Targets::labels(problem.labels)}, kLambda);
+  const Objective a({means, problem.noise.sum, problem.labels}, kLambda);
+  const Objective b({Gaussians(sparse, problem.noise.sum), Targets::labels(problem.labels)}, kLambda);
   const Vector w = Random(17).normals(7);
   CHECK(a.value(w, 0.1) == doctest::Approx(b.value(w, 0.1)).epsilon(1e-14));
   CHECK(relative_error(a.evaluate(w, 0.1).gradient, b.evaluate(w, 0.1).gradient) < 1e-13);
@@ -212,8 +216,8 @@ TEST_CASE("a weight counts like copies of the example, and zero like none") {
       labels.push_back(problem.labels(i));
     }
   const auto means = Rows(problem.means);
-  const MemoryObjective weighted({problem.means, problem.noise.sum, problem.labels, weights}, 1e-9);
-  const MemoryObjective copied({Gaussians(means, problem.noise.sum, &rows), Targets::labels(labels)}, 1e-9);
+  const Objective weighted({problem.means, problem.noise.sum, problem.labels, weights}, 1e-9);
+  const Objective copied({Gaussians(means, problem.noise.sum, &rows), Targets::labels(labels)}, 1e-9);
   const Vector w = Random(18).normals(5);
   const double ratio = 20.0 / static_cast<double>(rows.size());
   CHECK(copied.value(w, 0.1) == doctest::Approx(ratio * weighted.value(w, 0.1)).epsilon(1e-8));
@@ -225,7 +229,7 @@ TEST_CASE("no point is below the bound that another point certifies") {
       CAPTURE(kind.name);
       CAPTURE(intercept);
       const Problem problem(kind, 70, 7);
-      const MemoryObjective objective(problem.data(), kLambda, 0, intercept);
+      const Objective objective(problem.data(), kLambda, 0, intercept);
       Random random(19);
       double highest_bound = -1e300, lowest_value = 1e300;
       for (int trial = 0; trial < 20; ++trial) {
@@ -243,7 +247,7 @@ TEST_CASE("the best intercept is where the derivative changes sign") {
   for (const Kind& kind : every_kind()) {
     CAPTURE(kind.name);
     const Problem problem(kind, 70, 7);
-    const MemoryObjective objective(problem.data(), kLambda);
+    const Objective objective(problem.data(), kLambda);
     const Vector w = Random(20).normals(7);
     for (const double start : {-1e6, 0.0, 3.0, 1e6}) {
       const double b = objective.best_intercept(w, start);
@@ -255,26 +259,25 @@ TEST_CASE("the best intercept is where the derivative changes sign") {
   }
 }
 
-TEST_CASE("a sample of all examples gives the gradient of the loss") {
+TEST_CASE("a stochastic step with all examples follows the gradient of the loss") {
   for (const Kind& kind : every_kind()) {
     CAPTURE(kind.name);
     const Problem problem(kind, 70, 7);
-    const MemoryObjective objective(problem.data(), kLambda);
-    Random random(21);
-    const Vector w = random.normals(7);
-    std::vector<Index> all(70);
-    for (Index i = 0; i < 70; ++i) all[static_cast<std::size_t>(i)] = 69 - i;
-    Vector gradient;
-    double gradient_b;
-    objective.sample_gradient(w, 0.2, all, gradient, gradient_b);
-    const Evaluation at = objective.evaluate(w, 0.2);
-    CHECK(relative_error(gradient, at.gradient - kLambda * w) < 1e-12);
-    CHECK(gradient_b == doctest::Approx(at.gradient_b).epsilon(1e-12));
+    const Objective objective(problem.data(), kLambda);
+    Stream stream;
+    stream.w = stream.average = 0.1 * Random(21).normals(7);
+    stream.b = 0.2;
+    stream.steps = 999;
+    const Evaluation at = objective.evaluate(stream.w, 0.2);
+    const Vector want = stream.w - at.gradient / (kLambda * 1000);
+    continue_sgd(objective, 70, 0, stream);
+    CHECK(relative_error(stream.w, want) < 1e-12);
+    CHECK(stream.b == doctest::Approx(0.2 - at.gradient_b * std::min(1 / (kLambda * 1000), 1 / std::sqrt(1000.0))));
   }
 }
 
 TEST_CASE("lambda must be positive and finite") {
   const Problem problem(kind_named("none"), 20, 5);
   for (const double lambda : {0.0, -1.0, std::numeric_limits<double>::infinity(), std::nan("")})
-    CHECK_THROWS_AS(MemoryObjective(problem.data(), lambda), InvalidArgument);
+    CHECK_THROWS_AS(Objective(problem.data(), lambda), InvalidArgument);
 }

@@ -3,6 +3,7 @@
 
 #include <atomic>
 
+#include "engines/hessian.hpp"
 #include "helpers.hpp"
 #include "svmgsu/support/parallel.hpp"
 #include "svmgsu/support/poll.hpp"
@@ -89,10 +90,10 @@ TEST_CASE("passes and estimates of the Hessian poll on their way, and can be sto
   for (const char* kind : {"diagonal", "full", "low rank"}) {
     CAPTURE(kind);
     const Problem problem(kind_named(kind), 300, 40);
-    const MemoryObjective objective(problem.data(), 1e-3, 1);  // of several threads only one polls
+    const Objective objective(problem.data(), 1e-3, 1);  // of several threads only one polls
     const Vector w = Vector::Constant(40, 0.1);
     const Evaluation at = objective.evaluate(w, 0.1);
-    const std::unique_ptr<Hessian> hessian = objective.hessian(at);
+    const std::shared_ptr<Hessian> hessian = objective.hessian(at);
     const auto works = {std::function<void()>([&] { objective.evaluate(w, 0.1); }),
                         std::function<void()>([&] { hessian->dense(1000, 1); }),
                         std::function<void()>([&] { hessian->sketch(100, 1); })};
@@ -113,6 +114,6 @@ TEST_CASE("a limit that is over at once leaves the best constant answer and an h
   CHECK(result.stop == Stop::time);
   CHECK(result.gap > 0);
   CHECK(result.gap <= result.objective * (1 + 1e-12));
-  CHECK(MemoryObjective(problem.data(), options.lambda).value(result.w, result.b) ==
+  CHECK(Objective(problem.data(), options.lambda).value(result.w, result.b) ==
         doctest::Approx(result.objective).epsilon(1e-12));
 }

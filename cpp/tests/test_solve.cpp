@@ -47,7 +47,7 @@ TEST_CASE("newton proves the tolerance that was asked for, for every kind") {
     CHECK(result.stop == Stop::converged);
     CHECK(result.gap >= 0);
     CHECK(result.gap <= options.tolerance * result.objective);
-    const MemoryObjective objective(problem.data(), options.lambda);
+    const Objective objective(problem.data(), options.lambda);
     CHECK(result.objective == doctest::Approx(objective.value(result.w, result.b)).epsilon(1e-12));
   }
 }
@@ -73,7 +73,7 @@ TEST_CASE("a stream in pieces takes the steps of one, comes near the optimum, an
   Options options;
   options.lambda = 0.1;
   const Result exact = train(problem.data(), options);
-  const MemoryObjective objective(problem.data(), 0.1, 1);
+  const Objective objective(problem.data(), 0.1, 1);
   Stream once, twice;
   for (std::uint64_t reading = 0; reading < 400; ++reading) continue_sgd(objective, 20, reading, once);
   CHECK(once.steps == 4000);
@@ -87,7 +87,7 @@ TEST_CASE("a stream in pieces takes the steps of one, comes near the optimum, an
   continue_sgd(objective, 20, 2, twice);
   CHECK(again.w == twice.w);
   CHECK(again.average_b == twice.average_b);
-  CHECK_THROWS_AS(continue_sgd(MemoryObjective(other.data(), 0.1, 1), 20, 3, again), InvalidArgument);
+  CHECK_THROWS_AS(continue_sgd(Objective(other.data(), 0.1, 1), 20, 3, again), InvalidArgument);
   CHECK_THROWS_AS(continue_sgd(objective, 0, 3, again), InvalidArgument);
 }
 
@@ -116,7 +116,7 @@ TEST_CASE("without an intercept b stays 0") {
     const Result result = train(problem.data(), options);
     CHECK(result.b == 0);
     CHECK(result.gap >= 0);
-    CHECK(MemoryObjective(problem.data(), options.lambda, 0, false).value(result.w, 0) ==
+    CHECK(Objective(problem.data(), options.lambda, 0, false).value(result.w, 0) ==
           doctest::Approx(result.objective).epsilon(1e-12));
   }
 }
@@ -160,7 +160,7 @@ TEST_CASE("a time limit stops the solver") {
 TEST_CASE("a warm start at the optimum is accepted") {
   const Problem problem(kDiagonal, 200, 5);
   Options options;
-  const MemoryObjective objective(problem.data(), options.lambda);
+  const Objective objective(problem.data(), options.lambda);
   const Result cold = solve(objective, options);
   const Result warm = solve(objective, options, {}, &cold.w, cold.b);
   CHECK(warm.objective <= cold.objective + cold.gap);

@@ -2,6 +2,8 @@
 // argument, and none reads memory that is not there.
 #include <fstream>
 
+#include "engines/hessian.hpp"
+#include "engines/line.hpp"
 #include "folder.hpp"
 #include "refusals.hpp"
 #include "svmgsu/kinds/packing.hpp"
@@ -69,10 +71,6 @@ TEST_CASE("places outside") {
     CHECK(names("rows", [&] { Gaussians(means, CovarianceSum(), &rows); }));
     OneGaussian one;
     CHECK(names("example", [&] { one.read(small.data, outside); }));
-    Vector gw;
-    double gb = 0;
-    const MemoryObjective objective(small.set, 0.1);
-    CHECK(names("sample", [&] { objective.sample_gradient(Vector::Zero(4), 0, {outside}, gw, gb); }));
   }
 }
 
@@ -91,7 +89,7 @@ TEST_CASE("targets of another number or kind") {
 
 TEST_CASE("points of another length") {
   const Small small;
-  const MemoryObjective objective(small.set, 0.1);
+  const Objective objective(small.set, 0.1);
   for (const Index length : {Index{0}, Index{3}, Index{5}}) {
     const Vector w = Vector::Zero(length);
     CHECK(names("w", [&] { objective.value(w, 0); }));
@@ -322,29 +320,25 @@ TEST_CASE("hyperplanes that are not there") {
 
 TEST_CASE("points that an objective has not evaluated") {
   const Small small;
-  const MemoryObjective objective(small.set, 0.1),
+  const Objective objective(small.set, 0.1),
       fewer(TrainingSet(small.data.some({0, 1}), small.set.targets.some({0, 1})), 0.1);
-  struct Strange : Kept {};
-  Evaluation nothing, strange = objective.evaluate(Vector::Zero(4), 0);
-  strange.kept = std::make_shared<Strange>();
+  Evaluation nothing;
   const Evaluation known = objective.evaluate(Vector::Zero(4), 0);
-  for (const Evaluation& at : {nothing, strange, fewer.evaluate(Vector::Zero(4), 0)}) {
-    CHECK(names("at", [&] { objective.value(at, 0.1); }));
+  for (const Evaluation& at : {nothing, fewer.evaluate(Vector::Zero(4), 0)}) {
+    CHECK(names("at", [&] { objective.line_at(at, 0.1); }));
     CHECK(names("at", [&] { objective.active_share(at, 0.1); }));
-    CHECK(names("at", [&] { objective.along(at); }));
+    CHECK(names("at", [&] { objective.line_of_w(at); }));
     CHECK(names("at", [&] { objective.sharp_share(at, 0.1); }));
     CHECK(names("at", [&] { objective.hessian(at); }));
-    CHECK(names("from", [&] { objective.ray(at, known, Vector::Ones(4), 0, 0); }));
-    CHECK(names("there", [&] { objective.ray(known, at, Vector::Ones(4), 0, 0); }));
+    CHECK(names("from", [&] { objective.line(at, known, Vector::Ones(4), 0, 0); }));
+    CHECK(names("there", [&] { objective.line(known, at, Vector::Ones(4), 0, 0); }));
   }
-  objective.evaluate(Vector::Zero(4), 0, 0, strange);
-  CHECK(strange.value == known.value);
-  CHECK(names("p", [&] { objective.ray(known, known, Vector::Ones(5), 0, 0); }));
+  CHECK(names("p", [&] { objective.line(known, known, Vector::Ones(5), 0, 0); }));
   CHECK(names("negligible", [&] { objective.hessian(known, kNaN); }));
   Vector out;
   double out_b = 0;
   CHECK(names("v", [&] { objective.hessian(known)->times(Vector::Ones(3), 0, out, out_b); }));
-  CHECK(names("source", [&] { MemoryObjective(nullptr, nullptr, 0.1, 1, true, nullptr, false); }));
+  CHECK(names("source", [&] { Objective(nullptr, nullptr, 0.1, 1, true, nullptr, false); }));
   DualPoint dual;
   CHECK(names("weight", [&] { dual.add(known.slopes, nullptr); }));
   CHECK(names("lambda", [&] { known.slopes.bound(0, true, nullptr); }));

@@ -2,6 +2,8 @@
 // read past its end.
 #include <cstring>
 
+#include "engines/hessian.hpp"
+#include "engines/line.hpp"
 #include "refusals.hpp"
 
 using namespace svmgsu;
@@ -41,14 +43,14 @@ struct Wire {
   // Every question that there is.
   void ask_all() {
     questions.clear();
-    const MemoryObjective objective = Mapped(parts()).objective(0.1, 1);
+    const Objective objective = Mapped(parts()).objective(0.1, 1);
     const Vector w = Vector::LinSpaced(3, -1, 1), p = Vector::LinSpaced(3, 0.3, 0.1);
     const Evaluation from = objective.evaluate(w, 0.1, 0.1), there = objective.evaluate(w + p, 0.3, 0.1);
-    objective.value(from, 0.2);
+    objective.line_at(from, 0.2).at(0, 0);
     objective.active_share(from, 0.1);
-    objective.along(from);
-    objective.ray(from, there, p, 0.2, 0.1)->at(0.5, 0.1);
-    const std::unique_ptr<Hessian> hessian = objective.hessian(from);
+    objective.line_of_w(from).at(0, 0);
+    objective.line(from, there, p, 0.2, 0.1).at(0.5, 0.1);
+    const std::shared_ptr<Hessian> hessian = objective.hessian(from);
     hessian->slope(from, there, p, 0.2, 0.1);  // nothing was followed yet
     Vector out;
     double out_b = 0;
@@ -102,7 +104,7 @@ TEST_CASE("shards that do not fit together") {
   const Matrix wide = Matrix::Ones(20, 5);
   const Gaussians strangers(wide, CovarianceSum());
   other.take = [&](const std::vector<Index>& rows) { return MappedSet::Rows{strangers.some(rows), nullptr}; };
-  const MemoryObjective objective = Mapped(other).objective(0.1, 1);
+  const Objective objective = Mapped(other).objective(0.1, 1);
   CHECK(names("mapped", [&] { objective.hessian(objective.evaluate(Vector::Ones(3), 0))->dense(10, 1); }));
 }
 

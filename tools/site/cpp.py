@@ -12,10 +12,9 @@ HEADERS = ROOT / "cpp" / "include" / "svmgsu"
 
 # The headers that an embedding application meets; svmgsu.hpp includes them all.
 SHOWN = {
-    "Examples and targets": ("data/gaussians.hpp", "data/targets.hpp", "data/training_set.hpp"),
-    "Covariances": ("kinds/isotropic.hpp", "kinds/diagonal.hpp", "kinds/full.hpp", "kinds/low_rank.hpp",
-                    "kinds/shared.hpp", "kinds/sum.hpp"),
-    "Training": ("solvers/solve.hpp", "losses/loss.hpp", "engines/objective.hpp", "engines/memory.hpp"),
+    "Examples and targets": ("data/gaussians.hpp", "data/rows.hpp", "data/training_set.hpp"),
+    "Covariances": ("kinds/kinds.hpp", "kinds/packing.hpp"),
+    "Training": ("solvers/solve.hpp", "losses/loss.hpp", "engines/objective.hpp"),
     "Models": ("models/model.hpp", "models/classification.hpp", "models/calibration.hpp"),
     "Populations": ("population/deconvolution.hpp",),
     "Text files": ("text/io.hpp",),

@@ -5,7 +5,6 @@
 #include "svmgsu/data/subspace.hpp"
 #include "svmgsu/data/training_set.hpp"
 #include "svmgsu/engines/mapped.hpp"
-#include "svmgsu/engines/memory.hpp"
 #include "svmgsu/engines/objective.hpp"
 #include "svmgsu/engines/streamed.hpp"
 #include "svmgsu/kinds/kinds.hpp"

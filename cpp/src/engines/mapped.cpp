@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "engines/centring.hpp"
-#include "engines/memory_kept.hpp"
+#include "engines/kept.hpp"
 #include "engines/questions.hpp"
 
 namespace svmgsu {
@@ -38,31 +38,30 @@ class MappedSource final : public Source, public Remote {
 
   bool keeps() const override { return set_->keeps; }
 
-  void gradient(const MemoryObjective& of, const Point& at, bool columns, Local& total,
-                MemoryKept& kept) const override {
+  void gradient(const Objective& of, const Point& at, bool columns, PassSums& total, Kept& kept) const override {
     Writer out = begin(of, Question::gradient);
     put_point(out, at);
     out.put(static_cast<double>(columns));
     total.reset(like_.features(), PointForms(like_, at.w, plans_), 2);
     double *mean = kept.mean.data(), *variance = kept.variance.data();
-    kept.bends.clear();
+    kept.own.clear();
     each(out.text(), [&](MessageReader& in, Index size) {
       if (keeps()) {
         get_levels(in, size, kept.kappa);
         get_levels(in, size, kept.variances);
-        append(kept.bends, in.get_list(), 2 * groups_of(of, size));
+        append(kept.own, in.get_list(), 6 * groups_of(of, size));
       } else {
         read_margins(in, size, mean, variance);
       }
       for (Index group = 0; group < groups_of(of, size); ++group) total.add(get_sums(in, 2, total), 2);
     });
   }
-  void margins(const MemoryObjective& of, const Vector& w, double* mean, double* variance) const override {
+  void margins(const Objective& of, const Vector& w, double* mean, double* variance) const override {
     Writer out = begin(of, Question::margins);
     out.put_list(w);
     each(out.text(), [&](MessageReader& in, Index size) { read_margins(in, size, mean, variance); });
   }
-  void product(const MemoryObjective& of, const Product& p, Local& total, std::vector<double>& last) const override {
+  void product(const Objective& of, const Product& p, PassSums& total, std::vector<double>& last) const override {
     Writer out = begin(of, Question::product);
     put_point(out, {p.w, p.b, p.epsilon});
     for (const double value : {p.cut, static_cast<double>(p.smoothing), p.vb}) out.put(value);
@@ -77,35 +76,25 @@ class MappedSource final : public Source, public Remote {
       for (std::uint64_t group = 0; group < groups; ++group) total.add(get_sums(in, 1, total), 1);
     });
   }
-  std::vector<double> values(const MemoryObjective& of, const Point& at, double epsilon) const override {
-    Writer out = begin(of, Question::values);
-    put_point(out, at);
-    out.put(epsilon);
-    return lists(of, out.text(), 1);
-  }
-  std::vector<double> slopes(const MemoryObjective& of, const Slope& slope) const override {
-    Writer out = begin(of, Question::slopes);
-    put_point(out, slope.from);
-    put_point(out, slope.there);
-    for (const double value : {slope.cut, slope.p_b, slope.epsilon}) out.put(value);
-    out.put(slope.block);
-    out.put(static_cast<Index>(slope.steps.size()));
-    for (const Followed& step : slope.steps) {
+  std::vector<double> line(const Objective& of, const LineQuestion& q) const override {
+    Writer out = begin(of, Question::line);
+    out.put(static_cast<std::int32_t>(q.direction));
+    put_point(out, q.from);
+    put_point(out, q.there);
+    out.put_list(q.p);
+    for (const double value : {q.p_b, q.epsilon, q.t, q.beta, q.cut}) out.put(value);
+    out.put(q.block);
+    out.put(static_cast<Index>(q.steps.size()));
+    for (const Followed& step : q.steps) {
       out.put_list(step.v);
       out.put(step.vb);
       out.put(step.alpha);
     }
-    return lists(of, out.text(), 1);
+    std::vector<double> found;
+    each(out.text(), [&](MessageReader& in, Index size) { append(found, in.get_list(), 6 * groups_of(of, size)); });
+    return found;
   }
-  std::vector<double> along(const MemoryObjective& of, const Line& line, double t, double beta) const override {
-    Writer out = begin(of, Question::along);
-    put_point(out, line.from);
-    put_point(out, line.there);
-    out.put_list(line.p);
-    for (const double value : {line.p_b, line.epsilon, t, beta}) out.put(value);
-    return lists(of, out.text(), 6);
-  }
-  std::vector<double> drawn(const MemoryObjective& of, const Point& at, double cut, double tau,
+  std::vector<double> drawn(const Objective& of, const Point& at, double cut, double tau,
                             std::uint64_t seed) const override {
     Writer out = begin(of, Question::drawn);
     put_point(out, at);
@@ -153,11 +142,11 @@ class MappedSource final : public Source, public Remote {
     require(holds, "mapped: an answer of examples that the shard does not have");
   }
   // The groups of blocks of a place with so many examples.
-  static Index groups_of(const MemoryObjective& of, Index size) {
+  static Index groups_of(const Objective& of, Index size) {
     const Index rows = of.cuts().block * of.cuts().per_group;
     return (size + rows - 1) / rows;
   }
-  Writer begin(const MemoryObjective& of, Question question) const {
+  Writer begin(const Objective& of, Question question) const {
     Context context;
     context.origin = of.origin();
     context.seen_from = at_;
@@ -190,12 +179,6 @@ class MappedSource final : public Source, public Remote {
   template <class Use>
   void each(const std::string& question, Use use) const {
     each(std::vector<std::string>{question}, use);
-  }
-  // So many numbers of each group.
-  std::vector<double> lists(const MemoryObjective& of, const std::string& question, Index count) const {
-    std::vector<double> found;
-    each(question, [&](MessageReader& in, Index size) { append(found, in.get_list(), count * groups_of(of, size)); });
-    return found;
   }
   static void append(std::vector<double>& to, const std::vector<double>& part, Index wanted) {
     require(static_cast<Index>(part.size()) == wanted, "mapped: an answer of " + std::to_string(part.size()) +
@@ -260,8 +243,8 @@ Mapped::Mapped(MappedSet set) : targets_(set.targets) {
   source_ = std::make_shared<MappedSource>(std::make_shared<const MappedSet>(std::move(set)));
 }
 
-MemoryObjective Mapped::objective(double lambda, int threads, bool intercept, std::shared_ptr<const Loss> loss) const {
-  return MemoryObjective(source_, targets_, lambda, threads, intercept, std::move(loss), false);
+Objective Mapped::objective(double lambda, int threads, bool intercept, std::shared_ptr<const Loss> loss) const {
+  return Objective(source_, targets_, lambda, threads, intercept, std::move(loss), false);
 }
 Index Mapped::examples() const { return targets_->examples(); }
 Index Mapped::features() const { return source_->like().features(); }

@@ -75,7 +75,7 @@ class MessageReader {
   std::size_t at_ = 0;
 };
 
-inline void put_sums(Writer& out, const Local& sums, int sides) {
+inline void put_sums(Writer& out, const PassSums& sums, int sides) {
   for (const double value : {sums.loss, sums.smooth_loss, sums.curvature, sums.spread, sums.terms, sums.slope_squares})
     out.put(value);
   for (int side = 0; side < sides; ++side) {
@@ -89,8 +89,8 @@ inline void put_sums(Writer& out, const Local& sums, int sides) {
 }
 
 // Sums that are of the same sizes as `like`.
-inline Local get_sums(MessageReader& in, int sides, const Local& like) {
-  Local sums;
+inline PassSums get_sums(MessageReader& in, int sides, const PassSums& like) {
+  PassSums sums;
   for (double* value : {&sums.loss, &sums.smooth_loss, &sums.curvature, &sums.spread, &sums.terms, &sums.slope_squares})
     *value = in.get<double>();
   for (int side = 0; side < sides; ++side) {

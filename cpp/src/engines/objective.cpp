@@ -1,24 +1,365 @@
+// Passes over the data: value, gradient and bound.
 #include "svmgsu/engines/objective.hpp"
 
 #include <cmath>
 
+#include "engines/centring.hpp"
+#include "engines/hessian.hpp"
+#include "engines/line.hpp"
+#include "engines/rounding.hpp"
+#include "svmgsu/support/random.hpp"
+
 namespace svmgsu {
 
-Objective::Objective(std::shared_ptr<const Loss> loss, double lambda, int threads, bool intercept)
-    : loss_(std::move(loss)), lambda_(lambda), threads_(threads), intercept_(intercept) {
-  require(loss_ != nullptr, "loss: there is none");
-  require(lambda > 0 && std::isfinite(lambda), "lambda: must be positive and finite, got " + std::to_string(lambda));
+namespace {
+
+Cuts cuts_of(const Source& source) {
+  const Index count = source.examples();
+  const double sums = 2 * source.like().sum_size();
+  return Cuts(count, block_size(source.like(), source.numbers(), count, sums), sums);
 }
 
-void Objective::require_point(const Vector& w) const {
+std::shared_ptr<const Loss> loss_or_usual(std::shared_ptr<const Loss> loss, Task task) {
+  return loss ? std::move(loss) : make_loss(task == Task::regression ? "squared" : "hinge");
+}
+
+Task task_of(const std::shared_ptr<const Source>& source, const std::shared_ptr<const Targets>& targets) {
+  require(source != nullptr, "source: null pointer");
+  require(targets != nullptr, "targets: null pointer");
+  return targets->task();
+}
+
+}  // namespace
+
+Objective::Objective(TrainingSet set, double lambda, int threads, bool intercept, std::shared_ptr<const Loss> loss)
+    : Objective(std::make_shared<MemorySource>(std::move(set.data)),
+                std::make_shared<const Targets>(std::move(set.targets)), lambda, threads, intercept, std::move(loss),
+                false) {}
+
+Objective::Objective(std::shared_ptr<const Source> source, std::shared_ptr<const Targets> targets, double lambda,
+                     int threads, bool intercept, std::shared_ptr<const Loss> loss, bool lean)
+    : loss_(loss_or_usual(std::move(loss), task_of(source, targets))),
+      lambda_(lambda),
+      threads_(threads),
+      intercept_(intercept),
+      source_(std::move(source)),
+      targets_(std::move(targets)),
+      slot_(lean ? std::make_shared<Slot>() : nullptr),
+      features_(source_->like().features()) {
+  require(lambda > 0 && std::isfinite(lambda), "lambda: must be positive and finite, got " + std::to_string(lambda));
+  targets_->require_examples(source_->examples());
+  require_task(this->loss(), targets_->task());
+  learn_targets();
+}
+
+Objective::Objective(const Objective& of, std::shared_ptr<const Source> source, std::shared_ptr<const Targets> targets,
+                     Vector origin, Vector moved)
+    : Objective(of) {
+  slot_ = source->whole() ? nullptr : of.slot_;
+  source_ = std::move(source);
+  targets_ = std::move(targets);
+  origin_ = std::move(origin);
+  moved_ = std::move(moved);
+  learn_targets();
+}
+
+void Objective::learn_targets() {
+  columns_ = std::make_shared<Columns>();
+  mean_weight_ = targets_->mean_weight();
+  centre_ = intercept_ ? targets_->centre() : 0.0;
+  cuts_ = std::make_shared<const Cuts>(cuts_of(*source_));
+}
+
+void Objective::become_part(Vector origin, double centre, const Cuts& cuts) {
+  origin_ = std::move(origin);
+  centre_ = centre;
+  cuts_ = std::make_shared<const Cuts>(cuts);
+}
+
+void Objective::require_point(const Vector& w, const char* name) const {
   if (w.size() != features())
-    require(false, "w: " + std::to_string(w.size()) + " numbers for " + std::to_string(features()) + " features");
+    require(false, std::string(name) + ": " + std::to_string(w.size()) + " numbers for " + std::to_string(features()) +
+                       " features");
 }
 
 Evaluation Objective::evaluate(const Vector& w, double b, double epsilon) const {
   Evaluation e;
   evaluate(w, b, epsilon, e);
   return e;
+}
+
+// Not far off, a number of each sum is corrected for the origin; far off, the numbers of the rows themselves.
+Objective::Centred Objective::centred() const {
+  if (!intercept()) return {};
+  const Centre centre = centre_of(*source_);
+  if (centre.at.size() == 0) return {};
+  std::shared_ptr<const Source> source = centre.far ? seen_from(source_, centre.at) : source_;
+  const Vector origin = centre.far ? Vector() : centre.at;
+  return {std::unique_ptr<Objective>(new Objective(*this, source, targets_, origin, centre.at)), centre.at};
+}
+
+Objective::Cost Objective::cost() const {
+  Cost cost;
+  cost.numbers = source_->numbers();
+  cost.rank = source_->rank();
+  for (const auto& term : source_->like().covariance()) cost.dense |= term.kind.dense();
+  return cost;
+}
+
+// One of each so many neighbours: in the order of memory, and no pattern of the data is met at every draw.
+std::unique_ptr<Objective> Objective::sample(Index rows, std::uint64_t seed) const {
+  if (rows >= examples()) return nullptr;
+  SplitMix64 random(seed);
+  std::vector<Index> positions;
+  for (Index k = 0; k < rows; ++k) {
+    const Index first = k * examples() / rows, end = (k + 1) * examples() / rows;
+    positions.push_back(first + static_cast<Index>(random() % static_cast<std::uint64_t>(end - first)));
+  }
+  const auto some = std::make_shared<const Targets>(targets().some(positions));
+  double mass[2];
+  some->masses(mass);
+  if (task() == Task::classification && !(mass[0] > 0 && mass[1] > 0)) return nullptr;
+  return std::unique_ptr<Objective>(new Objective(*this, source_->take(positions), some, origin_, moved_));
+}
+
+const Kept& Objective::complete(Kept& known, const Vector& w) const {
+  if (!known.mean.empty()) return known;
+  require_point(w);
+  known.mean.resize(static_cast<std::size_t>(examples()));
+  known.variance.resize(static_cast<std::size_t>(examples()));
+  if (const Remote* const far = source_->remote()) {
+    far->margins(*this, w, known.mean.data(), known.variance.data());
+    return known;
+  }
+  std::vector<Plan> plans;
+  const double shift = this->shift(w), numbers = source_->numbers();
+  const Cuts cuts(examples(), block_size(source_->like(), numbers, examples(), 0), 0);
+  sweep<Adds::nothing>(
+      Visit{[&](const Source::Use& use) { source_->all(cuts, use); }, cuts, numbers, nullptr, threads(), nullptr},
+      [&](const Piece& piece) { return PointForms(piece.data, w, plans); },
+      [&](Places places, int count, const double* mean, const double* variance, double*, double*, char*, PassSums&) {
+        for (int i = 0; i < count; ++i) {
+          const auto at = static_cast<std::size_t>(places.first + i);
+          known.mean[at] = mean[i] - shift;
+          known.variance[at] = std::max(0.0, variance[i]);
+        }
+      },
+      nullptr);
+  return known;
+}
+
+void Objective::require_known(const Evaluation& at, const char* name) const {
+  const Kept* const known = at.kept.get();
+  require(known && at.w.size() == features_ &&
+              (known->mean.empty() || static_cast<Index>(known->mean.size()) == examples()),
+          std::string(name) + ": not a point that this objective has evaluated");
+}
+
+const Kept& Objective::kept(const Evaluation& at) const { return complete(*at.kept, at.w); }
+
+// L″ of every example, as it was or would have been kept.
+void Objective::fill_curvature(const Evaluation& at, const Kept& of, std::vector<double>& out) const {
+  out.resize(static_cast<std::size_t>(examples()));
+  Residuals r;
+  for (Index first = 0; first < examples(); first += kMaxBatch) {
+    const int count = static_cast<int>(std::min<Index>(kMaxBatch, examples() - first));
+    r.set(count, Targets::View(targets(), first, count), &of.mean[static_cast<std::size_t>(first)],
+          &of.variance[static_cast<std::size_t>(first)], at.b, at.epsilon);
+    r.evaluate(loss(), count);
+    std::copy_n(r.curvature, count, out.begin() + first);
+  }
+}
+
+const Remote* Objective::keeper() const {
+  const Remote* const far = source_->remote();
+  return far && far->keeps() ? far : nullptr;
+}
+
+const Levels& Objective::kappa_levels(const Evaluation& at) const {
+  Kept& known = *at.kept;
+  if (!known.kappa.empty()) return known.kappa;
+  std::vector<double> made;
+  if (known.curvature.empty()) fill_curvature(at, kept(at), made);
+  const std::vector<double>& curvature = known.curvature.empty() ? made : known.curvature;
+  known.kappa = Levels::count(curvature.size(),
+                              [&](std::size_t i) { return curvature[i] * targets().weight(static_cast<Index>(i)); });
+  return known.kappa;
+}
+
+double Objective::active_share(const Evaluation& at, double negligible) const {
+  require_known(at, "at");
+  const Levels& levels = kappa_levels(at);
+  return static_cast<double>(levels.from(levels.above(negligible))) / static_cast<double>(examples());
+}
+
+const Levels& Objective::variance_levels(const Evaluation& at) const {
+  Kept& known = *at.kept;
+  if (known.variances.empty()) {
+    const std::vector<double>& variance = kept(at).variance;
+    known.variances = Levels::count(variance.size(), [&](std::size_t i) { return variance[i]; });
+  }
+  return known.variances;
+}
+
+double Objective::sharp_share(const Evaluation& at, double deviation) const {
+  require_known(at, "at");
+  const int sharp = Levels::of(deviation * deviation);
+  return static_cast<double>(variance_levels(at).below(sharp)) / static_cast<double>(examples());
+}
+
+namespace {
+
+// A pass at (w, b): the losses of a batch, what is kept of them, and their coefficients.
+struct GradientLink {
+  const Loss& loss;
+  const Targets& targets;
+  double shift, b, epsilon, centre;
+  Kept& kept;
+  const Piece* const& piece;
+  bool columns;  // whether this pass looks at them
+
+  void operator()(Places places, int count, const double* dot, const double* form, double* coefficient, double* kappa,
+                  char* side, PassSums& local) const {
+    double mean[kMaxBatch], variance[kMaxBatch];
+    const Targets::View of =
+        places.sorted ? Targets::View(targets, places.sorted, count) : Targets::View(targets, places.first, count);
+    const double *sign = of.sign, *target = of.target, *weight = of.weight;
+    for (int i = 0; i < count; ++i) {
+      mean[i] = dot[i] - shift;
+      variance[i] = std::max(0.0, form[i]);
+    }
+    Residuals r;
+    if (epsilon > 0) {
+      r.set(count, sign, target, mean, variance, b, 0.0);
+      r.evaluate(loss, count);
+      for (int i = 0; i < count; ++i) local.loss += weight[i] * r.loss[i];
+    }
+    r.set(count, sign, target, mean, variance, b, epsilon);
+    r.evaluate(loss, count);
+    keep(places, count, mean, variance, r.curvature);
+    if (columns) look(places, count, weight, local);
+    if (loss.gap_error() > 0)
+      for (int i = 0; i < count; ++i) local.spread += weight[i] * r.s[i];
+    double mass_of[2] = {0, 0}, dual_of[2] = {0, 0}, losses[kMaxBatch];
+    for (int i = 0; i < count; ++i) {
+      const double slope = weight[i] * r.slope[i];
+      losses[i] = weight[i] * r.loss[i];
+      coefficient[i] = sign[i] * slope;
+      kappa[i] = weight[i] * r.curvature[i];
+      local.curvature += kappa[i];
+      // Any constant may be taken from σt, because Σ cρa = 0: near the targets' own, little cancels.
+      const double margin = (target[i] - sign[i] * centre - r.d[i]) * slope, spread = r.s[i] * r.s[i] * kappa[i];
+      const double dual = margin - spread + losses[i], steep = std::abs(r.slope[i]) + r.s[i] * r.curvature[i];
+      local.terms += std::abs(margin) + spread + losses[i];
+      local.slope_squares += weight[i] * steep * steep;  // s L″: the slope may change by so much nearby
+      side[i] = coefficient[i] > 0 || (coefficient[i] == 0 && sign[i] > 0);
+      const double mass = std::abs(slope);
+      mass_of[0] += side[i] ? 0.0 : mass;
+      mass_of[1] += side[i] ? mass : 0.0;
+      dual_of[0] += side[i] ? 0.0 : dual;
+      dual_of[1] += side[i] ? dual : 0.0;
+    }
+    for (int k : {0, 1}) {
+      local.of[k].mass += mass_of[k];
+      local.dual[k] += dual_of[k];
+    }
+    for (int i = 0; i < count; ++i) {
+      if (places.sorted)
+        local.sorted.losses[static_cast<std::size_t>(places.sorted[i] - local.start)] = losses[i];
+      else
+        local.smooth_loss += losses[i];
+    }
+  }
+
+ private:
+  void keep(Places places, int count, const double* mean, const double* variance, const double* curvature) const {
+    const auto to = [&](std::vector<double>& all, const double* values) {
+      if (!places.sorted) std::copy_n(values, count, all.begin() + places.first);
+      for (int i = 0; places.sorted && i < count; ++i) all[static_cast<std::size_t>(places.sorted[i])] = values[i];
+    };
+    to(kept.mean, mean);
+    to(kept.variance, variance);
+    if (!kept.curvature.empty()) to(kept.curvature, curvature);
+  }
+  void look(Places places, int count, const double* weight, PassSums& local) const {
+    Index id[kMaxBatch];
+    for (int i = 0; i < count; ++i) id[i] = piece->ids[static_cast<std::size_t>(places[i] - piece->first)];
+    Columns::look(piece->data, Batch{id, count}, weight, local.squares);
+  }
+};
+
+}  // namespace
+
+void Objective::pass(const Vector& w, double b, double epsilon, bool columns, Kept& kept, const Emit* emit,
+                     PassSums& total) const {
+  kept.take(slot_);
+  kept.kappa = kept.variances = Levels();
+  const Index known = keeper() ? 0 : examples();  // of which w·x and wᵀΣw come here
+  for (auto* array : {&kept.mean, &kept.variance}) array->resize(static_cast<std::size_t>(known));
+  kept.curvature.resize(source_->whole() ? static_cast<std::size_t>(examples()) : 0);
+  if (const Remote* const far = source_->remote()) return far->gradient(*this, {w, b, epsilon}, columns, total, kept);
+  const Piece* here = nullptr;
+  sweep<Adds::by_side>(
+      Visit{[&](const Source::Use& use) { source_->all(cuts(), use); }, cuts(), source_->numbers(), targets_.get(),
+            threads(), emit},
+      [&](const Piece& piece) {
+        here = &piece;
+        return PointForms(piece.data, w, kept.plans);
+      },
+      GradientLink{loss(), targets(), shift(w), b, epsilon, centre_, kept, here, columns}, &total);
+}
+
+void Objective::evaluate(const Vector& w, double b, double epsilon, Evaluation& e) const {
+  require_point(w);
+  e.w = w;
+  e.b = b;
+  e.epsilon = epsilon;
+  if (!e.kept || e.kept.use_count() > 1) e.kept = std::make_shared<Kept>();
+  Kept& kept = *e.kept;
+  PassSums total;
+  pass(w, b, epsilon, !columns_->known, kept, nullptr, total);
+  const auto& covariance = source_->like().covariance();
+
+  const double share = 1.0 / static_cast<double>(examples());
+  const double penalty = lambda() / 2 * w.squaredNorm();
+  DualPoint& slopes = e.slopes;
+  for (int k : {0, 1}) {
+    Vector& side = slopes.sum[k];
+    side = share * total.of[k].x;
+    for (std::size_t t = 0; t < covariance.size(); ++t)
+      covariance[t].kind.finish(total.of[k].terms[t].data(), w.data(), features(), -share * covariance[t].scale,
+                                side.data());
+    slopes.mass[k] = share * total.of[k].mass;
+    if (origin_.size()) side -= (k == 1 ? slopes.mass[k] : -slopes.mass[k]) * origin_;
+    slopes.value[k] = share * total.dual[k];
+  }
+  e.value = penalty + total.smooth_loss / static_cast<double>(examples());
+  e.gradient = lambda() * w - slopes.sum[0] - slopes.sum[1];
+  e.gradient_b = slopes.mass[0] - slopes.mass[1];
+  e.curvature_b = share * total.curvature;
+  e.smoothed_share = epsilon * epsilon * e.curvature_b;
+  total.of[0].add(total.of[1]);
+  kept.sums = std::move(total.of[0].terms);
+
+  if (!columns_->known) columns_->learn(total.squares, targets(), origin_);
+  Rounding rounding(*source_, cuts(), *columns_, total, kept.sums, w, mean_weight_, moved_);
+  slopes.unseen = loss().gap_error() * share * total.spread;
+  const double above = rounding.of_value(w, penalty);
+  rounding.of_slopes(slopes);
+  e.certificate = slopes.bound(lambda(), intercept(), &e.dual);
+  e.certificate.value = epsilon > 0 ? penalty + share * total.loss : e.value;
+  e.certificate.above = above;
+}
+
+Certificate Objective::certify(const Vector& w, double b) const {
+  Evaluation here;
+  here.w = w;
+  here.kept = std::make_shared<Kept>();
+  complete(*here.kept, w);
+  Certificate result = evaluate(w, intercept() ? best_intercept(here, b) : b).certificate;
+  const Line line(*this, Direction::none, here, here, Vector(), 0.0, 0.0);
+  result.value = line.sum_up(line.sums(0, b), 0).value;
+  return result;
 }
 
 }  // namespace svmgsu

@@ -6,7 +6,7 @@
 
 namespace svmgsu {
 
-enum class Question : std::int32_t { gradient, margins, product, values, slopes, along, drawn };
+enum class Question : std::int32_t { gradient, margins, product, line, drawn };
 
 // What every question begins with: how the data are seen, cut up and what their losses are.
 struct Context {

@@ -5,7 +5,7 @@
 #include <mutex>
 
 #include "engines/sweep.hpp"
-#include "svmgsu/engines/dual.hpp"
+#include "svmgsu/engines/objective.hpp"
 
 namespace svmgsu {
 
@@ -27,7 +27,7 @@ class Rounding {
  public:
   // Of a pass at w that has summed `total`, with the terms of both sides in `sums`; `moved` is by how much b is shifted
   // along w when the answer is given back (of no length: not).
-  Rounding(const Source& source, const Cuts& cuts, const Columns& columns, const Local& total,
+  Rounding(const Source& source, const Cuts& cuts, const Columns& columns, const PassSums& total,
            const std::vector<std::vector<double>>& sums, const Vector& w, double mean_weight, const Vector& moved);
 
   // Of J, whose penalty is `penalty`.

@@ -4,8 +4,8 @@
 #include <list>
 
 #include "engines/centring.hpp"
-#include "engines/memory_hessian.hpp"
-#include "engines/memory_ray.hpp"
+#include "engines/hessian.hpp"
+#include "engines/line.hpp"
 #include "engines/questions.hpp"
 #include "svmgsu/engines/mapped.hpp"
 
@@ -24,23 +24,24 @@ struct ShardWorker::State {
     Evaluation at;
     double cut = 0;
     Index block = 0;
-    std::unique_ptr<MemoryHessian> hessian;
+    std::unique_ptr<Hessian> hessian;
     std::vector<std::pair<Vector, std::vector<double>>> products;  // v, and wᵀΣv of the examples that take part
   };
-  struct Line {
+  // The last step along which J was asked for.
+  struct Step {
     Evaluation from, there;
     Vector p;
     double p_b = 0, epsilon = 0;
-    std::unique_ptr<MemoryRay> ray;
+    std::unique_ptr<Line> line;
   };
   std::shared_ptr<const Gaussians> data;
   std::shared_ptr<const Targets> targets;
   int threads;
   bool keeps;
   std::string context;
-  std::unique_ptr<MemoryObjective> objective;
+  std::unique_ptr<Objective> objective;
   std::list<Point> points;  // the last one at the end
-  Line line;
+  Step step;
 
   void enter(const std::string& text) {
     if (objective && text == context) return;
@@ -52,23 +53,20 @@ struct ShardWorker::State {
                 std::isfinite(c.numbers) && std::isfinite(c.centre),
             "message: it makes no sense");
     points.clear();
-    line = Line();
+    step = Step();
     std::shared_ptr<const Source> source;
     if (c.seen_from.size() == 0)
       source = std::make_shared<MemorySource>(*data, data, c.numbers);
     else
       source = std::make_shared<MemorySource>(data->seen_from(c.seen_from), data, c.numbers);
-    objective =
-        std::make_unique<MemoryObjective>(source, targets, 1.0, threads, true, make_loss(c.loss, c.parameter), false);
+    objective = std::make_unique<Objective>(source, targets, 1.0, threads, true, make_loss(c.loss, c.parameter), false);
     Cuts cuts;
     cuts.count = data->examples();
     cuts.block = c.block;
     cuts.per_group = c.per_group;
     cuts.blocks = (cuts.count + c.block - 1) / c.block;
     cuts.single = c.single;
-    objective->origin_ = c.origin;
-    objective->centre_ = c.centre;
-    objective->cuts_ = std::make_shared<const Cuts>(std::move(cuts));
+    objective->become_part(c.origin, c.centre, cuts);
     context = text;
   }
 
@@ -86,7 +84,7 @@ struct ShardWorker::State {
     if (points.size() == kPoints) points.pop_front();
     points.emplace_back();
     points.back().at = std::move(wanted);
-    points.back().at.kept = std::make_shared<MemoryKept>();
+    points.back().at.kept = std::make_shared<Kept>();
     return points.back();
   }
   static bool same(const Evaluation& a, const Evaluation& b) {
@@ -99,17 +97,16 @@ struct ShardWorker::State {
     in.require_end();
     here.hessian.reset();
     here.products.clear();
-    auto& kept = static_cast<MemoryKept&>(*here.at.kept);
+    Kept& kept = *here.at.kept;
     Writer groups;
-    const Emit emit = [&](const Local& group) { put_sums(groups, group, 2); };
-    Local total;
+    const Emit emit = [&](const PassSums& group) { put_sums(groups, group, 2); };
+    PassSums total;
     objective->pass(here.at.w, here.at.b, here.at.epsilon, columns, kept, &emit, total);
     Writer out;
     if (keeps) {
       put_levels(out, objective->kappa_levels(here.at));
-      objective->sharp_share(here.at, 0);
-      put_levels(out, kept.variances);
-      out.put_list(objective->bends(here.at));
+      put_levels(out, objective->variance_levels(here.at));
+      out.put_list(objective->line_of_w(here.at).sums(0, 0));
     } else {
       put_margins(out, kept);
     }
@@ -120,16 +117,16 @@ struct ShardWorker::State {
   std::string margins(MessageReader& in) const {
     const Vector w = vector(in);
     in.require_end();
-    MemoryKept kept;
+    Kept kept;
     objective->complete(kept, w);
     Writer out;
     put_margins(out, kept);
     return std::move(out.text());
   }
 
-  MemoryHessian& hessian(Point& here, double cut, Index block) const {
+  Hessian& hessian(Point& here, double cut, Index block) const {
     if (!here.hessian || here.cut != cut || here.block != block) {
-      here.hessian = std::make_unique<MemoryHessian>(*objective, here.at, cut, block);
+      here.hessian = std::make_unique<Hessian>(*objective, here.at, cut, block);
       here.products.clear();
       here.cut = cut;
       here.block = block;
@@ -145,14 +142,14 @@ struct ShardWorker::State {
     const auto block = block_of(in);
     const Vector v = vector(in);
     in.require_end();
-    MemoryHessian& of = hessian(here, cut, block);
+    Hessian& of = hessian(here, cut, block);
     Writer groups, out;
     std::uint64_t count = 0;
-    const Emit emit = [&](const Local& group) {
+    const Emit emit = [&](const PassSums& group) {
       put_sums(groups, group, 1);
       ++count;
     };
-    Local total;
+    PassSums total;
     of.sum_up(smoothing, v, vb, &emit, total);
     if (keeps && !smoothing) here.products.emplace_back(v, of.last());
     out.put_list(keeps ? std::vector<double>() : of.last());
@@ -161,53 +158,48 @@ struct ShardWorker::State {
     return std::move(out.text());
   }
 
-  std::string values(MessageReader& in) {
-    const Evaluation& at = point(in).at;
-    const auto epsilon = in.get<double>();
-    in.require_end();
-    const MemoryKept& kept = objective->kept(at);
-    return listed(objective->values(kept.mean.data(), kept.variance.data(), at.b, epsilon));
-  }
-
-  std::string slopes(MessageReader& in) {
+  std::string line(MessageReader& in) {
+    const auto direction = in.get<std::int32_t>();
+    require(direction >= 0 && direction <= static_cast<std::int32_t>(Direction::followed),
+            "message: no such direction");
     Point& start = point(in);
     const Evaluation from = start.at, there = point(in).at;  // the last two are both there
-    const auto cut = in.get<double>(), p_b = in.get<double>(), epsilon = in.get<double>();
-    const auto block = block_of(in), steps = in.get<Index>();
-    MemoryHessian& of = hessian(start, cut, block);
-    std::vector<double> along(steps > 0 ? static_cast<std::size_t>(of.active()) : 0, 0.0);
-    for (Index k = 0; k < steps; ++k) {
-      const Vector v = vector(in);
-      const auto vb = in.get<double>(), alpha = in.get<double>();
-      const std::vector<double>& last = product_with(start, of, v, vb);
-      for (std::size_t i = 0; i < along.size(); ++i) along[i] += alpha * last[i];
+    const Vector p = vector(in);
+    const auto p_b = in.get<double>(), epsilon = in.get<double>(), t = in.get<double>(), beta = in.get<double>(),
+               cut = in.get<double>();
+    const Index block = block_of(in), steps = in.get<Index>();
+    std::vector<double> cross;
+    if (static_cast<Direction>(direction) == Direction::followed) {
+      Hessian& of = hessian(start, cut, block);
+      std::vector<double> along(steps > 0 ? static_cast<std::size_t>(of.active()) : 0, 0.0);
+      for (Index k = 0; k < steps; ++k) {
+        const Vector v = vector(in);
+        const auto vb = in.get<double>(), alpha = in.get<double>();
+        const std::vector<double>& last = product_with(start, of, v, vb);
+        for (std::size_t i = 0; i < along.size(); ++i) along[i] += alpha * last[i];
+      }
+      cross = of.cross(along);
     }
     in.require_end();
-    of.set_along(std::move(along));
-    return listed(of.slopes(from, there, p_b, epsilon));
+    if (static_cast<Direction>(direction) != Direction::step)
+      return listed(
+          Line(*objective, static_cast<Direction>(direction), from, there, p, p_b, epsilon, cross).sums(t, beta));
+    const bool known = step.line && same(step.from, from) && same(step.there, there) && step.p == p &&
+                       step.p_b == p_b && step.epsilon == epsilon;
+    if (!known) {
+      step = {from, there, p, p_b, epsilon, nullptr};
+      step.line = std::make_unique<Line>(*objective, Direction::step, step.from, step.there, p, p_b, epsilon);
+    }
+    return listed(step.line->sums(t, beta));
   }
   // As it was found for a product with v, or anew.
-  static const std::vector<double>& product_with(Point& here, MemoryHessian& of, const Vector& v, double vb) {
+  static const std::vector<double>& product_with(Point& here, Hessian& of, const Vector& v, double vb) {
     for (const auto& made : here.products)
       if (made.first == v) return made.second;
-    Local total;
+    PassSums total;
     of.sum_up(false, v, vb, nullptr, total);
     here.products.emplace_back(v, of.last());
     return here.products.back().second;
-  }
-
-  std::string along(MessageReader& in) {
-    const Evaluation from = point(in).at, there = point(in).at;
-    const Vector p = vector(in);
-    const auto p_b = in.get<double>(), epsilon = in.get<double>(), t = in.get<double>(), beta = in.get<double>();
-    in.require_end();
-    const bool known = line.ray && same(line.from, from) && same(line.there, there) && line.p == p && line.p_b == p_b &&
-                       line.epsilon == epsilon;
-    if (!known) {
-      line = {from, there, p, p_b, epsilon, nullptr};
-      line.ray = std::make_unique<MemoryRay>(*objective, line.from, line.there, p, p_b, epsilon);
-    }
-    return listed(line.ray->sums(t, beta));
   }
 
   std::string drawn(MessageReader& in) {
@@ -217,7 +209,7 @@ struct ShardWorker::State {
     const auto first = in.get<Index>();
     require(first >= 0 && first <= kMostExamples, "message: it makes no sense");
     in.require_end();
-    const MemoryHessian::Choice choice = hessian(here, cut, here.block).drawn(tau, seed, first);
+    const Hessian::Choice choice = hessian(here, cut, here.block).drawn(tau, seed, first);
     std::vector<double> list;
     for (std::size_t k = 0; k < choice.position.size(); ++k)
       for (const double value : {static_cast<double>(first + choice.position[k]), choice.weight[k], choice.sign[k],
@@ -232,7 +224,7 @@ struct ShardWorker::State {
     return std::move(out.text());
   }
 
-  void put_margins(Writer& out, const MemoryKept& kept) const {
+  void put_margins(Writer& out, const Kept& kept) const {
     out.put_list(kept.mean);
     if (data->covariance().empty())
       out.put_list(std::vector<double>());
@@ -272,12 +264,8 @@ std::string ShardWorker::answer(const std::string& question) {
       return state_->margins(in);
     case Question::product:
       return state_->product(in);
-    case Question::values:
-      return state_->values(in);
-    case Question::slopes:
-      return state_->slopes(in);
-    case Question::along:
-      return state_->along(in);
+    case Question::line:
+      return state_->line(in);
     case Question::drawn:
       return state_->drawn(in);
   }

@@ -19,9 +19,14 @@ struct Piece {
   const std::function<void(Index at, Index count)>* prepare = nullptr;
 };
 
-struct Local;
-struct MemoryKept;
-class MemoryObjective;
+struct Evaluation;
+struct Kept;
+struct PassSums;
+class Objective;
+
+// How the p of a line w + t p is known: not at all (p = 0), as w itself, as a step from one evaluated point to another,
+// or as such a step with wᵀΣp of the samples beside it, which is enough for the first derivative at t = 0.
+enum class Direction { none, own, step, followed };
 
 // Whoever answers for passes over examples that are elsewhere.
 class Remote {
@@ -43,36 +48,29 @@ class Remote {
   // Whether w·x and wᵀΣw of the examples stay there as well, so that all that comes here are sums and counts.
   virtual bool keeps() const = 0;
   // A pass. Where w·x and wᵀΣw stay there, `kept` learns how large κ and the variances are, and how J bends along w.
-  virtual void gradient(const MemoryObjective& of, const Point& at, bool columns, Local& total,
-                        MemoryKept& kept) const = 0;
-  virtual void margins(const MemoryObjective& of, const Vector& w, double* mean, double* variance) const = 0;
+  virtual void gradient(const Objective& of, const Point& at, bool columns, PassSums& total, Kept& kept) const = 0;
+  virtual void margins(const Objective& of, const Vector& w, double* mean, double* variance) const = 0;
   // `last` becomes wᵀΣv of the examples that take part, unless they stay there.
-  virtual void product(const MemoryObjective& of, const Product& p, Local& total, std::vector<double>& last) const = 0;
+  virtual void product(const Objective& of, const Product& p, PassSums& total, std::vector<double>& last) const = 0;
 
-  // Where they stay there: group sums of c L ...
-  virtual std::vector<double> values(const MemoryObjective& of, const Point& at, double epsilon) const = 0;
-  // ... of the slope of a step from a point, as the sum of α v (see MemoryHessian::slope) ...
+  // Where they stay there: group sums of the six numbers of a point of a line (engines/line.hpp) ...
   struct Followed {
     Vector v;
     double vb, alpha;
   };
-  struct Slope {
-    Point from, there;
-    double cut;
-    Index block;
-    const std::vector<Followed>& steps;
-    double p_b, epsilon;
-  };
-  virtual std::vector<double> slopes(const MemoryObjective& of, const Slope& slope) const = 0;
-  // ... of J and its derivatives along a line (see MemoryRay) ...
-  struct Line {
+  struct LineQuestion {
+    Direction direction;
     Point from, there;
     const Vector& p;
-    double p_b, epsilon;
+    double p_b, epsilon, t, beta;
+    // Of a direction that was followed: the products of the Hessian whose sum it is.
+    double cut = 0;
+    Index block = 0;
+    std::vector<Followed> steps = {};
   };
-  virtual std::vector<double> along(const MemoryObjective& of, const Line& line, double t, double beta) const = 0;
+  virtual std::vector<double> line(const Objective& of, const LineQuestion& question) const = 0;
   // ... and examples drawn with odds min(1, τκ) of those with κ from `cut` on: position, weight, σ, ρ, γ of each.
-  virtual std::vector<double> drawn(const MemoryObjective& of, const Point& at, double cut, double tau,
+  virtual std::vector<double> drawn(const Objective& of, const Point& at, double cut, double tau,
                                     std::uint64_t seed) const = 0;
 };
 
@@ -116,7 +114,12 @@ class MemorySource final : public Source {
   double rank() const override { return data_.mean_rank(); }
   const Gaussians* whole() const override { return &data_; }
   void all(const Cuts&, const Use& use) const override { use({data_, data_.ids(), 0}); }
-  void some(const std::vector<Index>& positions, const Cuts&, const Use& use) const override;
+  void some(const std::vector<Index>& positions, const Cuts&, const Use& use) const override {
+    std::vector<Index> ids;
+    ids.reserve(positions.size());
+    for (const Index i : positions) ids.push_back(data_.ids()[static_cast<std::size_t>(i)]);
+    use({data_, ids, 0});
+  }
   std::shared_ptr<const Source> take(const std::vector<Index>& positions) const override {
     return std::make_shared<MemorySource>(data_.some(positions), owner_);
   }

@@ -89,10 +89,9 @@ Index Streamed::window() const { return source_->window(); }
 std::uint64_t Streamed::bytes() const { return static_cast<std::uint64_t>(source_->row_bytes() * examples()); }
 std::uint64_t Streamed::bytes_read() const { return source_->bytes_read(); }
 
-MemoryObjective Streamed::objective(double lambda, int threads, bool intercept,
-                                    std::shared_ptr<const Loss> loss) const {
+Objective Streamed::objective(double lambda, int threads, bool intercept, std::shared_ptr<const Loss> loss) const {
   source_->set_threads(threads);
-  return MemoryObjective(source_, targets_, lambda, threads, intercept, std::move(loss), lean_);
+  return Objective(source_, targets_, lambda, threads, intercept, std::move(loss), lean_);
 }
 
 }  // namespace svmgsu

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <vector>
 
@@ -68,7 +69,7 @@ struct Sorted {
 };
 
 // What one block has summed, and then the whole pass.
-struct Local {
+struct PassSums {
   double loss = 0, smooth_loss = 0, curvature = 0, spread = 0;  // Σ c L, smoothed and not, Σ c L″ and Σ c s
   double terms = 0, slope_squares = 0;                          // sizes of terms, for bounds of rounding errors
   double dual[2] = {0, 0};
@@ -83,7 +84,7 @@ struct Local {
     for (int side = 0; side < sides; ++side) of[side].reset(features, forms, side_by_side);
     squares.setZero();
   }
-  void add(const Local& other, int sides) {
+  void add(const PassSums& other, int sides) {
     loss += other.loss;
     smooth_loss += other.smooth_loss;
     curvature += other.curvature;
@@ -99,7 +100,7 @@ struct Local {
   }
 };
 
-// The forms of a pass at a point w: w·x_i and wᵀΣ_iw. (Those of a Hessian product are in memory_hessian.cpp.)
+// The forms of a pass at a point w: w·x_i and wᵀΣ_iw. (Those of a Hessian product are in hessian.cpp.)
 class PointForms {
  public:
   PointForms(const Gaussians& data, const Vector& w, std::vector<Plan>& plans) : data_(data), w_(w), plans_(plans) {
@@ -184,7 +185,7 @@ class BatchReader {
 };
 
 // Takes the sums of a group.
-using Emit = std::function<void(const Local&)>;
+using Emit = std::function<void(const PassSums&)>;
 
 // Which examples a pass visits: those of the pieces that `walk(use)` goes over, cut into blocks. `targets` (may be
 // null) tell by their signs which side an example is likely to be on.
@@ -212,12 +213,12 @@ double sum_size(Index features, const Forms& forms) {
 template <class Forms>
 class Merger {
  public:
-  Merger(const Cuts& cuts, Index features, const Forms& forms, int sides, Local& total, const Emit* emit)
+  Merger(const Cuts& cuts, Index features, const Forms& forms, int sides, PassSums& total, const Emit* emit)
       : cuts_(cuts), features_(features), sides_(sides), total_(total), emit_(emit) {
     total_.reset(features, forms, sides);
     if (!cuts.single) group_.reset(features, forms, sides);
   }
-  void add(const Local& block, const Forms& forms) {
+  void add(const PassSums& block, const Forms& forms) {
     if (cuts_.single) return total_.add(block, sides_);
     group_.add(block, sides_);
     if (!cuts_.closes(next_++)) return;
@@ -232,14 +233,14 @@ class Merger {
   const Cuts& cuts_;
   Index features_, next_ = 0;
   int sides_;
-  Local group_, &total_;
+  PassSums group_, &total_;
   const Emit* emit_;
 };
 
 // link(places, count, dot, form, coefficient, weight, side, local) turns what was read of `count` examples into the
 // coefficient of x, the weight of Σ and, where sides are kept apart, the side of each. `forms_of(piece)` are its forms.
 template <Adds kAdds, class Walk, class MakeForms, class Link>
-void sweep(const Visit<Walk>& visit, MakeForms forms_of, Link link, Local* total) {
+void sweep(const Visit<Walk>& visit, MakeForms forms_of, Link link, PassSums* total) {
   using Forms = decltype(forms_of(std::declval<const Piece&>()));
   constexpr int kSides = kAdds == Adds::by_side ? 2 : 1;
   const Cuts& cuts = visit.cuts;
@@ -252,7 +253,7 @@ void sweep(const Visit<Walk>& visit, MakeForms forms_of, Link link, Local* total
     const Forms forms = forms_of(piece);
     const BatchReader<Forms> reader(piece.data, forms);
     const Index features = piece.data.features();
-    const auto body = [&](Index k, Local& local) {
+    const auto body = [&](Index k, PassSums& local) {
       double dot[kMaxBatch], form[kMaxBatch], coefficient[kMaxBatch], weight[kMaxBatch];
       char side[kMaxBatch];
       const Index start = cuts.first(k), size = cuts.end(k) - start, at = start - piece.first;
@@ -278,13 +279,43 @@ void sweep(const Visit<Walk>& visit, MakeForms forms_of, Link link, Local* total
     const Index first = cuts.block_at(piece.first);
     Index end = first;
     while (end < cuts.blocks && cuts.first(end) < piece.first + static_cast<Index>(piece.ids.size())) ++end;
-    ordered_blocks<Local>(
-        end - first, threads, [&](Index k, Local& local) { body(first + k, local); },
-        [&](const Local& local) {
+    ordered_blocks<PassSums>(
+        end - first, threads, [&](Index k, PassSums& local) { body(first + k, local); },
+        [&](const PassSums& local) {
           if (kAdds != Adds::nothing) merger->add(local, forms);
         });
   });
   if (visit.emit && (cuts.single || !merger)) (*visit.emit)(*total);
+}
+
+// Sums of a few numbers over samples of which w·x and wᵀΣw are known, group by group as passes have them.
+// One after another, `kCount` of each group. add(first, count, sums) adds up to kMaxBatch examples.
+template <std::size_t kCount, class Add>
+std::vector<double> group_sums(const Cuts& cuts, int threads, Add add) {
+  const Index groups = (cuts.blocks + cuts.per_group - 1) / cuts.per_group;
+  std::vector<double> result(kCount * static_cast<std::size_t>(groups), 0.0);
+  const int team = team_for(32.0 * static_cast<double>(cuts.count), threads);
+  parallel_for(groups, team, [&](Index g) {
+    double* const group = &result[kCount * static_cast<std::size_t>(g)];
+    const Index last = std::min(cuts.blocks, (g + 1) * cuts.per_group);
+    for (Index k = g * cuts.per_group; k < last; ++k) {
+      std::array<double, kCount> part{};
+      const Index end = cuts.end(k);
+      for (Index first = cuts.first(k); first < end; first += kMaxBatch)
+        add(first, static_cast<int>(std::min<Index>(kMaxBatch, end - first)), part);
+      for (std::size_t j = 0; j < kCount; ++j) group[j] += part[j];
+    }
+  });
+  return result;
+}
+
+// Of all groups, in their order.
+template <std::size_t kCount>
+std::array<double, kCount> total_of(const std::vector<double>& groups) {
+  std::array<double, kCount> total{};
+  for (std::size_t at = 0; at + kCount <= groups.size(); at += kCount)
+    for (std::size_t j = 0; j < kCount; ++j) total[j] += groups[at + j];
+  return total;
 }
 
 }  // namespace svmgsu

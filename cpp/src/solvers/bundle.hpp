@@ -5,7 +5,7 @@
 // it proves more than either.
 #pragma once
 
-#include "svmgsu/engines/dual.hpp"
+#include "svmgsu/engines/objective.hpp"
 
 namespace svmgsu {
 

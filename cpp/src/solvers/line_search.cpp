@@ -9,27 +9,27 @@ namespace {
 double ratio(double a, double b) { return std::abs(b) > std::numeric_limits<double>::min() ? a / b : 0; }
 
 // By LDLᵀ with the larger diagonal entry first. Along what has no curvature the step is 0.
-RayStep newton_step(const Ray::Point& at) {
+LineStep newton_step(const Line::Point& at) {
   const bool t_first = at.t_t >= at.beta_beta;
   const double first = t_first ? at.t_t : at.beta_beta, l = ratio(at.t_beta, first);
   const double second = (t_first ? at.beta_beta : at.t_t) - l * at.t_beta;
   const double r_first = -(t_first ? at.t : at.beta), r_second = -(t_first ? at.beta : at.t) - l * r_first;
   const double x_second = ratio(r_second, second), x_first = ratio(r_first, first) - l * x_second;
-  return t_first ? RayStep{x_first, x_second} : RayStep{x_second, x_first};
+  return t_first ? LineStep{x_first, x_second} : LineStep{x_second, x_first};
 }
 
 // Damped Newton in both: t is scarce where b is far off.
-RayStep refine(const Ray& ray, RayStep x) {
-  Ray::Point now = ray.at(x.t, x.beta);
+LineStep refine(const Line& line, LineStep x) {
+  Line::Point now = line.at(x.t, x.beta);
   for (int k = 0; k < 20; ++k) {
-    const RayStep step = newton_step(now);
+    const LineStep step = newton_step(now);
     const double gain = -(now.t * step.t + now.beta * step.beta);
     if (!(gain > 1e-12 * std::abs(now.value))) break;
     double scale = 1;
-    Ray::Point next = ray.at(x.t + step.t, x.beta + step.beta);
+    Line::Point next = line.at(x.t + step.t, x.beta + step.beta);
     while (!(next.value <= now.value - 1e-4 * scale * gain) && scale > 1e-6) {
       scale *= 0.3;
-      next = ray.at(x.t + scale * step.t, x.beta + scale * step.beta);
+      next = line.at(x.t + scale * step.t, x.beta + scale * step.beta);
     }
     if (scale <= 1e-6) break;
     x.t += scale * step.t;
@@ -41,12 +41,12 @@ RayStep refine(const Ray& ray, RayStep x) {
 
 }  // namespace
 
-RayStep line_search(const Ray& ray, bool intercept) {
-  const Ray::Point here = ray.at(0, 0);
+LineStep line_search(const Line& line, bool intercept) {
+  const Line::Point here = line.at(0, 0);
   // First t alone: Newton on the slope inside a bracket that grows until the slope has turned.
   double low = 0, high = std::numeric_limits<double>::infinity(), t = 1;
   for (int k = 0; k < 60; ++k) {
-    const Ray::Point point = ray.at(t, 0);
+    const Line::Point point = line.at(t, 0);
     if (std::abs(point.t) <= 1e-2 * std::abs(here.t) && point.value <= here.value) break;
     (point.t > 0 ? high : low) = t;
     const double newton = t - point.t / point.t_t;
@@ -56,7 +56,7 @@ RayStep line_search(const Ray& ray, bool intercept) {
       t = newton > low && newton < high ? newton : (low + high) / 2;
     }
   }
-  return intercept ? refine(ray, {t, 0}) : RayStep{t, 0};
+  return intercept ? refine(line, {t, 0}) : LineStep{t, 0};
 }
 
 }  // namespace svmgsu

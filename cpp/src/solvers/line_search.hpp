@@ -1,15 +1,15 @@
-// The best step along a ray, with b free.
+// The best step along a line, with b free.
 #pragma once
 
-#include "svmgsu/engines/objective.hpp"
+#include "engines/line.hpp"
 
 namespace svmgsu {
 
-struct RayStep {
+struct LineStep {
   double t = 0, beta = 0;
 };
 
 // Minimises J(w + t p, b + t p_b + β) over t and, with an intercept, over β.
-RayStep line_search(const Ray& ray, bool intercept);
+LineStep line_search(const Line& line, bool intercept);
 
 }  // namespace svmgsu

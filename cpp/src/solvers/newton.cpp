@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engines/hessian.hpp"
 #include "solvers/bundle.hpp"
 #include "solvers/choices.hpp"
 #include "solvers/course.hpp"
+#include "solvers/dual_descent.hpp"
 #include "solvers/line_search.hpp"
 #include "solvers/pace.hpp"
 #include "solvers/probe.hpp"
@@ -88,7 +90,7 @@ class Newton : private Course {
     double last = std::numeric_limits<double>::infinity();
     int idle = 0;
     Step at;
-    const bool done = objective_.descend([&](const Objective::Descent& now) {
+    const bool done = svmgsu::descend(objective_, [&](const Descent& now) {
       passes_ = now.passes;
       keep(now.certificate, now.w, now.b);
       at = {now.w, now.b};
@@ -236,7 +238,7 @@ class Newton : private Course {
         make_factor();
         return;
       }
-      const RayStep best = search(p);
+      const LineStep best = search(p);
       p.w *= best.t;
       p.b = best.t * p.b + best.beta;
       visit(before_.w + p.w, before_.b + p.b);
@@ -250,7 +252,7 @@ class Newton : private Course {
   // One Newton step from now_, to the path's point for `epsilon`.
   void newton_step(double epsilon, double newton_gap) {
     const double old_epsilon = epsilon_;
-    const std::unique_ptr<Hessian> hessian = objective_.hessian(now_, kNegligibleKappa);
+    const std::shared_ptr<Hessian> hessian = objective_.hessian(now_, kNegligibleKappa);
     const double share = static_cast<double>(hessian->active()) / static_cast<double>(objective_.examples());
     Step rhs = gradient(now_);
     rhs = {-rhs.w, -rhs.b};
@@ -270,7 +272,7 @@ class Newton : private Course {
     const double first_slope = hessian->slope(before_, now_, p.w, p.b, epsilon_);
     if (accepts(p, first_slope, newton_gap)) return;
     // The unit step is too long (or, after a cut of ε, no descent at all: then stay and turn).
-    const RayStep best = first_slope < 0 ? search(p) : RayStep{0, 0};
+    const LineStep best = first_slope < 0 ? search(p) : LineStep{0, 0};
     visit(before_.w + best.t * p.w, before_.b + best.t * p.b + best.beta);
   }
 
@@ -309,7 +311,7 @@ class Newton : private Course {
   bool accepts(const Step& p, double first_slope, double newton_gap) const {
     const double after_gap = now_.value - now_.dual - now_.smoothed_share;
     const double last_slope = gradient(now_).dot(p);
-    const double value = objective_.value(before_, epsilon_);
+    const double value = objective_.line_at(before_, epsilon_).at(0, 0).value;
     // Near the optimum the gap tells more than the value; far from it, where the dual value is very
     // negative, it tells nothing.
     if (after_gap <= 0.3 * newton_gap && (newton_gap <= value || now_.value <= value)) return true;
@@ -317,9 +319,9 @@ class Newton : private Course {
   }
 
   // From before_ along p, whose unit step is now_: one reading of the data more.
-  RayStep search(const Step& p) {
+  LineStep search(const Step& p) {
     passes_ += 1;
-    return line_search(*objective_.ray(before_, now_, p.w, p.b, epsilon_), objective_.intercept());
+    return line_search(objective_.line(before_, now_, p.w, p.b, epsilon_), objective_.intercept());
   }
 
   const Objective& objective_;

@@ -3,8 +3,8 @@
 
 #include <memory>
 
+#include "engines/hessian.hpp"
 #include "solvers/step.hpp"
-#include "svmgsu/engines/objective.hpp"
 
 namespace svmgsu {
 

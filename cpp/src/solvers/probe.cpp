@@ -16,7 +16,7 @@ Probe probe_step(const Objective& objective, const Evaluation& at, const Step& p
   result.done = true;
   result.blurred = some->sharp_share(there, sharp) == 0;
   result.best =
-      line_search(*some->ray(from, there, p.w, p.b, result.blurred ? epsilon : at.epsilon), objective.intercept());
+      line_search(some->line(from, there, p.w, p.b, result.blurred ? epsilon : at.epsilon), objective.intercept());
   return result;
 }
 

@@ -9,7 +9,7 @@ namespace svmgsu {
 struct Probe {
   bool done = false;     // false: there are too few examples to look at some
   bool blurred = false;  // whether the step leads to where no s is below `sharp`
-  RayStep best;          // how far to go
+  LineStep best;         // how far to go
 };
 
 // From `at`, with the smoothing of `at` or, where all is blurred, `epsilon`.

@@ -1,5 +1,7 @@
 #include "solvers/quasi_newton.hpp"
 
+#include "engines/line.hpp"
+
 namespace svmgsu {
 namespace {
 
@@ -24,8 +26,9 @@ std::vector<QuasiNewton::Pair> known_pairs(const Objective& objective, const Eva
   if (intercept && mean && mean->size() > 0 && of_b > 0)
     pairs.push_back({{Vector::Zero(at.w.size()), 1}, {of_b * *mean, of_b}, 1 / of_b});
   // With the change of b that is best for it, the direction is the same wherever the origin is.
-  const Objective::Along along = objective.along(at);
-  const double with_b = intercept && of_b > 0 ? -along.b / of_b : 0.0, curvature = along.w + with_b * along.b;
+  const Line::Point along = objective.line_of_w(at).at(0, 0);
+  const double with_b = intercept && of_b > 0 ? -along.t_beta / of_b : 0.0,
+               curvature = along.t_t + with_b * along.t_beta;
   const Step s{at.w, with_b};
   Step y = mean ? Step{estimate.times(Step{at.w, 0}).w, 0} : estimate.times(s);
   const double factor = curvature / s.dot(y);

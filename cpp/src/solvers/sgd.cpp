@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "engines/kept.hpp"
 #include "svmgsu/support/clock.hpp"
 
 namespace svmgsu {
@@ -55,6 +56,56 @@ struct Gradient {
   double b = 0;
 };
 
+// Sums of the loss gradient over a part of the data: (1/k) Σ_{i in sample} c_i ∇L_i. Returns the sample's Σ c_i.
+double sample_gradient(const Objective& objective, const Vector& w, double b, const std::vector<Index>& sample,
+                       Gradient& gradient) {
+  const Source& source = objective.source();
+  thread_local std::vector<Plan> plans;
+  thread_local std::vector<Index> ids;
+  if (!source.whole()) require(false, "solver sgd: it draws examples by chance, so all must be in memory; use newton");
+  const Gaussians& data = *source.whole();
+  const auto& covariance = data.covariance();
+  ids.resize(sample.size());
+  const double origin = objective.shift(w), numbers = source.numbers();
+  for (std::size_t i = 0; i < sample.size(); ++i) ids[i] = data.ids()[static_cast<std::size_t>(sample[i])];
+  const auto count_of_all = static_cast<Index>(ids.size());
+  const double sums = data.sum_size();
+  const Cuts cuts(count_of_all, block_size(data, numbers, count_of_all, sums), sums);
+  const Piece piece{data, ids, 0};
+  PassSums total;
+  sweep<Adds::together>(
+      Visit{[&](const auto& use) { use(piece); }, cuts, numbers, nullptr, objective.threads(), nullptr},
+      [&](const Piece&) { return PointForms(data, w, plans); },
+      [&](Places places, int count, const double* dot, const double* form, double* coefficient, double* kappa, char*,
+          PassSums& local) {
+        double mean[kMaxBatch], variance[kMaxBatch];
+        Residuals r;
+        const Targets::View of(objective.targets(), &sample[static_cast<std::size_t>(places.first)], count);
+        for (int i = 0; i < count; ++i) {
+          mean[i] = dot[i] - origin;
+          variance[i] = std::max(0.0, form[i]);
+        }
+        r.set(count, of, mean, variance, b, 0.0);
+        r.evaluate(objective.loss(), count);
+        for (int i = 0; i < count; ++i) {
+          const double weight = of.weight[i];
+          coefficient[i] = weight * of.sign[i] * r.slope[i];
+          kappa[i] = weight * r.curvature[i];
+          local.of[0].mass += coefficient[i];
+          local.loss += weight;
+        }
+      },
+      &total);
+  const double share = 1.0 / static_cast<double>(sample.size());
+  gradient.w = -share * total.of[0].x;
+  for (std::size_t t = 0; t < covariance.size(); ++t)
+    covariance[t].kind.finish(total.of[0].terms[t].data(), w.data(), objective.features(), share * covariance[t].scale,
+                              gradient.w.data());
+  gradient.b = -share * total.of[0].mass;
+  if (objective.origin().size()) gradient.w -= gradient.b * objective.origin();
+  return total.loss;
+}
+
 // Step t of Algorithm 1, corrected.
 void step(const Objective& objective, const Gradient& gradient, Index t, double radius, Vector& w, double& b) {
   const double rate = 1.0 / (objective.lambda() * static_cast<double>(t));
@@ -96,7 +147,7 @@ Result solve_sgd(const Objective& objective, const Options& options, const Monit
   while (t < steps) {
     ++t;
     sampler.draw(sample);
-    objective.sample_gradient(w, b, sample, gradient.w, gradient.b);
+    sample_gradient(objective, w, b, sample, gradient);
     step(objective, gradient, t, radius, w, b);
     if (t > first_averaged) average += (w - average) / static_cast<double>(t - first_averaged);
 
@@ -138,7 +189,7 @@ void continue_sgd(const Objective& objective, Index batch, std::uint64_t seed, S
   Gradient gradient;
   for (Index first = 0; first < examples; first += batch) {
     const std::vector<Index> sample(order.begin() + first, order.begin() + std::min(examples, first + batch));
-    stream.weight += objective.sample_gradient(stream.w, stream.b, sample, gradient.w, gradient.b);
+    stream.weight += sample_gradient(objective, stream.w, stream.b, sample, gradient);
     stream.examples += static_cast<double>(sample.size());
     const double most = loss_at_zero(objective.loss()) * (stream.weight / stream.examples);
     const double radius = objective.task() == Task::regression ? std::numeric_limits<double>::infinity()

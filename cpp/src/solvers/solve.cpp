@@ -4,7 +4,7 @@
 
 #include "solvers/span.hpp"
 #include "svmgsu/data/gaussians.hpp"
-#include "svmgsu/engines/memory.hpp"
+#include "svmgsu/engines/objective.hpp"
 #include "svmgsu/solvers/newton.hpp"
 #include "svmgsu/solvers/sgd.hpp"
 
@@ -90,8 +90,7 @@ Result train(const TrainingSet& set, const Options& options, const Monitor& moni
   for (Index i = 0; i < set.targets.examples(); ++i) seen[set.targets.sign(i) > 0] = true;
   if (set.targets.task() == Task::classification)
     require(seen[0] && seen[1], "labels: one class only; training needs examples of both");
-  return solve(MemoryObjective(set, options.lambda, options.threads, options.intercept, options.loss), options,
-               monitor);
+  return solve(Objective(set, options.lambda, options.threads, options.intercept, options.loss), options, monitor);
 }
 
 Result train(const Gaussians& data, const Targets& targets, const Options& options, const Monitor& monitor) {

@@ -8,7 +8,7 @@
 #include "engines/source.hpp"
 #include "solvers/choices.hpp"
 #include "support/linalg.hpp"
-#include "svmgsu/engines/memory.hpp"
+#include "svmgsu/engines/objective.hpp"
 #include "svmgsu/kinds/kinds.hpp"
 #include "svmgsu/solvers/newton.hpp"
 #include "svmgsu/support/clock.hpp"
@@ -39,7 +39,7 @@ Index rows_of(const Gaussians& data) {
   return rows;
 }
 
-bool suits_span(const MemoryObjective& objective) {
+bool suits_span(const Objective& objective) {
   const Gaussians* const data = objective.source().whole();
   if (!data || data->means().sparse() || objective.features() <= kAlwaysDenseInSpan) return false;
   const Index rows = rows_of(*data);
@@ -52,7 +52,7 @@ bool suits_span(const MemoryObjective& objective) {
 // x − o of every example, then its factors, and the basis Q of their span: rows = RᵀQᵀ.
 class Span {
  public:
-  explicit Span(const MemoryObjective& objective) : data_(*objective.source().whole()) {
+  explicit Span(const Objective& objective) : data_(*objective.source().whole()) {
     const Index n = objective.features(), count = data_.examples();
     Matrix rows = Matrix::Zero(rows_of(data_), n);
     Index at = count;
@@ -108,8 +108,7 @@ class Span {
 
 std::optional<Result> solve_in_span(const Objective& objective, const Options& options, const Monitor& monitor,
                                     const Vector* start_w, double start_b) {
-  const auto* const memory = dynamic_cast<const MemoryObjective*>(&objective);
-  if (!memory || !suits_span(*memory)) return std::nullopt;
+  if (!suits_span(objective)) return std::nullopt;
   const Clock clock;
   const auto rest_of = [&](double epsilon) {
     Options rest = options;
@@ -132,15 +131,15 @@ std::optional<Result> solve_in_span(const Objective& objective, const Options& o
       progress.b = trivial.b;
       return monitor(progress);
     });
-    made.emplace(*memory);
+    made.emplace(objective);
   } catch (const Interrupted&) {
     // Told to stop before there was a basis: the solver says so at its first look.
     return solve_newton(objective, rest_of(options.start_epsilon), monitor, start_w, start_b);
   }
   Span& span = *made;
   const std::shared_ptr<const Loss> loss(std::shared_ptr<void>(), &objective.loss());  // the objective outlives us
-  const MemoryObjective inner(TrainingSet(span.data(), memory->targets()), objective.lambda(), objective.threads(),
-                              objective.intercept(), loss);
+  const Objective inner(TrainingSet(span.data(), objective.targets()), objective.lambda(), objective.threads(),
+                        objective.intercept(), loss);
   Vector start;
   if (start_w) start = span.to_span(*start_w);
   const Monitor outside = [&](Progress progress) {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "svmgsu/data/training_set.hpp"
-#include "svmgsu/engines/memory.hpp"
+#include "svmgsu/engines/objective.hpp"
 
 namespace svmgsu {
 
@@ -51,8 +51,8 @@ struct MappedSet {
 class Mapped {
  public:
   explicit Mapped(MappedSet set);
-  MemoryObjective objective(double lambda, int threads = 0, bool intercept = true,
-                            std::shared_ptr<const Loss> loss = nullptr) const;
+  Objective objective(double lambda, int threads = 0, bool intercept = true,
+                      std::shared_ptr<const Loss> loss = nullptr) const;
   Index examples() const;
   Index features() const;
   // Places must begin at multiples of so many examples.

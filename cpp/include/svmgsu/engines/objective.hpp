@@ -2,8 +2,10 @@
 //
 //     J(w, b) = λ/2 ‖w‖² + (1/ℓ) Σ c_i L(d_i, s_i),     b is not penalised.
 //
-// Solvers see this class alone. Every answer is a sum over the examples or a vector of n numbers, so that the examples
-// may be anywhere: in memory (engines/memory.hpp) or elsewhere. What an engine remembers of a point stays its own.
+// The samples may be anywhere: in memory, in files that are read window by window (streamed.hpp), or in several places
+// that are asked for sums (mapped.hpp). A pass reads each sample once, in blocks of fixed size that are summed in their
+// order, so that a result has the same bits for any number of threads, windows and places. A few numbers of each sample
+// are kept from pass to pass.
 //
 // Smoothing by ε replaces s by √(s² + ε²) in value and derivatives; bounds are of the true objective for any ε.
 #pragma once
@@ -13,16 +15,42 @@
 #include <memory>
 #include <vector>
 
-#include "svmgsu/engines/dual.hpp"
+#include "svmgsu/data/training_set.hpp"
 #include "svmgsu/losses/loss.hpp"
-#include "svmgsu/support/types.hpp"
 
 namespace svmgsu {
 
-// What an engine keeps of a point that it has evaluated.
-struct Kept {
-  virtual ~Kept() = default;
+// A proof of how far J(w, b) can be from the optimum: J(w, b) − J* ≤ gap. Not a number where J is none.
+struct Certificate {
+  double value = 0;  // J(w, b)
+  double bound = 0;  // D ≤ J*, rounding allowed for
+  double above = 0;  // by which rounding may have made `value` too small
+  double below = 0;  // and D too large; `bound` has it taken off
+  double gap() const { return value + above - bound < 0 ? 0.0 : value + above - bound; }
 };
+
+// What a pass sums up of each side, over ℓ, and so of every point of the dual problem that lies between zero and this
+// one; with labels the sides are the classes, and each may be scaled for itself.
+struct DualPoint {
+  Vector sum[2];               // Σ± c (σL′x − L″Σw)
+  double mass[2] = {0, 0};     // Σ± c|L′|
+  double value[2] = {0, 0};    // Σ± c [tL′ − (dL′ + s²L″ − L)]
+  Vector reach;                // at least Σ c (|L′x| + L″|Σw|) of each feature: how far rounding goes
+  double terms = 0;            // Σ c (|L| + |tL′ − dL′| + s²L″)
+  double unseen = 0;           // what the losses' own errors may hide of the gap
+  double dots = 0, error = 0;  // of a product of two rows and of the sums, in units of their terms
+
+  // Adds another, weighted on each side. The weights of all that are added must not exceed 1 in sum.
+  void add(const DualPoint& other, const double weight[2]);
+
+  // D: where there is an intercept, the side with more mass is scaled down to the other. Any τ·a with τ in [0, 1] is
+  // feasible as well, since ℓ*(0) = 0, and D is at least a parabola in τ, of which the best is taken; `unscaled` (may
+  // be null) is the value at τ = 1.
+  Certificate bound(double lambda, bool intercept, double* unscaled) const;
+};
+
+// What is remembered of the samples at an evaluated point.
+struct Kept;
 
 // J at a point with all that a pass at that point has learnt.
 struct Evaluation {
@@ -40,65 +68,23 @@ struct Evaluation {
   std::shared_ptr<Kept> kept;  // who else holds it, as a Hessian may, keeps it as it is
 };
 
-// The Hessian at an evaluated point, ready for many products. With ξ = x·v_w + v_b, u = Σw and η = u·v_w:
-//
-//     Hv = λ(v_w; 0) + (1/ℓ) Σ c [ (L″ξ − σL‴η)(x; 1) + (−σL‴ξ + L⁗η)(u; 0) + L″(Σv_w; 0) ]
-//
-// Not for use by several threads at once.
-class Hessian {
- public:
-  virtual ~Hessian() = default;
-  virtual void times(const Vector& v, double vb, Vector& out, double& out_b) = 0;
-  // The derivative of the gradient by ε, for a solver that follows ε.
-  virtual void smoothing_derivative(Vector& out, double& out_b) = 0;
-  virtual Index active() const = 0;  // examples that take part
-
-  // The step p that a solver builds up of its products' directions v: p += α v of the last product ...
-  virtual void follow(double alpha) = 0;
-  // ... and d/dt J(w + t p, b + t p_b) at t = 0 with another ε, without another pass; `there` is the point at t = 1.
-  virtual double slope(const Evaluation& from, const Evaluation& there, const Vector& p, double p_b,
-                       double epsilon) const = 0;
-
-  // The dense Hessian over (w, b), or an estimate from about `rows` examples that is cheaper by far:
-  // those with large L″ always, the others by chance with their L″ as odds.
-  virtual Matrix dense(Index rows, std::uint64_t seed) const = 0;
-
-  // Its diagonal: of dense rows from about `rows` examples, which may be few.
-  virtual Vector diagonal(Index rows, std::uint64_t seed) const = 0;
-
-  // The like for many features, where n × n numbers are too many: H ≈ diag + RᵀR over (w, b).
-  struct Sketch {
-    Vector diagonal;
-    Matrix rows;
-  };
-  virtual Sketch sketch(Index rows, std::uint64_t seed) const = 0;
-};
-
-// J(w + t p, b + t p_b + β) as a function of (t, β), without another pass.
-class Ray {
- public:
-  struct Point {
-    double value = 0, t = 0, beta = 0;          // J and its first derivatives
-    double t_t = 0, t_beta = 0, beta_beta = 0;  // its second derivatives
-  };
-  virtual ~Ray() = default;
-  virtual Point at(double t, double beta) const = 0;
-};
+class Hessian;  // engines/hessian.hpp
+class Levels;
+class Line;  // engines/line.hpp
+class Remote;
+class Source;
+struct Columns;
+struct Cuts;
+struct PassSums;
+struct Slot;
 
 class Objective {
  public:
-  // What a solver must know to choose between estimates of the Hessian, on average over the examples.
+  // What a solver must know to choose between estimates of the Hessian, on average over the samples.
   struct Cost {
-    double numbers = 0;  // that a pass reads of an example
+    double numbers = 0;  // that a pass reads of a sample
     double rank = 0;     // rows of covariance factors
     bool dense = false;  // whether covariances have entries off the diagonal that are not known by factors
-  };
-  // What coordinate descent in the dual problem has come to: a point, J there, and a bound.
-  struct Descent {
-    Vector w;
-    double b = 0;
-    Certificate certificate;
-    double passes = 0;  // readings of the whole data so far
   };
   // The best classifier or regression with w = 0.
   struct Trivial {
@@ -106,86 +92,108 @@ class Objective {
     double value = 0;  // J there
     double start = 0;  // J at w = 0, b = 0
   };
-
   // The same problem with the data moved to the origin: J(w, b) there is J(w, b − w·shift) here.
   struct Centred {
     std::unique_ptr<Objective> objective;
     Vector shift;
   };
 
-  Objective(std::shared_ptr<const Loss> loss, double lambda, int threads, bool intercept);
-  virtual ~Objective() = default;
+  // Of samples in memory, whose arrays must outlive it. `threads` 0: all that OpenMP offers. Without an intercept, b is
+  // held at 0 by solvers and bounds. `loss` null is the hinge for labels and the squared loss for values.
+  Objective(TrainingSet set, double lambda, int threads = 0, bool intercept = true,
+            std::shared_ptr<const Loss> loss = nullptr);
+  // Of samples that need not be in memory. `lean`: of one point alone w·x and wᵀΣw are remembered, 16 bytes per sample,
+  // and another's are read anew where they are wanted.
+  Objective(std::shared_ptr<const Source> source, std::shared_ptr<const Targets> targets, double lambda, int threads,
+            bool intercept, std::shared_ptr<const Loss> loss, bool lean);
 
   const Loss& loss() const { return *loss_; }
   double lambda() const { return lambda_; }
   int threads() const { return threads_; }
-  bool intercept() const { return intercept_; }  // false: b is held at 0 by solvers and bounds
+  bool intercept() const { return intercept_; }
+  Index examples() const { return targets_->examples(); }
+  Index features() const { return features_; }
+  Task task() const { return targets_->task(); }
+  const Targets& targets() const { return *targets_; }
+  double mean_weight() const { return mean_weight_; }
 
-  virtual Index examples() const = 0;
-  virtual Index features() const = 0;
-  virtual Task task() const = 0;
-  virtual double mean_weight() const = 0;
-  virtual Cost cost() const = 0;
-  virtual Trivial trivial() const = 0;
-  // Data far from the origin tie b to w, though a shift of them does not change the problem: solvers work with the
-  // data centred. No objective where there is no intercept to take the shift up, or nothing to gain.
-  virtual Centred centred() const { return {}; }
-
-  // The same problem with about so many of the examples, chosen by chance; null where an engine has none to choose.
-  virtual std::unique_ptr<Objective> sample(Index /*rows*/, std::uint64_t /*seed*/) const { return nullptr; }
-
-  // A pass at (w, b), into the memory of an earlier one.
-  virtual void evaluate(const Vector& w, double b, double epsilon, Evaluation& e) const = 0;
+  // A pass at (w, b); into the memory of an earlier one where that is given.
   Evaluation evaluate(const Vector& w, double b, double epsilon = 0) const;
-  virtual double value(const Vector& w, double b, double epsilon = 0) const = 0;
-  // J at an evaluated point with another ε: no pass over the data.
-  virtual double value(const Evaluation& at, double epsilon) const = 0;
-  // The share of examples whose L″ is above `negligible` times the largest.
-  virtual double active_share(const Evaluation& at, double negligible) const = 0;
-
-  // What the Hessian says of the direction (w, 0): wᵀHw, and its product with the intercept's. No pass over the data,
-  // for w·x and wᵀΣw of every example are known.
-  struct Along {
-    double w = 0, b = 0;
-  };
-  virtual Along along(const Evaluation& at) const = 0;
-
-  // The share of examples with s below `deviation`: there the loss is nearly as sharp as for a point.
-  virtual double sharp_share(const Evaluation& at, double deviation) const = 0;
-
-  // Examples with L″ below `negligible` times the largest are left out.
-  virtual std::unique_ptr<Hessian> hessian(const Evaluation& at, double negligible = 0) const = 0;
-  // `there` is an evaluation at w + p.
-  virtual std::unique_ptr<Ray> ray(const Evaluation& from, const Evaluation& there, const Vector& p, double p_b,
-                                   double epsilon) const = 0;
-
+  void evaluate(const Vector& w, double b, double epsilon, Evaluation& e) const;
+  double value(const Vector& w, double b, double epsilon = 0) const;
   // The b that minimises J(w, ·). Any minimiser where it is not unique.
-  virtual double best_intercept(const Vector& w, double start = 0) const = 0;
-
-  // Coordinate descent in the dual problem (Hsieh et al., ICML 2008), as long as `goes_on` of what it has come to;
-  // false where it is not for this problem: it wants the hinge, and no covariances or factors that are few
-  // (engines/span_descent.hpp).
-  virtual bool descend(const std::function<bool(const Descent&)>& /*goes_on*/) const { return false; }
-
+  double best_intercept(const Vector& w, double start = 0) const;
   // A feasible point of the dual problem, made of the losses' slopes at (w, b*): two passes. With a = σL′, sides by
   // the sign of a, and the heavier side scaled by ρ ≤ 1 so that Σ cρa = 0 where there is an intercept:
   //     D = (1/ℓ) Σ cρ [tL′ − (dL′ + s²L″ − L)] − λ/2 ‖w(a)‖² ≤ J*,   w(a) = (1/(λℓ)) Σ cρ (σL′x − L″Σw).
-  virtual Certificate certify(const Vector& w, double b) const = 0;
+  Certificate certify(const Vector& w, double b) const;
 
-  // Sums of the loss gradient over a part of the data, for stochastic steps: (1/k) Σ_{i in sample} c_i ∇L_i.
-  // `sample` are positions 0 .. examples(). Returns the sample's Σ c_i.
-  virtual double sample_gradient(const Vector& w, double b, const std::vector<Index>& sample, Vector& gw,
-                                 double& gb) const = 0;
+  // What follows is for solvers. Nothing but a Hessian's products reads the data once more.
+  Cost cost() const;
+  Trivial trivial() const;
+  // Data far from the origin tie b to w, though a shift of them does not change the problem: solvers work with the
+  // data centred. No objective where there is no intercept to take the shift up, or nothing to gain.
+  Centred centred() const;
+  // The same problem with about so many of the samples, chosen by chance; null where there are none to choose.
+  std::unique_ptr<Objective> sample(Index rows, std::uint64_t seed) const;
+  // The share of samples whose L″ is above `negligible` times the largest.
+  double active_share(const Evaluation& at, double negligible) const;
+  // The share of samples with s below `deviation`: there the loss is nearly as sharp as for a point.
+  double sharp_share(const Evaluation& at, double deviation) const;
+  // Samples with L″ below `negligible` times the largest are left out.
+  std::shared_ptr<Hessian> hessian(const Evaluation& at, double negligible = 0) const;
+  // J from an evaluated point along p; `there` is an evaluation at w + p.
+  Line line(const Evaluation& from, const Evaluation& there, const Vector& p, double p_b, double epsilon) const;
+  // The same along w, and at a point without moving w.
+  Line line_of_w(const Evaluation& at) const;
+  Line line_at(const Evaluation& at, double epsilon) const;
 
- protected:
-  // Refuses a point with another number of features.
-  void require_point(const Vector& w) const;
+  // And this for engines.
+  const Source& source() const { return *source_; }
+  const Cuts& cuts() const { return *cuts_; }  // of a pass that sums up
+  double centre() const { return centre_; }    // of the targets
+  // What is taken off every x before it counts; of no length: nothing.
+  const Vector& origin() const { return origin_; }
+  double shift(const Vector& w) const { return origin_.size() ? origin_.dot(w) : 0.0; }
+  // Makes this a part of other data, which are seen from `origin` and cut up as they are.
+  void become_part(Vector origin, double centre, const Cuts& cuts);
+  // Sums up at (w, b): the groups to `emit`, or all of them to `total` where it is null.
+  void pass(const Vector& w, double b, double epsilon, bool columns, Kept& kept,
+            const std::function<void(const PassSums&)>* emit, PassSums& total) const;
+  // What is kept of a point; read anew where it has been given up.
+  const Kept& kept(const Evaluation& at) const;
+  const Kept& complete(Kept& known, const Vector& w) const;
+  // How large c L″ and wᵀΣw of the samples are.
+  const Levels& kappa_levels(const Evaluation& at) const;
+  const Levels& variance_levels(const Evaluation& at) const;
+  // L″ of every sample, as it was or would have been kept.
+  void fill_curvature(const Evaluation& at, const Kept& of, std::vector<double>& out) const;
+  // The remote that keeps what is known of samples, or null.
+  const Remote* keeper() const;
+  // Refuses a point that was not evaluated here, and one of other features.
+  void require_known(const Evaluation& at, const char* name) const;
+  void require_point(const Vector& w, const char* name = "w") const;
 
  private:
+  Objective(const Objective& of, std::shared_ptr<const Source> source, std::shared_ptr<const Targets> targets,
+            Vector origin, Vector moved);
+  void learn_targets();
+  Trivial trivial_of_labels() const;
+  double best_intercept(const Evaluation& at, double start) const;
+
   std::shared_ptr<const Loss> loss_;
   double lambda_;
   int threads_;
   bool intercept_;
+  std::shared_ptr<const Source> source_;
+  std::shared_ptr<const Targets> targets_;
+  std::shared_ptr<const Cuts> cuts_;
+  std::shared_ptr<Slot> slot_;  // where but one point is remembered, or null
+  Index features_;
+  Vector origin_;
+  Vector moved_;                      // from where the data lie to where they are seen from; of no length: not at all
+  std::shared_ptr<Columns> columns_;  // looked at when a certificate first wants them
+  double mean_weight_ = 0, centre_ = 0;
 };
 
 }  // namespace svmgsu

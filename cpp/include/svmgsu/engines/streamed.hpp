@@ -1,9 +1,9 @@
 // The objective of examples that lie in files of plain numbers, row after row, and never in memory as a whole.
 //
 // A pass reads the files once from their beginning to their end, in its own thread, a window of some blocks ahead of
-// the one that is worked on. The sums are those of memory.hpp: the same bits, whatever the windows are. Examples that
-// are chosen (for estimates of the Hessian, a sample to start from) are read in the order of the file. The first pass
-// looks for what is no number.
+// the one that is worked on. The sums are those of samples in memory: the same bits, whatever the windows are. Examples
+// that are chosen (for estimates of the Hessian, a sample to start from) are read in the order of the file. The first
+// pass looks for what is no number.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "svmgsu/data/training_set.hpp"
-#include "svmgsu/engines/memory.hpp"
+#include "svmgsu/engines/objective.hpp"
 
 namespace svmgsu {
 
@@ -60,8 +60,8 @@ class Streamed {
   // This problem is solved, or given up.
   void leave();
 
-  MemoryObjective objective(double lambda, int threads = 0, bool intercept = true,
-                            std::shared_ptr<const Loss> loss = nullptr) const;
+  Objective objective(double lambda, int threads = 0, bool intercept = true,
+                      std::shared_ptr<const Loss> loss = nullptr) const;
   Index examples() const;
   Index features() const;
   std::uint64_t bytes() const;       // of the numbers in the files

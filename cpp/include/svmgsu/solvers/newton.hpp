@@ -26,7 +26,7 @@
 //
 // Many examples (100 n) start from the optimum of a sample of 10 n to 100 n of them, which starts alike; the hinge of
 // sparse or wide data without covariances, or with few factors, from coordinate descent in the dual
-// (Objective::descend), which is often all that is needed.
+// (solvers/dual_descent.hpp), which is often all that is needed.
 //
 // Chosen by measurement: a primal-dual variant, predictors at the new ε, and warm starts from SGD needed more
 // passes or stalled on hinge-like data.

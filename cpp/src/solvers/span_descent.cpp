@@ -4,9 +4,8 @@
 //
 // so that the dual problem has one point (a_i, v_i) of C for each example, and w = Σ c_i/(λℓ) (σ_i a_i x_i − F_iᵀv_i)
 // lies in the span of the means and factors. All that is needed of them are their inner products, a matrix of size
-// m = Σ (1 + rank_i). One example's point is maximised over at a time, exactly; b is treated as in memory_descent.cpp.
+// m = Σ (1 + rank_i). One example's point is maximised over at a time, exactly; b is treated as in dual_descent.cpp.
 // The value of J and the bound that are reported come from the data themselves, not from the inner products.
-#include "engines/span_descent.hpp"
 
 #include <Eigen/Eigenvalues>
 #include <algorithm>
@@ -14,6 +13,8 @@
 #include <numeric>
 #include <vector>
 
+#include "engines/source.hpp"
+#include "solvers/dual_descent.hpp"
 #include "support/linalg.hpp"
 #include "svmgsu/kernels/kernels.hpp"
 #include "svmgsu/losses/expected_hinge.hpp"
@@ -168,7 +169,7 @@ class Block {
 
 class SpanDescent {
  public:
-  explicit SpanDescent(const MemoryObjective& objective)
+  explicit SpanDescent(const Objective& objective)
       : objective_(objective), data_(*objective.source().whole()), count_(objective.examples()) {
     start_.push_back(0);
     for (Index i = 0; i < count_; ++i) start_.push_back(start_.back() + 1 + rank(i));
@@ -185,9 +186,9 @@ class SpanDescent {
     std::iota(order_.begin(), order_.end(), Index{0});
   }
 
-  void run(const std::function<bool(const Objective::Descent&)>& goes_on) {
+  void run(const std::function<bool(const Descent&)>& goes_on) {
     SplitMix64 random(0);
-    Objective::Descent now;
+    Descent now;
     now.passes = 1;
     double enough = std::numeric_limits<double>::infinity();
     const double share = static_cast<double>(size()) / static_cast<double>(objective_.features());
@@ -352,7 +353,7 @@ class SpanDescent {
   }
 
   // J at (w, b) and the bound, from the data.
-  void look(Objective::Descent& now) {
+  void look(Descent& now) {
     Vector side[2];
     double mass[2] = {0, 0}, scale[2];
     coefficients(side, mass);
@@ -369,7 +370,7 @@ class SpanDescent {
     now.certificate.bound = std::max(now.certificate.bound, bound - now.certificate.below);
   }
 
-  const MemoryObjective& objective_;
+  const Objective& objective_;
   const Gaussians& data_;
   Index count_;
   std::vector<Index> start_;        // of each example's rows: its mean, then its factors
@@ -400,7 +401,7 @@ bool is_wide(const Gaussians& data) {
   return true;
 }
 
-void descend_in_span(const MemoryObjective& objective, const std::function<bool(const Objective::Descent&)>& goes_on) {
+void descend_in_span(const Objective& objective, const std::function<bool(const Descent&)>& goes_on) {
   SpanDescent(objective).run(goes_on);
 }
 

@@ -1,19 +1,14 @@
 // Hessian products.
-#include "engines/memory_hessian.hpp"
+#include "engines/hessian.hpp"
 
-#include "engines/group_sums.hpp"
+#include "engines/line.hpp"
 
 namespace svmgsu {
 
-MemoryHessian::MemoryHessian(const MemoryObjective& objective, const Evaluation& at)
-    : objective_(objective),
-      kept_(std::static_pointer_cast<MemoryKept>(at.kept)),
-      w_(at.w),
-      b_(at.b),
-      epsilon_(at.epsilon),
-      sums_(kept_->sums) {}
+Hessian::Hessian(const Objective& objective, const Evaluation& at)
+    : objective_(objective), kept_(at.kept), w_(at.w), b_(at.b), epsilon_(at.epsilon), sums_(kept_->sums) {}
 
-void MemoryHessian::fill(const Evaluation& at) {
+void Hessian::fill(const Evaluation& at) {
   if (kept_->curvature.empty())
     objective_.fill_curvature(at, known(), kappa_);
   else
@@ -21,8 +16,7 @@ void MemoryHessian::fill(const Evaluation& at) {
   for (std::size_t i = 0; i < kappa_.size(); ++i) kappa_[i] *= objective_.targets().weight(static_cast<Index>(i));
 }
 
-MemoryHessian::MemoryHessian(const MemoryObjective& objective, const Evaluation& at, double negligible)
-    : MemoryHessian(objective, at) {
+Hessian::Hessian(const Objective& objective, const Evaluation& at, double negligible) : Hessian(objective, at) {
   levels_ = &objective.kappa_levels(at);
   far_ = objective.keeper();
   const int least = levels_->above(negligible);
@@ -35,8 +29,7 @@ MemoryHessian::MemoryHessian(const MemoryObjective& objective, const Evaluation&
   }
 }
 
-MemoryHessian::MemoryHessian(const MemoryObjective& objective, const Evaluation& at, double cut, Index block)
-    : MemoryHessian(objective, at) {
+Hessian::Hessian(const Objective& objective, const Evaluation& at, double cut, Index block) : Hessian(objective, at) {
   block_ = block;
   fill(at);
   sums_.clear();
@@ -45,7 +38,7 @@ MemoryHessian::MemoryHessian(const MemoryObjective& objective, const Evaluation&
   leave_out(cut);
 }
 
-void MemoryHessian::leave_out(double cut) {
+void Hessian::leave_out(double cut) {
   cut_ = cut;
   std::size_t count = 0;
   for (const double k : kappa_) count += k >= cut;
@@ -61,9 +54,9 @@ void MemoryHessian::leave_out(double cut) {
   kappa_.resize(next);
 }
 
-MemoryHessian::Numbers MemoryHessian::numbers_of(const std::vector<Index>& positions) const {
+Hessian::Numbers Hessian::numbers_of(const std::vector<Index>& positions) const {
   const Targets& targets = objective_.targets();
-  const MemoryKept& known = this->known();
+  const Kept& known = this->known();
   Numbers numbers;
   for (auto* list : {&numbers.sign, &numbers.rho, &numbers.gamma}) list->resize(positions.size());
   Residuals r;
@@ -88,7 +81,7 @@ MemoryHessian::Numbers MemoryHessian::numbers_of(const std::vector<Index>& posit
 
 // What products want to know beyond an estimate of the matrix: numbers of every active example, and its rows at hand
 // if there is room for them.
-void MemoryHessian::prepare_products() {
+void Hessian::prepare_products() {
   if (prepared_) return;
   prepared_ = true;
   const Source& source = objective_.source();
@@ -120,7 +113,7 @@ void MemoryHessian::prepare_products() {
   cuts_ = Cuts(objective_.cuts(), positions_, block_);
 }
 
-void MemoryHessian::make_terms(const Gaussians& data, const std::vector<Index>& ids) {
+void Hessian::make_terms(const Gaussians& data, const std::vector<Index>& ids) {
   const auto& terms = data.covariance();
   terms_.clear();
   for (std::size_t t = 0; t < terms.size(); ++t) {
@@ -136,7 +129,7 @@ void MemoryHessian::make_terms(const Gaussians& data, const std::vector<Index>& 
   }
 }
 
-void MemoryHessian::walk(const Source::Use& use) const {
+void Hessian::walk(const Source::Use& use) const {
   const Source& source = objective_.source();
   if (source.whole()) return use({*source.whole(), ids_, 0});
   if (rows_) return use({*rows_->whole(), ids_, 0});
@@ -145,9 +138,9 @@ void MemoryHessian::walk(const Source::Use& use) const {
 }
 
 // The forms of a product with v: v·x_i and wᵀΣ_iv.
-class MemoryHessian::Forms {
+class Hessian::Forms {
  public:
-  Forms(MemoryHessian& of, const Gaussians& data, const Vector& v) : of_(of), data_(data), v_(v) {
+  Forms(Hessian& of, const Gaussians& data, const Vector& v) : of_(of), data_(data), v_(v) {
     for (Curvature& term : of.terms_) term.prepare(v.data());
   }
   const double* direction() const { return v_.data(); }
@@ -164,13 +157,13 @@ class MemoryHessian::Forms {
   }
 
  private:
-  MemoryHessian& of_;
+  Hessian& of_;
   const Gaussians& data_;
   const Vector& v_;
 };
 
 template <class Link>
-void MemoryHessian::sweep_active(const Vector& v, Link link, const Emit* emit, Local& total) {
+void Hessian::sweep_active(const Vector& v, Link link, const Emit* emit, PassSums& total) {
   const Source& source = objective_.source();
   const Vector& origin = objective_.origin();
   const double shift = origin.size() ? origin.dot(v) : 0.0;
@@ -182,7 +175,7 @@ void MemoryHessian::sweep_active(const Vector& v, Link link, const Emit* emit, L
         return Forms(*this, piece.data, v);
       },
       [&](Places places, int count, const double* xv, const double* uv, double* coefficient, double* tau, char*,
-          Local& local) {
+          PassSums& local) {
         const auto first = static_cast<std::size_t>(places.first);
         std::copy_n(uv, count, &last_[first]);
         for (int i = 0; i < count; ++i) {
@@ -193,7 +186,7 @@ void MemoryHessian::sweep_active(const Vector& v, Link link, const Emit* emit, L
       &total);
 }
 
-void MemoryHessian::sum_up(bool smoothing, const Vector& v, double vb, const Emit* emit, Local& total) {
+void Hessian::sum_up(bool smoothing, const Vector& v, double vb, const Emit* emit, PassSums& total) {
   prepare_products();
   last_v_ = v;
   last_vb_ = vb;
@@ -223,8 +216,8 @@ void MemoryHessian::sum_up(bool smoothing, const Vector& v, double vb, const Emi
       emit, total);
 }
 
-void MemoryHessian::add_up(bool smoothing, const Vector& v, double vb, Vector& out, double& out_b) {
-  Local total;
+void Hessian::add_up(bool smoothing, const Vector& v, double vb, Vector& out, double& out_b) {
+  PassSums total;
   sum_up(smoothing, v, vb, nullptr, total);
   const Source& source = objective_.source();
   const Vector& origin = objective_.origin();
@@ -237,67 +230,50 @@ void MemoryHessian::add_up(bool smoothing, const Vector& v, double vb, Vector& o
   if (origin.size()) out -= out_b * origin;
 }
 
-void MemoryHessian::require_direction(const Vector& v, const char* name) const {
+void Hessian::require_direction(const Vector& v, const char* name) const {
   if (v.size() != w_.size())
     require(false, std::string(name) + ": " + std::to_string(v.size()) + " numbers for " + std::to_string(w_.size()) +
                        " features");
 }
 
-void MemoryHessian::times(const Vector& v, double vb, Vector& out, double& out_b) {
+void Hessian::times(const Vector& v, double vb, Vector& out, double& out_b) {
   require_direction(v, "v");
   add_up(false, v, vb, out, out_b);
   out += objective_.lambda() * v;
 }
 
-void MemoryHessian::smoothing_derivative(Vector& out, double& out_b) {
+void Hessian::smoothing_derivative(Vector& out, double& out_b) {
   const Vector none = Vector::Zero(w_.size());
   add_up(true, none, 0, out, out_b);
 }
 
-void MemoryHessian::follow(double alpha) {
+void Hessian::follow(double alpha) {
   if (far_) steps_.push_back({last_v_, last_vb_, alpha});
   for (std::size_t i = 0; i < last_.size(); ++i) along_[i] += alpha * last_[i];
 }
 
-// All from numbers that are known already, since only active examples have L″ > 0.
-double MemoryHessian::slope(const Evaluation& from, const Evaluation& there, const Vector& p, double p_b,
-                            double epsilon) const {
+// All from numbers that are known already, since only active samples have L″ > 0.
+double Hessian::slope(const Evaluation& from, const Evaluation& there, const Vector& p, double p_b,
+                      double epsilon) const {
   require_direction(p, "p");
-  const std::vector<double> groups =
-      far_
-          ? far_->slopes(
-                objective_,
-                {{from.w, from.b, from.epsilon}, {there.w, there.b, there.epsilon}, cut_, block_, steps_, p_b, epsilon})
-          : slopes(from, there, p_b, epsilon);
-  return objective_.lambda() * from.w.dot(p) + total_of<1>(groups)[0] / static_cast<double>(objective_.examples());
+  const Line line(objective_, Direction::followed, from, there, p, p_b, epsilon,
+                  far_ ? std::vector<double>() : cross());
+  if (!far_) return line.sum_up(line.sums(0, 0), 0).t;
+  const std::vector<double> groups = far_->line(
+      objective_, {Direction::followed, point_of(from), point_of(there), p, p_b, epsilon, 0, 0, cut_, block_, steps_});
+  return line.sum_up(groups, 0).t;
 }
 
-std::vector<double> MemoryHessian::slopes(const Evaluation& from, const Evaluation& there, double p_b,
-                                          double epsilon) const {
-  const MemoryKept &before = objective_.kept(from), &after = objective_.kept(there);
-  return group_sums<1>(
-      objective_.cuts(), objective_.threads(), [&](Index first, int count, std::array<double, 1>& part) {
-        Residuals r;
-        const Targets::View of(objective_.targets(), first, count);
-        const auto start = static_cast<std::size_t>(first);
-        r.set(count, of, &before.mean[start], &before.variance[start], from.b, epsilon);
-        r.evaluate(objective_.loss(), count);
-        auto next = static_cast<std::size_t>(std::lower_bound(positions_.begin(), positions_.end(), first) -
-                                             positions_.begin());
-        for (int i = 0; i < count; ++i) {
-          const auto k = static_cast<std::size_t>(first + i);
-          double cross = 0;
-          if (next < along_.size() && positions_[next] == first + i) cross = along_[next++];
-          const double mean = after.mean[k] - before.mean[k] + p_b;
-          part[0] += of.weight[i] * (r.curvature[i] * cross - of.sign[i] * r.slope[i] * mean);
-        }
-      });
+std::vector<double> Hessian::cross(const std::vector<double>& along) const {
+  std::vector<double> all(static_cast<std::size_t>(objective_.examples()), 0.0);
+  for (std::size_t i = 0; i < along.size(); ++i) all[static_cast<std::size_t>(position(i))] = along[i];
+  return all;
 }
 
-std::unique_ptr<Hessian> MemoryObjective::hessian(const Evaluation& at, double negligible) const {
+std::shared_ptr<Hessian> Objective::hessian(const Evaluation& at, double negligible) const {
   require_known(at, "at");
   require(negligible >= 0 && negligible <= 1, "negligible: must be in [0, 1], got " + to_text(negligible));
-  return std::make_unique<MemoryHessian>(*this, at, negligible);
+  return std::make_shared<Hessian>(*this, at, negligible);
 }
 
 }  // namespace svmgsu

@@ -1,39 +1,38 @@
-// What the engine in memory remembers of a point, and the losses of a batch.
+// What is remembered of the samples at a point, and the losses of a batch.
 #pragma once
 
 #include <cmath>
 
 #include "engines/levels.hpp"
 #include "engines/sweep.hpp"
-#include "svmgsu/engines/memory.hpp"
+#include "svmgsu/engines/objective.hpp"
 
 namespace svmgsu {
 
-struct MemoryObjective::Margins {
-  std::vector<double> mean, variance;
-};
-
 // Whose numbers are remembered where there is room for those of one point.
 struct Slot {
-  MemoryKept* owner = nullptr;
+  Kept* owner = nullptr;
 };
 
-struct MemoryKept final : Kept {
+struct Kept {
   std::vector<double> mean, variance, curvature;  // w·x, wᵀΣw and L″ of every example; L″ in memory alone
   std::vector<Plan> plans;                        // of each covariance term
   std::vector<std::vector<double>> sums;          // Σ c L″Σ_i of each term
-  std::vector<double> bends;                      // group sums for along(), where the others are elsewhere
+  std::vector<double> own;                        // group sums of the line along w, where the others are elsewhere
   Levels kappa, variances;                        // how large c L″ and wᵀΣw are; empty: not counted yet
   std::shared_ptr<Slot> slot;
 
-  ~MemoryKept() override {
+  Kept() = default;
+  Kept(const Kept&) = delete;
+  Kept& operator=(const Kept&) = delete;
+  ~Kept() {
     if (slot && slot->owner == this) slot->owner = nullptr;
   }
   // Takes the room of the point that has it.
   void take(const std::shared_ptr<Slot>& from) {
     if (!from) return;
     slot = from;
-    MemoryKept* const other = from->owner;
+    Kept* const other = from->owner;
     if (other && other != this) {
       if (mean.empty()) {
         mean.swap(other->mean);

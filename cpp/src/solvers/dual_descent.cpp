@@ -6,12 +6,13 @@
 // The true b has no penalty: b₀ follows b from time to time (a proximal-point iteration), until Σ σ a = 0. The order of
 // the examples is drawn anew for each sweep, and those that are likely to stay at a bound are left out for a while. One
 // thread does it all: each step wants the last one's w.
+#include "solvers/dual_descent.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "engines/memory_kept.hpp"
-#include "engines/span_descent.hpp"
+#include "engines/source.hpp"
 #include "svmgsu/support/poll.hpp"
 #include "svmgsu/support/random.hpp"
 
@@ -28,7 +29,7 @@ constexpr double kLonger = 8;     // rounding of these sums, in units of that of
 template <class Scalar>
 class DualDescent {
  public:
-  DualDescent(const MemoryObjective& objective, const Scalar* values)
+  DualDescent(const Objective& objective, const Scalar* values)
       : objective_(objective),
         values_(values),
         data_(*objective.source().whole()),
@@ -57,9 +58,9 @@ class DualDescent {
     for (Index i = 0; i < count_; ++i) order_[static_cast<std::size_t>(i)] = i;
   }
 
-  void run(const std::function<bool(const Objective::Descent&)>& goes_on) {
+  void run(const std::function<bool(const Descent&)>& goes_on) {
     SplitMix64 random(0);
-    Objective::Descent now;
+    Descent now;
     double enough = kFirst;
     do {
       restart();
@@ -137,7 +138,7 @@ class DualDescent {
   }
 
   // J at (w, b), and the bound: the side with more mass is scaled down to the other.
-  void look(Objective::Descent& now) {
+  void look(Descent& now) {
     const Targets& targets = objective_.targets();
     const Vector& o = objective_.origin();
     const double lambda = objective_.lambda();
@@ -173,7 +174,7 @@ class DualDescent {
     now.certificate.bound = bound - now.certificate.below;
   }
 
-  const MemoryObjective& objective_;
+  const Objective& objective_;
   const Scalar* values_;
   const Gaussians& data_;
   Rows rows_;
@@ -189,20 +190,20 @@ class DualDescent {
 
 }  // namespace
 
-bool MemoryObjective::descend(const std::function<bool(const Descent&)>& goes_on) const {
-  const Gaussians* const data = source_->whole();
-  if (!data || loss().name() != std::string("hinge")) return false;
+bool descend(const Objective& objective, const std::function<bool(const Descent&)>& goes_on) {
+  const Gaussians* const data = objective.source().whole();
+  if (!data || objective.loss().name() != std::string("hinge")) return false;
   if (!data->covariance().empty()) {
     if (!is_wide(*data)) return false;
-    descend_in_span(*this, goes_on);
+    descend_in_span(objective, goes_on);
     return true;
   }
   const Rows& rows = data->means();
   if (rows.has_origin()) return false;
   if (rows.wide())
-    DualDescent<double>(*this, rows.wide()).run(goes_on);
+    DualDescent<double>(objective, rows.wide()).run(goes_on);
   else
-    DualDescent<float>(*this, rows.narrow()).run(goes_on);
+    DualDescent<float>(objective, rows.narrow()).run(goes_on);
   return true;
 }
 

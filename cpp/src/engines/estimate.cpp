@@ -1,7 +1,7 @@
 // The dense Hessian, and estimates of it from some of the examples.
 #include <limits>
 
-#include "engines/memory_hessian.hpp"
+#include "engines/hessian.hpp"
 #include "svmgsu/kernels/kernels.hpp"
 #include "svmgsu/support/poll.hpp"
 #include "svmgsu/support/random.hpp"
@@ -33,7 +33,7 @@ double odds_for(const Levels& levels, double cut, double rows) {
 
 }  // namespace
 
-MemoryHessian::Choice MemoryHessian::drawn(double tau, std::uint64_t seed, Index first) const {
+Hessian::Choice Hessian::drawn(double tau, std::uint64_t seed, Index first) const {
   Choice choice;
   for (std::size_t i = 0; i < kappa_.size(); ++i) {
     const Index at = position(i);
@@ -49,7 +49,7 @@ MemoryHessian::Choice MemoryHessian::drawn(double tau, std::uint64_t seed, Index
 }
 
 // About `rows` of the active examples, each with probability min(1, τκ) and then weight κ/probability.
-MemoryHessian::Choice MemoryHessian::choose(Index rows, std::uint64_t seed) const {
+Hessian::Choice Hessian::choose(Index rows, std::uint64_t seed) const {
   const double tau =
       active() > rows ? odds_for(*levels_, cut_, static_cast<double>(rows)) : std::numeric_limits<double>::infinity();
   if (!far_) return drawn(tau, seed, 0);
@@ -65,7 +65,7 @@ MemoryHessian::Choice MemoryHessian::choose(Index rows, std::uint64_t seed) cons
   return choice;
 }
 
-void MemoryHessian::for_chosen(const Choice& choice, Index chunk, const Source::Use& use) const {
+void Hessian::for_chosen(const Choice& choice, Index chunk, const Source::Use& use) const {
   Cuts cuts;
   cuts.count = static_cast<Index>(choice.position.size());
   cuts.block = chunk;
@@ -73,8 +73,8 @@ void MemoryHessian::for_chosen(const Choice& choice, Index chunk, const Source::
   if (cuts.count > 0) objective_.source().some(choice.position, cuts, use);
 }
 
-void MemoryHessian::outer_rows(const Gaussians& data, Index id, const Choice& choice, std::size_t at, double weight,
-                               double* z, double* u) const {
+void Hessian::outer_rows(const Gaussians& data, Index id, const Choice& choice, std::size_t at, double weight,
+                         double* z, double* u) const {
   const Index n = data.features();
   const double root = std::sqrt(weight), sign = root * choice.sign[at];
   for (const auto& term : data.covariance()) term.kind.add_product(id, term.scale, w_.data(), n, u);
@@ -114,7 +114,7 @@ Index copy_factors(const Gaussians& data, Index id, double weight, double* out) 
 
 }  // namespace
 
-Matrix MemoryHessian::dense(Index rows, std::uint64_t seed) const {
+Matrix Hessian::dense(Index rows, std::uint64_t seed) const {
   const auto& terms = objective_.source().like().covariance();
   const Index n = objective_.features(), width = n + 1;
   const double share = 1.0 / static_cast<double>(objective_.examples());
@@ -163,7 +163,7 @@ Matrix MemoryHessian::dense(Index rows, std::uint64_t seed) const {
 
 // Without the part of Σw, which is small against that of x. Of sparse rows every one is read, for some have columns
 // that few others have.
-Vector MemoryHessian::diagonal(Index rows, std::uint64_t seed) const {
+Vector Hessian::diagonal(Index rows, std::uint64_t seed) const {
   const Source& source = objective_.source();
   const auto& terms = source.like().covariance();
   const Vector& origin = objective_.origin();
@@ -207,7 +207,7 @@ Vector MemoryHessian::diagonal(Index rows, std::uint64_t seed) const {
   return result;
 }
 
-Hessian::Sketch MemoryHessian::sketch(Index rows, std::uint64_t seed) const {
+Hessian::Sketch Hessian::sketch(Index rows, std::uint64_t seed) const {
   const auto& terms = objective_.source().like().covariance();
   const Index n = objective_.features();
   const double share = 1.0 / static_cast<double>(objective_.examples());

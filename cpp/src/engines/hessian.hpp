@@ -1,12 +1,17 @@
 // Second derivatives at an evaluated point.
 #pragma once
 
-#include "engines/memory_kept.hpp"
+#include "engines/kept.hpp"
 #include "kinds/curvature.hpp"
 
 namespace svmgsu {
 
-class MemoryHessian final : public Hessian {
+// The Hessian at an evaluated point, ready for many products. With ξ = x·v_w + v_b, u = Σw and η = u·v_w:
+//
+//     Hv = λ(v_w; 0) + (1/ℓ) Σ c [ (L″ξ − σL‴η)(x; 1) + (−σL‴ξ + L⁗η)(u; 0) + L″(Σv_w; 0) ]
+//
+// Not for use by several threads at once.
+class Hessian {
  public:
   // Numbers of some active examples: σ, ρ and γ (see Bends).
   struct Numbers {
@@ -18,39 +23,50 @@ class MemoryHessian final : public Hessian {
     std::vector<double> weight;
   };
 
-  MemoryHessian(const MemoryObjective& objective, const Evaluation& at, double negligible);
+  Hessian(const Objective& objective, const Evaluation& at, double negligible);
   // Of the examples with κ from `cut` on, in blocks of at most `block`: a part of other data's.
-  MemoryHessian(const MemoryObjective& objective, const Evaluation& at, double cut, Index block);
+  Hessian(const Objective& objective, const Evaluation& at, double cut, Index block);
 
   // What a product, or the smoothing's derivative, sums up; groups go to `emit` as in a pass.
-  void sum_up(bool smoothing, const Vector& v, double vb, const Emit* emit, Local& total);
+  void sum_up(bool smoothing, const Vector& v, double vb, const Emit* emit, PassSums& total);
   const std::vector<double>& last() const { return last_; }
   // Each active example with odds min(1, τκ), by what its place in all data, `first` and on, draws.
   Choice drawn(double tau, std::uint64_t seed, Index first) const;
 
-  void times(const Vector& v, double vb, Vector& out, double& out_b) override;
-  void smoothing_derivative(Vector& out, double& out_b) override;
-  Index active() const override { return active_; }
-  void follow(double alpha) override;
-  double slope(const Evaluation& from, const Evaluation& there, const Vector& p, double p_b,
-               double epsilon) const override;
-  // Its group sums over examples, apart from the penalty's part.
-  std::vector<double> slopes(const Evaluation& from, const Evaluation& there, double p_b, double epsilon) const;
-  // wᵀΣp of the active examples, as `follow` would have it.
-  void set_along(std::vector<double> along) { along_ = std::move(along); }
-  Matrix dense(Index rows, std::uint64_t seed) const override;
-  Vector diagonal(Index rows, std::uint64_t seed) const override;
-  Sketch sketch(Index rows, std::uint64_t seed) const override;
+  void times(const Vector& v, double vb, Vector& out, double& out_b);
+  // The derivative of the gradient by ε, for a solver that follows ε.
+  void smoothing_derivative(Vector& out, double& out_b);
+  Index active() const { return active_; }  // samples that take part
+
+  // The step p that a solver builds up of its products' directions v: p += α v of the last product ...
+  void follow(double alpha);
+  // ... and d/dt J(w + t p, b + t p_b) at t = 0 with another ε, without another pass; `there` is the point at t = 1.
+  double slope(const Evaluation& from, const Evaluation& there, const Vector& p, double p_b, double epsilon) const;
+  // wᵀΣp of every sample, of the step that was followed or of one whose wᵀΣp of the active samples is given.
+  std::vector<double> cross() const { return cross(along_); }
+  std::vector<double> cross(const std::vector<double>& along) const;
+
+  // The dense Hessian over (w, b), or an estimate from about `rows` samples that is cheaper by far: those with large L″
+  // always, the others by chance with their L″ as odds.
+  Matrix dense(Index rows, std::uint64_t seed) const;
+  // Its diagonal: of dense rows from about `rows` samples, which may be few.
+  Vector diagonal(Index rows, std::uint64_t seed) const;
+  // The like for many features, where n × n numbers are too many: H ≈ diag + RᵀR over (w, b).
+  struct Sketch {
+    Vector diagonal;
+    Matrix rows;
+  };
+  Sketch sketch(Index rows, std::uint64_t seed) const;
 
  private:
   class Forms;
-  MemoryHessian(const MemoryObjective& objective, const Evaluation& at);
+  Hessian(const Objective& objective, const Evaluation& at);
   void fill(const Evaluation& at);
   void leave_out(double cut);
   void require_direction(const Vector& v, const char* name) const;
   // Adds up over the active examples: coefficients (of x, and τ of Σw beside κ of Σv) come from `link`.
   template <class Link>
-  void sweep_active(const Vector& v, Link link, const Emit* emit, Local& total);
+  void sweep_active(const Vector& v, Link link, const Emit* emit, PassSums& total);
   void add_up(bool smoothing, const Vector& v, double vb, Vector& out, double& out_b);
   void prepare_products();
   void walk(const Source::Use& use) const;
@@ -64,10 +80,10 @@ class MemoryHessian final : public Hessian {
                   double* u) const;
   Index position(std::size_t place) const { return positions_.empty() ? static_cast<Index>(place) : positions_[place]; }
 
-  const MemoryKept& known() const { return objective_.complete(*kept_, w_); }
+  const Kept& known() const { return objective_.complete(*kept_, w_); }
 
-  const MemoryObjective& objective_;
-  std::shared_ptr<MemoryKept> kept_;
+  const Objective& objective_;
+  std::shared_ptr<Kept> kept_;
   Vector w_;
   double b_, epsilon_, cut_ = 0;
   Index block_ = 0;                        // examples of a block, where that is told

@@ -1,0 +1,26 @@
+// Coordinate descent in the dual problem of the hinge (Hsieh et al., ICML 2008).
+#pragma once
+
+#include <functional>
+
+#include "svmgsu/engines/objective.hpp"
+
+namespace svmgsu {
+
+// What it has come to: a point, J there, and a bound.
+struct Descent {
+  Vector w;
+  double b = 0;
+  Certificate certificate;
+  double passes = 0;  // readings of the whole data so far
+};
+
+// Descends as long as `goes_on` of what it has come to; false where it is not for this problem: it wants the hinge,
+// data in memory, and no covariances or factors that are few.
+bool descend(const Objective& objective, const std::function<bool(const Descent&)>& goes_on);
+
+// The same for data whose means and factors are fewer than features, from their inner products (span_descent.cpp).
+bool is_wide(const Gaussians& data);
+void descend_in_span(const Objective& objective, const std::function<bool(const Descent&)>& goes_on);
+
+}  // namespace svmgsu
