@@ -173,21 +173,23 @@ def test_a_participant_of_deap_is_read(tmp_path):
     assert ratings.shape == (40, 4)
 
 
-def test_a_deap_file_cannot_run_code(tmp_path):
-    class Evil:
-        def __reduce__(self):
-            return (print, ("run",))
+class Evil:
+    def __reduce__(self):
+        return (print, ("run",))
 
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ({"data": Evil(), "labels": 0}, "not a file of DEAP"),
+        ({"data": np.zeros((2, 3, 4)), "labels": np.zeros((2, 4))}, r"data of shape \(2, 3, 4\)"),
+    ],
+    ids=["code", "another shape"],
+)
+def test_what_is_not_a_participant_of_deap_is_refused(tmp_path, content, words):
     path = tmp_path / "s01.dat"
-    path.write_bytes(pickle.dumps({"data": Evil(), "labels": 0}))
-    with pytest.raises(ValueError, match="not a file of DEAP"):
-        load_deap(path)
-
-
-def test_a_deap_file_of_another_shape_is_refused(tmp_path):
-    path = tmp_path / "s01.dat"
-    path.write_bytes(pickle.dumps({"data": np.zeros((2, 3, 4)), "labels": np.zeros((2, 4))}, protocol=2))
-    with pytest.raises(ValueError, match=r"data of shape \(2, 3, 4\)"):
+    path.write_bytes(pickle.dumps(content, protocol=2))
+    with pytest.raises(ValueError, match=words):
         load_deap(path)
 
 
@@ -242,17 +244,8 @@ def test_a_record_of_an_older_revision_or_half_a_record_counts_as_none(tmp_path)
 
 
 def test_a_run_resumes_and_gives_the_same_tables(tmp_path, data_folder):
-    command = [
-        "--data",
-        str(data_folder),
-        "--quick",
-        "--only",
-        "toy",
-        "--jobs",
-        "1",
-        "--output",
-        str(tmp_path),
-    ]
+    command = ["--data", str(data_folder), "--quick", "--only", "toy", "--jobs", "1"]
+    command += ["--output", str(tmp_path)]
     assert __main__.main(command) == 0
     first = (tmp_path / "RESULTS.md").read_text()
     record = tmp_path / "records" / "toy" / "001.json"

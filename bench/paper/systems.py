@@ -46,6 +46,8 @@ def solve(data: svmgsu.Gaussians, y: Array, lams: Sequence[float], tol: float = 
     small = data if basis is None else _in_basis(data, basis)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", svmgsu.exceptions.ConvergenceWarning)
+        # That a strongly uncertain problem has a trivial optimum is a result here.
+        warnings.simplefilter("ignore", svmgsu.exceptions.TrivialModelWarning)
         models: list[Any] = []
         for lam in lams:
             start = models[-1] if models else None
