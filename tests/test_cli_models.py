@@ -164,7 +164,9 @@ def test_settings_are_parameters_of_the_model(folder, capsys):
 
 def test_missing_values_stay_and_linear_models_say_so(folder, table, capsys):
     _, err = said(capsys, "train", "stars.csv", "--model", "linear", "-o", "m", code=1)
-    assert "stars.csv:6: column 'Vmag' is missing; --missing drop" in err
+    assert "stars.csv:6: column 'Vmag' is missing; --missing drop" in err and "without --model linear" in err
+    _, err = said(capsys, "train", "stars.csv", "--lam", "3", code=2)
+    assert "parameters of the model are given as --set NAME=VALUE" in err
     _, err = said(capsys, "train", "stars.csv", "--model", "linear", "--missing", "drop", "-o", "m")
     assert "1 of 80 samples dropped" in err
     out, _ = said(capsys, "predict", "stars.svmgsu", "stars.csv", "-o", "p.csv")

@@ -13,7 +13,7 @@ import re
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from ..io.files import shown
 from ..io.output import check_apart, check_output, named
@@ -42,6 +42,12 @@ class UsageError(Exception):
 
 class Parser(argparse.ArgumentParser):
     """Help that cannot be written is an error, too; argparse says nothing of it."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say where the parameters of models went, which people try as options."""
+        if message.startswith("unrecognized arguments") and "--set" in self._option_string_actions:
+            message += "; parameters of the model are given as --set NAME=VALUE, such as --set lam=0.1"
+        super().error(message)
 
     def _print_message(self, message: str, file: Any = None) -> None:
         if not message or file is None or file is not sys.stdout:

@@ -270,7 +270,12 @@ def reader_options(args: argparse.Namespace, format: str, labels: str | None) ->
             flag = "--" + name.replace("_", "-")
             raise UsageError(f"{flag}: for tables, not for {format} files, such as {args.data}")
         options[name] = _split(name, value)
-    readers = {"text": io.read_text, "svmlight": io.read_svmlight, "npz": io.read_npz, "npy": io.read_npy}
+    readers: dict[str, Callable[..., Any]] = {
+        "text": io.read_text,
+        "svmlight": io.read_svmlight,
+        "npz": io.read_npz,
+        "npy": io.read_npy,
+    }
     known = inspect.signature(readers.get(format, io.read_table)).parameters
     for text in args.read or ():
         name, _, value = text.partition("=")

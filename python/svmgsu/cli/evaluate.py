@@ -115,12 +115,15 @@ def _measure_numbers(args: argparse.Namespace, model: Any, dataset: Dataset) -> 
     names = {"rmse": "RMSE", "mae": "mean absolute error", "bias": "bias", "r2": "R²"}
     for key, name in names.items():
         lines += [f"  {name:<28}{facts[key]:10.5g}"] if facts[key] is not None else []
-    for level in LEVELS if std is not None else ():
-        if is_linear(model) or not isinstance(dataset.data.shape, tuple) or args.memory is not None:
+    y = np.asarray(dataset.y)
+    for level in LEVELS:
+        if not is_linear(model) and args.memory is None:
+            low, high = model.predict_interval(dataset.data, level)
+        elif std is not None:
             low, high = rows.values - NORMAL[level] * std, rows.values + NORMAL[level] * std
         else:
-            low, high = model.predict_interval(dataset.data, level)
-        inside = float(np.mean((dataset.y >= low) & (dataset.y <= high)))
+            continue
+        inside = float(np.mean((y >= low) & (y <= high)))
         facts[f"coverage of {level:.0%} intervals"] = inside
         lines.append(f"  {f'within {level:.0%} intervals':<28}{inside:10.1%}")
     return facts, "\n".join(lines)

@@ -96,7 +96,8 @@ def _prepare_table(args: argparse.Namespace, format: str) -> str | None:
     args.missing = args.missing or "keep"
     if args.groups is not None:
         args.ignore = ",".join(filter(None, (args.ignore, args.groups)))
-    return args.groups
+    found: str | None = args.groups
+    return found
 
 
 def _column(args: argparse.Namespace, column: str) -> Any:

@@ -96,21 +96,12 @@ def read_bytes(source: Source) -> bytes:
 def read_head(path: Path) -> bytes:
     """The first bytes of a file, unpacked."""
     with open(path, "rb") as file:
-        raw = file.read(len(XZ))
-    if raw.startswith(GZIP):
-        import gzip
-
-        with gzip.open(path) as unpacked:
-            return unpacked.read(4096)
-    if raw == XZ:
-        import lzma
-
-        with lzma.open(path) as xz:
-            return xz.read(4096)
-    if raw.startswith(ZSTD):
-        return read_bytes(path)[:4096]
-    with open(path, "rb") as file:
-        return file.read(4096)
+        raw = file.read(4096)
+        for kind, mark in (("gzip", GZIP), ("xz", XZ), ("zstd", ZSTD)):
+            if raw.startswith(mark):
+                file.seek(0)
+                return bytes(_decompressed(file, kind).read(4096))
+    return raw
 
 
 def standard_input() -> IO[bytes]:
@@ -175,28 +166,32 @@ def _all_of(file: IO[Any], name: str) -> bytes:
 
 
 def _unpacked(raw: bytes, name: str) -> bytes:
-    if raw.startswith(GZIP):
-        import gzip
-        import zlib
+    """The content of compressed bytes; others as they are."""
+    if not raw.startswith((GZIP, XZ, ZSTD)):
+        return raw
+    import lzma
+    import zlib
 
-        try:
-            return _all_of(cast("IO[bytes]", gzip.GzipFile(fileobj=io.BytesIO(raw))), name)
-        except (EOFError, OSError, zlib.error) as error:
-            raise _core.FormatError(f"{shown(name)}: the gzip data are damaged ({error})") from None
-    if raw.startswith(XZ):
+    kind = "gzip" if raw.startswith(GZIP) else "xz" if raw.startswith(XZ) else "zstd"
+    try:
+        return _all_of(_decompressed(io.BytesIO(raw), kind), name)
+    except ImportError as error:
+        raise ImportError(f"{shown(name)}: zst needs pyarrow: pip install 'svmgsu[io]'") from error
+    except (EOFError, OSError, ValueError, zlib.error, lzma.LZMAError) as error:
+        if isinstance(error, NotEnoughMemory):
+            raise
+        raise _core.FormatError(f"{shown(name)}: the {kind} data are damaged ({error})") from None
+
+
+def _decompressed(raw: IO[bytes], kind: str) -> IO[bytes]:
+    if kind == "gzip":
+        import gzip
+
+        return cast("IO[bytes]", gzip.GzipFile(fileobj=raw))
+    if kind == "xz":
         import lzma
 
-        try:
-            return _all_of(lzma.LZMAFile(io.BytesIO(raw)), name)
-        except (EOFError, lzma.LZMAError) as error:
-            raise _core.FormatError(f"{shown(name)}: the xz data are damaged ({error})") from None
-    if raw.startswith(ZSTD):
-        try:
-            import pyarrow
-        except ImportError as error:
-            raise ImportError(f"{shown(name)}: zst needs pyarrow: pip install 'svmgsu[io]'") from error
-        try:
-            return _all_of(cast("IO[bytes]", pyarrow.CompressedInputStream(io.BytesIO(raw), "zstd")), name)
-        except (OSError, pyarrow.ArrowException) as error:
-            raise _core.FormatError(f"{shown(name)}: the zstd data are damaged ({error})") from None
-    return raw
+        return lzma.LZMAFile(raw)
+    import pyarrow
+
+    return cast("IO[bytes]", pyarrow.CompressedInputStream(raw, "zstd"))

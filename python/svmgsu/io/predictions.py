@@ -1,4 +1,4 @@
-"""Predictions of a model, as files: the authors' layout, CSV, Parquet, Arrow and JSON lines."""
+"""Predictions of a model as files: tables, JSON lines, or the layout of gsvm-predict."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def write_predictions(
     classes: Any = (-1, 1),
     format: str | None = None,
 ) -> None:
-    """Writes predictions in the layout that the ending of `path` asks for.
+    """Write predictions in the layout that the ending of `path` asks for.
 
     Parameters
     ----------
     path : path, "-" or binary file
         .csv, .tsv, .tab, .parquet, .feather, .arrow: a table. .jsonl, .ndjson, .json: one object a line.
-        All others: the authors' layout, a line `doc_id +1 -1 label`, then ids, probabilities and labels,
-        the most probable positive first.
+        All others: the layout of gsvm-predict, a line `doc_id +1 -1 label`, then ids, probabilities and
+        labels, the most probable positive first.
     predicted : array of shape (l,)
         The predicted labels.
     proba : array of shape (l, K), optional
@@ -98,7 +98,7 @@ def write_predictions(
 def write_values(
     path: Source, values: Any, *, std: Any = None, ids: Any = None, format: str | None = None
 ) -> None:
-    """Writes what a regression predicts, in the order of the examples.
+    """Write predicted numbers, in the order of the samples.
 
     Parameters
     ----------
@@ -167,14 +167,11 @@ def _write_columns(path: Source, columns: dict[str, Any], ending: str) -> None:
 def _authors(
     names: Array, proba: Array, decisions: Array | None, labels: Array, negative: Any, positive: Any
 ) -> bytes:
-    rank = proba[:, 1] if decisions is None else decisions
-    order = np.argsort(-rank, kind="stable")
-    shown = {v: str(int(v) if isinstance(v, float) and v == int(v) else v) for v in set(labels.tolist())}
-    said = [shown[label] for label in labels[order].tolist()]
-    heading = f"doc_id {_heading(positive)} {_heading(negative)} label\n"
+    order = np.argsort(-(proba[:, 1] if decisions is None else decisions), kind="stable")
+    said = [str(int(v) if isinstance(v, float) and v == int(v) else v) for v in labels[order].tolist()]
+    heads = [
+        f"{int(v):+d}" if v in (-1, 1) and not isinstance(v, str) else str(v) for v in (positive, negative)
+    ]
     rows = np.ascontiguousarray(proba[order, ::-1])
-    return heading.encode() + _core.format_table(names[order].tolist(), rows, said)
-
-
-def _heading(label: Any) -> str:
-    return f"{int(label):+d}" if isinstance(label, (int, float)) and label in (-1, 1) else str(label)
+    lines = _core.format_table(names[order].tolist(), rows, said)
+    return f"doc_id {heads[0]} {heads[1]} label\n".encode() + lines
