@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .style import BLUE, GREY, ORANGE, last_step, own_axes
+from .style import BLUE, GREY, ORANGE, last_step, legend, own_axes
 
 
 def pool(model: Any, ax: Any = None) -> Any:
@@ -44,19 +44,17 @@ def pool(model: Any, ax: Any = None) -> Any:
     rows = np.arange(len(order))
     ax = own_axes((8.4, 0.8 + 0.32 * len(order))) if ax is None else ax
     ax.plot(summary.losses[order], rows, "o", color=BLUE, label="a member")
-    line = ax.axvline(summary.loss, color=GREY, linestyle="--", label="the pool")
+    ax.axvline(summary.loss, color=GREY, linestyle="--", label="the pool")
     ax.set_yticks(rows, [summary.members[m] for m in order])
     ax.set_xlabel("held-out log-loss" if hasattr(last, "classes_") else "held-out mean squared error")
     if not hasattr(last, "classes_"):
         ax.set_xscale("log")
     ax.margins(x=0.08)
     beside = ax.inset_axes((1.08, 0, 0.35, 1), sharey=ax)
-    beside.barh(rows + 0.18, summary.weights[order], 0.34, color=ORANGE, label="weights")
-    style = {"facecolor": "none", "edgecolor": GREY, "hatch": "///", "label": "unlike uncertainties"}
+    beside.barh(rows + 0.18, summary.weights[order], 0.34, color=ORANGE)
+    style = {"facecolor": "none", "edgecolor": GREY, "hatch": "///"}
     beside.barh(rows - 0.18, summary.fallback_weights[order], 0.34, **style)
     beside.tick_params(labelleft=False)
-    beside.set_xlabel("weight")
-    handles = [*ax.get_lines()[:1], line, *beside.containers]
-    labels = [handle.get_label() for handle in handles]
-    ax.legend(handles, labels, loc="lower left", bbox_to_anchor=(0, 1), ncols=4, frameon=False)
+    beside.set_xlabel("weight (hatched:\nunlike uncertainties)")
+    legend(ax)
     return ax

@@ -299,7 +299,7 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
                 if careful_loss <= NEARLY * fallback_loss:
                     fallback, fallback_loss = careful, careful_loss
         gated = self._gated(view, task.threads)
-        scale = self._loss_scale()
+        scale = getattr(self, "y_scale_", 1.0) ** 2  # losses of numbers are squares
         self.pool_ = PoolSummary(
             [member.name for member in self.members_],
             both.values,
@@ -313,10 +313,6 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
             self._left_out,
         )
         self._calibrate(self._pooled(held_out, both.values), task)
-
-    def _loss_scale(self) -> float:
-        """Return the unit of losses."""
-        return 1.0
 
     def _calibrate(self, pooled: FloatArray, task: Task) -> None:
         """Learn from the pool's held-out predictions how far to trust them."""
@@ -367,6 +363,34 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
             raise ValueError("std: blocks have their own covariances; pass std to svmgsu.open")
         for span in X.spans():
             yield from self._batches(self._new(X[span], None, None))
+
+    def explain(self, X: Any, cov: Any = None, std: Any = None) -> list[dict[str, Any]]:
+        """Explain the prediction of each sample of X, with `cov` or `std`: which members answered, and how.
+
+        Returns
+        -------
+        list of dict
+            For each sample: its `"label"` and `"probability"`, or the `"prediction"` of a number; `"gated"`:
+            whether its standard errors are unlike those of the training set, so that the fallback weights
+            were used; `"outside"`: how far it is outside the training set's support, from 0 to 1; and
+            `"members"`: for each member with a weight, the largest first, its name as `"member"`, `"weight"`,
+            and the `"probability"` it gives to that label, or its `"prediction"`.
+        """
+        found: list[dict[str, Any]] = []
+        for _, view in self._new_batches(X, cov, std):
+            answers = self._answers(view)
+            gated = answers[1]
+            said, what, each = self._explained(answers)
+            for i, own in enumerate(said):
+                weights = self.pool_.fallback_weights if gated[i] else self.pool_.weights
+                members = [
+                    {"member": self.pool_.members[m], "weight": float(weights[m]), what: float(each[m, i])}
+                    for m in np.argsort(-weights, kind="stable").tolist()
+                    if weights[m] > 0
+                ]
+                outside = float(view.outside[i])
+                found.append({**own, "gated": bool(gated[i]), "outside": outside, "members": members})
+        return found
 
     def save(self, path: Any) -> None:
         """Write what predictions need to `path`, a path or binary file, completely or not at all.

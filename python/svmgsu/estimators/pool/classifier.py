@@ -247,47 +247,9 @@ class GSUClassifier(ClassifierMixin, PoolEstimator):  # type: ignore[misc]
         check_scored(self._had_noise, X, cov, std)
         return float(accuracy_score(y, self.predict(X, cov, std), sample_weight=sample_weight))
 
-    def explain(self, X: Any, cov: Any = None, std: Any = None) -> list[dict[str, Any]]:
-        """Explain the prediction of each sample of X, with `cov` or `std`: which members answered, and how.
-
-        Returns
-        -------
-        list of dict
-            For each sample: `"label"` and `"probability"` of its prediction; `"gated"`: whether its standard
-            errors are unlike those of the training set, so that the fallback weights were used;
-            `"outside"`: how far it is outside the training set's support, from 0 to 1; and `"members"`: a
-            list of `{"member", "weight", "probability", "share"}`, the largest share first. The share of a
-            member is how much its weighted log-odds of the label, against the mean of the other classes,
-            contribute to those of the pool.
-        """
-        found: list[dict[str, Any]] = []
-        names = self.pool_.members
-        for _, view in self._new_batches(X, cov, std):
-            logs, gated, p = self._answers(view)
-            best = p.argmax(axis=1)
-            for i, k in enumerate(best.tolist()):
-                weights = self.pool_.fallback_weights if gated[i] else self.pool_.weights
-                others = np.delete(logs[:, i], k, axis=1).mean(axis=1)
-                odds = weights * (logs[:, i, k] - others)
-                shares = odds / max(float(np.abs(odds).sum()), 1e-300)
-                order = np.argsort(-np.abs(shares), kind="stable")
-                members = [
-                    {
-                        "member": names[m],
-                        "weight": float(weights[m]),
-                        "probability": float(np.exp(logs[m, i, k])),
-                        "share": float(shares[m]),
-                    }
-                    for m in order.tolist()
-                    if weights[m] > 0
-                ]
-                found.append(
-                    {
-                        "label": self.classes_[k].item(),
-                        "probability": float(p[i, k]),
-                        "gated": bool(gated[i]),
-                        "outside": float(view.outside[i]),
-                        "members": members,
-                    }
-                )
-        return found
+    def _explained(self, answers: Any) -> tuple[list[dict[str, Any]], str, FloatArray]:
+        logs, _, p = answers
+        best = p.argmax(axis=1)
+        rows = np.arange(len(best))
+        said = [{"label": self.classes_[k].item(), "probability": float(p[i, k])} for i, k in enumerate(best)]
+        return said, "probability", np.exp(logs[:, rows, best])

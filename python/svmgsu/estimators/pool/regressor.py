@@ -185,9 +185,6 @@ class GSURegressor(RegressorMixin, PoolEstimator):  # type: ignore[misc]
     def _pooled(self, each: FloatArray, weights: FloatArray) -> FloatArray:
         return np.asarray(weights @ each)
 
-    def _loss_scale(self) -> float:
-        return self.y_scale_**2
-
     def _calibrate(self, pooled: FloatArray, task: Task) -> None:
         """Fit s² = a v + b by the normal likelihood of held-out residuals, whose variance is s² + noise.
 
@@ -282,40 +279,10 @@ class GSURegressor(RegressorMixin, PoolEstimator):  # type: ignore[misc]
         drawn = as_generator(random_state).choice(self.residuals_, (len(f), count))
         return np.asarray(f[:, np.newaxis] + s[:, np.newaxis] * drawn)
 
-    def explain(self, X: Any, cov: Any = None, std: Any = None) -> list[dict[str, Any]]:
-        """Explain the prediction of each sample of X, with `cov` or `std`: which members answered, and how.
-
-        Returns
-        -------
-        list of dict
-            For each sample: `"prediction"`; `"gated"`: whether its standard errors are unlike those of the
-            training set, so that the fallback weights were used; `"outside"`: how far it is outside the
-            training set's support, from 0 to 1; and `"members"`: a list of `{"member", "weight",
-            "prediction"}`, the largest weight first.
-        """
-        found: list[dict[str, Any]] = []
-        for _, view in self._new_batches(X, cov, std):
-            each, gated, f, _ = self._answers(view, False)
-            for i in range(len(view)):
-                weights = self.pool_.fallback_weights if gated[i] else self.pool_.weights
-                members = [
-                    {
-                        "member": self.members_[m].name,
-                        "weight": float(weights[m]),
-                        "prediction": float(each[m, i] * self.y_scale_ + self.y_centre_),
-                    }
-                    for m in np.argsort(-weights, kind="stable").tolist()
-                    if weights[m] > 0
-                ]
-                found.append(
-                    {
-                        "prediction": float(f[i] * self.y_scale_ + self.y_centre_),
-                        "gated": bool(gated[i]),
-                        "outside": float(view.outside[i]),
-                        "members": members,
-                    }
-                )
-        return found
+    def _explained(self, answers: Any) -> tuple[list[dict[str, Any]], str, FloatArray]:
+        each = answers[0] * self.y_scale_ + self.y_centre_
+        f = answers[2] * self.y_scale_ + self.y_centre_
+        return [{"prediction": value} for value in f.tolist()], "prediction", each
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, cov: Any = None, std: Any = None) -> float:
         """Return R² on samples X (with `cov`, `std`) and targets y, weighted by `sample_weight`."""
