@@ -14,6 +14,8 @@ import svmgsu
 from svmgsu.cli import main
 from svmgsu.support import memory
 
+WIDE = 2**31 - 1
+
 
 @pytest.fixture
 def little(monkeypatch):
@@ -21,26 +23,26 @@ def little(monkeypatch):
     monkeypatch.setattr(memory, "available", lambda: 10**8)
 
 
-def test_what_is_available_is_less_than_the_machine_has():
+def refused(message):
+    return pytest.raises(memory.NotEnoughMemory, match=message)
+
+
+def limited(program, folder):
+    """A program with an address space of 4 GB."""
+    pytest.importorskip("resource")
+    program = f"import resource\nresource.setrlimit(resource.RLIMIT_AS, (2**32, 2**32))\n{program}\n"
+    return subprocess.run([sys.executable, "-c", program], cwd=folder, capture_output=True, text=True)
+
+
+def test_what_is_available_and_how_it_is_told(monkeypatch, tmp_path):
     found = memory.available()
     assert found is None or 0 < found < 2**50
-
-
-def test_sizes_in_words():
-    assert [memory.in_words(v) for v in (999, 1.5e3, 2e6, 51.2e9, 7e12, 1e15, 2e18)] == [
-        "999 bytes",
-        "1.5 kB",
-        "2 MB",
-        "51.2 GB",
-        "7 TB",
-        "1 PB",
-        "2e+03 PB",
-    ]
-
-
-def test_a_system_that_says_nothing_is_trusted(monkeypatch):
+    words = ["999 bytes", "1.5 kB", "2 MB", "51.2 GB", "7 TB", "1 PB", "2e+03 PB"]
+    assert [memory.in_words(v) for v in (999, 1.5e3, 2e6, 51.2e9, 7e12, 1e15, 2e18)] == words
+    program = "import svmgsu.support.memory as m\nassert m.available() < 2**32, m.available()"
+    assert limited(program, tmp_path).returncode == 0
     monkeypatch.setattr(memory, "available", lambda: None)
-    memory.require_memory(1e30, "anything")
+    memory.require_memory(1e30, "anything")  # a system that says nothing is trusted
 
 
 def test_a_huge_index_names_its_line_when_training_does_not_fit(tmp_path, little, capsys):
@@ -53,39 +55,10 @@ def test_a_huge_index_names_its_line_when_training_does_not_fit(tmp_path, little
     assert "line 6 has the largest index, 100000000" in err and err.count("\n") == 1
 
 
-@pytest.mark.parametrize("format", ["text", "svmlight"])
-def test_a_dense_array_that_does_not_fit(format, little):
-    lead = "a" if format == "text" else "1"
-    with pytest.raises(
-        memory.NotEnoughMemory, match=r"1 examples of 20000000 features as a dense .* 160 MB"
-    ) as caught:
+@pytest.mark.parametrize(("format", "lead"), [("text", "a"), ("svmlight", "1")])
+def test_a_dense_array_that_does_not_fit(format, lead, little):
+    with refused(r"1 \w+ of 20000000 features as a dense .* 160 MB.*line 1 has the largest index, 20000000"):
         svmgsu.io.read(io.StringIO(f"{lead} 20000000:1\n"), format=format, sparse=False)
-    assert "line 1 has the largest index, 20000000" in str(caught.value)
-
-
-def test_full_covariances_that_do_not_fit(little):
-    means, cov = io.StringIO("a 1:1 6000:1\n"), io.StringIO("a 1,1:1 1,2:0.1 2,2:1\n")
-    with pytest.raises(
-        memory.NotEnoughMemory, match=r"<cov>: 1 examples of 6000 features as full covariances takes 144 MB"
-    ):
-        svmgsu.io.read_text(means, cov=cov)
-
-
-def test_a_large_text_is_looked_at_before_it_is_read(tmp_path, little):
-    line = b"doc " + b" ".join(b"%d:1" % j for j in range(1, 1000)) + b"\n"
-    path = tmp_path / "means"
-    path.write_bytes(line * 15000)
-    with pytest.raises(memory.NotEnoughMemory, match=r"1\.5\d?e\+07 numbers in .* MB of text takes 18. MB"):
-        svmgsu.io.read_text(path)
-
-
-def test_packed_files_and_pipes_are_read_as_far_as_memory_goes(tmp_path, little):
-    path = tmp_path / "means.gz"
-    path.write_bytes(gzip.compress(bytes(11 * 10**7), 1))
-    with pytest.raises(memory.NotEnoughMemory, match=r"means.gz: more than .* were read"):
-        svmgsu.io.read_text(path)
-    with pytest.raises(memory.NotEnoughMemory, match=r"<file>: more than .* to make use of them takes"):
-        svmgsu.io.read_text(Endless())
 
 
 class Endless(io.RawIOBase):
@@ -99,60 +72,74 @@ class Endless(io.RawIOBase):
         return len(into)
 
 
+def test_texts_that_do_not_fit(tmp_path, little):
+    means, cov = io.StringIO("a 1:1 6000:1\n"), io.StringIO("a 1,1:1 1,2:0.1 2,2:1\n")
+    with refused(r"<cov>: 1 \w+ of 6000 features as full covariances takes 144 MB"):
+        svmgsu.io.read_text(means, cov=cov)
+    line = b"doc " + b" ".join(b"%d:1" % j for j in range(1, 1000)) + b"\n"
+    (tmp_path / "means").write_bytes(line * 15000)
+    with refused(r"1\.5\d?e\+07 numbers in .* MB of text takes 18. MB"):  # it is looked at before
+        svmgsu.io.read_text(tmp_path / "means")
+    (tmp_path / "means.gz").write_bytes(gzip.compress(bytes(11 * 10**7), 1))
+    with refused(
+        r"means.gz: more than .* were read"
+    ):  # packed files and pipes are read as far as memory goes
+        svmgsu.io.read_text(tmp_path / "means.gz")
+    with refused(r"<file>: more than .* to make use of them takes"):
+        svmgsu.io.read_text(Endless())
+
+
 @pytest.mark.parametrize("device", ["/dev/zero", "/dev/null"])
 @pytest.mark.parametrize("read", [svmgsu.io.read, svmgsu.load])
-def test_devices_are_no_files_of_examples(device, read):
+def test_devices_are_refused(device, read):
     if not os.path.exists(device):
         pytest.skip(f"there is no {device}")
     with pytest.raises(ValueError, match=f"{device}: is a device"):
         read(device)
 
 
-WIDE = 2**31 - 1
-
-
 @pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "arrow", "feather"])
 def test_a_table_of_too_many_columns_is_refused_before_they_are_named(ending, little):
-    data, out = svmgsu.Gaussians(sp.csr_array((1, WIDE))), io.BytesIO()
-    with pytest.raises(
-        memory.NotEnoughMemory, match=f"<file>: a table of 1 rows and {WIDE} columns takes .* TB"
-    ):
-        svmgsu.io.write(data, out, format=ending)
+    out = io.BytesIO()
+    with refused(f"<file>: a table of 1 rows and {WIDE} columns takes .* TB"):
+        svmgsu.io.write(svmgsu.Gaussians(sp.csr_array((1, WIDE))), out, format=ending)
     assert not out.getvalue()
 
 
 def test_arrays_and_text_that_do_not_fit_are_refused_by_their_writers(tmp_path, little):
     wide = svmgsu.Gaussians(sp.csr_array((1, WIDE)), 1.0)
-    with pytest.raises(memory.NotEnoughMemory, match=f"1 x {WIDE} numbers, dense"):
-        svmgsu.io.write(wide, tmp_path / "a.npy")
-    with pytest.raises(memory.NotEnoughMemory, match=f"X: text of {WIDE} numbers per line takes"):
-        svmgsu.io.write(wide, io.BytesIO(), cov=io.BytesIO(), y=[1], format="svmlight")
     square = svmgsu.Gaussians(np.zeros((1, 10**4)), svmgsu.LowRank(np.ones((1, 1, 10**4))))
-    with pytest.raises(memory.NotEnoughMemory, match="cov: text of full covariances of 10000 features"):
-        svmgsu.io.write(square, io.BytesIO(), cov=io.BytesIO(), format="text")
-    with pytest.raises(memory.NotEnoughMemory, match="cov: 1 full matrices of 10000 features takes 800 MB"):
-        svmgsu.io.write(square, tmp_path / "a.npy", cov=tmp_path / "b.npy")
+    for data, target, more, message in (
+        (wide, tmp_path / "a.npy", {}, f"1 x {WIDE} numbers, dense"),
+        (wide, io.BytesIO(), {"cov": io.BytesIO(), "y": [1], "format": "svmlight"}, f"X: text of {WIDE} num"),
+        (
+            square,
+            io.BytesIO(),
+            {"cov": io.BytesIO(), "format": "text"},
+            "cov: text of full covariances",
+        ),
+        (square, tmp_path / "a.npy", {"cov": tmp_path / "b.npy"}, "cov: 1 full matrices of 10000 .* 800 MB"),
+    ):
+        with refused(message):
+            svmgsu.io.write(data, target, **more)
     assert not list(tmp_path.iterdir())
+    with refused("2 x 50000000 numbers, dense instead of sparse, takes 800 MB"):
+        svmgsu.Gaussians(sp.csr_array((2, 50_000_000))).sample()
 
 
-def test_what_stays_sparse_is_written_whatever_its_width(tmp_path, little):
+def test_what_stays_sparse_is_shown_and_written_whatever_its_width(tmp_path, little):
     wide = svmgsu.Gaussians(sp.csr_array(([2.0], ([0], [WIDE - 1])), shape=(1, WIDE)))
+    assert f"{WIDE} features" in repr(wide)
     for name in ("a.npz", "a.txt", "a.svm"):
         svmgsu.io.write(wide, tmp_path / name)
         assert svmgsu.io.read(tmp_path / name).data.shape == (1, WIDE)
 
 
 def test_a_huge_index_is_not_converted_into_a_table_with_a_limit_on_memory(tmp_path):
-    resource = pytest.importorskip("resource")
     pytest.importorskip("pyarrow")
     (tmp_path / "h").write_text(f"a 1:1 {WIDE}:1\n")
-    program = (
-        "import resource, sys, svmgsu.cli\n"
-        "resource.setrlimit(resource.RLIMIT_AS, (2**32, 2**32))\n"
-        "sys.exit(svmgsu.cli.main(['convert', 'h', 'h.csv']))\n"
-    )
-    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True)
-    assert resource and done.returncode == 1
+    done = limited("import sys, svmgsu.cli\nsys.exit(svmgsu.cli.main(['convert', 'h', 'h.csv']))", tmp_path)
+    assert done.returncode == 1
     assert f"h.csv: a table of 1 rows and {WIDE} columns takes" in done.stderr
     assert not (tmp_path / "h.csv").exists()
 
@@ -160,29 +147,6 @@ def test_a_huge_index_is_not_converted_into_a_table_with_a_limit_on_memory(tmp_p
 def test_an_archive_that_unpacks_to_more(tmp_path, monkeypatch):
     monkeypatch.setattr(memory, "available", lambda: 10**6)
     monkeypatch.setattr(memory, "SMALL", 0)
-    path = tmp_path / "a.npz"
-    np.savez_compressed(path, mean=np.zeros((100, 2000)))
-    with pytest.raises(memory.NotEnoughMemory, match=r"a.npz: what it holds takes 1.6 MB"):
-        svmgsu.io.read(path)
-
-
-def test_sparse_numbers_that_would_become_dense(little):
-    with pytest.raises(
-        memory.NotEnoughMemory, match="2 x 50000000 numbers, dense instead of sparse, takes 800 MB"
-    ):
-        svmgsu.Gaussians(sp.csr_array((2, 50_000_000))).sample()
-
-
-def test_a_look_at_wide_data_is_cheap():
-    wide = svmgsu.Gaussians(sp.csr_array((6, 10**8)), 1.0)
-    assert "100000000 features" in repr(wide)
-
-
-def test_a_limit_of_the_process_is_seen():
-    resource = pytest.importorskip("resource")
-    program = (
-        "import resource, svmgsu.support.memory as m\n"
-        "resource.setrlimit(resource.RLIMIT_AS, (2**32, 2**32))\n"
-        "assert m.available() < 2**32, m.available()\n"
-    )
-    assert resource and subprocess.run([sys.executable, "-c", program]).returncode == 0
+    np.savez_compressed(tmp_path / "a.npz", mean=np.zeros((100, 2000)))
+    with refused(r"a.npz: what it holds takes 1.6 MB"):
+        svmgsu.io.read(tmp_path / "a.npz")
