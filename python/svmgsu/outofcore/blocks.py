@@ -32,31 +32,6 @@ class Blocks:
     `blocks[0:1000]` and `blocks[positions]` read some samples as `Gaussians`, iteration reads one block after
     another, `labels()` returns the labels that the files have.
 
-    Parameters
-    ----------
-    arrays : dict
-        The flat files by the keys of .npz files ("mean", "var", "y", ...).
-    fixed : dict, optional
-        Arrays that are the same for all samples ("shared").
-    texts : list of str, optional
-        The classes, if the labels are stored as positions in this list, or as one probability for each.
-    y_kind : {"", "int", "float", "bool", "str", "soft"}
-        What the stored labels are.
-    names : list of str, optional
-        Names of the features.
-    memory : int
-        Bytes that training and prediction may take.
-    psd : {"clip", "strict"}
-        Treatment of full covariances, as for `svmgsu.Full`.
-    source : str
-        Where the samples come from, for messages.
-    folder : object, optional
-        Holds the temporary cache: it is removed with the last `Blocks` that refer to it.
-    ids : array or path, optional
-        Ids of the samples, or a file with one JSON text per line.
-    notes : list of str, optional
-        What was noticed while the samples were decoded.
-
     Attributes
     ----------
     shape : tuple (l, n)
@@ -69,7 +44,16 @@ class Blocks:
         Names of the features.
     nbytes : int
         Size of the data in the files, which each pass reads.
+    memory : int
+        Bytes that training and prediction may take.
+    notes : list of str
+        What was noticed while the samples were decoded.
     """
+
+    # `arrays` and `fixed` (the same for all samples) have the keys of .npz files. Labels that are texts are
+    # stored as their positions in `texts`, and soft labels as a probability for each of them; `y_kind` says
+    # which ("int", "float", "bool", "str" or "soft"). `folder` removes a temporary cache when the last
+    # `Blocks` that refer to it are gone. `ids` is an array, or a file with one JSON text per line.
 
     def __init__(
         self,
