@@ -1,4 +1,4 @@
-"""`svmgsu demo`: with and without error bars on the Wisconsin breast cancer data."""
+"""`svmgsu demo`: train with and without standard errors, on the Wisconsin breast cancer data."""
 
 from __future__ import annotations
 
@@ -6,34 +6,34 @@ import argparse
 
 EXAMPLES = """\
 examples:
-  svmgsu demo                       20 random splits; table, and picture svmgsu-demo.png
+  svmgsu demo                       10 random splits; a table, and the picture svmgsu-demo.png
   svmgsu demo --splits 100          smaller standard errors
-  svmgsu demo --noise 3             test data with noise of 3 times the squared standard errors
+  svmgsu demo --noise 3             new samples with noise of 3 times the squared standard errors
   svmgsu demo --no-picture          the table alone
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of the command."""
-    parser.add_argument("--splits", type=int, default=20, metavar="N", help="random splits (default: 20)")
+    """Add the options of the command."""
+    parser.add_argument("--splits", type=int, default=10, metavar="N", help="random splits (default: 10)")
     parser.add_argument(
         "--noise",
         type=float,
         default=10.0,
         metavar="F",
-        help="the strongest noise of the test data, in squared standard errors (default: 10)",
+        help="the strongest noise of new samples, in squared standard errors (default: 10)",
     )
     parser.add_argument(
         "--output",
         default="svmgsu-demo.png",
         metavar="FILE",
-        help="the picture to write; its ending chooses the format (default: svmgsu-demo.png)",
+        help="the picture; its ending chooses the format (default: svmgsu-demo.png)",
     )
-    parser.add_argument("--no-picture", action="store_true", help="only print the table; needs no matplotlib")
+    parser.add_argument("--no-picture", action="store_true", help="print the table only; needs no matplotlib")
 
 
 def run(args: argparse.Namespace) -> None:
-    """Runs the command."""
+    """Run the command."""
     from ..demo import run as run_demo
 
     try:

@@ -180,7 +180,9 @@ def _draw_regions(
             if proba and are_probabilities:
                 (low, _), (high, _) = CLASS_STYLES[:2]
                 colours = LinearSegmentedColormap.from_list("classes", [low, "white", high])
-                ax.contourf(x, y, values, np.linspace(0, 1, 21), cmap=colours, alpha=0.35, zorder=0)
+                image = {"vmin": 0, "vmax": 1, "alpha": 0.35, "zorder": 0, "interpolation": "bilinear"}
+                place = {"extent": view, "origin": "lower", "aspect": ax.get_aspect()}
+                ax.imshow(values, cmap=colours, **image, **place)
                 lines = ax.contour(x, y, values, [0.1, 0.9], colors=GREY, linewidths=0.8, linestyles=":")
                 ax.clabel(lines, fmt=lambda level: f"{level:.0%}", fontsize=7)
             if values.min() < middle < values.max():
