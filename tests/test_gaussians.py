@@ -276,3 +276,19 @@ def test_groups_are_copied_too():
     data = svmgsu.Gaussians(np.zeros((2, 1)), svmgsu.Shared({"a": [1.0], "b": [2.0]}, groups=["b", "a"]))
     for how in vars(COPIES).values():
         np.testing.assert_array_equal(how(data).cov.to_full().ravel(), [2.0, 1.0])
+
+
+def test_variances_that_look_like_standard_deviations_are_warned_of():
+    """Magnitudes spread by 0.1 with errors of 0.05: as variances these would be a noise of 0.22."""
+    X = np.random.default_rng(0).normal(scale=0.1, size=(50, 3))
+    E = np.full(X.shape, 0.05)
+    with pytest.warns(
+        UserWarning, match=r"noise .* exceeds the spread of the data in 3 of 3 features.*pass std="
+    ):
+        svmgsu.Gaussians(X, E)
+    with pytest.warns(UserWarning, match="exceeds the spread"):
+        svmgsu.train(X, np.arange(50) % 2, cov=E)
+    for quiet in (E**2, svmgsu.Diagonal(E), 0.05):  # variances, variances that are said to be, a number
+        svmgsu.Gaussians(X, quiet)
+    svmgsu.Gaussians(X, std=E)
+    svmgsu.Gaussians(X[:5], E[:5])  # a few samples have no spread to compare with

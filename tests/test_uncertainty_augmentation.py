@@ -1,7 +1,5 @@
 """Simulated transformations."""
 
-import sys
-
 import numpy as np
 import pytest
 from moments import assert_moments
@@ -73,13 +71,8 @@ def test_a_rank_keeps_the_largest_directions_and_the_residual_the_variances():
     np.testing.assert_allclose(variances(whole), variances(everything))
 
 
-@pytest.mark.parametrize("backend", ["loky", "threading"])
-def test_the_same_seed_gives_the_same_bits_however_many_work(backend):
-    import joblib
-
-    one = from_augmentation(X, noise, n=20, rank=2, seed=5)
-    with joblib.parallel_config(backend=backend):
-        two = from_augmentation(X, noise, n=20, rank=2, seed=5, n_jobs=2)
+def test_the_same_seed_gives_the_same_bits():
+    one, two = (from_augmentation(X, noise, n=20, rank=2, seed=5) for _ in range(2))
     np.testing.assert_array_equal(one.mean, two.mean)
     np.testing.assert_array_equal(one.cov.factors, two.cov.factors)
     other = from_augmentation(X, noise, n=20, rank=2, seed=6)
@@ -121,18 +114,11 @@ def test_progress_is_shown(capsys):
     assert "augmentation" in capsys.readouterr().err
 
 
-def test_without_joblib_the_extra_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "joblib", None)
-    with pytest.raises(ImportError, match=r"needs joblib: pip install 'svmgsu\[uncertainty\]'"):
-        from_augmentation(X, noise, n=4, rank=2, n_jobs=2)
-
-
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
         ({"n": 1}, ValueError, "n: must be at least 2"),
         ({"rank": 4}, ValueError, "rank: 64 draws of 3 features have 3 directions, got 4"),
-        ({"n_jobs": 0}, ValueError, "n_jobs: must be -1 or at least 1"),
         ({"seed": -1}, ValueError, "seed: must be at least 0"),
         ({"augment": 3}, TypeError, "augment: expected a function"),
         (

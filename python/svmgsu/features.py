@@ -60,7 +60,7 @@ class FeatureTransformer(GaussianTransformer):
         check_choice(self.covariance, "covariance", SPREADS)
         if isinstance(X, Mixtures):
             self._check_mixtures(X, cov, std, reset=True)
-            self._fit(X, y)
+            self._fit(X, y)  # type: ignore[arg-type]
         else:
             super().fit(X, y, cov, std)
         self._n_features_out = self.map_.outputs

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .. import _core
-from .._repr import feature_row, table
+from .._repr import Rows, feature_row, table
 from ..support.arrays import blocks, roots
 from ..support.memory import in_words, require_memory
 from ..support.validation import (
@@ -128,7 +128,7 @@ class Mixtures:
     def _repr_html_(self) -> str:
         used = 1 / np.square(self.weights[:1000], dtype=np.float64).sum(axis=1)
         size = self.weights.nbytes + self.mean.nbytes + self.cov.nbytes
-        rows = [
+        rows: Rows = [
             ("samples", f"{len(self)}"),
             feature_row(self.shape[1], self.feature_names_in_),
             ("components", f"{self.n_components}"),

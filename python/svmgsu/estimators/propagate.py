@@ -52,6 +52,7 @@ from ..propagate.linear import (
     SelectMap,
     StackedMap,
     ZeroMap,
+    reached,
 )
 from ..support.arrays import blocks, dense, stack_columns
 from ..support.validation import Array, FloatArray, is_sparse
@@ -553,23 +554,24 @@ def step_of(transformer: Any, sample: FloatArray) -> Step:
 def _blocks_of(transformer: Any, n: int) -> list[tuple[Any, Array]]:
     """Return the transformers of a ColumnTransformer or FeatureUnion with the indices of their features."""
     if isinstance(transformer, FeatureUnion):
-        return [(t, np.arange(n)) for _, t in transformer.transformer_list if _is_used(t)]
+        return [
+            (t, np.arange(n))
+            for _, t in transformer.transformer_list
+            if not isinstance(t, str) or t != "drop"
+        ]
     indices = transformer._transformer_to_input_indices  # names, masks, slices and callables resolved
     found = [(t, np.asarray(indices[name], dtype=np.int64)) for name, t, _ in transformer.transformers_]
-    return [(t, columns) for t, columns in found if _is_used(t) and len(columns)]
-
-
-def _is_used(transformer: Any) -> bool:
-    return not (isinstance(transformer, str) and transformer == "drop")
+    return [(t, columns) for t, columns in found if len(columns) and (not isinstance(t, str) or t != "drop")]
 
 
 def _known_map(transformer: Any, n: int) -> LinearMap | None:
     """Return the linear map of scalers, projections and selections, whose attributes say what it is."""
     kind = type(transformer)
+    clips = getattr(transformer, "clip", False)
     scale = getattr(transformer, "scale_", None)
-    if kind in (StandardScaler, RobustScaler) or (kind is MaxAbsScaler and not _clips(transformer)):
+    if kind in (StandardScaler, RobustScaler) or (kind is MaxAbsScaler and not clips):
         return ScaleMap(np.ones(n) if scale is None else 1 / scale.astype(np.float64))
-    if kind is MinMaxScaler and not _clips(transformer):
+    if kind is MinMaxScaler and not clips:
         return ScaleMap(np.asarray(scale, dtype=np.float64))
     if kind is TruncatedSVD or (kind in (PCA, IncrementalPCA) and not transformer.whiten):
         return MatrixMap(transformer.components_.astype(np.float64))
@@ -578,10 +580,6 @@ def _known_map(transformer: Any, n: int) -> LinearMap | None:
     if kind is FunctionTransformer and transformer.func is None:
         return SelectMap(np.arange(n), n)
     return None
-
-
-def _clips(transformer: Any) -> bool:
-    return bool(getattr(transformer, "clip", False))
 
 
 def output_of(transformer: Any, X: Any, method: str = "transform") -> Any:
@@ -611,23 +609,6 @@ def uncertain_features(data: Gaussians) -> Array:
         if cov is not None:
             mask |= cov.diagonals(*data.shape).any(axis=0)
     return mask
-
-
-def reached(linear_map: LinearMap, uncertain: Array) -> Array:
-    """Return a mask of the outputs of a map that depend on the features marked `uncertain`."""
-    if isinstance(linear_map, ScaleMap):
-        return uncertain
-    if isinstance(linear_map, SelectMap):
-        return np.asarray(uncertain[linear_map.columns])
-    if isinstance(linear_map, ComposedMap):
-        return reached(linear_map.second, reached(linear_map.first, uncertain))
-    if isinstance(linear_map, StackedMap):
-        return np.concatenate([reached(part, uncertain) for part in linear_map.maps])
-    if isinstance(linear_map, ZeroMap):
-        return np.zeros(linear_map.outputs, dtype=bool)
-    if isinstance(linear_map, MatrixMap):
-        return np.asarray(linear_map.matrix[:, uncertain].any(axis=1))
-    return np.full(linear_map.outputs, uncertain.any())
 
 
 def carried(data: Gaussians, mean: Any, linear_map: LinearMap) -> Gaussians:

@@ -341,6 +341,23 @@ def _gram_of(linear_map: LinearMap) -> Array:
     return np.asarray(MatrixMap(rows.T).gram())
 
 
+def reached(linear_map: LinearMap, uncertain: Array) -> Array:
+    """Return a mask of the outputs of a map that depend on the features marked `uncertain`."""
+    if isinstance(linear_map, ScaleMap):
+        return uncertain
+    if isinstance(linear_map, SelectMap):
+        return np.asarray(uncertain[linear_map.columns])
+    if isinstance(linear_map, ComposedMap):
+        return reached(linear_map.second, reached(linear_map.first, uncertain))
+    if isinstance(linear_map, StackedMap):
+        return np.concatenate([reached(part, uncertain) for part in linear_map.maps])
+    if isinstance(linear_map, ZeroMap):
+        return np.zeros(linear_map.outputs, dtype=bool)
+    if isinstance(linear_map, MatrixMap):
+        return np.asarray(linear_map.matrix[:, uncertain].any(axis=1))
+    return np.full(linear_map.outputs, uncertain.any())
+
+
 def as_matrix_map(A: Any) -> LinearMap:
     """Return the map of a matrix (m, n), or of one for each sample, (l, m, n)."""
     array = as_float_array(A, "A", (2, 3))

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +11,8 @@ from ..data.covariances import LowRank
 from ..data.gaussians import Gaussians
 from ..support.precision import stored_as
 from ..support.validation import Array, FloatArray, as_float_array, check_count, check_finite
-from ._support import need, track
+from ._support import track
 
-CHUNK = 16  # samples that a process gets at a time
 RANK = 8  # directions kept, unless another number is asked for
 
 
@@ -27,17 +24,16 @@ def from_augmentation(
     rank: int | None = None,
     residual: bool = False,
     seed: int = 0,
-    n_jobs: int = 1,
     verbose: bool = False,
 ) -> Gaussians:
-    """Moments of simulated transformations: each sample becomes what `augment` makes of it.
+    """Simulate random transformations: each sample becomes the moments of what `augment` makes of it.
 
     Model: the transformed sample has a distribution of which the mean and the covariance are taken, from
     `n` simulated draws (divided by n − 1); of the covariance, the `rank` directions of largest variance.
 
     Assumes that mean and covariance say enough: the mean of an image and of its mirror image is neither,
     and large rotations are no Gaussian. The draws are finite: directions of small variance are mostly
-    chance, and `n` should be several times `rank`. The mean is that of the draws, blurred by them; that is
+    chance, and `n` should be several times `rank`. The mean is that of the draws, smoothed by them; that is
     right if new samples are transformed, and harms if they are not.
 
     Parameters
@@ -47,7 +43,7 @@ def from_augmentation(
         `X.reshape(l, -1)` transformed.
     augment : function of (sample, generator)
         Given X[i], a copy, and a `numpy.random.Generator` of its own, returns a transformed sample. All
-        results must have the same size. With `n_jobs` above 1 it must be picklable (cloudpickle's way).
+        results must have the same size.
     n : int, default=64
         Draws of each sample.
     rank : int, optional
@@ -56,9 +52,7 @@ def from_augmentation(
         Whether to add the variances that the directions leave out as a diagonal, so that every
         feature has its full variance.
     seed : int, default=0
-        Sample i draws from a generator of (seed, i): the same result for any `n_jobs` and order.
-    n_jobs : int, default=1
-        Processes, by joblib; −1 for all cores. `joblib.parallel_config` chooses another backend.
+        Sample i draws from a generator of (seed, i): its draws do not depend on the other samples.
     verbose : bool, default=False
         Show a progress bar (with tqdm where it is installed).
 
@@ -86,107 +80,49 @@ def from_augmentation(
     root = check_count(seed, "seed", least=0, most=2**63 - 1)
     if not callable(augment):
         raise TypeError(f"augment: expected a function of (sample, generator), got {augment!r}")
-    jobs = check_count(n_jobs, "n_jobs", least=-1)
-    if jobs == 0:
-        raise ValueError("n_jobs: must be -1 or at least 1, got 0")
-    task = _Task(augment, draws, kept, residual, root, samples.dtype, os.getpid())
-    results: list[Array] = []
-    for first, pieces in _all(task, samples, jobs, verbose):
-        if not results:
-            results = [np.empty((len(samples), *piece.shape[1:]), piece.dtype) for piece in pieces]
-        for result, piece in zip(results, pieces, strict=True):
-            if piece.shape[1:] != result.shape[1:]:
-                raise ValueError(
-                    f"augment: sample {first} came back with {pieces[0].shape[1]} features, "
-                    f"sample 0 with {results[0].shape[1]}"
-                )
-            result[first : first + len(piece)] = piece
-    means, factors, left = results
-    return Gaussians(means, LowRank(factors, stored_as(left, samples.dtype) if residual else None))
-
-
-class _Task(NamedTuple):
-    """What to do with every sample; small, for it travels to other processes."""
-
-    augment: Callable[[Array, np.random.Generator], Any]
-    draws: int
-    rank: int | None
-    residual: bool
-    seed: int
-    dtype: np.dtype[Any]
-    parent: int  # the process that limits its own threads, once for all
-
-    def run(self, first: int, samples: Array) -> tuple[Array, Array, Array]:
-        """Means, factors and variances left of the samples from number `first` on."""
-        with nullcontext() if os.getpid() == self.parent else _one_blas_thread():
-            found = [self.moments(self.draw(x, first + k)) for k, x in enumerate(samples)]
-        sizes = [len(mean) for mean, _, _ in found]
-        if len(set(sizes)) > 1:
-            odd = next(k for k, size in enumerate(sizes) if size != sizes[0])
+    means = []
+    factors = []
+    left = []
+    for i, x in enumerate(track(samples, len(samples), "augmentation", verbose)):
+        rng = np.random.default_rng(np.random.SeedSequence(root, spawn_key=(i,)))
+        mean, F, variances = _moments(_draw(augment, x, i, draws, rng), kept)
+        if means and len(mean) != len(means[0]):
             raise ValueError(
-                f"augment: sample {first + odd} came back with {sizes[odd]} features, "
-                f"sample {first} with {sizes[0]}"
+                f"augment: sample {i} came back with {len(mean)} features, sample 0 with {len(means[0])}"
             )
-        means, factors, left = zip(*found, strict=True)
-        return np.stack(means), np.stack(factors), np.stack(left)
-
-    def draw(self, x: Array, i: int) -> FloatArray:
-        """The transformed copies of sample i, (draws, n)."""
-        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(i,)))
-        copies = [
-            np.asarray(self.augment(x.copy(), rng), dtype=np.float64).ravel() for _ in range(self.draws)
-        ]
-        sizes = [copy.size for copy in copies]
-        if len(set(sizes)) > 1:
-            raise ValueError(f"augment: draws of sample {i} have {min(sizes)} to {max(sizes)} features")
-        out = np.stack(copies)
-        bad = np.argwhere(~np.isfinite(out))
-        if len(bad):
-            k, j = bad[0].tolist()
-            raise ValueError(
-                f"augment: draw {k} of sample {i} is {out[k, j]} at feature {j}; it must be finite"
-            )
-        return out
-
-    def moments(self, sample: FloatArray) -> tuple[Array, Array, Array]:
-        """Mean, leading factors, and the variances that these leave out."""
-        draws, n = sample.shape
-        most = min(draws - 1, n)
-        rank = min(RANK, most) if self.rank is None else self.rank
-        if rank > most:
-            raise ValueError(f"rank: {draws} draws of {n} features have {most} directions, got {rank}")
-        mean = sample.mean(axis=0)
-        D = (sample - mean) / np.sqrt(draws - 1)
-        if draws <= n:  # the left vectors u of D from the small matrix D Dᵀ; uᵀD is the direction, scaled
-            F = np.linalg.eigh(D @ D.T)[1][:, ::-1][:, :rank].T @ D
-        else:
-            _, s, V = np.linalg.svd(D, full_matrices=False)
-            F = s[:rank, None] * V[:rank]
-        left = np.maximum((D**2).sum(axis=0) - (F**2).sum(axis=0), 0) if self.residual else np.empty(0)
-        return mean.astype(self.dtype), F.astype(self.dtype), left
+        means.append(mean.astype(samples.dtype))
+        factors.append(F.astype(samples.dtype))
+        left.append(variances if residual else np.empty(0))
+    diagonal = stored_as(np.stack(left), samples.dtype) if residual else None
+    return Gaussians(np.stack(means), LowRank(np.stack(factors), diagonal))
 
 
-def _all(
-    task: _Task, samples: Array, jobs: int, verbose: bool
-) -> Iterator[tuple[int, tuple[Array, Array, Array]]]:
-    """(first sample, moments) chunk by chunk, in order, on several processes if wanted."""
-    starts = range(0, len(samples), CHUNK)
-    chunks = ((first, samples[first : first + CHUNK]) for first in starts)
-    with _one_blas_thread():
-        if jobs == 1:
-            done = (task.run(*chunk) for chunk in chunks)
-        else:
-            joblib = need("joblib", "from_augmentation(n_jobs=...)")
-            work = (joblib.delayed(task.run)(*chunk) for chunk in chunks)
-            done = joblib.Parallel(n_jobs=jobs, return_as="generator")(work)
-        yield from zip(starts, track(done, len(starts), "augmentation", verbose), strict=True)
+def _draw(augment: Callable[..., Any], x: Array, i: int, draws: int, rng: np.random.Generator) -> FloatArray:
+    """Return the transformed copies of sample i, (draws, n)."""
+    copies = [np.asarray(augment(x.copy(), rng), dtype=np.float64).ravel() for _ in range(draws)]
+    sizes = [copy.size for copy in copies]
+    if len(set(sizes)) > 1:
+        raise ValueError(f"augment: draws of sample {i} have {min(sizes)} to {max(sizes)} features")
+    out = np.stack(copies)
+    bad = np.argwhere(~np.isfinite(out))
+    if len(bad):
+        k, j = bad[0].tolist()
+        raise ValueError(f"augment: draw {k} of sample {i} is {out[k, j]} at feature {j}; it must be finite")
+    return out
 
 
-def _one_blas_thread() -> AbstractContextManager[Any]:
-    """Several threads of the linear algebra round differently; with one, the bits do not depend on n_jobs."""
-    try:
-        from threadpoolctl import threadpool_limits
-    except ImportError:
-        return nullcontext()
-    limits: AbstractContextManager[Any] = threadpool_limits(1, user_api="blas")
-    return limits
+def _moments(sample: FloatArray, rank: int | None) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return mean, leading factors, and the variances that these leave out."""
+    draws, n = sample.shape
+    most = min(draws - 1, n)
+    kept = min(RANK, most) if rank is None else rank
+    if kept > most:
+        raise ValueError(f"rank: {draws} draws of {n} features have {most} directions, got {kept}")
+    mean = sample.mean(axis=0)
+    D = (sample - mean) / np.sqrt(draws - 1)
+    if draws <= n:  # the left vectors u of D from the small matrix D Dᵀ; uᵀD is the direction, scaled
+        F = np.linalg.eigh(D @ D.T)[1][:, ::-1][:, :kept].T @ D
+    else:
+        _, s, V = np.linalg.svd(D, full_matrices=False)
+        F = s[:kept, None] * V[:kept]
+    return mean, F, np.maximum((D**2).sum(axis=0) - (F**2).sum(axis=0), 0)
