@@ -217,17 +217,15 @@ def test_a_representation_says_how_large_the_errors_are():
 def test_a_notebook_shows_a_small_table():
     X = np.array([[0.0, 0.0], [1.0, 10.0], [2.0, 20.0]]) * np.sqrt(1.5)
     data = svmgsu.Gaussians(X, std=[[0.5, 5.0]] * 3, feature_names=["u", "<g>"])
-    assert data._repr_html_() == (
-        "<table>\n"
-        "<caption>Gaussians</caption>\n"
-        '<tr><th scope="row">samples</th><td>3</td></tr>\n'
-        '<tr><th scope="row">features</th><td>2 (u, &lt;g&gt;)</td></tr>\n'
-        '<tr><th scope="row">covariance</th><td>Diagonal</td></tr>\n'
-        '<tr><th scope="row">typical standard deviation</th><td>2.75</td></tr>\n'
-        '<tr><th scope="row">typical spread of a feature</th><td>5.5</td></tr>\n'
-        '<tr><th scope="row">typical error / spread</th><td>0.5</td></tr>\n'
-        "</table>"
-    )
+    shown = data._repr_html_()
+    assert shown.startswith("<table>") and "<caption>Gaussians</caption>" in shown
+    for name, text in (
+        ("samples", "3"),
+        ("features", "2 (u, &lt;g&gt;)"),
+        ("covariance", "Diagonal"),
+        ("u", "error 0.5, spread 1, ratio 0.5"),
+    ):
+        assert f'<th scope="row">{name}</th><td>{text}</td>' in shown
     assert "<td>none</td>" in data.with_cov(None)._repr_html_()
     assert "<td>0.5 × Diagonal</td>" in data.scale_cov(0.5)._repr_html_()
 
@@ -268,8 +266,8 @@ def test_copies_are_the_same(kind, how):
     assert (again.shape, repr(again)) == (data.shape, repr(data))
     np.testing.assert_array_equal(dense(again.mean), dense(data.mean))
     np.testing.assert_array_equal(full_of(again, p.y), full_of(data, p.y))
-    train = {"lam": 0.1, "solver": "sgd", "T": 20}
-    np.testing.assert_array_equal(train_with(again, p.y, **train).coef_, train_with(data, p.y, **train).coef_)
+    models = [train_with(each, p.y, lam=0.1, tol=0.1) for each in (data, again)]
+    np.testing.assert_array_equal(models[0].coef_, models[1].coef_)
 
 
 def test_groups_are_copied_too():
