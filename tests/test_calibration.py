@@ -289,7 +289,7 @@ def test_questions_that_need_a_covariance_say_so():
         model.decision_function(p.X, return_std=True)
     with pytest.raises(ValueError, match="X has 3 features, but this model is expecting 7"):
         model.predict_proba(np.zeros((2, 3)), std=1.0)
-    with pytest.raises(ValueError, match=r"cov: .*does not fit 60 examples"):
+    with pytest.raises(ValueError, match=r"cov: .*does not fit 60 samples"):
         model.predict_proba(p.X, np.ones((59, 7)))
     with pytest.raises(ValueError, match="cov: X is a Gaussians and has its covariance already"):
         model.predict_proba(svmgsu.Gaussians(p.X, std=1.0), std=1.0)

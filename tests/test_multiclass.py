@@ -60,7 +60,7 @@ def test_it_is_scikit_learns_one_against_the_rest_without_probabilities():
 
 def test_probabilities_sum_to_one_and_decide(three):
     model, X, names, V = three
-    for cov in (None, V, 100 * V):
+    for cov in (None, svmgsu.Diagonal(V), svmgsu.Diagonal(100 * V)):
         p = model.predict_proba(X, cov)
         assert p.shape == (150, 3)
         np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-14)

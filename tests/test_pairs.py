@@ -128,7 +128,7 @@ def test_coupling_survives_any_log_odds():
 
 def test_the_class_is_the_most_probable_one_and_of_the_largest_decision_value(four):
     model, X, _, V = four
-    for cov in (None, V, 100 * V, 0 * V):
+    for cov in (None, svmgsu.Diagonal(V), svmgsu.Diagonal(100 * V), svmgsu.Diagonal(0 * V)):
         p = model.predict_proba(X, cov)
         np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-14)
         np.testing.assert_array_equal(model.predict(X, cov), model.classes_[p.argmax(axis=1)])

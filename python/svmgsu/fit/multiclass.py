@@ -14,6 +14,7 @@ from ..data.soft_labels import Copies
 from ..exceptions import TrivialModelWarning
 from ..models.calibration import log_shares
 from ..models.classifier import Model
+from ..support import losses
 from ..support.labels import class_factors
 from ..support.parallel import Team
 from ..support.validation import Array, FloatArray, listed
@@ -98,7 +99,7 @@ class Classification:
     options : Options
     """
 
-    name = "classification"
+    name: losses.Task = "classification"
 
     def __init__(
         self, classes: Array, codes: Array, copies: Copies, sample_weights: FloatArray, options: Options

@@ -11,6 +11,7 @@ from .. import _core
 from ..data.gaussians import Gaussians
 from ..exceptions import ConvergenceWarning
 from ..outofcore.training import DataSource
+from ..support import losses
 from ..support.memory import NotEnoughMemory, require_memory
 from ..support.parallel import Team
 from ..support.progress import ProgressBar
@@ -39,7 +40,7 @@ _ADVICE = {
 class Task(Protocol):
     """What distinguishes classification from regression in a fit."""
 
-    name: str
+    name: losses.Task
     given_weights: FloatArray  # of the rows, not scaled
 
     def take(self, rows: Array) -> Task:

@@ -10,6 +10,7 @@ import numpy as np
 from .. import _core
 from ..exceptions import ConvergenceWarning
 from ..models.regressor import RegressionModel
+from ..support import losses
 from ..support.parallel import Team
 from ..support.validation import Array, FloatArray, check_finite
 from ..support.warning import warn
@@ -36,7 +37,7 @@ class Regression:
     options : Options
     """
 
-    name = "regression"
+    name: losses.Task = "regression"
 
     def __init__(
         self, targets: FloatArray, errors: FloatArray | None, sample_weights: FloatArray, options: Options

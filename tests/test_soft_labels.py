@@ -1,6 +1,5 @@
 """Labels with doubt: class probabilities for y in all classifiers; each class counts with its probability."""
 
-import json
 
 import numpy as np
 import pandas as pd
@@ -262,23 +261,6 @@ def write(path, X, P, names):
     rows = [",".join(repr(float(v)) for v in row) for row in np.column_stack([X, P])]
     path.write_text(header + "\n" + "\n".join(rows) + "\n")
     return str(path)
-
-
-@pytest.mark.parametrize("names", [("star", "quasar", "galaxy"), (3, 1, 2)])
-def test_the_command_line_reads_columns_of_probabilities(tmp_path, capsys, names):
-    X, P = doubtful()
-    table, out = write(tmp_path / "t.csv", X, P, names), str(tmp_path / "m.svmgsu")
-    weight = f"{names[0]}=2"
-    assert main(["train", table, "--lam", str(LAM), "--class-weight", weight, "-o", out, "--json"]) == 0
-    facts = json.loads(capsys.readouterr().out)
-    assert facts["features"] == 4
-    assert any("labels in doubt: p_" in note for note in facts["notes"])
-    model = svmgsu.load(out)
-    other = svmgsu.train(X, dict(zip(names, P.T, strict=True)), lam=LAM, class_weight={names[0]: 2.0})
-    assert model.classes_.tolist() == sorted(names)
-    np.testing.assert_allclose(model.coef_, other.coef_, atol=1e-12)
-    assert main(["train", table, "--lams", "0.1,1", "-o", out]) == 0
-    assert main(["predict", out, table, "-o", str(tmp_path / "p.csv")]) == 0
 
 
 def test_lines_whose_probabilities_are_wrong_are_named(tmp_path, capsys):
