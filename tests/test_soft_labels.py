@@ -1,6 +1,5 @@
 """Labels with doubt: class probabilities for y in all classifiers; each class counts with its probability."""
 
-
 import numpy as np
 import pandas as pd
 import polars as pl
