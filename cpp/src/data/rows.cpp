@@ -152,12 +152,14 @@ void Rows::add_squares(Batch batch, const double* coefficient, double* sum) cons
 }
 
 void Rows::add_product(Index row, double factor, const double* w, double* sum) const {
-  const Index first = sparse_ ? start_[row] : row * columns_, last = sparse_ ? start_[row + 1] : first + columns_;
   with_array(*this, [&](const auto* data) {
-    for (Index k = first; k < last; ++k) {
-      const Index j = sparse_ ? Index{column_[k]} : k - first;
-      sum[j] += factor * static_cast<double>(data[k]) * w[j];
+    if (sparse_) {
+      for (Index k = start_[row]; k < start_[row + 1]; ++k)
+        sum[column_[k]] += factor * static_cast<double>(data[k]) * w[column_[k]];
+      return;
     }
+    const auto* const at = data + row * columns_;
+    for (Index j = 0; j < columns_; ++j) sum[j] += factor * static_cast<double>(at[j]) * w[j];
   });
 }
 

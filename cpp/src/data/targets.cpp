@@ -83,12 +83,12 @@ Targets::View::View(const Targets& of, const Index* positions, int count)
     : sign(of.label_.empty() ? kOnes.of : signs_),
       target(of.target_.empty() ? kOnes.of : targets_),
       weight(of.weight_.empty() ? kOnes.of : weights_) {
-  for (int i = 0; i < count; ++i) {
-    const auto at = static_cast<std::size_t>(positions[i]);
-    if (!of.label_.empty()) signs_[i] = of.label_[at];
-    if (!of.target_.empty()) targets_[i] = of.target_[at];
-    if (!of.weight_.empty()) weights_[i] = of.weight_[at];
-  }
+  const auto gather = [&](const auto& from, double* to) {
+    for (int i = 0; i < count && !from.empty(); ++i) to[i] = from[static_cast<std::size_t>(positions[i])];
+  };
+  gather(of.label_, signs_);
+  gather(of.target_, targets_);
+  gather(of.weight_, weights_);
 }
 
 double Targets::mean_weight() const {
