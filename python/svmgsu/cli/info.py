@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..data.frames import Columns
+from ..data.columns import Columns
 from .base import add_json, show
 from .data import add_data_options, add_effort_options, read_data
 from .models import describe_model, load_model

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from ..support.validation import Array, FloatArray, as_float_array, check_choice
-from .frames import LOWER, LOWER_BOUND, STD, UPPER, UPPER_BOUND, Errors
+from .columns import Errors
+from .frames import LOWER, LOWER_BOUND, STD, UPPER, UPPER_BOUND
 
 UNITS = ("same", "relative", "linear of log10", "linear of log")
 CENTRES = ("median", "mode", "mean")

@@ -20,8 +20,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from .columns import ColumnError, Columns, Errors, listed
 
 UPPER, LOWER, STD = "upper error", "lower error", "standard deviation"
 VARIANCE, PRECISION = "variance", "inverse variance"
@@ -37,7 +38,6 @@ ALONE: tuple[set[str], ...] = (
     {UPPER_BOUND, LOWER_BOUND},
 )
 WHOLE = {"_err": STD, "_std": STD, "_var": VARIANCE, "_err1": UPPER, "_err2": LOWER}
-Errors = dict[str, Any]  # {what it is: column}; {STD: number} for one that all rows share
 
 ERROR = r"err|error|errors|stderr|std|stdev|stddev|sigma|sig|sd|se|sem|unc|uncert|uncertainty|±|\+/-"
 UP, DOWN = "1|up|upper|plus|p|high|hi|pos|u", "2|down|dn|lower|minus|m|low|lo|neg|l"
@@ -69,58 +69,6 @@ IDS = re.compile(
     "designation|kepid|koi|epic|index|unnamed0|num|recno|identifier"
 )
 TARGETS = ("label", "y", "class", "target", "type", "classification", "disposition", "koidisposition")
-
-
-class ColumnError(ValueError):
-    """A table whose columns cannot be understood; the message shows the option that settles it."""
-
-
-@dataclass
-class Columns:
-    """What the columns of a table are: `values` are {feature: its uncertainty}, {} for an exact one."""
-
-    values: dict[str, Errors]
-    whole: Errors = field(default_factory=dict)  # the uncertainty of all values at once
-    joint: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)  # {features: (what, column)}
-    ids: list[str] = field(default_factory=list)
-    target: str | None = None
-    target_errors: Errors = field(default_factory=dict)
-    unused: dict[str, str] = field(default_factory=dict)  # {column: why}
-    error_scale: float = 1.0
-
-    @property
-    def features(self) -> list[str]:
-        """The names of the values."""
-        return list(self.values)
-
-    @property
-    def exact(self) -> list[str]:
-        """The features without uncertainty."""
-        return [] if self.whole else [name for name, errors in self.values.items() if not errors]
-
-    @property
-    def numeric(self) -> list[str]:
-        """All columns of features and uncertainties, in which numbers are wanted."""
-        found = [c for f, errors in self.values.items() for c in (f, *errors.values())]
-        found += [*self.whole.values(), *(column for _, column in self.joint.values())]
-        return [c for c in dict.fromkeys(found) if isinstance(c, str)]
-
-    def __str__(self) -> str:
-        """Say what was understood in one line, with names where columns are not used as they might be."""
-        known = len(self.values) - len(self.exact)
-        parts = [f"{known} value{'s' * (known > 1)} with errors"] if known else []
-        if self.exact:
-            parts.append(f"{len(self.exact)} exact ({listed(self.exact) if known else 'no errors found'})")
-        parts += [f"{len(self.joint)} covariances"] if self.joint else []
-        parts += [f"{len(self.ids)} id{'s' * (len(self.ids) > 1)} ({listed(self.ids)})"] if self.ids else []
-        unused = [f"{c}: {why}" for c, why in self.unused.items()]
-        parts += [f"{len(unused)} unused ({listed(unused, 5)})"] if unused else []
-        return ", ".join(parts + ([f"target {self.target}"] if self.target else []))
-
-
-def listed(names: Sequence[str], most: int = 8) -> str:
-    """The first names, and how many there are."""
-    return ", ".join(names[:most]) + (f", ... ({len(names)})" if len(names) > most else "")
 
 
 class _Mark(NamedTuple):

@@ -27,8 +27,8 @@ from ..support.validation import (
     is_sparse,
 )
 from .coercion import as_covariance, as_test_noise
+from .columns import Columns
 from .covariances import Covariance, LowRank, Psd, chosen_rows, join
-from .frames import Columns
 
 
 class Gaussians:

@@ -33,7 +33,8 @@ from .text import read_svmlight, read_text, write_svmlight, write_text
 if TYPE_CHECKING:
     from .arrays import read_npy, read_npz, write_npy, write_npz
     from .predictions import write_predictions, write_values
-    from .tables import read_table, write_table
+    from .table_files import write_table
+    from .tables import read_table
 
 __all__ = [
     "Dataset",
@@ -66,7 +67,7 @@ __getattr__ = lazy(
         "write_npy": "arrays",
         "write_npz": "arrays",
         "write_predictions": "predictions",
-        "write_table": "tables",
+        "write_table": "table_files",
         "write_values": "predictions",
     },
 )
@@ -227,7 +228,7 @@ def write(
             _refuse(kind, labels=labels, cov=cov)
             write_npz(data, path, y=y, ids=ids, **options)
     else:
-        from .tables import write_table
+        from .table_files import write_table
 
         _refuse(kind, labels=labels, cov=cov)
         write_table(data, path, y=y, ids=ids, format=kind, **options)

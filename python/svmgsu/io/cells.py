@@ -21,7 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _core
-from ..data.frames import PRECISION, UNIT, VARIANCE, ColumnError
+from ..data.columns import ColumnError
+from ..data.frames import PRECISION, UNIT, VARIANCE
 from ..support.validation import Array, FloatArray
 
 PLAIN = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.frames import Columns
+from ..data.columns import Columns
 from ..data.gaussians import Gaussians
 from ..support.labels import as_labels
 from ..support.validation import Array

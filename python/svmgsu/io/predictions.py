@@ -152,7 +152,7 @@ def _ending(path: Source, format: str | None) -> str:
 def _write_columns(path: Source, columns: dict[str, Any], ending: str) -> None:
     """A table, or one object for each line."""
     if ending in TABLES:
-        from .tables import save_table
+        from .table_files import save_table
 
         save_table(columns, path, ending)
         return

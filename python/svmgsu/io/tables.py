@@ -1,10 +1,7 @@
-"""Tables: from files and data frames to samples, by the convention of `data.frames`, and back to files."""
+"""Tables: from their cells to samples, by the convention of `data.frames`."""
 
 from __future__ import annotations
 
-import csv
-import io
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -12,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from .. import _core
+from ..data.columns import ColumnError, Columns, Errors, listed
 from ..data.covariances import Diagonal, Full, Isotropic
 from ..data.error_bars import UNITS, SignError, check_centre, combine, lower_sizes, with_bars
 from ..data.frames import (
@@ -22,35 +20,18 @@ from ..data.frames import (
     UPPER,
     UPPER_BOUND,
     VARIANCE,
-    ColumnError,
-    Columns,
-    Errors,
     check_names,
-    listed,
     understand,
 )
 from ..data.gaussians import with_gaps
 from ..data.soft_labels import TOLERANCE
-from ..support.arrays import dense
-from ..support.memory import in_words, require_memory
 from ..support.precision import stored_as
 from ..support.validation import Array, FloatArray, check_choice
-from .cells import Cells, CsvCells, FrameCells, guess_task
-from .dataset import Dataset, Report, as_dataset
-from .files import Source, check_utf8, damaged, extension, mappable, name_of
-from .output import replacing
+from .cells import Cells, guess_task
+from .dataset import Dataset, Report
+from .files import Source
+from .table_files import ending_of, open_cells
 
-DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
-TEXTS = (*DELIMITERS, ".txt", ".dat")  # their delimiters are seen from their first lines
-ARROW = (".arrow", ".ipc", ".feather")
-JSON = (".json", ".jsonl", ".ndjson")
-ASTROPY = {".fits": "fits", ".fit": "fits", ".vot": "votable", ".votable": "votable", ".ecsv": "ascii.ecsv"}
-EXCEL = (".xlsx", ".xls", ".ods")
-WRITTEN = (*DELIMITERS, ".parquet", *ARROW)
-ENDINGS = (*TEXTS, ".parquet", *ARROW, *JSON, *ASTROPY, *EXCEL)
-BLANKS = "blanks"
-COPIES = 3  # of the numbers at the peak: as they are read or written, by column, and together
-COLUMN_BYTES, PARQUET_BYTES = 2000, 5500  # measured: what a column takes besides its numbers
 BY_HAND = {"std": (STD,), "var": (VARIANCE,), "ivar": (PRECISION,), "bounds": (LOWER_BOUND, UPPER_BOUND)}
 NINES = (9.99, 99.0, 99.9, 99.99, 999.0, 999.9, 9999.0)  # what surveys write where nothing was measured
 TASKS = ("auto", "classification", "regression")
@@ -128,7 +109,7 @@ def read_table(
     """
     options = {name: value for name, value in locals().items() if name not in ("path", "delimiter", "format")}
     reader = TableReader(**options)
-    return reader.read(open_cells(path, _ending(path, format), delimiter))
+    return reader.read(open_cells(path, ending_of(path, format), delimiter))
 
 
 @dataclass
@@ -559,203 +540,3 @@ def _by_hand(value: str, given: Any, names: Sequence[str]) -> Errors:
         )
     check_names(names, errors=columns)
     return dict(zip(wanted, columns, strict=True))
-
-
-def _ending(path: Source, format: str | None) -> str:
-    return extension(path) if format is None else "." + format.removeprefix(".")
-
-
-def _pyarrow() -> Any:
-    try:
-        import pyarrow
-    except ImportError as error:
-        raise ImportError("tables need pyarrow: pip install 'svmgsu[io]'") from error
-    return pyarrow
-
-
-def open_cells(path: Source, ending: str, delimiter: str | None = None) -> Cells:
-    """Open the table in a file; of a text nothing but its beginning is read yet."""
-    name = name_of(path)
-    if ending not in ENDINGS:
-        raise ValueError(f"{name}: the ending {ending!r} is not known; tables end in {', '.join(ENDINGS)}")
-    arrow = _pyarrow()
-    content = mappable(path)
-    size = len(content) if isinstance(content, bytes) else os.stat(content).st_size
-    require_memory(COPIES * size, f"{name}: a table of {in_words(size)}")
-    if ending in TEXTS:
-        return _text_cells(content, name, delimiter, DELIMITERS.get(ending))
-    with damaged(path, "table"):
-        try:
-            table = _read_file(arrow, content, name, ending)
-            if hasattr(table, "validate"):
-                table.validate(full=True)  # offsets and lengths of a damaged file lead anywhere
-        except arrow.ArrowException as error:
-            raise _core.FormatError(f"{name}: {' '.join(str(error).split())}") from None
-        return FrameCells(table, name)
-
-
-def _read_file(arrow: Any, content: str | bytes, name: str, ending: str) -> Any:
-    """The table in a file that is no text: by pyarrow, FITS, VOTable and ECSV by astropy, or by pandas."""
-    file: Any = io.BytesIO(content) if isinstance(content, bytes) else content
-    source = arrow.BufferReader(content) if isinstance(content, bytes) else content
-    if ending == ".parquet":
-        from pyarrow import parquet
-
-        about = parquet.read_metadata(source)
-        what = f"{name}: a table of {about.num_rows} rows and {about.num_columns} columns"
-        require_memory(COPIES * 8 * about.num_rows * about.num_columns, what)
-        return parquet.read_table(source)
-    if ending in ARROW:
-        from pyarrow import feather
-
-        return feather.read_table(source)
-    if ending in EXCEL:
-        try:
-            import pandas
-        except ImportError as error:
-            raise ImportError("spreadsheets need pandas and openpyxl: pip install pandas openpyxl") from error
-
-        return pandas.read_excel(file)
-    if ending in ASTROPY:
-        try:
-            from astropy.table import Table
-        except ImportError as error:
-            raise ImportError(f"{ending} files need astropy: pip install 'svmgsu[astro]'") from error
-
-        table = Table.read(file, format=ASTROPY[ending])
-        table.remove_columns([column for column in table.colnames if table[column].ndim > 1])
-        return table
-    text = content if isinstance(content, bytes) else _bytes_of(content)
-    if text.lstrip()[:1] != b"[":  # one object a line
-        from pyarrow import json as arrow_json
-
-        return arrow_json.read_json(arrow.BufferReader(text))
-    import json
-
-    try:
-        return arrow.Table.from_pylist(json.loads(text))
-    except (ValueError, AttributeError) as error:
-        raise _core.FormatError(f"{name}: expected a list of objects, one for each row ({error})") from None
-
-
-def _bytes_of(path: str, size: int = -1) -> bytes:
-    with open(path, "rb") as file:
-        return file.read(size)
-
-
-def _text_cells(content: str | bytes, name: str, delimiter: str | None, usual: str | None) -> CsvCells:
-    """Open a table of text, with the delimiter that its first lines show."""
-    head = content[:65536] if isinstance(content, bytes) else _bytes_of(content, 65536)
-    lines = [line for line in head.decode("utf-8-sig", "replace").splitlines() if line.strip()]
-    found = delimiter or _delimiter(lines, usual)
-    if found != BLANKS:
-        return CsvCells(content, name, found)
-    text = content if isinstance(content, bytes) else _bytes_of(content)
-    out = io.StringIO()
-    write = csv.writer(out, lineterminator="\n").writerow
-    for k, line in enumerate(text.decode("utf-8-sig", "replace").splitlines()):
-        words = line.split()
-        write(words[1:] if not k and words[:1] == ["#"] and len(words) > 1 else words)
-    return CsvCells(out.getvalue().encode(), name, ",")
-
-
-def _delimiter(lines: list[str], usual: str | None) -> str:
-    """The delimiter that cuts the first lines into as many cells each; the usual one if it does."""
-    rows = [line for line in lines[:200] if not line.startswith("#")] or lines
-    for mark in dict.fromkeys([*([usual] if usual else []), ",", ";", "\t", "|"]):
-        counts = [len(row) for row in csv.reader(rows[:20], delimiter=mark)]
-        if counts and counts[0] > 1 and len(set(counts[:-1] or counts)) == 1:
-            return mark
-    counts = [len(line.split()) for line in rows[:20]]
-    if counts and counts[0] > 1 and len(set(counts[:-1] or counts)) == 1 and usual != ",":
-        return BLANKS
-    return usual or ","
-
-
-def write_table(
-    data: Any,
-    path: Source,
-    *,
-    y: Any = None,
-    ids: Any = None,
-    feature_names: Any = None,
-    format: str | None = None,
-) -> None:
-    """Write a table by pyarrow: id, label, and for each feature its mean `x` and its variance `x_var`.
-
-    Parameters
-    ----------
-    data : Dataset, Gaussians or array
-        Covariances must be isotropic or diagonal.
-    path : path, "-" or binary file
-        Its ending tells the format: .csv, .tsv, .tab, .parquet, .feather, .arrow or .ipc.
-    y, ids : arrays of shape (l,), optional
-        Labels and ids; by default those of `data`.
-    feature_names : list of str, optional
-        By default those of `data`, or x1, x2, ...
-    format : str, optional
-        The ending to assume, such as "csv".
-
-    Examples
-    --------
-    >>> import io, svmgsu
-    >>> file = io.BytesIO()
-    >>> data = svmgsu.Gaussians([[1.5], [3.0]], std=[[0.5], [0.25]])
-    >>> svmgsu.io.write_table(data, file, y=[1, 0], format="csv")
-    >>> print(file.getvalue().decode(), end="")
-    "label","x1","x1_var"
-    1,1.5,0.25
-    0,3,0.0625
-    """
-    dataset = as_dataset(data, y, ids)
-    gaussians = dataset.data
-    count, n = gaussians.shape
-    ending = _ending(path, format)
-    each = None if gaussians.cov is None else gaussians.cov.each_variance(count)
-    # Before columns are named and filled, of which a single large index can make too many.
-    width = n if gaussians.cov is None or each is not None else 2 * n
-    own = PARQUET_BYTES if ending == ".parquet" else COLUMN_BYTES
-    what = f"{name_of(path)}: a table of {count} rows and {width} columns"
-    require_memory(width * (own + 8.0 * COPIES * count), what)
-    names = list(feature_names or gaussians.feature_names_in_ or [f"x{j + 1}" for j in range(n)])
-    if len(names) != n:
-        raise ValueError(f"feature_names: {len(names)} names for {n} features")
-    columns: dict[str, Any] = {}
-    if dataset.ids is not None:
-        check_utf8(dataset.ids.astype(np.str_))
-        columns["id"] = dataset.ids.astype(np.str_).tolist()
-    if dataset.y is not None:
-        columns["label"] = dataset.y if dataset.y.dtype.kind in "biuf" else dataset.y.tolist()
-    if each is not None:
-        columns["_var"] = each
-    expected = len(columns) + width
-    means = dense(gaussians.mean)
-    variances = dense(dataset.variances()) if width == 2 * n else None
-    for j, feature in enumerate(names):
-        columns[feature] = means[:, j]
-        if variances is not None:
-            columns[feature + "_var"] = variances[:, j]
-    if len(columns) != expected:
-        raise ValueError("feature_names: two columns would have the same name; pass other names")
-    save_table(columns, path, ending)
-
-
-def save_table(columns: dict[str, Any], path: Source, ending: str) -> None:
-    """Write columns in the format of the ending."""
-    if ending not in WRITTEN:
-        known = ", ".join(WRITTEN)
-        raise ValueError(f"{name_of(path)}: expected a name that ends in {known}, got {ending!r}")
-    table = _pyarrow().table(columns)
-    with replacing(path) as (file,):
-        if ending in DELIMITERS:
-            from pyarrow import csv
-
-            csv.write_csv(table, file, csv.WriteOptions(delimiter=DELIMITERS[ending]))
-        elif ending == ".parquet":
-            from pyarrow import parquet
-
-            parquet.write_table(table, file)
-        else:
-            from pyarrow import feather
-
-            feather.write_feather(table, file, compression="uncompressed")

@@ -11,7 +11,8 @@ from typing import IO, Any
 from .. import _core
 from ..io.cells import Cells, CsvCells, FrameCells
 from ..io.files import GZIP, XZ, damaged, extension, name_of
-from ..io.tables import DELIMITERS, TableReader, _pyarrow
+from ..io.table_files import DELIMITERS, import_pyarrow
+from ..io.tables import TableReader
 from .flat import fingerprint_of_file
 from .sources import Piece, Source
 
@@ -26,7 +27,7 @@ class TableSource(Source):
         self.paths, self.options = paths, options
         self.endings = ["." + format if format else extension(path) for path in paths]
         self.name = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
-        self.arrow = _pyarrow()
+        self.arrow = import_pyarrow()
         TableReader(**options)  # wrong options are refused before anything is read
 
     def fingerprint(self) -> Any:

@@ -61,7 +61,7 @@ def _write_parquet(blocks: Blocks, file: IO[bytes]) -> None:
     """Append the table that `svmgsu.io.write_table` writes of each block."""
     from pyarrow import feather, parquet
 
-    from ..io.tables import write_table
+    from ..io.table_files import write_table
 
     ids = blocks.ids()
     writer: Any = None
