@@ -5,7 +5,6 @@ import warnings
 
 import numpy as np
 import pytest
-from conftest import train_with
 
 import svmgsu
 from svmgsu import _core
@@ -144,15 +143,14 @@ def test_packed_numbers_of_a_user_are_not_changed():
     assert (out.packed != before).any()
 
 
-def test_train_and_gaussians_take_the_choice():
+def test_train_projects_and_gaussians_take_the_choice():
     S, X, y = rounded(rank_two()), np.random.default_rng(1).normal(size=(30, 4)), np.arange(30) % 2
     with pytest.warns(UserWarning, match="were projected"):
         svmgsu.train(X, y, S, probability=False)
-    for make in (svmgsu.Gaussians, lambda *a, **k: train_with(a[0], y, a[1], **k)):
-        with pytest.raises(ValueError, match=r"not positive semidefinite.*psd=.clip"):
-            make(X, S, psd="strict")
-        with pytest.raises(ValueError, match='psd: expected "clip" or "strict", got \'no\''):
-            make(X, S, psd="no")
+    with pytest.raises(ValueError, match=r"not positive semidefinite.*psd=.clip"):
+        svmgsu.Gaussians(X, S, psd="strict")
+    with pytest.raises(ValueError, match='psd: expected "clip" or "strict", got \'no\''):
+        svmgsu.Gaussians(X, S, psd="no")
 
 
 def text_files(folder, S):
@@ -199,16 +197,27 @@ def test_files_with_six_digits_are_read(tmp_path):
 
 def test_the_command_line_projects_and_says_so(tmp_path, capsys):
     mean, labels, cov = text_files(tmp_path, rank_two())
-    words = ["train", mean, "--labels", labels, "--cov", cov, "-o", str(tmp_path / "m.svmgsu")]
+    words = [
+        "train",
+        mean,
+        "--model",
+        "linear",
+        "--labels",
+        labels,
+        "--cov",
+        cov,
+        "-o",
+        str(tmp_path / "m.svmgsu"),
+    ]
     with warnings.catch_warnings():
         assert main(words) == 0
         notes = capsys.readouterr().err.splitlines()
         assert sum("covariances are not positive semidefinite" in note for note in notes) == 1
         assert any(
-            note.startswith("svmgsu train: note:") and "(--psd strict refuses" in note for note in notes
+            note.startswith("svmgsu train: note:") and "(--read psd=strict refuses" in note for note in notes
         )
-        assert main([*words, "--psd", "strict"]) == 1
-    assert "cov.dat:" in (error := capsys.readouterr().err) and "--psd clip" in error
+        assert main([*words, "--read", "psd=strict"]) == 1
+    assert "cov.dat:" in (error := capsys.readouterr().err) and "--read psd=clip" in error
 
 
 def test_arrays_of_wrong_width_do_not_reach_the_projection():
