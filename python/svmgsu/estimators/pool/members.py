@@ -103,7 +103,7 @@ def make_members(
             errors > 0,
             on_posterior and not errors,
             family == "rbf",
-            candidates=candidate_maps(family, n, errors, count, seed, on_posterior, linear),
+            candidates=candidate_maps(family, n, errors, count, [seed, len(made)], on_posterior, linear),
             lams=RIDGE_LAMS if not classes else LINEAR_LAMS if family == "linear" else FOURIER_LAMS,
             like=guides.get((family, on_posterior)),
         )

@@ -103,18 +103,18 @@ class FourierFeatures:
 
 
 def candidate_maps(
-    family: str, n: int, errors: int, count: int, seed: int, on_posterior: bool, linear: bool
+    family: str, n: int, errors: int, count: int, seed: list[int], on_posterior: bool, linear: bool
 ) -> list[Any]:
     """Return the maps of a family that folds choose from; `errors` of the inputs are standard errors."""
     if family == "linear":
         return [LinearFeatures(on_posterior, errors > 0)]
     if family == "rbf":
-        of_values = spectrum("rbf", count, n, np.random.default_rng([seed, 21]))
-        of_errors = np.sqrt(2.0) * np.random.default_rng([seed, 22]).standard_normal((count, errors))
+        of_values = spectrum("rbf", count, n, np.random.default_rng([*seed, 21]))
+        of_errors = np.sqrt(2.0) * np.random.default_rng([*seed, 22]).standard_normal((count, errors))
         base = np.hstack([of_values, of_errors])
         scales = [np.sqrt(gamma / n) for gamma in RBF_GAMMAS]
     else:
-        rng = np.random.default_rng([seed, 23, int(errors > 0)])
+        rng = np.random.default_rng([*seed, 23])
         base = np.zeros((count, n + errors))
         for r in range(count):
             chosen = rng.choice(n + errors, size=min(n + errors, 1 + r % 2), replace=False)
