@@ -89,7 +89,7 @@ def test_as_many_pooled_covariances_as_features_are_no_matrix():
     X, y = problem()
     pool = np.array([[0.1, 0.2, 0.3], [0.1, 0.1, 0.1], [1.0, 1.0, 0.5]])
     for given in (pool, np.full((3, 3), 0.1)):
-        with pytest.raises(ValueError, match=r"^test_noise: shape \(3, 3\).*svmgsu\.Diagonal\(variances\)"):
+        with pytest.raises(ValueError, match=r"^cov: shape \(3, 3\).*svmgsu\.Diagonal\(variances\)"):
             svmgsu.Gaussians(X).add_noise(given)
     drawn = pool[np.random.default_rng(0).integers(3, size=40)]
     got = svmgsu.train(svmgsu.Gaussians(X).add_noise(svmgsu.Diagonal(pool)), y).coef_

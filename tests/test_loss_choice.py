@@ -1,7 +1,5 @@
 """`loss=` in classifiers: the hinge, its square and the logistic loss, wherever a classifier is trained."""
 
-import json
-
 import numpy as np
 import pytest
 from conftest import train_with
@@ -10,7 +8,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 import svmgsu
-from svmgsu.cli import main
 from svmgsu.models.calibration import Calibration, own
 from svmgsu.support.losses import names
 
@@ -217,26 +214,3 @@ def test_files_keep_the_loss(tmp_path, loss):
 def test_an_objective_takes_the_losses_of_both_tasks_and_no_other():
     with pytest.raises(ValueError, match=r"loss: expected one of 'hinge', .*'huber', got 'log'"):
         svmgsu.Objective([[-1.0], [1.0]], [0, 1], loss="log")
-
-
-def write_table(path, X, y):
-    rows = [",".join(f"{v:.6f}" for v in x) + f",{label}" for x, label in zip(X, y, strict=True)]
-    path.write_text("a,b,c,label\n" + "\n".join(rows) + "\n")
-    return str(path)
-
-
-def test_the_command_line_takes_a_loss(tmp_path, capsys):
-    X, y = blobs(80)
-    table, out = write_table(tmp_path / "t.csv", X, y), str(tmp_path / "m.svmgsu")
-    assert main(["train", table, "--loss", "logistic", "-o", out, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["loss"] == "logistic"
-    assert svmgsu.load(out).calibration_[0].a == 1.0
-    assert main(["train", table, "--loss", "logistic", "--lams", "0.1,1", "-o", out]) == 0
-    assert "loss logistic, lam" in capsys.readouterr().out
-    assert main(["train", table, "--loss", "logistic", "--probability", "cv", "-o", out]) == 0
-    assert svmgsu.load(out).calibration_[0].a != 1.0
-    assert main(["info", out]) == 0
-    assert "logistic" in capsys.readouterr().out
-    with pytest.raises(SystemExit):
-        main(["train", table, "--loss", "squared", "-o", out])
-    assert "--loss: 'squared' is for regression" in capsys.readouterr().err

@@ -234,7 +234,6 @@ class Model(LinearModel):
         `cov` it is refused.
         """
         if isinstance(X, Blocks):
-            prior = None if prior is None else check_prior(prior, self.classes_, len(X))
             return np.asarray(in_blocks(self.predict_proba, X, cov, std, prior=prior, threads=threads))
         data = self._samples(X, cov, std)
         if self.calibration_ is None:
