@@ -1,8 +1,8 @@
-"""Error bars change the boundary between two classes.
-===================================================
+"""Uncertainties change the boundary between two classes.
+======================================================
 
-Eleven long Gaussians a class, in the plane. The SVM sees their means alone and cuts through the ellipses;
-SVM-GSU runs along them.
+Each class has eleven samples with long, slanted uncertainties. A model trained on the values cuts through
+the ellipses; one trained with the uncertainties runs along them. Shaded is the predicted probability.
 """
 
 import argparse
@@ -17,4 +17,4 @@ args = parser.parse_args()
 
 figure, ax = plt.subplots(figsize=(5.6, 5.2), layout="constrained")
 draw_crossing(ax)
-figure.savefig(args.output, dpi=100)
+figure.savefig(args.output, dpi=150)

@@ -1,5 +1,5 @@
-"""A table with holes: what is missing becomes a Gaussian instead of a guess.
-==========================================================================
+"""Missing values: what is missing becomes a Gaussian instead of a guess.
+======================================================================
 
 Wisconsin's breast cancer table (30 features) loses 30 % of its values at random, in training and in use.
 `from_missing` gives every hole its mean and covariance given what the row still has. Four ways, on the
@@ -34,8 +34,8 @@ ways = (
 )
 accuracy = np.zeros((30, len(ways)))
 for k, (known, new) in enumerate(StratifiedShuffleSplit(30, test_size=0.5, random_state=0).split(X, y)):
-    holes = np.where(rng.random(X.shape) < 0.3, np.nan, X)
-    table = (holes - np.nanmean(holes[known], axis=0)) / np.nanstd(holes[known], axis=0)
+    incomplete = np.where(rng.random(X.shape) < 0.3, np.nan, X)
+    table = (incomplete - np.nanmean(incomplete[known], axis=0)) / np.nanstd(incomplete[known], axis=0)
     gaps = np.isnan(table)
     column = svmgsu.Gaussians(np.where(gaps, 0.0, table), std=1.0 * gaps)
     conditional = from_missing(table, svmgsu.Deconvolution(1, reg_covar=0.05).fit(table[known]))

@@ -1,10 +1,10 @@
-"""Noisy objects get humbler probabilities: reliability with and without the error bars of new objects.
-====================================================================================================
+"""Noisy samples get less confident probabilities: reliability with and without their uncertainties.
+==================================================================================================
 
 Even against odd digits (scikit-learn's, 8 × 8 pixels), learnt from good photographs. New ones come from
 worse cameras, with noise of up to half the range from black to white, different and known for each image.
 Probabilities from the values alone stay sure while accuracy falls; `predict_proba(X, std=)` follows it.
-What `predict` says is the same: error bars of new objects make the probability honest, not the decision
+What `predict` says is the same: uncertainties of new samples make the probability honest, not the decision
 better.
 """
 
@@ -34,7 +34,7 @@ rng = np.random.default_rng(0)
 noise = rng.uniform(0, 0.5, len(new))
 seen = new + noise[:, np.newaxis] * rng.standard_normal(new.shape)
 std = np.hypot(0.05, noise)  # what good photographs have, too
-given = {"values alone": seen, "with error bars": svmgsu.Gaussians(seen, std=std)}
+given = {"values alone": seen, "with uncertainties": svmgsu.Gaussians(seen, std=std)}
 proba = {name: model.predict_proba(each) for name, each in given.items()}
 right = model.predict(seen) == z
 print(
