@@ -80,9 +80,9 @@ def from_augmentation(
     root = check_count(seed, "seed", least=0, most=2**63 - 1)
     if not callable(augment):
         raise TypeError(f"augment: expected a function of (sample, generator), got {augment!r}")
-    means = []
-    factors = []
-    left = []
+    means: list[Array] = []
+    factors: list[Array] = []
+    left: list[FloatArray] = []
     for i, x in enumerate(track(samples, len(samples), "augmentation", verbose)):
         rng = np.random.default_rng(np.random.SeedSequence(root, spawn_key=(i,)))
         mean, F, variances = _moments(_draw(augment, x, i, draws, rng), kept)
