@@ -49,7 +49,7 @@ def test_a_page_for_a_table_with_all_that_tables_have(folder, capsys):
     assert [f["name"] for f in facts["features"]] == ["a", "b"]
     assert facts["features"][0]["missing"] == 1 and facts["features"][1]["missing"] == 45
     notes = " ".join(facts["notes"])
-    assert "ids name" in notes and "empty (empty)" in notes
+    assert "1 id (name)" in notes and "empty: empty" in notes
     assert facts["settings"]["groups"] and facts["task"] == "classification"
     page = (folder / "r.html").read_text("utf-8")
     assert page.startswith("<!DOCTYPE html>") and "Do the uncertainties of t.csv matter?" in page
