@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..data.frames import ColumnError, understand
+from ..data.columns import ColumnError
+from ..data.frames import understand
 from ..support.validation import check_row_order
 from ..support.warning import warn
 from .cells import FrameCells, names_of

@@ -108,8 +108,9 @@ def boundary(
     for (name, rows), (colour, marker) in zip(shown.items(), _styles(len(shown)), strict=True):
         look = {"s": 22, "color": colour, "marker": marker, "edgecolors": "white", "linewidths": 0.5}
         ax.scatter(*mean[rows].T, label=name, zorder=3, **look)
-        for i in np.flatnonzero(rows) if full is not None else ():
-            ax.add_patch(ellipse(mean[i], full[i], mass, colour)).set_zorder(2)
+        if full is not None:
+            for i in np.flatnonzero(rows):
+                ax.add_patch(ellipse(mean[i], full[i], mass, colour)).set_zorder(2)
     ax.autoscale_view()
     ax.apply_aspect()
     view = ax.axis()
@@ -179,10 +180,10 @@ def _draw_regions(
             middle = 0.5 if are_probabilities else 0.0
             if proba and are_probabilities:
                 (low, _), (high, _) = CLASS_STYLES[:2]
-                colours = LinearSegmentedColormap.from_list("classes", [low, "white", high])
+                shades = LinearSegmentedColormap.from_list("classes", [low, "white", high])
                 image = {"vmin": 0, "vmax": 1, "alpha": 0.35, "zorder": 0, "interpolation": "bilinear"}
                 place = {"extent": view, "origin": "lower", "aspect": ax.get_aspect()}
-                ax.imshow(values, cmap=colours, **image, **place)
+                ax.imshow(values, cmap=shades, **image, **place)
                 lines = ax.contour(x, y, values, [0.1, 0.9], colors=GREY, linewidths=0.8, linestyles=":")
                 ax.clabel(lines, fmt=lambda level: f"{level:.0%}", fontsize=7)
             if values.min() < middle < values.max():

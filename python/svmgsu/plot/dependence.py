@@ -150,7 +150,8 @@ def partial_dependence(
     else:
         what = "mean prediction"
     rows = np.sort(np.random.default_rng(random_state).permutation(len(data))[:SAMPLES])
-    grid = np.linspace(*np.nanquantile(values, [0.01, 0.99]), check_count(points, "points", least=2))
+    low, high = np.nanquantile(values, [0.01, 0.99]).tolist()
+    grid = np.linspace(low, high, check_count(points, "points", least=2))
     ax = own_axes() if ax is None else ax
     curves = []
     for size, (colour, dashes, _) in zip(sizes, CYCLE, strict=False):

@@ -91,7 +91,7 @@ def _tells(values: FloatArray, y: Array, problem: Problem, known: Array) -> bool
     """Whether a feature ranks the targets, or one class against the rest, almost perfectly."""
     ranks = rankdata(values)
     if not problem.is_classification:
-        return abs(np.corrcoef(ranks, rankdata(y))[0, 1]) >= TELLS
+        return bool(abs(np.corrcoef(ranks, rankdata(y))[0, 1]) >= TELLS)
     codes = problem.codes[known]
     for code in range(len(problem.classes)):
         own = codes == code

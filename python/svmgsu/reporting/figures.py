@@ -43,8 +43,9 @@ def svg(draw: Callable[[Any], None], alt: str, name: str, height: float = 2.8) -
         # Long labels extend to the left, under the names.
         ax.set_xlabel(ax.get_xlabel(), loc="right")
         ax.set_ylabel(ax.get_ylabel(), loc="top")
-        if ax.get_legend() is not None:
-            ax.get_legend().get_frame().set_facecolor("none")
+        legend = ax.get_legend()
+        if legend is not None:
+            legend.get_frame().set_facecolor("none")
         figure.patch.set_alpha(0)
         ax.patch.set_alpha(0)
         file = io.StringIO()
