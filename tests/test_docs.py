@@ -78,11 +78,3 @@ def test_every_exported_name_is_listed_and_reachable(name):
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="module 'svmgsu' has no attribute 'nothing'"):
         _ = svmgsu.nothing
-
-
-def test_the_configuration_is_printed(capsys):
-    svmgsu.show_config()
-    printed = capsys.readouterr().out
-    assert svmgsu.__version__ in printed
-    for name in ("compiler", "eigen", "openmp", "threads", "instruction set"):
-        assert name in printed

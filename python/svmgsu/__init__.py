@@ -1,4 +1,4 @@
-"""Maximum-margin learning from uncertain data: every example is a Gaussian, a mean with a covariance.
+"""Machine learning for measurements with error bars: every sample is a Gaussian, a mean with a covariance.
 
 >>> import numpy as np, svmgsu
 >>> model = svmgsu.train(np.array([[-1.0], [1.0]]), ["no", "yes"], std=[[0.5], [0.1]], lam=0.1)
@@ -11,13 +11,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from . import _core, exceptions
-from .data.covariances import Covariance, Diagonal, Full, Isotropic, LowRank, Shared
+from .data.covariances import Diagonal, Full, Isotropic, LowRank, Shared
 from .data.gaussians import Gaussians
 from .data.mixtures import Mixtures
 from .fit.train import train
 from .models.files import load
 from .objective import Objective
-from .support.build import get_cmake_dir, get_include, show_config
+from .support.build import get_cmake_dir, get_include
 from .support.lazy import lazy
 
 if TYPE_CHECKING:
@@ -28,17 +28,15 @@ if TYPE_CHECKING:
     from .estimators.pool.regressor import GSURegressor
     from .estimators.propagate import Propagate
     from .io import read
-    from .outofcore.blocks import Blocks
     from .outofcore.open import open
     from .reporting import report
 
 __version__: str = _core.config()["version"]
 
-# Loaded when first used: what needs scikit-learn or matplotlib, the twin, files and the builders.
+# Loaded when first used, so that `import svmgsu` loads NumPy alone.
 __getattr__ = lazy(
     __name__,
     {
-        "Blocks": "outofcore.blocks",
         "Deconvolution": "estimators.deconvolution",
         "GSUClassifier": "estimators.pool.classifier",
         "GSURegressor": "estimators.pool.regressor",
@@ -61,8 +59,6 @@ __getattr__ = lazy(
 
 __all__ = [
     "SGDSVMGSU",
-    "Blocks",
-    "Covariance",
     "Deconvolution",
     "Diagonal",
     "Full",
@@ -90,7 +86,6 @@ __all__ = [
     "read",
     "reference",
     "report",
-    "show_config",
     "train",
     "uncertainty",
 ]

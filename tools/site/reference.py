@@ -10,6 +10,8 @@ from types import ModuleType
 
 MODULES = (
     "svmgsu",
+    "svmgsu.models",
+    "svmgsu.features",
     "svmgsu.uncertainty",
     "svmgsu.io",
     "svmgsu.metrics",
@@ -20,20 +22,14 @@ MODULES = (
 
 # Names of `svmgsu` itself. What is new and not in a group stands under "Others".
 GROUPS = {
-    "Training": ("train", "Objective"),
-    "Models": ("Model", "RegressionModel", "load"),
+    "Default models": ("GSUClassifier", "GSURegressor"),
+    "Linear models": ("train", "load", "LinearSVMGSU", "LinearSVRGSU", "SGDSVMGSU", "Objective"),
     "Report": ("report",),
-    "Data": ("Gaussians", "Mixtures", "concatenate", "read"),
-    "Data beyond memory": ("open", "Blocks"),
-    "Covariances": ("Covariance", "Isotropic", "Diagonal", "Full", "LowRank", "Shared"),
-    "Estimators": (
-        "LinearSVMGSU", "SGDSVMGSU", "LinearSVRGSU", "unscale",
-    ),
-    "Transformers": (
-        "Propagate", "FourierFeatures", "Landmarks", "Polynomial", "Deconvolution",
-    ),
-    "Installation": ("show_config", "get_include", "get_cmake_dir"),
-}  # fmt: skip
+    "Data": ("Gaussians", "Mixtures", "read", "open"),
+    "Covariances": ("Isotropic", "Diagonal", "Full", "LowRank", "Shared"),
+    "Transformers": ("Propagate", "Deconvolution"),
+    "Installation": ("get_include", "get_cmake_dir"),
+}
 
 
 def of(module: ModuleType, name: str) -> object:

@@ -1,1 +1,6 @@
-"""Fitted models: the rule, its task, its calibration and its file."""
+"""Trained linear models, as `svmgsu.train` and `svmgsu.load` return them."""
+
+from .classifier import Model
+from .regressor import RegressionModel
+
+__all__ = ["Model", "RegressionModel"]
