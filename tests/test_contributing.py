@@ -23,7 +23,7 @@ ALL_ROWS = ROWS + KIND_ROWS
 
 
 def test_there_are_rows_to_check():
-    assert len(ROWS) == 8
+    assert len(ROWS) == 9
     assert len(KIND_ROWS) == 9
 
 
