@@ -10,6 +10,10 @@ from typing import Any, NamedTuple
 
 os.environ.setdefault("SCIPY_ARRAY_API", "1")  # before SciPy: scikit-learn skips some checks without it
 os.environ.setdefault("MPLBACKEND", "Agg")  # pictures are drawn, not shown
+if "PYTHONPATH" in os.environ:
+    # Programs that tests start in other folders import the same package.
+    folders = os.environ["PYTHONPATH"].split(os.pathsep)
+    os.environ["PYTHONPATH"] = os.pathsep.join(os.path.abspath(folder) for folder in folders if folder)
 
 import numpy as np
 import pytest

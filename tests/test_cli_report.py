@@ -106,7 +106,7 @@ def test_what_is_odd_in_a_table_is_named(folder, capsys):
             [lines[0], "mag,mag,s,", *lines[1:]],
             "units.csv:2: column 'u' is 'mag', which is no number",
         ),
-        ("header", lines[:1], "header.csv: there is no example in this file"),
+        ("header", lines[:1], "header.csv: there are no samples in this file"),
     ):
         (folder / f"{name}.csv").write_text("\n".join(content) + "\n")
         assert main(["report", f"{name}.csv", "--quick", "--json"]) == 1

@@ -25,7 +25,7 @@ from svmgsu import metrics
         ),
         ((["a", "b"], [1.0, 2.0]), {"labels": [0, 1]}, "y: sample 0 is of class 'a'"),
         (([0, 1], [1.0, 2.0]), {"labels": [0, 0]}, "labels: expected different classes"),
-        (([0, 1], [1.0, np.nan]), {}, "scores: example 1 is nan"),
+        (([0, 1], [1.0, np.nan]), {}, "scores: sample 1 is nan"),
         (([0, 1], [1.0, 2.0, 3.0]), {}, r"scores: expected shape \(2,\), got \(3,\)"),
         (([0, 1, 2], [1.0, 2.0, 3.0]), {}, r"scores: expected shape \(3, 3\)"),
         (([0, 1], [1.0, 2.0]), {"proba": [0.1, 1.5]}, "proba: sample 1 has 1.5"),
@@ -37,7 +37,7 @@ from svmgsu import metrics
         (([0, 1], [1.0, 2.0]), {"proba": [0.5]}, r"proba: expected shape \(2, 2\), got \(1,\)"),
         (([0, 1], [1.0, 2.0]), {"predicted": [0, 3]}, "predicted: sample 1 is of class 3"),
         (([0, 1], [1.0, 2.0]), {"predicted": [0]}, "predicted: 1 labels for 2 samples"),
-        (([0, 1], [1.0, 2.0]), {"sample_weight": [1, -1]}, "sample_weight: example 1 has -1"),
+        (([0, 1], [1.0, 2.0]), {"sample_weight": [1, -1]}, "sample_weight: sample 1 has -1"),
         (([0, 1], [1.0, 2.0]), {"cutoffs": (0,)}, "cutoffs: must be at least 1"),
         (([0, 1], [1.0, 2.0]), {"proba": [0.5, 0.5], "bins": 0}, "bins: must be at least 1"),
     ],
@@ -147,7 +147,7 @@ def test_the_corrected_t_test_by_hand():
 
 
 def test_the_corrected_t_test_of_scikit_learns_worked_example():
-    # Ten times ten folds of 100 examples (90 to train, 10 to test): t = 2.611 plain, 0.750 corrected, with
+    # Ten times ten folds of 100 samples (90 to train, 10 to test): t = 2.611 plain, 0.750 corrected, with
     # the one-sided p-values 0.005 and 0.227. Here the differences are others with the same plain t.
     noise = np.random.default_rng(0).normal(size=100)
     noise = (noise - noise.mean()) / noise.std(ddof=1)
@@ -164,7 +164,7 @@ def test_the_corrected_test_finds_what_is_not_there_less_often():
     plain = corrected = 0
     trials = 400
     for _ in range(trials):
-        quality = rng.normal(size=(60, 2))  # of 60 examples, for each of two equally good methods
+        quality = rng.normal(size=(60, 2))  # of 60 samples, for each of two equally good methods
         scores = np.array([quality[rng.permutation(60)[:20]].mean(axis=0) for _ in range(15)])
         plain += metrics.paired_t_test(*scores.T).p_value < 0.05
         corrected += metrics.paired_t_test(*scores.T, train=40, test=20).p_value < 0.05
@@ -186,7 +186,7 @@ def test_comparisons_say_what_is_wrong():
         metrics.paired_t_test([1, 2, 3], [1, 2])
     with pytest.raises(ValueError, match="at least 2 pairs of scores, got 1"):
         metrics.paired_t_test([1], [2])
-    with pytest.raises(ValueError, match="first: example 1 is nan"):
+    with pytest.raises(ValueError, match="first: sample 1 is nan"):
         metrics.paired_t_test([1, np.nan], [1, 2])
     with pytest.raises(ValueError, match="train, test: give both sizes or neither"):
         metrics.paired_t_test([1, 2], [3, 5], train=10)

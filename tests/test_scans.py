@@ -93,7 +93,7 @@ def test_an_estimator_a_search_and_a_stream_read_once(scans):
     svmgsu.LinearSVMGSU([1.0, 0.1]).fit(X, Y, std=E)
     assert times(scans, X, E) == [1, 1]
     scans.clear()
-    svmgsu.LinearSVMGSU().partial_fit(X, Y, classes=[0, 1], std=E)
+    svmgsu.SGDSVMGSU().partial_fit(X, Y, classes=[0, 1], std=E)
     assert len(scans) == 2
 
 

@@ -144,7 +144,7 @@ def test_wrong_objects_are_named(method):
     call = getattr(svmgsu.LinearSVMGSU(0.1).fit(X, y, V), method)
     with pytest.raises(ValueError, match="X has 2 features, but LinearSVMGSU is expecting 3"):
         call(X[:, :2], std=1.0)
-    with pytest.raises(ValueError, match=r"cov: shape \(7, 3\) does not fit 90 examples of 3 features"):
+    with pytest.raises(ValueError, match=r"cov: shape \(7, 3\) does not fit 90 samples of 3 features"):
         call(X, V[:7])
     with pytest.raises(ValueError, match="std: give either cov or std"):
         call(X, V, std=V)
