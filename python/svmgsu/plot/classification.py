@@ -100,7 +100,8 @@ def boundary(
         positive = None
         shown = {str(label): truth == label for label in classes}
     mean = dense(data.mean).astype(float)
-    if ax is None:
+    own = ax is None
+    if own:
         # Features in units of their own would leave one of them no room on axes of equal scale.
         width, height = np.ptp(mean, axis=0)
         ax = own_axes((5.6, 4.6), equal=bool(height / 3 < width < 3 * height))
@@ -113,6 +114,9 @@ def boundary(
                 ax.add_patch(ellipse(mean[i], full[i], mass, colour)).set_zorder(2)
     ax.autoscale_view()
     ax.apply_aspect()
+    if own:
+        # From here on the limits stay as they are, and the layout may change the size of the axes.
+        ax.set_adjustable("box")
     view = ax.axis()
     _draw_regions(ax, model, view, positive, labels[0], proba)
     if other is not None:
