@@ -16,10 +16,10 @@ BOXES = {
     "files": (0.2, 5.55, 1.9, 1.0, BLUE, "io/  cli/"),
     "what you have": (0.2, 4.2, 1.9, 1.0, BLUE, "uncertainty/"),
     "Gaussians, Mixtures": (2.75, 4.875, 1.9, 1.0, BLUE, "data/"),
-    "features": (2.75, 3.2, 1.9, 1.0, BLUE, "maps/  estimators/"),
-    "problem, settings": (5.3, 4.875, 1.9, 1.0, BLUE, "fit/  engines/"),
+    "features": (2.75, 3.2, 1.9, 1.0, BLUE, "propagate/  estimators/"),
+    "problem, settings": (5.3, 4.875, 1.9, 1.0, BLUE, "fit/  outofcore/"),
     "model": (7.85, 4.875, 1.9, 1.0, BLUE, "models/"),
-    "predictions, tables,\npictures": (7.85, 3.2, 1.9, 1.0, BLUE, "metrics/  plot/"),
+    "predictions, tables,\npictures": (7.85, 3.2, 1.9, 1.0, BLUE, "metrics/  plot/  reporting/"),
     "means and\ncovariances": (0.2, 0.75, 1.75, 1.1, ORANGE, "data/  kinds/"),
     "population": (2.15, 0.75, 1.75, 1.1, ORANGE, "population/  maps/"),
     "objective": (4.1, 0.75, 1.75, 1.1, ORANGE, "engines/  losses/"),
@@ -95,7 +95,7 @@ def draw(path):
     ax.text(
         0.2,
         0.15,
-        "reference/ is the same method in plain NumPy: an oracle of the tests",
+        "reference.py has the same method in plain NumPy; the compiled code is tested against it",
         fontsize=9,
         color=GREY,
     )
