@@ -193,16 +193,14 @@ def toy_text(data_folder):
 
 def interrupted(script):
     """What a Python program prints that gets Ctrl-C once it has said "training", and its exit code."""
-    child = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE, text=True
-    )
-    try:
-        assert child.stdout.readline() == "training\n"
-        child.send_signal(signal.SIGINT)
-        output, _ = child.communicate(timeout=20)
-    finally:
-        child.kill()
-        child.wait()
+    command = [sys.executable, "-c", textwrap.dedent(script)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+        try:
+            assert child.stdout.readline() == "training\n"
+            child.send_signal(signal.SIGINT)
+            output, _ = child.communicate(timeout=20)
+        finally:
+            child.kill()
     return output, child.returncode
 
 

@@ -257,7 +257,7 @@ def test_full_covariances_of_784_features_need_no_more_memory_than_array_and_pac
         S[:] = 0.01
         S[:, np.arange(n), np.arange(n)] = 1.0
         cov = svmgsu.Full(S, check=False)
-        model = svmgsu.train(X, y, cov, lam=0.1, solver="sgd", T=3, k=20)
+        model = svmgsu.SGDSVMGSU(lam=0.1, n_steps=3, batch_size=20, random_state=0).fit(X, y, cov)
         assert np.isfinite(model.objective_) and model.gap_ >= 0
         print(peak() - before, S.nbytes, cov.packed.nbytes)
     """

@@ -312,10 +312,9 @@ def test_every_loss_agrees_with_the_reference(loss):
 
 @every_loss
 def test_the_gap_closes_where_training_ends(loss):
-    train = svmgsu.train_regressor if REGRESSION[loss] else svmgsu.train
     options = {} if REGRESSION[loss] else {"probability": False}
     for kind, p, y, _ in cases(loss, 60, 3, ("diagonal", "full", "low rank", "diagonal CSR")):
-        model = train(p.X, y, p.cov, lam=LAM, loss=loss, tol=1e-9, **options)
+        model = svmgsu.train(p.X, y, p.cov, lam=LAM, loss=loss, tol=1e-9, **options)
         objective = svmgsu.Objective(p.X, y, p.cov, lam=LAM, loss=loss)
         w, b = model.coef_.ravel(), float(np.ravel(model.intercept_)[0])
         assert objective.value(w, b) == pytest.approx(model.objective_, rel=1e-12), kind
@@ -349,8 +348,8 @@ def test_regressions_have_a_parameter_and_what_is_wrong_is_refused():
     assert narrow.classes is None
     for y, more, message in (
         (t, {"loss": "squard"}, "loss: expected one of 'hinge', .*'huber', got 'squard'"),
-        (t, {"loss": "squared", "epsilon": 1.0}, "epsilon: the loss 'squared' has none"),
-        (t, {"loss": "hinge", "epsilon": 1.0}, "epsilon: the loss 'hinge' has none"),
+        (t, {"loss": "squared", "epsilon": 1.0}, "epsilon: the loss 'squared' has no parameter"),
+        (t, {"loss": "hinge", "epsilon": 1.0}, "epsilon: the loss 'hinge' has no parameter"),
         (t, {"loss": "epsilon_insensitive", "epsilon": -1.0}, "epsilon: must be >= 0 and finite, got -1"),
         (t[:5], {"loss": "squared"}, r"y: 5 targets for 6 \w+"),
         (np.full(6, 2.0), {"loss": "squared"}, "y: all targets are 2"),
