@@ -86,13 +86,11 @@ def test_disagreeing_sizes_are_refused():
         "labels: 2 for 3 samples": lambda: _core.labelled(means, (), y[:2], one),
         "weights: 2 for 3 samples": lambda: _core.labelled(means, (), y, one[:2]),
         "labels must be -1 or": lambda: _core.labelled(means, (), 0 * y, one),
-        "covariance: 4 examples": lambda: _core.labelled(
-            means, ((_core.isotropic(np.ones(4)), 1.0),), y, one
-        ),
+        "covariance: 4 samples": lambda: _core.labelled(means, ((_core.isotropic(np.ones(4)), 1.0),), y, one),
         "covariance: 5 features": lambda: _core.labelled(
             means, ((_core.diagonal(np.ones((3, 5))), 1.0),), y, one
         ),
-        "rows: 3 is not an example": lambda: _core.labelled(means, (), y[:1], one[:1], np.array([3])),
+        "rows: 3 is not a sample": lambda: _core.labelled(means, (), y[:1], one[:1], np.array([3])),
         "lambda: must be positive": lambda: _core.Objective(_core.labelled(means, (), y, one), 0.0, 1, True),
     }
     for message, call in cases.items():
@@ -100,7 +98,7 @@ def test_disagreeing_sizes_are_refused():
             call()
 
 
-def test_rows_choose_examples_without_copying_them():
+def test_rows_choose_samples_without_copying_them():
     rng = np.random.default_rng(0)
     X, V = rng.normal(size=(9, 4)), rng.uniform(size=(9, 4))
     y, rows = np.where(rng.uniform(size=9) < 0.5, 1.0, -1.0), np.array([7, 2, 2, 5])
@@ -298,7 +296,7 @@ def test_the_core_is_usable_after_an_error():
 
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
-@pytest.mark.parametrize("options", ["classes=2", "classes=3, n_jobs=2"])
+@pytest.mark.parametrize("options", ["classes=2", "classes=3, threads=2"])
 def test_ctrl_c_interrupts_training_at_once(options):
     """The child trains for hours; a signal must end it (the time limit only guards against a hang)."""
     script = """
@@ -316,7 +314,7 @@ def test_ctrl_c_interrupts_training_at_once(options):
                 print("training", flush=True)
 
         def train(classes, **options):
-            svmgsu.train(X, np.arange(1200) % classes, 1.0, solver="sgd", T=10**12, callback=tell, **options)
+            svmgsu.SGDSVMGSU(n_steps=10**12, verbose=tell, **options).fit(X, np.arange(1200) % classes, 1.0)
 
         try:
             train(OPTIONS)

@@ -272,7 +272,7 @@ def test_a_picture_says_what_is_wrong(change, message, picture):
         ({}, {"std": np.ones((600, 3))}, r"std: shape \(600, 3\) does not fit"),
         ({}, {"cov": 1.0, "std": 1.0}, "std: give either cov or std"),
         ({}, {"projection": np.ones((600, 3, 2))}, r"projection: shape \(600, 3, 2\); for 600 samples of 2"),
-        ({}, {"projection": np.zeros((2, 2))}, "X: feature 0 is missing in every example"),
+        ({}, {"projection": np.zeros((2, 2))}, "X: feature 0 is missing in every sample"),
         ({}, {"projection": np.full((2, 2), np.nan)}, "projection: sample 0"),
         ({}, {"sample_weight": np.zeros(600)}, "sample_weight: all weights are zero"),
         ({}, {"X": svmgsu.Gaussians(objects()).add_noise([1.0, 1.0])}, "test-time noise has no place"),

@@ -149,7 +149,7 @@ def test_the_kind_can_be_asked_for():
         ("a 1:nan\n", None, '<means>:1:5: expected a finite number after 1:, got "nan"'),
         ("a 1:1 1:2\n", None, "<means>:1:7: index 1 appears twice in this line"),
         ("a\0 1:1\n", None, "<means>:1:2: byte \\x00: this is not a text file"),
-        ("", None, "<means>:1: there is no example in this file"),
+        ("", None, "<means>:1: there are no samples in this file"),
         ("a\n", None, "<means>: all means are zero; pass n_features= to say how many"),
         (MEANS, "doc_1 3,3:1\n", "<cov>:1:7: index 3 is beyond the 2 features of <means>"),
         (MEANS, "doc_1 1,2:1 2,1:2\n", "<cov>:1:1: the matrix is not symmetric: 1,2:1 but 2,1:2"),

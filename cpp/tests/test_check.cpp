@@ -47,11 +47,11 @@ TEST_CASE("means must be finite, and the first fault is named for any number of 
   problem.means(431, 4) = kNaN;
   for (const int threads : {1, 4})
     CHECK(message_of([&] { check(problem.data().data, threads); }) ==
-          "means: example 431 has nan at feature 3; all numbers must be finite");
+          "means: sample 431 has nan at feature 3; all numbers must be finite");
   MatrixOf<float> narrow = problem.means.cast<float>();
   narrow.row(431).setZero();
   CHECK(message_of([&] { train(TrainingSet(narrow, CovarianceSum(), problem.labels), Options()); }) ==
-        "means: example 777 has inf at feature 0; all numbers must be finite");
+        "means: sample 777 has inf at feature 0; all numbers must be finite");
 }
 
 TEST_CASE("only the chosen rows are looked at") {
@@ -68,12 +68,12 @@ TEST_CASE("variances must be >= 0 and finite") {
   Vector isotropic = Vector::Ones(6);
   isotropic(4) = -1e-300;
   CHECK(plain.with(Isotropic(isotropic)) ==
-        "covariance: example 4 has variance -1e-300; variances must be >= 0 and finite");
+        "covariance: sample 4 has variance -1e-300; variances must be >= 0 and finite");
   Matrix diagonal = Matrix::Zero(6, 4);
   CHECK(plain.with(Diagonal(diagonal)) == "no error");
   for (const double bad : {-0.3, kNaN, kInfinity}) {
     diagonal(5, 1) = bad;
-    CHECK(plain.with(Diagonal(diagonal)).find("covariance: example 5 has variance ") == 0);
+    CHECK(plain.with(Diagonal(diagonal)).find("covariance: sample 5 has variance ") == 0);
     CHECK(plain.with(Diagonal(diagonal)).find(" at feature 1; variances must be >= 0") != std::string::npos);
   }
   Options options;
@@ -90,14 +90,14 @@ TEST_CASE("sparse rows stay inside their arrays") {
   const Covariance kind = Diagonal({value.data(), column.data(), start.data(), 6, 4});
   CHECK(plain.with(kind) == "no error");
   value[1] = -2;
-  CHECK(plain.with(kind) == "covariance: example 1 has variance -2 at feature 3; variances must be >= 0 and finite");
+  CHECK(plain.with(kind) == "covariance: sample 1 has variance -2 at feature 3; variances must be >= 0 and finite");
   column[1] = 4;
-  CHECK(plain.with(kind) == "covariance: example 1 has an entry in column 4; there are 4");
+  CHECK(plain.with(kind) == "covariance: sample 1 has an entry in column 4; there are 4");
   column[1] = -1;
-  CHECK(plain.with(kind) == "covariance: example 1 has an entry in column -1; there are 4");
+  CHECK(plain.with(kind) == "covariance: sample 1 has an entry in column -1; there are 4");
   column[1] = 2;
   start[2] = 0;
-  CHECK(plain.with(kind) == "covariance: example 1 has entries 1 to 0");
+  CHECK(plain.with(kind) == "covariance: sample 1 has entries 1 to 0");
 }
 
 TEST_CASE("full matrices have variances >= 0 and correlations up to 1") {
@@ -115,12 +115,12 @@ TEST_CASE("full matrices have variances >= 0 and correlations up to 1") {
   CHECK(message() == "no error");
   dense[3](1, 3) = dense[3](3, 1) = -1.9;
   CHECK(message() ==
-        "covariance: example 3 has covariance -1.9 of features 1 and 3, whose variances are 1 and 1: it is not "
+        "covariance: sample 3 has covariance -1.9 of features 1 and 3, whose variances are 1 and 1: it is not "
         "positive semidefinite");
   dense[3](1, 3) = dense[3](3, 1) = kNaN;
-  CHECK(message().find("covariance: example 3 has covariance nan of features 1 and 3") == 0);
+  CHECK(message().find("covariance: sample 3 has covariance nan of features 1 and 3") == 0);
   dense[3](2, 2) = -1;
-  CHECK(message() == "covariance: example 3 has variance -1 at feature 2; variances must be >= 0 and finite");
+  CHECK(message() == "covariance: sample 3 has variance -1 at feature 2; variances must be >= 0 and finite");
 }
 
 TEST_CASE("factors must be finite; shared matrices and their groups are looked at too") {
@@ -128,11 +128,11 @@ TEST_CASE("factors must be finite; shared matrices and their groups are looked a
   Matrix factors = Matrix::Ones(12, 4);
   factors(7, 2) = kNaN;
   CHECK(plain.with(LowRank({factors.data(), 12, 4}, 2)) ==
-        "covariance: example 3 has nan at feature 2; all numbers must be finite");
+        "covariance: sample 3 has nan at feature 2; all numbers must be finite");
   Matrix shared = Matrix::Ones(2, 4);
   std::vector<std::int32_t> group = {0, 1, 0, 1, 2, 1};
   CHECK(plain.with(Shared(Diagonal({shared.data(), 2, 4}), group.data(), 6)) ==
-        "covariance: example 4 has group 2; there are 2");
+        "covariance: sample 4 has group 2; there are 2");
   group[4] = 0;
   shared(1, 3) = -1;
   CHECK(plain.with(Shared(Diagonal({shared.data(), 2, 4}), group.data(), 6)) ==
@@ -148,7 +148,7 @@ TEST_CASE("weights must be >= 0 and finite") {
     Vector weights = Vector::Ones(6);
     weights(2) = bad;
     const std::string message = message_of([&] { TrainingSet(plain.means, CovarianceSum(), plain.labels, weights); });
-    CHECK(message.find("weights: example 2 has ") == 0);
+    CHECK(message.find("weights: sample 2 has ") == 0);
     CHECK(message.find("; weights must be >= 0 and finite") != std::string::npos);
   }
 }

@@ -131,7 +131,7 @@ TEST_CASE("a start that is no number or absurd is not used") {
   }
 }
 
-TEST_CASE("an example without factors put first changes neither cost nor result") {
+TEST_CASE("a sample without factors put first changes neither cost nor result") {
   Random random(2);
   std::vector<Index> start = {0, 0}, other = {0};  // the first example has no rows, or the last
   for (Index i = 1; i < 60; ++i) {
@@ -191,5 +191,5 @@ TEST_CASE("margins of several w are those of each alone, whatever the threads") 
 
 TEST_CASE("targets that are no numbers are refused") {
   CHECK_THROWS_WITH_AS(Targets::values(std::vector<double>{1, kNaN}),
-                       "targets: example 1 has nan; targets must be finite numbers", InvalidArgument);
+                       "targets: sample 1 has nan; targets must be finite numbers", InvalidArgument);
 }

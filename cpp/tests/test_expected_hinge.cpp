@@ -128,7 +128,7 @@ TEST_CASE("the loss is never below the hinge and grows with s") {
   }
 }
 
-TEST_CASE("many examples at once give the same bits as one at a time") {
+TEST_CASE("many samples at once give the same bits as one at a time") {
   constexpr int kCount = 61;
   std::vector<double> d(kCount), s(kCount), loss(kCount), cdf(kCount), kappa(kCount);
   svmgsu::test::Random random(4);

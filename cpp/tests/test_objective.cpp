@@ -203,7 +203,7 @@ TEST_CASE("sparse means equal the dense means that they stand for") {
   CHECK(relative_error(a.evaluate(w, 0.1).gradient, b.evaluate(w, 0.1).gradient) < 1e-13);
 }
 
-TEST_CASE("a weight counts like copies of the example, and zero like none") {
+TEST_CASE("a weight counts like copies of the sample, and zero like none") {
   const Problem problem(kind_named("diagonal"), 20, 5);
   Vector weights = Vector::Ones(20);
   weights(4) = 3;
@@ -259,7 +259,7 @@ TEST_CASE("the best intercept is where the derivative changes sign") {
   }
 }
 
-TEST_CASE("a stochastic step with all examples follows the gradient of the loss") {
+TEST_CASE("a stochastic step with all samples follows the gradient of the loss") {
   for (const Kind& kind : every_kind()) {
     CAPTURE(kind.name);
     const Problem problem(kind, 70, 7);

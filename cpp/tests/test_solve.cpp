@@ -182,33 +182,33 @@ TEST_CASE("training refuses what it cannot learn from, and says why") {
   const auto message = [&](const Options& options = {}) { return message_of([&] { train(problem.data(), options); }); };
   SUBCASE("one class") {
     problem.labels.setOnes();
-    CHECK(message() == "labels: one class only; training needs examples of both");
+    CHECK(message() == "labels: one class only; training needs samples of both");
   }
   SUBCASE("labels other than -1 and +1") {
     problem.labels(3) = 0;
-    CHECK(message().find("labels: example 3 has 0") == 0);
+    CHECK(message().find("labels: sample 3 has 0") == 0);
   }
   SUBCASE("too few labels") {
     problem.labels = problem.labels.head(19).eval();
-    CHECK(message() == "labels: 19 for 20 examples");
+    CHECK(message() == "labels: 19 for 20 samples");
   }
   SUBCASE("too few weights") {
     problem.weights = problem.weights.head(19).eval();
-    CHECK(message() == "weights: 19 for 20 examples");
+    CHECK(message() == "weights: 19 for 20 samples");
   }
-  SUBCASE("no examples") {
+  SUBCASE("no samples") {
     problem.means.resize(0, 5);
     problem.noise.sum = CovarianceSum();
-    CHECK(message() == "means: there are no examples");
+    CHECK(message() == "means: there are no samples");
   }
   SUBCASE("no features") {
     problem.means.resize(20, 0);
     problem.noise.sum = CovarianceSum();
     CHECK(message() == "means: there are no features");
   }
-  SUBCASE("covariances of another number of examples") {
+  SUBCASE("covariances of another number of samples") {
     problem.noise = Problem(kDiagonal, 21, 5).noise;
-    CHECK(message() == "covariance: 21 examples, but the means have 20");
+    CHECK(message() == "covariance: 21 samples, but the means have 20");
   }
   SUBCASE("covariances of another number of features") {
     problem.noise = Problem(kDiagonal, 20, 6).noise;
@@ -223,11 +223,11 @@ TEST_CASE("training refuses what it cannot learn from, and says why") {
     Options options;
     options.solver = Solver::sgd;
     options.batch = 21;
-    CHECK(message(options).find("k: a minibatch of 21 from 20 examples") == 0);
+    CHECK(message(options).find("k: a minibatch of 21 from 20 samples") == 0);
   }
   SUBCASE("a row that does not exist") {
     const auto means = Rows(problem.means);
     const std::vector<Index> rows = {0, 20};
-    CHECK(message_of([&] { Gaussians(means, problem.noise.sum, &rows); }) == "rows: 20 is not an example");
+    CHECK(message_of([&] { Gaussians(means, problem.noise.sum, &rows); }) == "rows: 20 is not a sample");
   }
 }

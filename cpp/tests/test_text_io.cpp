@@ -153,8 +153,8 @@ TEST_CASE("an error names file, line, column and what was wanted") {
       {"\xEF\xBB\xBF"
        "a 1:1\n",
        "f:1:1: the file begins with a byte order mark; save it as plain UTF-8"},
-      {"", "f:1: there is no example in this file"},
-      {"\n# nothing\n", "f:1: there is no example in this file"}};
+      {"", "f:1: there are no samples in this file"},
+      {"\n# nothing\n", "f:1: there are no samples in this file"}};
   for (const auto& [text, wanted] : cases) CHECK(error_of(text) == wanted);
   const std::string with_nul("a 1:1\0 2:2", 10);
   CHECK(error_of(with_nul) == "f:1:5: expected a number after 1:, got \"1\\x00\"");

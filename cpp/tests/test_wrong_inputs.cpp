@@ -53,7 +53,7 @@ TEST_CASE("covariances without an array, or of another size") {
   CHECK(names("covariance", [] { CovarianceSum sum = -1.0 * CovarianceSum(); }));
 }
 
-TEST_CASE("subspaces of another number of examples or features") {
+TEST_CASE("subspaces of another number of samples or features") {
   const Small small;
   const CovarianceSum covariance = Diagonal(small.means);
   CHECK(names("covariance", [&] { eigen_subspaces(covariance, 7, 4, 0.9, 1); }));

@@ -27,7 +27,7 @@ Gaussians Gaussians::some(const std::vector<Index>& positions) const {
   Gaussians part = *this;
   part.ids_.clear();
   for (const Index i : positions) {
-    if (i < 0 || i >= examples()) require(false, "positions: " + std::to_string(i) + " is not an example");
+    if (i < 0 || i >= examples()) require(false, "positions: " + std::to_string(i) + " is not a sample");
     part.ids_.push_back(ids_[static_cast<std::size_t>(i)]);
   }
   part.require_sizes();
@@ -61,14 +61,14 @@ double Gaussians::sum_size() const {
 
 void Gaussians::require_sizes() const {
   const Index total = means_.count();
-  require(!ids_.empty(), "means: there are no examples");
+  require(!ids_.empty(), "means: there are no samples");
   require(features() > 0, "means: there are no features");
   for (const Index id : ids_)  // the message only where it is needed: it takes longer than the check
-    if (id < 0 || id >= total) require(false, "rows: " + std::to_string(id) + " is not an example");
+    if (id < 0 || id >= total) require(false, "rows: " + std::to_string(id) + " is not a sample");
   for (const auto& term : covariance_.terms()) {
     const Index count = term.kind.examples(), columns = term.kind.features();
     if (count >= 0 && count != total)
-      require(false, "covariance: " + std::to_string(count) + " examples, but the means have " + std::to_string(total));
+      require(false, "covariance: " + std::to_string(count) + " samples, but the means have " + std::to_string(total));
     if (columns >= 0 && columns != features())
       require(false,
               "covariance: " + std::to_string(columns) + " features, but the means have " + std::to_string(features()));

@@ -74,7 +74,7 @@ Subspaces eigen_subspaces(const CovarianceSum& covariance, Index examples, Index
   for (const auto& term : covariance.terms()) {
     const Index count = term.kind.examples(), columns = term.kind.features();
     require((count < 0 || count >= examples) && (columns < 0 || columns == features),
-            "covariance: " + std::to_string(count) + " examples of " + std::to_string(columns) + " features, wanted " +
+            "covariance: " + std::to_string(count) + " samples of " + std::to_string(columns) + " features, wanted " +
                 std::to_string(examples) + " of " + std::to_string(features));
   }
   std::vector<Matrix> rows(static_cast<std::size_t>(examples));

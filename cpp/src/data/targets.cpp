@@ -19,7 +19,7 @@ constexpr Ones kOnes;
 Targets::Targets(Task task, Index examples, std::vector<double> weights) : task_(task), examples_(examples) {
   for (std::size_t i = 0; i < weights.size(); ++i)
     if (!(weights[i] >= 0 && std::isfinite(weights[i])))
-      require(false, "weights: example " + std::to_string(i) + " has " + std::to_string(weights[i]) +
+      require(false, "weights: sample " + std::to_string(i) + " has " + std::to_string(weights[i]) +
                          "; weights must be >= 0 and finite");
   const bool ones = static_cast<Index>(weights.size()) == examples &&
                     std::all_of(weights.begin(), weights.end(), [](double weight) { return weight == 1; });
@@ -29,7 +29,7 @@ Targets::Targets(Task task, Index examples, std::vector<double> weights) : task_
 void Targets::require_examples(Index count) const {
   const auto check = [&](Index size, const char* name) {
     if (size != count)
-      require(false, std::string(name) + ": " + std::to_string(size) + " for " + std::to_string(count) + " examples");
+      require(false, std::string(name) + ": " + std::to_string(size) + " for " + std::to_string(count) + " samples");
   };
   check(examples_, task_ == Task::regression ? "targets" : "labels");
   if (!weight_.empty()) check(static_cast<Index>(weight_.size()), "weights");
@@ -39,7 +39,7 @@ Targets Targets::labels(const std::vector<double>& y, std::vector<double> weight
   for (std::size_t i = 0; i < y.size(); ++i)  // the message only where it is needed: it takes longer than the check
     if (y[i] != 1 && y[i] != -1)
       require(false,
-              "labels: example " + std::to_string(i) + " has " + std::to_string(y[i]) + "; labels must be -1 or +1");
+              "labels: sample " + std::to_string(i) + " has " + std::to_string(y[i]) + "; labels must be -1 or +1");
   Targets result(Task::classification, static_cast<Index>(y.size()), std::move(weights));
   result.label_.reserve(y.size());
   for (const double label : y) result.label_.push_back(static_cast<std::int8_t>(label));
@@ -49,7 +49,7 @@ Targets Targets::labels(const std::vector<double>& y, std::vector<double> weight
 Targets Targets::values(std::vector<double> t, std::vector<double> weights) {
   for (std::size_t i = 0; i < t.size(); ++i)
     if (!std::isfinite(t[i]))
-      require(false, "targets: example " + std::to_string(i) + " has " + std::to_string(t[i]) +
+      require(false, "targets: sample " + std::to_string(i) + " has " + std::to_string(t[i]) +
                          "; targets must be finite numbers");
   Targets result(Task::regression, static_cast<Index>(t.size()), std::move(weights));
   result.target_ = std::move(t);
@@ -59,7 +59,7 @@ Targets Targets::values(std::vector<double> t, std::vector<double> weights) {
 Targets Targets::some(const std::vector<Index>& positions) const {
   Targets part(task_, static_cast<Index>(positions.size()), {});
   for (const Index i : positions) {
-    if (i < 0 || i >= examples_) require(false, "positions: " + std::to_string(i) + " is not an example");
+    if (i < 0 || i >= examples_) require(false, "positions: " + std::to_string(i) + " is not a sample");
     const auto at = static_cast<std::size_t>(i);
     if (!label_.empty()) part.label_.push_back(label_[at]);
     if (!target_.empty()) part.target_.push_back(target_[at]);

@@ -193,7 +193,7 @@ void Hessian::sum_up(bool smoothing, const Vector& v, double vb, const Emit* emi
   if (const Remote* const far = objective_.source().remote()) {
     total.reset(objective_.features(), Forms(*this, objective_.source().like(), v), 1);
     far->product(objective_, {w_, b_, epsilon_, cut_, smoothing, v, vb, block_}, total, last_);
-    require(last_.size() == (far_ ? 0 : positions_.size()), "mapped: answers of other examples than take part");
+    require(last_.size() == (far_ ? 0 : positions_.size()), "mapped: answers of other samples than take part");
     return;
   }
   const std::vector<double>&sign = numbers_.sign, &rho = numbers_.rho, &gamma = numbers_.gamma;

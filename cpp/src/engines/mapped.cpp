@@ -22,7 +22,7 @@ class MappedSource final : public Source, public Remote {
   std::shared_ptr<const Source> moved(const Vector& at) const override {
     return std::make_shared<MappedSource>(*this, at);
   }
-  void all(const Cuts&, const Use&) const override { require(false, "mapped: examples are not here"); }
+  void all(const Cuts&, const Use&) const override { require(false, "mapped: samples are not here"); }
   void some(const std::vector<Index>& positions, const Cuts&, const Use& use) const override {
     const std::shared_ptr<const Source> rows = take(positions);
     use({*rows->whole(), rows->whole()->ids(), 0});
@@ -70,7 +70,7 @@ class MappedSource final : public Source, public Remote {
     last.clear();
     each(out.text(), [&](MessageReader& in, Index size) {
       const std::vector<double> own = in.get_list();  // of the examples that take part
-      require(static_cast<Index>(own.size()) <= size, "mapped: an answer of more examples than a shard has");
+      require(static_cast<Index>(own.size()) <= size, "mapped: an answer of more samples than a shard has");
       last.insert(last.end(), own.begin(), own.end());
       const auto groups = in.get<std::uint64_t>();  // that have such examples
       for (std::uint64_t group = 0; group < groups; ++group) total.add(get_sums(in, 1, total), 1);
@@ -139,7 +139,7 @@ class MappedSource final : public Source, public Remote {
       holds = list[k] >= least && list[k] < static_cast<double>(end);
       least = list[k] + 1;
     }
-    require(holds, "mapped: an answer of examples that the shard does not have");
+    require(holds, "mapped: an answer of samples that the shard does not have");
   }
   // The groups of blocks of a place with so many examples.
   static Index groups_of(const Objective& of, Index size) {
@@ -197,8 +197,8 @@ class MappedSource final : public Source, public Remote {
       std::fill_n(to, size, 0.0);
       return;
     }
-    require(static_cast<Index>(values.size()) == size, "mapped: an answer of " + std::to_string(values.size()) +
-                                                           " examples by a shard of " + std::to_string(size));
+    require(static_cast<Index>(values.size()) == size,
+            "mapped: an answer of " + std::to_string(values.size()) + " samples by a shard of " + std::to_string(size));
     std::copy(values.begin(), values.end(), to);
   }
 
@@ -227,16 +227,16 @@ Index Mapped::group_rows(const Gaussians& like, double numbers, Index examples) 
 Mapped::Mapped(MappedSet set) : targets_(set.targets) {
   require(targets_ != nullptr && targets_->examples() > 0, "targets: there are none");
   require(set.ask != nullptr, "ask: there is nobody to ask");
-  require(set.take != nullptr, "take: there is nobody to take examples from");
+  require(set.take != nullptr, "take: there is nobody to take samples from");
   require(set.rank >= 0 && std::isfinite(set.rank), "rank: must be >= 0 and finite, got " + to_text(set.rank));
   require(!set.sizes.empty(), "shards: there are none");
   const Index group = group_rows(set.like.data, set.numbers, targets_->examples());
   Index first = 0;
   for (std::size_t k = 0; k < set.sizes.size(); ++k) {
-    require(set.sizes[k] > 0, "shards: shard " + std::to_string(k) + " has no examples; leave it out");
-    require(first % group == 0, "shards: shard " + std::to_string(k) + " begins at example " + std::to_string(first) +
+    require(set.sizes[k] > 0, "shards: shard " + std::to_string(k) + " has no samples; leave it out");
+    require(first % group == 0, "shards: shard " + std::to_string(k) + " begins at sample " + std::to_string(first) +
                                     "; of these data, shards must begin at multiples of " + std::to_string(group));
-    require(set.sizes[k] <= targets_->examples() - first, "shards: they have more examples than there are targets");
+    require(set.sizes[k] <= targets_->examples() - first, "shards: they have more samples than there are targets");
     first += set.sizes[k];
   }
   targets_->require_examples(first);

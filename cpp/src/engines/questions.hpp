@@ -59,11 +59,11 @@ inline void get_levels(MessageReader& in, Index examples, Levels& levels) {
   for (std::size_t k = 0; k + 1 < list.size(); k += 2) {
     const double level = list[k], count = list[k + 1];
     if (!(level >= 0 && level <= Levels::kMost && count >= 0 && count <= static_cast<double>(left)))
-      require(false, "message: counts of more than a shard's examples, or of no level");
+      require(false, "message: counts of more than a shard's samples, or of no level");
     levels.add(static_cast<int>(level), static_cast<Index>(count));
     left -= static_cast<Index>(count);
   }
-  require(list.size() % 2 == 0 && left == 0, "message: counts of fewer than a shard's examples");
+  require(list.size() % 2 == 0 && left == 0, "message: counts of fewer than a shard's samples");
 }
 
 }  // namespace svmgsu

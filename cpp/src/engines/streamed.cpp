@@ -55,7 +55,7 @@ Streamed::Streamed(FlatSet set, int threads) : targets_(set.targets) {
   std::int64_t window = kLargestWindow;
   if (set.memory > 0) {
     require(set.memory >= least_, "memory: " + std::to_string(set.memory) + " bytes, but " + std::to_string(count) +
-                                      " examples of " + std::to_string(features()) + " features need at least " +
+                                      " samples of " + std::to_string(features()) + " features need at least " +
                                       std::to_string(least_));
     std::int64_t left = static_cast<std::int64_t>(set.memory) - fixed;
     const std::int64_t second = set.problems * kPoint * count;

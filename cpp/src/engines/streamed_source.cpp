@@ -30,9 +30,9 @@ Rows rows_at(const FlatFile& file, const char* array, Index count, Index columns
   return {reinterpret_cast<const double*>(array), count, columns};
 }
 
-// "example 3 has ..." of a window or of chosen rows, with the number that the example has in the files.
+// "sample 3 has ..." of a window or of chosen rows, with the number that the sample has in the files.
 std::string renumbered(const std::string& message, const std::vector<Index>* positions, Index first) {
-  const std::string mark = "example ";
+  const std::string mark = "sample ";
   const std::size_t at = message.find(mark);
   if (at == std::string::npos) return message;
   std::size_t end = at + mark.size();

@@ -111,7 +111,7 @@ Covariance::Covariance(Rows factors, const Index* start, Index examples)
   require(start != nullptr, "covariance: start is a null pointer");
   require(examples >= 0 && start[0] >= 0, "covariance: sizes must be >= 0");
   for (Index i = 0; i < examples; ++i)
-    if (start[i] > start[i + 1]) require(false, "covariance: start falls after example " + std::to_string(i));
+    if (start[i] > start[i + 1]) require(false, "covariance: start falls after sample " + std::to_string(i));
   require(start[examples] <= rows_.count(),
           "covariance: start leads beyond the last of " + std::to_string(rows_.count()) + " factors");
   rows_.require_array("covariance");
@@ -119,7 +119,7 @@ Covariance::Covariance(Rows factors, const Index* start, Index examples)
 
 Covariance Covariance::shared(const std::int32_t* group, Index examples) const {
   require(matrices() > 0, "covariance: there is no matrix to share");
-  require(group || matrices() == 1, "covariance: several matrices need a group for each example");
+  require(group || matrices() == 1, "covariance: several matrices need a group for each sample");
   require(!group || examples >= 0, "covariance: sizes must be >= 0");
   Covariance result = *this;
   result.shared_ = true;

@@ -169,7 +169,7 @@ SecondMoments second_moments(const Map& map, const Gaussians& data, const Blend&
   check(map, data, blend);
   const Index examples = blend.examples(data), m = map.outputs();
   require(targets.rows() == 0 || targets.cols() == examples,
-          "targets: " + std::to_string(targets.cols()) + " examples, but the data have " + std::to_string(examples));
+          "targets: " + std::to_string(targets.cols()) + " samples, but the data have " + std::to_string(examples));
   require(targets.allFinite(), "targets: all numbers must be finite");
   require_weights(weights, weights ? examples : 0, "weights");
   SecondMoments result;

@@ -51,8 +51,8 @@ void Reader::require_weights() const {
   for (Index i = 0; i < examples(); ++i) {
     const double weight = observed_.weights[i];
     if (!(weight >= 0 && std::isfinite(weight)))
-      require(false, "weights: example " + std::to_string(i) + " has " + to_text(weight) +
-                         "; weights must be >= 0 and finite");
+      require(false,
+              "weights: sample " + std::to_string(i) + " has " + to_text(weight) + "; weights must be >= 0 and finite");
     sum += weight;
   }
   require(sum > 0 && std::isfinite(sum), "weights: their sum must be > 0 and finite");

@@ -21,10 +21,10 @@ double quantile(std::vector<double>& numbers, double q) {
 
 void set_unit(std::vector<double>& seen, Index j, Units& units) {
   const std::string name = "X: feature " + std::to_string(j);
-  require(!seen.empty(), name + " is missing in every example; leave it out");
+  require(!seen.empty(), name + " is missing in every sample; leave it out");
   const auto [least, most] = std::minmax_element(seen.begin(), seen.end());
   require(*least < *most, name + " is " + to_text(*least) +
-                              " in every example that has it; a population has no spread there, leave it out");
+                              " in every sample that has it; a population has no spread there, leave it out");
   units.centre.coeffRef(j) = quantile(seen, 0.5);
   double scale = (quantile(seen, 0.84) - quantile(seen, 0.16)) / 2;
   if (!(scale > 0)) {  // most are the same

@@ -62,7 +62,7 @@ double sample_gradient(const Objective& objective, const Vector& w, double b, co
   const Source& source = objective.source();
   thread_local std::vector<Plan> plans;
   thread_local std::vector<Index> ids;
-  if (!source.whole()) require(false, "solver sgd: it draws examples by chance, so all must be in memory; use newton");
+  if (!source.whole()) require(false, "solver sgd: it draws samples by chance, so all must be in memory; use newton");
   const Gaussians& data = *source.whole();
   const auto& covariance = data.covariance();
   ids.resize(sample.size());
@@ -123,8 +123,8 @@ Result solve_sgd(const Objective& objective, const Options& options, const Monit
   const Index examples = objective.examples();
   const Index batch = options.batch > 0 ? options.batch : std::min<Index>(examples, 100);
   require(batch <= examples, "k: a minibatch of " + std::to_string(batch) + " from " + std::to_string(examples) +
-                                 " examples; k must be at most the number of examples");
-  require(examples < (Index{1} << 32), "means: the stochastic solver takes fewer than 2^32 examples");
+                                 " samples; k must be at most the number of samples");
+  require(examples < (Index{1} << 32), "means: the stochastic solver takes fewer than 2^32 samples");
   const Index steps = options.steps > 0 ? options.steps : std::max<Index>(1000, 20 * ((examples + batch - 1) / batch));
   // At the optimum λ‖w‖² ≤ (1/ℓ) Σ c ℓ(t − σb) for any b, since J = D there and tL′ − E ℓ*(ℓ′(D)) ≤ ℓ(t).
   const bool values = objective.task() == Task::regression;
@@ -178,8 +178,8 @@ Result solve_sgd(const Objective& objective, const Options& options, const Monit
 void continue_sgd(const Objective& objective, Index batch, std::uint64_t seed, Stream& stream) {
   require_lipschitz(objective.loss());
   const Index examples = objective.examples();
-  require(batch > 0, "k: a minibatch needs at least one example");
-  require(examples < (Index{1} << 32), "means: the stochastic solver takes fewer than 2^32 examples at a time");
+  require(batch > 0, "k: a minibatch needs at least one sample");
+  require(examples < (Index{1} << 32), "means: the stochastic solver takes fewer than 2^32 samples at a time");
   if (stream.w.size() == 0) stream.w = stream.average = Vector::Zero(objective.features());
   require(stream.w.size() == objective.features(), "means: " + std::to_string(objective.features()) +
                                                        " features, but the stream began with " +

@@ -115,7 +115,7 @@ std::vector<std::vector<Index>> join(const std::vector<const TextRows*>& files) 
   for (std::size_t f = 0; f < files.size(); ++f) {
     require(files[f] != nullptr, "files: number " + std::to_string(f) + " is a null pointer");
     require(files[f]->ids.size() == files[f]->line.size(),
-            "files: " + files[f]->name + " has no ids to bring its examples together with others");
+            "files: " + files[f]->name + " has no ids to bring its samples together with others");
   }
   const TextRows& lead = *files[0];
   const std::vector<std::size_t> hash = hashes(lead);
