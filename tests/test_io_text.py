@@ -260,11 +260,11 @@ def test_every_kind_of_covariance_can_be_written_as_text(kind):
 def test_ids_and_labels_that_text_cannot_hold_are_refused():
     X = np.ones((2, 1))
     for ids, message in [
-        (["a", "a b"], "'a b' of example 1 must be a word"),
-        (["", "a"], "'' of example 0"),
-        (["#a", "b"], "'#a' of example 0"),
-        (["a", "a"], "examples 0 and 1 have the same id, 'a'"),
-        (["a", "a:"], "examples 0 and 1 have the same id, 'a:'"),
+        (["a", "a b"], "'a b' of sample 1 must be a word"),
+        (["", "a"], "'' of sample 0"),
+        (["#a", "b"], "'#a' of sample 0"),
+        (["a", "a"], "samples 0 and 1 have the same id, 'a'"),
+        (["a", "a:"], "samples 0 and 1 have the same id, 'a:'"),
     ]:
         with pytest.raises(ValueError, match=message):
             svmgsu.io.write_text(X, io.BytesIO(), ids=ids)
@@ -300,9 +300,9 @@ def test_svmlight_is_what_scikit_learn_reads_and_writes():
 
 def test_svmlight_variances_must_be_of_the_same_examples():
     means = "1 1:1\n-1 1:2\n"
-    with pytest.raises(FormatError, match=r"<cov>: 1 examples, but <means> has 2"):
+    with pytest.raises(FormatError, match=r"<cov>: 1 samples, but <means> has 2"):
         svmgsu.io.read_svmlight(text(means), text("1 1:1\n"))
-    with pytest.raises(FormatError, match=r"<cov>:3: label 1, but example 2 of <means> has -1"):
+    with pytest.raises(FormatError, match=r"<cov>:3: label 1, but sample 2 of <means> has -1"):
         svmgsu.io.read_svmlight(text(means), text("1 1:1\n\n1 1:1\n"))
     with pytest.raises(ValueError, match=r"variance -1 at feature 0"):
         svmgsu.io.read_svmlight(text(means), text("1 1:1\n-1 1:-1\n"))

@@ -1,1 +1,1 @@
-"""Uncertain examples: `Gaussians`, the kinds of covariance, data frames, error bars, concatenation."""
+"""Uncertain samples: `Gaussians`, the kinds of covariance, data frames, error bars, concatenation."""

@@ -94,10 +94,10 @@ def lower_sizes(bars: Array) -> Array:
 
 
 class SignError(ValueError):
-    """Lower errors of both signs, at the examples `positive` and `negative`."""
+    """Lower errors of both signs, at the samples `positive` and `negative`."""
 
     def __init__(self, positive: int, negative: int) -> None:
-        super().__init__(f"lower errors have both signs, in examples {positive} and {negative}")
+        super().__init__(f"lower errors have both signs, in samples {positive} and {negative}")
         self.positive, self.negative = positive, negative
 
 

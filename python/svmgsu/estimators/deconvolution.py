@@ -101,7 +101,7 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
     >>> np.sqrt(prior.covariances_).ravel().round(1).tolist()  # the noise of 0.5 is taken out
     [0.3, 0.3]
     >>> prior.transform(noisy)
-    Mixtures(2000 examples, 1 features, 2 components, full covariances)
+    Mixtures(2000 samples, 1 features, 2 components, full covariances)
     """
 
     __metadata_request__fit = NOISE

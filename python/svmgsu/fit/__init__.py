@@ -1,1 +1,1 @@
-"""From examples and targets to a model: problems, training, held-out probabilities."""
+"""From samples and targets to a model: problems, training, held-out probabilities."""

@@ -1,4 +1,4 @@
-"""Files of uncertain examples: the authors' text, svmlight, CSV, Parquet, Arrow and NumPy, to and fro.
+"""Files of uncertain samples: the authors' text, svmlight, CSV, Parquet, Arrow and NumPy, to and fro.
 
 `read`, `write` and `convert` choose the format by the ending of the name (.gz and .xz do not count):
 
@@ -134,7 +134,7 @@ def read(
     psd: Psd = "clip",
     **options: Any,
 ) -> Dataset:
-    """Reads examples; the ending of the name tells the format.
+    """Read samples; the ending of the name tells the format.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ def write(
     format: str | None = None,
     **options: Any,
 ) -> None:
-    """Writes examples; the ending of the name tells the format. Files appear complete or not at all.
+    """Write samples; the ending of the name tells the format. Files appear complete or not at all.
 
     Parameters
     ----------
@@ -242,7 +242,7 @@ def convert(
     to_format: str | None = None,
     **options: Any,
 ) -> Dataset:
-    """Reads examples from one format and writes them in another.
+    """Read samples from one format and write them in another.
 
     Parameters
     ----------

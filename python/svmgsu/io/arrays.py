@@ -3,7 +3,7 @@
 | key | array |
 |---|---|
 | mean | (l, n); sparse: mean_data, mean_indices, mean_indptr, mean_shape |
-| isotropic | (l,) or a number: one variance per example |
+| isotropic | (l,) or a number: one variance per sample |
 | var | (l, n) variances; sparse: var_data, var_indices, var_indptr, var_shape |
 | std | a number, (l,) or (l, n) standard deviations (read only) |
 | cov | (l, n, n) matrices (read only; written packed) |
@@ -85,7 +85,7 @@ def check_keys(arrays: Iterable[str], name: str) -> None:
 
 
 def examples_of(arrays: dict[str, Array], psd: Psd) -> Gaussians:
-    """The examples in the arrays of an archive."""
+    """The samples in the arrays of an archive."""
     mean = matrix_of(arrays, "mean")
     names = arrays.get("feature_names")
     if names is not None and names.ndim != 1:
@@ -124,7 +124,7 @@ def _with_variances(arrays: dict[str, Array]) -> dict[str, Array]:
 
 
 def write_npz(data: Any, path: Source, *, y: Any = None, ids: Any = None, compress: bool = False) -> None:
-    """Writes examples, labels and ids to one .npz file, with the keys that `svmgsu.io.arrays` documents.
+    """Write samples, labels and ids to one .npz file, with the keys that `svmgsu.io.arrays` documents.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ def write_npy(
         arrays.append((labels, dataset.y))
     if cov is not None:
         if gaussians.cov is None:
-            raise ValueError("cov: the examples have no covariance to write")
+            raise ValueError("cov: the samples have no covariance to write")
         kind, shape = gaussians.cov, gaussians.shape
         variances = kind.each_variance(len(gaussians))
         if variances is None:

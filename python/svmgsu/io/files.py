@@ -145,11 +145,11 @@ def damaged(path: Source, what: str = "file") -> Iterator[None]:
 
 
 def _refuse_device(file: IO[Any], path: str) -> None:
-    """A device that is no terminal, such as /dev/zero, holds no examples, and may never end."""
+    """A device that is no terminal, such as /dev/zero, holds no samples, and may never end."""
     mode = os.fstat(file.fileno()).st_mode
     if (stat.S_ISCHR(mode) or stat.S_ISBLK(mode)) and not file.isatty():
         raise _core.FormatError(
-            f"{shown(path)}: is a device; examples and models are read from files and pipes"
+            f"{shown(path)}: is a device; samples and models are read from files and pipes"
         )
 
 

@@ -180,7 +180,7 @@ def _check_size(content: str | bytes, name: str) -> None:
 def _check_matrix(rows: _core.TextRows, count: int, width: int, what: str, n: int) -> None:
     """Before an array is made that a single large index can make huge."""
     try:
-        require_memory(8.0 * count * width, f"{rows.name}: {count} examples of {n} features as {what}")
+        require_memory(8.0 * count * width, f"{rows.name}: {count} samples of {n} features as {what}")
     except NotEnoughMemory as error:
         start, column, _ = rows.take_entries()  # nobody else will
         raise NotEnoughMemory(f"{error}; {_origin(rows, start, column)}") from None
@@ -357,12 +357,12 @@ def read_svmlight(
 
 def _check_same_examples(rows: _core.TextRows, name: str, y: np.ndarray, means_name: str) -> None:
     if rows.examples != len(y):
-        raise _core.FormatError(f"{name}: {rows.examples} examples, but {means_name} has {len(y)}")
+        raise _core.FormatError(f"{name}: {rows.examples} samples, but {means_name} has {len(y)}")
     labels = rows.take_label()
     if (labels != y).any():
         k = int(np.argmax(labels != y))
         raise _core.FormatError(
-            f"{name}:{rows.line(k)}: label {labels[k]:g}, but example {k + 1} of {means_name} has {y[k]:g}"
+            f"{name}:{rows.line(k)}: label {labels[k]:g}, but sample {k + 1} of {means_name} has {y[k]:g}"
         )
 
 
@@ -406,7 +406,7 @@ def write_text(
         blocks.append((labels, iter([encoded(text)])))
     if cov is not None:
         if gaussians.cov is None:
-            raise ValueError("cov: the examples have no covariance to write")
+            raise ValueError("cov: the samples have no covariance to write")
         blocks.append((cov, _cov_lines(gaussians.cov, names, gaussians.shape[1], dataset.y)))
     _write(blocks)
 
@@ -450,10 +450,10 @@ def check_ids(ids: Array | None, count: int) -> list[str]:
     for k, text in enumerate(texts):
         shown = encoded(text).decode(errors="replace")  # an id read from a file may be bytes of any encoding
         if text.split() != [text] or text.startswith("#") or not shown.isprintable():
-            raise ValueError(f"ids: {text!r} of example {k} must be a word: no blanks, no # at its beginning")
+            raise ValueError(f"ids: {text!r} of sample {k} must be a word: no blanks, no # at its beginning")
         bare = text[:-1] if len(text) > 1 and text.endswith(":") else text
         if seen.setdefault(bare, k) != k:
-            raise ValueError(f"ids: examples {seen[bare]} and {k} have the same id, {text!r}")
+            raise ValueError(f"ids: samples {seen[bare]} and {k} have the same id, {text!r}")
     return texts
 
 
@@ -525,7 +525,7 @@ def _largest_index(matrix: Any) -> int:
 
 
 def _full_lines(cov: Covariance, names: list[str], n: int, y: Array | None) -> Iterator[bytes]:
-    """Any covariance as upper triangles, a few examples at a time."""
+    """Any covariance as upper triangles, a few samples at a time."""
     step = max(1, NUMBERS_A_BLOCK // (n * n))
     require_memory(2.0 * NUMBER_BYTES * step * n * n, f"cov: text of full covariances of {n} features")
     for first in range(0, len(names), step):

@@ -153,7 +153,7 @@ def own(
     Parameters
     ----------
     margin, variance, signs, weights
-        As in `fit`, of the training examples.
+        As in `fit`, of the training samples.
     trained_odds : float
         The log-odds of the two sides by the weights of training. Where class weights shift them from the
         classes' shares, the decision values are shifted as much, and this is taken back.

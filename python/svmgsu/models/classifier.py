@@ -224,7 +224,7 @@ class Model(LinearModel):
         A model of loss="logistic" has probabilities of its own, unless probability="cv" or "train" calibrated
         it: f is the log-odds of an object known exactly (a = 1, b = 0, but for what class weights have
         shifted), and κ is that of the training margins' spread, not learnt from errors. That is E σ of the
-        object's true decision value, given f and v, where the classes' are normal. Where examples of training
+        object's true decision value, given f and v, where the classes' are normal. Where samples of training
         are as noisy as new ones, "cv" is better: it learns how sure to be, and κ.
 
         Of several classes the pairs' log-odds z_ij are coupled: p_i ∝ 1/(1 + Σ_j exp(-z_ij)), which is exact

@@ -81,7 +81,7 @@ class FlatFile:
             while done < len(view):
                 got = file.readinto(view[done:].data)
                 if not got:
-                    raise ChangedError(f"{self.path}: it ends before example {last - 1}; it was cut off")
+                    raise ChangedError(f"{self.path}: it ends before sample {last - 1}; it was cut off")
                 done += got
         return out
 
