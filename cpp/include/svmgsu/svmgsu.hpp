@@ -17,6 +17,7 @@
 #include "svmgsu/models/calibration.hpp"
 #include "svmgsu/models/classification.hpp"
 #include "svmgsu/models/coupling.hpp"
+#include "svmgsu/models/fit.hpp"
 #include "svmgsu/models/model.hpp"
 #include "svmgsu/models/platt.hpp"
 #include "svmgsu/models/prediction.hpp"

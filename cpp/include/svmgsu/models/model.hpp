@@ -56,6 +56,12 @@ struct Model : Classification {
   std::string loss = "hinge";
   double loss_parameter = std::numeric_limits<double>::quiet_NaN();
   double scatter = std::numeric_limits<double>::quiet_NaN();  // of a regression's targets around its values, or NaN
+  // Of a model that `fit` has trained, and not in files: the objective, a proven bound of its distance to the optimum
+  // (of several classes the sums over all subproblems), the most iterations, and the worst word of status_of.
+  double objective = std::numeric_limits<double>::quiet_NaN();
+  double gap = std::numeric_limits<double>::quiet_NaN();
+  Index iterations = 0;
+  std::string status;
   // The covariances of training: full, diagonal, isotropic or nothing. In the authors' files alone.
   std::string cov_mat_type = "full";
 

@@ -1,0 +1,65 @@
+// Training in one call: labels or targets in, a Model out.
+//
+//     const svmgsu::Gaussians data({x.data(), rows, columns}, svmgsu::Diagonal({variances.data(), rows, columns}));
+//     svmgsu::FitOptions options;
+//     options.lambda = 1e-2;
+//     options.loss = "logistic";
+//     const svmgsu::Model model = svmgsu::fit(data, labels, options);
+//
+// Labels are strings or numbers of two or more classes; a loss for regression makes targets of numbers. What cannot be
+// learnt from is an InvalidArgument that names the argument.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "svmgsu/models/model.hpp"
+#include "svmgsu/solvers/solve.hpp"
+
+namespace svmgsu {
+
+// How probabilities are made: from the scores of samples held out in five folds (of fewer where a class is small; a
+// model of the logistic loss has its own), from the training scores, or not at all.
+enum class Probabilities { held_out, training, none };
+
+// A loss, or none; a name stands for make_loss(name).
+class LossPointer : public std::shared_ptr<const Loss> {
+ public:
+  LossPointer() = default;
+  LossPointer(std::shared_ptr<const Loss> loss) : std::shared_ptr<const Loss>(std::move(loss)) {}  // NOLINT
+  LossPointer(const char* name) : std::shared_ptr<const Loss>(make_loss(name)) {}                  // NOLINT
+  LossPointer(const std::string& name) : std::shared_ptr<const Loss>(make_loss(name)) {}           // NOLINT
+};
+
+struct FitOptions : Options {
+  FitOptions() = default;
+  FitOptions(const Options& options) : Options(options), loss(options.loss) {}  // NOLINT: they are some of them
+
+  LossPointer loss;  // takes a name; none: the hinge
+
+  // Where not empty, the best of these λ is taken: by accuracy (of a regression by the squared error) expected of
+  // samples held out in five folds, with their covariances.
+  std::vector<double> lambdas;
+  MultiClass multi_class = MultiClass::ovo;
+  Probabilities probabilities = Probabilities::held_out;
+  std::vector<double> weights;                 // of the samples, relative; empty: all 1
+  std::map<std::string, double> class_weight;  // factors by label; 1 for those that are not named
+  bool balanced = false;                       // factors that give all classes the same sum of weights
+  std::vector<Index> groups;                   // of samples that are held out together; empty: none are
+  std::vector<std::string> names;              // of the features
+};
+
+// Labels of any type; strings are sorted as text, numbers by value. `monitor` hears of all subproblems and may stop
+// them. With options.max_seconds the best points so far are kept, and probabilities are made of what was done in time.
+Model fit(const Gaussians& data, const std::vector<std::string>& labels, const FitOptions& options = {},
+          const Monitor& monitor = {});
+Model fit(const Gaussians& data, const std::vector<int>& labels, const FitOptions& options = {},
+          const Monitor& monitor = {});
+// Labels, or the targets of a regression if options.loss is for one.
+Model fit(const Gaussians& data, const std::vector<double>& labels, const FitOptions& options = {},
+          const Monitor& monitor = {});
+
+}  // namespace svmgsu

@@ -1,0 +1,201 @@
+// fit(data, labels, options): what Python's train does, for applications.
+#include <doctest/doctest.h>
+
+#include <cstdio>
+
+#include "helpers.hpp"
+
+namespace svmgsu::test {
+namespace {
+
+struct Data {
+  std::vector<double> x, v;
+  std::vector<int> codes;
+  Index rows, columns = 3;
+
+  explicit Data(int classes, Index rows_ = 90, std::uint64_t seed = 1) : rows(rows_) {
+    Random random(seed);
+    for (Index i = 0; i < rows; ++i) {
+      codes.push_back(static_cast<int>(i % classes));
+      for (Index j = 0; j < columns; ++j) {
+        x.push_back(2.5 * (codes.back() == j) + random.normal());
+        v.push_back(0.01 + 0.2 * random.uniform());
+      }
+    }
+  }
+  Gaussians gaussians() const { return {{x.data(), rows, columns}, Diagonal({v.data(), rows, columns})}; }
+  std::vector<std::string> names() const {
+    std::vector<std::string> out;
+    for (const int code : codes)
+      out.push_back(std::vector<std::string>{"zebra", "ant", "bee"}[static_cast<std::size_t>(code)]);
+    return out;
+  }
+};
+
+double accuracy(const Model& model, const Gaussians& data, const std::vector<std::string>& labels) {
+  const std::vector<Index> places = model.predict(data);
+  double right = 0;
+  for (std::size_t i = 0; i < places.size(); ++i)
+    right += model.labels[static_cast<std::size_t>(places[i])] == labels[i];
+  return right / static_cast<double>(places.size());
+}
+
+}  // namespace
+
+TEST_CASE("two classes are the raw training, with probabilities") {
+  const Data made(2);
+  const Gaussians data = made.gaussians();
+  Options options;
+  options.lambda = 0.1;
+  const Model model = fit(data, made.codes, options);
+  std::vector<double> signs;
+  for (const int code : made.codes) signs.push_back(code ? 1 : -1);
+  const Result raw = train(data, Targets::labels(signs), options);
+  CHECK((model.w.row(0).transpose() - raw.w).norm() == 0);
+  CHECK(model.gap == raw.gap);
+  CHECK(model.objective == raw.objective);
+  CHECK(model.status == "converged");
+  CHECK(model.labels == std::vector<std::string>{"0", "1"});
+  CHECK(model.label_type == "int");
+  REQUIRE(model.calibration.size() == 1);
+  CHECK(model.calibration[0].a > 0);
+  const Matrix p = model.probabilities(data);
+  CHECK((p.rowwise().sum().array() - 1).abs().maxCoeff() < 1e-12);
+}
+
+TEST_CASE("strings of several classes, by pairs and against the rest, saved and loaded") {
+  const Data made(3);
+  const Gaussians data = made.gaussians();
+  for (const MultiClass scheme : {MultiClass::ovo, MultiClass::ovr}) {
+    FitOptions options;
+    options.multi_class = scheme;
+    options.names = {"u", "g", "r"};
+    const Model model = fit(data, made.names(), options);
+    CHECK(model.labels == std::vector<std::string>{"ant", "bee", "zebra"});
+    CHECK(model.w.rows() == 3);
+    CHECK(accuracy(model, data, made.names()) > 0.85);
+    const std::string path = "test_fit.svmgsu";
+    model.save(path);
+    const Model again = Model::load(path);
+    std::remove(path.c_str());
+    CHECK((again.probabilities(data) - model.probabilities(data)).norm() == 0);
+  }
+}
+
+TEST_CASE("four classes have the pairs of coupling.hpp") {
+  Data made(3, 120);
+  made.codes.clear();
+  for (Index i = 0; i < made.rows; ++i) made.codes.push_back(static_cast<int>(i % 4));
+  FitOptions options;
+  options.probabilities = Probabilities::none;
+  const Model model = fit(made.gaussians(), made.codes, options);
+  CHECK(model.w.rows() == 6);
+  CHECK(model.calibration.empty());
+  // The pair (1, 3) is the fifth.
+  std::vector<double> x, v;
+  std::vector<int> codes;
+  for (std::size_t i = 0; i < made.codes.size(); ++i) {
+    if (made.codes[i] % 2 == 0) continue;
+    codes.push_back(made.codes[i]);
+    for (std::size_t j = 0; j < 3; ++j) {
+      x.push_back(made.x[3 * i + j]);
+      v.push_back(made.v[3 * i + j]);
+    }
+  }
+  options.tolerance *= 0.1;
+  const auto count = static_cast<Index>(codes.size());
+  const Gaussians some({x.data(), count, 3}, Diagonal({v.data(), count, 3}));
+  const Model one = fit(some, codes, options);
+  CHECK((model.w.row(4) - one.w.row(0)).norm() < 1e-9);
+}
+
+TEST_CASE("floats are read where they are") {
+  const Data made(2);
+  const std::vector<float> x(made.x.begin(), made.x.end()), v(made.v.begin(), made.v.end());
+  const Gaussians narrow({x.data(), made.rows, 3}, Diagonal({v.data(), made.rows, 3}));
+  CHECK((fit(made.gaussians(), made.codes).w - fit(narrow, made.codes).w).norm() < 1e-3);
+}
+
+TEST_CASE("weights are repetitions, and a common factor changes nothing") {
+  const Data made(2, 40);
+  FitOptions options;
+  for (Index i = 0; i < made.rows; ++i) options.weights.push_back(static_cast<double>(1 + i % 3));
+  const Model model = fit(made.gaussians(), made.codes, options);
+  Data repeated(2, 0);
+  for (std::size_t i = 0; i < 40; ++i)
+    for (std::size_t k = 0; k < 1 + i % 3; ++k) {
+      repeated.codes.push_back(made.codes[i]);
+      for (std::size_t j = 0; j < 3; ++j) {
+        repeated.x.push_back(made.x[3 * i + j]);
+        repeated.v.push_back(made.v[3 * i + j]);
+      }
+    }
+  repeated.rows = static_cast<Index>(repeated.codes.size());
+  CHECK((model.w - fit(repeated.gaussians(), repeated.codes).w).norm() < 1e-3);
+  for (double& c : options.weights) c *= 0x1p-900;
+  CHECK((model.w - fit(made.gaussians(), made.codes, options).w).norm() < 1e-12);
+}
+
+TEST_CASE("class weights turn the hyperplane and are kept") {
+  const Data made(2);
+  FitOptions options;
+  options.class_weight = {{"1", 10.0}};
+  const Model model = fit(made.gaussians(), made.codes, options);
+  CHECK(model.class_weight(1) / model.class_weight(0) == doctest::Approx(10));
+  CHECK(model.b(0) > fit(made.gaussians(), made.codes).b(0));
+  options.class_weight = {{"7", 2.0}};
+  CHECK_THROWS_WITH_AS(fit(made.gaussians(), made.codes, options), "class_weight: there is no class '7'",
+                       InvalidArgument);
+}
+
+TEST_CASE("a loss for regression makes targets of numbers") {
+  const Data made(2);
+  std::vector<double> targets;
+  for (std::size_t i = 0; i < 90; ++i) targets.push_back(2 * made.x[3 * i] + 1);
+  FitOptions options;
+  options.loss = "squared";
+  options.lambda = 1e-9;
+  const Model model = fit(Gaussians({made.x.data(), made.rows, 3}, {}), targets, options);
+  CHECK(model.task == Task::regression);
+  CHECK(model.w(0, 0) == doctest::Approx(2).epsilon(1e-5));
+  CHECK(model.b(0) == doctest::Approx(1).epsilon(1e-5));
+  CHECK(model.scatter < 1e-4);
+  options.lambdas = {10.0, 1e-6};
+  CHECK(fit(Gaussians({made.x.data(), made.rows, 3}, {}), targets, options).lambda == 1e-6);
+  CHECK_THROWS_AS(fit(made.gaussians(), made.names(), options), InvalidArgument);
+}
+
+TEST_CASE("lambda is chosen by held-out samples") {
+  const Data made(3);
+  FitOptions options;
+  options.lambdas = {100.0, 1e-2};
+  const Model model = fit(made.gaussians(), made.codes, options);
+  CHECK(model.lambda == 1e-2);
+}
+
+TEST_CASE("a deadline and a monitor end everything") {
+  const Data made(3, 3000);
+  FitOptions options;
+  options.max_seconds = 1e-3;
+  options.tolerance = 1e-14;
+  options.lambda = 1e-5;
+  const Model model = fit(made.gaussians(), made.codes, options);
+  CHECK(model.status != "converged");
+  CHECK(model.calibration.size() == 3);
+  options.max_seconds = 60;
+  const Model stopped = fit(made.gaussians(), made.codes, options, [](const Progress&) { return false; });
+  CHECK(stopped.status == "stopped");
+}
+
+TEST_CASE("wrong input is named") {
+  const Data made(2);
+  const Gaussians data = made.gaussians();
+  CHECK_THROWS_WITH_AS(fit(data, std::vector<int>(90, 1)), "labels: one class only; training needs samples of two",
+                       InvalidArgument);
+  CHECK_THROWS_WITH_AS(fit(data, std::vector<int>(3, 1)), "labels: 3 for 90 samples", InvalidArgument);
+  FitOptions options;
+  options.weights = {1.0};
+  CHECK_THROWS_WITH_AS(fit(data, made.codes, options), "weights: 1 weights for 90 samples", InvalidArgument);
+}
+
+}  // namespace svmgsu::test
