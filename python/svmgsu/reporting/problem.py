@@ -16,7 +16,7 @@ from ..io.cells import guess_task, names_of
 from ..io.frames import is_frame, read_frame
 from ..support.labels import as_labels
 from ..support.validation import Array, FloatArray, check_choice, check_count
-from .systems import LEAST, Effort, Prediction, target_weights
+from .systems import LEAST, Effort, Prediction, target_weights, unexplained
 
 TASKS = ("auto", "classification", "regression")
 FEWEST = 10  # samples
@@ -133,9 +133,8 @@ def prepare(
         if errors is not None:
             problem.y_std = errors
             problem.weight = target_weights(problem.y, errors)
-            notes.append(
-                "Targets, and scores, are weighted by 1/(τ² + e²): e is the error, τ 0.3 of the spread."
-            )
+            scale = unexplained(problem.y, errors)
+            notes.append(f"Targets, and scores, are weighted by 1/(τ² + e²): e is the error, τ {scale:g}.")
     elif has_soft_labels(y):
         problem = _soft_labels(samples, y, classes, together, names, seed)
         notes.append("Labels are class probabilities: the log-loss is expected under them.")

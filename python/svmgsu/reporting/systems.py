@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .problem import Problem
 
 LEAST = 1e-3  # probability: a forest says 0 of what its trees have not seen
-UNEXPLAINED = 0.3  # of the targets' spread
+UNEXPLAINED = 0.3  # of the spread of the targets without their errors
 FAMILIES = ("linear", "forest", "boosting", "pool")  # the simplest first
 
 
@@ -57,9 +57,30 @@ class Prediction:
     std: FloatArray | None = None
 
 
+def unexplained(y: FloatArray, y_std: FloatArray) -> float:
+    """Return what a model may leave unexplained of targets: a part of their spread without their errors.
+
+    The spread s solves Σ (y - m)² / (s² + e²) = l, where m is the mean with weights 1/(s² + e²) (Paule and
+    Mandel's estimator), so that a few targets of large errors do not make it large.
+    """
+    low = 0.0
+    high = float(y.std())
+    for _ in range(60):
+        spread = (low + high) / 2
+        variance = spread**2 + y_std**2
+        squares = (y - np.average(y, weights=1 / variance)) ** 2
+        if float((squares / variance).mean()) > 1:
+            low = spread
+        else:
+            high = spread
+    # Where the errors explain all of the scatter, the typical error takes its place.
+    scale = UNEXPLAINED * high if low > 0 else float(np.median(y_std))
+    return float(f"{scale:.4g}")
+
+
 def target_weights(y: FloatArray, y_std: FloatArray) -> FloatArray:
     """Return weights of targets with errors, 1 on average: 1/(τ² + e²), τ what may be left unexplained."""
-    weights = 1 / ((UNEXPLAINED * y.std()) ** 2 + y_std**2)
+    weights = 1 / (unexplained(y, y_std) ** 2 + y_std**2)
     return np.asarray(weights / weights.mean())
 
 
@@ -180,7 +201,8 @@ class ScikitLearn(System):
             lines.append(f"columns = np.repeat({columns}, len(classes), axis=0)")
             lines.append(f"model.fit(columns, list(classes) * len(data), {weighted}=np.ravel(y))")
         elif problem.y_std is not None:
-            lines.append(f"weights = 1 / (({UNEXPLAINED} * y.std()) ** 2 + y_std**2)")
+            scale = unexplained(problem.y, problem.y_std)
+            lines.append(f"weights = 1 / ({scale}**2 + y_std**2)")
             lines.append(f"model.fit({columns}, y, {weighted}=weights / weights.mean())")
         else:
             lines.append(f"model.fit({columns}, y)")
