@@ -337,6 +337,15 @@ def test_single_precision_is_constant_by_its_own_rounding():
         assert describe(problem_of(given, y)[0])[3].tolist() == expected
 
 
+def test_a_feature_that_almost_no_sample_has_is_ignored():
+    data, y, _ = rings(200)
+    values = np.column_stack([data.mean, np.where(np.arange(200) < 3, data.mean[:, 0], np.nan)])
+    _, features, warnings, ignored = describe(problem_of(values, y, std=0.3)[0])
+    assert ignored.tolist() == [False, False, False, True]
+    assert "known for 3 of 200 samples: it is ignored" in features[3].remarks
+    assert "feature 4: missing in almost all samples, ignored." in warnings
+
+
 def test_copies_of_samples_are_warned_of():
     data, y, _ = rings(60)
     twice = np.repeat(np.arange(60), 2)

@@ -12,7 +12,7 @@ from ..support.progress import counter
 from . import insight
 from .checks import describe
 from .comparison import MEASURES, advise, cross_validate, measure
-from .problem import prepare, without_constants
+from .problem import prepare, without_features
 from .result import Report
 from .systems import FULL, QUICK, systems_for
 
@@ -108,8 +108,8 @@ def report(
         seed=seed,
         effort=effort,
     )
-    table, features, suspicions, constant = describe(problem)
-    problem, used = without_constants(problem, constant)
+    table, features, suspicions, ignored = describe(problem)
+    problem, used = without_features(problem, ignored)
     folds = problem.splits(effort.folds)
     systems = systems_for(problem, effort)
     done = counter(verbose, len(systems) * len(folds) + 3, "svmgsu report")

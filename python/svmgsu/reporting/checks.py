@@ -14,11 +14,12 @@ TELLS = 0.995  # rank correlation, or area under the ROC curve, of a feature tha
 TAIL = 5.0  # standard deviation over median of positive values, above which a logarithm is better
 HUGE = 1000.0  # times the median: a standard error that may be a code
 FEWEST = 30  # samples for a warning by chance to be unlikely
+RARE = 0.02  # of the samples: features known for fewer may be unknown for all that a fold trains on
 NAMED = 3  # columns named in a warning
 
 
 def describe(problem: Problem) -> tuple[Table, list[Feature], list[str], Array]:
-    """Return the table as a whole, each feature, warnings, and which features are constant."""
+    """Return the table as a whole, each feature, warnings, and which features are ignored."""
     data = problem.data
     values = np.asarray(data.mean, dtype=np.float64)
     names = data.feature_names_in_ or [f"feature {j + 1}" for j in range(data.shape[1])]
@@ -32,8 +33,9 @@ def describe(problem: Problem) -> tuple[Table, list[Feature], list[str], Array]:
             for v, own in zip(values.T, known.T, strict=True)
         ]
     )
+    rare = ~constant & (known.sum(axis=0) < RARE * len(data))
     features = []
-    found: dict[str, list[str]] = {"leak": [], "id": [], "row": [], "constant": []}
+    found: dict[str, list[str]] = {"leak": [], "id": [], "row": [], "constant": [], "rare": []}
     for j, name in enumerate(names):
         own = values[known[:, j], j]
         feature = Feature(name, float(own.std()) if len(own) else 0.0, missing=int((~known[:, j]).sum()))
@@ -41,6 +43,9 @@ def describe(problem: Problem) -> tuple[Table, list[Feature], list[str], Array]:
         if constant[j]:
             found["constant"].append(name)
             feature.remarks.append("constant: it is ignored")
+        elif rare[j]:
+            found["rare"].append(name)
+            feature.remarks.append(f"known for {len(own)} of {len(data)} samples: it is ignored")
         else:
             kinds = _suspicions(own, problem.y[known[:, j]], problem, known[:, j])
             for kind, remark in kinds.items():
@@ -68,7 +73,7 @@ def describe(problem: Problem) -> tuple[Table, list[Feature], list[str], Array]:
         table.target["standard deviation"] = float(problem.y.std())
         if problem.y_std is not None:
             table.target["typical error"] = float(np.median(problem.y_std))
-    return table, features, _warnings(problem, found, values), constant
+    return table, features, _warnings(problem, found, values), constant | rare
 
 
 def _suspicions(values: FloatArray, y: Array, problem: Problem, known: Array) -> dict[str, str]:
@@ -170,6 +175,8 @@ def _warnings(problem: Problem, found: dict[str, list[str]], values: FloatArray)
         )
     if found["constant"]:
         warnings.append(f"{named('constant')}: constant, ignored.")
+    if found["rare"]:
+        warnings.append(f"{named('rare')}: missing in almost all samples, ignored.")
     rows = np.unique(np.nan_to_num(values, nan=np.inf), axis=0)
     copies = len(values) - len(rows)
     if copies > 0.01 * len(values) and problem.groups is None:

@@ -165,14 +165,14 @@ def draw_rows(rows: Array, codes: Array, most: int, seed: int) -> Array:
     return np.sort(np.concatenate(kept))
 
 
-def without_constants(problem: Problem, constant: Array) -> tuple[Problem, Array]:
-    """Return the problem without constant features, and the positions of the others."""
-    places = np.flatnonzero(~constant)
+def without_features(problem: Problem, ignored: Array) -> tuple[Problem, Array]:
+    """Return the problem without some features, and the positions of the others."""
+    places = np.flatnonzero(~ignored)
     data = problem.data
     if len(places) == data.shape[1]:
         return problem, places
     if not len(places):
-        raise ValueError("data: all features are constant; there is nothing to learn from")
+        raise ValueError("data: all features are constant or missing; there is nothing to learn from")
     names = data.feature_names_in_
     cov = None if data.cov is None else data.cov.select(places)
     shown = None if names is None else [names[j] for j in places]
