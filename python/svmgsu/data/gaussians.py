@@ -202,7 +202,7 @@ class Gaussians:
         >>> data.feature_names_in_, data.mean.ravel().tolist()
         (['u'], [1.0, 2.0])
         >>> print(data.columns)
-        1 values with errors, 1 unused
+        1 value with errors, 1 unused (name: as asked)
         """
         from ..io.frames import read_frame, say
 
