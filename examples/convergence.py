@@ -12,7 +12,6 @@ import argparse
 
 import matplotlib.pyplot as plt
 import numpy as np
-from conftest import train_with
 from sklearn.datasets import load_digits
 
 import svmgsu
@@ -27,7 +26,7 @@ digits = load_digits()
 data, y = from_images(digits.images / 16, shift=0.5), digits.target % 2
 options = {"lam": 1e-3, "probability": False, "threads": 1}
 
-newton = train_with(data, y, **options)
+newton = svmgsu.train(data, y, **options)
 least = newton.objective_ - newton.gap_  # no classifier has a smaller objective
 seconds, gap = np.array([(record["seconds"], record["gap"]) for record in newton.history_]).T
 print(f"newton: objective {newton.objective_:.8f}, proven gap {newton.gap_:.0e}, {1000 * seconds[-1]:.0f} ms")

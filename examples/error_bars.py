@@ -42,9 +42,9 @@ for ax, title, data in (
 
     # Folds are hard or easy for all settings alike: compare fold by fold, each method at its best λ.
     results = search.cv_results_
-    folds = 100 * np.array([results[f"split{k}_test_score"] for k in range(10)])
+    folds = 100 * np.array([results[f"split{k}_test_score"] for k in range(5)])
     svm, gsu = (max(folds[:, results["param_cov_scale"] == scale].T, key=np.mean) for scale in (0, 1))
-    gain, error = (gsu - svm).mean(), (gsu - svm).std(ddof=1) / np.sqrt(10)
+    gain, error = (gsu - svm).mean(), (gsu - svm).std(ddof=1) / np.sqrt(5)
     print(f"{title}: chosen factor {search.cov_scale_:g}, λ = {search.lam_:.2g}; expected accuracy")
     print(f"  SVM {svm.mean():.1f} %, SVM-GSU {gsu.mean():.1f} %, gain {gain:+.2f} ± {error:.2f}")
 svmgsu.plot.search(search, left)

@@ -121,7 +121,9 @@ def test_a_limit_warns_states_the_gap_and_keeps_the_best_point(name, limit):
     p = SETS[name]()
     with pytest.warns(svmgsu.exceptions.ConvergenceWarning) as record:
         model = train_with(*p, lam=0.001, tol=1e-12, probability=False, **limit)
-    reason = f"after {limit['max_iter']} iterations" if "max_iter" in limit else "after max_time=1e-09 seconds"
+    reason = (
+        f"after {limit['max_iter']} iterations" if "max_iter" in limit else "after max_time=1e-09 seconds"
+    )
     assert f"the solver stopped {reason} with" in str(record[0].message)
     assert stated_gap(record) == pytest.approx(model.gap_ / model.objective_, rel=0.06)
     if "max_iter" in limit:

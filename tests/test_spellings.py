@@ -164,9 +164,9 @@ def test_numbers_of_rows_are_ids():
     assert data.feature_names_in_ == ["n", "x"]
 
 
-def test_three_thousand_pairs_take_less_than_a_second():
+def test_three_thousand_pairs_do_not_take_the_square_of_their_number():
     names = [name for k in range(3000) for name in (f"f{k}", f"f{k}_err")]
     table = pd.DataFrame(np.ones((20, 6000)), columns=names)
     began = time.process_time()
     assert svmgsu.Gaussians.from_frame(table).shape == (20, 3000)
-    assert time.process_time() - began < 2  # less than one where nothing else runs
+    assert time.process_time() - began < 20  # about one second; comparing all pairs of names takes minutes

@@ -404,7 +404,7 @@ class Gaussians:
         return _core.Gaussians(self.core_means(), terms)
 
     def labelled(self, signs: FloatArray, weights: FloatArray, y: Array | None) -> Any:
-        """Return the core's training set of a classifier: `signs` are -1 and +1, `y` is as in `core`."""
+        """Return the core's training set of a classifier: `signs` -1 and +1, `weights`, `y` as in `core`."""
         terms = () if self.cov is None else self.cov.terms(*self.shape, y)
         return _core.labelled(self.core_means(), terms, signs, weights)
 

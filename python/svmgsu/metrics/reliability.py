@@ -88,7 +88,8 @@ def calibration_error(
 ) -> float:
     """Compute the expected calibration error: the mean distance of probability and frequency over bins.
 
-    The arguments are those of `reliability_bins`; bins are weighted by the samples in them.
+    `outcome`, `proba`, `bins`, `strategy` and `sample_weight` are those of `reliability_bins`; bins are
+    weighted by the samples in them.
 
     Examples
     --------

@@ -75,15 +75,15 @@ class Covariance(ABC):
         return n_samples * n_features * (n_features + 1) // 2
 
     def each_variance(self, n_samples: int) -> Array | None:
-        """Return the variance of each sample, (l,), if it is isotropic; otherwise None."""
+        """Return the variances of `n_samples` samples, (l,), if they are isotropic; otherwise None."""
         return None
 
     def independent(self, n_samples: int, n_features: int) -> Any:
-        """Return variances (l, n), dense or CSR, if it holds nothing else; otherwise None."""
+        """Return variances (`n_samples`, `n_features`), dense or CSR, if it holds nothing else; otherwise None."""
         return None
 
     def matrices(self, rows: slice, n_features: int, y: Any = None) -> Array:
-        """Return the (n, n) matrices of a slice of the samples; `y` tells classes apart."""
+        """Return the (`n_features`, `n_features`) matrices of some `rows`; `y` tells classes apart."""
         chosen = np.arange(rows.start, rows.stop)
         labels = None if y is None else np.asarray(y)[chosen]
         return self.take(chosen).to_full(len(chosen), n_features, labels)
@@ -94,7 +94,7 @@ class Covariance(ABC):
         return self.matrices(rows, n_features, y)[:, row, column]
 
     def diagonals(self, n_samples: int, n_features: int, y: Any = None) -> FloatArray:
-        """Return the variances of all values, (l, n); `y` tells classes apart."""
+        """Return the variances of all values, (`n_samples`, `n_features`); `y` tells classes apart."""
         out = np.empty((n_samples, n_features))
         for part in blocks(n_samples, n_features**2):
             out[part] = np.diagonal(self.matrices(part, n_features, y), axis1=1, axis2=2)
@@ -102,21 +102,21 @@ class Covariance(ABC):
         return np.maximum(out, 0.0)
 
     def noise(self, rng: np.random.Generator, shape: tuple[int, int, int], y: Any = None) -> FloatArray:
-        """Draw from N(0, Σ_i): `shape` is (l, k, n) for k draws per sample; `y` tells classes apart."""
+        """Draw from N(0, Σ_i) with `rng`: `shape` is (l, k, n) for k draws each; `y` tells classes apart."""
         out = rng.standard_normal(shape)
         for part in blocks(shape[0], shape[2] ** 2):
             out[part] = out[part] @ roots(self.matrices(part, shape[2], y))
         return out
 
     def as_full(self, n_samples: int, n_features: int, y: Any = None) -> Full:
-        """Return the same covariances as `Full`; `y` tells classes apart."""
+        """Return them as `Full`, for (`n_samples`, `n_features`) data; `y` tells classes apart."""
         from .full import Full
 
         packed = in_blocks(n_samples, n_features**2, lambda part: self.triangles(part, n_features, y))
         return Full.from_packed(packed)
 
     def directions(self, rows: slice, n_features: int) -> FloatArray:
-        """Return factors (k, r, n) of a slice of the samples: F_i with F_iᵀF_i = Σ_i."""
+        """Return factors (k, r, `n_features`) of some `rows`: F_i with F_iᵀF_i = Σ_i."""
         return np.asarray(roots(self.matrices(rows, n_features)))
 
     def _mapped(self, linear_map: LinearMap) -> Covariance:
@@ -213,7 +213,7 @@ class Covariance(ABC):
         return Full.joined(full, counts, n)
 
     def arrays(self, n_samples: int, n_features: int, y: Any) -> dict[str, Array]:
-        """Return what an .npz file holds of it, by key, for (l, n) data with labels `y`."""
+        """Return what an .npz file holds of it, by key, for (`n_samples`, `n_features`) data with labels `y`."""
         return self.as_full(n_samples, n_features, y).arrays(n_samples, n_features, y)
 
     @classmethod
