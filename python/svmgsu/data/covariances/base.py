@@ -79,7 +79,7 @@ class Covariance(ABC):
         return None
 
     def independent(self, n_samples: int, n_features: int) -> Any:
-        """Return variances (`n_samples`, `n_features`), dense or CSR, if it holds nothing else; otherwise None."""
+        """Return variances (`n_samples`, `n_features`), dense or CSR, or None if it holds anything else."""
         return None
 
     def matrices(self, rows: slice, n_features: int, y: Any = None) -> Array:
@@ -213,7 +213,7 @@ class Covariance(ABC):
         return Full.joined(full, counts, n)
 
     def arrays(self, n_samples: int, n_features: int, y: Any) -> dict[str, Array]:
-        """Return what an .npz file holds of it, by key, for (`n_samples`, `n_features`) data with labels `y`."""
+        """Return the arrays of an .npz file by key, for (`n_samples`, `n_features`) data with labels `y`."""
         return self.as_full(n_samples, n_features, y).arrays(n_samples, n_features, y)
 
     @classmethod
