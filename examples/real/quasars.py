@@ -57,7 +57,7 @@ for name, p in probability.items():
 groups = np.array_split(np.argsort(total[noisy]), 8)
 blur = [np.sqrt(np.median(total[noisy][g])) for g in groups]
 figure, ax = plt.subplots(figsize=(5.6, 3.6), layout="constrained")
-for (name, p), (colour, marker) in zip(probability.items(), svmgsu.plot.CLASS_STYLES[::-1], strict=True):
+for (name, p), (colour, marker) in zip(probability.items(), svmgsu.plot.CLASS_STYLES[1::-1], strict=True):
     loss = -np.log(np.clip(np.where(far[noisy], p, 1 - p), 1e-15, 1))
     ax.plot(blur, [loss[g].mean() for g in groups], color=colour, marker=marker, label=name)
 ax.set(xlabel="photometric error of the objects, magnitudes", ylabel="log-loss", xscale="log", ylim=(0, None))
