@@ -61,10 +61,14 @@ CLASSIFIERS = {
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_classifiers_have_the_same_bits(name, bars, program, objects, tmp_path):
     classes, options = CLASSIFIERS[name]
+    prior = options.get("prior")
+    options = {key: value for key, value in options.items() if key != "prior"}
     X, y, E = objects
     some = y < classes
     X, y, E = X[some], y[some], E[some]
     model = train_with(X, y, std=E, lam=0.01, **options)
+    if prior is not None:
+        model.set_prior(prior)
     std = E if bars else None
     lines = said(program, model, tmp_path, X, std)
     assert [int(line[0]) for line in lines] == model.predict(X, std=std).tolist()

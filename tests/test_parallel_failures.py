@@ -72,7 +72,7 @@ def test_a_time_limit_or_a_callback_ends_out_of_core_training(folder, seconds):
 limit = float(sys.argv[1])
 svmgsu.train(data, y, lam=1e-5, threads=2, max_time=limit)
 begun = time.monotonic()
-svmgsu.train(data, y, lam=1e-5, threads=2, callback=lambda progress: time.monotonic() - begun < limit)
+svmgsu.train(data, y, lam=1e-5, threads=2, verbose=lambda progress: time.monotonic() - begun < limit)
 print("ended")
 """
     )

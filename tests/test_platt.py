@@ -101,9 +101,9 @@ def test_a_weight_is_a_repetition_for_probabilities_too():
     X, y = rng.normal(size=(30, 2)), np.arange(30) % 2
     X[:, 0] += y
     c = np.where(np.arange(30) < 10, 3, 1)
-    settings = {"lam": 0.1, "std": 0.5, "solver": "sgd", "T": 50, "k": 30}
+    settings = {"lam": 0.1, "std": 0.5, "solver": "sgd", "steps": 50, "batch_size": 30}
     weighted = train_with(X, y, sample_weight=c, **settings)
-    repeated = train_with(np.repeat(X, c, axis=0), np.repeat(y, c), **{**settings, "k": c.sum()})
+    repeated = train_with(np.repeat(X, c, axis=0), np.repeat(y, c), **{**settings, "batch_size": c.sum()})
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-9)  # k = l: every step is exact
     np.testing.assert_allclose(weighted.platt_, repeated.platt_, rtol=1e-7)
 

@@ -104,7 +104,9 @@ def test_the_cpp_program_is_built_and_runs(tmp_path):
         tools["CMAKE_GENERATOR"] = "Ninja"
     run(command, tmp_path, **tools)
     run("cmake --build build", tmp_path, **tools)
-    assert re.fullmatch(r" *\S+ +\S+, \S+, gap \S+\n", run("build/app", tmp_path))
+    first, *rows = run("build/app", tmp_path).splitlines()
+    assert re.fullmatch(r" *\S+ +\S+, \S+, gap \S+", first)
+    assert len(rows) == 4  # probabilities of each sample
 
 
 def test_the_calls_of_the_table_of_builders_run():
