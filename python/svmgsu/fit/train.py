@@ -146,7 +146,7 @@ def train(
     >>> for lam in (1.0, 0.1):
     ...     path.append(svmgsu.train(X, targets, loss="squared", lam=lam, start=path[-1]))
     >>> [round(model.coef_.item(), 2) for model in path[1:]]
-    [0.52, 0.87]
+    [0.53, 0.89]
     """
     options = Options(
         lam=lam,
