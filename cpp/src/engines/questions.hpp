@@ -1,4 +1,4 @@
-// What is asked of examples that are elsewhere, by mapped.cpp, and answered by shard_worker.cpp.
+// The requests that mapped.cpp sends to shards of samples, and that shard_worker.cpp answers.
 #pragma once
 
 #include "engines/levels.hpp"

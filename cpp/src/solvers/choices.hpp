@@ -24,7 +24,7 @@ constexpr std::size_t kSketchLife = 15;  // the same with a sketch
 constexpr Index kFewFeatures = 50;      // with so few a factor comes first
 constexpr double kStepsWithFactor = 7;  // about so many are wanted with a factor
 constexpr std::size_t kFirstSteps = 3;  // that tell how fast the diagonal alone makes them
-constexpr double kShort = 0.5;          // of the unit step: features hang together
+constexpr double kShort = 0.5;          // of the unit step: features are correlated
 constexpr double kSharp = 0.05;         // in units of the margin, a deviation s below which smoothing is wanted
 constexpr double kEarlyCut = 0.03;      // of ε where the first step leads away from them
 

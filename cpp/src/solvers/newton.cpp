@@ -201,7 +201,7 @@ class Newton : private Course {
   }
 
   // The first step, from w = 0 along the diagonal: some examples tell how long it should be, and whether it leads to
-  // where hardly any loss is sharp. If not, or if it must be short because features hang together, a factor is wanted.
+  // where hardly any loss is sharp. If not, or if it must be short because features are correlated, a factor is wanted.
   bool probe(Step& p) {
     if (epsilon_ == 0 || !diagonal_ || now_.w.squaredNorm() > 0) return false;
     const Probe found = probe_step(objective_, now_, p, kSharp * unit_, kEarlyCut * epsilon_);
@@ -232,7 +232,7 @@ class Newton : private Course {
     std::swap(before_, now_);
     visit(before_.w + p.w, before_.b + p.b);
     if (!(now_.value <= before_.value + 1e-4 * slope)) {
-      if (diagonal_ && !sketches_first()) {  // features that hang together: the diagonal is of no use
+      if (diagonal_ && !sketches_first()) {  // correlated features: the diagonal is of no use
         std::swap(before_, now_);
         epsilon_ = now_.epsilon;
         make_factor();

@@ -8,7 +8,7 @@
 //   1. At (w, b) split what is left into Newton's work at this ε (G) and what the smoothing costs (S).
 //      Once G ≤ 2S, ε is cut by a factor that adapts between 0.05 and 0.5.
 //   2. While most examples are active, steps are quasi-Newton (L-BFGS): one pass each. The first matrix is the
-//      Hessian's diagonal where features hang together so little that it will do, or where a factor would cost more
+//      Hessian's diagonal where features are so weakly correlated that it will do, or where a factor would cost more
 //      than the passes it saves (a model that counts products, so that the path is the same on every machine); else a
 //      factored estimate. G is what the step itself promises, because the proof comes late where λ is small.
 //   3. When such steps stop to gain, or very few examples are active so that Hessian products are cheap, the
