@@ -17,7 +17,7 @@ namespace {
 using namespace svmgsu;
 
 constexpr double kLambda = 1e-2;
-constexpr Index kExamples = 1000, kFeatures = 50;
+constexpr Index kSamples = 1000, kFeatures = 50;
 
 std::function<void()> work;  // what is measured
 
@@ -33,9 +33,9 @@ Matrix noise(Index rows, Index columns) {
 
 // Two classes, whose means are ±0.3 in every feature; variances up to 0.1.
 struct Data {
-  Data(Index examples, Index features)
-      : means(noise(examples, features)), variances(0.1 * noise(examples, features).cwiseAbs()), labels(examples) {
-    for (Index i = 0; i < examples; ++i) {
+  Data(Index samples, Index features)
+      : means(noise(samples, features)), variances(0.1 * noise(samples, features).cwiseAbs()), labels(samples) {
+    for (Index i = 0; i < samples; ++i) {
       labels(i) = i % 2 ? 1 : -1;
       means.row(i).array() += 0.3 * labels(i);
     }
@@ -47,7 +47,7 @@ struct Data {
 };
 
 const Data& data() {
-  static const Data result(kExamples, kFeatures);
+  static const Data result(kSamples, kFeatures);
   return result;
 }
 
@@ -63,20 +63,20 @@ Index pass(const TrainingSet& set, Index numbers) {
   return numbers;
 }
 
-Index diagonal_pass() { return pass(data().diagonal(), 2 * kExamples * kFeatures); }
+Index diagonal_pass() { return pass(data().diagonal(), 2 * kSamples * kFeatures); }
 
 Index full_pass() {
   const Index triangle = kFeatures * (kFeatures + 1) / 2;
-  static Matrix packed = Matrix::Constant(kExamples, triangle, 0.01);
+  static Matrix packed = Matrix::Constant(kSamples, triangle, 0.01);
   for (Index j = 0, place = 0; j < kFeatures; place += kFeatures - j, ++j) packed.col(place).array() += 0.1;
-  return pass(data().with(Full(packed)), kExamples * (kFeatures + triangle));
+  return pass(data().with(Full(packed)), kSamples * (kFeatures + triangle));
 }
 
 Index low_rank_pass() {
   const Index rank = 3;
-  static const Matrix factors = 0.3 * noise(kExamples * rank, kFeatures);
-  return pass(data().with(LowRank({factors.data(), kExamples * rank, kFeatures}, rank)),
-              kExamples * kFeatures * (1 + rank));
+  static const Matrix factors = 0.3 * noise(kSamples * rank, kFeatures);
+  return pass(data().with(LowRank({factors.data(), kSamples * rank, kFeatures}, rank)),
+              kSamples * kFeatures * (1 + rank));
 }
 
 // Every third number is kept.
@@ -84,7 +84,7 @@ Index sparse_pass() {
   static std::vector<double> mean, variance;
   static std::vector<std::int32_t> column;
   static std::vector<Index> start{0};
-  for (Index i = 0; i < kExamples; ++i) {
+  for (Index i = 0; i < kSamples; ++i) {
     for (Index j = i % 3; j < kFeatures; j += 3) {
       mean.push_back(data().means(i, j));
       variance.push_back(data().variances(i, j));
@@ -93,7 +93,7 @@ Index sparse_pass() {
     start.push_back(static_cast<Index>(mean.size()));
   }
   const auto rows = [](const std::vector<double>& value) {
-    return Rows(value.data(), column.data(), start.data(), kExamples, kFeatures);
+    return Rows(value.data(), column.data(), start.data(), kSamples, kFeatures);
   };
   return pass(TrainingSet(Gaussians(rows(mean), Diagonal(rows(variance))), Targets::labels(data().labels)),
               2 * start.back());
@@ -113,7 +113,7 @@ Index hessian_product() {
   static const std::shared_ptr<Hessian> hessian = objective.hessian(objective.evaluate(some_w(), 0));
   work = [v = some_w(), out = Vector(kFeatures), out_b = 0.0]() mutable { hessian->times(v, 1, out, out_b); };
   work();  // what the first of many products prepares is not counted
-  return 2 * kExamples * kFeatures;
+  return 2 * kSamples * kFeatures;
 }
 
 Index stochastic_steps() {
@@ -128,13 +128,13 @@ Index stochastic_steps() {
 }
 
 Index training() {
-  const Index examples = 500, features = 20;
-  static const Data small(examples, features);
+  const Index samples = 500, features = 20;
+  static const Data small(samples, features);
   Options options;
   options.lambda = kLambda;
   options.threads = 1;
   work = [options] { train(small.diagonal(), options); };
-  return 2 * examples * features;
+  return 2 * samples * features;
 }
 
 const std::map<std::string, Index (*)()> kProblems = {

@@ -59,9 +59,9 @@ class Files:
         rng = np.random.default_rng(0)
         block = rounded(rng.normal(size=(500, FEATURES)), digits)
         a_row = len(_core.format_dense(["doc_123456"], block[:1].copy(), FEATURES, "feature"))
-        self.examples = max(PLAIN_SHARE, int(megabytes * 1e6 / a_row))
-        X = block[np.arange(self.examples) % len(block)]
-        ids = [f"doc_{i}" for i in range(self.examples)]
+        self.samples = max(PLAIN_SHARE, int(megabytes * 1e6 / a_row))
+        X = block[np.arange(self.samples) % len(block)]
+        ids = [f"doc_{i}" for i in range(self.samples)]
         self.means, self.diagonal, self.full = folder / "means", folder / "diagonal", folder / "full"
         self.svmlight, self.short, self.short_svmlight = folder / "svmlight", folder / "short", folder / "svm"
         svmgsu.io.write_text(

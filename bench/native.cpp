@@ -15,11 +15,11 @@ struct Piece {
 // Sums all numbers of two ℓ × n arrays, read once, as eight interleaved sequential streams: four rows of
 // the one and four of the other at a time.
 template <class T>
-double read_streams(const T* means, const T* variances, Index examples, Index features, int threads) {
+double read_streams(const T* means, const T* variances, Index samples, Index features, int threads) {
   using Vector = typename Piece<T>::Type;
   double total = 0;
 #pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : total)
-  for (Index four = 0; four < examples / 4; ++four) {
+  for (Index four = 0; four < samples / 4; ++four) {
     const T* a = means + 4 * four * features;
     const T* b = variances + 4 * four * features;
     Vector sum[8] = {};
@@ -41,12 +41,12 @@ double read_streams(const T* means, const T* variances, Index examples, Index fe
 
 extern "C" {
 
-double read_streams_double(const double* a, const double* b, Index examples, Index features, int threads) {
-  return read_streams(a, b, examples, features, threads);
+double read_streams_double(const double* a, const double* b, Index samples, Index features, int threads) {
+  return read_streams(a, b, samples, features, threads);
 }
 
-double read_streams_float(const float* a, const float* b, Index examples, Index features, int threads) {
-  return read_streams(a, b, examples, features, threads);
+double read_streams_float(const float* a, const float* b, Index samples, Index features, int threads) {
+  return read_streams(a, b, samples, features, threads);
 }
 
 }  // extern "C"

@@ -2,7 +2,7 @@
 
 python -m bench.streamed --size 300MB --limit 512MB --folder /tmp
 
-makes float32 examples with variances of each feature (100 features), and trains in a process whose memory is
+makes float32 samples with variances of each feature (100 features), and trains in a process whose memory is
 limited (RLIMIT_DATA), to 1e-3 and to 1e-6. Bytes are those of /proc/self/io; raw reading is that of the same
 files in order. `--passes` compares single passes instead: raw and over the numbers,
 in turn; `--classes 5` the readings of several classes, one problem at a time and together.
@@ -38,21 +38,21 @@ def size_of(text: str) -> int:
 
 
 def make(folder: Path, size: int) -> int:
-    """Writes means, variances and labels; returns the number of examples."""
-    examples = size // (8 * FEATURES)
+    """Writes means, variances and labels; returns the number of samples."""
+    samples = size // (8 * FEATURES)
     rng = np.random.default_rng(0)
     direction = rng.normal(size=FEATURES).astype(np.float32) / FEATURES**0.5
-    labels = np.empty(examples)
+    labels = np.empty(samples)
     with open(folder / "means", "wb") as means, open(folder / "variances", "wb") as variances:
-        for first in range(0, examples, ROWS):
-            count = min(ROWS, examples - first)
+        for first in range(0, samples, ROWS):
+            count = min(ROWS, samples - first)
             sign = np.where(rng.random(count) < 0.5, -1.0, 1.0)
             labels[first : first + count] = sign
             X = rng.standard_normal((count, FEATURES), dtype=np.float32)
             means.write((X + sign[:, np.newaxis].astype(np.float32) * direction).tobytes())
             variances.write((rng.random((count, FEATURES), dtype=np.float32) ** 2).tobytes())
     np.save(folder / "labels.npy", labels)
-    return examples
+    return samples
 
 
 def counter(name: str) -> int:
@@ -61,13 +61,13 @@ def counter(name: str) -> int:
     return int(dict(line.split(": ") for line in text.strip().splitlines())[name])
 
 
-def train(folder: Path, examples: int, limit: int, memory: int, tolerance: float) -> dict[str, float]:
+def train(folder: Path, samples: int, limit: int, memory: int, tolerance: float) -> dict[str, float]:
     """One training in this process, whose memory is limited first."""
     from svmgsu import _core
     from svmgsu.outofcore.flat import FlatFile
 
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
-    shape = (examples, FEATURES)
+    shape = (samples, FEATURES)
     means, variances = (
         FlatFile.of(str(folder / name), 0, "float32", shape).core() for name in ("means", "variances")
     )
@@ -107,13 +107,13 @@ def raw(folder: Path) -> float:
     return time.perf_counter() - began
 
 
-def passes(folder: Path, examples: int, memory: int, times: int = 7) -> dict[str, float]:
+def passes(folder: Path, samples: int, memory: int, times: int = 7) -> dict[str, float]:
     """The least seconds, by the clock and of the processor, of raw readings and of passes, in turn."""
     import svmgsu
     from svmgsu import _core
     from svmgsu.outofcore.training import Files
 
-    shape = (examples, FEATURES)
+    shape = (samples, FEATURES)
     X, V = (
         np.memmap(folder / name, dtype=np.float32, mode="r", shape=shape) for name in ("means", "variances")
     )
@@ -142,17 +142,17 @@ def passes(folder: Path, examples: int, memory: int, times: int = 7) -> dict[str
     return found
 
 
-def classes(folder: Path, examples: int, count: int) -> dict[str, float]:
+def classes(folder: Path, samples: int, count: int) -> dict[str, float]:
     """Readings of the data for several classes, one problem at a time and together."""
     import svmgsu
     from svmgsu.outofcore.training import Files
 
-    shape = (examples, FEATURES)
+    shape = (samples, FEATURES)
     X, V = (
         np.memmap(folder / name, dtype=np.float32, mode="r", shape=shape) for name in ("means", "variances")
     )
     w = np.random.default_rng(1).normal(size=(FEATURES, count))
-    y = np.concatenate([np.argmax(X[k : k + ROWS] @ w, axis=1) for k in range(0, examples, ROWS)])
+    y = np.concatenate([np.argmax(X[k : k + ROWS] @ w, axis=1) for k in range(0, samples, ROWS)])
     blocks = svmgsu.open(X, None, V)
     found: dict[str, float] = {}
     together = Files.capacity
@@ -175,23 +175,23 @@ def main() -> None:
     parser.add_argument("--passes", action="store_true", help="compare single passes")
     parser.add_argument("--classes", type=int, default=0, help="compare readings of so many classes")
     parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
-    parser.add_argument("--examples", type=int, default=0, help=argparse.SUPPRESS)
+    parser.add_argument("--samples", type=int, default=0, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.child:
         folder, tolerance = Path(args.child[0]), float(args.child[1])
-        print(json.dumps(train(folder, args.examples, args.limit, args.memory, tolerance)))
+        print(json.dumps(train(folder, args.samples, args.limit, args.memory, tolerance)))
         return
     with tempfile.TemporaryDirectory(dir=args.folder) as name:
-        examples = make(Path(name), args.size)
-        print(f"{examples} examples of {FEATURES} features, {8 * FEATURES * examples / 1e6:.0f} MB")
+        samples = make(Path(name), args.size)
+        print(f"{samples} samples of {FEATURES} features, {8 * FEATURES * samples / 1e6:.0f} MB")
         if args.passes or args.classes:
-            some = passes(Path(name), examples, args.memory) if args.passes else {}
-            more = classes(Path(name), examples, args.classes) if args.classes else {}
+            some = passes(Path(name), samples, args.memory) if args.passes else {}
+            more = classes(Path(name), samples, args.classes) if args.classes else {}
             print(json.dumps({key: round(value, 4) for key, value in {**some, **more}.items()}, indent=1))
             return
         for tolerance in (1e-3, 1e-6):
             command = [sys.executable, "-m", "bench.streamed", "--child", name, str(tolerance)]
-            command += ["--examples", str(examples), "--limit", str(args.limit), "--memory", str(args.memory)]
+            command += ["--samples", str(samples), "--limit", str(args.limit), "--memory", str(args.memory)]
             done = subprocess.run(command, check=True, capture_output=True, text=True)
             found = json.loads(done.stdout)
             found["raw seconds"] = raw(Path(name))

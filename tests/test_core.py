@@ -66,8 +66,8 @@ def test_float32_arrays_find_their_own_functions():
     ones = np.ones((3, 2), dtype=np.float32)
     start, column = np.array([0, 1, 1, 2]), np.array([0, 1], dtype=np.int32)
     value = np.ones(2, dtype=np.float32)
-    assert _core.dense_means(ones).examples == 3
-    assert _core.sparse_means(value, column, start, 2).examples == 3
+    assert _core.dense_means(ones).samples == 3
+    assert _core.sparse_means(value, column, start, 2).samples == 3
     for kind in (
         _core.isotropic(ones[:, 0].copy()),
         _core.diagonal(ones),
@@ -106,7 +106,7 @@ def test_rows_choose_samples_without_copying_them():
     copied = _core.labelled(
         _core.dense_means(X[rows]), ((_core.diagonal(V[rows]), 1.0),), y[rows], np.ones(4)
     )
-    assert (chosen.examples, chosen.features) == (4, 4)
+    assert (chosen.samples, chosen.features) == (4, 4)
     w = rng.normal(size=4)
     a, b = (_core.Objective(data, 0.1, 1, True).value_and_gradient(w, 0.2) for data in (chosen, copied))
     assert a[0] == b[0]

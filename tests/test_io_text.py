@@ -238,7 +238,7 @@ def test_random_bytes_are_read_or_refused(content, format):
     except FormatError as error:
         assert str(error).startswith("f:")
     else:
-        assert rows.examples > 0
+        assert rows.samples > 0
 
 
 @pytest.mark.parametrize("kind", ["low-rank", "shared", "sum"])

@@ -189,7 +189,7 @@ def test_copies_of_an_example_are_held_out_together(groups, monkeypatch):
     solve = svmgsu.fit.problem._core.solve
 
     def watched(core, *rest):
-        seen.append(core.examples)
+        seen.append(core.samples)
         return solve(core, *rest)
 
     monkeypatch.setattr(svmgsu.fit.problem._core, "solve", watched)

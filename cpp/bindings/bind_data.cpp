@@ -1,4 +1,4 @@
-// Means, training sets, and the eigenanalysis of each example's covariance.
+// Means, training sets, and the eigenanalysis of each sample's covariance.
 #include <pybind11/stl.h>
 
 #include "checks.hpp"
@@ -29,10 +29,10 @@ void bind_sets(py::module_& m) {
   py::class_<Gaussians>(m, "Gaussians")
       .def(py::init(&gaussians_of), arg("means"), arg("terms"), arg("rows") = py::none(), py::keep_alive<1, 2>(),
            py::keep_alive<1, 3>())
-      .def_property_readonly("examples", &Gaussians::examples)
+      .def_property_readonly("samples", &Gaussians::samples)
       .def_property_readonly("features", &Gaussians::features);
   py::class_<TrainingSet>(m, "TrainingSet")
-      .def_property_readonly("examples", [](const TrainingSet& set) { return set.data.examples(); })
+      .def_property_readonly("samples", [](const TrainingSet& set) { return set.data.samples(); })
       .def_property_readonly("features", [](const TrainingSet& set) { return set.data.features(); });
   m.def(
       "labelled",
@@ -77,30 +77,30 @@ void bind_projection(py::module_& m) {
 }  // namespace
 
 void bind_data(py::module_& m) {
-  py::class_<Rows>(m, "Means").def_property_readonly("examples", &Rows::count);
+  py::class_<Rows>(m, "Means").def_property_readonly("samples", &Rows::count);
   bind_means<double>(m);
   bind_means<float>(m);
   bind_sets(m);
   m.def(
       "eigen_subspaces",
-      [](const py::tuple& terms, Index examples, Index features, double p) {
+      [](const py::tuple& terms, Index samples, Index features, double p) {
         const CovarianceSum covariance = sum_of(terms);
-        require(examples >= 0 && features > 0, "examples, features: must be >= 0 and > 0");
+        require(samples >= 0 && features > 0, "samples, features: must be >= 0 and > 0");
         for (const auto& term : covariance.terms()) {
-          const Index own = term.kind.examples();
-          require(own < 0 || examples <= own, "examples: the covariance has " + std::to_string(own));
+          const Index own = term.kind.samples();
+          require(own < 0 || samples <= own, "samples: the covariance has " + std::to_string(own));
           if (term.kind.features() >= 0) require_size(term.kind.features(), features, "terms: features");
         }
         Subspaces result;
         {
           py::gil_scoped_release release;
-          result = eigen_subspaces(covariance, examples, features, p, 0);
+          result = eigen_subspaces(covariance, samples, features, p, 0);
         }
         const py::ssize_t rows = result.start.back(), count = static_cast<py::ssize_t>(result.start.size());
         return py::make_tuple(move_to_array(std::move(result.factors), {rows, features}),
                               move_to_array(std::move(result.start), {count}));
       },
-      py::arg("terms"), py::arg("examples"), py::arg("features"), py::arg("p"));
+      py::arg("terms"), py::arg("samples"), py::arg("features"), py::arg("p"));
   bind_projection<double>(m);
   bind_projection<float>(m);
 }

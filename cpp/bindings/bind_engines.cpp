@@ -96,11 +96,11 @@ void bind_engines(py::module_& m) {
            arg("vb"))
       .def("certify", &PyObjective::certify, arg("w").noconvert(), arg("b"))
       .def("best_intercept", &PyObjective::best_intercept, arg("w").noconvert(), arg("start"));
-  // w·x and wᵀΣw, one row for each example.
+  // w·x and wᵀΣw, one row for each sample.
   m.def(
       "margins",
       [](const Gaussians& data, const Array<double>& w, int threads) {
-        const Index rows = size_of(w, 0), count = data.examples();
+        const Index rows = size_of(w, 0), count = data.samples();
         require_size(size_of(w, 1), data.features(), "w: rows");
         const std::vector<double> zeros(static_cast<std::size_t>(rows), 0.0);
         const Planes planes{w.data(), zeros.data(), rows, data.features()};

@@ -46,40 +46,40 @@ void bind_packing(py::module_& m) {
       [](const Array<Scalar>& full, double tolerance, Array<Scalar>& packed) {
         const Scalar* in = full.data();
         Scalar* out = packed.mutable_data();
-        const Index examples = size_of(full, 0), n = size_of(full, 1);
+        const Index samples = size_of(full, 0), n = size_of(full, 1);
         require_size(size_of(full, 2), n, "full: rows");
-        require_size(size_of(packed, 0), examples, "packed");
+        require_size(size_of(packed, 0), samples, "packed");
         require_triangles(packed, n);
         py::gil_scoped_release release;
-        return pack(in, examples, n, tolerance, 0, out);
+        return pack(in, samples, n, tolerance, 0, out);
       },
       arg("full").noconvert(), arg("tolerance"), arg("packed").noconvert());
   m.def(
       "find_indefinite",
       [](const Array<Scalar>& packed, Index n, double tolerance) {
         const Scalar* in = packed.data();
-        const Index examples = size_of(packed, 0);
+        const Index samples = size_of(packed, 0);
         require_triangles(packed, n);
         Indefinite found;
         {
           py::gil_scoped_release release;
-          found = find_indefinite(in, examples, n, tolerance, 0);
+          found = find_indefinite(in, samples, n, tolerance, 0);
         }
-        return py::make_tuple(found.example, found.eigenvalue);
+        return py::make_tuple(found.sample, found.eigenvalue);
       },
       arg("packed").noconvert(), arg("n"), arg("tolerance"));
   m.def(
       "clip_indefinite",
       [](Array<Scalar>& packed, Index n, double rounding, double tolerance) {
         Scalar* at = packed.mutable_data();
-        const Index examples = size_of(packed, 0);
+        const Index samples = size_of(packed, 0);
         require_triangles(packed, n);
         Clipped result;
         {
           py::gil_scoped_release release;
-          result = clip_indefinite(at, examples, n, rounding, tolerance, 0);
+          result = clip_indefinite(at, samples, n, rounding, tolerance, 0);
         }
-        return py::make_tuple(result.examples, result.farthest, result.refused.example, result.refused.eigenvalue);
+        return py::make_tuple(result.samples, result.farthest, result.refused.sample, result.refused.eigenvalue);
       },
       arg("packed").noconvert(), arg("n"), arg("rounding"), arg("tolerance"));
 }
@@ -89,13 +89,13 @@ void bind_packing(py::module_& m) {
 void bind_kinds(py::module_& m) {
   using py::arg;
   py::class_<Covariance>(m, "Covariance")
-      .def("add_full", [](const Covariance& kind, Index example, double scale, Array<double>& out) {
+      .def("add_full", [](const Covariance& kind, Index sample, double scale, Array<double>& out) {
         const Index n = size_of(out, 0), own = kind.features();
         require_size(size_of(out, 1), own < 0 ? n : own, "out");
         require_size(n, size_of(out, 1), "out");
-        if (kind.examples() >= 0) require_indices(&example, 1, kind.examples(), "example");
+        if (kind.samples() >= 0) require_indices(&sample, 1, kind.samples(), "sample");
         Matrix full = Matrix::Zero(n, n);
-        kind.add_full(example, scale, full);
+        kind.add_full(sample, scale, full);
         Eigen::Map<EigenMatrix>(out.mutable_data(), full.rows(), full.cols()) += full;
       });
   bind_views<double>(m);

@@ -1,4 +1,4 @@
-// Training sets whose examples are in several places, and who answers for one of them.
+// Training sets whose samples are in several places, and who answers for one of them.
 #include <pybind11/stl.h>
 
 #include "solving.hpp"
@@ -78,7 +78,7 @@ void bind_mapped(py::module_& m) {
   py::class_<Mapped, std::shared_ptr<Mapped>>(m, "Mapped")
       .def(py::init(&make_mapped), arg("like"), arg("sizes"), arg("targets").noconvert(), arg("weights"),
            arg("regression"), arg("numbers"), arg("rank"), arg("ask"), arg("take"), arg("keeps") = false)
-      .def_property_readonly("examples", &Mapped::examples)
+      .def_property_readonly("samples", &Mapped::samples)
       .def_property_readonly("features", &Mapped::features);
   py::class_<ShardWorker>(m, "ShardWorker")
       .def(py::init<TrainingSet, int, bool>(), arg("data"), arg("threads") = 1, arg("keeps") = false,
@@ -91,12 +91,12 @@ void bind_mapped(py::module_& m) {
         }
         return py::bytes(answer);
       });
-  m.def("group_rows", [](const TrainingSet& like, double numbers, Index examples) {
-    return Mapped::group_rows(like.data, numbers, examples);
+  m.def("group_rows", [](const TrainingSet& like, double numbers, Index samples) {
+    return Mapped::group_rows(like.data, numbers, samples);
   });
-  // Numbers that a pass reads of an example, and rows of its covariance's factors, on average.
+  // Numbers that a pass reads of a sample, and rows of its covariance's factors, on average.
   m.def("numbers_of",
-        [](const TrainingSet& set) { return py::make_tuple(set.data.numbers_per_example(), set.data.mean_rank()); });
+        [](const TrainingSet& set) { return py::make_tuple(set.data.numbers_per_sample(), set.data.mean_rank()); });
   m.def(
       "solve",
       [](const Mapped& data, const Options& options, const py::object& callback,

@@ -23,13 +23,13 @@ Array<double> to_rows(const Matrix& matrix) {
 
 Blend blend_of(const Gaussians& data, const Weights& weights) {
   if (!weights) return {};
-  require_size(weights->size(), data.examples(), "weights");
+  require_size(weights->size(), data.samples(), "weights");
   return {weights->data(), size_of(*weights, 1)};
 }
 
-const double* each(const Weights& weights, Index examples, const char* name) {
+const double* each(const Weights& weights, Index samples, const char* name) {
   if (!weights) return nullptr;
-  require_size(weights->size(), examples, name);
+  require_size(weights->size(), samples, name);
   return weights->data();
 }
 
@@ -50,7 +50,7 @@ void bind_moments(py::module_& m) {
          int threads) {
         const Blend blend = blend_of(data, weights);
         const Spread kind = spread_named(spread);
-        require_size(mean.size(), blend.examples(data) * map.outputs(), "mean");
+        require_size(mean.size(), blend.samples(data) * map.outputs(), "mean");
         Scalar* const out = mean.mutable_data();
         FeatureMoments found;
         {
@@ -73,7 +73,7 @@ void bind_sums(py::module_& m) {
       [](const Map& map, const Gaussians& data, const Weights& weights, const Weights& counts,
          const Array<double>& targets, int threads) {
         const Blend blend = blend_of(data, weights);
-        const double* const count = each(counts, blend.examples(data), "counts");
+        const double* const count = each(counts, blend.samples(data), "counts");
         const Matrix wanted = to_matrix(targets);
         SecondMoments found;
         {
@@ -102,7 +102,7 @@ void bind_sums(py::module_& m) {
       [](const Map& map, const Gaussians& data, const Weights& weights, const Weights& counts, const Array<double>& w,
          int threads) {
         const Blend blend = blend_of(data, weights);
-        const double* const count = each(counts, blend.examples(data), "counts");
+        const double* const count = each(counts, blend.samples(data), "counts");
         const Matrix rows = to_matrix(w);
         Matrix found;
         {
@@ -119,11 +119,11 @@ void bind_sums(py::module_& m) {
 Array<double> waves_of(const Array<double>& frequencies, const Weights& weights, const Array<double>& means,
                        const Weights& covariances, const Weights& further, const Weights& combine, int threads) {
   MixtureArrays data;
-  data.examples = size_of(means, 0);
+  data.samples = size_of(means, 0);
   data.components = size_of(means, 1);
   data.features = size_of(means, 2);
   data.means = means.data();
-  const Index rows = data.examples * data.components, n = data.features;
+  const Index rows = data.samples * data.components, n = data.features;
   data.weights = each(weights, rows, "weights");
   if (covariances) {
     data.diagonal = covariances->ndim() == 3;
@@ -131,11 +131,11 @@ Array<double> waves_of(const Array<double>& frequencies, const Weights& weights,
   }
   if (further) {
     data.known = size_of(*further, 1);
-    data.further = each(further, data.examples * data.known, "further");
+    data.further = each(further, data.samples * data.known, "further");
   }
   const Matrix w = to_matrix(frequencies);
   const Matrix combined = combine ? to_matrix(*combine) : Matrix(0, 0);
-  Array<double> out({data.examples, combine ? combined.rows() : 2 * w.rows()});
+  Array<double> out({data.samples, combine ? combined.rows() : 2 * w.rows()});
   double* const to = out.mutable_data();
   {
     py::gil_scoped_release release;
@@ -150,10 +150,10 @@ void bind_maps(py::module_& m) {
   py::class_<Map, MapPtr>(m, "Map")
       .def_property_readonly("inputs", &Map::inputs)
       .def_property_readonly("outputs", &Map::outputs)
-      .def("jacobian", [](const Map& map, const Gaussians& data, Index example) {
-        require(example >= 0 && example < data.examples(), "example: there is no such example");
+      .def("jacobian", [](const Map& map, const Gaussians& data, Index sample) {
+        require(sample >= 0 && sample < data.samples(), "sample: there is no such sample");
         OneGaussian one;
-        one.read(data, example);
+        one.read(data, sample);
         Matrix out;
         map.jacobian(one, out);
         return to_rows(out);

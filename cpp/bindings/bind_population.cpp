@@ -18,7 +18,7 @@ Observations observations_of(const Gaussians& data, const std::optional<Array<do
     out.projected = size_of(*projection, 2);
   }
   if (weights) {
-    require_size(weights->size(), data.examples(), "weights");
+    require_size(weights->size(), data.samples(), "weights");
     out.weights = weights->data();
   }
   return out;
@@ -58,7 +58,7 @@ DeconvolutionOptions options_of(double tolerance, Index iterations, double floor
 // (log-likelihood, distance, weights, means or None, covariances or None)
 py::tuple posterior_of(const Observations& observed, const Units& units, const Mixture& mixture, int threads,
                        bool moments, bool spreads) {
-  const Index count = observed.data.examples(), components = mixture.components(), n = observed.features();
+  const Index count = observed.data.samples(), components = mixture.components(), n = observed.features();
   Array<double> log_likelihood({count}), distance({count}), weights({count, components});
   Array<double> means({moments ? count : 0, components, n}),
       covariances({moments && spreads ? count : 0, components, n, n});

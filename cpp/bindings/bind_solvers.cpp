@@ -64,7 +64,7 @@ Stream stream_of(const py::tuple& state) {
   s.average_b = py::cast<double>(state[3]);
   s.steps = py::cast<Index>(state[4]);
   s.weight = py::cast<double>(state[5]);
-  s.examples = py::cast<double>(state[6]);
+  s.samples = py::cast<double>(state[6]);
   return s;
 }
 
@@ -82,7 +82,7 @@ void bind_solvers(py::module_& m) {
                          data.data.features(), options, callback, start_w, start_b);
       },
       arg("data"), arg("options"), arg("callback") = py::none(), arg("start_w") = py::none(), arg("start_b") = 0.0);
-  // `state` is what the last call returned: (w, average, b, average_b, steps, weight, examples).
+  // `state` is what the last call returned: (w, average, b, average_b, steps, weight, samples).
   m.def(
       "continue_sgd",
       [](const TrainingSet& data, double lam, bool intercept, Index batch, std::uint64_t seed, const py::tuple& state,
@@ -92,7 +92,7 @@ void bind_solvers(py::module_& m) {
           py::gil_scoped_release release;
           continue_sgd(Objective(data, lam, 1, intercept, loss), batch, seed, s);
         }
-        return py::make_tuple(to_array(s.w), to_array(s.average), s.b, s.average_b, s.steps, s.weight, s.examples);
+        return py::make_tuple(to_array(s.w), to_array(s.average), s.b, s.average_b, s.steps, s.weight, s.samples);
       },
       arg("data"), arg("lam"), arg("intercept"), arg("batch"), arg("seed"), arg("state"), arg("loss") = py::none());
   m.def(

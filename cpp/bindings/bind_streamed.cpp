@@ -37,7 +37,7 @@ FlatTerm flat_term_of(const py::handle& item, const FlatFile& means) {
     require(packed.ndim() == 2 && size_of(packed, 0) > 0, "packed: expected a covariance per row");
     require_triangles(packed, means.columns, diagonal);
     term.shared = shared_of(packed, diagonal, tuple[4]);
-    if (term.shared->groups()) require_size(term.shared->examples(), means.rows, "group");
+    if (term.shared->groups()) require_size(term.shared->samples(), means.rows, "group");
     return term;
   }
   using Layout = Covariance::Layout;
@@ -84,7 +84,7 @@ void bind_streamed(py::module_& m) {
              bool regression) { return self.beside(targets_of(targets, weights, regression)); },
           arg("targets").noconvert(), arg("weights"), arg("regression"), py::keep_alive<0, 1>())
       .def("leave", &Streamed::leave, py::call_guard<py::gil_scoped_release>())
-      .def_property_readonly("examples", &Streamed::examples)
+      .def_property_readonly("samples", &Streamed::samples)
       .def_property_readonly("features", &Streamed::features)
       .def_property_readonly("bytes", &Streamed::bytes)
       .def_property_readonly("bytes_read", &Streamed::bytes_read)

@@ -87,7 +87,7 @@ py::list ids_of(const TextRows& rows, const std::vector<Index>& select) {
 void require_fits(const TextRows& rows, const std::vector<Index>& select, Index features, const py::array& out) {
   require(rows.start.size() == rows.line.size() + 1, "rows: their entries were taken");
   require(rows.features <= features, "features: the rows have indices up to " + std::to_string(rows.features));
-  require_indices(select.data(), static_cast<Index>(select.size()), rows.examples(), "select");
+  require_indices(select.data(), static_cast<Index>(select.size()), rows.samples(), "select");
   require_size(size_of(out, 0), static_cast<Index>(select.size()), "out: rows");
 }
 
@@ -98,7 +98,7 @@ EntryStyle style_named(const std::string& name) {
 void bind_rows(py::module_& m) {
   using py::arg;
   py::class_<TextRows>(m, "TextRows")
-      .def_property_readonly("examples", &TextRows::examples)
+      .def_property_readonly("samples", &TextRows::samples)
       .def_property_readonly("entries", &TextRows::entries)
       .def_readonly("name", &TextRows::name)
       .def_readonly("features", &TextRows::features)
@@ -167,7 +167,7 @@ void bind_reading(py::module_& m) {
   m.def("join", [](const std::vector<const TextRows*>& files) {
     require(!files.empty() && std::find(files.begin(), files.end(), nullptr) == files.end(), "files: there is none");
     for (const TextRows* file : files)
-      require_size(static_cast<Index>(file->ids.size()), file->examples(), "files: ids");
+      require_size(static_cast<Index>(file->ids.size()), file->samples(), "files: ids");
     std::vector<std::vector<Index>> rows;
     {
       py::gil_scoped_release release;

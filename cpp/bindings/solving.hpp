@@ -1,4 +1,4 @@
-// One way to solve, wherever the examples are.
+// One way to solve, wherever the samples are.
 #pragma once
 
 #include <optional>

@@ -14,14 +14,14 @@ constexpr Index kMostCells = 1 << 16;  // of a dense array: a file of one line m
 
 void lay_out(const TextRows& rows) {
   std::vector<Index> all;
-  for (Index i = 0; i < rows.examples(); ++i) all.push_back(i);
+  for (Index i = 0; i < rows.samples(); ++i) all.push_back(i);
   const Index n = rows.features, triangle = n * (n + 1) / 2;
-  if (!rows.packed && n * rows.examples() <= kMostCells) {
-    std::vector<double> out(static_cast<std::size_t>(n * rows.examples()), 0.0);
+  if (!rows.packed && n * rows.samples() <= kMostCells) {
+    std::vector<double> out(static_cast<std::size_t>(n * rows.samples()), 0.0);
     fill_dense(rows, all, n, 1, out.data());
   }
-  if (n < kMostCells && triangle * rows.examples() <= kMostCells) {
-    std::vector<double> out(static_cast<std::size_t>(triangle * rows.examples()), 0.0);
+  if (n < kMostCells && triangle * rows.samples() <= kMostCells) {
+    std::vector<double> out(static_cast<std::size_t>(triangle * rows.samples()), 0.0);
     fill_packed(rows, all, n, 1, out.data());
   }
 }

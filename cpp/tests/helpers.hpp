@@ -59,7 +59,7 @@ struct Noise {
 
 struct Kind {
   std::string name;
-  std::function<Noise(Index examples, Index features, Random&)> make;
+  std::function<Noise(Index samples, Index features, Random&)> make;
 };
 
 // The upper triangles of symmetric matrices, one per row: what Full takes.
@@ -75,7 +75,7 @@ struct Problem {
   Vector labels, weights;
   Noise noise;
 
-  Problem(const Kind& kind, Index examples, Index features, std::uint64_t seed = 1);
+  Problem(const Kind& kind, Index samples, Index features, std::uint64_t seed = 1);
   TrainingSet data() const { return {means, noise.sum, labels, weights}; }
 };
 

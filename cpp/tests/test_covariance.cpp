@@ -12,7 +12,7 @@ using namespace svmgsu::test;
 
 namespace {
 
-constexpr Index kExamples = 11, kFeatures = 9;
+constexpr Index kSamples = 11, kFeatures = 9;
 
 struct Pass {
   std::vector<double> quadratic;  // wᵀΣ_i w
@@ -38,9 +38,9 @@ Pass run(const CovarianceSum& covariance, const Vector& w, const std::vector<dou
   return pass;
 }
 
-Matrix full(const CovarianceSum& covariance, Index example, Index n) {
+Matrix full(const CovarianceSum& covariance, Index sample, Index n) {
   Matrix out = Matrix::Zero(n, n);
-  for (const auto& term : covariance.terms()) term.kind.add_full(example, term.scale, out);
+  for (const auto& term : covariance.terms()) term.kind.add_full(sample, term.scale, out);
   return out;
 }
 
@@ -50,15 +50,15 @@ TEST_CASE("every kind agrees with its dense matrices") {
   for (const Kind& kind : every_kind()) {
     CAPTURE(kind.name);
     Random random(5);
-    const Noise noise = kind.make(kExamples, kFeatures, random);
+    const Noise noise = kind.make(kSamples, kFeatures, random);
     const Vector w = random.normals(kFeatures);
-    std::vector<double> kappa(kExamples);
+    std::vector<double> kappa(kSamples);
     for (double& k : kappa) k = random.uniform();
     kappa[2] = 0;
 
     const Pass pass = run(noise.sum, w, kappa);
     Vector product = Vector::Zero(kFeatures);
-    for (Index i = 0; i < kExamples; ++i) {
+    for (Index i = 0; i < kSamples; ++i) {
       const Matrix& sigma = noise.dense[static_cast<std::size_t>(i)];
       CAPTURE(i);
       CHECK((full(noise.sum, i, kFeatures) - sigma).norm() <= 1e-14 * sigma.norm());
@@ -73,7 +73,7 @@ TEST_CASE("every kind's curvature agrees with its dense matrices") {
   for (const Kind& kind : every_kind()) {
     CAPTURE(kind.name);
     Random random(6);
-    const Noise noise = kind.make(kExamples, kFeatures, random);
+    const Noise noise = kind.make(kSamples, kFeatures, random);
     const Vector w = random.normals(kFeatures), v = random.normals(kFeatures);
     const std::vector<Index> active = {0, 1, 3, 4, 7, 10};  // the others have κ = 0
     const std::size_t size = active.size();
@@ -109,8 +109,8 @@ TEST_CASE("every kind's curvature agrees with its dense matrices") {
 
 TEST_CASE("covariances add and scale") {
   Random random(7);
-  const Noise a = kind_named("full").make(kExamples, kFeatures, random);
-  const Noise b = kind_named("isotropic").make(kExamples, kFeatures, random);
+  const Noise a = kind_named("full").make(kSamples, kFeatures, random);
+  const Noise b = kind_named("isotropic").make(kSamples, kFeatures, random);
   const CovarianceSum sum = 0.25 * (a.sum + 2.0 * b.sum);
   const Matrix want = 0.25 * a.dense[4] + 0.5 * b.dense[4];
   CHECK((full(sum, 4, kFeatures) - want).norm() < 1e-14 * want.norm());
@@ -152,7 +152,7 @@ TEST_CASE("an indefinite matrix is found with its smallest eigenvalue") {
   dense[5] = Vector::Ones(4) * Vector::Ones(4).transpose();  // semidefinite
   for (Matrix& sigma : dense) sigma = (sigma + sigma.transpose()) / 2;
   Matrix packed = packed_upper(dense);
-  CHECK(find_indefinite(packed.data(), 20, 4, 1e-10, 2).example == -1);
+  CHECK(find_indefinite(packed.data(), 20, 4, 1e-10, 2).sample == -1);
 
   Matrix negative = Vector::LinSpaced(4, 1, 4).asDiagonal();
   negative(2, 2) = -0.3;
@@ -161,19 +161,19 @@ TEST_CASE("an indefinite matrix is found with its smallest eigenvalue") {
   packed = packed_upper(dense);
   for (const int threads : {1, 2, 8}) {
     const Indefinite found = find_indefinite(packed.data(), 20, 4, 1e-10, threads);
-    CHECK(found.example == 12);
+    CHECK(found.sample == 12);
     CHECK(found.eigenvalue == doctest::Approx(-0.3).epsilon(1e-13));
   }
   const MatrixOf<float> single = packed.cast<float>();
-  CHECK(find_indefinite(single.data(), 20, 4, 1e-6, 1).example == 12);
+  CHECK(find_indefinite(single.data(), 20, 4, 1e-6, 1).sample == 12);
 }
 
 TEST_CASE("a variance that is negative by rounding only is accepted") {
   Matrix sigma = Matrix::Identity(3, 3);
   sigma(2, 2) = -1e-16;
-  CHECK(find_indefinite(packed_upper({sigma}).data(), 1, 3, 1e-10, 1).example == -1);
+  CHECK(find_indefinite(packed_upper({sigma}).data(), 1, 3, 1e-10, 1).sample == -1);
   sigma(2, 2) = -1e-13;
-  CHECK(find_indefinite(packed_upper({sigma}).data(), 1, 3, 1e-10, 1).example == 0);
+  CHECK(find_indefinite(packed_upper({sigma}).data(), 1, 3, 1e-10, 1).sample == 0);
 }
 
 TEST_CASE("units hide no indefinite matrix") {
@@ -182,13 +182,13 @@ TEST_CASE("units hide no indefinite matrix") {
   for (const double large : {1.0, 1e8, 1e30}) {
     sigma(0, 0) = large;
     const Indefinite found = find_indefinite(packed_upper({sigma}).data(), 1, 3, 1e-4, 1);
-    CHECK(found.example == 0);
+    CHECK(found.sample == 0);
     CHECK(found.eigenvalue == doctest::Approx(-0.9).epsilon(1e-7));
   }
   sigma = Vector::LinSpaced(3, 0, 2).asDiagonal();
-  CHECK(find_indefinite(packed_upper({sigma}).data(), 1, 3, 0, 1).example == -1);
+  CHECK(find_indefinite(packed_upper({sigma}).data(), 1, 3, 0, 1).sample == -1);
   sigma(0, 1) = sigma(1, 0) = 1e-6;  // a covariance without a variance
-  CHECK(find_indefinite(packed_upper({sigma}).data(), 1, 3, 1e-4, 1).example == 0);
+  CHECK(find_indefinite(packed_upper({sigma}).data(), 1, 3, 1e-4, 1).sample == 0);
 }
 
 TEST_CASE("what is nearly semidefinite is projected, the same for any number of threads, and the rest is kept") {
@@ -205,20 +205,20 @@ TEST_CASE("what is nearly semidefinite is projected, the same for any number of 
   for (const int threads : {1, 2, 8}) {
     Matrix after = before;
     const Clipped clipped = clip_indefinite(after.data(), 40, 4, 1e-9, 1e-4, threads);
-    CHECK(clipped.examples == 2);
+    CHECK(clipped.samples == 2);
     CHECK(clipped.farthest == doctest::Approx(1e-5).epsilon(1e-9));
-    CHECK(clipped.refused.example == -1);
+    CHECK(clipped.refused.sample == -1);
     for (Index i = 0; i < 40; ++i)
       if (i != 7 && i != 9) CHECK((after.row(i) - before.row(i)).norm() == 0);
     // The block is 1 + 5e-6 times (1 1; 1 1): its upper eigenvalue is kept, the lower one is 0.
     CHECK(after(7, 0) == doctest::Approx(1 + 5e-6).epsilon(1e-13));
     CHECK(after(7, 1) == doctest::Approx(1 + 5e-6).epsilon(1e-13));
     CHECK(after(9, 1) == doctest::Approx(1e6 * (1 + 5e-6)).epsilon(1e-13));
-    CHECK(find_indefinite(after.data(), 40, 4, 1e-14, threads).example == -1);
+    CHECK(find_indefinite(after.data(), 40, 4, 1e-14, threads).sample == -1);
   }
   dense[20] = -near;
   Matrix bad = packed_upper(dense);
-  CHECK(clip_indefinite(bad.data(), 40, 4, 1e-9, 1e-4, 2).refused.example == 20);
+  CHECK(clip_indefinite(bad.data(), 40, 4, 1e-9, 1e-4, 2).refused.sample == 20);
 }
 
 TEST_CASE("a packed row must have n(n+1)/2 numbers") {

@@ -1,4 +1,4 @@
-// Shards and files: wherever the examples are, the bits are those of memory, and they are not read more often than
+// Shards and files: wherever the samples are, the bits are those of memory, and they are not read more often than
 // needed.
 #include <doctest/doctest.h>
 
@@ -28,14 +28,14 @@ Options exact() {
 }
 
 double numbers_of(const Gaussians& data) {
-  const double numbers = data.numbers_per_example();
+  const double numbers = data.numbers_per_sample();
   return numbers;
 }
 
-// Examples in memory as `count` shards, each answered for by a worker of its own, which `keeps` what it knows of them
+// Samples in memory as `count` shards, each answered for by a worker of its own, which `keeps` what it knows of them
 // or not.
 Mapped shards_of(const TrainingSet& set, Index count, bool keeps, std::vector<std::shared_ptr<ShardWorker>>& workers) {
-  const Index all = set.data.examples(), unit = Mapped::group_rows(set.data, numbers_of(set.data), all);
+  const Index all = set.data.samples(), unit = Mapped::group_rows(set.data, numbers_of(set.data), all);
   const Index groups = (all + unit - 1) / unit;
   std::vector<Index> sizes;
   for (Index k = 0; k < count; ++k) {

@@ -133,7 +133,7 @@ TEST_CASE("a start that is no number or absurd is not used") {
 
 TEST_CASE("a sample without factors put first changes neither cost nor result") {
   Random random(2);
-  std::vector<Index> start = {0, 0}, other = {0};  // the first example has no rows, or the last
+  std::vector<Index> start = {0, 0}, other = {0};  // the first sample has no rows, or the last
   for (Index i = 1; i < 60; ++i) {
     start.push_back(2 * i);
     other.push_back(2 * i);

@@ -1,4 +1,4 @@
-// The loss of one example against long double formulas and 20-digit values.
+// The loss of one sample against long double formulas and 20-digit values.
 #include <doctest/doctest.h>
 
 #include <limits>

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-Model example() {
+Model sample() {
   Vector w(6);
   w << 1.0 / 3, -0.0, std::numeric_limits<double>::max(), std::numeric_limits<double>::min(),
       std::numeric_limits<double>::denorm_min(), -1e-17;
@@ -29,7 +29,7 @@ Model example() {
   return model;
 }
 
-Model example_of_three() {
+Model model_of_three() {
   Model model;
   model.w = test::Random(31).normals(3, 4);
   model.b = test::Random(32).normals(3);
@@ -44,7 +44,7 @@ Model example_of_three() {
 }
 
 Model of_labels(const std::string& negative, const std::string& positive) {
-  Model model = example();
+  Model model = sample();
   model.labels = {negative, positive};
   return model;
 }
@@ -77,11 +77,11 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 
 TEST_CASE("a model comes back from its file exactly") {
   const Folder folder;
-  Model model = example();
+  Model model = sample();
   SUBCASE("with probabilities and odd labels") {}
   SUBCASE("without probabilities") { model.calibration.clear(); }
   SUBCASE("with an empty label") { model.labels = {"", "%"}; }
-  SUBCASE("of three classes") { model = example_of_three(); }
+  SUBCASE("of three classes") { model = model_of_three(); }
   SUBCASE("with shares and weights of the classes") {
     model.prior = (Vector(2) << 0.9, 0.1).finished();
     model.class_weight = (Vector(2) << 1.0 / 3, 5).finished();
@@ -156,27 +156,27 @@ TEST_CASE("random models come back exactly") {
 
 TEST_CASE("a stream is read and written like a file, and messages call it by the name given") {
   std::stringstream stream;
-  example_of_three().write(stream);
+  model_of_three().write(stream);
   const Model back = Model::read(stream, "pipe");
-  CHECK(back.w == example_of_three().w);
-  CHECK(back.labels == example_of_three().labels);
+  CHECK(back.w == model_of_three().w);
+  CHECK(back.labels == model_of_three().labels);
   std::istringstream wrong("svmgsu-model 3\nlabels int 1 2\nlambda x\n");
   CHECK_THROWS_WITH_AS(Model::read(wrong, "pipe"), "pipe:3: expected a finite number for lambda", FileError);
 }
 
 TEST_CASE("a file with Windows line ends is read") {
   const Folder folder;
-  example().save(folder.file("m"));
+  sample().save(folder.file("m"));
   std::string text;
   for (const char c : read(folder.file("m"))) text += c == '\n' ? std::string("\r\n") : std::string(1, c);
   write(folder.file("m"), text);
-  CHECK(Model::load(folder.file("m")).labels == example().labels);
+  CHECK(Model::load(folder.file("m")).labels == sample().labels);
 }
 
 TEST_CASE("saving replaces a model and leaves no partial file") {
   const Folder folder;
-  example().save(folder.file("m"));
-  Model other = example();
+  sample().save(folder.file("m"));
+  Model other = sample();
   other.b(0) = 7;
   other.save(folder.file("m"));
   CHECK(Model::load(folder.file("m")).b(0) == 7);
@@ -186,20 +186,20 @@ TEST_CASE("saving replaces a model and leaves no partial file") {
 TEST_CASE("a model that cannot be written leaves no file behind") {
   const Folder folder;
   SUBCASE("into a folder that does not exist") {
-    CHECK_THROWS_AS(example().save(folder.file("absent/m")), FileError);
+    CHECK_THROWS_AS(sample().save(folder.file("absent/m")), FileError);
     CHECK(folder.entries() == 0);
   }
   SUBCASE("over a folder") {
     fs::create_directories(folder.file("m/inside"));
-    CHECK_THROWS_AS(example().save(folder.file("m")), FileError);
+    CHECK_THROWS_AS(sample().save(folder.file("m")), FileError);
     CHECK(folder.entries() == 1);
   }
 }
 
 TEST_CASE("a file that ends early is refused wherever it is cut") {
   const Folder folder;
-  SUBCASE("two classes") { example().save(folder.file("m")); }
-  SUBCASE("three classes") { example_of_three().save(folder.file("m")); }
+  SUBCASE("two classes") { sample().save(folder.file("m")); }
+  SUBCASE("three classes") { model_of_three().save(folder.file("m")); }
   const std::string text = read(folder.file("m"));
   for (std::size_t length = 0; length + 1 < text.size(); ++length) {
     CAPTURE(length);
@@ -211,7 +211,7 @@ TEST_CASE("a file that ends early is refused wherever it is cut") {
 TEST_CASE("damaged files are refused with the line and the reason") {
   const Folder folder;
   const std::string path = folder.file("m");
-  example().save(path);
+  sample().save(path);
   const std::string text = read(path);
   const auto after = [&](const std::string& from, const std::string& to) {
     write(path, replaced(text, from, to));
@@ -247,8 +247,8 @@ TEST_CASE("damaged files are refused with the line and the reason") {
 TEST_CASE("no single changed byte crashes the reader") {
   const Folder folder;
   const std::string path = folder.file("m");
-  SUBCASE("two classes") { example().save(path); }
-  SUBCASE("three classes") { example_of_three().save(path); }
+  SUBCASE("two classes") { sample().save(path); }
+  SUBCASE("three classes") { model_of_three().save(path); }
   SUBCASE("the authors' format") { of_labels("-1", "1").save(path, ModelFormat::gsvm); }
   const std::string text = read(path);
   for (std::size_t at = 0; at < text.size(); ++at)
@@ -292,8 +292,8 @@ TEST_CASE("a model of the authors comes back exactly, and what their files canno
   CHECK(loaded.labels == model.labels);
   CHECK(loaded.calibration[0].a == model.calibration[0].a);
   CHECK(loaded.calibration[0].b == model.calibration[0].b);
-  CHECK_THROWS_AS(example().save(folder.file("n"), ModelFormat::gsvm), InvalidArgument);
-  CHECK_THROWS_AS(example_of_three().save(folder.file("n"), ModelFormat::gsvm), InvalidArgument);
+  CHECK_THROWS_AS(sample().save(folder.file("n"), ModelFormat::gsvm), InvalidArgument);
+  CHECK_THROWS_AS(model_of_three().save(folder.file("n"), ModelFormat::gsvm), InvalidArgument);
   model.cov_mat_type = "full\nb 7";
   CHECK_THROWS_AS(model.save(folder.file("n"), ModelFormat::gsvm), InvalidArgument);
   CHECK(folder.entries() == 1);
@@ -330,7 +330,7 @@ TEST_CASE("log-odds are those of Bayes' rule for normal margins with noise") {
 }
 
 TEST_CASE("an object blurred without end has the shares of training, or those stated") {
-  Model model = example_of_three();
+  Model model = model_of_three();
   const double shares[] = {0.9, 0.08, 0.02};
   for (std::size_t k = 0; k < 3; ++k)
     model.calibration[k] = Calibration(1, 0.5, 1, std::log(shares[k] / (1 - shares[k])));
@@ -345,7 +345,7 @@ TEST_CASE("an object blurred without end has the shares of training, or those st
 }
 
 TEST_CASE("of three classes the most probable is taken, and probabilities sum to one even where all are tiny") {
-  Model model = example_of_three();
+  Model model = model_of_three();
   const Vector decision = (Vector(3) << 0.5, 0.4, -0.2).finished();
   Vector wanted(3);
   for (int k = 0; k < 3; ++k)
@@ -355,7 +355,7 @@ TEST_CASE("of three classes the most probable is taken, and probabilities sum to
   model.calibration.clear();
   CHECK(model.predict(decision) == 0);
 
-  model = example_of_three();
+  model = model_of_three();
   const Vector far = Vector::Constant(3, -1e4), p = model.probabilities(far);
   CHECK(p.sum() == doctest::Approx(1));
   CHECK(p.allFinite());

@@ -11,7 +11,7 @@ using namespace svmgsu;
 
 namespace {
 
-Model example(Index classes, MultiClass multi_class, bool calibrated, Index features) {
+Model sample(Index classes, MultiClass multi_class, bool calibrated, Index features) {
   Model model;
   model.multi_class = multi_class;
   model.labels.clear();
@@ -46,7 +46,7 @@ TEST_CASE("many objects are predicted as one by one, and as with one thread") {
   for (const bool calibrated : {true, false})
     for (const Index classes : {2, 3, 5})
       for (const MultiClass multi_class : {MultiClass::ovo, MultiClass::ovr}) {
-        const Model model = example(classes, multi_class, calibrated, n);
+        const Model model = sample(classes, multi_class, calibrated, n);
         const Gaussians data(means, Diagonal(spread));
         const Matrix variance = margins(model.planes(), data, 1).variance;
         const Matrix wanted = spread * model.w.cwiseAbs2().transpose();
@@ -60,7 +60,7 @@ TEST_CASE("many objects are predicted as one by one, and as with one thread") {
 
 TEST_CASE("objects without covariances are known exactly") {
   const Matrix means = test::Random(23).normals(50, 4);
-  const Model model = example(4, MultiClass::ovo, true, 4);
+  const Model model = sample(4, MultiClass::ovo, true, 4);
   const Gaussians data(means, {});
   check_one_by_one(model, data, means, Matrix::Zero(50, 6));
   CHECK(margins(model.planes(), data).variance == Matrix::Zero(50, 6));
@@ -68,7 +68,7 @@ TEST_CASE("objects without covariances are known exactly") {
 
 TEST_CASE("shares are those of all objects or of each") {
   const Matrix means = test::Random(24).normals(5, 4);
-  const Model model = example(3, MultiClass::ovr, true, 4);
+  const Model model = sample(3, MultiClass::ovr, true, 4);
   const Gaussians data(means, {});
   Matrix all(1, 3), each(5, 3);
   all << 0.2, 0.3, 0.5;
@@ -92,18 +92,18 @@ TEST_CASE("a regression estimates values and their deviations, and has no classe
     CHECK(found.std(i) == doctest::Approx(std::sqrt(spread.row(i).dot(model.w.row(0).cwiseAbs2()))));
   }
   CHECK_THROWS_AS(model.predict(data), InvalidArgument);
-  CHECK_THROWS_AS(example(2, MultiClass::ovo, true, 3).estimate(data), InvalidArgument);
+  CHECK_THROWS_AS(sample(2, MultiClass::ovo, true, 3).estimate(data), InvalidArgument);
 }
 
 TEST_CASE("what does not fit the model is refused") {
   const Matrix means = test::Random(28).normals(5, 4);
   const Gaussians data(means, {});
-  Model model = example(3, MultiClass::ovo, true, 3);
+  Model model = sample(3, MultiClass::ovo, true, 3);
   CHECK_THROWS_AS(model.decisions(data), InvalidArgument);
-  model = example(3, MultiClass::ovo, true, 4);
+  model = sample(3, MultiClass::ovo, true, 4);
   model.calibration.pop_back();
   CHECK_THROWS_AS(model.predict(data), InvalidArgument);
-  model = example(3, MultiClass::ovo, false, 4);
+  model = sample(3, MultiClass::ovo, false, 4);
   CHECK_THROWS_AS(model.probabilities(data), InvalidArgument);
   model.labels.push_back("more");
   CHECK_THROWS_AS(model.predict(data), InvalidArgument);

@@ -10,7 +10,7 @@ using namespace svmgsu;
 
 namespace {
 
-Model example() {
+Model sample() {
   Model model = Model::regression((Vector(3) << 1.0 / 3, -0.0, 1e300).finished(), 0.1, 1e-3, "huber");
   model.loss_parameter = 0.7;
   model.scatter = 2.0 / 3;
@@ -38,7 +38,7 @@ std::string complaint(const std::string& more) {
 }  // namespace
 
 TEST_CASE("a regression comes back from its file exactly") {
-  const Model model = example(), loaded = through_a_file(model);
+  const Model model = sample(), loaded = through_a_file(model);
   CHECK(loaded.task == Task::regression);
   CHECK(loaded.hyperplanes() == 1);
   CHECK(loaded.labels.empty());
@@ -63,7 +63,7 @@ TEST_CASE("the squared loss and what is not known need no line") {
 }
 
 TEST_CASE("a parameter that is left to the loss is written out") {
-  Model model = example();
+  Model model = sample();
   model.loss_parameter = std::numeric_limits<double>::quiet_NaN();
   CHECK(through_a_file(model).loss_parameter == 1.35);
 }
@@ -81,19 +81,19 @@ TEST_CASE("a loss is one of its task, whatever the order of the lines") {
 
 TEST_CASE("what a regression cannot have is not written, and classes are not asked of it") {
   std::ostringstream out;
-  CHECK_THROWS_WITH_AS(example().write(out, ModelFormat::gsvm),
+  CHECK_THROWS_WITH_AS(sample().write(out, ModelFormat::gsvm),
                        "format: gsvm files hold classifiers, and this model is a regression; save it as svmgsu",
                        InvalidArgument);
-  Model model = example();
+  Model model = sample();
   CHECK(model.decision(Vector::Zero(3))(0) == 0.1);
   CHECK_THROWS_AS(model.predict(Vector::Zero(1)), InvalidArgument);
   CHECK_THROWS_AS(model.probabilities(Vector::Zero(1)), InvalidArgument);
   model.labels = {"0", "1"};
   CHECK_THROWS_AS(model.write(out), InvalidArgument);
-  model = example();
+  model = sample();
   model.loss = "hinge";
   CHECK_THROWS_AS(model.write(out), InvalidArgument);
-  model = example();
+  model = sample();
   model.loss_parameter = -1;
   CHECK_THROWS_AS(model.write(out), InvalidArgument);
   CHECK(out.str().empty());

@@ -77,7 +77,7 @@ TEST_CASE("a stream in pieces takes the steps of one, comes near the optimum, an
   Stream once, twice;
   for (std::uint64_t reading = 0; reading < 400; ++reading) continue_sgd(objective, 20, reading, once);
   CHECK(once.steps == 4000);
-  CHECK(once.examples == 80000);
+  CHECK(once.samples == 80000);
   CHECK(objective.value(once.average, once.average_b) == doctest::Approx(exact.objective).epsilon(1e-2));
 
   Stream again;  // the state is all that there is: a copy goes on as the original does

@@ -9,10 +9,10 @@ using namespace svmgsu::test;
 
 namespace {
 
-constexpr Index kExamples = 8, kFeatures = 6;
+constexpr Index kSamples = 8, kFeatures = 6;
 
-Matrix rows_of(const Subspaces& subspaces, Index example, Index n) {
-  const auto at = static_cast<std::size_t>(example);
+Matrix rows_of(const Subspaces& subspaces, Index sample, Index n) {
+  const auto at = static_cast<std::size_t>(sample);
   return Eigen::Map<const EigenMatrix>(subspaces.factors.data() + subspaces.start[at] * n,
                                        subspaces.start[at + 1] - subspaces.start[at], n);
 }
@@ -47,10 +47,10 @@ TEST_CASE("the whole subspace is the covariance itself, for every kind") {
   for (const Kind& kind : every_kind()) {
     CAPTURE(kind.name);
     Random random(22);
-    const Noise noise = kind.make(kExamples, kFeatures, random);
-    const Subspaces kept = eigen_subspaces(noise.sum, kExamples, kFeatures, 1, 2);
-    CHECK(kept.start.size() == kExamples + 1);
-    for (Index i = 0; i < kExamples; ++i) {
+    const Noise noise = kind.make(kSamples, kFeatures, random);
+    const Subspaces kept = eigen_subspaces(noise.sum, kSamples, kFeatures, 1, 2);
+    CHECK(kept.start.size() == kSamples + 1);
+    for (Index i = 0; i < kSamples; ++i) {
       const Matrix f = rows_of(kept, i, kFeatures), &sigma = noise.dense[static_cast<std::size_t>(i)];
       CHECK((f.transpose() * f - sigma).norm() <= 1e-12 * sigma.norm());
     }
@@ -61,9 +61,9 @@ TEST_CASE("kept rows are orthogonal, largest first, and no more than the share a
   for (const Kind& kind : every_kind()) {
     CAPTURE(kind.name);
     Random random(23);
-    const Noise noise = kind.make(kExamples, kFeatures, random);
-    const Subspaces kept = eigen_subspaces(noise.sum, kExamples, kFeatures, 0.8, 1);
-    for (Index i = 0; i < kExamples; ++i) {
+    const Noise noise = kind.make(kSamples, kFeatures, random);
+    const Subspaces kept = eigen_subspaces(noise.sum, kSamples, kFeatures, 0.8, 1);
+    for (Index i = 0; i < kSamples; ++i) {
       const Matrix f = rows_of(kept, i, kFeatures), gram = f * f.transpose();
       const double trace = noise.dense[static_cast<std::size_t>(i)].trace();
       if (trace == 0) {
@@ -92,27 +92,27 @@ TEST_CASE("subspaces have the same bits for any number of threads") {
 
 TEST_CASE("projected means lie in their subspace and stay when projected again") {
   Random random(25);
-  const Noise noise = kind_named("low rank of many ranks").make(kExamples, kFeatures, random);
-  const Subspaces kept = eigen_subspaces(noise.sum, kExamples, kFeatures, 0.9, 2);
-  const Matrix means = random.normals(kExamples, kFeatures);
-  Matrix once(kExamples, kFeatures), twice(kExamples, kFeatures);
+  const Noise noise = kind_named("low rank of many ranks").make(kSamples, kFeatures, random);
+  const Subspaces kept = eigen_subspaces(noise.sum, kSamples, kFeatures, 0.9, 2);
+  const Matrix means = random.normals(kSamples, kFeatures);
+  Matrix once(kSamples, kFeatures), twice(kSamples, kFeatures);
   project_means(means.data(), kept, kFeatures, 2, once.data());
   project_means(once.data(), kept, kFeatures, 1, twice.data());
   CHECK((once - twice).norm() < 1e-13 * once.norm());
-  for (Index i = 0; i < kExamples; ++i) {
+  for (Index i = 0; i < kSamples; ++i) {
     const Matrix f = rows_of(kept, i, kFeatures);
     CHECK((f * (means.row(i) - once.row(i)).transpose()).norm() <= 1e-12 * f.norm());
     if (f.rows() == 0) CHECK(once.row(i).norm() == 0);
   }
   const MatrixOf<float> single = means.cast<float>();
-  MatrixOf<float> projected(kExamples, kFeatures);
+  MatrixOf<float> projected(kSamples, kFeatures);
   project_means(single.data(), kept, kFeatures, 1, projected.data());
   CHECK((projected.cast<double>() - once).norm() < 1e-6 * once.norm());
 }
 
 TEST_CASE("a share outside (0, 1] is refused") {
   Random random(26);
-  const Noise noise = kind_named("isotropic").make(kExamples, kFeatures, random);
+  const Noise noise = kind_named("isotropic").make(kSamples, kFeatures, random);
   for (const double p : {0.0, -0.5, 1.5, std::nan("")})
-    CHECK_THROWS_AS(eigen_subspaces(noise.sum, kExamples, kFeatures, p, 1), InvalidArgument);
+    CHECK_THROWS_AS(eigen_subspaces(noise.sum, kSamples, kFeatures, p, 1), InvalidArgument);
 }

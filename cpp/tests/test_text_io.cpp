@@ -34,18 +34,18 @@ std::string error_of(std::string_view text, TextFormat format = TextFormat::mean
 
 std::vector<Index> all(const TextRows& rows) {
   std::vector<Index> out;
-  for (Index i = 0; i < rows.examples(); ++i) out.push_back(i);
+  for (Index i = 0; i < rows.samples(); ++i) out.push_back(i);
   return out;
 }
 
 Matrix dense(const TextRows& rows) {
-  Matrix out = Matrix::Zero(rows.examples(), rows.features);
+  Matrix out = Matrix::Zero(rows.samples(), rows.features);
   fill_dense(rows, all(rows), rows.features, 1, out.data());
   return out;
 }
 
 Matrix packed(const TextRows& rows, Index n) {
-  Matrix out = Matrix::Zero(rows.examples(), n * (n + 1) / 2);
+  Matrix out = Matrix::Zero(rows.samples(), n * (n + 1) / 2);
   fill_packed(rows, all(rows), n, 1, out.data());
   return out;
 }
@@ -187,7 +187,7 @@ TEST_CASE("labels are numbers, one per line") {
 
 TEST_CASE("svmlight lines have labels for ids, and may have a qid") {
   const TextRows rows = read("+1 qid:3 1:2 # x\n-1 2:4\n-1 2:4\n", TextFormat::svmlight);
-  CHECK(rows.examples() == 3);
+  CHECK(rows.samples() == 3);
   CHECK(rows.ids.empty());
   CHECK(rows.label[0] == 1);
   CHECK(dense(rows) == (Matrix(3, 2) << 2, 0, 0, 4, 0, 4).finished());
@@ -385,7 +385,7 @@ TEST_CASE("random bytes are read or refused") {
       const std::string exact(text);  // sanitizers see reads beyond its end
       try {
         const TextRows rows = read(exact, format);
-        CHECK(rows.examples() > 0);
+        CHECK(rows.samples() > 0);
       } catch (const FormatError& error) {
         CHECK(std::string(error.what()).rfind("f:", 0) == 0);
       }

@@ -70,7 +70,7 @@ TEST_CASE("places outside") {
     const Rows means(small.means);
     CHECK(names("rows", [&] { Gaussians(means, CovarianceSum(), &rows); }));
     OneGaussian one;
-    CHECK(names("example", [&] { one.read(small.data, outside); }));
+    CHECK(names("sample", [&] { one.read(small.data, outside); }));
   }
 }
 
@@ -178,7 +178,7 @@ TEST_CASE("moments of maps with weights that are none, or without room") {
   const Matrix waves = Matrix::Ones(1, 4);
   const auto expect = [&](const std::string& argument, const std::function<void(MixtureArrays&)>& change, double* out) {
     MixtureArrays arrays;
-    arrays.examples = 6;
+    arrays.samples = 6;
     arrays.features = 4;
     arrays.means = small.means.data();
     change(arrays);
@@ -186,7 +186,7 @@ TEST_CASE("moments of maps with weights that are none, or without room") {
   };
   expect("out", [](MixtureArrays&) {}, nullptr);
   expect("data", [](MixtureArrays& a) { a.means = nullptr; }, room);
-  expect("data", [](MixtureArrays& a) { a.examples = -1; }, room);
+  expect("data", [](MixtureArrays& a) { a.samples = -1; }, room);
   expect("data", [](MixtureArrays& a) { a.components = 0; }, room);
   expect("frequencies", [](MixtureArrays& a) { a.features = -4; }, room);
   expect("data", [](MixtureArrays& a) { a.features = 3, a.known = 1; }, room);
@@ -198,14 +198,14 @@ TEST_CASE("full matrices without an array, or of sizes that are none") {
   double full[4] = {1, 0, 0, 1}, packed[3] = {1, 0, 1};
   CHECK(names("full", [&] { pack<double>(nullptr, 1, 2, 0, 1, packed); }));
   CHECK(names("packed", [&] { pack<double>(full, 1, 2, 0, 1, nullptr); }));
-  CHECK(names("examples", [&] { pack(full, -1, 2, 0, 1, packed); }));
+  CHECK(names("samples", [&] { pack(full, -1, 2, 0, 1, packed); }));
   for (const Index n : {Index{-2}, Index{1} << 40}) {
     CHECK(names("n", [&] { pack(full, 1, n, 0, 1, packed); }));
     CHECK(names("n", [&] { find_indefinite(packed, 1, n, 0, 1); }));
     CHECK(names("n", [&] { clip_indefinite(packed, 1, n, 0, 0, 1); }));
   }
   CHECK(names("packed", [] { find_indefinite<float>(nullptr, 1, 2, 0, 1); }));
-  CHECK(names("examples", [&] { find_indefinite(packed, -1, 2, 0, 1); }));
+  CHECK(names("samples", [&] { find_indefinite(packed, -1, 2, 0, 1); }));
   CHECK(names("packed", [] { clip_indefinite<double>(nullptr, 1, 2, 0, 0, 1); }));
   for (const double wrong : {-1.0, kNaN}) {
     CHECK(names("tolerance", [&] { pack(full, 1, 2, wrong, 1, packed); }));
@@ -498,7 +498,7 @@ TEST_CASE("files of sizes that are none") {
   set.means.columns = 4;
   std::ofstream(set.means.path, std::ios::binary).write(reinterpret_cast<const char*>(small.means.data()), 8 * 24);
   set.targets = std::make_shared<const Targets>(small.set.targets);
-  CHECK(Streamed(set, 1).examples() == 6);
+  CHECK(Streamed(set, 1).samples() == 6);
   const auto refuses = [&](const std::string& argument, const std::function<void(FlatSet&)>& change) {
     FlatSet changed = set;
     change(changed);

@@ -11,7 +11,7 @@ using namespace svmgsu::test;
 
 namespace {
 
-// One shard of a few examples, whose questions and answers can be read and changed on their way.
+// One shard of a few samples, whose questions and answers can be read and changed on their way.
 struct Wire {
   Matrix means = Random(3).normals(20, 3), variances = Matrix::Constant(20, 3, 0.2);
   Vector labels = Vector::NullaryExpr(20, [](Index i) { return i % 2 ? 1.0 : -1.0; });
@@ -81,7 +81,7 @@ void replace(std::string& message, std::size_t at, std::uint64_t by) { std::memc
 
 TEST_CASE("shards that do not fit together") {
   Wire wire(false);
-  CHECK(Mapped(wire.parts()).examples() == 20);
+  CHECK(Mapped(wire.parts()).samples() == 20);
   const auto refuses = [&](const std::string& argument, const std::function<void(MappedSet&)>& change) {
     MappedSet set = wire.parts();
     change(set);
@@ -99,7 +99,7 @@ TEST_CASE("shards that do not fit together") {
   refuses("labels", [](MappedSet& s) { s.sizes = {19}; });
   refuses("mapped",
           [](MappedSet& s) { s.ask = [](const std::vector<std::string>&) { return std::vector<std::string>(); }; });
-  CHECK(names("examples", [&] { Mapped::group_rows(wire.set.data, 6, 0); }));
+  CHECK(names("samples", [&] { Mapped::group_rows(wire.set.data, 6, 0); }));
   MappedSet other = wire.parts();
   const Matrix wide = Matrix::Ones(20, 5);
   const Gaussians strangers(wide, CovarianceSum());

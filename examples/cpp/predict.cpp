@@ -27,14 +27,14 @@ void print(const svmgsu::Matrix& rows, svmgsu::Index i) {
 void apply(const svmgsu::Model& model, const svmgsu::Gaussians& data) {
   if (model.task == svmgsu::Task::regression) {
     const svmgsu::Estimates found = model.estimate(data);
-    for (svmgsu::Index i = 0; i < data.examples(); ++i) std::printf("%.17g %.17g\n", found.value(i), found.std(i));
+    for (svmgsu::Index i = 0; i < data.samples(); ++i) std::printf("%.17g %.17g\n", found.value(i), found.std(i));
     return;
   }
   const std::vector<svmgsu::Index> places = model.predict(data);
   const svmgsu::Matrix decisions = model.decisions(data);
   svmgsu::Matrix chances;
   if (!model.calibration.empty()) chances = model.probabilities(data);
-  for (svmgsu::Index i = 0; i < data.examples(); ++i) {
+  for (svmgsu::Index i = 0; i < data.samples(); ++i) {
     std::printf("%s", model.labels[static_cast<std::size_t>(places[static_cast<std::size_t>(i)])].c_str());
     print(decisions, i);
     if (chances.size()) print(chances, i);

@@ -108,7 +108,7 @@ std::string matrix_fault_of(const Scalar* packed, faults::Whose whose, Index n) 
 std::string means_fault(const Gaussians& data, const std::vector<Index>& ids, int threads) {
   const Rows& rows = data.means();
   return faults::first_fault(
-      ids, threads, [&](Index i) { return faults::row_fault(rows, i, faults::example(i), faults::Wanted::finite); });
+      ids, threads, [&](Index i) { return faults::row_fault(rows, i, faults::sample(i), faults::Wanted::finite); });
 }
 
 }  // namespace
@@ -130,7 +130,7 @@ std::string faults::matrix_fault(const Rows& rows, Index row, Whose whose, Index
 
 void check(const Gaussians& data, int threads) {
   const Index n = data.features();
-  threads = team_for(static_cast<double>(data.examples()) * data.numbers_per_example(), threads);
+  threads = team_for(static_cast<double>(data.samples()) * data.numbers_per_sample(), threads);
   std::string fault = means_fault(data, data.ids(), threads);
   require(fault.empty(), "means: " + fault);
   for (const auto& term : data.covariance()) {

@@ -29,7 +29,7 @@ struct Whose {
   Index number;
   std::string text() const { return std::string(what) + " " + std::to_string(number); }
 };
-inline Whose example(Index id) { return {"sample", id}; }
+inline Whose sample(Index id) { return {"sample", id}; }
 
 enum class Wanted { finite, variance };
 

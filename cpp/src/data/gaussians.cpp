@@ -27,7 +27,7 @@ Gaussians Gaussians::some(const std::vector<Index>& positions) const {
   Gaussians part = *this;
   part.ids_.clear();
   for (const Index i : positions) {
-    if (i < 0 || i >= examples()) require(false, "positions: " + std::to_string(i) + " is not a sample");
+    if (i < 0 || i >= samples()) require(false, "positions: " + std::to_string(i) + " is not a sample");
     part.ids_.push_back(ids_[static_cast<std::size_t>(i)]);
   }
   part.require_sizes();
@@ -41,9 +41,9 @@ Gaussians Gaussians::seen_from(const Vector& origin) const {
   return seen;
 }
 
-double Gaussians::numbers_per_example() const {
+double Gaussians::numbers_per_sample() const {
   double sum = means_.numbers_per_row();
-  for (const auto& term : covariance()) sum += term.kind.numbers_per_example();
+  for (const auto& term : covariance()) sum += term.kind.numbers_per_sample();
   return sum;
 }
 
@@ -66,7 +66,7 @@ void Gaussians::require_sizes() const {
   for (const Index id : ids_)  // the message only where it is needed: it takes longer than the check
     if (id < 0 || id >= total) require(false, "rows: " + std::to_string(id) + " is not a sample");
   for (const auto& term : covariance_.terms()) {
-    const Index count = term.kind.examples(), columns = term.kind.features();
+    const Index count = term.kind.samples(), columns = term.kind.features();
     if (count >= 0 && count != total)
       require(false, "covariance: " + std::to_string(count) + " samples, but the means have " + std::to_string(total));
     if (columns >= 0 && columns != features())

@@ -25,11 +25,11 @@ double rounding_of(const CovarianceSum& covariance) {
   return std::numeric_limits<double>::epsilon();
 }
 
-// The kept rows of one example, from its factors F if it has them: FFᵀ = V Λ Vᵀ gives VᵀF.
-Matrix kept_rows(const CovarianceSum& covariance, Index example, Index n, double p) {
+// The kept rows of one sample, from its factors F if it has them: FFᵀ = V Λ Vᵀ gives VᵀF.
+Matrix kept_rows(const CovarianceSum& covariance, Index sample, Index n, double p) {
   Index rank = 0;
   for (const auto& term : covariance.terms()) {
-    const Index own = term.kind.rank(example);
+    const Index own = term.kind.rank(sample);
     rank = own < 0 ? n : std::min(n, rank + own);
   }
   if (rank == 0) return Matrix(0, n);
@@ -37,15 +37,15 @@ Matrix kept_rows(const CovarianceSum& covariance, Index example, Index n, double
     Matrix factors(rank, n);
     double* at = factors.data();
     for (const auto& term : covariance.terms()) {
-      term.kind.factors(example, term.scale, at);
-      at += term.kind.rank(example) * n;
+      term.kind.factors(sample, term.scale, at);
+      at += term.kind.rank(sample) * n;
     }
     const Descending gram(factors * factors.transpose());
     const Index kept = kept_eigenvalues(gram.values, n, p);
     return gram.vectors.leftCols(kept).transpose() * factors;
   }
   Matrix full = Matrix::Zero(n, n);
-  for (const auto& term : covariance.terms()) term.kind.add_full(example, term.scale, full);
+  for (const auto& term : covariance.terms()) term.kind.add_full(sample, term.scale, full);
   const Descending pairs(full);
   const Index kept = kept_eigenvalues(pairs.values, n, p, rounding_of(covariance));
   return pairs.values.head(kept).cwiseSqrt().asDiagonal() * pairs.vectors.leftCols(kept).transpose();
@@ -68,23 +68,23 @@ Index kept_eigenvalues(const Vector& descending, Index n, double p, double epsil
   return rank;
 }
 
-Subspaces eigen_subspaces(const CovarianceSum& covariance, Index examples, Index features, double p, int threads) {
+Subspaces eigen_subspaces(const CovarianceSum& covariance, Index samples, Index features, double p, int threads) {
   require(p > 0 && p <= 1, "p: must be in (0, 1], got " + std::to_string(p));
-  require(examples >= 0 && features > 0, "examples, features: sizes must be positive");
+  require(samples >= 0 && features > 0, "samples, features: sizes must be positive");
   for (const auto& term : covariance.terms()) {
-    const Index count = term.kind.examples(), columns = term.kind.features();
-    require((count < 0 || count >= examples) && (columns < 0 || columns == features),
+    const Index count = term.kind.samples(), columns = term.kind.features();
+    require((count < 0 || count >= samples) && (columns < 0 || columns == features),
             "covariance: " + std::to_string(count) + " samples of " + std::to_string(columns) + " features, wanted " +
-                std::to_string(examples) + " of " + std::to_string(features));
+                std::to_string(samples) + " of " + std::to_string(features));
   }
-  std::vector<Matrix> rows(static_cast<std::size_t>(examples));
-  parallel_for(examples, team_for(static_cast<double>(examples * features * features), threads),
+  std::vector<Matrix> rows(static_cast<std::size_t>(samples));
+  parallel_for(samples, team_for(static_cast<double>(samples * features * features), threads),
                [&](Index i) { rows[static_cast<std::size_t>(i)] = kept_rows(covariance, i, features, p); });
   Subspaces result;
   result.start.assign(1, 0);
   for (const Matrix& kept : rows) result.start.push_back(result.start.back() + kept.rows());
   result.factors.resize(static_cast<std::size_t>(result.start.back() * features));
-  for (Index i = 0; i < examples; ++i) {
+  for (Index i = 0; i < samples; ++i) {
     Matrix& kept = rows[static_cast<std::size_t>(i)];
     std::copy_n(kept.data(), kept.size(), result.factors.data() + result.start[static_cast<std::size_t>(i)] * features);
     kept.resize(0, 0);
@@ -95,8 +95,8 @@ Subspaces eigen_subspaces(const CovarianceSum& covariance, Index examples, Index
 template <class Scalar>
 void project_means(const Scalar* means, const Subspaces& subspaces, Index n, int threads, Scalar* out) {
   using Row = EigenOf<Scalar, 1>;
-  const auto examples = static_cast<Index>(subspaces.start.size()) - 1;
-  parallel_for(examples, team_for(static_cast<double>(examples * n), threads), [&](Index i) {
+  const auto samples = static_cast<Index>(subspaces.start.size()) - 1;
+  parallel_for(samples, team_for(static_cast<double>(samples * n), threads), [&](Index i) {
     const Vector x = Eigen::Map<const Row>(means + i * n, n).template cast<double>();
     Vector projected = Vector::Zero(n);
     for (Index k = subspaces.start[static_cast<std::size_t>(i)]; k < subspaces.start[static_cast<std::size_t>(i) + 1];

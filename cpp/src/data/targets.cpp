@@ -16,22 +16,22 @@ constexpr Ones kOnes;
 
 }  // namespace
 
-Targets::Targets(Task task, Index examples, std::vector<double> weights) : task_(task), examples_(examples) {
+Targets::Targets(Task task, Index samples, std::vector<double> weights) : task_(task), samples_(samples) {
   for (std::size_t i = 0; i < weights.size(); ++i)
     if (!(weights[i] >= 0 && std::isfinite(weights[i])))
       require(false, "weights: sample " + std::to_string(i) + " has " + std::to_string(weights[i]) +
                          "; weights must be >= 0 and finite");
-  const bool ones = static_cast<Index>(weights.size()) == examples &&
+  const bool ones = static_cast<Index>(weights.size()) == samples &&
                     std::all_of(weights.begin(), weights.end(), [](double weight) { return weight == 1; });
   if (!ones) weight_ = std::move(weights);
 }
 
-void Targets::require_examples(Index count) const {
+void Targets::require_samples(Index count) const {
   const auto check = [&](Index size, const char* name) {
     if (size != count)
       require(false, std::string(name) + ": " + std::to_string(size) + " for " + std::to_string(count) + " samples");
   };
-  check(examples_, task_ == Task::regression ? "targets" : "labels");
+  check(samples_, task_ == Task::regression ? "targets" : "labels");
   if (!weight_.empty()) check(static_cast<Index>(weight_.size()), "weights");
 }
 
@@ -59,7 +59,7 @@ Targets Targets::values(std::vector<double> t, std::vector<double> weights) {
 Targets Targets::some(const std::vector<Index>& positions) const {
   Targets part(task_, static_cast<Index>(positions.size()), {});
   for (const Index i : positions) {
-    if (i < 0 || i >= examples_) require(false, "positions: " + std::to_string(i) + " is not a sample");
+    if (i < 0 || i >= samples_) require(false, "positions: " + std::to_string(i) + " is not a sample");
     const auto at = static_cast<std::size_t>(i);
     if (!label_.empty()) part.label_.push_back(label_[at]);
     if (!target_.empty()) part.target_.push_back(target_[at]);
@@ -93,19 +93,19 @@ Targets::View::View(const Targets& of, const Index* positions, int count)
 
 double Targets::mean_weight() const {
   double sum = 0;
-  for (Index i = 0; i < examples_; ++i) sum += weight(i);
-  return sum / static_cast<double>(examples_);
+  for (Index i = 0; i < samples_; ++i) sum += weight(i);
+  return sum / static_cast<double>(samples_);
 }
 
 void Targets::masses(double* of_sign) const {
   of_sign[0] = of_sign[1] = 0;
-  for (Index i = 0; i < examples_; ++i) of_sign[sign(i) > 0] += weight(i);
+  for (Index i = 0; i < samples_; ++i) of_sign[sign(i) > 0] += weight(i);
 }
 
 double Targets::centre() const {
   if (task_ == Task::classification) return 0;
   double sum = 0, total = 0;
-  for (Index i = 0; i < examples_; ++i) {
+  for (Index i = 0; i < samples_; ++i) {
     sum += weight(i) * target(i);
     total += weight(i);
   }

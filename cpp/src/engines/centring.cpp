@@ -6,7 +6,7 @@
 namespace svmgsu {
 namespace {
 
-constexpr Index kLookedAt = 1000;  // examples
+constexpr Index kLookedAt = 1000;  // samples
 constexpr double kFar = 1e4;       // spreads
 constexpr double kSparseNear = 3;  // spreads within which a sparse column is left alone
 
@@ -41,7 +41,7 @@ class ShiftedSource final : public Source {
  public:
   ShiftedSource(std::shared_ptr<const Source> of, const Vector& at)
       : of_(std::move(of)), like_(of_->like().seen_from(at)), at_(at) {}
-  Index examples() const override { return of_->examples(); }
+  Index samples() const override { return of_->samples(); }
   const Gaussians& like() const override { return like_; }
   double numbers() const override { return of_->numbers(); }
   double rank() const override { return of_->rank(); }
@@ -87,7 +87,7 @@ Centre centre_of(const Gaussians& data) {
 Centre centre_of(const Source& source) {
   if (source.whole()) return centre_of(*source.whole());
   std::vector<Index> rows;
-  const Index count = source.examples(), looked = std::min(count, kLookedAt);
+  const Index count = source.samples(), looked = std::min(count, kLookedAt);
   for (Index k = 0; k < looked; ++k) rows.push_back(k * count / looked);
   return centre_of(*source.take(rows)->whole());
 }

@@ -12,11 +12,11 @@ struct Centre {
   bool far = false;  // so far from 0, in units of a feature's spread, that w·x − w·at would lose digits
 };
 
-// From about a thousand examples, evenly spread over the data; of no length where the rows cannot be looked at, or
+// From about a thousand samples, evenly spread over the data; of no length where the rows cannot be looked at, or
 // sparse ones need no centring. A shift of the data is a shift of the centre.
 Centre centre_of(const Source& source);
 
-// The same examples as seen from `at`.
+// The same samples as seen from `at`.
 std::shared_ptr<const Source> seen_from(const std::shared_ptr<const Source>& source, const Vector& at);
 
 }  // namespace svmgsu

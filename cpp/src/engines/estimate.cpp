@@ -1,4 +1,4 @@
-// The dense Hessian, and estimates of it from some of the examples.
+// The dense Hessian, and estimates of it from some of the samples.
 #include <limits>
 
 #include "engines/hessian.hpp"
@@ -48,7 +48,7 @@ Hessian::Choice Hessian::drawn(double tau, std::uint64_t seed, Index first) cons
   return choice;
 }
 
-// About `rows` of the active examples, each with probability min(1, τκ) and then weight κ/probability.
+// About `rows` of the active samples, each with probability min(1, τκ) and then weight κ/probability.
 Hessian::Choice Hessian::choose(Index rows, std::uint64_t seed) const {
   const double tau =
       active() > rows ? odds_for(*levels_, cut_, static_cast<double>(rows)) : std::numeric_limits<double>::infinity();
@@ -91,7 +91,7 @@ void Hessian::outer_rows(const Gaussians& data, Index id, const Choice& choice, 
 
 namespace {
 
-// Rows of factors that some examples have.
+// Rows of factors that some samples have.
 Index factor_rows(const Piece& piece, Index first, Index count) {
   Index sum = 0;
   for (Index at = first; at < first + count; ++at)
@@ -100,7 +100,7 @@ Index factor_rows(const Piece& piece, Index first, Index count) {
   return sum;
 }
 
-// Writes √weight F of an example, which has `rank` rows in all. Returns their number.
+// Writes √weight F of a sample, which has `rank` rows in all. Returns their number.
 Index copy_factors(const Gaussians& data, Index id, double weight, double* out) {
   Index rows = 0;
   for (const auto& term : data.covariance()) {
@@ -117,7 +117,7 @@ Index copy_factors(const Gaussians& data, Index id, double weight, double* out) 
 Matrix Hessian::dense(Index rows, std::uint64_t seed) const {
   const auto& terms = objective_.source().like().covariance();
   const Index n = objective_.features(), width = n + 1;
-  const double share = 1.0 / static_cast<double>(objective_.examples());
+  const double share = 1.0 / static_cast<double>(objective_.samples());
   Matrix h = Matrix::Zero(width, width);
   h.diagonal().head(n).setConstant(objective_.lambda());
   bool factors = false;  // some term is known by factors only
@@ -153,7 +153,7 @@ Matrix Hessian::dense(Index rows, std::uint64_t seed) const {
       }
       add(z, width, 1.0);
       if (f.rows() > 0) add(f, n, 1.0);
-      // Left out of an estimate: Σ and γuuᵀ would no longer be of the same examples, and H not positive.
+      // Left out of an estimate: Σ and γuuᵀ would no longer be of the same samples, and H not positive.
       if (exact && u[0].rows() > 0) add(u[0], width, -1.0);
       if (u[1].rows() > 0) add(u[1], width, 1.0);
     }
@@ -168,7 +168,7 @@ Vector Hessian::diagonal(Index rows, std::uint64_t seed) const {
   const auto& terms = source.like().covariance();
   const Vector& origin = objective_.origin();
   const Index n = objective_.features();
-  const double share = 1.0 / static_cast<double>(objective_.examples());
+  const double share = 1.0 / static_cast<double>(objective_.samples());
   const bool sparse = source.like().means().sparse();
   const Choice choice = choose(sparse ? active() : rows, seed);
   Vector result = Vector::Zero(n + 1), row(n), linear = Vector::Zero(sparse ? n : 0), squares = Vector::Zero(n);
@@ -210,7 +210,7 @@ Vector Hessian::diagonal(Index rows, std::uint64_t seed) const {
 Hessian::Sketch Hessian::sketch(Index rows, std::uint64_t seed) const {
   const auto& terms = objective_.source().like().covariance();
   const Index n = objective_.features();
-  const double share = 1.0 / static_cast<double>(objective_.examples());
+  const double share = 1.0 / static_cast<double>(objective_.samples());
   Sketch result;
   result.diagonal = Vector::Zero(n + 1);
   result.diagonal.head(n).setConstant(objective_.lambda());

@@ -79,7 +79,7 @@ Hessian::Numbers Hessian::numbers_of(const std::vector<Index>& positions) const 
   return numbers;
 }
 
-// What products want to know beyond an estimate of the matrix: numbers of every active example, and its rows at hand
+// What products want to know beyond an estimate of the matrix: numbers of every active sample, and its rows at hand
 // if there is room for them.
 void Hessian::prepare_products() {
   if (prepared_) return;
@@ -206,7 +206,7 @@ void Hessian::sum_up(bool smoothing, const Vector& v, double vb, const Emit* emi
           tau = kappa_[j] * (alpha * rho[j] - uv * gamma[j]);
         },
         emit, total);
-  // Example i adds ε[−σL‴(x; 1) + L⁗(u; 0)].
+  // Sample i adds ε[−σL‴(x; 1) + L⁗(u; 0)].
   sweep_active(
       v,
       [&](std::size_t j, double, double, double& coefficient, double& tau) {
@@ -222,7 +222,7 @@ void Hessian::add_up(bool smoothing, const Vector& v, double vb, Vector& out, do
   const Source& source = objective_.source();
   const Vector& origin = objective_.origin();
   const auto& covariance = source.like().covariance();
-  const double share = 1.0 / static_cast<double>(objective_.examples());
+  const double share = 1.0 / static_cast<double>(objective_.samples());
   out = share * total.of[0].x;
   for (std::size_t t = 0; t < terms_.size(); ++t)
     terms_[t].finish(total.of[0].terms[t].data(), share * covariance[t].scale, out.data());
@@ -265,7 +265,7 @@ double Hessian::slope(const Evaluation& from, const Evaluation& there, const Vec
 }
 
 std::vector<double> Hessian::cross(const std::vector<double>& along) const {
-  std::vector<double> all(static_cast<std::size_t>(objective_.examples()), 0.0);
+  std::vector<double> all(static_cast<std::size_t>(objective_.samples()), 0.0);
   for (std::size_t i = 0; i < along.size(); ++i) all[static_cast<std::size_t>(position(i))] = along[i];
   return all;
 }

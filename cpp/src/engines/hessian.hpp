@@ -13,24 +13,24 @@ namespace svmgsu {
 // Not for use by several threads at once.
 class Hessian {
  public:
-  // Numbers of some active examples: σ, ρ and γ (see Bends).
+  // Numbers of some active samples: σ, ρ and γ (see Bends).
   struct Numbers {
     std::vector<double> sign, rho, gamma;
   };
-  // Active examples that were drawn: their positions in the data, and κ over their odds.
+  // Active samples that were drawn: their positions in the data, and κ over their odds.
   struct Choice : Numbers {
     std::vector<Index> position;
     std::vector<double> weight;
   };
 
   Hessian(const Objective& objective, const Evaluation& at, double negligible);
-  // Of the examples with κ from `cut` on, in blocks of at most `block`: a part of other data's.
+  // Of the samples with κ from `cut` on, in blocks of at most `block`: a part of other data's.
   Hessian(const Objective& objective, const Evaluation& at, double cut, Index block);
 
   // What a product, or the smoothing's derivative, sums up; groups go to `emit` as in a pass.
   void sum_up(bool smoothing, const Vector& v, double vb, const Emit* emit, PassSums& total);
   const std::vector<double>& last() const { return last_; }
-  // Each active example with odds min(1, τκ), by what its place in all data, `first` and on, draws.
+  // Each active sample with odds min(1, τκ), by what its place in all data, `first` and on, draws.
   Choice drawn(double tau, std::uint64_t seed, Index first) const;
 
   void times(const Vector& v, double vb, Vector& out, double& out_b);
@@ -64,7 +64,7 @@ class Hessian {
   void fill(const Evaluation& at);
   void leave_out(double cut);
   void require_direction(const Vector& v, const char* name) const;
-  // Adds up over the active examples: coefficients (of x, and τ of Σw beside κ of Σv) come from `link`.
+  // Adds up over the active samples: coefficients (of x, and τ of Σw beside κ of Σv) come from `link`.
   template <class Link>
   void sweep_active(const Vector& v, Link link, const Emit* emit, PassSums& total);
   void add_up(bool smoothing, const Vector& v, double vb, Vector& out, double& out_b);
@@ -73,9 +73,9 @@ class Hessian {
   void make_terms(const Gaussians& data, const std::vector<Index>& ids);
   Numbers numbers_of(const std::vector<Index>& positions) const;
   Choice choose(Index rows, std::uint64_t seed) const;
-  // The chosen examples, in pieces that begin at multiples of `chunk`.
+  // The chosen samples, in pieces that begin at multiples of `chunk`.
   void for_chosen(const Choice& choice, Index chunk, const Source::Use& use) const;
-  // Rows of RᵀR for a chosen example (row `id` of the data), weighted: z = σ(x; 1) + ρ(u; 0) to `z`, √|γ| u to `u`.
+  // Rows of RᵀR for a chosen sample (row `id` of the data), weighted: z = σ(x; 1) + ρ(u; 0) to `z`, √|γ| u to `u`.
   void outer_rows(const Gaussians& data, Index id, const Choice& choice, std::size_t at, double weight, double* z,
                   double* u) const;
   Index position(std::size_t place) const { return positions_.empty() ? static_cast<Index>(place) : positions_[place]; }
@@ -86,21 +86,21 @@ class Hessian {
   std::shared_ptr<Kept> kept_;
   Vector w_;
   double b_, epsilon_, cut_ = 0;
-  Index block_ = 0;                        // examples of a block, where that is told
+  Index block_ = 0;                        // samples of a block, where that is told
   std::vector<std::vector<double>> sums_;  // Σ c L″Σ_i of each covariance term
   Index active_ = 0;
-  std::vector<double> kappa_;     // of the active examples, times their weights
+  std::vector<double> kappa_;     // of the active samples, times their weights
   std::vector<Index> positions_;  // and their places in the data; empty where all are active
   // For products alone:
   bool prepared_ = false;
   Numbers numbers_;
   Cuts cuts_;
-  std::shared_ptr<const Source> rows_;  // the active examples, or null where there is no room for them
+  std::shared_ptr<const Source> rows_;  // the active samples, or null where there is no room for them
   std::vector<Index> ids_;              // their rows in it
   std::vector<Curvature> terms_;
   std::vector<double> last_, along_;  // wᵀΣv of the last product, wᵀΣp of the step that is followed
-  const Remote* far_ = nullptr;       // who keeps these and all else that is known of examples, or null
-  const Levels* levels_ = nullptr;    // of κ of all examples, where there is a choice to be made
+  const Remote* far_ = nullptr;       // who keeps these and all else that is known of samples, or null
+  const Levels* levels_ = nullptr;    // of κ of all samples, where there is a choice to be made
   std::vector<Remote::Followed> steps_;
   Vector last_v_;
   double last_vb_ = 0;

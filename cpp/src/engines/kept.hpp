@@ -15,7 +15,7 @@ struct Slot {
 };
 
 struct Kept {
-  std::vector<double> mean, variance, curvature;  // w·x, wᵀΣw and L″ of every example; L″ in memory alone
+  std::vector<double> mean, variance, curvature;  // w·x, wᵀΣw and L″ of every sample; L″ in memory alone
   std::vector<Plan> plans;                        // of each covariance term
   std::vector<std::vector<double>> sums;          // Σ c L″Σ_i of each term
   std::vector<double> own;                        // group sums of the line along w, where the others are elsewhere
@@ -44,7 +44,7 @@ struct Kept {
   }
 };
 
-// d and s of some examples, and their losses: L, L′ and L″.
+// d and s of some samples, and their losses: L, L′ and L″.
 struct Residuals {
   double d[kMaxBatch], s[kMaxBatch], loss[kMaxBatch], slope[kMaxBatch], curvature[kMaxBatch];
 
@@ -62,7 +62,7 @@ struct Residuals {
   void evaluate(const Loss& of, int count) { of.gradient(count, d, s, loss, slope, curvature); }
 };
 
-// The numbers of the Hessian of one example in (d, s²), in the form
+// The numbers of the Hessian of one sample in (d, s²), in the form
 //     Hv = κ[α σ(x; 1) + (αρ − γη)(u; 0) + (Σv_w; 0)],   α = σξ + ρη,
 // with κ = L″, ρ = −L‴/L″ and γ = ρ² − L⁗/L″, which shows what is positive. (Hinge: ρ = r/s, γ = 1/s².)
 struct Bends {

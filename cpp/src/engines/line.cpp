@@ -59,10 +59,10 @@ Line::Point Line::at(double t, double beta) const {
 
 Line::Point Line::sum_up(const std::vector<double>& groups, double t) const {
   const std::array<double, kNumbers> total = total_of<kNumbers>(groups);
-  const double lambda = objective_.lambda(), share = 1.0 / static_cast<double>(objective_.examples());
+  const double lambda = objective_.lambda(), share = 1.0 / static_cast<double>(objective_.samples());
   const double w2 = from_.w.squaredNorm(), wp = from_.w.dot(p_), p2 = p_.squaredNorm();
   Point out;
-  out.value = lambda / 2 * (w2 + 2 * t * wp + t * t * p2) + total[0] / static_cast<double>(objective_.examples());
+  out.value = lambda / 2 * (w2 + 2 * t * wp + t * t * p2) + total[0] / static_cast<double>(objective_.samples());
   out.t = lambda * (wp + t * p2) + share * total[1];
   out.beta = share * total[2];
   out.t_t = lambda * p2 + share * total[3];
@@ -177,7 +177,7 @@ void widen(double& low, double& high, F f) {
 double Objective::best_intercept(const Evaluation& at, double start) const {
   const Kept& known = kept(at);
   double low = std::numeric_limits<double>::infinity(), high = -low, mass[2];
-  for (Index i = 0; i < examples(); ++i) {
+  for (Index i = 0; i < samples(); ++i) {
     const auto k = static_cast<std::size_t>(i);
     const double reach = 40 * std::sqrt(known.variance[k]);
     const double zero = targets().sign(i) * targets().target(i) - known.mean[k];  // of the residual
@@ -229,7 +229,7 @@ Objective::Trivial Objective::trivial_of_labels() const {
   double of[2], slope_of[2], curvature_of[2];
   const auto at = [&](double b) {
     slopes(b, of, slope_of, curvature_of);
-    return (mass[1] * of[1] + mass[0] * of[0]) / static_cast<double>(examples());
+    return (mass[1] * of[1] + mass[0] * of[0]) / static_cast<double>(samples());
   };
   Trivial result;
   result.start = at(0);
@@ -255,7 +255,7 @@ Objective::Trivial Objective::trivial() const {
   Evaluation zero;
   zero.w = Vector::Zero(features());
   zero.kept = std::make_shared<Kept>();
-  zero.kept->mean.assign(static_cast<std::size_t>(examples()), 0.0);
+  zero.kept->mean.assign(static_cast<std::size_t>(samples()), 0.0);
   zero.kept->variance = zero.kept->mean;
   const Line line(*this, Direction::none, zero, zero, Vector(), 0.0, 0.0);
   const auto value = [&](double b) { return line.sum_up(line.sums(0, b), 0).value; };

@@ -1,4 +1,4 @@
-// Who asks: the objective of examples that are in several places.
+// Who asks: the objective of samples that are in several places.
 #include "svmgsu/engines/mapped.hpp"
 
 #include <cmath>
@@ -14,7 +14,7 @@ class MappedSource final : public Source, public Remote {
   explicit MappedSource(std::shared_ptr<const MappedSet> set) : set_(std::move(set)), like_(set_->like.data) {}
   MappedSource(const MappedSource& of, const Vector& at) : set_(of.set_), like_(of.like_.seen_from(at)), at_(at) {}
 
-  Index examples() const override { return set_->targets->examples(); }
+  Index samples() const override { return set_->targets->samples(); }
   const Gaussians& like() const override { return like_; }
   double numbers() const override { return set_->numbers; }
   double rank() const override { return set_->rank; }
@@ -29,7 +29,7 @@ class MappedSource final : public Source, public Remote {
   }
   std::shared_ptr<const Source> take(const std::vector<Index>& positions) const override {
     MappedSet::Rows rows = set_->take(positions);
-    require(rows.data.examples() == static_cast<Index>(positions.size()), "mapped: other rows than were asked for");
+    require(rows.data.samples() == static_cast<Index>(positions.size()), "mapped: other rows than were asked for");
     require_like(rows.data);
     auto found = std::make_shared<MemorySource>(std::move(rows.data), std::move(rows.owner), numbers());
     if (at_.size() == 0) return found;
@@ -69,10 +69,10 @@ class MappedSource final : public Source, public Remote {
     out.put_list(p.v);
     last.clear();
     each(out.text(), [&](MessageReader& in, Index size) {
-      const std::vector<double> own = in.get_list();  // of the examples that take part
+      const std::vector<double> own = in.get_list();  // of the samples that take part
       require(static_cast<Index>(own.size()) <= size, "mapped: an answer of more samples than a shard has");
       last.insert(last.end(), own.begin(), own.end());
-      const auto groups = in.get<std::uint64_t>();  // that have such examples
+      const auto groups = in.get<std::uint64_t>();  // that have such samples
       for (std::uint64_t group = 0; group < groups; ++group) total.add(get_sums(in, 1, total), 1);
     });
   }
@@ -121,7 +121,7 @@ class MappedSource final : public Source, public Remote {
   }
 
  private:
-  // Refuses examples of other features or covariances than all have.
+  // Refuses samples of other features or covariances than all have.
   void require_like(const Gaussians& rows) const {
     const Gaussians& like = set_->like.data;
     bool same = rows.features() == like.features() && rows.covariance().size() == like.covariance().size();
@@ -131,7 +131,7 @@ class MappedSource final : public Source, public Remote {
     }
     require(same, "mapped: rows of other features or kinds of covariance");
   }
-  // Five numbers of each example that was drawn, of which the first is its position: those of a place rise.
+  // Five numbers of each sample that was drawn, of which the first is its position: those of a place rise.
   static void require_drawn(const std::vector<double>& list, Index first, Index end) {
     bool holds = list.size() % 5 == 0;
     double least = static_cast<double>(first);
@@ -141,7 +141,7 @@ class MappedSource final : public Source, public Remote {
     }
     require(holds, "mapped: an answer of samples that the shard does not have");
   }
-  // The groups of blocks of a place with so many examples.
+  // The groups of blocks of a place with so many samples.
   static Index groups_of(const Objective& of, Index size) {
     const Index rows = of.cuts().block * of.cuts().per_group;
     return (size + rows - 1) / rows;
@@ -193,7 +193,7 @@ class MappedSource final : public Source, public Remote {
   }
   static void read_into(MessageReader& in, Index size, double* to, bool certain = false) {
     const std::vector<double> values = in.get_list();
-    if (certain && values.empty()) {  // no variances are sent of examples that have none
+    if (certain && values.empty()) {  // no variances are sent of samples that have none
       std::fill_n(to, size, 0.0);
       return;
     }
@@ -217,36 +217,36 @@ Cuts cuts_for(const Gaussians& like, double numbers, Index count) {
 
 }  // namespace
 
-Index Mapped::group_rows(const Gaussians& like, double numbers, Index examples) {
+Index Mapped::group_rows(const Gaussians& like, double numbers, Index samples) {
   require(numbers > 0 && std::isfinite(numbers), "numbers: must be > 0 and finite, got " + to_text(numbers));
-  require(examples > 0, "examples: must be > 0, got " + std::to_string(examples));
-  const Cuts cuts = cuts_for(like, numbers, examples);
-  return cuts.single ? examples : cuts.block * cuts.per_group;
+  require(samples > 0, "samples: must be > 0, got " + std::to_string(samples));
+  const Cuts cuts = cuts_for(like, numbers, samples);
+  return cuts.single ? samples : cuts.block * cuts.per_group;
 }
 
 Mapped::Mapped(MappedSet set) : targets_(set.targets) {
-  require(targets_ != nullptr && targets_->examples() > 0, "targets: there are none");
+  require(targets_ != nullptr && targets_->samples() > 0, "targets: there are none");
   require(set.ask != nullptr, "ask: there is nobody to ask");
   require(set.take != nullptr, "take: there is nobody to take samples from");
   require(set.rank >= 0 && std::isfinite(set.rank), "rank: must be >= 0 and finite, got " + to_text(set.rank));
   require(!set.sizes.empty(), "shards: there are none");
-  const Index group = group_rows(set.like.data, set.numbers, targets_->examples());
+  const Index group = group_rows(set.like.data, set.numbers, targets_->samples());
   Index first = 0;
   for (std::size_t k = 0; k < set.sizes.size(); ++k) {
     require(set.sizes[k] > 0, "shards: shard " + std::to_string(k) + " has no samples; leave it out");
     require(first % group == 0, "shards: shard " + std::to_string(k) + " begins at sample " + std::to_string(first) +
                                     "; of these data, shards must begin at multiples of " + std::to_string(group));
-    require(set.sizes[k] <= targets_->examples() - first, "shards: they have more samples than there are targets");
+    require(set.sizes[k] <= targets_->samples() - first, "shards: they have more samples than there are targets");
     first += set.sizes[k];
   }
-  targets_->require_examples(first);
+  targets_->require_samples(first);
   source_ = std::make_shared<MappedSource>(std::make_shared<const MappedSet>(std::move(set)));
 }
 
 Objective Mapped::objective(double lambda, int threads, bool intercept, std::shared_ptr<const Loss> loss) const {
   return Objective(source_, targets_, lambda, threads, intercept, std::move(loss), false);
 }
-Index Mapped::examples() const { return targets_->examples(); }
+Index Mapped::samples() const { return targets_->samples(); }
 Index Mapped::features() const { return source_->like().features(); }
 
 }  // namespace svmgsu

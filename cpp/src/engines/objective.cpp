@@ -14,7 +14,7 @@ namespace svmgsu {
 namespace {
 
 Cuts cuts_of(const Source& source) {
-  const Index count = source.examples();
+  const Index count = source.samples();
   const double sums = 2 * source.like().sum_size();
   return Cuts(count, block_size(source.like(), source.numbers(), count, sums), sums);
 }
@@ -47,7 +47,7 @@ Objective::Objective(std::shared_ptr<const Source> source, std::shared_ptr<const
       slot_(lean ? std::make_shared<Slot>() : nullptr),
       features_(source_->like().features()) {
   require(lambda > 0 && std::isfinite(lambda), "lambda: must be positive and finite, got " + std::to_string(lambda));
-  targets_->require_examples(source_->examples());
+  targets_->require_samples(source_->samples());
   require_task(this->loss(), targets_->task());
   learn_targets();
 }
@@ -107,12 +107,12 @@ Objective::Cost Objective::cost() const {
 }
 
 // One of each so many neighbours: in the order of memory, and no pattern of the data is met at every draw.
-std::unique_ptr<Objective> Objective::sample(Index rows, std::uint64_t seed) const {
-  if (rows >= examples()) return nullptr;
+std::unique_ptr<Objective> Objective::subsample(Index rows, std::uint64_t seed) const {
+  if (rows >= samples()) return nullptr;
   SplitMix64 random(seed);
   std::vector<Index> positions;
   for (Index k = 0; k < rows; ++k) {
-    const Index first = k * examples() / rows, end = (k + 1) * examples() / rows;
+    const Index first = k * samples() / rows, end = (k + 1) * samples() / rows;
     positions.push_back(first + static_cast<Index>(random() % static_cast<std::uint64_t>(end - first)));
   }
   const auto some = std::make_shared<const Targets>(targets().some(positions));
@@ -125,15 +125,15 @@ std::unique_ptr<Objective> Objective::sample(Index rows, std::uint64_t seed) con
 const Kept& Objective::complete(Kept& known, const Vector& w) const {
   if (!known.mean.empty()) return known;
   require_point(w);
-  known.mean.resize(static_cast<std::size_t>(examples()));
-  known.variance.resize(static_cast<std::size_t>(examples()));
+  known.mean.resize(static_cast<std::size_t>(samples()));
+  known.variance.resize(static_cast<std::size_t>(samples()));
   if (const Remote* const far = source_->remote()) {
     far->margins(*this, w, known.mean.data(), known.variance.data());
     return known;
   }
   std::vector<Plan> plans;
   const double shift = this->shift(w), numbers = source_->numbers();
-  const Cuts cuts(examples(), block_size(source_->like(), numbers, examples(), 0), 0);
+  const Cuts cuts(samples(), block_size(source_->like(), numbers, samples(), 0), 0);
   sweep<Adds::nothing>(
       Visit{[&](const Source::Use& use) { source_->all(cuts, use); }, cuts, numbers, nullptr, threads(), nullptr},
       [&](const Piece& piece) { return PointForms(piece.data, w, plans); },
@@ -150,19 +150,19 @@ const Kept& Objective::complete(Kept& known, const Vector& w) const {
 
 void Objective::require_known(const Evaluation& at, const char* name) const {
   const Kept* const known = at.kept.get();
-  require(known && at.w.size() == features_ &&
-              (known->mean.empty() || static_cast<Index>(known->mean.size()) == examples()),
-          std::string(name) + ": not a point that this objective has evaluated");
+  require(
+      known && at.w.size() == features_ && (known->mean.empty() || static_cast<Index>(known->mean.size()) == samples()),
+      std::string(name) + ": not a point that this objective has evaluated");
 }
 
 const Kept& Objective::kept(const Evaluation& at) const { return complete(*at.kept, at.w); }
 
-// L″ of every example, as it was or would have been kept.
+// L″ of every sample, as it was or would have been kept.
 void Objective::fill_curvature(const Evaluation& at, const Kept& of, std::vector<double>& out) const {
-  out.resize(static_cast<std::size_t>(examples()));
+  out.resize(static_cast<std::size_t>(samples()));
   Residuals r;
-  for (Index first = 0; first < examples(); first += kMaxBatch) {
-    const int count = static_cast<int>(std::min<Index>(kMaxBatch, examples() - first));
+  for (Index first = 0; first < samples(); first += kMaxBatch) {
+    const int count = static_cast<int>(std::min<Index>(kMaxBatch, samples() - first));
     r.set(count, Targets::View(targets(), first, count), &of.mean[static_cast<std::size_t>(first)],
           &of.variance[static_cast<std::size_t>(first)], at.b, at.epsilon);
     r.evaluate(loss(), count);
@@ -189,7 +189,7 @@ const Levels& Objective::kappa_levels(const Evaluation& at) const {
 double Objective::active_share(const Evaluation& at, double negligible) const {
   require_known(at, "at");
   const Levels& levels = kappa_levels(at);
-  return static_cast<double>(levels.from(levels.above(negligible))) / static_cast<double>(examples());
+  return static_cast<double>(levels.from(levels.above(negligible))) / static_cast<double>(samples());
 }
 
 const Levels& Objective::variance_levels(const Evaluation& at) const {
@@ -204,7 +204,7 @@ const Levels& Objective::variance_levels(const Evaluation& at) const {
 double Objective::sharp_share(const Evaluation& at, double deviation) const {
   require_known(at, "at");
   const int sharp = Levels::of(deviation * deviation);
-  return static_cast<double>(variance_levels(at).below(sharp)) / static_cast<double>(examples());
+  return static_cast<double>(variance_levels(at).below(sharp)) / static_cast<double>(samples());
 }
 
 namespace {
@@ -294,9 +294,9 @@ void Objective::pass(const Vector& w, double b, double epsilon, bool columns, Ke
                      PassSums& total) const {
   kept.take(slot_);
   kept.kappa = kept.variances = Levels();
-  const Index known = keeper() ? 0 : examples();  // of which w·x and wᵀΣw come here
+  const Index known = keeper() ? 0 : samples();  // of which w·x and wᵀΣw come here
   for (auto* array : {&kept.mean, &kept.variance}) array->resize(static_cast<std::size_t>(known));
-  kept.curvature.resize(source_->whole() ? static_cast<std::size_t>(examples()) : 0);
+  kept.curvature.resize(source_->whole() ? static_cast<std::size_t>(samples()) : 0);
   if (const Remote* const far = source_->remote()) return far->gradient(*this, {w, b, epsilon}, columns, total, kept);
   const Piece* here = nullptr;
   sweep<Adds::by_side>(
@@ -320,7 +320,7 @@ void Objective::evaluate(const Vector& w, double b, double epsilon, Evaluation& 
   pass(w, b, epsilon, !columns_->known, kept, nullptr, total);
   const auto& covariance = source_->like().covariance();
 
-  const double share = 1.0 / static_cast<double>(examples());
+  const double share = 1.0 / static_cast<double>(samples());
   const double penalty = lambda() / 2 * w.squaredNorm();
   DualPoint& slopes = e.slopes;
   for (int k : {0, 1}) {
@@ -333,7 +333,7 @@ void Objective::evaluate(const Vector& w, double b, double epsilon, Evaluation& 
     if (origin_.size()) side -= (k == 1 ? slopes.mass[k] : -slopes.mass[k]) * origin_;
     slopes.value[k] = share * total.dual[k];
   }
-  e.value = penalty + total.smooth_loss / static_cast<double>(examples());
+  e.value = penalty + total.smooth_loss / static_cast<double>(samples());
   e.gradient = lambda() * w - slopes.sum[0] - slopes.sum[1];
   e.gradient_b = slopes.mass[0] - slopes.mass[1];
   e.curvature_b = share * total.curvature;

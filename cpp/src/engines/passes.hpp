@@ -8,17 +8,17 @@
 
 namespace svmgsu {
 
-// Examples visited together: as many as stay in a core's caches between the two uses of their numbers, so
+// Samples visited together: as many as stay in a core's caches between the two uses of their numbers, so
 // that memory is read once; four at least, which are read at once, unless even these are too many.
-inline int batch_size(double numbers_per_example) {
+inline int batch_size(double numbers_per_sample) {
   constexpr double kSecondLevel = 32768, kLastLevel = 1 << 20;
-  const double fit = kSecondLevel / std::max(1.0, numbers_per_example);
-  if (fit < 4) return 4 * numbers_per_example < kLastLevel ? 4 : 1;
+  const double fit = kSecondLevel / std::max(1.0, numbers_per_sample);
+  if (fit < 4) return 4 * numbers_per_sample < kLastLevel ? 4 : 1;
   return std::min(kMaxBatch, static_cast<int>(fit) / 4 * 4);
 }
 
-// From so many examples in a batch on, those of each side fill the loops that add them up.
-constexpr int kManyExamples = 12;
+// From so many samples in a batch on, those of each side fill the loops that add them up.
+constexpr int kManySamples = 12;
 
 // The batch ids[first .. last), with what follows it.
 inline Batch batch_at(const std::vector<Index>& ids, Index first, Index last) {
@@ -30,8 +30,8 @@ inline Batch batch_at(const std::vector<Index>& ids, Index first, Index last) {
 // are read at once, and depend on the problem alone.
 inline Index block_size(const Gaussians& like, double numbers, Index count, double sum_size) {
   const double effort = like.means().sparse() ? 6 : 1;  // a number of a sparse row takes longer
-  const double per_example = std::max(1.0, effort * numbers);
-  const Index for_sums = static_cast<Index>(64 * sum_size / per_example);
+  const double per_sample = std::max(1.0, effort * numbers);
+  const Index for_sums = static_cast<Index>(64 * sum_size / per_sample);
   const Index largest = std::max<Index>({32, for_sums, std::min<Index>(256, count / 64)});
   const Index blocks = std::max<Index>(1, (count + largest - 1) / largest);
   return std::max<Index>(4, ((count + blocks - 1) / blocks + 3) / 4 * 4);
@@ -46,7 +46,7 @@ struct Cuts {
   bool single = true;         // whether all the data, of which these may be a part, are one group
 
   Cuts() = default;
-  // Of `count` examples whose sums are of `sum_size` numbers.
+  // Of `count` samples whose sums are of `sum_size` numbers.
   Cuts(Index count_, Index block_, double sum_size)
       : count(count_), block(block_), blocks((count_ + block_ - 1) / block_) {
     constexpr double kNumbers = 1e7;  // of the sums of all groups
@@ -54,7 +54,7 @@ struct Cuts {
     per_group = std::max<Index>(8, (blocks + groups - 1) / groups);
     single = blocks <= per_group;
   }
-  // Of some examples of `of`, by their positions: those of a group stay together, in blocks of at most `largest`.
+  // Of some samples of `of`, by their positions: those of a group stay together, in blocks of at most `largest`.
   Cuts(const Cuts& of, const std::vector<Index>& positions, Index largest)
       : count(static_cast<Index>(positions.size())), block(largest), single(of.single) {
     const Index rows = of.block * of.per_group;
@@ -82,10 +82,10 @@ struct Cuts {
   bool closes(Index k) const {
     return k + 1 == blocks || (starts.empty() ? (k + 1) % per_group == 0 : closing[static_cast<std::size_t>(k)] != 0);
   }
-  // The block that begins at an example.
-  Index block_at(Index example) const {
-    if (starts.empty()) return example / block;
-    return std::lower_bound(starts.begin(), starts.end(), example) - starts.begin();
+  // The block that begins at a sample.
+  Index block_at(Index sample) const {
+    if (starts.empty()) return sample / block;
+    return std::lower_bound(starts.begin(), starts.end(), sample) - starts.begin();
   }
 };
 

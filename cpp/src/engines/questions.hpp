@@ -52,10 +52,10 @@ inline void put_levels(Writer& out, const Levels& levels) {
   out.put_list(list);
 }
 
-// Of a place with so many examples.
-inline void get_levels(MessageReader& in, Index examples, Levels& levels) {
+// Of a place with so many samples.
+inline void get_levels(MessageReader& in, Index samples, Levels& levels) {
   const std::vector<double> list = in.get_list();
-  Index left = examples;
+  Index left = samples;
   for (std::size_t k = 0; k + 1 < list.size(); k += 2) {
     const double level = list[k], count = list[k + 1];
     if (!(level >= 0 && level <= Levels::kMost && count >= 0 && count <= static_cast<double>(left)))

@@ -36,9 +36,9 @@ void Columns::look(const Gaussians& data, Batch batch, const double* weight, Vec
 void Columns::learn(const Vector& squares, const Targets& of, const Vector& origin) {
   const std::lock_guard<std::mutex> lock(mutex);
   if (known) return;
-  const auto count = static_cast<double>(of.examples());
+  const auto count = static_cast<double>(of.samples());
   double target_squares = 0, weights = 0;
-  for (Index i = 0; i < of.examples(); ++i) {
+  for (Index i = 0; i < of.samples(); ++i) {
     target_squares += of.weight(i) * of.target(i) * of.target(i);
     weights += of.weight(i);
   }
@@ -53,7 +53,7 @@ Rounding::Rounding(const Source& source, const Cuts& cuts, const Columns& column
                    const Vector& moved)
     : dots_(growth(static_cast<double>(w.size()) / 4 + 4)), sums_(growth(total_depth(cuts))) {
   const Index n = w.size();
-  const double share = 1.0 / static_cast<double>(source.examples());
+  const double share = 1.0 / static_cast<double>(source.samples());
   const double slopes = std::sqrt(share * total.slope_squares);
   terms_ = share * total.terms;
   offset_ = slopes * columns.targets;
@@ -83,7 +83,7 @@ void Rounding::of_slopes(DualPoint& slopes) {
   slopes.terms = terms_;
   slopes.reach = std::move(reach_);
   slopes.dots = dots_;
-  // Three sums over examples: the sides' masses, from which ρ comes, and the sums themselves.
+  // Three sums over samples: the sides' masses, from which ρ comes, and the sums themselves.
   slopes.error = 3 * sums_ + dots_ + kLoss * kUnit;
 }
 

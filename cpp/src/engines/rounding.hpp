@@ -10,7 +10,7 @@
 namespace svmgsu {
 
 // Of the data alone: √((1/ℓ) Σ c x²) of each feature, with the factors of low-rank covariances and with what is taken
-// off every x; and the same of the targets. The first pass looks at them while it has the examples at hand.
+// off every x; and the same of the targets. The first pass looks at them while it has the samples at hand.
 struct Columns {
   std::mutex mutex;
   std::atomic<bool> known{false};
@@ -40,7 +40,7 @@ class Rounding {
   double offset_ = 0;   // what targets add to a residual, times the slopes
   double shift_ = 0;    // the error of b when it is shifted back (as of one rounding), times the slopes
   Vector reach_;        // at least (1/ℓ) Σ c (|L′x| + L″|Σw|) of each feature
-  double dots_, sums_;  // errors of a product of two rows and of a sum over examples, in units of their terms
+  double dots_, sums_;  // errors of a product of two rows and of a sum over samples, in units of their terms
 };
 
 }  // namespace svmgsu

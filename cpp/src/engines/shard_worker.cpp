@@ -1,4 +1,4 @@
-// Who answers: the examples of one place, and what is remembered of the last points.
+// Who answers: the samples of one place, and what is remembered of the last points.
 #include <algorithm>
 #include <cmath>
 #include <list>
@@ -12,9 +12,9 @@
 namespace svmgsu {
 namespace {
 
-constexpr std::size_t kPoints = 2;               // that a worker remembers
-constexpr Index kMostRows = Index{1} << 31;      // of a block, and blocks of a group
-constexpr Index kMostExamples = Index{1} << 53;  // in all places: positions are sent as floating-point numbers
+constexpr std::size_t kPoints = 2;              // that a worker remembers
+constexpr Index kMostRows = Index{1} << 31;     // of a block, and blocks of a group
+constexpr Index kMostSamples = Index{1} << 53;  // in all places: positions are sent as floating-point numbers
 
 }  // namespace
 
@@ -25,7 +25,7 @@ struct ShardWorker::State {
     double cut = 0;
     Index block = 0;
     std::unique_ptr<Hessian> hessian;
-    std::vector<std::pair<Vector, std::vector<double>>> products;  // v, and wᵀΣv of the examples that take part
+    std::vector<std::pair<Vector, std::vector<double>>> products;  // v, and wᵀΣv of the samples that take part
   };
   // The last step along which J was asked for.
   struct Step {
@@ -61,7 +61,7 @@ struct ShardWorker::State {
       source = std::make_shared<MemorySource>(data->seen_from(c.seen_from), data, c.numbers);
     objective = std::make_unique<Objective>(source, targets, 1.0, threads, true, make_loss(c.loss, c.parameter), false);
     Cuts cuts;
-    cuts.count = data->examples();
+    cuts.count = data->samples();
     cuts.block = c.block;
     cuts.per_group = c.per_group;
     cuts.blocks = (cuts.count + c.block - 1) / c.block;
@@ -207,7 +207,7 @@ struct ShardWorker::State {
     const auto cut = in.get<double>(), tau = in.get<double>();
     const auto seed = in.get<std::uint64_t>();
     const auto first = in.get<Index>();
-    require(first >= 0 && first <= kMostExamples, "message: it makes no sense");
+    require(first >= 0 && first <= kMostSamples, "message: it makes no sense");
     in.require_end();
     const Hessian::Choice choice = hessian(here, cut, here.block).drawn(tau, seed, first);
     std::vector<double> list;
@@ -232,7 +232,7 @@ struct ShardWorker::State {
       out.put_list(kept.variance);
   }
 
-  // Rows of a block of products; 0: as the examples have it.
+  // Rows of a block of products; 0: as the samples have it.
   static Index block_of(MessageReader& in) {
     const auto block = in.get<Index>();
     require(block >= 0 && block <= kMostRows, "message: it makes no sense");

@@ -1,5 +1,5 @@
-// Where the examples of an objective are: passes go over pieces of consecutive blocks, each of which lies in memory
-// only while it is worked on. Examples in memory are one piece.
+// Where the samples of an objective are: passes go over pieces of consecutive blocks, each of which lies in memory
+// only while it is worked on. Samples in memory are one piece.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace svmgsu {
 
-// Examples `first`, `first` + 1, ... of those that a walk is about: rows ids[0], ids[1], ... of these arrays.
+// Samples `first`, `first` + 1, ... of those that a walk is about: rows ids[0], ids[1], ... of these arrays.
 struct Piece {
   const Gaussians& data;
   const std::vector<Index>& ids;
@@ -28,29 +28,29 @@ class Objective;
 // or as such a step with wᵀΣp of the samples beside it, which is enough for the first derivative at t = 0.
 enum class Direction { none, own, step, followed };
 
-// Whoever answers for passes over examples that are elsewhere.
+// Whoever answers for passes over samples that are elsewhere.
 class Remote {
  public:
   struct Point {
     const Vector& w;
     double b, epsilon;
   };
-  // A product of the Hessian at (w, b) with v, or with smoothing's own vector, over examples with κ from `cut` on.
+  // A product of the Hessian at (w, b) with v, or with smoothing's own vector, over samples with κ from `cut` on.
   struct Product {
     const Vector& w;
     double b, epsilon, cut;
     bool smoothing;
     const Vector& v;
     double vb;
-    Index block;  // examples of a block, at the most
+    Index block;  // samples of a block, at the most
   };
   virtual ~Remote() = default;
-  // Whether w·x and wᵀΣw of the examples stay there as well, so that all that comes here are sums and counts.
+  // Whether w·x and wᵀΣw of the samples stay there as well, so that all that comes here are sums and counts.
   virtual bool keeps() const = 0;
   // A pass. Where w·x and wᵀΣw stay there, `kept` learns how large κ and the variances are, and how J bends along w.
   virtual void gradient(const Objective& of, const Point& at, bool columns, PassSums& total, Kept& kept) const = 0;
   virtual void margins(const Objective& of, const Vector& w, double* mean, double* variance) const = 0;
-  // `last` becomes wᵀΣv of the examples that take part, unless they stay there.
+  // `last` becomes wᵀΣv of the samples that take part, unless they stay there.
   virtual void product(const Objective& of, const Product& p, PassSums& total, std::vector<double>& last) const = 0;
 
   // Where they stay there: group sums of the six numbers of a point of a line (engines/line.hpp) ...
@@ -69,7 +69,7 @@ class Remote {
     std::vector<Followed> steps = {};
   };
   virtual std::vector<double> line(const Objective& of, const LineQuestion& question) const = 0;
-  // ... and examples drawn with odds min(1, τκ) of those with κ from `cut` on: position, weight, σ, ρ, γ of each.
+  // ... and samples drawn with odds min(1, τκ) of those with κ from `cut` on: position, weight, σ, ρ, γ of each.
   virtual std::vector<double> drawn(const Objective& of, const Point& at, double cut, double tau,
                                     std::uint64_t seed) const = 0;
 };
@@ -79,10 +79,10 @@ class Source {
   using Use = std::function<void(const Piece&)>;
 
   virtual ~Source() = default;
-  virtual Index examples() const = 0;
-  // Examples that are like all others in their features and kinds of covariance; there may be but one of them.
+  virtual Index samples() const = 0;
+  // Samples that are like all others in their features and kinds of covariance; there may be but one of them.
   virtual const Gaussians& like() const = 0;
-  // Numbers that a pass reads of an example, and rows of its covariance's factors, on average.
+  // Numbers that a pass reads of a sample, and rows of its covariance's factors, on average.
   virtual double numbers() const = 0;
   virtual double rank() const = 0;
   // All of them, where they lie in memory as long as this does; or null.
@@ -94,7 +94,7 @@ class Source {
   // Whether there is room for so many more of them in memory.
   virtual bool has_room(Index /*rows*/) const { return true; }
 
-  // All examples in their order, in pieces of whole blocks.
+  // All samples in their order, in pieces of whole blocks.
   virtual void all(const Cuts& cuts, const Use& use) const = 0;
   // Some of them, by increasing positions, whose blocks are the cuts.
   virtual void some(const std::vector<Index>& positions, const Cuts& cuts, const Use& use) const = 0;
@@ -108,9 +108,9 @@ class MemorySource final : public Source {
   explicit MemorySource(Gaussians data, std::shared_ptr<const void> owner = nullptr, double numbers = 0)
       : data_(std::move(data)), owner_(std::move(owner)), numbers_(numbers) {}
 
-  Index examples() const override { return data_.examples(); }
+  Index samples() const override { return data_.samples(); }
   const Gaussians& like() const override { return data_; }
-  double numbers() const override { return numbers_ > 0 ? numbers_ : data_.numbers_per_example(); }
+  double numbers() const override { return numbers_ > 0 ? numbers_ : data_.numbers_per_sample(); }
   double rank() const override { return data_.mean_rank(); }
   const Gaussians* whole() const override { return &data_; }
   void all(const Cuts&, const Use& use) const override { use({data_, data_.ids(), 0}); }

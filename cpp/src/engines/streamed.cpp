@@ -15,24 +15,24 @@ constexpr std::int64_t kSmallestWindow = std::int64_t{64} << 10;
 constexpr std::int64_t kFairWindow = std::int64_t{8} << 20;  // for which a second point is not remembered
 constexpr Index kWindows = 2;                                // at a time, each in halves (ReadAhead::kPlaces)
 constexpr Index kChosen = 2;                                 // and chosen rows of each problem as much as these
-constexpr std::int64_t kPoint = 16;                          // bytes per example that are kept of a point: w·x and wᵀΣw
+constexpr std::int64_t kPoint = 16;                          // bytes per sample that are kept of a point: w·x and wᵀΣw
 constexpr std::int64_t kEstimate = 8;                        // and while the Hessian is estimated: κ
 constexpr std::int64_t kMatrices = 4;                        // of features × features at a time
 
 std::int64_t block_bytes(const StreamedSource& source, double sums) {
-  const Index block = block_size(source.like(), source.numbers(), source.examples(), 2 * sums);
+  const Index block = block_size(source.like(), source.numbers(), source.samples(), 2 * sums);
   return std::max(kSmallestWindow, block * source.row_bytes());
 }
 
-// What is wanted beside the windows and the state of each example.
+// What is wanted beside the windows and the state of each sample.
 std::int64_t for_solver(const StreamedSource& source, double sums, int threads) {
   const Index n = source.like().features();
   const std::int64_t matrix = 8 * (n + 1) * (n <= choices::kMostDense ? n + 1 : choices::kMostRows);
   const auto of_blocks = static_cast<std::int64_t>(8 * 2 * sums) * (2 * resolve_threads(threads) + 4);
   const Index unit = n + 10;
-  const Index sample = std::max(choices::kSampleRows * unit,
-                                std::min(choices::kMostSampleRows * unit, source.examples() / choices::kOfMany));
-  return kMatrices * matrix + of_blocks + sample * source.row_bytes();
+  const Index subsample = std::max(choices::kSampleRows * unit,
+                                   std::min(choices::kMostSampleRows * unit, source.samples() / choices::kOfMany));
+  return kMatrices * matrix + of_blocks + subsample * source.row_bytes();
 }
 
 }  // namespace
@@ -42,8 +42,8 @@ Streamed::Streamed(FlatSet set, int threads) : targets_(set.targets) {
   require(set.window >= 0, "window: must be >= 0, got " + std::to_string(set.window));
   require(set.problems > 0, "problems: must be > 0, got " + std::to_string(set.problems));
   source_ = std::make_shared<StreamedSource>(set, threads);
-  targets_->require_examples(source_->examples());
-  const std::int64_t count = source_->examples();
+  targets_->require_samples(source_->samples());
+  const std::int64_t count = source_->samples();
   const double sums = source_->like().sum_size();
 
   const std::int64_t block = block_bytes(*source_, sums);
@@ -65,13 +65,13 @@ Streamed::Streamed(FlatSet set, int threads) : targets_(set.targets) {
   }
   const Index rows =
       set.window > 0 ? set.window : std::max<Index>(1, window / 2 / std::max<Index>(1, source_->row_bytes()));
-  source_->allot(std::min(rows, source_->examples()), kChosen * window);
+  source_->allot(std::min(rows, source_->samples()), kChosen * window);
   source_->meeting().expect(set.problems);
 }
 
 std::shared_ptr<Streamed> Streamed::beside(std::shared_ptr<const Targets> targets) const {
   require(targets != nullptr, "targets: there are none");
-  targets->require_examples(source_->examples());
+  targets->require_samples(source_->samples());
   auto other = std::make_shared<Streamed>(*this);
   other->targets_ = std::move(targets);
   other->left_ = false;
@@ -83,10 +83,10 @@ void Streamed::leave() {
   left_ = true;
 }
 
-Index Streamed::examples() const { return source_->examples(); }
+Index Streamed::samples() const { return source_->samples(); }
 Index Streamed::features() const { return source_->like().features(); }
 Index Streamed::window() const { return source_->window(); }
-std::uint64_t Streamed::bytes() const { return static_cast<std::uint64_t>(source_->row_bytes() * examples()); }
+std::uint64_t Streamed::bytes() const { return static_cast<std::uint64_t>(source_->row_bytes() * samples()); }
 std::uint64_t Streamed::bytes_read() const { return source_->bytes_read(); }
 
 Objective Streamed::objective(double lambda, int threads, bool intercept, std::shared_ptr<const Loss> loss) const {

@@ -72,7 +72,7 @@ StreamedSource::StreamedSource(const FlatSet& set, int threads) : set_(set), thr
   like_ = std::make_unique<Gaussians>(at(arrays, 1, [](const Covariance& kind) { return kind.groups(); }));
 }
 
-// The examples whose numbers these arrays hold; `group_of(kind)` are the groups of those that share covariances.
+// The samples whose numbers these arrays hold; `group_of(kind)` are the groups of those that share covariances.
 template <class Groups>
 Gaussians StreamedSource::at(const std::vector<const char*>& arrays, Index rows, Groups group_of) const {
   const Index n = set_.means.columns;

@@ -1,4 +1,4 @@
-// Examples in files, a window of them in memory at a time.
+// Samples in files, a window of them in memory at a time.
 #pragma once
 
 #include <atomic>
@@ -14,9 +14,9 @@ class StreamedSource final : public Source {
  public:
   StreamedSource(const FlatSet& set, int threads);
 
-  Index examples() const override { return set_.means.rows; }
+  Index samples() const override { return set_.means.rows; }
   const Gaussians& like() const override { return *like_; }
-  double numbers() const override { return like_->numbers_per_example(); }
+  double numbers() const override { return like_->numbers_per_sample(); }
   double rank() const override { return like_->mean_rank(); }
   bool has_room(Index rows) const override { return rows * row_bytes_ <= spare_; }
   void all(const Cuts& cuts, const Use& use) const override;
@@ -52,7 +52,7 @@ class StreamedSource final : public Source {
   OpenFiles files_;  // of the means and of each term that has one
   std::int64_t row_bytes_ = 0, spare_ = 0;
   Index window_ = 1;
-  std::vector<std::vector<double>> zeros_;  // an example
+  std::vector<std::vector<double>> zeros_;  // a sample
   std::unique_ptr<Gaussians> like_;
 };
 

@@ -1,6 +1,6 @@
-// The one loop over examples, behind gradients, Hessian products, stochastic steps and margins: each batch of examples
-// is read as two numbers per example, x·v and a bilinear form of Σ, which a link turns into coefficients with which the
-// examples are then added up.
+// The one loop over samples, behind gradients, Hessian products, stochastic steps and margins: each batch of samples
+// is read as two numbers per sample, x·v and a bilinear form of Σ, which a link turns into coefficients with which the
+// samples are then added up.
 #pragma once
 
 #include <algorithm>
@@ -15,10 +15,10 @@
 
 namespace svmgsu {
 
-// What a pass adds up: nothing, all examples together, or those of each side (sign of σL′) for themselves.
+// What a pass adds up: nothing, all samples together, or those of each side (sign of σL′) for themselves.
 enum class Adds { nothing, together, by_side };
 
-// Sums over examples: of their coefficients, of their means and of each covariance term in its own form.
+// Sums over samples: of their coefficients, of their means and of each covariance term in its own form.
 struct Sums {
   double mass = 0;
   Vector x;
@@ -43,7 +43,7 @@ struct Sums {
   }
 };
 
-// The examples of a batch: their places in the order of the data. They follow one another unless a block has sorted
+// The samples of a batch: their places in the order of the data. They follow one another unless a block has sorted
 // its own by side.
 struct Places {
   Index first;
@@ -52,7 +52,7 @@ struct Places {
   Index operator[](int i) const { return sorted ? sorted[i] : first + i; }
 };
 
-// A block's examples with those that are likely to be on one side first: a small batch of both sides would be added up
+// A block's samples with those that are likely to be on one side first: a small batch of both sides would be added up
 // in pieces of one or two. A sum must not depend on that order, so their losses wait here.
 struct Sorted {
   std::vector<Index> position, id;
@@ -187,13 +187,13 @@ class BatchReader {
 // Takes the sums of a group.
 using Emit = std::function<void(const PassSums&)>;
 
-// Which examples a pass visits: those of the pieces that `walk(use)` goes over, cut into blocks. `targets` (may be
-// null) tell by their signs which side an example is likely to be on.
+// Which samples a pass visits: those of the pieces that `walk(use)` goes over, cut into blocks. `targets` (may be
+// null) tell by their signs which side a sample is likely to be on.
 template <class Walk>
 struct Visit {
   Walk walk;
   const Cuts& cuts;
-  double numbers;  // that it reads of an example
+  double numbers;  // that it reads of a sample
   const Targets* targets;
   int threads;
   const Emit* emit;  // takes the groups' sums where they are to be summed elsewhere; null: here
@@ -237,7 +237,7 @@ class Merger {
   const Emit* emit_;
 };
 
-// link(places, count, dot, form, coefficient, weight, side, local) turns what was read of `count` examples into the
+// link(places, count, dot, form, coefficient, weight, side, local) turns what was read of `count` samples into the
 // coefficient of x, the weight of Σ and, where sides are kept apart, the side of each. `forms_of(piece)` are its forms.
 template <Adds kAdds, class Walk, class MakeForms, class Link>
 void sweep(const Visit<Walk>& visit, MakeForms forms_of, Link link, PassSums* total) {
@@ -246,7 +246,7 @@ void sweep(const Visit<Walk>& visit, MakeForms forms_of, Link link, PassSums* to
   const Cuts& cuts = visit.cuts;
   const int batch = batch_size(visit.numbers);
   const int threads = resolve_threads(team_for(static_cast<double>(cuts.count) * visit.numbers, visit.threads));
-  const bool sorts = kAdds == Adds::by_side && batch < kManyExamples && visit.targets;
+  const bool sorts = kAdds == Adds::by_side && batch < kManySamples && visit.targets;
   std::unique_ptr<Merger<Forms>> merger;
 
   visit.walk([&](const Piece& piece) {
@@ -289,7 +289,7 @@ void sweep(const Visit<Walk>& visit, MakeForms forms_of, Link link, PassSums* to
 }
 
 // Sums of a few numbers over samples of which w·x and wᵀΣw are known, group by group as passes have them.
-// One after another, `kCount` of each group. add(first, count, sums) adds up to kMaxBatch examples.
+// One after another, `kCount` of each group. add(first, count, sums) adds up to kMaxBatch samples.
 template <std::size_t kCount, class Add>
 std::vector<double> group_sums(const Cuts& cuts, int threads, Add add) {
   const Index groups = (cuts.blocks + cuts.per_group - 1) / cuts.per_group;

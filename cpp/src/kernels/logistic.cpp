@@ -1,7 +1,7 @@
 // log(1 + e^X) expected under X ~ N(x, s²), and its derivatives: the three rules of docs/theory.md, "The logistic
 // loss", where their errors are proven. Small s: the heat equation's series. s ≤ 0.9: the trapezoidal rule in standard
 // deviations, whose nodes are in geometric progression, e^(x + kσh) = e^x (e^(sh))^k. Beyond: a closed form plus the
-// trapezoidal rule on a grid of X that is the same for all examples, whose function values are in a table.
+// trapezoidal rule on a grid of X that is the same for all samples, whose function values are in a table.
 //
 // By log(1 + e^X) = X + log(1 + e^−X) the first two rules see −|x| alone, where nothing cancels.
 #include <cmath>
@@ -172,7 +172,7 @@ struct Table {
   }
 };
 
-// The examples of a batch that one rule serves, side by side.
+// The samples of a batch that one rule serves, side by side.
 struct Group {
   int count = 0;
   int place[kMaxBatch];

@@ -102,29 +102,29 @@ Covariance::Covariance(Layout layout, Rows rows, Index rank) : layout_(layout), 
   }
 }
 
-Covariance::Covariance(Rows factors, const Index* start, Index examples)
+Covariance::Covariance(Rows factors, const Index* start, Index samples)
     : layout_(Layout::low_rank),
       rows_(std::move(factors)),
       features_(rows_.columns()),
-      matrices_(examples),
+      matrices_(samples),
       start_(start) {
   require(start != nullptr, "covariance: start is a null pointer");
-  require(examples >= 0 && start[0] >= 0, "covariance: sizes must be >= 0");
-  for (Index i = 0; i < examples; ++i)
+  require(samples >= 0 && start[0] >= 0, "covariance: sizes must be >= 0");
+  for (Index i = 0; i < samples; ++i)
     if (start[i] > start[i + 1]) require(false, "covariance: start falls after sample " + std::to_string(i));
-  require(start[examples] <= rows_.count(),
+  require(start[samples] <= rows_.count(),
           "covariance: start leads beyond the last of " + std::to_string(rows_.count()) + " factors");
   rows_.require_array("covariance");
 }
 
-Covariance Covariance::shared(const std::int32_t* group, Index examples) const {
+Covariance Covariance::shared(const std::int32_t* group, Index samples) const {
   require(matrices() > 0, "covariance: there is no matrix to share");
   require(group || matrices() == 1, "covariance: several matrices need a group for each sample");
-  require(!group || examples >= 0, "covariance: sizes must be >= 0");
+  require(!group || samples >= 0, "covariance: sizes must be >= 0");
   Covariance result = *this;
   result.shared_ = true;
   result.group_ = group;
-  result.examples_ = examples;
+  result.samples_ = samples;
   return result;
 }
 
@@ -132,7 +132,7 @@ double Covariance::mean_rank() const {
   return by_factors() && matrices_ > 0 ? static_cast<double>(begin(matrices_)) / static_cast<double>(matrices_) : 0.0;
 }
 
-double Covariance::numbers_per_example() const {
+double Covariance::numbers_per_sample() const {
   if (shared_) return 1;
   if (layout_ != Layout::low_rank) return rows_.numbers_per_row();
   return matrices_
@@ -143,29 +143,29 @@ double Covariance::numbers_per_example() const {
 std::string Covariance::fault(const std::vector<Index>& ids, Index n, int threads) const {
   return of_matrices(*this, [&](auto loops) -> std::string {
     if (!shared_)
-      return faults::first_fault(ids, threads, [&](Index i) { return loops.fault(i, faults::example(i), n); });
+      return faults::first_fault(ids, threads, [&](Index i) { return loops.fault(i, faults::sample(i), n); });
     for (Index k = 0; k < matrices(); ++k)
       if (std::string fault = loops.fault(k, {"group", k}, n); !fault.empty()) return fault;
     if (!group_) return {};
     return faults::first_fault(ids, threads, [&](Index i) {
       if (group_[i] >= 0 && group_[i] < matrices()) return std::string();
-      return faults::example(i).text() + " has group " + std::to_string(group_[i]) + "; there are " +
+      return faults::sample(i).text() + " has group " + std::to_string(group_[i]) + "; there are " +
              std::to_string(matrices());
     });
   });
 }
 
-void Covariance::add_full(Index example, double scale, Matrix& out) const {
-  of_samples(*this, [&](auto loops) { loops.add_full(example, scale, out.rows(), out.data(), out.cols()); });
+void Covariance::add_full(Index sample, double scale, Matrix& out) const {
+  of_samples(*this, [&](auto loops) { loops.add_full(sample, scale, out.rows(), out.data(), out.cols()); });
 }
 
-void Covariance::add_product(Index example, double factor, const double* w, Index n, double* out) const {
-  of_samples(*this, [&](auto loops) { loops.add_product(example, factor, w, n, out); });
+void Covariance::add_product(Index sample, double factor, const double* w, Index n, double* out) const {
+  of_samples(*this, [&](auto loops) { loops.add_product(sample, factor, w, n, out); });
 }
 
-void Covariance::factors(Index example, double scale, double* out) const {
+void Covariance::factors(Index sample, double scale, double* out) const {
   const double root = std::sqrt(scale);
-  const Index first = begin(example) * features_, size = rank(example) * features_;
+  const Index first = begin(sample) * features_, size = rank(sample) * features_;
   for (Index k = 0; k < size; ++k) out[k] = root * rows_.number(first + k);
 }
 

@@ -14,7 +14,7 @@ Curvature::Curvature(const Covariance& kind, const Vector& w, const Plan& plan, 
   }
   if (!full()) return;
   const auto count = static_cast<Index>(active.size());
-  place_.assign(static_cast<std::size_t>(kind_.examples()), 0);
+  place_.assign(static_cast<std::size_t>(kind_.samples()), 0);
   for (std::size_t k = 0; k < active.size(); ++k) place_[static_cast<std::size_t>(active[k])] = static_cast<Index>(k);
   products_ = Matrix::Zero(count, w.size());
   parallel_for(count, team_for(static_cast<double>(count * kind_.sum_size()), threads), [&](Index k) {

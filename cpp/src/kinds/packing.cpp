@@ -13,29 +13,29 @@
 namespace svmgsu {
 namespace {
 
-double numbers_of(Index examples, Index n) { return static_cast<double>(examples * n * n); }
+double numbers_of(Index samples, Index n) { return static_cast<double>(samples * n * n); }
 
 // Refuses sizes whose arrays no memory holds, and tolerances that are not.
-void require_sizes(Index examples, Index n, double tolerance) {
+void require_sizes(Index samples, Index n, double tolerance) {
   constexpr Index kMost = std::numeric_limits<Index>::max() / 8, kMostFeatures = Index{1} << 30;
-  require(examples >= 0, "examples: must be >= 0, got " + std::to_string(examples));
-  require(n >= 0 && n <= kMostFeatures && (n == 0 || examples <= kMost / (n * n)),
+  require(samples >= 0, "samples: must be >= 0, got " + std::to_string(samples));
+  require(n >= 0 && n <= kMostFeatures && (n == 0 || samples <= kMost / (n * n)),
           "n: " + std::to_string(n) + " features are no size of matrices");
   require(tolerance >= 0, "tolerance: must be >= 0, got " + to_text(tolerance));
 }
-void require_array(const void* array, Index examples, Index n, const char* name) {
-  require(array || examples * n == 0, std::string(name) + ": null pointer");
+void require_array(const void* array, Index samples, Index n, const char* name) {
+  require(array || samples * n == 0, std::string(name) + ": null pointer");
 }
 
 }  // namespace
 
 template <class Scalar>
-Index pack(const Scalar* full, Index examples, Index n, double tolerance, int threads, Scalar* packed) {
-  require_sizes(examples, n, tolerance);
-  require_array(full, examples, n, "full");
-  require_array(packed, examples, n, "packed");
-  std::atomic<Index> asymmetric{examples};
-  parallel_for(examples, team_for(numbers_of(examples, n), threads), [&](Index i) {
+Index pack(const Scalar* full, Index samples, Index n, double tolerance, int threads, Scalar* packed) {
+  require_sizes(samples, n, tolerance);
+  require_array(full, samples, n, "full");
+  require_array(packed, samples, n, "packed");
+  std::atomic<Index> asymmetric{samples};
+  parallel_for(samples, team_for(numbers_of(samples, n), threads), [&](Index i) {
     const Eigen::Map<const EigenOf<Scalar, -1>> s(full + i * n * n, n, n);
     Scalar* out = packed + i * (n * (n + 1) / 2);
     Scalar difference = 0;
@@ -50,7 +50,7 @@ Index pack(const Scalar* full, Index examples, Index n, double tolerance, int th
       }
     }
   });
-  return asymmetric == examples ? -1 : asymmetric.load();
+  return asymmetric == samples ? -1 : asymmetric.load();
 }
 
 namespace {
@@ -59,9 +59,9 @@ namespace {
 template <class Scalar>
 class Correlations {
  public:
-  Correlations(const Scalar* packed, Index example, Index n)
+  Correlations(const Scalar* packed, Index sample, Index n)
       : sigma_(Matrix::Zero(n, n)), root_(Vector::Zero(n)), unit_(Vector::Zero(n)) {
-    Full({packed, example + 1, n * (n + 1) / 2}).add_full(example, 1.0, sigma_);
+    Full({packed, sample + 1, n * (n + 1) / 2}).add_full(sample, 1.0, sigma_);
     using Limits = std::numeric_limits<Scalar>;
     const double largest = std::max(0.0, sigma_.diagonal().maxCoeff());
     const double dust = 8 * std::numeric_limits<double>::epsilon() * largest + static_cast<double>(Limits::min());
@@ -131,25 +131,25 @@ bool surely_definite(const Scalar* packed, Index n, double tolerance) {
   return kernels::has_root(packed, n, tolerance, work.data());
 }
 
-// The first example that is not zero in `refused`, with its smallest eigenvalue.
+// The first sample that is not zero in `refused`, with its smallest eigenvalue.
 template <class Scalar>
 Indefinite first_of(const std::vector<char>& refused, const Scalar* packed, Index n) {
   const auto found = std::find_if(refused.begin(), refused.end(), [](char is) { return is != 0; });
   if (found == refused.end()) return {-1, 0.0};
-  const auto example = static_cast<Index>(found - refused.begin());
-  Correlations<Scalar> of(packed, example, n);
+  const auto sample = static_cast<Index>(found - refused.begin());
+  Correlations<Scalar> of(packed, sample, n);
   of.below(0);
-  return {example, of.eigenvalue()};
+  return {sample, of.eigenvalue()};
 }
 
 }  // namespace
 
 template <class Scalar>
-Indefinite find_indefinite(const Scalar* packed, Index examples, Index n, double tolerance, int threads) {
-  require_sizes(examples, n, tolerance);
-  require_array(packed, examples, n, "packed");
-  std::vector<char> refused(static_cast<std::size_t>(examples), 0);
-  parallel_for(n > 0 ? examples : 0, team_for(numbers_of(examples, n), threads), [&](Index i) {
+Indefinite find_indefinite(const Scalar* packed, Index samples, Index n, double tolerance, int threads) {
+  require_sizes(samples, n, tolerance);
+  require_array(packed, samples, n, "packed");
+  std::vector<char> refused(static_cast<std::size_t>(samples), 0);
+  parallel_for(n > 0 ? samples : 0, team_for(numbers_of(samples, n), threads), [&](Index i) {
     if (surely_definite(packed + i * (n * (n + 1) / 2), n, tolerance)) return;
     refused[static_cast<std::size_t>(i)] = Correlations<Scalar>(packed, i, n).below(tolerance) < 0;
   });
@@ -157,13 +157,13 @@ Indefinite find_indefinite(const Scalar* packed, Index examples, Index n, double
 }
 
 template <class Scalar>
-Clipped clip_indefinite(Scalar* packed, Index examples, Index n, double rounding, double tolerance, int threads) {
-  require_sizes(examples, n, tolerance);
-  require_array(packed, examples, n, "packed");
+Clipped clip_indefinite(Scalar* packed, Index samples, Index n, double rounding, double tolerance, int threads) {
+  require_sizes(samples, n, tolerance);
+  require_array(packed, samples, n, "packed");
   require(rounding >= 0 && rounding <= tolerance, "rounding: must be in [0, tolerance], got " + to_text(rounding));
-  std::vector<char> refused(static_cast<std::size_t>(examples), 0);
-  std::vector<double> distance(static_cast<std::size_t>(examples), 0.0);
-  parallel_for(n > 0 ? examples : 0, team_for(numbers_of(examples, n), threads), [&](Index i) {
+  std::vector<char> refused(static_cast<std::size_t>(samples), 0);
+  std::vector<double> distance(static_cast<std::size_t>(samples), 0.0);
+  parallel_for(n > 0 ? samples : 0, team_for(numbers_of(samples, n), threads), [&](Index i) {
     if (surely_definite(packed + i * (n * (n + 1) / 2), n, rounding)) return;
     Correlations<Scalar> of(packed, i, n);
     const double low = of.below(rounding);
@@ -176,7 +176,7 @@ Clipped clip_indefinite(Scalar* packed, Index examples, Index n, double rounding
   });
   Clipped result{0, 0.0, first_of(refused, packed, n)};
   for (const double own : distance) {
-    result.examples += own > 0;
+    result.samples += own > 0;
     result.farthest = std::max(result.farthest, own);
   }
   return result;

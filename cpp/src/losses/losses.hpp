@@ -13,7 +13,7 @@ std::shared_ptr<const Loss> make_epsilon_insensitive(double epsilon);
 std::shared_ptr<const Loss> make_squared_epsilon_insensitive(double epsilon);
 std::shared_ptr<const Loss> make_huber(double delta);
 
-// 1/s², and 0 where s is so small that a product with it would overflow: the example has no noise.
+// 1/s², and 0 where s is so small that a product with it would overflow: the sample has no noise.
 inline double inverse_square(double s) { return s > 1e-75 ? 1 / (s * s) : 0.0; }
 
 // A parameter that is finite and ≥ 0, or > 0; refused by name otherwise.

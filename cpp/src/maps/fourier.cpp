@@ -188,9 +188,9 @@ void expected_waves(const Matrix& frequencies, const MixtureArrays& data, const 
   require(count > 0 && n > 0 && inputs == n + data.known,
           "frequencies: " + std::to_string(inputs) + " columns for " + std::to_string(n + data.known) + " inputs");
   require(frequencies.allFinite(), "frequencies: all numbers must be finite");
-  require(data.examples >= 0 && data.known >= 0 && components > 0,
+  require(data.samples >= 0 && data.known >= 0 && components > 0,
           "data: there must be components, and no size may be below 0");
-  const bool any = data.examples > 0;
+  const bool any = data.samples > 0;
   require(!any || data.means, "data: means is a null pointer");
   require(!any || data.known == 0 || data.further, "data: further is a null pointer");
   require(!any || out, "out: null pointer");
@@ -204,10 +204,10 @@ void expected_waves(const Matrix& frequencies, const MixtureArrays& data, const 
   const std::vector<kernels::SparseFrequency> pairs = sparse(frequencies, groups, n, data.diagonal);
   const double scale = 1 / std::sqrt(static_cast<double>(count));
   const Index numbers = data.diagonal ? n : n * n;  // of a covariance
-  parallel_for((data.examples + kRows - 1) / kRows, threads, [&](Index block) {
+  parallel_for((data.samples + kRows - 1) / kRows, threads, [&](Index block) {
     Vector cosine(groups * kGroup), sine(groups * kGroup);
     kernels::WaveInput g{n, data.known, nullptr, nullptr, nullptr, data.diagonal};
-    for (Index i = block * kRows; i < std::min(data.examples, (block + 1) * kRows); ++i) {
+    for (Index i = block * kRows; i < std::min(data.samples, (block + 1) * kRows); ++i) {
       cosine.setZero();
       sine.setZero();
       if (data.known > 0) g.further = data.further + i * data.known;

@@ -6,10 +6,10 @@
 
 namespace svmgsu {
 
-void OneGaussian::read(const Gaussians& data, Index example) {
-  require(example >= 0 && example < data.examples(),
-          "example: " + std::to_string(example) + " of " + std::to_string(data.examples()));
-  const Index n = data.features(), id = data.ids()[static_cast<std::size_t>(example)];
+void OneGaussian::read(const Gaussians& data, Index sample) {
+  require(sample >= 0 && sample < data.samples(),
+          "sample: " + std::to_string(sample) + " of " + std::to_string(data.samples()));
+  const Index n = data.features(), id = data.ids()[static_cast<std::size_t>(sample)];
   x.setZero(n);
   const double one = 1;
   data.means().add(Batch{&id, 1}, &one, x.data());
@@ -39,7 +39,7 @@ void OneGaussian::read(const Gaussians& data, Index example) {
   }
 }
 
-// The messages only where they are needed: maps are asked about every example.
+// The messages only where they are needed: maps are asked about every sample.
 void OneGaussian::require_sizes() const {
   const Index n = features();
   if (diagonal.size() != 0 && diagonal.size() != n) require(false, "diagonal: one variance for each feature is wanted");

@@ -7,20 +7,20 @@
 namespace svmgsu {
 namespace {
 
-constexpr Index kBlock = 64;  // examples of one piece of work; it depends on nothing
+constexpr Index kBlock = 64;  // samples of one piece of work; it depends on nothing
 
-Index blocks_of(Index examples) { return (examples + kBlock - 1) / kBlock; }
+Index blocks_of(Index samples) { return (samples + kBlock - 1) / kBlock; }
 
 template <class Use>
-void for_block(Index block, Index examples, Use use) {
-  for (Index i = block * kBlock; i < std::min(examples, (block + 1) * kBlock); ++i) use(i);
+void for_block(Index block, Index samples, Use use) {
+  for (Index i = block * kBlock; i < std::min(samples, (block + 1) * kBlock); ++i) use(i);
 }
 
-// use(Gaussian, weight) for the components of an example.
+// use(Gaussian, weight) for the components of a sample.
 template <class Use>
-void for_components(const Gaussians& data, const Blend& blend, Index example, OneGaussian& g, Use use) {
+void for_components(const Gaussians& data, const Blend& blend, Index sample, OneGaussian& g, Use use) {
   for (Index k = 0; k < blend.components; ++k) {
-    const Index row = example * blend.components + k;
+    const Index row = sample * blend.components + k;
     const double weight = blend.weight ? blend.weight[row] : 1.0;
     if (blend.weight && !(weight > blend.least)) continue;
     g.read(data, row);
@@ -38,23 +38,23 @@ void require_weights(const double* weights, Index count, const char* name) {
 void check(const Map& map, const Gaussians& data, const Blend& blend) {
   require(map.inputs() == data.features(), "map: the data have " + std::to_string(data.features()) +
                                                " features, the map is for " + std::to_string(map.inputs()));
-  require(blend.components > 0 && data.examples() % blend.components == 0 && (blend.weight || blend.components == 1),
-          "blend: " + std::to_string(data.examples()) + " Gaussians are no mixtures of " +
-              std::to_string(blend.components));
+  require(
+      blend.components > 0 && data.samples() % blend.components == 0 && (blend.weight || blend.components == 1),
+      "blend: " + std::to_string(data.samples()) + " Gaussians are no mixtures of " + std::to_string(blend.components));
   require(blend.least >= 0, "blend: the least weight must be >= 0, got " + to_text(blend.least));
-  require_weights(blend.weight, blend.weight ? data.examples() : 0, "blend");
+  require_weights(blend.weight, blend.weight ? data.samples() : 0, "blend");
 }
 
-// What one example's features have to give, in turn.
+// What one sample's features have to give, in turn.
 class Mixer {
  public:
   Mixer(const Map& map, const Gaussians& data, const Blend& blend)
       : map_(map), data_(data), blend_(blend), part_(map.outputs()) {}
 
   // E z
-  const Vector& mean(Index example) {
+  const Vector& mean(Index sample) {
     mean_.setZero(map_.outputs());
-    for_components(data_, blend_, example, g_, [&](const OneGaussian& g, double weight) {
+    for_components(data_, blend_, sample, g_, [&](const OneGaussian& g, double weight) {
       map_.mean(g, part_.data());
       mean_ += weight * part_;
     });
@@ -62,11 +62,11 @@ class Mixer {
   }
 
   // Var z after mean(): within the components and between them.
-  void variances(Index example, double* out) {
+  void variances(Index sample, double* out) {
     Eigen::Map<EigenVector> sum(out, map_.outputs());
     sum.setZero();
     Vector spread(map_.outputs());
-    for_components(data_, blend_, example, g_, [&](const OneGaussian& g, double weight) {
+    for_components(data_, blend_, sample, g_, [&](const OneGaussian& g, double weight) {
       map_.variances(g, spread.data());
       sum += weight * spread;
       if (!blend_.weight) return;
@@ -76,9 +76,9 @@ class Mixer {
   }
 
   // Cov z after mean()
-  const Matrix& covariance(Index example) {
+  const Matrix& covariance(Index sample) {
     total_.setZero(map_.outputs(), map_.outputs());
-    for_components(data_, blend_, example, g_, [&](const OneGaussian& g, double weight) {
+    for_components(data_, blend_, sample, g_, [&](const OneGaussian& g, double weight) {
       map_.covariance(g, cov_);
       total_ += weight * cov_;
       if (!blend_.weight) return;
@@ -90,9 +90,9 @@ class Mixer {
   }
 
   // Rows F with FᵀF the covariance to first order in Σ, after mean().
-  void factors(Index example, std::vector<double>& out) {
+  void factors(Index sample, std::vector<double>& out) {
     const Index m = map_.outputs();
-    for_components(data_, blend_, example, g_, [&](const OneGaussian& g, double weight) {
+    for_components(data_, blend_, sample, g_, [&](const OneGaussian& g, double weight) {
       if (!g.certain()) {
         Matrix jacobian, root;
         map_.jacobian(g, jacobian);
@@ -129,15 +129,15 @@ FeatureMoments map_moments(const Map& map, const Gaussians& data, const Blend& b
                            int threads) {
   check(map, data, blend);
   require(mean != nullptr, "mean: null pointer");
-  const Index examples = blend.examples(data), m = map.outputs(), blocks = blocks_of(examples);
+  const Index samples = blend.samples(data), m = map.outputs(), blocks = blocks_of(samples);
   FeatureMoments result;
   const bool rows = spread == Spread::diagonal || spread == Spread::low_rank;
-  result.variance.resize(rows ? examples : 0, rows ? m : 0);
-  if (spread == Spread::full) result.packed.resize(examples, m * (m + 1) / 2);
-  std::vector<std::vector<double>> factors(spread == Spread::low_rank ? static_cast<std::size_t>(examples) : 0);
+  result.variance.resize(rows ? samples : 0, rows ? m : 0);
+  if (spread == Spread::full) result.packed.resize(samples, m * (m + 1) / 2);
+  std::vector<std::vector<double>> factors(spread == Spread::low_rank ? static_cast<std::size_t>(samples) : 0);
   parallel_for(blocks, threads, [&](Index block) {
     Mixer mixer(map, data, blend);
-    for_block(block, examples, [&](Index i) {
+    for_block(block, samples, [&](Index i) {
       const Vector& z = mixer.mean(i);
       for (Index j = 0; j < m; ++j) mean[i * m + j] = static_cast<Scalar>(z[j]);
       if (rows) mixer.variances(i, &result.variance(i, 0));
@@ -167,11 +167,11 @@ template FeatureMoments map_moments<float>(const Map&, const Gaussians&, const B
 SecondMoments second_moments(const Map& map, const Gaussians& data, const Blend& blend, const double* weights,
                              const Matrix& targets, int threads) {
   check(map, data, blend);
-  const Index examples = blend.examples(data), m = map.outputs();
-  require(targets.rows() == 0 || targets.cols() == examples,
-          "targets: " + std::to_string(targets.cols()) + " samples, but the data have " + std::to_string(examples));
+  const Index samples = blend.samples(data), m = map.outputs();
+  require(targets.rows() == 0 || targets.cols() == samples,
+          "targets: " + std::to_string(targets.cols()) + " samples, but the data have " + std::to_string(samples));
   require(targets.allFinite(), "targets: all numbers must be finite");
-  require_weights(weights, weights ? examples : 0, "weights");
+  require_weights(weights, weights ? samples : 0, "weights");
   SecondMoments result;
   result.gram.setZero(m + 1, m + 1);
   result.cross.setZero(m + 1, targets.rows());
@@ -179,13 +179,13 @@ SecondMoments second_moments(const Map& map, const Gaussians& data, const Blend&
     Matrix gram, cross;
   };
   ordered_blocks<Local>(
-      blocks_of(examples), threads,
+      blocks_of(samples), threads,
       [&](Index block, Local& local) {
         Mixer mixer(map, data, blend);
         local.gram.setZero(m + 1, m + 1);
         local.cross.setZero(m + 1, targets.rows());
         EigenVector u(m + 1);
-        for_block(block, examples, [&](Index i) {
+        for_block(block, samples, [&](Index i) {
           const double c = weights ? weights[i] : 1.0;
           u << mixer.mean(i), 1.0;
           local.gram.noalias() += (c * u) * u.transpose();
@@ -204,14 +204,14 @@ Scores map_scores(const Map& map, const Gaussians& data, const Blend& blend, con
   check(map, data, blend);
   require(w.cols() == map.outputs(), "w: " + std::to_string(w.cols()) + " columns, but the map has " +
                                          std::to_string(map.outputs()) + " features");
-  const Index examples = blend.examples(data), count = w.rows();
+  const Index samples = blend.samples(data), count = w.rows();
   Scores result;
-  result.mean.setZero(examples, count);
-  result.variance.setZero(examples, count);
-  parallel_for(blocks_of(examples), threads, [&](Index block) {
+  result.mean.setZero(samples, count);
+  result.variance.setZero(samples, count);
+  parallel_for(blocks_of(samples), threads, [&](Index block) {
     OneGaussian one;
     Vector mean(count), variance(count), squares(count);
-    for_block(block, examples, [&](Index i) {
+    for_block(block, samples, [&](Index i) {
       auto sum = result.mean.row(i).transpose();
       auto spread = result.variance.row(i).transpose();
       squares.setZero();
@@ -237,18 +237,18 @@ Matrix gradient_outer_product(const Map& map, const Gaussians& data, const Blend
   check(map, data, blend);
   require(w.cols() == map.outputs(), "w: " + std::to_string(w.cols()) + " columns, but the map has " +
                                          std::to_string(map.outputs()) + " features");
-  const Index examples = blend.examples(data), n = map.inputs();
-  require_weights(weights, weights ? examples : 0, "weights");
+  const Index samples = blend.samples(data), n = map.inputs();
+  require_weights(weights, weights ? samples : 0, "weights");
   Matrix result;
   result.setZero(n, n);
   ordered_blocks<Matrix>(
-      blocks_of(examples), threads,
+      blocks_of(samples), threads,
       [&](Index block, Matrix& local) {
         local.setZero(n, n);
         OneGaussian one;
         Vector part(n);
         EigenMatrix slopes(w.rows(), n);
-        for_block(block, examples, [&](Index i) {
+        for_block(block, samples, [&](Index i) {
           slopes.setZero();
           for_components(data, blend, i, one, [&](const OneGaussian& g, double weight) {
             for (Index k = 0; k < w.rows(); ++k) {

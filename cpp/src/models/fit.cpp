@@ -103,10 +103,9 @@ struct RowScores {
 class Fit {
  public:
   Fit(const Gaussians& data, const FitOptions& options, const Monitor& monitor)
-      : data_(data), options_(options), monitor_(monitor), weights_(checked_weights(options, data.examples())) {
-    require(
-        options.groups.empty() || options.groups.size() == at(data.examples()),
-        "groups: " + std::to_string(options.groups.size()) + " for " + std::to_string(data.examples()) + " samples");
+      : data_(data), options_(options), monitor_(monitor), weights_(checked_weights(options, data.samples())) {
+    require(options.groups.empty() || options.groups.size() == at(data.samples()),
+            "groups: " + std::to_string(options.groups.size()) + " for " + std::to_string(data.samples()) + " samples");
     require(options.names.empty() || options.names.size() == at(data.features()),
             "names: " + std::to_string(options.names.size()) + " for " + std::to_string(data.features()) + " features");
     for (const double lambda : options.lambdas)
@@ -117,8 +116,8 @@ class Fit {
   }
 
   Model classifier(std::vector<std::string> labels, std::vector<Index> codes, const std::string& type) {
-    require(codes.size() == at(data_.examples()),
-            "labels: " + std::to_string(codes.size()) + " for " + std::to_string(data_.examples()) + " samples");
+    require(codes.size() == at(data_.samples()),
+            "labels: " + std::to_string(codes.size()) + " for " + std::to_string(data_.samples()) + " samples");
     require(labels.size() > 1, "labels: one class only; training needs samples of two");
     codes_ = std::move(codes);
     classes_ = static_cast<Index>(labels.size());
@@ -132,7 +131,7 @@ class Fit {
     model.w = Matrix::Zero(planes, data_.features());
     model.b = Vector::Zero(planes);
     for (Index k = 0; k < planes; ++k)
-      keep(solve_one(k, all_rows(data_.examples()), nullptr, share(k, planes)), k, model);
+      keep(solve_one(k, all_rows(data_.samples()), nullptr, share(k, planes)), k, model);
     describe(model, Task::classification);
     if (options_.probabilities != Probabilities::none)
       for (Index k = 0; k < planes; ++k) model.calibration.push_back(calibrated(model, k));
@@ -140,17 +139,17 @@ class Fit {
   }
 
   Model regression(const Numbers& targets) {
-    require(targets.size() == at(data_.examples()),
-            "targets: " + std::to_string(targets.size()) + " for " + std::to_string(data_.examples()) + " samples");
+    require(targets.size() == at(data_.samples()),
+            "targets: " + std::to_string(targets.size()) + " for " + std::to_string(data_.samples()) + " samples");
     targets_ = targets;
     if (!options_.lambdas.empty()) options_.lambda = chosen();
     Model model;
     model.labels.clear();
     model.w = Matrix::Zero(1, data_.features());
     model.b = Vector::Zero(1);
-    keep(solve_one(0, all_rows(data_.examples()), nullptr, left()), 0, model);
+    keep(solve_one(0, all_rows(data_.samples()), nullptr, left()), 0, model);
     describe(model, Task::regression);
-    const RowScores scores = scored(model.w.row(0).transpose(), model.b(0), all_rows(data_.examples()));
+    const RowScores scores = scored(model.w.row(0).transpose(), model.b(0), all_rows(data_.samples()));
     double sum = 0, mass = 0;
     for (std::size_t i = 0; i < targets.size(); ++i) {
       sum += weights_[i] * (targets[i] - scores.margin[i]) * (targets[i] - scores.margin[i]);
@@ -267,7 +266,7 @@ class Fit {
   }
 
   Calibration calibrated(const Model& model, Index k) const {
-    const Rowlist rows = rows_of(k, all_rows(data_.examples()));
+    const Rowlist rows = rows_of(k, all_rows(data_.samples()));
     const RowScores seen = scored(model.w.row(k).transpose(), model.b(k), rows);
     const bool own = model.loss == "logistic" && options_.probabilities == Probabilities::held_out;
     Scored known;
@@ -283,9 +282,9 @@ class Fit {
 
   // Replaces training scores by those of models that have not seen the sample, where a fold is trained in time.
   void hold_out(Index k, const Rowlist& rows, const Numbers& margin, Scored& known) const {
-    std::vector<Index> place(at(data_.examples()), -1);
+    std::vector<Index> place(at(data_.samples()), -1);
     std::vector<Rowlist> sides(2);
-    Numbers keys(at(data_.examples()), 0.0);
+    Numbers keys(at(data_.samples()), 0.0);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       place[at(rows[i])] = static_cast<Index>(i);
       sides[known.signs[i] > 0].push_back(rows[i]);
@@ -310,7 +309,7 @@ class Fit {
   double chosen() {
     Numbers lambdas = options_.lambdas;
     std::sort(lambdas.rbegin(), lambdas.rend());
-    const Rowlist rows = all_rows(data_.examples());
+    const Rowlist rows = all_rows(data_.samples());
     Numbers keys;
     std::vector<Rowlist> classes(targets_.empty() && options_.groups.empty() ? at(classes_) : 1);
     if (options_.groups.empty() && targets_.empty()) {

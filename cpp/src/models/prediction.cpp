@@ -35,9 +35,9 @@ class Sight {
   // use(i, f, v) for each object, of which v is null where it is not blurred; in any order, in several threads.
   template <class Use>
   void each(int threads, Use use) const {
-    const double numbers = data_.numbers_per_example();
+    const double numbers = data_.numbers_per_sample();
     const int batch = batch_size(numbers);
-    const Index count = data_.examples(), block = block_size(data_, numbers, count, 0);
+    const Index count = data_.samples(), block = block_size(data_, numbers, count, 0);
     const auto width = static_cast<std::size_t>(planes_.count);
     const int team = team_for(static_cast<double>(count) * numbers * static_cast<double>(planes_.count), threads);
     parallel_for((count + block - 1) / block, team, [&](Index number) {
@@ -81,7 +81,7 @@ class Sight {
 
 Matrix decision_values(const Planes& planes, const Gaussians& data, int threads) {
   const Sight sight(planes, data, false);
-  Matrix out(data.examples(), planes.count);
+  Matrix out(data.samples(), planes.count);
   sight.each(threads, [&](Index i, const double* f, const double*) { std::copy_n(f, planes.count, &out(i, 0)); });
   return out;
 }
@@ -89,8 +89,8 @@ Matrix decision_values(const Planes& planes, const Gaussians& data, int threads)
 Margins margins(const Planes& planes, const Gaussians& data, int threads) {
   const Sight sight(planes, data, true);
   Margins out;
-  out.mean.resize(data.examples(), planes.count);
-  out.variance.setZero(data.examples(), planes.count);
+  out.mean.resize(data.samples(), planes.count);
+  out.variance.setZero(data.samples(), planes.count);
   sight.each(threads, [&](Index i, const double* f, const double* v) {
     std::copy_n(f, planes.count, &out.mean(i, 0));
     if (v) std::copy_n(v, planes.count, &out.variance(i, 0));
@@ -102,7 +102,7 @@ Matrix class_scores(const Classification& task, const Planes& planes, const Gaus
                     int threads) {
   const Decider decider(task);
   require(planes.count == decider.values() && decider.classes() > 2, "w: one row for each hyperplane is wanted");
-  Matrix out(data.examples(), decider.classes());
+  Matrix out(data.samples(), decider.classes());
   Sight(planes, data, blurred && !task.calibration.empty())
       .each(threads, [&](Index i, const double* f, const double* v) { decider.scores(f, v, &out(i, 0)); });
   return out;
@@ -114,11 +114,11 @@ Matrix probabilities(const Classification& task, const Planes& planes, const Gau
   require(planes.count == decider.values(), "w: one row for each hyperplane is wanted");
   require(!task.calibration.empty(), "calibration: the model has no probabilities");
   if (shares)
-    require(shares->cols() == decider.classes() && (shares->rows() == 1 || shares->rows() == data.examples()) &&
+    require(shares->cols() == decider.classes() && (shares->rows() == 1 || shares->rows() == data.samples()) &&
                 shares->allFinite() && (shares->array() > 0).all(),
             "shares: one finite share > 0 for each class is wanted, of all objects or of each");
   const Index step = shares && shares->rows() > 1 ? 1 : 0;
-  Matrix out(data.examples(), decider.classes());
+  Matrix out(data.samples(), decider.classes());
   Sight(planes, data, true).each(threads, [&](Index i, const double* f, const double* v) {
     decider.probabilities(f, v, shares ? &shares->coeffRef(i * step, 0) : nullptr, &out(i, 0));
   });
@@ -128,7 +128,7 @@ Matrix probabilities(const Classification& task, const Planes& planes, const Gau
 std::vector<Index> predict(const Classification& task, const Planes& planes, const Gaussians& data, int threads) {
   const Decider decider(task);
   require(planes.count == decider.values(), "w: one row for each hyperplane is wanted");
-  std::vector<Index> out(static_cast<std::size_t>(data.examples()));
+  std::vector<Index> out(static_cast<std::size_t>(data.samples()));
   Sight(planes, data, !task.calibration.empty()).each(threads, [&](Index i, const double* f, const double* v) {
     out[static_cast<std::size_t>(i)] = decider.predict(f, v);
   });

@@ -227,7 +227,7 @@ PopulationSums Pass::operator()(const Mixture& mixture, const std::function<void
   sums.second.setZero(components, n * n);
   const auto block = [&](Index at, Local& local) {
     local.clear(components, n);
-    for (Index first = at * kBlock; first < std::min(reader_.examples(), (at + 1) * kBlock); first += W) {
+    for (Index first = at * kBlock; first < std::min(reader_.samples(), (at + 1) * kBlock); first += W) {
       reader_.load(first, local.some);
       if (common_)
         common.add(mixture, local);
@@ -235,7 +235,7 @@ PopulationSums Pass::operator()(const Mixture& mixture, const std::function<void
         add_general(reader_, mixture, log_pi, local);
     }
   };
-  const Index blocks = (reader_.examples() + kBlock - 1) / kBlock;
+  const Index blocks = (reader_.samples() + kBlock - 1) / kBlock;
   const auto cubes = static_cast<double>(reader_.values() * (reader_.values() + 8) * (n + 8) * components * kBlock);
   const Index part = std::max<Index>(2 * resolve_threads(threads_), static_cast<Index>(kWorkOfPart / cubes));
   for (Index done = 0; done < blocks; done += part) {

@@ -166,9 +166,9 @@ void posterior(const Observations& observed, const Units& units, const Mixture& 
   check_mixture(mixture, reader.features());
   const Mixture standard = standardised(mixture, units, kFloor);
   const std::vector<double> log_pi = log_weights(standard);
-  parallel_for((reader.examples() + kBlock - 1) / kBlock, threads, [&](Index block) {
+  parallel_for((reader.samples() + kBlock - 1) / kBlock, threads, [&](Index block) {
     Work w;
-    for (Index first = block * kBlock; first < std::min(reader.examples(), (block + 1) * kBlock); first += W) {
+    for (Index first = block * kBlock; first < std::min(reader.samples(), (block + 1) * kBlock); first += W) {
       reader.load(first, w.some);
       w.factored.compute(reader, w.some, standard, log_pi);
       write_shares(standard, first, w, out);

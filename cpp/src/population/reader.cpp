@@ -48,7 +48,7 @@ void Reader::require_finite_projections() const {
 void Reader::require_weights() const {
   if (!observed_.weights) return;
   double sum = 0;
-  for (Index i = 0; i < examples(); ++i) {
+  for (Index i = 0; i < samples(); ++i) {
     const double weight = observed_.weights[i];
     if (!(weight >= 0 && std::isfinite(weight)))
       require(false,
@@ -69,11 +69,11 @@ void Reader::add_noise(Index id, Matrix& out) const {
   }
 }
 
-void Reader::load_lane(Index example, int lane, Matrix& noise, Lanes& out) const {
-  const Index id = observed_.data.ids()[static_cast<std::size_t>(example)];
+void Reader::load_lane(Index sample, int lane, Matrix& noise, Lanes& out) const {
+  const Index id = observed_.data.ids()[static_cast<std::size_t>(sample)];
   noise.setZero(m_, m_);
   add_noise(id, noise);
-  out.weight[lane] = observed_.weights ? observed_.weights[example] : 1.0;
+  out.weight[lane] = observed_.weights ? observed_.weights[sample] : 1.0;
   double constant = 0;
   for (Index i = 0; i < m_; ++i) {
     const double value = rows_.number(id * m_ + i);
@@ -110,7 +110,7 @@ void Reader::load(Index first, Lanes& out) const {
   out.mask.resize(size(m_));
   out.noise.resize(size(lanes::triangle(m_)));
   if (projects()) out.r.resize(size(m_ * n_));
-  out.count = static_cast<int>(std::min<Index>(lanes::kLanes, examples() - first));
+  out.count = static_cast<int>(std::min<Index>(lanes::kLanes, samples() - first));
   out.whole = true;
   Matrix noise(m_, m_);
   for (int lane = 0; lane < out.count; ++lane) load_lane(first + lane, lane, noise, out);
@@ -131,9 +131,9 @@ bool Reader::common_noise(int threads, std::vector<double>& noise) const {
           one.noise[static_cast<std::size_t>(lanes::packed(i, j))];
   constexpr Index kBlock = 512;
   std::atomic<bool> same{one.whole};
-  parallel_for((examples() + kBlock - 1) / kBlock, threads, [&](Index block) {
+  parallel_for((samples() + kBlock - 1) / kBlock, threads, [&](Index block) {
     Lanes some;
-    for (Index first = block * kBlock; same && first < std::min(examples(), (block + 1) * kBlock);
+    for (Index first = block * kBlock; same && first < std::min(samples(), (block + 1) * kBlock);
          first += lanes::kLanes) {
       load(first, some);
       bool alike = some.whole;

@@ -22,7 +22,7 @@ class Reader {
   // Refuses observations and units that are not all there, or no numbers.
   Reader(const Observations& observed, const Units& units);
 
-  Index examples() const { return observed_.data.examples(); }
+  Index samples() const { return observed_.data.samples(); }
   Index values() const { return m_; }
   Index features() const { return n_; }
   bool projects() const { return observed_.projection != nullptr; }
@@ -39,7 +39,7 @@ class Reader {
   void require_finite_projections() const;
   void require_weights() const;
   void add_noise(Index id, Matrix& out) const;
-  void load_lane(Index example, int lane, Matrix& noise, Lanes& out) const;
+  void load_lane(Index sample, int lane, Matrix& noise, Lanes& out) const;
 
   const Observations observed_;
   const Units& units_;

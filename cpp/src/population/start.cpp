@@ -17,13 +17,13 @@ constexpr int kRounds = 20;
 
 double uniform(SplitMix64& random) { return static_cast<double>(random() >> 11) * 0x1p-53; }
 
-// At most kMostClustered of the examples, drawn at random, in their order.
-std::vector<Index> drawn(Index examples, SplitMix64& random) {
-  std::vector<Index> places(static_cast<std::size_t>(examples));
+// At most kMostClustered of the samples, drawn at random, in their order.
+std::vector<Index> drawn(Index samples, SplitMix64& random) {
+  std::vector<Index> places(static_cast<std::size_t>(samples));
   std::iota(places.begin(), places.end(), Index{0});
-  if (examples <= kMostClustered) return places;
+  if (samples <= kMostClustered) return places;
   for (Index i = 0; i < kMostClustered; ++i) {
-    const auto other = i + static_cast<Index>(random() % static_cast<std::uint64_t>(examples - i));
+    const auto other = i + static_cast<Index>(random() % static_cast<std::uint64_t>(samples - i));
     std::swap(places[static_cast<std::size_t>(i)], places[static_cast<std::size_t>(other)]);
   }
   places.resize(kMostClustered);
@@ -106,7 +106,7 @@ Mixture start_mixture(const Observations& observed, const Units& units, Index co
   check_options(options);
   const Reader whole(observed, units);  // refuses what it cannot read
   SplitMix64 random(seed);
-  const std::vector<Index> places = drawn(observed.data.examples(), random);
+  const std::vector<Index> places = drawn(observed.data.samples(), random);
   std::vector<Index> ids;
   std::vector<double> weights;
   for (const Index i : places) {
@@ -115,7 +115,7 @@ Mixture start_mixture(const Observations& observed, const Units& units, Index co
   }
   const Gaussians some(observed.data.means(), CovarianceSum(observed.data.covariance()), &ids);
   const Observations part{some, observed.projection, observed.projected, weights.empty() ? nullptr : weights.data()};
-  const Index n = observed.features(), count = some.examples();
+  const Index n = observed.features(), count = some.samples();
 
   Mixture one{Vector::Ones(1), Matrix::Zero(1, n), Matrix::Zero(1, n * n)};
   Eigen::Map<EigenMatrix>(one.covariances.data(), n, n).setIdentity();

@@ -37,10 +37,10 @@ void set_unit(std::vector<double>& seen, Index j, Units& units) {
 
 // For each feature the values of the shortest x with R x = t, of objects that say something of it.
 std::vector<std::vector<double>> shortest(const Reader& reader) {
-  const Index n = reader.features(), m = reader.values(), step = std::max<Index>(1, reader.examples() / kMostProjected);
+  const Index n = reader.features(), m = reader.values(), step = std::max<Index>(1, reader.samples() / kMostProjected);
   std::vector<std::vector<double>> seen(static_cast<std::size_t>(n));
   Lanes some;
-  for (Index first = 0; first < reader.examples(); first += step * lanes::kLanes) {
+  for (Index first = 0; first < reader.samples(); first += step * lanes::kLanes) {
     reader.load(first, some);
     for (int lane = 0; lane < some.count; ++lane) {
       EigenMatrix r(m, n);
@@ -71,7 +71,7 @@ Units units_of(const Observations& observed) {
   }
   std::vector<std::vector<double>> seen(static_cast<std::size_t>(n));
   Lanes some;
-  for (Index first = 0; first < reader.examples(); first += lanes::kLanes) {
+  for (Index first = 0; first < reader.samples(); first += lanes::kLanes) {
     reader.load(first, some);
     for (int lane = 0; lane < some.count; ++lane)
       for (Index j = 0; j < n; ++j)

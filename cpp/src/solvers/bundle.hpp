@@ -11,7 +11,7 @@ namespace svmgsu {
 
 class Bundle {
  public:
-  // `apart`: each side may have weights of its own, for its examples are always the same.
+  // `apart`: each side may have weights of its own, for its samples are always the same.
   Bundle(double lambda, bool intercept, bool apart) : lambda_(lambda), intercept_(intercept), apart_(apart) {}
 
   void add(const DualPoint& point);

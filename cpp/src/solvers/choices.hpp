@@ -16,7 +16,7 @@ constexpr double kTrivialRounding = 1e-13;    // of J at w = 0
 constexpr double kSecondsBetweenCalls = 0.2;  // of the monitor within an iteration
 
 // Quasi-Newton steps
-constexpr double kDenseShare = 0.08;     // of active examples, below which Hessian products are cheap
+constexpr double kDenseShare = 0.08;     // of active samples, below which Hessian products are cheap
 constexpr std::size_t kFactorLife = 4;   // steps with one factor
 constexpr std::size_t kSketchLife = 15;  // the same with a sketch
 
@@ -39,9 +39,9 @@ constexpr Index kMostRows = 700;    // of the sketch that replaces it beyond
 
 // Other starts
 constexpr int kDescentPatience = 8;        // looks of coordinate descent at a gap that does not fall
-constexpr Index kSampleRows = 10;          // examples of each feature in a sample, at the least
+constexpr Index kSampleRows = 10;          // samples for each feature in a subsample, at the least
 constexpr Index kMostSampleRows = 100;     // and at the most
-constexpr Index kManyTimes = 10;           // as many examples as these make it worth while
+constexpr Index kManyTimes = 10;           // as many samples as these make it worth while
 constexpr Index kOfMany = 20;              // and then one of so many is in it
 constexpr double kSampleTolerance = 1e-3;  // for its problem
 constexpr double kSampleEpsilon = 0.01;    // and the smoothing after it

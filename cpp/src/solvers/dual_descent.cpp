@@ -4,7 +4,7 @@
 //     a_i.
 //
 // The true b has no penalty: b₀ follows b from time to time (a proximal-point iteration), until Σ σ a = 0. The order of
-// the examples is drawn anew for each sweep, and those that are likely to stay at a bound are left out for a while. One
+// the samples is drawn anew for each sweep, and those that are likely to stay at a bound are left out for a while. One
 // thread does it all: each step wants the last one's w.
 #include "solvers/dual_descent.hpp"
 
@@ -34,7 +34,7 @@ class DualDescent {
         values_(values),
         data_(*objective.source().whole()),
         rows_(data_.means()),
-        count_(objective.examples()),
+        count_(objective.samples()),
         w_(Vector::Zero(objective.features())),
         a_(static_cast<std::size_t>(count_), 0.0),
         most_(a_),
@@ -112,7 +112,7 @@ class DualDescent {
     lower_ = -kInfinity;
   }
 
-  // Once over the examples that are not left out. By how much the margins are violated at the most.
+  // Once over the samples that are not left out. By how much the margins are violated at the most.
   double sweep(SplitMix64& random) {
     double largest = 0, smallest = 0;
     for (Index s = 0; s < active_; ++s) {
@@ -183,7 +183,7 @@ class DualDescent {
   double b_ = 0, reach_ = 0;        // b₀, B²
   double mass_ = 0, w_origin_ = 0;  // Σ σ a, w_·o
   double origin_squared_ = 0, upper_ = 0, lower_ = 0;
-  std::vector<double> a_, most_, square_, along_;  // of each example: a, its bound, ‖x − o‖² + B², x·o
+  std::vector<double> a_, most_, square_, along_;  // of each sample: a, its bound, ‖x − o‖² + B², x·o
   std::vector<Index> order_;
   Evaluation pass_;
 };

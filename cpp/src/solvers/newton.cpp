@@ -106,17 +106,17 @@ class Newton : private Course {
     return true;
   }
 
-  // Where examples are many, the optimum of some of them is a good start for a hundredth of the cost.
+  // Where samples are many, the optimum of some of them is a good start for a hundredth of the cost.
   bool start_from_sample() {
     const Index unit = objective_.features() + 10, least = kSampleRows * unit;
-    if (objective_.examples() < kManyTimes * least) return false;
-    const Index rows = std::max(least, std::min(objective_.examples() / kOfMany, kMostSampleRows * unit));
-    const std::unique_ptr<Objective> some = objective_.sample(rows, 0);
+    if (objective_.samples() < kManyTimes * least) return false;
+    const Index rows = std::max(least, std::min(objective_.samples() / kOfMany, kMostSampleRows * unit));
+    const std::unique_ptr<Objective> some = objective_.subsample(rows, 0);
     if (!some) return false;
     Options rough = options_;
     rough.tolerance = std::max(options_.tolerance, kSampleTolerance);
     const Result found = Newton(*some, rough, {}).run(nullptr, 0);
-    passes_ += found.history.back().passes * static_cast<double>(rows) / static_cast<double>(objective_.examples());
+    passes_ += found.history.back().passes * static_cast<double>(rows) / static_cast<double>(objective_.samples());
     epsilon_ = kSampleEpsilon * unit_;
     visit(found.w, found.b);
     return now_.certificate.value <= trivial_.start;
@@ -145,7 +145,7 @@ class Newton : private Course {
     return factor_of_cut_ * epsilon_;
   }
 
-  // Quasi-Newton steps cost one pass each. They are worth it while most examples are active, so that a
+  // Quasi-Newton steps cost one pass each. They are worth it while most samples are active, so that a
   // Hessian product would cost a pass as well, and as long as they shrink what is left to gain by the
   // next one; then never again. (The gap itself falls late where λ is small.)
   bool prefers_quasi() {
@@ -168,7 +168,7 @@ class Newton : private Course {
   void choose_metric() {
     pace_.see_gap(gap() / (options_.tolerance * result_.objective));
     const double share = objective_.active_share(now_, kNegligibleKappa);
-    const double cost = passes_of_factor(objective_, share * static_cast<double>(objective_.examples()));
+    const double cost = passes_of_factor(objective_, share * static_cast<double>(objective_.samples()));
     const bool sketch = sketches_first();
     if (!factor_ && objective_.features() > kFewFeatures) diagonal_ = true;
     ++factor_age_;
@@ -200,7 +200,7 @@ class Newton : private Course {
     memory_.forget();
   }
 
-  // The first step, from w = 0 along the diagonal: some examples tell how long it should be, and whether it leads to
+  // The first step, from w = 0 along the diagonal: some samples tell how long it should be, and whether it leads to
   // where hardly any loss is sharp. If not, or if it must be short because features are correlated, a factor is wanted.
   bool probe(Step& p) {
     if (epsilon_ == 0 || !diagonal_ || now_.w.squaredNorm() > 0) return false;
@@ -253,7 +253,7 @@ class Newton : private Course {
   void newton_step(double epsilon, double newton_gap) {
     const double old_epsilon = epsilon_;
     const std::shared_ptr<Hessian> hessian = objective_.hessian(now_, kNegligibleKappa);
-    const double share = static_cast<double>(hessian->active()) / static_cast<double>(objective_.examples());
+    const double share = static_cast<double>(hessian->active()) / static_cast<double>(objective_.samples());
     Step rhs = gradient(now_);
     rhs = {-rhs.w, -rhs.b};
     if (epsilon != old_epsilon) {

@@ -22,7 +22,7 @@ constexpr double kMostPasses = 300;       // that a dense factor may cost
 constexpr double kMostAtFirst = 20;       // the same as long as steps are quasi-Newton ones
 constexpr double kSketchPasses = 10;      // that a sketch may cost
 constexpr Index kFewRows = 50;            // of a sketch that is any use
-constexpr Index kDiagonalRows = 1000;     // examples that tell the diagonal of dense data
+constexpr Index kDiagonalRows = 1000;     // samples that tell the diagonal of dense data
 
 // A Cholesky factor, in units that make the diagonal one.
 class DenseFactor final : public Preconditioner {
@@ -102,7 +102,7 @@ class SketchFactor final : public Preconditioner {
 
 // Products of two numbers in a matrix product that take the time of a pass.
 double products_of_pass(const Objective& objective) {
-  return kProducts * static_cast<double>(objective.examples()) * std::max(1.0, objective.cost().numbers);
+  return kProducts * static_cast<double>(objective.samples()) * std::max(1.0, objective.cost().numbers);
 }
 
 double passes_of_dense(const Objective& objective, double active) {
@@ -111,14 +111,14 @@ double passes_of_dense(const Objective& objective, double active) {
   return (rows * (1 + objective.cost().rank) + n) * n * n / products_of_pass(objective);
 }
 
-// Examples for a sketch whose making takes a few passes.
+// Samples for a sketch whose making takes a few passes.
 Index rows_for_sketch(const Objective& objective) {
   const auto n = static_cast<double>(objective.features());
   const double rows = std::sqrt(kSketchPasses * products_of_pass(objective) / n) / (1 + objective.cost().rank);
   return std::min({kMostRows, kMostNumbers / objective.features(), std::max(kFewRows, static_cast<Index>(rows))});
 }
 
-// Whether a sketch that leaves nothing out is smaller than the dense matrix: examples are much fewer than features, as
+// Whether a sketch that leaves nothing out is smaller than the dense matrix: samples are much fewer than features, as
 // with images.
 bool few_rows(const Objective& objective, const Hessian& hessian) {
   const Index n = objective.features();
@@ -150,23 +150,23 @@ std::unique_ptr<Preconditioner> make_diagonal(const Objective& objective, const 
 Index rows_for_dense(const Objective& objective) {
   const Objective::Cost cost = objective.cost();
   const auto n = static_cast<double>(objective.features());
-  const double affordable = 60 * static_cast<double>(objective.examples()) * cost.numbers / (n * n * (1 + cost.rank));
-  const double times = static_cast<double>(objective.examples()) / n;
-  const double most = std::max(6.0, std::min(80.0, times / 10));  // passes are what costs where examples are many
+  const double affordable = 60 * static_cast<double>(objective.samples()) * cost.numbers / (n * n * (1 + cost.rank));
+  const double times = static_cast<double>(objective.samples()) / n;
+  const double most = std::max(6.0, std::min(80.0, times / 10));  // passes are what costs where samples are many
   return static_cast<Index>(std::max(500.0, std::min(most * n, std::max(1.5 * n, affordable))));
 }
 
 bool suits_descent(const Objective& objective) {
   const auto n = static_cast<double>(objective.features());
   const double rank = objective.cost().rank;
-  if (rank > 0 && static_cast<double>(objective.examples()) * (1 + rank) < n) return true;
+  if (rank > 0 && static_cast<double>(objective.samples()) * (1 + rank) < n) return true;
   return sketches(objective, Phase::newton) || 4 * objective.cost().numbers < n;
 }
 
 bool sketches(const Objective& objective, Phase phase) {
   const Index n = objective.features();
   if (n <= kAlwaysDense || n > kMostDense) return n > kMostDense;
-  const double cost = passes_of_dense(objective, static_cast<double>(objective.examples()));
+  const double cost = passes_of_dense(objective, static_cast<double>(objective.samples()));
   return cost > (phase == Phase::first ? kMostAtFirst : kMostPasses);
 }
 

@@ -31,10 +31,10 @@ bool sketches(const Objective& objective, Phase phase);
 // Whether passes cost so much less than a factor that a method without one is the first to try.
 bool suits_descent(const Objective& objective);
 
-// What making the first one costs, in passes over the data, where so many examples are active.
+// What making the first one costs, in passes over the data, where so many samples are active.
 double passes_of_factor(const Objective& objective, double active);
 
-// Examples for a dense estimate: as many as cost about two passes, but 1.5 n to 6 n, or up to 80 n where there
+// Samples for a dense estimate: as many as cost about two passes, but 1.5 n to 6 n, or up to 80 n where there
 // are many.
 Index rows_for_dense(const Objective& objective);
 

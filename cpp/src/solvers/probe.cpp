@@ -3,13 +3,13 @@
 namespace svmgsu {
 namespace {
 
-constexpr Index kExamples = 1000;
+constexpr Index kSamples = 1000;
 
 }  // namespace
 
 Probe probe_step(const Objective& objective, const Evaluation& at, const Step& p, double sharp, double epsilon) {
   Probe result;
-  const std::unique_ptr<Objective> some = objective.sample(kExamples, 1);
+  const std::unique_ptr<Objective> some = objective.subsample(kSamples, 1);
   if (!some) return result;
   const Evaluation from = some->evaluate(at.w, at.b, at.epsilon);
   const Evaluation there = some->evaluate(at.w + p.w, at.b + p.b, at.epsilon);

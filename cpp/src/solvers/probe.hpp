@@ -1,4 +1,4 @@
-// A look ahead along the first step, by some of the examples.
+// A look ahead along the first step, by some of the samples.
 #pragma once
 
 #include "solvers/line_search.hpp"
@@ -7,7 +7,7 @@
 namespace svmgsu {
 
 struct Probe {
-  bool done = false;     // false: there are too few examples to look at some
+  bool done = false;     // false: there are too few samples to look at some
   bool blurred = false;  // whether the step leads to where no s is below `sharp`
   LineStep best;         // how far to go
 };

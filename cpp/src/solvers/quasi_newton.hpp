@@ -15,7 +15,7 @@ class QuasiNewton {
     double inverse;  // 1/(s·y)
   };
   // −Hg for the inverse Hessian H that L-BFGS makes of γF⁻¹, of `known`, which is no difference of points and so no
-  // older than g, and of the pairs. A sketch F is too small by a factor, for its few examples speak for many features:
+  // older than g, and of the pairs. A sketch F is too small by a factor, for its few samples speak for many features:
   // where `scaled`, γ is what suits the last pair.
   Step direction(const Preconditioner& factor, const Step& gradient, bool scaled, const std::vector<Pair>& known);
   void remember(const Step& s, const Step& y);

@@ -17,14 +17,14 @@ constexpr double kReportEvery = 0.05;  // seconds between calls of the monitor
 // whose permutation is kept from step to step.
 class Sampler {
  public:
-  Sampler(Index examples, std::uint64_t seed) : order_(static_cast<std::size_t>(examples)), random_(seed) {
+  Sampler(Index samples, std::uint64_t seed) : order_(static_cast<std::size_t>(samples)), random_(seed) {
     std::iota(order_.begin(), order_.end(), Index{0});
   }
-  void draw(std::vector<Index>& sample) {
-    for (std::size_t j = 0; j < sample.size(); ++j) {
+  void draw(std::vector<Index>& drawn) {
+    for (std::size_t j = 0; j < drawn.size(); ++j) {
       const std::size_t i = j + random_.below(static_cast<std::uint32_t>(order_.size() - j));
       std::swap(order_[j], order_[i]);
-      sample[j] = order_[j];
+      drawn[j] = order_[j];
     }
   }
 
@@ -43,7 +43,7 @@ void require_lipschitz(const Loss& loss) {
   require(far <= 2 * near, std::string("solver sgd: the loss ") + loss.name() + " is not Lipschitz; use newton");
 }
 
-// The loss of an example with label at w = 0, b = 0.
+// The loss of a sample with label at w = 0, b = 0.
 double loss_at_zero(const Loss& loss) {
   const double d = 1, s = 0;
   double value, slope, curvature;
@@ -57,7 +57,7 @@ struct Gradient {
 };
 
 // Sums of the loss gradient over a part of the data: (1/k) Σ_{i in sample} c_i ∇L_i. Returns the sample's Σ c_i.
-double sample_gradient(const Objective& objective, const Vector& w, double b, const std::vector<Index>& sample,
+double sample_gradient(const Objective& objective, const Vector& w, double b, const std::vector<Index>& drawn,
                        Gradient& gradient) {
   const Source& source = objective.source();
   thread_local std::vector<Plan> plans;
@@ -65,9 +65,9 @@ double sample_gradient(const Objective& objective, const Vector& w, double b, co
   if (!source.whole()) require(false, "solver sgd: it draws samples by chance, so all must be in memory; use newton");
   const Gaussians& data = *source.whole();
   const auto& covariance = data.covariance();
-  ids.resize(sample.size());
+  ids.resize(drawn.size());
   const double origin = objective.shift(w), numbers = source.numbers();
-  for (std::size_t i = 0; i < sample.size(); ++i) ids[i] = data.ids()[static_cast<std::size_t>(sample[i])];
+  for (std::size_t i = 0; i < drawn.size(); ++i) ids[i] = data.ids()[static_cast<std::size_t>(drawn[i])];
   const auto count_of_all = static_cast<Index>(ids.size());
   const double sums = data.sum_size();
   const Cuts cuts(count_of_all, block_size(data, numbers, count_of_all, sums), sums);
@@ -80,7 +80,7 @@ double sample_gradient(const Objective& objective, const Vector& w, double b, co
           PassSums& local) {
         double mean[kMaxBatch], variance[kMaxBatch];
         Residuals r;
-        const Targets::View of(objective.targets(), &sample[static_cast<std::size_t>(places.first)], count);
+        const Targets::View of(objective.targets(), &drawn[static_cast<std::size_t>(places.first)], count);
         for (int i = 0; i < count; ++i) {
           mean[i] = dot[i] - origin;
           variance[i] = std::max(0.0, form[i]);
@@ -96,7 +96,7 @@ double sample_gradient(const Objective& objective, const Vector& w, double b, co
         }
       },
       &total);
-  const double share = 1.0 / static_cast<double>(sample.size());
+  const double share = 1.0 / static_cast<double>(drawn.size());
   gradient.w = -share * total.of[0].x;
   for (std::size_t t = 0; t < covariance.size(); ++t)
     covariance[t].kind.finish(total.of[0].terms[t].data(), w.data(), objective.features(), share * covariance[t].scale,
@@ -120,25 +120,25 @@ void step(const Objective& objective, const Gradient& gradient, Index t, double 
 Result solve_sgd(const Objective& objective, const Options& options, const Monitor& monitor) {
   require_lipschitz(objective.loss());
   const Clock clock;
-  const Index examples = objective.examples();
-  const Index batch = options.batch > 0 ? options.batch : std::min<Index>(examples, 100);
-  require(batch <= examples, "k: a minibatch of " + std::to_string(batch) + " from " + std::to_string(examples) +
-                                 " samples; k must be at most the number of samples");
-  require(examples < (Index{1} << 32), "means: the stochastic solver takes fewer than 2^32 samples");
-  const Index steps = options.steps > 0 ? options.steps : std::max<Index>(1000, 20 * ((examples + batch - 1) / batch));
+  const Index samples = objective.samples();
+  const Index batch = options.batch > 0 ? options.batch : std::min<Index>(samples, 100);
+  require(batch <= samples, "k: a minibatch of " + std::to_string(batch) + " from " + std::to_string(samples) +
+                                " samples; k must be at most the number of samples");
+  require(samples < (Index{1} << 32), "means: the stochastic solver takes fewer than 2^32 samples");
+  const Index steps = options.steps > 0 ? options.steps : std::max<Index>(1000, 20 * ((samples + batch - 1) / batch));
   // At the optimum λ‖w‖² ≤ (1/ℓ) Σ c ℓ(t − σb) for any b, since J = D there and tL′ − E ℓ*(ℓ′(D)) ≤ ℓ(t).
   const bool values = objective.task() == Task::regression;
   const Objective::Trivial trivial = values ? objective.trivial() : Objective::Trivial();
   const double most = values ? trivial.value : loss_at_zero(objective.loss()) * objective.mean_weight();
   const double radius = std::sqrt(most / objective.lambda());
   const Index first_averaged = steps - static_cast<Index>(std::floor(options.average * static_cast<double>(steps)));
-  const double passes_per_step = static_cast<double>(batch) / static_cast<double>(examples);
+  const double passes_per_step = static_cast<double>(batch) / static_cast<double>(samples);
   constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
   Vector w = Vector::Zero(objective.features()), average = w;
   double b = values ? trivial.b : 0.0, last_report = 0;
-  Sampler sampler(examples, options.seed);
-  std::vector<Index> sample(static_cast<std::size_t>(batch));
+  Sampler sampler(samples, options.seed);
+  std::vector<Index> drawn(static_cast<std::size_t>(batch));
   Gradient gradient;
   Result result;
   result.stop = Stop::iterations;
@@ -146,8 +146,8 @@ Result solve_sgd(const Objective& objective, const Options& options, const Monit
   Index t = 0;
   while (t < steps) {
     ++t;
-    sampler.draw(sample);
-    sample_gradient(objective, w, b, sample, gradient);
+    sampler.draw(drawn);
+    sample_gradient(objective, w, b, drawn, gradient);
     step(objective, gradient, t, radius, w, b);
     if (t > first_averaged) average += (w - average) / static_cast<double>(t - first_averaged);
 
@@ -177,21 +177,21 @@ Result solve_sgd(const Objective& objective, const Options& options, const Monit
 
 void continue_sgd(const Objective& objective, Index batch, std::uint64_t seed, Stream& stream) {
   require_lipschitz(objective.loss());
-  const Index examples = objective.examples();
+  const Index samples = objective.samples();
   require(batch > 0, "k: a minibatch needs at least one sample");
-  require(examples < (Index{1} << 32), "means: the stochastic solver takes fewer than 2^32 samples at a time");
+  require(samples < (Index{1} << 32), "means: the stochastic solver takes fewer than 2^32 samples at a time");
   if (stream.w.size() == 0) stream.w = stream.average = Vector::Zero(objective.features());
   require(stream.w.size() == objective.features(), "means: " + std::to_string(objective.features()) +
                                                        " features, but the stream began with " +
                                                        std::to_string(stream.w.size()));
-  std::vector<Index> order(static_cast<std::size_t>(examples));
-  Sampler(examples, seed).draw(order);
+  std::vector<Index> order(static_cast<std::size_t>(samples));
+  Sampler(samples, seed).draw(order);
   Gradient gradient;
-  for (Index first = 0; first < examples; first += batch) {
-    const std::vector<Index> sample(order.begin() + first, order.begin() + std::min(examples, first + batch));
-    stream.weight += sample_gradient(objective, stream.w, stream.b, sample, gradient);
-    stream.examples += static_cast<double>(sample.size());
-    const double most = loss_at_zero(objective.loss()) * (stream.weight / stream.examples);
+  for (Index first = 0; first < samples; first += batch) {
+    const std::vector<Index> drawn(order.begin() + first, order.begin() + std::min(samples, first + batch));
+    stream.weight += sample_gradient(objective, stream.w, stream.b, drawn, gradient);
+    stream.samples += static_cast<double>(drawn.size());
+    const double most = loss_at_zero(objective.loss()) * (stream.weight / stream.samples);
     const double radius = objective.task() == Task::regression ? std::numeric_limits<double>::infinity()
                                                                : std::sqrt(most / objective.lambda());
     step(objective, gradient, ++stream.steps, radius, stream.w, stream.b);

@@ -87,7 +87,7 @@ Result train(const TrainingSet& set, const Options& options, const Monitor& moni
   check_options(options);
   if (options.check) check(set.data, options.threads);
   bool seen[2] = {false, false};
-  for (Index i = 0; i < set.targets.examples(); ++i) seen[set.targets.sign(i) > 0] = true;
+  for (Index i = 0; i < set.targets.samples(); ++i) seen[set.targets.sign(i) > 0] = true;
   if (set.targets.task() == Task::classification)
     require(seen[0] && seen[1], "labels: one class only; training needs samples of both");
   return solve(Objective(set, options.lambda, options.threads, options.intercept, options.loss), options, monitor);

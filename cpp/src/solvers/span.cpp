@@ -27,7 +27,7 @@ bool is_isotropic(const Covariance& kind) {
 
 // Rows of means and factors together, or −1 where a covariance is of another kind.
 Index rows_of(const Gaussians& data) {
-  Index rows = data.examples();
+  Index rows = data.samples();
   for (const auto& term : data.covariance()) {
     if (is_isotropic(term.kind)) continue;
     for (const Index id : data.ids()) {
@@ -49,11 +49,11 @@ bool suits_span(const Objective& objective) {
   return !(descends && objective.loss().name() == std::string("hinge"));
 }
 
-// x − o of every example, then its factors, and the basis Q of their span: rows = RᵀQᵀ.
+// x − o of every sample, then its factors, and the basis Q of their span: rows = RᵀQᵀ.
 class Span {
  public:
   explicit Span(const Objective& objective) : data_(*objective.source().whole()) {
-    const Index n = objective.features(), count = data_.examples();
+    const Index n = objective.features(), count = data_.samples();
     Matrix rows = Matrix::Zero(rows_of(data_), n);
     Index at = count;
     for (Index i = 0; i < count; ++i) {
@@ -76,7 +76,7 @@ class Span {
   }
 
   Gaussians data() {
-    const Index count = data_.examples(), size = coordinates_.cols();
+    const Index count = data_.samples(), size = coordinates_.cols();
     std::vector<CovarianceSum::Term> terms;
     if (size > count)
       terms.push_back({LowRank({coordinates_.row(count).data(), size - count, size}, start_.data(), count), 1.0});

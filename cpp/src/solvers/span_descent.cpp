@@ -1,10 +1,10 @@
-// The expected hinge of example i is a support function,
+// The expected hinge of sample i is a support function,
 //
 //     L(d, s) = max over (a, v) in C of a d + v·u,   u = F_i w,   C = {(a, v): 0 ≤ a ≤ 1, |v| ≤ φ(Φ⁻¹(a))},
 //
-// so that the dual problem has one point (a_i, v_i) of C for each example, and w = Σ c_i/(λℓ) (σ_i a_i x_i − F_iᵀv_i)
+// so that the dual problem has one point (a_i, v_i) of C for each sample, and w = Σ c_i/(λℓ) (σ_i a_i x_i − F_iᵀv_i)
 // lies in the span of the means and factors. All that is needed of them are their inner products, a matrix of size
-// m = Σ (1 + rank_i). One example's point is maximised over at a time, exactly; b is treated as in dual_descent.cpp.
+// m = Σ (1 + rank_i). One sample's point is maximised over at a time, exactly; b is treated as in dual_descent.cpp.
 // The value of J and the bound that are reported come from the data themselves, not from the inner products.
 
 #include <Eigen/Eigenvalues>
@@ -170,7 +170,7 @@ class Block {
 class SpanDescent {
  public:
   explicit SpanDescent(const Objective& objective)
-      : objective_(objective), data_(*objective.source().whole()), count_(objective.examples()) {
+      : objective_(objective), data_(*objective.source().whole()), count_(objective.samples()) {
     start_.push_back(0);
     for (Index i = 0; i < count_; ++i) start_.push_back(start_.back() + 1 + rank(i));
     gather();
@@ -226,7 +226,7 @@ class SpanDescent {
     return sum;
   }
 
-  // x_i − o and factors of each example, turned so that those of one example are orthogonal.
+  // x_i − o and factors of each sample, turned so that those of one sample are orthogonal.
   void gather() {
     const Index n = objective_.features();
     rows_.setZero(size(), n);
@@ -373,11 +373,11 @@ class SpanDescent {
   const Objective& objective_;
   const Gaussians& data_;
   Index count_;
-  std::vector<Index> start_;        // of each example's rows: its mean, then its factors
+  std::vector<Index> start_;        // of each sample's rows: its mean, then its factors
   Matrix rows_, products_;          // m × n, and their inner products
   std::vector<const double*> row_;  // of the products
   std::vector<Block> blocks_;
-  std::vector<double> point_, rho_;  // (a, v) of each example, and Φ⁻¹(a)
+  std::vector<double> point_, rho_;  // (a, v) of each sample, and Φ⁻¹(a)
   Vector margins_;                   // w·(x − o) and F w
   double b_ = 0, reach_ = 0, mass_ = 0;
   std::vector<Index> order_;

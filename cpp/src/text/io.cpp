@@ -156,7 +156,7 @@ class Reader {
   }
 
   void check() {
-    if (rows_.examples() == 0) throw FormatError(options_.name + ":1: there are no samples in this file");
+    if (rows_.samples() == 0) throw FormatError(options_.name + ":1: there are no samples in this file");
     if (first_bare_ == 0) return;
     if (first_indexed_ > 0) {
       const bool bare_first = first_bare_ < first_indexed_;

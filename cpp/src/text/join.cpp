@@ -96,13 +96,13 @@ void for_rows(const std::vector<Index>& select, int threads, Body body) {
 
 // Refuses rows that are not all there any more, places outside, and an array that the entries do not fit.
 void require_fits(const TextRows& rows, const std::vector<Index>& select, Index features, const double* out) {
-  const auto examples = static_cast<std::size_t>(rows.examples());
-  require(rows.start.size() == examples + 1 && rows.start[examples] <= rows.entries() &&
+  const auto samples = static_cast<std::size_t>(rows.samples());
+  require(rows.start.size() == samples + 1 && rows.start[samples] <= rows.entries() &&
               rows.column.size() == rows.value.size(),
           "rows: their entries were taken away");
   for (const Index row : select)
-    if (row < 0 || row >= rows.examples())
-      require(false, "select: " + std::to_string(row) + " is not one of " + std::to_string(examples) + " rows");
+    if (row < 0 || row >= rows.samples())
+      require(false, "select: " + std::to_string(row) + " is not one of " + std::to_string(samples) + " rows");
   require(features >= rows.features,
           "features: " + std::to_string(features) + ", but " + rows.name + " has " + std::to_string(rows.features));
   require(out || select.empty() || features == 0, "out: null pointer");

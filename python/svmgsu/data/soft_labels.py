@@ -23,7 +23,7 @@ TOLERANCE = 1e-4  # of the sum of a sample's probabilities; they are divided by 
 class Copies:
     """Which samples the entries of a problem are of: each is there once, or for several classes."""
 
-    examples: int
+    samples: int
     source: Array | None = None  # of each copy: its sample, in order; None where each is there once
     shares: FloatArray | None = None  # of each copy: the probability of its class
 
@@ -52,8 +52,8 @@ class Copies:
 
     def table(self, codes: Array) -> FloatArray:
         """Return the class probabilities of each sample, (l, K), from the places of its copies' classes."""
-        out = np.zeros((self.examples, int(codes.max()) + 1))
-        places = np.arange(self.examples) if self.source is None else self.source
+        out = np.zeros((self.samples, int(codes.max()) + 1))
+        places = np.arange(self.samples) if self.source is None else self.source
         out[places, codes] = 1.0 if self.shares is None else self.shares
         return out
 
@@ -62,7 +62,7 @@ class Copies:
         if self.source is None or self.shares is None:
             return labels
         order = np.lexsort((-self.shares, self.source))
-        first = np.searchsorted(self.source, np.arange(self.examples))  # `source` is in order
+        first = np.searchsorted(self.source, np.arange(self.samples))  # `source` is in order
         return np.asarray(labels[order[first]])
 
 

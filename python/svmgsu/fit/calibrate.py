@@ -206,9 +206,9 @@ def rows_together(copies: Any, groups: Any, rows: int) -> Array | None:
         members: Array | None = copies.source
         return members
     given = np.asarray(groups)
-    if given.shape != (copies.examples,):
+    if given.shape != (copies.samples,):
         raise ValueError(
-            f"groups: expected one for each of {copies.examples} samples, got shape {given.shape}"
+            f"groups: expected one for each of {copies.samples} samples, got shape {given.shape}"
         )
     numbers = np.asarray(np.unique(given, return_inverse=True)[1]).ravel()
     return np.asarray(numbers[copies.places(np.arange(rows))])

@@ -200,15 +200,15 @@ class Layout:
         self.notes: list[str] = []
 
     def matrix(self, rows: _core.TextRows, chosen: Array) -> Any:
-        whole = len(chosen) == rows.examples and bool((np.diff(chosen) == 1).all())
-        numbers = rows.examples * self.n
+        whole = len(chosen) == rows.samples and bool((np.diff(chosen) == 1).all())
+        numbers = rows.samples * self.n
         sparse = self.sparse
         if sparse is None:
             sparse = numbers >= SPARSE_FROM and rows.entries < SPARSE_BELOW * numbers
         if sparse:
             return self._compressed(rows, None if whole else chosen)
         if whole and rows.entries == numbers:
-            return rows.take_entries()[2].reshape(rows.examples, self.n)
+            return rows.take_entries()[2].reshape(rows.samples, self.n)
         _check_matrix(rows, len(chosen), self.n, "a dense array", self.n)
         out = np.zeros((len(chosen), self.n))
         rows.fill_dense(chosen, self.threads, out)
@@ -229,8 +229,8 @@ def _report(rows: dict[str, _core.TextRows], chosen: dict[str, Array], names: di
         shown = "; ".join(f"{names[r]} begins with {rows[r].ids(first)[0]!r}" for r in rows)
         raise _core.FormatError(f"{names['means']}: no id is in all of the files ({shown})")
     return Report(
-        found={names[role]: rows[role].examples for role in rows},
-        dropped={names[role]: rows[role].examples - kept for role in rows},
+        found={names[role]: rows[role].samples for role in rows},
+        dropped={names[role]: rows[role].samples - kept for role in rows},
     )
 
 
@@ -342,22 +342,22 @@ def read_svmlight(
     n = n_features or max(means.features, 0 if rows is None else rows.features)
     if n == 0:
         raise _core.FormatError(f"{means_name}: all means are zero; pass n_features= to say how many")
-    report = Report(found={means_name: means.examples})
+    report = Report(found={means_name: means.samples})
     layout = Layout(n, sparse, threads or 0)
     y = means.take_label()
     kind = None
     if rows is not None:
         _check_same_examples(rows, cov_name, y, means_name)
-        report.found[cov_name] = rows.examples
-        kind = Diagonal(layout.matrix(rows, np.arange(rows.examples)), name=cov_name)
+        report.found[cov_name] = rows.samples
+        kind = Diagonal(layout.matrix(rows, np.arange(rows.samples)), name=cov_name)
     data = Gaussians(layout.matrix(means, np.arange(len(y))), kind)
     report.notes += layout.notes
     return Dataset(data, plain_labels(y), report=report)
 
 
 def _check_same_examples(rows: _core.TextRows, name: str, y: np.ndarray, means_name: str) -> None:
-    if rows.examples != len(y):
-        raise _core.FormatError(f"{name}: {rows.examples} samples, but {means_name} has {len(y)}")
+    if rows.samples != len(y):
+        raise _core.FormatError(f"{name}: {rows.samples} samples, but {means_name} has {len(y)}")
     labels = rows.take_label()
     if (labels != y).any():
         k = int(np.argmax(labels != y))

@@ -116,7 +116,7 @@ class Together:
 
     def _leave_one(self) -> None:
         """Take a place among the readers for a problem that never joined, and leave it."""
-        self._first.beside(np.ones(self._first.examples), None, False).leave()
+        self._first.beside(np.ones(self._first.samples), None, False).leave()
 
 
 class Files(DataSource):

@@ -21,7 +21,7 @@ class Gaussians {
   // The same samples with `origin` taken off every mean as it is read; dense rows only.
   Gaussians seen_from(const Vector& origin) const;
 
-  Index examples() const { return static_cast<Index>(ids_.size()); }
+  Index samples() const { return static_cast<Index>(ids_.size()); }
   Index features() const { return means_.columns(); }
   const Rows& means() const { return means_; }
   const std::vector<CovarianceSum::Term>& covariance() const { return covariance_.terms(); }
@@ -29,7 +29,7 @@ class Gaussians {
   // Whether the means and the rows of the first covariance term can be read in one loop.
   bool paired() const { return paired_; }
   // Numbers that a pass reads of a sample, and rows of its covariance's factors, on average.
-  double numbers_per_example() const;
+  double numbers_per_sample() const;
   double mean_rank() const;
   // Numbers that a pass sums up: of the means, and of each covariance term in its own form.
   double sum_size() const;
@@ -47,7 +47,7 @@ class Gaussians {
 // Looks for what a program may have got wrong: numbers that are not numbers, negative variances, indices that lead
 // outside an array. `train` does so first, unless Options::check is false; one pass over the data. Throws
 // InvalidArgument, whose message names the array, the sample and the feature, counted from 0:
-//     covariance: example 17 has variance -0.3 at feature 4; variances must be >= 0
+//     covariance: sample 17 has variance -0.3 at feature 4; variances must be >= 0
 // Of a full matrix it looks at variances and correlations (of -1 to 1), which costs no more than a pass; whether it is
 // positive semidefinite, find_indefinite tells.
 void check(const Gaussians& data, int threads = 0);

@@ -8,7 +8,7 @@
 
 namespace svmgsu {
 
-// Example i keeps rows start[i] .. start[i+1]: √λ_t u_tᵀ, largest first, so that Σ'_i = F_iᵀF_i.
+// Sample i keeps rows start[i] .. start[i+1]: √λ_t u_tᵀ, largest first, so that Σ'_i = F_iᵀF_i.
 struct Subspaces {
   std::vector<double> factors;
   std::vector<Index> start;
@@ -19,11 +19,11 @@ struct Subspaces {
 Index kept_eigenvalues(const Vector& descending, Index n, double p,
                        double epsilon = std::numeric_limits<double>::epsilon());
 
-// Eigenanalysis of every example, in parallel. Low-rank covariances go through the small Gram matrix
+// Eigenanalysis of every sample, in parallel. Low-rank covariances go through the small Gram matrix
 // FFᵀ; only the others form an n × n matrix, one per thread.
-Subspaces eigen_subspaces(const CovarianceSum& covariance, Index examples, Index features, double p, int threads);
+Subspaces eigen_subspaces(const CovarianceSum& covariance, Index samples, Index features, double p, int threads);
 
-// The paper's reading: means projected onto their example's subspace, U'U'ᵀx. `out` is ℓ × n.
+// The paper's reading: means projected onto their sample's subspace, U'U'ᵀx. `out` is ℓ × n.
 template <class Scalar>
 void project_means(const Scalar* means, const Subspaces& subspaces, Index features, int threads, Scalar* out);
 

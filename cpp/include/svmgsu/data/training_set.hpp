@@ -27,7 +27,7 @@ class Targets {
   std::size_t bytes() const;
 
   Task task() const { return task_; }
-  Index examples() const { return examples_; }
+  Index samples() const { return samples_; }
   double sign(Index i) const { return label_.empty() ? 1.0 : label_[static_cast<std::size_t>(i)]; }
   double target(Index i) const { return target_.empty() ? 1.0 : target_[static_cast<std::size_t>(i)]; }
   double weight(Index i) const { return weight_.empty() ? 1.0 : weight_[static_cast<std::size_t>(i)]; }
@@ -46,7 +46,7 @@ class Targets {
   };
 
   // Refuses another number of targets or weights than of samples.
-  void require_examples(Index count) const;
+  void require_samples(Index count) const;
   double mean_weight() const;
   // The weights of the samples with σ = −1 and with σ = 1.
   void masses(double* of_sign) const;
@@ -54,11 +54,11 @@ class Targets {
   double centre() const;
 
  private:
-  Targets(Task task, Index examples, std::vector<double> weights);
+  Targets(Task task, Index samples, std::vector<double> weights);
   static std::vector<double> list(const Vector& v) { return std::vector<double>(v.data(), v.data() + v.size()); }
 
   Task task_;
-  Index examples_;
+  Index samples_;
   std::vector<std::int8_t> label_;  // of a classifier
   std::vector<double> target_;      // of a regression
   std::vector<double> weight_;      // empty: all 1
@@ -69,7 +69,7 @@ struct TrainingSet {
   Targets targets;
 
   TrainingSet(Gaussians data_, Targets targets_) : data(std::move(data_)), targets(std::move(targets_)) {
-    targets.require_examples(data.examples());
+    targets.require_samples(data.samples());
   }
   // Of two classes, with labels ±1.
   TrainingSet(Rows means, CovarianceSum covariance, const Vector& labels, const Vector& weights = Vector())

@@ -1,10 +1,10 @@
-// The objective of examples that are in several places, each with some that follow one another: processes or machines.
+// The objective of samples that are in several places, each with some that follow one another: processes or machines.
 //
 // A pass is one question to all of them at once, and each answers with the sums of its groups of blocks (passes.hpp).
-// The groups are summed in the order of the data: the same bits for any number of places. w·x and wᵀΣw of the examples
+// The groups are summed in the order of the data: the same bits for any number of places. w·x and wᵀΣw of the samples
 // come with them, 16 bytes each (8 where they are certain), and steps along a line and estimates of the Hessian are
 // then found without another question; or they stay where they are (`keeps`), and these are questions as well, whose
-// answers are sums. A question holds all that an answer needs, so that whoever has the examples can answer it; a worker
+// answers are sums. A question holds all that an answer needs, so that whoever has the samples can answer it; a worker
 // that has answered the last one answers the next sooner.
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace svmgsu {
 
-// Answers for the examples of one place, which lie in its memory.
+// Answers for the samples of one place, which lie in its memory.
 class ShardWorker {
  public:
   explicit ShardWorker(TrainingSet set, int threads = 1, bool keeps = false);
@@ -32,20 +32,20 @@ class ShardWorker {
 };
 
 struct MappedSet {
-  // Examples in memory; `owner` has their arrays.
+  // Samples in memory; `owner` has their arrays.
   struct Rows {
     Gaussians data;
     std::shared_ptr<const void> owner;
   };
-  std::vector<Index> sizes;  // examples of each place, in the order of the data
-  Rows like;                 // an example or more, of the same features and kinds as all
-  double numbers = 0;        // that a pass reads of an example on average, and rows of factors
+  std::vector<Index> sizes;  // samples of each place, in the order of the data
+  Rows like;                 // a sample or more, of the same features and kinds as all
+  double numbers = 0;        // that a pass reads of a sample on average, and rows of factors
   double rank = 0;
   std::shared_ptr<const Targets> targets;  // of all
   // Each place, in their order: one question for each, or one for all.
   std::function<std::vector<std::string>(const std::vector<std::string>& questions)> ask;
-  std::function<Rows(const std::vector<Index>& positions)> take;  // examples, by increasing positions
-  bool keeps = false;  // whether what is known of each example stays where it is
+  std::function<Rows(const std::vector<Index>& positions)> take;  // samples, by increasing positions
+  bool keeps = false;  // whether what is known of each sample stays where it is
 };
 
 class Mapped {
@@ -53,10 +53,10 @@ class Mapped {
   explicit Mapped(MappedSet set);
   Objective objective(double lambda, int threads = 0, bool intercept = true,
                       std::shared_ptr<const Loss> loss = nullptr) const;
-  Index examples() const;
+  Index samples() const;
   Index features() const;
-  // Places must begin at multiples of so many examples.
-  static Index group_rows(const Gaussians& like, double numbers, Index examples);
+  // Places must begin at multiples of so many samples.
+  static Index group_rows(const Gaussians& like, double numbers, Index samples);
 
  private:
   std::shared_ptr<const Source> source_;

@@ -111,7 +111,7 @@ class Objective {
   double lambda() const { return lambda_; }
   int threads() const { return threads_; }
   bool intercept() const { return intercept_; }
-  Index examples() const { return targets_->examples(); }
+  Index samples() const { return targets_->samples(); }
   Index features() const { return features_; }
   Task task() const { return targets_->task(); }
   const Targets& targets() const { return *targets_; }
@@ -135,7 +135,7 @@ class Objective {
   // data centred. No objective where there is no intercept to take the shift up, or nothing to gain.
   Centred centred() const;
   // The same problem with about so many of the samples, chosen by chance; null where there are none to choose.
-  std::unique_ptr<Objective> sample(Index rows, std::uint64_t seed) const;
+  std::unique_ptr<Objective> subsample(Index rows, std::uint64_t seed) const;
   // The share of samples whose L″ is above `negligible` times the largest.
   double active_share(const Evaluation& at, double negligible) const;
   // The share of samples with s below `deviation`: there the loss is nearly as sharp as for a point.

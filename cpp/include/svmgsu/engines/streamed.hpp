@@ -1,7 +1,7 @@
-// The objective of examples that lie in files of plain numbers, row after row, and never in memory as a whole.
+// The objective of samples that lie in files of plain numbers, row after row, and never in memory as a whole.
 //
 // A pass reads the files once from their beginning to their end, in its own thread, a window of some blocks ahead of
-// the one that is worked on. The sums are those of samples in memory: the same bits, whatever the windows are. Examples
+// the one that is worked on. The sums are those of samples in memory: the same bits, whatever the windows are. Samples
 // that are chosen (for estimates of the Hessian, a sample to start from) are read in the order of the file. The first
 // pass looks for what is no number.
 #pragma once
@@ -41,7 +41,7 @@ struct FlatSet {
   FlatFile means;
   std::vector<FlatTerm> terms;
   std::shared_ptr<const Targets> targets;
-  std::size_t memory = 0;  // bytes that windows and all that is kept of the examples may take; 0: windows of 32 MB
+  std::size_t memory = 0;  // bytes that windows and all that is kept of the samples may take; 0: windows of 32 MB
   Index window = 0;        // rows of a window; 0: as memory allows
   bool check = true;       // look for NaN, negative variances and the like in the first pass
   int problems = 1;        // that are solved at the same time, each in its own thread, and read the data together
@@ -54,7 +54,7 @@ class Streamed {
   // Opens the files. Too little memory is an InvalidArgument that tells the least that would do; so are files that are
   // too short, or that change later on.
   explicit Streamed(FlatSet set, int threads = 0);
-  // Another problem of the same examples, one of `problems`. A pass of one waits for those of all others that have not
+  // Another problem of the same samples, one of `problems`. A pass of one waits for those of all others that have not
   // left, and reads the files once for all: the sums, and so the results, are those of each alone.
   std::shared_ptr<Streamed> beside(std::shared_ptr<const Targets> targets) const;
   // This problem is solved, or given up.
@@ -62,7 +62,7 @@ class Streamed {
 
   Objective objective(double lambda, int threads = 0, bool intercept = true,
                       std::shared_ptr<const Loss> loss = nullptr) const;
-  Index examples() const;
+  Index samples() const;
   Index features() const;
   std::uint64_t bytes() const;       // of the numbers in the files
   std::uint64_t bytes_read() const;  // so far

@@ -33,34 +33,34 @@ class Covariance {
   enum class Layout { isotropic, diagonal, full, low_rank };
 
   Covariance(Layout layout, Rows rows, Index rank = 0);
-  Covariance(Rows factors, const Index* start, Index examples);
+  Covariance(Rows factors, const Index* start, Index samples);
   // The matrices of this one for (other) groups of samples; `group` null: one for all samples.
-  Covariance shared(const std::int32_t* group, Index examples) const;
+  Covariance shared(const std::int32_t* group, Index samples) const;
 
   Layout layout() const { return layout_; }
   bool is_shared() const { return shared_; }
   const Rows& rows() const { return rows_; }
   const std::int32_t* groups() const { return group_; }
   Index matrices() const { return start_ || layout_ == Layout::low_rank ? matrices_ : rows_.count(); }
-  Index examples() const { return shared_ ? (group_ ? examples_ : -1) : matrices(); }  // −1: any number of them
-  Index features() const { return features_; }                                         // −1: any number of them
+  Index samples() const { return shared_ ? (group_ ? samples_ : -1) : matrices(); }  // −1: any number of them
+  Index features() const { return features_; }                                       // −1: any number of them
   // Whether there are entries off the diagonal that are not known by factors; so of all that are shared.
   bool dense() const { return shared_ || layout_ == Layout::full; }
   // The number of rows of F_i where Σ_i = F_iᵀF_i is known as factors, −1 where it is not; and their mean, or 0.
-  Index rank(Index example) const { return by_factors() ? end(example) - begin(example) : -1; }
+  Index rank(Index sample) const { return by_factors() ? end(sample) - begin(sample) : -1; }
   double mean_rank() const;
-  double numbers_per_example() const;
+  double numbers_per_sample() const;
 
   // The first fault in the numbers of these samples, in words, or nothing: NaN, negative variances, correlations
   // beyond 1, groups that are not there.
   std::string fault(const std::vector<Index>& ids, Index n, int threads) const;
 
   // Adds scale · Σ_i to an n × n matrix.
-  void add_full(Index example, double scale, Matrix& out) const;
+  void add_full(Index sample, double scale, Matrix& out) const;
   // out += factor · Σ_i w
-  void add_product(Index example, double factor, const double* w, Index n, double* out) const;
-  // Writes √scale · F_i, rank(example) × n numbers.
-  void factors(Index example, double scale, double* out) const;
+  void add_product(Index sample, double factor, const double* w, Index n, double* out) const;
+  // Writes √scale · F_i, rank(sample) × n numbers.
+  void factors(Index sample, double scale, double* out) const;
 
   // A pass over the samples, a batch at a time, calls
   //     prepare(w, v, n, plan)                once: what the layout wants to know of w and v
@@ -89,7 +89,7 @@ class Covariance {
   Layout layout_;
   bool shared_ = false;
   Rows rows_;
-  Index features_ = -1, rank_ = 0, matrices_ = 0, examples_ = 0;
+  Index features_ = -1, rank_ = 0, matrices_ = 0, samples_ = 0;
   const Index* start_ = nullptr;
   const std::int32_t* group_ = nullptr;
 };
@@ -98,12 +98,10 @@ inline Covariance Isotropic(const Rows& variances) { return {Covariance::Layout:
 inline Covariance Diagonal(const Rows& variances) { return {Covariance::Layout::diagonal, variances}; }
 inline Covariance Full(const Rows& packed) { return {Covariance::Layout::full, packed}; }
 inline Covariance LowRank(const Rows& factors, Index rank) { return {Covariance::Layout::low_rank, factors, rank}; }
-inline Covariance LowRank(const Rows& factors, const Index* start, Index examples) {
-  return {factors, start, examples};
-}
+inline Covariance LowRank(const Rows& factors, const Index* start, Index samples) { return {factors, start, samples}; }
 inline Covariance Shared(const Covariance& kind) { return kind.shared(nullptr, 0); }
-inline Covariance Shared(const Covariance& kind, const std::int32_t* group, Index examples) {
-  return kind.shared(group, examples);
+inline Covariance Shared(const Covariance& kind, const std::int32_t* group, Index samples) {
+  return kind.shared(group, samples);
 }
 
 // A list of covariances, each with its factor. Empty: no uncertainty at all.

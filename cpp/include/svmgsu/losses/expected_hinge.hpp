@@ -1,4 +1,4 @@
-// The loss of one Gaussian example (paper, eq. 6) and its derivatives.
+// The loss of one Gaussian sample (paper, eq. 6) and its derivatives.
 //
 // With d = 1 − y(w·x + b), s = √(wᵀΣw), r = d/s:
 //     L = d Φ(r) + s φ(r),    ∂L/∂d = Φ(r),    ∂L/∂s = φ(r),    ∂²L/∂d² = φ(r)/s = κ.
@@ -17,7 +17,7 @@ namespace svmgsu {
 
 struct ExpectedHinge {
   double loss;   // L
-  double cdf;    // Φ(r): the probability that the example violates the margin
+  double cdf;    // Φ(r): the probability that the sample violates the margin
   double kappa;  // φ(r)/s
 };
 
@@ -29,7 +29,7 @@ inline ExpectedHinge expected_hinge(double d, double s) {
   return result;
 }
 
-// P(example is on its own side): Φ(y(w·x + b)/s), from the same kernel.
+// P(sample is on its own side): Φ(y(w·x + b)/s), from the same kernel.
 inline double probability_right(double signed_margin, double s) {
   if (std::isnan(signed_margin)) require(false, "signed_margin: must be a number, got NaN");
   if (s == 0) return signed_margin > 0 ? 1.0 : (signed_margin < 0 ? 0.0 : 0.5);

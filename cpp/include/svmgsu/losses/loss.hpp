@@ -1,6 +1,6 @@
-// What the library knows of a loss: five numbers of an example's residual.
+// What the library knows of a loss: five numbers of a sample's residual.
 //
-// The residual of example i is D = t − σ(w·X + b) with X ~ N(x, Σ), which is N(d, s²) with d = t − σ(w·x + b) and
+// The residual of sample i is D = t − σ(w·X + b) with X ~ N(x, Σ), which is N(d, s²) with d = t − σ(w·x + b) and
 // s² = wᵀΣw. For a convex ℓ(D) ≥ 0 with inf ℓ = 0, L(d, s) = E ℓ(D), and the derivatives below are in d. They are all
 // that value, gradient, Hessian, line search and certificate need, because ∂L/∂(s²) = ½L″ (the heat equation) and
 // E ℓ*(ℓ′(D)) = dL′ + s²L″ − L (Stein's identity; ℓ* is the conjugate).
@@ -30,10 +30,10 @@ class Loss {
 
   // |computed L − L| is at most this for any (d, s), besides rounding.
   virtual double error() const { return 0; }
-  // What the errors of an example's L, L′ and L″ may hide of the gap is at most this times s: a part of the gap.
+  // What the errors of a sample's L, L′ and L″ may hide of the gap is at most this times s: a part of the gap.
   virtual double gap_error() const { return 0; }
 
-  // L, L′ and L″ of 0 ≤ count ≤ kMaxBatch examples, for a gradient; a caller provides `count` numbers in each array,
+  // L, L′ and L″ of 0 ≤ count ≤ kMaxBatch samples, for a gradient; a caller provides `count` numbers in each array,
   // and s ≥ 0. Nothing is looked at: solvers call this for every batch. Where s = 0: the plain loss, a subgradient, and
   // 0 where L″ would be infinite.
   virtual void gradient(int count, const double* d, const double* s, double* L, double* L1, double* L2) const = 0;

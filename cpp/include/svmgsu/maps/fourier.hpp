@@ -28,7 +28,7 @@ class Fourier final : public Map {
 
 // ℓ mixtures of K Gaussians of n features, in arrays; each has further inputs that are known.
 struct MixtureArrays {
-  Index examples = 0, components = 1, features = 0, known = 0;
+  Index samples = 0, components = 1, features = 0, known = 0;
   const double* weights = nullptr;      // ℓ × K; components without weight are not read. Null: all 1
   const double* means = nullptr;        // ℓ × K × n
   const double* covariances = nullptr;  // ℓ × K × n × n, or ℓ × K × n where `diagonal`. Null: none

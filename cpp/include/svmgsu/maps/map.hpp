@@ -1,13 +1,13 @@
 // Maps of Gaussians to features with exact moments: X ~ N(x, Σ) in, E z(X) and the covariance of z(X) out.
 //
-// A map speaks of one Gaussian at a time; moments.hpp goes over the examples, mixtures and threads.
+// A map speaks of one Gaussian at a time; moments.hpp goes over the samples, mixtures and threads.
 #pragma once
 
 #include "svmgsu/data/gaussians.hpp"
 
 namespace svmgsu {
 
-// One example as maps read it: Σ = diag(diagonal) + FᵀF + dense, of which any part may be empty.
+// One sample as maps read it: Σ = diag(diagonal) + FᵀF + dense, of which any part may be empty.
 class OneGaussian {
  public:
   Vector x;
@@ -26,8 +26,8 @@ class OneGaussian {
   // Rows R with RᵀR = Σ.
   void root(Matrix& out) const;
 
-  // Reads an example of the data, whatever its kind of covariance.
-  void read(const Gaussians& data, Index example);
+  // Reads a sample of the data, whatever its kind of covariance.
+  void read(const Gaussians& data, Index sample);
 };
 
 class Map {

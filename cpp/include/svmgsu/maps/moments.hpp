@@ -1,4 +1,4 @@
-// Moments of the features of all examples, Gaussians or mixtures of them, in parallel; the same bits for any number of
+// Moments of the features of all samples, Gaussians or mixtures of them, in parallel; the same bits for any number of
 // threads.
 #pragma once
 
@@ -8,47 +8,47 @@
 
 namespace svmgsu {
 
-// Example i of a mixture is Σ_k weight[i·components + k] N(row i·components + k of the data).
+// Sample i of a mixture is Σ_k weight[i·components + k] N(row i·components + k of the data).
 struct Blend {
-  const double* weight = nullptr;  // as many as rows of the data, each >= 0; null: every row of the data is an example
+  const double* weight = nullptr;  // as many as rows of the data, each >= 0; null: every row of the data is a sample
   Index components = 1;
   double least = 1e-12;  // components of less weight are left out
 
-  Index examples(const Gaussians& data) const { return data.examples() / components; }
+  Index samples(const Gaussians& data) const { return data.samples() / components; }
 };
 
 enum class Spread { none, diagonal, low_rank, full };
 
 struct FeatureMoments {
-  // By Spread::diagonal the variances, examples × outputs; by low_rank what the factors leave of them.
+  // By Spread::diagonal the variances, samples × outputs; by low_rank what the factors leave of them.
   Matrix variance;
-  // By Spread::full the upper triangles, examples × m(m + 1)/2: what Full takes.
+  // By Spread::full the upper triangles, samples × m(m + 1)/2: what Full takes.
   Matrix packed;
   // By Spread::low_rank: Σ to first order, and all between the components of a mixture; what LowRank takes.
   std::vector<double> factors;
   std::vector<Index> start;
 };
 
-// E z of every example goes to `mean`, room for examples × outputs numbers in double or float.
+// E z of every sample goes to `mean`, room for examples × outputs numbers in double or float.
 template <class Scalar>
 FeatureMoments map_moments(const Map& map, const Gaussians& data, const Blend& blend, Spread spread, Scalar* mean,
                            int threads = 0);
 
 // Σ c_i E[u uᵀ] with u = (z, 1), outputs + 1 square, and Σ c_i E[u] y_iᵀ with the rows of `targets`, one for each
-// column of y, and with one weight c_i ≥ 0 for each example (null: 1): all that a squared loss needs of the examples.
+// column of y, and with one weight c_i ≥ 0 for each sample (null: 1): all that a squared loss needs of the samples.
 struct SecondMoments {
   Matrix gram, cross;
 };
 SecondMoments second_moments(const Map& map, const Gaussians& data, const Blend& blend, const double* weights,
                              const Matrix& targets, int threads = 0);
 
-// E f and Var f of f = w·z for each row of w: examples × rows each.
+// E f and Var f of f = w·z for each row of w: samples × rows each.
 struct Scores {
   Matrix mean, variance;
 };
 Scores map_scores(const Map& map, const Gaussians& data, const Blend& blend, const Matrix& w, int threads = 0);
 
-// Σ c_i g gᵀ over the examples and the rows of w, g = E ∇f of the example: which directions f changes in.
+// Σ c_i g gᵀ over the samples and the rows of w, g = E ∇f of the sample: which directions f changes in.
 Matrix gradient_outer_product(const Map& map, const Gaussians& data, const Blend& blend, const double* weights,
                               const Matrix& w, int threads = 0);
 

@@ -96,7 +96,7 @@ struct Model : Classification {
   static Model read(std::istream& file, const std::string& name);
 };
 
-// w·x_i + b for all examples, the same bits for any number of threads.
+// w·x_i + b for all samples, the same bits for any number of threads.
 std::vector<double> decision_values(const Rows& means, const Vector& w, double b, int threads = 0);
 
 // For each of the `wanted` features its place among the `given` ones, by name. Refuses names that are missing,

@@ -15,7 +15,7 @@ struct Platt {
 
 // Newton with backtracking on the regularised likelihood (targets (N₊+1)/(N₊+2) and 1/(N₋+2)). Scores
 // are centred and scaled inside, so that the stopping rule is relative to their spread.
-// An example of weight 2 counts like two; no weights: 1 each.
+// A sample of weight 2 counts like two; no weights: 1 each.
 Platt fit_platt(const std::vector<double>& scores, const std::vector<double>& labels, std::vector<double> weights = {});
 
 }  // namespace svmgsu

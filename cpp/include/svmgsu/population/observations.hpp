@@ -12,7 +12,7 @@ struct Observations {
   const double* projection = nullptr;  // R_i, one row-major matrix of data.features() × n for each row of the arrays
                                        // that `data` looks at; null: x itself is seen
   Index projected = 0;                 // n, where there are projections
-  const double* weights = nullptr;     // how often each of the examples counts, a number >= 0; null: once
+  const double* weights = nullptr;     // how often each of the samples counts, a number >= 0; null: once
 
   Index features() const { return projection ? projected : data.features(); }
 };

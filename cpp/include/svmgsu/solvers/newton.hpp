@@ -7,16 +7,16 @@
 //
 //   1. At (w, b) split what is left into Newton's work at this ε (G) and what the smoothing costs (S).
 //      Once G ≤ 2S, ε is cut by a factor that adapts between 0.05 and 0.5.
-//   2. While most examples are active, steps are quasi-Newton (L-BFGS): one pass each. The first matrix is the
+//   2. While most samples are active, steps are quasi-Newton (L-BFGS): one pass each. The first matrix is the
 //      Hessian's diagonal where features are so weakly correlated that it will do, or where a factor would cost more
 //      than the passes it saves (a model that counts products, so that the path is the same on every machine); else a
 //      factored estimate. G is what the step itself promises, because the proof comes late where λ is small.
-//   3. When such steps stop to gain, or very few examples are active so that Hessian products are cheap, the
+//   3. When such steps stop to gain, or very few samples are active so that Hessian products are cheap, the
 //      direction solves H p = −∇J, with −(ε' − ε) ∂∇J/∂ε added when ε is cut to ε' (a tangent step along
 //      the path: it halves the passes on hinge-like data), by conjugate gradients.
 //   4. The factored Hessian, there the first matrix and here the preconditioner, is dense up to 1500
-//      features, from all active examples where that is cheap and from some n of chosen ones otherwise
-//      (margin examples, with large κ, always); beyond, it is diagonal plus a sketch that costs a few passes.
+//      features, from all active samples where that is cheap and from some n of chosen ones otherwise
+//      (margin samples, with large κ, always); beyond, it is diagonal plus a sketch that costs a few passes.
 //   5. The unit step is tried first; if it fails, an exact line search in O(ℓ) follows.
 //   6. Where w is good enough for the proof and b is not (a bound feels errors of b at first order), b alone moves.
 //
@@ -24,7 +24,7 @@
 // class's share). Newton is invariant to the units of the features, so nothing is equilibrated, and
 // to a shift of the data once they are centred (Objective::centred), which solve() sees to.
 //
-// Many examples (100 n) start from the optimum of a sample of 10 n to 100 n of them, which starts alike; the hinge of
+// Many samples (100 n) start from the optimum of a subsample of 10 n to 100 n of them, which starts alike; the hinge of
 // sparse or wide data without covariances, or with few factors, from coordinate descent in the dual
 // (solvers/dual_descent.hpp), which is often all that is needed.
 //

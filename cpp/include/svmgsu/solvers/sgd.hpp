@@ -1,6 +1,6 @@
 // The paper's stochastic solver (Algorithm 1), corrected.
 //
-// At step t a minibatch of k examples is drawn without replacement and
+// At step t a minibatch of k samples is drawn without replacement and
 //     w ← (1 − 1/t) w − (1/(λ t k)) Σ c ∇L,   projected onto ‖w‖ ≤ √(mean c ℓ(t) / λ).
 // The loss must be Lipschitz: hinge, logistic, ε-insensitive and Huber are.
 // Beyond the paper: the last share of the iterates is averaged (the last one alone is noisy); b takes
@@ -20,10 +20,10 @@ struct Stream {
   Vector w, average;
   double b = 0, average_b = 0;
   Index steps = 0;
-  double weight = 0, examples = 0;  // seen so far: the sum of weights, and the count
+  double weight = 0, samples = 0;  // seen so far: the sum of weights, and the count
 };
 
-// The same steps over data that come in pieces: one reading of this piece, `batch` examples per step in an
+// The same steps over data that come in pieces: one reading of this piece, `batch` samples per step in an
 // order drawn by `seed`, with t going on from piece to piece. Nothing is certified, since the data are
 // not kept. The iterates are averaged with weights that rise like t³ (Shamir and Zhang, ICML 2013: the
 // noisy first ones are forgotten and no end need be known).

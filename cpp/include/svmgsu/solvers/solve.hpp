@@ -29,7 +29,7 @@ struct Options {
   double max_seconds = std::numeric_limits<double>::infinity();
   double start_epsilon = 0;  // newton: a start's smoothing, as a Result has it; 0: the usual one
 
-  Index steps = 0;         // sgd: the paper's T; 0 chooses by the number of examples
+  Index steps = 0;         // sgd: the paper's T; 0 chooses by the number of samples
   Index batch = 0;         // sgd: the paper's k; 0: min(ℓ, 100)
   double average = 0.5;    // sgd: the last share of the iterates that is averaged
   std::uint64_t seed = 0;  // sgd

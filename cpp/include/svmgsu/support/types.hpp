@@ -21,7 +21,7 @@ inline void require(bool holds, const std::string& message) {
   if (!holds) throw InvalidArgument(message);
 }
 
-// The examples of a pass are visited a few at a time: `id[0..count)` are rows of the data. The `ahead`
+// The samples of a pass are visited a few at a time: `id[0..count)` are rows of the data. The `ahead`
 // ids after them are the next batch, whose rows may be fetched.
 struct Batch {
   const Index* id;

@@ -1,6 +1,6 @@
-// Text files of uncertain examples, read in parallel straight into arrays, and written back exactly.
+// Text files of uncertain samples, read in parallel straight into arrays, and written back exactly.
 //
-// One example a line, indices from 1, zeros omitted, items apart by blanks or tabs, CRLF or LF, `#` begins a comment:
+// One sample a line, indices from 1, zeros omitted, items apart by blanks or tabs, CRLF or LF, `#` begins a comment:
 //     means         id j:v j:v ...
 //     labels        id label
 //     covariances   id i,j:v ...      diagonal j,j:v; either triangle or both of a full matrix; isotropic: one value,
@@ -76,7 +76,7 @@ struct TextRows {
   bool packed = false;  // covariances with off-diagonal entries
   bool bare = false;    // covariances: one value a line, without index
 
-  Index examples() const { return static_cast<Index>(line.size()); }
+  Index samples() const { return static_cast<Index>(line.size()); }
   Index entries() const { return static_cast<Index>(value.size()); }
 };
 
