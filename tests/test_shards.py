@@ -150,7 +150,7 @@ def test_what_is_wrong_is_refused():
     shards = [Shard(data[:cut], y[:cut]), Shard(data[cut:], y[cut:])]
     with pytest.raises(ValueError, match=rf"shards: shard 1 begins at \w+ {cut}; .* multiples of {unit}"):
         mapped(map, shards)
-    with pytest.raises(ValueError, match="shards: there are none"):
+    with pytest.raises(ValueError, match="shards is empty"):
         mapped(map, [])
     good = split(data, y, 2)
     other = [good[0], Shard(good[1].data, good[1].targets, task="regression")]

@@ -139,7 +139,7 @@ def client_of(client: Client | None) -> Client:
     try:
         found = get_client() if client is None else client
     except ValueError:
-        raise ValueError("client: there is none; make a distributed.Client, or pass client=") from None
+        raise ValueError("client: no distributed.Client is running; make one, or pass client=") from None
     if not isinstance(found, Client):
         raise TypeError(f"client: expected a distributed.Client, got {found!r}")
     if found.asynchronous:

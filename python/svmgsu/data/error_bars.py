@@ -33,10 +33,10 @@ def combine(
     unit: FloatArray | float = 1.0,
     floor: Any = None,
 ) -> tuple[FloatArray | None, FloatArray]:
-    """(how far the mean moves, or None; the variance) of values with uncertainties in the columns `found`.
+    """Return how far the mean moves (or None) and the variance, by the uncertainties of the columns `found`.
 
-    `bars(column, what)` gives those in a column as sizes, which are not negative. A bar of length 1 is worth
-    `unit` (of `bar_unit`), and then at least `floor` (of `raised`).
+    `bars(column, what)` returns those of a column as sizes, which are not negative. A size of 1 is worth
+    `unit` (of `bar_unit`); sizes are then raised to at least `floor` (by `raised`).
     """
 
     def size(what: str) -> FloatArray:
@@ -57,7 +57,7 @@ def combine(
 def with_bars(
     mean: Array, errors: Sequence[Errors], bars: Callable[[str, str], Array], centre: str, units: str = "same"
 ) -> FloatArray:
-    """The variances of values `mean` (l, n), which asymmetric bars move, in place, to where their mean is."""
+    """Return the variances of values `mean` (l, n); asymmetric errors shift `mean` in place."""
     variances = np.zeros(mean.shape)
     for j, found in enumerate(errors):
         constant = found.get(STD)
@@ -102,7 +102,7 @@ class SignError(ValueError):
 
 
 def bar_unit(means: Array, units: str) -> FloatArray | float:
-    """What a bar of length 1 is worth in units of X, by the derivative."""
+    """Return what an error of 1 is worth in units of X, by the derivative."""
     if units == "same":
         return 1.0
     x = means.astype(np.float64)
@@ -112,7 +112,7 @@ def bar_unit(means: Array, units: str) -> FloatArray | float:
 
 
 def raised(bars: Array, floor: Any) -> FloatArray:
-    """Bars (l, n) of at least `floor`: a number, one for each feature, or "smallest" (above zero)."""
+    """Return errors (l, n) of at least `floor`: a number, one for each feature, or "smallest"."""
     bars = bars.astype(np.float64)
     if isinstance(floor, str):
         if floor != "smallest":

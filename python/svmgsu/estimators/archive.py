@@ -248,7 +248,7 @@ def _check_sizes(model: Any) -> None:
             expect(name, getattr(inputs.errors, name), errors)
         expect("scale", inputs.errors.scale, errors, least=tiny)
         if inputs.errors.columns.max() >= p:
-            raise ValueError("columns are beyond the features")
+            raise ValueError("columns are not among the features")
     if inputs.population is not None:
         expect("population", inputs.population.means, len(inputs.population.weights), p)
     else:

@@ -567,7 +567,7 @@ class LinearSVRGSU(RegressorMixin, LinearEstimator):  # type: ignore[misc]
     intercept_ : float
         The offset.
     scatter_ : float
-        How far targets lie from the plane: see `RegressionModel`.
+        How far targets lie from the hyperplane: see `RegressionModel`.
     lam_, cov_scale_, best_score_, best_index_, cv_results_
         The setting of the fit, and the scores of a search, as in `LinearSVMGSU`.
     objective_, gap_ : float
@@ -586,7 +586,7 @@ class LinearSVRGSU(RegressorMixin, LinearEstimator):  # type: ignore[misc]
     >>> value.round(3).tolist(), deviation.round(3).tolist()
     ([2.0], [1.0])
 
-    Noise that comes on top of X makes the plane flatter:
+    Noise that comes on top of X shrinks the slope:
 
     >>> bool(svmgsu.LinearSVRGSU(lam=1e-8).fit(X, y, std=1.0).coef_[0] < est.coef_[0])
     True

@@ -117,11 +117,11 @@ def train(
 
     Notes
     -----
-    **What noise of the inputs does to a regression.** The expected loss asks for a plane that is good for
-    every X that the sample might be, as if the noise came *on top of* x. With the squared loss that adds
+    **What noise of the inputs does to a regression.** The expected loss asks for a hyperplane that is good
+    for every X that the sample might be, as if the noise came *on top of* x. With the squared loss that adds
     wᵀΣw/2 for each sample, and w shrinks. That is right if the model will be used on inputs with such noise.
     If x was measured with this noise and the target belongs to the *true* value, x is scattered already, and
-    the covariance would flatten the plane a second time. Then shrink each sample to its posterior first:
+    the covariance would shrink w a second time. Then shrink each sample to its posterior first:
     `svmgsu.uncertainty.posterior`.
 
     Examples

@@ -1,4 +1,4 @@
-"""Probabilities from decision values: one function for objects known exactly and for blurred ones."""
+"""Probabilities from decision values, with or without the uncertainty of the sample."""
 
 from __future__ import annotations
 
@@ -12,23 +12,22 @@ from ..support.validation import FloatArray
 
 @dataclass(frozen=True)
 class Calibration:
-    """How a decision value f, with variance v = wᵀΣw, becomes the log-odds of the positive class.
+    """Turn a decision value f, with variance v = wᵀΣw, into the log-odds of the positive class.
 
         z(f, v) = base + (a f + b - base) / (1 + κ v)
 
-    Known exactly (v = 0), an object has the sigmoid σ(a f + b). The more it is blurred, the less f says:
-    what is left in the end is the share of the class. That is Bayes' rule where the margins of each class are
-    normal, with one deviation τ: of p ∝ share · N(f; μ, τ² + v) the log-odds are a line in f whose slope
-    falls with 1 + v/τ².
+    A noise-free sample (v = 0) has the sigmoid σ(a f + b). With growing noise the probability tends to the
+    class prior. That is Bayes' rule where the margins of each class are normal with one deviation τ: the
+    log-odds of p ∝ prior · N(f; μ, τ² + v) are linear in f, with a slope that falls with 1 + v/τ².
 
     Attributes
     ----------
     a, b : float
-        The sigmoid of objects known exactly; a >= 0 where it was fitted here.
+        The sigmoid of noise-free samples; a >= 0 where it was fitted here.
     kappa : float
-        How fast error bars make f worthless; 1/τ² if they are the margin's noise and nothing else.
+        How fast noise makes f uninformative; 1/τ² if the margin has no other noise.
     base : float
-        The log-odds of the classes' shares in training.
+        The log-odds of the class priors in training.
 
     Examples
     --------
@@ -36,7 +35,7 @@ class Calibration:
     >>> rare = Calibration(a=2.0, b=0.0, kappa=1.0, base=-3.0)
     >>> [round(float(rare.probability(1.5, variance)), 2) for variance in (0.0, 1.0, 100.0)]
     [0.95, 0.5, 0.05]
-    >>> round(float(rare.probability(1.5, 1e9, prior=0.0)), 2)  # deployed where both are as frequent
+    >>> round(float(rare.probability(1.5, 1e9, prior=0.0)), 2)  # used where both classes are equally frequent
     0.5
     """
 
@@ -47,20 +46,20 @@ class Calibration:
 
     @classmethod
     def from_platt(cls, platt: tuple[float, float], base: float = 0.0) -> Calibration:
-        """From 1/(1 + exp(A f + B)) alone.
+        """Make a calibration from 1/(1 + exp(A f + B)) alone.
 
-        Nothing was learnt about error bars. If the classes are at f = -1 and 1, as in training, then the
+        Nothing was learnt about uncertainties. If the classes are at f = -1 and 1, as in training, then the
         slope is 2/τ², so that κ is half of it.
         """
         return cls(-platt[0], -platt[1], abs(platt[0]) / 2, base)
 
     @property
     def platt(self) -> tuple[float, float]:
-        """(A, B) of the sigmoid of objects known exactly, as 1/(1 + exp(A f + B))."""
+        """(A, B) of the sigmoid of noise-free samples, as 1/(1 + exp(A f + B))."""
         return -self.a, -self.b
 
     def turned(self) -> Calibration:
-        """For decision values of the other sign, which are positive for the other class."""
+        """Return the calibration for decision values of the other sign, positive for the other class."""
         return Calibration(self.a, -self.b, self.kappa, -self.base)
 
     def log_odds(
@@ -69,10 +68,10 @@ class Calibration:
         variance: FloatArray | None = None,
         prior: FloatArray | float | None = None,
     ) -> FloatArray:
-        """log(p/(1 - p)) of objects with decision values `margin` and their `variance`; None is 0.
+        """Return log(p/(1 - p)) for decision values `margin` with their `variance`; None is 0.
 
-        `prior` is the log-odds of the shares where the model is used, if they are not those of training: a
-        number, or one for each object.
+        `prior` is the log-odds of the class priors where the model is used, if they are not those of
+        training: a number, or one for each sample.
         """
         evidence = self.a * np.asarray(margin, dtype=np.float64) + (self.b - self.base)
         if variance is not None and self.kappa > 0:
@@ -80,7 +79,7 @@ class Calibration:
         return np.asarray((self.base if prior is None else prior) + evidence)
 
     def threshold(self, extra: float = 0.0) -> float | None:
-        """The decision value at which log-odds + `extra` are 0; None where they do not depend on it."""
+        """Return the decision value at which log-odds + `extra` are 0; None if they do not depend on it."""
         return -(self.b + extra) / self.a if self.a > 0 else None
 
     def probability(
@@ -89,22 +88,21 @@ class Calibration:
         variance: FloatArray | None = None,
         prior: FloatArray | float | None = None,
     ) -> FloatArray:
-        """P(positive) of objects with decision values `margin`; the arguments are those of `log_odds`."""
+        """Return the probability of the positive class; the arguments are those of `log_odds`."""
         return np.exp(-np.logaddexp(0, -self.log_odds(margin, variance, prior)))
 
 
 def fit_sigmoid(margin: FloatArray, signs: FloatArray, weights: FloatArray) -> tuple[float, float]:
-    """Platt's sigmoid as (a, b) of σ(a f + b), with a >= 0.
+    """Fit Platt's sigmoid: (a, b) of σ(a f + b), with a >= 0.
 
-    Scores that rank the classes the wrong way round are useless: they say no more than the share of the
-    class.
+    Scores that rank the classes the wrong way round are replaced by the class prior.
     """
     A, B = _core.fit_platt(np.ascontiguousarray(margin), signs, weights)
     return (-A, -B) if A < 0 else (0.0, log_shares(signs, weights))
 
 
 def log_shares(signs: FloatArray, weights: FloatArray) -> float:
-    """The log-odds of the classes' shares, by weight."""
+    """Return the log-odds of the class priors, by weight."""
     positives, negatives = (float(weights[signs * side > 0].sum()) for side in (1, -1))
     if not (positives and negatives):  # no class is ever quite sure
         positives, negatives = positives + 1, negatives + 1
@@ -148,7 +146,7 @@ def own(
     weights: FloatArray,
     trained_odds: float,
 ) -> Calibration:
-    """The probabilities that the logistic loss has of its own: the decision value is the log-odds.
+    """Return the calibration that the logistic loss implies: the decision value is the log-odds.
 
     Parameters
     ----------
@@ -156,14 +154,13 @@ def own(
         As in `fit`, of the training samples.
     trained_odds : float
         The log-odds of the two sides by the weights of training. Where class weights shift them from the
-        classes' shares, the decision values are shifted as much, and this is taken back.
+        class priors, the decision values are shifted as much, and this is taken back.
 
     Notes
     -----
-    Of an object with error bars the decision value f is that of its true value, g, and noise of variance v.
-    So P = E[σ(g) | f], an expectation over what g may be, given f. If the population of g is normal in each
-    class, with one variance τ², such that σ(g) is right, then this has the closed form of `Calibration` with
-    κ = 1/τ²: the shares of the classes where nothing is known. (E σ(g) with g ~ N(f, v), as if every g were
-    as frequent, tends to ½ instead, however rare a class is.)
+    The decision value f of a noisy sample is that of its true value, g, plus noise of variance v. So
+    P = E[σ(g) | f]. If g is normal in each class, with one variance τ², such that σ(g) is right, then this
+    has the closed form of `Calibration` with κ = 1/τ², which tends to the class priors as v grows. (E σ(g)
+    with g ~ N(f, v), a flat prior for g, tends to ½ instead, however rare a class is.)
     """
     return Calibration(*_core.own_calibration(margin, variance, signs, weights, trained_odds))

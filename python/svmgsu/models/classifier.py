@@ -46,8 +46,8 @@ class Model(LinearModel):
         The solver's iterations; of several classes the most.
     status_ : {"converged", "rounding", "stalled", "limit", "stopped", ""}
         How the solver ended: with the precision that was asked; where rounding errors allow no smaller proof;
-        where its steps gained nothing more; at `max_iter` or `max_time`; by a callback. Of several classes
-        that of the problem that fared worst. Empty after `load`.
+        where its steps gained nothing more; at `max_iter` or `max_time`; by a callback. For multiclass
+        problems, the worst status of the binary subproblems. Empty after `load`.
     history_ : list of dict, or P lists of them
         The solver's record: iteration, objective, gap, seconds, passes.
     cov_mat_type_ : {"full", "diagonal", "isotropic", ""}
@@ -55,11 +55,11 @@ class Model(LinearModel):
     calibration_ : tuple of Calibration, or None
         How the values w·x + b become probabilities, one for each hyperplane.
     feature_names_in_ : list of str, or None
-        The names of the features, where the training data had some. New objects with names are matched by
+        The names of the features, where the training data had some. New samples with names are matched by
         them: columns in another order are put in order, with their covariances; names that are missing or
         unknown are refused. Arrays without names are taken as they are.
     prior_ : array of shape (2,) or (K,), or None
-        The classes' shares that probabilities assume, where they were stated; None: those of training.
+        The class priors that probabilities assume, as set by `set_prior`; None: those of training.
     class_weight_ : array of shape (2,) or (K,), or None
         What `predict` multiplies probabilities by: the `class_weight` of training.
     multi_class : {"ovo", "ovr"}
@@ -73,8 +73,8 @@ class Model(LinearModel):
     >>> f, s = model.decision_function([[0.5]], std=0.4, return_std=True)
     >>> bool(np.allclose(s, 0.4 * abs(model.coef_[0, 0])))
     True
-    >>> sharp, blurred = (model.predict_proba([[0.5]], std=s)[0, 1] for s in (0.1, 4.0))
-    >>> bool(0.5 < blurred < sharp)
+    >>> precise, noisy = (model.predict_proba([[0.5]], std=s)[0, 1] for s in (0.1, 4.0))
+    >>> bool(0.5 < noisy < precise)
     True
     >>> model.margin_probability([[0.0], [0.5]], std=[0.4, 1e-6]).round(2).tolist()
     [0.5, 1.0]
@@ -99,7 +99,7 @@ class Model(LinearModel):
 
     @property
     def platt_(self) -> tuple[float, float] | None:
-        """(A, B) of two classes: P(positive | f) = 1/(1 + exp(A f + B)) of objects known exactly."""
+        """(A, B) for two classes: P(positive | f) = 1/(1 + exp(A f + B)) of noise-free samples."""
         if self.calibration_ is None or len(self.calibration_) > 1:
             return None
         return self.calibration_[0].platt
@@ -113,14 +113,14 @@ class Model(LinearModel):
         *,
         threads: int | None = None,
     ) -> Any:
-        """Decision values: w·x + b of shape (l,) for two classes, (l, K) for more.
+        """Return decision values: w·x + b of shape (l,) for two classes, (l, K) for more.
 
-        Of two classes the sign is the side of the plane, which is not always the more probable class: see
-        `predict`. Of several classes the values w·x + b of different hyperplanes do not compare. A model with
-        probabilities gives the classes' log-odds instead, which do: the largest is the class that `predict`
-        says, if neither `prior` nor `class_weight` were. Without probabilities, pairs of classes vote: the
-        value is the number of pairs that a class wins, and its margins decide among equals. (The plain ones
-        are X @ coef_.T + intercept_.)
+        For two classes the sign is the side of the hyperplane, which is not always the more probable class:
+        see `predict`. For several classes, the values w·x + b of different hyperplanes cannot be compared. A
+        model with probabilities returns the log-odds of the classes instead: without `prior` and
+        `class_weight`, `predict` takes the largest. Without probabilities, pairs of classes vote: the value
+        is the number of pairs that a class wins, and margins break ties. (X @ coef_.T + intercept_ are the
+        plain values.)
 
         Parameters
         ----------
@@ -165,7 +165,7 @@ class Model(LinearModel):
     def margin_probability(
         self, X: Any, cov: Any = None, std: Any = None, *, threads: int | None = None
     ) -> FloatArray:
-        """P(w·X + b > 0) = Φ(f/s) for X ~ N(x, Σ): shape (l,) for two classes, (l, P) for more.
+        """Return P(w·X + b > 0) = Φ(f/s) for X ~ N(x, Σ): shape (l,) for two classes, (l, P) for more.
 
         Nothing is fitted: it says how sure the side of each hyperplane is, in the order of `coef_`, not the
         class. X, cov, std and `threads` as in `decision_function`.
@@ -180,7 +180,7 @@ class Model(LinearModel):
         return found[:, 0] if found.shape[1] == 1 else found
 
     def predict(self, X: Any, cov: Any = None, std: Any = None, *, threads: int | None = None) -> Array:
-        """The class of each row of X.
+        """Predict the class of each sample.
 
         With probabilities it is the most probable one, `classes_[predict_proba(X).argmax(axis=1)]`, X, `cov`
         and `std` being as there; but a model trained with `class_weight` multiplies the probabilities by it
@@ -204,33 +204,33 @@ class Model(LinearModel):
         prior: Any = None,
         threads: int | None = None,
     ) -> FloatArray:
-        """Probabilities of the classes for each row of X, of shape (l, K); rows sum to one.
+        """Predict class probabilities, of shape (l, K).
 
         Parameters
         ----------
         X : array, SciPy sparse matrix or Gaussians of shape (l, n)
         cov, std : optional
-            Covariances or error bars of these objects. The more an object is blurred, the nearer are its
-            probabilities to the classes' shares: with v = wᵀΣw the log-odds are base + (a f + b - base)/(1
-            + κ v). Without them objects are taken as known exactly, as with `std=0`.
+            Covariances or standard errors of X. The noisier a sample, the closer its probabilities are to
+            the class priors: with v = wᵀΣw the log-odds are base + (a f + b - base)/(1 + κ v). Without
+            them samples are taken as noise-free, as with `std=0`.
         prior : array of shape (K,) or (l, K), or dict, optional
-            The shares of the classes where these objects come from, of all or of each, if they are not
-            those of training (or those stated there). Probabilities are p ∝ p · prior / shares of training.
+            The class priors where these samples come from, for all or for each, if they are not those of
+            training (or of `set_prior`). Probabilities are p ∝ p · prior / prior of training.
         threads : int, optional
             As in `decision_function`.
 
         Notes
         -----
         A model of loss="logistic" has probabilities of its own, unless probability="cv" or "train" calibrated
-        it: f is the log-odds of an object known exactly (a = 1, b = 0, but for what class weights have
+        it: f is the log-odds of a noise-free sample (a = 1, b = 0, but for what class weights have
         shifted), and κ is that of the training margins' spread, not learnt from errors. That is E σ of the
-        object's true decision value, given f and v, where the classes' are normal. Where samples of training
-        are as noisy as new ones, "cv" is better: it learns how sure to be, and κ.
+        sample's true decision value, given f and v, where those of each class are normal. If training samples
+        are as noisy as new ones, "cv" is better: it learns a, b and κ.
 
         Of several classes the pairs' log-odds z_ij are coupled: p_i ∝ 1/(1 + Σ_j exp(-z_ij)), which is exact
         where they agree with each other (Price, Knerr, Personnaz and Dreyfus 1994). With multi_class="ovr"
         the probabilities of each against the rest are divided by their sum. A covariance that depends on the
-        class (`Shared` of a dict) cannot be known of a new object: in a `Gaussians` it is left out, and as
+        class (`Shared` of a dict) cannot be known of a new sample: in a `Gaussians` it is left out, and as
         `cov` it is refused.
         """
         if isinstance(X, Blocks):

@@ -86,7 +86,7 @@ class RegressionModel(LinearModel):
             Covariances or standard errors of X, as in `svmgsu.Gaussians`.
         return_std : bool, default=False
             Whether to return √(wᵀΣw) as well: what the uncertainty of X makes of the value. The scatter of
-            targets around the plane, `scatter_`, is not in it.
+            targets around the hyperplane, `scatter_`, is not in it.
         threads : int, optional
             By default all that OpenMP offers; the bits are the same for any number.
 

@@ -194,7 +194,7 @@ def mapped(
     process that has responded before responds without a pass over its samples.
     """
     if not shards:
-        raise ValueError("shards: there are none")
+        raise ValueError("shards is empty")
     places = _Places(map_function, shards)
     request = _DESCRIBE if targets is None else _DESCRIBE_WITHOUT_TARGETS
     told: list[_Description] = [pickle.loads(text) for text in places.ask([request])]

@@ -29,12 +29,12 @@ def from_augmentation(
     """Simulate random transformations: each sample becomes the moments of what `augment` makes of it.
 
     Model: the transformed sample has a distribution of which the mean and the covariance are taken, from
-    `n` simulated draws (divided by n − 1); of the covariance, the `rank` directions of largest variance.
+    `n` simulations (divided by n − 1); of the covariance, the `rank` directions of largest variance.
 
     Assumes that mean and covariance say enough: the mean of an image and of its mirror image is neither,
-    and large rotations are no Gaussian. The draws are finite: directions of small variance are mostly
-    chance, and `n` should be several times `rank`. The mean is that of the draws, smoothed by them; that is
-    right if new samples are transformed, and harms if they are not.
+    and large rotations are no Gaussian. Simulations are finite: directions of small variance are mostly
+    noise, and `n` should be several times `rank`. The mean is that of the simulations, which is right if new
+    samples are transformed, and harms if they are not.
 
     Parameters
     ----------

@@ -34,15 +34,15 @@ def from_errors(
     units: str = "same",
     floor: Any = 0.0,
 ) -> Gaussians:
-    """Measured values with error bars.
+    """Describe measured values with error bars.
 
     Model: the value of sample i and feature j is N(X_ij, std_ij²), and all errors are independent.
-    Asymmetric bars are a normal distribution of width `upper` above X and `lower` below it, of which the
+    Asymmetric errors are a normal distribution of width `upper` above X and `lower` below it, of which the
     mean and the variance are taken: the mean moves to the longer side.
 
-    Assumes that a bar is one standard deviation (68 %), not two and not a range, and that errors of
+    Assumes that an error is one standard deviation (68 %), not two and not a range, and that errors of
     different features have nothing to do with each other: colours u − g and g − r share the error of g
-    (use `propagate`). Harms if bars are too long, since then every sample says little: compare
+    (use `propagate`). Harms if errors are overestimated, since then every sample says little: compare
     `cov_scale=0` in `LinearSVMGSU`.
 
     Parameters
@@ -51,18 +51,18 @@ def from_errors(
     std : number or array of shape (n,) per feature, (l,) per sample, or (l, n)
         Symmetric error bars. With as many samples as features, pass (l, 1) or (1, n).
     upper, lower : as `std`
-        Asymmetric error bars, instead of `std`. Catalogues print lower bars with a minus sign: a
-        feature's bars that are all <= 0 are taken without it.
+        Asymmetric error bars, instead of `std`. Catalogues print lower errors with a minus sign: a
+        feature's errors that are all <= 0 are taken without it.
     centre : {"median", "mode"}
-        What X is where bars are asymmetric. "median": X − lower and X + upper are the 16 % and 84 %
+        What X is where errors are asymmetric. "median": X − lower and X + upper are the 16 % and 84 %
         quantiles, half of the mass on each side. "mode": the density is continuous at its peak X.
     units : {"same", "relative", "linear of log10", "linear of log"}
-        Of the bars. "relative": fractions of |X|. "linear of log10": X is log10 of a quantity and the bars
+        Of the errors. "relative": fractions of |X|. "linear of log10": X is log10 of a quantity and errors
         are the quantity's own, so that to first order std(X) = std/(ln(10) 10^X); likewise for the natural
-        logarithm. First order is good while a bar is below about a third of the quantity.
+        logarithm. First order is good while an error is below about a third of the quantity.
     floor : number, array of shape (n,) or "smallest", default=0.0
-        The smallest error believed, in units of X: shorter bars are raised to it. "smallest" is the
-        feature's smallest bar above zero, for tables in which an unknown error is printed as 0.
+        The smallest error believed, in units of X: smaller errors are raised to it. "smallest" is the
+        feature's smallest error above zero, for tables in which an unknown error is printed as 0.
 
     Returns
     -------

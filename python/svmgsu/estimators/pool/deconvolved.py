@@ -46,7 +46,7 @@ def calibrate(logs: FloatArray, task: Task, rows: Array) -> FloatArray:
 
 
 def log_priors(task: Task, rows: Array) -> FloatArray:
-    """Return the logarithms of the classes' shares."""
+    """Return the logarithms of the class priors."""
     mass = task.weights[rows] @ task.targets[rows]
     return np.asarray(np.log(np.maximum(mass / mass.sum(), RARE)))
 

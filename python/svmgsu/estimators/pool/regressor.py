@@ -39,7 +39,7 @@ class GSURegressor(RegressorMixin, PoolEstimator):  # type: ignore[misc]
         single ones are to be predicted.
     test_noise : array or covariance kind, optional
         Covariance of noise that will be there at prediction only: one for all samples, or a pool of which
-        each draws one. Training then sees three noisy copies of every sample.
+        each draws one. Each sample is then repeated three times with such noise.
     n_components : int, optional
         Components of the distribution of true values. By default ten, or fewer such that each has ten samples
         for each feature.
