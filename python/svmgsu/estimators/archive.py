@@ -212,9 +212,10 @@ def load(path: Any, name: str) -> Any:
         _check_sizes(model)
         with np.errstate(all="ignore"):
             for std in (None, 1.0):
-                found = model._new_batches(np.zeros((1, n)), None, std)
-                if not all(np.isfinite(model._answers(view)[2]).all() for _, view in found):
-                    raise ValueError("its predictions are not finite")
+                for _, view in model._new_batches(np.zeros((1, n)), None, std):
+                    answers = [member.predict(view, 1) for member in model.members_]
+                    if not all(np.isfinite(one).all() for one in (*answers, model._answers(view)[2])):
+                        raise ValueError("its predictions are not finite")
     except Exception as error:
         raise _core.FormatError(f"{name}: its parts do not fit together ({error})") from None
     return model
@@ -255,6 +256,7 @@ def _check_sizes(model: Any) -> None:
         expect("variances", inputs.variances, p, least=tiny)
     if model.gate_ is not None:
         expect("gate", model.gate_.mixture.means, len(model.gate_.mixture.weights), p + errors)
+        expect("limits", model.gate_.limits, 2)
     M = len(model.members_)
     for name in ("weights", "fallback_weights", "losses"):
         expect(name, getattr(model.pool_, name), M, least=0)

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
+from threadpoolctl import threadpool_limits
 
 from ..._repr import ShowsFit
 from ...data.gaussians import Gaussians, with_gaps
@@ -42,6 +43,7 @@ COPIES = 3  # noisy copies of every sample where test-time noise is announced
 INSTANCES = 10  # points drawn from each sample with noise="spread", at most
 CHOICE_ROWS = 20_000  # samples, copies counted, that settings and weights are chosen with
 SPREAD_ROWS = 1_500  # the same of instances, of which each sample has several
+FEW_ROWS = 2_000  # samples below which one thread is used
 LAST_ROWS = 100_000  # samples that members are fitted to in the end
 NUMBERS = 2**26  # of posterior covariances that are held at a time
 PENALTY = 5.0  # of the pool's weights, divided by the number of independent groups
@@ -161,73 +163,76 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
         deadline: Deadline,
     ) -> None:
         """Fit the pool to samples in canonical order; `codes` are classes by which folds are stratified."""
-        seed = self._seed
-        threads = Team(self.threads).threads
-        # An exactly rounded sum is the same for any order of the samples.
-        weights = weights * (len(weights) / math.fsum(weights))
-        noise = self.test_noise if self.test_noise is not None else data.test_noise
-        if data.cov is not None and not data.cov.diagonals(*data.shape).any():
-            data = with_gaps(np.asarray(data.mean), None)  # standard errors of 0 are none
-        spread = self.noise == "spread"
-        copies = 1 if noise is None else COPIES
-        most = CHOICE_ROWS
-        if spread:
-            copies = max(2, min(INSTANCES, SPREAD_ROWS // len(data)))
-            everyone = instances(data, seed, copies)
-            inputs = Inputs.of(everyone, np.tile(weights, copies), bool(np.isnan(data.mean).any()))
-            if data.shape[1] > WIDE:
-                inputs.rotate(everyone)
-            inputs.learn_population(
-                everyone, np.tile(weights, copies), self.n_components, seed, threads, deadline
-            )
-        else:
-            uncertain = data.cov is not None or noise is not None or bool(np.isnan(data.mean).any())
-            inputs = Inputs.of(data, weights, uncertain)
-            inputs.learn_population(data, weights, self.n_components, seed, threads, deadline)
-            most = rows_at_a_time(inputs, CHOICE_ROWS)
-        self.inputs_ = inputs
-        chosen = some_of(codes, len(data), most // copies, seed)
-        part = data[chosen]
-        own = None if groups is None else groups[chosen]
-        seen = part
-        if spread:
-            seen = instances(part, seed, copies)
-        elif noise is not None:
-            seen = with_test_noise(part, noise, seed, copies)
-        if seen.cov is not None and not spread:
-            deviations = inputs.standard(seen).deviations()
-            inputs.largest = np.where(np.isinf(deviations), 0.0, deviations).max(axis=0)
-            if data.shape[1] <= WIDE:
-                inputs.errors = StandardErrors.of(deviations, None if own is None else np.tile(own, copies))
-        view = inputs.view(seen, threads)
-        numbers = np.arange(len(chosen)) if own is None else np.unique(own, return_inverse=True)[1]
-        task = self._task(
-            np.tile(targets[chosen], (copies, 1)),
-            np.tile(weights[chosen], copies),
-            make_folds(
-                None if codes is None else codes[chosen],
-                own,
-                len(chosen),
-                min(self.cv, len(chosen)),
-                seed,
-                copies,
-            ),
-            np.tile(numbers, copies),
-            threads,
-            inputs.standard(seen if spread else part),
-            inputs.standard(part) if spread else None,
-        )
-        held_out = self._fit_members(view, task, deadline)
-        held_out = self._relabel(held_out, view, task, deadline)
-        self._weigh(held_out, view, task, deadline)
-        if len(chosen) < len(data):
-            last = some_of(codes, len(data), LAST_ROWS, seed)
-            more = data[last]
+        threads = self._threads(len(data))
+        with threadpool_limits(threads):
+            seed = self._seed
+            # An exactly rounded sum is the same for any order of the samples.
+            weights = weights * (len(weights) / math.fsum(weights))
+            noise = self.test_noise if self.test_noise is not None else data.test_noise
+            if data.cov is not None and not data.cov.diagonals(*data.shape).any():
+                data = with_gaps(np.asarray(data.mean), None)  # standard errors of 0 are none
+            spread = self.noise == "spread"
+            copies = 1 if noise is None else COPIES
+            most = CHOICE_ROWS
             if spread:
-                more = instances(more, seed, 1)
+                copies = max(2, min(INSTANCES, SPREAD_ROWS // len(data)))
+                everyone = instances(data, seed, copies)
+                inputs = Inputs.of(everyone, np.tile(weights, copies), bool(np.isnan(data.mean).any()))
+                if data.shape[1] > WIDE:
+                    inputs.rotate(everyone)
+                inputs.learn_population(
+                    everyone, np.tile(weights, copies), self.n_components, seed, threads, deadline
+                )
+            else:
+                uncertain = data.cov is not None or noise is not None or bool(np.isnan(data.mean).any())
+                inputs = Inputs.of(data, weights, uncertain)
+                inputs.learn_population(data, weights, self.n_components, seed, threads, deadline)
+                most = rows_at_a_time(inputs, CHOICE_ROWS)
+            self.inputs_ = inputs
+            chosen = some_of(codes, len(data), most // copies, seed)
+            part = data[chosen]
+            own = None if groups is None else groups[chosen]
+            seen = part
+            if spread:
+                seen = instances(part, seed, copies)
             elif noise is not None:
-                more = with_test_noise(more, noise, seed, 1)
-            self._refit(more, targets[last], weights[last], threads, deadline)
+                seen = with_test_noise(part, noise, seed, copies)
+            if seen.cov is not None and not spread:
+                deviations = inputs.standard(seen).deviations()
+                inputs.largest = np.where(np.isinf(deviations), 0.0, deviations).max(axis=0)
+                if data.shape[1] <= WIDE:
+                    inputs.errors = StandardErrors.of(
+                        deviations, None if own is None else np.tile(own, copies)
+                    )
+            view = inputs.view(seen, threads)
+            numbers = np.arange(len(chosen)) if own is None else np.unique(own, return_inverse=True)[1]
+            task = self._task(
+                np.tile(targets[chosen], (copies, 1)),
+                np.tile(weights[chosen], copies),
+                make_folds(
+                    None if codes is None else codes[chosen],
+                    own,
+                    len(chosen),
+                    min(self.cv, len(chosen)),
+                    seed,
+                    copies,
+                ),
+                np.tile(numbers, copies),
+                threads,
+                inputs.standard(seen if spread else part),
+                inputs.standard(part) if spread else None,
+            )
+            held_out = self._fit_members(view, task, deadline)
+            held_out = self._relabel(held_out, view, task, deadline)
+            self._weigh(held_out, view, task, deadline)
+            if len(chosen) < len(data):
+                last = some_of(codes, len(data), LAST_ROWS, seed)
+                more = data[last]
+                if spread:
+                    more = instances(more, seed, 1)
+                elif noise is not None:
+                    more = with_test_noise(more, noise, seed, 1)
+                self._refit(more, targets[last], weights[last], threads, deadline)
 
     def _fit_members(self, view: View, task: Task, deadline: Deadline) -> FloatArray:
         """Fit members as long as there is time; return their held-out predictions."""
@@ -327,6 +332,28 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
             gated = np.asarray(((view.seen.deviations() > limit) & known).any(axis=1))
         return gated if self.gate_ is None else gated | self.gate_(view, threads)
 
+    def _threads(self, count: int) -> int:
+        """Return the number of threads for so many samples: with few, threads wait longer than they work."""
+        return 1 if count < FEW_ROWS else Team(self.threads).threads
+
+    def _asked(self, view: View, gated: Array, more: Array) -> Iterator[tuple[int, Any, View]]:
+        """Yield members, by number, with the samples that they are asked about, by index and as a view.
+
+        These are samples in whose answer the member has a weight, and those in `more`, of shape (M, l).
+        """
+        pool = self.pool_
+        views: dict[bytes, View] = {}
+        for m in range(len(self.members_)):
+            wanted = np.where(gated, pool.fallback_weights[m] > 0, pool.weights[m] > 0) | more[m]
+            rows = np.flatnonzero(wanted)
+            if 2 * len(rows) > len(view):
+                yield m, slice(None), view
+            elif len(rows):
+                key = rows.tobytes()
+                if key not in views:
+                    views[key] = view.take(rows)
+                yield m, rows, views[key]
+
     def _refit(
         self, seen: Gaussians, targets: FloatArray, weights: FloatArray, threads: int, deadline: Deadline
     ) -> None:
@@ -349,10 +376,9 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
     def _batches(self, data: Gaussians) -> Iterator[tuple[slice, View]]:
         """Yield samples as members see them, some at a time."""
         size = rows_at_a_time(self.inputs_, 2048)
-        threads = Team(self.threads).threads
         for first in range(0, len(data), size):
             rows = slice(first, min(len(data), first + size))
-            yield rows, self.inputs_.view(data[rows], threads)
+            yield rows, self.inputs_.view(data[rows], self._threads(len(data)))
 
     def _new_batches(self, X: Any, cov: Any, std: Any) -> Iterator[tuple[slice, View]]:
         """Yield new samples, or the blocks of such, as members see them."""

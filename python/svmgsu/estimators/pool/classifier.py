@@ -12,7 +12,6 @@ from ...data.soft_labels import read_labels
 from ...io.frames import check_scored, table_for_fit
 from ...outofcore.blocks import Blocks
 from ...support.labels import class_factors
-from ...support.parallel import Team
 from ...support.validation import Array, FloatArray
 from ..inputs import ROUTED
 from ..linear import labels_of
@@ -65,7 +64,7 @@ class GSUClassifier(ClassifierMixin, PoolEstimator):  # type: ignore[misc]
     random_state : int, RandomState or None, default=0
         Seed of frequencies, folds and starts.
     threads : int, optional
-        By default all.
+        By default all; fewer than 2,000 samples use one.
 
     Attributes
     ----------
@@ -213,14 +212,16 @@ class GSUClassifier(ClassifierMixin, PoolEstimator):  # type: ignore[misc]
 
     def _answers(self, view: View) -> tuple[FloatArray, Array, FloatArray]:
         """Return members' log-probabilities (M, l, K), whether gated (l,), and the pool's probabilities."""
-        threads = Team(self.threads).threads
-        logs = np.stack([member.predict(view, threads) for member in self.members_])
-        gated = self._gated(view, threads)
-        p = np.empty(logs.shape[1:])
         pool = self.pool_
+        gated = self._gated(view, self._threads(len(view)))
+        # Members without weight count outside the support; those that cannot be trusted not even there.
+        logs = np.zeros((len(self.members_), len(view), len(self.classes_)))
+        everyone = np.ones((len(logs), 1), dtype=bool)
+        for m, rows, some in self._asked(view, gated, everyone & ~gated & (view.outside > 0)):
+            logs[m, rows] = self.members_[m].predict(some, self._threads(len(some)))
+        p = np.empty(logs.shape[1:])
         for rows, weights in ((~gated, pool.weights), (gated, pool.fallback_weights)):
             if rows.any():
-                # Members that cannot be trusted for gated samples have no part in their answer at all.
                 trusted = (pool.fallback_weights > 0) if rows is gated else np.ones(len(logs), dtype=bool)
                 part = logs[:, rows]
                 pooled = with_lapses(np.exp(log_pool(part, weights)), self.lapse_)

@@ -11,7 +11,7 @@ from ...support.validation import Array, FloatArray
 from ..archive import NOT_SAVED
 from ..observations import Observed
 from .mixture import Mixture, learn_mixture
-from .samples import Deadline, Task, View
+from .samples import WIDE_SHARE, Deadline, Task, View
 from .weights import classification_weights, log_pool
 
 CLASS_COMPONENTS = (1, 2, 3, 5, 8)
@@ -22,7 +22,6 @@ JOINT_FLOOR = 0.01
 JOINT_STARTS = 5  # whose conditional means are averaged
 EACH = 5  # samples that each component should have; of the joint density for each feature
 CHOICE_FOLDS = 2  # folds that choose the number of components
-WIDE_SHARE = 0.01
 RARE = 1e-6  # the prior of a class without samples in a fold
 CALIBRATION = 1e-4  # the penalty of temperature and biases
 ROWS = 4096  # samples at a time: their posteriors have a matrix for each component
@@ -56,7 +55,6 @@ class DensityMember:
     """p(y | x, Σ) ∝ π_y Σ_k π_yk N(x; μ_yk, S_yk + Σ), with a temperature and biases by held-out samples."""
 
     name: str
-    wide: Mixture  # a share of every class's density, for distant samples
     mixtures: list[list[Mixture]] = field(default_factory=list)  # for each class, one for each start
     log_priors: FloatArray = field(default_factory=lambda: np.zeros(0))
     calibration: FloatArray = field(default_factory=lambda: np.zeros(0))
@@ -123,27 +121,26 @@ class DensityMember:
         held_out = np.zeros_like(task.targets)
         rows = np.concatenate([held for _, held in task.folds[: len(fits)]])
         for mixtures, (known, held) in zip(fits, task.folds, strict=False):
-            logs = self._densities(view.seen.take(held), mixtures, task.threads)
+            logs = self._densities(view.take(held), mixtures, task.threads)
             held_out[held] = logs + log_priors(task, known[known < len(task.base)])
         self.calibration = calibrate(held_out[rows], task, rows)
         held_out[rows] = log_pool(with_biases(held_out[rows]), self.calibration)
         return held_out
 
-    def _densities(self, seen: Observed, mixtures: list[list[Mixture]], threads: int) -> FloatArray:
-        """Return log-densities of samples in each class, (l, K)."""
-        far = self.wide.log_density(seen, threads) + np.log(WIDE_SHARE)
-        out = np.empty((len(seen), len(mixtures)))
+    def _densities(self, view: View, mixtures: list[list[Mixture]], threads: int) -> FloatArray:
+        """Return log-densities in each class, (l, K); the wide component has a share, for distant samples."""
+        out = np.empty((len(view), len(mixtures)))
         for k, starts in enumerate(mixtures):
-            logs = far
+            logs = view.far
             for mixture in starts:
-                one = mixture.log_density(seen, threads) + np.log((1 - WIDE_SHARE) / len(starts))
+                one = mixture.log_density(view.seen, threads) + np.log((1 - WIDE_SHARE) / len(starts))
                 logs = np.logaddexp(logs, one)
             out[:, k] = logs
         return out
 
     def predict(self, view: View, threads: int) -> FloatArray:
         """Return log-probabilities of the classes, (l, K)."""
-        logs = self._densities(view.seen, self.mixtures, threads) + self.log_priors
+        logs = self._densities(view, self.mixtures, threads) + self.log_priors
         return log_pool(with_biases(logs), self.calibration)
 
 
@@ -210,17 +207,12 @@ class JointMember:
         return found
 
     def predict(self, view: View, threads: int) -> FloatArray:
-        """Return predictions (l,); variances, which cost more, are computed if `moments` asks for them."""
-        if "joint" in view.cache:
-            return np.asarray(view.cache["joint"][0])
+        """Return predictions (l,)."""
         return _conditional(view.seen, self.mixtures, threads, False)[0]
 
     def moments(self, view: View, threads: int) -> tuple[FloatArray, FloatArray]:
-        """Return conditional means and variances (l,)."""
-        if "joint" not in view.cache:
-            view.cache["joint"] = _conditional(view.seen, self.mixtures, threads)
-        mean, variance = view.cache["joint"]
-        return mean, variance
+        """Return conditional means and variances (l,); the latter cost more."""
+        return _conditional(view.seen, self.mixtures, threads)
 
 
 def _joined(seen: Observed, targets: FloatArray, noise: FloatArray | None = None) -> Observed:

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from .deconvolved import DensityMember, JointMember
 from .mixture import Mixture
 from .regressions import (
@@ -76,16 +74,14 @@ def make_members(
         if isinstance(spec, str):
             if family not in families or inputs.population is None:
                 continue
-            means, covs = inputs.population.means[-1:], inputs.population.covs[-1:]
-            wide = Mixture(np.ones(1), means.copy(), covs.copy())
             if family == "joint":
                 made[family] = JointMember(seed=seed)
             elif spread:
-                made["moments"] = QuadraticDiscriminant("quadratic discriminant, exact moments", wide)
-                made["own"] = OwnCovariances("mixture of the samples' own covariances", wide)
-                made[family] = DensityMember("mixture for each class", wide, seed=seed)
+                made["moments"] = QuadraticDiscriminant("quadratic discriminant, exact moments")
+                made["own"] = OwnCovariances("mixture of the samples' own covariances")
+                made[family] = DensityMember("mixture for each class", seed=seed)
             else:
-                made[family] = DensityMember("class-wise deconvolution", wide, seed=seed)
+                made[family] = DensityMember("class-wise deconvolution", seed=seed)
             continue
         _, on_posterior, with_errors, linear = spec
         if family not in families or (spread and not on_posterior):

@@ -11,7 +11,6 @@ from sklearn.utils.validation import column_or_1d
 
 from ...io.frames import check_scored, table_for_fit
 from ...outofcore.blocks import Blocks
-from ...support.parallel import Team
 from ...support.validation import Array, FloatArray, as_float_array, as_generator, check_count, check_finite
 from .base import LAST_ROWS, PENALTY, PoolEstimator
 from .deconvolved import JointMember
@@ -19,7 +18,7 @@ from .members import NUMBERS
 from .samples import Deadline, NumberTask, Task, View, canonical_order, some_of_blocks
 from .weights import Weights, regression_weights
 
-UNEXPLAINED = 0.1  # of the targets' variance: errors of targets count beside it
+UNEXPLAINED = 0.1  # of the true targets' variance: errors of targets count beside it
 QUANTILES = 1001  # of the standardised held-out residuals that are kept
 
 
@@ -54,7 +53,7 @@ class GSURegressor(RegressorMixin, PoolEstimator):  # type: ignore[misc]
     random_state : int, RandomState or None, default=0
         Seed of frequencies, folds and starts.
     threads : int, optional
-        By default all.
+        By default all; fewer than 2,000 samples use one.
 
     Attributes
     ----------
@@ -171,8 +170,9 @@ class GSURegressor(RegressorMixin, PoolEstimator):  # type: ignore[misc]
         self.y_centre_ = low + middle * size
         self.y_scale_ = size * (spread if spread > 0 else 1.0)
         noise_of_y = (errors / self.y_scale_) ** 2
-        # A target counts the less, the larger its error is beside what will stay unexplained.
-        weights = weights / (1 + noise_of_y / UNEXPLAINED)
+        # A target counts the less, the larger its error is beside what will stay unexplained of true targets.
+        true_variance = max(UNEXPLAINED, 1 - float(np.average(noise_of_y, weights=weights)))
+        weights = weights / (1 + noise_of_y / (UNEXPLAINED * true_variance))
         targets = np.column_stack([(y - self.y_centre_) / self.y_scale_, noise_of_y])
         self._fit_pool(data[order], targets, weights, groups, None, deadline)
         return self
@@ -225,15 +225,18 @@ class GSURegressor(RegressorMixin, PoolEstimator):  # type: ignore[misc]
 
         Without `spreads` the scales are not to be used.
         """
-        threads = Team(self.threads).threads
-        variance = np.ones(len(view))
-        for member in self.members_:
-            if spreads and isinstance(member, JointMember):
-                variance = member.moments(view, threads)[1]
-        each = np.stack([member.predict(view, threads) for member in self.members_])
-        gated = self._gated(view, threads)
-        f = np.where(gated, self.pool_.fallback_weights @ each, self.pool_.weights @ each)
+        gated = self._gated(view, self._threads(len(view)))
         smooth = np.array([member.smooth and not member.uses_errors for member in self.members_])
+        variance = np.ones(len(view))
+        each = np.zeros((len(self.members_), len(view)))
+        for m, rows, some in self._asked(view, gated, smooth[:, np.newaxis] & (view.outside > 0)):
+            member = self.members_[m]
+            if not (spreads and isinstance(member, JointMember)):
+                each[m, rows] = member.predict(some, self._threads(len(some)))
+        for m, member in enumerate(self.members_):
+            if spreads and isinstance(member, JointMember):
+                each[m], variance = member.moments(view, self._threads(len(view)))
+        f = np.where(gated, self.pool_.fallback_weights @ each, self.pool_.weights @ each)
         if smooth.any():
             f = (1 - view.outside) * f + view.outside * each[smooth].mean(axis=0)
         a, b = self.noise_scale_

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,8 @@ DIRECTIONS = 50  # principal directions that stand for more features than that, 
 WIDE_SHARE = 0.01  # the weight of the wide component, which keeps posteriors of distant samples sane
 WIDER = 4.0  # its covariance, in units of that of the training values
 POPULATION_ROWS = 50_000
-NEGLIGIBLE = 1e-4  # components of a posterior with less weight are left out
+NEGLIGIBLE = 1e-3  # components of a posterior with less weight are left out
+LITTLE = 1e-2  # shares by which a sample is outside the support that change nothing
 SMALLEST = 1e-4  # of a feature's spread: smaller standard errors look alike as features
 LEAST_OF_CLASS = 50  # samples of a rare class that take part in choices
 
@@ -56,11 +57,19 @@ class View:
     points: FloatArray  # values, with posterior means for what is missing
     posterior: Mixtures | Gaussians | None  # None: there is no noise, and nothing is missing
     errors: FloatArray | None  # logarithms of standard errors
+    far: FloatArray  # log-densities of the wide component with its weight
     outside: FloatArray  # how far each sample is outside the training set's support, from 0 to 1
-    cache: dict[str, Any] = field(default_factory=dict)  # what is asked for more than once
 
     def __len__(self) -> int:
         return len(self.points)
+
+    def take(self, rows: Array) -> View:
+        """Return some of the samples, by their indices."""
+        posterior = None if self.posterior is None else self.posterior[rows]
+        errors = None if self.errors is None else self.errors[rows]
+        return View(
+            self.seen.take(rows), self.points[rows], posterior, errors, self.far[rows], self.outside[rows]
+        )
 
 
 @dataclass
@@ -210,16 +219,18 @@ class Inputs:
         noisy = seen.cov is not None or bool(missing.any())
         found = self.population.posterior(seen, threads, noisy)
         responsibilities = found[2]
-        outside = np.ascontiguousarray(responsibilities[:, -1])
+        with np.errstate(divide="ignore"):
+            far = found[0] + np.log(responsibilities[:, -1])
+        outside = _more_than_little(responsibilities[:, -1])
         if not noisy:
             posterior = Gaussians(seen.values) if self.uncertain else None
-            return View(seen, seen.values, posterior, errors, outside)
+            return View(seen, seen.values, posterior, errors, far, outside)
         points = seen.values
         if missing.any():
             points = np.where(missing, np.einsum("lk,lkn->ln", responsibilities, found[3]), points)
         weights = np.where(responsibilities > NEGLIGIBLE, responsibilities, 0.0)
         weights /= weights.sum(axis=1, keepdims=True)
-        return View(seen, points, Mixtures._of(weights, found[3], found[4], None), errors, outside)
+        return View(seen, points, Mixtures._of(weights, found[3], found[4], None), errors, far, outside)
 
     def _wide_view(self, seen: Observed, missing: Array, errors: FloatArray | None) -> View:
         """Treat features as independent: each value is drawn towards its mean, 0, as far as it is noisy."""
@@ -234,9 +245,14 @@ class Inputs:
         wide = WIDER * (S + 1e-6) + noise
         terms = 0.5 * (np.log(narrow / wide) + values**2 * (1 / narrow - 1 / wide))
         ratio = np.where(missing, 0.0, terms).sum(axis=1) + np.log(WIDE_SHARE / (1 - WIDE_SHARE))
-        outside = 0.5 * (1 + np.tanh(ratio / 2))
+        outside = _more_than_little(0.5 * (1 + np.tanh(ratio / 2)))
         posterior = Gaussians(mean, Diagonal((1 - share) * S)) if self.uncertain else None
-        return View(seen, np.where(missing, mean, values), posterior, errors, outside)
+        return View(seen, np.where(missing, mean, values), posterior, errors, ratio, outside)
+
+
+def _more_than_little(outside: FloatArray) -> FloatArray:
+    """Set negligible shares to 0: for most samples members without weight need not be asked then."""
+    return np.where(outside > LITTLE, outside, 0.0)
 
 
 @dataclass

@@ -203,14 +203,19 @@ class PoolSummary:
 
 @dataclass
 class Gate:
-    """The joint density of values and standard errors; below `limit` these are unlike those of the fit."""
+    """A density of values and standard errors, which tells whether these are unlike those of the fit.
+
+    They are if a sample is unlikely, and its standard errors are unlikely given its values: p(x, e) and
+    p(e | x) are below their limits. A sample whose values alone are unlikely is outside the support, which
+    says nothing against standard errors as features.
+    """
 
     mixture: Mixture
-    limit: float
+    limits: FloatArray  # of log p(x, e) and log p(e | x)
 
     @classmethod
     def learn(cls, view: View, task: Task, seed: int, deadline: Deadline) -> Gate:
-        """Fit the density, and its limit by held-out samples."""
+        """Fit the density, and its limits by held-out samples."""
         joint = _values_and_errors(view)
         least = min(len(known) for known, _ in task.folds)
         components = max(1, min(GATE_COMPONENTS, least // (2 * joint.values.shape[1])))
@@ -218,18 +223,27 @@ class Gate:
         logs = []
         for known, out in task.folds[:LIMIT_FOLDS]:
             inner = learn_mixture(joint, components, seed, task.threads, deadline, rows=known, **options)
-            logs.append(inner.log_density(joint.take(out), task.threads))
+            logs.append(_log_densities(inner, view.take(out), task.threads))
         mixture = learn_mixture(joint, components, seed, task.threads, deadline, **options)
-        return cls(mixture, float(np.quantile(np.concatenate(logs), UNLIKELY)))
+        return cls(mixture, np.quantile(np.concatenate(logs), UNLIKELY, axis=0))
 
     def __call__(self, view: View, threads: int) -> Array:
-        """Tell whether the standard errors of a sample are unlike those of the fit, given its values."""
-        return np.asarray(self.mixture.log_density(_values_and_errors(view), threads) < self.limit)
+        """Tell whether the standard errors of a sample are unlike those of the fit."""
+        return np.asarray((_log_densities(self.mixture, view, threads) < self.limits).all(axis=1))
 
 
 def _values_and_errors(view: View) -> Observed:
     assert view.errors is not None
     return Observed(np.ascontiguousarray(np.hstack([view.points, view.errors])), None, None)
+
+
+def _log_densities(mixture: Mixture, view: View, threads: int) -> FloatArray:
+    """Return log p(x, e) and log p(e | x) of each sample, (l, 2)."""
+    n = view.points.shape[1]
+    values = Mixture(mixture.weights, mixture.means[:, :n], mixture.covs[:, :n, :n])
+    joint = mixture.log_density(_values_and_errors(view), threads)
+    marginal = values.log_density(Observed(view.points, None, None), threads)
+    return np.column_stack([joint, joint - marginal])
 
 
 def within_support(p: FloatArray, members: FloatArray, outside: FloatArray) -> FloatArray:
