@@ -8,9 +8,8 @@ from scipy.stats import norm
 from sklearn.metrics import log_loss
 
 import svmgsu
+from svmgsu import _core
 from svmgsu.fit import calibrate
-from svmgsu.fit.options import Options
-from svmgsu.fit.train import read_problem
 from svmgsu.models import calibration
 from svmgsu.models.calibration import Calibration
 
@@ -60,7 +59,7 @@ def test_the_fit_is_scipys_minimum(gamma):
     weights = weights + (np.arange(400) % 3)
     got = calibration.fit(margin, variance, signs, weights)
     assert got.base == pytest.approx(np.log(weights[signs > 0].sum() / weights[signs < 0].sum()))
-    slope = calibration.fit_sigmoid(margin, signs, weights)[0]
+    slope = -_core.fit_platt(margin, signs, weights)[0]
     natural = 1 / variance_within_classes(slope, got.base, margin, variance, weights)
     theta = np.array([got.a, got.b, np.log(got.kappa)])
     args = (margin, variance, signs, weights, natural)
@@ -199,8 +198,6 @@ def test_with_and_without_error_bars_are_one_function(kind):
 
 
 def test_train_is_platts_sigmoid_on_the_training_scores():
-    from svmgsu import _core
-
     p = make_problem("none")
     model = svmgsu.train(p.X, p.y, lam=0.1, probability="train")
     assert model.platt_ == _core.fit_platt(model.decision_function(p.X), p.y, np.ones(60))
@@ -217,27 +214,72 @@ def test_held_out_probabilities_are_less_sure_than_those_of_training_scores():
     assert loss["cv"] < 0.8 < loss["train"]
 
 
-def test_held_out_scores_are_those_of_models_without_the_fold():
-    from svmgsu.support.parallel import Team
+@pytest.fixture
+def spied(monkeypatch):
+    """What probabilities are fitted to: (margin, variance, signs, weights)."""
+    seen = []
 
+    def fit(*scores):
+        seen.append(scores)
+        return Calibration.from_platt((-1.0, 0.0))
+
+    monkeypatch.setattr(calibrate, "fit", fit)
+    return seen
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_held_out_scores_are_those_of_models_without_the_fold(grouped, spied):
     p = make_problem("diagonal", 90)
-    options = Options(lam=0.1)
-    problem = read_problem(p.X, p.y, p.cov, options)
-    core = options.core(90, 0.1)
-    model = problem.task.solve(problem, core)
-    (found,) = calibrate.held_out(problem, problem.task, model, core, Team(1))
-    margin, variance = np.empty((2, 90))
-    margin[found.rows], variance[found.rows] = found.margin, found.variance
-    scores = model.decision_function(p.X)
-    folds = np.empty(90, dtype=int)
-    for sign in (-1, 1):
-        members = np.flatnonzero(p.y == sign)
-        folds[members[np.argsort(scores[members])]] = np.arange(len(members)) % 5
+    groups = np.arange(90) // 6 if grouped else None
+    model = svmgsu.train(p.X, p.y, p.cov, lam=0.1, groups=groups)
+    signs = (p.y == 1).astype(int)
+    if grouped:
+        folds = _core.folds_of_groups(groups, signs, 2, np.ones(90))
+        assert all(len(np.unique(folds[groups == g])) == 1 for g in range(15))
+    else:
+        scores = model.decision_function(p.X)
+        folds = np.empty(90, dtype=int)
+        for sign in (0, 1):
+            members = np.flatnonzero(signs == sign)
+            folds[members[np.argsort(scores[members])]] = np.arange(len(members)) % 5
+    assert np.unique(folds).tolist() == [0, 1, 2, 3, 4]
+    ((margin, variance, found, _),) = spied
+    np.testing.assert_array_equal(found, p.y[np.argsort(folds, kind="stable")])
     for fold in range(5):
-        known, new = folds != fold, folds == fold
+        known, new = folds != fold, np.sort(folds) == fold
         single = svmgsu.train(p.X[known], p.y[known], p.cov.take(known), lam=0.1, probability=False)
-        np.testing.assert_allclose(margin[new], single.decision_function(p.X[new]), atol=0.05)
-        np.testing.assert_allclose(variance[new], p.twin[new] @ single.coef_[0] ** 2, rtol=0.1)
+        np.testing.assert_allclose(margin[new], single.decision_function(p.X[~known]), atol=1e-3)
+        np.testing.assert_allclose(variance[new], p.twin[~known] @ single.coef_[0] ** 2, rtol=1e-3)
+
+
+def test_samples_are_dealt_out_by_class_in_the_order_of_their_keys():
+    keys = np.array([5.0, 1, 3, 2, 4, 6, 6, 10, 30, 20, 0])
+    codes = np.array([0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1])
+    weights = np.r_[np.ones(10), 0]
+    folds = _core.folds_by_key(keys, codes, 2, weights)
+    assert folds.tolist() == [1, 0, 2, 1, 0, 2, 2, 0, 2, 1, -1]  # three keys of class 1: three folds
+    assert _core.folds_by_key(np.arange(12.0), np.zeros(12, int), 1, np.ones(12)).max() == 4
+    assert _core.folds_by_key(keys, codes, 2, np.r_[np.ones(8), 0, 0, 0]) is None
+
+
+def test_groups_are_dealt_out_whole_and_leave_every_class():
+    rng = np.random.default_rng(0)
+    for classes, groups in ((2, 40), (3, 12), (4, 9)):
+        of = rng.integers(groups, size=600)
+        codes = (of + rng.integers(2, size=600)) % classes  # a group has two of the classes
+        folds = _core.folds_of_groups(7 * of - 50, codes, classes, np.ones(600))
+        table = np.zeros((folds.max() + 1, classes))
+        np.add.at(table, (folds, codes), 1)
+        assert all(len(np.unique(folds[of == g])) == 1 for g in range(groups))
+        largest = max(np.bincount(codes[of == g], minlength=classes).max() for g in range(groups))
+        assert len(table) == 5 or groups < 5 * classes
+        assert (table.max(axis=0) <= table.sum(axis=0) / len(table) + 2 * largest).all()
+        assert (table < table.sum(axis=0)).all()
+    # Class 1 is in two groups: two folds. Were both in the first fold, nothing of it would be left.
+    assert _core.folds_of_groups([0, 1, 2, 3, 4], [0, 0, 0, 1, 1], 2, np.ones(5)).max() == 1
+    assert _core.folds_of_groups([0, 1, 2, 3, 3], [0, 0, 0, 1, 1], 2, np.ones(5)) is None
+    weights = np.array([1.0, 1, 0, 1, 1])
+    assert _core.folds_of_groups([0, 1, 2, 3, 4], [0, 0, 0, 1, 1], 2, weights)[2] == -1
 
 
 @pytest.mark.parametrize("count", [2, 3, 4, 7])
@@ -258,19 +300,11 @@ def test_the_order_of_the_examples_does_not_matter():
     np.testing.assert_allclose(two.predict_proba(p.X), one.predict_proba(p.X), atol=1e-5)
 
 
-def test_noise_of_deployment_is_left_out_of_the_calibration():
+def test_test_time_noise_is_left_out_of_the_calibration(spied):
     p = make_problem("diagonal", 80)
-    seen = []
-
-    def spy(margin, variance, signs, weights):
-        seen.append(variance)
-        return Calibration.from_platt((-1.0, 0.0))
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(calibrate, "fit", spy)
-        data = svmgsu.Gaussians(p.X, p.cov).add_noise(1.0)
-        model = train_with(data, p.y, lam=0.1, cov_scale=2.0, probability="train")
-    np.testing.assert_allclose(seen[0], p.twin @ model.coef_[0] ** 2, rtol=1e-10)
+    data = svmgsu.Gaussians(p.X, p.cov).add_noise(1.0)
+    model = train_with(data, p.y, lam=0.1, cov_scale=2.0, probability="train")
+    np.testing.assert_allclose(spied[0][1], p.twin @ model.coef_[0] ** 2, rtol=1e-10)
 
 
 @pytest.mark.parametrize("bad", ["yes", 2, None, "CV"])

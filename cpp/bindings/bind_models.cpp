@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "checks.hpp"
+#include "models/folds.hpp"
 
 namespace svmgsu::python {
 namespace {
@@ -154,11 +155,36 @@ void bind_prediction(py::module_& m) {
       arg("task"), arg("data"), arg("w").noconvert(), arg("b").noconvert(), arg("threads"));
 }
 
+// The fold of each sample; None where there are none.
+py::object array_of(std::vector<Index> folds) {
+  if (folds.empty()) return py::none();
+  const auto count = static_cast<py::ssize_t>(folds.size());
+  return move_to_array(std::move(folds), {count});
+}
+
+void bind_folds(py::module_& m) {
+  using py::arg;
+  using Places = const Array<Index>&;
+  m.def(
+      "folds_by_key",
+      [](const Array<double>& keys, Places codes, Index classes, const Array<double>& weights) {
+        return array_of(folds_by_key(to_std(keys), to_std(codes), classes, to_std(weights)));
+      },
+      arg("keys"), arg("codes"), arg("classes"), arg("weights"));
+  m.def(
+      "folds_of_groups",
+      [](Places groups, Places codes, Index classes, const Array<double>& weights) {
+        return array_of(folds_of_groups(to_std(groups), to_std(codes), classes, to_std(weights)));
+      },
+      arg("groups"), arg("codes"), arg("classes"), arg("weights"));
+}
+
 }  // namespace
 
 void bind_models(py::module_& m) {
   using py::arg;
   bind_prediction(m);
+  bind_folds(m);
   m.def("match_names", &match_names, arg("wanted"), arg("given"));
   // Python opens, names and replaces files itself.
   m.def(

@@ -14,7 +14,7 @@ void bind_options(py::module_& m) {
       .def_readwrite("lam", &Options::lambda)
       .def_property(
           "loss", [](const Options& o) { return std::const_pointer_cast<Loss>(o.loss); },
-          [](Options& o, const std::shared_ptr<Loss>& loss) { o.loss = loss; })
+          [](Options& o, const std::shared_ptr<Loss>& loss) { o.loss = std::shared_ptr<const Loss>(loss); })
       .def_property(
           "solver", [](const Options& o) { return o.solver == Solver::sgd ? "sgd" : "newton"; },
           [](Options& o, const std::string& name) { o.solver = name == "sgd" ? Solver::sgd : Solver::newton; })

@@ -8,6 +8,8 @@
 namespace svmgsu::test {
 namespace {
 
+std::size_t at(Index i) { return static_cast<std::size_t>(i); }
+
 struct Data {
   std::vector<double> x, v;
   std::vector<int> codes;
@@ -109,6 +111,21 @@ TEST_CASE("four classes have the pairs of coupling.hpp") {
   CHECK((model.w.row(4) - one.w.row(0)).norm() < 1e-9);
 }
 
+TEST_CASE("standard errors are the roots of variances") {
+  const Data made(2);
+  std::vector<double> errors;
+  for (const double v : made.v) errors.push_back(std::sqrt(v));
+  const Gaussians means(made.x.data(), made.rows, 3);
+  CHECK(means.covariance().empty());
+  CHECK((fit(means.with_std(errors.data()), made.codes).w - fit(made.gaussians(), made.codes).w).norm() < 1e-9);
+  const std::vector<float> x(made.x.begin(), made.x.end()), e(errors.begin(), errors.end());
+  const Gaussians narrow = Gaussians(x.data(), made.rows, 3).with_std(e.data());
+  CHECK((fit(narrow, made.codes).w - fit(made.gaussians(), made.codes).w).norm() < 1e-3);
+  errors[4] = -1;
+  CHECK_THROWS_WITH_AS(means.with_std(errors.data()), "std: sample 1 has -1 at feature 1; standard errors must be >= 0",
+                       InvalidArgument);
+}
+
 TEST_CASE("floats are read where they are") {
   const Data made(2);
   const std::vector<float> x(made.x.begin(), made.x.end()), v(made.v.begin(), made.v.end());
@@ -162,7 +179,8 @@ TEST_CASE("a loss for regression makes targets of numbers") {
   CHECK(model.scatter < 1e-4);
   options.lambdas = {10.0, 1e-6};
   CHECK(fit(Gaussians({made.x.data(), made.rows, 3}, {}), targets, options).lambda == 1e-6);
-  CHECK_THROWS_AS(fit(made.gaussians(), made.names(), options), InvalidArgument);
+  CHECK_THROWS_WITH_AS(fit(made.gaussians(), made.names(), options),
+                       "loss: it is for regression, and the labels are not numbers to predict", InvalidArgument);
 }
 
 TEST_CASE("lambda is chosen by held-out samples") {
@@ -171,6 +189,47 @@ TEST_CASE("lambda is chosen by held-out samples") {
   options.lambdas = {100.0, 1e-2};
   const Model model = fit(made.gaussians(), made.codes, options);
   CHECK(model.lambda == 1e-2);
+}
+
+TEST_CASE("groups are held out whole, and leave every class to choose lambda by") {
+  const Data made(3);
+  FitOptions options;
+  options.lambdas = {100.0, 1e-2};
+  // Class 0 has the groups 0 and 5, class 1 has 1 and 6, class 2 all others: dealt out in turn to five folds, whole
+  // classes would be held out, and a constant would seem best for the others.
+  for (Index i = 0; i < made.rows; ++i) {
+    const Index turn = i / 3, code = i % 3;
+    options.groups.push_back(code < 2 ? code + 5 * (turn % 2) : std::vector<Index>{2, 3, 4, 7, 8, 9}[at(turn % 6)]);
+  }
+  CHECK(fit(made.gaussians(), made.codes, options).lambda == 1e-2);
+  // Groups that are the classes cannot be held out: the default is taken.
+  for (Index i = 0; i < made.rows; ++i) options.groups[at(i)] = i % 3;
+  CHECK(fit(made.gaussians(), made.codes, options).lambda == 1e-2);
+  options.groups = {0};
+  CHECK_THROWS_WITH_AS(fit(made.gaussians(), made.codes, options), "groups: 1 for 90 samples", InvalidArgument);
+}
+
+TEST_CASE("probabilities do not know the group of a sample") {
+  // Labels without meaning: copies of a sample in other folds would pretend to predict them.
+  Random random(3);
+  const Index samples = 40, copies = 3, n = 30;
+  std::vector<double> x;
+  std::vector<int> labels;
+  FitOptions options;
+  options.lambda = 1e-3;
+  for (Index i = 0; i < samples; ++i) {
+    std::vector<double> one;
+    for (Index j = 0; j < n; ++j) one.push_back(random.normal());
+    for (Index k = 0; k < copies; ++k) {
+      for (Index j = 0; j < n; ++j) x.push_back(one[at(j)] + 0.01 * random.normal());
+      labels.push_back(static_cast<int>(i % 2));
+      options.groups.push_back(100 - 7 * i);
+    }
+  }
+  const Gaussians data(x.data(), samples * copies, n);
+  CHECK(fit(data, labels, options).probabilities(data).maxCoeff() < 0.8);
+  options.groups.clear();
+  CHECK(fit(data, labels, options).probabilities(data).maxCoeff() > 0.95);
 }
 
 TEST_CASE("a deadline and a monitor end everything") {

@@ -23,6 +23,29 @@ void Gaussians::pair() {
   paired_ = first && means_.alike(*first);
 }
 
+template <class Scalar>
+Gaussians Gaussians::with_squares(const Scalar* errors) const {
+  require(errors != nullptr, "std: there is no array");
+  const Index count = means_.count(), n = means_.columns();
+  auto squares = std::make_shared<std::vector<Scalar>>(errors, errors + count * n);
+  for (Index k = 0; k < count * n; ++k) {
+    Scalar& x = (*squares)[static_cast<std::size_t>(k)];
+    if (x < 0)
+      require(false, "std: sample " + std::to_string(k / n) + " has " + to_text(static_cast<double>(x)) +
+                         " at feature " + std::to_string(k % n) + "; standard errors must be >= 0");
+    x *= x;
+  }
+  Gaussians out = *this;
+  out.covariance_ = Diagonal({squares->data(), count, n});
+  out.squares_ = std::move(squares);
+  out.require_sizes();
+  out.pair();
+  return out;
+}
+
+Gaussians Gaussians::with_std(const double* errors) const { return with_squares(errors); }
+Gaussians Gaussians::with_std(const float* errors) const { return with_squares(errors); }
+
 Gaussians Gaussians::some(const std::vector<Index>& positions) const {
   Gaussians part = *this;
   part.ids_.clear();

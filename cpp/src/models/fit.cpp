@@ -5,6 +5,7 @@
 #include <iterator>
 #include <numeric>
 
+#include "models/folds.hpp"
 #include "svmgsu/engines/objective.hpp"
 #include "svmgsu/losses/expected_hinge.hpp"
 #include "svmgsu/models/coupling.hpp"
@@ -14,7 +15,7 @@
 namespace svmgsu {
 namespace {
 
-constexpr Index kFolds = 5;
+constexpr double kDefaultLambda = 1e-2;  // where nothing can be held out
 constexpr double kPairTolerance = 0.1;   // of the tolerance: coupled probabilities compare all pairs
 constexpr double kFoldTolerance = 1e-3;  // held-out scores need no more: their noise is larger
 constexpr double kForFit = 0.7;          // of max_seconds; the rest is for probabilities
@@ -63,29 +64,14 @@ Numbers checked_weights(const FitOptions& options, Index count) {
   return scaled(out);
 }
 
-// The fold of each row: those with equal keys go together, others in turn. Fewer than two folds: none.
-std::vector<Rowlist> deal(const std::vector<Rowlist>& classes, const Numbers& keys) {
-  Index folds = kFolds;
-  std::vector<std::vector<Index>> place(classes.size());
-  for (std::size_t c = 0; c < classes.size(); ++c) {
-    Rowlist order = classes[c];
-    std::stable_sort(order.begin(), order.end(), [&](Index i, Index j) { return keys[at(i)] < keys[at(j)]; });
-    Index different = 0;
-    for (std::size_t k = 0; k < order.size(); ++k) {
-      if (k > 0 && keys[at(order[k])] != keys[at(order[k - 1])]) ++different;
-      place[c].push_back(different);
-    }
-    folds = std::min(folds, order.empty() ? 0 : different + 1);
-  }
+// The rows of each fold.
+std::vector<Rowlist> lists(const std::vector<Index>& fold_of, const Rowlist& rows) {
   std::vector<Rowlist> out;
-  if (folds < 2) return out;
-  out.resize(at(folds));
-  for (std::size_t c = 0; c < classes.size(); ++c) {
-    Rowlist order = classes[c];
-    std::stable_sort(order.begin(), order.end(), [&](Index i, Index j) { return keys[at(i)] < keys[at(j)]; });
-    for (std::size_t k = 0; k < order.size(); ++k) out[at(place[c][k] % folds)].push_back(order[k]);
+  for (std::size_t i = 0; i < fold_of.size(); ++i) {
+    if (fold_of[i] < 0) continue;
+    if (at(fold_of[i]) >= out.size()) out.resize(at(fold_of[i]) + 1);
+    out[at(fold_of[i])].push_back(rows[i]);
   }
-  for (Rowlist& fold : out) std::sort(fold.begin(), fold.end());
   return out;
 }
 
@@ -112,7 +98,6 @@ class Fit {
       require(lambda > 0 && std::isfinite(lambda), "lambdas: must be positive and finite, got " + to_text(lambda));
     if (options.check) check(data, options.threads);
     if (!options_.loss) options_.loss = "hinge";
-    options_.Options::loss = options_.loss;
   }
 
   Model classifier(std::vector<std::string> labels, std::vector<Index> codes, const std::string& type) {
@@ -142,6 +127,7 @@ class Fit {
     require(targets.size() == at(data_.samples()),
             "targets: " + std::to_string(targets.size()) + " for " + std::to_string(data_.samples()) + " samples");
     targets_ = targets;
+    trained_ = weights_;
     if (!options_.lambdas.empty()) options_.lambda = chosen();
     Model model;
     model.labels.clear();
@@ -282,15 +268,16 @@ class Fit {
 
   // Replaces training scores by those of models that have not seen the sample, where a fold is trained in time.
   void hold_out(Index k, const Rowlist& rows, const Numbers& margin, Scored& known) const {
-    std::vector<Index> place(at(data_.samples()), -1);
-    std::vector<Rowlist> sides(2);
-    Numbers keys(at(data_.samples()), 0.0);
+    std::vector<Index> place(at(data_.samples()), -1), sides;
     for (std::size_t i = 0; i < rows.size(); ++i) {
       place[at(rows[i])] = static_cast<Index>(i);
-      sides[known.signs[i] > 0].push_back(rows[i]);
-      keys[at(rows[i])] = options_.groups.empty() ? margin[i] : static_cast<double>(options_.groups[at(rows[i])]);
+      sides.push_back(known.signs[i] > 0);
     }
-    for (const Rowlist& fold : options_.groups.empty() ? deal(sides, keys) : deal({rows}, keys)) {
+    const bool groups = !options_.groups.empty();
+    const std::vector<Rowlist> folds =
+        groups ? group_folds() : lists(folds_by_key(margin, sides, 2, take(trained_, rows)), rows);
+    for (const Rowlist& part : folds) {
+      const Rowlist fold = rows_of(k, part);
       const Rowlist others = without(rows, fold);
       bool both[2] = {false, false};
       for (const Index i : others) both[sign(k, i) > 0] = true;
@@ -305,24 +292,39 @@ class Fit {
     }
   }
 
+  // One class for all samples of a regression.
+  std::vector<Index> codes() const { return codes_.empty() ? std::vector<Index>(targets_.size(), 0) : codes_; }
+  Index codes_count() const { return codes_.empty() ? 1 : classes_; }
+
+  std::vector<Rowlist> group_folds() const {
+    return lists(folds_of_groups(options_.groups, codes(), codes_count(), trained_), all_rows(data_.samples()));
+  }
+
+  // Numbers that order the samples whatever their order in the arrays: the place of the target, if there is one, and of
+  // the means' projection on a random direction.
+  Numbers keys() const {
+    SplitMix64 random(0);
+    Vector direction(data_.features());
+    for (double& x : direction) x = static_cast<double>(random() >> 11) * 0x1p-53 - 0.5;
+    Numbers out = scored(direction, 0, all_rows(data_.samples())).margin;
+    if (targets_.empty()) return out;
+    std::vector<std::pair<double, double>> pairs;
+    for (std::size_t i = 0; i < out.size(); ++i) pairs.emplace_back(targets_[i], out[i]);
+    std::vector<std::pair<double, double>> sorted = pairs;
+    std::sort(sorted.begin(), sorted.end());
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] = static_cast<double>(std::lower_bound(sorted.begin(), sorted.end(), pairs[i]) - sorted.begin());
+    return out;
+  }
+
   // The λ with the best held-out score; of equal ones the largest.
   double chosen() {
     Numbers lambdas = options_.lambdas;
     std::sort(lambdas.rbegin(), lambdas.rend());
     const Rowlist rows = all_rows(data_.samples());
-    Numbers keys;
-    std::vector<Rowlist> classes(targets_.empty() && options_.groups.empty() ? at(classes_) : 1);
-    if (options_.groups.empty() && targets_.empty()) {
-      SplitMix64 random(0);
-      Vector direction(data_.features());
-      for (double& x : direction) x = static_cast<double>(random() >> 11) * 0x1p-53 - 0.5;
-      keys = scored(direction, 0, rows).margin;
-    } else {
-      for (const Index i : rows)
-        keys.push_back(options_.groups.empty() ? targets_[at(i)] : static_cast<double>(options_.groups[at(i)]));
-    }
-    for (const Index i : rows) classes[classes.size() > 1 ? at(codes_[at(i)]) : 0].push_back(i);
-    const std::vector<Rowlist> folds = deal(classes, keys);
+    const std::vector<Rowlist> folds =
+        options_.groups.empty() ? lists(folds_by_key(keys(), codes(), codes_count(), trained_), rows) : group_folds();
+    if (folds.empty()) return std::clamp(kDefaultLambda, lambdas.back(), lambdas.front());
     Numbers score(lambdas.size(), 0.0);
     for (const Rowlist& fold : folds) {
       const Rowlist others = without(rows, fold);
@@ -354,7 +356,7 @@ class Fit {
     const RowScores scores = scored(result.w, result.b, rows);
     double sum = 0, mass = 0;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      const double c = (targets_.empty() ? trained_ : weights_)[at(rows[i])];
+      const double c = trained_[at(rows[i])];
       mass += c;
       if (targets_.empty()) {
         sum += c * probability_right(sign(k, rows[i]) * scores.margin[i], std::sqrt(scores.variance[i]));

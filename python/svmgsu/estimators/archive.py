@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..models.labels import label_texts, labels_from_texts
+from ..models.classifier import label_texts, labels_from_texts
 from ..support.validation import Array
 
 FORMAT = "svmgsu-model"

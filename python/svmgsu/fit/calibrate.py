@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from .multiclass import Classification
     from .problem import Problem
 
-FOLDS = 5
 RESERVED = 0.1  # of max_time, for fitting the probabilities to the scores
 LATE_SAMPLE = 20_000  # training scores that the probabilities are fitted to when the time is over
 FOLD_TOLERANCE = 1e-3  # held-out scores need no more: their noise is larger
@@ -29,7 +28,7 @@ Splits = list[tuple[Array, Array]]
 
 
 class Scores(NamedTuple):
-    """Decision values and variances of one subproblem for some rows; a row may be there several times."""
+    """Decision values and variances of one subproblem for some rows."""
 
     rows: Array
     margin: FloatArray
@@ -41,13 +40,7 @@ class _OutOfTime(Exception):
 
 
 def calibrate(
-    problem: Problem,
-    task: Classification,
-    model: Model,
-    how: str,
-    options: _core.Options,
-    team: Team,
-    groups: Any = None,
+    problem: Problem, model: Model, how: str, options: _core.Options, team: Team, groups: Any = None
 ) -> None:
     """Give `model` its probabilities, from held-out scores (`how` is "cv") or training scores ("train").
 
@@ -55,18 +48,16 @@ def calibrate(
     spread. Scores and variances are those that prediction will see: of the data without test-time noise.
     Samples count by their sample weights; class weights shape the hyperplanes, not the probabilities.
     """
+    task: Any = problem.task
     try:
-        seen = training_scores(problem, task, model, team)
-        scores = seen
-        if how == "cv" and problem.options.seconds_left():
-            scores = held_out(problem, task, model, options, team, seen, groups)
-        elif how == "cv":
-            _warn_late(problem, task, list(range(len(task))))
-        model.calibration_ = tuple(_fitted(problem, task, k, how, scores[k]) for k in range(len(task)))
+        scores = _training_scores(problem, task, model, team)
+        if how == "cv":
+            scores = _held_out(problem, task, model, options, team, scores, groups)
+        model.calibration_ = tuple(_fitted(problem, task, k, how, scores[k]) for k in range(task.count))
     except _OutOfTime:
         warn(
             f"max_time={problem.options.max_time} seconds were over before the probabilities of all "
-            f"{len(task)} binary subproblems were calibrated: the model predicts classes, but has no "
+            f"{task.count} binary subproblems were calibrated: the model predicts classes, but has no "
             "predict_proba. Raise max_time",
             ConvergenceWarning,
         )
@@ -74,22 +65,21 @@ def calibrate(
 
 def _check_time(problem: Problem, task: Classification) -> None:
     """End the calibration of many subproblems at the deadline; that of one always fits."""
-    if len(task) > 1 and not problem.options.seconds_left():
+    if task.count > 1 and not problem.options.seconds_left():
         raise _OutOfTime
 
 
 def _fitted(problem: Problem, task: Classification, k: int, how: str, scores: Scores) -> Calibration:
     _check_time(problem, task)
     chosen = _in_time(problem, task, k, scores.rows)
-    rows, margin, variance = (column[chosen] for column in scores)
-    _, place, times = np.unique(rows, return_inverse=True, return_counts=True)
-    weights = task.sample_weights[rows] / times[place.ravel()]
+    weights = task.sample_weights[scores.rows[chosen]]
     used = weights > 0
-    signs = task.signs(k, rows[used])
-    known = None if problem.source.cov is None else variance[used]
+    rows, margin, variance = [column[chosen][used] for column in scores]
+    known = None if problem.source.cov is None else variance
+    signs = task.signs(k, rows)
     if how == "own":
-        return own(margin[used], known, signs, weights[used], task.side_odds(k))
-    return fit(margin[used], known, signs, weights[used])
+        return own(margin, known, signs, weights[used], task.side_odds(k))
+    return fit(margin, known, signs, weights[used])
 
 
 def _in_time(problem: Problem, task: Classification, k: int, rows: Array) -> Any:
@@ -101,38 +91,37 @@ def _in_time(problem: Problem, task: Classification, k: int, rows: Array) -> Any
     return np.sort(order[np.linspace(0, len(rows) - 1, LATE_SAMPLE).astype(np.int64)])
 
 
-def training_scores(problem: Problem, task: Classification, model: Model, team: Team) -> list[Scores]:
+def _training_scores(problem: Problem, task: Classification, model: Model, team: Team) -> list[Scores]:
     """Return the scores of the training samples, for each subproblem."""
-    inner = team.inner(len(task))
+    threads = team.inner(task.count)
 
     def scores(k: int) -> Scores:
         _check_time(problem, task)
         chosen = task.rows(k)
         rows = np.arange(len(problem)) if chosen is None else chosen
         rows = rows[_in_time(problem, task, k, rows)]
-        mean, variance = problem.source.margins(model.coef_[k : k + 1], rows, inner, noise=False)
+        mean, variance = problem.source.margins(model.coef_[k : k + 1], rows, threads, noise=False)
         return Scores(rows, mean[:, 0] + model.intercept_[k], variance[:, 0])
 
-    return team.map(scores, range(len(task)), small=problem.small or not problem.in_memory)
+    return team.map(scores, range(task.count), small=problem.small or not problem.in_memory)
 
 
-def held_out(
+def _held_out(
     problem: Problem,
     task: Classification,
     model: Model,
     options: _core.Options,
     team: Team,
-    seen: list[Scores] | None = None,
-    groups: Any = None,
+    seen: list[Scores],
+    groups: Any,
 ) -> list[Scores]:
     """Return scores by models that have not seen the sample, nor, with `groups`, its group.
 
     Where a side cannot be divided (one sample, one group, one decision value for all), or no fold is trained
     in time, they are training scores, `seen`. All subproblems and folds run in parallel.
     """
-    seen = seen or training_scores(problem, task, model, team)
-    splits = _splits(task, seen, groups)
-    jobs = [(k, *rows) for k, folds in enumerate(splits) for rows in folds or ()]
+    splits = _splits(task, seen, groups) if problem.options.seconds_left() else []
+    jobs = [(k, *rows) for k, folds in enumerate(splits) for rows in folds]
     done = counter(problem.options.verbose is True, len(jobs), "svmgsu calibration")
     tolerance = max(options.tolerance, 0.0 if problem.small else FOLD_TOLERANCE)
 
@@ -153,7 +142,7 @@ def held_out(
 
     found = zip(jobs, problem.map_fits(scores, jobs, team), strict=True)
     out = list(seen)
-    late = []
+    late = [] if splits else list(range(task.count))
     for k, some in groupby(found, key=lambda pair: pair[0][0]):  # the folds of a subproblem stand together
         finished = [scores for _, scores in some if scores is not None]
         if not finished:
@@ -162,42 +151,41 @@ def held_out(
         joined = Scores(*(np.concatenate(column) for column in zip(*finished, strict=True)))
         out[k] = joined if len(joined.rows) else seen[k]
     if late:
-        _warn_late(problem, task, late)
+        warn(
+            f"max_time={problem.options.max_time} seconds were over before a held-out fold was trained"
+            f"{task.named(late)}: probabilities are fitted to training scores, which makes them "
+            "overconfident. Raise max_time",
+            ConvergenceWarning,
+        )
     return out
 
 
-def _warn_late(problem: Problem, task: Classification, places: list[int]) -> None:
-    warn(
-        f"max_time={problem.options.max_time} seconds were over before a held-out fold was trained"
-        f"{task.named(places)}: probabilities are fitted to training scores, which makes them "
-        "overconfident. Raise max_time",
-        ConvergenceWarning,
-    )
-
-
-def _splits(task: Classification, seen: list[Scores], groups: Any) -> list[Splits | None]:
-    """Return (training rows, held-out rows) of each fold of each subproblem; None where it has none."""
-    used = task.given_weights > 0
+def _splits(task: Classification, seen: list[Scores], groups: Any) -> list[Splits]:
+    """Return (training rows, held-out rows) of each fold of each subproblem; none where it has none."""
+    weights = task.given_weights
     together = rows_together(task.copies, groups, len(task.codes))
     if together is None:
-        out: list[Splits | None] = []
+        # Dealt out in the order of the scores: a copy of a sample is never held out from itself.
+        out = []
         for k, (rows, margin, _) in enumerate(seen):
-            folds = _folds_by_score(margin, task.signs(k, rows), used[rows])
-            out.append(None if folds is None else [(rows[known], rows[new]) for known, new in divided(folds)])
+            folds = _core.folds_by_key(margin, task.signs(k, rows) > 0, 2, weights[rows])
+            out.append([(rows[known], rows[new]) for known, new in divided(folds)])
         return out
-    folds = group_folds(together, task.codes, len(task.classes), used)
-    if folds is None:
+    splits = divided(_core.folds_of_groups(together, task.codes, len(task.classes), weights))
+    if not splits:
+        used = weights > 0
         single = [len(np.unique(together[used & (task.codes == c)])) < 2 for c in range(len(task.classes))]
         warn(
             "groups: they cannot be held out with samples of every class left to train on (of one group: "
             f"{listed(task.classes[single]) or 'none'}); probabilities are fitted to training scores, which "
             "makes them overconfident"
         )
-        return [None] * len(task)
-    each = [
-        zip(task.rows_of_each(known), task.rows_of_each(new), strict=True) for known, new in divided(folds)
-    ]
-    return [list(splits) for splits in zip(*each, strict=True)]
+
+    def rows_of(k: int, rows: Array) -> Array:
+        found = task.rows(k, rows)
+        return rows if found is None else found
+
+    return [[(rows_of(k, known), rows_of(k, new)) for known, new in splits] for k in range(task.count)]
 
 
 def rows_together(copies: Any, groups: Any, rows: int) -> Array | None:
@@ -214,50 +202,9 @@ def rows_together(copies: Any, groups: Any, rows: int) -> Array | None:
     return np.asarray(numbers[copies.places(np.arange(rows))])
 
 
-def divided(folds: Array) -> Splits:
+def divided(folds: Array | None) -> Splits:
     """Return (training places, held-out places) from the fold of each place, -1 for those left out."""
+    if folds is None:
+        return []
     numbers = range(int(folds.max()) + 1)
     return [(np.flatnonzero((folds >= 0) & (folds != k)), np.flatnonzero(folds == k)) for k in numbers]
-
-
-def _folds_by_score(scores: FloatArray, signs: FloatArray, used: Array) -> Array | None:
-    """Return the fold of each sample of a subproblem, -1 without weight; None where a side has too few.
-
-    Each side's samples are dealt out in the order of their scores, equal ones to the same fold. So the
-    folds depend neither on the order of the samples nor on whether one is there twice or has weight 2, and
-    a copy of a sample is never held out from itself.
-    """
-    dealt = []
-    for side in (-1, 1):
-        members = np.flatnonzero((signs == side) & used)
-        different, place = np.unique(scores[members], return_inverse=True)
-        dealt.append((members, place.ravel(), len(different)))
-    count = min(FOLDS, *[different for _, _, different in dealt])
-    if count < 2:
-        return None
-    folds = np.full(len(scores), -1)
-    for members, place, _ in dealt:
-        folds[members] = place % count
-    return folds
-
-
-def group_folds(groups: Array, codes: Array, classes: int, used: Array) -> Array | None:
-    """Return the fold of each row, with whole groups: as many folds as leave every class to train on.
-
-    The largest group comes first, each to the fold that has least of its classes.
-    """
-    table = np.zeros((int(groups.max()) + 1, classes))
-    np.add.at(table, (groups[used], codes[used]), 1.0)
-    share = table / table.sum(axis=0)
-    for count in range(min(FOLDS, int((table > 0).sum(axis=0).min())), 1, -1):
-        taken = np.zeros((count, classes))
-        fold_of = np.empty(len(table), dtype=np.int64)
-        for group in np.argsort(-share.max(axis=1), kind="stable"):
-            present = table[group] > 0
-            load = (taken[:, present] + share[group, present]).max(axis=1, initial=0.0)
-            fold_of[group] = np.lexsort((taken.sum(axis=1), load))[0]
-            taken[fold_of[group]] += share[group]
-        held = np.stack([table[fold_of == k].sum(axis=0) for k in range(count)])
-        if (held < table.sum(axis=0)).all() and held.any(axis=1).all():
-            return np.where(used, fold_of[groups], -1)
-    return None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,8 +24,6 @@ from .problem import Report, check_start, record, warn_if_unfinished, worst_stat
 if TYPE_CHECKING:
     from .problem import Problem
 
-_SMALL = 20_000  # numbers, below which a fit takes less than a few milliseconds
-_RESERVED = {"cv": 0.3, "train": 0.1, "own": 0.1, "": 0.0}  # shares of max_time for the probabilities
 _PAIRS = 0.1  # of the tolerance, for pairs of classes: coupled probabilities compare them all
 
 
@@ -46,9 +43,7 @@ class Scheme:
             self.pairs = np.array([[0, 1]])
         elif multi_class == "ovo":
             self.pairs = np.stack(np.triu_indices(classes, 1), axis=1)
-
-    def __len__(self) -> int:
-        return self.classes if self.pairs is None else len(self.pairs)
+        self.count = classes if self.pairs is None else len(self.pairs)  # of subproblems
 
     def rows(self, k: int, codes: Array) -> Array | None:
         """Return which samples, of classes `codes`, belong to subproblem `k`; None for all."""
@@ -56,17 +51,6 @@ class Scheme:
             return None
         negative, positive = self.pairs[k]
         return np.flatnonzero((codes == negative) | (codes == positive))
-
-    def members(self, codes: Array) -> list[Array]:
-        """Return the samples of each class, for `joined`."""
-        order = np.argsort(codes, kind="stable")
-        return np.split(order, np.cumsum(np.bincount(codes, minlength=self.classes))[:-1])
-
-    def joined(self, k: int, members: list[Array]) -> Array | None:
-        """Return the same as `rows`, without a pass over all samples for each of many pairs."""
-        if self.classes == 2 or self.pairs is None:
-            return None
-        return np.sort(np.concatenate([members[c] for c in self.pairs[k]]), kind="stable")
 
     def signs(self, k: int, codes: Array) -> FloatArray:
         """Return +1 for the positive class of subproblem `k` and -1 for the other samples."""
@@ -81,7 +65,7 @@ class Scheme:
         if self.pairs is None:
             return f" for class{'es' if several else ''} {listed(classes[places])} against the rest"
         names = [f"{classes[i].item()!r}-{classes[j].item()!r}" for i, j in self.pairs[places[:5]]]
-        more = f", ... ({len(places)} of {len(self)})" if len(places) > len(names) else ""
+        more = f", ... ({len(places)} of {self.count})" if len(places) > len(names) else ""
         return f" for the pair{'s' if several else ''} of classes {', '.join(names)}{more}"
 
 
@@ -109,6 +93,8 @@ class Classification:
         self.copies = copies
         self.options = options
         self.scheme = Scheme(len(classes), options.multi_class)
+        self.count = self.scheme.count
+        self.share = 1.0 if self.scheme.pairs is None else 2.0 / len(classes)  # of the rows in each of them
         self.sample_weights = sample_weights
         self.given_weights = sample_weights
         self.class_weights: FloatArray | None = None
@@ -134,40 +120,10 @@ class Classification:
         copies = Copies(len(rows))
         return Classification(self.classes, self.codes[rows], copies, self.sample_weights[rows], self.options)
 
-    def __len__(self) -> int:
-        """Return the number of binary subproblems."""
-        return len(self.scheme)
-
-    @property
-    def labels(self) -> Array:
-        """The label of each row."""
-        return np.asarray(self.classes[self.codes])
-
-    def is_small(self, shape: tuple[int, int]) -> bool:
-        """Return whether a fit takes less than a few milliseconds."""
-        share = 1.0 if self.scheme.pairs is None else 2.0 / len(self.classes)
-        return share * shape[0] * shape[1] < _SMALL
-
-    def reserved(self, options: Options) -> float:
-        """Return the share of `max_time` for the probabilities."""
-        return _RESERVED[options.calibration]
-
     def rows(self, k: int, rows: Array | None = None) -> Array | None:
         """Return those of some rows that belong to subproblem `k`; None for all rows."""
-        if rows is None:
-            return self.scheme.joined(k, self._members)
-        found = self.scheme.rows(k, self.codes[rows])
-        return rows if found is None else np.asarray(rows)[found]
-
-    def rows_of_each(self, rows: Array) -> list[Array]:
-        """Return the same for every subproblem."""
-        members = self.scheme.members(self.codes[rows])
-        found = [self.scheme.joined(k, members) for k in range(len(self))]
-        return [rows if some is None else rows[some] for some in found]
-
-    @cached_property
-    def _members(self) -> list[Array]:
-        return self.scheme.members(self.codes) if len(self) > 1 else []
+        found = self.scheme.rows(k, self.codes if rows is None else self.codes[rows])
+        return found if rows is None else rows if found is None else np.asarray(rows)[found]
 
     def signs(self, k: int, rows: Array | None = None) -> FloatArray:
         """Return the signs of rows that belong to subproblem `k`."""
@@ -184,9 +140,9 @@ class Classification:
         factor = (one + rest) / 2
         return np.asarray(np.where(positive, weights * (factor / one), weights * (factor / rest)))
 
-    def side_odds(self, k: int, rows: Array | None = None) -> float:
+    def side_odds(self, k: int) -> float:
         """Return the log-odds of the two sides of a subproblem, by the weights of training."""
-        rows = self.rows(k, rows)
+        rows = self.rows(k)
         signs = self.signs(k, rows)
         return log_shares(signs, self._weights(rows, signs))
 
@@ -241,7 +197,7 @@ class Classification:
         """Return a model. Warn if the optimum was not reached, or unexpectedly is the trivial classifier."""
         if start is not None:
             self._check_start(start, problem.source.shape[1])
-        if len(self) == 1:
+        if self.count == 1:
             results = [
                 self.solve_one(problem, 0, options, start=start, rows=rows, report=report, save=rows is None)
             ]
@@ -249,7 +205,7 @@ class Classification:
             results = self._solve_each(problem, options, start, rows, report, team or Team())
         stops = [result.stop for result in results]
         problem.interrupted = "callback" in stops
-        coef = results[0].w[np.newaxis] if len(self) == 1 else np.stack([result.w for result in results])
+        coef = results[0].w[np.newaxis] if self.count == 1 else np.stack([result.w for result in results])
         if stops != ["converged"] * len(stops):
             warn_if_unfinished(results, options, problem.options.max_time, self.named)
         if not quiet:
@@ -265,7 +221,7 @@ class Classification:
             objective_=sum([result.objective for result in results]),
             gap_=sum([result.gap for result in results]),
             n_iter_=max([result.iterations for result in results]),
-            history_=records[0] if len(self) == 1 else records,
+            history_=records[0] if self.count == 1 else records,
             feature_names_in_=problem.source.feature_names_in_,
             class_weight_=self.class_weights,
             status_=worst_status(results),
@@ -282,7 +238,7 @@ class Classification:
     ) -> list[Any]:
         """Return the results of several subproblems, which run in parallel and share the deadline."""
         began = time.monotonic()
-        at_a_time = problem.at_a_time(len(self), team)
+        at_a_time = problem.at_a_time(self.count, team)
         tolerance = options.tolerance * (1.0 if self.scheme.pairs is None else _PAIRS)
 
         def watch(progress: Any) -> bool:
@@ -297,28 +253,19 @@ class Classification:
                 loss = float(problem.options.core_loss.gradient(np.ones(1), np.zeros(1))[0][0])
                 w = np.zeros(problem.source.shape[1])
                 return _NoResult(w, objective=loss, gap=loss, stop="time", status="limit")
-            turns = -(-(len(self) - k) // at_a_time)  # that have to share what is left of the time
+            turns = -(-(self.count - k) // at_a_time)  # that have to share what is left of the time
             share = changed(
                 options, threads=threads, max_seconds=max(left / turns, 1e-3), tolerance=tolerance
             )
             return self.solve_one(problem, k, share, start=start, rows=rows, report=watch, save=rows is None)
 
-        return problem.map_fits(fit, range(len(self)), team)
-
-    def finish(self, problem: Problem, model: Model, options: _core.Options, team: Team, groups: Any) -> None:
-        """Fit the probabilities, as the options ask."""
-        how = problem.options.calibration
-        if how:
-            from .calibrate import calibrate
-
-            how = "train" if problem.interrupted and how == "cv" else how
-            calibrate(problem, self, model, how, options, team, groups)
+        return problem.map_fits(fit, range(self.count), team)
 
     def _check_start(self, start: Any, features: int) -> None:
         check_start(start, Model, features)
         if len(start.classes_) != len(self.classes):
             raise ValueError(f"start: {len(start.classes_)} classes, but y has {len(self.classes)}")
-        if len(self) > 1 and start.multi_class != self.scheme.multi_class:
+        if self.count > 1 and start.multi_class != self.scheme.multi_class:
             raise ValueError(f"start: multi_class={start.multi_class!r}, not {self.scheme.multi_class!r}")
 
     def _warn_if_trivial(self, results: list[Any], coef: FloatArray, options: _core.Options) -> None:

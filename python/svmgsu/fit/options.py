@@ -79,7 +79,7 @@ def _probability(value: Any, name: str) -> Any:
 def _verbose(value: Any, name: str) -> Any:
     if not callable(value) and not isinstance(value, (bool, int, np.bool_)):
         raise TypeError(f"{name}: expected True, False or a function, got {value!r}")
-    return value
+    return value if callable(value) else bool(value)
 
 
 # What each option may be. `loss`, `epsilon` and `class_weight` are checked where their meaning is known.

@@ -75,9 +75,9 @@ class Stream:
         if options.class_weight is not None:
             weights = weights * class_factors(options.class_weight, self.classes, codes, weights)[codes]
         source = Memory(data, self.classes[codes] if copies.source is None else None, copies.source)
-        chosen = [self.scheme.rows(k, codes) for k in range(len(self.scheme))]
+        chosen = [self.scheme.rows(k, codes) for k in range(self.scheme.count)]
         means = self._count(chosen, weights)
-        states = self.states or [()] * len(self.scheme)
+        states = self.states or [()] * self.scheme.count
 
         def step(k: int) -> Any:
             state, some = states[k], chosen[k]
@@ -92,7 +92,7 @@ class Stream:
             return _core.continue_sgd(core, *how, state, options.core_loss)
 
         team = Team(options.threads if len(self.classes) > 2 else 1)
-        self.states = team.map(step, range(len(self.scheme)))
+        self.states = team.map(step, range(self.scheme.count))
 
     def _scaled(self, sample_weight: Any, samples: int) -> FloatArray:
         """Return the weights of a piece times a power of two that is the same for all pieces."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,7 +12,6 @@ from .. import _core
 from ..data.gaussians import Gaussians
 from ..exceptions import ConvergenceWarning
 from ..outofcore.training import DataSource
-from ..support import losses
 from ..support.memory import NotEnoughMemory, require_memory
 from ..support.parallel import Team
 from ..support.progress import ProgressBar
@@ -21,12 +21,16 @@ from .options import Options
 
 if TYPE_CHECKING:
     from .checkpoint import Checkpoint
+    from .multiclass import Classification
+    from .regression import Regression
     from .search import SearchResult
 
 Report = Callable[[Any], bool | None] | None
 
+_SMALL = 20_000  # numbers, below which a fit takes less than a few milliseconds
 VECTORS = 64  # of n numbers, that one fit holds at its peak: measured at n = 2e6
 _ROUNDING = 10.0  # times the tolerance: a gap that rounding leaves is told by `status_` and `gap_` alone
+_RESERVED = {"cv": 0.3, "train": 0.1, "own": 0.1, "": 0.0}  # shares of max_time for the probabilities
 _STATUS = ("converged", "rounding", "stalled", "limit", "stopped")  # from the best to the worst
 _ADVICE = {
     "iterations": "Scale the features (svmgsu.Propagate), or take a larger lam or tol",
@@ -35,38 +39,6 @@ _ADVICE = {
     "rounding": "Ask for a larger tol, store X as float64, or scale and centre the features "
     "(svmgsu.Propagate)",
 }
-
-
-class Task(Protocol):
-    """What distinguishes classification from regression in a fit."""
-
-    name: losses.Task
-    given_weights: FloatArray  # of the rows, not scaled
-
-    def take(self, rows: Array) -> Task:
-        """Return the task of some rows."""
-
-    def solve(
-        self,
-        problem: Problem,
-        options: _core.Options,
-        *,
-        start: Any = None,
-        rows: Array | None = None,
-        report: Report = None,
-        team: Team | None = None,
-        quiet: bool = False,
-    ) -> Any:
-        """Return the model of all rows, or of some; `quiet` says nothing of trivial models."""
-
-    def finish(self, problem: Problem, model: Any, options: _core.Options, team: Team, groups: Any) -> None:
-        """Complete a trained model before it is returned."""
-
-    def reserved(self, options: Options) -> float:
-        """Return the share of `max_time` that is left to `finish`."""
-
-    def is_small(self, shape: tuple[int, int]) -> bool:
-        """Return whether a fit takes less than a few milliseconds."""
 
 
 class Memory:
@@ -100,7 +72,9 @@ class Memory:
         if scale != 1.0:
             terms = tuple((kind, scale * factor) for kind, factor in terms) if scale else ()
         make = _core.labelled if task == "classification" else _core.valued
-        return make(self._means, terms, targets, weights, self._samples(rows))
+        return make(
+            self._means, terms, targets, weights, self._repeat if rows is None else self._places(rows)
+        )
 
     def margins(
         self, coef: FloatArray, rows: Array | None = None, threads: int = 0, noise: bool = True
@@ -112,13 +86,11 @@ class Memory:
         terms = self._terms
         if not noise and self.data is not self.observed:
             terms = () if self.cov is None else self.cov.terms(*self.observed.shape, self._labels)
-        core = _core.Gaussians(self._means, terms, self._samples(rows))
-        return _core.margins(core, np.ascontiguousarray(coef), threads)
+        places = self._repeat if rows is None else self._places(rows)
+        return _core.margins(_core.Gaussians(self._means, terms, places), np.ascontiguousarray(coef), threads)
 
-    def _samples(self, rows: Array | None) -> Array | None:
-        """Return the samples of some rows, for the core; None for each sample once."""
-        if rows is None:
-            return self._repeat
+    def _places(self, rows: Array) -> Array:
+        """Return the samples of some rows, for the core."""
         chosen = rows if self._repeat is None else self._repeat[rows]
         return np.ascontiguousarray(chosen, dtype=np.int64)
 
@@ -135,29 +107,28 @@ class Problem:
     options : Options
     """
 
-    def __init__(self, source: Memory | DataSource, task: Task, options: Options) -> None:
+    def __init__(
+        self,
+        source: Memory | DataSource,
+        task: Classification | Regression,
+        options: Options,
+        cov_scale: Any = None,
+    ) -> None:
         self.source = source
         self.task = task
         self.options = options
         self.lam = options.lam
-        self.cov_scale = options.cov_scale
+        self.cov_scale = options.cov_scale if cov_scale is None else cov_scale
         self.checkpoint: Checkpoint | None = None
         self.search: SearchResult | None = None
         self.interrupted = False  # whether a callback has stopped the last fit
+        self.in_memory = isinstance(source, Memory)
+        # Threads would wait for the interpreter longer than such a fit takes.
+        self.small = self.in_memory and task.share * source.shape[0] * source.shape[1] < _SMALL
 
     def __len__(self) -> int:
         """Return the number of rows; a sample with a soft label has several."""
         return self.source.shape[0]
-
-    @property
-    def in_memory(self) -> bool:
-        """Whether the samples are in memory."""
-        return isinstance(self.source, Memory)
-
-    @property
-    def small(self) -> bool:
-        """Whether a fit takes less than a few milliseconds."""
-        return isinstance(self.source, Memory) and self.task.is_small(self.source.observed.shape)
 
     def train(self, start: Any = None, groups: Any = None, callback: Report = None, step: Any = None) -> Any:
         """Return the model that the options ask for; a search calls `step` after each of its fits."""
@@ -168,18 +139,21 @@ class Problem:
             self.search = choose(self, groups, step)
             self.lam, self.cov_scale = self.search.lam, self.search.cov_scale
         team = Team(options.threads)
-        core = options.core(len(self), self.lam)
+        calibration = options.calibration if self.task.name == "classification" else ""
+        core = options.core(self.source.shape[0], self.lam)
         if options.max_time is not None:
-            core.max_seconds = options.seconds_left(self.task.reserved(options))
+            core.max_seconds = options.seconds_left(_RESERVED[calibration])
         if callable(options.verbose):
             callback = options.verbose
-        elif options.verbose:
-            with ProgressBar(True, core, callback) as report:
-                model = self.task.solve(self, core, start=start, report=report, team=team)
-            self.task.finish(self, model, core, team, groups)
-            return model
-        model = self.task.solve(self, core, start=start, report=callback, team=team)
-        self.task.finish(self, model, core, team, groups)
+        shown = ProgressBar(True, core, callback) if options.verbose is True else nullcontext(callback)
+        with shown as report:
+            model: Any = self.task.solve(self, core, start=start, report=report, team=team)
+        if calibration:
+            from .calibrate import calibrate
+
+            # Whoever stopped the fit does not want to wait for the folds.
+            how = "train" if self.interrupted and calibration == "cv" else calibration
+            calibrate(self, model, how, core, team, groups)
         return model
 
     def path(
@@ -197,7 +171,7 @@ class Problem:
         Models of small λ are missing where the time, less the share that is `reserved`, was over.
         """
         models: dict[int, Any] = {}
-        last = None
+        last: Any = None
         for index in np.argsort(-lams, kind="stable").tolist():
             core = self.options.core(len(self), float(lams[index]))
             core.threads = threads

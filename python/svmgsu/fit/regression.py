@@ -38,6 +38,8 @@ class Regression:
     """
 
     name: losses.Task = "regression"
+    count = 1  # of problems, which run in the caller's thread, however small
+    share = float("inf")
 
     def __init__(
         self, targets: FloatArray, errors: FloatArray | None, sample_weights: FloatArray, options: Options
@@ -53,19 +55,6 @@ class Regression:
         """Return the task of some rows."""
         errors = None if self.errors is None else self.errors[rows]
         return Regression(self.targets[rows], errors, self.sample_weights[rows], self.options)
-
-    def is_small(self, shape: tuple[int, int]) -> bool:
-        """Return False: there is one problem, which needs no other threads than its own."""
-        return False
-
-    def reserved(self, options: Options) -> float:
-        """Return 0: nothing is left to do after the fit."""
-        return 0.0
-
-    def finish(
-        self, problem: Problem, model: RegressionModel, options: _core.Options, team: Team, groups: Any
-    ) -> None:
-        """Do nothing: a regression has no probabilities."""
 
     def weights(self, rows: Array | None = None, scatter: float = 0.0) -> FloatArray:
         """Return weights with mean 1: a target that is known well counts more.

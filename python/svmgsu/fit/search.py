@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from .. import _core
 from ..data.soft_labels import Copies
 from ..exceptions import ConvergenceWarning
 from ..models.classifier import probability_right
@@ -15,13 +16,11 @@ from ..support.parallel import Team
 from ..support.progress import counter
 from ..support.validation import Array, FloatArray
 from ..support.warning import warn
-from .calibrate import FOLDS, divided, group_folds, rows_together
+from .calibrate import divided, rows_together
 from .multiclass import Classification
 from .options import DEFAULT_LAM
+from .problem import Memory, Problem
 from .regression import Regression
-
-if TYPE_CHECKING:
-    from .problem import Problem
 
 _FOR_REFIT = 0.25  # of max_time
 SAMPLE = 20_000  # samples of files on which a search is made
@@ -71,8 +70,8 @@ def choose(problem: Problem, groups: Any = None, step: Any = None) -> SearchResu
         if job != jobs[0] and not options.seconds_left(_FOR_REFIT):
             return
         known, new = folds[f]
-        problem_at = _at_scale(problem, float(scales[s]))
-        models = problem_at.path(
+        scaled = Problem(problem.source, problem.task, options, float(scales[s]))
+        models = scaled.path(
             lams,
             rows=known,
             threads=team.inner(len(jobs)),
@@ -99,8 +98,6 @@ def choose(problem: Problem, groups: Any = None, step: Any = None) -> SearchResu
 
 def _sample(problem: Problem) -> Problem:
     """Return the problem of some samples of files, drawn at random, in memory."""
-    from .problem import Memory, Problem
-
     if not isinstance(problem.source, Files):
         raise ValueError("lam: a search takes samples in memory or in files; give a number")
     count = len(problem)
@@ -108,15 +105,6 @@ def _sample(problem: Problem) -> Problem:
     if count > SAMPLE:
         rows = np.sort(np.random.default_rng(0).choice(count, SAMPLE, replace=False))
     return Problem(Memory(problem.source.blocks[rows]), problem.task.take(rows), problem.options)
-
-
-def _at_scale(problem: Problem, scale: float) -> Problem:
-    """Return the same problem with another scale of the covariances."""
-    from .problem import Problem
-
-    out = Problem(problem.source, problem.task, problem.options)
-    out.cov_scale = scale
-    return out
 
 
 def _best(lams: FloatArray, scales: FloatArray, scores: FloatArray) -> SearchResult:
@@ -157,30 +145,17 @@ def _folds(problem: Problem, groups: Any) -> list[tuple[Array, Array]]:
     whether one is there twice or has weight 2.
     """
     task = problem.task
-    used = task.given_weights > 0
+    codes, classes, copies = np.zeros(len(problem), dtype=np.int64), 1, Copies(len(problem))
+    if isinstance(task, Classification):
+        codes, classes, copies = task.codes, len(task.classes), task.copies
+    together = rows_together(copies, groups, len(problem))
+    if together is not None:
+        return divided(_core.folds_of_groups(together, codes, classes, task.given_weights))
+    keys = _projections(problem)
     if isinstance(task, Regression):
-        together = rows_together(Copies(len(problem)), groups, len(problem))
-        if together is not None:
-            folds = group_folds(together, np.zeros(len(problem), dtype=np.int64), 1, used)
-            return [] if folds is None else divided(folds)
-        keys = np.column_stack([task.targets, _projections(problem)])
-        members = [np.flatnonzero(used)]
-    else:
-        assert isinstance(task, Classification)
-        together = rows_together(task.copies, groups, len(problem))
-        if together is not None:
-            folds = group_folds(together, task.codes, len(task.classes), used)
-            return [] if folds is None else divided(folds)
-        keys = _projections(problem)[:, np.newaxis]
-        members = [np.flatnonzero(used & (task.codes == c)) for c in range(len(task.classes))]
-    places = [np.unique(keys[some], axis=0, return_inverse=True)[1].ravel() for some in members]
-    count = min(FOLDS, *[int(place.max(initial=-1)) + 1 for place in places], FOLDS)
-    if count < 2:
-        return []
-    fold_of = np.full(len(problem), -1)
-    for some, place in zip(members, places, strict=True):
-        fold_of[some] = place % count
-    return divided(fold_of)
+        order = np.column_stack([task.targets, keys])
+        keys = np.unique(order, axis=0, return_inverse=True)[1].ravel().astype(np.float64)
+    return divided(_core.folds_by_key(keys, codes, classes, task.given_weights))
 
 
 def _projections(problem: Problem) -> FloatArray:
@@ -199,7 +174,7 @@ def _score(problem: Problem, model: Any, known: Array, new: Array) -> float:
         return -float(np.average(residual**2 + variance[:, 0], weights=weights))
     assert isinstance(task, Classification)
     found = []
-    for k in range(len(task)):
+    for k in range(task.count):
         rows = task.rows(k, new)
         if rows is None or not task.weights[rows].any():  # neither class of a pair is held out
             continue

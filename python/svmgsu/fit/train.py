@@ -240,7 +240,6 @@ def begin(problem: Problem, start: Any) -> Model | RegressionModel | None:
     from .checkpoint import Checkpoint
 
     task = problem.task
-    subproblems = len(task) if isinstance(task, Classification) else 1
     fingerprint = f"{problem.source.fingerprint()} {task.name}"
-    problem.checkpoint = Checkpoint(start, fingerprint, (subproblems, problem.source.shape[1]))
+    problem.checkpoint = Checkpoint(start, fingerprint, (task.count, problem.source.shape[1]))
     return None

@@ -1,4 +1,4 @@
-"""Probabilities from decision values, with or without the uncertainty of the sample."""
+"""Probabilities from decision values: one function for noise-free and for noisy samples."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from ..support.validation import FloatArray
 
 @dataclass(frozen=True)
 class Calibration:
-    """Turn a decision value f, with variance v = wᵀΣw, into the log-odds of the positive class.
+    """How a decision value f, with variance v = wᵀΣw, becomes the log-odds of the positive class.
 
         z(f, v) = base + (a f + b - base) / (1 + κ v)
 
-    A noise-free sample (v = 0) has the sigmoid σ(a f + b). With growing noise the probability tends to the
-    class prior. That is Bayes' rule where the margins of each class are normal with one deviation τ: the
-    log-odds of p ∝ prior · N(f; μ, τ² + v) are linear in f, with a slope that falls with 1 + v/τ².
+    Without noise (v = 0) that is Platt's sigmoid σ(a f + b). The larger the noise, the less f says, and the
+    class prior is left in the end. That is Bayes' rule where the margins of each class are normal with one
+    deviation τ: the log-odds of p ∝ prior · N(f; μ, τ² + v) are a line in f whose slope falls with 1 + v/τ².
 
     Attributes
     ----------
     a, b : float
         The sigmoid of noise-free samples; a >= 0 where it was fitted here.
     kappa : float
-        How fast noise makes f uninformative; 1/τ² if the margin has no other noise.
+        How fast noise makes f worthless; 1/τ² if v is all of the margin's noise.
     base : float
         The log-odds of the class priors in training.
 
@@ -35,7 +35,7 @@ class Calibration:
     >>> rare = Calibration(a=2.0, b=0.0, kappa=1.0, base=-3.0)
     >>> [round(float(rare.probability(1.5, variance)), 2) for variance in (0.0, 1.0, 100.0)]
     [0.95, 0.5, 0.05]
-    >>> round(float(rare.probability(1.5, 1e9, prior=0.0)), 2)  # used where both classes are equally frequent
+    >>> round(float(rare.probability(1.5, 1e9, prior=0.0)), 2)  # deployed where both are as frequent
     0.5
     """
 
@@ -46,10 +46,9 @@ class Calibration:
 
     @classmethod
     def from_platt(cls, platt: tuple[float, float], base: float = 0.0) -> Calibration:
-        """Make a calibration from 1/(1 + exp(A f + B)) alone.
+        """Return the calibration of 1/(1 + exp(A f + B)), which says nothing of noise.
 
-        Nothing was learnt about uncertainties. If the classes are at f = -1 and 1, as in training, then the
-        slope is 2/τ², so that κ is half of it.
+        If the classes are at f = -1 and 1, as in training, the slope is 2/τ², so that κ is half of it.
         """
         return cls(-platt[0], -platt[1], abs(platt[0]) / 2, base)
 
@@ -59,7 +58,7 @@ class Calibration:
         return -self.a, -self.b
 
     def turned(self) -> Calibration:
-        """Return the calibration for decision values of the other sign, positive for the other class."""
+        """Return the calibration of decision values of the other sign."""
         return Calibration(self.a, -self.b, self.kappa, -self.base)
 
     def log_odds(
@@ -68,10 +67,10 @@ class Calibration:
         variance: FloatArray | None = None,
         prior: FloatArray | float | None = None,
     ) -> FloatArray:
-        """Return log(p/(1 - p)) for decision values `margin` with their `variance`; None is 0.
+        """Return log(p/(1 - p)) of decision values `margin` with their `variance`; None is 0.
 
-        `prior` is the log-odds of the class priors where the model is used, if they are not those of
-        training: a number, or one for each sample.
+        `prior` is the log-odds of the class priors where the model is used, by default those of training: a
+        number, or one for each sample.
         """
         evidence = self.a * np.asarray(margin, dtype=np.float64) + (self.b - self.base)
         if variance is not None and self.kappa > 0:
@@ -88,24 +87,17 @@ class Calibration:
         variance: FloatArray | None = None,
         prior: FloatArray | float | None = None,
     ) -> FloatArray:
-        """Return the probability of the positive class; the arguments are those of `log_odds`."""
+        """Return P(positive) of decision values `margin`; the arguments are those of `log_odds`."""
         return np.exp(-np.logaddexp(0, -self.log_odds(margin, variance, prior)))
-
-
-def fit_sigmoid(margin: FloatArray, signs: FloatArray, weights: FloatArray) -> tuple[float, float]:
-    """Fit Platt's sigmoid: (a, b) of σ(a f + b), with a >= 0.
-
-    Scores that rank the classes the wrong way round are replaced by the class prior.
-    """
-    A, B = _core.fit_platt(np.ascontiguousarray(margin), signs, weights)
-    return (-A, -B) if A < 0 else (0.0, log_shares(signs, weights))
 
 
 def log_shares(signs: FloatArray, weights: FloatArray) -> float:
     """Return the log-odds of the class priors, by weight."""
-    positives, negatives = (float(weights[signs * side > 0].sum()) for side in (1, -1))
-    if not (positives and negatives):  # no class is ever quite sure
-        positives, negatives = positives + 1, negatives + 1
+    positives = float(weights[signs > 0].sum())
+    negatives = float(weights[signs < 0].sum())
+    if not (positives and negatives):  # no class is ever certain
+        positives += 1
+        negatives += 1
     return float(np.log(positives) - np.log(negatives))
 
 
@@ -146,7 +138,7 @@ def own(
     weights: FloatArray,
     trained_odds: float,
 ) -> Calibration:
-    """Return the calibration that the logistic loss implies: the decision value is the log-odds.
+    """Return the probabilities that the logistic loss has of its own: the decision value is the log-odds.
 
     Parameters
     ----------
@@ -158,9 +150,8 @@ def own(
 
     Notes
     -----
-    The decision value f of a noisy sample is that of its true value, g, plus noise of variance v. So
-    P = E[σ(g) | f]. If g is normal in each class, with one variance τ², such that σ(g) is right, then this
-    has the closed form of `Calibration` with κ = 1/τ², which tends to the class priors as v grows. (E σ(g)
-    with g ~ N(f, v), a flat prior for g, tends to ½ instead, however rare a class is.)
+    The decision value f of a noisy sample is its true value g plus noise of variance v, so that P = E[σ(g) |
+    f]. If g is normal in each class with one variance τ², and σ(g) is right, this is a `Calibration` with
+    κ = 1/τ². (E σ(g) with g ~ N(f, v) would tend to ½ instead, however rare a class is.)
     """
     return Calibration(*_core.own_calibration(margin, variance, signs, weights, trained_odds))

@@ -1,8 +1,9 @@
-"""A trained linear classifier: decision values, classes, probabilities, files. NumPy only."""
+"""A trained linear classifier: decision values, classes, probabilities, files."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,20 +15,19 @@ from ..outofcore.blocks import Blocks
 from ..support.labels import check_prior
 from ..support.validation import Array, FloatArray, listed
 from .calibration import Calibration
-from .labels import label_texts
-from .linear import LinearModel, depends_on_class, in_blocks, threads_of
+from .linear import LinearModel, in_blocks, threads_of
 
 _NUMBERS_AT_A_TIME = 4_000_000  # values of pairs of classes
 
 
 @dataclass(repr=False, eq=False)
 class Model(LinearModel):
-    """What `svmgsu.train` returns and `svmgsu.load` reads.
+    """A linear classifier, as `svmgsu.train` returns it and `svmgsu.load` reads it.
 
-    Of two classes there is one hyperplane, positive for the second class. Of K > 2 classes there is one for
-    each pair of classes, P = K(K-1)/2 in the order (0, 1), (0, 2), ..., (0, K-1), (1, 2), ... (that of
-    scikit-learn's SVC), each positive for the second of the pair; or, with multi_class="ovr", one for each
-    class against the rest, P = K.
+    Two classes have one hyperplane, positive for the second class. K > 2 classes have one for each pair,
+    P = K(K-1)/2 in the order (0, 1), (0, 2), ..., (0, K-1), (1, 2), ... (that of scikit-learn's SVC), each
+    positive for the second of the pair; or, with multi_class="ovr", one for each class against the rest,
+    P = K.
 
     Attributes
     ----------
@@ -36,18 +36,18 @@ class Model(LinearModel):
     intercept_ : array of shape (1,) or (P,)
         The offsets b.
     classes_ : array of shape (2,) or (K,)
-        The labels; of two, those of negative and positive decision values.
+        The labels; of two classes the second has positive decision values.
     lam, loss : float, str
         The λ and the loss it was trained with.
     objective_, gap_ : float
-        J at the solution, and a proven upper bound of J - J*; of several classes the sums over the
-        problems. NaN after `load`, and in streams.
+        J at the solution, and a proven upper bound of J - J*; for several classes the sums over the binary
+        subproblems. NaN after `load`, and in streams.
     n_iter_ : int
-        The solver's iterations; of several classes the most.
+        The solver's iterations; for several classes the most.
     status_ : {"converged", "rounding", "stalled", "limit", "stopped", ""}
         How the solver ended: with the precision that was asked; where rounding errors allow no smaller proof;
-        where its steps gained nothing more; at `max_iter` or `max_time`; by a callback. For multiclass
-        problems, the worst status of the binary subproblems. Empty after `load`.
+        where its steps gained nothing more; at `max_iter` or `max_time`; by a callback. For several classes
+        the worst status of the binary subproblems. Empty after `load`.
     history_ : list of dict, or P lists of them
         The solver's record: iteration, objective, gap, seconds, passes.
     cov_mat_type_ : {"full", "diagonal", "isotropic", ""}
@@ -59,7 +59,7 @@ class Model(LinearModel):
         them: columns in another order are put in order, with their covariances; names that are missing or
         unknown are refused. Arrays without names are taken as they are.
     prior_ : array of shape (2,) or (K,), or None
-        The class priors that probabilities assume, as set by `set_prior`; None: those of training.
+        The class priors that probabilities assume, where they were stated; None: those of training.
     class_weight_ : array of shape (2,) or (K,), or None
         What `predict` multiplies probabilities by: the `class_weight` of training.
     multi_class : {"ovo", "ovr"}
@@ -73,8 +73,8 @@ class Model(LinearModel):
     >>> f, s = model.decision_function([[0.5]], std=0.4, return_std=True)
     >>> bool(np.allclose(s, 0.4 * abs(model.coef_[0, 0])))
     True
-    >>> precise, noisy = (model.predict_proba([[0.5]], std=s)[0, 1] for s in (0.1, 4.0))
-    >>> bool(0.5 < noisy < precise)
+    >>> sharp, noisy = (model.predict_proba([[0.5]], std=s)[0, 1] for s in (0.1, 4.0))
+    >>> bool(0.5 < noisy < sharp)
     True
     >>> model.margin_probability([[0.0], [0.5]], std=[0.4, 1e-6]).round(2).tolist()
     [0.5, 1.0]
@@ -99,7 +99,7 @@ class Model(LinearModel):
 
     @property
     def platt_(self) -> tuple[float, float] | None:
-        """(A, B) for two classes: P(positive | f) = 1/(1 + exp(A f + B)) of noise-free samples."""
+        """(A, B) of two classes: P(positive | f) = 1/(1 + exp(A f + B)) of noise-free samples."""
         if self.calibration_ is None or len(self.calibration_) > 1:
             return None
         return self.calibration_[0].platt
@@ -116,21 +116,21 @@ class Model(LinearModel):
         """Return decision values: w·x + b of shape (l,) for two classes, (l, K) for more.
 
         For two classes the sign is the side of the hyperplane, which is not always the more probable class:
-        see `predict`. For several classes, the values w·x + b of different hyperplanes cannot be compared. A
-        model with probabilities returns the log-odds of the classes instead: without `prior` and
-        `class_weight`, `predict` takes the largest. Without probabilities, pairs of classes vote: the value
-        is the number of pairs that a class wins, and margins break ties. (X @ coef_.T + intercept_ are the
-        plain values.)
+        see `predict`. For several classes the values w·x + b of different hyperplanes do not compare. A model
+        with probabilities gives the classes' log-odds instead, which do: the largest is the class that
+        `predict` returns where neither `prior` nor `class_weight` were given. Without probabilities, pairs of
+        classes vote: the value is the number of pairs that a class wins, and its margins decide among equals.
+        (The plain ones are X @ coef_.T + intercept_.)
 
         Parameters
         ----------
-        X : array, SciPy sparse matrix or Gaussians of shape (l, n)
+        X : array, SciPy sparse matrix, Gaussians or Blocks of shape (l, n)
+            New samples.
         cov, std : optional
-            Covariances or error bars of X, as in `svmgsu.Gaussians`.
+            Covariances or standard errors of X, as in `svmgsu.Gaussians`.
         return_std : bool, default=False
-            Whether to return the decision values' standard deviations √(wᵀΣw) as well. Of log-odds from
-            pairs it is that to first order, had the pairs' errors the same sign: a bound from above, near
-            where one rival matters.
+            Whether to return the standard deviations √(wᵀΣw) of the decision values as well. For log-odds
+            coupled from pairs they are an upper bound to first order.
         threads : int, optional
             By default all that OpenMP offers; the bits are the same for any number.
 
@@ -146,14 +146,14 @@ class Model(LinearModel):
             values = self._values(data, team)[:, 0]
             return (values, np.sqrt(self._variances(data, team)[:, 0])) if return_std else values
         if not return_std:
-            return self._scores(data, team)
+            return self._in_parts(_core.class_scores, data, threads, False)
         std_ = np.sqrt(self._variances(data, team))
         if self.calibration_ is None and self.multi_class == "ovo":
             raise ValueError(
                 "return_std: pairs of classes vote in a model without probabilities, and votes have no "
                 "standard deviation; see margin_probability"
             )
-        scores = self._scores(data, team)
+        scores = self._in_parts(_core.class_scores, data, threads, False)
         if self.calibration_ is not None:
             std_ *= np.abs([c.platt[0] for c in self.calibration_])
         if self.multi_class == "ovr":
@@ -167,8 +167,8 @@ class Model(LinearModel):
     ) -> FloatArray:
         """Return P(w·X + b > 0) = Φ(f/s) for X ~ N(x, Σ): shape (l,) for two classes, (l, P) for more.
 
-        Nothing is fitted: it says how sure the side of each hyperplane is, in the order of `coef_`, not the
-        class. X, cov, std and `threads` as in `decision_function`.
+        Nothing is fitted: it says how certain the side of each hyperplane is, in the order of `coef_`, not
+        the class. The parameters are those of `decision_function`.
         """
         if isinstance(X, Blocks):
             return np.asarray(in_blocks(self.margin_probability, X, cov, std, threads=threads))
@@ -180,20 +180,17 @@ class Model(LinearModel):
         return found[:, 0] if found.shape[1] == 1 else found
 
     def predict(self, X: Any, cov: Any = None, std: Any = None, *, threads: int | None = None) -> Array:
-        """Predict the class of each sample.
+        """Return the class of each row of X.
 
-        With probabilities it is the most probable one, `classes_[predict_proba(X).argmax(axis=1)]`, X, `cov`
-        and `std` being as there; but a model trained with `class_weight` multiplies the probabilities by it
-        first, and may say a class that is less probable than another. Without probabilities it is the sign of
-        the decision value, of more than two classes the largest. `threads` is as in `decision_function`.
+        With probabilities it is the most probable one, `classes_[predict_proba(X).argmax(axis=1)]`; but a
+        model trained with `class_weight` multiplies the probabilities by it first, and may return a class
+        that is less probable than another. Without probabilities the sign of the decision value decides, for
+        more than two classes the largest value. The parameters are those of `decision_function`.
         """
         if isinstance(X, Blocks):
             return np.asarray(in_blocks(self.predict, X, cov, std, threads=threads))
         data = self._samples(X, cov, std)
-        team = threads_of(threads)
-        core, (w, b) = self._classification(), self._planes()
-        places = [_core.predict(core, seen(some), w, b, team) for _, some in self._parts(data)]
-        return np.asarray(self.classes_[places[0] if len(places) == 1 else np.concatenate(places)])
+        return np.asarray(self.classes_[self._in_parts(_core.predict, data, threads, True)])
 
     def predict_proba(
         self,
@@ -204,34 +201,34 @@ class Model(LinearModel):
         prior: Any = None,
         threads: int | None = None,
     ) -> FloatArray:
-        """Predict class probabilities, of shape (l, K).
+        """Return the probabilities of the classes for each row of X, of shape (l, K); rows sum to one.
 
         Parameters
         ----------
-        X : array, SciPy sparse matrix or Gaussians of shape (l, n)
+        X : array, SciPy sparse matrix, Gaussians or Blocks of shape (l, n)
+            New samples.
         cov, std : optional
-            Covariances or standard errors of X. The noisier a sample, the closer its probabilities are to
-            the class priors: with v = wᵀΣw the log-odds are base + (a f + b - base)/(1 + κ v). Without
-            them samples are taken as noise-free, as with `std=0`.
+            Covariances or standard errors of X. The larger they are, the nearer are the probabilities to the
+            class priors: with v = wᵀΣw the log-odds are base + (a f + b - base)/(1 + κ v). Samples without
+            them are noise-free, as with `std=0`.
         prior : array of shape (K,) or (l, K), or dict, optional
-            The class priors where these samples come from, for all or for each, if they are not those of
-            training (or of `set_prior`). Probabilities are p ∝ p · prior / prior of training.
+            The class priors where the samples come from, for all or for each; by default those of training,
+            or of `set_prior`. Probabilities are p ∝ p · prior / prior of training.
         threads : int, optional
             As in `decision_function`.
 
         Notes
         -----
         A model of loss="logistic" has probabilities of its own, unless probability="cv" or "train" calibrated
-        it: f is the log-odds of a noise-free sample (a = 1, b = 0, but for what class weights have
-        shifted), and κ is that of the training margins' spread, not learnt from errors. That is E σ of the
-        sample's true decision value, given f and v, where those of each class are normal. If training samples
-        are as noisy as new ones, "cv" is better: it learns a, b and κ.
+        it: f is the log-odds of a noise-free sample (a = 1, and b = 0 without class weights), and κ follows
+        from the spread of the training margins. Where samples of training are as noisy as new ones, "cv" is
+        better: it learns a, b and κ.
 
-        Of several classes the pairs' log-odds z_ij are coupled: p_i ∝ 1/(1 + Σ_j exp(-z_ij)), which is exact
-        where they agree with each other (Price, Knerr, Personnaz and Dreyfus 1994). With multi_class="ovr"
-        the probabilities of each against the rest are divided by their sum. A covariance that depends on the
-        class (`Shared` of a dict) cannot be known of a new sample: in a `Gaussians` it is left out, and as
-        `cov` it is refused.
+        For several classes the log-odds z_ij of pairs are coupled: p_i ∝ 1/(1 + Σ_j exp(-z_ij)), which is
+        exact where they agree with each other (Price, Knerr, Personnaz and Dreyfus 1994). With
+        multi_class="ovr" the probabilities of each against the rest are divided by their sum. A covariance
+        that depends on the class (`Shared` of a dict) is not known for new samples: in a `Gaussians` it is
+        left out, and as `cov` it is refused.
         """
         if isinstance(X, Blocks):
             return np.asarray(in_blocks(self.predict_proba, X, cov, std, prior=prior, threads=threads))
@@ -241,16 +238,8 @@ class Model(LinearModel):
                 "predict_proba: this model has no calibrated probabilities; it was trained with "
                 "probability=False, or max_time was over before the calibration"
             )
-        team = threads_of(threads)
-        shares = None
-        if prior is not None:
-            shares = np.atleast_2d(check_prior(prior, self.classes_, len(data)))
-        core, (w, b) = self._classification(), self._planes()
-        found = []
-        for rows, some in self._parts(data):
-            own = shares if shares is None or len(shares) == 1 else np.ascontiguousarray(shares[rows])
-            found.append(_core.probabilities(core, seen(some), w, b, own, team))
-        return found[0] if len(found) == 1 else np.concatenate(found)
+        priors = None if prior is None else np.atleast_2d(check_prior(prior, self.classes_, len(data)))
+        return np.asarray(self._in_parts(_core.probabilities, data, threads, True, priors))
 
     def set_prior(self, prior: Any) -> Model:
         """State the class priors where the model will be used, for all later probabilities.
@@ -268,7 +257,7 @@ class Model(LinearModel):
         return self
 
     def save(self, path: str | os.PathLike[str], format: str = "svmgsu") -> None:
-        """Writes the model to `path` as text ("-": standard output); a reader never sees half a file.
+        """Write the model to `path` as text ("-": standard output); a reader never sees half a file.
 
         `format` is "svmgsu" (documented in model.hpp; numbers come back exactly) or "gsvm", the authors'
         own: two classes, -1 and +1, with Platt's sigmoid, and no names of features.
@@ -301,7 +290,7 @@ class Model(LinearModel):
         )
 
     def _turned(self) -> Model:
-        """The same rule of two classes with the other one as the positive."""
+        """Return the same model of two classes with the other one as the positive."""
         return Model(
             coef_=-self.coef_,
             intercept_=-self.intercept_,
@@ -315,41 +304,45 @@ class Model(LinearModel):
             feature_names_in_=self.feature_names_in_,
         )
 
-    def _classification(self) -> _core.Classification:
-        """Return what makes classes of values, for the core."""
-        return _core.Classification(len(self.classes_), self.multi_class, **self._of_classes())
-
     def _of_classes(self) -> dict[str, FloatArray]:
-        """Calibrations, shares and weights as the core has them: empty where there are none."""
-        rows = [(c.a, c.b, c.kappa, c.base) for c in self.calibration_ or ()]
-        given = {"prior": self.prior_, "class_weight": self.class_weight_}
+        """Return calibrations, priors and weights as the core has them: empty where there are none."""
+        rows = np.array([(c.a, c.b, c.kappa, c.base) for c in self.calibration_ or ()], dtype=np.float64)
+        none = np.empty(0)
+        prior = none if self.prior_ is None else self.prior_
+        weight = none if self.class_weight_ is None else self.class_weight_
         return {
-            "calibration": np.array(rows, dtype=np.float64).reshape(len(rows), 4),
-            **{k: np.ascontiguousarray([] if v is None else v, dtype=np.float64) for k, v in given.items()},
+            "calibration": rows.reshape(-1, 4),
+            "prior": np.ascontiguousarray(prior, dtype=np.float64),
+            "class_weight": np.ascontiguousarray(weight, dtype=np.float64),
         }
 
-    def _parts(self, data: Gaussians) -> list[tuple[slice, Gaussians]]:
-        """Return the samples to predict at a time, so that values of many pairs of classes fit in memory."""
-        count = len(data)
-        step = max(1, _NUMBERS_AT_A_TIME // len(self.coef_))
-        if len(self.coef_) == 1 or count <= step:
-            return [(slice(None), data)]
-        parts = [slice(first, first + step) for first in range(0, count, step)]
-        return [(rows, data[rows]) for rows in parts]
+    def _in_parts(
+        self, ask: Callable[..., Any], data: Gaussians, threads: int | None, noise: bool, *more: Any
+    ) -> Any:
+        """Return what the core says of the classes of samples, some at a time.
 
-    def _scores(self, data: Gaussians, threads: int) -> FloatArray:
-        """Return what is compared, of several classes, as (l, K): log-odds, votes or plain values."""
-        core, (w, b) = self._classification(), self._planes()
-        found = [
-            _core.class_scores(core, _core.Gaussians(some.core_means(), ()), w, b, threads)
-            for _, some in self._parts(data)
-        ]
-        return np.concatenate(found)
+        Values of many pairs of classes of all samples would not fit in memory. Arrays in `more` with a row
+        for each sample are divided, too. Covariances that depend on the class are not known here.
+        """
+        core = _core.Classification(len(self.classes_), self.multi_class, **self._of_classes())
+        w, b = self._planes()
+        count = data.shape[0]
+        step = max(1, _NUMBERS_AT_A_TIME // len(w)) if len(w) > 1 else max(1, count)
+        team = threads_of(threads)
+        found = []
+        for first in range(0, count, step):
+            rows = slice(first, first + step)
+            some = data if step >= count else data[rows]
+            known = noise and some.cov is not None and not some.cov.needs_classes
+            seen = some.core() if known else _core.Gaussians(some.core_means(), ())
+            own = [x if x is None or len(x) != count else np.ascontiguousarray(x[rows]) for x in more]
+            found.append(ask(core, seen, w, b, *own, team))
+        return found[0] if len(found) == 1 else np.concatenate(found)
 
     def from_threshold(self, values: FloatArray) -> FloatArray:
-        """Decision values of two classes less the one at which `predict` goes over to the second class.
+        """Return decision values of two classes less the threshold of `predict`.
 
-        Where decision values say nothing of the class, the same number, of its sign, for all.
+        Where decision values say nothing of the class, they are all the same number, of its sign.
         """
         if self.calibration_ is None:
             return values
@@ -362,13 +355,6 @@ class Model(LinearModel):
         return np.full_like(values, c.b + extra) if threshold is None else values - threshold
 
 
-def seen(data: Gaussians) -> Any:
-    """Return samples for the core, with their covariances where these do not depend on the class."""
-    if data.cov is not None and not depends_on_class(data.cov):
-        return data.core()
-    return _core.Gaussians(data.core_means(), ())
-
-
 def probability_right(mean: FloatArray, std: FloatArray, signs: FloatArray) -> FloatArray:
     """Return P(y (w·X + b) > 0) = Φ(y mean/std); a certain sample on the boundary counts half."""
     _, right, _ = _core.expected_hinge(np.ascontiguousarray(signs * mean), np.ascontiguousarray(std))
@@ -377,7 +363,7 @@ def probability_right(mean: FloatArray, std: FloatArray, signs: FloatArray) -> F
 
 
 def _coupled_std(pairs: FloatArray, scores: FloatArray, std: FloatArray) -> FloatArray:
-    """Standard deviations of the classes' log-odds d_i = -log Σ_j exp(-z_ij): the pairs', by their shares."""
+    """Return the deviations of log-odds d_i = -log Σ_j exp(-z_ij): those of the pairs, by their shares."""
     out = np.zeros_like(scores)
     first, second = np.triu_indices(scores.shape[1], 1)
     for k in range(scores.shape[1]):
@@ -385,3 +371,31 @@ def _coupled_std(pairs: FloatArray, scores: FloatArray, std: FloatArray) -> Floa
             share = np.exp(against[:, place] + scores[:, [k]])
             out[:, k] += (share * std[:, place]).sum(axis=1)
     return out
+
+
+def label_texts(classes: Array) -> tuple[str, list[str]]:
+    """Return the type of labels and each as text, for model files."""
+    names = {"b": "bool", "i": "int", "u": "int", "f": "float", "U": "str"}
+    values = classes.tolist()
+    kind = names.get(classes.dtype.kind)
+    if kind is None and all(isinstance(v, str) for v in values):
+        kind = "str"
+    if kind is None:
+        raise TypeError(f"classes_: labels of dtype {classes.dtype} cannot be saved; use numbers or strings")
+    return kind, [repr(v) if kind == "float" else str(v) for v in values]
+
+
+def labels_from_texts(kind: str, texts: list[str]) -> Array:
+    """Return labels of a type from their texts."""
+    readers: dict[str, Any] = {"bool": ("False", "True").index, "int": int, "float": float, "str": str}
+    if kind not in readers:
+        raise ValueError(f"type {kind!r} is not known; it must be one of {', '.join(readers)}")
+    if len(set(texts)) < len(texts):
+        twice = next(text for k, text in enumerate(texts) if text in texts[:k])
+        raise ValueError(f"{'both are' if len(texts) == 2 else 'there is more than one'} {twice!r}")
+    values = [readers[kind](t) for t in texts]
+    if kind == "float" and not np.isfinite(values).all():
+        raise ValueError(f"{texts} are not all finite")
+    if kind == "int":  # NumPy would take integers on both sides of 2^63 for floats
+        return np.array(values, dtype=np.uint64 if max(values) >= 2**63 else np.int64)
+    return np.array(values, dtype=bool if kind == "bool" else None)

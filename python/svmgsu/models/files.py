@@ -9,19 +9,24 @@ from typing import Any
 
 from .. import _core
 from .calibration import Calibration
-from .classifier import Model
-from .labels import labels_from_texts
+from .classifier import Model, labels_from_texts
 from .regressor import RegressionModel
 
 ARCHIVE = b"PK\x03\x04"  # how files of models that are no text begin
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Reads the model that `save`, the C++ library or the authors' gsvm-train wrote to `path`.
+    """Read the model that `save`, the C++ library or the authors' gsvm-train wrote to `path`.
 
-    A `Model` if the file holds a linear classifier, a `RegressionModel` if it holds a linear regression, a
-    `GSUClassifier` or `GSURegressor` if it holds one of these. No file
-    is a pickle: nothing in it is run, and what does not fit together is refused.
+    Parameters
+    ----------
+    path : str or path
+        The file. None is a pickle: nothing in it is run, and what does not fit together is refused.
+
+    Returns
+    -------
+    Model, RegressionModel, GSUClassifier or GSURegressor
+        What the file holds.
 
     Examples
     --------
@@ -46,9 +51,9 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def parse(text: bytes, name: str) -> Model | RegressionModel:
-    """The linear model in the content of a file; messages call it `name`."""
+    """Return the linear model in the content of a file; messages call it `name`."""
     if text.startswith(ARCHIVE):
-        raise _core.FormatError(f"{name}: an archive (.npz), and no linear model; svmgsu predict reads it")
+        raise _core.FormatError(f"{name}: an archive (.npz), not a linear model; svmgsu predict reads it")
     try:
         found = _core.parse_model(text, name)
     except UnicodeDecodeError as error:  # names are checked by the core; labels are the only other text

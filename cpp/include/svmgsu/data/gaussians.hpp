@@ -2,6 +2,7 @@
 // outlive it). What a model is to make of the samples is in training_set.hpp.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,14 @@ class Gaussians {
   // One row of `means` for each sample (a Matrix, Rows of double or float, dense or sparse) and as many covariances.
   // `rows` chooses some of them without copying the arrays, null for all. Sizes that do not fit are an InvalidArgument.
   Gaussians(Rows means, CovarianceSum covariance, const std::vector<Index>* rows = nullptr);
+
+  // Samples without uncertainty: `rows` means of `columns` numbers, one row after the other, which stay where they are.
+  Gaussians(const double* means, Index rows, Index columns) : Gaussians(Rows(means, rows, columns), {}) {}
+  Gaussians(const float* means, Index rows, Index columns) : Gaussians(Rows(means, rows, columns), {}) {}
+  // The same means with a standard error for each of their numbers. Passes read variances: the squares of the errors
+  // are kept here, once for all copies. (Variances themselves, as Diagonal({v, rows, columns}), need no copy.)
+  Gaussians with_std(const double* errors) const;
+  Gaussians with_std(const float* errors) const;
 
   // Some of the samples, by their positions, without copying them.
   Gaussians some(const std::vector<Index>& positions) const;
@@ -35,12 +44,15 @@ class Gaussians {
   double sum_size() const;
 
  private:
+  template <class Scalar>
+  Gaussians with_squares(const Scalar* errors) const;
   void require_sizes() const;
   void pair();
 
   Rows means_;
   CovarianceSum covariance_;
   std::vector<Index> ids_;
+  std::shared_ptr<const void> squares_;  // of with_std
   bool paired_ = false;
 };
 

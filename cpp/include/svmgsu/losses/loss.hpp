@@ -66,4 +66,13 @@ void require_task(const Loss& loss, Task task);
 std::shared_ptr<const Loss> make_loss(const std::string& name,
                                       double parameter = std::numeric_limits<double>::quiet_NaN());
 
+// A loss, or none; a name stands for make_loss(name).
+class LossPointer : public std::shared_ptr<const Loss> {
+ public:
+  LossPointer() = default;
+  LossPointer(std::shared_ptr<const Loss> loss) : std::shared_ptr<const Loss>(std::move(loss)) {}  // NOLINT
+  LossPointer(const char* name) : std::shared_ptr<const Loss>(make_loss(name)) {}                  // NOLINT
+  LossPointer(const std::string& name) : std::shared_ptr<const Loss>(make_loss(name)) {}           // NOLINT
+};
+
 }  // namespace svmgsu

@@ -1,7 +1,7 @@
 // Training in one call: labels or targets in, a Model out.
 //
-//     const svmgsu::Gaussians data({x.data(), rows, columns}, svmgsu::Diagonal({variances.data(), rows, columns}));
-//     svmgsu::FitOptions options;
+//     const svmgsu::Gaussians data = svmgsu::Gaussians(x.data(), rows, columns).with_std(errors.data());
+//     svmgsu::Options options;
 //     options.lambda = 1e-2;
 //     options.loss = "logistic";
 //     const svmgsu::Model model = svmgsu::fit(data, labels, options);
@@ -25,20 +25,9 @@ namespace svmgsu {
 // model of the logistic loss has its own), from the training scores, or not at all.
 enum class Probabilities { held_out, training, none };
 
-// A loss, or none; a name stands for make_loss(name).
-class LossPointer : public std::shared_ptr<const Loss> {
- public:
-  LossPointer() = default;
-  LossPointer(std::shared_ptr<const Loss> loss) : std::shared_ptr<const Loss>(std::move(loss)) {}  // NOLINT
-  LossPointer(const char* name) : std::shared_ptr<const Loss>(make_loss(name)) {}                  // NOLINT
-  LossPointer(const std::string& name) : std::shared_ptr<const Loss>(make_loss(name)) {}           // NOLINT
-};
-
 struct FitOptions : Options {
   FitOptions() = default;
-  FitOptions(const Options& options) : Options(options), loss(options.loss) {}  // NOLINT: they are some of them
-
-  LossPointer loss;  // takes a name; none: the hinge
+  FitOptions(const Options& options) : Options(options) {}  // NOLINT: they are some of them
 
   // Where not empty, the best of these λ is taken: by accuracy (of a regression by the squared error) expected of
   // samples held out in five folds, with their covariances.

@@ -19,7 +19,7 @@ enum class Solver {
 
 struct Options {
   double lambda = 1e-2;
-  std::shared_ptr<const Loss> loss;  // of make_loss; null: the hinge for labels, the squared loss for values
+  LossPointer loss;  // a name, or of make_loss; none: the hinge for labels, the squared loss for values
   Solver solver = Solver::newton;
   bool intercept = true;
   bool check = true;           // train: look for NaN, negative variances and the like first (check.hpp)
