@@ -1,5 +1,7 @@
 """`fit(table, y)` of every estimator pairs the columns of a table as files are read."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -152,6 +154,82 @@ def test_every_format_is_read_alike(ending, tmp_path):
 
 
 def test_an_unknown_ending_lists_what_can_be_read(tmp_path):
+    Table(TABLE).write(tmp_path / "t.tex", format="latex")
+    with pytest.raises(svmgsu.io.FormatError, match=r"the ending .tex is not known; .*\.csv.*\.fits"):
+        svmgsu.io.read(tmp_path / "t.tex")
     pd.DataFrame(TABLE).to_csv(tmp_path / "t.table", index=False)
     with pytest.raises(svmgsu.io.FormatError, match=r"the ending .table is not known; .*\.csv.*\.fits"):
         svmgsu.io.read(tmp_path / "t.table")
+
+
+def test_quantities_are_converted_or_refused():
+    E_mJy = 1000 * E * units.mJy
+    wanted = svmgsu.Gaussians(X, std=E).cov.variances
+    np.testing.assert_allclose(svmgsu.Gaussians(X * units.Jy, std=E_mJy).cov.variances, wanted)
+    np.testing.assert_allclose(svmgsu.Gaussians(X * units.Jy, E_mJy**2).cov.variances, wanted)
+    for model in (svmgsu.LinearSVMGSU(lam=0.1), svmgsu.GSUClassifier(n_frequencies=10)):
+        for given, message in [
+            (E, "std: X is in Jy, but std has no unit"),
+            (E * units.s, "std: .* not convertible"),
+        ]:
+            with pytest.raises(ValueError, match=message):
+                model.fit(X * units.Jy, Y, std=given)
+        with pytest.raises(ValueError, match="std: std is in mJy, but X has no unit"):
+            model.fit(X, Y, std=E_mJy)
+        found = model.fit(X * units.Jy, Y, std=E_mJy).decision_function(X * units.Jy, std=E_mJy)
+        np.testing.assert_allclose(found, model.fit(X, Y, std=E).decision_function(X, std=E), rtol=1e-6)
+
+
+def test_arrays_of_uncertainties_bring_their_covariances():
+    from uncertainties import unumpy
+
+    values = unumpy.uarray(X, E)
+    np.testing.assert_allclose(svmgsu.Gaussians(values).cov.variances, E**2)
+    model = svmgsu.GSUClassifier(n_frequencies=10).fit(values, Y)
+    np.testing.assert_array_equal(model.predict_proba(values), model.fit(X, Y, std=E).predict_proba(X, std=E))
+    with pytest.raises(ValueError, match="std: the values of X bring their uncertainties"):
+        svmgsu.LinearSVMGSU().fit(values, Y, std=E)
+    values[:, 1] = values[:, 0] + values[:, 1]
+    found = svmgsu.Gaussians(values).cov.to_full()
+    np.testing.assert_allclose(found[:, 0, 1], E[:, 0] ** 2)
+    np.testing.assert_allclose(found[:, 1, 1], E[:, 0] ** 2 + E[:, 1] ** 2)
+    assert (found[:, 2, :2] == 0).all()
+
+
+@pytest.mark.parametrize("given", ["std", "cov"])
+def test_a_scaler_that_leaves_the_uncertainties_behind_is_told(given):
+    noise = {"std": E, "cov": E**2}[given]
+    for scaled in (StandardScaler().fit_transform(X), np.float32(StandardScaler().fit_transform(X))):
+        with pytest.warns(UserWarning, match=rf"{given}: every feature .* svmgsu.Propagate\(StandardScaler"):
+            svmgsu.LinearSVMGSU(lam=0.1).fit(scaled, Y, **{given: noise})
+    with pytest.warns(UserWarning, match="does not scale std"):
+        make_pipeline(StandardScaler(), svmgsu.LinearSVMGSU(lam=0.1)).fit(X, Y, linearsvmgsu__std=E)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        svmgsu.LinearSVMGSU(lam=0.1).fit(svmgsu.Gaussians(scaled, std=0.1), Y)
+        svmgsu.LinearSVMGSU(lam=0.1).fit(X, Y, std=E)
+
+
+def test_the_target_in_a_table_is_no_feature():
+    table = pd.DataFrame(TABLE).assign(label=Y)
+    plain = svmgsu.LinearSVMGSU(lam=0.1).fit(pd.DataFrame(TABLE), Y)
+    for y in ("label", table["label"]):
+        model = svmgsu.LinearSVMGSU(lam=0.1).fit(table, y)
+        assert list(model.feature_names_in_) == ["a", "b", "c"]
+        np.testing.assert_array_equal(model.coef_, plain.coef_)
+    polars = pytest.importorskip("polars")
+    with pytest.raises(TypeError, match=r"X: a lazy frame has no rows yet; pass X.collect\(\)"):
+        svmgsu.LinearSVMGSU().fit(polars.from_pandas(table).lazy(), Y)
+
+
+def test_a_table_of_uncertainties_has_the_order_of_the_values():
+    table = pd.DataFrame(TABLE)
+    values, errors = table[["a", "b", "c"]], table[["e_b", "e_a", "e_c"]]
+    with pytest.raises(ValueError, match="std: its columns are e_b, e_a, e_c, but those of X are a, b, c"):
+        svmgsu.LinearSVMGSU().fit(values, Y, std=errors)
+    svmgsu.LinearSVMGSU().fit(values, Y, std=table[["e_a", "e_b", "e_c"]])
+
+
+def test_labels_in_bytes_as_fits_has_them():
+    model = svmgsu.LinearSVMGSU().fit(X, np.where(Y == 1, b"star", b"quasar"), std=E)
+    assert model.classes_.tolist() == ["quasar", "star"]

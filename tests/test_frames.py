@@ -151,7 +151,7 @@ def test_what_is_wrong_with_a_frame_is_said():
         from_frame(pd.DataFrame([[1.0, 2.0]], columns=["x", "x"]))
     with pytest.raises(ValueError, match="it has no rows"):
         from_frame(frame[:0])
-    with pytest.raises(TypeError, match=r"a lazy frame; pass frame\.collect"):
+    with pytest.raises(TypeError, match=r"a lazy frame has no rows yet; pass X\.collect"):
         from_frame(pl.DataFrame(TABLE).lazy())
     with pytest.raises(TypeError, match="expected a table of pandas, polars, astropy or pyarrow, got dict"):
         from_frame(TABLE)

@@ -63,7 +63,7 @@ def test_features_labels_and_ids_can_be_chosen():
         ("a,a\n1,1\n", "the column 'a' appears twice"),
         ("a,b\n1\n", "^<file>:2: 1 cells, but the header has 2 columns"),
         ("name\nx\n", "there is no column to take as a feature"),
-        ("", "Empty CSV file"),
+        ("", "the file is empty"),
         ("a\n1\n\n", None),
         ("a,b\n1,2\n1,\n", '^<file>:3: column .b. is missing; missing="drop"'),
         ("a,label\n1,\n2,x\n", "^<file>:2: column 'label' is missing"),

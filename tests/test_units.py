@@ -35,7 +35,8 @@ def cells():
 def by_hand(X, E, y, rows=slice(None)):
     """The classifier of values and error bars that were scaled together."""
     center, size = X[rows].mean(axis=0), X[rows].std(axis=0)
-    model = clone(CLASSIFIER).fit((X[rows] - center) / size, y[rows], std=E[rows] / size)
+    data = svmgsu.Gaussians((X[rows] - center) / size, std=E[rows] / size)
+    model = clone(CLASSIFIER).fit(data, y[rows])
     return lambda Z: model.decision_function((Z - center) / size)
 
 

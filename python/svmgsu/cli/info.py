@@ -48,8 +48,11 @@ def run(args: argparse.Namespace) -> None:
     text = [f"{name:<{width}}  {value}" for name, value in lines.items()]
     if columns:
         wide = max(len("column"), *(len(row["column"]) for row in columns))
-        text += ["", f"{'column':<{wide}}  {'use':<8}uncertainty"]
-        text += [f"{row['column']:<{wide}}  {row['use']:<8}{row['uncertainty']}".rstrip() for row in columns]
+        use = max(len(row["use"]) for row in columns)
+        text += ["", f"{'column':<{wide}}  {'use':<{use}}  uncertainty"]
+        text += [
+            f"{row['column']:<{wide}}  {row['use']:<{use}}  {row['uncertainty']}".rstrip() for row in columns
+        ]
     show(args, facts, "\n".join(text))
 
 

@@ -185,8 +185,11 @@ def understand(
     kept = {*out.numeric, *out.ids, *aside, target, *out.target_errors.values(), *out.unused}
     for c in names:
         if c not in kept:
-            asked_for = c in ignore or c in used or features is not None
-            out.unused[c] = "as asked" if asked_for else "text"
+            owner = next((value for value, found in paired.items() if c in found.values()), None)
+            if c in ignore or features is not None:
+                out.unused[c] = "as asked"
+            else:
+                out.unused[c] = "text" if owner is None else f"belongs to {owner}"
     return out
 
 

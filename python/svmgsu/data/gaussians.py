@@ -29,6 +29,7 @@ from ..support.validation import (
 from .coercion import as_covariance, as_test_noise
 from .columns import Columns
 from .covariances import Covariance, LowRank, Psd, chosen_rows, join
+from .error_bars import plain_arrays
 
 
 class Gaussians:
@@ -86,6 +87,7 @@ class Gaussians:
         feature_names: Sequence[str] | None = None,
         psd: Psd = "clip",
     ) -> None:
+        mean, cov, std = plain_arrays(mean, cov, std)
         if is_sparse(mean):
             self._rows = SparseRows(mean, "X")
             self._rows.check("X", variances=False)

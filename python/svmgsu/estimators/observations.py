@@ -10,6 +10,7 @@ import numpy as np
 from .. import _core
 from ..data.coercion import as_covariance
 from ..data.covariances import Covariance
+from ..data.error_bars import plain_arrays
 from ..data.gaussians import Gaussians, names_of
 from ..support.arrays import dense
 from ..support.errors import words_of
@@ -94,6 +95,7 @@ def observe(
 
 
 def _read(X: Any, cov: Any, std: Any) -> Observed:
+    X, cov, std = plain_arrays(X, cov, std)
     values = as_float_array(_plain(X), "X", (2,))
     if 0 in values.shape:
         what = "sample" if values.shape[0] == 0 else "feature"

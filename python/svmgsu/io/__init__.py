@@ -101,28 +101,31 @@ def format_of(path: Source, format: str | None = None, *, looks: bool = True) ->
         return "svmlight"
     if end in (".npz", ".npy", *TABLES):
         return end[1:]
-    if not looks or not _is_table(path):
+    content = _content_of(path) if looks else "text"
+    if content == "text":
         return "text"
-    if end in ("", ".txt", ".dat"):
+    if content == "table" and end in ("", ".txt", ".dat"):
         return "txt"
     known = ", ".join((*SVMLIGHT, ".npz", ".npy", *TABLES, ".txt", ".dat"))
     raise FormatError(f"{name_of(path)}: the ending {end} is not known; these can be read: {known}")
 
 
-def _is_table(path: Source) -> bool:
-    """Whether a file of text begins with the names of columns and rows of numbers below them."""
+def _content_of(path: Source) -> str:
+    """Tell a "table", which begins with names of columns, from the authors' "text" and what is neither."""
     try:
         if not isinstance(path, (str, os.PathLike)) or not os.path.isfile(path):
-            return False
+            return "text"
         lines = read_head(path).decode("utf-8-sig").splitlines()
     except (OSError, EOFError, ValueError, zlib.error, FormatError):
-        return False
+        return "text"
     rows = [WORDS.split(line.strip()) for line in lines[:40] if line.strip() and not line.startswith("##")]
     rows = [row[1:] if row[0] == "#" else row for row in rows]
-    if len(rows) < 2 or len(rows[0]) < 2 or len(rows[0]) != len(rows[1]):
-        return False
-    names = all(NAME.match(word) for word in rows[0])
-    return names and any(NUMBER.fullmatch(word) for word in rows[1])
+    named = len(rows) > 1 and len(rows[0]) == len(rows[1]) > 1 and all(map(NAME.match, rows[0]))
+    if named and any(map(NUMBER.fullmatch, rows[1])):
+        return "table"
+    words = [word for row in rows[:10] for word in row[1:]]
+    likely = extension(path) in ("", ".txt", ".dat") or not words or any(":" in word for word in words)
+    return "text" if likely else ""
 
 
 def read(

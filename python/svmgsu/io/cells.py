@@ -9,6 +9,7 @@ import csv
 import decimal
 import io
 import itertools
+import mmap
 import numbers as number_types
 import os
 import re
@@ -31,24 +32,28 @@ PERCENT = re.compile(rf"({PLAIN})\s*%")
 WITH_ERROR = re.compile(rf"({PLAIN})\s*(?:±|\+/-|\+-)\s*({PLAIN})")  # 1.2±0.3
 SHORT = re.compile(r"([+-]?[0-9]*\.?([0-9]*))\(([0-9]+\.?[0-9]*)\)(?:[eE]([+-]?[0-9]+))?")  # 1.62(48)
 LIMIT = re.compile(rf"([<>≤≥])\s*({PLAIN})")
+WITH_COMMAS = re.compile(r"[+-]?[0-9][0-9.]*(,[0-9.]+)+([eE][+-]?[0-9]+)?")  # 0,5 or 1,234.5
 NOTHING = ("", "--", "—", "...", "-", "nan", "null", "none", "n/a", "na", "#n/a", "nodata", "masked")
 NULLS = [*dict.fromkeys([*NOTHING, "NaN", "NULL", "None", "N/A", "NA", "#N/A", "-nan"])]
 INTEGER = re.compile(r"-?(0|[1-9][0-9]*)")
 DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]*)?([eE][+-]?[0-9]+)?")
 TRUTH = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+UNNAMED = "Unnamed: "  # how pandas calls a column without a name, with its number from 0 on
 SAMPLE = 2**18  # characters of a text by which its columns are told apart
-BLOCK = 2**22  # bytes of a text that are parsed at a time
+MOST_SAMPLED = 10_000  # cells of a column in memory by which it is told apart
+BLOCK = 2**20  # bytes of a text that are parsed at a time, if its lines are not longer
 LEAST_RUNNING = 20  # rows: fewer integers may be in order, or texts all different, by chance
 LARGE_ID = 10**6
 MOST_CLASSES = 20  # whole numbers of more values are numbers to predict, not classes
 
 
 class Kinds(NamedTuple):
-    """Which columns hold numbers, which number rows or name objects, and which are empty."""
+    """Which columns hold numbers, which number rows or name objects, which are empty or have 0,5 for 0.5."""
 
     numeric: set[str]
     running: set[str]
     empty: set[str]
+    with_commas: dict[str, str]
 
 
 class Spelled(NamedTuple):
@@ -60,12 +65,14 @@ class Spelled(NamedTuple):
 
 
 def spelled(text: str) -> Spelled | None:
-    """Read a number as people write it: 48.6%, 1.2±0.3, 1.62(48), <0.5; None for anything else."""
+    """Read a number as people write it: 48.6%, 1.2±0.3, 1.62(48), <0.5, true; None for anything else."""
     text = text.strip().replace("\u2212", "-")
     if NUMBER.fullmatch(text):
         return Spelled(float(text))
     if text.casefold() in NOTHING:
         return Spelled(float("nan"))
+    if text in TRUTH:
+        return Spelled(float(TRUTH[text]))
     if found := PERCENT.fullmatch(text):
         return Spelled(float(found[1]) / 100)
     if found := WITH_ERROR.fullmatch(text):
@@ -120,23 +127,26 @@ class Cells(ABC):
 
     def kinds(self) -> Kinds:
         """Tell columns of numbers from text, ids and empty ones, by what they hold."""
-        kinds = Kinds(set(self.in_cells), set(), set())
+        kinds = Kinds(set(self.in_cells), set(self.index), set(), {})
         for column in self.columns:
             if column in self.in_cells:
                 continue
             cells = self.sample(column)
-            if cells.dtype.kind in "iuf":
+            if cells.dtype.kind in "biuf":
                 kinds.numeric.add(column)
                 if cells.dtype.kind == "f" and np.isnan(cells).all():
                     kinds.empty.add(column)
                 elif cells.dtype.kind in "iu" and len(cells) >= LEAST_RUNNING and _is_running(cells):
                     kinds.running.add(column)
                 continue
-            texts = [str(cell).strip() for cell in cells if cell is not None]
-            filled = [text for text in texts if text.casefold() not in NOTHING]
-            fine = sum(spelled(text) is not None for text in filled)
-            if 2 * fine >= len(filled):
+            filled = [str(cell).strip() for cell in cells if cell is not None]
+            filled = [text for text in filled if text.casefold() not in NOTHING]
+            looked_at = filled[:MOST_SAMPLED]
+            fine = sum(spelled(text) is not None for text in looked_at)
+            if 2 * fine >= len(looked_at):
                 kinds.numeric.add(column)
+            elif 2 * sum(WITH_COMMAS.fullmatch(text) is not None for text in looked_at) > len(looked_at):
+                kinds.with_commas[column] = next(t for t in looked_at if WITH_COMMAS.fullmatch(t))
             if not filled and len(cells):
                 kinds.empty.add(column)
             if len(set(filled)) == len(cells) >= LEAST_RUNNING:
@@ -170,36 +180,45 @@ class Cells(ABC):
     def fail(self, row: int, reason: str) -> _core.FormatError:
         return _core.FormatError(f"{self.place(row)}: {reason}")
 
-    def present(self, column: str, keep: Array) -> list[Any]:
-        """The cells of some rows, none of which may be empty."""
-        values = self.values(column)
-        if not keep.all():
-            values = list(itertools.compress(values, keep.tolist()))
-        if None in values:
-            rows = np.flatnonzero(keep)[[value is None for value in values]]
-            more = f", one of {len(rows)} such rows" if len(rows) > 1 else ""
-            raise self.fail(int(rows[0]), f"column {column!r} is missing{more}")
-        return values
+    def codes(self, column: str) -> tuple[Array, list[Any]]:
+        """The place of each cell among those that are different, -1 for an empty one; and the latter."""
+        values = [None if value == "" else value for value in self.values(column)]
+        strange = next((type(value).__name__ for value in values if isinstance(value, (list, dict))), None)
+        if strange is not None:
+            raise _core.FormatError(f"{self.name}: column {column!r} holds {strange}, no labels")
+        different = [value for value in dict.fromkeys(values) if value is not None]
+        places: dict[Any, int] = {value: k for k, value in enumerate(different)}
+        return np.fromiter((places.get(v, -1) for v in values), np.int64, len(values)), different
 
     def labels(self, column: str, keep: Array, as_text: bool) -> Array:
-        """Labels: numbers where all are, else strings; a mixture is refused unless taken `as_text`."""
-        values = self.present(column, keep)
-        strange = next((t for t in set(map(type, values)) if t not in (str, bool, int, float)), None)
-        if strange is not None and not as_text:
+        """The labels of some rows, none of which is empty: numbers where all are, else strings.
+
+        A mixture is refused unless taken `as_text`.
+        """
+        codes, known = self.codes(column)
+        used, order = np.unique(codes[keep], return_inverse=True)
+        different = [known[k] for k in used]
+        if as_text:
+            return np.array(list(map(str, different)))[order]
+        strange = next((t for t in set(map(type, different)) if t not in (str, bool, int, float)), None)
+        if strange is not None:
             raise _core.FormatError(f"{self.name}: column {column!r} holds {strange.__name__}, no labels")
-        values = list(map(str, values)) if as_text else values
-        # Each different label is looked at once: there are few, and many samples.
-        codes = {value: k for k, value in enumerate(dict.fromkeys(values))}
-        different: list[Any] = list(codes)
-        if any(isinstance(value, str) for value in different) and not as_text:
-            different = self._labels_of_texts(column, different, values, keep)
-        order = np.fromiter(map(codes.__getitem__, values), dtype=np.int64, count=len(values))
+        if isinstance(self, CsvCells):
+            texts = [str(value).strip() for value in different]
+            numeric = [NUMBER.fullmatch(text) is not None for text in texts]
+            if any(numeric) and not all(numeric):
+                bad = numeric.index(False)
+                raise self.fail(
+                    int(np.flatnonzero(keep & (codes == used[bad]))[0]),
+                    f"column {column!r} is {different[bad]!r}, where other labels are numbers, such as "
+                    f"{different[numeric.index(True)]!r}; text_labels=True takes all of them as text",
+                )
+            different = _typed(texts)
         return np.array(different)[order]
 
-    def _labels_of_texts(
-        self, column: str, different: list[str], values: list[Any], keep: Array
-    ) -> list[Any]:
-        return different
+    def ids(self, column: str, keep: Array) -> Array:
+        """Ids as text, "" where a cell is empty."""
+        return np.array(["" if value is None else str(value) for value in self.values(column)])[keep]
 
     def _of_texts(self, column: str, texts: list[Any]) -> FloatArray:
         """Cells of text as numbers; `x_err` that is no column of its own has the errors in the cells of x."""
@@ -253,12 +272,20 @@ def _is_running(values: Array) -> bool:
     return in_order or (values.min() >= LARGE_ID and len(np.unique(values)) == len(values))
 
 
+def _typed(texts: list[str]) -> list[Any]:
+    """Labels as integers, floats, or true and false, where all of them are."""
+    if all(INTEGER.fullmatch(text) for text in texts):
+        return list(map(int, texts))
+    if all(DECIMAL.fullmatch(text) for text in texts):
+        return list(map(float, texts))
+    return [TRUTH[text] for text in texts] if all(text in TRUTH for text in texts) else texts
+
+
 class FrameCells(Cells):
     """A table in memory, which begins at row `first` of the whole, read through its own columns."""
 
     def __init__(self, frame: Any, name: str = "frame", first: int = 0) -> None:
-        if hasattr(frame, "collect") and not hasattr(frame, "to_numpy"):
-            raise TypeError("frame: a lazy frame; pass frame.collect()")
+        check_collected(frame)
         if not hasattr(frame, "columns") or not hasattr(frame, "__getitem__"):
             raise TypeError(
                 f"frame: expected a table of pandas, polars, astropy or pyarrow, got {type(frame).__name__}"
@@ -266,8 +293,8 @@ class FrameCells(Cells):
         self.frame = frame
         self.name = name
         self.first = first
-        self.rows = len(frame)
         self.columns = names_of(frame)
+        self.rows = len(frame)
         for column in self.columns:
             if not isinstance(column, str):
                 raise TypeError(
@@ -312,14 +339,13 @@ class FrameCells(Cells):
             raise ValueError(
                 f"frame: column {column!r} has cells of shape {array.shape[1:]}; expected numbers"
             )
-        if array.dtype.kind in "iuf":
+        hidden = isinstance(mask, np.ndarray) and mask.any()
+        if array.dtype.kind in "iuf" or (array.dtype.kind == "b" and not hidden):
             array = array.astype(array.dtype.newbyteorder("="), copy=False)  # FITS is big-endian
-            if isinstance(mask, np.ndarray) and mask.any():
-                array = np.where(mask, np.nan, array)
-            return array
+            return np.where(mask, np.nan, array) if hidden else array  # type: ignore[arg-type]
         cells = [_plain(cell) for cell in array.tolist()]
-        if isinstance(mask, np.ndarray):
-            cells = [None if hidden else cell for cell, hidden in zip(cells, mask.tolist(), strict=True)]
+        if hidden:
+            cells = [None if masked else cell for cell, masked in zip(cells, mask, strict=True)]  # type: ignore[arg-type]
         if cells and all(cell is None or isinstance(cell, float) for cell in cells):
             return np.array([np.nan if cell is None else cell for cell in cells], dtype=np.float64)
         out = np.empty(len(cells), dtype=object)
@@ -346,6 +372,12 @@ class FrameCells(Cells):
         number = self.first + row
         label = self.frame.index[row] if hasattr(self.frame, "index") else number
         return f"{self.name}: row {number}" if label == number else f"{self.name}: row {number} ({label!r})"
+
+
+def check_collected(frame: Any) -> None:
+    """Refuse a lazy frame."""
+    if hasattr(frame, "collect") and not hasattr(frame, "to_numpy"):
+        raise TypeError("X: a lazy frame has no rows yet; pass X.collect()")
 
 
 def names_of(frame: Any) -> list[Any]:
@@ -386,13 +418,15 @@ def _plain(cell: Any) -> Any:
 class CsvCells(Cells):
     """A table of text. Numbers are read as such at once; only where that fails is text read, to say why.
 
-    Remarks, which begin with #, may stand above its header.
+    Remarks, which begin with #, may stand above its header. In the whole file, `skipped` more lines are
+    between the header and the first record.
     """
 
-    def __init__(self, content: str | bytes, name: str, delimiter: str) -> None:
+    def __init__(self, content: str | bytes, name: str, delimiter: str, skipped: int = 0) -> None:
         self.content = content
         self.name = name
         self.delimiter = delimiter
+        self.skipped = skipped
         self.rows = 0
         self.remarks = 0
         records: list[list[str]] = []
@@ -400,24 +434,31 @@ class CsvCells(Cells):
         with self._records() as lines:
             first = next(lines, None)
             if first is None:
-                raise _core.FormatError(f"{name}: Empty CSV file")
+                raise _core.FormatError(f"{name}: the file is empty")
             self.header, names = first
             self._check_text(self.header, names)
-            self.columns = [column.strip() for column in names]
             for _, record in lines:
                 if len(record) == len(names):
                     records.append(record)
                 size += sum(map(len, record))
                 if size > SAMPLE:
                     break
-        other = next((d for d in ";\t," if d in self.columns[0] and d != delimiter), None)
-        if len(self.columns) == 1 and other:
+        names = [column.strip() for column in names]
+        self.columns = [column or f"{UNNAMED}{k}" for k, column in enumerate(names)]
+        other = next((d for d in ";\t," if d in names[0] and d != delimiter), None)
+        if len(names) == 1 and other:
             raise _core.FormatError(
-                f"{name}:{self.header}: a single column {self.columns[0]!r}: are its fields separated by "
+                f"{name}:{self.header}: a single column {names[0]!r}: are its fields separated by "
                 f"{other!r} instead of {delimiter!r}?"
+            )
+        if _are_numbers(names):
+            raise _core.FormatError(
+                f"{name}:{self.header}: the first line holds numbers ({', '.join(names[:4])}, ...), not the "
+                "names of the columns; add a line with names"
             )
         texts = np.array(records, dtype=object).reshape(len(records), len(names))
         self._sample = dict(zip(self.columns, texts.T, strict=True))
+        self._block = max(BLOCK, 8 * max((sum(map(len, record)) for record in records), default=0))
         self._text: set[str] = set()  # columns of numbers that had to be read as text
         self._spread()
 
@@ -427,8 +468,10 @@ class CsvCells(Cells):
     def load(self, numbers: list[str], texts: list[str]) -> None:
         from pyarrow import ArrowException, ArrowInvalid
 
-        owners = [self.in_cells.get(c, c) for c in numbers]
-        odd = set(self.in_cells.values()) & set(owners)
+        owners = dict.fromkeys(self.in_cells.get(c, c) for c in numbers)
+        odd = {
+            c for c in owners if not all(NUMBER.fullmatch(t.strip()) or t in NULLS for t in self._sample[c])
+        }
         chosen = list(dict.fromkeys([*owners, *texts]))
         if not chosen:
             with self._records() as records:
@@ -460,9 +503,12 @@ class CsvCells(Cells):
                 skip_rows=self.remarks,
                 skip_rows_after_names=self.header - self.remarks,
                 # A line must fit into a block.
-                block_size=BLOCK if numeric else min(size + 1, 2**31 - 1),
+                block_size=self._block if numeric else min(size + 1, 2**31 - 1),
             ),
-            parse_options=arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
+            # Looking for the ends of lines is faster where no cell can hold one.
+            parse_options=arrow_csv.ParseOptions(
+                delimiter=self.delimiter, newlines_in_values=_has_quotes(self.content)
+            ),
             convert_options=arrow_csv.ConvertOptions(
                 column_types=kinds,
                 include_columns=list(kinds),
@@ -480,28 +526,17 @@ class CsvCells(Cells):
         return np.asarray(self.table[column].to_numpy(), dtype=np.float64)
 
     def values(self, column: str) -> list[Any]:
-        return list(self.table[column].to_pylist())
+        found: list[Any] = self.table[column].to_numpy(zero_copy_only=False).tolist()
+        return found
 
-    def _labels_of_texts(
-        self, column: str, different: list[str], values: list[Any], keep: Array
-    ) -> list[Any]:
-        """Numbers, or true and false, where all labels are."""
-        texts = [value.strip() for value in different]
-        if all(INTEGER.fullmatch(t) for t in texts):
-            return [int(t) for t in texts]
-        if all(DECIMAL.fullmatch(t) for t in texts):
-            return [float(t) for t in texts]
-        if all(t in TRUTH for t in texts):
-            return [TRUTH[t] for t in texts]
-        numeric = [NUMBER.fullmatch(t) is not None for t in texts]
-        if any(numeric) and not all(numeric):
-            bad = different[numeric.index(False)]
-            raise self.fail(
-                int(np.flatnonzero(keep)[values.index(bad)]),
-                f"column {column!r} is {bad!r}, where other labels are numbers, such as "
-                f"{different[numeric.index(True)]!r}; text_labels=True takes all of them as text",
-            )
-        return different
+    def codes(self, column: str) -> tuple[Array, list[Any]]:
+        if column in self._text or self.table[column].type != "string":
+            return super().codes(column)
+        encoded = self.table[column].combine_chunks().dictionary_encode()
+        codes = np.array(encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int64)
+        different = encoded.dictionary.to_pylist()
+        codes[np.isin(codes, [k for k, text in enumerate(different) if not text.strip()])] = -1
+        return codes, different
 
     def place(self, row: int) -> str:
         with self._records() as records:
@@ -543,16 +578,17 @@ class CsvCells(Cells):
         while _is_remark(first, after := file.readline(), self.delimiter):
             self.remarks += 1
             first = after
-        lines = itertools.chain(filter(None, (first, after)), file)
-        reader = csv.reader(lines, delimiter=self.delimiter)
+        reader = csv.reader(itertools.chain(filter(None, (first, after)), file), delimiter=self.delimiter)
         line = self.remarks + 1
+        more = 0
         try:
             for record in reader:
                 if record:
-                    yield line, record
+                    yield line + more, record
+                    more = self.skipped
                 line = self.remarks + reader.line_num + 1
         except csv.Error as error:
-            raise _core.FormatError(f"{self.name}:{line}: {error}") from None
+            raise _core.FormatError(f"{self.name}:{line + more}: {error}") from None
 
 
 def _is_remark(line: str, after: str, delimiter: str) -> bool:
@@ -567,3 +603,18 @@ def _is_remark(line: str, after: str, delimiter: str) -> bool:
     except csv.Error:
         return False
     return own != other or (own < 2 and after.startswith("#"))
+
+
+def _are_numbers(names: list[str]) -> bool:
+    """Whether names of columns look like a row of numbers; those in order may number or be wavelengths."""
+    found = [name for name in names if DECIMAL.fullmatch(name)]
+    steps = np.sign(np.diff(list(map(float, found))))
+    in_order = len(steps) == abs(steps.sum()) and (len(found) > 2 or all(map(str.isdecimal, found)))
+    return bool(found) and not in_order
+
+
+def _has_quotes(content: str | bytes) -> bool:
+    if isinstance(content, bytes):
+        return b'"' in content
+    with open(content, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+        return mapped.find(b'"') >= 0

@@ -2,34 +2,42 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
 
 from .. import _core
-from ..data.columns import ColumnError
+from ..data.columns import ColumnError, listed
 from ..data.frames import understand
-from ..support.validation import check_row_order
+from ..support.validation import Array, check_row_order
 from ..support.warning import warn
-from .cells import FrameCells, names_of
+from .cells import FrameCells, check_collected, names_of
 from .dataset import Dataset
 from .tables import TableReader
 
 LIBRARIES = ("pandas", "polars", "astropy", "pyarrow")
+LEAST_SCALED = 5  # samples whose mean and variance are not 0 and 1 by chance
 
 
 def is_frame(X: Any) -> bool:
     """Whether X is a table with names of columns."""
-    return type(X).__module__.partition(".")[0] in LIBRARIES and hasattr(X, "columns")
+    if type(X).__module__.partition(".")[0] not in LIBRARIES:
+        return False
+    check_collected(X)
+    return hasattr(X, "columns")
 
 
 def read_frame(frame: Any, **options: Any) -> Dataset:
     """Read a table in memory; `options` are those of `read_table`."""
-    reader = TableReader(**options)
+    cells = FrameCells(frame)
+    if cells.rows == 0:
+        raise ValueError("frame: it has no rows")
+    return _read(TableReader(**options), cells)
+
+
+def _read(reader: TableReader, cells: FrameCells) -> Dataset:
     try:
-        cells = FrameCells(frame)
-        if cells.rows == 0:
-            raise ValueError("frame: it has no rows")
         return reader.read(cells)
     except _core.FormatError as error:
         raise ValueError(str(error)) from None
@@ -75,29 +83,36 @@ def table_for_fit(
     Series in `y` and among those `aligned` must have the index of X.
     """
     if not is_frame(X):
+        if type(X) is np.ndarray and (cov is not None or std is not None):
+            _warn_of_scaling(X, "std" if cov is None else "cov")
         return X, y
     names = names_of(X)
     if not all(isinstance(name, str) for name in names) or len(X) == 0:
         return X, y
     check_row_order(X, y=None if isinstance(y, str) else y, **aligned)
-    ignore: list[str] = []
+    _check_partners(names, cov=cov, std=std)
     cells = FrameCells(X, "X")
+    target = y if isinstance(y, str) else _column_of(X, names, y)
     if isinstance(y, str):
         if y not in names:
-            raise ValueError(f"y: X has no column {y!r}; it has {', '.join(names[:10])}")
-        ignore, y = [y], np.array(cells.values(y))
-    kinds = cells.kinds()
+            raise ValueError(f"y: X has no column {y!r}; it has {listed(names, 10)}")
+        y = np.array(cells.values(y))
+    reader = TableReader(
+        target=None,
+        missing="keep" if gaps else "error",
+        ignore=None if target is None else [target],
+        by_content=by_content,
+        advice="GSUClassifier and GSURegressor take missing values; X.dropna() leaves such samples out",
+    )
     try:
-        found = understand(
-            cells.columns,
-            numeric=kinds.numeric,
-            running=kinds.running if by_content else (),
-            ignore=ignore,
-        )
+        found = reader.understand(cells)
     except ColumnError as error:
         raise ValueError(
             f"X: {error}. Pass svmgsu.Gaussians.from_frame(X, ...) with that option instead of X"
         ) from None
+    if target is not None:
+        found.unused.pop(target, None)
+        found.target = target
     uncertain = bool(found.whole or found.joint or len(found.exact) < len(found.values))
     if uncertain and (cov is not None or std is not None):
         given = "std" if cov is None else "cov"
@@ -105,14 +120,54 @@ def table_for_fit(
             f"{given}: X has columns of uncertainties already ({found}); leave out {given}=, or pass the "
             "columns of values alone as X"
         )
-    if not uncertain and not found.ids and not found.unused:
+    if not uncertain and not found.ids and not found.unused and target is None:
         return X, y
     if cov is not None or std is not None:
         return X[found.features], y
-    options = {"missing": "keep" if gaps else "error", "ignore": ignore, "by_content": by_content}
-    dataset = read_frame(X, target=None, **options)
+    dataset = _read(reader, cells)
     say(dataset)
     return dataset.data, y
+
+
+def _check_partners(names: list[str], **given: Any) -> None:
+    """Refuse a table of uncertainties whose columns belong to those of X in another order."""
+    for argument, table in given.items():
+        own = names_of(table) if is_frame(table) else []
+        if not own or not all(isinstance(name, str) for name in own) or set(own) & set(names):
+            continue
+        with contextlib.suppress(ColumnError):
+            found = understand([*names, *own]).values
+            order = [next(iter(found.get(name, {}).values()), None) for name in names]
+            if order != own and set(order) == set(own):
+                raise ValueError(
+                    f"{argument}: its columns are {listed(own)}, but those of X are {listed(names)}; bring "
+                    "them into the same order"
+                )
+
+
+def _column_of(X: Any, names: list[str], y: Any) -> str | None:
+    """The column of X that y is, as in fit(table, table["class"]): it is no feature."""
+    name = getattr(y, "name", None)
+    if not isinstance(name, str) or name not in names:
+        return None
+    return name if np.array_equal(np.asarray(y), np.asarray(X[name])) else None
+
+
+def _warn_of_scaling(X: Array, given: str) -> None:
+    """Warn of `given` beside an X that was standardised: the scaler did not know of it."""
+    if X.ndim != 2 or X.dtype.kind != "f" or len(X) < LEAST_SCALED:
+        return
+    small = 1e-9 if X.dtype == np.float64 else 1e-4
+    if abs(X[:, 0].mean()) > small:  # most data end here
+        return
+    spread = X.std(axis=0)
+    if (np.abs(X.mean(axis=0)) < small).all() and (np.minimum(np.abs(spread - 1), spread) < small).all():
+        warn(
+            f"{given}: every feature of X has mean 0 and variance 1, as behind a StandardScaler, which does "
+            f"not scale {given}. svmgsu.Propagate(StandardScaler()) scales both; pass it "
+            f"svmgsu.Gaussians(X, {given}=...), or route {given} through it. If {given} is in the units of "
+            f"the scaled X, fit svmgsu.Gaussians(X, {given}={given}) instead"
+        )
 
 
 def table_for_predict(X: Any, names: Any, cov: Any = None, std: Any = None, *, gaps: bool = False) -> Any:

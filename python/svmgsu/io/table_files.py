@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
+import json
 import os
 from typing import Any
 
@@ -98,9 +100,13 @@ def _read_file(arrow: Any, content: str | bytes, name: str, ending: str) -> Any:
     if text.lstrip()[:1] != b"[":  # one object a line
         from pyarrow import json as arrow_json
 
+        with contextlib.suppress(ValueError):  # of several objects; a single one holds columns
+            columns = json.loads(text)
+            if columns and all(isinstance(c, (list, dict)) for c in columns.values()):
+                return arrow.table(
+                    {c: list(v.values()) if isinstance(v, dict) else v for c, v in columns.items()}
+                )
         return arrow_json.read_json(arrow.BufferReader(text))
-    import json
-
     try:
         return arrow.Table.from_pylist(json.loads(text))
     except (ValueError, AttributeError) as error:

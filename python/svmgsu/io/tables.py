@@ -27,7 +27,7 @@ from ..data.gaussians import with_gaps
 from ..data.soft_labels import TOLERANCE
 from ..support.precision import stored_as
 from ..support.validation import Array, FloatArray, check_choice
-from .cells import Cells, guess_task
+from .cells import UNNAMED, Cells, guess_task
 from .dataset import Dataset, Report
 from .files import Source
 from .table_files import ending_of, open_cells
@@ -117,7 +117,8 @@ class TableReader:
     """Read a table at once, or one part after another, by the options of `read_table`.
 
     The parts of a table agree in what their columns mean: the first one decides, and `signs` keeps the signs
-    of lower errors. `weight` names a column of sample weights; where not `by_content`, ids go by names alone.
+    of lower errors. `weight` names a column of sample weights; where not `by_content`, ids go by names alone;
+    `advice` says what to do about missing values.
     """
 
     target: str | bool | None = True
@@ -137,6 +138,7 @@ class TableReader:
     class_probabilities: str | None = None
     weight: str | None = None
     by_content: bool = True
+    advice: str = 'missing="drop" leaves such samples out'
     signs: dict[str, tuple[float, str]] = field(default_factory=dict)
     columns: Columns | None = None
 
@@ -164,12 +166,10 @@ class TableReader:
         A part may have no sample, and a column without a number; the `whole` table may not.
         """
         cells.limits = self.limits
-        if self.columns is None:
-            try:
-                self.columns = self._understand(cells)
-            except ColumnError as error:
-                raise _core.FormatError(f"{cells.name}: {error}") from None
-        plan = self.columns
+        try:
+            plan = self.understand(cells)
+        except ColumnError as error:
+            raise _core.FormatError(f"{cells.name}: {error}") from None
         numeric = [*plan.numeric, *self.soft_labels, *([self.weight] if self.weight else [])]
         label = None
         if plan.target and self.task == "regression":
@@ -203,24 +203,35 @@ class TableReader:
             notes.append(f"class probabilities: {', '.join(self.soft_labels)}")
         dataset.task = None if dataset.y is None else self.task
         if plan.ids:
-            dataset.ids = np.array(list(map(str, cells.present(plan.ids[0], keep))))
+            dataset.ids = cells.ids(plan.ids[0], keep)
         notes = [str(plan), *notes] if whole else notes
         dataset.report.notes = [f"{cells.name}: {note}" for note in notes]
         return dataset, None if self.weight is None else numbers[self.weight][keep].astype(np.float64)
 
+    def understand(self, cells: Cells) -> Columns:
+        """Decide, by the first part, what the columns are, and whether the target is classes or numbers."""
+        if self.columns is None:
+            self.columns = self._understand(cells)
+        return self.columns
+
     def _understand(self, cells: Cells) -> Columns:
-        """Decide what the columns are, and whether the target is classes or numbers."""
         names = cells.columns
         asked = [*(self.features or ()), *(self.ignore or ())]
         check_names(names, id=self.id and [self.id], weight=self.weight and [self.weight])
-        unnamed = next((k for k, c in enumerate(names) if not str(c).strip()), None)
-        if unnamed is not None and self.features is None:
-            raise ColumnError(
-                f"column {unnamed + 1} has no name; if it numbers the rows, as pandas does, write the table "
-                "without it (index=False)"
-            )
         kinds = cells.kinds()
-        aside = [c for c in (*cells.index, self.weight) if c and c not in asked and c != self.id]
+        if self.features is None:
+            free = [c for c in names if c not in (*asked, self.id, self.target, *kinds.empty)]
+            for column, text in kinds.with_commas.items():
+                if column in free:
+                    raise ColumnError(
+                        f"column {column!r} holds numbers with commas, such as {text!r}; write them with a "
+                        f"decimal point and without other marks, or leave it out: ignore=[{column!r}]"
+                    )
+            # The first column without a name numbers the rows, as pandas writes it.
+            for column in free:
+                if column.startswith(UNNAMED) and column != f"{UNNAMED}0":
+                    raise ColumnError(f"column {int(column[len(UNNAMED) :]) + 1} has no name; give it one")
+        aside = [self.weight] if self.weight else []
         guessed = self.target in (True, False) and not (self.target is False and self.features is not None)
         given: dict[str, Any] = {
             "numeric": kinds.numeric,
@@ -341,11 +352,7 @@ class TableReader:
                 continue
             if self.missing == "error":
                 row = int(np.argmax(wrong))
-                shown = "missing" if np.isnan(values[row]) else values[row]
-                more = f", one of {count} such rows" if count > 1 else ""
-                raise cells.fail(
-                    row, f'column {column!r} is {shown}{more}; missing="drop" leaves such samples out'
-                )
+                raise self._missing(cells, column, wrong, "missing" if np.isnan(values[row]) else values[row])
             if owner is None or self.missing == "drop":
                 keep &= ~wrong
             else:
@@ -354,8 +361,11 @@ class TableReader:
                 numbers[owner] = np.where(wrong, np.nan, numbers[owner])
                 numbers[column] = np.where(wrong, np.nan if column == owner else 0.0, values)
         plan.values = {value: plan.values[value] for value in order if value in plan.values}
-        if label is not None and self.missing != "error":
-            keep &= [value is not None and value != "" for value in cells.values(label)]
+        if label is not None:
+            known = cells.codes(label)[0] >= 0
+            if self.missing == "error" and not known.all():
+                raise self._missing(cells, label, ~known)
+            keep &= known
         if not plan.values:
             left = listed([f"{c} ({why})" for c, why in plan.unused.items()], 5)
             raise _core.FormatError(f"{cells.name}: no column is left to learn from: {left}")
@@ -364,6 +374,10 @@ class TableReader:
         if gaps:
             notes.append(f"{gaps} missing value{'s' * (gaps > 1)}")
         return keep
+
+    def _missing(self, cells: Cells, column: str, wrong: Array, shown: Any = "missing") -> _core.FormatError:
+        more = f", one of {wrong.sum()} such rows" if wrong.sum() > 1 else ""
+        return cells.fail(int(wrong.argmax()), f"column {column!r} is {shown}{more}; {self.advice}")
 
     def _check_signs(self, cells: Cells, plan: Columns, numbers: dict[str, Array]) -> None:
         """Check that lower errors have one sign in all parts of a table."""

@@ -97,19 +97,7 @@ class TableSource(Source):
             yield FrameCells(table.schema.empty_table(), name_of(path), 0)
 
 
-class LineCells(CsvCells):
-    """Some records of a CSV file behind its header; in the file, `skipped` lines are between the two."""
-
-    def __init__(self, content: bytes, name: str, delimiter: str, skipped: int) -> None:
-        self.skipped = skipped
-        super().__init__(content, name, delimiter)
-
-    def _numbered(self, file: Any) -> Iterator[tuple[int, list[str]]]:
-        for k, (line, record) in enumerate(super()._numbered(file)):
-            yield (line + self.skipped if k else line), record
-
-
-def _csv_cells(path: str, ending: str, room: int) -> Iterator[LineCells]:
+def _csv_cells(path: str, ending: str, room: int) -> Iterator[CsvCells]:
     """Yield stretches of whole records, each behind the header of the file and the remarks above it."""
     name = name_of(path)
     delimiter = DELIMITERS[ending]
@@ -135,11 +123,11 @@ def _csv_cells(path: str, ending: str, room: int) -> Iterator[LineCells]:
             while more and text.count(b'"', 0, end) % 2:
                 end = text.rfind(b"\n", 0, end - 1) + 1
             if text[:end].strip():
-                yield LineCells(header + text[:end], name, delimiter, skipped)
+                yield CsvCells(header + text[:end], name, delimiter, skipped)
             skipped += text.count(b"\n", 0, end)
             text = text[end:]
         if not skipped:
-            yield LineCells(header, name, delimiter, 0)
+            yield CsvCells(header, name, delimiter)
 
 
 @contextlib.contextmanager

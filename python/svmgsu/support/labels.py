@@ -49,6 +49,8 @@ def _numbered(labels: Array) -> tuple[Array, Array]:
 def as_labels(y: Any, samples: int) -> Array:
     """Return y as an array of one number or string per sample."""
     labels = plain_labels(y)
+    if labels.dtype.kind == "S":  # text in FITS files
+        labels = np.char.strip(np.char.decode(labels, "utf-8", "replace"))
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     if labels.ndim != 1:
