@@ -528,9 +528,11 @@ def _full_lines(cov: Covariance, names: list[str], n: int, y: Array | None) -> I
     """Any covariance as upper triangles, a few samples at a time."""
     step = max(1, NUMBERS_A_BLOCK // (n * n))
     require_memory(2.0 * NUMBER_BYTES * step * n * n, f"cov: text of full covariances of {n} features")
+    row, column = np.triu_indices(n)
     for first in range(0, len(names), step):
         rows = slice(first, min(first + step, len(names)))
-        yield _core.format_dense(names[rows], _doubles(cov.triangles(rows, n, y)), n, "packed")
+        triangles = cov.matrices(rows, n, y)[:, row, column]
+        yield _core.format_dense(names[rows], _doubles(triangles), n, "packed")
 
 
 def _doubles(a: Any) -> Any:

@@ -76,7 +76,7 @@ def exact_moments(data: Gaussians, moments: Moments) -> Gaussians:
     row, column = np.triu_indices(n)
     packed = np.empty((count, len(row)))
     for part in blocks(count, n * n):
-        c = data.cov.triangles(part, n)
+        c = data.cov.matrices(part, n)[:, row, column]
         with np.errstate(invalid="ignore", divide="ignore"):
             packed[part] = moments.pair(
                 c, m[part][:, row], v[part][:, row], m[part][:, column], v[part][:, column]

@@ -1,7 +1,8 @@
 """What all kinds of covariance share: slices, sums, factors, linear maps, files.
 
-A kind needs `terms` and `take`. Everything else has a default by way of full matrices, which a kind replaces
-where it knows something cheaper.
+A kind needs `terms` and `take`. It may replace `numbers`, `independent`, `matrices`, `diagonals`, `noise`,
+`directions`, `_mapped` and `joined`, whose defaults go by way of full matrices, where it knows something
+cheaper; `arrays` and `from_arrays` say how it is saved.
 """
 
 from __future__ import annotations
@@ -67,8 +68,11 @@ class Covariance(ABC):
         return False
 
     def describe(self) -> str:
-        """Name the kind."""
-        return type(self).__name__
+        """Name the kind, or the kinds of a sum with their factors."""
+        return " + ".join(
+            type(kind).__name__ if scale == 1 else f"{scale:g} × {type(kind).__name__}"
+            for scale, kind in self.parts
+        )
 
     def numbers(self, n_samples: int, n_features: int) -> int:
         """Count the numbers that it holds for (l, n) = (`n_samples`, `n_features`)."""
@@ -87,11 +91,6 @@ class Covariance(ABC):
         chosen = np.arange(rows.start, rows.stop)
         labels = None if y is None else np.asarray(y)[chosen]
         return self.take(chosen).to_full(len(chosen), n_features, labels)
-
-    def triangles(self, rows: slice, n_features: int, y: Any = None) -> Array:
-        """Return the upper triangles of `matrices(rows, n_features, y)`, row after row: (k, n(n+1)/2)."""
-        row, column = np.triu_indices(n_features)
-        return self.matrices(rows, n_features, y)[:, row, column]
 
     def diagonals(self, n_samples: int, n_features: int, y: Any = None) -> FloatArray:
         """Return the variances of all values, (`n_samples`, `n_features`); `y` tells classes apart."""
@@ -112,8 +111,14 @@ class Covariance(ABC):
         """Return them as `Full`, for (`n_samples`, `n_features`) data; `y` tells classes apart."""
         from .full import Full
 
-        packed = in_blocks(n_samples, n_features**2, lambda part: self.triangles(part, n_features, y))
-        return Full.from_packed(packed)
+        if isinstance(self, Full):
+            return self
+        row, column = np.triu_indices(n_features)
+
+        def triangles(part: slice) -> Array:
+            return self.matrices(part, n_features, y)[:, row, column]
+
+        return Full.from_packed(in_blocks(n_samples, n_features**2, triangles))
 
     def directions(self, rows: slice, n_features: int) -> FloatArray:
         """Return factors (k, r, `n_features`) of some `rows`: F_i with F_iᵀF_i = Σ_i."""
@@ -190,14 +195,6 @@ class Covariance(ABC):
         array([[[4.]]])
         """
         return self.map(as_select_map(columns, self.n_features))
-
-    def scaled(self, factor: float) -> Covariance:
-        """Return the same kind with all numbers times `factor`."""
-        from .full import Full
-
-        assert self.n_samples is not None and self.n_features is not None
-        full = self.as_full(self.n_samples, self.n_features)
-        return Full.from_packed(times(full.packed, factor))
 
     @classmethod
     def joined(cls, covs: Sequence[Any], counts: Sequence[int], n: int) -> Covariance:
@@ -287,11 +284,6 @@ def added(terms: list[Term]) -> Covariance:
     from .sum import Sum
 
     return terms[0][1] if len(terms) == 1 and terms[0][0] == 1 else Sum(terms)
-
-
-def times(array: Array, factor: float) -> Array:
-    """Return `array` times `factor` in its own dtype; itself if the factor is 1."""
-    return array if factor == 1 else np.asarray(array * np.asarray(factor, dtype=array.dtype))
 
 
 def chosen_rows(key: Any, count: int) -> Array:

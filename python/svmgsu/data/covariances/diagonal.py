@@ -12,7 +12,7 @@ from ...propagate.linear import LinearMap
 from ...support.arrays import dense, stack_rows
 from ...support.sparse import SparseRows, matrix_of, parts_of
 from ...support.validation import Array, FloatArray, as_float_array, check_variances, is_sparse
-from .base import Covariance, Psd, Terms, times
+from .base import Covariance, Psd, Terms
 from .full import Full
 
 
@@ -94,11 +94,6 @@ class Diagonal(Covariance):
 
             return LowRank(linear_map.factors_of_variances(dense(variances), 0))
         return Full.from_packed(linear_map.packed_of_variances(variances))
-
-    def scaled(self, factor: float) -> Covariance:
-        if factor == 1:
-            return self
-        return Diagonal(self.matrix * factor if is_sparse(self.matrix) else times(self.matrix, factor))
 
     @classmethod
     def joined(cls, covs: Sequence[Diagonal | None], counts: Sequence[int], n: int) -> Covariance:

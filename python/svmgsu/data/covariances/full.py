@@ -12,7 +12,7 @@ from ... import _core
 from ...support.arrays import in_blocks, roots
 from ...support.errors import InvalidValue
 from ...support.validation import Array, FloatArray, as_float_array, check_finite
-from .base import Covariance, Psd, Terms, times
+from .base import Covariance, Psd, Terms
 
 SYMMETRY_TOLERANCE = 1e-6
 CLIPPED = 1e-4  # how far below zero an eigenvalue of a correlation matrix may be: numbers of four digits
@@ -69,7 +69,7 @@ class Full(Covariance):
             )
         self._set(packed, n)
         if check:
-            self._make_definite(psd, name, own=True)
+            self.packed = semidefinite(packed, n, psd, name, own=True)
 
     @classmethod
     def from_packed(cls, packed: Any, check: bool = False, *, psd: Psd = "clip") -> Full:
@@ -85,7 +85,7 @@ class Full(Covariance):
         out._set(array, n)
         if check:
             check_finite(array, "packed")
-            out._make_definite(psd, "packed", own=False)
+            out.packed = semidefinite(array, n, psd, "packed", own=False)
         return out
 
     def _set(self, packed: Array, n: int) -> None:
@@ -93,20 +93,11 @@ class Full(Covariance):
         self.n_samples = len(packed)
         self.n_features = n
 
-    def _make_definite(self, psd: Psd, name: str, *, own: bool) -> None:
-        self.packed = semidefinite(self.packed, self.n_features, psd, name, own=own)
-
     def terms(self, samples: int, features: int, y: Array | None) -> Terms:
         return ((_core.full(self.packed, self.n_features), 1.0),)
 
     def take(self, rows: Array) -> Covariance:
         return Full.from_packed(self.packed[rows])
-
-    def triangles(self, rows: slice, n_features: int, y: Any = None) -> Array:
-        return self.packed[rows]
-
-    def as_full(self, n_samples: int, n_features: int, y: Any = None) -> Full:
-        return self
 
     def matrices(self, rows: slice, n_features: int, y: Any = None) -> Array:
         row, column = np.triu_indices(n_features)
@@ -125,9 +116,6 @@ class Full(Covariance):
     def diagonals(self, n_samples: int, n_features: int, y: Any = None) -> FloatArray:
         row, column = np.triu_indices(n_features)
         return np.maximum(self.packed[:, row == column].astype(np.float64), 0.0)
-
-    def scaled(self, factor: float) -> Covariance:
-        return Full.from_packed(times(self.packed, factor))
 
     @classmethod
     def joined(cls, covs: Sequence[Full | None], counts: Sequence[int], n: int) -> Covariance:

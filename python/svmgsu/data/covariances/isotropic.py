@@ -11,7 +11,7 @@ from ... import _core
 from ...propagate.linear import LinearMap
 from ...support.precision import stored_as
 from ...support.validation import Array, FloatArray, as_float_array, check_variances
-from .base import Covariance, Psd, Terms, times
+from .base import Covariance, Psd, Terms
 from .diagonal import Diagonal, independent_noise
 from .shared import Shared
 
@@ -78,9 +78,6 @@ class Isotropic(Covariance):
         if not v.ndim:
             return Shared(v * gram)
         return Diagonal(stored_as(np.outer(v.astype(np.float64), gram), v.dtype))
-
-    def scaled(self, factor: float) -> Covariance:
-        return Isotropic(times(self.variances, factor), check=False)
 
     @classmethod
     def joined(cls, covs: Sequence[Isotropic | None], counts: Sequence[int], n: int) -> Covariance:

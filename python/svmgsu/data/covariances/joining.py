@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...propagate.linear import EmbedMap
+from ...propagate.linear import EmbedMap, ScaleMap
 from ...support.arrays import stack_columns
 from .base import Covariance, Term, added
 from .diagonal import Diagonal
@@ -69,16 +69,18 @@ def _joinable(own: list[Term], count: int, n: int, all_terms: list[list[Term]]) 
     kinds: list[Covariance] = []
     some_diagonal = any(isinstance(kind, Diagonal) for terms in all_terms for _, kind in terms)
     for scale, kind in own:
+        if scale != 1:
+            kind = kind.map(ScaleMap(np.full(n, np.sqrt(scale))))
         if isinstance(kind, Isotropic) and some_diagonal:
             kind = Diagonal(kind.diagonals(count, n))
         elif isinstance(kind, LowRank) and kind.diagonal is not None:
-            kinds.append(kind.diagonal.scaled(scale))
+            kinds.append(kind.diagonal)
             kind = LowRank(kind.factors, start=kind.start)
         elif not isinstance(kind, (Isotropic, Diagonal, Full, LowRank, Shared)):
             kind = kind.as_full(count, n)
         if isinstance(kind, Full):
             kind = kind.factored()  # zeros would be whole triangles
-        kinds.append(kind.scaled(scale))
+        kinds.append(kind)
     return kinds
 
 

@@ -12,7 +12,7 @@ from ... import _core
 from ...propagate.linear import LinearMap
 from ...support.arrays import blocks, dense
 from ...support.validation import Array, FloatArray, as_float_array, check_factors
-from .base import Covariance, Psd, Terms, times
+from .base import Covariance, Psd, Terms
 from .diagonal import Diagonal
 
 
@@ -136,10 +136,6 @@ class LowRank(Covariance):
                 factors, diagonal.independent(len(self.start) - 1, linear_map.outputs), start=self.start
             )
         return LowRank(factors, start=self.start) + diagonal
-
-    def scaled(self, factor: float) -> Covariance:
-        diagonal = None if self.diagonal is None else cast(Diagonal, self.diagonal.scaled(factor))
-        return self._of(times(self.factors, np.sqrt(factor)), self.start, diagonal)
 
     @classmethod
     def joined(cls, covs: Sequence[LowRank | None], counts: Sequence[int], n: int) -> Covariance:

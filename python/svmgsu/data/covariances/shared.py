@@ -159,9 +159,6 @@ class Shared(Covariance):
         out.is_diagonal, out.n_features = flat is not None, n
         return out
 
-    def scaled(self, factor: float) -> Covariance:
-        return self._with(factor * self.packed, self.group)
-
     @classmethod
     def joined(cls, covs: Sequence[Shared | None], counts: Sequence[int], n: int) -> Covariance:
         flat = all(cov is None or cov.is_diagonal for cov in covs)

@@ -31,11 +31,6 @@ class Sum(Covariance):
     def needs_classes(self) -> bool:
         return any(kind.needs_classes for _, kind in self.parts)
 
-    def describe(self) -> str:
-        return " + ".join(
-            kind.describe() if scale == 1 else f"{scale:g} × {kind.describe()}" for scale, kind in self.parts
-        )
-
     def numbers(self, n_samples: int, n_features: int) -> int:
         return sum(kind.numbers(n_samples, n_features) for _, kind in self.parts)
 
