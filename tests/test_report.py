@@ -55,7 +55,7 @@ def problem_of(data, y, **given):
 @pytest.fixture(scope="module")
 def found():
     data, y, _ = rings()
-    return svmgsu.report(data, y, quick=True, command="svmgsu train stars.csv")
+    return svmgsu.report(data, y, quick=True, command=lambda ignored: "svmgsu train stars.csv")
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +118,7 @@ def test_uncertainties_that_tell_the_class_help_and_the_values_do_not():
     y = np.arange(300) % 2
     error = np.where(y[:, None] == 1, 0.6, 0.2) * rng.uniform(0.8, 1.25, size=(300, 2))
     X = rng.normal(size=(300, 2)) + error * rng.normal(size=(300, 2))
-    report = svmgsu.report(X, y, std=error, quick=True, command="svmgsu train stars.csv")
+    report = svmgsu.report(X, y, std=error, quick=True)
     scores = {s.key: s.score for s in report.systems}
     assert report.advice.uncertainties == "help" and report.advice.headline.startswith("Yes")
     assert scores["pool-uncertainties"] < 0.3 < 0.6 < scores["pool"]
@@ -133,7 +133,7 @@ def test_what_was_found_is_json_and_the_same_for_the_same_seed(found):
     assert sum(facts["table"]["classes"].values()) == 150
     assert all(s["seconds"] is None for s in found.to_dict(times=False)["systems"])
     data, y, _ = rings()
-    again = svmgsu.report(data, y, quick=True, command="svmgsu train stars.csv")
+    again = svmgsu.report(data, y, quick=True, command=lambda ignored: "svmgsu train stars.csv")
     for one, other in zip(found.systems, again.systems, strict=True):
         assert other.score == pytest.approx(one.score, rel=1e-6)
     assert again.advice == found.advice and again.remeasure == found.remeasure
@@ -253,7 +253,7 @@ def test_groups_are_never_on_both_sides(task):
 
 def test_without_uncertainties_it_says_so_and_compares_all_the_same():
     data, y, _ = rings(60)
-    report = svmgsu.report(data.mean, y, quick=True, command="svmgsu train stars.csv")
+    report = svmgsu.report(data.mean, y, quick=True)
     assert report.advice.uncertainties == "none" and "no uncertainties" in report.advice.headline
     assert [s.key for s in report.systems] == KEYS[::2]
     assert report.what_if is None and report.remeasure == [] and report.second_headline is None
@@ -337,13 +337,21 @@ def test_single_precision_is_constant_by_its_own_rounding():
         assert describe(problem_of(given, y)[0])[3].tolist() == expected
 
 
-def test_a_feature_that_almost_no_sample_has_is_ignored():
-    data, y, _ = rings(200)
-    values = np.column_stack([data.mean, np.where(np.arange(200) < 3, data.mean[:, 0], np.nan)])
-    _, features, warnings, ignored = describe(problem_of(values, y, std=0.3)[0])
-    assert ignored.tolist() == [False, False, False, True]
-    assert "known for 3 of 200 samples: it is ignored" in features[3].remarks
-    assert "feature 4: missing in almost all samples, ignored." in warnings
+@pytest.mark.parametrize("named", [True, False])
+def test_ignored_features_are_told_and_left_out_by_the_printed_code(named):
+    data, y, _ = rings(60)
+    rare = np.where(np.arange(60) < 1, data.mean[:, 0], np.nan)
+    values = np.column_stack([data.mean[:, :2], rare, np.full(60, 7.0)])
+    frame = pd.DataFrame(values, columns=["a", "b", "rare", "same"]).assign(a_err=0.3)
+    given = {"std": 0.3} if not named else {}
+    told = []
+    command = lambda ignored: told.extend(ignored) or "svmgsu train"  # noqa: E731
+    found = svmgsu.report(frame if named else values, y, quick=True, command=command, **given)
+    names = ["rare", "same"] if named else ["feature 3", "feature 4"]
+    assert told == names
+    assert f"{names[0]}: missing in almost all samples, ignored." in found.warnings
+    assert "known for 1 of 60 samples: it is ignored" in found.features[2].remarks
+    assert f"data = data.select({['a', 'b'] if named else [0, 1]})" in found.advice.code
 
 
 def test_copies_of_samples_are_warned_of():

@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> None:
             task=task,
             title=args.title or f"Do the uncertainties of {name} matter?",
             reading=reading,
-            command=_command(args, dataset, task) if reading else None,
+            command=(lambda ignored: _command(args, dataset, task, ignored)) if reading else None,
             notes=notes,
             quick=args.quick,
             seed=args.seed,
@@ -133,15 +133,17 @@ def _code(args: argparse.Namespace, format: str, dataset: Dataset, task: str) ->
     return f"table = {read}\ndata, y, {more} = table.data, table.y, table.{more}"
 
 
-def _command(args: argparse.Namespace, dataset: Dataset, task: str) -> str:
-    """Return the shell command that trains on the same table."""
+def _command(args: argparse.Namespace, dataset: Dataset, task: str, ignored: list[str]) -> str:
+    """Return the shell command that trains on the same table without the `ignored` features."""
     assert dataset.columns is not None
     words = ["svmgsu", "train", args.data]
     if dataset.columns.target is not None:
         words += ["--target", dataset.columns.target]
     if args.task is not None:
         words += ["--task", task]
-    for name in ("format", "id", "features", "exact", "ignore", "error_scale", "limits", "delimiter"):
+    if args.ignore or ignored:
+        words += ["--ignore", ",".join(filter(None, [args.ignore, *ignored]))]
+    for name in ("format", "id", "features", "exact", "error_scale", "limits", "delimiter"):
         value = getattr(args, name, None)
         if value is not None:
             words += [f"--{name.replace('_', '-')}", str(value)]

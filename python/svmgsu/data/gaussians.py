@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import _core
 from .._repr import gaussians_table, typical_sizes
+from ..propagate.linear import as_select_map
 from ..support.arrays import dense, stack_rows
 from ..support.sparse import SparseRows
 from ..support.validation import (
@@ -318,10 +319,38 @@ class Gaussians:
         own = self.feature_names_in_
         if names is None or own is None or own == list(names):
             return self
-        places = np.array(_core.match_names(list(names), own), dtype=np.int64)
-        cov = None if self.cov is None else self.cov.select(places)
-        out = Gaussians(self.mean[:, places], cov, feature_names=list(names))
-        out.test_noise = None if self.test_noise is None else self.test_noise.select(places)
+        return self.select(np.array(_core.match_names(list(names), own), dtype=np.int64))
+
+    def select(self, features: Any) -> Gaussians:
+        """Return the same samples with some of the features.
+
+        Parameters
+        ----------
+        features : list of names, array of indices, or mask
+            The features, in the order wanted.
+
+        Examples
+        --------
+        >>> import svmgsu
+        >>> data = svmgsu.Gaussians([[1.0, 2.0]], std=[[0.1, 0.5]], feature_names=["size", "colour"])
+        >>> data.select(["colour"]).mean.tolist()
+        [[2.0]]
+        """
+        own = self.feature_names_in_
+        chosen = list(features)
+        if chosen and all(isinstance(name, str) for name in chosen):
+            unknown = [name for name in chosen if name not in (own or ())]
+            if unknown:
+                raise ValueError(f"features: there is no {unknown[0]!r} among the features")
+            chosen = [(own or []).index(name) for name in chosen]
+        places = as_select_map(np.asarray(chosen), self.shape[1]).columns
+        mean = self.mean[:, places]
+        out = self._with(
+            SparseRows(mean, "X") if is_sparse(mean) else as_float_array(mean, "X", (2,)),
+            None if self.cov is None else self.cov.select(places),
+            None if self.test_noise is None else self.test_noise.select(places),
+        )
+        out.feature_names_in_ = None if own is None else [own[j] for j in places]
         return out
 
     def scale_cov(self, t: float) -> Gaussians:

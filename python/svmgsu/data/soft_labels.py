@@ -31,10 +31,6 @@ class Copies:
         """Return the samples of some copies."""
         return rows if self.source is None else self.source[rows]
 
-    def originals(self, rows: Array) -> Array:
-        """Return the samples of some copies, each once."""
-        return rows if self.source is None else np.unique(self.source[rows])
-
     def of(self, samples: Array) -> Array:
         """Return all copies of some samples."""
         if self.source is None:
@@ -56,14 +52,6 @@ class Copies:
         places = np.arange(self.samples) if self.source is None else self.source
         out[places, codes] = 1.0 if self.shares is None else self.shares
         return out
-
-    def likeliest(self, labels: Array) -> Array:
-        """Return the most probable label of each sample, from those of its copies."""
-        if self.source is None or self.shares is None:
-            return labels
-        order = np.lexsort((-self.shares, self.source))
-        first = np.searchsorted(self.source, np.arange(self.samples))  # `source` is in order
-        return np.asarray(labels[order[first]])
 
 
 def has_soft_labels(y: Any) -> bool:

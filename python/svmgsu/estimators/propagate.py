@@ -34,13 +34,13 @@ from sklearn.utils.validation import _check_feature_names_in, check_array, check
 
 from ..data.covariances import beside
 from ..data.gaussians import Gaussians
-from ..propagate.elementwise import exact_moments, moments_of
 from ..propagate.function import (
-    DifferenceMap,
     by_points,
-    elementwise_derivative,
+    derivative,
     evaluated,
+    exact_moments,
     is_elementwise,
+    moments_of,
     small_steps,
 )
 from ..propagate.linear import (
@@ -430,12 +430,7 @@ class Function(Step):
             raise TypeError(f"X: {name} is not linear and takes no sparse means; pass their .toarray()")
         X = X.astype(np.float64)
         evaluated(self.values, X, name)  # checks the domain
-        if self.elementwise:
-            try:
-                return elementwise_derivative(self.values, X, name)
-            except ValueError:
-                pass  # a noise-free value on the edge of the domain, which a DifferenceMap does not move
-        return DifferenceMap(self.values, X, self.outputs, name, FINE_STEP)
+        return derivative(self.values, X, self.outputs, self.elementwise, name, FINE_STEP)
 
     def carry(self, data: Gaussians, exact: bool) -> Gaussians:
         if self.linear_map is not None or not exact or data.cov is None:

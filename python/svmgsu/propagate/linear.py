@@ -372,7 +372,7 @@ def as_scale_map(d: Any) -> LinearMap:
     return ScaleMap(array)
 
 
-def as_select_map(columns: Any, features: int | None) -> LinearMap:
+def as_select_map(columns: Any, features: int | None) -> SelectMap:
     """Return the map of indices or a mask of features; `features` is None if any number fits."""
     chosen = np.asarray(columns)
     if chosen.ndim != 1 or chosen.dtype.kind not in "biu" or chosen.size == 0:

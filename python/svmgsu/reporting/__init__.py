@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from threadpoolctl import threadpool_limits
 
 from ..support.progress import counter
 from . import insight
 from .checks import describe
 from .comparison import MEASURES, advise, cross_validate, measure
-from .problem import prepare, without_features
+from .problem import prepare
 from .result import Report
 from .systems import FULL, QUICK, systems_for
 
@@ -32,7 +34,7 @@ def report(
     task: str = "auto",
     title: str = "Do the uncertainties matter?",
     reading: str | None = None,
-    command: str | None = None,
+    command: Callable[[list[str]], str] | None = None,
     notes: Any = (),
     quick: bool = False,
     seed: int = 0,
@@ -67,8 +69,9 @@ def report(
         Title of the page.
     reading : str, optional
         Code that makes `data` and `y`, shown before the recommended model's.
-    command : str, optional
-        Shell command that trains on the same table, shown where it trains the recommended model.
+    command : function of a list of str, optional
+        Returns the shell command that trains on the same table without the features in the list, shown where
+        it trains the recommended model.
     notes : list of str
         Notes of the reader of a file, shown on the page.
     quick : bool, default=False
@@ -109,7 +112,12 @@ def report(
         effort=effort,
     )
     table, features, suspicions, ignored = describe(problem)
-    problem, used = without_features(problem, ignored)
+    used = np.flatnonzero(~ignored)
+    problem = problem.with_features(used)
+    left_out = [features[j].name for j in np.flatnonzero(ignored)]
+    preparing = [reading] if reading else []
+    if left_out:
+        preparing.append(f"data = data.select({problem.data.feature_names_in_ or used.tolist()})")
     folds = problem.splits(effort.folds)
     systems = systems_for(problem, effort)
     done = counter(verbose, len(systems) * len(folds) + 3, "svmgsu report")
@@ -128,7 +136,7 @@ def report(
             measure=first,
             second_measure=second,
             systems=[trial.score for trial in trials],
-            advice=advise(problem, trials, reading, command),
+            advice=advise(problem, trials, preparing, None if command is None else command(left_out)),
             warnings=suspicions,
             notes=[*notes, *said],
             settings={"seed": seed, "folds": len(folds), "quick": quick, "groups": groups is not None},

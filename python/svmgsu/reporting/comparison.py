@@ -120,8 +120,11 @@ def standard_error(values: FloatArray, groups: Array | None) -> float:
     return float(np.sqrt(count / max(1, count - 1) * (centred**2).sum()) / len(values))
 
 
-def advise(problem: Problem, trials: list[Trial], reading: str | None, command: str | None) -> Advice:
-    """Answer whether the uncertainties help, and recommend the simplest of the best models."""
+def advise(problem: Problem, trials: list[Trial], preparing: list[str], command: str | None) -> Advice:
+    """Answer whether the uncertainties help, and recommend the simplest of the best models.
+
+    `preparing` are the lines of code that make `data` and `y`, `command` trains the pool in the shell.
+    """
     fine = [t for t in trials if t.predicted is not None]
     measured = MEASURES[problem.task][0]
     answer, headline = _answer(problem, fine, measured)
@@ -141,15 +144,19 @@ def advise(problem: Problem, trials: list[Trial], reading: str | None, command: 
             f"It is the simplest within one standard error of the best: the {measured} of {best.score.name} "
             f"is lower by only {less:.2g} ± {error:.2g}."
         )
-    lines = ["import svmgsu"] if reading or taken.system.family == "pool" else []
-    lines += [reading] if reading else []
-    lines += taken.system.code(problem)
-    trains = (
-        command
-        if taken.system.family == "pool" and taken.system.uncertainties == (problem.data.cov is not None)
-        else None
+    is_pool = taken.system.family == "pool"
+    lines = ["import svmgsu"] if preparing or is_pool else []
+    code = "\n".join([*lines, *preparing, *taken.system.code(problem)])
+    uses_all = taken.system.uncertainties == (problem.data.cov is not None)
+    return Advice(
+        answer,
+        headline,
+        taken.system.key,
+        taken.score.name,
+        reason,
+        code,
+        command if is_pool and uses_all else None,
     )
-    return Advice(answer, headline, taken.system.key, taken.score.name, reason, "\n".join(lines), trains)
 
 
 def _answer(problem: Problem, fine: list[Trial], measured: str) -> tuple[str, str]:

@@ -49,6 +49,12 @@ class Problem:
         some: Any = {name: None if value is None else value[rows] for name, value in own.items()}
         return replace(self, codes=self.codes[rows] if len(self.codes) else self.codes, **some)
 
+    def with_features(self, places: Array) -> Problem:
+        """Return the same samples with some of the features, by position."""
+        if not len(places):
+            raise ValueError("data: all features are constant or missing; there is nothing to learn from")
+        return replace(self, data=self.data.select(places))
+
     def splits(self, folds: int) -> list[tuple[Array, Array]]:
         """Return (training, held-out) samples of each fold; samples of a group are on one side."""
         kind: Any
@@ -163,20 +169,6 @@ def draw_rows(rows: Array, codes: Array, most: int, seed: int) -> Array:
         own = rng.permutation(rows[codes[rows] == code])
         kept.append(own[: max(min(len(own), 5), round(most * len(own) / len(rows)))])
     return np.sort(np.concatenate(kept))
-
-
-def without_features(problem: Problem, ignored: Array) -> tuple[Problem, Array]:
-    """Return the problem without some features, and the positions of the others."""
-    places = np.flatnonzero(~ignored)
-    data = problem.data
-    if len(places) == data.shape[1]:
-        return problem, places
-    if not len(places):
-        raise ValueError("data: all features are constant or missing; there is nothing to learn from")
-    names = data.feature_names_in_
-    cov = None if data.cov is None else data.cov.select(places)
-    shown = None if names is None else [names[j] for j in places]
-    return replace(problem, data=with_gaps(np.asarray(data.mean)[:, places], cov, shown)), places
 
 
 def _read(data: Any, cov: Any, std: Any) -> Gaussians:

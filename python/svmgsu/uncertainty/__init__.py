@@ -14,8 +14,7 @@ from .augmentation import from_augmentation
 from .checking import Check, LargeUncertaintyWarning, check
 from .errors import from_errors, from_standard_errors
 from .images import from_images
-from .missing import from_missing
-from .population import posterior
+from .population import from_missing, posterior
 from .propagation import propagate
 from .repeats import from_repeats
 from .signals import DEAP_BANDS, DEAP_PAIR_BANDS, DEAP_PAIRS, from_welch

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..data.gaussians import Gaussians
-from ..propagate.function import METHODS, by_points, derivative, evaluated
+from ..propagate.function import METHODS, by_points, derivative, evaluated, given_derivative, is_elementwise
 from ..propagate.linear import LinearMap, MatrixMap, ScaleMap
 from ..support.arrays import dense
 from ..support.validation import as_float_array, check_choice, check_finite
@@ -99,8 +99,10 @@ def propagate(
         return Gaussians(means.astype(dtype), cov)
     else:
         means = evaluated(f, X, "f")
-        if data.cov is not None:
-            linear_map = derivative(f, X, means, jacobian)
+        if data.cov is not None and jacobian is not None:
+            linear_map = given_derivative(jacobian, X, means)
+        elif data.cov is not None:
+            linear_map = derivative(f, X, means.shape[1], is_elementwise(f, X, means))
     names = data.feature_names_in_ if isinstance(linear_map, ScaleMap) else None
     carried = None if data.cov is None or linear_map is None else data.cov.map(linear_map)
     return Gaussians(means.astype(dtype), carried, feature_names=names)
