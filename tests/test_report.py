@@ -339,18 +339,21 @@ def test_single_precision_is_constant_by_its_own_rounding():
 
 @pytest.mark.parametrize("named", [True, False])
 def test_ignored_features_are_told_and_left_out_by_the_printed_code(named):
-    data, y, _ = rings(60)
-    rare = np.where(np.arange(60) < 1, data.mean[:, 0], np.nan)
-    values = np.column_stack([data.mean[:, :2], rare, np.full(60, 7.0)])
+    data, y, _ = rings(150)
+    rare = np.where(np.arange(150) < 2, data.mean[:, 0], np.nan)
+    values = np.column_stack([data.mean[:, :2], rare, np.full(150, 7.0)])
     frame = pd.DataFrame(values, columns=["a", "b", "rare", "same"]).assign(a_err=0.3)
-    given = {"std": 0.3} if not named else {}
     told = []
-    command = lambda ignored: told.extend(ignored) or "svmgsu train"  # noqa: E731
-    found = svmgsu.report(frame if named else values, y, quick=True, command=command, **given)
+    found = svmgsu.report(
+        *((frame, y) if named else (values, y)),
+        std=None if named else 0.3,
+        quick=True,
+        command=lambda ignored: f"svmgsu train --ignore {told.extend(ignored)}",
+    )
     names = ["rare", "same"] if named else ["feature 3", "feature 4"]
     assert told == names
     assert f"{names[0]}: missing in almost all samples, ignored." in found.warnings
-    assert "known for 1 of 60 samples: it is ignored" in found.features[2].remarks
+    assert "known for 2 of 150 samples: it is ignored" in found.features[2].remarks
     assert f"data = data.select({['a', 'b'] if named else [0, 1]})" in found.advice.code
 
 

@@ -27,7 +27,9 @@ from .propagate.features import (
     spectrum,
 )
 from .support.validation import (
+    ArrayLike,
     FloatArray,
+    RandomState,
     as_float_array,
     check_choice,
     check_count,
@@ -45,7 +47,7 @@ class FeatureTransformer(GaussianTransformer):
     covariance: str
     map_: FeatureMap
 
-    def fit(self, X: Any, y: Any = None, cov: Any = None, std: Any = None) -> Any:
+    def fit(self, X: ArrayLike, y: ArrayLike = None, cov: ArrayLike = None, std: ArrayLike = None) -> Any:
         """Learn from X.
 
         Parameters
@@ -66,7 +68,7 @@ class FeatureTransformer(GaussianTransformer):
         self._n_features_out = self.map_.outputs
         return self
 
-    def transform(self, X: Any, cov: Any = None, std: Any = None) -> Any:
+    def transform(self, X: ArrayLike, cov: ArrayLike = None, std: ArrayLike = None) -> Any:
         """Return E z of X, with the covariance that `covariance` asks for.
 
         Points that come as an array become an array; `Gaussians`, `Mixtures`, and arrays with `cov` or `std`
@@ -89,7 +91,7 @@ class FeatureTransformer(GaussianTransformer):
             return Gaussians(self.map_.mean(data, dtype))
         return self.map_.gaussians(data, cast(Spread, self.covariance), dtype)
 
-    def _check_mixtures(self, X: Mixtures, cov: Any, std: Any, *, reset: bool) -> None:
+    def _check_mixtures(self, X: Mixtures, cov: ArrayLike, std: ArrayLike, *, reset: bool) -> None:
         if cov is not None or std is not None:
             raise ValueError("cov: X is Mixtures and has its covariances already")
         if reset:
@@ -152,9 +154,9 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, FeatureTransformer):  # t
         gamma: Any = "scale",
         nu: float = 1.5,
         orthogonal: bool = True,
-        metric: Any = None,
+        metric: ArrayLike = None,
         covariance: str = "none",
-        random_state: Any = 0,
+        random_state: RandomState = 0,
     ) -> None:
         self.kernel = kernel
         self.n_features = n_features
@@ -165,7 +167,7 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, FeatureTransformer):  # t
         self.covariance = covariance
         self.random_state = random_state
 
-    def _fit(self, data: Any, y: Any) -> None:
+    def _fit(self, data: Any, y: ArrayLike) -> None:
         check_choice(self.kernel, "kernel", KERNELS)
         count = check_count(self.n_features, "n_features", least=2)
         if count % 2:
@@ -228,9 +230,9 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, FeatureTransformer):  # type: i
         *,
         gamma: Any = "scale",
         landmarks: Any = "kmeans",
-        metric: Any = None,
+        metric: ArrayLike = None,
         covariance: str = "none",
-        random_state: Any = 0,
+        random_state: RandomState = 0,
     ) -> None:
         self.n_landmarks = n_landmarks
         self.gamma = gamma
@@ -239,7 +241,7 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, FeatureTransformer):  # type: i
         self.covariance = covariance
         self.random_state = random_state
 
-    def _fit(self, data: Any, y: Any) -> None:
+    def _fit(self, data: Any, y: ArrayLike) -> None:
         count = check_count(self.n_landmarks, "n_landmarks")
         rng = _generator(self.random_state)
         X = _points_of(data)
@@ -286,7 +288,7 @@ class Polynomial(FeatureTransformer):
     def __init__(self, *, covariance: str = "none") -> None:
         self.covariance = covariance
 
-    def _fit(self, data: Any, y: Any) -> None:
+    def _fit(self, data: Any, y: ArrayLike) -> None:
         self.map_ = polynomial_map(self.n_features_in_)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
@@ -297,7 +299,7 @@ class Polynomial(FeatureTransformer):
         return inner.get_feature_names_out(names)
 
 
-def _generator(random_state: Any) -> np.random.Generator:
+def _generator(random_state: RandomState) -> np.random.Generator:
     """Return a generator for what scikit-learn calls `random_state`."""
     if isinstance(random_state, np.random.Generator):
         return random_state
@@ -311,7 +313,7 @@ def _points_of(data: Gaussians | Mixtures) -> FloatArray:
     return np.asarray(data.mean, dtype=np.float64)
 
 
-def _checked_metric(metric: Any, n: int) -> FloatArray | None:
+def _checked_metric(metric: ArrayLike, n: int) -> FloatArray | None:
     if metric is None:
         return None
     matrix = as_float_array(metric, "metric", (2,)).astype(np.float64)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from . import _core
@@ -12,6 +10,7 @@ from .data.gaussians import as_gaussians
 from .support.labels import check_labels, check_targets, check_weights
 from .support.losses import known_loss
 from .support.validation import (
+    ArrayLike,
     FloatArray,
     as_float_array,
     check_count,
@@ -64,16 +63,16 @@ class Objective:
 
     def __init__(
         self,
-        X: Any,
-        y: Any,
-        cov: Any = None,
+        X: ArrayLike,
+        y: ArrayLike,
+        cov: ArrayLike = None,
         *,
-        std: Any = None,
+        std: ArrayLike = None,
         psd: Psd = "clip",
         lam: float = 1e-2,
         loss: str = "hinge",
         epsilon: float | None = None,
-        sample_weight: Any = None,
+        sample_weight: ArrayLike = None,
         threads: int | None = None,
     ) -> None:
         check_row_order(X, y=y, sample_weight=sample_weight)
@@ -97,25 +96,25 @@ class Objective:
         team = 0 if threads is None else check_count(threads, "threads")
         self._core = _core.Objective(core, self.lam, team, True, kind)
 
-    def value(self, w: Any, b: float) -> float:
+    def value(self, w: ArrayLike, b: float) -> float:
         """Return J(w, b)."""
         return float(self._core.value(self._vector(w, "w"), float(b)))
 
-    def gradient(self, w: Any, b: float) -> tuple[FloatArray, float]:
+    def gradient(self, w: ArrayLike, b: float) -> tuple[FloatArray, float]:
         """Return (∂J/∂w, ∂J/∂b)."""
         return self.value_and_gradient(w, b)[1:]
 
-    def value_and_gradient(self, w: Any, b: float) -> tuple[float, FloatArray, float]:
+    def value_and_gradient(self, w: ArrayLike, b: float) -> tuple[float, FloatArray, float]:
         """Return (J, ∂J/∂w, ∂J/∂b), computed in one pass."""
         value, gw, gb = self._core.value_and_gradient(self._vector(w, "w"), float(b))
         return value, gw, gb
 
-    def hessian_product(self, w: Any, b: float, vw: Any, vb: float) -> tuple[FloatArray, float]:
+    def hessian_product(self, w: ArrayLike, b: float, vw: ArrayLike, vb: float) -> tuple[FloatArray, float]:
         """Return the Hessian at (w, b) times (vw, vb), as an array of shape (n,) and a number."""
         hw, hb = self._core.hessian_product(self._vector(w, "w"), float(b), self._vector(vw, "vw"), float(vb))
         return hw, hb
 
-    def gap(self, w: Any, b: float) -> float:
+    def gap(self, w: ArrayLike, b: float) -> float:
         """Return a proven upper bound of J(w, b) - J*, rounding errors included.
 
         The bound comes from a feasible point of the dual problem. Where that of (w, b) itself proves little,
@@ -123,11 +122,11 @@ class Objective:
         """
         return float(self._core.certify(self._vector(w, "w"), float(b))[2])
 
-    def best_intercept(self, w: Any) -> float:
+    def best_intercept(self, w: ArrayLike) -> float:
         """Return the b that minimises J(w, ·)."""
         return float(self._core.best_intercept(self._vector(w, "w"), 0.0))
 
-    def _vector(self, v: Any, name: str) -> FloatArray:
+    def _vector(self, v: ArrayLike, name: str) -> FloatArray:
         array = as_float_array(v, name, (1,)).astype(np.float64, copy=False)
         if len(array) != self.data.shape[1]:
             raise ValueError(f"{name}: {len(array)} numbers for {self.data.shape[1]} features")

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..support.arrays import dense
 from ..support.precision import squared
-from ..support.validation import Array, as_float_array, is_sparse
+from ..support.validation import Array, ArrayLike, as_float_array, is_sparse
 from ..support.warning import warn
 from .covariances import Covariance, Diagonal, Full, Isotropic, Psd, Shared, check_psd
 from .covariances.full import SYMMETRY_TOLERANCE
@@ -21,7 +21,7 @@ FEW_SAMPLES = 10  # whose spread says little
 
 
 def as_covariance(
-    cov: Any, std: Any, shape: tuple[int, int], psd: Psd = "clip", mean: Any = None
+    cov: ArrayLike, std: ArrayLike, shape: tuple[int, int], psd: Psd = "clip", mean: Any = None
 ) -> Covariance | None:
     """Return `cov` or `std` as a kind that fits (l, n) samples.
 
@@ -109,7 +109,7 @@ def _warn_of_deviations(mean: Any, cov: Covariance, shape: tuple[int, int]) -> N
 
 
 def as_test_noise(
-    cov: Any, shape: tuple[int, int], seed: int, psd: Psd = "clip", name: str = "deployment_cov"
+    cov: ArrayLike, shape: tuple[int, int], seed: int, psd: Psd = "clip", name: str = "deployment_cov"
 ) -> Covariance:
     """Return test-time noise as a covariance of every sample: one for all, or one each from a pool."""
     pool = as_pool(cov, shape[1], psd, name)
@@ -121,7 +121,7 @@ def drawn(pool: Covariance, count: int, seed: int) -> Array:
     return np.random.default_rng(seed).integers(pool.n_samples or 1, size=count)
 
 
-def as_pool(cov: Any, n: int, psd: Psd = "clip", name: str = "deployment_cov") -> Covariance:
+def as_pool(cov: ArrayLike, n: int, psd: Psd = "clip", name: str = "deployment_cov") -> Covariance:
     """Return noise for n features: one covariance for all, or a pool, which has `n_samples`."""
     if isinstance(cov, Covariance):
         pool = cov

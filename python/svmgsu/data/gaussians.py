@@ -15,7 +15,9 @@ from ..support.arrays import dense, stack_rows
 from ..support.sparse import SparseRows
 from ..support.validation import (
     Array,
+    ArrayLike,
     FloatArray,
+    RandomState,
     as_float_array,
     as_generator,
     check_choice,
@@ -82,9 +84,9 @@ class Gaussians:
     def __init__(
         self,
         mean: Any,
-        cov: Any = None,
+        cov: ArrayLike = None,
         *,
-        std: Any = None,
+        std: ArrayLike = None,
         feature_names: Sequence[str] | None = None,
         psd: Psd = "clip",
     ) -> None:
@@ -269,7 +271,7 @@ class Gaussians:
         """Return the same means with `cov` added to their covariance."""
         return self.with_cov(cov if self.cov is None else self.cov + cov)
 
-    def add_noise(self, cov: Any, seed: int = 0, *, psd: Psd = "clip") -> Gaussians:
+    def add_noise(self, cov: ArrayLike, seed: int = 0, *, psd: Psd = "clip") -> Gaussians:
         """Return the same samples with noise that will exist only at test time.
 
         Training adds it to the covariances, so that the model expects noisier samples than it is trained on.
@@ -372,7 +374,7 @@ class Gaussians:
         scaled = t * self.cov
         return self.with_cov(scaled if t else None)
 
-    def sample(self, k: int = 1, random_state: Any = None, *, y: Any = None) -> FloatArray:
+    def sample(self, k: int = 1, random_state: RandomState = None, *, y: ArrayLike = None) -> FloatArray:
         """Draw from every sample's Gaussian.
 
         Parameters
@@ -402,7 +404,7 @@ class Gaussians:
         noise = np.zeros(shape) if self.cov is None else self.cov.noise(rng, shape, y)
         return np.asarray(mean + noise)
 
-    def subspace(self, p: float, mode: str = "truncate", *, y: Any = None) -> Gaussians:
+    def subspace(self, p: float, mode: str = "truncate", *, y: ArrayLike = None) -> Gaussians:
         """Reduce each covariance to its leading eigenvectors (the paper's Sect. 3.2).
 
         Parameters
@@ -482,7 +484,7 @@ def names_of(mean: Any, given: Sequence[str] | None, n: int) -> list[str] | None
     return names
 
 
-def as_gaussians(X: Any, cov: Any = None, std: Any = None, psd: Psd = "clip") -> Gaussians:
+def as_gaussians(X: ArrayLike, cov: ArrayLike = None, std: ArrayLike = None, psd: Psd = "clip") -> Gaussians:
     """Return X with its covariance as `Gaussians`; itself if it is one already."""
     if isinstance(X, Gaussians):
         if cov is not None or std is not None:

@@ -13,7 +13,9 @@ from ..support.arrays import blocks, roots
 from ..support.memory import in_words, require_memory
 from ..support.validation import (
     Array,
+    ArrayLike,
     FloatArray,
+    RandomState,
     as_float_array,
     as_generator,
     check_count,
@@ -62,7 +64,7 @@ class Mixtures:
     """
 
     def __init__(
-        self, weights: Any, mean: Any, cov: Any, *, feature_names: Sequence[str] | None = None
+        self, weights: ArrayLike, mean: Any, cov: ArrayLike, *, feature_names: Sequence[str] | None = None
     ) -> None:
         self.mean = as_float_array(mean, "mean", (3,))
         count, components, n = self.mean.shape
@@ -162,7 +164,7 @@ class Mixtures:
             mean[part], packed[part] = centre, spread[:, upper[0], upper[1]]
         return Gaussians(mean, Full.from_packed(packed), feature_names=self.feature_names_in_)
 
-    def sample(self, k: int = 1, random_state: Any = None) -> FloatArray:
+    def sample(self, k: int = 1, random_state: RandomState = None) -> FloatArray:
         """Draw from every sample's mixture; return an array of shape (l, k, n).
 
         Parameters

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..support.errors import InvalidValue
 from ..support.labels import as_labels, check_labels, class_codes, plain_labels
-from ..support.validation import Array, FloatArray, as_float_array, check_finite, listed
+from ..support.validation import Array, ArrayLike, FloatArray, as_float_array, check_finite, listed
 
 TOLERANCE = 1e-4  # of the sum of a sample's probabilities; they are divided by it
 
@@ -54,7 +54,7 @@ class Copies:
         return out
 
 
-def has_soft_labels(y: Any) -> bool:
+def has_soft_labels(y: ArrayLike) -> bool:
     """Return whether y is a table of numbers, with a column for each class; a dict is one."""
     if isinstance(y, Mapping):
         return True
@@ -64,7 +64,7 @@ def has_soft_labels(y: Any) -> bool:
     return len(shape) == 2 and shape[1] > 1
 
 
-def read_labels(y: Any, samples: int, classes: Any = None) -> tuple[Array, Array, Copies]:
+def read_labels(y: ArrayLike, samples: int, classes: ArrayLike = None) -> tuple[Array, Array, Copies]:
     """Return (the classes, the place of each copy's class, the copies).
 
     y has labels, of shape (l,), or class probabilities, of shape (l, K); `classes` names their columns.
@@ -90,7 +90,9 @@ def read_labels(y: Any, samples: int, classes: Any = None) -> tuple[Array, Array
     return names, codes, Copies(samples, source, probabilities[source, codes])
 
 
-def known_labels(y: Any, samples: int, classes: Array, columns: Any = None) -> tuple[Array, Copies]:
+def known_labels(
+    y: ArrayLike, samples: int, classes: Array, columns: ArrayLike = None
+) -> tuple[Array, Copies]:
     """Read the labels of a piece of the data whose `classes` are known and need not all be there.
 
     The columns of class probabilities have the names of a data frame, or those that `columns` gives them, or
@@ -113,7 +115,7 @@ def known_labels(y: Any, samples: int, classes: Array, columns: Any = None) -> t
     return codes, Copies(samples, source, probabilities[:, order][source, place])
 
 
-def _as_table(y: Any, classes: Any) -> tuple[Any, Any]:
+def _as_table(y: ArrayLike, classes: ArrayLike) -> tuple[Any, Any]:
     """Return a dict of class probabilities as an array and the names of its columns; all else as it is."""
     if not isinstance(y, Mapping):
         return y, classes
@@ -123,8 +125,8 @@ def _as_table(y: Any, classes: Any) -> tuple[Any, Any]:
     return np.stack(columns, axis=1), list(y)
 
 
-def _names(y: Any, classes: Any) -> Array:
-    columns = int(y.shape[1]) if hasattr(y, "shape") else len(y[0])
+def _names(y: ArrayLike, classes: ArrayLike) -> Array:
+    columns = int(np.asarray(y).shape[1])
     if classes is None:
         classes = list(getattr(y, "columns", range(columns)))
     names = as_labels(classes, len(np.atleast_1d(np.asarray(classes))))
@@ -136,7 +138,7 @@ def _names(y: Any, classes: Any) -> Array:
     return names
 
 
-def _probabilities(y: Any, samples: int, names: Array) -> FloatArray:
+def _probabilities(y: ArrayLike, samples: int, names: Array) -> FloatArray:
     """Return class probabilities that sum to 1 in each row; the error names the first row that does not."""
     probabilities = as_float_array(y, "y", (2,)).astype(np.float64)
     if len(probabilities) != samples:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn import config_context
-from sklearn.base import clone
+from sklearn.base import TransformerMixin, clone
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA, IncrementalPCA, TruncatedSVD
 from sklearn.feature_selection import SelectorMixin
@@ -55,7 +55,7 @@ from ..propagate.linear import (
     reached,
 )
 from ..support.arrays import blocks, dense, stack_columns
-from ..support.validation import Array, FloatArray, is_sparse
+from ..support.validation import Array, ArrayLike, FloatArray, Matrix, is_sparse
 from .transformer import FLOATS, GaussianTransformer
 
 METHODS = ("first-order", "exact", "unscented")
@@ -114,7 +114,9 @@ class Propagate(GaussianTransformer):
     (4.6002, 0.00995)
     """
 
-    def __init__(self, transformer: Any = "passthrough", *, method: str = "first-order") -> None:
+    def __init__(
+        self, transformer: TransformerMixin | str = "passthrough", *, method: str = "first-order"
+    ) -> None:
         self.transformer = transformer
         self.method = method
 
@@ -133,7 +135,7 @@ class Propagate(GaussianTransformer):
                 tags.transformer_tags.preserves_dtype = inner.transformer_tags.preserves_dtype
         return tags
 
-    def _fit(self, data: Gaussians, y: Any) -> None:
+    def _fit(self, data: Gaussians, y: ArrayLike) -> None:
         if self.method not in METHODS:
             raise ValueError(f"method: expected one of {', '.join(map(repr, METHODS))}, got {self.method!r}")
         if isinstance(self.transformer, str):
@@ -150,7 +152,7 @@ class Propagate(GaussianTransformer):
                 self.step_: Step = step_of(self.transformer_, _some_means(data))
                 self._n_features_out = output_of(self.transformer_, data.mean[:1]).shape[1]
 
-    def _named(self, X: Any) -> Any:
+    def _named(self, X: Matrix) -> Matrix:
         names = getattr(self, "feature_names_in_", None)
         return X if names is None else framed(X, names)
 
@@ -168,7 +170,7 @@ class Propagate(GaussianTransformer):
         return step.carry(data, exact=self.method == "exact")
 
     @available_if(_can_invert)  # type: ignore[untyped-decorator]
-    def inverse_transform(self, X: Any) -> Any:
+    def inverse_transform(self, X: ArrayLike) -> Any:
         """Transform X, an array or `Gaussians`, back by the transformer's own inverse.
 
         Parameters
@@ -177,9 +179,11 @@ class Propagate(GaussianTransformer):
             Samples as `transform` returns them.
         """
         check_is_fitted(self)
-        is_array = not isinstance(X, Gaussians)
         accepted = "csr" if self.takes_sparse else False
-        data = Gaussians(check_array(X, accept_sparse=accepted, dtype=FLOATS)) if is_array else X
+        is_array = not isinstance(X, Gaussians)
+        data = (
+            X if isinstance(X, Gaussians) else Gaussians(check_array(X, accept_sparse=accepted, dtype=FLOATS))
+        )
         if data.shape[1] != self._n_features_out:
             raise ValueError(
                 f"X has {data.shape[1]} features, but {type(self).__name__} makes {self._n_features_out}"
@@ -259,11 +263,11 @@ class Propagate(GaussianTransformer):
 class _Inverse:
     """The inverse of a fitted transformer, as a transformer."""
 
-    def __init__(self, transformer: Any) -> None:
+    def __init__(self, transformer: TransformerMixin) -> None:
         self.inner = transformer
         self.func = getattr(transformer, "inverse_func", None)
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: ArrayLike) -> Any:
         return self.inner.inverse_transform(X)
 
 
@@ -273,7 +277,7 @@ def _some_means(data: Gaussians) -> FloatArray:
     return dense(data.mean[rows]).astype(np.float64)
 
 
-def _check_outputs(mean: Any, name: str) -> None:
+def _check_outputs(mean: Matrix, name: str) -> None:
     """Refuse outputs that are not finite; with covariances, the derivative does so."""
     if not is_sparse(mean) and not np.isfinite(mean).all():
         i, j = np.argwhere(~np.isfinite(mean))[0].tolist()
@@ -305,18 +309,18 @@ class Step(ABC):
 
     linear_map: LinearMap | None = None
 
-    def __init__(self, transformer: Any) -> None:
+    def __init__(self, transformer: TransformerMixin) -> None:
         self.transformer = transformer
 
-    def forward(self, X: Any) -> Any:
+    def forward(self, X: Matrix) -> Any:
         """Transform the means X."""
         return output_of(self.transformer, X)
 
     @abstractmethod
-    def derivative(self, X: Any, uncertain: Array) -> LinearMap:
+    def derivative(self, X: Matrix, uncertain: Array) -> LinearMap:
         """Return the derivative at the means X; `uncertain` tells which features have a variance."""
 
-    def map(self, X: Any, uncertain: Array) -> LinearMap:
+    def map(self, X: Matrix, uncertain: Array) -> LinearMap:
         """Return the linear map of the covariances: exact if the step is affine, else to first order."""
         return self.derivative(X, uncertain) if self.linear_map is None else self.linear_map
 
@@ -331,11 +335,11 @@ class Step(ABC):
 class Affine(Step):
     """x → A x + c."""
 
-    def __init__(self, transformer: Any, linear_map: LinearMap) -> None:
+    def __init__(self, transformer: TransformerMixin, linear_map: LinearMap) -> None:
         super().__init__(transformer)
         self.linear_map = linear_map
 
-    def derivative(self, X: Any, uncertain: Array) -> LinearMap:
+    def derivative(self, X: Matrix, uncertain: Array) -> LinearMap:
         assert self.linear_map is not None
         return self.linear_map
 
@@ -343,7 +347,7 @@ class Affine(Step):
 class Direction(Step):
     """x → x/|x|, whose derivative (I - u uᵀ)/|x| is never written out."""
 
-    def derivative(self, X: Any, uncertain: Array) -> LinearMap:
+    def derivative(self, X: Matrix, uncertain: Array) -> LinearMap:
         lengths = row_norms(X).astype(np.float64)
         if not lengths.all():
             raise ValueError(
@@ -355,7 +359,7 @@ class Direction(Step):
 class Function(Step):
     """Any function of the features, whose derivative is found by differences."""
 
-    def __init__(self, transformer: Any, sample: FloatArray) -> None:
+    def __init__(self, transformer: TransformerMixin, sample: FloatArray) -> None:
         super().__init__(transformer)
         values = self.values(sample)
         self.outputs = values.shape[1]
@@ -417,7 +421,7 @@ class Function(Step):
             matrix[:, part] = ((ends[:count] - ends[count:]) / (2 * h[part, np.newaxis])).T
         return matrix
 
-    def derivative(self, X: Any, uncertain: Array) -> LinearMap:
+    def derivative(self, X: Matrix, uncertain: Array) -> LinearMap:
         if not uncertain.any():
             return ZeroMap(X.shape[1], self.outputs)
         name = type(self.transformer).__name__
@@ -452,14 +456,14 @@ class Function(Step):
 class Chain(Step):
     """The steps of a Pipeline."""
 
-    def __init__(self, transformer: Any, steps: Sequence[Step]) -> None:
+    def __init__(self, transformer: TransformerMixin, steps: Sequence[Step]) -> None:
         super().__init__(transformer)
         self.steps = list(steps)
         maps = [step.linear_map for step in self.steps]
         if all(each is not None for each in maps):
             self.linear_map = reduce(ComposedMap, maps)  # type: ignore[arg-type]
 
-    def derivative(self, X: Any, uncertain: Array) -> LinearMap:
+    def derivative(self, X: Matrix, uncertain: Array) -> LinearMap:
         through: LinearMap | None = None
         for step in self.steps:
             here = step.map(X, uncertain)
@@ -480,7 +484,9 @@ class Chain(Step):
 class Columns(Step):
     """The blocks of a ColumnTransformer or a FeatureUnion, each with the indices of its features."""
 
-    def __init__(self, transformer: Any, parts: Sequence[tuple[Array, Step]], features: int) -> None:
+    def __init__(
+        self, transformer: TransformerMixin, parts: Sequence[tuple[Array, Step]], features: int
+    ) -> None:
         super().__init__(transformer)
         self.parts = list(parts)
         self.features = features
@@ -491,7 +497,7 @@ class Columns(Step):
         chosen = [SelectMap(columns, self.features) for columns, _ in self.parts]
         return StackedMap([ComposedMap(a, b) for a, b in zip(chosen, maps, strict=True)])
 
-    def derivative(self, X: Any, uncertain: Array) -> LinearMap:
+    def derivative(self, X: Matrix, uncertain: Array) -> LinearMap:
         return self._stacked([step.map(X[:, columns], uncertain[columns]) for columns, step in self.parts])
 
     def carry(self, data: Gaussians, exact: bool) -> Gaussians:
@@ -522,7 +528,7 @@ class Columns(Step):
         return out
 
 
-def step_of(transformer: Any, sample: FloatArray) -> Step:
+def step_of(transformer: TransformerMixin, sample: FloatArray) -> Step:
     """Find out how a fitted transformer acts; `sample` (k, n) are some of the means it was fitted on."""
     n = sample.shape[1]
     if transformer is None or isinstance(transformer, str):  # "passthrough"
@@ -546,7 +552,7 @@ def step_of(transformer: Any, sample: FloatArray) -> Step:
     return Function(transformer, sample)
 
 
-def _blocks_of(transformer: Any, n: int) -> list[tuple[Any, Array]]:
+def _blocks_of(transformer: TransformerMixin, n: int) -> list[tuple[Any, Array]]:
     """Return the transformers of a ColumnTransformer or FeatureUnion with the indices of their features."""
     if isinstance(transformer, FeatureUnion):
         return [
@@ -559,7 +565,7 @@ def _blocks_of(transformer: Any, n: int) -> list[tuple[Any, Array]]:
     return [(t, columns) for t, columns in found if len(columns) and (not isinstance(t, str) or t != "drop")]
 
 
-def _known_map(transformer: Any, n: int) -> LinearMap | None:
+def _known_map(transformer: TransformerMixin, n: int) -> LinearMap | None:
     """Return the linear map of scalers, projections and selections, whose attributes say what it is."""
     kind = type(transformer)
     clips = getattr(transformer, "clip", False)
@@ -577,7 +583,7 @@ def _known_map(transformer: Any, n: int) -> LinearMap | None:
     return None
 
 
-def output_of(transformer: Any, X: Any, method: str = "transform") -> Any:
+def output_of(transformer: TransformerMixin, X: Matrix, method: str = "transform") -> Matrix:
     """Call a transformer with means X; with their names if it was fitted with names."""
     names = getattr(transformer, "feature_names_in_", None)
     if names is not None and method == "transform":
@@ -586,7 +592,7 @@ def output_of(transformer: Any, X: Any, method: str = "transform") -> Any:
     return out if is_sparse(out) else np.asarray(out)
 
 
-def framed(X: Any, names: Any) -> Any:
+def framed(X: Matrix, names: Sequence[str]) -> Matrix:
     """Return X as a DataFrame, without a copy, if pandas is there and X is not sparse."""
     if is_sparse(X):
         return X
@@ -606,7 +612,7 @@ def uncertain_features(data: Gaussians) -> Array:
     return mask
 
 
-def carried(data: Gaussians, mean: Any, linear_map: LinearMap) -> Gaussians:
+def carried(data: Gaussians, mean: Matrix, linear_map: LinearMap) -> Gaussians:
     """Return `mean` with the covariances of `data` after a linear map."""
     out = Gaussians(mean, None if data.cov is None else data.cov.map(linear_map))
     out.test_noise = None if data.test_noise is None else data.test_noise.map(linear_map)

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ..data.gaussians import Gaussians
 from ..io.frames import table_for_fit, table_for_predict
-from ..support.validation import is_sparse
+from ..support.validation import ArrayLike, is_sparse
 from .inputs import ROUTED, keep_names, may_lack_names, same_units
 
 FLOATS = (np.float64, np.float32)
@@ -28,14 +28,14 @@ class GaussianTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc
     __metadata_request__transform = ROUTED
 
     @abstractmethod
-    def _fit(self, data: Gaussians, y: Any) -> None:
+    def _fit(self, data: Gaussians, y: ArrayLike) -> None:
         """Learn from data that are checked."""
 
     @abstractmethod
     def _carry(self, data: Gaussians) -> Gaussians:
         """Transform the samples; an array comes as `Gaussians` without covariance."""
 
-    def fit(self, X: Any, y: Any = None, cov: Any = None, std: Any = None) -> Any:
+    def fit(self, X: ArrayLike, y: ArrayLike = None, cov: ArrayLike = None, std: ArrayLike = None) -> Any:
         """Learn from X.
 
         Parameters
@@ -51,7 +51,7 @@ class GaussianTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc
         self._fit(self._read(X, cov, std, reset=True), y)
         return self
 
-    def transform(self, X: Any, cov: Any = None, std: Any = None) -> Any:
+    def transform(self, X: ArrayLike, cov: ArrayLike = None, std: ArrayLike = None) -> Any:
         """Transform X to `Gaussians` if it is one, or if `cov` or `std` are given; otherwise to an array."""
         check_is_fitted(self)
         data = self._read(X, cov, std, reset=False)
@@ -63,7 +63,9 @@ class GaussianTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc
         out.given = (cov, std)
         return out
 
-    def fit_transform(self, X: Any, y: Any = None, cov: Any = None, std: Any = None) -> Any:
+    def fit_transform(
+        self, X: ArrayLike, y: ArrayLike = None, cov: ArrayLike = None, std: ArrayLike = None
+    ) -> Any:
         """Fit to X (with y, `cov`, `std`), then transform X."""
         return self.fit(X, y, cov, std).transform(X, cov, std)
 
@@ -76,7 +78,7 @@ class GaussianTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def _read(self, X: Any, cov: Any, std: Any, *, reset: bool) -> Gaussians:
+    def _read(self, X: ArrayLike, cov: ArrayLike, std: ArrayLike, *, reset: bool) -> Gaussians:
         if reset:
             X, _ = table_for_fit(X, None, cov, std)
         elif getattr(self, "names_of_gaussians_", False):
@@ -111,7 +113,7 @@ def _wrapped_for_arrays_only(method: Callable[..., Any]) -> Callable[..., Any]:
     """Use scikit-learn's wrapper, which may make data frames of the output, only if that is an array."""
 
     @functools.wraps(method)
-    def call(self: Any, X: Any, *args: Any, **options: Any) -> Any:
+    def call(self: Any, X: ArrayLike, *args: Any, **options: Any) -> Any:
         given = inspect.signature(method).bind(self, X, *args, **options).arguments
         is_array = not isinstance(X, Gaussians) and given.get("cov") is None and given.get("std") is None
         inner = method if is_array else method.__wrapped__  # type: ignore[attr-defined]

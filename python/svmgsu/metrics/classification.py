@@ -12,7 +12,7 @@ from sklearn.metrics import accuracy_score, confusion_matrix, log_loss, precisio
 
 from ..io.output import replacing
 from ..support.labels import check_weights
-from ..support.validation import Array, FloatArray, as_float_array, check_count, check_finite
+from ..support.validation import Array, ArrayLike, FloatArray, as_float_array, check_count, check_finite
 from .ranking import average_precision, average_precision_at_k, precision_at_k, recall_at_k
 from .reliability import calibration_error, check_probabilities
 
@@ -42,7 +42,7 @@ class ClassMetrics:
         Measures of the k samples with the greatest decision values, by k. They ignore weights.
     """
 
-    label: Any
+    label: object
     samples: float
     predicted: float
     precision: float
@@ -81,7 +81,7 @@ class Evaluation:
         The measures of each class against the rest.
     """
 
-    labels: list[Any]
+    labels: list[object]
     samples: int
     accuracy: float
     precision: float
@@ -165,13 +165,13 @@ class Evaluation:
 
 
 def evaluate(
-    y: Any,
-    scores: Any,
+    y: ArrayLike,
+    scores: ArrayLike,
     *,
-    labels: Any = None,
-    predicted: Any = None,
-    proba: Any = None,
-    sample_weight: Any = None,
+    labels: ArrayLike = None,
+    predicted: ArrayLike = None,
+    proba: ArrayLike = None,
+    sample_weight: ArrayLike = None,
     bins: int = 10,
     cutoffs: Any = CUTOFFS,
 ) -> Evaluation:
@@ -317,7 +317,7 @@ def _codes(given: Any, classes: Array, name: str) -> Array:
     return codes
 
 
-def _check_proba(proba: Any, samples: int, classes: int) -> FloatArray:
+def _check_proba(proba: ArrayLike, samples: int, classes: int) -> FloatArray:
     """Return probabilities with a column per class that sum to 1."""
     chances = check_probabilities(proba, (1, 2))
     if chances.shape == (samples,) and classes == 2:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import stats
 
-from ..support.validation import as_float_array, check_finite, check_positive
+from ..support.validation import ArrayLike, as_float_array, check_finite, check_positive
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ class McNemar:
         )
 
 
-def mcnemar(y: Any, first: Any, second: Any) -> McNemar:
+def mcnemar(y: ArrayLike, first: ArrayLike, second: ArrayLike) -> McNemar:
     """Test whether two classifiers err equally often on the same samples.
 
     Both must have been trained without these samples.
@@ -114,8 +113,8 @@ class PairedTTest:
 
 
 def paired_t_test(
-    first: Any,
-    second: Any,
+    first: ArrayLike,
+    second: ArrayLike,
     *,
     train: float | None = None,
     test: float | None = None,

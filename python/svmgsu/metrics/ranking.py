@@ -6,16 +6,16 @@ the cut at k goes through them each counts in part. So no result depends on the 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from sklearn.metrics import average_precision_score
 
 from ..support.labels import check_weights
-from ..support.validation import Array, FloatArray, as_float_array, check_count, check_finite
+from ..support.validation import Array, ArrayLike, FloatArray, as_float_array, check_count, check_finite
 
 
-def average_precision(y: Any, scores: Any, *, positive: Any = None, sample_weight: Any = None) -> float:
+def average_precision(
+    y: ArrayLike, scores: ArrayLike, *, positive: object = None, sample_weight: ArrayLike = None
+) -> float:
     """Compute the mean precision over the ranks of the positive samples (scikit-learn's definition).
 
     Parameters
@@ -48,7 +48,7 @@ def average_precision(y: Any, scores: Any, *, positive: Any = None, sample_weigh
     return float(average_precision_score(relevant, ranking, sample_weight=weights))
 
 
-def precision_at_k(y: Any, scores: Any, k: int, *, positive: Any = None) -> float:
+def precision_at_k(y: ArrayLike, scores: ArrayLike, k: int, *, positive: object = None) -> float:
     """Compute the fraction of positives among the k samples with the greatest scores.
 
     It is divided by k also where there are fewer samples, as is usual in information retrieval.
@@ -64,7 +64,7 @@ def precision_at_k(y: Any, scores: Any, k: int, *, positive: Any = None) -> floa
     return float(_share_in_top(ranking, k) @ relevant / k)
 
 
-def recall_at_k(y: Any, scores: Any, k: int, *, positive: Any = None) -> float:
+def recall_at_k(y: ArrayLike, scores: ArrayLike, k: int, *, positive: object = None) -> float:
     """Compute the fraction of all positives that the k greatest scores contain; NaN without positives.
 
     `y`, `scores` and `positive` are those of `average_precision`.
@@ -81,7 +81,7 @@ def recall_at_k(y: Any, scores: Any, k: int, *, positive: Any = None) -> float:
     return float(_share_in_top(ranking, k) @ relevant / relevant.sum())
 
 
-def average_precision_at_k(y: Any, scores: Any, k: int, *, positive: Any = None) -> float:
+def average_precision_at_k(y: ArrayLike, scores: ArrayLike, k: int, *, positive: object = None) -> float:
     """Compute the average precision of the ranking cut after k samples; NaN without positives.
 
     The precisions at the ranks of the positives within the first k, summed and divided by the most positives
@@ -107,7 +107,9 @@ def average_precision_at_k(y: Any, scores: Any, k: int, *, positive: Any = None)
     return float(within) * hits / min(k, positives)
 
 
-def mean_average_precision(y: Any, scores: Any, *, labels: Any = None, sample_weight: Any = None) -> float:
+def mean_average_precision(
+    y: ArrayLike, scores: ArrayLike, *, labels: ArrayLike = None, sample_weight: ArrayLike = None
+) -> float:
     """Compute the mean over classes of the average precision of one class against the rest.
 
     Parameters
@@ -147,7 +149,7 @@ def mean_average_precision(y: Any, scores: Any, *, labels: Any = None, sample_we
     return float(np.mean(known)) if known else float("nan")
 
 
-def _checked(y: Any, scores: Any, positive: Any) -> tuple[Array, FloatArray]:
+def _checked(y: ArrayLike, scores: ArrayLike, positive: object) -> tuple[Array, FloatArray]:
     """Return whether each sample is positive, and the scores."""
     labels = np.asarray(y)
     ranking = as_float_array(scores, "scores", (1,))

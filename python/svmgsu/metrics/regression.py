@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..support.labels import check_weights
-from ..support.validation import FloatArray, as_float_array, check_finite
+from ..support.validation import ArrayLike, FloatArray, as_float_array, check_finite
 
 
 @dataclass(frozen=True, repr=False)
@@ -62,7 +62,7 @@ class RegressionEvaluation:
 
 
 def evaluate_regression(
-    y: Any, predicted: Any, *, std: Any = None, sample_weight: Any = None
+    y: ArrayLike, predicted: ArrayLike, *, std: ArrayLike = None, sample_weight: ArrayLike = None
 ) -> RegressionEvaluation:
     """Compute all measures of a regression on samples with known targets.
 

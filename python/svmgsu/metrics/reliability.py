@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..support.labels import check_weights
-from ..support.validation import Array, FloatArray, as_float_array, check_count, check_finite
+from ..support.validation import Array, ArrayLike, FloatArray, as_float_array, check_count, check_finite
 
 STRATEGIES = ("uniform", "quantile")
 
@@ -34,7 +34,12 @@ class Bins(NamedTuple):
 
 
 def reliability_bins(
-    outcome: Any, proba: Any, *, bins: int = 10, strategy: str = "uniform", sample_weight: Any = None
+    outcome: ArrayLike,
+    proba: ArrayLike,
+    *,
+    bins: int = 10,
+    strategy: str = "uniform",
+    sample_weight: ArrayLike = None,
 ) -> Bins:
     """Bin samples by their predicted probability and compare it with the observed frequency.
 
@@ -84,7 +89,12 @@ def reliability_bins(
 
 
 def calibration_error(
-    outcome: Any, proba: Any, *, bins: int = 10, strategy: str = "uniform", sample_weight: Any = None
+    outcome: ArrayLike,
+    proba: ArrayLike,
+    *,
+    bins: int = 10,
+    strategy: str = "uniform",
+    sample_weight: ArrayLike = None,
 ) -> float:
     """Compute the expected calibration error: the mean distance of probability and frequency over bins.
 
@@ -101,7 +111,7 @@ def calibration_error(
     return float(found.weight @ np.abs(found.probability - found.frequency))
 
 
-def check_probabilities(proba: Any, ndim: tuple[int, ...], name: str = "proba") -> FloatArray:
+def check_probabilities(proba: ArrayLike, ndim: tuple[int, ...], name: str = "proba") -> FloatArray:
     """Return probabilities as float64; refuse numbers outside [0, 1] and an empty array."""
     array: Array = as_float_array(proba, name, ndim).astype(np.float64)
     if array.size == 0:

@@ -12,10 +12,9 @@ samples and their labels or targets, draws on `ax`, or on new axes, and returns 
 
 from .classification import boundary, histogram, reliability
 from .dependence import partial_dependence, predictions
-from .pool import pool
 from .population import population
 from .style import BLUE, CLASS_STYLES, CYCLE, GREEN, GREY, ORANGE, PURPLE, VERMILLION
-from .training import convergence, search, what_if
+from .training import convergence, pool, search, what_if
 
 __all__ = [
     "BLUE",

@@ -6,17 +6,20 @@ import math
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, ListedColormap
 from matplotlib.patches import Patch
 
 from ..data.gaussians import Gaussians, as_gaussians
 from ..metrics.reliability import calibration_error, check_probabilities, reliability_bins
 from ..support.arrays import dense
-from ..support.validation import Array, FloatArray, as_float_array, check_count
+from ..support.validation import Array, ArrayLike, FloatArray, as_float_array, check_count
 from .style import (
     CLASS_STYLES,
     CYCLE,
     GREY,
+    Look,
+    Model,
     check_labels,
     check_mass,
     choose_class,
@@ -36,18 +39,18 @@ _erf = np.frompyfunc(math.erf, 1, 1)
 
 
 def boundary(
-    model: Any,
-    X: Any,
-    y: Any,
-    ax: Any = None,
+    model: Model,
+    X: ArrayLike,
+    y: ArrayLike,
+    ax: Axes | None = None,
     *,
-    class_: Any = None,
+    class_: object = None,
     other: Any = None,
     labels: tuple[str, str] = ("boundary", "other"),
     mass: float = 0.5,
     proba: bool = True,
     names: tuple[str, str] | None = None,
-) -> Any:
+) -> Axes:
     """Draw samples of two features, the boundary between their classes, and predicted probabilities.
 
     Parameters
@@ -74,10 +77,6 @@ def boundary(
     names : (str, str), optional
         Labels of the axes; by default the feature names of the data, or of the model.
 
-    Returns
-    -------
-    matplotlib Axes
-
     Examples
     --------
     >>> import numpy as np, svmgsu
@@ -101,13 +100,13 @@ def boundary(
         shown = {str(label): truth == label for label in classes}
     mean = dense(data.mean).astype(float)
     own = ax is None
-    if own:
+    if ax is None:
         # Features in units of their own would leave one of them no room on axes of equal scale.
         width, height = np.ptp(mean, axis=0)
         ax = own_axes((5.6, 4.6), equal=bool(height / 3 < width < 3 * height))
     full = None if data.cov is None else data.cov.to_full(len(data), 2, truth)
     for (name, rows), (colour, marker) in zip(shown.items(), _styles(len(shown)), strict=True):
-        look = {"s": 22, "color": colour, "marker": marker, "edgecolors": "white", "linewidths": 0.5}
+        look: Look = {"s": 22, "color": colour, "marker": marker, "edgecolors": "white", "linewidths": 0.5}
         ax.scatter(*mean[rows].T, label=name, zorder=3, **look)
         if full is not None:
             for i in np.flatnonzero(rows):
@@ -139,7 +138,7 @@ def _emptiest_corner(points: FloatArray, view: Any) -> str:
     return min(corners, key=lambda name: int((np.abs(unit - corners[name]) < 0.4).all(axis=1).sum()))
 
 
-def _two_sides(classes: list[Any], positive: Any, truth: Array) -> dict[str, Array]:
+def _two_sides(classes: list[object], positive: Any, truth: Array) -> dict[str, Array]:
     """Return which samples are of the other classes and which of the positive one, by name."""
     rest = [label for label in classes if label != positive]
     name = str(rest[0]) if len(rest) == 1 else "other classes"
@@ -151,8 +150,8 @@ def _styles(count: int) -> list[tuple[str, str]]:
 
 
 def _draw_regions(
-    ax: Any,
-    model: Any,
+    ax: Axes,
+    model: Model,
     view: Any,
     positive: Any,
     label: str,
@@ -165,7 +164,7 @@ def _draw_regions(
     y = np.linspace(view[2], view[3], STEPS)
     grid = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
     classes = classes_of(model)
-    look = {"colors": [colour], "linestyles": [dashes], "linewidths": [1.8]}
+    look: Look = {"colors": [colour], "linestyles": [dashes], "linewidths": [1.8]}
     with quietly():
         if positive is None:
             scores = np.stack([_scores(model, grid, own)[0] for own in classes])
@@ -185,8 +184,8 @@ def _draw_regions(
             if proba and are_probabilities:
                 (low, _), (high, _) = CLASS_STYLES[:2]
                 shades = LinearSegmentedColormap.from_list("classes", [low, "white", high])
-                image = {"vmin": 0, "vmax": 1, "alpha": 0.35, "zorder": 0, "interpolation": "bilinear"}
-                place = {"extent": view, "origin": "lower", "aspect": ax.get_aspect()}
+                image: Look = {"vmin": 0, "vmax": 1, "alpha": 0.35, "zorder": 0, "interpolation": "bilinear"}
+                place: Look = {"extent": view, "origin": "lower", "aspect": ax.get_aspect()}
                 ax.imshow(values, cmap=shades, **image, **place)
                 lines = ax.contour(x, y, values, [0.1, 0.9], colors=GREY, linewidths=0.8, linestyles=":")
                 ax.clabel(lines, fmt=lambda level: f"{level:.0%}", fontsize=7)
@@ -197,7 +196,7 @@ def _draw_regions(
     ax.plot([], [], color=colour, linestyle=dashes, linewidth=1.8, label=label)
 
 
-def _scores(model: Any, grid: FloatArray, positive: Any) -> tuple[FloatArray, bool]:
+def _scores(model: Model, grid: FloatArray, positive: Any) -> tuple[FloatArray, bool]:
     """Return the probability of a class, or decision values where the model has no probabilities."""
     classes = classes_of(model)
     k = classes.index(choose_class(classes, positive))
@@ -210,7 +209,9 @@ def _scores(model: Any, grid: FloatArray, positive: Any) -> tuple[FloatArray, bo
         return values if k == 1 else -values, False
 
 
-def histogram(model: Any, X: Any, y: Any, ax: Any = None, *, class_: Any = None, bins: Any = 30) -> Any:
+def histogram(
+    model: Model, X: ArrayLike, y: ArrayLike, ax: Axes | None = None, *, class_: object = None, bins: Any = 30
+) -> Axes:
     """Draw how the decision values of a class and of the others are distributed, with their uncertainties.
 
     For a linear model the decision value of a sample N(x, Σ) is N(w·x + b, wᵀΣw), so it is in each bin with a
@@ -231,10 +232,6 @@ def histogram(model: Any, X: Any, y: Any, ax: Any = None, *, class_: Any = None,
         The class to draw against all others; by default the second of two.
     bins : int or array of edges, default=30
         A number of bins between the smallest and the greatest value, or their edges.
-
-    Returns
-    -------
-    matplotlib Axes
 
     Examples
     --------
@@ -265,7 +262,13 @@ def histogram(model: Any, X: Any, y: Any, ax: Any = None, *, class_: Any = None,
         number, deviation = _expected_counts(mean[rows], std[rows], edges)
         ax.stairs(number, edges, fill=True, color=colour, alpha=0.22)
         ax.stairs(number, edges, color=colour, linewidth=1.4, linestyle="-" if k else "--")
-        look = {"color": colour, "marker": marker, "markersize": 3, "linestyle": "none", "elinewidth": 1.0}
+        look: Look = {
+            "color": colour,
+            "marker": marker,
+            "markersize": 3,
+            "linestyle": "none",
+            "elinewidth": 1.0,
+        }
         shift = (0.13 if k else -0.13) * np.diff(edges)
         ax.errorbar(centres + shift, number, deviation if std.any() else None, label=name, **look)
     ax.axvline(0, color="black", linewidth=1.4, label="boundary")
@@ -279,7 +282,7 @@ def histogram(model: Any, X: Any, y: Any, ax: Any = None, *, class_: Any = None,
     return ax
 
 
-def _decision_values(model: Any, data: Gaussians, k: int) -> tuple[FloatArray, FloatArray]:
+def _decision_values(model: Model, data: Gaussians, k: int) -> tuple[FloatArray, FloatArray]:
     """Return decision values of class k, and the standard deviations that covariances make of them."""
     last = last_step(model)
     seen = transformed(model, data)
@@ -306,15 +309,15 @@ def _expected_counts(mean: FloatArray, std: FloatArray, edges: FloatArray) -> tu
 
 
 def reliability(
-    model: Any,
-    X: Any,
-    y: Any,
-    ax: Any = None,
+    model: Model,
+    X: ArrayLike,
+    y: ArrayLike,
+    ax: Axes | None = None,
     *,
-    class_: Any = None,
+    class_: object = None,
     bins: int = 10,
     strategy: str = "uniform",
-) -> Any:
+) -> Axes:
     """Draw observed frequencies against predicted probabilities; the diagonal is calibrated.
 
     Error bars are 95 % intervals (Wilson's) of the frequencies. ECE in the legend is the expected calibration
@@ -337,10 +340,6 @@ def reliability(
         Number of bins.
     strategy : {"uniform", "quantile"}
         Bins of the same width, or of about as many samples each.
-
-    Returns
-    -------
-    matplotlib Axes
 
     Examples
     --------
@@ -378,7 +377,13 @@ def reliability(
         found = reliability_bins(outcome, chance, bins=bins, strategy=strategy)
         error = calibration_error(outcome, chance, bins=bins, strategy=strategy)
         colour, dashes, marker = CYCLE[1:][k % (len(CYCLE) - 1)]
-        look = {"color": colour, "linestyle": dashes, "marker": marker, "markersize": 5, "elinewidth": 1.0}
+        look: Look = {
+            "color": colour,
+            "linestyle": dashes,
+            "marker": marker,
+            "markersize": 5,
+            "elinewidth": 1.0,
+        }
         # Wilson's intervals stay within [0, 1], also for one sample.
         spread = Z**2 / found.samples
         centre = (found.frequency + spread / 2) / (1 + spread)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from matplotlib.axes import Axes
 
 from ..data.covariances import Full
 from ..data.gaussians import Gaussians, as_gaussians
-from ..support.validation import as_float_array, check_count, check_finite
+from ..support.validation import ArrayLike, as_float_array, check_count, check_finite
 from .style import (
     BLUE,
     CYCLE,
     GREY,
+    Look,
+    Model,
     choose_class,
     classes_of,
     feature_names,
@@ -27,7 +28,9 @@ SAMPLES = 200  # that are averaged over, at most
 QUANTILES = (0.5, 0.95)  # of the feature's standard errors: those that are drawn beside 0 by default
 
 
-def predictions(model: Any, X: Any, y: Any, ax: Any = None, *, y_std: Any = None) -> Any:
+def predictions(
+    model: Model, X: ArrayLike, y: ArrayLike, ax: Axes | None = None, *, y_std: ArrayLike = None
+) -> Axes:
     """Draw the values that a regression predicts against the targets, with the uncertainties of both.
 
     Parameters
@@ -42,10 +45,6 @@ def predictions(model: Any, X: Any, y: Any, ax: Any = None, *, y_std: Any = None
         By default new axes.
     y_std : float or array of shape (l,), optional
         Standard errors of the targets.
-
-    Returns
-    -------
-    matplotlib Axes
 
     Examples
     --------
@@ -70,7 +69,7 @@ def predictions(model: Any, X: Any, y: Any, ax: Any = None, *, y_std: Any = None
     ax = own_axes((4.6, 4.4)) if ax is None else ax
     ends = [min(values.min(), targets.min()), max(values.max(), targets.max())]
     ax.plot(ends, ends, color=GREY, linestyle="--", linewidth=1.1, label="predicted = target", zorder=1)
-    look = {
+    look: Look = {
         "color": BLUE,
         "marker": "o",
         "markersize": 3,
@@ -79,23 +78,24 @@ def predictions(model: Any, X: Any, y: Any, ax: Any = None, *, y_std: Any = None
         "alpha": 0.6,
     }
     label = f"{len(targets)} samples" + " ± std" * (std is not None or y_std is not None)
-    ax.errorbar(targets, values, yerr=std, xerr=y_std, label=label, **look)
+    xerr = None if y_std is None else as_float_array(y_std, "y_std", (0, 1))
+    ax.errorbar(targets, values, yerr=std, xerr=xerr, label=label, **look)
     ax.set(xlabel="target", ylabel="predicted")
     legend(ax)
     return ax
 
 
 def partial_dependence(
-    model: Any,
-    X: Any,
+    model: Model,
+    X: ArrayLike,
     feature: int | str,
-    ax: Any = None,
+    ax: Axes | None = None,
     *,
-    std: Any = None,
-    class_: Any = None,
+    std: ArrayLike = None,
+    class_: object = None,
     points: int = 40,
     random_state: int = 0,
-) -> Any:
+) -> Axes:
     """Draw the mean prediction as one feature changes, a line for each size of its standard error.
 
     Every sample is given the value and the standard error in turn; the other features stay as they were
@@ -120,10 +120,6 @@ def partial_dependence(
         Values of the feature.
     random_state : int, default=0
         Seed of the samples drawn.
-
-    Returns
-    -------
-    matplotlib Axes
     """
     data = as_gaussians(X)
     names = feature_names(model, data)

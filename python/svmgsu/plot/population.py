@@ -5,26 +5,27 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
 from ..data.mixtures import Mixtures
 from ..estimators.observations import Observed, observe
-from ..support.validation import Array, check_count
-from .style import BLUE, GREY, VERMILLION, check_mass, ellipse, legend, own_axes
+from ..support.validation import Array, ArrayLike, check_count
+from .style import BLUE, GREY, VERMILLION, Look, Model, check_mass, ellipse, legend, own_axes
 
 MOST_POINTS = 5000  # of more samples so many are drawn at random
 FAINTEST = 0.25  # opacity of a component with no weight
 
 
 def population(
-    model: Any,
-    X: Any = None,
-    ax: Any = None,
+    model: Model,
+    X: ArrayLike = None,
+    ax: Axes | None = None,
     *,
     features: tuple[Any, Any] = (0, 1),
     mass: float = 0.5,
     posterior: Any = None,
-) -> Any:
+) -> Axes:
     """Draw the components of a learnt population as ellipses, over the samples.
 
     Parameters
@@ -41,10 +42,6 @@ def population(
         Probability inside an ellipse.
     posterior : Mixtures, optional
         What `model.transform(X)` returned: the samples' means given the population are drawn as well.
-
-    Returns
-    -------
-    matplotlib Axes
 
     Examples
     --------
@@ -84,14 +81,14 @@ def population(
 class Population:
     """A population in the units of the data: of a Deconvolution, or of a pool."""
 
-    def __init__(self, weights: Any, means: Any, covariances: Any, names: Any) -> None:
+    def __init__(self, weights: Array, means: Array, covariances: Array, names: Any) -> None:
         self.weights = weights
         self.means = means
         self.covariances = covariances
         self.names = None if names is None else [str(name) for name in names]
 
     @classmethod
-    def of(cls, prior: Any) -> Population:
+    def of(cls, prior: Model) -> Population:
         """Read the population of a fitted model."""
         names = getattr(prior, "feature_names_in_", None)
         if hasattr(prior, "covariances_"):
@@ -132,7 +129,7 @@ def _places(features: Any, names: list[str] | None, n: int) -> Array:
     return np.array(places)
 
 
-def _draw_samples(ax: Any, seen: Observed, pair: Array) -> list[Any]:
+def _draw_samples(ax: Axes, seen: Observed, pair: Array) -> list[Any]:
     """Draw points, and one cross of the typical noise in a corner."""
     values = seen.values[:, pair].astype(np.float64)
     known = np.flatnonzero(np.isfinite(values).all(axis=1))
@@ -140,18 +137,18 @@ def _draw_samples(ax: Any, seen: Observed, pair: Array) -> list[Any]:
         raise ValueError("X: there is no sample of which both features are known")
     if len(known) > MOST_POINTS:
         known = np.random.default_rng(0).choice(known, MOST_POINTS, replace=False)
-    look = {"s": 6, "color": GREY, "alpha": 0.35, "linewidths": 0, "zorder": 1}
-    handles = [ax.scatter(*values[known].T, label="as measured", **look)]
+    look: Look = {"s": 6, "color": GREY, "alpha": 0.35, "linewidths": 0, "zorder": 1}
+    handles: list[Any] = [ax.scatter(*values[known].T, label="as measured", **look)]
     noise = np.sqrt(np.median(seen.deviations()[known][:, pair] ** 2, axis=0))
     if noise.any():
         low, high = np.quantile(values[known], [0.005, 0.995], axis=0)
         corner = (high[0], low[1])
-        style = {"color": "black", "linestyle": "none", "elinewidth": 1.3, "capsize": 3, "zorder": 4}
+        style: Look = {"color": "black", "linestyle": "none", "elinewidth": 1.3, "capsize": 3, "zorder": 4}
         handles.append(ax.errorbar(*corner, noise[1], noise[0], label="typical noise", **style))
     return handles
 
 
-def _draw_posterior(ax: Any, posterior: Any, pair: Array, n: int) -> Any:
+def _draw_posterior(ax: Axes, posterior: Mixtures, pair: Array, n: int) -> Any:
     if not isinstance(posterior, Mixtures):
         raise TypeError(f"posterior: expected Mixtures, got {type(posterior).__name__}")
     if posterior.shape[1] != n:
@@ -162,5 +159,5 @@ def _draw_posterior(ax: Any, posterior: Any, pair: Array, n: int) -> Any:
         rows = np.random.default_rng(0).choice(count, MOST_POINTS, replace=False)
     part = posterior[rows]
     mean = np.einsum("ik,ikn->in", part.weights, part.mean[:, :, pair])
-    look = {"s": 6, "color": BLUE, "alpha": 0.45, "linewidths": 0, "zorder": 2}
+    look: Look = {"s": 6, "color": BLUE, "alpha": 0.45, "linewidths": 0, "zorder": 2}
     return ax.scatter(*mean.T, label="given the population", **look)

@@ -5,14 +5,18 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeAlias
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.patches import Ellipse
 
 from ..data.gaussians import Gaussians
-from ..support.validation import Array, FloatArray
+from ..support.validation import Array, ArrayLike, FloatArray
+
+Look: TypeAlias = dict[str, Any]  # options of matplotlib
+Model: TypeAlias = Any  # of `svmgsu.train`, an estimator of any library, or a pipeline that ends with one
 
 # Okabe and Ito's palette, which colour-blind readers can tell apart.
 BLUE = "#0072B2"
@@ -33,7 +37,7 @@ CYCLE = (
 )
 
 
-def own_axes(size: tuple[float, float] = (5.6, 3.8), equal: bool = False) -> Any:
+def own_axes(size: tuple[float, float] = (5.6, 3.8), equal: bool = False) -> Axes:
     """Return new axes of a size in inches."""
     _, ax = plt.subplots(figsize=size, layout="constrained")
     ax.spines[["top", "right"]].set_visible(False)
@@ -42,7 +46,7 @@ def own_axes(size: tuple[float, float] = (5.6, 3.8), equal: bool = False) -> Any
     return ax
 
 
-def legend(ax: Any, *entries: Any, **options: Any) -> None:
+def legend(ax: Axes, *entries: Any, **options: Any) -> None:
     """Put a legend inside the axes, on white, so that lines behind it do not cross its words."""
     look = {"edgecolor": "none", "facecolor": "white", "framealpha": 0.85, "fontsize": 9}
     ax.legend(*entries, **{**look, **options})
@@ -64,17 +68,17 @@ def check_mass(mass: float) -> None:
         raise ValueError(f"mass: must be between 0 and 1, got {mass!r}")
 
 
-def last_step(model: Any) -> Any:
+def last_step(model: Model) -> Model:
     """Return a model itself, or what a pipeline ends with."""
     return model.steps[-1][1] if hasattr(model, "steps") else model
 
 
-def transformed(model: Any, data: Gaussians) -> Gaussians:
+def transformed(model: Model, data: Gaussians) -> Gaussians:
     """Return what the last step of a pipeline sees of samples."""
     return model[:-1].transform(data) if hasattr(model, "steps") and len(model.steps) > 1 else data
 
 
-def feature_names(model: Any, data: Gaussians) -> list[str]:
+def feature_names(model: Model, data: Gaussians) -> list[str]:
     """Return the names of the features, of the data or of the model."""
     known = data.feature_names_in_
     if known is None:
@@ -82,7 +86,7 @@ def feature_names(model: Any, data: Gaussians) -> list[str]:
     return [f"feature {j + 1}" for j in range(data.shape[1])] if known is None else [str(n) for n in known]
 
 
-def classes_of(model: Any) -> list[Any]:
+def classes_of(model: Model) -> list[object]:
     """Return the classes of a fitted classifier."""
     found = getattr(last_step(model), "classes_", None)
     if found is None:
@@ -91,7 +95,7 @@ def classes_of(model: Any) -> list[Any]:
     return list(np.asarray(found).tolist())
 
 
-def choose_class(classes: list[Any], class_: Any) -> Any:
+def choose_class(classes: list[object], class_: object) -> object:
     """Return the class that is drawn: the one asked for, or the second of two."""
     if class_ is None and len(classes) == 2:
         return classes[1]
@@ -102,12 +106,12 @@ def choose_class(classes: list[Any], class_: Any) -> Any:
     return class_
 
 
-def check_labels(y: Any, samples: int, classes: list[Any]) -> Array:
+def check_labels(y: ArrayLike, samples: int, classes: list[object]) -> Array:
     """Return labels of classes that the model knows."""
     labels = np.asarray(y)
     if labels.shape != (samples,):
         raise ValueError(f"y: shape {labels.shape} for {samples} samples")
-    unknown = np.flatnonzero(~np.isin(labels, classes))
+    unknown = np.flatnonzero(~np.isin(labels, np.asarray(classes)))
     if len(unknown):
         raise ValueError(
             f"y: sample {unknown[0]} is of class {labels[unknown[0]]}; the model knows {classes}"

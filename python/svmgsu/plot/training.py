@@ -1,17 +1,21 @@
-"""Figures of training: the way to the optimum, searches of settings, and the size of uncertainties."""
+"""Figures of training: the way to the optimum, searches, members of a pool, the size of uncertainties."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.axes import Axes
 
-from .style import BLUE, GREY, VERMILLION, last_step, legend, own_axes
+from .style import BLUE, GREY, ORANGE, VERMILLION, Look, Model, last_step, legend, own_axes
+
+if TYPE_CHECKING:
+    from ..reporting.result import Report, WhatIf
 
 PARAMETERS = {"lam": "λ, the strength of the penalty", "cov_scale": "factor of the covariances in training"}
 
 
-def convergence(model: Any, ax: Any = None, *, against: str = "passes") -> Any:
+def convergence(model: Model, ax: Axes | None = None, *, against: str = "passes") -> Axes:
     """Draw the objective and its proven gap to the optimum, on a logarithmic scale.
 
     Parameters
@@ -22,10 +26,6 @@ def convergence(model: Any, ax: Any = None, *, against: str = "passes") -> Any:
         By default new axes.
     against : {"passes", "seconds"}
         Passes over the data, or time (in milliseconds if it is less than one second).
-
-    Returns
-    -------
-    matplotlib Axes
 
     Examples
     --------
@@ -60,7 +60,7 @@ def convergence(model: Any, ax: Any = None, *, against: str = "passes") -> Any:
     return ax
 
 
-def search(model: Any, ax: Any = None, *, parameter: str = "lam") -> Any:
+def search(model: Model, ax: Axes | None = None, *, parameter: str = "lam") -> Axes:
     """Draw the cross-validated score against a parameter, with its standard error, and mark the one chosen.
 
     For each value the best score over the other parameters is drawn.
@@ -73,10 +73,6 @@ def search(model: Any, ax: Any = None, *, parameter: str = "lam") -> Any:
         By default new axes.
     parameter : str, default="lam"
         Parameter to draw, such as "lam" or "cov_scale". A scale of 0 is a model without uncertainties.
-
-    Returns
-    -------
-    matplotlib Axes
 
     Examples
     --------
@@ -108,9 +104,9 @@ def search(model: Any, ax: Any = None, *, parameter: str = "lam") -> Any:
     ax.plot(values, mean[rows], color=BLUE, marker="o", markersize=4, label="mean over the folds")
     if len(splits) > 1:
         error = splits.std(axis=0, ddof=1)[rows] / np.sqrt(len(splits))
-        band = {"color": BLUE, "alpha": 0.18, "linewidth": 0, "label": "± standard error"}
+        band: Look = {"color": BLUE, "alpha": 0.18, "linewidth": 0, "label": "± standard error"}
         ax.fill_between(values, mean[rows] - error, mean[rows] + error, **band)
-    look = {"color": VERMILLION, "marker": "D", "markersize": 8, "linestyle": "none", "zorder": 4}
+    look: Look = {"color": VERMILLION, "marker": "D", "markersize": 8, "linestyle": "none", "zorder": 4}
     ax.plot([tried[best]], [mean[best]], label=f"chosen: {tried[best]:.3g}", **look)
     if values[0] > 0:
         ax.set_xscale("log")
@@ -127,7 +123,55 @@ def search(model: Any, ax: Any = None, *, parameter: str = "lam") -> Any:
     return ax
 
 
-def what_if(report: Any, ax: Any = None) -> Any:
+def pool(model: Model, ax: Axes | None = None) -> Axes:
+    """Draw the held-out loss of each member of a pool, and beside it the weights.
+
+    Parameters
+    ----------
+    model : fitted GSUClassifier or GSURegressor
+        Or a pipeline that ends with one.
+    ax : matplotlib axes, optional
+        Where to draw; new axes by default.
+
+
+    Notes
+    -----
+    Points are losses of the members, the line is that of the pool. Bars are weights: full for samples like
+    those of the training set, hatched for samples whose standard errors are unlike those.
+
+    Examples
+    --------
+    >>> import numpy as np, svmgsu
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> model = svmgsu.GSUClassifier(n_frequencies=5).fit(X, X[:, 0] > 0, std=0.1)
+    >>> svmgsu.plot.pool(model).get_xlabel()
+    'held-out log-loss'
+    """
+    last = last_step(model)
+    summary = getattr(last, "pool_", None)
+    if summary is None:
+        raise ValueError(f"model: expected a fitted GSUClassifier or GSURegressor, got {model!r}")
+    order = np.argsort(-summary.losses, kind="stable")
+    rows = np.arange(len(order))
+    ax = own_axes((8.4, 0.8 + 0.32 * len(order))) if ax is None else ax
+    ax.plot(summary.losses[order], rows, "o", color=BLUE, label="a member")
+    ax.axvline(summary.loss, color=GREY, linestyle="--", label="the pool")
+    ax.set_yticks(rows, [summary.members[m] for m in order])
+    ax.set_xlabel("held-out log-loss" if hasattr(last, "classes_") else "held-out mean squared error")
+    if not hasattr(last, "classes_"):
+        ax.set_xscale("log")
+    ax.margins(x=0.08)
+    beside = ax.inset_axes((1.08, 0, 0.35, 1), sharey=ax)
+    beside.barh(rows + 0.18, summary.weights[order], 0.34, color=ORANGE)
+    style: Look = {"facecolor": "none", "edgecolor": GREY, "hatch": "///"}
+    beside.barh(rows - 0.18, summary.fallback_weights[order], 0.34, **style)
+    beside.tick_params(labelleft=False)
+    beside.set_xlabel("weight (hatched:\nunlike uncertainties)")
+    legend(ax)
+    return ax
+
+
+def what_if(report: Report, ax: Axes | None = None) -> Axes:
     """Draw the score against the size of the uncertainties: where better measurements pay.
 
     Parameters
@@ -137,10 +181,6 @@ def what_if(report: Any, ax: Any = None) -> Any:
         added to held-out samples; those below 1 are modelled, drawn dashed.
     ax : matplotlib Axes, optional
         By default new axes.
-
-    Returns
-    -------
-    matplotlib Axes
     """
     curve = getattr(report, "what_if", None)
     if curve is None:
@@ -150,7 +190,7 @@ def what_if(report: Any, ax: Any = None) -> Any:
     return ax
 
 
-def draw_what_if(ax: Any, curve: Any, measure: str) -> None:
+def draw_what_if(ax: Axes, curve: WhatIf, measure: str) -> None:
     """Draw the curve of a report on axes."""
     factors = np.array(curve.factors)
     scores = np.array(curve.scores)
@@ -161,7 +201,7 @@ def draw_what_if(ax: Any, curve: Any, measure: str) -> None:
     if modelled.sum() > 1:
         ax.plot(factors[modelled], scores[modelled], color=BLUE, linestyle="--", marker="o", label="modelled")
     ax.plot(factors[measured], scores[measured], color=BLUE, linestyle="-", marker="s", label="measured")
-    look = {"color": VERMILLION, "marker": "D", "markersize": 8, "linestyle": "none", "zorder": 4}
+    look: Look = {"color": VERMILLION, "marker": "D", "markersize": 8, "linestyle": "none", "zorder": 4}
     ax.plot(factors[factors == 1], scores[factors == 1], label="now", **look)
     ax.axvline(1, color=GREY, linewidth=0.8)
     ax.set(xlabel="uncertainties, times what they are", ylabel=measure)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from .. import _core
 from ..data.covariances import Diagonal, Full, LowRank
@@ -52,7 +53,7 @@ class FeatureMap:
         """The number of features."""
         return int(self.core.outputs) if self.combine is None else len(self.combine)
 
-    def mean(self, data: Gaussians | Mixtures, dtype: Any = np.float64, threads: int = 0) -> Array:
+    def mean(self, data: Gaussians | Mixtures, dtype: npt.DTypeLike = np.float64, threads: int = 0) -> Array:
         """Return E z of every sample, (l, m)."""
         out = np.empty((len(data), self.outputs), dtype=dtype)
         for rows, core, weights in _parts(data):
@@ -65,7 +66,7 @@ class FeatureMap:
         return out
 
     def gaussians(
-        self, data: Gaussians | Mixtures, spread: Spread, dtype: Any = np.float64, threads: int = 0
+        self, data: Gaussians | Mixtures, spread: Spread, dtype: npt.DTypeLike = np.float64, threads: int = 0
     ) -> Gaussians:
         """Return E z with the covariance of z, of which `spread` says how much."""
         if spread == "none":

@@ -16,7 +16,16 @@ from ..data.covariances import Covariance, Diagonal, Full, LowRank
 from ..data.covariances.full import first_indefinite
 from ..data.gaussians import Gaussians
 from ..support.arrays import blocks
-from ..support.validation import Array, FloatArray, as_float_array, as_generator, check_count, check_finite
+from ..support.validation import (
+    Array,
+    ArrayLike,
+    FloatArray,
+    RandomState,
+    as_float_array,
+    as_generator,
+    check_count,
+    check_finite,
+)
 from .linear import JacobianMap, LinearMap, ScaleMap
 
 METHODS = ("first-order", "unscented", "monte-carlo")
@@ -96,7 +105,7 @@ def derivative(
     return DifferenceMap(f, X, outputs, name, step)
 
 
-def given_derivative(jacobian: Any, X: FloatArray, values: FloatArray) -> LinearMap:
+def given_derivative(jacobian: ArrayLike, X: FloatArray, values: FloatArray) -> LinearMap:
     """Return the derivative that `jacobian`, (l, m, n) or (l, n) or a function that makes it, gives.
 
     `values` are those of the function at the samples X.
@@ -150,7 +159,7 @@ def by_points(
     cov: Covariance,
     method: str,
     draws: int = 1000,
-    random_state: Any = 0,
+    random_state: RandomState = 0,
     name: str = "f",
 ) -> tuple[FloatArray, Covariance]:
     """Return mean and covariance of f(x) from points of each sample: "unscented" or "monte-carlo".

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from ..support.arrays import blocks, dense, roots, stack_columns
-from ..support.validation import Array, as_float_array, check_finite, is_sparse
+from ..support.validation import Array, ArrayLike, Matrix, as_float_array, check_finite, is_sparse
 
 
 class LinearMap(ABC):
@@ -33,7 +32,7 @@ class LinearMap(ABC):
     def rows(self, vectors: Array, owner: Array) -> Array:
         """Map each row of `vectors` (k, n); row j belongs to sample `owner[j]`, and owners rise."""
 
-    def variances(self, variances: Any) -> Any:
+    def variances(self, variances: Matrix) -> Matrix:
         """Return the diagonals of A diag(V_i) Aᵀ if these are diagonal, else None; V is dense or CSR."""
         return None
 
@@ -41,7 +40,7 @@ class LinearMap(ABC):
         """Return the numbers of A; None if they are ones and zeros, or not at hand."""
         return None
 
-    def suits_single(self, variances: Any) -> bool:
+    def suits_single(self, variances: Matrix) -> bool:
         """Return whether the images of variances in single precision, dense or CSR, fit into it."""
         entries = self.entries()
         if entries is None:
@@ -77,7 +76,7 @@ class LinearMap(ABC):
         both = self.rows(turned, np.repeat(samples, self.outputs))
         return both.reshape(count, self.outputs, self.outputs)
 
-    def packed_of_variances(self, variances: Any) -> Array:
+    def packed_of_variances(self, variances: Matrix) -> Array:
         """Return A diag(V_i) Aᵀ as packed upper triangles, for V dense or CSR."""
         n, m = self.features, self.outputs
         count = variances.shape[0]
@@ -115,7 +114,7 @@ class MatrixMap(LinearMap):
     def factors_of_variances(self, variances: Array, first: int) -> Array:
         return np.asarray(np.sqrt(variances)[:, :, np.newaxis] * self.matrix.T, dtype=variances.dtype)
 
-    def variances(self, variances: Any) -> Any:
+    def variances(self, variances: Matrix) -> Matrix:
         if (np.count_nonzero(self.matrix, axis=0) > 1).any():
             return None
         return variances @ (self.matrix**2).T.astype(variances.dtype)
@@ -128,7 +127,7 @@ class MatrixMap(LinearMap):
         rounding = 8 * np.sqrt(self.features) * np.finfo(gram.dtype).eps * np.outer(size, size)
         return np.ascontiguousarray(gram.diagonal()) if (beside <= rounding).all() else gram
 
-    def packed_of_variances(self, variances: Any) -> Array:
+    def packed_of_variances(self, variances: Matrix) -> Array:
         # Entry (r, c) is Σ_k V_ik A_rk A_ck: a matrix product for all samples at once.
         A = self.matrix.astype(variances.dtype)
         row, column = np.triu_indices(self.outputs)
@@ -152,7 +151,7 @@ class ScaleMap(LinearMap):
         d = self.factors if self.samples is None else self.factors[owner]
         return np.asarray(vectors * d.astype(vectors.dtype))
 
-    def variances(self, variances: Any) -> Any:
+    def variances(self, variances: Matrix) -> Matrix:
         squares = np.square(self.factors, dtype=np.float64).astype(variances.dtype)
         return variances.multiply(squares).tocsr() if is_sparse(variances) else variances * squares
 
@@ -178,7 +177,7 @@ class SelectMap(LinearMap):
     def inputs(self) -> Array:
         return np.isin(np.arange(self.features), self.columns)
 
-    def variances(self, variances: Any) -> Any:
+    def variances(self, variances: Matrix) -> Matrix:
         return variances[:, self.columns]
 
     def gram(self) -> Array:
@@ -243,7 +242,7 @@ class ComposedMap(LinearMap):
             return self.first.inputs()
         return np.isin(np.arange(self.features), self.first.columns[self.second.inputs()])
 
-    def variances(self, variances: Any) -> Any:
+    def variances(self, variances: Matrix) -> Matrix:
         between = self.first.variances(variances)
         return None if between is None else self.second.variances(between)
 
@@ -264,7 +263,7 @@ class ZeroMap(LinearMap):
     def inputs(self) -> Array:
         return np.zeros(self.features, dtype=bool)
 
-    def variances(self, variances: Any) -> Any:
+    def variances(self, variances: Matrix) -> Matrix:
         shape = (variances.shape[0], self.outputs)
         if is_sparse(variances):
             import scipy.sparse
@@ -296,7 +295,7 @@ class StackedMap(LinearMap):
         """Whether no feature is used by two of the maps."""
         return bool((np.sum([part.inputs() for part in self.maps], axis=0) <= 1).all())
 
-    def variances(self, variances: Any) -> Any:
+    def variances(self, variances: Matrix) -> Matrix:
         if not self.disjoint:
             return None
         pieces = [part.variances(variances) for part in self.maps]
@@ -327,7 +326,7 @@ class EmbedMap(LinearMap):
         out[:, self.first : self.first + self.features] = vectors
         return out
 
-    def variances(self, variances: Any) -> Any:
+    def variances(self, variances: Matrix) -> Matrix:
         return self.rows(dense(variances), np.arange(variances.shape[0]))
 
     def gram(self) -> Array:
@@ -358,21 +357,21 @@ def reached(linear_map: LinearMap, uncertain: Array) -> Array:
     return np.full(linear_map.outputs, uncertain.any())
 
 
-def as_matrix_map(A: Any) -> LinearMap:
+def as_matrix_map(A: ArrayLike) -> LinearMap:
     """Return the map of a matrix (m, n), or of one for each sample, (l, m, n)."""
     array = as_float_array(A, "A", (2, 3))
     check_finite(array, "A")
     return MatrixMap(array.astype(np.float64)) if array.ndim == 2 else JacobianMap(array)
 
 
-def as_scale_map(d: Any) -> LinearMap:
+def as_scale_map(d: ArrayLike) -> LinearMap:
     """Return the map of factors (n,), or of factors for each sample, (l, n)."""
     array = as_float_array(d, "d", (1, 2))
     check_finite(array, "d")
     return ScaleMap(array)
 
 
-def as_select_map(columns: Any, features: int | None) -> SelectMap:
+def as_select_map(columns: ArrayLike, features: int | None) -> SelectMap:
     """Return the map of indices or a mask of features; `features` is None if any number fits."""
     chosen = np.asarray(columns)
     if chosen.ndim != 1 or chosen.dtype.kind not in "biu" or chosen.size == 0:

@@ -11,6 +11,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from ..support.progress import counter
+from ..support.validation import ArrayLike
 from . import insight
 from .checks import describe
 from .comparison import MEASURES, advise, cross_validate, measure
@@ -23,14 +24,14 @@ __all__ = ["Report", "report"]
 
 def report(
     data: Any,
-    y: Any = None,
+    y: ArrayLike = None,
     *,
-    cov: Any = None,
-    std: Any = None,
-    y_std: Any = None,
-    classes: Any = None,
-    groups: Any = None,
-    ids: Any = None,
+    cov: ArrayLike = None,
+    std: ArrayLike = None,
+    y_std: ArrayLike = None,
+    classes: ArrayLike = None,
+    groups: ArrayLike = None,
+    ids: ArrayLike = None,
     task: str = "auto",
     title: str = "Do the uncertainties matter?",
     reading: str | None = None,

@@ -15,7 +15,7 @@ from ..fit.regression import check_target_errors
 from ..io.cells import guess_task, names_of
 from ..io.frames import is_frame, read_frame
 from ..support.labels import as_labels
-from ..support.validation import Array, FloatArray, check_choice, check_count
+from ..support.validation import Array, ArrayLike, FloatArray, check_choice, check_count
 from .systems import LEAST, Effort, Prediction, target_weights, unexplained
 
 TASKS = ("auto", "classification", "regression")
@@ -98,14 +98,14 @@ class Problem:
 
 def prepare(
     data: Any,
-    y: Any,
+    y: ArrayLike,
     *,
-    cov: Any,
-    std: Any,
-    y_std: Any,
-    classes: Any,
-    groups: Any,
-    ids: Any,
+    cov: ArrayLike,
+    std: ArrayLike,
+    y_std: ArrayLike,
+    classes: ArrayLike,
+    groups: ArrayLike,
+    ids: ArrayLike,
     task: str,
     seed: int,
     effort: Effort,
@@ -171,7 +171,7 @@ def draw_rows(rows: Array, codes: Array, most: int, seed: int) -> Array:
     return np.sort(np.concatenate(kept))
 
 
-def _read(data: Any, cov: Any, std: Any) -> Gaussians:
+def _read(data: Any, cov: ArrayLike, std: ArrayLike) -> Gaussians:
     """Return arrays as Gaussians; NaN among the values is a missing value."""
     values = np.asarray(data.mean if isinstance(data, Gaussians) else data)
     if values.dtype.kind == "f" and values.ndim == 2 and np.isnan(values).any():
@@ -187,7 +187,7 @@ def _column(given: Any, name: str, count: int) -> Array:
     return values
 
 
-def _regression(data: Gaussians, y: Any, groups: Array | None, ids: Array, seed: int) -> Problem:
+def _regression(data: Gaussians, y: ArrayLike, groups: Array | None, ids: Array, seed: int) -> Problem:
     try:
         targets = _column(y, "y", len(data)).astype(np.float64)
     except (TypeError, ValueError) as error:
@@ -201,7 +201,7 @@ def _regression(data: Gaussians, y: Any, groups: Array | None, ids: Array, seed:
 
 
 def _labels(
-    data: Gaussians, y: Any, groups: Array | None, ids: Array, seed: int, folds: int
+    data: Gaussians, y: ArrayLike, groups: Array | None, ids: Array, seed: int, folds: int
 ) -> tuple[Problem, list[str]]:
     """Leave out classes with fewer samples (or groups) than folds: they cannot be held out in each."""
     labels = as_labels(y, len(data))
@@ -228,7 +228,9 @@ def _labels(
     return kept, notes
 
 
-def _soft_labels(data: Gaussians, y: Any, classes: Any, groups: Any, ids: Array, seed: int) -> Problem:
+def _soft_labels(
+    data: Gaussians, y: ArrayLike, classes: ArrayLike, groups: Array | None, ids: Array, seed: int
+) -> Problem:
     known, codes, each = read_labels(y, len(data), classes)
     soft = each.table(codes)
     best = soft.argmax(axis=1)
@@ -237,7 +239,7 @@ def _soft_labels(data: Gaussians, y: Any, classes: Any, groups: Any, ids: Array,
     return Problem("classification", data, known[best], best, known, groups, ids, seed, soft=soft)
 
 
-def _from_frame(frame: Any, y: Any, task: str) -> tuple[Any, Any, Any, list[str]]:
+def _from_frame(frame: Any, y: ArrayLike, task: str) -> tuple[Any, Any, Any, list[str]]:
     """Return the samples of a data frame, y, its errors and notes."""
     options: dict[str, Any] = {"missing": "keep", "target": False}
     if isinstance(y, str):

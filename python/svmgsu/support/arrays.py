@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from .memory import require_memory
-from .validation import Array, is_sparse
+from .validation import Array, Matrix, is_sparse
 
 BLOCK = 2**21  # numbers in a temporary array: 16 MB of float64, whatever the size of the data
 
 
-def dense(a: Any) -> Array:
+def dense(a: Matrix) -> Array:
     """Return `a`, an array or a sparse matrix, as an array."""
     if not is_sparse(a):
         return np.asarray(a)

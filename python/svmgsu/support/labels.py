@@ -11,13 +11,13 @@ import numpy as np
 
 from .. import _core
 from .errors import InvalidValue
-from .validation import Array, FloatArray, as_float_array, check_finite, listed
+from .validation import Array, ArrayLike, FloatArray, as_float_array, check_finite, listed
 
 _LARGEST_COUNT = 1e6  # of sample weights that are multiples of one number
 _LARGEST_DIVISOR = 12  # of the smallest weight, by which it is a multiple of that number
 
 
-def check_labels(y: Any, samples: int) -> tuple[Array, Array]:
+def check_labels(y: ArrayLike, samples: int) -> tuple[Array, Array]:
     """Return (the classes, sorted; for each sample the place of its class among them)."""
     labels = as_labels(y, samples)
     classes, codes = _numbered(labels)
@@ -46,7 +46,7 @@ def _numbered(labels: Array) -> tuple[Array, Array]:
     return np.unique(labels, return_inverse=True)
 
 
-def as_labels(y: Any, samples: int) -> Array:
+def as_labels(y: ArrayLike, samples: int) -> Array:
     """Return y as an array of one number or string per sample."""
     labels = plain_labels(y)
     if labels.dtype.kind == "S":  # text in FITS files
@@ -64,7 +64,7 @@ def as_labels(y: Any, samples: int) -> Array:
     return labels
 
 
-def plain_labels(y: Any) -> Array:
+def plain_labels(y: ArrayLike) -> Array:
     """Return y as an array of numbers or of strings.
 
     A mixture is refused. NumPy would make strings of it: of a label that is missing, the class 'nan'.
@@ -87,7 +87,7 @@ def plain_labels(y: Any) -> Array:
     return labels
 
 
-def check_classes(classes: Any, name: str) -> Array:
+def check_classes(classes: ArrayLike, name: str) -> Array:
     """Return all classes that there will be, sorted."""
     found = np.unique(as_labels(classes, len(np.atleast_1d(np.asarray(classes)))))
     if len(found) < 2:
@@ -132,7 +132,7 @@ def class_factors(class_weight: Any, classes: Array, codes: Array, weights: Floa
     return np.ldexp(factors, -math.frexp(largest)[1])  # relative, like sample weights: see `check_weights`
 
 
-def check_prior(prior: Any, classes: Array, samples: int | None = None) -> FloatArray:
+def check_prior(prior: ArrayLike, classes: Array, samples: int | None = None) -> FloatArray:
     """Return class priors that sum to 1: (K,), or (l, K) for l `samples`.
 
     Given as an array in the order of the classes, or as a dict that names them all.
@@ -151,7 +151,7 @@ def check_prior(prior: Any, classes: Array, samples: int | None = None) -> Float
     return np.asarray(shares / shares.sum(axis=-1, keepdims=True))
 
 
-def check_targets(y: Any, samples: int) -> FloatArray:
+def check_targets(y: ArrayLike, samples: int) -> FloatArray:
     """Return targets as float64: one finite number for each sample, not all the same."""
     try:
         targets = np.asarray(y, dtype=np.float64)
@@ -167,7 +167,7 @@ def check_targets(y: Any, samples: int) -> FloatArray:
     return np.ascontiguousarray(targets)
 
 
-def check_weights(sample_weight: Any, samples: int) -> FloatArray:
+def check_weights(sample_weight: ArrayLike, samples: int) -> FloatArray:
     """Return sample weights as float64, in units that do not depend on a common factor; ones by default.
 
     Weights are relative: only their ratios matter. Multiples of one number are taken as counts, so that a
@@ -192,7 +192,7 @@ def check_weights(sample_weight: Any, samples: int) -> FloatArray:
     return np.asarray(weights / positive.mean())
 
 
-def check_raw_weights(sample_weight: Any, samples: int) -> FloatArray:
+def check_raw_weights(sample_weight: ArrayLike, samples: int) -> FloatArray:
     """Return sample weights as they were given, in float64: finite, >= 0 and not all zero."""
     weights = as_float_array(sample_weight, "sample_weight", (0, 1)).astype(np.float64)
     weights = np.full(samples, float(weights)) if weights.ndim == 0 else weights

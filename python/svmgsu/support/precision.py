@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+import numpy.typing as npt
 
 from .. import _core
 from .validation import Array, FloatArray, check_deviations
@@ -25,7 +24,7 @@ def squared(deviations: Array, name: str) -> Array:
     return np.asarray(deviations * deviations)
 
 
-def stored_as(variances: FloatArray, dtype: Any) -> Array:
+def stored_as(variances: FloatArray, dtype: npt.DTypeLike | None) -> Array:
     """Variances as `dtype`; as float64 where one would vanish, lose its digits or become infinite."""
     return variances.astype(dtype) if dtype != np.float32 or _in_range(variances) else variances
 

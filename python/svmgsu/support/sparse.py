@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .validation import Array, check_range
+from .validation import Array, ArrayLike, check_range
 
 SPARSE_PARTS = ("data", "indices", "indptr", "shape")  # of compressed rows in an .npz file
 MOST = 2**31 - 1  # rows and columns of a sparse matrix
@@ -74,7 +74,7 @@ def checked_rows(a: Any, name: str) -> Any:
         raise ValueError(f"{name}: the sparse matrix is damaged: {error}") from None
 
 
-def compressed_rows(value: Any, column: Any, start: Any, shape: Any) -> Any:
+def compressed_rows(value: Any, column: Any, start: ArrayLike, shape: Any) -> Any:
     """Return a sparse matrix of SciPy."""
     try:
         from scipy.sparse import csr_array
@@ -83,7 +83,7 @@ def compressed_rows(value: Any, column: Any, start: Any, shape: Any) -> Any:
     return csr_array((value, column, start), shape=tuple(shape))
 
 
-def parts_of(matrix: Any, key: str) -> dict[str, Any]:
+def parts_of(matrix: ArrayLike, key: str) -> dict[str, Any]:
     """Return what an .npz file holds of a matrix: itself under `key`, or its parts if it is sparse."""
     if not hasattr(matrix, "tocsr"):
         return {key: matrix}

@@ -17,6 +17,11 @@ from .memory import require_memory
 
 Array: TypeAlias = npt.NDArray[Any]
 FloatArray: TypeAlias = npt.NDArray[np.float64]
+# What a user gives where an array is wanted: an array, a sparse matrix, a data frame, a list, or None. It has
+# no attributes until somebody has looked.
+ArrayLike: TypeAlias = object
+Matrix: TypeAlias = Any  # an array or a sparse matrix of SciPy, which has no types
+RandomState: TypeAlias = "int | np.random.Generator | np.random.RandomState | None"
 
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 LARGEST_FACTOR = 1e150
@@ -29,7 +34,7 @@ def is_sparse(a: object) -> bool:
     return hasattr(type(a), "tocsr") and hasattr(type(a), "nnz")
 
 
-def as_float_array(a: Any, name: str, ndim: tuple[int, ...]) -> Array:
+def as_float_array(a: ArrayLike, name: str, ndim: tuple[int, ...]) -> Array:
     """Return `a` as a C-contiguous float64 or float32 array; itself if it is one already (np.memmap too).
 
     Integers and booleans become float64; anything that is not made of numbers is refused.
@@ -80,7 +85,7 @@ def _numbers_of(objects: Array) -> Array:
         raise
 
 
-def column_names(a: Any) -> list[str] | None:
+def column_names(a: ArrayLike) -> list[str] | None:
     """Return the columns of a DataFrame, if they are strings."""
     columns = getattr(a, "columns", None)
     if columns is None or not all(isinstance(name, str) for name in columns):
@@ -88,7 +93,7 @@ def column_names(a: Any) -> list[str] | None:
     return list(columns)
 
 
-def check_column_order(known: list[str] | None, **tables: Any) -> None:
+def check_column_order(known: list[str] | None, **tables: ArrayLike) -> None:
     """Refuse data frames with the `known` columns in another order: errors would go to other features."""
     for name, table in tables.items():
         columns = column_names(table)
@@ -96,13 +101,13 @@ def check_column_order(known: list[str] | None, **tables: Any) -> None:
             raise ValueError(f"{name}: its columns are {listed(columns)}, but those of X are {listed(known)}")
 
 
-def check_row_order(X: Any, **tables: Any) -> None:
+def check_row_order(X: ArrayLike, **tables: ArrayLike) -> None:
     """Refuse data frames of pandas with other labels of rows than X has: they may be of other samples."""
     if not (hasattr(X, "iloc") and hasattr(X, "index")):  # of pandas; tables of astropy have iloc, too
         return
     index = X.index
     for name, table in tables.items():
-        own = table.index if hasattr(table, "iloc") else index
+        own = table.index if hasattr(table, "iloc") and hasattr(table, "index") else index
         if len(own) == len(index) and not own.equals(index):
             raise ValueError(
                 f"{name}: its rows are labelled {listed(own)}, but those of X {listed(index)}; pass "
@@ -169,7 +174,7 @@ def check_factors(a: Array, name: str) -> None:
         )
 
 
-def check_choice(value: Any, name: str, choices: Iterable[str]) -> None:
+def check_choice(value: object, name: str, choices: Iterable[str]) -> None:
     """Refuse what is not one of the words."""
     words = tuple(choices)
     if not isinstance(value, str) or value not in words:
@@ -177,7 +182,7 @@ def check_choice(value: Any, name: str, choices: Iterable[str]) -> None:
         raise ValueError(f"{name}: expected one of {wanted}, got {value!r}")
 
 
-def as_generator(random_state: Any) -> np.random.Generator:
+def as_generator(random_state: RandomState) -> np.random.Generator:
     """Return a Generator for a seed, Generator, RandomState or None."""
     if isinstance(random_state, np.random.RandomState):
         random_state = random_state.randint(2**31 - 1)
@@ -210,7 +215,7 @@ def check_count(value: Any, name: str, least: int = 1, most: int = 2**31 - 1) ->
     return number
 
 
-def listed(values: Any) -> str:
+def listed(values: ArrayLike) -> str:
     """Return labels for a message, at most five of them."""
     shown = [repr(value) for value in np.asarray(values).tolist()]
     return ", ".join(shown[:5]) + (", ..." if len(shown) > 5 else "")

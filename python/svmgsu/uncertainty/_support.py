@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..data.gaussians import Gaussians
-from ..support.validation import Array, as_float_array, check_deviations, check_finite
+from ..support.validation import Array, ArrayLike, as_float_array, check_deviations, check_finite
 
 
 def need(module: str, what: str) -> Any:
@@ -31,7 +31,7 @@ def check_no_noise(data: Gaussians, what: str) -> None:
         raise ValueError(f"data: {what} does not carry test-time noise; call add_noise afterwards")
 
 
-def as_samples(X: Any, name: str = "X") -> Array:
+def as_samples(X: ArrayLike, name: str = "X") -> Array:
     """Return a finite (l, n) array of float32 or float64 with at least one sample and one feature."""
     array = as_float_array(X, name, (2,))
     if 0 in array.shape:
@@ -40,7 +40,7 @@ def as_samples(X: Any, name: str = "X") -> Array:
     return array
 
 
-def over_samples(a: Any, shape: tuple[int, int], name: str) -> Array:
+def over_samples(a: ArrayLike, shape: tuple[int, int], name: str) -> Array:
     """Return `a`, a number, (n,), (l,), (l, 1), (1, n) or (l, n), for every value of (l, n) samples."""
     array = as_float_array(a, name, (0, 1, 2))
     count, n = shape
@@ -61,7 +61,7 @@ def over_samples(a: Any, shape: tuple[int, int], name: str) -> Array:
     return np.ascontiguousarray(np.broadcast_to(array, shape))
 
 
-def deviations(a: Any, shape: tuple[int, int], name: str) -> Array:
+def deviations(a: ArrayLike, shape: tuple[int, int], name: str) -> Array:
     """Return standard deviations for every value, checked."""
     array = over_samples(a, shape, name)
     check_deviations(array, name)

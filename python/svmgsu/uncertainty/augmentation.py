@@ -10,14 +10,14 @@ import numpy as np
 from ..data.covariances import LowRank
 from ..data.gaussians import Gaussians
 from ..support.precision import stored_as
-from ..support.validation import Array, FloatArray, as_float_array, check_count, check_finite
+from ..support.validation import Array, ArrayLike, FloatArray, as_float_array, check_count, check_finite
 from ._support import track
 
 RANK = 8  # directions kept, unless another number is asked for
 
 
 def from_augmentation(
-    X: Any,
+    X: ArrayLike,
     augment: Callable[[Array, np.random.Generator], Any],
     *,
     n: int = 64,

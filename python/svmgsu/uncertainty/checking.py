@@ -14,7 +14,7 @@ from .. import _core
 from ..data.gaussians import Gaussians
 from ..support.arrays import dense
 from ..support.labels import check_labels
-from ..support.validation import Array, FloatArray
+from ..support.validation import Array, ArrayLike, FloatArray
 from ._support import need
 
 SMALL = 1e-10  # added to the spread within classes, which may be zero, as with one sample each
@@ -80,7 +80,7 @@ class Check:
         return "\n".join(f"{name:<{width}}{value}" for name, value in rows)
 
 
-def check(data: Gaussians, y: Any) -> Check:
+def check(data: Gaussians, y: ArrayLike) -> Check:
     """Compare the uncertainty of samples with their spread and with the distance of the classes.
 
     Warns (`LargeUncertaintyWarning`) if a sample's standard deviation is larger than the distance of two

@@ -13,6 +13,7 @@ from ..data.gaussians import Gaussians
 from ..support.precision import stored_as
 from ..support.validation import (
     Array,
+    ArrayLike,
     FloatArray,
     check_choice,
     check_column_order,
@@ -25,11 +26,11 @@ CENTRES = ("median", "mode")
 
 
 def from_errors(
-    X: Any,
-    std: Any = None,
+    X: ArrayLike,
+    std: ArrayLike = None,
     *,
-    upper: Any = None,
-    lower: Any = None,
+    upper: ArrayLike = None,
+    lower: ArrayLike = None,
     centre: str = "median",
     units: str = "same",
     floor: Any = 0.0,
@@ -101,8 +102,8 @@ def from_errors(
 
 
 def from_standard_errors(
-    X: Any,
-    se: Any,
+    X: ArrayLike,
+    se: ArrayLike,
     *,
     n: Any = None,
     floor: Any = 0.0,
@@ -152,7 +153,7 @@ def from_standard_errors(
     return _diagonal(means, raised(errors, floor) ** 2, X)
 
 
-def _samples(X: Any, **errors: Any) -> tuple[Array, tuple[int, int]]:
+def _samples(X: ArrayLike, **errors: Any) -> tuple[Array, tuple[int, int]]:
     """The means and their shape; the errors must not be in another order."""
     means = as_samples(X)
     check_column_order(column_names(X), **errors)
@@ -160,7 +161,7 @@ def _samples(X: Any, **errors: Any) -> tuple[Array, tuple[int, int]]:
     return means, (means.shape[0], means.shape[1])
 
 
-def _lower(lower: Any, shape: tuple[int, int]) -> Array:
+def _lower(lower: ArrayLike, shape: tuple[int, int]) -> Array:
     bars = over_samples(lower, shape, "lower")
     try:
         return deviations(lower_sizes(bars), shape, "lower")
@@ -168,6 +169,6 @@ def _lower(lower: Any, shape: tuple[int, int]) -> Array:
         return deviations(bars, shape, "lower")  # which names the first that is negative
 
 
-def _diagonal(means: Array, variances: FloatArray, X: Any) -> Gaussians:
+def _diagonal(means: Array, variances: FloatArray, X: ArrayLike) -> Gaussians:
     cov = Diagonal(stored_as(variances, means.dtype))
     return Gaussians(means, cov, feature_names=column_names(X))

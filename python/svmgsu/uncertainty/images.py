@@ -10,14 +10,14 @@ import numpy as np
 from ..data.covariances import LowRank
 from ..data.gaussians import Gaussians
 from ..support.arrays import blocks
-from ..support.validation import Array, FloatArray, as_float_array, check_finite
+from ..support.validation import Array, ArrayLike, FloatArray, as_float_array, check_finite
 
 TEMPORARIES = 16  # images' worth of numbers a block may use: blocks of a few hundred digits fit the cache
 GENERATORS = ("shift", "rotation", "scale", "shear", "brightness", "blur")
 
 
 def from_images(
-    images: Any,
+    images: ArrayLike,
     *,
     shift: Any = 0.0,
     rotation: float = 0.0,

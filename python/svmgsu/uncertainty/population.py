@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..data.gaussians import Gaussians
+from ..support.validation import ArrayLike
 from ._support import check_no_noise
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def posterior(data: Gaussians, population: Deconvolution | None = None) -> Gauss
     return prior.transform(data).to_gaussians()
 
 
-def from_missing(X: Any, population: Deconvolution | None = None) -> Gaussians:
+def from_missing(X: ArrayLike, population: Deconvolution | None = None) -> Gaussians:
     """Fill in missing values (NaN) with what is known of them given what is observed.
 
     Model: samples are draws from one Gaussian N(μ, Σ), fitted to all observed values by expectation
@@ -106,7 +107,7 @@ def from_missing(X: Any, population: Deconvolution | None = None) -> Gaussians:
     if isinstance(X, np.ma.MaskedArray):
         X = np.ma.filled(X if X.dtype.kind == "f" else X.astype(np.float64), np.nan)
     if population is None:
-        count, n = np.shape(X)
+        count, n = np.asarray(X).shape
         if count <= n:
             raise ValueError(
                 f"X: {count} samples do not determine the covariance of {n} features; pass a population, "

@@ -10,18 +10,18 @@ from ..data.gaussians import Gaussians
 from ..propagate.function import METHODS, by_points, derivative, evaluated, given_derivative, is_elementwise
 from ..propagate.linear import LinearMap, MatrixMap, ScaleMap
 from ..support.arrays import dense
-from ..support.validation import as_float_array, check_choice, check_finite
+from ..support.validation import ArrayLike, RandomState, as_float_array, check_choice, check_finite
 from ._support import check_no_noise
 
 
 def propagate(
     f: Any,
     data: Gaussians,
-    jacobian: Any = None,
+    jacobian: ArrayLike = None,
     *,
     method: str = "first-order",
     draws: int = 1000,
-    random_state: Any = 0,
+    random_state: RandomState = 0,
 ) -> Gaussians:
     """Carry samples through a function: N(x, Σ) becomes N(f(x), J Σ Jᵀ), J the derivative of f at x.
 

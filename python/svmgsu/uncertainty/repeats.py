@@ -11,15 +11,23 @@ from ..data.covariances import Covariance, Diagonal, Full, LowRank
 from ..data.gaussians import Gaussians
 from ..support.arrays import blocks
 from ..support.precision import stored_as
-from ..support.validation import Array, FloatArray, as_float_array, check_choice, check_finite, column_names
+from ..support.validation import (
+    Array,
+    ArrayLike,
+    FloatArray,
+    as_float_array,
+    check_choice,
+    check_finite,
+    column_names,
+)
 from ._support import as_samples, need
 
 KINDS = ("diagonal", "full", "lowrank", "ledoit_wolf", "oas")
 
 
 def from_repeats(
-    repeats: Any,
-    groups: Any = None,
+    repeats: ArrayLike,
+    groups: ArrayLike = None,
     *,
     covariance: str = "diagonal",
     of_mean: bool = False,
@@ -213,7 +221,7 @@ def _shrunk(method: str) -> Any:
     return build
 
 
-def _as_ragged(repeats: Any, groups: Any) -> _Ragged:
+def _as_ragged(repeats: ArrayLike, groups: ArrayLike) -> _Ragged:
     if groups is not None:
         return _from_rows(repeats, groups)
     if not isinstance(repeats, Sequence) and not (isinstance(repeats, np.ndarray) and repeats.ndim == 3):
@@ -249,7 +257,7 @@ def _one_sample(a: Any, i: int) -> Array:
     return array
 
 
-def _from_rows(repeats: Any, groups: Any) -> _Ragged:
+def _from_rows(repeats: ArrayLike, groups: ArrayLike) -> _Ragged:
     rows = as_samples(repeats, "repeats")
     ids = np.asarray(groups)
     if ids.shape != (len(rows),):

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..data.gaussians import Gaussians
 from ..support.arrays import blocks
-from ..support.validation import Array, as_float_array, check_count, check_finite, check_positive
+from ..support.validation import Array, ArrayLike, as_float_array, check_count, check_finite, check_positive
 from ._support import need
 from .repeats import from_repeats
 
@@ -31,7 +31,7 @@ Fz F4 F8 FC6 FC2 Cz C4 T8 CP6 CP2 P4 P8 PO4 O2: 32 × 5 powers and 14 × 4 diffe
 
 
 def from_welch(
-    signals: Any,
+    signals: ArrayLike,
     fs: float,
     *,
     bands: Mapping[str, tuple[float, float]] = DEAP_BANDS,

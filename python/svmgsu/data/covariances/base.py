@@ -16,7 +16,7 @@ import numpy as np
 from ...propagate.linear import LinearMap, as_matrix_map, as_scale_map, as_select_map
 from ...support.arrays import blocks, in_blocks, roots
 from ...support.memory import require_memory
-from ...support.validation import Array, FloatArray
+from ...support.validation import Array, ArrayLike, FloatArray
 
 if TYPE_CHECKING:
     from .full import Full
@@ -86,13 +86,13 @@ class Covariance(ABC):
         """Return variances (`n_samples`, `n_features`), dense or CSR, or None if it holds anything else."""
         return None
 
-    def matrices(self, rows: slice, n_features: int, y: Any = None) -> Array:
+    def matrices(self, rows: slice, n_features: int, y: ArrayLike = None) -> Array:
         """Return the (`n_features`, `n_features`) matrices of some `rows`; `y` tells classes apart."""
         chosen = np.arange(rows.start, rows.stop)
         labels = None if y is None else np.asarray(y)[chosen]
         return self.take(chosen).to_full(len(chosen), n_features, labels)
 
-    def diagonals(self, n_samples: int, n_features: int, y: Any = None) -> FloatArray:
+    def diagonals(self, n_samples: int, n_features: int, y: ArrayLike = None) -> FloatArray:
         """Return the variances of all values, (`n_samples`, `n_features`); `y` tells classes apart."""
         out = np.empty((n_samples, n_features))
         for part in blocks(n_samples, n_features**2):
@@ -100,14 +100,14 @@ class Covariance(ABC):
         # A variance may be negative by as much as `Full` accepts.
         return np.maximum(out, 0.0)
 
-    def noise(self, rng: np.random.Generator, shape: tuple[int, int, int], y: Any = None) -> FloatArray:
+    def noise(self, rng: np.random.Generator, shape: tuple[int, int, int], y: ArrayLike = None) -> FloatArray:
         """Draw from N(0, Σ_i) with `rng`: `shape` is (l, k, n) for k draws each; `y` tells classes apart."""
         out = rng.standard_normal(shape)
         for part in blocks(shape[0], shape[2] ** 2):
             out[part] = out[part] @ roots(self.matrices(part, shape[2], y))
         return out
 
-    def as_full(self, n_samples: int, n_features: int, y: Any = None) -> Full:
+    def as_full(self, n_samples: int, n_features: int, y: ArrayLike = None) -> Full:
         """Return them as `Full`, for (`n_samples`, `n_features`) data; `y` tells classes apart."""
         from .full import Full
 
@@ -140,7 +140,7 @@ class Covariance(ABC):
 
         return Full.from_packed(in_blocks(count, max(n, m) ** 2, triangles))
 
-    def map(self, A: Any) -> Covariance:
+    def map(self, A: ArrayLike) -> Covariance:
         """Return the covariance of A x: A Σ_i Aᵀ, of the cheapest kind that holds it exactly.
 
         Parameters
@@ -163,7 +163,7 @@ class Covariance(ABC):
                 raise ValueError(f"{linear_map.name}: it is for {have} {what}, but the covariance has {want}")
         return self._mapped(linear_map)
 
-    def scale_features(self, d: Any) -> Covariance:
+    def scale_features(self, d: ArrayLike) -> Covariance:
         """Return the covariance of d x, feature by feature: diag(d) Σ_i diag(d).
 
         Parameters
@@ -180,7 +180,7 @@ class Covariance(ABC):
         """
         return self.map(as_scale_map(d))
 
-    def select(self, columns: Any) -> Covariance:
+    def select(self, columns: ArrayLike) -> Covariance:
         """Return the covariance of some features.
 
         Parameters
@@ -209,7 +209,7 @@ class Covariance(ABC):
         ]
         return Full.joined(full, counts, n)
 
-    def arrays(self, n_samples: int, n_features: int, y: Any) -> dict[str, Array]:
+    def arrays(self, n_samples: int, n_features: int, y: ArrayLike) -> dict[str, Array]:
         """Return the arrays of an .npz file by key, for (`n_samples`, `n_features`) data with labels `y`."""
         return self.as_full(n_samples, n_features, y).arrays(n_samples, n_features, y)
 
@@ -218,7 +218,9 @@ class Covariance(ABC):
         """Make one of the `arrays` of an .npz file that has one of `keys`; `psd` is as for `Full`."""
         raise NotImplementedError(f"{cls.__name__} is not read from files")
 
-    def to_full(self, n_samples: int | None = None, n_features: int | None = None, y: Any = None) -> Array:
+    def to_full(
+        self, n_samples: int | None = None, n_features: int | None = None, y: ArrayLike = None
+    ) -> Array:
         """Return all covariances as one (l, n, n) float64 array, for looking and testing.
 
         Parameters

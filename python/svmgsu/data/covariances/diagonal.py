@@ -11,7 +11,7 @@ from ... import _core
 from ...propagate.linear import LinearMap
 from ...support.arrays import dense, stack_rows
 from ...support.sparse import SparseRows, matrix_of, parts_of
-from ...support.validation import Array, FloatArray, as_float_array, check_variances, is_sparse
+from ...support.validation import Array, ArrayLike, FloatArray, as_float_array, check_variances, is_sparse
 from .base import Covariance, Psd, Terms
 from .full import Full
 
@@ -72,10 +72,10 @@ class Diagonal(Covariance):
     def independent(self, n_samples: int, n_features: int) -> Any:
         return self.matrix
 
-    def diagonals(self, n_samples: int, n_features: int, y: Any = None) -> FloatArray:
+    def diagonals(self, n_samples: int, n_features: int, y: ArrayLike = None) -> FloatArray:
         return dense(self.matrix).astype(np.float64)
 
-    def noise(self, rng: np.random.Generator, shape: tuple[int, int, int], y: Any = None) -> FloatArray:
+    def noise(self, rng: np.random.Generator, shape: tuple[int, int, int], y: ArrayLike = None) -> FloatArray:
         return independent_noise(rng, shape, dense(self.matrix))
 
     def directions(self, rows: slice, n_features: int) -> FloatArray:
@@ -107,7 +107,7 @@ class Diagonal(Covariance):
         ]
         return Diagonal(stack_rows(each), check=False)
 
-    def arrays(self, n_samples: int, n_features: int, y: Any) -> dict[str, Array]:
+    def arrays(self, n_samples: int, n_features: int, y: ArrayLike) -> dict[str, Array]:
         return parts_of(self.matrix, "var")
 
     @classmethod

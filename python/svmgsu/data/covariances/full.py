@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ... import _core
 from ...support.arrays import in_blocks, roots
 from ...support.errors import InvalidValue
-from ...support.validation import Array, FloatArray, as_float_array, check_finite
+from ...support.validation import Array, ArrayLike, FloatArray, as_float_array, check_finite
 from .base import Covariance, Psd, Terms
 
 SYMMETRY_TOLERANCE = 1e-6
@@ -49,7 +50,9 @@ class Full(Covariance):
     n_features: int
     keys = ("packed", "cov")
 
-    def __init__(self, matrices: Any, check: bool = True, *, psd: Psd = "clip", name: str = "cov") -> None:
+    def __init__(
+        self, matrices: ArrayLike, check: bool = True, *, psd: Psd = "clip", name: str = "cov"
+    ) -> None:
         full = as_float_array(matrices, name, (3,))
         count, n, m = full.shape
         if n != m:
@@ -72,7 +75,7 @@ class Full(Covariance):
             self.packed = semidefinite(packed, n, psd, name, own=True)
 
     @classmethod
-    def from_packed(cls, packed: Any, check: bool = False, *, psd: Psd = "clip") -> Full:
+    def from_packed(cls, packed: ArrayLike, check: bool = False, *, psd: Psd = "clip") -> Full:
         """Make one of upper triangles, row after row: `packed` is (l, n(n+1)/2) and used without a copy.
 
         With `check` they must be finite and positive semidefinite; `psd` is as for the class.
@@ -99,7 +102,7 @@ class Full(Covariance):
     def take(self, rows: Array) -> Covariance:
         return Full.from_packed(self.packed[rows])
 
-    def matrices(self, rows: slice, n_features: int, y: Any = None) -> Array:
+    def matrices(self, rows: slice, n_features: int, y: ArrayLike = None) -> Array:
         row, column = np.triu_indices(n_features)
         place = np.empty((n_features, n_features), dtype=np.int64)
         place[row, column] = place[column, row] = np.arange(len(row))
@@ -113,7 +116,7 @@ class Full(Covariance):
         each = in_blocks(len(self.packed), n * n, lambda part: roots(self.matrices(part, n)))
         return LowRank(each.astype(self.packed.dtype))
 
-    def diagonals(self, n_samples: int, n_features: int, y: Any = None) -> FloatArray:
+    def diagonals(self, n_samples: int, n_features: int, y: ArrayLike = None) -> FloatArray:
         row, column = np.triu_indices(n_features)
         return np.maximum(self.packed[:, row == column].astype(np.float64), 0.0)
 
@@ -125,7 +128,7 @@ class Full(Covariance):
         ]
         return Full.from_packed(np.concatenate(each))
 
-    def arrays(self, n_samples: int, n_features: int, y: Any) -> dict[str, Array]:
+    def arrays(self, n_samples: int, n_features: int, y: ArrayLike) -> dict[str, Array]:
         return {"packed": self.packed}
 
     @classmethod
@@ -135,7 +138,7 @@ class Full(Covariance):
         return Full.from_packed(arrays["packed"], check=True, psd=psd)
 
 
-def rounding(dtype: Any, n: int) -> float:
+def rounding(dtype: npt.DTypeLike, n: int) -> float:
     """Return how far below zero rounding alone leaves an eigenvalue of a correlation matrix of n features."""
     return n * max(1e-9, 2 * float(np.finfo(dtype).eps))
 

@@ -10,7 +10,7 @@ import numpy as np
 from ... import _core
 from ...propagate.linear import LinearMap
 from ...support.precision import stored_as
-from ...support.validation import Array, FloatArray, as_float_array, check_variances
+from ...support.validation import Array, ArrayLike, FloatArray, as_float_array, check_variances
 from .base import Covariance, Psd, Terms
 from .diagonal import Diagonal, independent_noise
 from .shared import Shared
@@ -61,10 +61,10 @@ class Isotropic(Covariance):
     def independent(self, n_samples: int, n_features: int) -> Array:
         return np.broadcast_to(self.each_variance(n_samples)[:, np.newaxis], (n_samples, n_features))
 
-    def diagonals(self, n_samples: int, n_features: int, y: Any = None) -> FloatArray:
+    def diagonals(self, n_samples: int, n_features: int, y: ArrayLike = None) -> FloatArray:
         return self.independent(n_samples, n_features).astype(np.float64)
 
-    def noise(self, rng: np.random.Generator, shape: tuple[int, int, int], y: Any = None) -> FloatArray:
+    def noise(self, rng: np.random.Generator, shape: tuple[int, int, int], y: ArrayLike = None) -> FloatArray:
         return independent_noise(rng, shape, self.diagonals(shape[0], 1))
 
     def _mapped(self, linear_map: LinearMap) -> Covariance:
@@ -87,7 +87,7 @@ class Isotropic(Covariance):
         ]
         return Isotropic(np.concatenate(each), check=False)
 
-    def arrays(self, n_samples: int, n_features: int, y: Any) -> dict[str, Array]:
+    def arrays(self, n_samples: int, n_features: int, y: ArrayLike) -> dict[str, Array]:
         return {"isotropic": self.variances}
 
     @classmethod

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
 from ... import _core
 from ...propagate.linear import LinearMap
 from ...support.arrays import blocks, dense
-from ...support.validation import Array, FloatArray, as_float_array, check_factors
+from ...support.validation import Array, ArrayLike, FloatArray, as_float_array, check_factors
 from .base import Covariance, Psd, Terms
 from .diagonal import Diagonal
 
@@ -38,7 +38,7 @@ class LowRank(Covariance):
 
     keys, more_keys = ("factors",), ("start", "diagonal")
 
-    def __init__(self, factors: Any, diagonal: Any = None, *, start: Any = None) -> None:
+    def __init__(self, factors: ArrayLike, diagonal: ArrayLike = None, *, start: ArrayLike = None) -> None:
         array = as_float_array(factors, "factors", (3,) if start is None else (2,))
         check_factors(array, "factors")
         n = array.shape[-1]
@@ -95,7 +95,7 @@ class LowRank(Covariance):
         own = 0 if self.diagonal is None else self.diagonal.numbers(n_samples, n_features)
         return self.factors.size + own
 
-    def diagonals(self, n_samples: int, n_features: int, y: Any = None) -> FloatArray:
+    def diagonals(self, n_samples: int, n_features: int, y: ArrayLike = None) -> FloatArray:
         out = np.zeros((n_samples, n_features))
         if self.diagonal is not None:
             out += self.diagonal.diagonals(n_samples, n_features)
@@ -108,7 +108,7 @@ class LowRank(Covariance):
                 out[filled] += np.add.reduceat(squares, self.start[filled] - first)
         return out
 
-    def noise(self, rng: np.random.Generator, shape: tuple[int, int, int], y: Any = None) -> FloatArray:
+    def noise(self, rng: np.random.Generator, shape: tuple[int, int, int], y: ArrayLike = None) -> FloatArray:
         out = np.zeros(shape) if self.diagonal is None else self.diagonal.noise(rng, shape)
         for i, (a, b) in enumerate(itertools.pairwise(self.start)):
             out[i] += rng.standard_normal((shape[1], b - a)) @ self.factors[a:b]
@@ -150,7 +150,7 @@ class LowRank(Covariance):
             return cls._of(factors, start, None)
         return cls._of(factors, start, cast(Diagonal, Diagonal.joined(diagonals, counts, n)))
 
-    def arrays(self, n_samples: int, n_features: int, y: Any) -> dict[str, Array]:
+    def arrays(self, n_samples: int, n_features: int, y: ArrayLike) -> dict[str, Array]:
         arrays = {"factors": self.factors, "start": self.start}
         return arrays if self.diagonal is None else arrays | {"diagonal": dense(self.diagonal.matrix)}
 

@@ -10,7 +10,7 @@ import numpy as np
 from ... import _core
 from ...propagate.linear import LinearMap
 from ...support.arrays import roots
-from ...support.validation import Array, FloatArray, as_float_array, check_variances
+from ...support.validation import Array, ArrayLike, FloatArray, as_float_array, check_variances
 from .base import Covariance, Psd, Terms
 from .diagonal import Diagonal
 from .full import Full
@@ -47,7 +47,9 @@ class Shared(Covariance):
     keys = ("shared",)
     is_diagonal = False
 
-    def __init__(self, matrix: Any, *, groups: Any = None, psd: Psd = "clip", name: str = "cov") -> None:
+    def __init__(
+        self, matrix: ArrayLike, *, groups: ArrayLike = None, psd: Psd = "clip", name: str = "cov"
+    ) -> None:
         self.classes = list(matrix) if isinstance(matrix, Mapping) else None
         each = list(matrix.values()) if isinstance(matrix, Mapping) else [matrix]
         if not each:
@@ -93,7 +95,7 @@ class Shared(Covariance):
     def needs_classes(self) -> bool:
         return self.classes is not None and self.group is None
 
-    def _group_of(self, y: Any) -> Array | None:
+    def _group_of(self, y: ArrayLike) -> Array | None:
         """Return the group of each sample, or None if one covariance is for all."""
         if not self.needs_classes:
             return self.group
@@ -128,12 +130,12 @@ class Shared(Covariance):
     def numbers(self, n_samples: int, n_features: int) -> int:
         return self.packed.size
 
-    def diagonals(self, n_samples: int, n_features: int, y: Any = None) -> FloatArray:
+    def diagonals(self, n_samples: int, n_features: int, y: ArrayLike = None) -> FloatArray:
         each = self.each().diagonals(len(self.packed), n_features)
         group = self._group_of(y)
         return np.repeat(each, n_samples, axis=0) if group is None else each[group]
 
-    def noise(self, rng: np.random.Generator, shape: tuple[int, int, int], y: Any = None) -> FloatArray:
+    def noise(self, rng: np.random.Generator, shape: tuple[int, int, int], y: ArrayLike = None) -> FloatArray:
         out = rng.standard_normal(shape)
         group = self._group_of(y)
         for k, matrix in enumerate(self.each().to_full()):
@@ -179,7 +181,7 @@ class Shared(Covariance):
             matrices += list(each)
         return Shared(dict(enumerate(matrices)), groups=np.concatenate(groups))
 
-    def arrays(self, n_samples: int, n_features: int, y: Any) -> dict[str, Array]:
+    def arrays(self, n_samples: int, n_features: int, y: ArrayLike) -> dict[str, Array]:
         if self.classes is not None:
             return super().arrays(n_samples, n_features, y)
         return {"shared": self.to_full(1)[0]}

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ...propagate.linear import LinearMap
-from ...support.validation import Array, FloatArray
+from ...support.validation import Array, ArrayLike, FloatArray
 from .base import Covariance, Term, Terms
 
 
@@ -44,13 +42,13 @@ class Sum(Covariance):
     def take(self, rows: Array) -> Covariance:
         return Sum([(scale, kind.take(rows)) for scale, kind in self.parts])
 
-    def diagonals(self, n_samples: int, n_features: int, y: Any = None) -> FloatArray:
+    def diagonals(self, n_samples: int, n_features: int, y: ArrayLike = None) -> FloatArray:
         out = np.zeros((n_samples, n_features))
         for scale, kind in self.parts:
             out += scale * kind.diagonals(n_samples, n_features, y)
         return out
 
-    def noise(self, rng: np.random.Generator, shape: tuple[int, int, int], y: Any = None) -> FloatArray:
+    def noise(self, rng: np.random.Generator, shape: tuple[int, int, int], y: ArrayLike = None) -> FloatArray:
         out = np.zeros(shape)
         for scale, kind in self.parts:
             out += np.sqrt(scale) * kind.noise(rng, shape, y)
