@@ -1,5 +1,6 @@
-"""The pure-Python twin against oracles that share no code with it: mpmath, SciPy, differences, sampling."""
+"""The reference implementation against oracles that share no code with it: mpmath, SciPy, draws."""
 
+import itertools
 import warnings
 
 import mpmath
@@ -11,28 +12,100 @@ import scipy.special
 import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
-from reference_cases import (
-    COVARIANCES,
-    LAM,
-    L,
-    N,
-    blobs,
-    every_form,
-    every_weighting,
-    point,
-    scipy_objective,
-    scipy_optimum,
-)
 
-from svmgsu import reference
+from svmgsu import _core, reference
+from svmgsu.reference import Objective
+
+L, N = 12, 4
+LAM = 0.3
+LOSSES = list(reference.LOSSES)
+
+
+def covariances():
+    """Every form, beside the (L, N, N) it means."""
+    rng = np.random.default_rng(5)
+    iso = rng.uniform(0.1, 2, L)
+    diag = rng.uniform(0.1, 2, (L, N))
+    F = rng.normal(size=(L, 2, N))
+    G = rng.normal(size=(L, N, N))
+    S = rng.normal(size=(3, N, N))
+    S = S @ S.transpose(0, 2, 1)
+    group = rng.integers(0, 3, L)
+    group[:3] = 0, 1, 2
+    full = np.array([g @ g.T for g in G])
+    low = np.array([f.T @ f for f in F])
+    diagonal = np.array([np.diag(v) for v in diag])
+    return {
+        "none": (None, np.zeros((L, N, N))),
+        "scalar": (np.array(0.7), np.array([0.7 * np.eye(N)] * L)),
+        "isotropic": (iso, np.array([v * np.eye(N) for v in iso])),
+        "diagonal": (diag, diagonal),
+        "full": (full, full),
+        "factors": (reference.Factors(F), low),
+        "shared": (reference.SharedMatrix(S[0]), np.array([S[0]] * L)),
+        "grouped": (reference.SharedMatrix(S, group), S[group]),
+        "sum": ([diag, reference.SharedMatrix(S[0]), reference.Factors(F), None], diagonal + S[0] + low),
+    }
+
+
+COVARIANCES = covariances()
+every_form = pytest.mark.parametrize("form", COVARIANCES)
+every_loss = pytest.mark.parametrize("name", LOSSES)
+every_weighting = pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+
+
+def blobs(count, n, seed, shift=1.0, share=0.5):
+    """Two overlapping classes of Gaussians with full covariances."""
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(count) < share * count, 1.0, -1.0)
+    X = rng.normal(size=(count, n)) + shift * y[:, None]
+    G = rng.normal(size=(count, n, n)) * 0.5
+    return X, y, G @ G.transpose(0, 2, 1)
+
+
+def scipy_objective(theta, X, y, full, lam, c=1.0):
+    """J by SciPy's normal distribution, full covariances only."""
+    w, b = theta[:-1], theta[-1]
+    d = 1 - y * (X @ w + b)
+    s = np.sqrt(np.einsum("j,ijk,k->i", w, full, w))
+    r = d / s
+    L_i = d * scipy.special.ndtr(r) + s * np.exp(-r * r / 2) / np.sqrt(2 * np.pi)
+    return lam / 2 * w @ w + np.mean(c * L_i)
+
+
+def scipy_optimum(X, y, full, lam, c=None):
+    """The minimiser and the minimum of J: BFGS from a start where J is smooth, polished by Newton steps."""
+    J = Objective(X, y, full, lam, c)
+    start = np.append(np.ones(X.shape[1]), 0.0)
+    args = (X, y, full, lam, 1.0 if c is None else c)
+    theta = scipy.optimize.minimize(scipy_objective, start, args, "BFGS", options={"maxiter": 2000}).x
+    for _ in range(5):
+        slope = np.append(*J.gradient(theta[:-1], theta[-1]))
+        theta = theta - np.linalg.solve(J.hessian(theta[:-1], theta[-1]), slope)
+    return theta[:-1], theta[-1], scipy_objective(theta, *args)
 
 
 @pytest.fixture
 def data():
-    return point()
+    """X, y, w, b and weights."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(L, N))
+    y = np.where(np.arange(L) % 3 == 0, 1.0, -1.0)
+    return X, y, rng.normal(size=N), 0.2, rng.uniform(0.2, 3, L)
 
 
-# The loss
+def problem(name, count=40, n=3):
+    """A problem for any loss: X, y, diagonal variances, weights."""
+    rng = np.random.default_rng(5)
+    X, cov, c = rng.normal(size=(count, n)), rng.random((count, n)), rng.uniform(0.5, 2, size=count)
+    y = np.where(rng.random(count) < 0.4, -1.0, 1.0)
+    X[:, 0] += y
+    if reference.LOSSES[name].regression:
+        y = X @ rng.normal(size=n) + rng.normal(size=count)
+    return X, y, cov, c
+
+
+# Losses
 
 
 @pytest.mark.parametrize("s", [1e-3, 0.4, 1.0, 30.0, 1e6])
@@ -45,15 +118,6 @@ def test_expected_hinge_keeps_twelve_digits_from_tail_to_tail(s):
             Phi, phi = mpmath.erfc(-r / mpmath.sqrt(2)) / 2, mpmath.npdf(r)
             for value, exact in zip(got, (mpmath.mpf(d_i) * Phi + s * phi, Phi, phi / s), strict=True):
                 assert abs(mpmath.mpf(value[i]) / exact - 1) < 1e-12
-
-
-def test_the_paper_s_erf_form_is_the_same_loss():
-    d = np.linspace(-3, 3, 41)
-    d_sigma = np.sqrt(2) * 0.8
-    ours = reference.expected_hinge(d, 0.8)[0]
-    erf = scipy.special.erf(d / d_sigma)
-    theirs = d / 2 * (erf + 1) + d_sigma / (2 * np.sqrt(np.pi)) * np.exp(-(d**2) / d_sigma**2)
-    np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-15)
 
 
 def test_without_uncertainty_the_loss_is_the_hinge():
@@ -74,14 +138,36 @@ def test_expected_hinge_is_a_number_for_all_numbers_and_never_below_the_hinge(d,
     assert kappa >= 0
 
 
-def test_expected_hinge_is_the_mean_hinge_of_samples():
+def test_expected_hinge_is_the_mean_hinge_of_draws():
     rng = np.random.default_rng(7)
     X, y, full = blobs(5, 3, 2)
     w, b = np.array([0.8, -0.5, 0.3]), 0.4
     exact = reference.expected_hinge(1 - y * (X @ w + b), np.sqrt(reference.quadratic(full, w)))[0]
     for x, Sigma, label, loss in zip(X, full, y, exact, strict=True):
-        sample = np.maximum(0, 1 - label * (rng.multivariate_normal(x, Sigma, 200_000) @ w + b))
-        assert abs(sample.mean() - loss) < 4 * sample.std() / np.sqrt(len(sample))
+        drawn = np.maximum(0, 1 - label * (rng.multivariate_normal(x, Sigma, 200_000) @ w + b))
+        assert abs(drawn.mean() - loss) < 4 * drawn.std() / np.sqrt(len(drawn))
+
+
+def test_it_has_every_loss_of_the_core():
+    known = _core.known_losses()
+    assert [row[0] for row in known] == LOSSES
+    for name, task, parameter, default in known:
+        own = reference.LOSSES[name]
+        assert own.regression == (task == "regression")
+        assert own.parameter == default if parameter else np.isnan(own.parameter)
+
+
+@every_loss
+def test_the_core_has_the_same_numbers(name):
+    """The logistic losses share no formula: three rules there, panels of Gauss and Legendre here."""
+    rng = np.random.default_rng(5)
+    d, s = rng.normal(size=500) * 4, rng.random(500) * rng.choice([0, 1e-6, 0.02, 0.5, 1, 6, 100], size=500)
+    core = np.array(_core.loss_derivatives(name, None, d, s))
+    own = np.array(reference.expected_loss(d, s, name))
+    for k in range(5):
+        scale = s ** max(0, k - 2)  # of the third and fourth derivative
+        atol = 2e-13 * (1 + s.max() * (k == 0))
+        np.testing.assert_allclose(own[k] * scale, core[k] * scale, rtol=1e-9, atol=atol)
 
 
 # Covariances
@@ -96,22 +182,19 @@ def test_a_covariance_means_its_full_matrices(form):
     products = np.array([Sigma @ v for Sigma in full])
     np.testing.assert_allclose(np.broadcast_to(reference.times(cov, v), (L, N)), products, atol=1e-13)
     np.testing.assert_allclose(np.broadcast_to(reference.quadratic(cov, v), L), products @ v, atol=1e-13)
-    assert reference.times(reference.take(cov, rows), v).shape == (4, N)
-    np.testing.assert_allclose(reference.times(reference.take(cov, rows), v), products[rows], atol=1e-13)
-    assert reference.quadratic(reference.take(cov, rows), v).shape == (4,)
-    np.testing.assert_allclose(
-        reference.quadratic(reference.take(cov, rows), v), (products @ v)[rows], atol=1e-13
-    )
+    some = reference.take(cov, rows)
+    assert reference.times(some, v).shape == (4, N) and reference.quadratic(some, v).shape == (4,)
+    np.testing.assert_allclose(reference.times(some, v), products[rows], atol=1e-13)
+    np.testing.assert_allclose(reference.quadratic(some, v), (products @ v)[rows], atol=1e-13)
 
 
 def test_quadratic_is_not_negative_where_w_is_orthogonal_to_the_range():
     rng = np.random.default_rng(0)
-    u = rng.normal(size=(200, 5))
-    w = rng.normal(size=5)
+    u, w = rng.normal(size=(200, 5)), rng.normal(size=5)
     u -= np.outer(u @ w, w) / (w @ w)
     full = u[:, :, None] * u[:, None, :]
-    assert np.all(reference.quadratic(full, w) >= 0)
-    assert np.all(reference.quadratic(reference.SharedMatrix(full, np.arange(200)), w) >= 0)
+    assert (reference.quadratic(full, w) >= 0).all()
+    assert (reference.quadratic(reference.SharedMatrix(full, np.arange(200)), w) >= 0).all()
 
 
 # The objective
@@ -119,69 +202,39 @@ def test_quadratic_is_not_negative_where_w_is_orthogonal_to_the_range():
 
 @every_form
 @every_weighting
-def test_objective_is_the_same_for_every_form_as_for_its_full_matrices(form, weighted, data):
+def test_value_gradient_and_hessian(form, weighted, data):
+    """The value by SciPy, the gradient and the Hessian by differences."""
     X, y, w, b, c = data
     cov, full = COVARIANCES[form]
     c = c if weighted else None
+    J = Objective(X, y, cov, LAM, c)
     if form == "none":
         hinge = np.maximum(0, 1 - y * (X @ w + b))
         expected = LAM / 2 * w @ w + np.mean(hinge * (1 if c is None else c))
     else:
         expected = scipy_objective(np.append(w, b), X, y, full, LAM, 1 if c is None else c)
-    assert reference.Objective(X, y, cov, LAM, c).value(w, b) == pytest.approx(expected, rel=1e-13)
-
-
-@every_form
-@every_weighting
-def test_gradient_is_the_slope_of_the_objective(form, weighted, data):
-    X, y, w, b, c = data
-    cov = COVARIANCES[form][0]
-    c = c if weighted else None
-
-    def value(theta):
-        return reference.Objective(X, y, cov, LAM, c).value(theta[:-1], theta[-1])
-
+    assert J.value(w, b) == pytest.approx(expected, rel=1e-13)
     theta, h = np.append(w, b), 1e-5
-    slope = [(value(theta + h * e) - value(theta - h * e)) / (2 * h) for e in np.eye(N + 1)]
-    gw, gb = reference.Objective(X, y, cov, LAM, c).gradient(w, b)
-    np.testing.assert_allclose(np.append(gw, gb), slope, atol=1e-8)
-
-
-@every_form
-@every_weighting
-def test_hessian_product_is_the_slope_of_the_gradient(form, weighted, data):
-    X, y, w, b, c = data
-    cov = COVARIANCES[form][0]
-    c = c if weighted else None
-    rng = np.random.default_rng(4)
-    vw, vb, h = rng.normal(size=N), 0.7, 1e-5
-    up = reference.Objective(X, y, cov, LAM, c).gradient(w + h * vw, b + h * vb)
-    down = reference.Objective(X, y, cov, LAM, c).gradient(w - h * vw, b - h * vb)
-    hw, hb = reference.Objective(X, y, cov, LAM, c).hessian_product(w, b, vw, vb)
-    np.testing.assert_allclose(hw, (up[0] - down[0]) / (2 * h), atol=1e-8)
-    assert hb == pytest.approx((up[1] - down[1]) / (2 * h), abs=1e-8)
-
-
-@every_form
-def test_hessian_is_the_matrix_of_its_products_and_positive(form, data):
-    X, y, w, b, c = data
-    cov = COVARIANCES[form][0]
-    H = reference.Objective(X, y, cov, LAM, c).hessian(w, b)
-    for column, e in zip(H.T, np.eye(N + 1), strict=True):
-        hw, hb = reference.Objective(X, y, cov, LAM, c).hessian_product(w, b, e[:-1], e[-1])
-        np.testing.assert_allclose(np.append(hw, hb), column, atol=1e-13)
+    steps = [(theta + h * e, theta - h * e) for e in np.eye(N + 1)]
+    slope = [(J.value(u[:-1], u[-1]) - J.value(d[:-1], d[-1])) / (2 * h) for u, d in steps]
+    np.testing.assert_allclose(np.append(*J.gradient(w, b)), slope, atol=1e-8)
+    columns = [
+        np.append(*J.gradient(u[:-1], u[-1])) - np.append(*J.gradient(d[:-1], d[-1])) for u, d in steps
+    ]
+    H = J.hessian(w, b)
+    np.testing.assert_allclose(H, np.array(columns) / (2 * h), atol=1e-8)
     assert np.linalg.eigvalsh(H).min() > -1e-12
 
 
 @every_form
 def test_at_w_zero_everything_is_finite(form, data):
     X, y, _, b, c = data
-    cov, w = COVARIANCES[form][0], np.zeros(N)
+    J, w = Objective(X, y, COVARIANCES[form][0], LAM, c), np.zeros(N)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        gw, gb = reference.Objective(X, y, cov, LAM, c).gradient(w, b)
-        H = reference.Objective(X, y, cov, LAM, c).hessian(w, b)
-    assert reference.Objective(X, y, cov, LAM, c).value(w, b) == pytest.approx(np.mean(c * (1 - y * b)))
+        gw, gb = J.gradient(w, b)
+        H = J.hessian(w, b)
+    assert J.value(w, b) == pytest.approx(np.mean(c * (1 - y * b)))
     np.testing.assert_allclose(gw, -(c * y) @ X / L)
     assert gb == pytest.approx(-np.mean(c * y))
     np.testing.assert_array_equal(H, np.diag([LAM] * N + [0]))
@@ -190,17 +243,17 @@ def test_at_w_zero_everything_is_finite(form, data):
 @pytest.mark.parametrize("size", [1e-160, 1e-20, 1e20])
 def test_tiny_and_huge_w_give_no_nan(size, data):
     X, y, w, b, _ = data
-    cov = COVARIANCES["full"][0]
+    J = Objective(X, y, COVARIANCES["full"][0], LAM)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert np.isfinite(reference.Objective(X, y, cov, LAM).gap(size * w, b))
-        assert np.all(np.isfinite(reference.Objective(X, y, cov, LAM).hessian(size * w, b)))
+        assert np.isfinite(J.gap(size * w, b))
+        assert np.isfinite(J.hessian(size * w, b)).all()
 
 
 def test_no_uncertainty_is_the_limit_of_little(data):
     X, y, w, b, _ = data
-    hinge = reference.Objective(X, y, None, LAM).value(w, b)
-    errors = [reference.Objective(X, y, v, LAM).value(w, b) - hinge for v in (1e-2, 1e-4, 1e-6, 0.0)]
+    hinge = Objective(X, y, None, LAM).value(w, b)
+    errors = [Objective(X, y, v, LAM).value(w, b) - hinge for v in (1e-2, 1e-4, 1e-6, 0.0)]
     assert errors == sorted(errors, reverse=True)
     assert errors[2] < 1e-4
     assert errors[3] == 0
@@ -210,17 +263,33 @@ def test_weights_count_as_repetitions():
     X, y, full = blobs(15, 2, 9)
     times = np.random.default_rng(2).integers(0, 4, 15)
     again = np.repeat(np.arange(15), times)
-    c = times * 15 / times.sum()
     w, b = np.array([0.5, -1.0]), 0.3
-    once = reference.Objective(X, y, full, LAM, c)
-    often = reference.Objective(X[again], y[again], full[again], LAM)
+    once = Objective(X, y, full, LAM, times * 15 / times.sum())
+    often = Objective(X[again], y[again], full[again], LAM)
     assert once.value(w, b) == pytest.approx(often.value(w, b))
     np.testing.assert_allclose(once.gradient(w, b)[0], often.gradient(w, b)[0])
     np.testing.assert_allclose(once.hessian(w, b), often.hessian(w, b))
     assert once.gap(w, b) == pytest.approx(often.gap(w, b))
 
 
-# The intercept and the certificate
+@every_loss
+def test_gradient_and_hessian_of_every_loss_are_differences(name):
+    J = Objective(*problem(name)[:3], 0.1, problem(name)[3], name)
+    rng = np.random.default_rng(6)
+    theta, v, h = rng.normal(size=4), rng.normal(size=4), 1e-5
+
+    def slope(z):
+        return np.append(*J.gradient(z[:3], z[3]))
+
+    up, down = theta + h * v, theta - h * v
+    along = (J.value(up[:3], up[3]) - J.value(down[:3], down[3])) / (2 * h)
+    assert along == pytest.approx(slope(theta) @ v, rel=1e-7)
+    H = J.hessian(theta[:3], theta[3])
+    np.testing.assert_allclose((slope(up) - slope(down)) / (2 * h), H @ v, rtol=1e-6)
+    assert np.linalg.eigvalsh(H)[0] > 0
+
+
+# The intercept and the gap
 
 
 @every_weighting
@@ -228,7 +297,8 @@ def test_best_intercept_is_where_scipy_finds_it(weighted):
     X, y, full = blobs(40, 3, 3, share=0.3)
     w = np.array([0.5, -0.3, 1.0])
     c = np.random.default_rng(0).uniform(0.1, 2, 40) if weighted else None
-    b = reference.Objective(X, y, full, LAM, c).best_intercept(w)
+    J = Objective(X, y, full, LAM, c)
+    b = J.best_intercept(w)
 
     def value(b):
         return scipy_objective(np.append(w, b), X, y, full, LAM, 1 if c is None else c)
@@ -236,16 +306,16 @@ def test_best_intercept_is_where_scipy_finds_it(weighted):
     found = scipy.optimize.minimize_scalar(value, bracket=(-5, 5), options={"xtol": 1e-10})
     assert b == pytest.approx(found.x, abs=1e-6)
     assert value(b) <= found.fun + 1e-15
-    assert abs(reference.Objective(X, y, full, LAM, c).gradient(w, b)[1]) < 1e-15
+    assert abs(J.gradient(w, b)[1]) < 1e-15
 
 
 def test_best_intercept_of_the_hinge_beats_every_kink():
     X, y, _ = blobs(31, 2, 4)
     w = np.array([0.7, 0.2])
-    b = reference.Objective(X, y, None, LAM).best_intercept(w)
+    J = Objective(X, y, None, LAM)
+    b = J.best_intercept(w)
     kinks = y - X @ w
-    lowest = min(reference.Objective(X, y, None, LAM).value(w, k) for k in kinks)
-    assert reference.Objective(X, y, None, LAM).value(w, b) <= lowest + 1e-14
+    assert J.value(w, b) <= min(J.value(w, k) for k in kinks) + 1e-14
     assert np.min(np.abs(b - kinks)) < 1e-14
 
 
@@ -253,7 +323,7 @@ def test_best_intercept_of_the_hinge_beats_every_kink():
 def test_best_intercept_of_one_class_leaves_no_loss(label):
     m, s = np.array([0.3, -2.0, 5.0]), np.array([0.1, 1.0, 0.0])
     y = np.full(3, label)
-    b = reference.Objective(m[:, None], y, s**2, LAM).best_intercept(np.ones(1))
+    b = Objective(m[:, None], y, s**2, LAM).best_intercept(np.ones(1))
     assert reference.expected_hinge(1 - y * (m + b), s)[0].max() < 1e-300
 
 
@@ -264,11 +334,12 @@ def test_gap_bounds_the_distance_to_the_optimum_and_closes_there(seed, weighted)
     rng = np.random.default_rng(seed)
     c = rng.uniform(0.1, 2, 40) if weighted else None
     w_best, b_best, J_best = scipy_optimum(X, y, full, 0.1, c)
-    assert -1e-14 < reference.Objective(X, y, full, 0.1, c).gap(w_best, b_best) < 1e-11
+    J = Objective(X, y, full, 0.1, c)
+    assert -1e-14 < J.gap(w_best, b_best) < 1e-11
     for scale in (1e-3, 0.1, 1.0, 10.0):
         for w, b in zip(rng.normal(size=(20, 3)) * scale, rng.normal(size=20) * scale, strict=True):
-            J = reference.Objective(X, y, full, 0.1, c).value(w_best + w, b_best + b)
-            assert reference.Objective(X, y, full, 0.1, c).gap(w_best + w, b_best + b) >= J - J_best - 1e-13
+            above = J.value(w_best + w, b_best + b) - J_best
+            assert J.gap(w_best + w, b_best + b) >= above - 1e-13
 
 
 def test_gap_bounds_the_distance_to_the_optimum_of_the_hinge():
@@ -283,27 +354,231 @@ def test_gap_bounds_the_distance_to_the_optimum_of_the_hinge():
         method="SLSQP",
         options={"ftol": 1e-12, "maxiter": 1000},
     )
-    J_best = -dual.fun
     rng = np.random.default_rng(0)
+    J = Objective(X, y, None, LAM)
     for w, b in zip(rng.normal(size=(50, 2)), rng.normal(size=50), strict=True):
-        J = reference.Objective(X, y, None, LAM).value(w, b)
-        assert reference.Objective(X, y, None, LAM).gap(w, b) >= J - J_best - 1e-8
+        assert J.gap(w, b) >= J.value(w, b) + dual.fun - 1e-8
 
 
 def test_gap_is_the_squared_slope_once_b_is_best():
-    X, y, full = blobs(30, 3, 8)
+    J = Objective(*blobs(30, 3, 8), LAM)
     w = np.array([0.2, 0.5, -0.1])
-    b = reference.Objective(X, y, full, LAM).best_intercept(w)
-    gw, _ = reference.Objective(X, y, full, LAM).gradient(w, b)
-    assert reference.Objective(X, y, full, LAM).gap(w, b) == pytest.approx(gw @ gw / (2 * LAM), rel=1e-12)
+    b = J.best_intercept(w)
+    gw, _ = J.gradient(w, b)
+    assert J.gap(w, b) == pytest.approx(gw @ gw / (2 * LAM), rel=1e-12)
 
 
 def test_a_class_without_mass_proves_only_that_the_loss_is_not_negative():
     X, y, full = blobs(10, 2, 1)
     w = np.zeros(2)
-    assert reference.Objective(X, y, full, LAM).gap(w, 1.0) == reference.Objective(X, y, full, LAM).value(
-        w, 1.0
-    )
-    ones = np.ones(10)
-    assert reference.Objective(X, ones, full, LAM).gap(w, 1.0) == 0
-    assert reference.Objective(X, ones, full, LAM).gap(w, 0.0) == pytest.approx(1)
+    assert Objective(X, y, full, LAM).gap(w, 1.0) == Objective(X, y, full, LAM).value(w, 1.0)
+    one_class = Objective(X, np.ones(10), full, LAM)
+    assert one_class.gap(w, 1.0) == 0
+    assert one_class.gap(w, 0.0) == pytest.approx(1)
+
+
+@every_loss
+@pytest.mark.parametrize("lam", [1.0, 1e-3])
+def test_newton_finds_the_optimum_and_the_gap_never_passes_it(name, lam):
+    X, y, cov, c = problem(name)
+    rng = np.random.default_rng(6)
+    J = Objective(X, y, cov, lam, c, name)
+    w, b = J.newton()
+    best = J.value(w, b)
+    assert abs(J.gap(w, b)) < 1e-9 * best
+    for _ in range(30):
+        v, at = w + 0.3 * rng.normal(size=3), b + 0.3 * rng.normal()
+        assert J.gap(v, at) > J.value(v, at) - best - 1e-12
+    assert J.value(w, J.best_intercept(w)) <= best + 1e-12
+
+
+def test_training_without_noise_is_what_others_call_it():
+    from sklearn.linear_model import LogisticRegression, Ridge
+
+    X, y, _, _ = problem("logistic")
+    w, b = Objective(X, y, None, 0.05, loss="logistic").newton()
+    theirs = LogisticRegression(C=1 / (0.05 * len(y)), tol=1e-12, max_iter=1000).fit(X, y)
+    np.testing.assert_allclose(np.append(w, b), np.append(theirs.coef_, theirs.intercept_), rtol=1e-6)
+    X, y, _, _ = problem("squared")
+    w, b = Objective(X, y, None, 0.05, loss="squared").newton()
+    ridge = Ridge(alpha=0.05 * len(y), tol=1e-12).fit(X, y)
+    np.testing.assert_allclose(np.append(w, b), np.append(ridge.coef_, ridge.intercept_), rtol=1e-10)
+
+
+# Subspaces
+
+
+def test_eigen_subspace_is_the_smallest_that_holds_more_than_the_share():
+    Q = np.linalg.qr(np.random.default_rng(0).normal(size=(5, 5)))[0]
+    S = Q @ np.diag([5.0, 3.0, 1.5, 0.5, 0.0]) @ Q.T
+    for p, d in [(0.1, 1), (0.49, 1), (0.51, 2), (0.79, 2), (0.81, 3), (0.94, 3), (0.96, 4), (1.0, 4)]:
+        values, U = reference.eigen_subspace(S, p)
+        np.testing.assert_allclose(values, [5.0, 3.0, 1.5, 0.5][:d])
+        np.testing.assert_allclose(U @ U.T, Q[:, :d] @ Q[:, :d].T, atol=1e-14)
+    assert len(reference.eigen_subspace(np.eye(2), 0.5)[0]) == 2  # half the trace is not more than half
+
+
+@pytest.mark.parametrize("p", [0.5, 1.0])
+def test_a_zero_matrix_keeps_nothing(p):
+    values, U = reference.eigen_subspace(np.zeros((3, 3)), p)
+    assert values.shape == (0,) and U.shape == (3, 0)
+    assert reference.truncate(np.zeros((2, 3, 3)), p).F.shape == (2, 0, 3)
+    mixed = np.array([np.zeros((3, 3)), np.diag([2.0, 1.0, 0.0])])
+    np.testing.assert_allclose(reference.to_full(reference.truncate(mixed, 1.0), 2, 3), mixed, atol=1e-15)
+
+
+def test_truncate_at_p_1_is_the_full_loss_and_keeps_less_variance_below(data):
+    X, y, w, b, _ = data
+    for form in ("full", "factors"):
+        full = COVARIANCES[form][1]
+        exact = Objective(X, y, full, LAM).value(w, b)
+        assert Objective(X, y, reference.truncate(full, 1.0), LAM).value(w, b) == pytest.approx(exact)
+    assert reference.truncate(COVARIANCES["factors"][1], 1.0).F.shape == (L, 2, N)
+    full = COVARIANCES["full"][1]
+    kept = [reference.quadratic(reference.truncate(full, p), w) for p in (0.3, 0.7, 0.95, 1.0)]
+    for less, more in itertools.pairwise(kept):
+        assert (less <= more + 1e-14).all()
+    assert kept[0].sum() < kept[-1].sum()
+
+
+def test_project_is_the_loss_in_the_subspace(data):
+    X, y, w, b, _ = data
+    full = COVARIANCES["full"][1]
+    Z, F = reference.project(X, full, 0.8)
+    for i in range(L):
+        Lambda, U = reference.eigen_subspace(full[i], 0.8)
+        w_z, z = U.T @ w, U.T @ X[i]  # eq. (9), in the d_i coordinates of the subspace
+        margin = scipy.stats.norm(1 - y[i] * (w_z @ z + b), np.sqrt(w_z**2 @ Lambda))
+        loss = scipy.integrate.quad(margin.sf, 0, np.inf)[0]  # E max(0, D) = integral of P(D > t)
+        s = np.sqrt(reference.quadratic(reference.take(F, np.array([i])), w))
+        assert reference.expected_hinge(1 - y[i] * (Z[i] @ w + b), s)[0] == pytest.approx(loss, rel=1e-7)
+
+
+def test_project_loses_the_mean_outside_the_subspace_and_truncate_does_not(data):
+    X, y, w, b, _ = data
+    np.testing.assert_allclose(reference.project(X, COVARIANCES["full"][1], 1.0)[0], X, atol=1e-12)
+    low = COVARIANCES["factors"][1]
+    Z, F = reference.project(X, low, 1.0)
+    exact = Objective(X, y, low, LAM).value(w, b)
+    assert abs(Objective(Z, y, F, LAM).value(w, b) - exact) > 1e-2
+    assert Objective(X, y, F, LAM).value(w, b) == pytest.approx(exact)
+    assert not reference.project(X, np.zeros((L, N, N)), 1.0)[0].any()
+
+
+# Stochastic gradient descent
+
+
+def test_splitmix64_gives_the_published_numbers():
+    rng = reference.SplitMix64(1234567)
+    published = [6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431]
+    assert [rng.next() for _ in range(4)] == published
+
+
+@pytest.mark.parametrize("n", [2, 7, 1000, 3 * 2**30])
+def test_below_is_uniform_and_in_range(n):
+    rng = reference.SplitMix64(42)
+    draws = np.array([rng.below(n) for _ in range(30_000)])
+    assert draws.min() >= 0
+    assert draws.max() < n
+    # At n = 3 * 2^30 one draw in four is rejected; without that a multiple of 3 would be twice as likely.
+    cells = min(n, 12)
+    for cell in (lambda i: i % cells, lambda i: i * cells // n):
+        exact = np.bincount(cell(np.arange(n))) if n <= 1000 else np.ones(cells)
+        counts = np.bincount(cell(draws), minlength=cells)
+        assert scipy.stats.chisquare(counts, 30_000 * exact / exact.sum()).pvalue > 1e-3
+
+
+def test_below_one_is_zero_and_costs_one_draw():
+    rng, other = reference.SplitMix64(1), reference.SplitMix64(1)
+    assert rng.below(1) == 0
+    other.next()
+    assert rng.next() == other.next()
+
+
+def test_the_first_step_of_sgd_is_the_weighted_difference_of_the_classes():
+    X, y, full = blobs(20, 3, 0, shift=0.3)
+    c = np.random.default_rng(0).uniform(0.1, 2, 20)
+    w, _ = Objective(X, y, full, 5.0, c).sgd(steps=1, batch=20, average=0.0)
+    np.testing.assert_allclose(w, (c * y) @ X / 20 / 5.0)
+    w, _ = Objective(X, y, full, 1e-4, c).sgd(steps=1, batch=20, average=0.0)
+    assert np.linalg.norm(w) == pytest.approx(np.sqrt(c.mean() / 1e-4))
+
+
+@pytest.mark.parametrize("average", [0.0, 0.4, 1.0])
+def test_sgd_is_algorithm_1_step_by_step(average):
+    X, y, full = blobs(9, 2, 13, shift=0.5)
+    c = np.random.default_rng(6).uniform(0.1, 2, 9)
+    lam, T, k = 0.05, 25, 3
+    rng, order = reference.SplitMix64(8), list(range(9))
+    w, b, path = np.zeros(2), 0.0, []
+    for t in range(1, T + 1):
+        for j in range(k):
+            i = j + rng.below(9 - j)
+            order[j], order[i] = order[i], order[j]
+        gw, gb = np.zeros(2), 0.0
+        for i in order[:k]:
+            d, s = 1 - y[i] * (X[i] @ w + b), np.sqrt(w @ full[i] @ w)
+            Phi, phi = (scipy.stats.norm.cdf(d / s), scipy.stats.norm.pdf(d / s)) if s else (d > 0, 0)
+            gw += c[i] / k * (phi * full[i] @ w / (s or 1) - y[i] * Phi * X[i])
+            gb -= c[i] / k * y[i] * Phi
+        w = (1 - 1 / t) * w - gw / (lam * t)
+        w = w * min(1, np.sqrt(c.mean() / lam) / np.linalg.norm(w))
+        b -= min(1 / (lam * t), 1 / np.sqrt(t)) * gb
+        path.append(w)
+    expected = np.mean(path[T - int(average * T) :] if average else path[-1:], axis=0)
+    J = Objective(X, y, full, lam, c)
+    got, b = J.sgd(T, k, seed=8, average=average)
+    np.testing.assert_allclose(got, expected, rtol=1e-10)
+    assert abs(J.gradient(got, b)[1]) < 1e-15
+
+
+@every_weighting
+def test_sgd_approaches_the_optimum(weighted):
+    X, y, full = blobs(60, 3, 11, share=0.4)
+    c = np.random.default_rng(1).uniform(0.1, 2, 60) if weighted else None
+    _, _, J_best = scipy_optimum(X, y, full, 0.1, c)
+    J = Objective(X, y, full, 0.1, c)
+    few, many = (J.sgd(T, batch=4, seed=3) for T in (30, 3000))
+    assert 0 <= J.value(*many) - J_best < 1e-3 < J.value(*few) - J_best
+    assert J.value(*many) - J_best <= J.gap(*many)
+    again, other = (J.sgd(30, batch=4, seed=seed) for seed in (3, 4))
+    np.testing.assert_array_equal(few[0], again[0])
+    assert not np.array_equal(few[0], other[0])
+
+
+@every_form
+def test_sgd_takes_every_form_of_covariance(form, data):
+    X, y, *_ = data
+    (w, b), (w_full, b_full) = (Objective(X, y, cov, LAM).sgd(40, 3) for cov in COVARIANCES[form])
+    np.testing.assert_allclose(w, w_full, rtol=1e-10)
+    assert b == pytest.approx(b_full, rel=1e-10)
+
+
+# Probabilities
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_platt_is_where_scipy_finds_the_likelihood_s_maximum(scale):
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(200) < 0.3, 1.0, -1.0)
+    scores = 1.5 * y + rng.normal(size=200) * 2
+    plus, minus = (y > 0).sum(), (y < 0).sum()
+    target = np.where(y > 0, (plus + 1) / (plus + 2), 1 / (minus + 2))
+
+    def minus_log_likelihood(theta):
+        p = scipy.special.expit(-(theta[0] * scores + theta[1]))
+        return -np.sum(target * np.log(p) + (1 - target) * np.log1p(-p))
+
+    best = scipy.optimize.minimize(minus_log_likelihood, [-1, 0], method="Nelder-Mead", tol=1e-10)
+    A, B = reference.platt(scale * scores, y)
+    np.testing.assert_allclose([scale * A, B], best.x, rtol=1e-5)
+    assert minus_log_likelihood([scale * A, B]) <= best.fun + 1e-12
+
+
+@pytest.mark.parametrize("scores", [[-2.0, -1.0, 1.0, 5.0], [-1e3, -1.0, 1.0, 1e3], [3.0, 3.0, 3.0, 3.0]])
+def test_platt_is_finite_on_separable_and_on_constant_scores(scores):
+    A, B = reference.platt(np.array(scores), np.array([-1.0, -1.0, 1.0, 1.0]))
+    assert np.isfinite([A, B]).all()
+    probability = 1 / (1 + np.exp(A * np.array(scores) + B))
+    assert probability[0] <= 0.5 + 1e-9
+    assert probability[-1] >= 0.5 - 1e-9

@@ -17,8 +17,7 @@ from .data.mixtures import Mixtures
 from .fit.train import train
 from .models.files import load
 from .objective import Objective
-from .support.build import get_cmake_dir, get_include
-from .support.lazy import lazy
+from .support.package import get_cmake_dir, get_include, lazy
 
 if TYPE_CHECKING:
     from . import dask, features, io, metrics, plot, reference, uncertainty

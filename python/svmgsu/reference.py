@@ -388,20 +388,6 @@ class Objective:
         H[:n, :n] += self.lam * np.eye(n) + np.tensordot(L2, to_full(self.cov, len(d), n), axes=1)
         return np.asarray(H)
 
-    def hessian_product(self, w: Array, b: float, vw: Array, vb: float) -> tuple[Array, float]:
-        """Multiply the Hessian by (v_w; v_b), with xi = z.v and eta = u.v_w.
-
-        lam (v_w; 0) + (1/l) sum c [(L2 xi - L3 eta) z + (L4 eta - L3 xi) u + L2 (Sigma v_w; 0)]
-        """
-        d, s = self._distances(w, b)
-        _, _, L2, L3, L4 = self._weighted_loss(d, s)
-        u = self._directions(w, s)
-        xi = self.sigma * (self.X @ vw + vb)
-        eta = u @ vw
-        of_z = self.sigma * (L2 * xi - L3 * eta)
-        spread = L2 @ np.broadcast_to(times(self.cov, vw), self.X.shape)
-        return self.lam * vw + of_z @ self.X + (L4 * eta - L3 * xi) @ u + spread, float(of_z.sum())
-
     def _directions(self, w: Array, s: Array) -> Array:
         """Return Sigma w / s, which stays bounded as s -> 0; it meets s L3 and s^2 L4."""
         u = np.zeros(self.X.shape)

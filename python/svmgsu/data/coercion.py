@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..support.arrays import dense
-from ..support.precision import squared
+from ..support.arrays import dense, squared
 from ..support.validation import Array, ArrayLike, as_float_array, is_sparse
 from ..support.warning import warn
 from .covariances import Covariance, Diagonal, Full, Isotropic, Psd, Shared, check_psd
@@ -111,18 +110,8 @@ def _warn_of_deviations(mean: Any, cov: Covariance, shape: tuple[int, int]) -> N
 def as_test_noise(
     cov: ArrayLike, shape: tuple[int, int], seed: int, psd: Psd = "clip", name: str = "deployment_cov"
 ) -> Covariance:
-    """Return test-time noise as a covariance of every sample: one for all, or one each from a pool."""
-    pool = as_pool(cov, shape[1], psd, name)
-    return pool if pool.n_samples is None else pool.take(drawn(pool, shape[0], seed))
-
-
-def drawn(pool: Covariance, count: int, seed: int) -> Array:
-    """Draw which of a pool of covariances each of `count` samples has."""
-    return np.random.default_rng(seed).integers(pool.n_samples or 1, size=count)
-
-
-def as_pool(cov: ArrayLike, n: int, psd: Psd = "clip", name: str = "deployment_cov") -> Covariance:
-    """Return noise for n features: one covariance for all, or a pool, which has `n_samples`."""
+    """Return test-time noise as a covariance of (l, n) samples: one for all, or one each from a pool."""
+    count, n = shape
     if isinstance(cov, Covariance):
         pool = cov
     else:
@@ -138,7 +127,9 @@ def as_pool(cov: ArrayLike, n: int, psd: Psd = "clip", name: str = "deployment_c
         pool = Full(array, psd=psd, name=name) if array.ndim == 3 else Diagonal(array, name=name)
     if pool.n_features not in (None, n):
         raise ValueError(f"{name}: {pool.n_features} features, but X has {n}")
-    return pool
+    if pool.n_samples is None:
+        return pool
+    return pool.take(np.random.default_rng(seed).integers(pool.n_samples or 1, size=count))
 
 
 def _check_is_matrix(array: Array, name: str) -> None:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._core import FormatError
 from ..data.covariances import Psd, check_psd
-from ..support.lazy import lazy
+from ..support.package import lazy
 from .dataset import Dataset, Report
 from .files import Source, damaged, extension, name_of, read_head
 from .text import read_svmlight, read_text, write_svmlight, write_text

@@ -27,9 +27,8 @@ from .. import _core
 from ..data.covariances import Covariance, Diagonal, Full, Isotropic, Psd
 from ..data.covariances.base import READERS
 from ..data.gaussians import Gaussians
-from ..support.arrays import dense
+from ..support.arrays import dense, squared
 from ..support.memory import NotEnoughMemory, require_memory
-from ..support.precision import squared
 from ..support.sparse import SPARSE_PARTS, matrix_of, parts_of
 from ..support.validation import Array, as_float_array
 from .dataset import Dataset, Report, as_dataset

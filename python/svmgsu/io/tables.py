@@ -25,7 +25,7 @@ from ..data.frames import (
 )
 from ..data.gaussians import with_gaps
 from ..data.soft_labels import TOLERANCE
-from ..support.precision import stored_as
+from ..support.arrays import stored_as
 from ..support.validation import Array, FloatArray, check_choice
 from .cells import UNNAMED, Cells, guess_task
 from .dataset import Dataset, Report

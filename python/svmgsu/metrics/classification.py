@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.metrics import accuracy_score, confusion_matrix, log_loss, precision_recall_fscore_support
 
 from ..io.output import replacing
+from ..support.arrays import plain
 from ..support.labels import check_weights
 from ..support.validation import Array, ArrayLike, FloatArray, as_float_array, check_count, check_finite
 from .ranking import average_precision, average_precision_at_k, precision_at_k, recall_at_k
@@ -99,8 +100,8 @@ class Evaluation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return all measures as plain numbers, strings, lists and dicts; what is undefined is None."""
-        plain: dict[str, Any] = _plain(asdict(self))
-        return plain
+        facts: dict[str, Any] = plain(asdict(self))
+        return facts
 
     def to_json(self, indent: int | None = 2) -> str:
         """Return all measures as JSON, indented by `indent` blanks (None: on one line)."""
@@ -329,12 +330,3 @@ def _check_proba(proba: ArrayLike, samples: int, classes: int) -> FloatArray:
     if abs(total[worst] - 1) > 1e-4:
         raise ValueError(f"proba: those of sample {worst} add up to {total[worst]:g}, not to 1")
     return np.asarray(chances / total[:, np.newaxis])
-
-
-def _plain(value: Any) -> Any:
-    """Return a value without arrays and NaN."""
-    if isinstance(value, dict):
-        return {key: _plain(v) for key, v in value.items()}
-    if isinstance(value, (list, tuple, np.ndarray)):
-        return [_plain(v) for v in (value.tolist() if isinstance(value, np.ndarray) else value)]
-    return None if isinstance(value, float) and not np.isfinite(value) else value

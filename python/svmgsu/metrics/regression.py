@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..support.arrays import plain
 from ..support.labels import check_weights
 from ..support.validation import ArrayLike, FloatArray, as_float_array, check_finite
 
@@ -42,7 +43,8 @@ class RegressionEvaluation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return all measures as plain numbers; what is undefined is None."""
-        return {k: None if v is None or not np.isfinite(v) else v for k, v in asdict(self).items()}
+        facts: dict[str, Any] = plain(asdict(self))
+        return facts
 
     def to_json(self, indent: int | None = 2) -> str:
         """Return all measures as JSON, indented by `indent` blanks (None: on one line)."""

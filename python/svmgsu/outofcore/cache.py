@@ -24,9 +24,8 @@ import numpy as np
 from .. import _core
 from ..data.gaussians import Gaussians
 from ..io.files import shown
-from ..support.arrays import dense
+from ..support.arrays import dense, stored_as
 from ..support.errors import counted_from
-from ..support.precision import stored_as
 from ..support.validation import Array, as_float_array, check_finite, listed
 from .blocks import Blocks
 from .flat import FlatFile

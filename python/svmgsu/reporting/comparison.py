@@ -34,7 +34,6 @@ def cross_validate(
     problem: Problem, systems: list[System], folds: Folds, done: Callable[[], None]
 ) -> list[Trial]:
     """Train every system in every fold. One that fails is named with its reason, and the others go on."""
-    order = np.argsort(np.concatenate([held_out for _, held_out in folds]), kind="stable")
     trials = []
     for system in systems:
         trial = Trial(system, SystemScore(system.key, system.family_name, system.name, system.uncertainties))
@@ -59,10 +58,16 @@ def cross_validate(
         ]
         trial.score.seconds = time.perf_counter() - began
         if trial.score.failure is None:
-            mean = np.concatenate([part.mean for part in parts])[order]
-            stds = [part.std for part in parts if part.std is not None]
-            trial.predicted = Prediction(mean, np.concatenate(stds)[order] if stds else None)
+            trial.predicted = gathered(parts, folds)
     return trials
+
+
+def gathered(parts: list[Prediction], folds: Folds) -> Prediction:
+    """Return the predictions of all folds in the order of the samples."""
+    order = np.argsort(np.concatenate([held_out for _, held_out in folds]), kind="stable")
+    mean = np.concatenate([part.mean for part in parts])[order]
+    stds = [part.std for part in parts if part.std is not None]
+    return Prediction(mean, np.concatenate(stds)[order] if stds else None)
 
 
 def measure(problem: Problem, trials: list[Trial]) -> None:

@@ -14,10 +14,10 @@ from ..data.gaussians import Gaussians, with_gaps
 from ..estimators.deconvolution import Deconvolution
 from ..metrics.reliability import calibration_error, reliability_bins
 from ..support.validation import Array, FloatArray
-from .comparison import Folds, Trial, root_or_mean, standard_error
+from .comparison import Folds, Trial, gathered, root_or_mean, standard_error
 from .problem import Problem
 from .result import Feature, PoolMember, Reliability, Remeasure, WhatIf
-from .systems import LEAST, Effort, Prediction
+from .systems import LEAST, Effort
 
 FACTORS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
 LEVELS = (0.5, 0.68, 0.8, 0.9, 0.95)  # of intervals
@@ -98,12 +98,7 @@ def without_sizes(problem: Problem, trial: Trial, folds: Folds) -> Trial:
         other.pool_ = replace(model.pool_, weights=model.pool_.fallback_weights)
         models.append(other)
     parts = [trial.system.predict(m, problem.data[out]) for m, (_, out) in zip(models, folds, strict=True)]
-    order = np.argsort(np.concatenate([out for _, out in folds]), kind="stable")
-    mean = np.concatenate([part.mean for part in parts])[order]
-    stds = [part.std for part in parts if part.std is not None]
-    return replace(
-        trial, models=models, predicted=Prediction(mean, np.concatenate(stds)[order] if stds else None)
-    )
+    return replace(trial, models=models, predicted=gathered(parts, folds))
 
 
 class TrueValues:

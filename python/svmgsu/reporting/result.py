@@ -7,9 +7,8 @@ import os
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-import numpy as np
-
 from ..io.output import replacing
+from ..support.arrays import plain
 
 
 @dataclass
@@ -205,7 +204,7 @@ class Report:
 
     def to_dict(self, *, times: bool = True) -> dict[str, Any]:
         """Return all of it as plain values; what is undefined is None. `times=False` leaves seconds out."""
-        found: dict[str, Any] = _plain(asdict(self))
+        found: dict[str, Any] = plain(asdict(self))
         if not times:
             found["seconds"] = None
             for system in found["systems"]:
@@ -248,14 +247,3 @@ class Report:
         lines += ["", f"Recommended: {self.advice.name}"]
         lines += [f"  {line}" for line in filter(None, [self.advice.command, *self.advice.code.splitlines()])]
         return "\n".join(lines)
-
-
-def _plain(value: Any) -> Any:
-    """Return a value without NumPy's types, and None for what is not finite."""
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and not np.isfinite(value) else value

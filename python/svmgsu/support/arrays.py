@@ -1,4 +1,4 @@
-"""Small tools for arrays: dense copies, blocks of bounded size, square roots of matrices."""
+"""Small tools for arrays: dense copies, blocks of bounded size, roots of matrices, variances in float32."""
 
 from __future__ import annotations
 
@@ -6,10 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from .. import _core
 from .memory import require_memory
-from .validation import Array, Matrix, is_sparse
+from .validation import Array, FloatArray, Matrix, check_deviations, is_sparse
 
+# What float32 has all digits of, and numbers whose squares are surely among them.
+_SINGLE = float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max)
+_ROOTS = 1.0001 * _SINGLE[0] ** 0.5, 0.9999 * _SINGLE[1] ** 0.5
 BLOCK = 2**21  # numbers in a temporary array: 16 MB of float64, whatever the size of the data
 
 
@@ -71,3 +76,36 @@ def in_blocks(count: int, numbers: int, make: Callable[[slice], Array]) -> Array
     for part in parts[1:]:
         out[part] = make(part)
     return out
+
+
+def squared(deviations: Array, name: str) -> Array:
+    """Return the squares of standard deviations, which are checked; in float32 where these are and fit."""
+    single = deviations.dtype == np.float32
+    if not (single and _core.first_outside(deviations, *_ROOTS, True) < 0):
+        check_deviations(deviations, name)
+        with np.errstate(under="ignore"):
+            squares = np.square(deviations, dtype=np.float64)
+        if not (single and _in_range(squares)):
+            return np.asarray(squares)
+    return np.asarray(deviations * deviations)
+
+
+def stored_as(variances: FloatArray, dtype: npt.DTypeLike | None) -> Array:
+    """Return variances as `dtype`; as float64 where one would vanish, lose digits or become infinite."""
+    return variances.astype(dtype) if dtype != np.float32 or _in_range(variances) else variances
+
+
+def _in_range(variances: FloatArray) -> bool:
+    """Return whether float32 holds variances with all its digits."""
+    return _core.first_outside(np.ascontiguousarray(variances), *_SINGLE, True) < 0
+
+
+def plain(value: object) -> Any:
+    """Return a value for JSON: without NumPy's types, and None for what is not finite."""
+    if isinstance(value, dict):
+        return {key if isinstance(key, int) else str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (np.ndarray, np.generic)):
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return None if isinstance(value, float) and not np.isfinite(value) else value

@@ -60,7 +60,7 @@ def counter(verbose: bool, total: int, title: str) -> Callable[[], None]:
         from tqdm.auto import tqdm
     except ImportError:
         return lambda: None
-    bar = tqdm(total=total, desc=title, unit="fit")
+    bar = tqdm(total=total, desc=title, unit="step")
 
     def done() -> None:
         bar.update()

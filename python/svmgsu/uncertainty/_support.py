@@ -1,9 +1,8 @@
-"""What the builders share: shapes of standard errors, progress, optional libraries."""
+"""What the builders share: shapes of standard errors, optional libraries."""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -66,17 +65,3 @@ def deviations(a: ArrayLike, shape: tuple[int, int], name: str) -> Array:
     array = over_samples(a, shape, name)
     check_deviations(array, name)
     return array
-
-
-def track(items: Iterable[Any], total: int, title: str, verbose: bool) -> Iterator[Any]:
-    """Yield the items, with a progress bar if wanted and tqdm is installed."""
-    if verbose:
-        try:
-            from tqdm.auto import tqdm
-        except ImportError:
-            pass
-        else:
-            with tqdm(items, total=total, desc=title, leave=False) as bar:
-                yield from bar
-            return
-    yield from items

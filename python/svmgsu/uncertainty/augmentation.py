@@ -9,9 +9,9 @@ import numpy as np
 
 from ..data.covariances import LowRank
 from ..data.gaussians import Gaussians
-from ..support.precision import stored_as
+from ..support.arrays import stored_as
+from ..support.progress import counter
 from ..support.validation import Array, ArrayLike, FloatArray, as_float_array, check_count, check_finite
-from ._support import track
 
 RANK = 8  # directions kept, unless another number is asked for
 
@@ -83,7 +83,8 @@ def from_augmentation(
     means: list[Array] = []
     factors: list[Array] = []
     left: list[FloatArray] = []
-    for i, x in enumerate(track(samples, len(samples), "augmentation", verbose)):
+    done = counter(verbose, len(samples), "augmentation")
+    for i, x in enumerate(samples):
         rng = np.random.default_rng(np.random.SeedSequence(root, spawn_key=(i,)))
         mean, F, variances = _moments(_draw(augment, x, i, draws, rng), kept)
         if means and len(mean) != len(means[0]):
@@ -93,6 +94,7 @@ def from_augmentation(
         means.append(mean.astype(samples.dtype))
         factors.append(F.astype(samples.dtype))
         left.append(variances if residual else np.empty(0))
+        done()
     diagonal = stored_as(np.stack(left), samples.dtype) if residual else None
     return Gaussians(np.stack(means), LowRank(np.stack(factors), diagonal))
 

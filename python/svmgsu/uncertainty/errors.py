@@ -10,7 +10,7 @@ from ..data.covariances import Diagonal
 from ..data.error_bars import UNITS, SignError, bar_unit, combine, lower_sizes, raised
 from ..data.frames import LOWER, STD, UPPER
 from ..data.gaussians import Gaussians
-from ..support.precision import stored_as
+from ..support.arrays import stored_as
 from ..support.validation import (
     Array,
     ArrayLike,

@@ -9,8 +9,7 @@ import numpy as np
 
 from ..data.covariances import Covariance, Diagonal, Full, LowRank
 from ..data.gaussians import Gaussians
-from ..support.arrays import blocks
-from ..support.precision import stored_as
+from ..support.arrays import blocks, stored_as
 from ..support.validation import (
     Array,
     ArrayLike,

@@ -9,7 +9,7 @@ import numpy as np
 
 from ... import _core
 from ...propagate.linear import LinearMap
-from ...support.precision import stored_as
+from ...support.arrays import stored_as
 from ...support.validation import Array, ArrayLike, FloatArray, as_float_array, check_variances
 from .base import Covariance, Psd, Terms
 from .diagonal import Diagonal, independent_noise

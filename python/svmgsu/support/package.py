@@ -1,11 +1,15 @@
-"""Names that are loaded when first used, so that `import svmgsu` loads NumPy alone."""
+"""The package: names that are loaded when first used, and where C++ finds its headers and CMake files."""
 
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from .. import _core
+
+_HERE = os.path.dirname(os.path.abspath(_core.__file__))  # where the build installs, editable or not
 _EXTRAS = {
     "sklearn": "sklearn",
     "scipy": "sklearn",
@@ -16,7 +20,7 @@ _EXTRAS = {
 
 
 def lazy(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """A package's `__getattr__`: `homes` has the module of each name, which may be its own."""
+    """Return a `__getattr__` that loads names when they are first used; `homes` has the module of each."""
 
     def load(name: str) -> Any:
         if name not in homes:
@@ -33,3 +37,13 @@ def lazy(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
         return module if name == homes[name] else getattr(module, name)
 
     return load
+
+
+def get_include() -> str:
+    """Return the folder for an include path: `#include <svmgsu/svmgsu.hpp>`."""
+    return os.path.join(_HERE, "include")
+
+
+def get_cmake_dir() -> str:
+    """Return the folder for `-Dsvmgsu_DIR=`, where `find_package(svmgsu)` finds the package."""
+    return os.path.join(_HERE, "lib", "cmake", "svmgsu")
