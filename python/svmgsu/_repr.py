@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from .support.arrays import dense
-from .support.validation import listed
+from .support.validation import FloatArray, listed
+
+if TYPE_CHECKING:
+    from .data.gaussians import Gaussians
 
 Row: TypeAlias = tuple[str, str] | tuple[str, str, float]  # name, text, and a size in [-1, 1] to draw
 Rows: TypeAlias = list[Row]
+Fitted: TypeAlias = Any  # a model or an estimator: above this layer
 MOST_ROWS = 1000  # samples at most: a look at a memory map must not read it all
 MOST_NUMBERS = 2**24  # and numbers: sparse rows become dense ones here
 MOST_BARS = 8
@@ -35,19 +40,19 @@ def _bar(size: float) -> str:
     return f'<svg width="90" height="10" aria-hidden="true">{rect}</svg>'
 
 
-def _scaled(values: Any) -> list[float]:
+def _scaled(values: Iterable[float]) -> list[float]:
     """Return sizes of bars: values over the largest."""
     largest = max((abs(float(v)) for v in values), default=0.0)
     return [float(v) / largest if largest > 0 else 0.0 for v in values]
 
 
-def feature_row(count: int, names: Any) -> tuple[str, str]:
+def feature_row(count: int, names: Sequence[str] | None) -> tuple[str, str]:
     """Return the number of the features and the first of their names."""
     shown = "" if names is None else f" ({', '.join(list(names)[:5])}{', …' if len(names) > 5 else ''})"
     return "features", f"{count}{shown}"
 
 
-def typical_sizes(data: Any) -> tuple[float, float, float] | None:
+def typical_sizes(data: Gaussians) -> tuple[float, float, float] | None:
     """Return medians over the features of error, spread and error / spread; None without covariances.
 
     The ratio is NaN if no feature has a spread.
@@ -61,7 +66,7 @@ def typical_sizes(data: Any) -> tuple[float, float, float] | None:
     return float(np.median(error)), float(np.median(spread)), ratio
 
 
-def _sizes(data: Any) -> tuple[Any, Any] | None:
+def _sizes(data: Gaussians) -> tuple[FloatArray, FloatArray] | None:
     """Return each feature's median standard error and the standard deviation of its values.
 
     At most 1000 evenly spaced samples are looked at; missing values are left out.
@@ -86,7 +91,7 @@ def _sizes(data: Any) -> tuple[Any, Any] | None:
     return np.array(errors), np.array(spreads)
 
 
-def gaussians_table(data: Any) -> str:
+def gaussians_table(data: Gaussians) -> str:
     """Return the table of `Gaussians`: sizes, and the uncertainties of the first features as bars."""
     rows: Rows = [
         ("samples", f"{len(data)}"),
@@ -106,7 +111,7 @@ def gaussians_table(data: Any) -> str:
     return table("Gaussians", rows)
 
 
-def model_table(model: Any) -> str:
+def model_table(model: Fitted) -> str:
     """Return the table of a linear model: how it was trained, the proof, and its largest weights."""
     classes = getattr(model, "classes_", None)
     rows: Rows = [] if classes is None else [("classes", listed(classes))]
@@ -121,7 +126,7 @@ def model_table(model: Any) -> str:
     return table(type(model).__name__, rows + _largest_weights(model))
 
 
-def _proof(fitted: Any) -> Rows:
+def _proof(fitted: Fitted) -> Rows:
     """Return the objective and its proven distance to the optimum, if they are known."""
     objective, gap = fitted.objective_, fitted.gap_
     if not np.isfinite(objective):
@@ -133,7 +138,7 @@ def _proof(fitted: Any) -> Rows:
     return rows
 
 
-def _largest_weights(model: Any) -> Rows:
+def _largest_weights(model: Fitted) -> Rows:
     """Return the largest weights by name; of several hyperplanes their root mean square."""
     planes = np.atleast_2d(model.coef_)
     w = planes[0] if len(planes) == 1 else np.sqrt((planes**2).mean(axis=0))
@@ -163,7 +168,7 @@ class ShowsFit:
         return shown
 
 
-def _fitted_table(estimator: Any) -> str:
+def _fitted_table(estimator: Fitted) -> str:
     """Return the table of an estimator; empty before `fit`."""
     known = vars(estimator)
     if "model_" in known:
@@ -182,7 +187,7 @@ def _fitted_table(estimator: Any) -> str:
     return ""
 
 
-def _pool(estimator: Any) -> Rows:
+def _pool(estimator: Fitted) -> Rows:
     """Return the members of a pool with their weights as bars."""
     pool = estimator.pool_
     rows: Rows = [feature_row(estimator.n_features_in_, getattr(estimator, "feature_names_in_", None))]

@@ -9,14 +9,18 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .data.gaussians import Gaussians
 from .fit.train import train
 from .io.output import check_output, replacing
+from .models.classifier import Model
 from .support.validation import Array, FloatArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 LAMS = (1.0, 1e-1, 1e-2, 1e-3, 1e-4)
 COPIES = 10  # noisy measurements of each sample, to choose λ with and to test on
@@ -109,7 +113,7 @@ def _best_accuracy(
 ) -> float:
     """Return the accuracy on `test`; λ is chosen by that on `practice`, noisy training samples."""
 
-    def accuracy(model: Any, copies: FloatArray, labels: Array) -> float:
+    def accuracy(model: Model, copies: FloatArray, labels: Array) -> float:
         predicted = model.predict(copies.reshape(-1, copies.shape[-1]))
         return float((predicted == np.tile(labels, len(copies))).mean())
 
@@ -160,7 +164,7 @@ def crossing(count: int = 11, seed: int = 3) -> tuple[Gaussians, Array]:
     return Gaussians(mean, np.einsum("lri,lrj->lij", factors, factors)), y
 
 
-def draw_crossing(ax: Any) -> None:
+def draw_crossing(ax: Axes) -> None:
     """Draw the toy problem with the boundaries of models trained with and without uncertainties."""
     from . import plot
 

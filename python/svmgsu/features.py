@@ -27,6 +27,7 @@ from .propagate.features import (
     spectrum,
 )
 from .support.validation import (
+    Array,
     ArrayLike,
     FloatArray,
     RandomState,
@@ -151,7 +152,7 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, FeatureTransformer):  # t
         kernel: str = "rbf",
         *,
         n_features: int = 300,
-        gamma: Any = "scale",
+        gamma: ArrayLike = "scale",
         nu: float = 1.5,
         orthogonal: bool = True,
         metric: ArrayLike = None,
@@ -167,7 +168,7 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, FeatureTransformer):  # t
         self.covariance = covariance
         self.random_state = random_state
 
-    def _fit(self, data: Any, y: ArrayLike) -> None:
+    def _fit(self, data: Gaussians | Mixtures, y: ArrayLike) -> None:
         check_choice(self.kernel, "kernel", KERNELS)
         count = check_count(self.n_features, "n_features", least=2)
         if count % 2:
@@ -228,8 +229,8 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, FeatureTransformer):  # type: i
         self,
         n_landmarks: int = 300,
         *,
-        gamma: Any = "scale",
-        landmarks: Any = "kmeans",
+        gamma: ArrayLike = "scale",
+        landmarks: ArrayLike = "kmeans",
         metric: ArrayLike = None,
         covariance: str = "none",
         random_state: RandomState = 0,
@@ -241,7 +242,7 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, FeatureTransformer):  # type: i
         self.covariance = covariance
         self.random_state = random_state
 
-    def _fit(self, data: Any, y: ArrayLike) -> None:
+    def _fit(self, data: Gaussians | Mixtures, y: ArrayLike) -> None:
         count = check_count(self.n_landmarks, "n_landmarks")
         rng = _generator(self.random_state)
         X = _points_of(data)
@@ -288,15 +289,15 @@ class Polynomial(FeatureTransformer):
     def __init__(self, *, covariance: str = "none") -> None:
         self.covariance = covariance
 
-    def _fit(self, data: Any, y: ArrayLike) -> None:
+    def _fit(self, data: Gaussians | Mixtures, y: ArrayLike) -> None:
         self.map_ = polynomial_map(self.n_features_in_)
 
-    def get_feature_names_out(self, input_features: Any = None) -> Any:
+    def get_feature_names_out(self, input_features: ArrayLike = None) -> Array:
         """Return the names of the products of `input_features`, as `PolynomialFeatures` has them."""
         check_is_fitted(self)
         inner = PolynomialFeatures(2, include_bias=False).fit(np.zeros((1, self.n_features_in_)))
         names = getattr(self, "feature_names_in_", None) if input_features is None else input_features
-        return inner.get_feature_names_out(names)
+        return np.asarray(inner.get_feature_names_out(names))
 
 
 def _generator(random_state: RandomState) -> np.random.Generator:
@@ -323,7 +324,7 @@ def _checked_metric(metric: ArrayLike, n: int) -> FloatArray | None:
     return matrix
 
 
-def _resolve_gammas(gamma: Any, X: FloatArray, rng: np.random.Generator) -> list[float]:
+def _resolve_gammas(gamma: ArrayLike, X: FloatArray, rng: np.random.Generator) -> list[float]:
     """Return `gamma` as numbers > 0: itself or a list of them, "scale" (1/(n Var X)) or "median".
 
     "median" is 1/(2 d²) with d the median distance of pairs of samples.

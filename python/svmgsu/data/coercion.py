@@ -5,12 +5,10 @@ Kinds add (`Diagonal(V) + Shared(S)`) and scale (`0.5 * cov`); `to_full()` shows
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..support.arrays import dense, squared
-from ..support.validation import Array, ArrayLike, as_float_array, is_sparse
+from ..support.validation import Array, ArrayLike, Matrix, as_float_array, is_sparse
 from ..support.warning import warn
 from .covariances import Covariance, Diagonal, Full, Isotropic, Psd, Shared, check_psd
 from .covariances.full import SYMMETRY_TOLERANCE
@@ -20,7 +18,7 @@ FEW_SAMPLES = 10  # whose spread says little
 
 
 def as_covariance(
-    cov: ArrayLike, std: ArrayLike, shape: tuple[int, int], psd: Psd = "clip", mean: Any = None
+    cov: ArrayLike, std: ArrayLike, shape: tuple[int, int], psd: Psd = "clip", mean: Matrix = None
 ) -> Covariance | None:
     """Return `cov` or `std` as a kind that fits (l, n) samples.
 
@@ -88,7 +86,7 @@ def _by_shape(array: Array, name: str, shape: tuple[int, int], psd: Psd) -> Cova
     return Diagonal(array, name=name) if array.ndim == 2 else Full(array, psd=psd)
 
 
-def _warn_of_deviations(mean: Any, cov: Covariance, shape: tuple[int, int]) -> None:
+def _warn_of_deviations(mean: Matrix, cov: Covariance, shape: tuple[int, int]) -> None:
     """Warn if variances imply more noise than the data are spread in most features: as deviations do."""
     count, n = shape
     if count < FEW_SAMPLES or cov.n_samples != count:

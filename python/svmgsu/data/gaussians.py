@@ -17,6 +17,7 @@ from ..support.validation import (
     Array,
     ArrayLike,
     FloatArray,
+    Matrix,
     RandomState,
     as_float_array,
     as_generator,
@@ -71,19 +72,19 @@ class Gaussians:
     ((3, 2), 2)
     """
 
-    mean: Any
+    mean: Matrix
     cov: Covariance | None
     shape: tuple[int, int]
     test_noise: Covariance | None
     columns: Columns | None = None
     # The `cov` and `std` that a transformer was given, which `cov` holds in the units of `mean`: metadata
     # routing hands the same ones to the next step as well.
-    given: tuple[Any, Any] = (None, None)
+    given: tuple[ArrayLike, ArrayLike] = (None, None)
     _rows: Array | SparseRows
 
     def __init__(
         self,
-        mean: Any,
+        mean: ArrayLike,
         cov: ArrayLike = None,
         *,
         std: ArrayLike = None,
@@ -120,7 +121,7 @@ class Gaussians:
     def __len__(self) -> int:
         return self.shape[0]
 
-    def __getitem__(self, key: Any) -> Gaussians:
+    def __getitem__(self, key: object) -> Gaussians:
         """Return some of the samples, by a slice, a mask, indices or scikit-learn's `(indices, ...)`."""
         rows = chosen_rows(key, len(self))
         mean = self.mean[rows]
@@ -133,7 +134,7 @@ class Gaussians:
     def __iter__(self) -> NoReturn:
         raise TypeError("Gaussians cannot be iterated over; .mean and .cov hold what there is to read")
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+    def __array__(self, dtype: object = None, copy: object = None) -> NoReturn:
         raise TypeError(
             "Gaussians are no plain array, which would lose the covariances: use .mean where only the means "
             "are wanted, or a tool that carries covariances, such as svmgsu.Propagate; "
@@ -323,7 +324,7 @@ class Gaussians:
             return self
         return self.select(np.array(_core.match_names(list(names), own), dtype=np.int64))
 
-    def select(self, features: Any) -> Gaussians:
+    def select(self, features: Sequence[str] | Array) -> Gaussians:
         """Return the same samples with some of the features.
 
         Parameters
@@ -431,22 +432,22 @@ class Gaussians:
         out.test_noise = self.test_noise
         return out
 
-    def core(self, y: Array | None = None) -> Any:
+    def core(self, y: Array | None = None) -> _core.Gaussians:
         """Return the core's view of the samples; `y` tells classes apart where covariances need it."""
         terms = () if self.cov is None else self.cov.terms(*self.shape, y)
         return _core.Gaussians(self.core_means(), terms)
 
-    def labelled(self, signs: FloatArray, weights: FloatArray, y: Array | None) -> Any:
+    def labelled(self, signs: FloatArray, weights: FloatArray, y: Array | None) -> _core.TrainingSet:
         """Return the core's training set of a classifier: `signs` -1 and +1, `weights`, `y` as in `core`."""
         terms = () if self.cov is None else self.cov.terms(*self.shape, y)
         return _core.labelled(self.core_means(), terms, signs, weights)
 
-    def valued(self, targets: FloatArray, weights: FloatArray) -> Any:
+    def valued(self, targets: FloatArray, weights: FloatArray) -> _core.TrainingSet:
         """Return the core's training set of a regression, with `targets` and `weights`."""
         terms = () if self.cov is None else self.cov.terms(*self.shape, None)
         return _core.valued(self.core_means(), terms, targets, weights)
 
-    def core_means(self) -> Any:
+    def core_means(self) -> _core.Means:
         """Return the core's view of the means."""
         rows = self._rows
         if isinstance(rows, SparseRows):
@@ -464,13 +465,13 @@ def _checked_shape(rows: Array | SparseRows) -> tuple[int, int]:
     return shape
 
 
-def check_subspace_mode(mode: Any) -> None:
+def check_subspace_mode(mode: object) -> None:
     """Refuse what is not a mode of `Gaussians.subspace`."""
     if mode not in ("truncate", "project"):
         raise ValueError(f'subspace_mode: expected "truncate" or "project", got {mode!r}')
 
 
-def names_of(mean: Any, given: Sequence[str] | None, n: int) -> list[str] | None:
+def names_of(mean: ArrayLike, given: Sequence[str] | None, n: int) -> list[str] | None:
     """Return the names of the features: as given, or the columns of a DataFrame."""
     given = column_names(mean) if given is None else given
     if given is None:

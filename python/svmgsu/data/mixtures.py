@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 
@@ -64,7 +64,12 @@ class Mixtures:
     """
 
     def __init__(
-        self, weights: ArrayLike, mean: Any, cov: ArrayLike, *, feature_names: Sequence[str] | None = None
+        self,
+        weights: ArrayLike,
+        mean: ArrayLike,
+        cov: ArrayLike,
+        *,
+        feature_names: Sequence[str] | None = None,
     ) -> None:
         self.mean = as_float_array(mean, "mean", (3,))
         count, components, n = self.mean.shape
@@ -103,7 +108,7 @@ class Mixtures:
     def __len__(self) -> int:
         return self.shape[0]
 
-    def __getitem__(self, key: Any) -> Mixtures:
+    def __getitem__(self, key: object) -> Mixtures:
         """Return some of the samples, by a slice, a mask, indices or scikit-learn's `(indices, ...)`."""
         rows = key if isinstance(key, slice) else chosen_rows(key, len(self))  # slices are views
         if isinstance(key, slice) and not len(range(*key.indices(len(self)))):
@@ -115,7 +120,7 @@ class Mixtures:
             "Mixtures cannot be iterated over; .weights, .mean and .cov hold what there is to read"
         )
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+    def __array__(self, dtype: object = None, copy: object = None) -> NoReturn:
         raise TypeError(
             "Mixtures are no plain array: .to_gaussians().mean are the means, .sample(k) draws from them"
         )

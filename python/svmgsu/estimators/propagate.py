@@ -72,7 +72,7 @@ class LinearModel(NamedTuple):
     intercept_: FloatArray
 
 
-def _can_invert(self: Any) -> bool:
+def _can_invert(self: Propagate) -> bool:
     return hasattr(getattr(self, "transformer_", self.transformer), "inverse_transform")
 
 
@@ -200,7 +200,7 @@ class Propagate(GaussianTransformer):
         out.feature_names_in_ = None if names is None else [str(name) for name in names]
         return out
 
-    def get_feature_names_out(self, input_features: Any = None) -> Any:
+    def get_feature_names_out(self, input_features: ArrayLike = None) -> Array:
         """Return the transformer's names of its outputs; `input_features` as in scikit-learn."""
         check_is_fitted(self)
         given = _check_feature_names_in(self, input_features)
@@ -208,7 +208,7 @@ class Propagate(GaussianTransformer):
             return np.asarray(self.transformer_.get_feature_names_out(given), dtype=object)
         except AttributeError:  # a FunctionTransformer need not name its outputs
             if getattr(self.step_, "elementwise", False):
-                return given
+                return np.asarray(given)
         prefix = type(self.transformer_).__name__.lower()
         return np.asarray([f"{prefix}{j}" for j in range(self._n_features_out)], dtype=object)
 
@@ -267,7 +267,7 @@ class _Inverse:
         self.inner = transformer
         self.func = getattr(transformer, "inverse_func", None)
 
-    def transform(self, X: ArrayLike) -> Any:
+    def transform(self, X: Matrix) -> Matrix:
         return self.inner.inverse_transform(X)
 
 
@@ -312,7 +312,7 @@ class Step(ABC):
     def __init__(self, transformer: TransformerMixin) -> None:
         self.transformer = transformer
 
-    def forward(self, X: Matrix) -> Any:
+    def forward(self, X: Matrix) -> Matrix:
         """Transform the means X."""
         return output_of(self.transformer, X)
 
@@ -552,7 +552,7 @@ def step_of(transformer: TransformerMixin, sample: FloatArray) -> Step:
     return Function(transformer, sample)
 
 
-def _blocks_of(transformer: TransformerMixin, n: int) -> list[tuple[Any, Array]]:
+def _blocks_of(transformer: TransformerMixin, n: int) -> list[tuple[TransformerMixin, Array]]:
     """Return the transformers of a ColumnTransformer or FeatureUnion with the indices of their features."""
     if isinstance(transformer, FeatureUnion):
         return [

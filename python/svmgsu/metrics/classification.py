@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -174,7 +175,7 @@ def evaluate(
     proba: ArrayLike = None,
     sample_weight: ArrayLike = None,
     bins: int = 10,
-    cutoffs: Any = CUTOFFS,
+    cutoffs: Iterable[int] = CUTOFFS,
 ) -> Evaluation:
     """Compute all measures of a classifier on labelled samples.
 
@@ -304,7 +305,7 @@ def evaluate(
     )
 
 
-def _codes(given: Any, classes: Array, name: str) -> Array:
+def _codes(given: ArrayLike, classes: Array, name: str) -> Array:
     """Return the position of each label among the classes."""
     labels = np.asarray(given)
     if labels.ndim != 1:

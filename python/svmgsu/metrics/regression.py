@@ -118,7 +118,7 @@ def evaluate_regression(
     )
 
 
-def _numbers(given: Any, name: str, ndim: tuple[int, ...] = (1,)) -> FloatArray:
+def _numbers(given: ArrayLike, name: str, ndim: tuple[int, ...] = (1,)) -> FloatArray:
     """Return finite float64 numbers."""
     values = as_float_array(given, name, ndim).astype(np.float64)
     check_finite(np.atleast_1d(values), name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -45,7 +44,7 @@ def boundary(
     ax: Axes | None = None,
     *,
     class_: object = None,
-    other: Any = None,
+    other: Model | None = None,
     labels: tuple[str, str] = ("boundary", "other"),
     mass: float = 0.5,
     proba: bool = True,
@@ -131,14 +130,14 @@ def boundary(
     return ax
 
 
-def _emptiest_corner(points: FloatArray, view: Any) -> str:
+def _emptiest_corner(points: FloatArray, view: tuple[float, float, float, float]) -> str:
     """Return the corner of the axes that has the fewest points near it."""
     corners = {"lower left": (0, 0), "lower right": (1, 0), "upper left": (0, 1), "upper right": (1, 1)}
     unit = (points - [view[0], view[2]]) / [view[1] - view[0], view[3] - view[2]]
     return min(corners, key=lambda name: int((np.abs(unit - corners[name]) < 0.4).all(axis=1).sum()))
 
 
-def _two_sides(classes: list[object], positive: Any, truth: Array) -> dict[str, Array]:
+def _two_sides(classes: list[object], positive: object, truth: Array) -> dict[str, Array]:
     """Return which samples are of the other classes and which of the positive one, by name."""
     rest = [label for label in classes if label != positive]
     name = str(rest[0]) if len(rest) == 1 else "other classes"
@@ -152,8 +151,8 @@ def _styles(count: int) -> list[tuple[str, str]]:
 def _draw_regions(
     ax: Axes,
     model: Model,
-    view: Any,
-    positive: Any,
+    view: tuple[float, float, float, float],
+    positive: object,
     label: str,
     proba: bool,
     colour: str = "black",
@@ -196,7 +195,7 @@ def _draw_regions(
     ax.plot([], [], color=colour, linestyle=dashes, linewidth=1.8, label=label)
 
 
-def _scores(model: Model, grid: FloatArray, positive: Any) -> tuple[FloatArray, bool]:
+def _scores(model: Model, grid: FloatArray, positive: object) -> tuple[FloatArray, bool]:
     """Return the probability of a class, or decision values where the model has no probabilities."""
     classes = classes_of(model)
     k = classes.index(choose_class(classes, positive))
@@ -210,7 +209,13 @@ def _scores(model: Model, grid: FloatArray, positive: Any) -> tuple[FloatArray, 
 
 
 def histogram(
-    model: Model, X: ArrayLike, y: ArrayLike, ax: Axes | None = None, *, class_: object = None, bins: Any = 30
+    model: Model,
+    X: ArrayLike,
+    y: ArrayLike,
+    ax: Axes | None = None,
+    *,
+    class_: object = None,
+    bins: ArrayLike = 30,
 ) -> Axes:
     """Draw how the decision values of a class and of the others are distributed, with their uncertainties.
 
@@ -247,7 +252,7 @@ def histogram(
     positive = choose_class(classes, class_)
     truth = check_labels(y, len(data), classes)
     mean, std = _decision_values(model, data, classes.index(positive))
-    if np.ndim(bins) == 0:
+    if np.asarray(bins).ndim == 0:
         room = 2 * np.median(std)
         ends = (mean.min() - room, mean.max() + room)
         edges = np.histogram_bin_edges(mean, check_count(bins, "bins"), ends)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,9 +23,9 @@ def population(
     X: ArrayLike = None,
     ax: Axes | None = None,
     *,
-    features: tuple[Any, Any] = (0, 1),
+    features: tuple[int | str, int | str] = (0, 1),
     mass: float = 0.5,
-    posterior: Any = None,
+    posterior: Mixtures | None = None,
 ) -> Axes:
     """Draw the components of a learnt population as ellipses, over the samples.
 
@@ -81,7 +82,7 @@ def population(
 class Population:
     """A population in the units of the data: of a Deconvolution, or of a pool."""
 
-    def __init__(self, weights: Array, means: Array, covariances: Array, names: Any) -> None:
+    def __init__(self, weights: Array, means: Array, covariances: Array, names: Sequence[str] | None) -> None:
         self.weights = weights
         self.means = means
         self.covariances = covariances
@@ -106,14 +107,14 @@ class Population:
         means = found.means[:-1] * inputs.scale + inputs.centre
         return cls(weights, means, found.covs[:-1] * np.multiply.outer(inputs.scale, inputs.scale), names)
 
-    def axes(self, features: Any) -> tuple[int, Array, list[str]]:
+    def axes(self, features: tuple[int | str, int | str]) -> tuple[int, Array, list[str]]:
         """Return the number of features, the positions of those to draw, and their names."""
         n = self.means.shape[1]
         pair = _places(features, self.names, n)
         return n, pair, [f"feature {j + 1}" if self.names is None else self.names[j] for j in pair]
 
 
-def _places(features: Any, names: list[str] | None, n: int) -> Array:
+def _places(features: tuple[int | str, int | str], names: list[str] | None, n: int) -> Array:
     if len(features) != 2:
         raise ValueError(f"features: expected a pair, got {features!r}")
     places = []

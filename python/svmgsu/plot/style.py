@@ -46,7 +46,7 @@ def own_axes(size: tuple[float, float] = (5.6, 3.8), equal: bool = False) -> Axe
     return ax
 
 
-def legend(ax: Axes, *entries: Any, **options: Any) -> None:
+def legend(ax: Axes, *entries: Any, **options: object) -> None:
     """Put a legend inside the axes, on white, so that lines behind it do not cross its words."""
     look = {"edgecolor": "none", "facecolor": "white", "framealpha": 0.85, "fontsize": 9}
     ax.legend(*entries, **{**look, **options})

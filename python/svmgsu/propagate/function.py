@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -28,12 +28,13 @@ from ..support.validation import (
 )
 from .linear import JacobianMap, LinearMap, ScaleMap
 
+Function: TypeAlias = Callable[[FloatArray], Any]  # of samples (k, n), gives (k, m)
 METHODS = ("first-order", "unscented", "monte-carlo")
 ROUNDING_STEP = float(np.cbrt(np.finfo(float).eps))  # of |x|: the best step of a central difference
 STEP = 1e-3  # of a standard deviation, where that is longer
 
 
-def evaluated(f: Callable[[Any], Any], X: FloatArray, name: str, owner: Any = None) -> FloatArray:
+def evaluated(f: Function, X: FloatArray, name: str, owner: Array | None = None) -> FloatArray:
     """Return f(X), checked; `name` is what an error calls f, row k belongs to the sample `owner[k]`."""
     with np.errstate(divide="ignore", invalid="ignore"):  # what is not finite is named below
         values = np.asarray(f(X.copy()), dtype=np.float64)
@@ -62,9 +63,7 @@ class DifferenceMap(LinearMap):
 
     exact = False
 
-    def __init__(
-        self, f: Callable[[Any], Any], X: FloatArray, outputs: int, name: str = "f", step: float = STEP
-    ) -> None:
+    def __init__(self, f: Function, X: FloatArray, outputs: int, name: str = "f", step: float = STEP) -> None:
         self.f, self.X, self.step, self.called = f, X, step, name
         self.samples, self.features = X.shape
         self.outputs = outputs
@@ -83,7 +82,7 @@ class DifferenceMap(LinearMap):
 
 
 def derivative(
-    f: Callable[[Any], Any],
+    f: Function,
     X: FloatArray,
     outputs: int,
     elementwise: bool,
@@ -123,7 +122,7 @@ def given_derivative(jacobian: ArrayLike, X: FloatArray, values: FloatArray) -> 
     return ScaleMap(J) if J.ndim == 2 else JacobianMap(J)
 
 
-def is_elementwise(f: Callable[[Any], Any], X: FloatArray, values: FloatArray) -> bool:
+def is_elementwise(f: Function, X: FloatArray, values: FloatArray) -> bool:
     """Return whether, near each sample, every output depends on its own feature alone.
 
     Some features are moved and others not: the outputs of the former must be what they are when all are
@@ -154,7 +153,7 @@ def small_steps(X: FloatArray) -> FloatArray:
 
 
 def by_points(
-    f: Callable[[Any], Any],
+    f: Function,
     X: FloatArray,
     cov: Covariance,
     method: str,
@@ -221,17 +220,17 @@ class Moments:
     `mean(m, v)` and `pair(c, m1, v1, m2, v2)` for means m, variances v and the covariance c.
     """
 
-    mean: Callable[..., Any]
-    pair: Callable[..., Any]
+    mean: Callable[..., FloatArray]
+    pair: Callable[..., FloatArray]
     log_normal: bool = False  # the values, not the results, are taken as log-normal
 
 
-def _log_pair(c: Any, m1: Any, v1: Any, m2: Any, v2: Any) -> Any:
-    return np.log1p(c / (m1 * m2))
+def _log_pair(c: FloatArray, m1: FloatArray, v1: FloatArray, m2: FloatArray, v2: FloatArray) -> FloatArray:
+    return np.asarray(np.log1p(c / (m1 * m2)))
 
 
-def _exp_pair(c: Any, m1: Any, v1: Any, m2: Any, v2: Any) -> Any:
-    return np.exp(m1 + m2 + (v1 + v2) / 2) * np.expm1(c)
+def _exp_pair(c: FloatArray, m1: FloatArray, v1: FloatArray, m2: FloatArray, v2: FloatArray) -> FloatArray:
+    return np.asarray(np.exp(m1 + m2 + (v1 + v2) / 2) * np.expm1(c))
 
 
 # A positive value of mean m and variance v, taken as log-normal: its logarithm is the Gaussian
@@ -247,7 +246,7 @@ SQUARE = Moments(lambda m, v: m**2 + v, lambda c, m1, v1, m2, v2: 2 * c**2 + 4 *
 BY_FUNCTION = {np.log: LOG, np.log10: LOG10, np.exp: EXP, np.square: SQUARE}
 
 
-def moments_of(transformer: Any) -> Moments | None:
+def moments_of(transformer: object) -> Moments | None:
     """Return the exact moments of scikit-learn's FunctionTransformer with a known function, else None."""
     func = getattr(transformer, "func", None)
     if func is None or getattr(transformer, "kw_args", None):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -23,7 +22,7 @@ __all__ = ["Report", "report"]
 
 
 def report(
-    data: Any,
+    data: ArrayLike,
     y: ArrayLike = None,
     *,
     cov: ArrayLike = None,
@@ -36,7 +35,7 @@ def report(
     title: str = "Do the uncertainties matter?",
     reading: str | None = None,
     command: Callable[[list[str]], str] | None = None,
-    notes: Any = (),
+    notes: Sequence[str] = (),
     quick: bool = False,
     seed: int = 0,
     verbose: bool = False,

@@ -6,14 +6,13 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from ..support.validation import Array, FloatArray
 from .problem import Problem, draw_rows
 from .result import Advice, SystemScore
-from .systems import Prediction, System
+from .systems import Fitted, Prediction, System
 
 CLEAR = 2.0  # standard errors of a difference that is called clear
 MEASURES = {"classification": ("log-loss", "accuracy"), "regression": ("RMSE", "mean absolute error")}
@@ -27,7 +26,7 @@ class Trial:
     system: System
     score: SystemScore
     predicted: Prediction | None = None
-    models: list[Any] = field(default_factory=list)
+    models: list[Fitted] = field(default_factory=list)
 
 
 def cross_validate(

@@ -10,9 +10,10 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..plot.style import BLUE, CYCLE, GREEN, GREY, VERMILLION, legend
+from ..plot.style import BLUE, CYCLE, GREEN, GREY, VERMILLION, Look, legend
 from ..plot.training import draw_what_if
 from .result import Feature, Reliability, Report
 
@@ -33,7 +34,7 @@ LONGEST = 24  # letters of a name
 SHOWN = 12  # features
 
 
-def svg(draw: Callable[[Any], None], alt: str, name: str, height: float = 2.8) -> str:
+def svg(draw: Callable[[Axes], None], alt: str, name: str, height: float = 2.8) -> str:
     """Return what `draw` draws on axes, as an <svg> element with a text for those who cannot see it."""
     with mpl.rc_context({**SETTINGS, "svg.hashsalt": f"svmgsu {name}"}):
         figure = Figure(figsize=(WIDTH, height), layout="constrained")
@@ -69,10 +70,10 @@ def svg(draw: Callable[[Any], None], alt: str, name: str, height: float = 2.8) -
     return f'{head} role="img" aria-label="{label}" class="figure">{text[first + 1 :]}'
 
 
-def points(ax: Any, rows: list[tuple[str, float, float, bool]]) -> None:
+def points(ax: Axes, rows: list[tuple[str, float, float, bool]]) -> None:
     """Draw a value with its error for each name, from above; marked rows are diamonds."""
     for k, (_, value, error, marked) in enumerate(rows):
-        style = {"color": VERMILLION if marked else BLUE, "marker": "D" if marked else "o"}
+        style: Look = {"color": VERMILLION if marked else BLUE, "marker": "D" if marked else "o"}
         ax.errorbar([value], [k], xerr=[error], linestyle="none", capsize=3, **style)
     ax.axvline(0, color=INK, linewidth=0.8)
     ax.set_yticks(range(len(rows)), [name for name, *_ in rows])
@@ -93,7 +94,7 @@ def comparison(found: Report) -> str:
         if s.score is not None
     ]
 
-    def draw(ax: Any) -> None:
+    def draw(ax: Axes) -> None:
         points(ax, rows)
         ax.set_xlabel(f"{found.measure} above that of the best (0)")
 
@@ -106,7 +107,7 @@ def sizes(features: list[Feature]) -> str:
     """Draw standard error over spread of the features with the largest."""
     some = _largest(features, "ratio")
 
-    def draw(ax: Any) -> None:
+    def draw(ax: Axes) -> None:
         ratios = [float(f.ratio or 0) for f in some]
         ax.barh(range(len(some)), ratios, color=BLUE, height=0.6)
         if max(ratios) > 0.5:
@@ -122,12 +123,12 @@ def sizes(features: list[Feature]) -> str:
 def reliability(found: Reliability) -> str:
     """Draw observed against predicted frequencies."""
 
-    def draw(ax: Any) -> None:
+    def draw(ax: Axes) -> None:
         ax.plot([0, 1], [0, 1], color=GREY, linewidth=1.0, label="calibrated")
         for (name, predicted), (colour, dashes, marker) in zip(
             found.predicted.items(), CYCLE[1:], strict=False
         ):
-            style = {"color": colour, "linestyle": dashes, "marker": marker, "markersize": 4}
+            style: Look = {"color": colour, "linestyle": dashes, "marker": marker, "markersize": 4}
             ax.plot(predicted, found.observed[name], label=name, **style)
         ax.set(xlim=(0, 1), ylim=(0, 1), xlabel=f"predicted {found.what}", ylabel="observed")
         legend(ax, loc="upper left", fontsize=8)
@@ -150,7 +151,7 @@ def gains(found: Report) -> str:
     some = _largest(found.features, "gain")
     rows = [(short(f.name), f.gain or 0.0, f.gain_error or 0.0, False) for f in some]
 
-    def draw(ax: Any) -> None:
+    def draw(ax: Axes) -> None:
         points(ax, rows)
         ax.set_xlabel(f"{found.measure} gained if halved")
 

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from ..data.gaussians import Gaussians, with_gaps
+from ..data.mixtures import Mixtures
 from ..estimators.deconvolution import Deconvolution
 from ..metrics.reliability import calibration_error, reliability_bins
 from ..support.validation import Array, FloatArray
 from .comparison import Folds, Trial, gathered, root_or_mean, standard_error
 from .problem import Problem
 from .result import Feature, PoolMember, Reliability, Remeasure, WhatIf
-from .systems import LEAST, Effort
+from .systems import LEAST, Effort, Fitted
 
 FACTORS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
 LEVELS = (0.5, 0.68, 0.8, 0.9, 0.95)  # of intervals
@@ -106,7 +107,7 @@ class TrueValues:
 
     def __init__(self, problem: Problem, effort: Effort) -> None:
         self.seed = problem.seed
-        self.population: Any = None
+        self.population: Deconvolution | None = None
         data = problem.data
         if len(data) > effort.training:
             rows = np.random.default_rng([self.seed, 5]).permutation(len(data))[: effort.training]
@@ -118,7 +119,7 @@ class TrueValues:
 
     def draw(self, data: Gaussians, count: int) -> FloatArray:
         """Return (l, count, n) possible true values; where a value is missing it stays missing."""
-        source: Any = data if self.population is None else self.population.transform(data)
+        source: Gaussians | Mixtures = data if self.population is None else self.population.transform(data)
         drawn = np.array(source.sample(count, self.seed))
         drawn[np.broadcast_to(np.isnan(np.asarray(data.mean))[:, np.newaxis], drawn.shape)] = np.nan
         return drawn
@@ -134,7 +135,7 @@ def remeasure(
     assert trial.predicted is not None
     now = trial.predicted.mean
     total = 0.0
-    found: list[tuple[float, int, Any, Any]] = []
+    found: list[tuple[float, int, Fitted, int]] = []
     rng = np.random.default_rng([problem.seed, 11])
     for model, (_, held_out) in zip(trial.models, folds, strict=True):
         rows = held_out
@@ -153,7 +154,7 @@ def remeasure(
             change = other.mean(axis=1)
             total += float(change.sum()) / len(problem.y)
             seen = [
-                np.bincount(b[o], minlength=now.shape[1]).argmax() if o.any() else -1
+                int(np.bincount(b[o], minlength=now.shape[1]).argmax()) if o.any() else -1
                 for b, o in zip(best, other, strict=True)
             ]
         else:
@@ -177,7 +178,7 @@ def _exact(problem: Problem, values: FloatArray) -> Gaussians:
 def _settled(
     problem: Problem,
     trial: Trial,
-    model: Any,
+    model: Fitted,
     truth: TrueValues,
     i: int,
     change: float,
@@ -257,7 +258,7 @@ def what_if(
     smaller = [f for f in FACTORS if f < 1] if truth.population is not None else []
     order = sorted(range(problem.data.shape[1]), key=lambda j: -(features[j].ratio or 0.0))
     halved = [j for j in order[: effort.features] if features[j].ratio] if smaller else []
-    changes: dict[Any, list[FloatArray]] = {}
+    changes: dict[object, list[FloatArray]] = {}
     real: list[FloatArray] = []
     simulated: list[FloatArray] = []
     groups: list[Array] = []
@@ -302,7 +303,7 @@ def what_if(
     return curve, notes
 
 
-def _with_more_noise(part: Problem, trial: Trial, model: Any, factor: float) -> FloatArray:
+def _with_more_noise(part: Problem, trial: Trial, model: Fitted, factor: float) -> FloatArray:
     """Return losses of the samples with noise added, so that their errors are `factor` times as large."""
     assert part.data.cov is not None
     noisy = np.asarray(part.data.scale_cov(factor**2 - 1).sample(1, part.seed + 1)[:, 0])
@@ -311,8 +312,8 @@ def _with_more_noise(part: Problem, trial: Trial, model: Any, factor: float) -> 
 
 
 def _with_less_noise(
-    part: Problem, trial: Trial, model: Any, truth: TrueValues, factors: list[float], halved: list[int]
-) -> dict[Any, FloatArray]:
+    part: Problem, trial: Trial, model: Fitted, truth: TrueValues, factors: list[float], halved: list[int]
+) -> dict[object, FloatArray]:
     """Return expected losses of simulated samples: now, for smaller factors, and with one feature halved."""
     cov = part.data.cov
     assert cov is not None
@@ -331,7 +332,7 @@ def _with_less_noise(
         return np.asarray(squares if part.weight is None else part.weight * squares)
 
     n = part.data.shape[1]
-    losses: dict[Any, FloatArray] = {"now": expected(np.ones(n))}
+    losses: dict[object, FloatArray] = {"now": expected(np.ones(n))}
     for factor in factors:
         losses[factor] = expected(np.full(n, factor))
     for j in halved:

@@ -97,7 +97,7 @@ class Problem:
 
 
 def prepare(
-    data: Any,
+    data: ArrayLike,
     y: ArrayLike,
     *,
     cov: ArrayLike,
@@ -171,7 +171,7 @@ def draw_rows(rows: Array, codes: Array, most: int, seed: int) -> Array:
     return np.sort(np.concatenate(kept))
 
 
-def _read(data: Any, cov: ArrayLike, std: ArrayLike) -> Gaussians:
+def _read(data: ArrayLike, cov: ArrayLike, std: ArrayLike) -> Gaussians:
     """Return arrays as Gaussians; NaN among the values is a missing value."""
     values = np.asarray(data.mean if isinstance(data, Gaussians) else data)
     if values.dtype.kind == "f" and values.ndim == 2 and np.isnan(values).any():
@@ -180,7 +180,7 @@ def _read(data: Any, cov: ArrayLike, std: ArrayLike) -> Gaussians:
     return as_gaussians(data, cov, std)
 
 
-def _column(given: Any, name: str, count: int) -> Array:
+def _column(given: ArrayLike, name: str, count: int) -> Array:
     values = np.asarray(given)
     if values.shape != (count,):
         raise ValueError(f"{name}: shape {values.shape}; expected one for each of {count} samples")

@@ -108,10 +108,10 @@ class Remeasure:
     """
 
     id: str
-    truth: Any
-    predicted: Any
+    truth: object
+    predicted: object
     change: float
-    other: Any
+    other: object
     feature: str | None
     now: float | None
     factor: float | None
@@ -184,7 +184,7 @@ class Report:
     remeasure: list[Remeasure] = field(default_factory=list)
     what_if: WhatIf | None = None
     notes: list[str] = field(default_factory=list)
-    settings: dict[str, Any] = field(default_factory=dict)
+    settings: dict[str, object] = field(default_factory=dict)
     seconds: float | None = None
 
     @property

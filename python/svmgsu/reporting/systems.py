@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from sklearn.ensemble import (
@@ -25,6 +25,7 @@ from ..support.validation import Array, FloatArray
 if TYPE_CHECKING:
     from .problem import Problem
 
+Fitted: TypeAlias = Any  # a model of scikit-learn, GSUClassifier or GSURegressor
 LEAST = 1e-3  # probability: a forest says 0 of what its trees have not seen
 UNEXPLAINED = 0.3  # of the spread of the targets without their errors
 FAMILIES = ("linear", "forest", "boosting", "pool")  # the simplest first
@@ -112,11 +113,11 @@ class System:
     def name(self) -> str:
         return f"{self.family_name}, {'values + uncertainties' if self.uncertainties else 'values only'}"
 
-    def fit(self, part: Problem) -> Any:
+    def fit(self, part: Problem) -> Fitted:
         """Train on some samples."""
         raise NotImplementedError
 
-    def predict(self, model: Any, data: Gaussians) -> Prediction:
+    def predict(self, model: Fitted, data: Gaussians) -> Prediction:
         """Predict samples."""
         raise NotImplementedError
 
@@ -139,7 +140,7 @@ class ScikitLearn(System):
         linear = "Logistic regression" if self.is_classifier else "Ridge regression"
         return {"linear": linear, "forest": "Random forest", "boosting": "Gradient boosting"}[self.family]
 
-    def model(self) -> Any:
+    def model(self) -> Fitted:
         """Return the model before training."""
         if self.family == "linear":
             last = LogisticRegression(max_iter=1000) if self.is_classifier else RidgeCV(np.logspace(-3, 3, 7))
@@ -151,7 +152,7 @@ class ScikitLearn(System):
         boosting = HistGradientBoostingClassifier if self.is_classifier else HistGradientBoostingRegressor
         return boosting(max_iter=self.effort.rounds, random_state=self.seed)
 
-    def fit(self, part: Problem) -> Any:
+    def fit(self, part: Problem) -> Fitted:
         X = table_of(part.data, self.uncertainties)
         y = part.y
         weights = part.weight
@@ -166,7 +167,7 @@ class ScikitLearn(System):
         prefix = f"{type(model[-1]).__name__.lower()}__" if self.family == "linear" else ""
         return model.fit(X, y, **{f"{prefix}sample_weight": weights})
 
-    def predict(self, model: Any, data: Gaussians) -> Prediction:
+    def predict(self, model: Fitted, data: Gaussians) -> Prediction:
         X = table_of(data, self.uncertainties)
         if self.is_classifier:
             return Prediction(self.all_classes(model.predict_proba(X), model.classes_))
@@ -220,7 +221,7 @@ class Pool(System):
         """Return what this system sees of samples."""
         return data if self.uncertainties else data.with_cov(None)
 
-    def fit(self, part: Problem) -> Any:
+    def fit(self, part: Problem) -> Fitted:
         kind: Any = GSUClassifier if self.is_classifier else GSURegressor
         more: dict[str, Any] = {}
         if part.soft is not None:
@@ -230,7 +231,7 @@ class Pool(System):
         y = part.y if part.soft is None else part.soft
         return kind(random_state=self.seed).fit(self.seen(part.data), y, groups=part.groups, **more)
 
-    def predict(self, model: Any, data: Gaussians) -> Prediction:
+    def predict(self, model: Fitted, data: Gaussians) -> Prediction:
         if self.is_classifier:
             return Prediction(self.all_classes(model.predict_proba(self.seen(data)), model.classes_))
         return Prediction(*model.predict(self.seen(data), return_std=True))

@@ -45,7 +45,7 @@ def roots(matrices: Array) -> Array:
     return np.asarray(np.sqrt(np.maximum(values, 0.0))[:, :, np.newaxis] * vectors.transpose(0, 2, 1))
 
 
-def stack_rows(arrays: list[Any]) -> Any:
+def stack_rows(arrays: list[Matrix]) -> Matrix:
     """Put arrays below each other: CSR if all are sparse, else dense."""
     if all(is_sparse(a) for a in arrays):
         import scipy.sparse
@@ -54,7 +54,7 @@ def stack_rows(arrays: list[Any]) -> Any:
     return np.concatenate([dense(a) for a in arrays])
 
 
-def stack_columns(arrays: list[Any]) -> Any:
+def stack_columns(arrays: list[Matrix]) -> Matrix:
     """Put arrays beside each other: CSR if all are sparse, else dense."""
     if len(arrays) == 1:
         return arrays[0]

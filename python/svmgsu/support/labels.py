@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -107,7 +106,7 @@ def class_codes(labels: Array, classes: Array, name: str) -> Array:
     return codes
 
 
-def class_factors(class_weight: Any, classes: Array, codes: Array, weights: FloatArray) -> FloatArray:
+def class_factors(class_weight: object, classes: Array, codes: Array, weights: FloatArray) -> FloatArray:
     """Return the factor of each class's weights: from a dict (1 for those not named), or "balanced".
 
     Balanced classes weigh the same in sum, counted with the weights that the samples have already. A dict

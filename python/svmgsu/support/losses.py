@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -20,7 +20,7 @@ def names(task: Task) -> list[str]:
     return [name for name, (of, _) in _KNOWN.items() if of == task]
 
 
-def loss_for(task: Task, name: Any, epsilon: Any = None) -> _core.Loss:
+def loss_for(task: Task, name: object, epsilon: object = None) -> _core.Loss:
     """Return the core's loss `name`, which must be for `task`; `epsilon` is its parameter, if it has one."""
     if not isinstance(name, str) or name not in _KNOWN:
         raise ValueError(f"loss: expected one of {', '.join(map(repr, names(task)))}, got {name!r}")
@@ -34,7 +34,7 @@ def loss_for(task: Task, name: Any, epsilon: Any = None) -> _core.Loss:
     return known_loss(name, epsilon)[0]
 
 
-def known_loss(name: Any, epsilon: Any = None) -> tuple[_core.Loss, Task]:
+def known_loss(name: object, epsilon: object = None) -> tuple[_core.Loss, Task]:
     """Return a loss of either task, and the task."""
     if not isinstance(name, str) or name not in _KNOWN:
         raise ValueError(f"loss: expected one of {', '.join(map(repr, _KNOWN))}, got {name!r}")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
-from .validation import Array, ArrayLike, check_range
+from .validation import Array, Matrix, check_range
 
 SPARSE_PARTS = ("data", "indices", "indptr", "shape")  # of compressed rows in an .npz file
 MOST = 2**31 - 1  # rows and columns of a sparse matrix
@@ -16,7 +16,7 @@ MOST = 2**31 - 1  # rows and columns of a sparse matrix
 class SparseRows:
     """Rows in the compressed form that the core reads; made from any SciPy sparse matrix."""
 
-    def __init__(self, a: Any, name: str) -> None:
+    def __init__(self, a: Matrix, name: str) -> None:
         csr = checked_rows(a, name)
         if csr.dtype.kind == "c":
             raise ValueError(f"{name}: Complex data not supported; got {csr.dtype}")
@@ -47,7 +47,7 @@ class SparseRows:
         check_range(self.value, name, "variance", 0.0 if variances else -np.inf, where=self.locate)
 
 
-def checked_rows(a: Any, name: str) -> Any:
+def checked_rows(a: Matrix, name: str) -> Matrix:
     """Return a sparse matrix as CSR; refuse one whose parts do not fit together.
 
     SciPy's conversions follow indices without a look at them. Its checks are made on a matrix of the same
@@ -55,7 +55,7 @@ def checked_rows(a: Any, name: str) -> Any:
     """
     if len(a.shape) != 2:
         raise ValueError(f"{name}: expected 2 dimensions, got a sparse array of shape {a.shape}")
-    indices: tuple[Any, ...] = ()
+    indices: tuple[Array, ...] = ()
     if a.format in ("csr", "csc", "bsr"):
         indices = (a.indices, a.indptr)
     elif a.format == "coo":
@@ -74,7 +74,7 @@ def checked_rows(a: Any, name: str) -> Any:
         raise ValueError(f"{name}: the sparse matrix is damaged: {error}") from None
 
 
-def compressed_rows(value: Any, column: Any, start: ArrayLike, shape: Any) -> Any:
+def compressed_rows(value: Array, column: Array, start: Array, shape: Iterable[int]) -> Matrix:
     """Return a sparse matrix of SciPy."""
     try:
         from scipy.sparse import csr_array
@@ -83,7 +83,7 @@ def compressed_rows(value: Any, column: Any, start: ArrayLike, shape: Any) -> An
     return csr_array((value, column, start), shape=tuple(shape))
 
 
-def parts_of(matrix: ArrayLike, key: str) -> dict[str, Any]:
+def parts_of(matrix: Matrix, key: str) -> dict[str, Any]:
     """Return what an .npz file holds of a matrix: itself under `key`, or its parts if it is sparse."""
     if not hasattr(matrix, "tocsr"):
         return {key: matrix}
@@ -92,7 +92,7 @@ def parts_of(matrix: ArrayLike, key: str) -> dict[str, Any]:
     return {f"{key}_{part}": value for part, value in zip(SPARSE_PARTS, values, strict=True)}
 
 
-def matrix_of(arrays: Mapping[str, Any], key: str) -> Any:
+def matrix_of(arrays: Mapping[str, Array], key: str) -> Matrix:
     """Return the matrix that `parts_of` has put into `arrays`, or None."""
     if f"{key}_data" not in arrays:
         return arrays.get(key)

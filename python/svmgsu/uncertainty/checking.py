@@ -6,7 +6,6 @@ import itertools
 import warnings
 from dataclasses import dataclass
 from math import erfc
-from typing import Any
 
 import numpy as np
 
@@ -50,7 +49,7 @@ class Check:
     feature_names: list[str]
     ratio: FloatArray
     dominated: Array
-    classes: tuple[Any, Any]
+    classes: tuple[object, object]
     apart: float
     within: float
     noise: float

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..data.covariances import Diagonal
@@ -33,7 +31,7 @@ def from_errors(
     lower: ArrayLike = None,
     centre: str = "median",
     units: str = "same",
-    floor: Any = 0.0,
+    floor: ArrayLike = 0.0,
 ) -> Gaussians:
     """Describe measured values with error bars.
 
@@ -105,8 +103,8 @@ def from_standard_errors(
     X: ArrayLike,
     se: ArrayLike,
     *,
-    n: Any = None,
-    floor: Any = 0.0,
+    n: ArrayLike = None,
+    floor: ArrayLike = 0.0,
 ) -> Gaussians:
     """Averages with their standard errors.
 
@@ -153,7 +151,7 @@ def from_standard_errors(
     return _diagonal(means, raised(errors, floor) ** 2, X)
 
 
-def _samples(X: ArrayLike, **errors: Any) -> tuple[Array, tuple[int, int]]:
+def _samples(X: ArrayLike, **errors: ArrayLike) -> tuple[Array, tuple[int, int]]:
     """The means and their shape; the errors must not be in another order."""
     means = as_samples(X)
     check_column_order(column_names(X), **errors)

@@ -19,13 +19,13 @@ GENERATORS = ("shift", "rotation", "scale", "shear", "brightness", "blur")
 def from_images(
     images: ArrayLike,
     *,
-    shift: Any = 0.0,
+    shift: ArrayLike = 0.0,
     rotation: float = 0.0,
     scale: float = 0.0,
     shear: float = 0.0,
     brightness: float = 0.0,
     blur: float = 0.0,
-    mean: Mapping[str, Any] | None = None,
+    mean: Mapping[str, ArrayLike] | None = None,
 ) -> Gaussians:
     """Images under small random transformations, to first order (the paper's Appendix B, extended).
 
@@ -149,7 +149,7 @@ def _tangents(h: int, w: int) -> tuple[Callable[[_Gradient], Array], ...]:
     )
 
 
-def _deviation_matrix(given: dict[str, Any]) -> FloatArray:
+def _deviation_matrix(given: dict[str, ArrayLike]) -> FloatArray:
     """Rows that turn the seven tangents into factors; transformations without deviation have none."""
     rows = [np.append(root, np.zeros(5)) for root in _shift_root(given["shift"])]
     for k, name in enumerate(GENERATORS[1:]):
@@ -169,7 +169,7 @@ def _in_tangent_units(name: str, value: float) -> float:
     return value * abs(value) if name == "blur" else value  # a mean below zero sharpens
 
 
-def _shift_root(shift: Any) -> FloatArray:
+def _shift_root(shift: ArrayLike) -> FloatArray:
     """R with RᵀR = Σ_t."""
     array = as_float_array(shift, "shift", (0, 1, 2)).astype(np.float64)
     if not np.isfinite(array).all():
@@ -186,7 +186,7 @@ def _shift_root(shift: Any) -> FloatArray:
     return np.asarray(np.sqrt(np.maximum(values, 0))[:, None] * vectors.T)
 
 
-def _means(mean: Mapping[str, Any]) -> FloatArray:
+def _means(mean: Mapping[str, ArrayLike]) -> FloatArray:
     unknown = set(mean) - set(GENERATORS)
     if unknown:
         raise ValueError(f"mean: unknown {sorted(unknown)}; expected some of {GENERATORS}")

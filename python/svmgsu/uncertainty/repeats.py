@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -192,7 +191,7 @@ def _helmert(k: int) -> FloatArray:
     return np.asarray(H / np.sqrt(j * (j + 1.0))[:, None])
 
 
-def _shrunk(method: str) -> Any:
+def _shrunk(method: str) -> Callable[[_Ragged, FloatArray], Covariance]:
     def build(ragged: _Ragged, divisor: FloatArray) -> Covariance:
         """(1 − a) S + a t D with S the repeats' covariance (divided by k): as factors and variances.
 
@@ -242,7 +241,7 @@ def _as_ragged(repeats: ArrayLike, groups: ArrayLike) -> _Ragged:
     return _Ragged(np.concatenate(arrays), np.concatenate([[0], np.cumsum([len(a) for a in arrays])]))
 
 
-def _one_sample(a: Any, i: int) -> Array:
+def _one_sample(a: ArrayLike, i: int) -> Array:
     array = as_float_array(a, f"repeats: sample {i}", (2,))
     if 0 in array.shape:
         raise ValueError(f"repeats: sample {i} is empty, of shape {array.shape}")

@@ -16,7 +16,7 @@ import numpy as np
 from ...propagate.linear import LinearMap, as_matrix_map, as_scale_map, as_select_map
 from ...support.arrays import blocks, in_blocks, roots
 from ...support.memory import require_memory
-from ...support.validation import Array, ArrayLike, FloatArray
+from ...support.validation import Array, ArrayLike, FloatArray, Matrix
 
 if TYPE_CHECKING:
     from .full import Full
@@ -82,7 +82,7 @@ class Covariance(ABC):
         """Return the variances of `n_samples` samples, (l,), if they are isotropic; otherwise None."""
         return None
 
-    def independent(self, n_samples: int, n_features: int) -> Any:
+    def independent(self, n_samples: int, n_features: int) -> Matrix | None:
         """Return variances (`n_samples`, `n_features`), dense or CSR, or None if it holds anything else."""
         return None
 
@@ -267,7 +267,7 @@ class Covariance(ABC):
 
     __rmul__ = __mul__
 
-    def __getitem__(self, key: Any) -> Covariance:
+    def __getitem__(self, key: object) -> Covariance:
         """Return the covariances of some samples, by a slice, a mask, indices or `(indices, ...)`."""
         return self if self.n_samples is None else self.take(chosen_rows(key, self.n_samples))
 
@@ -288,7 +288,7 @@ def added(terms: list[Term]) -> Covariance:
     return terms[0][1] if len(terms) == 1 and terms[0][0] == 1 else Sum(terms)
 
 
-def chosen_rows(key: Any, count: int) -> Array:
+def chosen_rows(key: object, count: int) -> Array:
     """Return the indices of `count` samples that `key`, as in `__getitem__`, chooses."""
     rows = key[0] if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis else key
     if isinstance(rows, slice):

@@ -11,7 +11,15 @@ from ... import _core
 from ...propagate.linear import LinearMap
 from ...support.arrays import dense, stack_rows
 from ...support.sparse import SparseRows, matrix_of, parts_of
-from ...support.validation import Array, ArrayLike, FloatArray, as_float_array, check_variances, is_sparse
+from ...support.validation import (
+    Array,
+    ArrayLike,
+    FloatArray,
+    Matrix,
+    as_float_array,
+    check_variances,
+    is_sparse,
+)
 from .base import Covariance, Psd, Terms
 from .full import Full
 
@@ -40,7 +48,7 @@ class Diagonal(Covariance):
     keys = ("var", "var_data")
     is_diagonal = True
 
-    def __init__(self, variances: Any, *, name: str = "variances", check: bool = True) -> None:
+    def __init__(self, variances: ArrayLike, *, name: str = "variances", check: bool = True) -> None:
         if is_sparse(variances):
             self.variances = SparseRows(variances, name)
             if check:
@@ -61,7 +69,7 @@ class Diagonal(Covariance):
         return Diagonal(self.matrix[rows], check=False)
 
     @property
-    def matrix(self) -> Any:
+    def matrix(self) -> Matrix:
         """The variances as the array or sparse matrix that was given."""
         return self.variances.matrix if isinstance(self.variances, SparseRows) else self.variances
 
@@ -69,7 +77,7 @@ class Diagonal(Covariance):
         v = self.variances
         return v.value.size if isinstance(v, SparseRows) else v.size
 
-    def independent(self, n_samples: int, n_features: int) -> Any:
+    def independent(self, n_samples: int, n_features: int) -> Matrix:
         return self.matrix
 
     def diagonals(self, n_samples: int, n_features: int, y: ArrayLike = None) -> FloatArray:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -143,7 +142,7 @@ def rounding(dtype: npt.DTypeLike, n: int) -> float:
     return n * max(1e-9, 2 * float(np.finfo(dtype).eps))
 
 
-def check_psd(psd: Any) -> None:
+def check_psd(psd: object) -> None:
     """Refuse what is not one of the words."""
     if psd not in ("clip", "strict"):
         raise ValueError(f'psd: expected "clip" or "strict", got {psd!r}')

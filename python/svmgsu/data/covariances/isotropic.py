@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -39,7 +39,7 @@ class Isotropic(Covariance):
     keys = ("isotropic",)
     is_diagonal = True
 
-    def __init__(self, variances: Any, *, name: str = "variances", check: bool = True) -> None:
+    def __init__(self, variances: ArrayLike, *, name: str = "variances", check: bool = True) -> None:
         self.variances = as_float_array(variances, name, (0, 1))
         if check:
             check_variances(self.variances, name)

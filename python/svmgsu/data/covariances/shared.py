@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -76,7 +76,7 @@ class Shared(Covariance):
     def _numbers(self, labels: Array, what: str) -> Array:
         """Return the number of each sample's class or group, as `what` calls it."""
         group = np.full(len(labels), -1, dtype=np.int32)
-        for k, label in enumerate(cast("list[Any]", self.classes)):
+        for k, label in enumerate(cast("list[object]", self.classes)):
             group[labels == label] = k
         if (group < 0).any():
             missing = labels[int(np.argmax(group < 0))]
