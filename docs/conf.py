@@ -40,7 +40,8 @@ nitpicky = False
 
 # Markdown
 myst_heading_anchors = 4
-myst_enable_extensions = ["colon_fence", "deflist"]
+myst_enable_extensions = ["colon_fence", "deflist", "substitution"]
+myst_substitutions = {"version": version}
 
 # Reference
 autosummary_generate = False  # tools.site writes one page per name
@@ -85,14 +86,14 @@ sphinx_gallery_conf = {
 
 # Pages
 html_theme = "pydata_sphinx_theme"
-html_title = "svmgsu"
+html_title = f"svmgsu {version}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
     "navbar_align": "left",
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 6,
     "show_toc_level": 2,
     "navigation_depth": 3,
     "show_prev_next": False,
@@ -102,7 +103,7 @@ html_theme_options = {
     "pygments_light_style": "default",
     "pygments_dark_style": "github-dark",
 }
-html_sidebars = {page: [] for page in ("index", "first-steps", "choosing", "gallery", "theory", "cpp-api")}
+html_sidebars = {page: [] for page in ("index", "install", "first-steps", "theory", "cpp-api")}
 
 
 def _of_others(app, what, name, obj, skip, options):

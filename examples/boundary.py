@@ -1,8 +1,9 @@
-"""Uncertainties change the boundary between two classes.
-======================================================
+"""Uncertainties change the boundary
+=================================
 
-Each class has eleven samples with long, slanted uncertainties. A model trained on the values cuts through
-the ellipses; one trained with the uncertainties runs along them. Shaded is the predicted probability.
+Each class has eleven samples with long, slanted uncertainties. A model trained on the values alone cuts
+through the ellipses. A model trained with the uncertainties runs along them. The shading is the predicted
+probability.
 """
 
 import argparse

@@ -1,11 +1,10 @@
-"""The certificate at work: training knows how far from the optimum it is, at most, and stops there.
-=================================================================================================
+"""How far from the optimum?
+=========================
 
-Even against odd digits (scikit-learn's, 8 × 8 pixels that may be shifted). The exact solver, newton, ends
-when its proven gap is a millionth of the objective. That gap bounds the optimum from below, so it also
-tells how far the paper's stochastic solver, sgd, has come: a run for each number of steps. The
-certificate of sgd's own w is loose, for it needs a w near the optimum. Times differ from run to run;
-nothing else does.
+Even against odd digits of scikit-learn, which may be shifted. Every iteration of the exact solver, newton,
+has a proven bound of its distance to the optimum; training stops when this gap is a millionth of the
+objective. The same bound shows how far the paper's stochastic solver, sgd, has come after each number of
+steps. The gap of sgd's own result is larger, because the bound is tight only near the optimum.
 """
 
 import argparse

@@ -1,10 +1,10 @@
-"""A table with error bars: do they help? Cross-validation says, for λ and for the size of the bars.
-=================================================================================================
+"""A table with error bars: do they help?
+======================================
 
-Wisconsin's breast cancer table has ten averages over the cells of each tumour, and their standard errors.
-As they are, the bars are small and nothing is gained. With bars √10 times as long, as of averages over a
-tenth of the cells, training with them is better: validation examples are Gaussians, too, so the score is
-the accuracy to expect at that noise.
+Cross-validation chooses λ and the scale of the covariances for ten measurements of tumour cells with their
+standard errors (Wisconsin breast cancer). The errors are small, and using them changes nothing. With errors
+√10 times as large, as if a tenth of the cells had been measured, using them helps. Held-out samples are
+Gaussians, too, so the score is the accuracy expected at that noise.
 """
 
 import argparse
@@ -31,8 +31,8 @@ print(careful)
 
 figure, (left, middle, right) = plt.subplots(1, 3, figsize=(12.4, 4.4), layout="constrained", sharey=True)
 for ax, title, data in (
-    (middle, "error bars as they are", careful),
-    (right, "error bars √10 times as long", careful.scale_cov(10)),
+    (middle, "standard errors as given", careful),
+    (right, "standard errors √10 times as large", careful.scale_cov(10)),
 ):
     search = svmgsu.LinearSVMGSU(np.logspace(0, -4, 13), cov_scale=[0, 0.1, 0.3, 1, 3])
     make_pipeline(svmgsu.Propagate(StandardScaler()), search).fit(data, y)
@@ -48,5 +48,5 @@ for ax, title, data in (
     print(f"{title}: chosen factor {search.cov_scale_:g}, λ = {search.lam_:.2g}; expected accuracy")
     print(f"  SVM {svm.mean():.1f} %, SVM-GSU {gsu.mean():.1f} %, gain {gain:+.2f} ± {error:.2f}")
 svmgsu.plot.search(search, left)
-left.set_title("λ, for the longer bars", fontsize=11)
+left.set_title("λ, for the larger errors", fontsize=11)
 figure.savefig(args.output, dpi=120)

@@ -1,10 +1,11 @@
-"""Images that may be shifted a little: tangents as uncertainty, on scikit-learn's digits (8 × 8 pixels).
-======================================================================================================
+"""Shifted images
+==============
 
-To first order a shifted image is the image plus a multiple of its gradient, so a digit with random shifts
-is a Gaussian of rank two. Trained on these, shifted digits are read better, at no loss where nothing is
-shifted; both methods choose λ for shifted digits. At a whole pixel the tangents no longer describe what
-happens to strokes two pixels wide, and both fail.
+To first order, a shifted image is the image plus a multiple of its gradient. So a digit with random shifts is
+a Gaussian of rank two. Trained on these Gaussians, a linear model reads shifted digits better and loses
+nothing on others. At a whole pixel, the first order no longer describes strokes two pixels wide.
+
+.. image:: /images/images.png
 """
 
 # sphinx_gallery_thumbnail_path = "images/images.png"

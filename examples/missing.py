@@ -1,10 +1,12 @@
-"""Missing values: what is missing becomes a Gaussian instead of a guess.
-======================================================================
+"""Missing values
+==============
 
 Wisconsin's breast cancer table (30 features) loses 30 % of its values at random, in training and in use.
-`from_missing` gives every hole its mean and covariance given what the row still has. Four ways, on the
-same 30 random halves: most is gained by the conditional mean, the covariance adds little, and a hole that
-ignores its row is no better as a Gaussian than as a guess.
+``from_missing`` gives every missing value its mean and covariance given the rest of the sample. Four ways are
+compared on the same 30 random halves. Most is gained by the conditional mean; the covariance adds little, and
+column means with column variances gain nothing.
+
+.. image:: /images/missing.png
 """
 
 # sphinx_gallery_thumbnail_path = "images/missing.png"

@@ -1,11 +1,9 @@
-"""Noisy samples get less confident probabilities: reliability with and without their uncertainties.
-==================================================================================================
+"""Probabilities of noisy samples
+==============================
 
-Even against odd digits (scikit-learn's, 8 × 8 pixels), learnt from good photographs. New ones come from
-worse cameras, with noise of up to half the range from black to white, different and known for each image.
-Probabilities from the values alone stay sure while accuracy falls; `predict_proba(X, std=)` follows it.
-What `predict` says is the same: uncertainties of new samples make the probability honest, not the decision
-better.
+Even against odd digits of scikit-learn, learnt from good images. New images have noise of up to half the
+range from black to white, different and known for each. Probabilities from the values alone stay confident
+while the accuracy falls; ``predict_proba(X, std=)`` follows the accuracy. The predicted classes are the same.
 """
 
 import argparse

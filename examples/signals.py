@@ -1,11 +1,10 @@
-"""Signals by their spectrum: log band powers, with their spread over the windows of Welch's method.
-=================================================================================================
+"""Signals by their spectrum
+=========================
 
-Two kinds of synthetic signals: an oscillation at about 9 or 11 Hz that comes and goes, under noise.
-`from_welch` makes each a Gaussian that describes one window of one second. The histogram has the decision
-values of such windows of new signals; its error bars say how much chance is in each count. To judge a
-single window, SVM-GSU beats an SVM trained on the signals' averages; for the average over a whole signal
-it gains nothing.
+Two kinds of synthetic signals: an oscillation at about 9 or 11 Hz with a varying amplitude, under noise.
+``from_welch`` makes each signal a Gaussian of log band powers that describes one window of a second. To
+classify single windows, SVM-GSU is better than an SVM trained on the averages; for averages over whole
+signals it gains nothing.
 """
 
 import argparse
@@ -47,8 +46,8 @@ print(data)
 figure, axes = plt.subplots(1, 2, figsize=(10.4, 3.9), layout="constrained", sharey=True)
 for ax, name, factor in zip(axes, ("SVM on averages", "SVM-GSU"), (0, 1), strict=True):
     model = svmgsu.LinearSVMGSU(np.logspace(1, -3, 9), cov_scale=[factor]).fit(data, y)
-    chance = model.margin_probability(test)  # that a window is on the side of the second class
-    windows = 100 * np.where(z == model.classes_[1], chance, 1 - chance).mean()
+    positive = model.margin_probability(test)  # of a window
+    windows = 100 * np.where(z == model.classes_[1], positive, 1 - positive).mean()
     print(f"{name}: {windows:.1f} % of windows, {100 * model.score(test, z):.1f} % of whole signals")
     svmgsu.plot.histogram(model, test, z, ax, bins=24)
     ax.set_title(f"{name}: {windows:.1f} % of windows right", fontsize=11)

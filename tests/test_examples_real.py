@@ -43,4 +43,4 @@ def test_training_for_the_noise_to_come_gains_on_kepler(run):
 
 def test_error_bars_in_the_probability_lower_the_log_loss(run):
     platt, bars = (float(x) for x in re.findall(r"log-loss ([\d.]+)", run("quasars")))
-    assert bars < 0.6 * platt
+    assert (round(platt, 2), round(bars, 2)) == (0.41, 0.13)  # as the text of the script says

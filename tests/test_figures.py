@@ -16,6 +16,7 @@ RESULTS = [
     ROOT / "bench/paper/results.json",
 ]
 FIGURE = re.compile(r"([+−-]?)(\d*\.?\d+) ± (\d*\.?\d+)")
+CHANGE = re.compile(r"(\d*\.\d+) → (\d*\.\d+)")
 MEANS = ("mean", "value", "ours", "gain", "beyond")
 LONGEST = 3_000_000
 
@@ -69,9 +70,14 @@ def figures(page):
     for line in page.read_text(encoding="utf-8").splitlines():
         for match in FIGURE.finditer(line):
             cell = line[: match.start()].rpartition("|")[2].lower()
-            near = max(DATA, key=cell.rfind)
-            named = [near] if near in cell else [word for word in DATA if word in line.lower()]
-            yield [name for word in named for name in DATA[word]], match[2], match[3]
+            yield named_in(cell, line), match[2], match[3]
+
+
+def named_in(cell, line):
+    """Return how results files may name the data set that a figure is of."""
+    near = max(DATA, key=cell.rfind)
+    words = [near] if near in cell else [word for word in DATA if word in line.lower()]
+    return [name for word in words for name in DATA[word]]
 
 
 def digits(text):
@@ -102,6 +108,24 @@ def test_every_figure_with_an_error_is_in_a_results_file(page):
         )
     ]
     assert not missing, f"{page.name}: no results file has {missing}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_both_ends_of_a_change_are_in_a_results_file(page):
+    found = list(measured())
+    changes = 0
+    for line in page.read_text(encoding="utf-8").splitlines():
+        for match in CHANGE.finditer(line):
+            names = named_in(line[: match.start()].rpartition("|")[2].lower(), line)
+            for printed in match.groups():
+                assert any(
+                    is_rounded(printed, m, scale)
+                    for where, m, _ in found
+                    if any(name in where for name in names)
+                    for scale in (1, 100)
+                ), f"{page.name}: no results file has {printed}"
+            changes += 1
+    assert changes
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

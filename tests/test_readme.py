@@ -16,7 +16,7 @@ import svmgsu
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 TEXT = README.read_text(encoding="utf-8")
-HOW_TO = ROOT / "docs" / "how-to"
+GUIDE = ROOT / "docs" / "guide"
 
 
 def blocks(language, path=README):
@@ -93,12 +93,12 @@ def test_the_cpp_program_is_built_and_runs(tmp_path):
     for program in ("cmake", "c++"):
         if shutil.which(program, path=folders) is None:
             pytest.skip(f"{program} is not installed: the C++ program of the guide cannot be built")
-    (program,), (lists,) = blocks("cpp", HOW_TO / "cpp.md"), blocks("cmake", HOW_TO / "cpp.md")
+    (program,), (lists,) = blocks("cpp", GUIDE / "cpp.md"), blocks("cmake", GUIDE / "cpp.md")
     (tmp_path / "main.cpp").write_text(program)
     head = "cmake_minimum_required(VERSION 3.18)\nproject(app CXX)\nadd_executable(app main.cpp)\n"
     find, link = lists.splitlines()
     (tmp_path / "CMakeLists.txt").write_text(f"{head}{find}\n{link}\n")
-    (command,) = [line for line in shell_commands(HOW_TO / "cpp.md") if line.startswith("cmake")]
+    (command,) = [line for line in shell_commands(GUIDE / "cpp.md") if line.startswith("cmake")]
     tools = {"PATH": folders}
     if shutil.which("ninja", path=folders):
         tools["CMAKE_GENERATOR"] = "Ninja"
@@ -112,7 +112,7 @@ def test_the_cpp_program_is_built_and_runs(tmp_path):
 def test_the_calls_of_the_table_of_builders_run():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(12, 3))
-    table = (HOW_TO / "uncertainty.md").read_text(encoding="utf-8").partition("\n## ")[0]
+    table = (GUIDE / "uncertainty.md").read_text(encoding="utf-8").partition("\n## ")[0]
     calls = re.findall(r"\| `([\w.]+\(.*\))` \|$", table, flags=re.M)
     assert len(calls) == 11
     names = {

@@ -5,7 +5,7 @@ import inspect
 from pathlib import Path
 
 import pytest
-from tools.site import check, cpp, pages, reference
+from tools.site import browser, check, cpp, pages, reference
 
 import svmgsu
 
@@ -79,3 +79,19 @@ def test_links_and_anchors_of_a_built_site_are_checked(tmp_path):
         "a.html: c.html",
     ]
     assert check.empty_pages(tmp_path) == ["empty.html"]
+
+
+@pytest.mark.skipif(browser.chromium() is None, reason="there is no Chromium here")
+def test_wide_pages_faint_text_and_errors_are_found_in_a_browser(tmp_path):
+    head = '<!DOCTYPE html><meta name="viewport" content="width=device-width">'
+    (tmp_path / "good.html").write_text(f"{head}<main><p>black on white</p></main>", encoding="utf-8")
+    wide = (
+        '<p style="width: 600px">wide</p><p style="color: #aaa">faint</p><script>console.error("oh")</script>'
+    )
+    (tmp_path / "bad.html").write_text(f"{head}<main>{wide}</main>", encoding="utf-8")
+    assert browser.faults(tmp_path, ("good.html",)) == []
+    found = "\n".join(browser.faults(tmp_path, ("bad.html",)))
+    assert "bad.html at 390 px is 608 px wide" in found
+    assert 'contrast 2.32 of "faint"' in found
+    assert "console:" in found and "oh" in found
+    assert "at 1280 px is" not in found

@@ -1,8 +1,12 @@
-"""Probabilities that know error bars.
-===================================
+"""Probabilities with error bars and class priors
+==============================================
 
-Is a quasar far away (redshift above 2.2)? Learnt from well-measured ones, asked of badly measured ones.
-The folder given with --data holds sdss_qso/SDSS_QSO.tab.gz.
+Is a quasar far away (redshift above 2.2)? The model learns from well-measured quasars and predicts badly
+measured ones. Of these, far quasars are the more frequent the larger the error; a thousand of them with
+known redshifts give the class priors for each size of the error. With error bars and priors, the log-loss
+falls from 0.41 to 0.13. FOLDER/sdss_qso/SDSS_QSO.tab.gz is the catalogue.
+
+.. image:: /images/quasars.png
 """
 
 # sphinx_gallery_thumbnail_path = "images/quasars.png"
@@ -40,26 +44,26 @@ noisy, known = np.split(rng.choice(np.flatnonzero(total >= np.median(total)), 90
 scaler = svmgsu.Propagate(StandardScaler()).fit(data[precise])
 model = svmgsu.train(scaler.transform(data[precise]), far[precise], lam=1e-3)
 new = scaler.transform(data[noisy])
-# The share of far ones goes from 2 % to 96 % with the noise: a thousand other objects tell it.
+# The fraction of far quasars grows with the error, from 2 % to 96 %.
 edges = np.quantile(total[known], np.linspace(0, 1, 11)[1:-1])
 place = np.searchsorted(edges, total[known])
-share = np.array([(far[known][place == k].sum() + 1) / ((place == k).sum() + 2) for k in range(10)])
-share = share[np.searchsorted(edges, total[noisy])]
+prior = np.array([(far[known][place == k].sum() + 1) / ((place == k).sum() + 2) for k in range(10)])
+prior = prior[np.searchsorted(edges, total[noisy])]
 probability = {
-    "means alone": model.predict_proba(new.mean)[:, 1],
-    "with error bars": model.predict_proba(new, prior=np.column_stack([1 - share, share]))[:, 1],
+    "values alone": model.predict_proba(new.mean)[:, 1],
+    "with errors and priors": model.predict_proba(new, prior=np.column_stack([1 - prior, prior]))[:, 1],
 }
 for name, p in probability.items():
     right = np.clip(np.where(far[noisy], p, 1 - p), 1e-15, 1)
-    print(f"{name:<20} log-loss {-np.log(right).mean():.3f}")
+    print(f"{name:<23} log-loss {-np.log(right).mean():.3f}")
 
 # Eight groups of a thousand objects, from the better to the worse measured.
 groups = np.array_split(np.argsort(total[noisy]), 8)
-blur = [np.sqrt(np.median(total[noisy][g])) for g in groups]
+typical = [np.sqrt(np.median(total[noisy][g])) for g in groups]
 figure, ax = plt.subplots(figsize=(5.6, 3.6), layout="constrained")
 for (name, p), (colour, marker) in zip(probability.items(), svmgsu.plot.CLASS_STYLES[1::-1], strict=True):
     loss = -np.log(np.clip(np.where(far[noisy], p, 1 - p), 1e-15, 1))
-    ax.plot(blur, [loss[g].mean() for g in groups], color=colour, marker=marker, label=name)
+    ax.plot(typical, [loss[g].mean() for g in groups], color=colour, marker=marker, label=name)
 ax.set(xlabel="photometric error of the objects, magnitudes", ylabel="log-loss", xscale="log", ylim=(0, None))
 ax.set_xticks([0.1, 0.2, 0.4, 0.8], ["0.1", "0.2", "0.4", "0.8"])
 ax.minorticks_off()

@@ -1,9 +1,12 @@
-"""Train on summaries, use on single frames.
-=========================================
+"""Speakers from single frames
+===========================
 
-Utterances of nine speakers are known by mean and covariance of their frames (Japanese Vowels). A new frame
-is to be told its speaker. The folder given with --data holds japvowels/japvowels.npz. This is one split and
-one λ for all; with λ chosen for each the means do better and variances gain nothing (bench/paper/RESULTS.md).
+Utterances of nine speakers are known by the mean and covariance of their frames (Japanese Vowels). The model
+predicts the speaker of single new frames. With full covariances it does as well as one trained on all
+frames. One split and one λ for all; bench/paper/RESULTS.md has ten splits, with λ chosen for each.
+FOLDER/japvowels/japvowels.npz holds the data.
+
+.. image:: /images/speakers.png
 """
 
 # sphinx_gallery_thumbnail_path = "images/speakers.png"
@@ -34,7 +37,7 @@ full = from_repeats(frames, utterance, covariance="full")
 diagonal = from_repeats(frames, utterance, covariance="diagonal")
 scaler = svmgsu.Propagate(StandardScaler()).fit(frames)  # as the frames are spread, not the means
 
-# No hyperplane cuts speaker 8 off from the other eight; the model says so, and its prior remains.
+# No hyperplane separates speaker 8 from the other eight: a warning says so.
 warnings.simplefilter("ignore", svmgsu.exceptions.TrivialModelWarning)
 
 accuracy = {}
@@ -46,12 +49,12 @@ for name, data, y in (
 ):
     model = svmgsu.train(scaler.transform(data), y, lam=1e-3)
     accuracy[name] = (model.predict(scaler.transform(new_frames)) == new_speaker).mean()
-    print(f"trained on {name:<27} {len(data):5d} examples   {accuracy[name]:.1%} of new frames right")
+    print(f"trained on {name:<27} {len(data):5d} samples   {accuracy[name]:.1%} of new frames right")
 
 figure, ax = plt.subplots(figsize=(6.4, 2.6), layout="constrained")
 colours = [svmgsu.plot.BLUE if "full" in name else "#B0B0B0" for name in accuracy]
-bars = ax.barh(list(accuracy), [100 * a for a in accuracy.values()], color=colours)
-ax.bar_label(bars, fmt="%.1f %%", padding=4)
+drawn = ax.barh(list(accuracy), [100 * a for a in accuracy.values()], color=colours)
+ax.bar_label(drawn, fmt="%.1f %%", padding=4)
 ax.set(xlabel="new frames classified rightly, % (nine speakers)", xlim=(0, 100))
 ax.invert_yaxis()
 ax.spines[["top", "right"]].set_visible(False)

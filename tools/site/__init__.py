@@ -1,1 +1,1 @@
-"""The site: `python -m tools.site OUTPUT` assembles its sources, builds them, checks what came out."""
+"""The site: `python -m tools.site OUTPUT` assembles its sources, builds them, and checks the result."""

@@ -1,4 +1,4 @@
-"""Builds the site; warnings, broken links and missing names are errors."""
+"""Build the site; warnings, broken links, missing names and faults in a browser are errors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from . import check, cpp, pages, reference
+from . import browser, check, cpp, pages, reference
 
 
 def build(output: Path, sources: Path) -> None:
@@ -37,6 +37,7 @@ def main() -> int:
         "links that lead nowhere": check.broken_links(args.output),
         "public names without a page": check.missing_names(args.output),
         "empty pages": check.empty_pages(args.output),
+        "in a browser": browser.faults(args.output),
     }
     for what, found in wrong.items():
         for line in found:

@@ -12,7 +12,7 @@ HEADERS = ROOT / "cpp" / "include" / "svmgsu"
 
 # The headers that an embedding application meets; svmgsu.hpp includes them all.
 SHOWN = {
-    "Examples and targets": ("data/gaussians.hpp", "data/rows.hpp", "data/training_set.hpp"),
+    "Samples and targets": ("data/gaussians.hpp", "data/rows.hpp", "data/training_set.hpp"),
     "Covariances": ("kinds/kinds.hpp", "kinds/packing.hpp"),
     "Training": ("solvers/solve.hpp", "losses/loss.hpp", "engines/objective.hpp"),
     "Models": ("models/model.hpp", "models/classification.hpp", "models/calibration.hpp"),
@@ -57,7 +57,7 @@ EXTRACT_ALL = YES
 def write(folder: Path) -> bool:
     """Writes cpp-api.md, and what Doxygen found; whether there is a Doxygen."""
     page = folder / "cpp-api.md"
-    head = "# C++ reference\n\n`#include <svmgsu/svmgsu.hpp>` has it all ([how to](how-to/cpp.md)).\n\n"
+    head = "# C++ reference\n\n`#include <svmgsu/svmgsu.hpp>` has it all ([guide](guide/cpp.md)).\n\n"
     doxygen = shutil.which("doxygen")
     if doxygen is None:
         names = "\n".join(

@@ -1,4 +1,4 @@
-"""Puts the sources of the site into one folder: docs/, pages kept elsewhere, and the links between them."""
+"""Assemble the sources of the site in one folder: docs/, pages kept elsewhere, and the links between them."""
 
 from __future__ import annotations
 
@@ -66,6 +66,8 @@ def translate(text: str, source: Path, page: str, pages: dict[Path, str], folder
         if file.parent in (ROOT / "examples", ROOT / "examples" / "real") and file.suffix == ".py":
             place = "auto_examples" / file.relative_to(ROOT / "examples")
             return f"[{words}]({relative(place.with_suffix('.rst'), page)})"
+        if file == ROOT / "examples" / "README.rst":
+            return f"[{words}]({relative('auto_examples/index.rst', page)})"
         if file == ROOT / "README.md":
             return f"[{words}]({relative('index.md', page)})"
         if file.is_dir():
@@ -129,10 +131,10 @@ def assemble(folder: Path) -> None:
         page: translate(source.read_text(encoding="utf-8"), source, page, pages, folder)
         for source, page in pages.items()
     }
-    # A page that no table of contents names is listed at the end of the how-to.
+    # A page that no table of contents names is listed at the end of the guide.
     others = sorted(set(texts) - in_toctrees(texts) - {"index.md"})
-    last = [relative(page.removesuffix(".md"), "how-to/index.md") for page in others]
-    texts["how-to/index.md"] = texts["how-to/index.md"].replace("<!-- other pages -->", "\n".join(last))
+    last = [relative(page.removesuffix(".md"), "guide/index.md") for page in others]
+    texts["guide/index.md"] = texts["guide/index.md"].replace("<!-- other pages -->", "\n".join(last))
     names = sorted(texts)
     for page, text in texts.items():
         (folder / page).parent.mkdir(parents=True, exist_ok=True)

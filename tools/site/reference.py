@@ -1,4 +1,4 @@
-"""The reference: one page per public name, found by asking the package, in the groups below."""
+"""Write the API reference: one page per public name, in the groups below."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MODULES = (
     "svmgsu.exceptions",
 )
 
-# Names of `svmgsu` itself. What is new and not in a group stands under "Others".
+# Names of `svmgsu` itself, and what each group is for. Names in no group are listed under "Others".
 GROUPS = {
     "Default models": ("GSUClassifier", "GSURegressor"),
     "Linear models": ("train", "load", "LinearSVMGSU", "LinearSVRGSU", "SGDSVMGSU", "Objective"),
@@ -29,6 +29,15 @@ GROUPS = {
     "Covariances": ("Isotropic", "Diagonal", "Full", "LowRank", "Shared"),
     "Transformers": ("Propagate", "Deconvolution"),
     "Installation": ("get_include", "get_cmake_dir"),
+}
+PURPOSE = {
+    "Default models": "Nonlinear models that need no tuning. Start here.",
+    "Linear models": "Convex models with weights that can be read and a proof of optimality.",
+    "Report": "Whether the uncertainties of a table matter, which model to use, what to measure again.",
+    "Data": "Samples with their uncertainties, from arrays, data frames and files of any size.",
+    "Covariances": "Ways to store covariances; they can be added and scaled.",
+    "Transformers": "Means and covariances through scikit-learn's transformers, and noise removal.",
+    "Installation": "Where the C++ headers and the CMake package are.",
 }
 
 
@@ -113,8 +122,8 @@ def table(module: str, names: list[str], folder: Path) -> list[str]:
 def write(folder: Path) -> None:
     """Writes `reference/`: an index, and a page per name."""
     folder.mkdir(parents=True)
-    lines = ["Reference", "=========", ""]
-    lines += ["Every public name of the package. The C++ library has :doc:`pages of its own </cpp-api>`.", ""]
+    lines = ["API reference", "=============", ""]
+    lines += ["Every public name of the package. The C++ library has :doc:`its own pages </cpp-api>`.", ""]
     for module in modules():
         names = names_of(module)
         groups = {f"``{module}``": names}
@@ -125,7 +134,9 @@ def write(folder: Path) -> None:
         for title, group in groups.items():
             if group:
                 lines += [title, "-" * len(title), ""]
-                if module != "svmgsu":
-                    lines += [sentence(inspect.getdoc(importlib.import_module(module)) or ""), ""]
+                purpose = PURPOSE.get(title) or sentence(
+                    inspect.getdoc(importlib.import_module(module)) or ""
+                )
+                lines += [purpose, ""]
                 lines += table(module, group, folder)
     (folder / "index.rst").write_text("\n".join(lines), encoding="utf-8")
