@@ -35,7 +35,7 @@ class Calibration:
     >>> rare = Calibration(a=2.0, b=0.0, kappa=1.0, base=-3.0)
     >>> [round(float(rare.probability(1.5, variance)), 2) for variance in (0.0, 1.0, 100.0)]
     [0.95, 0.5, 0.05]
-    >>> round(float(rare.probability(1.5, 1e9, prior=0.0)), 2)  # deployed where both are as frequent
+    >>> round(float(rare.probability(1.5, 1e9, prior=0.0)), 2)  # used where both classes are equally frequent
     0.5
     """
 
