@@ -47,6 +47,7 @@ FEW_ROWS = 2_000  # samples below which one thread is used
 LAST_ROWS = 100_000  # samples that members are fitted to in the end
 NUMBERS = 2**26  # of posterior covariances that are held at a time
 PENALTY = 5.0  # of the pool's weights, divided by the number of independent groups
+NEGLIGIBLE = 0.02  # a member's weight: it would cost more time in predictions than it gains
 NOISIER = 1.5  # times the largest standard error of the fit: the fallback answers
 MATTERS = 0.1  # of a feature's spread: smaller standard errors change little
 NEARLY = 1.05  # times the loss of the fallback that members which know the noise may have
@@ -279,22 +280,26 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
         """Find both sets of weights and the gate between them."""
         uses = np.array([member.uses_errors for member in self.members_])
         knows = np.array([member.knows_noise for member in self.members_])
-        both = self._best_weights(held_out, task)
 
         def among(some: Array) -> tuple[Weights, float]:
-            found = self._best_weights(held_out[some], task)
+            """Return weights, 0 for members that are not among `some`, and the held-out loss."""
+            chosen = np.flatnonzero(some)
+            found = self._best_weights(held_out[chosen], task)
+            kept = chosen[found.values >= NEGLIGIBLE]
+            if 0 < len(kept) < len(chosen):
+                chosen = kept
+                found = self._best_weights(held_out[chosen], task)
             values = np.zeros(len(some))
-            values[some] = found.values
+            values[chosen] = found.values
             return Weights(values, found.objective, found.gap), task.mean(
                 task.losses(self._pooled(held_out, values))
             )
 
+        both, loss = among(np.ones(len(uses), dtype=bool))
+        fallback, fallback_loss = both, loss
         self.gate_: Gate | None = None
-        fallback = both
-        loss = task.mean(task.losses(self._pooled(held_out, both.values)))
-        fallback_loss = loss
         if not uses.all() and view.posterior is not None:
-            if uses.any():
+            if both.values[uses].any():
                 fallback, fallback_loss = among(~uses)
                 self.gate_ = Gate.learn(view, task, self._seed, deadline)
             # Members on measured values know nothing of noise that is larger than in the training set. Those
