@@ -316,7 +316,7 @@ def test_the_metrics_file_is_of_two_classes_and_never_half_written(three_classes
     y, scores, _, _ = three_classes
     with pytest.raises(ValueError, match="two classes, not for 3"):
         metrics.evaluate(y, scores).save_text(tmp_path / "metrics.txt")
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match="nowhere"):
         metrics.evaluate(*two_classes[:2]).save_text(tmp_path / "nowhere" / "metrics.txt")
     (tmp_path / "folder").mkdir()
     with pytest.raises(OSError, match="folder"):

@@ -423,7 +423,7 @@ def test_names_are_carried_and_checked(name):
     unnamed = transformer.fit(svmgsu.Gaussians(p.X))
     assert not hasattr(unnamed, "feature_names_in_")
     assert unnamed.transform(svmgsu.Gaussians(p.X)).feature_names_in_ is None
-    with pytest.raises(NotFittedError):
+    with pytest.raises(NotFittedError, match="not fitted yet"):
         clone(EVERY[name]).transform(data)
 
 
@@ -501,5 +501,5 @@ def test_unscale_says_what_it_cannot_undo():
         Propagate(PowerTransformer()).fit(X).unscale(model)
     with pytest.raises(TypeError, match="model: Propagate has no coef_"):
         Propagate(StandardScaler()).fit(X).unscale(Propagate())
-    with pytest.raises(NotFittedError):
+    with pytest.raises(NotFittedError, match="not fitted yet"):
         Propagate(StandardScaler()).unscale(model)

@@ -95,13 +95,7 @@ class FeatureTransformer(GaussianTransformer):
     def _check_mixtures(self, X: Mixtures, cov: ArrayLike, std: ArrayLike, *, reset: bool) -> None:
         if cov is not None or std is not None:
             raise ValueError("cov: X is Mixtures and has its covariances already")
-        if reset:
-            self.n_features_in_ = X.shape[1]
-        if X.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} "
-                "features as input"
-            )
+        self._check_width(X.shape[1], reset)
 
 
 class FourierFeatures(ClassNamePrefixFeaturesOutMixin, FeatureTransformer):  # type: ignore[misc]

@@ -35,13 +35,13 @@ from sklearn.utils.validation import _check_feature_names_in, check_array, check
 from ..data.covariances import beside
 from ..data.gaussians import Gaussians
 from ..propagate.function import (
-    by_points,
     derivative,
     evaluated,
     exact_moments,
     is_elementwise,
     moments_of,
     small_steps,
+    unscented,
 )
 from ..propagate.linear import (
     ComposedMap,
@@ -297,7 +297,7 @@ def _through_points(step: Step, data: Gaussians) -> Gaussians:
 
     assert data.cov is not None
     name = type(step.transformer).__name__
-    mean, cov = by_points(values, data.mean.astype(np.float64), data.cov, "unscented", name=name)
+    mean, cov = unscented(values, data.mean.astype(np.float64), data.cov, name)
     out = Gaussians(mean.astype(data.mean.dtype), cov)
     if data.test_noise is not None:
         out.test_noise = carried(data, mean, step.map(data.mean, uncertain_features(data))).test_noise

@@ -99,14 +99,18 @@ class GaussianTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc
 
     def _check_names(self, X: Gaussians, reset: bool) -> Gaussians:
         """Do what `validate_data` does for data frames; return the features in the order of the fit."""
-        if reset:
-            self.n_features_in_ = X.shape[1]
-        if X.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} "
-                "features as input"
-            )
+        self._check_width(X.shape[1], reset)
         return keep_names(self, X, reset=reset)
+
+    def _check_width(self, n: int, reset: bool) -> None:
+        """Remember the number of features, or refuse another one."""
+        if reset:
+            self.n_features_in_ = n
+        if n != self.n_features_in_:
+            raise ValueError(
+                f"X has {n} features, but {type(self).__name__} is expecting {self.n_features_in_} features "
+                "as input"
+            )
 
 
 def _wrapped_for_arrays_only(method: Callable[..., Any]) -> Callable[..., Any]:

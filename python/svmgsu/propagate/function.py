@@ -20,16 +20,12 @@ from ..support.validation import (
     Array,
     ArrayLike,
     FloatArray,
-    RandomState,
     as_float_array,
-    as_generator,
-    check_count,
     check_finite,
 )
 from .linear import JacobianMap, LinearMap, ScaleMap
 
 Function: TypeAlias = Callable[[FloatArray], Any]  # of samples (k, n), gives (k, m)
-METHODS = ("first-order", "unscented", "monte-carlo")
 ROUNDING_STEP = float(np.cbrt(np.finfo(float).eps))  # of |x|: the best step of a central difference
 STEP = 1e-3  # of a standard deviation, where that is longer
 
@@ -152,33 +148,21 @@ def small_steps(X: FloatArray) -> FloatArray:
     return np.asarray(ROUNDING_STEP * np.where(X != 0, np.abs(X), np.where(spread > 0, spread, 1.0)))
 
 
-def by_points(
-    f: Function,
-    X: FloatArray,
-    cov: Covariance,
-    method: str,
-    draws: int = 1000,
-    random_state: RandomState = 0,
-    name: str = "f",
-) -> tuple[FloatArray, Covariance]:
-    """Return mean and covariance of f(x) from points of each sample: "unscented" or "monte-carlo".
+def unscented(f: Function, X: FloatArray, cov: Covariance, name: str = "f") -> tuple[FloatArray, Covariance]:
+    """Return mean and covariance of f(x) from a few points of each sample, which are sent through f.
 
-    "unscented": x and x ± √(r + κ) g for the r directions g of a covariance, κ = max(3 - r, 0): exact means
+    The points are x and x ± √(r + κ) g for the r directions g of a covariance, κ = max(3 - r, 0): exact means
     of polynomials of degree 3, and of degree 5 for a function of each independent feature by itself.
-    "monte-carlo": `draws` in pairs on both sides of x.
     """
-    (count, n), m = X.shape, evaluated(f, X[:1], name).shape[1]
+    count, n = X.shape
+    m = evaluated(f, X[:1], name).shape[1]
     alone = cov.is_diagonal and is_elementwise(f, X, evaluated(f, X, name))
-    rng = as_generator(random_state)
-    pairs = -(-check_count(draws, "draws") // 2)
     mean = np.empty((count, m))
     pieces = []
-    for part in blocks(count, max(n, m) * (2 * pairs if method == "monte-carlo" else 2 * n + 1)):
+    for part in blocks(count, max(n, m) * (2 * n + 1)):
         rows = np.arange(part.start, part.stop)
-        k, middle = len(rows), 0.0
-        if method == "monte-carlo":
-            away = cov.take(rows).noise(rng, (k, pairs, n))
-        elif alone:
+        k = len(rows)
+        if alone:
             away, middle = np.sqrt(3 * cov.take(rows).diagonals(k, n))[:, np.newaxis, :], 2 / 3
         else:
             away = cov.directions(part, n)

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from ..data.gaussians import Gaussians
-from ..propagate.function import METHODS, by_points, derivative, evaluated, given_derivative, is_elementwise
+from ..propagate.function import derivative, evaluated, given_derivative, is_elementwise, unscented
 from ..propagate.linear import LinearMap, MatrixMap, ScaleMap
 from ..support.arrays import dense
-from ..support.validation import ArrayLike, RandomState, as_float_array, check_choice, check_finite
+from ..support.validation import ArrayLike, as_float_array, check_choice, check_finite
 from ._support import check_no_noise
 
 
@@ -20,8 +20,6 @@ def propagate(
     jacobian: ArrayLike = None,
     *,
     method: str = "first-order",
-    draws: int = 1000,
-    random_state: RandomState = 0,
 ) -> Gaussians:
     """Carry samples through a function: N(x, Σ) becomes N(f(x), J Σ Jᵀ), J the derivative of f at x.
 
@@ -32,7 +30,7 @@ def propagate(
     Assumes that f is nearly linear within a few standard deviations of each sample. Where it bends the
     mean is off by about ½ f″σ² and the covariance is wrong; at a kink (|x|, max) or a flat place
     (x² at 0 has derivative 0) the result claims a certainty that is not there, which harms. There
-    `method="unscented"` or `"monte-carlo"` sends points of each sample through f and takes their moments.
+    `method="unscented"` sends points of each sample through f and takes their moments.
 
     Parameters
     ----------
@@ -44,14 +42,9 @@ def propagate(
     jacobian : function or array, optional
         The derivatives: a function from (k, n) to (k, m, n), or an array (l, m, n); (k, n), (l, n) if f
         treats each feature by itself.
-    method : {"first-order", "unscented", "monte-carlo"}
+    method : {"first-order", "unscented"}
         "unscented" takes mean and covariance from 2r + 1 points for a covariance of r directions, which is
-        exact for f of degree 2 in the mean, and for x² and x³ of independent features in the variance too;
-        "monte-carlo" from draws.
-    draws : int, default=1000
-        The number of draws from each sample, for "monte-carlo".
-    random_state : int or Generator, default=0
-        The seed of the draws.
+        exact for f of degree 2 in the mean, and for x² and x³ of independent features in the variance too.
 
     Returns
     -------
@@ -77,7 +70,7 @@ def propagate(
     if not isinstance(data, Gaussians):
         raise TypeError(f"data: expected Gaussians, got {type(data).__name__}")
     check_no_noise(data, "propagate")
-    check_choice(method, "method", METHODS)
+    check_choice(method, "method", ("first-order", "unscented"))
     X = dense(data.mean).astype(np.float64)
     dtype = data.mean.dtype
     linear_map: LinearMap | None = None
@@ -95,7 +88,7 @@ def propagate(
     elif method != "first-order" and data.cov is not None:
         if jacobian is not None:
             raise ValueError(f'jacobian: method="{method}" needs no derivatives')
-        means, cov = by_points(f, X, data.cov, method, draws=draws, random_state=random_state)
+        means, cov = unscented(f, X, data.cov)
         return Gaussians(means.astype(dtype), cov)
     else:
         means = evaluated(f, X, "f")
