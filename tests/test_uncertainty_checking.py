@@ -72,9 +72,3 @@ def test_constant_features_and_sparse_means():
     found = check(constant, y)
     assert np.isinf(found.ratio[2]) and np.isfinite(found.ratio[:2]).all()
     assert "largest: feature 2" in repr(found)
-
-
-@pytest.mark.parametrize("data", [np.ones((2, 2)), svmgsu.Gaussians(np.ones((2, 2)))])
-def test_without_covariances_there_is_nothing_to_check(data):
-    with pytest.raises(ValueError, match="data: expected Gaussians with covariances"):
-        check(data, [0, 1])

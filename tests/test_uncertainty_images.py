@@ -150,38 +150,3 @@ def test_memory_is_that_of_the_factors():
     factors = data.cov.factors.nbytes
     assert factors == 2000 * 3 * 784 * 4
     assert peak < factors + 8e6  # some temporaries of a block, whatever the number of images
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({}, "shift: no transformation has a deviation above zero"),
-        ({"shift": -1.0}, "shift: a standard deviation must be >= 0"),
-        ({"shift": (1.0, 2.0, 3.0)}, "shift: expected a number, a pair or"),
-        ({"shift": [[1.0, 2.0], [2.0, 1.0]]}, "shift: the covariance is not positive semidefinite"),
-        ({"shift": np.nan}, "shift: must be finite"),
-        ({"rotation": -2.0}, "rotation: a standard deviation must be >= 0, got -2"),
-        ({"blur": np.inf}, "blur: must be finite"),
-        ({"rotation": 1.0, "mean": {"turn": 1.0}}, r"mean: unknown \['turn'\]"),
-        ({"rotation": 1.0, "mean": {"shift": (1, 2, 3)}}, r'mean\["shift"\]: expected'),
-        ({"rotation": 1.0, "mean": {"scale": np.nan}}, r'mean\["scale"\]: must be finite'),
-    ],
-)
-def test_errors_say_what_is_wrong(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        from_images(IMAGE[None], **arguments)
-
-
-def test_images_are_checked():
-    with pytest.raises(
-        ValueError, match=r"images: expected 3 or 4 dimensions, got an array of shape \(25, 31\)"
-    ):
-        from_images(IMAGE, shift=1.0)
-    holed = np.zeros((2, 3, 3))
-    holed[1, 1, 1] = np.nan
-    with pytest.raises(ValueError, match="images: sample 1, feature 4 is nan"):
-        from_images(holed, shift=1.0)
-    with pytest.raises(ValueError, match="images: gradients need 2 by 2 pixels"):
-        from_images(np.zeros((2, 1, 5)), shift=1.0)
-    with pytest.raises(ValueError, match="images: expected at least one image"):
-        from_images(np.zeros((0, 5, 5)), shift=1.0)

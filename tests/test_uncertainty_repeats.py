@@ -137,33 +137,3 @@ def test_float32_stays_and_the_result_trains(kind):
 def test_samples_that_do_not_vary_are_certain(kind):
     data = from_repeats([np.ones((3, 2)), np.zeros((2, 2))], covariance=kind)
     assert not data.cov.to_full().any()
-
-
-def test_errors_say_where_and_what():
-    good = ragged()
-    holed = [g.copy() for g in good]
-    holed[2][1, 3] = np.nan
-    with pytest.raises(ValueError, match="repeats: sample 2, repeat 1, feature 3 is nan"):
-        from_repeats(holed)
-    with pytest.raises(ValueError, match="repeats: sample 0, repeat 0, feature 1 is inf"):
-        from_repeats(np.array([[[0.0, np.inf]]]))
-    with pytest.raises(ValueError, match="repeats: sample 1 is empty"):
-        from_repeats([good[0], np.empty((0, 4))])
-    with pytest.raises(ValueError, match="repeats: sample 1 has 3 features, but sample 0 has 4"):
-        from_repeats([good[0], good[1][:, :3]])
-    with pytest.raises(ValueError, match="repeats: sample 1: expected 2 dimensions"):
-        from_repeats([good[0], good[1][0]])
-    with pytest.raises(TypeError, match=r"rows together with groups=; got ndarray of shape \(5, 4\)"):
-        from_repeats(good[1])
-    with pytest.raises(ValueError, match="repeats: no samples"):
-        from_repeats([])
-    with pytest.raises(ValueError, match=r"groups: shape \(4,\), but repeats has 5 rows"):
-        from_repeats(good[1], [1, 1, 2, 2])
-    with pytest.raises(ValueError, match="groups: sample 1 is nan"):
-        from_repeats(good[1], [1, np.nan, 2, 2, 2])
-    with pytest.raises(ValueError, match="groups: the ids cannot be sorted; they must be all numbers or all"):
-        from_repeats(np.ones((3, 4)), ["a", None, "a"])
-    with pytest.raises(ValueError, match="repeats: every sample has one repeat"):
-        from_repeats([np.ones((1, 2))], single="pooled")
-    with pytest.raises(ValueError, match="covariance: expected one of"):
-        from_repeats(good, covariance="spherical")
