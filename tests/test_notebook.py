@@ -78,3 +78,12 @@ def test_progress_is_that_of_notebooks_in_notebooks():
     from svmgsu.support import progress
 
     assert "from tqdm.auto import tqdm" in inspect.getsource(progress)
+
+
+@pytest.mark.parametrize(
+    "module", ["dask", "exceptions", "features", "io", "metrics", "plot", "reference", "uncertainty"]
+)
+def test_completion_shows_only_public_names(module):
+    found = pytest.importorskip(f"svmgsu.{module}")
+    assert dir(found) == sorted(found.__all__)
+    assert module in dir(svmgsu) and dir(svmgsu) == sorted(svmgsu.__all__)

@@ -15,3 +15,7 @@ class TrivialModelWarning(UserWarning):
 
 class PopulationWarning(UserWarning):
     """Samples are far noisier than those a population was learnt from, or far from it."""
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

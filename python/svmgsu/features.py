@@ -41,6 +41,10 @@ from .support.validation import (
 __all__ = ["FourierFeatures", "Landmarks", "Polynomial"]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 class FeatureTransformer(GaussianTransformer):
     """A transformer made of a `FeatureMap`: `_fit` sets `map_`."""
 

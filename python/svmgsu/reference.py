@@ -38,6 +38,11 @@ __all__ = [
     "truncate",
 ]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 Array = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.integer[Any]]
 Numbers = tuple[Array, Array, Array, Array, Array]

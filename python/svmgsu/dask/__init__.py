@@ -27,3 +27,7 @@ __all__ = [
     "train",
 ]
 del _array, _distributed
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

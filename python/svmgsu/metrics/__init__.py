@@ -36,3 +36,7 @@ __all__ = [
     "recall_at_k",
     "reliability_bins",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -36,3 +36,7 @@ __all__ = [
     "search",
     "what_if",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
