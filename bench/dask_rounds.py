@@ -65,7 +65,7 @@ def a_round(workers: int) -> dict[str, float]:
 
         from svmgsu import _core
 
-        _core.solve(mapped(local, parts), Options().core(len(X), 1e-2))
+        _core.solve(mapped(local, parts, 2.0 * y - 1), Options().core(len(X), 1e-2))
         shards = [
             Shard(k, k + 1, Bundle(client.scatter([[part]], workers=[name], hash=False)[0], name))
             for k, (part, name) in enumerate(zip(parts, names, strict=True))

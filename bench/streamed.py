@@ -64,7 +64,7 @@ def counter(name: str) -> int:
 def train(folder: Path, samples: int, limit: int, memory: int, tolerance: float) -> dict[str, float]:
     """One training in this process, whose memory is limited first."""
     from svmgsu import _core
-    from svmgsu.outofcore.flat import FlatFile
+    from svmgsu.outofcore.blocks import FlatFile
 
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
     shape = (samples, FEATURES)

@@ -9,7 +9,7 @@ import pytest
 from block_cases import KINDS, L, covariance, examples, same, whole
 
 import svmgsu
-from svmgsu.outofcore.flat import ChangedError
+from svmgsu.outofcore.blocks import ChangedError
 
 
 @pytest.mark.parametrize("ending", ["parquet", "feather", "arrow", "csv", "csv.gz", "tsv", "npz"])

@@ -307,6 +307,34 @@ def test_test_time_noise_is_left_out_of_the_calibration(spied):
     np.testing.assert_allclose(spied[0][1], p.twin @ model.coef_[0] ** 2, rtol=1e-10)
 
 
+@pytest.mark.parametrize(
+    ("classes", "options", "probabilities"),
+    [
+        (2, {}, [0.9855244652080081, 0.4849845911570385]),
+        (3, {"sample_weight": 1.0 + np.arange(90) // 2 % 3}, [0.9783021004014585, 0.3206533711593733]),
+        (
+            3,
+            {
+                "multi_class": "ovr",
+                "loss": "logistic",
+                "class_weight": "balanced",
+                "sample_weight": 1 + 0.1 * (np.arange(90) % 7),
+            },
+            [0.5871304924060848, 0.3665450693794019],
+        ),
+        (2, {"groups": np.arange(90) // 4}, [0.9879077950169385, 0.48536377001727143]),
+        (3, {"probability": "train"}, [0.9764445801658435, 0.36581220336601933]),
+    ],
+)
+def test_probabilities_are_those_of_cpp(classes, options, probabilities):
+    """cpp/tests/test_fit.cpp has the same samples and numbers."""
+    i, j, y = np.arange(90)[:, None], np.arange(3), np.arange(90) % classes
+    X = np.sin(1.0 + 7 * i + 3 * j * j) + 0.8 * (y[:, None] == j)
+    V = 0.05 + 0.02 * ((5 * i + 3 * j) % 7)
+    model = train_with(X, y, V, lam=0.05, **options)
+    np.testing.assert_allclose(model.predict_proba(X[:2], V[:2])[:, 0], probabilities, rtol=0, atol=1e-6)
+
+
 @pytest.mark.parametrize("bad", ["yes", 2, None, "CV"])
 def test_another_word_for_probability_is_refused(bad):
     p = make_problem("none")
@@ -334,31 +362,3 @@ def test_a_time_limit_holds_for_the_folds_too():
     with pytest.warns(svmgsu.exceptions.ConvergenceWarning, match="max_time"):
         model = svmgsu.train(p.X, p.y, p.cov, lam=1e-4, tol=1e-15, max_time=1e-3)
     assert model.calibration_ is not None
-
-
-def test_error_bars_lower_the_log_loss_of_noisy_quasars(data_folder):
-    """SDSS: trained on 8000 precise objects, tested on the noisy half.
-
-    The share of the class goes from 2 % to 96 % with the noise: stated, it gives most.
-    """
-    pandas = pytest.importorskip("pandas", reason="reading the table needs pandas")
-    table = pandas.read_csv(data_folder / "sdss_qso" / "SDSS_QSO.tab.gz", sep=r"\s+")
-    magnitude = table[[f"{band}_mag" for band in "ugriz"]].to_numpy()
-    error = table[[f"sig_{band}_mag" for band in "ugriz"]].to_numpy()
-    good = ((magnitude > 0) & (error > 0) & (error < 5)).all(axis=1)
-    X, V, y = magnitude[good], error[good] ** 2, table["z"].to_numpy()[good] >= 2.2
-    A = np.vstack([np.eye(5)[:4] - np.eye(5)[1:], np.eye(5)[3]])
-    precise = V.sum(axis=1) <= np.median(V.sum(axis=1))
-    known = np.random.default_rng(0).permutation(np.flatnonzero(precise))[:8000]
-    A /= (X[known] @ A.T).std(axis=0)[:, None]
-    cov = svmgsu.Full(np.einsum("aj,ij,bj->iab", A, V, A))
-    data = svmgsu.Gaussians((X - X[known].mean(axis=0)) @ A.T, cov)
-    model = svmgsu.train(data[known], y[known], lam=1e-3)
-    noisy = np.flatnonzero(~precise)
-    plain = log_loss(y[noisy], model.predict_proba(data.mean[noisy])[:, 1])
-    ours = log_loss(y[noisy], model.predict_proba(data[noisy])[:, 1])
-    assert ours < 0.8 * plain
-    tenth = np.argsort(np.argsort(V[noisy].sum(axis=1))) * 10 // len(noisy)
-    shares = np.array([y[noisy][tenth == k].mean() for k in range(10)])[tenth]
-    stated = model.predict_proba(data[noisy], prior=np.column_stack([1 - shares, shares]))[:, 1]
-    assert log_loss(y[noisy], stated) < 0.17

@@ -7,9 +7,7 @@ import pytest
 from conftest import every_kind, make_problem, train_with
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import svmgsu
@@ -87,19 +85,6 @@ def test_cross_validation_slices_means_and_covariances_together(kind):
     p = make_problem(kind)
     scores = cross_val_score(svmgsu.LinearSVMGSU(**QUICK), svmgsu.Gaussians(p.X, p.cov), p.y, cv=3)
     assert scores.mean() > 0.6
-
-
-def test_a_grid_search_takes_gaussians():
-    p = make_problem("diagonal")
-    search = GridSearchCV(svmgsu.LinearSVMGSU(**QUICK), {"lam": [0.01, 1.0]}, cv=3)
-    search.fit(svmgsu.Gaussians(p.X, p.cov), p.y)
-    assert search.best_params_["lam"] in (0.01, 1.0)
-
-
-def test_it_stands_at_the_end_of_a_pipeline():
-    p = make_problem("none")
-    pipeline = make_pipeline(StandardScaler(), svmgsu.LinearSVMGSU(**QUICK))
-    assert pipeline.fit(p.X, p.y).score(p.X, p.y) > 0.7
 
 
 def test_clones_and_pickles_are_the_same():

@@ -226,13 +226,6 @@ def test_search_chooses_for_the_noise_there_will_be(problem):
     assert again.score(X, y) > 0.8
 
 
-def test_groups_stay_together(problem):
-    X, y, _ = problem
-    groups = np.arange(len(y)) // 10
-    search = svmgsu.LinearSVRGSU(lam=[1.0, 0.1]).fit(X, y, groups=groups)
-    assert search.lam_ in (1.0, 0.1)
-
-
 @parametrize_with_checks(
     [svmgsu.LinearSVRGSU(), svmgsu.LinearSVRGSU(loss="huber"), svmgsu.LinearSVRGSU(lam=[0.1, 0.01])]
 )

@@ -10,7 +10,6 @@ import pytest
 import sklearn
 import threadpoolctl
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.ensemble import BaggingClassifier
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict, cross_validate
 from sklearn.multiclass import OneVsRestClassifier
 
@@ -34,32 +33,12 @@ def routing():
         yield
 
 
-def test_a_routed_covariance_is_sliced_like_x(routing):
-    X, y, V = three_classes()
-    est = svmgsu.LinearSVMGSU(0.1).set_fit_request(cov=True)
-    found = cross_validate(est, X, y, params={"cov": V}, cv=FOLDS, return_estimator=True)
-    for (rows, _), fitted in zip(FOLDS.split(X, y), found["estimator"], strict=True):
-        np.testing.assert_array_equal(
-            fitted.coef_, svmgsu.LinearSVMGSU(0.1).fit(X[rows], y[rows], V[rows]).coef_
-        )
-        assert not np.array_equal(fitted.coef_, svmgsu.LinearSVMGSU(0.1).fit(X[rows], y[rows]).coef_)
-
-
 def test_a_grid_search_routes_error_bars(routing):
     X, y, V = three_classes()
     est = svmgsu.LinearSVMGSU(probability=False).set_fit_request(std=True)
     search = GridSearchCV(est, {"lam": [0.01, 0.1]}, cv=FOLDS).fit(X, y, std=np.sqrt(V))
     best = svmgsu.LinearSVMGSU(search.best_params_["lam"], probability=False).fit(X, y, std=np.sqrt(V))
     np.testing.assert_array_equal(search.best_estimator_.coef_, best.coef_)
-
-
-def test_bagging_routes_the_covariance(routing):
-    X, y, V = three_classes()
-    est = svmgsu.LinearSVMGSU(0.1).set_fit_request(cov=True, sample_weight=True)
-    bag = BaggingClassifier(est, n_estimators=3, random_state=0).fit(X, y, cov=V)
-    assert bag.score(X, y) > 0.9
-    plain = BaggingClassifier(svmgsu.LinearSVMGSU(0.1), n_estimators=3, random_state=0).fit(X, y)
-    assert not np.allclose(bag.estimators_[0].coef_, plain.estimators_[0].coef_)
 
 
 @pytest.mark.parametrize("cov", ["diagonal", "shared by class"])
@@ -194,14 +173,6 @@ def test_a_worker_of_joblib_has_its_share_of_the_threads():
     cores = joblib.cpu_count()
     found = joblib.Parallel(n_jobs=2, backend="loky")(joblib.delayed(team_size)() for _ in range(2))
     assert set(found) == {(max(1, cores // 2), max(1, cores // 2))}
-
-
-def test_workers_of_joblib_find_the_same_model():
-    X, y, V = three_classes()
-    search = GridSearchCV(svmgsu.LinearSVMGSU(), {"lam": [0.1, 0.01]}, cv=FOLDS, n_jobs=2)
-    search.fit(svmgsu.Gaussians(X, V), y)
-    alone = svmgsu.LinearSVMGSU(search.best_params_["lam"]).fit(X, y, V)
-    np.testing.assert_array_equal(search.predict_proba(X), alone.predict_proba(X))
 
 
 @pytest.mark.parametrize("threads", ["1", "3"])

@@ -45,7 +45,7 @@ def test_any_number_of_shards_has_the_bits_of_memory(kind, keeps):
     for count in (1, 2, 7):
         shards = split(data, y, count, weights, keeps=keeps)
         assert len(shards) == count
-        assert solved(mapped(map, shards)) == wanted
+        assert solved(mapped(map, shards, y, weights)) == wanted
 
 
 @pytest.mark.parametrize("keeps", [False, True])
@@ -53,7 +53,7 @@ def test_any_number_of_shards_has_the_bits_of_memory(kind, keeps):
 def test_every_loss_has_the_bits_of_memory(loss, task, keeps):
     data, y, weights = problem(task=task, offset=1e3)
     shards = split(data, y, 3, weights, task, keeps=keeps)
-    assert solved(mapped(map, shards), loss) == solved(in_memory(data, y, weights, task), loss)
+    assert solved(mapped(map, shards, y, weights), loss) == solved(in_memory(data, y, weights, task), loss)
 
 
 @pytest.mark.parametrize("keeps", [False, True])
@@ -64,7 +64,7 @@ def test_sums_of_covariances_and_shards_of_one_class_have_the_bits_of_memory(kee
     data = data.with_more_cov(0.3 * covariance("diagonal", *data.shape)).scale_cov(0.7)
     shards = split(data, y, 7, weights, keeps=keeps)
     assert len(set(shards[0].targets)) == 1
-    assert solved(mapped(map, shards)) == solved(in_memory(data, y, weights))
+    assert solved(mapped(map, shards, y, weights)) == solved(in_memory(data, y, weights))
 
 
 @pytest.mark.parametrize("keeps", [False, True])
@@ -76,7 +76,7 @@ def test_a_process_that_has_lost_its_state_responds_the_same(keeps):
             forget()
             yield task(shard, request)
 
-    found = solved(mapped(forgetful, split(data, y, 3, weights, keeps=keeps)))
+    found = solved(mapped(forgetful, split(data, y, 3, weights, keeps=keeps), y, weights))
     assert found == solved(in_memory(data, y, weights))
 
 
@@ -92,7 +92,7 @@ def test_threads_processes_and_joblib_respond_as_well():
     shards = split(data, y, 2, weights)
     with ThreadPoolExecutor(2) as threads, ProcessPoolExecutor(2) as processes:
         for map_function in (threads.map, processes.map, with_joblib):
-            assert solved(mapped(map_function, shards)) == wanted
+            assert solved(mapped(map_function, shards, y, weights)) == wanted
 
 
 @pytest.mark.filterwarnings("ignore")  # its own
@@ -107,7 +107,7 @@ def test_ray_responds_as_well():
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
     try:
         places = [ray.put(shard) for shard in split(data, y, 2, weights)]
-        assert solved(mapped(with_ray, places)) == solved(in_memory(data, y, weights))
+        assert solved(mapped(with_ray, places, y, weights)) == solved(in_memory(data, y, weights))
     finally:
         ray.shutdown()
 
@@ -127,13 +127,14 @@ def test_spark_responds_as_well():
             responses = held.map(lambda pair: (pair[0], task(pair[1], asked.value[pair[0]]))).collect()
             return [response for _, response in sorted(responses)]
 
-        assert solved(mapped(with_spark, shards)) == solved(in_memory(data, y, weights))
+        assert solved(mapped(with_spark, shards, y, weights)) == solved(in_memory(data, y, weights))
 
 
 def test_shards_are_freed_with_the_training_set():
-    shards = split(*problem()[:2], 2)
+    data, y, _ = problem()
+    shards = split(data, y, 2)
     kept = [weakref.ref(shard) for shard in shards]
-    training_set = mapped(map, shards)
+    training_set = mapped(map, shards, y)
     del shards
     solved(training_set)
     assert all(ref() is not None for ref in kept)
@@ -149,22 +150,24 @@ def test_what_is_wrong_is_refused():
     cut = unit + 1
     shards = [Shard(data[:cut], y[:cut]), Shard(data[cut:], y[cut:])]
     with pytest.raises(ValueError, match=rf"shards: shard 1 begins at \w+ {cut}; .* multiples of {unit}"):
-        mapped(map, shards)
+        mapped(map, shards, y)
     with pytest.raises(ValueError, match="shards is empty"):
-        mapped(map, [])
+        mapped(map, [], y)
+    with pytest.raises(ValueError, match="targets: 3 for 8000 samples in the shards"):
+        mapped(map, split(data, y, 2), y[:3])
     good = split(data, y, 2)
     other = [good[0], Shard(good[1].data, good[1].targets, task="regression")]
     with pytest.raises(ValueError, match="some are for classification and some for regression"):
-        mapped(map, other)
+        mapped(map, other, y)
     with pytest.raises(ValueError, match="some have keeps=True"):
-        mapped(map, [good[0], Shard(good[1].data, good[1].targets, keeps=True)])
+        mapped(map, [good[0], Shard(good[1].data, good[1].targets, keeps=True)], y)
 
     def with_responses(change):
         def map_function(task, shards, requests):
             found = list(map(task, shards, requests))
             return found if requests[0].startswith((b"describe", b"rows")) else change(found)
 
-        return mapped(map_function, good)
+        return mapped(map_function, good, y)
 
     def gone(found):
         raise ConnectionError("gone")

@@ -5,12 +5,9 @@ import pandas as pd
 import polars as pl
 import pytest
 from conftest import train_with
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import svmgsu
 from svmgsu.cli import main
-from svmgsu.data.soft_labels import Copies
 from svmgsu.models.calibration import fit as fit_calibration
 
 LAM = 0.05
@@ -49,23 +46,6 @@ def test_probabilities_are_weighted_duplicates(loss, multi_class):
         wanted = fit_calibration(margin, variance, np.where(y[used] == positive, 1.0, -1.0), weights[used])
         got = [found.a, found.b, found.kappa, found.base]
         np.testing.assert_allclose(got, [wanted.a, wanted.b, wanted.kappa, wanted.base], rtol=1e-6)
-
-
-def test_the_objective_is_the_expectation_over_the_labels():
-    X, P = doubtful(K=2)
-    model = svmgsu.train(X, P, std=0.3, lam=LAM)
-    w, b = model.coef_[0], float(model.intercept_[0])
-    losses = []
-    for sign in (-1, 1):
-        one = np.where(np.arange(len(X)) == 0, -sign, sign)  # an Objective wants both classes
-        weights = P[:, (sign + 1) // 2].copy()
-        weights[0] = 0
-        of = svmgsu.Objective(X, one, std=0.3, lam=LAM, sample_weight=weights).value(w, b)
-        losses.append(weights.mean() * (of - LAM / 2 * (w @ w)))
-    f, s = X[0] @ w + b, 0.3 * np.linalg.norm(w)
-    draws = f + s * np.random.default_rng(0).normal(size=2_000_000)
-    first = P[0, 0] * np.maximum(0, 1 + draws).mean() + P[0, 1] * np.maximum(0, 1 - draws).mean()
-    assert sum(losses) + first / len(X) + LAM / 2 * (w @ w) == pytest.approx(model.objective_, abs=1e-4)
 
 
 @pytest.mark.parametrize("probability", [True, "train"])
@@ -140,13 +120,6 @@ def test_a_stream_of_probabilities_goes_to_the_same_optimum(K, multi_class):
         assert abs(c - b) < 0.1 * np.linalg.norm(w)
 
 
-def test_a_stream_of_single_examples_goes_there_too():
-    X, P = doubtful(40)
-    model = svmgsu.train(X, P, std=0.3, lam=0.5, probability=False)
-    est = streamed(svmgsu.SGDSVMGSU(lam=0.5, batch_size=1), X, P, 800, 1, classes=range(3))
-    assert np.linalg.norm(est.coef_ - model.coef_) < 0.1 * np.linalg.norm(model.coef_)
-
-
 def test_probabilities_without_doubt_are_a_stream_of_labels():
     X, P = doubtful()
     y = P.argmax(axis=1)
@@ -198,20 +171,6 @@ def test_copies_of_an_example_are_held_out_together(groups, monkeypatch):
     assert len(seen) == 6
     assert seen[0] == len(source)
     assert sum(len(source) - count for count in seen[1:]) == len(source)
-
-
-@settings(max_examples=50, deadline=None)
-@given(
-    st.lists(st.lists(st.booleans(), min_size=3, max_size=3).filter(any), min_size=1, max_size=12), st.data()
-)
-def test_copies_and_examples_belong_together(table, data):
-    chances = np.array(table) * np.array([0.2, 0.5, 0.3])
-    source, codes = np.nonzero(chances)
-    copies = Copies(len(table), source, chances[source, codes])
-    some = np.array(data.draw(st.lists(st.integers(0, len(table) - 1), max_size=12)), dtype=int)
-    found = copies.of(some)
-    expected = [k for i in some for k in np.flatnonzero(source == i)]
-    assert found.tolist() == expected
 
 
 # What is refused

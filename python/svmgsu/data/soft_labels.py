@@ -31,15 +31,6 @@ class Copies:
         """Return the samples of some copies."""
         return rows if self.source is None else self.source[rows]
 
-    def of(self, samples: Array) -> Array:
-        """Return all copies of some samples."""
-        if self.source is None:
-            return samples
-        start = np.searchsorted(self.source, samples)
-        count = np.searchsorted(self.source, samples, side="right") - start
-        first = np.repeat(start - np.concatenate([[0], np.cumsum(count)[:-1]]), count)
-        return np.asarray(first + np.arange(len(first)))
-
     def weights(self, given: FloatArray) -> FloatArray:
         """Return the weights of copies from those of samples."""
         if self.source is None or self.shares is None:

@@ -28,7 +28,6 @@ from ..models.classifier import Model
 from ..models.linear import new_samples
 from ..models.regressor import RegressionModel
 from ..outofcore.blocks import Blocks
-from ..outofcore.training import refuse_beside
 from ..support.labels import check_classes, check_weights, plain_labels
 from ..support.losses import Task
 from ..support.validation import Array, FloatArray, check_row_order
@@ -99,7 +98,7 @@ class LinearEstimator(ShowsFit, CallbackSupportMixin, BaseEstimator):  # type: i
     def _samples(self, X: Any, cov: Any, std: Any) -> Gaussians | Blocks:
         check_is_fitted(self, "model_")
         if isinstance(X, Blocks):
-            refuse_beside(X, cov=cov, std=std)
+            X.refuse_beside(cov=cov, std=std)
             data: Gaussians | Blocks = X
         else:
             if getattr(self, "names_of_gaussians_", False):
@@ -152,6 +151,7 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
     classes_: Array
     _samples_read = 0
     _had_noise = False  # whether `fit` was given uncertainties beside X
+    _stream: Stream | None = None  # what `partial_fit` has read since the last `fit`
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(
@@ -190,6 +190,7 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         problem = read_problem(X, y, cov, self._options(), std=std, sample_weight=sample_weight)
         self._train(problem, X, y, groups)
         self._samples_read = len(problem)
+        self._stream = None
         self._had_noise = cov is not None or std is not None
         return self
 
@@ -299,15 +300,8 @@ class LinearSVMGSU(LinearClassifier):
     best_score_, best_index_, cv_results_ : float, int, dict of arrays
         After a search: the held-out score of the best setting, its place, and the scores of all settings, as
         scikit-learn's `GridSearchCV` has them.
-    objective_, gap_ : float
-        The objective reached, and a proven upper bound of its distance to the optimum; for more than two
-        classes the sums over the binary subproblems.
-    n_iter_ : int
-        The solver's iterations; for more than two classes the most.
-    status_ : {"converged", "rounding", "stalled", "limit", "stopped"}
-        How the solver ended: see `Model`.
-    history_ : list of dict, or a list of them for each binary subproblem
-        The solver's record.
+    objective_, gap_, n_iter_, status_, history_
+        How close the solver came to the optimum, and how: see `Model`.
     n_features_in_ : int
         The number of features.
     feature_names_in_ : array of shape (n,)
@@ -377,14 +371,8 @@ class SGDSVMGSU(LinearClassifier):
         The weight λ of the penalty λ/2 ‖w‖²: λ = 1/(Cl) for the C of other libraries' SVMs.
     loss : {"hinge", "logistic"}, default="hinge"
         The loss whose expectation over X ~ N(x, Σ) is minimised.
-    class_weight : dict or "balanced", optional
-        Factors of the weights of each class's samples, as in `LinearSVMGSU`; for `partial_fit` a dict.
-    multi_class : {"ovo", "ovr"}, default="ovo"
-        How more than two classes become binary subproblems, as in `LinearSVMGSU`.
-    fit_intercept : bool, default=True
-        Whether there is an intercept b, which is not penalised.
-    probability : {True, "cv", "train", False}, default=True
-        As in `LinearSVMGSU`; `partial_fit` fits no probabilities.
+    class_weight, multi_class, fit_intercept, probability : optional
+        As in `LinearSVMGSU`. For `partial_fit`, class_weight is a dict, and no probabilities are fitted.
     n_steps : int, optional
         The number of steps of `fit`; by default 20 passes over the data, at least 1000.
     batch_size : int, optional
@@ -393,10 +381,8 @@ class SGDSVMGSU(LinearClassifier):
         The last share of the steps that is averaged; 0 returns the last step.
     random_state : int, RandomState or None, default=0
         The seed: the same seed gives the same model, for any number of threads.
-    threads : int, optional
-        By default all that OpenMP offers.
-    verbose : bool or function, default=False
-        Show progress; a function is called as in `svmgsu.train`.
+    threads, verbose : optional
+        As in `LinearSVMGSU`.
 
     Attributes
     ----------
@@ -420,8 +406,6 @@ class SGDSVMGSU(LinearClassifier):
     """
 
     __metadata_request__partial_fit = ROUTED
-
-    _stream: Stream | None = None
 
     def __init__(
         self,
@@ -458,20 +442,6 @@ class SGDSVMGSU(LinearClassifier):
         if not isinstance(seed, (int, np.integer)):
             seed = check_random_state(seed).randint(2**31 - 1)
         return Options(**given, task="classification", solver="sgd", steps=self.n_steps, seed=int(seed))
-
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        cov: Any = None,
-        std: Any = None,
-        sample_weight: Any = None,
-        groups: Any = None,
-    ) -> SGDSVMGSU:
-        """Train on samples in memory; X, y, cov, std, sample_weight, groups are as in `LinearSVMGSU.fit`."""
-        super().fit(X, y, cov, std, sample_weight, groups)
-        self._stream = None
-        return self
 
     def partial_fit(
         self,
@@ -544,21 +514,8 @@ class LinearSVRGSU(RegressorMixin, LinearEstimator):  # type: ignore[misc]
         "squared", "epsilon_insensitive", "squared_epsilon_insensitive" or "huber": see `svmgsu.train`.
     epsilon : float, optional
         ε of the losses that have one, in the unit of y: by default 0.1, for "huber" 1.35.
-    cov_scale : float, array or "auto", default=1.0
-        A factor of all covariances in training; 0 is training without uncertainty. Of several values the
-        best is chosen with λ; "auto" tries 0, 0.1, 0.3 and 1.
-    fit_intercept : bool, default=True
-        Whether there is an intercept b, which is not penalised.
-    tol : float, default=1e-6
-        The solver stops when the proven gap is at most `tol` times the objective.
-    max_time : float, optional
-        Seconds for the whole fit. The best point so far is kept.
-    warm_start : bool, default=False
-        Start from the last fit's solution.
-    threads : int, optional
-        By default all that OpenMP offers. The result has the same bits for any number.
-    verbose : bool or function, default=False
-        Show progress; a function is called as in `svmgsu.train`.
+    cov_scale, fit_intercept, tol, max_time, warm_start, threads, verbose : optional
+        As in `LinearSVMGSU`.
 
     Attributes
     ----------
@@ -632,26 +589,10 @@ class LinearSVRGSU(RegressorMixin, LinearEstimator):  # type: ignore[misc]
         sample_weight: Any = None,
         groups: Any = None,
     ) -> LinearSVRGSU:
-        """Train on uncertain samples.
+        """Train on uncertain samples, as `LinearSVMGSU.fit`.
 
-        Parameters
-        ----------
-        X : array, DataFrame, Gaussians or Blocks of shape (l, n)
-            The samples. Columns of uncertainties of a DataFrame are recognised by their names.
-        y : array of shape (l,), or str
-            Targets; the name of a column of a DataFrame X. By default what blocks have.
-        cov, std : array or covariance kind, optional
-            Uncertainty of X, as in `svmgsu.train`.
-        y_std : float or array of shape (l,), optional
-            Standard errors of the targets, as in `svmgsu.train`.
-        sample_weight : array of shape (l,), optional
-            Relative weights.
-        groups : array of shape (l,), optional
-            Samples that belong together, which a search holds out together.
-
-        Returns
-        -------
-        self
+        X, cov, std and sample_weight are as there. y has targets, and y_std their standard errors, as in
+        `svmgsu.train`; a search for λ holds out whole groups.
         """
         X, y = table_for_fit(X, y, cov, std, y_std=y_std, sample_weight=sample_weight)
         cov, std = self._align(X, cov, std, y=y, y_std=y_std, sample_weight=sample_weight, groups=groups)

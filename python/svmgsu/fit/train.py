@@ -6,19 +6,15 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ..data.gaussians import as_gaussians
 from ..data.soft_labels import Copies, has_soft_labels, read_labels
 from ..models.classifier import Model
 from ..models.linear import depends_on_class
 from ..models.regressor import RegressionModel
 from ..outofcore.blocks import Blocks
-from ..outofcore.training import (
-    DataSource,
-    labels_of_blocks,
-    refuse_beside,
-    source_of,
-    weights_of_blocks,
-)
+from ..outofcore.training import DataSource, labels_of_blocks, source_of
 from ..support.labels import check_targets, check_weights
 from ..support.validation import check_row_order
 from .multiclass import Classification
@@ -173,56 +169,47 @@ def read_problem(
     sample_weight: Any = None,
 ) -> Problem:
     """Return the problem of samples in memory or in blocks, checked."""
-    if isinstance(X, Blocks):
-        return _blocks_problem(X, y, cov, options, std, y_std, sample_weight)
-    check_row_order(X, y=y, y_std=y_std, sample_weight=sample_weight)
-    data = as_gaussians(X, cov, std)
-    count = len(data)
-    weights = check_weights(sample_weight, count)
+    blocks = X if isinstance(X, Blocks) else None
+    if blocks is not None:
+        blocks.refuse_beside(cov=cov, std=std)
+        if options.solver != "newton":
+            raise ValueError("X: stochastic gradient descent takes samples in memory, not blocks")
+        count = len(blocks)
+        own = blocks.numbers("weight") if sample_weight is None else sample_weight
+        # Ones that take no memory.
+        weights = np.broadcast_to(np.float64(1.0), count) if own is None else check_weights(own, count)
+    else:
+        check_row_order(X, y=y, y_std=y_std, sample_weight=sample_weight)
+        data = as_gaussians(X, cov, std)
+        count = data.shape[0]
+        weights = check_weights(sample_weight, count)
+    source: Memory | DataSource
     if options.task == "regression":
+        if blocks is not None and y is None:
+            y = blocks.labels()
+            y_std = blocks.numbers("y_std") if y_std is None else y_std
         task = Regression(check_targets(y, count), check_target_errors(y_std, count), weights, options)
-        return Problem(Memory(data), task, options)
-    _refuse_target_errors(y_std)
-    classes, codes, copies = read_labels(y, count)
-    if copies.source is None:
-        labelled = depends_on_class(data.cov) or depends_on_class(data.test_noise)
-        labels = classes[codes] if labelled else None
-        source = Memory(data, labels)
-    else:
-        check_soft_labels(copies, data)
-        source = Memory(data, repeat=copies.source)
-    return Problem(source, Classification(classes, codes, copies, copies.weights(weights), options), options)
-
-
-def _blocks_problem(
-    X: Blocks, y: Any, cov: Any, options: Options, std: Any, y_std: Any, sample_weight: Any
-) -> Problem:
-    refuse_beside(X, cov=cov, std=std)
-    if options.solver != "newton":
-        raise ValueError("X: stochastic gradient descent takes samples in memory, not blocks")
-    weights = weights_of_blocks(X, sample_weight)
-    if options.task == "regression":
-        targets = check_targets(X.labels() if y is None else y, len(X))
-        own_errors = X.numbers("y_std") if y_std is None and y is None else y_std
-        errors = check_target_errors(own_errors, len(X))
-        return Problem(source_of(X), Regression(targets, errors, weights, options), options)
-    _refuse_target_errors(y_std)
-    if y is None and X.classes is not None:
-        soft = X.labels()
-        y = {label: soft[:, k] for k, label in enumerate(X.classes.tolist())}
-    source: DataSource
-    if y is None or not has_soft_labels(y):
-        classes, codes = labels_of_blocks(X, y)
-        source, copies = source_of(X), Copies(len(X))
-    else:
-        classes, codes, copies = read_labels(y, len(X))
-        source = source_of(X if copies.source is None else X.repeat(copies.source))
-    return Problem(source, Classification(classes, codes, copies, copies.weights(weights), options), options)
-
-
-def _refuse_target_errors(y_std: Any) -> None:
+        source = Memory(data) if blocks is None else source_of(blocks)
+        return Problem(source, task, options)
     if y_std is not None:
         raise ValueError('y_std: the loss is for classification; for a regression pass loss="squared"')
+    if blocks is not None and y is None and blocks.classes is not None:
+        soft = blocks.labels()
+        y = {label: soft[:, k] for k, label in enumerate(blocks.classes.tolist())}
+    if blocks is None or (y is not None and has_soft_labels(y)):
+        classes, codes, copies = read_labels(y, count)
+    else:
+        classes, codes = labels_of_blocks(blocks, y)
+        copies = Copies(count)
+    if blocks is not None:
+        source = source_of(blocks if copies.source is None else blocks.repeat(copies.source))
+    elif copies.source is not None:
+        check_soft_labels(copies, data)
+        source = Memory(data, repeat=copies.source)
+    else:
+        labelled = depends_on_class(data.cov) or depends_on_class(data.test_noise)
+        source = Memory(data, classes[codes] if labelled else None)
+    return Problem(source, Classification(classes, codes, copies, copies.weights(weights), options), options)
 
 
 def check_soft_labels(copies: Copies, data: Any) -> None:

@@ -97,9 +97,7 @@ def in_blocks(method: Callable[..., Any], X: Blocks, cov: Any, std: Any, **optio
 
     An option that is an array with a row for each sample is divided, too.
     """
-    for name, value in (("cov", cov), ("std", std)):
-        if value is not None:
-            raise ValueError(f"{name}: blocks have their own covariances; pass {name} to svmgsu.open")
+    X.refuse_beside(cov=cov, std=std)
     X.check()
     each = [name for name, value in options.items() if np.ndim(value) == 2 and len(value) == len(X)]
     parts = [method(X[rows], **options | {name: options[name][rows] for name in each}) for rows in X.spans()]

@@ -27,8 +27,7 @@ from ..io.files import shown
 from ..support.arrays import dense, stored_as
 from ..support.errors import counted_from
 from ..support.validation import Array, as_float_array, check_finite, listed
-from .blocks import Blocks
-from .flat import FlatFile
+from .blocks import Blocks, FlatFile
 from .sources import Piece
 
 MANIFEST = "blocks.json"

@@ -18,7 +18,7 @@ from ..io.files import is_path, shown
 from ..support.memory import in_words
 from . import cache as caches
 from .blocks import Blocks
-from .sources import ArraySource, IterableSource, Source, array_group, npz_group
+from .sources import ArraySource, IterableSource, Source, TableSource, array_group, npz_group
 
 UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "KI": 2**10, "MI": 2**20, "GI": 2**30}
 MEMORY = re.compile(r"\s*([0-9]*\.?[0-9]+(?:E[0-9]+)?)\s*([KMGT]?|[KMG]I)B?\s*")
@@ -239,6 +239,4 @@ def _file_source(
             raise ValueError(f"{name}: the format {kind} has no file of its own for it, got {given!r}")
     if kind == "npz":
         return ArraySource([npz_group(path) for path in paths], paths[0], psd, paths)
-    from .tables import TableSource
-
     return TableSource(paths, None if format is None else kind, options)

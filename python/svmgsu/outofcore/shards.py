@@ -21,7 +21,6 @@ from ..support.validation import Array, FloatArray
 MapFunction = Callable[..., Iterable[bytes]]
 
 _DESCRIBE = b"describe"
-_DESCRIBE_WITHOUT_TARGETS = b"describe without targets"
 _ROWS = b"rows    "  # padded, so that the int64 numbers behind it are aligned
 _MOST_WORKERS = 16  # shards whose state a process caches
 
@@ -81,8 +80,6 @@ class _Description:
     task: Task
     keeps: bool
     numbers: tuple[float, float]  # stored numbers and rows of the covariance's factor, per sample on average
-    targets: Array | None
-    weights: Array | None
 
 
 # The state of the shards that this process has responded for. What is lost is computed again.
@@ -92,12 +89,9 @@ _lock = threading.Lock()
 
 def answer(shard: Shard, request: bytes) -> bytes:
     """Respond to a request: the task of the map, which any process that has the shard can do."""
-    if request in (_DESCRIBE, _DESCRIBE_WITHOUT_TARGETS):
-        own = (shard.targets, shard.weights) if request == _DESCRIBE else (None, None)
+    if request == _DESCRIBE:
         numbers = _core.numbers_of(shard.core())
-        return pickle.dumps(
-            _Description(shard.data[:1], len(shard.data), shard.task, shard.keeps, numbers, *own)
-        )
+        return pickle.dumps(_Description(shard.data[:1], len(shard.data), shard.task, shard.keeps, numbers))
     if request.startswith(_ROWS):
         rows = np.frombuffer(request, dtype=np.int64, offset=len(_ROWS))
         return pickle.dumps(shard.data[rows]) if len(rows) else b""
@@ -163,8 +157,8 @@ class _Places:
 def mapped(
     map_function: MapFunction,
     shards: Sequence[Any],
-    targets: FloatArray | None = None,
-    weights: FloatArray | None = None,
+    targets: Array,
+    weights: Array | None = None,
 ) -> _core.Mapped:
     """Make a training set of shards that any map function reaches.
 
@@ -177,8 +171,8 @@ def mapped(
     shards : sequence
         `Shard`s, or whatever `map_function` turns into them: a future, a reference. They follow one another
         in the order of the data, and each begins at a multiple of `group_rows`.
-    targets, weights : array, optional
-        Those of all samples, where they are known; by default the shards are asked for theirs.
+    targets, weights : array of shape (l,)
+        Those of all samples, which the shards have, too; no weights are all 1.
 
     Returns
     -------
@@ -196,8 +190,7 @@ def mapped(
     if not shards:
         raise ValueError("shards is empty")
     places = _Places(map_function, shards)
-    request = _DESCRIBE if targets is None else _DESCRIBE_WITHOUT_TARGETS
-    told: list[_Description] = [pickle.loads(text) for text in places.ask([request])]
+    told: list[_Description] = [pickle.loads(text) for text in places.ask([_DESCRIBE])]
     if len({shard.task for shard in told}) > 1:
         raise ValueError("shards: some are for classification and some for regression")
     if len({shard.keeps for shard in told}) > 1:
@@ -205,18 +198,14 @@ def mapped(
     sizes = [shard.size for shard in told]
     places.starts = np.concatenate([[0], np.cumsum(sizes)])
     places.task = told[0].task
-    if targets is None:
-        targets = np.concatenate([shard.targets for shard in told])
-        if any(shard.weights is not None for shard in told):
-            weights = np.concatenate(
-                [np.ones(shard.size) if shard.weights is None else shard.weights for shard in told]
-            )
+    if len(targets) != sum(sizes):
+        raise ValueError(f"targets: {len(targets)} for {sum(sizes)} samples in the shards")
     numbers, rank = np.average([shard.numbers for shard in told], axis=0, weights=sizes).tolist()
     return _core.Mapped(
         places.unlabelled(told[0].first_sample),
         sizes,
         np.ascontiguousarray(targets, dtype=np.float64),
-        weights,
+        None if weights is None else np.ascontiguousarray(weights, dtype=np.float64),
         places.task == "regression",
         numbers,
         rank,

@@ -14,7 +14,7 @@ import numpy as np
 from .. import _core
 from ..data.covariances import Shared
 from ..data.gaussians import Gaussians
-from ..support.labels import as_labels, check_class_count, check_labels, check_weights
+from ..support.labels import as_labels, check_class_count, check_labels
 from ..support.losses import Task
 from ..support.memory import in_words
 from ..support.validation import Array, FloatArray
@@ -278,7 +278,7 @@ class MappedFiles(Files):
             _Part(self.blocks, slice(first, min(first + step, count)), targets, weights, task, scale)
             for first in range(0, count, step)
         ]
-        return mapped(one_after_another, parts)
+        return mapped(one_after_another, parts, targets, weights)
 
     def capacity(self, problems: int) -> int:
         return 1
@@ -313,18 +313,3 @@ def labels_of_blocks(blocks: Blocks, y: Any) -> tuple[Array, Array]:
 
 def _smallest(classes: int) -> Any:
     return np.int8 if classes <= 127 else np.int32
-
-
-def weights_of_blocks(blocks: Blocks, given: Any) -> FloatArray:
-    """Return the weights given beside the blocks, those of the files, or ones that take no memory."""
-    own = blocks.numbers("weight") if given is None else given
-    if own is None:
-        return np.broadcast_to(np.float64(1.0), len(blocks))
-    return check_weights(own, len(blocks))
-
-
-def refuse_beside(X: Any, **others: Any) -> None:
-    """Refuse covariances that are given beside blocks, which have their own."""
-    for name, value in others.items():
-        if value is not None:
-            raise ValueError(f"{name}: blocks have their own covariances; pass {name} to svmgsu.open")
