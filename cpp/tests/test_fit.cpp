@@ -232,6 +232,57 @@ TEST_CASE("probabilities do not know the group of a sample") {
   CHECK(fit(data, labels, options).probabilities(data).maxCoeff() > 0.95);
 }
 
+TEST_CASE("probabilities are those of Python's train") {
+  // tests/test_calibration.py has the same samples and numbers.
+  struct Case {
+    int classes;
+    FitOptions options;
+    std::vector<double> first, second;  // of the first samples
+  };
+  std::vector<Case> cases(5);
+  cases[0] = {2, {}, {0.9855244652080081, 0.014475534791991998}, {0.4849845911570385, 0.5150154088429615}};
+  cases[1] = {3,
+              {},
+              {0.9783021004014585, 0.02108940635449715, 0.0006084932440443816},
+              {0.3206533711593733, 0.49040764622862476, 0.18893898261200195}};
+  cases[2] = {3,
+              {},
+              {0.5871304924060848, 0.2071460381891471, 0.20572346940476804},
+              {0.3665450693794019, 0.2858394413468322, 0.34761548927376595}};
+  cases[3] = {2, {}, {0.9879077950169385, 0.01209220498306145}, {0.48536377001727143, 0.5146362299827286}};
+  cases[4] = {3,
+              {},
+              {0.9764445801658435, 0.020194922080192967, 0.003360497753963574},
+              {0.36581220336601933, 0.4240113714823741, 0.21017642515160664}};
+  cases[2].options.multi_class = MultiClass::ovr;
+  cases[2].options.loss = "logistic";
+  cases[2].options.balanced = true;
+  cases[4].options.probabilities = Probabilities::training;
+  for (Index i = 0; i < 90; ++i) {
+    cases[1].options.weights.push_back(static_cast<double>(1 + i / 2 % 3));
+    cases[2].options.weights.push_back(1 + 0.1 * static_cast<double>(i % 7));
+    cases[3].options.groups.push_back(i / 4);
+  }
+  for (Case& one : cases) {
+    std::vector<double> x, v;
+    std::vector<int> labels;
+    for (int i = 0; i < 90; ++i) {
+      labels.push_back(i % one.classes);
+      for (int j = 0; j < 3; ++j) {
+        x.push_back(std::sin(1.0 + 7 * i + 3 * j * j) + 0.8 * (labels.back() == j));
+        v.push_back(0.05 + 0.02 * ((5 * i + 3 * j) % 7));
+      }
+    }
+    one.options.lambda = 0.05;
+    const Gaussians data({x.data(), 90, 3}, Diagonal({v.data(), 90, 3}));
+    const Matrix found = fit(data, labels, one.options).probabilities(data);
+    for (int c = 0; c < one.classes; ++c) {
+      CHECK(std::abs(found(0, c) - one.first[at(c)]) < 1e-6);
+      CHECK(std::abs(found(1, c) - one.second[at(c)]) < 1e-6);
+    }
+  }
+}
+
 TEST_CASE("a deadline and a monitor end everything") {
   const Data made(3, 3000);
   FitOptions options;

@@ -18,6 +18,9 @@ namespace {
 constexpr double kDefaultLambda = 1e-2;  // where nothing can be held out
 constexpr double kPairTolerance = 0.1;   // of the tolerance: coupled probabilities compare all pairs
 constexpr double kFoldTolerance = 1e-3;  // held-out scores need no more: their noise is larger
+constexpr double kSmall = 20'000;        // numbers, below which folds are solved as well as all samples are
+constexpr double kLargestCount = 1e6;    // of weights that are multiples of one number,
+constexpr int kLargestDivisor = 12;      // by which the smallest of them is divided
 constexpr double kForFit = 0.7;          // of max_seconds; the rest is for probabilities
 
 using Numbers = std::vector<double>;
@@ -59,9 +62,29 @@ Numbers checked_weights(const FitOptions& options, Index count) {
     largest = std::max(largest, c);
   }
   require(largest > 0, "weights: all are zero");
+  // Weights are relative. Multiples of one number are taken as counts: the smoothing of probabilities shall see a
+  // sample of weight 2 as two. Others are scaled so that the positive ones have mean 1.
   Numbers out = options.weights;
-  for (double& c : out) c /= largest;  // so that no sum overflows
-  return scaled(out);
+  double least = 1, sum = 0, positive = 0;
+  int exponent = 0;
+  std::frexp(largest, &exponent);
+  for (double& c : out) {
+    c = std::ldexp(c, -exponent);  // exact, and no sum overflows
+    if (!(c > 0)) continue;
+    least = std::min(least, c);
+    sum += c;
+    positive += 1;
+  }
+  for (int divisor = 1; divisor <= kLargestDivisor && 1 / least <= kLargestCount; ++divisor) {
+    const double unit = least / divisor;
+    if (std::all_of(out.begin(), out.end(),
+                    [&](double c) { return std::abs(c / unit - std::rint(c / unit)) <= 1e-15 * (c / unit); })) {
+      for (double& c : out) c = std::rint(c / unit);
+      return out;
+    }
+  }
+  for (double& c : out) c *= positive / sum;
+  return out;
 }
 
 // The rows of each fold.
@@ -204,16 +227,29 @@ class Fit {
     Options options = options_;
     options.check = false;
     options.max_seconds = seconds;
-    if (start) options.tolerance = std::max(options.tolerance, kFoldTolerance);
+    if (start && !small()) options.tolerance = std::max(options.tolerance, kFoldTolerance);
     if (!targets_.empty())
       return solved(rows, Targets::values(take(targets_, rows), scaled(take(weights_, rows))), options, start);
     if (classes_ > 2 && of_pairs() && !start) options.tolerance *= kPairTolerance;
     Numbers signs;
     for (const Index i : rows) signs.push_back(sign(k, i));
+    return solved(rows, Targets::labels(signs, scaled(side_weights(rows, signs))), options, start);
+  }
+
+  // The weights of a subproblem. Balanced classes have balanced sides, too: one class weighs as much as the rest.
+  Numbers side_weights(const Rowlist& rows, const Numbers& signs) const {
+    Numbers out = take(trained_, rows);
     double mass[2] = {0, 0};
-    for (std::size_t i = 0; i < rows.size(); ++i) mass[signs[i] > 0] += trained_[at(rows[i])];
+    for (std::size_t i = 0; i < out.size(); ++i) mass[signs[i] > 0] += out[i];
     require(mass[0] > 0 && mass[1] > 0, "weights: a class has no weight; training needs samples of every class");
-    return solved(rows, Targets::labels(signs, scaled(take(trained_, rows))), options, start);
+    if (options_.balanced && !of_pairs())
+      for (std::size_t i = 0; i < out.size(); ++i) out[i] *= (mass[0] + mass[1]) / (2 * mass[signs[i] > 0]);
+    return out;
+  }
+
+  bool small() const {
+    const double share = codes_.empty() || !of_pairs() ? 1 : 2 / static_cast<double>(classes_);
+    return share * static_cast<double>(data_.samples() * data_.features()) < kSmall;
   }
 
   Result solved(const Rowlist& rows, Targets targets, const Options& options, const Result* start) const {
@@ -261,7 +297,7 @@ class Fit {
     known.variances = seen.variance;
     for (const Index i : rows) known.signs.push_back(sign(k, i));
     if (data_.covariance().empty()) known.variances.clear();
-    if (own) return own_calibration(known, svmgsu::log_shares(known.signs, take(trained_, rows)));
+    if (own) return own_calibration(known, svmgsu::log_shares(known.signs, side_weights(rows, known.signs)));
     if (options_.probabilities == Probabilities::held_out) hold_out(k, rows, seen.margin, known);
     return fit_calibration(known);
   }
