@@ -131,5 +131,7 @@ def faults(site: Path, pages: tuple[str, ...] = PAGES, seconds: int = 300) -> li
     (text,) = re.findall(r'<pre id="found">(.*?)</pre>', done.stdout, flags=re.S) or ["not finished"]
     if text == "not finished":
         return [f"Chromium did not finish: {done.stderr[-500:]}"]
-    console = re.findall(r"CONSOLE.*?\] (\".*)", done.stderr)
+    said = re.findall(r"CONSOLE.*?\] (\".*)", done.stderr)
+    # The theme logs which of its colours it uses.
+    console = [line for line in said if "pydata-sphinx-theme.js" not in line or "Uncaught" in line]
     return [*json.loads(html.unescape(text)), *(f"console: {line}" for line in console)]

@@ -51,7 +51,7 @@ def of(module: ModuleType, name: str) -> object:
 
 
 def names_of(module: str) -> list[str]:
-    """The public names of a module that are not modules themselves."""
+    """Return the public classes and functions of a module."""
     loaded = importlib.import_module(module)
     listed = getattr(loaded, "__all__", None)
     if listed is None:
@@ -60,7 +60,7 @@ def names_of(module: str) -> list[str]:
             for n, t in vars(loaded).items()
             if n[0] != "_" and getattr(t, "__module__", "").startswith(module)
         ]
-    return [n for n in listed if (t := of(loaded, n)) is not None and not inspect.ismodule(t)]
+    return [n for n in listed if callable(of(loaded, n))]
 
 
 def modules() -> list[str]:
@@ -87,8 +87,7 @@ def members_of(thing: type) -> list[str]:
 
 def summary(thing: object) -> str:
     """The first sentence of a docstring, for a table."""
-    text = inspect.getdoc(thing) if callable(thing) else None
-    return sentence(text or "")
+    return sentence(inspect.getdoc(thing) or "")
 
 
 def sentence(text: str) -> str:
@@ -104,9 +103,7 @@ def page_of(module: str, name: str) -> str:
         return (
             f"{head}.. autoclass:: {name}\n   :members:\n   :undoc-members:\n   :inherited-members: object\n"
         )
-    if callable(thing):
-        return f"{head}.. autofunction:: {name}\n"
-    return f"{head}.. autodata:: {name}\n"
+    return f"{head}.. autofunction:: {name}\n"
 
 
 def table(module: str, names: list[str], folder: Path) -> list[str]:
