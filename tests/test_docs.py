@@ -11,7 +11,7 @@ import pytest
 
 import svmgsu
 
-# `_core` is compiled; the twin speaks in the paper's letters, which its module's text explains.
+# `_core` is compiled.
 MODULES = ["svmgsu"] + [
     m.name for m in pkgutil.walk_packages(svmgsu.__path__, "svmgsu.") if "._" not in m.name
 ]
@@ -67,6 +67,23 @@ def test_a_docstring_names_every_parameter(name):
         assert re.search(rf"(?<!\w){parameter.name}(?!\w)", text), (
             f"{name} does not document {parameter.name}"
         )
+
+
+@pytest.mark.parametrize("name", [name for name, thing in CALLABLES.items() if not inspect.isclass(thing)])
+def test_a_docstring_begins_with_an_imperative(name):
+    first = inspect.getdoc(CALLABLES[name]).split()[0]
+    assert first.istitle() and first.isalpha(), first
+    assert not first.endswith("s") and first not in {
+        "A",
+        "All",
+        "An",
+        "Any",
+        "As",
+        "How",
+        "Of",
+        "The",
+        "What",
+    }
 
 
 @pytest.mark.parametrize("name", PUBLIC)

@@ -39,7 +39,7 @@ KEYS = {"mean", "mean_data", "std", "y", "ids", "feature_names"}  # and those of
 
 
 def read_npz(path: Source, *, psd: Psd = "clip") -> Dataset:
-    """Reads an .npz file with the keys that `svmgsu.io.arrays` documents.
+    """Read an .npz file with the keys that `svmgsu.io.arrays` documents.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def read_npz(path: Source, *, psd: Psd = "clip") -> Dataset:
 
 
 def check_keys(arrays: Iterable[str], name: str) -> None:
-    """Refuses an archive without means, or with more than one covariance."""
+    """Refuse an archive without means, or with more than one covariance."""
     there = set(arrays)
     kinds = [key for key in (*READERS, "std") if key in there]
     if len(kinds) > 1:
@@ -168,7 +168,7 @@ def refuse_packed(path: Source, instead: str) -> None:
 def read_npy(
     means: Path, labels: Path | None = None, cov: Path | None = None, *, psd: Psd = "clip"
 ) -> Dataset:
-    """Reads .npy files of means, labels and covariances, which are mapped: no copy is made of float arrays.
+    """Map .npy files of means, labels and covariances: no copy is made of float arrays.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ def map_array(path: Path) -> Array:
 def write_npy(
     data: Any, means: Path, labels: Path | None = None, cov: Path | None = None, *, y: Any = None
 ) -> None:
-    """Writes means, labels and covariances as .npy files, which `read_npy` maps.
+    """Write means, labels and covariances as .npy files, which `read_npy` maps.
 
     Parameters
     ----------

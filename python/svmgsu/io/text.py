@@ -52,7 +52,7 @@ def read_text(
     threads: int | None = None,
     as_authors: bool = False,
 ) -> Dataset:
-    """Read the authors' text files and joins them by id, in the order of the means.
+    """Read the authors' text files and join them by id, in the order of the means.
 
     Parameters
     ----------

@@ -106,7 +106,7 @@ def from_standard_errors(
     n: ArrayLike = None,
     floor: ArrayLike = 0.0,
 ) -> Gaussians:
-    """Averages with their standard errors.
+    """Describe averages with their standard errors.
 
     Model: X_ij is the average of N values of variance σ², so its standard error is se = σ/√N. Without
     `n` the sample is the average: its variance is se². With `n` the sample stands for single values:

@@ -27,7 +27,7 @@ def from_images(
     blur: float = 0.0,
     mean: Mapping[str, ArrayLike] | None = None,
 ) -> Gaussians:
-    """Images under small random transformations, to first order (the paper's Appendix B, extended).
+    """Describe images under small random transformations, to first order (the paper's Appendix B, extended).
 
     Model: f(t) ≈ f(0) + Σ_k t_k ∂f/∂t_k with independent t_k ~ N(m_k, s_k²). So the image is a Gaussian of
     mean f(0) + Σ m_k ∂f/∂t_k, and of a covariance with one factor s_k ∂f/∂t_k for each transformation. The

@@ -43,7 +43,7 @@ def from_welch(
     covariance: str = "diagonal",
     of_mean: bool = False,
 ) -> Gaussians:
-    """Log band powers of signals, with mean and variance over Welch's windows (the paper's Sect. 4.4).
+    """Compute log band powers of signals, with their spread over Welch's windows (the paper's Sect. 4.4).
 
     Model: a signal is cut into windows; each gives a periodogram, and the natural logarithm of its power in
     each band is a feature. The windows are samples of the features: mean and covariance are taken over
