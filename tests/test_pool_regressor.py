@@ -10,7 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import svmgsu
 from svmgsu.estimators.observations import Observed
 from svmgsu.estimators.pool import base as pool_base
-from svmgsu.estimators.pool.deconvolved import JointMember
+from svmgsu.estimators.pool.densities import JointMember
 from svmgsu.estimators.pool.mixture import Mixture
 from svmgsu.estimators.pool.regressions import Sums
 from svmgsu.estimators.pool.samples import View

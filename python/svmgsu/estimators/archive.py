@@ -263,10 +263,9 @@ def _check_sizes(model: Any) -> None:
     for member in model.members_:
         if hasattr(member, "W"):
             width = p + errors * member.features.with_errors
-            if hasattr(member.features, "frequencies"):
-                R = len(member.features.frequencies)
-                expect("frequencies", member.features.frequencies, R, width)
-                width = 2 * R + width * member.features.linear
+            R = len(member.features.frequencies)
+            expect("frequencies", member.features.frequencies, R, width)
+            width = 2 * R + width * (member.features.linear != 0)
             expect("W", member.W, problems, width)
             expect("b", member.b, problems)
         elif classes:

@@ -6,7 +6,7 @@ import math
 import time
 import warnings
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin
@@ -32,9 +32,7 @@ SHORT = 30  # steps of a start that is only tried
 CANDIDATES = (1, 2, 3, 4, 6, 8, 11, 15, 20, 27, 36)  # numbers of components for "auto"
 FOLDS = 3
 FAR = 4.75  # deviations of a normal variable: one sample in a million lies beyond
-OFTEN = (
-    0.03  # a share of samples outside that is worth a warning; new ones like those of the fit may have half
-)
+OFTEN = 0.03  # share of unusual samples that is worth a warning
 NOISIER = 2.0  # times the noise of the noisiest hundredth of the fit
 MATTERS = 0.2  # noise below this share of the population's spread changes little
 NOISE = {**ROUTED, "projection": True}
@@ -190,7 +188,9 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
         self.__dict__.pop("feature_names_in_", None)
         if seen.names is not None:
             self.feature_names_in_ = np.asarray(seen.names, dtype=object)
-        self.support_ = Support.of(seen, self._posterior(seen)[1], self)
+        noise, far = self._unlike(seen, self._posterior(seen)[1])
+        usual_noise = math.inf if projection is not None else float(np.quantile(noise, 0.99))
+        self._usual = (usual_noise, float(far.mean()))
         if found.stop == "callback":
             warnings.warn(
                 f"Deconvolution: max_time={self.max_time} seconds were over after {found.iterations} steps "
@@ -308,13 +308,9 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
         weights = np.empty((count, components), dtype)
         mean = np.empty((count, components, n), dtype)
         matrices = np.empty((count, components, n, n), dtype)
-        distance = np.empty(count)
-        size = max(256, WORK // (components * n**3))  # Ctrl-C is noticed between these
-        for first in range(0, count, size):
-            rows = slice(first, min(first + size, count))
-            found = self._posterior(seen if size >= count else seen.take(rows), moments=True)
-            distance[rows], weights[rows], mean[rows], matrices[rows] = found[1:5]
-        self.support_.outside(seen, distance).warn(self.support_, stacklevel=2)
+        # Ctrl-C is noticed between pieces.
+        for rows, found in self._pieces(seen, max(256, WORK // (components * n**3))):
+            weights[rows], mean[rows], matrices[rows] = found
         names = getattr(self, "feature_names_in_", None)
         return Mixtures._of(weights, mean, matrices, None if names is None else list(names))
 
@@ -333,15 +329,54 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
         if noise:
             raise TypeError(f"batches: unexpected argument {next(iter(noise))!r}")
         names = getattr(self, "feature_names_in_", None)
-        outside = Outside()
-        size = check_count(size, "size")
-        for first in range(0, len(seen), size):
-            part = seen.take(slice(first, min(first + size, len(seen))))
-            _, distance, *arrays = self._posterior(part, moments=True)
-            outside = outside + self.support_.outside(part, distance)
-            weights, mean, matrices = (a.astype(seen.values.dtype, copy=False) for a in arrays)
+        for _, found in self._pieces(seen, check_count(size, "size")):
+            weights, mean, matrices = (array.astype(seen.values.dtype, copy=False) for array in found)
             yield Mixtures._of(weights, mean, matrices, None if names is None else list(names))
-        outside.warn(self.support_, stacklevel=2)
+
+    def _pieces(self, seen: Observed, size: int) -> Iterator[tuple[slice, list[FloatArray]]]:
+        """Yield some samples' places, weights, means and covariances at a time; warn of unusual samples."""
+        far = 0
+        noisier = 0
+        usual_noise, usual_far = self._usual
+        total = len(seen)
+        for first in range(0, total, size):
+            rows = slice(first, min(first + size, total))
+            part = seen.take(rows)
+            _, distance, *arrays = self._posterior(part, moments=True)
+            noise, is_far = self._unlike(part, distance)
+            far += int(is_far.sum())
+            noisier += int((noise > max(MATTERS, NOISIER * usual_noise)).sum())
+            yield rows, arrays
+        texts = []
+        for count, share, what in (
+            (far, max(OFTEN, 3 * usual_far), "far from the population of the fit"),
+            (noisier, OFTEN, "much noisier than those of the fit"),
+        ):
+            expected = share * total
+            if count > expected + 2 * math.sqrt(expected):
+                texts.append(f"{count} of {total} samples are {what}")
+        if texts:
+            warnings.warn(
+                f"{'; '.join(texts)}: what the population says of them is an extrapolation. Fit it to data "
+                "that include such samples (no labels are needed), or leave them out",
+                PopulationWarning,
+                stacklevel=3,
+            )
+
+    def _unlike(self, seen: Observed, distance: FloatArray) -> tuple[FloatArray, Array]:
+        """Return each sample's noise in units of the population's spread, and whether it is far from it."""
+        known = ~np.isnan(seen.values)
+        count = np.maximum(known.sum(axis=1), 1)
+        # A squared distance is compared with a quantile of χ², by Wilson and Hilferty.
+        limit = count * (1 - 2 / (9 * count) + FAR * np.sqrt(2 / (9 * count))) ** 3
+        noise = np.zeros(len(seen))
+        if seen.projection is None:
+            centre = self.weights_ @ self.means_
+            within = np.diagonal(self.covariances_, axis1=1, axis2=2)
+            variances = self.weights_ @ (within + (self.means_ - centre) ** 2)
+            ratios = np.where(known, seen.deviations() ** 2 / variances, 0.0)
+            noise = np.sqrt(ratios.sum(axis=1) / count)
+        return noise, np.asarray(distance > limit)
 
     def score_samples(
         self, X: Any, *, cov: Any = None, std: Any = None, projection: Any = None
@@ -382,13 +417,6 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
         z = rng.standard_normal((count, 1, n))
         return self.means_[component] + (z @ roots(self.covariances_)[component])[:, 0], component
 
-    def bic(self, X: Any, **noise: Any) -> float:
-        """Return the Bayesian information criterion on X, the lower the better; `noise` as in `batches`."""
-        values = self.score_samples(X, **noise)
-        components, n = self.means_.shape
-        free = components * (n + n * (n + 1) / 2) + components - 1
-        return float(free * np.log(len(values)) - 2 * values.sum())
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
@@ -423,77 +451,6 @@ class Deconvolution(ShowsFit, DensityMixin, BaseEstimator):  # type: ignore[misc
         return _core.posterior(seen.core(), units, mixture, Team(self.threads).threads, moments)
 
 
-class Support(NamedTuple):
-    """What the samples of the fit were like."""
-
-    noise: float  # of the noisiest hundredth, in units of the population's spread
-    far: float  # the share of them that lies far from the population
-    spread: FloatArray  # of each feature in the population
-
-    @classmethod
-    def of(cls, seen: Observed, distance: FloatArray, prior: Deconvolution) -> Support:
-        """Describe the samples that a population was learnt from."""
-        centre = prior.weights_ @ prior.means_
-        within = np.diagonal(prior.covariances_, axis1=1, axis2=2)
-        spread = np.sqrt(prior.weights_ @ (within + (prior.means_ - centre) ** 2))
-        noise = _noise(seen, spread)
-        typical = float("inf") if noise is None else float(np.quantile(noise, 0.99))
-        return cls(typical, float(_is_far(seen, distance).mean()), spread)
-
-    def outside(self, seen: Observed, distance: FloatArray) -> Outside:
-        """Count samples that are unlike those of the fit."""
-        noise = _noise(seen, self.spread)
-        noisier = 0 if noise is None else int((noise > max(MATTERS, NOISIER * self.noise)).sum())
-        return Outside(len(seen), int(_is_far(seen, distance).sum()), noisier)
-
-
-class Outside(NamedTuple):
-    """How many of some samples are unlike those of the fit."""
-
-    total: int = 0
-    far: int = 0
-    noisier: int = 0
-
-    def __add__(self, other: Any) -> Outside:
-        return Outside(*(a + b for a, b in zip(self, other, strict=True)))
-
-    def warn(self, support: Support, stacklevel: int) -> None:
-        """Warn if the population may be no guide."""
-        found = []
-        if self._often(self.far, max(OFTEN, 3 * support.far)):
-            found.append(f"{self.far} of {self.total} samples are far from the population of the fit")
-        if self._often(self.noisier, OFTEN):
-            found.append(f"{self.noisier} of {self.total} samples are much noisier than those of the fit")
-        if found:
-            warnings.warn(
-                f"{'; '.join(found)}: what the population says of them is an extrapolation. Fit it to data "
-                "that include such samples (no labels are needed), or leave them out",
-                PopulationWarning,
-                stacklevel=stacklevel + 1,
-            )
-
-    def _often(self, found: int, share: float) -> bool:
-        """Tell whether there are more than a share of all, by more than two standard deviations."""
-        expected = share * self.total
-        return found > expected + 2 * math.sqrt(expected)
-
-
-def _noise(seen: Observed, spread: FloatArray) -> FloatArray | None:
-    """Return the noise of each sample in units of the spread; None for projections."""
-    if seen.projection is not None:
-        return None
-    known = ~np.isnan(seen.values)
-    ratios = np.where(known, seen.deviations() / spread, 0.0) ** 2
-    return np.asarray(np.sqrt(ratios.sum(axis=1) / np.maximum(known.sum(axis=1), 1)))
-
-
-def _is_far(seen: Observed, distance: FloatArray) -> Array:
-    """Tell whether a squared distance is beyond χ²'s quantile for a sample's values (Wilson, Hilferty)."""
-    m = np.maximum((~np.isnan(seen.values)).sum(axis=1), 1)
-    limit = m * (1 - 2 / (9 * m) + FAR * np.sqrt(2 / (9 * m))) ** 3
-    return np.asarray(distance > limit)
-
-
 def _start_of(init: Any, components: int, n: int) -> Any:
     """Return a mixture to start from."""
     if hasattr(init, "covariances_"):
@@ -502,16 +459,12 @@ def _start_of(init: Any, components: int, n: int) -> Any:
         raise ValueError(
             f"init: expected a number, (weights, means, covariances) or a fitted Deconvolution, got {init!r}"
         )
-    names = ("weights", "means", "covariances")
-    arrays = [
-        as_float_array(a, f"init: {name}", (d,)).astype(np.float64)
-        for a, name, d in zip(init, names, (1, 2, 3), strict=True)
-    ]
-    for array, name, shape in zip(
-        arrays, names, ((components,), (components, n), (components, n, n)), strict=True
-    ):
-        if array.shape != shape:
-            raise ValueError(f"init: {name} of shape {array.shape}; expected {shape}")
+    shapes = {"weights": (components,), "means": (components, n), "covariances": (components, n, n)}
+    arrays = []
+    for given, (name, shape) in zip(init, shapes.items(), strict=True):
+        arrays.append(as_float_array(given, f"init: {name}", (len(shape),)).astype(np.float64))
+        if arrays[-1].shape != shape:
+            raise ValueError(f"init: {name} of shape {arrays[-1].shape}; expected {shape}")
     try:
         return _core.Mixture(*arrays)
     except ValueError as error:

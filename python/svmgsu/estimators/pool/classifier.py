@@ -18,7 +18,9 @@ from ..linear import labels_of
 from .base import LAST_ROWS, PENALTY, PoolEstimator
 from .members import CLASSES
 from .samples import Deadline, Task, View, canonical_order, some_of_blocks
-from .weights import Weights, classification_weights, lapse_rate, log_pool, with_lapses, within_support
+from .weights import Weights, classification_weights, lapse_rate, log_pool
+
+EVEN_SHARE = 0.1  # of even odds in the answer for a sample far outside the support
 
 
 class GSUClassifier(ClassifierMixin, PoolEstimator):  # type: ignore[misc]
@@ -213,19 +215,22 @@ class GSUClassifier(ClassifierMixin, PoolEstimator):  # type: ignore[misc]
     def _answers(self, view: View) -> tuple[FloatArray, Array, FloatArray]:
         """Return members' log-probabilities (M, l, K), whether gated (l,), and the pool's probabilities."""
         pool = self.pool_
+        K = len(self.classes_)
         gated = self._gated(view, self._threads(len(view)))
         # Members without weight count outside the support; those that cannot be trusted not even there.
-        logs = np.zeros((len(self.members_), len(view), len(self.classes_)))
-        everyone = np.ones((len(logs), 1), dtype=bool)
-        for m, rows, some in self._asked(view, gated, everyone & ~gated & (view.outside > 0)):
+        trusted = ~gated | (pool.fallback_weights > 0)[:, np.newaxis]
+        logs = np.zeros((len(self.members_), len(view), K))
+        for m, rows, some in self._asked(view, gated, trusted & (view.outside > 0)):
             logs[m, rows] = self.members_[m].predict(some, self._threads(len(some)))
-        p = np.empty(logs.shape[1:])
-        for rows, weights in ((~gated, pool.weights), (gated, pool.fallback_weights)):
-            if rows.any():
-                trusted = (pool.fallback_weights > 0) if rows is gated else np.ones(len(logs), dtype=bool)
-                part = logs[:, rows]
-                pooled = with_lapses(np.exp(log_pool(part, weights)), self.lapse_)
-                p[rows] = within_support(pooled, np.exp(part[trusted]), view.outside[rows])
+        p = np.exp(log_pool(logs, pool.weights))
+        if gated.any():
+            p[gated] = np.exp(log_pool(logs[:, gated], pool.fallback_weights))
+        p = (1 - self.lapse_) * p + self.lapse_ / K
+        far = np.flatnonzero(view.outside)
+        o = view.outside[far, np.newaxis]
+        shares = trusted[:, far] / trusted[:, far].sum(axis=0)
+        mean = np.einsum("ml,mlk->lk", shares, np.exp(logs[:, far]))
+        p[far] = (1 - o) * p[far] + o * ((1 - EVEN_SHARE) * mean + EVEN_SHARE / K)
         return logs, gated, p
 
     def predict_proba(self, X: Any, cov: Any = None, std: Any = None) -> FloatArray:

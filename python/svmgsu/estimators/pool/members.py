@@ -9,20 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .deconvolved import DensityMember, JointMember
+from .densities import DensityMember, JointMember, OwnCovariances, QuadraticDiscriminant
 from .mixture import Mixture
 from .regressions import (
     FOURIER_LAMS,
     LINEAR_LAMS,
     RIDGE_LAMS,
-    FourierFeatures,
-    LinearFeatures,
+    Features,
     LogisticMember,
     RidgeMember,
     candidate_maps,
 )
 from .samples import Inputs, StandardErrors, View
-from .spread import OwnCovariances, QuadraticDiscriminant
 from .weights import Gate, PoolSummary
 
 # Families, and for regressions (family, on the posterior, standard errors as features, linear terms).
@@ -50,7 +48,7 @@ NUMBERS: tuple[Any, ...] = (
 FAMILIES = {"linear": "linear", "rbf": "RBF", "axis_aligned": "axis-aligned"}
 # What files of pools may hold.
 SAVED = (
-    *(Inputs, StandardErrors, Mixture, Gate, PoolSummary, LinearFeatures, FourierFeatures),
+    *(Inputs, StandardErrors, Mixture, Gate, PoolSummary, Features),
     *(LogisticMember, RidgeMember, DensityMember, JointMember, QuadraticDiscriminant, OwnCovariances),
 )
 

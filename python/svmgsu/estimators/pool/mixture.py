@@ -62,7 +62,7 @@ class Mixture:
         return np.asarray(np.logaddexp.reduce(logs, axis=1))
 
 
-def learn_mixture(
+def learn_mixtures(
     seen: Observed,
     components: int,
     seed: int,
@@ -71,16 +71,27 @@ def learn_mixture(
     *,
     rows: Array | None = None,
     weights: FloatArray | None = None,
+    starts: int = 1,
     floor: float = 1e-6,
     tol: float = 1e-4,
     steps: int = 500,
-) -> Mixture:
-    """Fit a mixture to some samples by extreme deconvolution from one start; all samples have `weights`."""
+) -> list[Mixture]:
+    """Fit a mixture to some samples by extreme deconvolution, from each start; without samples there is none.
+
+    `weights` are those of all samples.
+    """
+    if rows is not None and not len(rows):
+        return []
     n = seen.values.shape[1]
     units = _core.Units(np.zeros(n), np.ones(n))
     if weights is not None and (weights == weights[0]).all():
         weights = None
     core = Observed(seen.values, seen.cov, None, None, weights).core(rows)
-    start = _core.start_mixture(core, units, components, seed, floor, threads)
-    found = _core.deconvolve(core, units, start, tol, steps, floor, threads, deadline)
-    return Mixture(*(np.ascontiguousarray(part) for part in found.mixture.parts))
+    found: list[Mixture] = []
+    for k in range(starts if components > 1 else 1):
+        if found and not deadline(None):
+            break
+        start = _core.start_mixture(core, units, max(1, components), seed + 1000 * k, floor, threads)
+        best = _core.deconvolve(core, units, start, tol, steps, floor, threads, deadline)
+        found.append(Mixture(*(np.ascontiguousarray(part) for part in best.mixture.parts)))
+    return found

@@ -36,49 +36,30 @@ FEW_GROUPS = 50  # below, the largest λ within one standard error of the best i
 
 
 @dataclass
-class LinearFeatures:
-    """Expected values of a sample, and its standard errors."""
-
-    on_posterior: bool
-    with_errors: bool
-
-    def __call__(self, view: View, threads: int) -> FloatArray:
-        values = view.points
-        if self.on_posterior and isinstance(view.posterior, Mixtures):
-            values = np.einsum("lk,lkn->ln", view.posterior.weights, view.posterior.mean)
-        elif self.on_posterior and view.posterior is not None:
-            values = np.asarray(view.posterior.mean)
-        if not self.with_errors:
-            return values
-        assert view.errors is not None
-        return np.hstack([values, view.errors])
-
-    def scores(self, view: View, W: FloatArray, threads: int) -> FloatArray:
-        """Return the features times each row of W."""
-        return np.asarray(self(view, threads) @ W.T)
-
-
-@dataclass
-class FourierFeatures:
-    """Expected cosine and sine of each frequency, and a tenth of the linear features.
+class Features:
+    """Expected cosine and sine of each frequency, then linear terms: expected values and standard errors.
 
     The last columns of `frequencies` belong to standard errors, which are known.
     """
 
-    frequencies: FloatArray  # (R, n) or (R, n + standard errors)
+    frequencies: FloatArray  # (R, n) or (R, n + standard errors); none for a linear model
     on_posterior: bool
     with_errors: bool
-    linear: bool
+    linear: float  # the scale of linear terms; without any, 0
 
     def __call__(self, view: View, threads: int) -> FloatArray:
-        waves = self._waves(view, None, threads)
-        return np.hstack([waves, self._linear_terms(view, threads)]) if self.linear else waves
+        parts = [self._waves(view, None, threads)] if len(self.frequencies) else []
+        if self.linear:
+            parts.append(self._linear_terms(view))
+        return parts[0] if len(parts) == 1 else np.hstack(parts)
 
     def scores(self, view: View, W: FloatArray, threads: int) -> FloatArray:
-        """Return the features times each row of W, without holding them."""
+        """Return the features times each row of W, without holding cosines and sines."""
         R = len(self.frequencies)
-        found = self._waves(view, np.ascontiguousarray(W[:, : 2 * R]), threads)
-        return found + self._linear_terms(view, threads) @ W[:, 2 * R :].T if self.linear else found
+        found = np.zeros((len(view), len(W)))
+        if R:
+            found = self._waves(view, np.ascontiguousarray(W[:, : 2 * R]), threads)
+        return found + self._linear_terms(view) @ W[:, 2 * R :].T if self.linear else found
 
     def _waves(self, view: View, combine: FloatArray | None, threads: int) -> FloatArray:
         """Return expected cosines and sines, (l, 2R), or `combine` times these."""
@@ -98,8 +79,16 @@ class FourierFeatures:
             means = view.points[:, np.newaxis]
         return _core.expected_waves(self.frequencies, weights, means, cov, errors, combine, threads)
 
-    def _linear_terms(self, view: View, threads: int) -> FloatArray:
-        return LINEAR_SHARE * LinearFeatures(self.on_posterior, self.with_errors)(view, threads)
+    def _linear_terms(self, view: View) -> FloatArray:
+        values = view.points
+        if self.on_posterior and isinstance(view.posterior, Mixtures):
+            values = np.einsum("lk,lkn->ln", view.posterior.weights, view.posterior.mean)
+        elif self.on_posterior and view.posterior is not None:
+            values = np.asarray(view.posterior.mean)
+        if self.with_errors:
+            assert view.errors is not None
+            values = np.hstack([values, view.errors])
+        return self.linear * values
 
 
 def candidate_maps(
@@ -107,7 +96,7 @@ def candidate_maps(
 ) -> list[Any]:
     """Return the maps of a family that folds choose from; `errors` of the inputs are standard errors."""
     if family == "linear":
-        return [LinearFeatures(on_posterior, errors > 0)]
+        return [Features(np.empty((0, n + errors)), on_posterior, errors > 0, 1.0)]
     if family == "rbf":
         of_values = spectrum("rbf", count, n, np.random.default_rng([*seed, 21]))
         of_errors = np.sqrt(2.0) * np.random.default_rng([*seed, 22]).standard_normal((count, errors))
@@ -121,7 +110,8 @@ def candidate_maps(
             scale = np.exp(rng.uniform(*np.log(AXIS_SCALES)))
             base[r, chosen] = scale * rng.standard_normal(len(chosen))
         scales = [np.sqrt(2 * gamma) for gamma in AXIS_GAMMAS]
-    return [FourierFeatures(scale * base, on_posterior, errors > 0, linear) for scale in scales]
+    share = LINEAR_SHARE if linear else 0.0
+    return [Features(scale * base, on_posterior, errors > 0, share) for scale in scales]
 
 
 def log_probabilities(f: FloatArray) -> FloatArray:
@@ -141,7 +131,7 @@ class RegressionMember:
     uses_errors: bool  # whether standard errors are features
     knows_noise: bool  # whether it may predict samples that are noisier than those of the fit
     smooth: bool  # whether it predicts numbers outside the support
-    features: LinearFeatures | FourierFeatures | None = None
+    features: Features | None = None
     W: FloatArray = field(default_factory=lambda: np.zeros((1, 1)))
     b: FloatArray = field(default_factory=lambda: np.zeros(1))
     lam: float = 0.0

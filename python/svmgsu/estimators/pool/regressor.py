@@ -13,7 +13,7 @@ from ...io.frames import check_scored, table_for_fit
 from ...outofcore.blocks import Blocks
 from ...support.validation import Array, FloatArray, as_float_array, as_generator, check_count, check_finite
 from .base import LAST_ROWS, PENALTY, PoolEstimator
-from .deconvolved import JointMember
+from .densities import JointMember
 from .members import NUMBERS
 from .samples import Deadline, NumberTask, Task, View, canonical_order, some_of_blocks
 from .weights import Weights, regression_weights

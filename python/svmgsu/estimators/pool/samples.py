@@ -17,7 +17,7 @@ from ...data.mixtures import Mixtures
 from ...outofcore.blocks import Blocks
 from ...support.validation import Array, FloatArray
 from ..observations import Observed, check_unit
-from .mixture import Mixture, learn_mixture
+from .mixture import Mixture, learn_mixtures
 
 WIDE = 100  # features: above, a full covariance for each sample costs too much
 DIRECTIONS = 50  # principal directions that stand for more features than that, with noise="spread"
@@ -189,7 +189,7 @@ class Inputs:
         if components is None:
             # Each component should have ten samples for each feature.
             components = max(1, min(10, count // (10 * n)))
-        found = learn_mixture(seen, min(components, count), seed, threads, deadline, weights=weights)
+        (found,) = learn_mixtures(seen, min(components, count), seed, threads, deadline, weights=weights)
         away = filled - centre
         wide = WIDER * (away.T @ away / count + 1e-6 * np.eye(n))
         self.population = Mixture(

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...support.validation import Array, FloatArray
 from ..observations import Observed
-from .mixture import Mixture, learn_mixture
+from .mixture import Mixture, learn_mixtures
 from .samples import Deadline, Task, View
 
 STEPS = 100
@@ -23,7 +23,6 @@ PROVEN = 1e-9  # the gap at which the weights are good enough
 GATE_COMPONENTS = 8
 LIMIT_FOLDS = 2  # folds whose held-out densities set the gate's limit
 UNLIKELY = 0.01  # the quantile of held-out densities below which a sample is unlike those of the fit
-EVEN_SHARE = 0.1  # of even odds in the answer for a sample far outside the support
 
 
 class Weights(NamedTuple):
@@ -117,11 +116,6 @@ def lapse_rate(log_p: FloatArray, targets: FloatArray, counts: FloatArray, indep
         else:
             low = rate
     return (low + high) / 2
-
-
-def with_lapses(p: FloatArray, rate: float) -> FloatArray:
-    """Mix even odds into probabilities."""
-    return np.asarray((1 - rate) * p + rate / p.shape[1])
 
 
 def regression_weights(
@@ -222,9 +216,9 @@ class Gate:
         options: dict[str, Any] = {"floor": 0.01, "tol": 3e-3, "steps": 30}
         logs = []
         for known, out in task.folds[:LIMIT_FOLDS]:
-            inner = learn_mixture(joint, components, seed, task.threads, deadline, rows=known, **options)
+            (inner,) = learn_mixtures(joint, components, seed, task.threads, deadline, rows=known, **options)
             logs.append(_log_densities(inner, view.take(out), task.threads))
-        mixture = learn_mixture(joint, components, seed, task.threads, deadline, **options)
+        (mixture,) = learn_mixtures(joint, components, seed, task.threads, deadline, **options)
         return cls(mixture, np.quantile(np.concatenate(logs), UNLIKELY, axis=0))
 
     def __call__(self, view: View, threads: int) -> Array:
@@ -244,13 +238,3 @@ def _log_densities(mixture: Mixture, view: View, threads: int) -> FloatArray:
     joint = mixture.log_density(_values_and_errors(view), threads)
     marginal = values.log_density(Observed(view.points, None, None), threads)
     return np.column_stack([joint, joint - marginal])
-
-
-def within_support(p: FloatArray, members: FloatArray, outside: FloatArray) -> FloatArray:
-    """Draw probabilities towards the members' mean and even odds, as far as a sample is `outside`.
-
-    `p` are those of the pool, (l, K), `members` those of its members, (M, l, K).
-    """
-    o = outside[:, np.newaxis]
-    fallback = (1 - EVEN_SHARE) * members.mean(axis=0) + EVEN_SHARE / p.shape[1]
-    return np.asarray((1 - o) * p + o * fallback)

@@ -1,4 +1,8 @@
-"""Members that are densities: a deconvolution of each class, and of values together with a target."""
+"""Members that are densities: a deconvolution of each class, and of values together with a target.
+
+Of summaries of many instances, whose covariances are their own spread, there are two more: Gaussians with
+the exact moments of a class, and mixtures of the samples' own Gaussians.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from ...data.covariances import Diagonal
 from ...support.validation import Array, FloatArray
 from ..archive import NOT_SAVED
 from ..observations import Observed
-from .mixture import Mixture, learn_mixture
+from .mixture import Mixture, learn_mixtures
 from .samples import WIDE_SHARE, Deadline, Task, View
 from .weights import classification_weights, log_pool
 
@@ -22,6 +26,7 @@ JOINT_FLOOR = 0.01
 JOINT_STARTS = 5  # whose conditional means are averaged
 EACH = 5  # samples that each component should have; of the joint density for each feature
 CHOICE_FOLDS = 2  # folds that choose the number of components
+BANDWIDTHS = (0.01, 0.03, 0.1, 0.3, 1.0)  # variances that are added to samples' own, in units of the spread
 RARE = 1e-6  # the prior of a class without samples in a fold
 CALIBRATION = 1e-4  # the penalty of temperature and biases
 ROWS = 4096  # samples at a time: their posteriors have a matrix for each component
@@ -92,28 +97,25 @@ class DensityMember:
         self, task: Task, rows: Array, setting: float, starts: int, deadline: Deadline
     ) -> list[list[Mixture]]:
         """Fit mixtures to each class of some samples; a class without any has none."""
-        found: list[list[Mixture]] = []
-        starts = starts if setting > 1 else 1
+        found = []
         for k in range(task.targets.shape[1]):
             counts = task.weights * task.targets[:, k]
             own = rows[counts[rows] > 0]
-            found.append([])
-            for start in range(starts if len(own) else 0):
-                if start and deadline.passed:
-                    break
-                mixture = learn_mixture(
+            found.append(
+                learn_mixtures(
                     task.base,
-                    max(1, min(int(setting), len(own) // EACH)),
-                    self.seed + 1000 * start + k,
+                    min(int(setting), len(own) // EACH),
+                    self.seed + k,
                     task.threads,
                     deadline,
                     rows=own,
                     weights=counts[: len(task.base)],
+                    starts=starts,
                     floor=CLASS_FLOOR,
                     tol=3e-3,
                     steps=50,
                 )
-                found[-1].append(mixture)
+            )
         return found
 
     def _held_out(self, view: View, task: Task, fits: list[list[list[Mixture]]]) -> FloatArray:
@@ -142,6 +144,65 @@ class DensityMember:
         """Return log-probabilities of the classes, (l, K)."""
         logs = self._densities(view, self.mixtures, threads) + self.log_priors
         return log_pool(with_biases(logs), self.calibration)
+
+
+@dataclass
+class QuadraticDiscriminant(DensityMember):
+    """A Gaussian for each class, with the exact moments of its samples' instances."""
+
+    def _settings(self, task: Task) -> list[float]:
+        return [CLASS_FLOOR]
+
+    def _fit(
+        self, task: Task, rows: Array, setting: float, starts: int, deadline: Deadline
+    ) -> list[list[Mixture]]:
+        """Return a Gaussian for each class; `setting` is its least variance in any direction."""
+        found: list[list[Mixture]] = []
+        for weights, means, covs in _classes(task, rows):
+            found.append([])
+            if len(weights):
+                mean = weights @ means
+                away = means - mean
+                total = np.einsum("i,ijk->jk", weights, covs) + (away * weights[:, np.newaxis]).T @ away
+                values, vectors = np.linalg.eigh(total)
+                cov = (vectors * np.maximum(values, setting)) @ vectors.T
+                found[-1].append(Mixture(np.ones(1), mean[np.newaxis], (cov + cov.T)[np.newaxis] / 2))
+        return found
+
+
+@dataclass
+class OwnCovariances(DensityMember):
+    """The density of a class is the mean of its samples' own Gaussians N(m_i, Σ_i + h² I)."""
+
+    def _settings(self, task: Task) -> list[float]:
+        return list(BANDWIDTHS)
+
+    def _fit(
+        self, task: Task, rows: Array, setting: float, starts: int, deadline: Deadline
+    ) -> list[list[Mixture]]:
+        """Return the samples' Gaussians, class by class; `setting` is h²."""
+        return [
+            [Mixture(weights, means, covs + setting * np.eye(means.shape[1]))] if len(weights) else []
+            for weights, means, covs in _classes(task, rows)
+        ]
+
+
+def _classes(task: Task, rows: Array) -> list[tuple[FloatArray, FloatArray, FloatArray]]:
+    """Return weights, means and covariances of the samples of each class whose instances are `rows`."""
+    assert task.summaries is not None
+    count = len(task.summaries)
+    chosen = np.unique(rows % count)
+    n = task.summaries.values.shape[1]
+    found = []
+    for k in range(task.targets.shape[1]):
+        counts = task.weights[:count] * task.targets[:count, k]
+        own = chosen[counts[chosen] > 0]
+        some = task.summaries.take(own)
+        covs = np.zeros((len(own), n, n))
+        if some.cov is not None and len(own):
+            covs = np.asarray(some.cov.to_full(len(own), n), dtype=np.float64)
+        found.append((counts[own] / max(counts[own].sum(), 1e-300), some.values, covs))
+    return found
 
 
 @dataclass
@@ -175,36 +236,30 @@ class JointMember:
                 break
             best = loss
             self.components = components
-        starts = JOINT_STARTS if self.components > 1 else 1
         held_out = np.empty(len(view))
         self.variance = np.empty(len(view))
         for known, (_, out) in zip(parts, task.folds, strict=True):
-            mixtures = self._fit(joint, task, known, self.components, starts, deadline)
+            mixtures = self._fit(joint, task, known, self.components, JOINT_STARTS, deadline)
             held_out[out], self.variance[out] = _conditional(view.seen.take(out), mixtures, task.threads)
-        self.mixtures = self._fit(joint, task, np.arange(count), self.components, starts, deadline)
+        self.mixtures = self._fit(joint, task, np.arange(count), self.components, JOINT_STARTS, deadline)
         return held_out
 
     def _fit(
         self, joint: Observed, task: Task, rows: Array, components: int, starts: int, deadline: Deadline
     ) -> list[Mixture]:
-        found: list[Mixture] = []
-        for start in range(starts):
-            if found and deadline.passed:
-                break
-            mixture = learn_mixture(
-                joint,
-                max(1, min(components, len(rows) // 2)),
-                self.seed + 1000 * start,
-                task.threads,
-                deadline,
-                rows=rows,
-                weights=task.weights[: len(joint)],
-                floor=JOINT_FLOOR,
-                tol=1e-3,
-                steps=100,
-            )
-            found.append(mixture)
-        return found
+        return learn_mixtures(
+            joint,
+            min(components, len(rows) // 2),
+            self.seed,
+            task.threads,
+            deadline,
+            rows=rows,
+            weights=task.weights[: len(joint)],
+            starts=starts,
+            floor=JOINT_FLOOR,
+            tol=1e-3,
+            steps=100,
+        )
 
     def predict(self, view: View, threads: int) -> FloatArray:
         """Return predictions (l,)."""
