@@ -40,6 +40,7 @@ def test_y_may_name_a_column(estimator):
     assert estimator.classes_.tolist() == ["quasar", "star"]
     assert list(estimator.feature_names_in_) == ["a", "b", "c"]
     assert set(estimator.predict(table)) == {"quasar", "star"}
+    assert estimator.score(table, "kind") == estimator.score(table, table["kind"]) > 0.8
     with pytest.raises(ValueError, match="y: X has no column 'what'; it has a, e_a"):
         estimator.fit(table, "what")
 

@@ -23,7 +23,7 @@ from ..fit.options import DEFAULT_LAM, NAMES, Options
 from ..fit.partial_fit import Stream
 from ..fit.problem import Problem
 from ..fit.train import read_problem
-from ..io.frames import check_scored, table_for_fit, table_for_predict
+from ..io.frames import check_scored, column_named, table_for_fit, table_for_predict
 from ..models.classifier import Model
 from ..models.linear import new_samples
 from ..models.regressor import RegressionModel
@@ -246,6 +246,7 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         """
         check_scored(self._had_noise, X, cov, std)
         check_row_order(X, y=y, sample_weight=sample_weight)
+        y = column_named(X, y)
         weights = None if sample_weight is None else check_weights(sample_weight, len(y))
         return float(accuracy_score(y, self.predict(X, cov, std), sample_weight=weights))
 
@@ -615,6 +616,7 @@ class LinearSVRGSU(RegressorMixin, LinearEstimator):  # type: ignore[misc]
         `cov` and `std` are checked as in `predict`; the predicted means do not depend on them.
         """
         check_row_order(X, y=y, sample_weight=sample_weight)
+        y = column_named(X, y)
         weights = None if sample_weight is None else check_weights(sample_weight, len(y))
         return float(r2_score(y, self.predict(X, cov, std), sample_weight=weights))
 

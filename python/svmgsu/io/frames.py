@@ -67,6 +67,15 @@ def check_scored(had_noise: bool, X: Any, cov: Any, std: Any) -> None:
         )
 
 
+def column_named(X: Any, y: Any) -> Any:
+    """Return y, or the column of a table X that it names."""
+    if not isinstance(y, str) or not is_frame(X):
+        return y
+    if y not in names_of(X):
+        raise ValueError(f"y: X has no column {y!r}; it has {listed(names_of(X), 10)}")
+    return np.array(FrameCells(X, "X").values(y))
+
+
 def table_for_fit(
     X: Any,
     y: Any = None,
@@ -93,10 +102,7 @@ def table_for_fit(
     _check_partners(names, cov=cov, std=std)
     cells = FrameCells(X, "X")
     target = y if isinstance(y, str) else _column_of(X, names, y)
-    if isinstance(y, str):
-        if y not in names:
-            raise ValueError(f"y: X has no column {y!r}; it has {listed(names, 10)}")
-        y = np.array(cells.values(y))
+    y = column_named(X, y)
     reader = TableReader(
         target=None,
         missing="keep" if gaps else "error",

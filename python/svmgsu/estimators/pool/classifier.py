@@ -9,7 +9,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 
 from ...data.soft_labels import read_labels
-from ...io.frames import check_scored, table_for_fit
+from ...io.frames import check_scored, column_named, table_for_fit
 from ...outofcore.blocks import Blocks
 from ...support.labels import class_factors
 from ...support.validation import Array, FloatArray
@@ -251,7 +251,8 @@ class GSUClassifier(ClassifierMixin, PoolEstimator):  # type: ignore[misc]
     def score(self, X: Any, y: Any, sample_weight: Any = None, cov: Any = None, std: Any = None) -> float:
         """Return the accuracy on samples X (with `cov`, `std`) and labels y, weighted by `sample_weight`."""
         check_scored(self._had_noise, X, cov, std)
-        return float(accuracy_score(y, self.predict(X, cov, std), sample_weight=sample_weight))
+        targets = column_named(X, y)
+        return float(accuracy_score(targets, self.predict(X, cov, std), sample_weight=sample_weight))
 
     def _explained(self, answers: Any) -> tuple[list[dict[str, Any]], str, FloatArray]:
         logs, _, p = answers

@@ -9,7 +9,7 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import column_or_1d
 
-from ...io.frames import check_scored, table_for_fit
+from ...io.frames import check_scored, column_named, table_for_fit
 from ...outofcore.blocks import Blocks
 from ...support.validation import Array, FloatArray, as_float_array, as_generator, check_count, check_finite
 from .base import LAST_ROWS, PENALTY, PoolEstimator
@@ -290,7 +290,8 @@ class GSURegressor(RegressorMixin, PoolEstimator):  # type: ignore[misc]
     def score(self, X: Any, y: Any, sample_weight: Any = None, cov: Any = None, std: Any = None) -> float:
         """Return R² on samples X (with `cov`, `std`) and targets y, weighted by `sample_weight`."""
         check_scored(self._had_noise, X, cov, std)
-        return float(r2_score(y, self.predict(X, cov, std), sample_weight=sample_weight))
+        targets = column_named(X, y)
+        return float(r2_score(targets, self.predict(X, cov, std), sample_weight=sample_weight))
 
 
 def _target_errors(y_std: Any, count: int) -> FloatArray:
