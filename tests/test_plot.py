@@ -21,6 +21,7 @@ from sklearn.svm import LinearSVC
 import svmgsu
 from svmgsu import plot
 from svmgsu.demo import crossing
+from svmgsu.plot.style import save_figure
 
 
 @pytest.fixture(autouse=True)
@@ -382,3 +383,12 @@ def test_the_members_of_a_pool_are_drawn(named):
     np.testing.assert_allclose(sorted(bars), sorted([*pool.weights, *pool.fallback_weights]))
     with pytest.raises(ValueError, match="model: expected a fitted GSUClassifier"):
         plot.pool(svmgsu.GSUClassifier())
+
+
+@pytest.mark.parametrize("ending", ["svg", "pdf", "png"])
+def test_the_same_figure_is_written_with_the_same_bytes(problem, tmp_path, ending):
+    model, _, data, y = problem
+    for name in ("one", "two"):
+        with open(tmp_path / name, "wb") as file:
+            save_figure(plot.boundary(model, data, y).figure, file, ending)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()

@@ -180,7 +180,7 @@ def picture(outcomes: list[Outcome], path: str) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    from .plot import BLUE, GREY
+    from .plot.style import BLUE, GREY, save_figure
 
     figure = Figure(figsize=(10.5, 4.6), dpi=200, layout="constrained")
     FigureCanvasAgg(figure)
@@ -206,4 +206,4 @@ def picture(outcomes: list[Outcome], path: str) -> None:
     for ax in (left, right):
         ax.spines[["top", "right"]].set_visible(False)
     with replacing(path) as (file,):
-        figure.savefig(file, format=os.path.splitext(path)[1][1:].lower())
+        save_figure(figure, file, os.path.splitext(path)[1][1:].lower())

@@ -62,10 +62,12 @@ def run(args: argparse.Namespace) -> None:
     matplotlib.use("Agg")  # a file is drawn, no window
     from matplotlib import pyplot as plt
 
+    from ..plot.style import save_figure
+
     with about(args.data, args.labels, args.cov), Progress(args, "drawing"):
         figure = _draw(args, model, dataset).figure
         with replacing(args.output) as (file,):
-            figure.savefig(file, dpi=args.dpi, format=ending[1:])
+            save_figure(figure, file, ending[1:], args.dpi)
     plt.close(figure)
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse
 
 from ..data.gaussians import Gaussians
@@ -50,6 +51,13 @@ def legend(ax: Axes, *entries: Any, **options: object) -> None:
     """Put a legend inside the axes, on white, so that lines behind it do not cross its words."""
     look = {"edgecolor": "none", "facecolor": "white", "framealpha": 0.85, "fontsize": 9}
     ax.legend(*entries, **{**look, **options})
+
+
+def save_figure(figure: Figure, file: BinaryIO, format: str, dpi: float | None = None) -> None:
+    """Write a figure without the date and random names of SVG and PDF: the same figure has the same bytes."""
+    metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(format)
+    with plt.rc_context({"svg.hashsalt": "svmgsu"}):
+        figure.savefig(file, format=format, dpi=dpi or "figure", metadata=metadata)
 
 
 def ellipse(center: FloatArray, matrix: Array, mass: float, colour: str) -> Ellipse:
