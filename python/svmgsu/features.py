@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .data.gaussians import Gaussians
 from .data.mixtures import Mixtures
-from .estimators.transformer import GaussianTransformer
+from .estimators.propagate import GaussianTransformer
 from .propagate.features import (
     KERNELS,
     SPREADS,

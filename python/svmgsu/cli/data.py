@@ -324,7 +324,7 @@ def _with_kind(args: argparse.Namespace, data: Gaussians, format: str) -> Gaussi
 def is_small(data: Any) -> bool:
     """Whether a pass over the data takes less than some milliseconds."""
     samples, features = data.shape
-    held = 0 if data.cov is None else data.cov.numbers(samples, features)
+    held = 0 if data.cov is None else data.cov.numbers()
     return bool(max(samples * features, held) < SMALL)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, BinaryIO, TypeAlias
+from typing import IO, Any, TypeAlias
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -53,7 +53,7 @@ def legend(ax: Axes, *entries: Any, **options: object) -> None:
     ax.legend(*entries, **{**look, **options})
 
 
-def save_figure(figure: Figure, file: BinaryIO, format: str, dpi: float | None = None) -> None:
+def save_figure(figure: Figure, file: IO[bytes], format: str, dpi: float | None = None) -> None:
     """Write a figure without the date and random names of SVG and PDF: the same figure has the same bytes."""
     metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(format)
     with plt.rc_context({"svg.hashsalt": "svmgsu"}):

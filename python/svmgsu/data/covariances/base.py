@@ -1,6 +1,6 @@
 """What all kinds of covariance share: slices, sums, factors, linear maps, files.
 
-A kind needs `terms` and `take`. It may replace `numbers`, `independent`, `matrices`, `diagonals`, `noise`,
+A kind needs `terms` and `take`. It may replace `independent`, `matrices`, `diagonals`, `noise`,
 `directions`, `_mapped` and `joined`, whose defaults go by way of full matrices, where it knows something
 cheaper; `arrays` and `from_arrays` say how it is saved.
 """
@@ -16,6 +16,7 @@ import numpy as np
 from ...propagate.linear import LinearMap, as_matrix_map, as_scale_map, as_select_map
 from ...support.arrays import blocks, in_blocks, roots
 from ...support.memory import require_memory
+from ...support.sparse import SparseRows
 from ...support.validation import Array, ArrayLike, FloatArray, Matrix
 
 if TYPE_CHECKING:
@@ -74,13 +75,21 @@ class Covariance(ABC):
             for scale, kind in self.parts
         )
 
-    def numbers(self, n_samples: int, n_features: int) -> int:
-        """Count the numbers that it holds for (l, n) = (`n_samples`, `n_features`)."""
-        return n_samples * n_features * (n_features + 1) // 2
+    def numbers(self) -> int:
+        """Count the numbers that it holds."""
+        count = 0
+        for _, kind in self.parts:
+            for value in vars(kind).values():
+                held = value.value if isinstance(value, SparseRows) else value
+                if isinstance(held, (np.ndarray, Covariance)):
+                    count += held.size if isinstance(held, np.ndarray) else held.numbers()
+        return count
 
     def each_variance(self, n_samples: int) -> Array | None:
         """Return the variances of `n_samples` samples, (l,), if they are isotropic; otherwise None."""
-        return None
+        from .isotropic import Isotropic
+
+        return np.broadcast_to(self.variances, n_samples) if isinstance(self, Isotropic) else None
 
     def independent(self, n_samples: int, n_features: int) -> Matrix | None:
         """Return variances (`n_samples`, `n_features`), dense or CSR, or None if it holds anything else."""

@@ -73,10 +73,6 @@ class Diagonal(Covariance):
         """The variances as the array or sparse matrix that was given."""
         return self.variances.matrix if isinstance(self.variances, SparseRows) else self.variances
 
-    def numbers(self, n_samples: int, n_features: int) -> int:
-        v = self.variances
-        return v.value.size if isinstance(v, SparseRows) else v.size
-
     def independent(self, n_samples: int, n_features: int) -> Matrix:
         return self.matrix
 

@@ -47,19 +47,13 @@ class Isotropic(Covariance):
         self.n_features = None
 
     def terms(self, samples: int, features: int, y: Array | None) -> Terms:
-        return ((_core.isotropic(np.ascontiguousarray(self.each_variance(samples))), 1.0),)
+        return ((_core.isotropic(np.ascontiguousarray(np.broadcast_to(self.variances, samples))), 1.0),)
 
     def take(self, rows: Array) -> Covariance:
         return Isotropic(self.variances[rows], check=False) if self.variances.ndim else self
 
-    def numbers(self, n_samples: int, n_features: int) -> int:
-        return self.variances.size
-
-    def each_variance(self, n_samples: int) -> Array:
-        return np.broadcast_to(self.variances, n_samples)
-
     def independent(self, n_samples: int, n_features: int) -> Array:
-        return np.broadcast_to(self.each_variance(n_samples)[:, np.newaxis], (n_samples, n_features))
+        return np.broadcast_to(self.variances.reshape(-1, 1), (n_samples, n_features))
 
     def diagonals(self, n_samples: int, n_features: int, y: ArrayLike = None) -> FloatArray:
         return self.independent(n_samples, n_features).astype(np.float64)
@@ -82,7 +76,7 @@ class Isotropic(Covariance):
     @classmethod
     def joined(cls, covs: Sequence[Isotropic | None], counts: Sequence[int], n: int) -> Covariance:
         each = [
-            np.zeros(count) if cov is None else cov.each_variance(count)
+            np.zeros(count) if cov is None else np.broadcast_to(cov.variances, count)
             for cov, count in zip(covs, counts, strict=True)
         ]
         return Isotropic(np.concatenate(each), check=False)

@@ -91,10 +91,6 @@ class LowRank(Covariance):
         """The sample of each row of the factors."""
         return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
 
-    def numbers(self, n_samples: int, n_features: int) -> int:
-        own = 0 if self.diagonal is None else self.diagonal.numbers(n_samples, n_features)
-        return self.factors.size + own
-
     def diagonals(self, n_samples: int, n_features: int, y: ArrayLike = None) -> FloatArray:
         out = np.zeros((n_samples, n_features))
         if self.diagonal is not None:

@@ -127,9 +127,6 @@ class Shared(Covariance):
         """Return the covariances, one per class or group, as if they were samples."""
         return Diagonal(self.packed) if self.is_diagonal else Full.from_packed(self.packed)
 
-    def numbers(self, n_samples: int, n_features: int) -> int:
-        return self.packed.size
-
     def diagonals(self, n_samples: int, n_features: int, y: ArrayLike = None) -> FloatArray:
         each = self.each().diagonals(len(self.packed), n_features)
         group = self._group_of(y)

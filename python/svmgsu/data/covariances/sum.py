@@ -29,9 +29,6 @@ class Sum(Covariance):
     def needs_classes(self) -> bool:
         return any(kind.needs_classes for _, kind in self.parts)
 
-    def numbers(self, n_samples: int, n_features: int) -> int:
-        return sum(kind.numbers(n_samples, n_features) for _, kind in self.parts)
-
     def terms(self, samples: int, features: int, y: Array | None) -> Terms:
         return tuple(
             (core, scale * factor)

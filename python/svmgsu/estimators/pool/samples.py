@@ -410,7 +410,7 @@ def with_test_noise(data: Gaussians, noise: Any, seed: int, copies: int) -> Gaus
         total = kind if data.cov is None else data.cov + kind
         if total.is_diagonal:
             total = Diagonal(total.diagonals(*data.shape))
-        elif 2 * total.numbers(*data.shape) >= len(data) * data.shape[1] * (data.shape[1] + 1):
+        elif 2 * total.numbers() >= len(data) * data.shape[1] * (data.shape[1] + 1):
             total = total.as_full(*data.shape)
         made.append(with_gaps(mean, total))
     cov = Gaussians.concatenate([Gaussians(np.nan_to_num(part.mean), part.cov) for part in made]).cov
