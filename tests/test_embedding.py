@@ -57,7 +57,7 @@ CLASSIFIERS = {
 }
 
 
-@pytest.mark.parametrize("bars", [False, True], ids=["exact", "blurred"])
+@pytest.mark.parametrize("bars", [False, True], ids=["noise-free", "noisy"])
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_classifiers_have_the_same_bits(name, bars, program, objects, tmp_path):
     classes, options = CLASSIFIERS[name]
@@ -101,4 +101,7 @@ def test_what_does_not_fit_is_one_line(program, objects, tmp_path):
     done = subprocess.run(
         [program, tmp_path / "m"], input="1 2 3\n", capture_output=True, text=True, timeout=60
     )
-    assert done.returncode == 1 and done.stderr == "predict: object 0: the model has 13 features\n"
+    assert (
+        done.returncode == 1
+        and done.stderr == "predict: sample 0: 3 numbers, and the model has 13 features\n"
+    )

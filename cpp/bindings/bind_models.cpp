@@ -67,7 +67,7 @@ Model model_of(const py::dict& items) {
   return model;
 }
 
-// What `find` gives, one row for each object.
+// What `find` gives, one row for each sample.
 template <class Find>
 py::array_t<double> rows_of(Find find) {
   std::unique_ptr<Matrix> found;
@@ -130,16 +130,16 @@ void bind_prediction(py::module_& m) {
   m.def(
       "probabilities",
       [](const Classification& task, const Gaussians& data, Doubles w, Doubles b,
-         const std::optional<Array<double>>& shares, int threads) {
+         const std::optional<Array<double>>& prior, int threads) {
         const Planes planes = planes_of(w, b);
         Matrix given;
-        if (shares) {
-          require(shares->ndim() == 2, "shares: one row for all objects or for each is wanted");
-          given = Eigen::Map<const EigenMatrix>(shares->data(), size_of(*shares, 0), size_of(*shares, 1));
+        if (prior) {
+          require(prior->ndim() == 2, "prior: one row for all samples or for each is wanted");
+          given = Eigen::Map<const EigenMatrix>(prior->data(), size_of(*prior, 0), size_of(*prior, 1));
         }
-        return rows_of([&] { return probabilities(task, planes, data, shares ? &given : nullptr, threads); });
+        return rows_of([&] { return probabilities(task, planes, data, prior ? &given : nullptr, threads); });
       },
-      arg("task"), arg("data"), arg("w").noconvert(), arg("b").noconvert(), arg("shares").noconvert(), arg("threads"));
+      arg("task"), arg("data"), arg("w").noconvert(), arg("b").noconvert(), arg("prior").noconvert(), arg("threads"));
   m.def(
       "predict",
       [](const Classification& task, const Gaussians& data, Doubles w, Doubles b, int threads) {

@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "helpers.hpp"
-#include "svmgsu/models/coupling.hpp"
+#include "svmgsu/models/classification.hpp"
 #include "svmgsu/models/model.hpp"
 
 using namespace svmgsu;

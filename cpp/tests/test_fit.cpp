@@ -84,7 +84,7 @@ TEST_CASE("strings of several classes, by pairs and against the rest, saved and 
   }
 }
 
-TEST_CASE("four classes have the pairs of coupling.hpp") {
+TEST_CASE("four classes have the pairs of classification.hpp") {
   Data made(3, 120);
   made.codes.clear();
   for (Index i = 0; i < made.rows; ++i) made.codes.push_back(static_cast<int>(i % 4));

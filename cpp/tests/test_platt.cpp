@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "helpers.hpp"
-#include "svmgsu/models/platt.hpp"
+#include "svmgsu/models/calibration.hpp"
 
 using svmgsu::fit_platt;
 using svmgsu::Platt;

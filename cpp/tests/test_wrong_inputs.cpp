@@ -254,7 +254,7 @@ TEST_CASE("calibration of scores, classes and weights that are none") {
     CHECK(names("weights", [&] { fit_platt(scores, signs, with(ones, wrong)); }));
     CHECK(names("weights", [&] { fit_calibration({scores, {}, signs, with(ones, wrong)}); }));
     CHECK(names("weights", [&] { own_calibration({scores, {}, signs, with(ones, wrong)}, 0); }));
-    CHECK(names("weights", [&] { log_shares(signs, with(ones, wrong)); }));
+    CHECK(names("weights", [&] { log_prior_odds(signs, with(ones, wrong)); }));
     CHECK(names("variances", [&] { fit_calibration({scores, with(ones, wrong), signs, {}}); }));
   }
   for (const double wrong : {kNaN, kInfinity, -kInfinity}) {
@@ -265,18 +265,18 @@ TEST_CASE("calibration of scores, classes and weights that are none") {
   for (const double wrong : {kNaN, 0.0, 2.0}) {
     CHECK(names("labels", [&] { fit_platt(scores, with(signs, wrong)); }));
     CHECK(names("signs", [&] { fit_calibration({scores, {}, with(signs, wrong), {}}); }));
-    CHECK(names("signs", [&] { log_shares(with(signs, wrong), ones); }));
+    CHECK(names("signs", [&] { log_prior_odds(with(signs, wrong), ones); }));
   }
   const std::vector<double> zeros(4, 0.0);
   CHECK(names("weights", [&] { fit_platt(scores, signs, zeros); }));
   CHECK(names("weights", [&] { fit_calibration({scores, {}, signs, zeros}); }));
   CHECK(names("weights", [&] { fit_platt(scores, signs, {1, 1}); }));
-  CHECK(names("weights", [&] { log_shares(signs, {}); }));
+  CHECK(names("weights", [&] { log_prior_odds(signs, {}); }));
   CHECK(names("width", [&] { fit_calibration({scores, {}, signs, {}}, {0, 0.05}); }));
   CHECK(names("without_noise", [&] { fit_calibration({scores, {}, signs, {}}, {1, 1.5}); }));
 }
 
-TEST_CASE("decisions that are no numbers, and shares that are none") {
+TEST_CASE("decisions that are no numbers, and priors that are none") {
   Classification task;
   task.calibration = {Calibration()};
   const Vector one = Vector::Ones(1), none = Vector::Constant(1, kNaN), negative = Vector::Constant(1, -1.0);
@@ -286,7 +286,7 @@ TEST_CASE("decisions that are no numbers, and shares that are none") {
   CHECK(names("decision", [&] { task.class_scores(one); }));
   CHECK(names("variance", [&] { task.probabilities(one, &negative); }));
   CHECK(names("variance", [&] { task.probabilities(one, &none); }));
-  CHECK(names("shares", [&] { task.probabilities(one, nullptr, &shares); }));
+  CHECK(names("prior", [&] { task.probabilities(one, nullptr, &shares); }));
   task.prior = shares;
   CHECK(names("prior", [&] { task.probabilities(one); }));
   task.prior = Vector();

@@ -1,24 +1,14 @@
-// Applies a model file, of Python's `model.save` or of this library, to new objects with or without error bars:
-//     predict MODEL < objects
-// A line has the values of an object and, if they have error bars, as many standard deviations behind them. Of a
-// classifier a line gets the label, the decision values and the probabilities; of a regression the value and its
-// deviation. They are the bits that Python predicts.
+// Applies a model file, of Python's `model.save` or of this library, to new samples:
+//     predict MODEL < samples
+// A line has the values of a sample and, if they are uncertain, as many standard errors behind them. For a classifier
+// it prints the label, the decision values and the probabilities; for a regression the value and its deviation. They
+// are the bits that Python predicts.
 #include <cstdio>
 #include <iostream>
 #include <sstream>
 #include <svmgsu/svmgsu.hpp>
 
 namespace {
-
-std::vector<std::vector<double>> read_objects() {
-  std::vector<std::vector<double>> objects;
-  for (std::string line; std::getline(std::cin, line);) {
-    std::istringstream words(line);
-    objects.emplace_back();
-    for (double value; words >> value;) objects.back().push_back(value);
-  }
-  return objects;
-}
 
 void print(const svmgsu::Matrix& rows, svmgsu::Index i) {
   for (svmgsu::Index k = 0; k < rows.cols(); ++k) std::printf(" %.17g", rows(i, k));
@@ -32,12 +22,12 @@ void apply(const svmgsu::Model& model, const svmgsu::Gaussians& data) {
   }
   const std::vector<svmgsu::Index> places = model.predict(data);
   const svmgsu::Matrix decisions = model.decisions(data);
-  svmgsu::Matrix chances;
-  if (!model.calibration.empty()) chances = model.probabilities(data);
+  svmgsu::Matrix probabilities;
+  if (!model.calibration.empty()) probabilities = model.probabilities(data);
   for (svmgsu::Index i = 0; i < data.samples(); ++i) {
     std::printf("%s", model.labels[static_cast<std::size_t>(places[static_cast<std::size_t>(i)])].c_str());
     print(decisions, i);
-    if (chances.size()) print(chances, i);
+    if (probabilities.size()) print(probabilities, i);
     std::printf("\n");
   }
 }
@@ -45,26 +35,26 @@ void apply(const svmgsu::Model& model, const svmgsu::Gaussians& data) {
 }  // namespace
 
 int main(int count, char** words) try {
-  if (count != 2) throw std::runtime_error("usage: predict MODEL < objects");
+  if (count != 2) throw std::runtime_error("usage: predict MODEL < samples");
   const svmgsu::Model model = svmgsu::Model::load(words[1]);
-  const std::vector<std::vector<double>> objects = read_objects();
-  const svmgsu::Index n = model.w.cols(), objects_read = static_cast<svmgsu::Index>(objects.size());
-  if (objects.empty()) throw std::runtime_error("standard input: there are no objects");
-  const bool bars = objects[0].size() == static_cast<std::size_t>(2 * n);
-  svmgsu::Matrix means(objects_read, n), variances(objects_read, n);
-  for (svmgsu::Index i = 0; i < objects_read; ++i) {
-    const std::vector<double>& object = objects[static_cast<std::size_t>(i)];
-    if (object.size() != static_cast<std::size_t>(bars ? 2 * n : n))
-      throw std::runtime_error("object " + std::to_string(i) + ": the model has " + std::to_string(n) + " features");
-    for (svmgsu::Index j = 0; j < n; ++j) {
-      means(i, j) = object[static_cast<std::size_t>(j)];
-      if (bars) variances(i, j) = object[static_cast<std::size_t>(n + j)] * object[static_cast<std::size_t>(n + j)];
-    }
+  const auto n = static_cast<std::size_t>(model.w.cols());
+  std::vector<double> means, errors;
+  svmgsu::Index samples = 0;
+  for (std::string line; std::getline(std::cin, line); ++samples) {
+    std::istringstream text(line);
+    std::vector<double> numbers;
+    for (double value; text >> value;) numbers.push_back(value);
+    const bool uncertain = numbers.size() == 2 * n;
+    if ((numbers.size() != n && !uncertain) || (samples > 0 && uncertain != !errors.empty()))
+      throw std::runtime_error("sample " + std::to_string(samples) + ": " + std::to_string(numbers.size()) +
+                               " numbers, and the model has " + std::to_string(n) + " features");
+    const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(n);
+    means.insert(means.end(), numbers.begin(), middle);
+    errors.insert(errors.end(), middle, numbers.end());
   }
-  if (bars)
-    apply(model, {means, svmgsu::Diagonal(variances)});
-  else
-    apply(model, {means, {}});
+  if (samples == 0) throw std::runtime_error("standard input: there are no samples");
+  const svmgsu::Gaussians data(means.data(), samples, model.w.cols());
+  apply(model, errors.empty() ? data : data.with_std(errors.data()));
   return 0;
 } catch (const std::exception& error) {
   std::fprintf(stderr, "predict: %s\n", error.what());

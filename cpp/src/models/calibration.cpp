@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <numeric>
 
 #include "svmgsu/support/types.hpp"
@@ -13,6 +14,73 @@ constexpr int kMostCalibrationSteps = 200;
 constexpr double kLeastTrueShare = 0.01;  // of the margins' variance that is believed to be true
 
 using Three = std::array<double, 3>;
+
+// log(1 + exp(x)) without overflow.
+double softplus(double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }
+double sigmoid(double x) { return x >= 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x)); }
+
+// Scores in units of their spread about their mean, and the targets of their labels.
+class PlattScores {
+ public:
+  PlattScores(const std::vector<double>& scores, const std::vector<double>& labels, const std::vector<double>& weights)
+      : scores_(scores), labels_(labels), weights_(weights) {
+    for (std::size_t i = 0; i < scores.size(); ++i) {
+      if (!std::isfinite(scores[i])) require(false, "scores: number " + std::to_string(i) + " is not finite");
+      if (!(std::abs(labels[i]) == 1))
+        require(false, "labels: number " + std::to_string(i) + " is " + to_text(labels[i]) + "; -1 or 1 is wanted");
+      if (!(weights[i] >= 0 && std::isfinite(weights[i])))
+        require(false, "weights: number " + std::to_string(i) + " is " + to_text(weights[i]) +
+                           "; weights must be >= 0 and finite");
+      count += weights[i];
+      positives_ += labels[i] > 0 ? weights[i] : 0.0;
+      mean += weights[i] * scores[i];
+    }
+    require(count > 0 && std::isfinite(count), "weights: their sum must be > 0 and finite");
+    mean /= count;
+    for (const double f : scores) spread = std::max(spread, std::abs(f - mean));
+    if (spread <= 1e-12 * std::abs(mean)) spread = 1;  // all scores are equal, up to rounding
+  }
+  double start() const { return std::log((count - positives_ + 1) / (positives_ + 1)); }
+
+  // Σ softplus(z) − (1 − t) z over z = a f + b, the cross-entropy of σ(−z) against targets t.
+  double loss(double a, double b) const {
+    double sum = 0;
+    for (std::size_t i = 0; i < scores_.size(); ++i) {
+      const double z = a * scaled(i) + b;
+      sum += weights_[i] * (softplus(z) - (1 - target(i)) * z);
+    }
+    return sum;
+  }
+
+  struct Derivatives {
+    double ga = 0, gb = 0, haa = 0, hab = 0, hbb = 0;
+  };
+  Derivatives derivatives(double a, double b) const {
+    Derivatives d;
+    d.haa = d.hbb = 1e-12 * count;
+    for (std::size_t i = 0; i < scores_.size(); ++i) {
+      const double f = scaled(i), p = sigmoid(a * f + b);
+      const double slope = weights_[i] * (p - (1 - target(i))), curve = weights_[i] * p * (1 - p);
+      d.ga += slope * f;
+      d.gb += slope;
+      d.haa += curve * f * f;
+      d.hab += curve * f;
+      d.hbb += curve;
+    }
+    return d;
+  }
+
+  double count = 0, mean = 0, spread = 0;
+
+ private:
+  double scaled(std::size_t i) const { return (scores_[i] - mean) / spread; }
+  double target(std::size_t i) const {
+    return labels_[i] > 0 ? (positives_ + 1) / (positives_ + 2) : 1 / (count - positives_ + 2);
+  }
+
+  const std::vector<double>&scores_, &labels_, &weights_;
+  double positives_ = 0;
+};
 
 void require_each(const std::vector<double>& values, const char* name, const char* wanted, bool (*holds)(double)) {
   for (std::size_t i = 0; i < values.size(); ++i)
@@ -76,7 +144,7 @@ double true_variance(const Scored& s) {
 }
 
 // τ², the variance of true margins within a class, from the slope a and the margins' variance V: for normal margins
-// whose means are Δ apart a = Δ/τ², and V = τ² + q Δ² with q the product of the shares.
+// whose means are Δ apart a = Δ/τ², and V = τ² + q Δ² with q the product of the priors.
 double within_classes(double a, double base, const Scored& s) {
   const double total = true_variance(s), q = 1 / (2 + 2 * std::cosh(base));
   return 2 * total / (1 + std::sqrt(1 + 4 * q * a * a * total));
@@ -108,8 +176,7 @@ class Likelihood {
         const double share = noisy ? 1 - options_.without_noise : options_.without_noise;
         const double noise = noisy ? kappa * noise_[i] : 0.0;
         const double z = base_ + (at[0] * x_[i] + at[1] - base_) / (1 + noise);
-        const double softplus = z > 0 ? z + std::log1p(std::exp(-z)) : std::log1p(std::exp(z));
-        sum += share * weights_[i] * (softplus - target_[i] * z);
+        sum += share * weights_[i] * (softplus(z) - target_[i] * z);
       }
     return sum;
   }
@@ -127,7 +194,7 @@ class Likelihood {
         const double share = noisy ? 1 - options_.without_noise : options_.without_noise;
         const double noise = noisy ? kappa * noise_[i] : 0.0, damping = 1 / (1 + noise);
         const double evidence = (at[0] * x_[i] + at[1] - base_) * damping, z = base_ + evidence;
-        const double p = z >= 0 ? 1 / (1 + std::exp(-z)) : std::exp(z) / (1 + std::exp(z));
+        const double p = sigmoid(z);
         const Three slope = {x_[i] * damping, damping, -evidence * noise * damping};
         const double weight = share * weights_[i], rest = weight * (p - target_[i]);
         for (std::size_t j = 0; j < 3; ++j) {
@@ -204,7 +271,40 @@ Three minimised(const Likelihood& likelihood, Three at) {
 
 }  // namespace
 
-double log_shares(const std::vector<double>& signs, const std::vector<double>& weights) {
+double Platt::probability(double score) const { return sigmoid(-(a * score + b)); }
+
+Platt fit_platt(const std::vector<double>& scores, const std::vector<double>& labels, std::vector<double> weights) {
+  require(scores.size() == labels.size() && !scores.empty(), "scores: as many as labels, and at least one");
+  if (weights.empty()) weights.assign(scores.size(), 1.0);
+  require(weights.size() == scores.size(), "weights: as many as scores");
+  const PlattScores of(scores, labels, weights);
+  double a = 0, b = of.start(), now = of.loss(a, b);
+  for (int iteration = 0; iteration < 200; ++iteration) {
+    const PlattScores::Derivatives d = of.derivatives(a, b);
+    if (std::hypot(d.ga, d.gb) <= 1e-12 * of.count) break;
+    const double determinant = d.haa * d.hbb - d.hab * d.hab;
+    const double da = -(d.hbb * d.ga - d.hab * d.gb) / determinant, db = -(d.haa * d.gb - d.hab * d.ga) / determinant;
+    const double slope = d.ga * da + d.gb * db;
+    // Newton's decrement: what the step can still gain. Below rounding there is nothing left to search.
+    if (-slope <= 1e-14 * now) {
+      a += da;
+      b += db;
+      break;
+    }
+    double step = 1, next = of.loss(a + da, b + db);
+    while (!(next <= now + 1e-4 * step * slope) && step > 1e-10) {
+      step /= 2;
+      next = of.loss(a + step * da, b + step * db);
+    }
+    if (step <= 1e-10) break;  // no descent is left at this precision
+    a += step * da;
+    b += step * db;
+    now = next;
+  }
+  return {a / of.spread, b - a * of.mean / of.spread};
+}
+
+double log_prior_odds(const std::vector<double>& signs, const std::vector<double>& weights) {
   require_classes(signs, weights);
   double positives = 0, negatives = 0;
   for (std::size_t i = 0; i < signs.size(); ++i) (signs[i] > 0 ? positives : negatives) += weights[i];
@@ -220,7 +320,7 @@ Calibration fit_calibration(const Scored& given, const CalibrationOptions& optio
   require(options.without_noise >= 0 && options.without_noise <= 1,
           "without_noise: must be in [0, 1], got " + to_text(options.without_noise));
   const Scored s = checked(given);
-  const double base = log_shares(s.signs, s.weights);
+  const double base = log_prior_odds(s.signs, s.weights);
   const Platt platt = fit_platt(s.margins, s.signs, s.weights);
   if (!(platt.a < 0)) return {0, base, 0, base};
   const double natural = 1 / within_classes(-platt.a, base, s);
@@ -238,7 +338,7 @@ Calibration fit_calibration(const Scored& given, const CalibrationOptions& optio
 Calibration own_calibration(const Scored& given, double trained_odds) {
   require(std::isfinite(trained_odds), "trained_odds: must be finite, got " + to_text(trained_odds));
   const Scored s = checked(given);
-  const double base = log_shares(s.signs, s.weights), spread = within_classes(1, base, s);
+  const double base = log_prior_odds(s.signs, s.weights), spread = within_classes(1, base, s);
   return {1, base - trained_odds, spread > 0 ? 1 / spread : 0, base};
 }
 

@@ -2,18 +2,28 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "models/decider.hpp"
-#include "svmgsu/models/coupling.hpp"
 
 namespace svmgsu {
 namespace {
 
+// The messages only where they are needed: these functions are called for every sample.
+void require_pairs(const double* pairs, Index classes, const double* out) {
+  if (classes < 2) require(false, "classes: at least two are wanted, got " + std::to_string(classes));
+  if (!pairs) require(false, "pairs: null pointer");
+  if (!out) require(false, "out: null pointer");
+  const Index count = count_pairs(classes);
+  for (Index k = 0; k < count; ++k)
+    if (std::isnan(pairs[k])) require(false, "pairs: number " + std::to_string(k) + " is not a number");
+}
+
 // log σ(z) without overflow.
 double log_sigmoid(double z) { return z < 0 ? z - std::log1p(std::exp(z)) : -std::log1p(std::exp(-z)); }
 
-// Logarithms of the classes' shares in training.
-std::vector<double> log_shares(const Classification& task) {
+// Logarithms of the class priors in training.
+std::vector<double> log_priors(const Classification& task) {
   std::vector<double> base, out;
   for (const Calibration& c : task.calibration) base.push_back(c.base);
   if (base.size() == 1) {
@@ -55,7 +65,7 @@ Decider::Decider(const Classification& task)
   };
   require_positive(task.prior, "prior");
   require_positive(task.class_weight, "class_weight");
-  if (!task.calibration.empty()) log_shares_ = log_shares(task);
+  if (!task.calibration.empty()) log_priors_ = log_priors(task);
 }
 
 void Decider::log_odds(const double* f, const double* v, double* out) const {
@@ -79,7 +89,7 @@ void Decider::scores(const double* f, const double* v, double* out) const {
 }
 
 // By logarithms, so that a row of tiny ones can be scaled up.
-void Decider::probabilities(const double* f, const double* v, const double* shares, double* out) const {
+void Decider::probabilities(const double* f, const double* v, const double* prior, double* out) const {
   if (task_.calibration.empty()) require(false, "calibration: the model has no probabilities");
   if (classes_ == 2) {
     log_odds(f, v, out + 1);
@@ -87,10 +97,10 @@ void Decider::probabilities(const double* f, const double* v, const double* shar
   } else {
     scores(f, v, out);
   }
-  if (!shares && task_.prior.size()) shares = task_.prior.data();
+  if (!prior && task_.prior.size()) prior = task_.prior.data();
   for (Index k = 0; k < classes_; ++k) {
     out[k] = log_sigmoid(out[k]);
-    if (shares) out[k] += std::log(shares[k]) - log_shares_[static_cast<std::size_t>(k)];
+    if (prior) out[k] += std::log(prior[k]) - log_priors_[static_cast<std::size_t>(k)];
   }
   const double most = *std::max_element(out, out + classes_);
   double sum = 0;
@@ -126,13 +136,13 @@ Vector Classification::class_scores(const Vector& decision, const Vector* varian
   return out;
 }
 
-Vector Classification::probabilities(const Vector& decision, const Vector* variance, const Vector* shares) const {
+Vector Classification::probabilities(const Vector& decision, const Vector* variance, const Vector* prior) const {
   const Decider decider(*this);
   require_sizes(decider, decision, variance);
-  require(!shares || (shares->size() == decider.classes() && shares->allFinite() && (shares->array() > 0).all()),
-          "shares: one finite share > 0 for each class is wanted");
+  require(!prior || (prior->size() == decider.classes() && prior->allFinite() && (prior->array() > 0).all()),
+          "prior: one finite number > 0 for each class is wanted");
   Vector out(decider.classes());
-  decider.probabilities(decision.data(), data_of(variance), data_of(shares), out.data());
+  decider.probabilities(decision.data(), data_of(variance), data_of(prior), out.data());
   return out;
 }
 
@@ -140,6 +150,40 @@ Index Classification::predict(const Vector& decision, const Vector* variance) co
   const Decider decider(*this);
   require_sizes(decider, decision, variance);
   return decider.predict(decision.data(), data_of(variance));
+}
+
+void couple(const double* pairs, Index classes, double* out) {
+  require_pairs(pairs, classes, out);
+  // Odds against each class, Σ exp(-z_ij), as logarithms: the largest term, and the sum relative to it.
+  constexpr double kMost = std::numeric_limits<double>::max() / 4;  // so that differences stay finite
+  const auto count = static_cast<std::size_t>(classes);
+  std::vector<double> most(count, -kMost), sum(count, 0.0);
+  const auto each = [&](const auto& add) {
+    const double* z = pairs;
+    for (std::size_t i = 0; i < count; ++i)
+      for (std::size_t j = i + 1; j < count; ++j, ++z) {
+        const double value = std::clamp(*z, -kMost, kMost);
+        add(i, value);
+        add(j, -value);
+      }
+  };
+  each([&](std::size_t k, double against) { most[k] = std::max(most[k], against); });
+  each([&](std::size_t k, double against) { sum[k] += std::exp(against - most[k]); });
+  for (std::size_t k = 0; k < count; ++k) out[k] = -(most[k] + std::log(sum[k]));
+}
+
+void vote(const double* pairs, Index classes, double* out) {
+  require_pairs(pairs, classes, out);
+  const auto count = static_cast<std::size_t>(classes);
+  std::vector<double> margins(count, 0.0);
+  std::fill(out, out + count, 0.0);
+  for (std::size_t i = 0; i < count; ++i)
+    for (std::size_t j = i + 1; j < count; ++j, ++pairs) {
+      out[*pairs > 0 ? j : i] += 1;
+      margins[i] -= *pairs;
+      margins[j] += *pairs;
+    }
+  for (std::size_t k = 0; k < count; ++k) out[k] += margins[k] / (3 * (std::abs(margins[k]) + 1));
 }
 
 }  // namespace svmgsu

@@ -1,4 +1,4 @@
-// Classes from the decision values of one object at a time, as arrays; what does not depend on the object is kept.
+// Classes from the decision values of one sample at a time, as arrays; what does not depend on the sample is kept.
 #pragma once
 
 #include <vector>
@@ -14,10 +14,10 @@ class Decider {
   Index classes() const { return classes_; }
   Index values() const { return values_; }
 
-  // `f` and `v` (null: known exactly) have one number for each hyperplane, `out` gets one for each class.
+  // `f` and `v` (null: noise-free) have one number for each hyperplane, `out` gets one for each class.
   void scores(const double* f, const double* v, double* out) const;
-  // `shares` (null: those of the model) has one number > 0 for each class.
-  void probabilities(const double* f, const double* v, const double* shares, double* out) const;
+  // `prior` (null: those of the model) has one number > 0 for each class.
+  void probabilities(const double* f, const double* v, const double* prior, double* out) const;
   Index predict(const double* f, const double* v) const;
 
  private:
@@ -25,7 +25,7 @@ class Decider {
 
   const Classification& task_;
   Index classes_, values_;
-  std::vector<double> log_shares_;  // of training
+  std::vector<double> log_priors_;  // of training
 };
 
 }  // namespace svmgsu

@@ -8,7 +8,7 @@
 #include "models/folds.hpp"
 #include "svmgsu/engines/objective.hpp"
 #include "svmgsu/losses/expected_hinge.hpp"
-#include "svmgsu/models/coupling.hpp"
+#include "svmgsu/models/classification.hpp"
 #include "svmgsu/support/clock.hpp"
 #include "svmgsu/support/random.hpp"
 
@@ -179,7 +179,7 @@ class Fit {
 
   bool of_pairs() const { return classes_ == 2 || options_.multi_class == MultiClass::ovo; }
 
-  // The two classes of a pair, of which the second is positive; see coupling.hpp for their order.
+  // The two classes of a pair, of which the second is positive; see classification.hpp for their order.
   std::pair<Index, Index> pair(Index k) const {
     Index i = 0;
     for (Index left = k; left >= classes_ - 1 - i; ++i) left -= classes_ - 1 - i;
@@ -297,7 +297,7 @@ class Fit {
     known.variances = seen.variance;
     for (const Index i : rows) known.signs.push_back(sign(k, i));
     if (data_.covariance().empty()) known.variances.clear();
-    if (own) return own_calibration(known, svmgsu::log_shares(known.signs, side_weights(rows, known.signs)));
+    if (own) return own_calibration(known, svmgsu::log_prior_odds(known.signs, side_weights(rows, known.signs)));
     if (options_.probabilities == Probabilities::held_out) hold_out(k, rows, seen.margin, known);
     return fit_calibration(known);
   }

@@ -76,8 +76,8 @@ Planes Model::planes() const {
 
 Matrix Model::decisions(const Gaussians& data, int threads) const { return decision_values(planes(), data, threads); }
 
-Matrix Model::probabilities(const Gaussians& data, const Matrix* shares, int threads) const {
-  return svmgsu::probabilities(*this, planes(), data, shares, threads);
+Matrix Model::probabilities(const Gaussians& data, const Matrix* prior, int threads) const {
+  return svmgsu::probabilities(*this, planes(), data, prior, threads);
 }
 
 std::vector<Index> Model::predict(const Gaussians& data, int threads) const {

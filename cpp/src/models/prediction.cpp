@@ -6,11 +6,11 @@
 namespace svmgsu {
 namespace {
 
-// Reads objects a batch at a time: f = w·x + b and, where they are blurred, v = wᵀΣw.
+// Reads samples a batch at a time: f = w·x + b and, where they are noisy, v = wᵀΣw.
 class Sight {
  public:
-  Sight(const Planes& planes, const Gaussians& data, bool blurred)
-      : planes_(planes), data_(data), blurred_(blurred && !data.covariance().empty()) {
+  Sight(const Planes& planes, const Gaussians& data, bool noisy)
+      : planes_(planes), data_(data), noisy_(noisy && !data.covariance().empty()) {
     require(planes.count >= 0, "count: must be >= 0, got " + std::to_string(planes.count));
     require(planes.count == 0 || planes.w, "w: null pointer");
     require(planes.count == 0 || planes.b, "b: null pointer");
@@ -19,7 +19,7 @@ class Sight {
     using View = Eigen::Map<const EigenVector>;
     require(View(planes.w, planes.count * planes.features).allFinite(), "w: all numbers must be finite");
     require(View(planes.b, planes.count).allFinite(), "b: all numbers must be finite");
-    if (!blurred_) return;
+    if (!noisy_) return;
     const auto each = static_cast<std::size_t>(planes.count);
     plans_.resize(each);
     points_.reserve(each);
@@ -32,7 +32,7 @@ class Sight {
     }
   }
 
-  // use(i, f, v) for each object, of which v is null where it is not blurred; in any order, in several threads.
+  // use(i, f, v) for each sample, of which v is null where it is not noisy; in any order, in several threads.
   template <class Use>
   void each(int threads, Use use) const {
     const double numbers = data_.numbers_per_sample();
@@ -41,14 +41,14 @@ class Sight {
     const auto width = static_cast<std::size_t>(planes_.count);
     const int team = team_for(static_cast<double>(count) * numbers * static_cast<double>(planes_.count), threads);
     parallel_for((count + block - 1) / block, team, [&](Index number) {
-      std::vector<double> f(width * kMaxBatch), v(blurred_ ? f.size() : 0);
+      std::vector<double> f(width * kMaxBatch), v(noisy_ ? f.size() : 0);
       const Index last = std::min(count, (number + 1) * block);
       for (Index first = number * block; first < last; first += batch) {
         const Batch part = batch_at(data_.ids(), first, std::min(last, first + batch));
         read(part, f.data(), v.data());
         for (int i = 0; i < part.count; ++i) {
           const std::size_t row = static_cast<std::size_t>(i) * width;
-          use(first + i, f.data() + row, blurred_ ? v.data() + row : nullptr);
+          use(first + i, f.data() + row, noisy_ ? v.data() + row : nullptr);
         }
       }
     });
@@ -62,7 +62,7 @@ class Sight {
     for (Index k = 0; k < planes_.count; ++k) {
       data_.means().dots(part, plane(k), dot);
       for (int i = 0; i < part.count; ++i) f[i * planes_.count + k] = dot[i] + planes_.b[k];
-      if (!blurred_) continue;
+      if (!noisy_) continue;
       readers_[static_cast<std::size_t>(k)].read(part, dot, form);
       for (int i = 0; i < part.count; ++i) v[i * planes_.count + k] = std::max(0.0, form[i]);
     }
@@ -70,7 +70,7 @@ class Sight {
 
   Planes planes_;
   const Gaussians& data_;
-  bool blurred_;
+  bool noisy_;
   std::vector<Vector> points_;
   std::vector<std::vector<Plan>> plans_;
   std::vector<PointForms> forms_;
@@ -98,29 +98,29 @@ Margins margins(const Planes& planes, const Gaussians& data, int threads) {
   return out;
 }
 
-Matrix class_scores(const Classification& task, const Planes& planes, const Gaussians& data, bool blurred,
-                    int threads) {
+Matrix class_scores(const Classification& task, const Planes& planes, const Gaussians& data, bool noisy, int threads) {
   const Decider decider(task);
   require(planes.count == decider.values() && decider.classes() > 2, "w: one row for each hyperplane is wanted");
   Matrix out(data.samples(), decider.classes());
-  Sight(planes, data, blurred && !task.calibration.empty())
-      .each(threads, [&](Index i, const double* f, const double* v) { decider.scores(f, v, &out(i, 0)); });
+  Sight(planes, data, noisy && !task.calibration.empty()).each(threads, [&](Index i, const double* f, const double* v) {
+    decider.scores(f, v, &out(i, 0));
+  });
   return out;
 }
 
-Matrix probabilities(const Classification& task, const Planes& planes, const Gaussians& data, const Matrix* shares,
+Matrix probabilities(const Classification& task, const Planes& planes, const Gaussians& data, const Matrix* prior,
                      int threads) {
   const Decider decider(task);
   require(planes.count == decider.values(), "w: one row for each hyperplane is wanted");
   require(!task.calibration.empty(), "calibration: the model has no probabilities");
-  if (shares)
-    require(shares->cols() == decider.classes() && (shares->rows() == 1 || shares->rows() == data.samples()) &&
-                shares->allFinite() && (shares->array() > 0).all(),
-            "shares: one finite share > 0 for each class is wanted, of all objects or of each");
-  const Index step = shares && shares->rows() > 1 ? 1 : 0;
+  if (prior)
+    require(prior->cols() == decider.classes() && (prior->rows() == 1 || prior->rows() == data.samples()) &&
+                prior->allFinite() && (prior->array() > 0).all(),
+            "prior: one finite number > 0 for each class is wanted, of all samples or of each");
+  const Index step = prior && prior->rows() > 1 ? 1 : 0;
   Matrix out(data.samples(), decider.classes());
   Sight(planes, data, true).each(threads, [&](Index i, const double* f, const double* v) {
-    decider.probabilities(f, v, shares ? &shares->coeffRef(i * step, 0) : nullptr, &out(i, 0));
+    decider.probabilities(f, v, prior ? &prior->coeffRef(i * step, 0) : nullptr, &out(i, 0));
   });
   return out;
 }

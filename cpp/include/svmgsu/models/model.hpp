@@ -40,7 +40,7 @@ namespace svmgsu {
 
 enum class ModelFormat { svmgsu, gsvm };
 
-// A regression's values, and their deviations √(wᵀΣw): what the uncertainty of the objects makes of them.
+// A regression's values, and their deviations √(wᵀΣw): what the uncertainty of the samples makes of them.
 struct Estimates {
   Vector value, std;
 };
@@ -73,10 +73,10 @@ struct Model : Classification {
   // One value for each row of w; of a regression, its value.
   Vector decision(const Vector& x) const;
 
-  // Of many objects, one row for each, with their covariances if there are some: prediction.hpp. The same bits as one
+  // Of many samples, one row for each, with their covariances if there are some: prediction.hpp. The same bits as one
   // by one, and as in Python.
   Matrix decisions(const Gaussians& data, int threads = 0) const;
-  Matrix probabilities(const Gaussians& data, const Matrix* shares = nullptr, int threads = 0) const;
+  Matrix probabilities(const Gaussians& data, const Matrix* prior = nullptr, int threads = 0) const;
   std::vector<Index> predict(const Gaussians& data, int threads = 0) const;
   Estimates estimate(const Gaussians& data, int threads = 0) const;
   using Classification::predict;
