@@ -339,9 +339,3 @@ def test_ten_bins_are_the_default(two_classes):
     y, proba = two_classes[0], np.linspace(0.01, 0.99, len(two_classes[0]))
     found, asked = (metrics.reliability_bins(y == "yes", proba, **more) for more in ({}, {"bins": 10}))
     assert found.samples.tolist() == asked.samples.tolist()
-
-
-@pytest.mark.parametrize("y", [[[0, 1], [1, 0]], [0, 1, 1]], ids=["a matrix", "too many"])
-def test_labels_of_a_ranking_have_its_shape(y):
-    with pytest.raises(ValueError, match=r"y: labels of shape .* for 2 scores"):
-        metrics.precision_at_k(y, [1.0, 2.0], 1)

@@ -1,6 +1,7 @@
-"""Measures refuse bad input by name; comparisons of two classifiers."""
+"""Measures refuse bad input by name; measures of a regression; comparisons of two classifiers."""
 
 import math
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -8,62 +9,84 @@ import pytest
 import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn import metrics as sk
 
 from svmgsu import metrics
 
 
-@pytest.mark.parametrize(
-    ("arguments", "options", "message"),
-    [
-        (([], []), {}, "y: expected one label per sample"),
-        (([[0, 1]], [1.0, 2.0]), {}, "y: expected one label per sample"),
-        (([0, 0], [1.0, 2.0]), {}, r"y: the only class is \[0\]; give the model's classes with labels="),
-        (
-            ([0, 1, 7], [1.0, 2.0, 3.0]),
-            {"labels": [0, 1]},
-            r"y: sample 2 is of class 7, not one of \[0, 1\]",
-        ),
-        ((["a", "b"], [1.0, 2.0]), {"labels": [0, 1]}, "y: sample 0 is of class 'a'"),
-        (([0, 1], [1.0, 2.0]), {"labels": [0, 0]}, "labels: expected different classes"),
-        (([0, 1], [1.0, np.nan]), {}, "scores: sample 1 is nan"),
-        (([0, 1], [1.0, 2.0, 3.0]), {}, r"scores: expected shape \(2,\), got \(3,\)"),
-        (([0, 1, 2], [1.0, 2.0, 3.0]), {}, r"scores: expected shape \(3, 3\)"),
-        (([0, 1], [1.0, 2.0]), {"proba": [0.1, 1.5]}, "proba: sample 1 has 1.5"),
-        (
-            ([0, 1], [1.0, 2.0]),
-            {"proba": [[0.5, 0.5], [0.5, 0.6]]},
-            "proba: those of sample 1 add up to 1.1",
-        ),
-        (([0, 1], [1.0, 2.0]), {"proba": [0.5]}, r"proba: expected shape \(2, 2\), got \(1,\)"),
-        (([0, 1], [1.0, 2.0]), {"predicted": [0, 3]}, "predicted: sample 1 is of class 3"),
-        (([0, 1], [1.0, 2.0]), {"predicted": [0]}, "predicted: 1 labels for 2 samples"),
-        (([0, 1], [1.0, 2.0]), {"sample_weight": [1, -1]}, "sample_weight: sample 1 has -1"),
-        (([0, 1], [1.0, 2.0]), {"cutoffs": (0,)}, "cutoffs: must be at least 1"),
-        (([0, 1], [1.0, 2.0]), {"proba": [0.5, 0.5], "bins": 0}, "bins: must be at least 1"),
-    ],
-)
-def test_evaluate_says_what_is_wrong(arguments, options, message):
-    with pytest.raises(ValueError, match=message):
-        metrics.evaluate(*arguments, **options)
+def evaluate(y=(0, 1), scores=(1.0, 2.0), **options):
+    return metrics.evaluate(list(y), list(scores), **options)
 
 
-def test_single_measures_say_what_is_wrong():
-    with pytest.raises(ValueError, match="y: 3 classes; choose the positive one"):
-        metrics.average_precision([0, 1, 2], [1.0, 2.0, 3.0])
-    with pytest.raises(ValueError, match=r"y: labels of shape \(2,\) for 3 scores"):
-        metrics.precision_at_k([0, 1], [1.0, 2.0, 3.0], 1)
-    with pytest.raises(ValueError, match="y: there are no samples"):
-        metrics.recall_at_k([], [], 1)
-    with pytest.raises(ValueError, match="k: must be at least 1"):
-        metrics.average_precision_at_k([0, 1], [1.0, 2.0], 0)
-    with pytest.raises(ValueError, match="y: classes of shape"):
-        metrics.mean_average_precision([0, 1], [[1.0, 2.0, 3.0]] * 2)
-    with pytest.raises(ValueError, match="strategy: expected"):
-        metrics.calibration_error([1], [0.5], strategy="other")
-    with pytest.raises(ValueError, match="outcome: shape"):
-        metrics.calibration_error([1, 0], [0.5])
-    with pytest.raises(ValueError, match="proba: there are no samples"):
-        metrics.calibration_error([], [])
+REFUSED = {
+    "y: expected one label per sample, got an array of shape (0,)": lambda: evaluate([], []),
+    "y: expected one label per sample, got an array of shape (1, 2)": lambda: evaluate([[0, 1]]),
+    "y: the only class is [0]; give the model's classes with labels=": lambda: evaluate([0, 0]),
+    "y: sample 2 is of class 7, not one of [0, 1]": lambda: evaluate([0, 1, 7], [1.0] * 3, labels=[0, 1]),
+    "y: sample 0 is of class 'a'": lambda: evaluate(["a", "b"], labels=[0, 1]),
+    "labels: expected different classes": lambda: evaluate(labels=[0, 0]),
+    "scores: sample 1 is nan": lambda: evaluate(scores=[1.0, np.nan]),
+    "scores: expected shape (2,), got (3,)": lambda: evaluate(scores=[1.0] * 3),
+    "scores: expected shape (3, 3)": lambda: evaluate([0, 1, 2], [1.0] * 3),
+    "proba: sample 1 has 1.5": lambda: evaluate(proba=[0.1, 1.5]),
+    "proba: those of sample 1 add up to 1.1": lambda: evaluate(proba=[[0.5, 0.5], [0.5, 0.6]]),
+    "proba: expected shape (2, 2), got (1,)": lambda: evaluate(proba=[0.5]),
+    "predicted: sample 1 is of class 3": lambda: evaluate(predicted=[0, 3]),
+    "predicted: 1 labels for 2 samples": lambda: evaluate(predicted=[0]),
+    "sample_weight: sample 1 has -1": lambda: evaluate(sample_weight=[1, -1]),
+    "cutoffs: must be at least 1": lambda: evaluate(cutoffs=(0,)),
+    "bins: must be at least 1": lambda: evaluate(proba=[0.5, 0.5], bins=0),
+    "y: 3 classes; choose the positive one": lambda: metrics.average_precision([0, 1, 2], [1.0] * 3),
+    "y: labels of shape (2,) for 3 scores": lambda: metrics.precision_at_k([0, 1], [1.0] * 3, 1),
+    "y: labels of shape (2, 2) for 2 scores": lambda: metrics.precision_at_k(np.eye(2), [1.0, 2.0], 1),
+    "y: there are no samples": lambda: metrics.recall_at_k([], [], 1),
+    "scores: sample 0 is nan": lambda: metrics.average_precision([0, 1], [np.nan, 1.0]),
+    "k: must be at least 1": lambda: metrics.average_precision_at_k([0, 1], [1.0, 2.0], 0),
+    "y: classes of shape": lambda: metrics.mean_average_precision([0, 1], [[1.0, 2.0, 3.0]] * 2),
+    "strategy: expected": lambda: metrics.calibration_error([1], [0.5], strategy="other"),
+    "outcome: shape": lambda: metrics.calibration_error([1, 0], [0.5]),
+    "proba: there are no samples": lambda: metrics.calibration_error([], []),
+    "second: labels of shape (1,) for y of shape (2,)": lambda: metrics.mcnemar([0, 1], [0, 1], [0]),
+    "they must come in pairs": lambda: metrics.paired_t_test([1, 2, 3], [1, 2]),
+    "at least 2 pairs of scores, got 1": lambda: metrics.paired_t_test([1], [2]),
+    "first: sample 1 is nan": lambda: metrics.paired_t_test([1, np.nan], [1, 2]),
+    "train, test: give both sizes or neither": lambda: metrics.paired_t_test([1, 2], [3, 5], train=10),
+    "confidence: must be between 0 and 1": lambda: metrics.paired_t_test([1, 2], [3, 5], confidence=95),
+    "predicted: 1 values for 2 targets": lambda: metrics.evaluate_regression([1.0, 2.0], [1.0]),
+    "y: sample 1 is nan": lambda: metrics.evaluate_regression([1.0, np.nan], [1.0, 2.0]),
+    "std: sample 1 has 0; standard deviations must be > 0": lambda: metrics.evaluate_regression(
+        [1.0, 2.0], [1.0, 2.0], std=[1.0, 0.0]
+    ),
+}
+
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_it_is_refused(message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        REFUSED[message]()
+
+
+def test_measures_of_a_regression_are_scikit_learns_and_scipys():
+    rng = np.random.default_rng(0)
+    y, predicted, std = rng.normal(size=(3, 50))
+    std = np.abs(std) + 0.1
+    for weights in (None, rng.uniform(0.1, 2, 50)):
+        found = metrics.evaluate_regression(y, predicted, std=std, sample_weight=weights)
+        options = {"sample_weight": weights}
+        assert found.samples == 50
+        assert found.rmse == pytest.approx(np.sqrt(sk.mean_squared_error(y, predicted, **options)))
+        assert found.mae == pytest.approx(sk.mean_absolute_error(y, predicted, **options))
+        assert found.r2 == pytest.approx(sk.r2_score(y, predicted, **options))
+        assert found.bias == pytest.approx(np.average(predicted - y, weights=weights))
+        density = scipy.stats.norm.logpdf(y, predicted, std)
+        assert found.log_likelihood == pytest.approx(np.average(density, weights=weights))
+        within = np.abs(y - predicted) <= std
+        assert found.coverage == pytest.approx(np.average(within, weights=weights))
+    assert "within one std" in repr(found)
+    plain = metrics.evaluate_regression([1.0, 1.0], [1.0, 2.0])
+    assert math.isnan(plain.r2) and plain.log_likelihood is None and plain.coverage is None
+    assert plain.to_dict()["r2"] is None and "log-likelihood" not in repr(plain)
+    assert metrics.evaluate_regression([0.0, 0.0], [1.0, 3.0], std=1.0).coverage == 0.5
 
 
 def from_counts(only_first, only_second):
@@ -177,21 +200,6 @@ def test_equal_differences_are_certain_or_nothing():
     assert (nothing.statistic, nothing.p_value) == (0, 1)
     certain = metrics.paired_t_test([2, 3, 4], [1, 2, 3])
     assert (certain.statistic, certain.p_value, certain.interval) == (math.inf, 0, (1, 1))
-
-
-def test_comparisons_say_what_is_wrong():
-    with pytest.raises(ValueError, match=r"second: labels of shape \(1,\) for y of shape \(2,\)"):
-        metrics.mcnemar([0, 1], [0, 1], [0])
-    with pytest.raises(ValueError, match="they must come in pairs"):
-        metrics.paired_t_test([1, 2, 3], [1, 2])
-    with pytest.raises(ValueError, match="at least 2 pairs of scores, got 1"):
-        metrics.paired_t_test([1], [2])
-    with pytest.raises(ValueError, match="first: sample 1 is nan"):
-        metrics.paired_t_test([1, np.nan], [1, 2])
-    with pytest.raises(ValueError, match="train, test: give both sizes or neither"):
-        metrics.paired_t_test([1, 2], [3, 5], train=10)
-    with pytest.raises(ValueError, match="confidence: must be between 0 and 1"):
-        metrics.paired_t_test([1, 2], [3, 5], confidence=95)
 
 
 def test_predictions_that_never_differ_are_no_evidence():
