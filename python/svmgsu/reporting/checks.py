@@ -16,6 +16,13 @@ HUGE = 1000.0  # times the median: a standard error that may be a code
 FEWEST = 30  # samples for a warning by chance to be unlikely
 RARE = 0.02  # of the samples: features known for fewer may be unknown for all that a fold trains on
 NAMED = 3  # columns named in a warning
+WARNINGS = {
+    "leak": "tells the target by itself. If it is made from it, or known only after it, leave it out.",
+    "id": "distinct whole numbers. If it is an id, leave it out.",
+    "row": "follows the order of the rows. If it is an id or a time, leave it out.",
+    "constant": "constant, ignored.",
+    "rare": "missing in almost all samples, ignored.",
+}
 
 
 def describe(problem: Problem) -> tuple[Table, list[Feature], list[str], Array]:
@@ -35,7 +42,7 @@ def describe(problem: Problem) -> tuple[Table, list[Feature], list[str], Array]:
     )
     rare = ~constant & (known.sum(axis=0) < RARE * len(data))
     features = []
-    found: dict[str, list[str]] = {"leak": [], "id": [], "row": [], "constant": [], "rare": []}
+    found: dict[str, list[str]] = {kind: [] for kind in WARNINGS}
     for j, name in enumerate(names):
         own = values[known[:, j], j]
         feature = Feature(name, float(own.std()) if len(own) else 0.0, missing=int((~known[:, j]).sum()))
@@ -93,7 +100,7 @@ def _suspicions(values: FloatArray, y: Array, problem: Problem, known: Array) ->
 
 
 def _tells(values: FloatArray, y: Array, problem: Problem, known: Array) -> bool:
-    """Whether a feature ranks the targets, or one class against the rest, almost perfectly."""
+    """Return whether a feature ranks the targets, or one class against the rest, almost perfectly."""
     ranks = rankdata(values)
     if not problem.is_classification:
         return bool(abs(np.corrcoef(ranks, rankdata(y))[0, 1]) >= TELLS)
@@ -144,41 +151,22 @@ def _about_errors(errors: FloatArray, ratio: float | None) -> list[str]:
 
 def _warnings(problem: Problem, found: dict[str, list[str]], values: FloatArray) -> list[str]:
     """Return sentences for the top of the page."""
-
-    def named(kind: str) -> str:
-        more = len(found[kind]) - NAMED
-        return ", ".join(found[kind][:NAMED]) + (f" and {more} more" if more > 0 else "")
-
     warnings = []
-    if found["leak"]:
-        warnings.append(
-            f"{named('leak')}: tells the target by itself. If it is made from it, or known only after it, "
-            "leave it out."
-        )
-    if found["id"]:
-        warnings.append(f"{named('id')}: distinct whole numbers. If it is an id, leave it out.")
-    if found["row"]:
-        warnings.append(
-            f"{named('row')}: follows the order of the rows. If it is an id or a time, leave it out."
-        )
-    numbers = problem.codes if problem.is_classification else problem.y
-    steps = np.diff(numbers)
-    changes = int(np.count_nonzero(steps))
-    few = (
-        changes < len(problem.classes)
-        if problem.is_classification
-        else bool((steps >= 0).all() or (steps <= 0).all())
-    )
-    if len(numbers) >= FEWEST and few:
+    for kind, text in WARNINGS.items():
+        more = len(found[kind]) - NAMED
+        if found[kind]:
+            named = ", ".join(found[kind][:NAMED]) + (f" and {more} more" if more > 0 else "")
+            warnings.append(f"{named}: {text}")
+    steps = np.diff(problem.codes if problem.is_classification else problem.y)
+    if problem.is_classification:
+        is_sorted = np.count_nonzero(steps) < len(problem.classes)
+    else:
+        is_sorted = bool((steps >= 0).all() or (steps <= 0).all())
+    if len(values) >= FEWEST and is_sorted:
         warnings.append(
             "The rows are sorted by the target: a column that follows the order of the rows tells it."
         )
-    if found["constant"]:
-        warnings.append(f"{named('constant')}: constant, ignored.")
-    if found["rare"]:
-        warnings.append(f"{named('rare')}: missing in almost all samples, ignored.")
-    rows = np.unique(np.nan_to_num(values, nan=np.inf), axis=0)
-    copies = len(values) - len(rows)
+    copies = len(values) - len(np.unique(np.nan_to_num(values, nan=np.inf), axis=0))
     if copies > 0.01 * len(values) and problem.groups is None:
         warnings.append(
             f"{copies} of {len(values)} samples have exactly the values of another one. If they are copies, "

@@ -36,11 +36,11 @@ class Team:
         self._stop = threading.Event()
 
     def inner(self, pieces: int) -> int:
-        """The threads of each of so many pieces of work."""
+        """Return the threads of each of so many pieces of work."""
         return max(1, self.threads // max(1, min(self.jobs, pieces)))
 
     def stop(self) -> None:
-        """Asks all work that looks at `stopped` to end soon."""
+        """Ask all work that looks at `stopped` to end soon."""
         self._stop.set()
 
     @property
@@ -53,14 +53,14 @@ class Team:
         return self
 
     def go_on(self) -> None:
-        """For work of several steps to call between them; raises `Stopped` once it should end."""
+        """Raise `Stopped` once work should end; work of several steps calls this between them."""
         if self.stopped:
             raise Stopped
 
     def map(
         self, work: Callable[[Item], Answer], items: Sequence[Item], *, small: bool = False
     ) -> list[Answer]:
-        """The answers in the order of the items. An error, or Ctrl-C, stops the others first.
+        """Return the answers in the order of the items. An error, or Ctrl-C, stops the others first.
 
         `small` pieces of work, of less than some milliseconds, are done one after the other: threads
         would wait longer for the interpreter than the work takes.

@@ -12,7 +12,7 @@ SECONDS_BETWEEN_LINES = 2.0
 
 
 class ProgressBar:
-    """Stands between the core's monitor and the user's callback, and shows what passes."""
+    """Show what the core tells the user's callback on its way."""
 
     def __init__(self, verbose: bool, options: Any, callback: Callable[[Any], bool | None] | None) -> None:
         self._verbose = verbose
@@ -53,7 +53,7 @@ class ProgressBar:
 
 
 def counter(verbose: bool, total: int, title: str) -> Callable[[], None]:
-    """A function to call after each of `total` pieces of work; shows a bar if verbose and tqdm is there."""
+    """Return a function to call after each of `total` pieces of work; it moves a bar of tqdm if verbose."""
     if not verbose:
         return lambda: None
     try:

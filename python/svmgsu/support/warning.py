@@ -9,7 +9,7 @@ OURS = ("svmgsu", "sklearn")
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
-    """As `warnings.warn`, about the call that led into this package or into scikit-learn."""
+    """Warn about the line that called this package or scikit-learn, not about a line inside them."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in OURS:
         frame, level = frame.f_back, level + 1

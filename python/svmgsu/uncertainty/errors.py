@@ -152,7 +152,7 @@ def from_standard_errors(
 
 
 def _samples(X: ArrayLike, **errors: ArrayLike) -> tuple[Array, tuple[int, int]]:
-    """The means and their shape; the errors must not be in another order."""
+    """Return the means and their shape; refuse errors in another order."""
     means = as_samples(X)
     check_column_order(column_names(X), **errors)
     check_row_order(X, **errors)

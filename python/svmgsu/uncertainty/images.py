@@ -118,13 +118,13 @@ class _Gradient:
         self.y, self.x = np.gradient(f, axis=(1, 2))
 
     def along(self, v: FloatArray, u: FloatArray) -> Array:
-        """∂f/∂t where the content moves by t·(v down, u right): −v ∂f/∂y − u ∂f/∂x."""
+        """Return ∂f/∂t where the content moves by t·(v down, u right): −v ∂f/∂y − u ∂f/∂x."""
         tail = (1,) * (self.f.ndim - 3)
         down, right = (a.astype(self.f.dtype).reshape(a.shape + tail) for a in (v, u))
         return np.asarray(-(down * self.y + right * self.x))
 
     def laplacian(self) -> Array:
-        """Second differences; the border is continued by its own pixels."""
+        """Return second differences; the border is continued by its own pixels."""
         down, right = np.diff(self.f, axis=1), np.diff(self.f, axis=2)
         out = np.zeros_like(self.f)
         out[:, :-1] += down
@@ -135,7 +135,7 @@ class _Gradient:
 
 
 def _tangents(h: int, w: int) -> tuple[Callable[[_Gradient], Array], ...]:
-    """The derivatives by (vertical, horizontal, radian, log size, slant, brightness, blurred variance)."""
+    """Return the derivatives by (vertical, horizontal, radian, log size, slant, brightness, blurred variance)."""
     y, x = np.meshgrid(np.arange(h) - (h - 1) / 2, np.arange(w) - (w - 1) / 2, indexing="ij")
     one, none = np.ones((h, w)), np.zeros((h, w))
     return (
@@ -150,7 +150,7 @@ def _tangents(h: int, w: int) -> tuple[Callable[[_Gradient], Array], ...]:
 
 
 def _deviation_matrix(given: dict[str, ArrayLike]) -> FloatArray:
-    """Rows that turn the seven tangents into factors; transformations without deviation have none."""
+    """Return rows that turn the seven tangents into factors, one for each deviation above 0."""
     rows = [np.append(root, np.zeros(5)) for root in _shift_root(given["shift"])]
     for k, name in enumerate(GENERATORS[1:]):
         size = _number(given[name], name)
@@ -170,7 +170,7 @@ def _in_tangent_units(name: str, value: float) -> float:
 
 
 def _shift_root(shift: ArrayLike) -> FloatArray:
-    """R with RᵀR = Σ_t."""
+    """Return R with RᵀR = Σ_t."""
     array = as_float_array(shift, "shift", (0, 1, 2)).astype(np.float64)
     if not np.isfinite(array).all():
         raise ValueError(f"shift: must be finite, got {shift!r}")

@@ -114,7 +114,7 @@ class _Ragged:
         return int(self.rows.shape[1])
 
     def batches(self, least: int = 2, numbers: int = 0) -> Iterator[tuple[int, Array, FloatArray]]:
-        """(k, samples, their centred repeats (g, k, n)) for every size k >= least, in small batches.
+        """Yield (k, samples, their centred repeats (g, k, n)) for every size k >= least, in small batches.
 
         `numbers` more are needed for each sample.
         """
@@ -172,7 +172,7 @@ def _pooled_diagonal(ragged: _Ragged) -> Array | None:
 
 
 def _factors(ragged: _Ragged, divisor: FloatArray) -> tuple[Array, Array]:
-    """Factors F with FᵀF = DᵀD/divisor², D the centred repeats: min(k − 1, n) rows per sample."""
+    """Return factors F with FᵀF = DᵀD/divisor², D the centred repeats: min(k − 1, n) rows per sample."""
     ranks = np.minimum(ragged.sizes - 1, ragged.n)
     start = np.concatenate([[0], np.cumsum(ranks)])
     factors = np.empty((int(start[-1]), ragged.n), dtype=ragged.dtype)
@@ -184,7 +184,7 @@ def _factors(ragged: _Ragged, divisor: FloatArray) -> tuple[Array, Array]:
 
 
 def _helmert(k: int) -> FloatArray:
-    """k − 1 orthonormal rows orthogonal to (1, ..., 1): centred repeats lose a row and nothing else."""
+    """Return k − 1 orthonormal rows orthogonal to (1, ..., 1): centred repeats lose a row, nothing else."""
     H = np.tril(np.ones((k - 1, k)))
     j = np.arange(1, k)
     H[j - 1, j] = -j
@@ -193,7 +193,7 @@ def _helmert(k: int) -> FloatArray:
 
 def _shrunk(method: str) -> Callable[[_Ragged, FloatArray], Covariance]:
     def build(ragged: _Ragged, divisor: FloatArray) -> Covariance:
-        """(1 − a) S + a t D with S the repeats' covariance (divided by k): as factors and variances.
+        """Return (1 − a) S + a t D with S the repeats' covariance (divided by k), as factors and variances.
 
         D are the variances within all samples, and t the mean of S's variances in units of D.
         """

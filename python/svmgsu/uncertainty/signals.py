@@ -123,7 +123,7 @@ def from_welch(
 
 
 def _features(log_power: Array, pairs: Sequence[tuple[int, int]], bands: list[int]) -> Array:
-    """(l, windows, channels, bands) as (l, windows, features), the differences last."""
+    """Return log powers (l, windows, channels, bands) as features, the differences last."""
     flat = log_power.reshape(*log_power.shape[:2], -1)
     if not pairs:
         return flat
@@ -153,7 +153,7 @@ def _band_masks(bands: Mapping[str, tuple[float, float]], frequencies: Array) ->
 def _check_pairs(
     pairs: Sequence[tuple[int, int]], pair_bands: Sequence[str] | None, channels: int, names: list[str]
 ) -> list[int]:
-    """The places of the pairs' bands."""
+    """Return the places of the pairs' bands."""
     for pair in pairs:
         if len(pair) != 2 or any(c not in range(channels) for c in pair):
             raise ValueError(f"pairs: {tuple(pair)} is not a pair of channels from 0 to {channels - 1}")
