@@ -135,7 +135,7 @@ class _Gradient:
 
 
 def _tangents(h: int, w: int) -> tuple[Callable[[_Gradient], Array], ...]:
-    """Return the derivatives by (vertical, horizontal, radian, log size, slant, brightness, blurred variance)."""
+    """Return derivatives by vertical, horizontal, radian, log size, slant, brightness, blurred variance."""
     y, x = np.meshgrid(np.arange(h) - (h - 1) / 2, np.arange(w) - (w - 1) / 2, indexing="ij")
     one, none = np.ones((h, w)), np.zeros((h, w))
     return (
