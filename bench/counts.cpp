@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engines/hessian.hpp"
+#include "kernels/kernels.hpp"
 
 namespace {
 

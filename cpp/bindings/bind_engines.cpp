@@ -5,6 +5,8 @@
 
 #include "checks.hpp"
 #include "engines/hessian.hpp"
+#include "kernels/kernels.hpp"
+#include "models/prediction.hpp"
 
 namespace svmgsu::python {
 namespace {

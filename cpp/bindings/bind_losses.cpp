@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "checks.hpp"
+#include "kernels/kernels.hpp"
 
 namespace svmgsu::python {
 namespace {

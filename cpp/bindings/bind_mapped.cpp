@@ -1,9 +1,9 @@
 // Training sets whose samples are in several places, and who answers for one of them.
 #include <pybind11/stl.h>
 
+#include "engines/mapped.hpp"
 #include "solving.hpp"
-#include "svmgsu/engines/mapped.hpp"
-#include "svmgsu/support/poll.hpp"
+#include "support/poll.hpp"
 
 namespace svmgsu::python {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "checks.hpp"
 #include "models/folds.hpp"
+#include "models/prediction.hpp"
 
 namespace svmgsu::python {
 namespace {

@@ -1,8 +1,8 @@
 // Training: one Options in, one Result out; a monitor that keeps Ctrl-C alive.
 #include <pybind11/stl.h>
 
+#include "solvers/sgd.hpp"
 #include "solving.hpp"
-#include "svmgsu/solvers/sgd.hpp"
 
 namespace svmgsu::python {
 namespace {

@@ -1,8 +1,8 @@
 // Training sets in files, which a solver reads as it goes.
 #include <pybind11/stl.h>
 
+#include "engines/streamed.hpp"
 #include "solving.hpp"
-#include "svmgsu/engines/streamed.hpp"
 
 namespace svmgsu::python {
 namespace {

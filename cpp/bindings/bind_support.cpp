@@ -3,7 +3,7 @@
 
 #include "bindings.hpp"
 #include "data/faults.hpp"
-#include "svmgsu/support/parallel.hpp"
+#include "support/parallel.hpp"
 
 namespace svmgsu::python {
 namespace {

@@ -7,12 +7,11 @@
 namespace svmgsu::python {
 namespace {
 
+// Hands the numbers to NumPy and leaves none.
 template <class Scalar>
-py::array_t<Scalar> give(Buffer<Scalar>& buffer) {
-  const auto size = static_cast<py::ssize_t>(buffer.size());
-  Scalar* data = buffer.release().release();
-  const py::capsule owner(data, [](void* p) { std::free(p); });
-  return py::array_t<Scalar>(size, data, owner);
+py::array_t<Scalar> give(std::vector<Scalar>& values) {
+  const auto size = static_cast<py::ssize_t>(values.size());
+  return move_to_array(std::exchange(values, {}), {size});
 }
 
 // Runs in the thread that called, between two rounds of pieces.

@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 #include <string>
 #include <vector>
 
-#include "svmgsu/support/random.hpp"
+#include "support/random.hpp"
 
 namespace svmgsu::fuzz {
 

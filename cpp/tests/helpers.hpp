@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "svmgsu/support/random.hpp"
+#include "support/random.hpp"
 #include "svmgsu/svmgsu.hpp"
 
 namespace svmgsu::test {

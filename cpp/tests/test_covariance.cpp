@@ -5,7 +5,7 @@
 
 #include "helpers.hpp"
 #include "kinds/curvature.hpp"
-#include "svmgsu/kinds/kinds.hpp"
+#include "svmgsu/kinds/covariance.hpp"
 
 using namespace svmgsu;
 using namespace svmgsu::test;

@@ -6,6 +6,8 @@
 #include <numeric>
 
 #include "engines/line.hpp"
+#include "engines/mapped.hpp"
+#include "engines/streamed.hpp"
 #include "folder.hpp"
 #include "helpers.hpp"
 

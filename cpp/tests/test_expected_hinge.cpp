@@ -5,7 +5,8 @@
 #include <vector>
 
 #include "helpers.hpp"
-#include "svmgsu/losses/expected_hinge.hpp"
+#include "kernels/kernels.hpp"
+#include "svmgsu/losses/loss.hpp"
 
 using svmgsu::expected_hinge;
 using svmgsu::ExpectedHinge;

@@ -7,12 +7,13 @@
 #include <fstream>
 #include <new>
 
+#include "engines/mapped.hpp"
+#include "engines/streamed.hpp"
 #include "folder.hpp"
 #include "helpers.hpp"
-#include "svmgsu/maps/fourier.hpp"
-#include "svmgsu/maps/moments.hpp"
+#include "support/parallel.hpp"
+#include "svmgsu/maps/maps.hpp"
 #include "svmgsu/population/deconvolution.hpp"
-#include "svmgsu/support/parallel.hpp"
 #include "svmgsu/text/io.hpp"
 
 using namespace svmgsu;

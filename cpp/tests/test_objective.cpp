@@ -7,7 +7,7 @@
 #include "engines/hessian.hpp"
 #include "engines/line.hpp"
 #include "helpers.hpp"
-#include "svmgsu/solvers/sgd.hpp"
+#include "solvers/sgd.hpp"
 #include "svmgsu/svmgsu.hpp"
 
 using namespace svmgsu;

@@ -12,8 +12,8 @@
 
 #include "doctest/doctest.h"
 #include "folder.hpp"
+#include "support/output.hpp"
 #include "svmgsu/models/model.hpp"
-#include "svmgsu/support/output.hpp"
 
 using namespace svmgsu;
 using svmgsu::test::Folder;

@@ -5,8 +5,8 @@
 
 #include "engines/hessian.hpp"
 #include "helpers.hpp"
-#include "svmgsu/support/parallel.hpp"
-#include "svmgsu/support/poll.hpp"
+#include "support/parallel.hpp"
+#include "support/poll.hpp"
 
 using namespace svmgsu;
 using namespace svmgsu::test;

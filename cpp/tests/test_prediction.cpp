@@ -4,7 +4,8 @@
 #include <cmath>
 
 #include "helpers.hpp"
-#include "svmgsu/kinds/kinds.hpp"
+#include "models/prediction.hpp"
+#include "svmgsu/kinds/covariance.hpp"
 #include "svmgsu/models/model.hpp"
 
 using namespace svmgsu;

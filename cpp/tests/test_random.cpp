@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "svmgsu/support/random.hpp"
+#include "support/random.hpp"
 
 using svmgsu::SplitMix64;
 

@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "helpers.hpp"
-#include "svmgsu/solvers/sgd.hpp"
+#include "solvers/sgd.hpp"
 #include "svmgsu/svmgsu.hpp"
 
 using namespace svmgsu;

@@ -4,10 +4,12 @@
 
 #include "engines/hessian.hpp"
 #include "engines/line.hpp"
+#include "engines/streamed.hpp"
 #include "folder.hpp"
+#include "models/prediction.hpp"
 #include "refusals.hpp"
-#include "svmgsu/kinds/packing.hpp"
-#include "svmgsu/support/poll.hpp"
+#include "support/poll.hpp"
+#include "svmgsu/kinds/covariance.hpp"
 
 using namespace svmgsu;
 using namespace svmgsu::test;

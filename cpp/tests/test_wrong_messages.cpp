@@ -4,6 +4,7 @@
 
 #include "engines/hessian.hpp"
 #include "engines/line.hpp"
+#include "engines/mapped.hpp"
 #include "refusals.hpp"
 
 using namespace svmgsu;

@@ -13,11 +13,13 @@ HEADERS = ROOT / "cpp" / "include" / "svmgsu"
 # The headers that an embedding application meets; svmgsu.hpp includes them all.
 SHOWN = {
     "Samples and targets": ("data/gaussians.hpp", "data/rows.hpp", "data/training_set.hpp"),
-    "Covariances": ("kinds/kinds.hpp", "kinds/packing.hpp"),
-    "Training": ("solvers/solve.hpp", "losses/loss.hpp", "engines/objective.hpp"),
+    "Covariances": ("kinds/covariance.hpp",),
+    "Training": ("models/fit.hpp", "solvers/solve.hpp", "losses/loss.hpp", "engines/objective.hpp"),
     "Models": ("models/model.hpp", "models/classification.hpp", "models/calibration.hpp"),
+    "Feature maps": ("maps/maps.hpp", "data/subspace.hpp"),
     "Populations": ("population/deconvolution.hpp",),
     "Text files": ("text/io.hpp",),
+    "Vectors, matrices, errors": ("support/dense.hpp", "support/types.hpp"),
 }  # fmt: skip
 
 SECTIONS = (
@@ -57,7 +59,7 @@ EXTRACT_ALL = YES
 def write(folder: Path) -> bool:
     """Writes cpp-api.md, and what Doxygen found; whether there is a Doxygen."""
     page = folder / "cpp-api.md"
-    head = "# C++ reference\n\n`#include <svmgsu/svmgsu.hpp>` has it all ([guide](guide/cpp.md)).\n\n"
+    head = "# C++ reference\n\n`#include <svmgsu/svmgsu.hpp>` has it all ([how to](how-to/cpp.md)).\n\n"
     doxygen = shutil.which("doxygen")
     if doxygen is None:
         names = "\n".join(

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "support/parallel.hpp"
 #include "svmgsu/data/gaussians.hpp"
-#include "svmgsu/support/parallel.hpp"
 
 namespace svmgsu {
 

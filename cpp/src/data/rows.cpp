@@ -5,7 +5,7 @@
 
 #include "data/row_pair.hpp"
 #include "kernels/dispatch.hpp"
-#include "svmgsu/kernels/kernels.hpp"
+#include "kernels/kernels.hpp"
 
 namespace svmgsu {
 namespace {

@@ -1,7 +1,7 @@
 #include "svmgsu/data/subspace.hpp"
 
 #include "support/linalg.hpp"
-#include "svmgsu/support/parallel.hpp"
+#include "support/parallel.hpp"
 
 namespace svmgsu {
 namespace {

@@ -2,9 +2,9 @@
 #include <limits>
 
 #include "engines/hessian.hpp"
-#include "svmgsu/kernels/kernels.hpp"
-#include "svmgsu/support/poll.hpp"
-#include "svmgsu/support/random.hpp"
+#include "kernels/kernels.hpp"
+#include "support/poll.hpp"
+#include "support/random.hpp"
 
 namespace svmgsu {
 

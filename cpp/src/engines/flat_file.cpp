@@ -10,7 +10,7 @@
 #include <cstring>
 #include <new>
 
-#include "svmgsu/support/poll.hpp"
+#include "support/poll.hpp"
 
 namespace svmgsu {
 namespace {

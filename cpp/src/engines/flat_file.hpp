@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <memory>
 
-#include "svmgsu/engines/streamed.hpp"
+#include "engines/streamed.hpp"
 
 namespace svmgsu {
 

@@ -1,5 +1,5 @@
 // Who asks: the objective of samples that are in several places.
-#include "svmgsu/engines/mapped.hpp"
+#include "engines/mapped.hpp"
 
 #include <cmath>
 

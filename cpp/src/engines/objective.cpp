@@ -7,7 +7,7 @@
 #include "engines/hessian.hpp"
 #include "engines/line.hpp"
 #include "engines/rounding.hpp"
-#include "svmgsu/support/random.hpp"
+#include "support/random.hpp"
 
 namespace svmgsu {
 

@@ -5,7 +5,7 @@
 #include <new>
 #include <system_error>
 
-#include "svmgsu/support/poll.hpp"
+#include "support/poll.hpp"
 
 namespace svmgsu {
 namespace {

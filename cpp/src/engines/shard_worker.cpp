@@ -6,8 +6,8 @@
 #include "engines/centring.hpp"
 #include "engines/hessian.hpp"
 #include "engines/line.hpp"
+#include "engines/mapped.hpp"
 #include "engines/questions.hpp"
-#include "svmgsu/engines/mapped.hpp"
 
 namespace svmgsu {
 namespace {

@@ -1,11 +1,11 @@
 // How a budget of memory is shared out.
-#include "svmgsu/engines/streamed.hpp"
+#include "engines/streamed.hpp"
 
 #include <algorithm>
 
 #include "engines/streamed_source.hpp"
 #include "solvers/choices.hpp"
-#include "svmgsu/support/parallel.hpp"
+#include "support/parallel.hpp"
 
 namespace svmgsu {
 namespace {

@@ -3,9 +3,9 @@
 #include <limits>
 
 #include "data/faults.hpp"
-#include "svmgsu/kinds/kinds.hpp"
-#include "svmgsu/support/parallel.hpp"
-#include "svmgsu/support/poll.hpp"
+#include "support/parallel.hpp"
+#include "support/poll.hpp"
+#include "svmgsu/kinds/covariance.hpp"
 
 namespace svmgsu {
 namespace {

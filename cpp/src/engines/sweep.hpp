@@ -10,8 +10,8 @@
 
 #include "data/row_pair.hpp"
 #include "engines/source.hpp"
+#include "support/parallel.hpp"
 #include "svmgsu/data/training_set.hpp"
-#include "svmgsu/support/parallel.hpp"
 
 namespace svmgsu {
 

@@ -1,7 +1,7 @@
 // e^(−h)(cosh g − 1) and e^(−h) sinh g for |g| ≤ h: with d = 1 − e^(−|g|) they are ½e^(|g| − h)d² and ½e^(|g| − h)d(2 −
 // d), where nothing overflows, and nothing cancels but 1 − e^(−|g|), for which small |g| have a series.
 #include "kernels/elementary.hpp"
-#include "svmgsu/kernels/kernels.hpp"
+#include "kernels/kernels.hpp"
 
 namespace svmgsu::kernels {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "kernels/dispatch.hpp"
 #include "kernels/four.hpp"
-#include "svmgsu/kernels/kernels.hpp"
+#include "kernels/kernels.hpp"
 
 namespace svmgsu::kernels {
 namespace {

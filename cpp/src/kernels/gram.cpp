@@ -4,8 +4,8 @@
 
 #include "kernels/dispatch.hpp"
 #include "kernels/four.hpp"
-#include "svmgsu/kernels/kernels.hpp"
-#include "svmgsu/support/parallel.hpp"
+#include "kernels/kernels.hpp"
+#include "support/parallel.hpp"
 
 namespace svmgsu::kernels {
 namespace {

@@ -7,9 +7,9 @@
 #include <cstdint>
 
 #include "kernels/dispatch.hpp"
+#include "kernels/kernels.hpp"
 #include "kernels/mills_table.hpp"
 #include "kernels/sixteen.hpp"
-#include "svmgsu/kernels/kernels.hpp"
 
 namespace svmgsu::kernels {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "kernels/dispatch.hpp"
 #include "kernels/elementary.hpp"
+#include "kernels/kernels.hpp"
 #include "kernels/logistic_table.hpp"
-#include "svmgsu/kernels/kernels.hpp"
 
 namespace svmgsu::kernels {
 namespace {

@@ -2,8 +2,8 @@
 // (d² + s²)Φ + dsφ cancels. With x = |d|/s and I_k(x) = E max(0, Z − x)^k / k!, the tail is 2s²I₂ = 2s (sI₁)(I₂/I₁):
 // the expected hinge at −|d| times a smooth ratio (mills_table.hpp). Above, L(d) = d² + s² − L(−d).
 #include "kernels/dispatch.hpp"
+#include "kernels/kernels.hpp"
 #include "kernels/mills_table.hpp"
-#include "svmgsu/kernels/kernels.hpp"
 
 namespace svmgsu::kernels {
 namespace {

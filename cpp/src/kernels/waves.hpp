@@ -1,7 +1,7 @@
 // Waves of frequencies with at most two inputs each, of which the products are a few.
 #pragma once
 
-#include "svmgsu/kernels/kernels.hpp"
+#include "kernels/kernels.hpp"
 
 namespace svmgsu::kernels {
 

@@ -1,7 +1,7 @@
 #include "kinds/curvature.hpp"
 
 #include "kinds/low_rank.hpp"
-#include "svmgsu/support/parallel.hpp"
+#include "support/parallel.hpp"
 
 namespace svmgsu {
 

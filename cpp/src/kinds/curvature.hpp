@@ -3,7 +3,7 @@
 //     weigh(batch, tau, kappa, sum);  finish(sum, scale, out): out += scale · Σ_i Σ_i (τ_i w + κ_i v).
 #pragma once
 
-#include "svmgsu/kinds/kinds.hpp"
+#include "svmgsu/kinds/covariance.hpp"
 
 namespace svmgsu {
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "data/faults.hpp"
-#include "svmgsu/kernels/kernels.hpp"
-#include "svmgsu/kinds/kinds.hpp"
+#include "kernels/kernels.hpp"
+#include "svmgsu/kinds/covariance.hpp"
 
 namespace svmgsu {
 

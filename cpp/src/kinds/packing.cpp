@@ -5,10 +5,10 @@
 #include <limits>
 #include <vector>
 
+#include "kernels/kernels.hpp"
 #include "support/linalg.hpp"
-#include "svmgsu/kernels/kernels.hpp"
-#include "svmgsu/kinds/kinds.hpp"
-#include "svmgsu/support/parallel.hpp"
+#include "support/parallel.hpp"
+#include "svmgsu/kinds/covariance.hpp"
 
 namespace svmgsu {
 namespace {

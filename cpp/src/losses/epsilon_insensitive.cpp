@@ -1,7 +1,7 @@
 // The ε-insensitive loss ℓ(D) = max(0, |D| − ε): two hinges, H(d − ε) + H(−d − ε); odd derivatives of the second with
 // a minus.
+#include "kernels/kernels.hpp"
 #include "losses/losses.hpp"
-#include "svmgsu/kernels/kernels.hpp"
 
 namespace svmgsu {
 namespace {

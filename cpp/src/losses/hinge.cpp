@@ -1,7 +1,9 @@
 // The hinge ℓ(D) = max(0, D) (paper, eq. 6): L = dΦ + sφ, L′ = Φ, L″ = φ/s = κ, L‴ = −(r/s)κ, L⁗ = ((r² − 1)/s²)κ
 // with r = d/s.
+#include <cmath>
+
+#include "kernels/kernels.hpp"
 #include "losses/losses.hpp"
-#include "svmgsu/kernels/kernels.hpp"
 
 namespace svmgsu {
 namespace {
@@ -28,5 +30,19 @@ class Hinge final : public Loss {
 }  // namespace
 
 std::shared_ptr<const Loss> make_hinge(double) { return std::make_shared<Hinge>(); }
+
+ExpectedHinge expected_hinge(double d, double s) {
+  if (std::isnan(d)) require(false, "d: must be a number, got NaN");
+  if (!(s >= 0)) require(false, "s: must be >= 0, got " + to_text(s));
+  ExpectedHinge result;
+  kernels::expected_hinge(1, &d, &s, &result.loss, &result.cdf, &result.kappa);
+  return result;
+}
+
+double probability_right(double signed_margin, double s) {
+  if (std::isnan(signed_margin)) require(false, "signed_margin: must be a number, got NaN");
+  if (s == 0) return signed_margin > 0 ? 1.0 : (signed_margin < 0 ? 0.0 : 0.5);
+  return expected_hinge(signed_margin, s).cdf;
+}
 
 }  // namespace svmgsu

@@ -5,8 +5,8 @@
 // nodes of Gauss and Legendre, to 1e-14.
 #include <cmath>
 
+#include "kernels/kernels.hpp"
 #include "losses/losses.hpp"
-#include "svmgsu/kernels/kernels.hpp"
 
 namespace svmgsu {
 namespace {

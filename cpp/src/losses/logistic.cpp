@@ -1,7 +1,7 @@
 // The logistic loss ℓ(D) = log(1 + e^(D − 1)): at D = 1 − yf it is log(1 + e^(−yf)). By quadrature, whose error is
 // proven in docs/theory.md, "The logistic loss".
+#include "kernels/kernels.hpp"
 #include "losses/losses.hpp"
-#include "svmgsu/kernels/kernels.hpp"
 
 namespace svmgsu {
 namespace {

@@ -3,8 +3,8 @@
 // where the noise is far wider than ε.
 #include <cmath>
 
+#include "kernels/kernels.hpp"
 #include "losses/losses.hpp"
-#include "svmgsu/kernels/kernels.hpp"
 
 namespace svmgsu {
 namespace {

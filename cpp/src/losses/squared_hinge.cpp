@@ -1,6 +1,6 @@
 // The squared hinge ℓ(D) = max(0, D)²: L = (d² + s²)Φ + dsφ, L′ = 2(dΦ + sφ), L″ = 2Φ, L‴ = 2φ/s, L⁗ = −2rφ/s².
+#include "kernels/kernels.hpp"
 #include "losses/losses.hpp"
-#include "svmgsu/kernels/kernels.hpp"
 
 namespace svmgsu {
 namespace {

@@ -1,11 +1,10 @@
-#include "svmgsu/maps/fourier.hpp"
-
 #include <cmath>
 #include <vector>
 
+#include "kernels/kernels.hpp"
 #include "kernels/waves.hpp"
-#include "svmgsu/kernels/kernels.hpp"
-#include "svmgsu/support/parallel.hpp"
+#include "support/parallel.hpp"
+#include "svmgsu/maps/maps.hpp"
 
 namespace svmgsu {
 namespace {

@@ -1,8 +1,7 @@
-#include "svmgsu/maps/landmarks.hpp"
-
 #include <cmath>
 
 #include "support/linalg.hpp"
+#include "svmgsu/maps/maps.hpp"
 
 namespace svmgsu {
 namespace {

@@ -1,8 +1,7 @@
-#include "svmgsu/maps/moments.hpp"
-
 #include <cmath>
 
-#include "svmgsu/support/parallel.hpp"
+#include "support/parallel.hpp"
+#include "svmgsu/maps/maps.hpp"
 
 namespace svmgsu {
 namespace {

@@ -1,4 +1,4 @@
-#include "svmgsu/maps/polynomial.hpp"
+#include "svmgsu/maps/maps.hpp"
 
 namespace svmgsu {
 namespace {

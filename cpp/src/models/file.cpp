@@ -7,7 +7,7 @@
 #include <unordered_set>
 
 #include "models/lines.hpp"
-#include "svmgsu/support/output.hpp"
+#include "support/output.hpp"
 
 namespace svmgsu {
 namespace {

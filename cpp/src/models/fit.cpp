@@ -6,11 +6,12 @@
 #include <numeric>
 
 #include "models/folds.hpp"
+#include "models/prediction.hpp"
+#include "support/clock.hpp"
+#include "support/random.hpp"
 #include "svmgsu/engines/objective.hpp"
-#include "svmgsu/losses/expected_hinge.hpp"
+#include "svmgsu/losses/loss.hpp"
 #include "svmgsu/models/classification.hpp"
-#include "svmgsu/support/clock.hpp"
-#include "svmgsu/support/random.hpp"
 
 namespace svmgsu {
 namespace {

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "models/prediction.hpp"
+
 namespace svmgsu {
 
 std::vector<double> decision_values(const Rows& means, const Vector& w, double b, int threads) {

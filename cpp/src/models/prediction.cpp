@@ -1,4 +1,4 @@
-#include "svmgsu/models/prediction.hpp"
+#include "models/prediction.hpp"
 
 #include "engines/sweep.hpp"
 #include "models/decider.hpp"

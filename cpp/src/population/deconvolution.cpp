@@ -8,7 +8,7 @@
 #include "population/extrapolation.hpp"
 #include "population/pass.hpp"
 #include "population/standard.hpp"
-#include "svmgsu/support/clock.hpp"
+#include "support/clock.hpp"
 
 namespace svmgsu {
 namespace {

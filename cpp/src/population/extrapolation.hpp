@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "svmgsu/population/mixture.hpp"
+#include "svmgsu/population/deconvolution.hpp"
 
 namespace svmgsu {
 

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "support/linalg.hpp"
-#include "svmgsu/support/parallel.hpp"
+#include "support/parallel.hpp"
 
 namespace svmgsu {
 namespace {

@@ -5,8 +5,8 @@
 #include "population/eight.hpp"
 #include "population/pass.hpp"
 #include "population/standard.hpp"
+#include "support/parallel.hpp"
 #include "svmgsu/population/deconvolution.hpp"
-#include "svmgsu/support/parallel.hpp"
 
 namespace svmgsu {
 namespace {

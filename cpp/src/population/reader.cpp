@@ -7,7 +7,7 @@
 #include <string>
 
 #include "population/standard.hpp"
-#include "svmgsu/support/parallel.hpp"
+#include "support/parallel.hpp"
 
 namespace svmgsu {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "population/lanes.hpp"
-#include "svmgsu/population/observations.hpp"
+#include "svmgsu/population/deconvolution.hpp"
 
 namespace svmgsu {
 

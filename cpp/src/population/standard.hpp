@@ -1,7 +1,7 @@
 // Mixtures in the units that deconvolution works in, and back.
 #pragma once
 
-#include "svmgsu/population/mixture.hpp"
+#include "svmgsu/population/deconvolution.hpp"
 
 namespace svmgsu {
 

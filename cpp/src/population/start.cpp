@@ -6,8 +6,8 @@
 
 #include "population/pass.hpp"
 #include "population/standard.hpp"
+#include "support/random.hpp"
 #include "svmgsu/population/deconvolution.hpp"
-#include "svmgsu/support/random.hpp"
 
 namespace svmgsu {
 namespace {

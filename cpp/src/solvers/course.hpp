@@ -6,9 +6,9 @@
 #include <memory>
 
 #include "solvers/choices.hpp"
+#include "support/clock.hpp"
+#include "support/poll.hpp"
 #include "svmgsu/solvers/solve.hpp"
-#include "svmgsu/support/clock.hpp"
-#include "svmgsu/support/poll.hpp"
 
 namespace svmgsu {
 

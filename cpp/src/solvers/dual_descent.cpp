@@ -13,8 +13,8 @@
 #include <limits>
 
 #include "engines/source.hpp"
-#include "svmgsu/support/poll.hpp"
-#include "svmgsu/support/random.hpp"
+#include "support/poll.hpp"
+#include "support/random.hpp"
 
 namespace svmgsu {
 namespace {

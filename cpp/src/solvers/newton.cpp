@@ -1,4 +1,4 @@
-#include "svmgsu/solvers/newton.hpp"
+#include "solvers/newton.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +12,7 @@
 #include "solvers/pace.hpp"
 #include "solvers/probe.hpp"
 #include "solvers/quasi_newton.hpp"
-#include "svmgsu/support/poll.hpp"
+#include "support/poll.hpp"
 
 namespace svmgsu {
 namespace {

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <vector>
 
+#include "kernels/kernels.hpp"
 #include "solvers/choices.hpp"
 #include "support/linalg.hpp"
-#include "svmgsu/kernels/kernels.hpp"
-#include "svmgsu/support/poll.hpp"
+#include "support/poll.hpp"
 
 namespace svmgsu {
 namespace {

@@ -1,4 +1,4 @@
-#include "svmgsu/solvers/sgd.hpp"
+#include "solvers/sgd.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "engines/kept.hpp"
-#include "svmgsu/support/clock.hpp"
+#include "support/clock.hpp"
 
 namespace svmgsu {
 namespace {

@@ -2,11 +2,11 @@
 
 #include <cmath>
 
+#include "solvers/newton.hpp"
+#include "solvers/sgd.hpp"
 #include "solvers/span.hpp"
 #include "svmgsu/data/gaussians.hpp"
 #include "svmgsu/engines/objective.hpp"
-#include "svmgsu/solvers/newton.hpp"
-#include "svmgsu/solvers/sgd.hpp"
 
 namespace svmgsu {
 namespace {

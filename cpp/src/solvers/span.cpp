@@ -7,12 +7,12 @@
 
 #include "engines/source.hpp"
 #include "solvers/choices.hpp"
+#include "solvers/newton.hpp"
+#include "support/clock.hpp"
 #include "support/linalg.hpp"
+#include "support/poll.hpp"
 #include "svmgsu/engines/objective.hpp"
-#include "svmgsu/kinds/kinds.hpp"
-#include "svmgsu/solvers/newton.hpp"
-#include "svmgsu/support/clock.hpp"
-#include "svmgsu/support/poll.hpp"
+#include "svmgsu/kinds/covariance.hpp"
 
 namespace svmgsu {
 namespace {

@@ -14,12 +14,12 @@
 #include <vector>
 
 #include "engines/source.hpp"
+#include "kernels/kernels.hpp"
 #include "solvers/dual_descent.hpp"
 #include "support/linalg.hpp"
-#include "svmgsu/kernels/kernels.hpp"
-#include "svmgsu/losses/expected_hinge.hpp"
-#include "svmgsu/support/poll.hpp"
-#include "svmgsu/support/random.hpp"
+#include "support/poll.hpp"
+#include "support/random.hpp"
+#include "svmgsu/losses/loss.hpp"
 
 namespace svmgsu {
 namespace {

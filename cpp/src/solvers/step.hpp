@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "svmgsu/support/types.hpp"
+#include "svmgsu/support/dense.hpp"
 
 namespace svmgsu {
 

@@ -5,7 +5,7 @@
 #include <Eigen/QR>
 #include <algorithm>
 
-#include "svmgsu/support/poll.hpp"
+#include "support/poll.hpp"
 
 namespace svmgsu::linalg {
 namespace {

@@ -2,7 +2,7 @@
 // linalg.cpp, once, and everything else calls these functions.
 #pragma once
 
-#include "svmgsu/support/types.hpp"
+#include "svmgsu/support/dense.hpp"
 
 namespace svmgsu::linalg {
 

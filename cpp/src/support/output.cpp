@@ -1,4 +1,4 @@
-#include "svmgsu/support/output.hpp"
+#include "support/output.hpp"
 
 #include <cerrno>
 #include <cstdio>

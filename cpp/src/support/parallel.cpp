@@ -1,4 +1,4 @@
-#include "svmgsu/support/parallel.hpp"
+#include "support/parallel.hpp"
 
 #include <system_error>
 #include <thread>

@@ -1,4 +1,4 @@
-#include "svmgsu/support/poll.hpp"
+#include "support/poll.hpp"
 
 #include <utility>
 

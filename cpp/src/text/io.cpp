@@ -6,8 +6,7 @@
 #include <iterator>
 #include <optional>
 
-#include "svmgsu/models/model.hpp"
-#include "svmgsu/support/parallel.hpp"
+#include "support/parallel.hpp"
 #include "text/scan.hpp"
 
 #if defined(__unix__) || defined(__APPLE__)
@@ -51,6 +50,16 @@ std::optional<std::pair<std::shared_ptr<const void>, std::size_t>> map_file(cons
 }
 #endif
 
+// Filling new memory page by page takes a quarter of the time of reading a file; with huge pages it does not.
+void use_huge_pages([[maybe_unused]] void* data, [[maybe_unused]] std::size_t bytes) {
+#ifdef MADV_HUGEPAGE
+  constexpr std::uintptr_t kHuge = std::uintptr_t{1} << 21;
+  const std::uintptr_t first = (reinterpret_cast<std::uintptr_t>(data) + kHuge - 1) / kHuge * kHuge;
+  const std::uintptr_t last = (reinterpret_cast<std::uintptr_t>(data) + bytes) / kHuge * kHuge;
+  if (last > first + 8 * kHuge) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
+#endif
+}
+
 // A piece in the making, and what is wrong in it; which line that is, is known once all before it are counted.
 struct Job {
   text::Piece piece;
@@ -76,7 +85,7 @@ class Reader {
   Reader(Text text, const TextOptions& options) : options_(options) {
     rows_.text = std::move(text);
     rows_.name = options.name;
-    rows_.start.push(0);
+    rows_.start.push_back(0);
   }
 
   TextRows read() && {
@@ -130,8 +139,8 @@ class Reader {
       if (rows.features > kMostFullFeatures)
         throw FormatError(rows.name + ": index " + std::to_string(rows.features) +
                           ": full covariances are read up to " + std::to_string(kMostFullFeatures) + " features");
-      Buffer<std::int32_t>& other = rows.packed ? piece.column : rows.column;
-      text::pack_columns(other.begin(), other.end());
+      std::vector<std::int32_t>& other = rows.packed ? piece.column : rows.column;
+      text::pack_columns(other, 0, other.size());
       rows.packed = true;
     }
     if (first_bare_ == 0 && piece.first_bare > 0) first_bare_ = lines_ + piece.first_bare;
@@ -140,10 +149,10 @@ class Reader {
     const auto before = static_cast<Index>(rows.value.size());
     rows.ids.insert(rows.ids.end(), piece.ids.begin(), piece.ids.end());
     for (const Index line : piece.line) rows.line.push_back(lines_ + line);
-    for (const Index end : piece.end) rows.start.push(before + end);
-    rows.label.append(piece.label.data(), piece.label.size());
-    rows.column.append(piece.column.data(), piece.column.size());
-    rows.value.append(piece.value.data(), piece.value.size());
+    for (const Index end : piece.end) rows.start.push_back(before + end);
+    rows.label.insert(rows.label.end(), piece.label.begin(), piece.label.end());
+    rows.column.insert(rows.column.end(), piece.column.begin(), piece.column.end());
+    rows.value.insert(rows.value.end(), piece.value.begin(), piece.value.end());
   }
 
   // Makes room for a whole file that goes on like its first piece.
@@ -153,6 +162,8 @@ class Reader {
     const std::size_t entries = piece.value.size() * (pieces + pieces / 16);
     rows_.column.reserve(entries);
     rows_.value.reserve(entries);
+    use_huge_pages(rows_.column.data(), entries * sizeof(std::int32_t));
+    use_huge_pages(rows_.value.data(), entries * sizeof(double));
   }
 
   void check() {

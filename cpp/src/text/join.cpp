@@ -1,5 +1,5 @@
 // Rows of several files brought together by their ids, and laid out as dense arrays.
-#include "svmgsu/support/parallel.hpp"
+#include "support/parallel.hpp"
 #include "svmgsu/text/io.hpp"
 
 namespace svmgsu {

@@ -65,8 +65,8 @@ class Scanner {
           default:
             entries(p, first);
         }
-        out_.line.push(out_.lines);
-        out_.end.push(static_cast<Index>(out_.value.size()));
+        out_.line.push_back(out_.lines);
+        out_.end.push_back(static_cast<Index>(out_.value.size()));
       }
       p = static_cast<const char*>(std::memchr(p, '\n', static_cast<std::size_t>(end - p))) + 1;
     }
@@ -103,7 +103,7 @@ class Scanner {
     double value = 0;
     const Parsed parsed = parse_number(p, end_, value);
     if (parsed != Parsed::good) fail_number(first, "a label", parsed);
-    out_.label.push(value);
+    out_.label.push_back(value);
   }
 
   // An index at p, 0-based; p is left behind it. -1 if there is none.
@@ -175,12 +175,12 @@ class Scanner {
       const double value = number(p, entry);
       sorted &= j > last;
       last = j;
-      out_.column.push(static_cast<std::int32_t>(j));
-      out_.value.push(value);
+      out_.column.push_back(static_cast<std::int32_t>(j));
+      out_.value.push_back(value);
     }
     at = p;
     if (!sorted) sort_line(first);
-    if (out_.value.size() > first) note_features(out_.column[out_.column.size() - 1]);
+    if (out_.value.size() > first) note_features(out_.column.back());
   }
 
   void note_features(Index largest) { out_.features = std::max(out_.features, largest + 1); }
@@ -242,9 +242,9 @@ class Scanner {
       sorted &= j > last;
       last = j;
       largest = std::max({largest, i, j});
-      rows_.push(static_cast<std::int32_t>(i));
-      out_.column.push(static_cast<std::int32_t>(j));
-      out_.value.push(value);
+      rows_.push_back(static_cast<std::int32_t>(i));
+      out_.column.push_back(static_cast<std::int32_t>(j));
+      out_.value.push_back(value);
     }
     at = p;
     if (out_.value.size() == first) return;
@@ -257,7 +257,7 @@ class Scanner {
       full_line(first, largest + 1);
     } else {
       if (!sorted && !options_.as_written) sort_line(first);
-      if (out_.packed) pack_columns(out_.column.data() + first, out_.column.end());
+      if (out_.packed) pack_columns(out_.column, first, out_.column.size());
     }
   }
 
@@ -281,15 +281,15 @@ class Scanner {
     if (!at_end(p)) fail(p, "expected one variance, got also " + quoted(token(p)));
     if (out_.first_bare == 0) out_.first_bare = out_.lines;
     note_features(0);
-    out_.column.push(0);
-    out_.value.push(value);
+    out_.column.push_back(0);
+    out_.value.push_back(value);
     return p;
   }
 
   // The line's matrix as a packed upper triangle; both triangles may be given if they agree.
   void full_line(std::size_t first, Index n) {
     if (!out_.packed) {
-      pack_columns(out_.column.data(), out_.column.data() + first);
+      pack_columns(out_.column, 0, first);
       out_.packed = true;
     }
     const std::size_t count = out_.value.size() - first;
@@ -314,8 +314,8 @@ class Scanner {
       out_.column[kept] = static_cast<std::int32_t>(entry.key());
       out_.value[kept++] = value;
     }
-    out_.column.shrink(kept);
-    out_.value.shrink(kept);
+    out_.column.resize(kept);
+    out_.value.resize(kept);
   }
 
   struct Entry {
@@ -353,7 +353,7 @@ class Scanner {
   const Index base_;
   const char* line_ = nullptr;
   const char* end_ = nullptr;
-  Buffer<std::int32_t> rows_;  // the row indices of one covariance
+  std::vector<std::int32_t> rows_;  // the row indices of one covariance
   std::vector<Entry> order_, sorted_;
   std::vector<std::size_t> place_;
 };
@@ -371,8 +371,9 @@ void Piece::clear() {
   packed = false;
 }
 
-void pack_columns(std::int32_t* first, std::int32_t* last) {
-  for (; first < last; ++first) *first = static_cast<std::int32_t>(packed_size(Index{*first}) + *first);
+void pack_columns(std::vector<std::int32_t>& columns, std::size_t first, std::size_t last) {
+  for (std::size_t k = first; k < last; ++k)
+    columns[k] = static_cast<std::int32_t>(packed_size(Index{columns[k]}) + columns[k]);
 }
 
 void scan(std::string_view lines, const TextOptions& options, Piece& out) {

@@ -1,4 +1,4 @@
-// One piece of a text file, line by line, into arrays. See text_io.hpp for the formats.
+// One piece of a text file, line by line, into arrays. See io.hpp for the formats.
 #pragma once
 
 #include <string>
@@ -19,9 +19,9 @@ struct Fault {
 // The rows of one piece, in the form of TextRows; line numbers are relative to the piece.
 struct Piece {
   std::vector<std::string_view> ids;
-  Buffer<Index> line, end;  // of each row: its line, and where its entries end
-  Buffer<double> label, value;
-  Buffer<std::int32_t> column;
+  std::vector<Index> line, end;  // of each row: its line, and where its entries end
+  std::vector<double> label, value;
+  std::vector<std::int32_t> column;
   Index lines = 0;
   Index features = 0;
   bool packed = false;
@@ -34,6 +34,6 @@ struct Piece {
 void scan(std::string_view lines, const TextOptions& options, Piece& out);
 
 // Columns j of diagonal entries become those of packed triangles, j(j+1)/2 + j.
-void pack_columns(std::int32_t* first, std::int32_t* last);
+void pack_columns(std::vector<std::int32_t>& columns, std::size_t first, std::size_t last);
 
 }  // namespace svmgsu::text

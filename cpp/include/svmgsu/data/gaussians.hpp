@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "svmgsu/kinds/kinds.hpp"
+#include "svmgsu/kinds/covariance.hpp"
 
 namespace svmgsu {
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "svmgsu/support/types.hpp"
+#include "svmgsu/support/dense.hpp"
 
 namespace svmgsu {
 

@@ -4,7 +4,7 @@
 #include <limits>
 #include <vector>
 
-#include "svmgsu/kinds/kinds.hpp"
+#include "svmgsu/kinds/covariance.hpp"
 
 namespace svmgsu {
 

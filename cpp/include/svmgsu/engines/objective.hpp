@@ -2,8 +2,8 @@
 //
 //     J(w, b) = λ/2 ‖w‖² + (1/ℓ) Σ c_i L(d_i, s_i),     b is not penalised.
 //
-// The samples may be anywhere: in memory, in files that are read window by window (streamed.hpp), or in several places
-// that are asked for sums (mapped.hpp). A pass reads each sample once, in blocks of fixed size that are summed in their
+// The samples may be anywhere: in memory, in files that are read window by window, or in several places that are
+// asked for sums. A pass reads each sample once, in blocks of fixed size that are summed in their
 // order, so that a result has the same bits for any number of threads, windows and places. A few numbers of each sample
 // are kept from pass to pass.
 //

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "svmgsu/models/calibration.hpp"
-#include "svmgsu/support/types.hpp"
+#include "svmgsu/support/dense.hpp"
 
 namespace svmgsu {
 

@@ -33,10 +33,11 @@
 
 #include "svmgsu/data/gaussians.hpp"
 #include "svmgsu/losses/loss.hpp"
-#include "svmgsu/models/prediction.hpp"
-#include "svmgsu/support/types.hpp"
+#include "svmgsu/models/classification.hpp"
 
 namespace svmgsu {
+
+struct Planes;
 
 enum class ModelFormat { svmgsu, gsvm };
 
@@ -73,7 +74,7 @@ struct Model : Classification {
   // One value for each row of w; of a regression, its value.
   Vector decision(const Vector& x) const;
 
-  // Of many samples, one row for each, with their covariances if there are some: prediction.hpp. The same bits as one
+  // Of many samples, one row for each, with their covariances if there are some. The same bits as one
   // by one, and as in Python.
   Matrix decisions(const Gaussians& data, int threads = 0) const;
   Matrix probabilities(const Gaussians& data, const Matrix* prior = nullptr, int threads = 0) const;
@@ -81,7 +82,7 @@ struct Model : Classification {
   Estimates estimate(const Gaussians& data, int threads = 0) const;
   using Classification::predict;
   using Classification::probabilities;
-  Planes planes() const;
+  Planes planes() const;  // for the library's own loops
 
   // The columns of `rows`, which are called `columns`, in the order of the model's features. Names that are
   // missing or unknown are refused and listed.
@@ -102,11 +103,5 @@ std::vector<double> decision_values(const Rows& means, const Vector& w, double b
 // For each of the `wanted` features its place among the `given` ones, by name. Refuses names that are missing,
 // unknown or there twice, and lists them.
 std::vector<Index> match_names(const std::vector<std::string>& wanted, const std::vector<std::string>& given);
-
-// A file that cannot be read or written, or is not what it should be.
-class FileError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 }  // namespace svmgsu

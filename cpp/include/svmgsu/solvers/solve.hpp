@@ -13,8 +13,8 @@
 namespace svmgsu {
 
 enum class Solver {
-  newton,  // exact and certified: solvers/newton.hpp
-  sgd,     // the paper's Algorithm 1, corrected: solvers/sgd.hpp
+  newton,  // exact and certified: Newton with smoothing
+  sgd,     // the paper's Algorithm 1, corrected: stochastic gradient descent
 };
 
 struct Options {
@@ -22,7 +22,7 @@ struct Options {
   LossPointer loss;  // a name, or of make_loss; none: the hinge for labels, the squared loss for values
   Solver solver = Solver::newton;
   bool intercept = true;
-  bool check = true;           // train: look for NaN, negative variances and the like first (check.hpp)
+  bool check = true;           // train: look for NaN, negative variances and the like first (gaussians.hpp)
   int threads = 0;             // 0: all that OpenMP offers
   double tolerance = 1e-6;     // stop when gap ≤ tolerance · objective (newton)
   Index max_iterations = 500;  // newton

@@ -11,13 +11,12 @@
 #include <Eigen/Core>
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <new>
 #include <utility>
 
-namespace svmgsu {
+#include "svmgsu/support/types.hpp"
 
-using Index = std::int64_t;
+namespace svmgsu {
 
 // A column vector (Columns = 1) or a row-major matrix (Columns = Eigen::Dynamic, that is −1).
 template <class Scalar, int Columns>

@@ -1,20 +1,33 @@
-// The few types that every header of the library speaks in.
+// Sizes and errors: what every header needs, without Eigen.
 #pragma once
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 
-#include "svmgsu/support/dense.hpp"
-
 namespace svmgsu {
 
-// What a caller did wrong: the message names the argument and what is wanted.
+using Index = std::int64_t;
+
+// The caller passed something wrong: the message begins with the argument's name and says what is wanted.
 class InvalidArgument : public std::invalid_argument {
  public:
   using std::invalid_argument::invalid_argument;
 };
 
-// A number for such a message: six digits, whatever the locale.
+// A file cannot be read or written, or is not a model.
+class FileError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// A text file has the wrong format; the message begins with file, line and column.
+class FormatError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// A number for a message: six digits, whatever the locale.
 std::string to_text(double value);
 
 inline void require(bool holds, const std::string& message) {

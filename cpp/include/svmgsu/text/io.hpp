@@ -16,16 +16,9 @@
 #include <string_view>
 #include <vector>
 
-#include "svmgsu/support/buffer.hpp"
 #include "svmgsu/support/types.hpp"
 
 namespace svmgsu {
-
-// A file that is not what it should be; the message begins with file, line and column.
-class FormatError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 // The bytes of a file. Every line of `body` ends with '\n'; a last line without one is in `tail`, with one added.
 class Text {
@@ -68,10 +61,10 @@ struct TextRows {
   std::string name;
   std::vector<std::string_view> ids;  // views of `text`; empty for svmlight
   std::vector<Index> line;
-  Buffer<double> label;  // labels and svmlight
-  Buffer<Index> start;
-  Buffer<std::int32_t> column;  // 0-based; if `packed`, b(b+1)/2 + a for the entry (a, b), a <= b
-  Buffer<double> value;
+  std::vector<double> label;  // labels and svmlight
+  std::vector<Index> start;
+  std::vector<std::int32_t> column;  // 0-based; if `packed`, b(b+1)/2 + a for the entry (a, b), a <= b
+  std::vector<double> value;
   Index features = 0;   // the largest index of the file
   bool packed = false;  // covariances with off-diagonal entries
   bool bare = false;    // covariances: one value a line, without index

@@ -9,7 +9,7 @@
 #include <mutex>
 #include <vector>
 
-#include "svmgsu/support/poll.hpp"
+#include "support/poll.hpp"
 #include "svmgsu/support/types.hpp"
 
 namespace svmgsu {

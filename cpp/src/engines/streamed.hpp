@@ -28,8 +28,8 @@ struct FlatFile {
   std::int64_t row_bytes() const { return columns * number_bytes(); }
 };
 
-// A term of the covariances: a file whose rows are what the layout takes (kinds.hpp; of factors, rank × n numbers), or
-// matrices in memory that the rows of the files share.
+// A term of the covariances: a file whose rows are what the layout takes (covariance.hpp; of factors, rank × n
+// numbers), or matrices in memory that the rows of the files share.
 struct FlatTerm {
   Covariance::Layout layout = Covariance::Layout::diagonal;
   FlatFile file;

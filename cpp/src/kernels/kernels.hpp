@@ -40,7 +40,7 @@ template <class Scalar>
 bool has_root(const Scalar* packed, Index n, double shift, double* work);
 Index room_for_root(Index n);
 
-// The expected hinge of many samples at once; see expected_hinge.hpp for what each array means.
+// The expected hinge of many samples at once; see loss.hpp for what each array means.
 void expected_hinge(int count, const double* d, const double* s, double* loss, double* cdf, double* kappa);
 
 // The same at −|d|, the lower tail, and `square`, the mean of max(0, D)² there, all to full relative accuracy.

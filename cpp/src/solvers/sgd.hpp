@@ -8,8 +8,8 @@
 // solved exactly at the end. svmgsu.reference.sgd does the same steps from the same random numbers.
 #pragma once
 
+#include "support/random.hpp"
 #include "svmgsu/solvers/solve.hpp"
-#include "svmgsu/support/random.hpp"
 
 namespace svmgsu {
 

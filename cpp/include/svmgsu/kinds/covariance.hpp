@@ -3,7 +3,7 @@
 //     Isotropic(variances)          Σ_i = v_i I                      one number a row
 //     Diagonal(variances)           Σ_i = diag(V_i)                  n numbers a row, dense or sparse
 //     Full(packed)                  a symmetric matrix               n(n+1)/2 numbers a row: the upper triangle, row
-//                                                                    after row (packing.hpp makes them)
+//                                                                    after row (pack makes them)
 //     LowRank(factors, rank)        Σ_i = F_iᵀF_i                    `rank` rows of n numbers for each sample
 //     LowRank(factors, start, l)    the same                         rows start[i] .. start[i + 1] for sample i of l
 //     Shared(kind)                  one matrix for all samples       `kind` has one
@@ -18,7 +18,6 @@
 #include <vector>
 
 #include "svmgsu/data/rows.hpp"
-#include "svmgsu/kinds/packing.hpp"
 
 namespace svmgsu {
 
@@ -135,5 +134,34 @@ inline CovarianceSum operator*(double factor, CovarianceSum a) {
   a.scale(factor);
   return a;
 }
+
+// Full matrices and their packed upper triangles: a caller provides arrays of samples × n² and samples × n(n+1)/2
+// numbers.
+
+// Packs `samples` symmetric n × n matrices (row-major, one after another), averaging the two
+// triangles. Returns the first sample whose triangles differ by more than `tolerance` times its
+// largest entry, or −1.
+template <class Scalar>
+Index pack(const Scalar* full, Index samples, Index n, double tolerance, int threads, Scalar* packed);
+
+// The first sample whose correlation matrix D^-½ Σ D^-½ has an eigenvalue below −`tolerance`, or which has a
+// covariance without a variance, with the smallest eigenvalue of Σ; sample −1 if there is none.
+struct Indefinite {
+  Index sample;
+  double eigenvalue;
+};
+template <class Scalar>
+Indefinite find_indefinite(const Scalar* packed, Index samples, Index n, double tolerance, int threads);
+
+// Replaces each Σ whose correlation matrix has its smallest eigenvalue between −`tolerance` and −`rounding` by the
+// nearest that is positive semidefinite, in these units; the others are not touched. `samples` were replaced, whose
+// smallest eigenvalues were down to −`farthest`; `refused` is the first sample that is further off.
+struct Clipped {
+  Index samples;
+  double farthest;
+  Indefinite refused;
+};
+template <class Scalar>
+Clipped clip_indefinite(Scalar* packed, Index samples, Index n, double rounding, double tolerance, int threads);
 
 }  // namespace svmgsu
