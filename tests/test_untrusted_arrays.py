@@ -180,12 +180,32 @@ CALLS = {
     "fill short": lambda: rows().fill_dense(int64(0, 1), 1, np.zeros((1, 2))),
     "fill narrow": lambda: rows().fill_dense(int64(0), 1, np.zeros((1, 1))),
     "fill packed": lambda: rows().fill_packed(int64(0), 2, 1, np.zeros((1, 2))),
+    "fill another shape": lambda: rows().fill_dense(int64(0, 1), 1, np.zeros((2, 2, 0))),
+    "means of three axes": lambda: _core.dense_means(np.ones((3, 3, 0))),
+    "variances of three axes": lambda: _core.diagonal(np.ones((3, 3, 0))),
+    "triangles of three axes": lambda: _core.full(np.ones((2, 6, 0)), 3),
+    "factors of three axes": lambda: _core.low_rank(np.ones((2, 3, 0)), int64(0, 1, 2)),
+    "matrices of four axes": lambda: _core.pack(np.ones((2, 3, 3, 0)), 1.0, np.ones((2, 6))),
+    "add_full axes": lambda: _core.diagonal(X).add_full(0, 1.0, np.zeros((3, 3, 0))),
+    "mixture": lambda: _core.Mixture(np.ones(2), np.ones((2, 3, 0)), np.ones(0)),
+    "waves of another width": lambda: waves(W=np.ones((2, 4))),
+    "waves of points": lambda: waves(means=np.ones((3, 3))),
+    "waves with too few weights": lambda: waves(weights=np.ones((3, 2))),
+    "waves with too few variances": lambda: waves(cov=np.ones((3, 1, 2))),
+    "waves with too few matrices": lambda: waves(cov=np.ones((3, 1, 3, 2))),
+    "waves with too few inputs": lambda: waves(W=np.ones((2, 4)), further=np.ones((2, 1))),
+    "waves combined by no rows": lambda: waves(combine=np.ones((0, 4))),
+    "waves combined by short rows": lambda: waves(combine=np.ones((2, 3))),
     "fill taken": lambda: taken().fill_dense(int64(0), 1, np.zeros((1, 2))),
 }
 
 
 def rows():
     return _core.read_rows(b"a 1:1 2:2\nb 1:3\n", "means", "text", 10, "", False, False, False, 1)
+
+
+def waves(W=np.ones((2, 3)), weights=None, means=X[:, None], cov=None, further=None, combine=None):
+    return _core.expected_waves(W, weights, means, cov, further, combine, 1)
 
 
 def taken():

@@ -46,8 +46,8 @@ void bind_packing(py::module_& m) {
       [](const Array<Scalar>& full, double tolerance, Array<Scalar>& packed) {
         const Scalar* in = full.data();
         Scalar* out = packed.mutable_data();
-        const Index samples = size_of(full, 0), n = size_of(full, 1);
-        require_size(size_of(full, 2), n, "full: rows");
+        const Index samples = size_of(full, 0, 3), n = size_of(full, 1, 3);
+        require_size(size_of(full, 2, 3), n, "full: rows");
         require_size(size_of(packed, 0), samples, "packed");
         require_triangles(packed, n);
         py::gil_scoped_release release;

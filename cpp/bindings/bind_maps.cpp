@@ -66,67 +66,19 @@ void bind_moments(py::module_& m) {
       arg("map"), arg("data"), arg("weights").noconvert(), arg("spread"), arg("mean").noconvert(), arg("threads"));
 }
 
-void bind_sums(py::module_& m) {
-  using py::arg;
-  m.def(
-      "second_moments",
-      [](const Map& map, const Gaussians& data, const Weights& weights, const Weights& counts,
-         const Array<double>& targets, int threads) {
-        const Blend blend = blend_of(data, weights);
-        const double* const count = each(counts, blend.samples(data), "counts");
-        const Matrix wanted = to_matrix(targets);
-        SecondMoments found;
-        {
-          py::gil_scoped_release release;
-          found = second_moments(map, data, blend, count, wanted, threads);
-        }
-        return py::make_tuple(to_rows(found.gram), to_rows(found.cross));
-      },
-      arg("map"), arg("data"), arg("weights").noconvert(), arg("counts").noconvert(), arg("targets").noconvert(),
-      arg("threads"));
-  m.def(
-      "map_scores",
-      [](const Map& map, const Gaussians& data, const Weights& weights, const Array<double>& w, int threads) {
-        const Blend blend = blend_of(data, weights);
-        const Matrix rows = to_matrix(w);
-        Scores found;
-        {
-          py::gil_scoped_release release;
-          found = map_scores(map, data, blend, rows, threads);
-        }
-        return py::make_tuple(to_rows(found.mean), to_rows(found.variance));
-      },
-      arg("map"), arg("data"), arg("weights").noconvert(), arg("w").noconvert(), arg("threads"));
-  m.def(
-      "gradient_outer_product",
-      [](const Map& map, const Gaussians& data, const Weights& weights, const Weights& counts, const Array<double>& w,
-         int threads) {
-        const Blend blend = blend_of(data, weights);
-        const double* const count = each(counts, blend.samples(data), "counts");
-        const Matrix rows = to_matrix(w);
-        Matrix found;
-        {
-          py::gil_scoped_release release;
-          found = gradient_outer_product(map, data, blend, count, rows, threads);
-        }
-        return to_rows(found);
-      },
-      arg("map"), arg("data"), arg("weights").noconvert(), arg("counts").noconvert(), arg("w").noconvert(),
-      arg("threads"));
-}
-
 // E z of Fourier features, (l, 2R), or `combine` times that.
 Array<double> waves_of(const Array<double>& frequencies, const Weights& weights, const Array<double>& means,
                        const Weights& covariances, const Weights& further, const Weights& combine, int threads) {
   MixtureArrays data;
-  data.samples = size_of(means, 0);
-  data.components = size_of(means, 1);
-  data.features = size_of(means, 2);
+  data.samples = size_of(means, 0, 3);
+  data.components = size_of(means, 1, 3);
+  data.features = size_of(means, 2, 3);
   data.means = means.data();
   const Index rows = data.samples * data.components, n = data.features;
   data.weights = each(weights, rows, "weights");
   if (covariances) {
     data.diagonal = covariances->ndim() == 3;
+    size_of(*covariances, 0, data.diagonal ? 3 : 4);
     data.covariances = each(covariances, rows * n * (data.diagonal ? 1 : n), "covariances");
   }
   if (further) {
@@ -134,6 +86,7 @@ Array<double> waves_of(const Array<double>& frequencies, const Weights& weights,
     data.further = each(further, data.samples * data.known, "further");
   }
   const Matrix w = to_matrix(frequencies);
+  require(!combine || size_of(*combine, 0) > 0, "combine: there are no rows");
   const Matrix combined = combine ? to_matrix(*combine) : Matrix(0, 0);
   Array<double> out({data.samples, combine ? combined.rows() : 2 * w.rows()});
   double* const to = out.mutable_data();
@@ -149,15 +102,7 @@ Array<double> waves_of(const Array<double>& frequencies, const Weights& weights,
 void bind_maps(py::module_& m) {
   py::class_<Map, MapPtr>(m, "Map")
       .def_property_readonly("inputs", &Map::inputs)
-      .def_property_readonly("outputs", &Map::outputs)
-      .def("jacobian", [](const Map& map, const Gaussians& data, Index sample) {
-        require(sample >= 0 && sample < data.samples(), "sample: there is no such sample");
-        OneGaussian one;
-        one.read(data, sample);
-        Matrix out;
-        map.jacobian(one, out);
-        return to_rows(out);
-      });
+      .def_property_readonly("outputs", &Map::outputs);
   m.def(
       "fourier_map",
       [](const Array<double>& frequencies) -> MapPtr { return std::make_shared<Fourier>(to_matrix(frequencies)); },
@@ -175,7 +120,6 @@ void bind_maps(py::module_& m) {
         py::arg("combine").noconvert(), py::arg("threads"));
   bind_moments<double>(m);
   bind_moments<float>(m);
-  bind_sums(m);
 }
 
 }  // namespace svmgsu::python

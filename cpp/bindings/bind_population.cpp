@@ -11,11 +11,11 @@ Observations observations_of(const Gaussians& data, const std::optional<Array<do
                              const std::optional<Array<double>>& weights) {
   Observations out{data};
   if (projection) {
-    require(projection->ndim() == 3 && size_of(*projection, 1) == data.features(),
+    require(size_of(*projection, 1, 3) == data.features(),
             "projection: expected matrices of as many rows as there are values");
-    require_size(size_of(*projection, 0), data.means().count(), "projection: matrices");
+    require_size(size_of(*projection, 0, 3), data.means().count(), "projection: matrices");
     out.projection = projection->data();
-    out.projected = size_of(*projection, 2);
+    out.projected = size_of(*projection, 2, 3);
   }
   if (weights) {
     require_size(weights->size(), data.samples(), "weights");
@@ -30,7 +30,7 @@ Units units_from(const Array<double>& centre, const Array<double>& scale) {
 
 // From weights (K,), means (K, n) and covariances (K, n, n).
 Mixture mixture_from(const Array<double>& weights, const Array<double>& means, const Array<double>& covariances) {
-  const Index count = weights.size(), n = means.ndim() == 2 ? size_of(means, 1) : 0;
+  const Index count = weights.size(), n = size_of(means, 1);
   require_size(means.size(), count * n, "means");
   require_size(covariances.size(), count * n * n, "covariances");
   Mixture out{to_vector(weights), Matrix(count, n), Matrix(count, n * n)};
@@ -77,28 +77,6 @@ py::tuple posterior_of(const Observations& observed, const Units& units, const M
   return py::make_tuple(log_likelihood, distance, weights, means, covariances);
 }
 
-// (log-likelihood, weight, shares (K,), first (K, n), second (K, n²))
-py::tuple parts_of(const PopulationSums& sums) {
-  const Index count = sums.share.size(), n = sums.first.cols();
-  return py::make_tuple(sums.log_likelihood, sums.weight, to_array(sums.share),
-                        to_array(sums.first).reshape({count, n}), to_array(sums.second).reshape({count, n * n}));
-}
-
-PopulationSums sums_from(const py::tuple& parts, const Mixture& at) {
-  require(parts.size() == 5, "sums: five parts are wanted");
-  const auto share = py::cast<Array<double>>(parts[2]), first = py::cast<Array<double>>(parts[3]),
-             second = py::cast<Array<double>>(parts[4]);
-  const Index count = at.components(), n = at.features();
-  require_size(share.size(), count, "sums: shares");
-  require_size(first.size(), count * n, "sums: first moments");
-  require_size(second.size(), count * n * n, "sums: second moments");
-  PopulationSums out{py::cast<double>(parts[0]), py::cast<double>(parts[1]), to_vector(share), Matrix(count, n),
-                     Matrix(count, n * n)};
-  std::copy_n(first.data(), count * n, out.first.data());
-  std::copy_n(second.data(), count * n * n, out.second.data());
-  return out;
-}
-
 }  // namespace
 
 void bind_population(py::module_& m) {
@@ -141,33 +119,6 @@ void bind_population(py::module_& m) {
       },
       arg("observed"), arg("units"), arg("start"), arg("tolerance"), arg("max_iterations"), arg("floor"),
       arg("threads"), arg("callback") = py::none(), arg("memory") = 10);
-  // Of a mixture in units of z, as `ask` of deconvolve_by is given it; such sums of several parts add up.
-  m.def(
-      "population_sums",
-      [](const Observations& observed, const Units& units, const Mixture& standard, int threads) {
-        PopulationSums found;
-        {
-          py::gil_scoped_release release;
-          found = population_sums(observed, units, standard, threads);
-        }
-        return parts_of(found);
-      },
-      arg("observed"), arg("units"), arg("standard"), arg("threads"));
-  m.def(
-      "deconvolve_by",
-      [](const py::function& ask, const Units& units, const Mixture& start, double tolerance, Index iterations,
-         double floor, const py::object& callback) {
-        const auto asked = [&](const Mixture& at) {
-          py::gil_scoped_acquire acquire;
-          return sums_from(py::cast<py::tuple>(ask(at)), at);
-        };
-        const Monitor monitor = monitor_of(callback);
-        py::gil_scoped_release release;
-        return deconvolve_by(asked, start.features(), units, start, options_of(tolerance, iterations, floor, 1, 10),
-                             monitor);
-      },
-      arg("ask"), arg("units"), arg("start"), arg("tolerance"), arg("max_iterations"), arg("floor"),
-      arg("callback") = py::none());
   m.def("posterior", &posterior_of, arg("observed"), arg("units"), arg("mixture"), arg("threads"), arg("moments"),
         arg("covariances") = true);
 }

@@ -3,6 +3,7 @@
 
 #include "bindings.hpp"
 #include "data/faults.hpp"
+#include "kernels/kernels.hpp"
 #include "support/parallel.hpp"
 
 namespace svmgsu::python {

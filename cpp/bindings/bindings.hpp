@@ -59,7 +59,13 @@ py::array_t<Scalar> move_to_array(std::vector<Scalar>&& values, std::vector<py::
   return py::array_t<Scalar>(std::move(shape), kept->data(), owner);
 }
 
-inline py::ssize_t size_of(const py::array& a, int axis) { return a.shape(axis); }
+// The length of an axis, of an array that has `axes`: one of three axes, of which the last is empty, has fewer numbers
+// than its first two say.
+inline py::ssize_t size_of(const py::array& a, int axis, int axes = 2) {
+  if (a.ndim() != axes)
+    require(false, "expected an array of " + std::to_string(axes) + " axes, got " + std::to_string(a.ndim()));
+  return a.shape(axis);
+}
 
 // The covariance of a tuple of (kind, scale).
 inline CovarianceSum sum_of(const py::tuple& terms) {

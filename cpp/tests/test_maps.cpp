@@ -59,35 +59,12 @@ TEST_CASE("features of every kind have the moments of draws") {
   }
 }
 
-TEST_CASE("a score has the mean and variance of its features") {
-  Random random(4);
-  const Problem problem(kind_named(every_kind().back().name), 5, 3);
-  const Polynomial map(3);
-  const Gaussians data(problem.means, problem.noise.sum);
-  const Matrix w = random.normals(2, map.outputs());
-  const Scores scores = map_scores(map, data, {}, w);
-  Matrix mean(5, map.outputs());
-  const FeatureMoments moments = map_moments(map, data, {}, Spread::full, mean.data());
-  OneGaussian one;
-  Matrix cov;
-  for (Index i = 0; i < 5; ++i) {
-    one.read(data, i);
-    map.covariance(one, cov);
-    CHECK(cov(0, 1) == moments.packed(i, 1));
-    for (Index k = 0; k < 2; ++k) {
-      CHECK(scores.mean(i, k) == doctest::Approx(w.row(k).dot(mean.row(i))));
-      CHECK(scores.variance(i, k) == doctest::Approx(w.row(k).dot(cov * w.row(k).transpose())));
-    }
-  }
-}
-
-TEST_CASE("maps refuse data of another number of features, and weights of another number of outputs") {
+TEST_CASE("maps refuse data of another number of features") {
   const Matrix means = Matrix(Eigen::MatrixXd::Zero(2, 3));
   const Gaussians data(means, {});
   const Polynomial map(2);
   double out[10];
   CHECK_THROWS_AS(map_moments(map, data, {}, Spread::none, out), InvalidArgument);
-  CHECK_THROWS_AS(map_scores(Polynomial(3), data, {}, Matrix(1, 2)), InvalidArgument);
   const Blend blend{out, 3};
   CHECK_THROWS_AS(map_moments(Polynomial(3), data, blend, Spread::none, out), InvalidArgument);
 }

@@ -135,15 +135,8 @@ TEST_CASE("Gaussians whose parts do not fit a map") {
     g.dense = Matrix::Ones(4, 3);
     refuses("dense", g);
     g.dense.resize(0, 0);
-    double mean = 0, variance = 0;
-    CHECK(names("w", [&] { map->scores(g, Matrix::Ones(1, map->outputs() - 1), &mean, &variance); }));
-    const Matrix w = Matrix::Ones(1, map->outputs());
-    CHECK(names("mean", [&] { map->scores(g, w, nullptr, &variance); }));
-    CHECK(names("variance", [&] { map->scores(g, w, &mean, nullptr); }));
     CHECK(names("out", [&] { map->mean(g, nullptr); }));
     CHECK(names("out", [&] { map->variances(g, nullptr); }));
-    CHECK(names("out", [&] { map->slope(g, w.data(), nullptr); }));
-    CHECK(names("w", [&] { map->slope(g, nullptr, out.data()); }));
     CHECK(names("w", [&] { g.times(Matrix::Ones(1, 3), matrix); }));
     g.diagonal = Vector::Ones(5);
     CHECK(names("diagonal", [&] { g.times(Matrix::Ones(1, 4), matrix); }));
@@ -165,18 +158,14 @@ TEST_CASE("moments of maps with weights that are none, or without room") {
   const Small small;
   const Polynomial map(4);
   Vector weights = Vector::Ones(6);
-  const Matrix w = Matrix::Ones(1, map.outputs()), targets = Matrix::Ones(1, 6);
   CHECK(names("mean", [&] { map_moments<double>(map, small.data, {}, Spread::none, nullptr); }));
-  CHECK(names("targets", [&] { second_moments(map, small.data, {}, nullptr, Matrix::Constant(1, 6, kNaN)); }));
+  double room[6 * 14];
   for (const double wrong : {-1.0, kNaN, kInfinity}) {
     weights(4) = wrong;
     const Blend blend{weights.data(), 2};
-    CHECK(names("blend", [&] { map_scores(map, small.data, blend, w); }));
-    CHECK(names("weights", [&] { second_moments(map, small.data, {}, weights.data(), targets); }));
-    CHECK(names("weights", [&] { gradient_outer_product(map, small.data, {}, weights.data(), w); }));
+    CHECK(names("blend", [&] { map_moments<double>(map, small.data, blend, Spread::none, room); }));
   }
   CHECK(names("frequencies", [] { Fourier(Matrix::Constant(2, 2, kNaN)); }));
-  double room[12];
   const Matrix waves = Matrix::Ones(1, 4);
   const auto expect = [&](const std::string& argument, const std::function<void(MixtureArrays&)>& change, double* out) {
     MixtureArrays arrays;
@@ -409,14 +398,12 @@ TEST_CASE("populations of observations, units and mixtures that do not fit") {
   const auto refuses = [&](const std::string& argument, const Observations& observed, const Units& in,
                            const Mixture& mixture) {
     CHECK(names(argument, [&] { deconvolve(observed, in, mixture, {}); }));
-    CHECK(names(argument, [&] { population_sums(observed, in, mixture); }));
     CHECK(names(argument, [&] { posterior(observed, in, mixture, 1, out); }));
   };
   Units wrong = units;
   const auto of_units = [&] {
     refuses("units", seen, wrong, start);
     CHECK(names("units", [&] { start_mixture(seen, wrong, 2, 1); }));
-    CHECK(names("units", [&] { deconvolve_by([](const Mixture&) { return PopulationSums(); }, 2, wrong, start, {}); }));
     wrong = units;
   };
   wrong.scale = Vector::Ones(1);
@@ -472,23 +459,6 @@ TEST_CASE("populations of observations, units and mixtures that do not fit") {
   options.memory = -1;
   of_options("memory");
   CHECK(names("components", [&] { start_mixture(seen, units, 0, 1); }));
-  CHECK(names("ask", [&] { deconvolve_by(nullptr, 2, units, start, {}); }));
-  CHECK(
-      names("features", [&] { deconvolve_by([](const Mixture&) { return PopulationSums(); }, -2, units, start, {}); }));
-  const auto answers = [&](PopulationSums sums) {
-    return names("ask", [&] { deconvolve_by([&](const Mixture&) { return sums; }, 2, units, start, {}); });
-  };
-  const PopulationSums right = population_sums(seen, units, start);
-  PopulationSums sums = right;
-  CHECK(answers(PopulationSums()));
-  sums.second = Matrix::Ones(2, 3);
-  CHECK(answers(sums));
-  sums = right;
-  sums.share = Vector::Ones(1);
-  CHECK(answers(sums));
-  sums = right;
-  sums.weight = kNaN;
-  CHECK(answers(sums));
 }
 
 TEST_CASE("files of sizes that are none") {

@@ -284,7 +284,6 @@ class Map:
     def inputs(self) -> int: ...
     @property
     def outputs(self) -> int: ...
-    def jacobian(self, data: Gaussians, example: int, /) -> Doubles: ...
 
 def fourier_map(frequencies: Doubles) -> Map: ...
 def landmark_map(landmarks: Doubles, transform: Doubles) -> Map: ...
@@ -306,15 +305,6 @@ def map_moments(
     mean: Floats,
     threads: int,
 ) -> tuple[Doubles, Doubles, Doubles, Starts]: ...
-def second_moments(
-    map: Map, data: Gaussians, weights: Doubles | None, counts: Doubles | None, targets: Doubles, threads: int
-) -> tuple[Doubles, Doubles]: ...
-def map_scores(
-    map: Map, data: Gaussians, weights: Doubles | None, w: Doubles, threads: int
-) -> tuple[Doubles, Doubles]: ...
-def gradient_outer_product(
-    map: Map, data: Gaussians, weights: Doubles | None, counts: Doubles | None, w: Doubles, threads: int
-) -> Doubles: ...
 
 # bind_models.cpp
 
@@ -449,18 +439,6 @@ def deconvolve(
     threads: int,
     callback: Callable[[Progress], bool | None] | None = None,
     memory: int = 10,
-) -> Deconvolved: ...
-def population_sums(
-    observed: Observations, units: Units, standard: Mixture, threads: int
-) -> tuple[float, float, Doubles, Doubles, Doubles]: ...
-def deconvolve_by(
-    ask: Callable[[Mixture], tuple[float, float, Doubles, Doubles, Doubles]],
-    units: Units,
-    start: Mixture,
-    tolerance: float,
-    max_iterations: int,
-    floor: float,
-    callback: Callable[[Progress], bool | None] | None = None,
 ) -> Deconvolved: ...
 def posterior(
     observed: Observations,

@@ -146,40 +146,6 @@ void Fourier::jacobian(const OneGaussian& g, Matrix& out) const {
   out.bottomRows(count) = waves.cosine.asDiagonal() * w_;
 }
 
-// Var f = pᵀ(cosh G − 1)p + qᵀ(sinh G)q with p = αc + βs, q = βc − αs, all with the decay.
-void Fourier::scores(const OneGaussian& g, const Matrix& w, double* mean, double* variance) const {
-  require_inputs(g);
-  require_weights(w, mean, variance);
-  Waves waves(w_, g);
-  const Index count = w_.rows();
-  const auto alpha = w.leftCols(count).array(), beta = w.rightCols(count).array();
-  if (g.certain()) {
-    std::fill_n(variance, w.rows(), 0.0);
-  } else {
-    const Pairs pairs(w_, waves);
-    const auto c = waves.cosine.transpose().array(), s = waves.sine.transpose().array();
-    const EigenMatrix p = (alpha.rowwise() * c + beta.rowwise() * s).matrix();
-    const EigenMatrix q = (beta.rowwise() * c - alpha.rowwise() * s).matrix();
-    const EigenMatrix even = p * pairs.even, odd = q * pairs.odd;
-    for (Index k = 0; k < w.rows(); ++k)
-      variance[k] = std::max(0.0, even.row(k).dot(p.row(k)) + odd.row(k).dot(q.row(k)));
-    waves.damp();
-  }
-  for (Index k = 0; k < w.rows(); ++k)
-    mean[k] = w.row(k).head(count).dot(waves.cosine) + w.row(k).tail(count).dot(waves.sine);
-}
-
-void Fourier::slope(const OneGaussian& g, const double* w, double* out) const {
-  require_inputs(g, out);
-  require_weights(w);
-  Waves waves(w_, g);
-  waves.damp();
-  const Index count = w_.rows();
-  EigenVector q(count);
-  for (Index r = 0; r < count; ++r) q[r] = w[count + r] * waves.cosine[r] - w[r] * waves.sine[r];
-  Eigen::Map<EigenVector>(out, w_.cols()).noalias() = w_.transpose() * q;
-}
-
 void expected_waves(const Matrix& frequencies, const MixtureArrays& data, const Matrix& combine, double* out,
                     int threads) {
   constexpr Index kGroup = kernels::kWaveGroup, kRows = 64;

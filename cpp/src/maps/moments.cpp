@@ -1,19 +1,115 @@
+// One Gaussian as maps read it, and the moments of features over all samples and mixtures.
 #include <cmath>
 
+#include "support/linalg.hpp"
 #include "support/parallel.hpp"
 #include "svmgsu/maps/maps.hpp"
 
 namespace svmgsu {
+
+void OneGaussian::read(const Gaussians& data, Index sample) {
+  require(sample >= 0 && sample < data.samples(),
+          "sample: " + std::to_string(sample) + " of " + std::to_string(data.samples()));
+  const Index n = data.features(), id = data.ids()[static_cast<std::size_t>(sample)];
+  x.setZero(n);
+  const double one = 1;
+  data.means().add(Batch{&id, 1}, &one, x.data());
+  Index rows = 0;
+  bool plain = false, whole = false;
+  for (const auto& term : data.covariance()) {
+    const Index rank = term.kind.rank(id);
+    rows += std::max<Index>(0, rank);
+    plain |= rank < 0 && !term.kind.dense();
+    whole |= rank < 0 && term.kind.dense();
+  }
+  diagonal.setZero(plain ? n : 0);
+  factors.setZero(rows, rows ? n : 0);
+  dense.setZero(whole ? n : 0, whole ? n : 0);
+  const Vector ones = Vector::Ones(plain ? n : 0);
+  Index row = 0;
+  for (const auto& term : data.covariance()) {
+    const Index rank = term.kind.rank(id);
+    if (rank >= 0) {
+      if (rank > 0) term.kind.factors(id, term.scale, factors.row(row).data());
+      row += rank;
+    } else if (term.kind.dense()) {
+      term.kind.add_full(id, term.scale, dense);
+    } else {
+      term.kind.add_product(id, term.scale, ones.data(), n, diagonal.data());
+    }
+  }
+}
+
+// The messages only where they are needed: maps are asked about every sample.
+void OneGaussian::require_sizes() const {
+  const Index n = features();
+  if (diagonal.size() != 0 && diagonal.size() != n) require(false, "diagonal: one variance for each feature is wanted");
+  if (factors.rows() != 0 && factors.cols() != n) require(false, "factors: one column for each feature is wanted");
+  if (dense.rows() != 0 && (dense.rows() != n || dense.cols() != n))
+    require(false, "dense: a row and a column for each feature are wanted");
+}
+
+void OneGaussian::times(const Matrix& w, Matrix& out) const {
+  require_sizes();
+  if (w.cols() != features())
+    require(false, "w: " + std::to_string(w.cols()) + " columns for " + std::to_string(features()) + " features");
+  out.resize(w.rows(), w.cols());
+  if (dense.rows()) {
+    out.noalias() = w * dense;
+  } else {
+    out.setZero();
+  }
+  if (diagonal.size()) out.array() += w.array().rowwise() * diagonal.transpose().array();
+  if (factors.rows()) {
+    const EigenMatrix inner = w * factors.transpose();
+    out.noalias() += inner * factors;
+  }
+}
+
+void OneGaussian::full(Matrix& out) const {
+  require_sizes();
+  if (dense.rows()) {
+    out = dense;
+  } else {
+    out.setZero(features(), features());
+  }
+  if (diagonal.size()) out.diagonal() += diagonal;
+  if (factors.rows()) out.noalias() += factors.transpose() * factors;
+}
+
+void OneGaussian::root(Matrix& out) const {
+  require_sizes();
+  const Index n = features();
+  if (!dense.rows() && !diagonal.size()) {
+    out = factors;
+    return;
+  }
+  if (!dense.rows() && !factors.rows()) {
+    out.setZero(n, n);
+    for (Index j = 0; j < n; ++j) out(j, j) = std::sqrt(diagonal[j]);
+    return;
+  }
+  Matrix sigma;
+  full(sigma);
+  const linalg::Eigenpairs eigen = linalg::eigenpairs(sigma);
+  out = eigen.values.cwiseMax(0).cwiseSqrt().asDiagonal() * eigen.vectors.transpose();
+}
+
+void Map::require_inputs(const OneGaussian& g) const {
+  if (g.features() != inputs())
+    require(false, "map: the data have " + std::to_string(g.features()) + " features, the map is for " +
+                       std::to_string(inputs()));
+  g.require_sizes();
+}
+
+void Map::require_inputs(const OneGaussian& g, const double* out) const {
+  require_inputs(g);
+  if (!out) require(false, "out: null pointer");
+}
+
 namespace {
 
 constexpr Index kBlock = 64;  // samples of one piece of work; it depends on nothing
-
-Index blocks_of(Index samples) { return (samples + kBlock - 1) / kBlock; }
-
-template <class Use>
-void for_block(Index block, Index samples, Use use) {
-  for (Index i = block * kBlock; i < std::min(samples, (block + 1) * kBlock); ++i) use(i);
-}
 
 // use(Gaussian, weight) for the components of a sample.
 template <class Use>
@@ -27,13 +123,6 @@ void for_components(const Gaussians& data, const Blend& blend, Index sample, One
   }
 }
 
-void require_weights(const double* weights, Index count, const char* name) {
-  for (Index i = 0; i < count; ++i)
-    if (!(weights[i] >= 0 && std::isfinite(weights[i])))
-      require(false, std::string(name) + ": weight " + std::to_string(i) + " is " + to_text(weights[i]) +
-                         "; weights must be >= 0 and finite");
-}
-
 void check(const Map& map, const Gaussians& data, const Blend& blend) {
   require(map.inputs() == data.features(), "map: the data have " + std::to_string(data.features()) +
                                                " features, the map is for " + std::to_string(map.inputs()));
@@ -41,7 +130,10 @@ void check(const Map& map, const Gaussians& data, const Blend& blend) {
       blend.components > 0 && data.samples() % blend.components == 0 && (blend.weight || blend.components == 1),
       "blend: " + std::to_string(data.samples()) + " Gaussians are no mixtures of " + std::to_string(blend.components));
   require(blend.least >= 0, "blend: the least weight must be >= 0, got " + to_text(blend.least));
-  require_weights(blend.weight, blend.weight ? data.samples() : 0, "blend");
+  for (Index i = 0; blend.weight && i < data.samples(); ++i)
+    if (!(blend.weight[i] >= 0 && std::isfinite(blend.weight[i])))
+      require(false, "blend: weight " + std::to_string(i) + " is " + to_text(blend.weight[i]) +
+                         "; weights must be >= 0 and finite");
 }
 
 // What one sample's features have to give, in turn.
@@ -128,7 +220,7 @@ FeatureMoments map_moments(const Map& map, const Gaussians& data, const Blend& b
                            int threads) {
   check(map, data, blend);
   require(mean != nullptr, "mean: null pointer");
-  const Index samples = blend.samples(data), m = map.outputs(), blocks = blocks_of(samples);
+  const Index samples = blend.samples(data), m = map.outputs(), blocks = (samples + kBlock - 1) / kBlock;
   FeatureMoments result;
   const bool rows = spread == Spread::diagonal || spread == Spread::low_rank;
   result.variance.resize(rows ? samples : 0, rows ? m : 0);
@@ -136,18 +228,18 @@ FeatureMoments map_moments(const Map& map, const Gaussians& data, const Blend& b
   std::vector<std::vector<double>> factors(spread == Spread::low_rank ? static_cast<std::size_t>(samples) : 0);
   parallel_for(blocks, threads, [&](Index block) {
     Mixer mixer(map, data, blend);
-    for_block(block, samples, [&](Index i) {
+    for (Index i = block * kBlock; i < std::min(samples, (block + 1) * kBlock); ++i) {
       const Vector& z = mixer.mean(i);
       for (Index j = 0; j < m; ++j) mean[i * m + j] = static_cast<Scalar>(z[j]);
       if (rows) mixer.variances(i, &result.variance(i, 0));
       if (spread == Spread::full) pack(mixer.covariance(i), &result.packed(i, 0));
-      if (spread != Spread::low_rank) return;
+      if (spread != Spread::low_rank) continue;
       auto& own = factors[static_cast<std::size_t>(i)];
       mixer.factors(i, own);
       for (std::size_t k = 0; k < own.size(); k += static_cast<std::size_t>(m))
         result.variance.row(i) -= Eigen::Map<const EigenVector>(own.data() + k, m).cwiseAbs2().transpose();
       result.variance.row(i) = result.variance.row(i).cwiseMax(0.0);
-    });
+    }
   });
   if (spread == Spread::low_rank) {
     result.start.push_back(0);
@@ -162,104 +254,5 @@ FeatureMoments map_moments(const Map& map, const Gaussians& data, const Blend& b
 
 template FeatureMoments map_moments<double>(const Map&, const Gaussians&, const Blend&, Spread, double*, int);
 template FeatureMoments map_moments<float>(const Map&, const Gaussians&, const Blend&, Spread, float*, int);
-
-SecondMoments second_moments(const Map& map, const Gaussians& data, const Blend& blend, const double* weights,
-                             const Matrix& targets, int threads) {
-  check(map, data, blend);
-  const Index samples = blend.samples(data), m = map.outputs();
-  require(targets.rows() == 0 || targets.cols() == samples,
-          "targets: " + std::to_string(targets.cols()) + " samples, but the data have " + std::to_string(samples));
-  require(targets.allFinite(), "targets: all numbers must be finite");
-  require_weights(weights, weights ? samples : 0, "weights");
-  SecondMoments result;
-  result.gram.setZero(m + 1, m + 1);
-  result.cross.setZero(m + 1, targets.rows());
-  struct Local {
-    Matrix gram, cross;
-  };
-  ordered_blocks<Local>(
-      blocks_of(samples), threads,
-      [&](Index block, Local& local) {
-        Mixer mixer(map, data, blend);
-        local.gram.setZero(m + 1, m + 1);
-        local.cross.setZero(m + 1, targets.rows());
-        EigenVector u(m + 1);
-        for_block(block, samples, [&](Index i) {
-          const double c = weights ? weights[i] : 1.0;
-          u << mixer.mean(i), 1.0;
-          local.gram.noalias() += (c * u) * u.transpose();
-          local.gram.topLeftCorner(m, m) += c * mixer.covariance(i);
-          local.cross.noalias() += (c * u) * targets.col(i).transpose();
-        });
-      },
-      [&](Local& local) {
-        result.gram += local.gram;
-        result.cross += local.cross;
-      });
-  return result;
-}
-
-Scores map_scores(const Map& map, const Gaussians& data, const Blend& blend, const Matrix& w, int threads) {
-  check(map, data, blend);
-  require(w.cols() == map.outputs(), "w: " + std::to_string(w.cols()) + " columns, but the map has " +
-                                         std::to_string(map.outputs()) + " features");
-  const Index samples = blend.samples(data), count = w.rows();
-  Scores result;
-  result.mean.setZero(samples, count);
-  result.variance.setZero(samples, count);
-  parallel_for(blocks_of(samples), threads, [&](Index block) {
-    OneGaussian one;
-    Vector mean(count), variance(count), squares(count);
-    for_block(block, samples, [&](Index i) {
-      auto sum = result.mean.row(i).transpose();
-      auto spread = result.variance.row(i).transpose();
-      squares.setZero();
-      double mass = 0;
-      for_components(data, blend, i, one, [&](const OneGaussian& g, double weight) {
-        map.scores(g, w, mean.data(), variance.data());
-        // West's update: the variance between components without the difference of two squares
-        mass += weight;
-        const EigenVector step = mean - sum;
-        sum += (weight / mass) * step;
-        squares += weight * step.cwiseProduct(mean - sum);
-        spread += weight * variance;
-      });
-      sum *= mass;
-      spread += squares;
-    });
-  });
-  return result;
-}
-
-Matrix gradient_outer_product(const Map& map, const Gaussians& data, const Blend& blend, const double* weights,
-                              const Matrix& w, int threads) {
-  check(map, data, blend);
-  require(w.cols() == map.outputs(), "w: " + std::to_string(w.cols()) + " columns, but the map has " +
-                                         std::to_string(map.outputs()) + " features");
-  const Index samples = blend.samples(data), n = map.inputs();
-  require_weights(weights, weights ? samples : 0, "weights");
-  Matrix result;
-  result.setZero(n, n);
-  ordered_blocks<Matrix>(
-      blocks_of(samples), threads,
-      [&](Index block, Matrix& local) {
-        local.setZero(n, n);
-        OneGaussian one;
-        Vector part(n);
-        EigenMatrix slopes(w.rows(), n);
-        for_block(block, samples, [&](Index i) {
-          slopes.setZero();
-          for_components(data, blend, i, one, [&](const OneGaussian& g, double weight) {
-            for (Index k = 0; k < w.rows(); ++k) {
-              map.slope(g, w.row(k).data(), part.data());
-              slopes.row(k) += weight * part.transpose();
-            }
-          });
-          local.noalias() += (weights ? weights[i] : 1.0) * (slopes.transpose() * slopes);
-        });
-      },
-      [&](Matrix& local) { result += local; });
-  return result;
-}
 
 }  // namespace svmgsu

@@ -1,21 +1,137 @@
 // The steps: every one raises the likelihood, or is not taken.
 #include "svmgsu/population/deconvolution.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
+#include <vector>
 
-#include "population/extrapolation.hpp"
 #include "population/pass.hpp"
-#include "population/standard.hpp"
+#include "population/units.hpp"
 #include "support/clock.hpp"
+#include "support/linalg.hpp"
 
 namespace svmgsu {
 namespace {
 
 constexpr double kSecondsBetweenLooks = 0.5;
+constexpr double kLeastWeight = 1e-12;
+constexpr double kDependent = 1e-7;  // steps that differ by less say the same
 
 struct Interrupted {};
+
+// A mixture as numbers that may be added: logarithms of the weights, means, and Cholesky factors.
+EigenVector numbers_of(const Mixture& mixture) {
+  const Index components = mixture.components(), n = mixture.features();
+  EigenVector out(components * (1 + n + n * (n + 1) / 2));
+  Index at = 0;
+  for (Index k = 0; k < components; ++k) {
+    out(at++) = std::log(std::max(mixture.weights.coeff(k), kLeastWeight));
+    for (Index j = 0; j < n; ++j) out(at++) = mixture.means.coeff(k, j);
+    const Eigen::Map<const EigenMatrix> s(mixture.covariances.data() + k * n * n, n, n);
+    const EigenMatrix l = linalg::cholesky(s);
+    for (Index i = 0; i < n; ++i)
+      for (Index j = 0; j <= i; ++j) out(at++) = l(i, j);
+  }
+  return out;
+}
+
+Mixture mixture_of(const EigenVector& numbers, const Mixture& like, double floor) {
+  const Index components = like.components(), n = like.features();
+  Mixture out = like;
+  Index at = 0;
+  double most = numbers(0), sum = 0;
+  const Index each = 1 + n + n * (n + 1) / 2;
+  for (Index k = 0; k < components; ++k) most = std::max(most, numbers(k * each));
+  for (Index k = 0; k < components; ++k) {
+    out.weights.coeffRef(k) = std::exp(numbers(at++) - most);
+    sum += out.weights.coeff(k);
+    for (Index j = 0; j < n; ++j) out.means.coeffRef(k, j) = numbers(at++);
+    EigenMatrix l = EigenMatrix::Zero(n, n);
+    for (Index i = 0; i < n; ++i)
+      for (Index j = 0; j <= i; ++j) l(i, j) = numbers(at++);
+    Eigen::Map<EigenMatrix>(out.covariances.data() + k * n * n, n, n) = at_least(l * l.transpose(), floor);
+  }
+  out.weights /= sum;
+  return out;
+}
+
+// What a change of each number counts: about the square root of the information that the data have of it.
+EigenVector importance(const Mixture& mixture) {
+  const Index components = mixture.components(), n = mixture.features();
+  EigenVector out(components * (1 + n + n * (n + 1) / 2));
+  Index at = 0;
+  for (Index k = 0; k < components; ++k) {
+    const double root = std::sqrt(std::max(mixture.weights.coeff(k), kLeastWeight));
+    const auto inverse = [&](Index i) { return root / std::sqrt(mixture.covariances.coeff(k, i * n + i)); };
+    out(at++) = root;
+    for (Index j = 0; j < n; ++j) out(at++) = inverse(j);
+    for (Index i = 0; i < n; ++i)
+      for (Index j = 0; j <= i; ++j) out(at++) = inverse(i);
+  }
+  return out;
+}
+
+// Anderson's extrapolation of expectation and maximisation, whose steps are short where noise hides much of the truth:
+// the next point is the combination of the last steps that would have moved least (D. G. Anderson, J. ACM 12, 1965; for
+// EM: N. C. Henderson, R. Varadhan, J. Comput. Graph. Stat. 28, 2019).
+class Extrapolation {
+ public:
+  // From how many steps; with 0 every step is taken as it is.
+  explicit Extrapolation(Index memory) : memory_(memory) {}
+
+  // The point to try after a step from `at` to `stepped`; no variance is below `floor`.
+  Mixture next(const Mixture& at, const Mixture& stepped, double floor);
+
+  // Whether the last point was combined from several steps.
+  bool combined() const { return combined_; }
+
+  // Begins anew, since the last point was bad.
+  void forget();
+
+ private:
+  Index memory_;
+  bool combined_ = false;
+  EigenVector point_, move_;
+  std::vector<EigenVector> points_, moves_;  // differences from one step to the next, of points and of moves
+};
+
+void Extrapolation::forget() {
+  points_.clear();
+  moves_.clear();
+  point_.resize(0);
+}
+
+Mixture Extrapolation::next(const Mixture& at, const Mixture& stepped, double floor) {
+  combined_ = false;
+  if (memory_ == 0) return stepped;
+  const EigenVector from = numbers_of(at), to = numbers_of(stepped), move = to - from;
+  if (point_.size()) {
+    points_.push_back(to - point_);
+    moves_.push_back(move - move_);
+    if (static_cast<Index>(points_.size()) > memory_) {
+      points_.erase(points_.begin());
+      moves_.erase(moves_.begin());
+    }
+  }
+  point_ = to;
+  move_ = move;
+  if (points_.empty()) return stepped;
+  const EigenVector counts = importance(at);
+  const auto columns = static_cast<Index>(moves_.size());
+  EigenMatrix differences(move.size(), columns);
+  for (Index j = 0; j < columns; ++j) differences.col(j) = moves_[static_cast<std::size_t>(j)].cwiseProduct(counts);
+  const EigenVector factors = linalg::least_squares(differences, move.cwiseProduct(counts), kDependent);
+  EigenVector found = to;
+  for (Index j = 0; j < columns; ++j) found -= factors(j) * points_[static_cast<std::size_t>(j)];
+  if (!found.allFinite()) {
+    forget();
+    return stepped;
+  }
+  combined_ = true;
+  return mixture_of(found, at, floor);
+}
 
 // The maximisation for given shares. The best covariance with no variance below the floor has the eigenvalues of the
 // best one without that, lifted to the floor.
@@ -76,16 +192,6 @@ struct Steps {
   }
 };
 
-// What another place has summed up may be of another mixture.
-void check_sums(const PopulationSums& sums, const Mixture& at) {
-  const Index components = at.components(), n = at.features();
-  require(sums.share.size() == components && sums.first.rows() == components && sums.first.cols() == n &&
-              sums.second.rows() == components && sums.second.cols() == n * n,
-          "ask: sums of " + std::to_string(components) + " components and " + std::to_string(n) +
-              " features are wanted: K shares, K × n and K × n² numbers");
-  require(sums.weight > 0 && std::isfinite(sums.weight), "ask: the sum of the weights must be > 0 and finite");
-}
-
 }  // namespace
 
 void check_options(const DeconvolutionOptions& options) {
@@ -96,28 +202,30 @@ void check_options(const DeconvolutionOptions& options) {
   require(options.memory >= 0, "memory: must be >= 0, got " + std::to_string(options.memory));
 }
 
-PopulationSums population_sums(const Observations& observed, const Units& units, const Mixture& standard, int threads) {
+Deconvolved deconvolve(const Observations& observed, const Units& units, const Mixture& start,
+                       const DeconvolutionOptions& options, const Monitor& monitor) {
   const Reader reader(observed, units);
-  check_mixture(standard, reader.features());
-  return Pass(reader, threads)(standard, {});
-}
-
-Deconvolved deconvolve_by(const std::function<PopulationSums(const Mixture&)>& ask, Index features, const Units& units,
-                          const Mixture& start, const DeconvolutionOptions& options, const Monitor& monitor) {
-  require(ask != nullptr, "ask: there is nobody to ask");
-  require(features > 0, "features: must be > 0, got " + std::to_string(features));
   check_options(options);
-  check_units(units, features);
-  check_mixture(start, features);
+  check_mixture(start, reader.features());
+  const Pass pass(reader, options.threads);
   const Clock clock;
   Deconvolved out;
   Progress progress;
+  double looked = 0;
+  const auto look = [&] {
+    looked = clock.seconds();
+    if (monitor && !monitor(progress)) throw Interrupted();
+  };
+  // A pass may be long: the monitor hears of the last step again.
+  const auto pause = [&] {
+    if (clock.seconds() - looked <= kSecondsBetweenLooks) return;
+    progress.seconds = clock.seconds();
+    look();
+  };
   Steps steps(standardised(start, units, options.floor), options);
   try {
     for (Index iteration = 0;; ++iteration) {
-      const PopulationSums sums = ask(steps.point);
-      check_sums(sums, steps.point);
-      const bool risen = steps.take(sums, out);
+      const bool risen = steps.take(pass(steps.point, pause), out);
       progress.iteration = out.iterations = iteration;
       progress.objective = out.log_likelihood;
       progress.gap = steps.gain;
@@ -127,36 +235,13 @@ Deconvolved deconvolve_by(const std::function<PopulationSums(const Mixture&)>& a
       out.stop = Stop::iterations;
       if (iteration >= options.max_iterations) break;
       progress.seconds = clock.seconds();
-      if (monitor && !monitor(progress)) throw Interrupted();
+      look();
     }
   } catch (const Interrupted&) {
     out.stop = Stop::monitor;
   }
   out.mixture = in_units(steps.best, units);
   return out;
-}
-
-Deconvolved deconvolve(const Observations& observed, const Units& units, const Mixture& start,
-                       const DeconvolutionOptions& options, const Monitor& monitor) {
-  const Reader reader(observed, units);
-  check_options(options);
-  check_mixture(start, reader.features());
-  const Pass pass(reader, options.threads);
-  const Clock clock;
-  Progress last;  // as it was told, for looks within a pass
-  double looked = 0;
-  const Monitor watched = [&](const Progress& progress) {
-    looked = clock.seconds();
-    last = progress;
-    return !monitor || monitor(progress);
-  };
-  const auto pause = [&] {
-    if (clock.seconds() - looked <= kSecondsBetweenLooks) return;
-    last.seconds = clock.seconds();
-    if (!watched(last)) throw Interrupted();
-  };
-  return deconvolve_by([&](const Mixture& at) { return pass(at, pause); }, reader.features(), units, start, options,
-                       watched);
 }
 
 }  // namespace svmgsu

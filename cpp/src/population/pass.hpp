@@ -9,6 +9,16 @@
 
 namespace svmgsu {
 
+// The sums that a step needs, of a mixture in units of z.
+// With q the share of an object in component k, P = L⁻¹R of its T = LLᵀ, and v = Rᵀ T⁻¹ (t − Rμ):
+struct PopulationSums {
+  double log_likelihood = 0;  // Σ w log Σ_k π_k N(t; Rμ_k, T_k)
+  double weight = 0;          // Σ w
+  Vector share;               // Σ q, K numbers
+  Matrix first;               // Σ q v, K × n
+  Matrix second;              // Σ q (v vᵀ − Rᵀ T⁻¹ R), K × n², symmetric
+};
+
 // Refuses options out of their ranges.
 void check_options(const DeconvolutionOptions& options);
 

@@ -4,7 +4,7 @@
 
 #include "population/eight.hpp"
 #include "population/pass.hpp"
-#include "population/standard.hpp"
+#include "population/units.hpp"
 #include "support/parallel.hpp"
 #include "svmgsu/population/deconvolution.hpp"
 

@@ -6,7 +6,7 @@
 #include <limits>
 #include <string>
 
-#include "population/standard.hpp"
+#include "population/units.hpp"
 #include "support/parallel.hpp"
 
 namespace svmgsu {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "population/pass.hpp"
-#include "population/standard.hpp"
+#include "population/units.hpp"
 #include "support/random.hpp"
 #include "svmgsu/population/deconvolution.hpp"
 

@@ -1,4 +1,6 @@
 // Rows of several files brought together by their ids, and laid out as dense arrays.
+#include <unordered_map>
+
 #include "support/parallel.hpp"
 #include "svmgsu/text/io.hpp"
 
@@ -13,76 +15,18 @@ std::string_view bare_id(std::string_view id) {
   return id;
 }
 
-inline void prefetch([[maybe_unused]] const void* address) {
-#if defined(__GNUC__)
-  __builtin_prefetch(address);
-#endif
-}
-
-std::vector<std::size_t> hashes(const TextRows& rows) {
-  std::vector<std::size_t> out;
+// The row of each id. An id that is there twice is refused.
+std::unordered_map<std::string_view, Index> rows_by_id(const TextRows& rows) {
+  std::unordered_map<std::string_view, Index> out;
   out.reserve(rows.ids.size());
-  for (const std::string_view id : rows.ids) out.push_back(std::hash<std::string_view>()(bare_id(id)));
+  for (std::size_t i = 0; i < rows.ids.size(); ++i) {
+    const auto [at, is_new] = out.emplace(bare_id(rows.ids[i]), static_cast<Index>(i));
+    if (!is_new)
+      throw FormatError(rows.name + ":" + std::to_string(rows.line[i]) + ": the id \"" + std::string(rows.ids[i]) +
+                        "\" is also on line " + std::to_string(rows.line[static_cast<std::size_t>(at->second)]));
+  }
   return out;
 }
-
-// Ids to rows: open addressing, at most half full. With many ids every look is a cache miss, or three (slot, id, text),
-// so they are asked for some ids ahead.
-class IdTable {
- public:
-  IdTable(const TextRows& rows, const std::vector<std::size_t>& hash) : rows_(rows) {
-    std::size_t size = 16;
-    while (size < 2 * rows.ids.size()) size *= 2;
-    mask_ = size - 1;
-    slots_.assign(size, Slot{-1, 0});
-    for (std::size_t i = 0; i < rows.ids.size(); ++i) {
-      if (i + kAhead < hash.size()) prefetch(&slots_[hash[i + kAhead] & mask_]);
-      Slot& slot = slots_[place(bare_id(rows.ids[i]), hash[i])];
-      if (slot.row >= 0)
-        throw FormatError(rows.name + ":" + std::to_string(rows.line[i]) + ": the id \"" + std::string(rows.ids[i]) +
-                          "\" is also on line " + std::to_string(rows.line[static_cast<std::size_t>(slot.row)]));
-      slot = {static_cast<Index>(i), hash[i]};
-    }
-  }
-
-  // The rows that have the ids of another file, -1 where there is none.
-  std::vector<Index> find(const TextRows& other, const std::vector<std::size_t>& hash) const {
-    std::vector<Index> out(hash.size());
-    for (std::size_t i = 0; i < hash.size(); ++i) {
-      if (i + 3 * kAhead < hash.size()) prefetch(&slots_[hash[i + 3 * kAhead] & mask_]);
-      if (const std::string_view* id = likely(hash, i + 2 * kAhead)) prefetch(id);
-      if (const std::string_view* id = likely(hash, i + kAhead)) prefetch(id->data());
-      out[i] = slots_[place(bare_id(other.ids[i]), hash[i])].row;
-    }
-    return out;
-  }
-
- private:
-  static constexpr std::size_t kAhead = 8;
-
-  struct Slot {
-    Index row;
-    std::size_t hash;  // spares a look at most other ids
-  };
-
-  const std::string_view* likely(const std::vector<std::size_t>& hash, std::size_t i) const {
-    if (i >= hash.size()) return nullptr;
-    const Index row = slots_[hash[i] & mask_].row;
-    return row < 0 ? nullptr : &rows_.ids[static_cast<std::size_t>(row)];
-  }
-
-  std::size_t place(std::string_view id, std::size_t hash) const {
-    std::size_t k = hash & mask_;
-    while (slots_[k].row >= 0 &&
-           (slots_[k].hash != hash || bare_id(rows_.ids[static_cast<std::size_t>(slots_[k].row)]) != id))
-      k = (k + 1) & mask_;
-    return k;
-  }
-
-  const TextRows& rows_;
-  std::vector<Slot> slots_;
-  std::size_t mask_ = 0;
-};
 
 template <class Body>
 void for_rows(const std::vector<Index>& select, int threads, Body body) {
@@ -117,18 +61,18 @@ std::vector<std::vector<Index>> join(const std::vector<const TextRows*>& files) 
     require(files[f]->ids.size() == files[f]->line.size(),
             "files: " + files[f]->name + " has no ids to bring its samples together with others");
   }
-  const TextRows& lead = *files[0];
-  const std::vector<std::size_t> hash = hashes(lead);
-  const IdTable unique(lead, hash);
-  std::vector<std::vector<Index>> found(files.size());
-  for (std::size_t f = 1; f < files.size(); ++f) found[f] = IdTable(*files[f], hashes(*files[f])).find(lead, hash);
+  std::vector<std::unordered_map<std::string_view, Index>> found;
+  for (const TextRows* file : files) found.push_back(rows_by_id(*file));
   std::vector<std::vector<Index>> out(files.size());
-  for (std::size_t i = 0; i < hash.size(); ++i) {
+  std::vector<Index> row(files.size());
+  for (const std::string_view id : files[0]->ids) {
     bool everywhere = true;
-    for (std::size_t f = 1; f < files.size(); ++f) everywhere &= found[f][i] >= 0;
-    if (!everywhere) continue;
-    out[0].push_back(static_cast<Index>(i));
-    for (std::size_t f = 1; f < files.size(); ++f) out[f].push_back(found[f][i]);
+    for (std::size_t f = 0; f < files.size() && everywhere; ++f) {
+      const auto at = found[f].find(bare_id(id));
+      everywhere = at != found[f].end();
+      if (everywhere) row[f] = at->second;
+    }
+    for (std::size_t f = 0; f < files.size() && everywhere; ++f) out[f].push_back(row[f]);
   }
   return out;
 }

@@ -48,17 +48,10 @@ class Map {
   // E ∇z, outputs() × inputs(): the derivative of E z by x, too.
   virtual void jacobian(const OneGaussian& g, Matrix& out) const = 0;
 
-  // Of f = w·z for each row of w, which has outputs() columns: E f and Var f, one number a row each.
-  virtual void scores(const OneGaussian& g, const Matrix& w, double* mean, double* variance) const;
-  // E ∇f for one w of `outputs()` numbers: `inputs()` numbers.
-  virtual void slope(const OneGaussian& g, const double* w, double* out) const;
-
  protected:
   // Refuse what is not of the map's size, and null pointers.
   void require_inputs(const OneGaussian& g) const;
   void require_inputs(const OneGaussian& g, const double* out) const;
-  void require_weights(const Matrix& w, const double* mean, const double* variance) const;
-  void require_weights(const double* w) const;
 };
 
 // cos(w_r·x)/√R and sin(w_r·x)/√R of R frequencies: with frequencies drawn from a kernel's spectrum their inner
@@ -76,8 +69,6 @@ class Fourier final : public Map {
   void covariance(const OneGaussian& g, Matrix& out) const override;
   void variances(const OneGaussian& g, double* out) const override;
   void jacobian(const OneGaussian& g, Matrix& out) const override;
-  void scores(const OneGaussian& g, const Matrix& w, double* mean, double* variance) const override;
-  void slope(const OneGaussian& g, const double* w, double* out) const override;
 
  private:
   Matrix w_;
@@ -163,23 +154,5 @@ struct FeatureMoments {
 template <class Scalar>
 FeatureMoments map_moments(const Map& map, const Gaussians& data, const Blend& blend, Spread spread, Scalar* mean,
                            int threads = 0);
-
-// Σ c_i E[u uᵀ] with u = (z, 1), outputs + 1 square, and Σ c_i E[u] y_iᵀ with the rows of `targets`, one for each
-// column of y, and with one weight c_i ≥ 0 for each sample (null: 1): all that a squared loss needs of the samples.
-struct SecondMoments {
-  Matrix gram, cross;
-};
-SecondMoments second_moments(const Map& map, const Gaussians& data, const Blend& blend, const double* weights,
-                             const Matrix& targets, int threads = 0);
-
-// E f and Var f of f = w·z for each row of w: samples × rows each.
-struct Scores {
-  Matrix mean, variance;
-};
-Scores map_scores(const Map& map, const Gaussians& data, const Blend& blend, const Matrix& w, int threads = 0);
-
-// Σ c_i g gᵀ over the samples and the rows of w, g = E ∇f of the sample: which directions f changes in.
-Matrix gradient_outer_product(const Map& map, const Gaussians& data, const Blend& blend, const double* weights,
-                              const Matrix& w, int threads = 0);
 
 }  // namespace svmgsu

@@ -88,7 +88,7 @@ struct Model : Classification {
   // missing or unknown are refused and listed.
   Matrix in_order(const Matrix& rows, const std::vector<std::string>& columns) const;
 
-  // By write_file: a reader never sees half a model.
+  // The file appears at once: a reader never sees half a model.
   void save(const std::string& path, ModelFormat format = ModelFormat::svmgsu) const;
   void write(std::ostream& out, ModelFormat format = ModelFormat::svmgsu) const;
   // Refuses files that are not models, are damaged, or of a newer version, saying which line and why.

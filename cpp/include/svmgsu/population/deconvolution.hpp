@@ -13,7 +13,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "svmgsu/data/gaussians.hpp"
@@ -78,24 +77,6 @@ Mixture start_mixture(const Observations& observed, const Units& units, Index co
 // `objective` and its last rise as `gap`, at least once a second.
 Deconvolved deconvolve(const Observations& observed, const Units& units, const Mixture& start,
                        const DeconvolutionOptions& options, const Monitor& monitor = {});
-
-// The sums that a step needs, of all objects or of some; those of some add up. They are of a mixture in units of z.
-// With q the share of an object in component k, P = L⁻¹R of its T = LLᵀ, and v = Rᵀ T⁻¹ (t − Rμ):
-struct PopulationSums {
-  double log_likelihood = 0;  // Σ w log Σ_k π_k N(t; Rμ_k, T_k)
-  double weight = 0;          // Σ w
-  Vector share;               // Σ q, K numbers
-  Matrix first;               // Σ q v, K × n
-  Matrix second;              // Σ q (v vᵀ − Rᵀ T⁻¹ R), K × n², symmetric
-};
-
-PopulationSums population_sums(const Observations& observed, const Units& units, const Mixture& standard,
-                               int threads = 0);
-
-// As `deconvolve`, of `features` features, where `ask` gives the sums of all objects at a mixture in units of z: they
-// may be anywhere.
-Deconvolved deconvolve_by(const std::function<PopulationSums(const Mixture&)>& ask, Index features, const Units& units,
-                          const Mixture& start, const DeconvolutionOptions& options, const Monitor& monitor = {});
 
 // What a mixture says of ℓ objects; a pointer is to room for the numbers that are named, and one that is null is not
 // asked for.
