@@ -1,4 +1,4 @@
-"""CONTRIBUTING's pages on a new loss and a new kind are true: each file has what they say of the example."""
+"""CONTRIBUTING's pages on a new loss, kind and map are true: each file has what they say of the example."""
 
 import ast
 import re
@@ -19,12 +19,14 @@ def rows_of(title):
 
 
 ROWS, KIND_ROWS = rows_of("A new loss"), rows_of("A new kind of covariance")
-ALL_ROWS = ROWS + KIND_ROWS
+MAP_ROWS = rows_of("A new feature map")
+ALL_ROWS = ROWS + KIND_ROWS + MAP_ROWS
 
 
 def test_there_are_rows_to_check():
     assert len(ROWS) == 9
     assert len(KIND_ROWS) == 9
+    assert len(MAP_ROWS) == 7
 
 
 @pytest.mark.parametrize(("path", "text"), ALL_ROWS, ids=[f"{k}-{row[0]}" for k, row in enumerate(ALL_ROWS)])

@@ -12,7 +12,6 @@ from sklearn.svm import SVC
 from test_multiclass import LAM, blobs
 
 import svmgsu
-from svmgsu import _core
 
 
 @pytest.fixture(scope="module")
@@ -110,20 +109,6 @@ def test_sgd_takes_minibatches_of_the_size_of_a_pair():
 
 
 # Probabilities
-
-
-def test_coupling_gives_back_probabilities_that_agree():
-    p = np.random.default_rng(0).dirichlet(np.ones(7), size=50)
-    z = np.column_stack([np.log(p[:, j] / p[:, i]) for i, j in pairs_of(range(7))])
-    got = _core.couple(z, 7)
-    np.testing.assert_allclose(got, np.log(p / (1 - p)), rtol=1e-9, atol=1e-12)
-
-
-def test_coupling_survives_any_log_odds():
-    wild = np.array([[0.0, 0, 0], [1e308, -1e308, 1e308], [np.inf, -np.inf, np.inf], [800.0, 800, -800]])
-    scores = _core.couple(wild, 3)
-    assert np.isfinite(scores).all()
-    np.testing.assert_allclose(scores[0], np.full(3, -np.log(2)))
 
 
 def test_the_class_is_the_most_probable_one_and_of_the_largest_decision_value(four):

@@ -204,7 +204,8 @@ def rows():
     return _core.read_rows(b"a 1:1 2:2\nb 1:3\n", "means", "text", 10, "", False, False, False, 1)
 
 
-def waves(W=np.ones((2, 3)), weights=None, means=X[:, None], cov=None, further=None, combine=None):
+def waves(W=None, weights=None, means=X[:, None], cov=None, further=None, combine=None):
+    W = np.ones((2, 3)) if W is None else W
     return _core.expected_waves(W, weights, means, cov, further, combine, 1)
 
 

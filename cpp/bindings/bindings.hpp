@@ -77,7 +77,6 @@ inline CovarianceSum sum_of(const py::tuple& terms) {
   return CovarianceSum(std::move(list));
 }
 
-void bind_coupling(py::module_& m);
 void bind_data(py::module_& m);
 void bind_engines(py::module_& m);
 void bind_kinds(py::module_& m);

@@ -15,7 +15,6 @@ PYBIND11_MODULE(_core, m) {
   bind_mapped(m);
   bind_maps(m);
   bind_models(m);
-  bind_coupling(m);
   bind_population(m);
   bind_text(m);
 }

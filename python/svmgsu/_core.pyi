@@ -272,11 +272,6 @@ def own_calibration(
     margins: Doubles, variances: Doubles | None, signs: Doubles, weights: Doubles, trained_odds: float
 ) -> tuple[float, float, float, float]: ...
 
-# bind_coupling.cpp
-
-def couple(pairs: Doubles, classes: int) -> Doubles: ...
-def vote(pairs: Doubles, classes: int) -> Doubles: ...
-
 # bind_maps.cpp
 
 class Map:
