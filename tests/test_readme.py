@@ -134,22 +134,3 @@ def test_the_calls_of_the_table_of_builders_run():
     }
     for call in calls:
         assert isinstance(eval(call, names), (svmgsu.Gaussians, svmgsu.Mixtures)), call
-
-
-@pytest.mark.parametrize("page", ["README.md", "docs/choosing.md"])
-def test_the_figures_of_linear_models_are_those_that_were_measured(page):
-    text = (ROOT / page).read_text(encoding="utf-8")
-    results = (ROOT / "bench" / "paper" / "RESULTS.md").read_text(encoding="utf-8")
-
-    def asked(row):
-        return re.search(rf"^\| {re.escape(row)} \|.*\| (\S+) ± (\S+) \|", results, flags=re.M).groups()
-
-    for row, unit in {
-        "Kepler, noisy: accuracy of LSVM-GSU − LSVM, λ for the noise": "+{:.1f} ± {:.1f} points",
-        "MNIST D3: LSVM-GSU − LSVM": "+{:.1f} ± {:.1f} points",
-    }.items():
-        value, error = (100 * float(number) for number in asked(row))
-        assert unit.format(value, error) in text, row
-    many = re.search(r"MNIST D3: LSVM-GSU − LSVM with 6000 .*?\| (−\S+) \| – \| (\S+) \|", results)
-    value, error = 100 * float(many[1].replace("−", "-")), 100 * float(many[2])
-    assert f"−{-value:.1f} ± {error:.1f}" in text
