@@ -48,7 +48,7 @@ def number(text):
 
 
 def is_close(shown, printed):
-    """Tell whether texts agree: ... is anything, decimals agree to a quarter or 0.05, integers to a tenth."""
+    """Tell whether texts agree: ... is anything, numbers agree to a quarter (or 0.05, integers to 5)."""
     shown = re.sub(r"<BLANKLINE>", "", shown)
     pieces = re.split(rf"(\.\.\.|{NUMBER.pattern})", " ".join(shown.split()))
     pattern = "".join(
@@ -58,7 +58,7 @@ def is_close(shown, printed):
     match = re.fullmatch(pattern, " ".join(printed.split()))
     numbers = [piece for piece in pieces if NUMBER.fullmatch(piece)]
     return match is not None and all(
-        abs(number(a) - number(b)) <= (max(0.25 * abs(number(a)), 0.05) if "." in a else 0.1 * abs(number(a)))
+        abs(number(a) - number(b)) <= max(0.25 * abs(number(a)), 0.05 if "." in a else 5)
         for a, b in zip(numbers, match.groups(), strict=True)
     )
 
