@@ -132,11 +132,9 @@ def describe(outcomes: list[Outcome]) -> str:
         f"{'test noise':<12}{NAMES[0]:>16}{NAMES[1]:>24}{'gain':>18}",
     ]
     for outcome in outcomes:
-        (plain, plain_error), (told, told_error), (gain, error) = (
-            outcome.mean(0),
-            outcome.mean(1),
-            outcome.gain(),
-        )
+        plain, plain_error = outcome.mean(0)
+        told, told_error = outcome.mean(1)
+        gain, error = outcome.gain()
         columns = f"{plain:.2f} ± {plain_error:.2f} %", f"{told:.2f} ± {told_error:.2f} %"
         lines.append(
             f"{outcome.name:<12}{columns[0]:>16}{columns[1]:>24}{f'{gain:+.2f} ± {error:.2f} %':>18}"

@@ -156,7 +156,8 @@ class Mixtures:
         mean = np.empty((count, n), dtype=self.mean.dtype)
         packed = np.empty((count, len(upper[0])), dtype=self.mean.dtype)
         for part in blocks(count, 2 * self.n_components * n * n):
-            r, b = self.weights[part].astype(np.float64), self.mean[part].astype(np.float64)
+            r = self.weights[part].astype(np.float64)
+            b = self.mean[part].astype(np.float64)
             r /= r.sum(axis=1, keepdims=True)
             centre = (r[:, np.newaxis] @ b)[:, 0]
             away = b - centre[:, np.newaxis]
@@ -166,7 +167,8 @@ class Mixtures:
                 spread[:, np.arange(n), np.arange(n)] += inner
             else:
                 spread += inner.reshape(-1, n, n)
-            mean[part], packed[part] = centre, spread[:, upper[0], upper[1]]
+            mean[part] = centre
+            packed[part] = spread[:, upper[0], upper[1]]
         return Gaussians(mean, Full.from_packed(packed), feature_names=self.feature_names_in_)
 
     def sample(self, k: int = 1, random_state: RandomState = None) -> FloatArray:

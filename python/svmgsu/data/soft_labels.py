@@ -68,7 +68,8 @@ def read_labels(y: ArrayLike, samples: int, classes: ArrayLike = None) -> tuple[
     names = _names(y, classes)
     probabilities = _probabilities(y, samples, names)
     order = np.argsort(names, kind="stable")
-    names, probabilities = names[order], probabilities[:, order]
+    names = names[order]
+    probabilities = probabilities[:, order]
     empty = np.flatnonzero(~probabilities.any(axis=0))
     if len(empty):
         raise ValueError(

@@ -281,9 +281,11 @@ def evaluate(
     loss = miscalibration = None
     if chances is not None:
         loss = float(log_loss(truth, chances, labels=everyone, sample_weight=weights))
-        happened, chance = truth == 1, chances[:, 1]
+        happened = truth == 1
+        chance = chances[:, 1]
         if len(classes) > 2:
-            happened, chance = chances.argmax(axis=1) == truth, chances.max(axis=1)
+            happened = chances.argmax(axis=1) == truth
+            chance = chances.max(axis=1)
         miscalibration = calibration_error(happened, chance, bins=bins, sample_weight=weights)
     return Evaluation(
         labels=classes.tolist(),

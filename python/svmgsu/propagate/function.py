@@ -60,14 +60,18 @@ class DifferenceMap(LinearMap):
     exact = False
 
     def __init__(self, f: Function, X: FloatArray, outputs: int, name: str = "f", step: float = STEP) -> None:
-        self.f, self.X, self.step, self.called = f, X, step, name
+        self.f = f
+        self.X = X
+        self.step = step
+        self.called = name
         self.samples, self.features = X.shape
         self.outputs = outputs
 
     def rows(self, vectors: Array, owner: Array) -> Array:
         out = np.empty((len(vectors), self.outputs), dtype=vectors.dtype)
         for part in blocks(len(vectors), 4 * max(self.features, self.outputs)):
-            own, v = owner[part], vectors[part].astype(np.float64)
+            own = owner[part]
+            v = vectors[part].astype(np.float64)
             x = self.X[own]
             with np.errstate(divide="ignore", invalid="ignore"):
                 ratio = np.where(v != 0, np.abs(x / v), np.inf).min(axis=1, initial=np.inf)
@@ -163,11 +167,13 @@ def unscented(f: Function, X: FloatArray, cov: Covariance, name: str = "f") -> t
         rows = np.arange(part.start, part.stop)
         k = len(rows)
         if alone:
-            away, middle = np.sqrt(3 * cov.take(rows).diagonals(k, n))[:, np.newaxis, :], 2 / 3
+            away = np.sqrt(3 * cov.take(rows).diagonals(k, n))[:, np.newaxis, :]
+            middle = 2 / 3
         else:
             away = cov.directions(part, n)
             r = away.shape[1]
-            away, middle = np.sqrt(max(r, 3)) * away, max(3 - r, 0) / max(r, 3)
+            away = np.sqrt(max(r, 3)) * away
+            middle = max(3 - r, 0) / max(r, 3)
         x = X[part][:, np.newaxis, :]
         points = np.concatenate([x, x + away, x - away], axis=1)[:, 0 if middle else 1 :]
         owner = np.repeat(rows, points.shape[1])

@@ -169,7 +169,8 @@ class SelectMap(LinearMap):
 
     def __init__(self, columns: Array, features: int) -> None:
         self.columns = columns
-        self.features, self.outputs = features, len(columns)
+        self.features = features
+        self.outputs = len(columns)
 
     def rows(self, vectors: Array, owner: Array) -> Array:
         return vectors[:, self.columns]
@@ -215,12 +216,14 @@ class DirectionMap(LinearMap):
     """x → (I - u_i u_iᵀ) x / r_i: the Jacobian of x/|x| at r_i u_i, never written out."""
 
     def __init__(self, directions: Array, lengths: Array) -> None:
-        self.directions, self.lengths = directions, lengths
+        self.directions = directions
+        self.lengths = lengths
         self.samples = len(lengths)
         self.features = self.outputs = directions.shape[1]
 
     def rows(self, vectors: Array, owner: Array) -> Array:
-        u, r = self.directions[owner], self.lengths[owner, np.newaxis]
+        u = self.directions[owner]
+        r = self.lengths[owner, np.newaxis]
         along = np.einsum("kn,kn->k", vectors, u)[:, np.newaxis]
         return np.asarray((vectors - along * u) / r, dtype=vectors.dtype)
 
@@ -229,8 +232,10 @@ class ComposedMap(LinearMap):
     """x → B (A x)."""
 
     def __init__(self, first: LinearMap, second: LinearMap) -> None:
-        self.first, self.second = first, second
-        self.features, self.outputs = first.features, second.outputs
+        self.first = first
+        self.second = second
+        self.features = first.features
+        self.outputs = second.outputs
         self.samples = second.samples if first.samples is None else first.samples
         self.exact = first.exact and second.exact
 
@@ -255,7 +260,8 @@ class ZeroMap(LinearMap):
     """x → 0: the derivative of what does not depend on uncertain features."""
 
     def __init__(self, features: int, outputs: int) -> None:
-        self.features, self.outputs = features, outputs
+        self.features = features
+        self.outputs = outputs
 
     def rows(self, vectors: Array, owner: Array) -> Array:
         return np.zeros((len(vectors), self.outputs), dtype=vectors.dtype)
@@ -280,7 +286,8 @@ class StackedMap(LinearMap):
 
     def __init__(self, maps: Sequence[LinearMap]) -> None:
         self.maps = list(maps)
-        self.features, self.outputs = self.maps[0].features, sum(part.outputs for part in self.maps)
+        self.features = self.maps[0].features
+        self.outputs = sum(part.outputs for part in self.maps)
         self.samples = next((part.samples for part in self.maps if part.samples is not None), None)
         self.exact = all(part.exact for part in self.maps)
 
@@ -307,7 +314,8 @@ class StackedMap(LinearMap):
         pieces = [part.gram() for part in self.maps]
         if all(piece.ndim == 1 for piece in pieces):
             return np.concatenate(pieces)
-        out, first = np.zeros((self.outputs, self.outputs)), 0
+        out = np.zeros((self.outputs, self.outputs))
+        first = 0
         for piece in pieces:
             last = first + len(piece)
             out[first:last, first:last] = np.diag(piece) if piece.ndim == 1 else piece
@@ -319,7 +327,9 @@ class EmbedMap(LinearMap):
     """x → (0, x, 0): the features from `first` on of `outputs`."""
 
     def __init__(self, features: int, first: int, outputs: int) -> None:
-        self.features, self.first, self.outputs = features, first, outputs
+        self.features = features
+        self.first = first
+        self.outputs = outputs
 
     def rows(self, vectors: Array, owner: Array) -> Array:
         out = np.zeros((len(vectors), self.outputs), dtype=vectors.dtype)
@@ -379,7 +389,8 @@ def as_select_map(columns: ArrayLike, features: int | None) -> SelectMap:
     if chosen.dtype == bool:
         if features is not None and len(chosen) != features:
             raise ValueError(f"columns: a mask of {len(chosen)} entries for {features} features")
-        features, chosen = len(chosen), np.flatnonzero(chosen)
+        features = len(chosen)
+        chosen = np.flatnonzero(chosen)
     if features is None:
         features = int(chosen.max()) + 1
     chosen = np.where(chosen < 0, chosen + features, chosen)

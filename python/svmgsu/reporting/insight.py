@@ -56,10 +56,12 @@ def reliability(problem: Problem, trials: list[Trial], folds: Folds) -> Reliabil
             continue
         proba = trial.predicted.mean
         if len(problem.classes) == 2:
-            chance, right = proba[:, 1], problem.codes == 1
+            chance = proba[:, 1]
+            right = problem.codes == 1
             found.what = f"probability of class {problem.classes[1]}"
         else:
-            chance, right = proba.max(axis=1), proba.argmax(axis=1) == problem.codes
+            chance = proba.max(axis=1)
+            right = proba.argmax(axis=1) == problem.codes
             found.what = "probability of the predicted class"
         bins = reliability_bins(right, np.clip(chance, 0, 1))
         found.predicted[name] = bins.probability.tolist()

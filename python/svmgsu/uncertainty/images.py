@@ -87,14 +87,16 @@ def from_images(
     moved = _means(mean or {})
     if len(combine) == 0:
         raise ValueError(f"shift: no transformation has a deviation above zero; give one of {GENERATORS}")
-    count, n = len(pixels), int(np.prod(pixels.shape[1:]))
+    count = len(pixels)
+    n = int(np.prod(pixels.shape[1:]))
     factors = np.empty((count, len(combine), n), dtype=pixels.dtype)
     means = pixels.reshape(count, n)
     if moved.any():
         means = means.copy()
     tangents = _tangents(pixels.shape[1], pixels.shape[2])
     for rows in blocks(count, TEMPORARIES * n):
-        block, out = _Gradient(pixels[rows]), factors[rows]
+        block = _Gradient(pixels[rows])
+        out = factors[rows]
         for k, tangent in enumerate(tangents):
             rooms = np.flatnonzero(combine[:, k])
             if len(rooms) == 0 and moved[k] == 0:

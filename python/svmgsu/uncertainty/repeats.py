@@ -101,7 +101,8 @@ class _Ragged:
     """Rows sorted by sample; `start` says where the rows of each begin."""
 
     def __init__(self, rows: Array, start: Array) -> None:
-        self.rows, self.start = rows, start
+        self.rows = rows
+        self.start = start
         self.sizes = np.diff(start)
         self.dtype = rows.dtype
         self.means: FloatArray = np.add.reduceat(rows, start[:-1], dtype=np.float64) / self.sizes[:, None]
@@ -145,7 +146,8 @@ def _variances(ragged: _Ragged, divisor: FloatArray) -> Array:
 
 
 def _full(ragged: _Ragged, divisor: FloatArray) -> Covariance:
-    n, upper = ragged.n, np.triu_indices(ragged.n)
+    n = ragged.n
+    upper = np.triu_indices(ragged.n)
     dtype = _variances(ragged, divisor).dtype  # float32 only where it holds the variances
     packed = np.zeros((len(ragged), n * (n + 1) // 2), dtype=dtype)
     pooled = np.zeros((n, n))

@@ -36,7 +36,8 @@ class LowRank(Covariance):
             [2. , 4.5]]])
     """
 
-    keys, more_keys = ("factors",), ("start", "diagonal")
+    keys = ("factors",)
+    more_keys = ("start", "diagonal")
 
     def __init__(self, factors: ArrayLike, diagonal: ArrayLike = None, *, start: ArrayLike = None) -> None:
         array = as_float_array(factors, "factors", (3,) if start is None else (2,))
@@ -54,7 +55,8 @@ class LowRank(Covariance):
             if not grows or self.start[0] != 0 or self.start[-1] != len(array):
                 raise ValueError(f"start: must rise from 0 to the number of rows, {len(array)}")
         self.factors = array.reshape(-1, n)
-        self.n_samples, self.n_features = len(self.start) - 1, n
+        self.n_samples = len(self.start) - 1
+        self.n_features = n
         self.diagonal = None if diagonal is None else Diagonal(diagonal, name="diagonal")
         if self.diagonal is not None and self.diagonal.variances.shape != (self.n_samples, n):
             raise ValueError(

@@ -65,7 +65,8 @@ class Shared(Covariance):
             self.packed = stacked
         else:
             self.packed = Full(stacked, psd=psd, name=name).packed
-        self.n_samples, self.n_features = None, arrays[0].shape[0]
+        self.n_samples = None
+        self.n_features = arrays[0].shape[0]
         self.group: Array | None = None
         if groups is not None:
             if self.classes is None:
@@ -152,10 +153,12 @@ class Shared(Covariance):
             group = np.zeros(linear_map.samples, np.int32) if self.group is None else self.group
             return self.each().take(group)._mapped(linear_map)
         image = self.each()._mapped(linear_map)
-        count, n = len(self.packed), linear_map.outputs
+        count = len(self.packed)
+        n = linear_map.outputs
         flat = image.independent(count, n)
         out = self._with(image.as_full(count, n).packed if flat is None else flat, self.group)
-        out.is_diagonal, out.n_features = flat is not None, n
+        out.is_diagonal = flat is not None
+        out.n_features = n
         return out
 
     @classmethod
