@@ -159,7 +159,7 @@ def _warnings(problem: Problem, found: dict[str, list[str]], values: FloatArray)
             warnings.append(f"{named}: {text}")
     steps = np.diff(problem.codes if problem.is_classification else problem.y)
     if problem.is_classification:
-        is_sorted = np.count_nonzero(steps) < len(problem.classes)
+        is_sorted = bool(np.count_nonzero(steps) < len(problem.classes))
     else:
         is_sorted = bool((steps >= 0).all() or (steps <= 0).all())
     if len(values) >= FEWEST and is_sorted:
