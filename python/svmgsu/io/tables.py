@@ -266,9 +266,9 @@ class TableReader:
             )
         if self.task == "auto":
             self.task = self._task(cells, found, kinds.numeric)
-        text = [c for c in found.values if c not in kinds.numeric]
-        if text:
-            raise ColumnError(f"no numbers in column {', '.join(map(repr, text[:5]))}, which was asked for")
+        words = [c for c in found.values if c not in kinds.numeric]
+        if words:
+            raise ColumnError(f"no numbers in column {', '.join(map(repr, words[:5]))}, which was asked for")
         if self.features is None:
             for c in [c for c in found.values if c in kinds.empty]:
                 found.values.pop(c)
