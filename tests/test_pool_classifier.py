@@ -263,6 +263,9 @@ def test_far_outside_the_support_the_pool_is_less_sure():
     model = small().fit(X, y, std=E)
     found = model.explain([[200.0, -300.0]], std=0.1)[0]
     assert found["outside"] > 0.99 and found["probability"] < 0.96
+    # Values alone that are unlike those of the fit say nothing against standard errors as features.
+    shifted = model.explain(X[:60] + 3, std=E[:60])
+    assert np.mean([one["gated"] for one in shifted]) < 0.3 < np.mean([one["outside"] for one in shifted])
 
 
 def test_groups_stay_together_and_their_own_uncertainties_are_no_features():
@@ -401,7 +404,7 @@ def test_samples_out_of_core_are_drawn_by_their_content(monkeypatch):
     found = small().fit(blocks(whole, 200))
     assert (found.predict_proba(blocks(whole, 50, 70)) == model.predict_proba(X, std=E)).all()
     assert found.score(blocks(whole, 200), y) == model.score(X, y, std=E)
-    monkeypatch.setattr("svmgsu.estimators.pool.classifier.LAST_ROWS", 250)
+    monkeypatch.setattr("svmgsu.estimators.pool.base.LAST_ROWS", 250)
     one = small().fit(blocks(whole, 200)).predict_proba(X, std=E)
     other = small().fit(blocks(np.random.default_rng(0).permutation(600), 400, 450))
     assert (other.predict_proba(X, std=E) == one).all() and not np.allclose(

@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 from ..._repr import ShowsFit
 from ...data.gaussians import Gaussians, with_gaps
 from ...exceptions import ConvergenceWarning
-from ...io.frames import table_for_predict
+from ...io.frames import table_for_fit, table_for_predict
 from ...models.linear import depends_on_class, new_samples
 from ...outofcore.blocks import Blocks
 from ...support.labels import check_raw_weights
@@ -35,6 +35,7 @@ from .samples import (
     instances,
     make_folds,
     some_of,
+    some_of_blocks,
     with_test_noise,
 )
 from .weights import Gate, PoolSummary, Weights
@@ -76,14 +77,13 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
         if self.max_time is not None:
             check_positive(self.max_time, "max_time")
         known = dict.fromkeys(spec if isinstance(spec, str) else spec[0] for spec in self._table)
-        self._families = tuple(known)
-        if self.members is not None:
-            self._families = (self.members,) if isinstance(self.members, str) else tuple(self.members)
-            for name in self._families:
-                if name not in known:
-                    raise ValueError(f"members: expected some of {', '.join(map(repr, known))}, got {name!r}")
-            if not self._families:
-                raise ValueError("members: the list is empty")
+        wanted = known if self.members is None else self.members
+        self._families = (wanted,) if isinstance(wanted, str) else tuple(wanted)
+        if not self._families:
+            raise ValueError("members: the list is empty")
+        for name in self._families:
+            if name not in known:
+                raise ValueError(f"members: expected some of {', '.join(map(repr, known))}, got {name!r}")
         if isinstance(self.random_state, (int, np.integer)):
             self._seed = int(self.random_state) % 2**31
             return
@@ -92,9 +92,19 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
         except ValueError as error:
             raise ValueError(f"random_state: expected None, an int or a RandomState ({error})") from None
 
-    def _read(self, X: Any, cov: Any, std: Any, groups: Any) -> Gaussians:
-        """Check training data, and keep their names."""
+    def _read(
+        self, X: Any, cov: Any, std: Any, columns: dict[str, Any]
+    ) -> tuple[Gaussians, FloatArray, dict[str, Any]]:
+        """Check settings and training data, and keep the names of features.
+
+        `columns` are y, `sample_weight`, `groups` and what else belongs to the samples. Returns the samples,
+        their weights in units of the largest one, and the columns; of blocks some samples are drawn.
+        """
+        self._check_settings()
         self._had_noise = cov is not None or std is not None
+        if isinstance(X, Blocks):
+            X, columns = some_of_blocks(X, LAST_ROWS, self._seed, columns)
+        X, columns["y"] = table_for_fit(X, columns["y"], cov, std, gaps=True)
         cov, std = same_units(self, X, cov, std)
         if isinstance(X, Gaussians):
             keep_names(self, X, reset=True)
@@ -102,21 +112,22 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
             self.__dict__.pop("names_of_gaussians_", None)
             _check_feature_names(self, X, reset=True)
         data = self._with_gaps(X, cov, std)
-        if groups is not None and np.shape(groups) != (len(data),):
-            raise ValueError(
-                f"groups: shape {np.shape(groups)}; expected one for each of {len(data)} samples"
-            )
+        count = len(data)
+        groups = columns["groups"]
+        if groups is not None and np.shape(groups) != (count,):
+            raise ValueError(f"groups: shape {np.shape(groups)}; expected one for each of {count} samples")
         empty = np.flatnonzero(np.isnan(data.mean).all(axis=0))
         if len(empty):
             raise ValueError(
                 f"X: feature {empty[0]} is missing, or has infinite noise, in every sample; leave it out"
             )
-        if self.n_components is not None and self.n_components > len(data):
-            raise ValueError(
-                f"n_components: {self.n_components} for n_samples={len(data)}; there must be fewer"
-            )
+        if self.n_components is not None and self.n_components > count:
+            raise ValueError(f"n_components: {self.n_components} for n_samples={count}; there must be fewer")
         self.n_features_in_ = data.shape[1]
-        return data
+        weights = np.ones(count)
+        if columns["sample_weight"] is not None:
+            weights = check_raw_weights(columns["sample_weight"], count)
+        return data, weights / weights.max(), columns
 
     def _new(self, X: Any, cov: Any, std: Any) -> Gaussians:
         """Check new samples, and put their features in the order of the fit."""
@@ -149,55 +160,47 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
             raise ValueError("cov: one covariance per class cannot be known of samples without a class")
         return data
 
-    def _read_weights(self, sample_weight: Any, count: int) -> FloatArray:
-        """Return weights in units of the largest one."""
-        weights = np.ones(count) if sample_weight is None else check_raw_weights(sample_weight, count)
-        return np.asarray(weights / weights.max())
-
     def _fit_pool(
         self,
         data: Gaussians,
         targets: FloatArray,
         weights: FloatArray,
-        groups: Array | None,
+        groups: Any,
         codes: Array | None,
         deadline: Deadline,
     ) -> None:
         """Fit the pool to samples in canonical order; `codes` are classes by which folds are stratified."""
+        seed = self._seed
         threads = self._threads(len(data))
+        # An exactly rounded sum is the same for any order of the samples.
+        weights = weights * (len(weights) / math.fsum(weights))
+        noise = self.test_noise if self.test_noise is not None else data.test_noise
+        if data.cov is not None and not data.cov.diagonals(*data.shape).any():
+            data = with_gaps(np.asarray(data.mean), None)  # standard errors of 0 are none
+        spread = self.noise == "spread"
+        copies = 1 if noise is None else COPIES
+        if spread:
+            copies = max(2, min(INSTANCES, SPREAD_ROWS // len(data)))
+        uncertain = bool(np.isnan(data.mean).any())
+        uncertain = uncertain or (not spread and (data.cov is not None or noise is not None))
+
+        def as_new(some: Gaussians, count: int) -> Gaussians:
+            """Return copies of samples as they will be at prediction."""
+            if spread:
+                return instances(some, seed, count)
+            return some if noise is None else with_test_noise(some, noise, seed, count)
+
         with threadpool_limits(threads):
-            seed = self._seed
-            # An exactly rounded sum is the same for any order of the samples.
-            weights = weights * (len(weights) / math.fsum(weights))
-            noise = self.test_noise if self.test_noise is not None else data.test_noise
-            if data.cov is not None and not data.cov.diagonals(*data.shape).any():
-                data = with_gaps(np.asarray(data.mean), None)  # standard errors of 0 are none
-            spread = self.noise == "spread"
-            copies = 1 if noise is None else COPIES
-            most = CHOICE_ROWS
-            if spread:
-                copies = max(2, min(INSTANCES, SPREAD_ROWS // len(data)))
-                everyone = instances(data, seed, copies)
-                inputs = Inputs.of(everyone, np.tile(weights, copies), bool(np.isnan(data.mean).any()))
-                if data.shape[1] > WIDE:
-                    inputs.rotate(everyone)
-                inputs.learn_population(
-                    everyone, np.tile(weights, copies), self.n_components, seed, threads, deadline
-                )
-            else:
-                uncertain = data.cov is not None or noise is not None or bool(np.isnan(data.mean).any())
-                inputs = Inputs.of(data, weights, uncertain)
-                inputs.learn_population(data, weights, self.n_components, seed, threads, deadline)
-                most = rows_at_a_time(inputs, CHOICE_ROWS)
-            self.inputs_ = inputs
-            chosen = some_of(codes, len(data), most // copies, seed)
+            everyone = as_new(data, copies) if spread else data
+            many = np.tile(weights, len(everyone) // len(data))
+            inputs = self.inputs_ = Inputs.of(everyone, many, uncertain)
+            if spread and data.shape[1] > WIDE:
+                inputs.rotate(everyone)
+            inputs.learn_population(everyone, many, self.n_components, seed, threads, deadline)
+            chosen = some_of(codes, len(data), rows_at_a_time(inputs, CHOICE_ROWS) // copies, seed)
             part = data[chosen]
-            own = None if groups is None else groups[chosen]
-            seen = part
-            if spread:
-                seen = instances(part, seed, copies)
-            elif noise is not None:
-                seen = with_test_noise(part, noise, seed, copies)
+            own = None if groups is None else np.unique(groups[chosen], return_inverse=True)[1]
+            seen = as_new(part, copies)
             if seen.cov is not None and not spread:
                 deviations = inputs.standard(seen).deviations()
                 inputs.largest = np.where(np.isinf(deviations), 0.0, deviations).max(axis=0)
@@ -206,19 +209,12 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
                         deviations, None if own is None else np.tile(own, copies)
                     )
             view = inputs.view(seen, threads)
-            numbers = np.arange(len(chosen)) if own is None else np.unique(own, return_inverse=True)[1]
+            by_class = None if codes is None else codes[chosen]
             task = self._task(
                 np.tile(targets[chosen], (copies, 1)),
                 np.tile(weights[chosen], copies),
-                make_folds(
-                    None if codes is None else codes[chosen],
-                    own,
-                    len(chosen),
-                    min(self.cv, len(chosen)),
-                    seed,
-                    copies,
-                ),
-                np.tile(numbers, copies),
+                make_folds(by_class, own, len(chosen), min(self.cv, len(chosen)), seed, copies),
+                np.tile(np.arange(len(chosen)) if own is None else own, copies),
                 threads,
                 inputs.standard(seen if spread else part),
                 inputs.standard(part) if spread else None,
@@ -228,12 +224,7 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
             self._weigh(held_out, view, task, deadline)
             if len(chosen) < len(data):
                 last = some_of(codes, len(data), LAST_ROWS, seed)
-                more = data[last]
-                if spread:
-                    more = instances(more, seed, 1)
-                elif noise is not None:
-                    more = with_test_noise(more, noise, seed, 1)
-                self._refit(more, targets[last], weights[last], threads, deadline)
+                self._refit(as_new(data[last], 1), targets[last], weights[last], threads, deadline)
 
     def _fit_members(self, view: View, task: Task, deadline: Deadline) -> FloatArray:
         """Fit members as long as there is time; return their held-out predictions."""

@@ -9,15 +9,14 @@ from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 
 from ...data.soft_labels import read_labels
-from ...io.frames import check_scored, column_named, table_for_fit
-from ...outofcore.blocks import Blocks
+from ...io.frames import check_scored, column_named
 from ...support.labels import class_factors
 from ...support.validation import Array, FloatArray
 from ..inputs import ROUTED
 from ..linear import labels_of
-from .base import LAST_ROWS, PENALTY, PoolEstimator
+from .base import PENALTY, PoolEstimator
 from .members import CLASSES
-from .samples import Deadline, Task, View, canonical_order, some_of_blocks
+from .samples import Deadline, Task, View, canonical_order
 from .weights import Weights, classification_weights, lapse_rate, log_pool
 
 EVEN_SHARE = 0.1  # of even odds in the answer for a sample far outside the support
@@ -162,19 +161,13 @@ class GSUClassifier(ClassifierMixin, PoolEstimator):  # type: ignore[misc]
         classes : list, optional
             Names of the columns of class probabilities, by default those of a data frame.
         """
-        self._check_settings()
         deadline = Deadline(self.max_time)
-        if isinstance(X, Blocks):
-            columns = {"y": y, "sample_weight": sample_weight, "groups": groups, "classes": classes}
-            X, columns = some_of_blocks(X, LAST_ROWS, self._seed, columns)
-            y, sample_weight, groups, classes = columns.values()
-        X, y = table_for_fit(X, y, cov, std, gaps=True)
-        data = self._read(X, cov, std, groups)
-        self.classes_, codes, each = read_labels(labels_of(y), len(data), classes)
+        columns = {"y": y, "sample_weight": sample_weight, "groups": groups, "classes": classes}
+        data, weights, columns = self._read(X, cov, std, columns)
+        self.classes_, codes, each = read_labels(labels_of(columns["y"]), len(data), columns["classes"])
         if 2 < len(self.classes_) == len(codes):
             raise ValueError("y: every sample has a class of its own; svmgsu.GSURegressor predicts numbers")
         targets = each.table(codes)
-        weights = self._read_weights(sample_weight, len(data))
         if self.class_weight is not None:
             mass = weights @ targets
             targets = targets * class_factors(self.class_weight, self.classes_, np.arange(len(mass)), mass)
@@ -185,7 +178,7 @@ class GSUClassifier(ClassifierMixin, PoolEstimator):  # type: ignore[misc]
             raise ValueError("sample_weight: at least two classes need samples with weight")
         order = canonical_order(data, targets, weights)
         order = order[weights[order] > 0]
-        groups = None if groups is None else np.unique(np.asarray(groups)[order], return_inverse=True)[1]
+        groups = None if columns["groups"] is None else np.asarray(columns["groups"])[order]
         targets = targets[order]
         self._fit_pool(data[order], targets, weights[order], groups, targets.argmax(axis=1), deadline)
         return self

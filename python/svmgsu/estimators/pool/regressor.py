@@ -9,13 +9,12 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import column_or_1d
 
-from ...io.frames import check_scored, column_named, table_for_fit
-from ...outofcore.blocks import Blocks
+from ...io.frames import check_scored, column_named
 from ...support.validation import Array, FloatArray, as_float_array, as_generator, check_count, check_finite
-from .base import LAST_ROWS, PENALTY, PoolEstimator
+from .base import PENALTY, PoolEstimator
 from .densities import JointMember
 from .members import NUMBERS
-from .samples import Deadline, NumberTask, Task, View, canonical_order, some_of_blocks
+from .samples import Deadline, NumberTask, Task, View, canonical_order
 from .weights import Weights, regression_weights
 
 UNEXPLAINED = 0.1  # of the true targets' variance: errors of targets count beside it
@@ -33,27 +32,14 @@ class GSURegressor(RegressorMixin, PoolEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    noise : {"measurement", "spread"}, default="measurement"
-        What covariances are: errors of measured values, or the samples' own spread over instances, of which
-        single ones are to be predicted.
-    test_noise : array or covariance kind, optional
-        Covariance of noise that will be there at prediction only: one for all samples, or a pool of which
-        each draws one. Each sample is then repeated three times with such noise.
-    n_components : int, optional
-        Components of the distribution of true values. By default ten, or fewer such that each has ten samples
-        for each feature.
-    n_frequencies : int, default=150
-        Random frequencies of each RBF or axis-aligned member.
+    noise, test_noise, n_components, n_frequencies :
+        As in `GSUClassifier`.
     members : list of {"linear", "rbf", "axis_aligned", "joint"}, optional
         Families that take part; by default all.
     cv : int, default=5
         Folds, by group, that choose penalties, weights and intervals.
-    max_time : float, optional
-        Seconds after which no new member is begun. A `ConvergenceWarning` says which were left out.
-    random_state : int, RandomState or None, default=0
-        Seed of frequencies, folds and starts.
-    threads : int, optional
-        By default all; fewer than 2,000 samples use one.
+    max_time, random_state, threads :
+        As in `GSUClassifier`.
 
     Attributes
     ----------
@@ -129,36 +115,23 @@ class GSURegressor(RegressorMixin, PoolEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : Gaussians, array, DataFrame or what `svmgsu.open` returns, of shape (l, n)
-            Measured values; in arrays NaN is a missing value. Out of core, at most 100,000 samples take part,
-            drawn by their content and `random_state`.
+        X, cov, std, sample_weight, groups :
+            As in `GSUClassifier.fit`.
         y : array of shape (l,)
             Targets; out of core by default those of the files.
-        cov, std : optional
-            Covariances or standard errors of the measurements, as in `svmgsu.Gaussians`.
-        sample_weight : array of shape (l,), optional
-            Weights of the samples; those of weight 0 are ignored.
-        groups : array of shape (l,), optional
-            Samples of one group are never on both sides of a fold.
         y_std : float or array of shape (l,), optional
             Standard errors of the targets. Predictions are of targets without them.
         """
-        self._check_settings()
         deadline = Deadline(self.max_time)
-        if isinstance(X, Blocks):
-            columns = {"y": y, "sample_weight": sample_weight, "groups": groups, "y_std": y_std}
-            X, columns = some_of_blocks(X, LAST_ROWS, self._seed, columns)
-            y, sample_weight, groups, y_std = columns.values()
-        X, y = table_for_fit(X, y, cov, std, gaps=True)
-        data = self._read(X, cov, std, groups)
-        y = _targets(y, len(data))
-        errors = _target_errors(y_std, len(data))
-        weights = self._read_weights(sample_weight, len(data))
+        columns = {"y": y, "sample_weight": sample_weight, "groups": groups, "y_std": y_std}
+        data, weights, columns = self._read(X, cov, std, columns)
+        y = _targets(columns["y"], len(data))
+        errors = _target_errors(columns["y_std"], len(data))
         order = canonical_order(data, y, weights, errors)
         order = order[weights[order] > 0]
         if len(order) < 2:
             raise ValueError(f"X: at least 2 samples are needed, got n_samples={len(order)}")
-        groups = None if groups is None else np.unique(np.asarray(groups)[order], return_inverse=True)[1]
+        groups = None if columns["groups"] is None else np.asarray(columns["groups"])[order]
         y, errors, weights = y[order], errors[order], weights[order]
         # Units in which squares neither over- nor underflow.
         low = float(y.min())
