@@ -17,7 +17,7 @@ from pyarrow import csv, feather, parquet
 
 import svmgsu
 
-ENDINGS = ("npz", "npy", "parquet", "feather", "arrow", "csv", "tsv", "csv.gz", "txt", "svm")
+ENDINGS = ("npz", "parquet", "feather", "arrow", "csv", "tsv", "csv.gz", "txt", "svm")
 NUMBERS = (0, -1, 1, 2, 3, 1000, -1000, 2**31 - 1, 2**31, 2**32 + 1, 2**62, -(2**63), 2**63 - 1)
 DTYPES = ("i1", "u1", "i4", "u8", ">i4", "f2", ">f8", "f4", "c16", "?", "U3", "S3", "M8[s]", "g", "V3", "O")
 
@@ -102,14 +102,6 @@ class Fuzz:
                 break
         out = io.BytesIO()
         (np.savez if self.rng.random() < 0.7 else np.savez_compressed)(out, **arrays)
-        return out.getvalue()
-
-    def npy(self):
-        array = np.ones((4, 3))
-        if self.rng.random() < 0.7:
-            array = self._changed_array(array)
-        out = io.BytesIO()
-        np.save(out, array, allow_pickle=True)
         return out.getvalue()
 
     def _changed_array(self, array):

@@ -63,21 +63,6 @@ def test_a_regression_within_memory(table, capsys):
     assert known.scatter_ == pytest.approx(blocks.scatter_, rel=1e-3)
 
 
-def test_other_covariances_within_memory(table, capsys):
-    for words in (["--kind", "none"], ["--kind", "diagonal"]):
-        for memory in ([], ["--memory", "100MB"]):
-            code, _out, err = run(
-                capsys, "train", "stars.csv", "-o", f"{len(memory)}", *words, *LINEAR, *memory
-            )
-            assert code == 0, err
-        np.testing.assert_allclose(svmgsu.load("0").coef_, svmgsu.load("2").coef_, rtol=1e-3)
-    memory = ["--memory", "1GB", *LINEAR]
-    code, _, err = run(capsys, "train", "stars.csv", "-o", "m", "--kind", "full", *memory)
-    assert code == 1 and "--kind full, but the covariance is diagonal" in err
-    code, _, err = run(capsys, "train", "stars.csv", "-o", "m", "--std", "1", *memory)
-    assert code == 1 and "covariances of its own" in err
-
-
 @pytest.mark.parametrize("ending", ["parquet", "npz"])
 def test_conversion_within_memory_writes_what_conversion_does(table, capsys, ending):
     for name, more in (("known", []), ("blocks", ["--memory", "50MB"])):
@@ -88,7 +73,7 @@ def test_conversion_within_memory_writes_what_conversion_does(table, capsys, end
     assert np.array_equal(found.data.cov.to_full(L, 4), known.data.cov.to_full(L, 4))
     assert found.y.tolist() == known.y.tolist()
     assert known.ids is None or found.ids.tolist() == known.ids.tolist()
-    assert found.feature_names == known.feature_names
+    assert found.data.feature_names_in_ == known.data.feature_names_in_
 
 
 @pytest.mark.parametrize("kind", ["isotropic", "full", "low_rank", "shared"])

@@ -31,7 +31,7 @@ def command(part, path, out):
     """The function and arguments of a command that reads `path` and would write `out`."""
 
     def train(means="means", labels="labels", cov=None, kind=None):
-        options = [] if cov is None else ["--cov", str(cov), "--kind", kind]
+        options = [] if cov is None else ["--cov", str(cov), "--read", f"kind={kind}"]
         return main, ["train", str(GOOD / means), "--labels", str(GOOD / labels), *options, "-o", str(out)]
 
     if part in ("means", "labels"):

@@ -282,10 +282,6 @@ def test_progress_is_shown_on_a_terminal(folder, monkeypatch, capsys):
 
 WRONG_USAGE = {
     "no labels": (["train", "mean.dat", "-o", "m"], "--labels: mean.dat has no labels"),
-    "std and cov": (
-        ["train", "mean.dat", "--labels", "labels.dat", "--cov", "cov.dat", "--std", "1"],
-        "--std",
-    ),
     "stdin twice": (["train", "-", "--labels", "-", "-o", "m"], "read only once"),
     "no name": (["train", "-", "--format", "csv"], "-o: name the model file"),
     "column of text": (
@@ -313,7 +309,6 @@ def test_wrong_usage_is_exit_code_2(name, folder, capsys):
 
 def test_wrong_data_is_one_line(folder, tmp_path, capsys):
     for words, message in (
-        (["train", "stars.csv", "--kind", "full", "-o", "m"], "--kind full, but the covariance is diagonal"),
         (["train", "missing.csv"], "missing.csv: no such file"),
         (["train", "stars.csv", "-o", "no/such/m"], "there is no folder 'no/such'"),
         (

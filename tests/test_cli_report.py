@@ -133,7 +133,7 @@ def test_standard_input_is_a_table_too(folder):
         (["t.csv", "-o", "t.csv"], 2, "is a file to read"),
         (["t.csv", "-o", "no/r.html"], 1, "there is no folder"),
         (["t.csv", "-o", "r.html", "--target", "what"], 1, "there is no column 'what'"),
-        (["t.csv", "-o", "r.html", "--std", "1"], 2, "not for tables"),
+        (["t.csv", "-o", "r.html", "--cov", "c"], 2, "not for tables"),
         (["three.csv", "-o", "r.html"], 1, "three.csv: need two classes with at least"),
         (["none.csv", "-o", "r.html"], 1, "which column is to be predicted"),
         (["t.csv", "-o", "r.html", "--missing", "error"], 1, "missing"),

@@ -185,14 +185,6 @@ def test_files_with_six_digits_are_read(tmp_path):
         file.seek(0)
         with pytest.raises(svmgsu.io.FormatError, match="not positive semidefinite"):
             svmgsu.io.read(file, format="npz", psd="strict")
-    np.save(tmp_path / "mean.npy", np.zeros((30, 4)))
-    np.save(tmp_path / "cov.npy", rounded(S))
-    arrays = (tmp_path / "mean.npy", None, tmp_path / "cov.npy")
-    with pytest.warns(UserWarning, match="were projected"):
-        svmgsu.io.read(*arrays)
-    with pytest.raises(svmgsu.io.FormatError, match="not positive semidefinite"):
-        svmgsu.io.read(*arrays, psd="strict")
-    np.testing.assert_array_equal(np.load(tmp_path / "cov.npy"), rounded(S))
 
 
 def test_the_command_line_projects_and_says_so(tmp_path, capsys):

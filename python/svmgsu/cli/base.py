@@ -24,7 +24,7 @@ OPTIONS = {
     'missing="drop"': "--missing drop",
     'psd="strict"': "--read psd=strict",
     'psd="clip"': "--read psd=clip",
-    'kind="diagonal"': "--kind diagonal",
+    'kind="diagonal"': "--read kind=diagonal",
     "ignore=, target= or id=": "--ignore, --target or --id",
     'limits="half-normal"': "--limits half-normal",
     "error_scale=": "--error-scale ",
@@ -242,20 +242,12 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 def positive(text: str) -> float:
     """A type of argparse: a number > 0."""
-    value = nonnegative(text)
-    if value == 0:
-        raise argparse.ArgumentTypeError("must be > 0, got 0")
-    return value
-
-
-def nonnegative(text: str) -> float:
-    """A type of argparse: a number >= 0."""
     try:
         value = float(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"expected a number, got {text!r}") from None
-    if not (value >= 0 and math.isfinite(value)):
-        raise argparse.ArgumentTypeError(f"must be >= 0 and finite, got {text}")
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"must be > 0 and finite, got {text}")
     return value
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import io
 from .base import UsageError, add_json, check_outputs, show
-from .data import add_block_options, add_data_options, add_effort_options, check_own_files, read_data
+from .data import add_data_options, check_own_files, read_data
 
 EXAMPLES = """\
 examples:
@@ -33,9 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--to-format", choices=io.FORMATS, metavar="F", help="instead of the ending, as --format"
     )
     add_json(parser)
-    add_data_options(parser)
-    add_block_options(parser)
-    add_effort_options(parser)
+    add_data_options(parser, memory=True)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -54,6 +52,14 @@ def run(args: argparse.Namespace) -> None:
 
         blocks: Any = dataset.data
         write_blocks(blocks, args.destination, format=args.to_format)
+    apart = format == "text"
+    has_cov = getattr(dataset.data, "cov", None) is not None
+    lost = {
+        "labels": dataset.y is not None and apart and args.to_labels is None,
+        "covariances": has_cov and (apart or format == "svmlight") and args.to_cov is None,
+        "ids": dataset.ids is not None and format == "svmlight",
+    }
+    args.notes += [f"{args.destination}: {what} were read but not written" for what in lost if lost[what]]
     samples, features = dataset.data.shape
     facts = {"targets": targets, "samples": samples, "features": features, "notes": args.notes}
     text = f"{samples} samples, {features} features: {', '.join(targets)}"

@@ -12,12 +12,10 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import io
-from ..data.gaussians import Gaussians
 from ..io.cells import guess_task
 from ..io.dataset import Dataset
-from .base import UsageError, about, count, nonnegative, positive, value_of
+from .base import UsageError, about, count, positive, value_of
 
-KINDS = ("full", "diagonal", "isotropic", "none")
 SMALL = 2**20  # numbers: for fewer, one thread is ready before several have started
 SMALL_FILE = 2**24  # bytes
 TABLES = ("txt", *(ending[1:] for ending in io.TABLES))
@@ -33,8 +31,16 @@ REMEMBERED = ("id", "errors", "exact", "error_scale", "limits", "delimiter")
 SOFT_LABELS = "p_"  # begins the names of columns with class probabilities
 
 
-def add_data_options(parser: argparse.ArgumentParser, *, labels: bool = True) -> None:
+def add_data_options(
+    parser: argparse.ArgumentParser, *, labels: bool = True, memory: bool = False, threads: bool = True
+) -> None:
     """Add the options of a command that reads samples from the positional argument `data`."""
+    if memory:
+        parser.add_argument(
+            "--memory", metavar="SIZE", help="read out of core within this memory, such as 2GB"
+        )
+    if threads:
+        parser.add_argument("--threads", type=count, metavar="N", help="default: all, or 1 for small data")
     table = parser.add_argument_group("tables")
     table.add_argument(
         "--target", metavar="NAME", help="column to predict (default: label, class, type, target or y)"
@@ -64,8 +70,6 @@ def add_data_options(parser: argparse.ArgumentParser, *, labels: bool = True) ->
     if labels:
         files.add_argument("--labels", metavar="FILE", help="labels, where they have a file of their own")
     files.add_argument("--cov", metavar="FILE", help="covariances, where they have a file of their own")
-    files.add_argument("--kind", choices=KINDS, help="kind of covariance; none leaves it out")
-    files.add_argument("--std", type=nonnegative, metavar="S", help="one standard error for all numbers")
     files.add_argument(
         "--format", choices=io.FORMATS, metavar="F", help=f"instead of the ending: {', '.join(io.FORMATS)}"
     )
@@ -73,18 +77,8 @@ def add_data_options(parser: argparse.ArgumentParser, *, labels: bool = True) ->
         "--read",
         action="append",
         metavar="NAME=VALUE",
-        help="another parameter of svmgsu.read, such as asymmetric=mode, zero_based=true or psd=strict",
+        help="another parameter of svmgsu.read, such as asymmetric=mode, zero_based=true or kind=full",
     )
-
-
-def add_block_options(parser: argparse.ArgumentParser) -> None:
-    """Add the option of a command that can read out of core."""
-    parser.add_argument("--memory", metavar="SIZE", help="read out of core within this memory, such as 2GB")
-
-
-def add_effort_options(parser: argparse.ArgumentParser) -> None:
-    """Add the number of threads."""
-    parser.add_argument("--threads", type=count, metavar="N", help="default: all, or 1 for small data")
 
 
 def read_data(
@@ -98,8 +92,7 @@ def read_data(
 
     `task` is "classification", "regression", "auto" (decided by the target), "optional" where labels are
     read if there are some, or None where they are not read. `remembered` are options that a model file
-    keeps; those of the command line go first. `missing` is
-    what to do with missing values where no option says so.
+    keeps; those of the command line go first. `missing` is what to do with missing values by default.
     """
     labels = getattr(args, "labels", None)
     format = io.format_of(args.data, args.format, looks=labels is None and args.cov is None)
@@ -111,8 +104,6 @@ def read_data(
             f"--labels: {args.data} has no labels; name the file that has them (tables with a header end in "
             f"{', '.join(io.TABLES)}, .txt or .dat)"
         )
-    if args.std is not None and (args.cov is not None or args.kind is not None):
-        raise UsageError("--std: not together with --cov or --kind")
     options = reader_options(args, format, labels)
     if format in TABLES:
         options = {k: v for k, v in (remembered or {}).items() if k != "target"} | options
@@ -121,8 +112,6 @@ def read_data(
         if getattr(args, "memory", None) is not None:
             return _opened(args, format, options, task)
         dataset, task = _read(args, format, options, task, remembered or {})
-    with about(args.data, labels, args.cov):
-        dataset.data = _with_kind(args, dataset.data, format)
     for name, number in dataset.report.dropped.items():
         if number:
             args.notes.append(f"{name}: {number} of {dataset.report.found[name]} samples dropped")
@@ -146,9 +135,11 @@ def _read(
     options |= table_target(options.pop("target", None) or remembered.get("target"), task)
     dataset = io.read(*files, format=args.format, **options)
     if task not in (None, "optional") and dataset.y is None:
+        assert dataset.columns is not None
+        text = [column for column, why in dataset.columns.unused.items() if why == "text"]
         raise ValueError(
             f"{args.data}: which column is to be predicted? Name it in --target: "
-            f"{', '.join(likely_targets(dataset))}"
+            f"{', '.join((text or dataset.columns.features)[:8])}"
         )
     return dataset, dataset.task
 
@@ -161,13 +152,6 @@ def table_target(target: str | None, task: str | None) -> dict[str, Any]:
         return {"target": target or True}
     soft = {} if task == "regression" else {"class_probabilities": SOFT_LABELS}
     return {"target": target or True, "task": task, **soft}
-
-
-def likely_targets(dataset: Dataset) -> list[str]:
-    """Columns of text, which may be classes, or the first columns."""
-    assert dataset.columns is not None
-    text = [column for column, why in dataset.columns.unused.items() if why == "text"]
-    return (text or dataset.columns.features)[:8]
 
 
 def table_options(args: argparse.Namespace, dataset: Dataset) -> dict[str, Any]:
@@ -191,20 +175,13 @@ def _opened(
     if args.data == "-":
         raise UsageError("--memory: only files are read out of core, not standard input")
     labels = getattr(args, "labels", None)
-    for name in ("threads", "verbose"):
-        options.pop(name, None)
+    options.pop("threads", None)
     if options.get("missing") == "keep":
         options["missing"] = "error"
     if format in TABLES:
         options |= table_target(options.pop("target", None), task)
     blocks = open_blocks(args.data, labels, args.cov, memory=args.memory, format=args.format, **options)
     with about(args.data, labels, args.cov):
-        if args.std is not None and blocks.kind != "none":
-            raise ValueError("has covariances of its own; leave out --std")
-        if args.std is not None or args.kind == "none":
-            blocks = blocks.with_std(args.std)
-        elif args.kind not in (None, blocks.kind):
-            raise ValueError(f"--kind {args.kind}, but the covariance is {blocks.kind}")
         if task not in (None, "optional") and not blocks.has_labels:
             raise ValueError("there are no labels; --target names their column")
     args.notes += blocks.notes
@@ -274,7 +251,6 @@ def reader_options(args: argparse.Namespace, format: str, labels: str | None) ->
         "text": io.read_text,
         "svmlight": io.read_svmlight,
         "npz": io.read_npz,
-        "npy": io.read_npy,
     }
     known = inspect.signature(readers.get(format, io.read_table)).parameters
     for text in args.read or ():
@@ -285,8 +261,6 @@ def reader_options(args: argparse.Namespace, format: str, labels: str | None) ->
                 f"--read: {name!r} is no parameter for {format} files; there are {', '.join(more)}"
             )
         options[name] = value_of(value)
-    if format == "text" and args.kind not in (None, "none"):
-        options["kind"] = args.kind
     if format in ("text", "svmlight"):
         size = sum(size_of(name) for name in (args.data, labels, args.cov) if name is not None)
         options["threads"] = getattr(args, "threads", None) or (1 if size < SMALL_FILE else None)
@@ -303,22 +277,6 @@ def size_of(path: str) -> int:
         return os.stat(path).st_size if path != "-" else 0
     except OSError:
         return 0  # the reader will say what is wrong
-
-
-def _with_kind(args: argparse.Namespace, data: Gaussians, format: str) -> Gaussians:
-    """The samples with the covariance that was asked for."""
-    if args.std is not None:
-        if data.cov is not None:
-            raise ValueError("has covariances of its own; leave out --std")
-        return Gaussians(data.mean, std=args.std, feature_names=data.feature_names_in_)
-    if args.kind is None or (args.kind != "none" and format == "text" and args.cov is not None):
-        return data
-    if args.kind == "none":
-        return data.with_cov(None)
-    found = "none" if data.cov is None else type(data.cov).__name__.lower()
-    if found != args.kind:
-        raise ValueError(f"--kind {args.kind}, but the covariance is {found}")
-    return data
 
 
 def is_small(data: Any) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 from ..io.dataset import Dataset
 from ..io.output import replacing
 from .base import about, add_json, check_outputs, plain
-from .data import add_block_options, add_data_options, add_effort_options, check_streams, read_like
+from .data import add_data_options, check_streams, read_like
 from .models import (
     LEVELS,
     feature_names,
@@ -49,9 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_json(parser)
     add_prior(parser)
-    add_data_options(parser)
-    add_block_options(parser)
-    add_effort_options(parser)
+    add_data_options(parser, memory=True)
 
 
 def run(args: argparse.Namespace) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from .. import _core
 from ..data.columns import Columns
 from .base import add_json, show
-from .data import add_data_options, add_effort_options, read_data
+from .data import add_data_options, read_data
 from .models import describe_model, load_model
 
 EXAMPLES = """\
@@ -30,7 +30,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", nargs="?", metavar="FILE", help="a model or a file of samples")
     add_data_options(parser)
     add_json(parser)
-    add_effort_options(parser)
 
 
 def run(args: argparse.Namespace) -> None:

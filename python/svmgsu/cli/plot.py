@@ -8,7 +8,7 @@ from typing import Any
 
 from ..io.output import replacing
 from .base import UsageError, about, check_outputs, count, fraction
-from .data import Progress, add_data_options, add_effort_options, check_streams, read_like
+from .data import Progress, add_data_options, check_streams, read_like
 from .models import feature_names, is_regression, load_model
 
 EXAMPLES = """\
@@ -38,7 +38,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--bins", type=count, metavar="N", help="histogram, reliability: number of bins")
     parser.add_argument("--dpi", type=count, default=150, help="of .png (default: 150)")
     add_data_options(parser)
-    add_effort_options(parser)
 
 
 def run(args: argparse.Namespace) -> None:

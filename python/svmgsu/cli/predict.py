@@ -11,7 +11,7 @@ from .. import io
 from ..io.files import extension
 from ..io.predictions import JSON_LINES, TABLES
 from .base import about, add_json, check_outputs, show
-from .data import add_block_options, add_data_options, add_effort_options, check_streams, read_like
+from .data import add_data_options, check_streams, read_like
 from .models import feature_names, is_regression, load_model, predict_classes, predict_values
 
 EXAMPLES = """\
@@ -39,9 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_prior(parser)
     add_json(parser)
-    add_data_options(parser, labels=False)
-    add_block_options(parser)
-    add_effort_options(parser)
+    add_data_options(parser, labels=False, memory=True)
 
 
 def add_prior(parser: argparse.ArgumentParser) -> None:

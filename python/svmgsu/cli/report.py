@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--groups", metavar="NAME", help="tables: the column of groups")
     parser.add_argument("--title", metavar="TEXT", help="title of the page")
     add_json(parser)
-    add_data_options(parser)
+    add_data_options(parser, threads=False)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -91,8 +91,8 @@ def run(args: argparse.Namespace) -> None:
 
 def _prepare_table(args: argparse.Namespace, format: str) -> str | None:
     """Set what a report leaves out of a table; returns the column of groups."""
-    if args.labels is not None or args.cov is not None or args.std is not None or args.kind is not None:
-        raise UsageError("--labels, --cov, --std, --kind: not for tables, whose columns say all")
+    if args.labels is not None or args.cov is not None:
+        raise UsageError("--labels, --cov: not for tables, whose columns say all")
     args.missing = args.missing or "keep"
     if args.groups is not None:
         args.ignore = ",".join(filter(None, (args.ignore, args.groups)))

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..io.dataset import Dataset
 from .base import UsageError, about, add_json, check_outputs, show
-from .data import add_block_options, add_data_options, add_effort_options, read_data, table_options
+from .data import add_data_options, read_data, table_options
 from .models import MODELS, describe_model, fit, is_linear, is_regression, save_model
 
 EXAMPLES = """\
@@ -57,9 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="default: classes where the target is text or few whole numbers, else numbers",
     )
     add_json(parser)
-    add_data_options(parser)
-    add_block_options(parser)
-    add_effort_options(parser)
+    add_data_options(parser, memory=True)
 
 
 def run(args: argparse.Namespace) -> None:

@@ -1,13 +1,12 @@
-"""Files of uncertain samples: the authors' text, svmlight, CSV, Parquet, Arrow and NumPy, to and fro.
+"""Files of uncertain samples: tables, NumPy archives, svmlight and the authors' text.
 
-`read`, `write` and `convert` choose the format by the ending of the name (.gz and .xz do not count):
+`read` and `write` choose the format by the ending of the name (.gz and .xz do not count):
 
 | ending | format | files |
 |---|---|---|
 | .svm, .svmlight, .libsvm | svmlight | means, and variances |
-| .csv, .tsv, .tab, .parquet, .feather, .arrow, .ipc | table | one |
+| .csv, .tsv, .parquet, .feather, .fits, .xlsx and others | table | one |
 | .npz | NumPy archive | one |
-| .npy | NumPy arrays, mapped | means, labels, covariances |
 | any other | the authors' text | means, labels, covariances |
 
 >>> import io, svmgsu
@@ -31,7 +30,7 @@ from .files import Source, damaged, extension, name_of, read_head
 from .text import read_svmlight, read_text, write_svmlight, write_text
 
 if TYPE_CHECKING:
-    from .arrays import read_npy, read_npz, write_npy, write_npz
+    from .arrays import read_npz, write_npz
     from .predictions import write_predictions, write_values
     from .table_files import write_table
     from .tables import read_table
@@ -40,15 +39,12 @@ __all__ = [
     "Dataset",
     "FormatError",
     "Report",
-    "convert",
     "read",
-    "read_npy",
     "read_npz",
     "read_svmlight",
     "read_table",
     "read_text",
     "write",
-    "write_npy",
     "write_npz",
     "write_predictions",
     "write_svmlight",
@@ -61,10 +57,8 @@ __all__ = [
 __getattr__ = lazy(
     __name__,
     {
-        "read_npy": "arrays",
         "read_npz": "arrays",
         "read_table": "tables",
-        "write_npy": "arrays",
         "write_npz": "arrays",
         "write_predictions": "predictions",
         "write_table": "table_files",
@@ -163,9 +157,10 @@ def read(
     if kind == "text":
         return read_text(path, labels, cov, psd=psd, **options)
     if kind == "npy":
-        from .arrays import read_npy
-
-        return read_npy(path, labels, cov, psd=psd, **options)  # type: ignore[arg-type]
+        raise ValueError(
+            f"{name_of(path)}: one array; svmgsu.Gaussians(np.load(...), cov) makes samples of such, and "
+            "svmgsu.open maps .npy files of means, labels and covariances"
+        )
     if kind == "svmlight":
         _refuse(kind, labels=labels)
         return read_svmlight(path, cov, **options)
@@ -216,94 +211,22 @@ def write(
     b'a 1:0.5\\n'
     """
     kind = format_of(path, format, looks=False)
-    if kind in ("text", "svmlight"):
-        if kind == "text":
-            write_text(data, path, labels, cov, y=y, ids=ids, **options)
-        else:
-            _refuse(kind, labels=labels)
-            write_svmlight(data, path, cov, y=y, **options)
-    elif kind in ("npz", "npy"):
-        from .arrays import write_npy, write_npz
+    if kind == "text":
+        write_text(data, path, labels, cov, y=y, ids=ids, **options)
+        return
+    _refuse(kind, labels=labels)
+    if kind == "svmlight":
+        write_svmlight(data, path, cov, y=y, **options)
+        return
+    _refuse(kind, cov=cov)
+    if kind == "npz":
+        from .arrays import write_npz
 
-        if kind == "npy":
-            write_npy(data, path, labels, cov, y=y, **options)  # type: ignore[arg-type]
-        else:
-            _refuse(kind, labels=labels, cov=cov)
-            write_npz(data, path, y=y, ids=ids, **options)
+        write_npz(data, path, y=y, ids=ids, **options)
     else:
         from .table_files import write_table
 
-        _refuse(kind, labels=labels, cov=cov)
         write_table(data, path, y=y, ids=ids, format=kind, **options)
-
-
-def convert(
-    source: Any,
-    target: Any,
-    *,
-    from_format: str | None = None,
-    to_format: str | None = None,
-    **options: Any,
-) -> Dataset:
-    """Read samples from one format and write them in another.
-
-    Parameters
-    ----------
-    source, target : path or tuple (means, labels, cov)
-        A tuple for the formats that have a file for each; a part may be None or left away, and is then not
-        written.
-    from_format, to_format : str, optional
-        As `format` of `read`.
-    **options
-        For the reader, such as `kind=` or `missing=`.
-
-    Returns
-    -------
-    Dataset
-        What was read; its `report` says what was dropped, and what was not written.
-
-    Examples
-    --------
-    >>> import io, svmgsu
-    >>> text, table = io.StringIO("a 1:0.5\\n"), io.BytesIO()
-    >>> _ = svmgsu.io.convert(text, table, from_format="text", to_format="csv")
-    >>> print(table.getvalue().decode(), end="")
-    "id","x1"
-    "a",0.5
-    """
-    sources, targets = _files(source, "source"), _files(target, "target")
-    format_of(targets[0], to_format, looks=False)  # before anything is read
-    from .output import check_apart
-
-    check_apart(targets, sources)
-    dataset = read(*sources, format=from_format, **options)
-    write(dataset, *targets, format=to_format)
-    dataset.report.notes += _left_out(dataset, targets, format_of(targets[0], to_format, looks=False))
-    return dataset
-
-
-def _left_out(dataset: Dataset, targets: tuple[Any, ...], kind: str) -> list[str]:
-    """What was read and has no place in the files written."""
-    _, labels, cov = (*targets, None, None)[:3]
-    apart = kind in ("text", "npy")
-    lost = {
-        "labels": dataset.y is not None and apart and labels is None,
-        "covariances": dataset.data.cov is not None and (apart or kind == "svmlight") and cov is None,
-        "ids": dataset.ids is not None and kind in ("svmlight", "npy"),
-    }
-    return [
-        f"{name_of(targets[0])}: {what} were read but not written"
-        for what, is_lost in lost.items()
-        if is_lost
-    ]
-
-
-def _files(files: Any, what: str) -> tuple[Any, ...]:
-    if not isinstance(files, (tuple, list)):
-        return (files,)
-    if not 1 <= len(files) <= 3 or files[0] is None:
-        raise ValueError(f"{what}: expected (means, labels, cov), got {files!r}")
-    return tuple(files)
 
 
 def _refuse(kind: str, **others: Any) -> None:

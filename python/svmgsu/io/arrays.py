@@ -1,4 +1,4 @@
-"""NumPy files: .npz holds everything under these keys; .npy holds one array each and is mapped, not copied.
+"""NumPy archives, .npz, which hold everything under these keys:
 
 | key | array |
 |---|---|
@@ -17,17 +17,16 @@ from __future__ import annotations
 
 import contextlib
 import io
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Iterable
 from typing import IO, Any
 
 import numpy as np
 
 from .. import _core
-from ..data.covariances import Covariance, Diagonal, Full, Isotropic, Psd
+from ..data.covariances import Psd
 from ..data.covariances.base import READERS
 from ..data.gaussians import Gaussians
-from ..support.arrays import dense, squared
+from ..support.arrays import squared
 from ..support.memory import NotEnoughMemory, require_memory
 from ..support.sparse import SPARSE_PARTS, matrix_of, parts_of
 from ..support.validation import Array, as_float_array
@@ -165,43 +164,6 @@ def refuse_packed(path: Source, instead: str) -> None:
         raise ValueError(f"{name}: NumPy files are not packed by gzip or xz; {instead}")
 
 
-def read_npy(
-    means: Path, labels: Path | None = None, cov: Path | None = None, *, psd: Psd = "clip"
-) -> Dataset:
-    """Map .npy files of means, labels and covariances: no copy is made of float arrays.
-
-    Parameters
-    ----------
-    means : path
-        An array of shape (l, n).
-    labels : path, optional
-        An array of shape (l,).
-    cov : path, optional
-        Variances (l,) or (l, n), or matrices (l, n, n).
-    psd : {"clip", "strict"}
-        Of matrices: as for `svmgsu.Full`.
-
-    Examples
-    --------
-    >>> import os, tempfile, numpy as np, svmgsu
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     np.save(os.path.join(folder, "mean.npy"), np.zeros((3, 2)))
-    ...     svmgsu.io.read_npy(os.path.join(folder, "mean.npy")).data.shape
-    (3, 2)
-    """
-    mean, y, variances = (None if p is None else map_array(p) for p in (means, labels, cov))
-    try:
-        # Unlike arrays from a program, those of a file mean by their number of dimensions alone.
-        kinds: dict[int, Callable[[Array], Covariance]] = {2: Diagonal, 3: partial(Full, psd=psd)}
-        kind = None if variances is None else kinds.get(variances.ndim, Isotropic)(variances)
-        dataset = as_dataset(Gaussians(mean, kind), y)
-    except (ValueError, TypeError) as error:
-        names = ", ".join(name_of(p) for p in (means, labels, cov) if p is not None)
-        raise _core.FormatError(f"{names}: {error}") from None
-    dataset.report = Report({name_of(means): len(dataset.data)})
-    return dataset
-
-
 def map_array(path: Path) -> Array:
     """The array of a .npy file, mapped."""
     if not is_path(path) or path == "-":
@@ -217,48 +179,3 @@ def map_array(path: Path) -> Array:
     if not isinstance(array, np.ndarray):
         raise _core.FormatError(f"{name_of(path)}: expected one array; it is an .npz file")
     return array
-
-
-def write_npy(
-    data: Any, means: Path, labels: Path | None = None, cov: Path | None = None, *, y: Any = None
-) -> None:
-    """Write means, labels and covariances as .npy files, which `read_npy` maps.
-
-    Parameters
-    ----------
-    data : Dataset, Gaussians or array
-    means, labels, cov : path
-        Isotropic covariances are written as (l,), diagonal ones as (l, n), others as (l, n, n).
-    y : array of shape (l,), optional
-        By default the labels of `data`.
-
-    Examples
-    --------
-    >>> import os, tempfile, svmgsu
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = os.path.join(folder, "mean.npy")
-    ...     svmgsu.io.write_npy([[0.0, 1.0]], path)
-    ...     svmgsu.io.read_npy(path).data.mean
-    array([[0., 1.]])
-    """
-    dataset = as_dataset(data, y)
-    gaussians = dataset.data
-    arrays = [(means, dense(gaussians.mean))]
-    if labels is not None:
-        if dataset.y is None:
-            raise ValueError("y: there are no labels to write")
-        arrays.append((labels, dataset.y))
-    if cov is not None:
-        if gaussians.cov is None:
-            raise ValueError("cov: the samples have no covariance to write")
-        kind, shape = gaussians.cov, gaussians.shape
-        variances = kind.each_variance(len(gaussians))
-        if variances is None:
-            variances = kind.independent(*shape)
-        full = kind.to_full(*shape, dataset.y) if variances is None else dense(variances)
-        arrays.append((cov, full))
-    for path, _ in arrays:
-        refuse_packed(path, "use .npz with compress=True")
-    with replacing(*(path for path, _ in arrays)) as files:
-        for file, (_, array) in zip(files, arrays, strict=True):
-            np.save(file, array, allow_pickle=False)

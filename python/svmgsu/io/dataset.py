@@ -92,18 +92,8 @@ class Dataset:
             )
         return found
 
-    def labels(self) -> list[Any]:
-        """The labels that there are, each once and in order."""
-        found = self.y if self.classes is None else self.classes
-        return [] if found is None else sorted(set(found.tolist()))
-
     def __iter__(self) -> Iterator[Any]:
         return iter((self.data, self.y))
-
-    @property
-    def feature_names(self) -> list[str] | None:
-        """Names of the features, where the file has them: those of `data`."""
-        return self.data.feature_names_in_
 
 
 def as_dataset(data: Any, y: Any = None, ids: Any = None) -> Dataset:

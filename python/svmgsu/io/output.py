@@ -27,11 +27,14 @@ LONGEST = 200  # bytes of a name that its partial begins with; file systems allo
 def replacing(*targets: Source) -> Iterator[list[IO[bytes]]]:
     """Open files to write. They get their names together at the end, or, after an error, not at all.
 
-    A target is a path (.gz and .xz compress), "-" for standard output, or an open binary file.
+    A target is a path (.gz and .xz compress), "-" for standard output, or an open binary file. What goes to
+    standard output, a device or a pipe is collected and written at the end.
     """
     made: list[tuple[str, str]] = []
+    streams: list[tuple[str, io.BytesIO]] = []
+    paths = [os.fsdecode(cast(Path, target)) for target in targets if is_path(target)]
     try:
-        with contextlib.ExitStack() as closing:
+        with named(paths[0] if paths else None), contextlib.ExitStack() as closing:
             files: list[IO[bytes]] = []
             for target in targets:
                 if not is_path(target):
@@ -41,13 +44,17 @@ def replacing(*targets: Source) -> Iterator[list[IO[bytes]]]:
                 if _is_regular(path):
                     partial = _partial_of(path)
                     with named(path):
-                        raw: Any = open(partial, "xb")  # noqa: SIM115
+                        raw: IO[bytes] = open(partial, "xb")  # noqa: SIM115
                     made.append((partial, path))
-                    raw = _Writer(raw, path)
+                    closing.enter_context(raw)
                 else:
-                    raw = _stream(path)
-                files.append(_compressed(path, closing.enter_context(raw), closing))
+                    _check_stream(path)
+                    raw = io.BytesIO()
+                    streams.append((path, raw))
+                files.append(_compressed(path, raw, closing))
             yield files
+        for path, collected in streams:
+            _write_stream(path, collected.getvalue())
         for partial, path in made:
             place = os.path.realpath(path)
             with named(path):
@@ -150,74 +157,34 @@ def _check_stream(path: str) -> None:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
-class _Writer(io.BufferedIOBase):
-    """A file to write. Its errors, such as a full disk, have its name; one that streams tells its place."""
-
-    def __init__(self, inner: IO[bytes], name: str, *, streams: bool = False) -> None:
-        self._inner = inner
-        self._shown = name
-        self._streams = streams
-        self._place = 0
-
-    def write(self, data: Any) -> int:
-        with named(self._shown):
-            self._place += memoryview(data).nbytes
-            return self._inner.write(data)
-
-    def flush(self) -> None:
-        if not self._inner.closed:
-            with named(self._shown):
-                self._inner.flush()
-
-    def close(self) -> None:
-        if not self.closed:
-            try:
-                with named(self._shown):
-                    (self._inner.flush if self._inner is _standard_output() else self._inner.close)()
-            finally:
-                super().close()
-
-    def tell(self) -> int:
-        return self._place if self._streams else self._inner.tell()
-
-    def seek(self, offset: int, whence: int = 0) -> int:
-        if self._streams:
-            raise io.UnsupportedOperation(f"{self._shown}: cannot be sought")
-        return self._inner.seek(offset, whence)
-
-    def seekable(self) -> bool:
-        return not self._streams
-
-    def writable(self) -> bool:
-        return True
-
-
 def _standard_output() -> Any:
     """The bytes of standard output; None where there is none, or only text, as in notebooks."""
     return getattr(sys.stdout, "buffer", None)
 
 
-def _stream(path: str) -> Any:
-    """Standard output, a device or a pipe, to be written into."""
-    _check_stream(path)
+def _write_stream(path: str, content: bytes) -> None:
+    """Write into standard output, a device or a pipe."""
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             stream.flush()
     if path == "-":
-        return _Writer(_standard_output(), "standard output", streams=True)
+        with named("standard output"):
+            _standard_output().write(content)
+            _standard_output().flush()
+        return
     number = _descriptor(path)
-    with named(path):
-        file = os.open(path, os.O_WRONLY) if number is None else os.dup(number)
-    return _Writer(os.fdopen(file, "wb"), path, streams=True)
+    with named(path), open(path if number is None else os.dup(number), "wb") as file:
+        file.write(content)
 
 
 @contextlib.contextmanager
-def named(path: str) -> Iterator[None]:
-    """Give errors of the operating system the name that the user knows."""
+def named(path: str | None) -> Iterator[None]:
+    """Give errors of the operating system that have no name the one that the user knows."""
     try:
         yield
     except OSError as error:
-        if error.errno is None:
+        partial = isinstance(error.filename, str) and error.filename.endswith(".partial")
+        if path is None or error.errno is None or (error.filename is not None and not partial):
             raise
         raise OSError(error.errno, error.strerror, path) from None
 

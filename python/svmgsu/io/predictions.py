@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -58,32 +59,26 @@ def write_predictions(
     doc_1 0.25 0.75 -1
     """
     labels = np.asarray(predicted)
-    count, known = len(labels), [c.item() if isinstance(c, np.generic) else c for c in classes]
-    names = np.arange(1, count + 1).astype(np.str_) if ids is None else np.asarray(ids).astype(np.str_)
+    known = [c.item() if isinstance(c, np.generic) else c for c in classes]
+    names = _ids(ids, len(labels))
     probabilities = None if proba is None else np.asarray(proba, dtype=np.float64)
     decisions = None if decision is None else np.asarray(decision, dtype=np.float64)
-    for name, array, shape in (
-        ("ids", names, (count,)),
-        ("proba", probabilities, (count, len(known))),
-        ("decision", decisions, (count,) if len(known) == 2 else (count, len(known))),
-    ):
+    for name, array, width in (("proba", probabilities, len(known)), ("decision", decisions, len(known))):
+        shape = (len(labels),) if name == "decision" and width == 2 else (len(labels), width)
         if array is not None and array.shape != shape:
             raise ValueError(f"{name}: expected shape {shape}, got {array.shape}")
     ending = _ending(path, format)
     if ending not in (*TABLES, *JSON_LINES):
-        if len(known) != 2:
+        if len(known) != 2 or probabilities is None:
+            missing = "has no probabilities" if len(known) == 2 else f"has {len(known)} classes"
             raise ValueError(
-                f"classes: the authors' layout is for two, not {len(known)}; write .csv or .jsonl"
-            )
-        if probabilities is None:
-            raise ValueError(
-                "proba: the authors' layout holds probabilities; pass them, or write .csv or .jsonl"
+                f"proba: the authors' layout is for two classes with probabilities, and this {missing}; "
+                "write .csv or .jsonl"
             )
         text = _authors(names, probabilities, decisions, labels, *known)
         with replacing(path) as (file,):
             file.write(text)
         return
-    check_utf8(names)
     columns: dict[str, Any] = {"id": names.tolist(), "label": labels.tolist()}
     if decisions is not None and decisions.ndim == 1:
         columns["decision"] = decisions.tolist()
@@ -123,22 +118,20 @@ def write_values(
     b 2.0 0.25
     """
     found = np.asarray(values, dtype=np.float64)
-    names = np.arange(1, len(found) + 1).astype(np.str_) if ids is None else np.asarray(ids).astype(np.str_)
-    check_utf8(names)
-    columns: dict[str, Any] = {"id": names.tolist(), "value": found.tolist()}
+    columns: dict[str, Any] = {"id": _ids(ids, len(found)).tolist(), "value": found.tolist()}
     if std is not None:
         columns["std"] = np.asarray(std, dtype=np.float64).tolist()
-    for name, column in columns.items():
-        if len(column) != len(found):
-            raise ValueError(f"{name}: {len(column)} for {len(found)} values")
-    ending = _ending(path, format)
-    if ending in (*TABLES, *JSON_LINES):
-        _write_columns(path, columns, ending)
-        return
-    lines = [" ".join(["doc_id", *list(columns)[1:]])]
-    lines += [" ".join(map(str, row)) for row in zip(*columns.values(), strict=True)]
-    with replacing(path) as (file,):
-        file.write("\n".join([*lines, ""]).encode())
+        if len(columns["std"]) != len(found):
+            raise ValueError(f"std: {len(columns['std'])} for {len(found)} values")
+    _write_columns(path, columns, _ending(path, format))
+
+
+def _ids(ids: Any, count: int) -> Array:
+    """Ids as text, 1, 2, ... by default."""
+    names = np.arange(1, count + 1).astype(np.str_) if ids is None else np.asarray(ids).astype(np.str_)
+    if names.shape != (count,):
+        raise ValueError(f"ids: expected shape {(count,)}, got {names.shape}")
+    return names
 
 
 def _ending(path: Source, format: str | None) -> str:
@@ -150,18 +143,20 @@ def _ending(path: Source, format: str | None) -> str:
 
 
 def _write_columns(path: Source, columns: dict[str, Any], ending: str) -> None:
-    """A table, or one object for each line."""
+    """Write a table, one JSON object a line, or lines of words."""
+    check_utf8(np.array(columns["id"]))
     if ending in TABLES:
         from .table_files import save_table
 
         save_table(columns, path, ending)
         return
-    import json
-
     rows = zip(*columns.values(), strict=True)
+    if ending in JSON_LINES:
+        lines = [json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False) for row in rows]
+    else:
+        lines = [" ".join(["doc_id", *list(columns)[1:]]), *(" ".join(map(str, row)) for row in rows)]
     with replacing(path) as (file,):
-        for row in rows:
-            file.write((json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False) + "\n").encode())
+        file.write("".join(f"{line}\n" for line in lines).encode())
 
 
 def _authors(

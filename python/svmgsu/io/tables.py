@@ -51,7 +51,6 @@ def read_table(
     asymmetric: str = "median",
     units: str = "same",
     missing: Literal["error", "drop", "keep"] = "error",
-    most_missing: float = 1.0,
     limits: str | None = None,
     text_labels: bool = False,
     class_probabilities: str | None = None,
@@ -84,8 +83,6 @@ def read_table(
     missing : {"error", "drop", "keep"}
         What to do with rows where a number or the target is missing; "keep" leaves NaN in the means, for
         estimators that take missing values, such as `GSUClassifier`.
-    most_missing : float, default=1
-        Columns of which a larger fraction is missing are not used.
     text_labels : bool, default=False
         Take labels as text. By default they are numbers where all are, and a mixture is refused.
     class_probabilities : str, optional
@@ -132,7 +129,6 @@ class TableReader:
     asymmetric: str = "median"
     units: str = "same"
     missing: Literal["error", "drop", "keep"] = "error"
-    most_missing: float = 1.0
     limits: str | None = None
     text_labels: bool = False
     class_probabilities: str | None = None
@@ -266,9 +262,9 @@ class TableReader:
             )
         if self.task == "auto":
             self.task = self._task(cells, found, kinds.numeric)
-        words = [c for c in found.values if c not in kinds.numeric]
-        if words:
-            raise ColumnError(f"no numbers in column {', '.join(map(repr, words[:5]))}, which was asked for")
+        not_numeric = [repr(c) for c in found.values if c not in kinds.numeric]
+        if not_numeric:
+            raise ColumnError(f"no numbers in column {listed(not_numeric, 5)}, which was asked for")
         if self.features is None:
             for c in [c for c in found.values if c in kinds.empty]:
                 found.values.pop(c)
@@ -339,16 +335,21 @@ class TableReader:
         keep = np.ones(cells.rows, dtype=bool)
         by_column = {c: v for v, found in plan.values.items() for c in (v, *found.values())}
         order = plan.features
+        dispensable = whole and self.missing != "error" and not self.features
         gaps = 0
         for column, values in list(numbers.items()):
             wrong = ~np.isfinite(values)
             if not wrong.any():
                 continue
             count, owner = int(wrong.sum()), by_column.get(column)
-            sparse = wrong.all() or count > self.most_missing * cells.rows
-            if whole and sparse and owner is not None and self.missing != "error" and not self.features:
-                why = "empty" if wrong.all() else f"{count / cells.rows:.0%} missing"
-                _leave_out(plan, column, owner, why)
+            if wrong.all() and owner is not None and dispensable:
+                # A value goes with its errors; without errors it is exact.
+                if owner in plan.values:
+                    found = plan.values.pop(owner)
+                    plan.joint = {pair: about for pair, about in plan.joint.items() if owner not in pair}
+                    plan.unused |= {c: f"belongs to {owner}" for c in found.values() if isinstance(c, str)}
+                    plan.unused[column] = "empty"
+                    plan.values |= {} if column == owner else {owner: {}}
                 continue
             if self.missing == "error":
                 row = int(np.argmax(wrong))
@@ -443,18 +444,6 @@ class TableReader:
                 row, f"the error of the target, column {shown}, is 0; errors of targets must be > 0"
             )
         return values if shift is None else values + shift, np.sqrt(variance)
-
-
-def _leave_out(plan: Columns, column: str, value: str, why: str) -> None:
-    """Leave out a column that is mostly empty: a value with its errors, or the errors alone."""
-    found = plan.values.pop(value, None)
-    if found is None:
-        return
-    plan.joint = {pair: about for pair, about in plan.joint.items() if value not in pair}
-    plan.unused |= {c: f"belongs to {value}" for c in found.values() if isinstance(c, str)}
-    plan.unused[column] = why
-    if column != value:
-        plan.values[value] = {}
 
 
 def _full(plan: Columns, numbers: dict[str, Array], keep: Array, variances: FloatArray) -> Full:

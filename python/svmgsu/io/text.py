@@ -110,16 +110,15 @@ def read_text(
         rows["labels"] = _parse(labels, names["labels"], "labels", threads)
     n = n_features or rows["means"].features
     last_counts = as_authors and kind == "isotropic"
-    if cov is not None and last_counts:
-        rows["cov"] = _parse(cov, names["cov"], "covariances", threads, diagonal=True, as_written=True)
-    elif cov is not None and as_authors and n_features is None:
-        rows["cov"] = _parse(cov, names["cov"], "covariances", threads, diagonal=kind == "diagonal")
-        n = max(n, rows["cov"].features)
-    elif cov is not None:
-        because = asked or f"the {n} features of {names['means']}; n_features= sets another number"
-        limit = (n, because) if n else ()
-        rows["cov"] = _parse(cov, names["cov"], "covariances", threads, *limit, diagonal=kind == "diagonal")
-        n = n or rows["cov"].features
+    if cov is not None:
+        limit: tuple[Any, ...] = ()
+        if n and not last_counts and (n_features is not None or not as_authors):
+            limit = (n, asked or f"the {n} features of {names['means']}; n_features= sets another number")
+        diagonal = last_counts or kind == "diagonal"
+        rows["cov"] = _parse(
+            cov, names["cov"], "covariances", threads, *limit, diagonal=diagonal, as_written=last_counts
+        )
+        n = n if last_counts else max(n, rows["cov"].features) if as_authors else n or rows["cov"].features
     if n == 0:
         raise _core.FormatError(f"{names['means']}: all means are zero; pass n_features= to say how many")
 
@@ -193,7 +192,7 @@ def _origin(rows: _core.TextRows, start: Array, column: Array) -> str:
 
 
 class Layout:
-    """Turns parsed rows into arrays: dense or compressed, without a copy where they are complete."""
+    """Turn parsed rows into arrays: dense or compressed, without a copy where they are complete."""
 
     def __init__(self, n: int, sparse: bool | None, threads: int, psd: Psd = "clip") -> None:
         self.n, self.sparse, self.threads, self.psd = n, sparse, threads, psd
@@ -347,23 +346,20 @@ def read_svmlight(
     y = means.take_label()
     kind = None
     if rows is not None:
-        _check_same_examples(rows, cov_name, y, means_name)
+        if rows.samples != len(y):
+            raise _core.FormatError(f"{cov_name}: {rows.samples} samples, but {means_name} has {len(y)}")
+        labels = rows.take_label()
+        if (labels != y).any():
+            k = int(np.argmax(labels != y))
+            raise _core.FormatError(
+                f"{cov_name}:{rows.line(k)}: label {labels[k]:g}, but sample {k + 1} of {means_name} has "
+                f"{y[k]:g}"
+            )
         report.found[cov_name] = rows.samples
         kind = Diagonal(layout.matrix(rows, np.arange(rows.samples)), name=cov_name)
     data = Gaussians(layout.matrix(means, np.arange(len(y))), kind)
     report.notes += layout.notes
     return Dataset(data, plain_labels(y), report=report)
-
-
-def _check_same_examples(rows: _core.TextRows, name: str, y: np.ndarray, means_name: str) -> None:
-    if rows.samples != len(y):
-        raise _core.FormatError(f"{name}: {rows.samples} samples, but {means_name} has {len(y)}")
-    labels = rows.take_label()
-    if (labels != y).any():
-        k = int(np.argmax(labels != y))
-        raise _core.FormatError(
-            f"{name}:{rows.line(k)}: label {labels[k]:g}, but sample {k + 1} of {means_name} has {y[k]:g}"
-        )
 
 
 def write_text(
@@ -397,7 +393,7 @@ def write_text(
     dataset = as_dataset(data, y, ids)
     gaussians = dataset.data
     names = check_ids(dataset.ids, len(gaussians))
-    blocks: list[tuple[Source, Iterator[bytes]]] = [(means, _mean_lines(gaussians, names))]
+    blocks: list[tuple[Source, Iterator[bytes]]] = [(means, _lines(gaussians.mean, names, "feature"))]
     if labels is not None:
         if dataset.y is None:
             raise ValueError("y: there are no labels to write")
@@ -434,10 +430,10 @@ def write_svmlight(data: Any, path: Source, cov: Source | None = None, *, y: Any
     dataset = as_dataset(data, y)
     gaussians = dataset.data
     leads = label_texts(dataset.y) if dataset.y is not None else ["0"] * len(gaussians)
-    blocks: list[tuple[Source, Iterator[bytes]]] = [(path, _mean_lines(gaussians, leads))]
+    blocks: list[tuple[Source, Iterator[bytes]]] = [(path, _lines(gaussians.mean, leads, "feature"))]
     if cov is not None:
         variances = dataset.variances()
-        blocks.append((cov, _lines(variances, leads, "feature", gaussians.shape[1])))
+        blocks.append((cov, _lines(variances, leads, "feature")))
     _write(blocks)
 
 
@@ -474,22 +470,19 @@ def _write(blocks: list[tuple[Source, Iterator[bytes]]]) -> None:
                 file.write(piece)
 
 
-def _mean_lines(gaussians: Gaussians, leads: list[str]) -> Iterator[bytes]:
-    return _lines(gaussians.mean, leads, "feature", gaussians.shape[1])
-
-
 def _cov_lines(cov: Covariance, names: list[str], n: int, y: Array | None) -> Iterator[bytes]:
     each, variances = cov.each_variance(len(names)), cov.independent(len(names), n)
     if each is not None:
         pairs = zip(names, each.astype(np.float64).tolist(), strict=True)
         return iter([encoded("".join(f"{name} 1,1:{value!r}\n" for name, value in pairs))])
     if variances is not None:
-        return _lines(variances, names, "diagonal", n)
+        return _lines(variances, names, "diagonal")
     return _full_lines(cov, names, n, y)
 
 
-def _lines(matrix: Any, leads: list[str], style: Literal["feature", "diagonal"], n: int) -> Iterator[bytes]:
+def _lines(matrix: Any, leads: list[str], style: Literal["feature", "diagonal"]) -> Iterator[bytes]:
     """The rows of a dense or sparse matrix as lines, some at a time."""
+    n = matrix.shape[1]
     largest = _largest_index(matrix)
     # What a reader could not know from the nonzeros: how many features there are, and that these are
     # not isotropic variances.
@@ -507,7 +500,7 @@ def _lines(matrix: Any, leads: list[str], style: Literal["feature", "diagonal"],
             values = np.ascontiguousarray(part.value, dtype=np.float64)
             block = _core.format_sparse(leads[rows], values, part.column, part.start, style)
         else:
-            block = _core.format_dense(leads[rows], _doubles(matrix[rows]), n, style)
+            block = _core.format_dense(leads[rows], np.ascontiguousarray(matrix[rows], np.float64), n, style)
         yield block.replace(b"\n", extra + b"\n", 1) if first == 0 and extra else block
 
 
@@ -532,8 +525,4 @@ def _full_lines(cov: Covariance, names: list[str], n: int, y: Array | None) -> I
     for first in range(0, len(names), step):
         rows = slice(first, min(first + step, len(names)))
         triangles = cov.matrices(rows, n, y)[:, row, column]
-        yield _core.format_dense(names[rows], _doubles(triangles), n, "packed")
-
-
-def _doubles(a: Any) -> Any:
-    return np.ascontiguousarray(a, dtype=np.float64)
+        yield _core.format_dense(names[rows], np.ascontiguousarray(triangles, np.float64), n, "packed")

@@ -317,12 +317,6 @@ class Blocks:
         with open(self._ids, encoding="ascii") as file:
             return np.array([json.loads(line) for line in file])
 
-    def with_std(self, std: float | None) -> Blocks:
-        """Return the same means with one standard deviation for all values, or without covariances."""
-        arrays = {key: array for key, array in self.arrays.items() if key == "mean" or key in BESIDE}
-        fixed = {} if std is None else {"shared": np.full(self.shape[1], float(std) ** 2)}
-        return self._changed(arrays=arrays, fixed=fixed, kind="none" if std is None else "shared")
-
     def map(self, transformer: Any) -> Blocks:
         """Return the samples with features that are made while they are read, and never stored.
 
