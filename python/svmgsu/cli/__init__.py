@@ -20,7 +20,7 @@ class Command(NamedTuple):
     help: str
 
     def parser(self) -> argparse.ArgumentParser:
-        """The parser of this command alone; the others cost no time."""
+        """Make the parser of this command alone; the others cost no time."""
         module = importlib.import_module(f".{self.name}", __name__)
         parser = make_parser(f"svmgsu {self.name}", self.help, module.EXAMPLES)
         module.add_arguments(parser)
@@ -42,7 +42,7 @@ COMMANDS = (
 
 
 def _overview() -> argparse.ArgumentParser:
-    """The parser of a line without a command: help, version, or a complaint."""
+    """Make the parser of a line without a command: help, version, or a complaint."""
     from .. import __version__
 
     width = max(len(command.name) for command in COMMANDS)
@@ -61,7 +61,7 @@ def _overview() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs a command line and returns its exit code."""
+    """Run a command line and return its exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
     for command in COMMANDS:
         if words[:1] == [command.name]:

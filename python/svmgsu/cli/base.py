@@ -62,7 +62,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def make_parser(prog: str, help: str, examples: str) -> argparse.ArgumentParser:
-    """The parser of one command, with --debug."""
+    """Make the parser of one command, with --debug."""
     parser = Parser(
         prog=prog,
         description=help[0].upper() + help[1:] + ".",
@@ -75,7 +75,7 @@ def make_parser(prog: str, help: str, examples: str) -> argparse.ArgumentParser:
 
 
 def execute(parser: argparse.ArgumentParser, words: Sequence[str]) -> int:
-    """Runs a command and turns whatever goes wrong into one line on stderr and an exit code."""
+    """Run a command; turn whatever goes wrong into one line on stderr and an exit code."""
     _prepare_streams()
     args = parser.parse_args(words)
     args.prog, args.notes = parser.prog, []
@@ -107,7 +107,7 @@ def execute(parser: argparse.ArgumentParser, words: Sequence[str]) -> int:
 
 
 def _prepare_streams() -> None:
-    """No character stops a stream that lacks it, and no file gets the number of a stream that is closed."""
+    """Let streams escape characters they lack, and keep the numbers of closed streams from files."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a λ, or a name that is not UTF-8
@@ -121,7 +121,7 @@ def _prepare_streams() -> None:
 
 
 def _drop_output() -> None:
-    """What a standard output that is full or gone still holds must not raise when the program ends."""
+    """Drop what a standard output that is full or gone still holds, so that it raises no error at exit."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -130,7 +130,7 @@ def _drop_output() -> None:
 
 
 def reason(error: BaseException) -> str:
-    """An error in words, with the file it is about."""
+    """Describe an error, with the file it is about."""
     if isinstance(error, ModuleNotFoundError) and error.name:
         return f"needs {error.name.split('.')[0]}: pip install 'svmgsu[{_extra(error.name)}]'"
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
@@ -156,7 +156,7 @@ def _extra(module: str) -> str:
 
 
 def say(args: argparse.Namespace, text: str) -> None:
-    """One line on stderr, where the library's arguments have the names of options."""
+    """Print one line on stderr, with options in place of the library's arguments."""
     for argument, option in OPTIONS.items():
         text = text.replace(argument, option)
     text = re.sub(r"errors=\{'?([^':]+)'?: '([^']*)'\}", r"--errors '\1=\2'", text)
@@ -167,7 +167,7 @@ def say(args: argparse.Namespace, text: str) -> None:
 
 @contextlib.contextmanager
 def about(name: str, labels: str | None = None, cov: str | None = None) -> Iterator[None]:
-    """Puts the name of the file before errors of the library, which begin with the argument's name."""
+    """Put the name of the file before errors of the library, which begin with the argument's name."""
     try:
         yield
     except (ValueError, TypeError) as error:
@@ -179,7 +179,7 @@ def about(name: str, labels: str | None = None, cov: str | None = None) -> Itera
 
 
 def check_outputs(outputs: Sequence[str | None], inputs: Sequence[str | None]) -> None:
-    """Before long work: can `outputs` be written, and are they other files than `inputs` and one another?"""
+    """Check, before long work, that `outputs` can be written and are neither `inputs` nor one another."""
     try:
         check_apart(outputs, inputs)
     except ValueError as error:
@@ -190,7 +190,7 @@ def check_outputs(outputs: Sequence[str | None], inputs: Sequence[str | None]) -
 
 
 def show(args: argparse.Namespace, facts: dict[str, Any], text: str, *, taken: bool = False) -> None:
-    """Prints facts as JSON or as text; on stderr where stdout is `taken` by a file."""
+    """Print facts as JSON or as text; on stderr where stdout is `taken` by a file."""
     stream = sys.stderr if taken else sys.stdout
     if args.json:
         import json
@@ -201,7 +201,7 @@ def show(args: argparse.Namespace, facts: dict[str, Any], text: str, *, taken: b
 
 
 def plain(value: Any) -> Any:
-    """Without NumPy's types and NaN, for JSON."""
+    """Replace NumPy's types and NaN, for JSON."""
     if isinstance(value, dict):
         return {str(key): plain(v) for key, v in value.items()}
     if hasattr(value, "tolist"):
@@ -212,7 +212,7 @@ def plain(value: Any) -> Any:
 
 
 def by_label(option: str, wanted: str, text: str, classes: Sequence[Any]) -> dict[Any, float]:
-    """The numbers of an option like LABEL=2,LABEL=1, by the labels of the classes."""
+    """Read an option like LABEL=2,LABEL=1 as numbers by the labels of the classes."""
     labels = {str(label): label for label in classes}
     found = {}
     for item in text.split(","):
@@ -226,7 +226,7 @@ def by_label(option: str, wanted: str, text: str, classes: Sequence[Any]) -> dic
 
 
 def value_of(text: str) -> Any:
-    """A value in an option: a number, a list, none, true or false as in Python, or else a word."""
+    """Read a value of an option: a number, a list, none, true or false as in Python, or else a word."""
     words = {"none": None, "true": True, "false": False}
     if text.lower() in words:
         return words[text.lower()]
@@ -241,7 +241,7 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 
 def positive(text: str) -> float:
-    """A type of argparse: a number > 0."""
+    """Read a number > 0."""
     try:
         value = float(text)
     except ValueError:
@@ -252,7 +252,7 @@ def positive(text: str) -> float:
 
 
 def fraction(text: str) -> float:
-    """A type of argparse: a number in (0, 1]."""
+    """Read a number in (0, 1]."""
     value = positive(text)
     if value > 1:
         raise argparse.ArgumentTypeError(f"must be in (0, 1], got {text}")
@@ -260,7 +260,7 @@ def fraction(text: str) -> float:
 
 
 def count(text: str) -> int:
-    """A type of argparse: a whole number >= 1."""
+    """Read a whole number >= 1."""
     value = natural(text)
     if value == 0:
         raise argparse.ArgumentTypeError("must be >= 1, got 0")
@@ -268,7 +268,7 @@ def count(text: str) -> int:
 
 
 def natural(text: str) -> int:
-    """A type of argparse: a whole number >= 0."""
+    """Read a whole number >= 0."""
     try:
         value = int(text)
     except ValueError:

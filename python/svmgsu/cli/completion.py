@@ -14,19 +14,19 @@ SHELLS = ("bash", "zsh", "fish", "tcsh")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of the command."""
+    """Add the options of the command."""
     parser.add_argument("shell", choices=SHELLS)
 
 
 def run(args: argparse.Namespace) -> None:
-    """Runs the command."""
+    """Run the command."""
     import shtab
 
     print(shtab.complete(_all_commands(), args.shell))
 
 
 def _all_commands() -> argparse.ArgumentParser:
-    """One parser with all commands in it; elsewhere each command makes only its own."""
+    """Make one parser with all commands; elsewhere each command makes only its own."""
     from . import COMMANDS
 
     parser = argparse.ArgumentParser(prog="svmgsu")

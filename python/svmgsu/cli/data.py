@@ -145,7 +145,7 @@ def _read(
 
 
 def table_target(target: str | None, task: str | None) -> dict[str, Any]:
-    """The options of the table reader that say what is predicted."""
+    """Return the options of the table reader that say what is predicted."""
     if task is None:
         return {"target": None}
     if task == "optional":
@@ -155,7 +155,7 @@ def table_target(target: str | None, task: str | None) -> dict[str, Any]:
 
 
 def table_options(args: argparse.Namespace, dataset: Dataset) -> dict[str, Any]:
-    """What a model remembers of its table: the target, and the options that say what columns mean."""
+    """Return what a model remembers of its table: the target, and the options about columns."""
     if dataset.columns is None:
         return {}
     found = {
@@ -237,7 +237,7 @@ def check_own_files(format: str, name: str, prefix: str = "--", **files: str | N
 
 
 def reader_options(args: argparse.Namespace, format: str, labels: str | None) -> dict[str, Any]:
-    """The arguments of `svmgsu.read` that the options give."""
+    """Return the arguments of `svmgsu.read` that the options give."""
     options: dict[str, Any] = {}
     for name in OF_TABLES:
         value = getattr(args, name, None)
@@ -280,7 +280,7 @@ def size_of(path: str) -> int:
 
 
 def is_small(data: Any) -> bool:
-    """Whether a pass over the data takes less than some milliseconds."""
+    """Tell whether a pass over the data takes less than some milliseconds."""
     samples, features = data.shape
     held = 0 if data.cov is None else data.cov.numbers()
     return bool(max(samples * features, held) < SMALL)

@@ -87,7 +87,7 @@ def _measure_classes(args: argparse.Namespace, model: Any, dataset: Dataset) -> 
 
 
 def _confusion(found: Any) -> list[str]:
-    """The confusion matrix: a row a true class, a column a predicted one."""
+    """Format the confusion matrix: a row for each true class, a column for each predicted one."""
     labels = [str(label) for label in found.labels]
     cells = [[f"{value:.10g}" for value in row] for row in found.confusion]
     widths = [max(len(label), *(len(row[k]) for row in cells)) for k, label in enumerate(labels)]

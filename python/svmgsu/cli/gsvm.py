@@ -216,7 +216,7 @@ def _fit_to_width(args: argparse.Namespace, model: Any, features: int) -> None:
 def _measures(
     args: argparse.Namespace, truth: Array, model: Any, scores: Array, proba: Array, predicted: Array
 ) -> Any:
-    """What -t and -m ask for."""
+    """Measure what -t and -m ask for."""
     y = truth if model.classes_.dtype.kind in "biuf" else truth.astype(np.str_)
     if model.classes_.tolist() == [-1, 1]:
         y = np.where(truth > 0, 1, -1)
@@ -339,7 +339,7 @@ def _rbf(X: FloatArray, Y: FloatArray, gamma: float) -> FloatArray:
 
 
 def is_kernel_file(text: bytes) -> bool:
-    """Whether this is the beginning of a kernel model in the authors' layout."""
+    """Tell whether this is the beginning of a kernel model in the authors' layout."""
     lines = text[:200].splitlines()
     return len(lines) > 1 and lines[0].strip() == MAGIC.encode() and lines[1].split()[1:] == [b"rbf"]
 

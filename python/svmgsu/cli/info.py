@@ -90,7 +90,7 @@ def _describe_data(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def describe_columns(found: Columns) -> list[dict[str, str]]:
-    """The use of each column: a value with its uncertainty, exact, an id, the target, or not used."""
+    """Return the use of each column: a value with its uncertainty, exact, an id, the target, or not used."""
     rows: list[tuple[str, str, Any]] = [("target", c, found.target_errors) for c in [found.target] if c]
     rows += [("value" if found.whole or e else "exact", v, found.whole or e) for v, e in found.values.items()]
     shown = [(c, use, ", ".join(f"{e} ({what})" for what, e in errors.items())) for use, c, errors in rows]

@@ -54,7 +54,7 @@ def is_linear(model: Any) -> bool:
 
 
 def estimator_class(model: str, task: str) -> type[Any]:
-    """The estimator that `--model` and the task of the target ask for."""
+    """Return the estimator that `--model` and the task of the target ask for."""
     import svmgsu
 
     names = {"gsu": ("GSUClassifier", "GSURegressor"), "linear": ("LinearSVMGSU", "LinearSVRGSU")}
@@ -63,7 +63,7 @@ def estimator_class(model: str, task: str) -> type[Any]:
 
 
 def parse_settings(texts: list[str] | None, kind: type[Any]) -> dict[str, Any]:
-    """What `--set NAME=VALUE` says, as arguments of an estimator."""
+    """Read `--set NAME=VALUE` as arguments of an estimator."""
     known = list(inspect.signature(kind).parameters)
     found: dict[str, Any] = {}
     for text in texts or ():
@@ -180,7 +180,7 @@ def _table_of(content: bytes, path: str) -> dict[str, Any]:
 
 
 def predict_classes(args: argparse.Namespace, model: Any, data: Any) -> Predictions:
-    """Labels, decision values and probabilities, by the samples' uncertainties where they have some."""
+    """Predict labels, decision values and probabilities, with the samples' uncertainties if they have any."""
 
     def one(part: Gaussians) -> Predictions:
         if is_linear(model):
@@ -213,7 +213,7 @@ def _over(args: argparse.Namespace, data: Any, one: Any) -> tuple[Any, ...]:
 
 
 def scatter_of(model: Any) -> float | None:
-    """The scatter that uncertainties leave unexplained, of linear regressions; pools have it in their std."""
+    """Return the scatter that uncertainties do not explain; pools have it in their std."""
     return float(model.scatter_) if isinstance(model, RegressionModel) and model.scatter_ >= 0 else None
 
 

@@ -99,7 +99,7 @@ def _text(facts: dict[str, Any]) -> str:
 
 
 def _layout(args: argparse.Namespace, model: Any) -> str:
-    """The ending of a table or of JSON lines, or ".txt", which is the layout of gsvm-predict."""
+    """Return the ending of a table or of JSON lines, or ".txt", which is the layout of gsvm-predict."""
     if args.output_format is not None:
         ending = "." + args.output_format
     elif args.output == "-":

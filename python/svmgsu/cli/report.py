@@ -101,7 +101,7 @@ def _prepare_table(args: argparse.Namespace, format: str) -> str | None:
 
 
 def _column(args: argparse.Namespace, column: str) -> Any:
-    """The groups of the samples that were kept."""
+    """Read the groups of the samples that were kept."""
     ignored = [name for name in args.ignore.split(",") if name != column]
     options = reader_options(args, io.format_of(args.data, args.format), None) | {"ignore": ignored}
     options |= {"id": column, "target": options.pop("target", None) or True}
@@ -117,7 +117,7 @@ def _dense(data: Gaussians) -> Gaussians:
 
 
 def _code(args: argparse.Namespace, format: str, dataset: Dataset, task: str) -> str | None:
-    """The code that reads the same."""
+    """Return the code that reads the same."""
     if format not in TABLES or args.data == "-":
         return None
     options = reader_options(args, format, None)

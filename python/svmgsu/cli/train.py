@@ -86,7 +86,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _stem(path: str) -> str:
-    """A path without its ending, also that of compression."""
+    """Return a path without its ending, also that of compression."""
     root, end = os.path.splitext(path)
     return os.path.splitext(root)[0] if end.lower() in (".gz", ".xz", ".zst") else root
 
@@ -116,7 +116,7 @@ def _text(args: argparse.Namespace, facts: dict[str, Any], dataset: Dataset, mod
 
 
 def _target(dataset: Dataset, model: Any) -> str:
-    """What the target was taken for, which the user may want to correct by --task."""
+    """Say what the target was taken for, which the user may want to correct by --task."""
     if is_regression(model):
         y = np.asarray(dataset.y, dtype=np.float64)
         return f"numbers from {y.min():.4g} to {y.max():.4g}"

@@ -28,17 +28,17 @@ class Columns:
 
     @property
     def features(self) -> list[str]:
-        """The names of the values."""
+        """Return the names of the values."""
         return list(self.values)
 
     @property
     def exact(self) -> list[str]:
-        """The features without uncertainty."""
+        """Return the features without uncertainty."""
         return [] if self.whole else [name for name, errors in self.values.items() if not errors]
 
     @property
     def numeric(self) -> list[str]:
-        """All columns of features and uncertainties, in which numbers are wanted."""
+        """Return all columns of features and uncertainties, in which numbers are wanted."""
         found = [c for f, errors in self.values.items() for c in (f, *errors.values())]
         found += [*self.whole.values(), *(column for _, column in self.joint.values())]
         return [c for c in dict.fromkeys(found) if isinstance(c, str)]
@@ -57,5 +57,5 @@ class Columns:
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:
-    """The first names, and how many there are."""
+    """Return the first names, and how many there are."""
     return ", ".join(names[:most]) + (f", ... ({len(names)})" if len(names) > most else "")

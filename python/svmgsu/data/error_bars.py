@@ -55,7 +55,7 @@ def plain_arrays(X: Any, cov: Any, std: Any) -> tuple[Any, Any, Any]:
 
 
 def check_centre(asymmetric: Any) -> str:
-    """How upper and lower errors are read; "split-normal" is another word for "mode"."""
+    """Check how upper and lower errors are read; "split-normal" is another word for "mode"."""
     centre = "mode" if asymmetric == "split-normal" else asymmetric
     check_choice(centre, "asymmetric", CENTRES)
     return str(centre)
@@ -105,7 +105,7 @@ def with_bars(
 
 
 def asymmetric_bars(up: FloatArray, down: FloatArray, centre: str) -> tuple[FloatArray, FloatArray]:
-    """How far the mean of two half normals lies from where they meet, and their variance.
+    """Return how far the mean of two half normals lies from where they meet, and their variance.
 
     They meet at the "median", where each has half of the mass, or at the "mode", where the density is
     continuous. "mean" is a custom, no distribution: the value stays, and the deviation is the mean of both.
@@ -119,7 +119,7 @@ def asymmetric_bars(up: FloatArray, down: FloatArray, centre: str) -> tuple[Floa
 
 
 def lower_sizes(bars: Array) -> Array:
-    """Lower errors (l,) or (l, n) as sizes: a column has a minus sign or none, not both; NaN is nothing."""
+    """Return lower errors (l,) or (l, n) as sizes: a column has minus signs or none, not both."""
     negative, positive = bars < 0, bars > 0
     both = np.atleast_1d(negative.any(axis=0) & positive.any(axis=0))
     if both.any():

@@ -78,7 +78,7 @@ class _Mark(NamedTuple):
 
 
 def tokens_of(name: str) -> list[str]:
-    """The words of a name, without case, separators and units in brackets."""
+    """Return the words of a name, without case, separators and units in brackets."""
     while (shorter := UNIT.sub("", name)) and shorter != name:
         name = shorter
     parts = TOKENS.findall(name)
@@ -88,12 +88,12 @@ def tokens_of(name: str) -> list[str]:
 
 
 def key_of(name: str) -> str:
-    """What two spellings of one name have in common."""
+    """Return what two spellings of one name have in common."""
     return "".join(tokens_of(name)) or name
 
 
 def _marks(name: str) -> list[_Mark]:
-    """All that a column may be the uncertainty of, the likeliest first."""
+    """Find all that a column may be the uncertainty of, the likeliest first."""
     words = tokens_of(name)
     found: list[tuple[int, _Mark]] = []
     for length in (2, 1):
@@ -212,7 +212,7 @@ def check_names(names: Sequence[str], **asked: Iterable[str] | None) -> None:
 
 
 def _pair(free: list[str], names: Sequence[str], asked: set[str]) -> tuple[dict[str, Errors], dict[str, str]]:
-    """({value: its uncertainty}, {column that looks like an uncertainty and is none: why})."""
+    """Return ({value: its uncertainty}, {column that looks like an uncertainty and is none: why})."""
     by_key: dict[str, list[str]] = {}
     for name in names:
         by_key.setdefault(key_of(name), []).append(name)
@@ -243,7 +243,7 @@ def _pair(free: list[str], names: Sequence[str], asked: set[str]) -> tuple[dict[
 
 
 def _checked(value: str, found: Errors) -> Errors:
-    """The one uncertainty of a value; more than one, or what may mean several things, is refused."""
+    """Return the one uncertainty of a value; refuse several, and what may mean several things."""
     what, columns = set(found), list(found.values())
     if what in ALONE:
         return found
@@ -279,7 +279,7 @@ def _advice(name: str, why: str, count: int) -> str:
 
 
 def _joint(values: dict[str, Errors], free: list[str]) -> dict[tuple[str, str], tuple[str, str]]:
-    """Covariances and correlations of two values with uncertainties: {(x, y): (what it is, column)}."""
+    """Find covariances and correlations of two uncertain values: {(x, y): (what it is, column)}."""
     keys = {key_of(name): name for name, errors in values.items() if errors}
     found = {}
     for name in free:

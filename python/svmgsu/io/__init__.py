@@ -82,7 +82,7 @@ def __dir__() -> list[str]:
 
 
 def format_of(path: Source, format: str | None = None, *, looks: bool = True) -> str:
-    """The format of a file, one of `FORMATS`: the one asked for, or that of its ending.
+    """Return the format of a file, one of `FORMATS`: the one asked for, or that of its ending.
 
     Text may be the authors', or a table: a file that is there is looked at, unless it will be written.
     """

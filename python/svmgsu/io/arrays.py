@@ -83,7 +83,7 @@ def check_keys(arrays: Iterable[str], name: str) -> None:
 
 
 def examples_of(arrays: dict[str, Array], psd: Psd) -> Gaussians:
-    """The samples in the arrays of an archive."""
+    """Return the samples in the arrays of an archive."""
     mean = matrix_of(arrays, "mean")
     names = arrays.get("feature_names")
     if names is not None and names.ndim != 1:
@@ -95,7 +95,7 @@ def examples_of(arrays: dict[str, Array], psd: Psd) -> Gaussians:
 
 
 def load_archive(path: Source, name: str) -> dict[str, Array]:
-    """All arrays of an archive; those of objects, which are pickles, are refused."""
+    """Read all arrays of an archive; refuse those of objects, which are pickles."""
     content = mappable(path)
     with damaged(path, ".npz file"), contextlib.ExitStack() as closing:
         file: IO[bytes] = io.BytesIO(content) if isinstance(content, bytes) else open(content, "rb")  # noqa: SIM115
@@ -114,7 +114,7 @@ def load_archive(path: Source, name: str) -> dict[str, Array]:
 
 
 def _with_variances(arrays: dict[str, Array]) -> dict[str, Array]:
-    """The arrays with variances in place of standard deviations."""
+    """Return the arrays with variances in place of standard deviations."""
     if "std" not in arrays:
         return arrays
     std = as_float_array(arrays["std"], "std", (0, 1, 2))
@@ -165,7 +165,7 @@ def refuse_packed(path: Source, instead: str) -> None:
 
 
 def map_array(path: Path) -> Array:
-    """The array of a .npy file, mapped."""
+    """Map the array of a .npy file."""
     if not is_path(path) or path == "-":
         raise ValueError(f"{name_of(path)}: .npy files are mapped, so they must be paths")
     refuse_packed(path, "unpack it, or use .npz")

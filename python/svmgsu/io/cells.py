@@ -87,7 +87,7 @@ def spelled(text: str) -> Spelled | None:
 
 
 def guess_task(y: Array) -> str:
-    """Numbers with fractions, or with many different values, are a regression; all else is classes."""
+    """Guess the task: numbers with fractions, or with many different values, are a regression."""
     if y.dtype.kind not in "iuf":
         return "classification"
     known = y[np.isfinite(y)] if y.dtype.kind == "f" else y
@@ -111,19 +111,19 @@ class Cells(ABC):
 
     @abstractmethod
     def sample(self, column: str) -> Array:
-        """A column, or its beginning: an array of numbers, or of objects with None for empty cells."""
+        """Return a column, or its beginning: an array of numbers, or of objects with None for empty cells."""
 
     @abstractmethod
     def numbers(self, column: str) -> Array:
-        """A column as floats, NaN where a cell is empty; what is no number is refused with its place."""
+        """Return a column as floats, NaN where a cell is empty; refuse what is no number."""
 
     @abstractmethod
     def values(self, column: str) -> list[Any]:
-        """A column as it is, None where a cell is empty."""
+        """Return a column as it is, None where a cell is empty."""
 
     @abstractmethod
     def place(self, row: int) -> str:
-        """Where a row of the table is: file and line, or file and row."""
+        """Return where a row of the table is: file and line, or file and row."""
 
     def kinds(self) -> Kinds:
         """Tell columns of numbers from text, ids and empty ones, by what they hold."""
@@ -156,12 +156,12 @@ class Cells(ABC):
         return kinds
 
     def unit(self, column: str) -> Any:
-        """The unit of a column, here by brackets at the end of its name."""
+        """Return the unit of a column, here by brackets at the end of its name."""
         found = UNIT.search(column)
         return found[1][1:-1].strip() if found else None
 
     def conversion(self, column: str, value: str, what: str) -> float:
-        """What an uncertainty of 1 is worth in units of its value, if the units can be converted."""
+        """Return what an uncertainty of 1 is worth in the unit of its value."""
         own, wanted = self.unit(column), self.unit(value)
         if own is None or wanted is None or str(own) == str(wanted):
             return 1.0
@@ -181,7 +181,7 @@ class Cells(ABC):
         return _core.FormatError(f"{self.place(row)}: {reason}")
 
     def codes(self, column: str) -> tuple[Array, list[Any]]:
-        """The place of each cell among those that are different, -1 for an empty one; and the latter."""
+        """Return the place of each cell among the different ones, -1 if it is empty; and the latter."""
         values = [None if value == "" else value for value in self.values(column)]
         strange = next((type(value).__name__ for value in values if isinstance(value, (list, dict))), None)
         if strange is not None:
@@ -191,7 +191,7 @@ class Cells(ABC):
         return np.fromiter((places.get(v, -1) for v in values), np.int64, len(values)), different
 
     def labels(self, column: str, keep: Array, as_text: bool) -> Array:
-        """The labels of some rows, none of which is empty: numbers where all are, else strings.
+        """Return the labels of some rows, none of which is empty: numbers where all are, else strings.
 
         A mixture is refused unless taken `as_text`.
         """
@@ -217,11 +217,11 @@ class Cells(ABC):
         return np.array(different)[order]
 
     def ids(self, column: str, keep: Array) -> Array:
-        """Ids as text, "" where a cell is empty."""
+        """Return ids as text, "" where a cell is empty."""
         return np.array(["" if value is None else str(value) for value in self.values(column)])[keep]
 
     def _of_texts(self, column: str, texts: list[Any]) -> FloatArray:
-        """Cells of text as numbers; `x_err` that is no column of its own has the errors in the cells of x."""
+        """Read cells of text as numbers; an `x_err` that is no column of its own is in the cells of x."""
         owner = self.in_cells.get(column, column)
         found = [Spelled(float("nan")) if t is None else spelled(str(t)) for t in texts]
         bad = [i for i, cell in enumerate(found) if cell is None]
@@ -267,13 +267,13 @@ class Cells(ABC):
 
 
 def _is_running(values: Array) -> bool:
-    """Whether whole numbers number rows (in order) or objects (large and all different)."""
+    """Tell whether whole numbers number rows (in order) or objects (large and all different)."""
     in_order = bool((np.diff(values) == 1).all())
     return in_order or (values.min() >= LARGE_ID and len(np.unique(values)) == len(values))
 
 
 def _typed(texts: list[str]) -> list[Any]:
-    """Labels as integers, floats, or true and false, where all of them are."""
+    """Return labels as integers, floats, or true and false, where all of them are."""
     if all(INTEGER.fullmatch(text) for text in texts):
         return list(map(int, texts))
     if all(DECIMAL.fullmatch(text) for text in texts):
@@ -321,7 +321,7 @@ class FrameCells(Cells):
         return self._arrays[column]
 
     def _array(self, column: str) -> Array:
-        """A column as integers, floats with NaN for nothing, or objects with None for nothing."""
+        """Return a column as integers, floats with NaN for nothing, or objects with None for nothing."""
         series = self.frame[column]
         mask = getattr(series, "mask", None)  # of astropy; pandas has a method of this name
         series = getattr(series, "value", series) if hasattr(series, "unit") else series
@@ -381,12 +381,12 @@ def check_collected(frame: Any) -> None:
 
 
 def names_of(frame: Any) -> list[Any]:
-    """The names of the columns of a table in memory."""
+    """Return the names of the columns of a table in memory."""
     return list(getattr(frame, "colnames", getattr(frame, "column_names", frame.columns)))
 
 
 def _of_arrow(series: Any) -> Array:
-    """A column of a pyarrow table as numbers, or as a list of what it holds."""
+    """Return a column of a pyarrow table as numbers, or as a list of what it holds."""
     from pyarrow import types
 
     kind = series.type
@@ -401,7 +401,7 @@ def _of_arrow(series: Any) -> Array:
 
 
 def _plain(cell: Any) -> Any:
-    """A cell of an array of objects: None for nothing, a number, the text of ufloats, or what it is."""
+    """Return a cell of an array of objects: None for nothing, a number, a text, or what it is."""
     if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
         return None
     if isinstance(cell, bytes):
@@ -561,7 +561,7 @@ class CsvCells(Cells):
 
     @contextmanager
     def _records(self) -> Iterator[Iterator[tuple[int, list[str]]]]:
-        """(line on which it begins, cells) of the records, the header first; blank lines are none."""
+        """Yield (first line, cells) of each record, the header first; blank lines are skipped."""
         content, limit = self.content, csv.field_size_limit(sys.maxsize)
         try:
             with (
@@ -592,7 +592,7 @@ class CsvCells(Cells):
 
 
 def _is_remark(line: str, after: str, delimiter: str) -> bool:
-    """Whether a line above a table is none of it: it begins with #, and its cells are not as many as below.
+    """Tell whether a line above a table is a remark: it begins with # and has another number of cells.
 
     A header may begin with # as well: it has as many cells as the line after it.
     """
@@ -606,7 +606,7 @@ def _is_remark(line: str, after: str, delimiter: str) -> bool:
 
 
 def _are_numbers(names: list[str]) -> bool:
-    """Whether names of columns look like a row of numbers; those in order may number or be wavelengths."""
+    """Tell whether names of columns look like a row of numbers; in order, they may be wavelengths."""
     found = [name for name in names if DECIMAL.fullmatch(name)]
     steps = np.sign(np.diff(list(map(float, found))))
     in_order = len(steps) == abs(steps.sum()) and (len(found) > 2 or all(map(str.isdecimal, found)))

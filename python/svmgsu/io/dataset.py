@@ -82,7 +82,7 @@ class Dataset:
     task: str | None = None
 
     def variances(self) -> Any:
-        """The variances of isotropic or diagonal covariances as an (l, n) array or sparse matrix."""
+        """Return the variances of isotropic or diagonal covariances as an (l, n) array or sparse matrix."""
         cov = self.data.cov
         found = None if cov is None else cov.independent(*self.data.shape)
         if found is None:
@@ -97,7 +97,7 @@ class Dataset:
 
 
 def as_dataset(data: Any, y: Any = None, ids: Any = None) -> Dataset:
-    """`data`, a Dataset, Gaussians or an array, as a Dataset; `y` and `ids`, if given, replace its own."""
+    """Return `data`, a Dataset, Gaussians or an array, as a Dataset with this `y` and these `ids`, if any."""
     if not isinstance(data, Dataset):
         data = Dataset(data if isinstance(data, Gaussians) else Gaussians(data))
     y = data.y if y is None else np.asarray(y)
@@ -109,7 +109,7 @@ def as_dataset(data: Any, y: Any = None, ids: Any = None) -> Dataset:
 
 
 def plain_labels(values: Array) -> Array:
-    """Float labels as integers, where that is what they are."""
+    """Return float labels as integers if all of them are."""
     if np.all(np.abs(values) < 2**53) and np.all(values == np.floor(values)):
         return values.astype(np.int64)
     return values

@@ -25,7 +25,7 @@ GZIP, XZ, ZSTD = b"\x1f\x8b", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd"
 
 
 def name_of(source: Source, role: str = "file") -> str:
-    """What a message calls it; `role` names an open file that has no name."""
+    """Return the name for messages; `role` stands for an open file that has none."""
     if is_path(source):
         return "<stdin>" if source == "-" else shown(os.fsdecode(cast(Path, source)))
     name = getattr(source, "name", None)
@@ -33,17 +33,17 @@ def name_of(source: Source, role: str = "file") -> str:
 
 
 def shown(path: str) -> str:
-    """A name as text: bytes of it that are not UTF-8 become escapes."""
+    """Return a name as text, with escapes for bytes that are not UTF-8."""
     return path.encode("utf-8", "backslashreplace").decode()
 
 
 def encoded(text: str) -> bytes:
-    """A text with ids of a text file as bytes: those that were not UTF-8 are again what they were."""
+    """Return text with ids of a text file as bytes, which need not be UTF-8."""
     return text.encode("utf-8", "surrogateescape")
 
 
 def check_utf8(ids: Array) -> None:
-    """Refuses ids that are bytes of another encoding, for formats that hold nothing but UTF-8."""
+    """Refuse ids in another encoding, for formats that hold nothing but UTF-8."""
     for id in ids.tolist():
         if shown(id) != id:
             raise ValueError(
@@ -56,13 +56,13 @@ def is_path(source: object) -> bool:
 
 
 def extension(source: Source) -> str:
-    """The ending of a name in lower case, without .gz, .xz and .zst: ".csv" for "a.CSV.gz"."""
+    """Return the ending of a name in lower case, without .gz, .xz and .zst: ".csv" for "a.CSV.gz"."""
     root, end = os.path.splitext(name_of(source).lower())
     return os.path.splitext(root)[1] if end in (".gz", ".xz", ".zst") else end
 
 
 def mappable(source: Source) -> str | bytes:
-    """The path of a plain file, which the parser maps; the bytes of anything else, decompressed."""
+    """Return the path of a plain file, which the parser maps; the bytes of anything else, decompressed."""
     if not is_path(source) or source == "-":
         return read_bytes(source)
     path = os.fsdecode(cast(Path, source))
@@ -81,7 +81,7 @@ def mappable(source: Source) -> str | bytes:
 
 
 def read_bytes(source: Source) -> bytes:
-    """All bytes of a path, "-" for standard input, or an open file; gzip and xz are unpacked."""
+    """Read all bytes of a path, "-" for standard input, or an open file; gzip, xz and zst are unpacked."""
     if source == "-":
         raw = _all_of(standard_input(), "<stdin>")
     elif is_path(source):
@@ -94,7 +94,7 @@ def read_bytes(source: Source) -> bytes:
 
 
 def read_head(path: Path) -> bytes:
-    """The first bytes of a file, unpacked."""
+    """Read the first bytes of a file, unpacked."""
     with open(path, "rb") as file:
         raw = file.read(4096)
         for kind, mark in (("gzip", GZIP), ("xz", XZ), ("zstd", ZSTD)):
@@ -105,7 +105,7 @@ def read_head(path: Path) -> bytes:
 
 
 def standard_input() -> IO[bytes]:
-    """The bytes of standard input; an error if it is closed."""
+    """Return the bytes of standard input; refuse one that is closed."""
     if sys.stdin is None:
         raise OSError(errno.EBADF, "is closed", "standard input")
     return sys.stdin.buffer
@@ -113,7 +113,7 @@ def standard_input() -> IO[bytes]:
 
 @contextlib.contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """Adds the name to errors of reading, which lack it, unlike those of opening."""
+    """Add the name to errors of reading, which lack it, unlike those of opening."""
     try:
         yield
     except OSError as error:
@@ -124,7 +124,7 @@ def _named(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def damaged(path: Source, what: str = "file") -> Iterator[None]:
-    """Whatever a library raises at a damaged file becomes a FormatError with its name; `what` it should be.
+    """Turn what a library raises for a damaged file into a FormatError; `what` says what it should be.
 
     Errors of the operating system, of arguments and of what is not installed stay as they are.
     """
@@ -145,7 +145,7 @@ def damaged(path: Source, what: str = "file") -> Iterator[None]:
 
 
 def _refuse_device(file: IO[Any], path: str) -> None:
-    """A device that is no terminal, such as /dev/zero, holds no samples, and may never end."""
+    """Refuse a device that is no terminal: /dev/zero holds no samples and never ends."""
     mode = os.fstat(file.fileno()).st_mode
     if (stat.S_ISCHR(mode) or stat.S_ISBLK(mode)) and not file.isatty():
         raise _core.FormatError(
@@ -154,7 +154,7 @@ def _refuse_device(file: IO[Any], path: str) -> None:
 
 
 def _all_of(file: IO[Any], name: str) -> bytes:
-    """All that a file gives, unless that is more than fits into memory."""
+    """Read all of a file, unless that is more than fits into memory."""
     pieces: list[bytes] = []
     size = 0
     while piece := file.read(PIECE):
@@ -166,7 +166,7 @@ def _all_of(file: IO[Any], name: str) -> bytes:
 
 
 def _unpacked(raw: bytes, name: str) -> bytes:
-    """The content of compressed bytes; others as they are."""
+    """Decompress bytes; return others as they are."""
     if not raw.startswith((GZIP, XZ, ZSTD)):
         return raw
     import lzma

@@ -21,7 +21,7 @@ LEAST_SCALED = 5  # samples whose mean and variance are not 0 and 1 by chance
 
 
 def is_frame(X: Any) -> bool:
-    """Whether X is a table with names of columns."""
+    """Tell whether X is a table with names of columns."""
     if type(X).__module__.partition(".")[0] not in LIBRARIES:
         return False
     check_collected(X)
@@ -152,7 +152,7 @@ def _check_partners(names: list[str], **given: Any) -> None:
 
 
 def _column_of(X: Any, names: list[str], y: Any) -> str | None:
-    """The column of X that y is, as in fit(table, table["class"]): it is no feature."""
+    """Find the column of X that y is, as in fit(table, table["class"]): it is no feature."""
     name = getattr(y, "name", None)
     if not isinstance(name, str) or name not in names:
         return None

@@ -103,7 +103,7 @@ def check_apart(outputs: Iterable[Path | None], inputs: Iterable[Any]) -> None:
 
 
 def _identity(path: Path, number: int) -> tuple[int, int] | None:
-    """What tells a regular file from others, by whatever name; "-" is the open file `number`."""
+    """Return what identifies a regular file, by whatever name; "-" is the open file `number`."""
     try:
         about = os.fstat(number) if path == "-" else os.stat(path)
     except (OSError, ValueError):
@@ -118,7 +118,7 @@ def _partial_of(path: str) -> str:
 
 
 def _descriptor(path: str) -> int | None:
-    """The number of the open file that a name such as /dev/stdout stands for, also through symbolic links."""
+    """Return the number of the open file that a name such as /dev/stdout, or a link to it, stands for."""
     for _ in range(40):
         found = DESCRIPTORS.fullmatch(path)
         if path in STREAMS or found:
@@ -131,7 +131,7 @@ def _descriptor(path: str) -> int | None:
 
 
 def _is_regular(path: str) -> bool:
-    """Whether `path` is, or can become, a file that another may replace."""
+    """Tell whether `path` is, or can become, a file that another may replace."""
     if path == "-" or _descriptor(path) is not None:
         return False
     try:
@@ -158,7 +158,7 @@ def _check_stream(path: str) -> None:
 
 
 def _standard_output() -> Any:
-    """The bytes of standard output; None where there is none, or only text, as in notebooks."""
+    """Return the bytes of standard output; None where there is none, or only text, as in notebooks."""
     return getattr(sys.stdout, "buffer", None)
 
 

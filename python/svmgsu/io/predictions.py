@@ -127,7 +127,7 @@ def write_values(
 
 
 def _ids(ids: Any, count: int) -> Array:
-    """Ids as text, 1, 2, ... by default."""
+    """Return ids as text, 1, 2, ... by default."""
     names = np.arange(1, count + 1).astype(np.str_) if ids is None else np.asarray(ids).astype(np.str_)
     if names.shape != (count,):
         raise ValueError(f"ids: expected shape {(count,)}, got {names.shape}")

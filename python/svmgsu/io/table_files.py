@@ -66,7 +66,7 @@ def open_cells(path: Source, ending: str, delimiter: str | None = None) -> Cells
 
 
 def _read_file(arrow: Any, content: str | bytes, name: str, ending: str) -> Any:
-    """The table in a file that is no text: by pyarrow, FITS, VOTable and ECSV by astropy, or by pandas."""
+    """Read a table that is no text: FITS, VOTable and ECSV by astropy, Excel by pandas, others by pyarrow."""
     file: Any = io.BytesIO(content) if isinstance(content, bytes) else content
     source = arrow.BufferReader(content) if isinstance(content, bytes) else content
     if ending == ".parquet":
@@ -135,7 +135,7 @@ def _text_cells(content: str | bytes, name: str, delimiter: str | None, usual: s
 
 
 def _delimiter(lines: list[str], usual: str | None) -> str:
-    """The delimiter that cuts the first lines into as many cells each; the usual one if it does."""
+    """Find the delimiter that gives the first lines as many cells each; the usual one if it does."""
     rows = [line for line in lines[:200] if not line.startswith("#")] or lines
     for mark in dict.fromkeys([*([usual] if usual else []), ",", ";", "\t", "|"]):
         counts = [len(row) for row in csv.reader(rows[:20], delimiter=mark)]

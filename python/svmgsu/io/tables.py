@@ -275,7 +275,7 @@ class TableReader:
         return found
 
     def _task(self, cells: Cells, found: Columns, numeric: set[str]) -> str:
-        """Whether the target holds classes or numbers."""
+        """Decide whether the target holds classes or numbers."""
         if found.target is None or found.target not in numeric or self.text_labels:
             return "classification"
         if found.target_errors:
@@ -428,7 +428,7 @@ class TableReader:
     def _numbers_to_predict(
         self, cells: Cells, plan: Columns, numbers: dict[str, Array], keep: Array
     ) -> tuple[FloatArray, FloatArray | None]:
-        """The target of the rows to keep, and its standard deviations, all > 0, if it has errors."""
+        """Return the target of the rows to keep, and its standard deviations, if it has errors."""
         values = numbers[str(plan.target)][keep].astype(np.float64)
         if not plan.target_errors:
             return values, None
@@ -464,7 +464,7 @@ def _full(plan: Columns, numbers: dict[str, Array], keep: Array, variances: Floa
 
 
 def _sizes(cells: Cells, column: str, what: str, values: Array, keep: Array) -> Array:
-    """Errors as sizes, which must not be negative."""
+    """Return errors as sizes; refuse negative ones."""
     sizes = values.astype(np.float64, copy=False)
     if what == LOWER:
         try:
@@ -482,7 +482,7 @@ def _sizes(cells: Cells, column: str, what: str, values: Array, keep: Array) -> 
 
 
 def _probabilities(cells: Cells, columns: list[Array], keep: Array) -> Array:
-    """Columns of probabilities as one array; rows must sum to 1."""
+    """Join columns of probabilities in one array; rows must sum to 1."""
     found = np.column_stack(columns).astype(np.float64)
     wrong = keep & ((np.abs(found.sum(axis=1) - 1) > TOLERANCE) | (found < 0).any(axis=1))
     if wrong.any():
@@ -524,7 +524,7 @@ def errors_by_hand(errors: Any, names: Sequence[str]) -> dict[str, Errors]:
 
 
 def _by_hand(value: str, given: Any, names: Sequence[str]) -> Errors:
-    """One uncertainty by hand, with what it is."""
+    """Read one uncertainty by hand: {what it is: column}."""
     if given is None or given == "":
         return {}
     if isinstance(given, (int, float)) and not isinstance(given, bool):

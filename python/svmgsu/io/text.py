@@ -162,7 +162,7 @@ def _parse(
 
 
 def _check_size(content: str | bytes, name: str) -> None:
-    """Before a large file is read: do its numbers fit, if it goes on as it begins?"""
+    """Refuse a large file whose numbers do not fit into memory, if it goes on as it begins."""
     size = len(content) if isinstance(content, bytes) else os.stat(content).st_size
     if size < LARGE:
         return
@@ -177,7 +177,7 @@ def _check_size(content: str | bytes, name: str) -> None:
 
 
 def _check_matrix(rows: _core.TextRows, count: int, width: int, what: str, n: int) -> None:
-    """Before an array is made that a single large index can make huge."""
+    """Refuse an array that a single large index makes huge."""
     try:
         require_memory(8.0 * count * width, f"{rows.name}: {count} samples of {n} features as {what}")
     except NotEnoughMemory as error:
@@ -186,7 +186,7 @@ def _check_matrix(rows: _core.TextRows, count: int, width: int, what: str, n: in
 
 
 def _origin(rows: _core.TextRows, start: Array, column: Array) -> str:
-    """Where the largest index of a file is, by its entries."""
+    """Say where the largest index of a file is."""
     row = int(np.searchsorted(start, int(column.argmax()), side="right")) - 1 if len(column) else 0
     return f"line {rows.line(row)} has the largest index, {rows.features}"
 
@@ -234,14 +234,14 @@ def _report(rows: dict[str, _core.TextRows], chosen: dict[str, Array], names: di
 
 
 def id_array(ids: list[str]) -> Array:
-    """Ids as an array of fixed width, or of objects where one long id would make that large."""
+    """Return ids as an array of fixed width, or of objects where one long id would make that large."""
     width = max(map(len, ids), default=0)
     wasteful = width > 64 and width * len(ids) > 8 * sum(map(len, ids))
     return np.array(ids, dtype=object if wasteful else np.str_)
 
 
 def _last_of_line(rows: _core.TextRows, chosen: Array, name: str, report: Report) -> Isotropic:
-    """Of each line the last variance, or 0."""
+    """Return the last variance of each line, or 0."""
     start, _, value = rows.take_entries()
     first, end = start[chosen], start[chosen + 1]
     several = int((end - first > 1).sum())
@@ -438,7 +438,7 @@ def write_svmlight(data: Any, path: Source, cov: Source | None = None, *, y: Any
 
 
 def check_ids(ids: Array | None, count: int) -> list[str]:
-    """Ids that a line of text can begin with, all different."""
+    """Check that lines of text can begin with these ids, and that all differ."""
     if ids is None:
         return [str(k + 1) for k in range(count)]
     texts = [str(i) for i in ids]
@@ -454,7 +454,7 @@ def check_ids(ids: Array | None, count: int) -> list[str]:
 
 
 def label_texts(y: Array) -> list[str]:
-    """Labels as text; they must be numbers."""
+    """Return labels as text; they must be numbers."""
     labels = np.asarray(y)
     if labels.dtype.kind not in "biuf" or not np.isfinite(labels).all():
         raise ValueError(
@@ -481,7 +481,7 @@ def _cov_lines(cov: Covariance, names: list[str], n: int, y: Array | None) -> It
 
 
 def _lines(matrix: Any, leads: list[str], style: Literal["feature", "diagonal"]) -> Iterator[bytes]:
-    """The rows of a dense or sparse matrix as lines, some at a time."""
+    """Yield the rows of a dense or sparse matrix as lines, some at a time."""
     n = matrix.shape[1]
     largest = _largest_index(matrix)
     # What a reader could not know from the nonzeros: how many features there are, and that these are
@@ -505,7 +505,7 @@ def _lines(matrix: Any, leads: list[str], style: Literal["feature", "diagonal"])
 
 
 def _largest_index(matrix: Any) -> int:
-    """1-based index of the last column that is written; 0 if none is."""
+    """Return the 1-based index of the last column that is written, 0 if none is."""
     if is_sparse(matrix):
         csr = matrix.tocsr()
         shown = csr.indices[(csr.data != 0) | np.signbit(csr.data)]
@@ -518,7 +518,7 @@ def _largest_index(matrix: Any) -> int:
 
 
 def _full_lines(cov: Covariance, names: list[str], n: int, y: Array | None) -> Iterator[bytes]:
-    """Any covariance as upper triangles, a few samples at a time."""
+    """Yield any covariance as upper triangles, a few samples at a time."""
     step = max(1, NUMBERS_A_BLOCK // (n * n))
     require_memory(2.0 * NUMBER_BYTES * step * n * n, f"cov: text of full covariances of {n} features")
     row, column = np.triu_indices(n)
