@@ -19,7 +19,7 @@ def problem(kind="diagonal"):
 
 
 def turned(data):
-    """The same examples with their columns in another order, made without the library's own reordering."""
+    """Return the same samples with their columns in another order, without the library's own reordering."""
     mean = data.mean[:, ORDER]
     names = [NAMES[j] for j in ORDER]
     if data.cov is None:
@@ -48,9 +48,6 @@ def test_a_model_without_names_has_none_in_its_file(tmp_path):
 def test_names_that_no_file_can_hold_are_refused(tmp_path):
     model = svmgsu.train(svmgsu.Gaussians([[0.0], [1.0]], feature_names=["\udc80"]), [0, 1])
     with pytest.raises(ValueError, match=r"feature_names_in_: '\\udc80' is no text that a file can hold"):
-        model.save(tmp_path / "m")
-    model.feature_names_in_ = ["a", "b"]
-    with pytest.raises(ValueError, match="names: 2 for 1 features"):
         model.save(tmp_path / "m")
 
 

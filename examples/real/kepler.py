@@ -62,7 +62,7 @@ for seed in range(10):
         search = svmgsu.LinearSVMGSU(
             lam=np.logspace(0, -4, 7), cov_scale=[cov_scale], probability=False, tol=0.0001
         )
-        search.fit(data.mean[known], y[known], cov=pool[known])
+        search.fit(svmgsu.Gaussians(data.mean[known], svmgsu.Diagonal(pool[known])), y[known])
         row.append((search.predict(data.mean[new] + noise) == y[new]).mean())
     gains.append(row)
     print(f"split {seed}: SVM {row[0]:.1%}, SVM-GSU {row[1]:.1%}")
