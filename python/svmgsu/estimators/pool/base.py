@@ -42,7 +42,7 @@ from .weights import Gate, PoolSummary, Weights
 
 COPIES = 3  # noisy copies of every sample where test-time noise is announced
 INSTANCES = 10  # points drawn from each sample with noise="spread", at most
-CHOICE_ROWS = 20_000  # samples, copies counted, that settings and weights are chosen with
+CHOICE_ROWS = 10_000  # samples, copies counted, that settings and weights are chosen with
 SPREAD_ROWS = 1_500  # the same of instances, of which each sample has several
 FEW_ROWS = 2_000  # samples below which one thread is used
 LAST_ROWS = 100_000  # samples that members are fitted to in the end
@@ -353,10 +353,11 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
     def _refit(
         self, seen: Gaussians, targets: FloatArray, weights: FloatArray, threads: int, deadline: Deadline
     ) -> None:
-        """Fit regressions to more samples than took part in choices."""
+        """Fit regressions that have a weight to more samples than took part in choices."""
         everyone = np.zeros(len(seen), dtype=np.int64)
         task = self._task(targets, weights, [], everyone, threads, self.inputs_.standard(seen[:1]))
-        waiting = [member for member in self.members_ if hasattr(member, "refit")]
+        weighted = (self.pool_.weights > 0) | (self.pool_.fallback_weights > 0)
+        waiting = [self.members_[m] for m in np.flatnonzero(weighted) if hasattr(self.members_[m], "refit")]
         while waiting and not deadline.passed:
             # As many members at a time as their features fit into memory; posteriors are made once for these.
             width = max(member.W.shape[1] for member in waiting)

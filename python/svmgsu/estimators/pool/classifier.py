@@ -79,7 +79,7 @@ class GSUClassifier(ClassifierMixin, PoolEstimator):  # type: ignore[misc]
     Notes
     -----
     NaN, or an infinite standard error, is a missing value. Above 100 features true values are taken as
-    independent. Of more than 20,000 samples so many choose penalties and weights, and at most 100,000 are
+    independent. Of more than 10,000 samples so many choose penalties and weights, and at most 100,000 are
     fitted. The order of samples, and a common factor of their weights, change nothing.
 
     Examples
