@@ -88,6 +88,11 @@ Numbers checked_weights(const FitOptions& options, Index count) {
   return out;
 }
 
+void require_groups(const FitOptions& options, Index samples) {
+  require(options.groups.empty() || options.groups.size() == at(samples),
+          "groups: " + std::to_string(options.groups.size()) + " for " + std::to_string(samples) + " samples");
+}
+
 // The rows of each fold.
 std::vector<Rowlist> lists(const std::vector<Index>& fold_of, const Rowlist& rows) {
   std::vector<Rowlist> out;
@@ -113,9 +118,10 @@ struct RowScores {
 class Fit {
  public:
   Fit(const Gaussians& data, const FitOptions& options, const Monitor& monitor)
-      : data_(data), options_(options), monitor_(monitor), weights_(checked_weights(options, data.samples())) {
-    require(options.groups.empty() || options.groups.size() == at(data.samples()),
-            "groups: " + std::to_string(options.groups.size()) + " for " + std::to_string(data.samples()) + " samples");
+      : Fit(data, options, monitor, checked_weights(options, data.samples())) {}
+  Fit(const Gaussians& data, const FitOptions& options, const Monitor& monitor, Numbers weights)
+      : data_(data), options_(options), monitor_(monitor), weights_(std::move(weights)) {
+    require_groups(options, data.samples());
     require(options.names.empty() || options.names.size() == at(data.features()),
             "names: " + std::to_string(options.names.size()) + " for " + std::to_string(data.features()) + " features");
     for (const double lambda : options.lambdas)
@@ -430,6 +436,26 @@ Model fit_labels(const Gaussians& data, const std::vector<Label>& labels, const 
   return Fit(data, options, monitor).classifier(std::move(names), std::move(codes), type);
 }
 
+constexpr double kSoftTolerance = 1e-4;  // of the sum of a sample's class probabilities, which are divided by it
+
+// The sums of the rows of class probabilities, which must be about 1.
+Vector checked_sums(const Matrix& probabilities, Index samples, const std::vector<std::string>& classes) {
+  require(probabilities.rows() == samples && probabilities.cols() == static_cast<Index>(classes.size()),
+          "probabilities: " + std::to_string(probabilities.rows()) + " x " + std::to_string(probabilities.cols()) +
+              " for " + std::to_string(samples) + " samples and " + std::to_string(classes.size()) + " classes");
+  Vector sums = Vector::Zero(samples);
+  for (Index i = 0; i < samples; ++i) {
+    for (Index c = 0; c < probabilities.cols(); ++c) {
+      require(probabilities(i, c) >= 0, "probabilities: sample " + std::to_string(i) + " has " +
+                                            to_text(probabilities(i, c)) + "; they must be >= 0");
+      sums(i) += probabilities(i, c);
+    }
+    require(std::abs(sums(i) - 1) <= kSoftTolerance,
+            "probabilities: those of sample " + std::to_string(i) + " sum to " + to_text(sums(i)) + ", not to 1");
+  }
+  return sums;
+}
+
 bool for_regression(const FitOptions& options) {
   if (!options.loss) return false;
   for (const LossInfo& info : known_losses())
@@ -462,6 +488,42 @@ Model fit(const Gaussians& data, const std::vector<double>& labels, const FitOpt
   for (const double label : labels) whole = whole && label == std::floor(label) && std::abs(label) < 1e9;
   if (whole) return fit(data, std::vector<int>(labels.begin(), labels.end()), options, monitor);
   return fit_labels(data, labels, options, monitor, "float", [](double label) { return to_text(label); });
+}
+
+Model fit(const Gaussians& data, const Matrix& probabilities, const std::vector<std::string>& classes,
+          const FitOptions& options, const Monitor& monitor) {
+  require_classification(options);
+  const Vector sums = checked_sums(probabilities, data.samples(), classes);
+  const Numbers weights = checked_weights(options, data.samples());
+  require_groups(options, data.samples());
+  Rowlist order = all_rows(static_cast<Index>(classes.size()));
+  std::sort(order.begin(), order.end(), [&](Index a, Index b) { return classes[at(a)] < classes[at(b)]; });
+  // A sample stands for as many rows as it has possible classes. They share its arrays, and are a group.
+  FitOptions own = options;
+  Rowlist samples, codes;
+  Numbers shares;
+  own.groups.clear();
+  for (Index i = 0; i < data.samples(); ++i)
+    for (std::size_t k = 0; k < order.size(); ++k) {
+      const double p = probabilities(i, order[k]) / sums(i);
+      if (p == 0) continue;
+      samples.push_back(i);
+      codes.push_back(static_cast<Index>(k));
+      shares.push_back(weights[at(i)] * p);
+      own.groups.push_back(options.groups.empty() ? i : options.groups[at(i)]);
+    }
+  if (options.groups.empty() && samples.size() == at(data.samples())) own.groups.clear();  // no label is uncertain
+  for (std::size_t k = 0; k < order.size(); ++k)
+    require(std::find(codes.begin(), codes.end(), static_cast<Index>(k)) != codes.end(),
+            "probabilities: class '" + classes[at(order[k])] + "' has none > 0");
+  const Gaussians rows = data.some(samples);
+  return Fit(rows, own, monitor, std::move(shares)).classifier(take(classes, order), std::move(codes), "str");
+}
+
+std::vector<double> lambda_grid() {
+  std::vector<double> out;
+  for (int k = 0; k < 10; ++k) out.push_back(std::pow(10.0, 1 - 5.0 * k / 9));
+  return out;
 }
 
 }  // namespace svmgsu

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 RESERVED = 0.1  # of max_time, for fitting the probabilities to the scores
 LATE_SAMPLE = 20_000  # training scores that the probabilities are fitted to when the time is over
 FOLD_TOLERANCE = 1e-3  # held-out scores need no more: their noise is larger
-Splits = list[tuple[Array, Array]]
+Splits = list[tuple[Any, Any]]  # rows to train on and rows that are held out
 
 
 class Scores(NamedTuple):
@@ -161,7 +161,7 @@ def _held_out(
 
 
 def _splits(task: Classification, seen: list[Scores], groups: Any) -> list[Splits]:
-    """Return (training rows, held-out rows) of each fold of each subproblem; none where it has none."""
+    """Return the splits of each subproblem; none where it cannot be divided."""
     weights = task.given_weights
     together = rows_together(task.copies, groups, len(task.codes))
     if together is None:
@@ -180,12 +180,7 @@ def _splits(task: Classification, seen: list[Scores], groups: Any) -> list[Split
             f"{listed(task.classes[single]) or 'none'}); probabilities are fitted to training scores, which "
             "makes them overconfident"
         )
-
-    def rows_of(k: int, rows: Array) -> Array:
-        found = task.rows(k, rows)
-        return rows if found is None else found
-
-    return [[(rows_of(k, known), rows_of(k, new)) for known, new in splits] for k in range(task.count)]
+    return [[(task.rows(k, known), task.rows(k, new)) for known, new in splits] for k in range(task.count)]
 
 
 def rows_together(copies: Any, groups: Any, rows: int) -> Array | None:
