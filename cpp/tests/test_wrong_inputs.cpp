@@ -370,7 +370,7 @@ TEST_CASE("text files that are not there, and places in them") {
     options.format = TextFormat::svmlight;
     return options;
   }());
-  taken.start.release();
+  taken.start.clear();
   CHECK(names("rows", [&] { fill_dense(taken, {0}, 2, 1, out.data()); }));
   std::string line;
   const double value[2] = {1, 2};
