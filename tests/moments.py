@@ -1,4 +1,4 @@
-"""Monte Carlo checks: sample moments against the ones that were claimed, within a stated bound."""
+"""Checks by other means: moments of draws, and derivatives by differences."""
 
 import numpy as np
 
@@ -20,3 +20,14 @@ def assert_moments(draws, mean, cov, slack=0.0):
     products = D**2 if np.ndim(cov) == 1 else D[:, :, None] * D[:, None, :]
     bound = SIGMAS * products.std(axis=0) / np.sqrt(count) + slack * scale + 1e-12
     assert (np.abs(products.mean(axis=0) - cov) <= bound).all()
+
+
+def differences(function, X, step=1e-4):
+    """The Jacobian (l, m, n) of a function of rows, by differences of fourth order."""
+    columns = []
+    for j in range(X.shape[1]):
+        e = step * np.eye(X.shape[1])[j]
+        near = function(X + e) - function(X - e)
+        far = function(X + 2 * e) - function(X - 2 * e)
+        columns.append((8 * near - far) / (12 * step))
+    return np.stack(columns, axis=2)

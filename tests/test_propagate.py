@@ -8,6 +8,7 @@ import scipy.sparse
 import scipy.special
 import sklearn
 from conftest import every_kind, make_problem
+from moments import differences
 from sklearn.base import clone
 from sklearn.decomposition import NMF, PCA, TruncatedSVD
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -78,17 +79,6 @@ def full_of(data, y=None):
 
 def dense(a):
     return a.toarray() if scipy.sparse.issparse(a) else np.asarray(a)
-
-
-def differences(function, X, step=1e-4):
-    """The Jacobian (l, m, n) of a function of rows, by differences of fourth order."""
-    columns = []
-    for j in range(X.shape[1]):
-        e = step * np.eye(X.shape[1])[j]
-        near = function(X + e) - function(X - e)
-        far = function(X + 2 * e) - function(X - 2 * e)
-        columns.append((8 * near - far) / (12 * step))
-    return np.stack(columns, axis=2)
 
 
 @parametrize_with_checks(

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 from conftest import every_kind, make_problem, spd
+from moments import differences
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.decomposition import PCA
@@ -59,16 +60,6 @@ def test_they_keep_scikit_learn_s_contract(estimator, check):
     check(estimator)
 
 
-def derivative(function, X, step=1e-5):
-    """The Jacobian (l, m, n) of a function of rows, by differences of fourth order."""
-    columns = []
-    for j in range(X.shape[1]):
-        e = step * np.eye(X.shape[1])[j]
-        near, far = function(X + e) - function(X - e), function(X + 2 * e) - function(X - 2 * e)
-        columns.append((8 * near - far) / (12 * step))
-    return np.stack(columns, axis=2)
-
-
 @every_kind
 @pytest.mark.parametrize("name", EVERY)
 def test_the_covariance_follows_the_joint_derivative(name, kind):
@@ -82,7 +73,7 @@ def test_the_covariance_follows_the_joint_derivative(name, kind):
     out = join.fit(data).transform(data)
     theirs = clone(EVERY[name]).fit(X)
     np.testing.assert_allclose(out.mean, theirs.transform(X), rtol=1e-12, atol=1e-14)
-    J = derivative(theirs.transform, X)
+    J = differences(theirs.transform, X)
     full = np.zeros((30, 5, 5)) if cov is None else cov.to_full(30, 5)
     wanted = J @ full @ J.transpose(0, 2, 1)
     got = np.zeros_like(wanted) if out.cov is None else out.cov.to_full(*out.shape)
@@ -253,7 +244,7 @@ def test_noise_of_deployment_goes_through_them(name, method):
     noise = np.diag([1.0, 2.0, 3.0, 4.0, 5.0]) + 0.5
     data = svmgsu.Gaussians(p.means + 1, p.cov).add_noise(noise)
     out = Propagate(EVERY[name], method=method).fit_transform(data)
-    J = derivative(clone(EVERY[name]).fit(p.means + 1).transform, p.means + 1)
+    J = differences(clone(EVERY[name]).fit(p.means + 1).transform, p.means + 1)
     np.testing.assert_allclose(
         out.test_noise.to_full(*out.shape), J @ noise @ J.transpose(0, 2, 1), rtol=1e-6, atol=1e-8
     )
