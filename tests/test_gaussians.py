@@ -290,3 +290,36 @@ def test_variances_that_look_like_standard_deviations_are_warned_of():
         svmgsu.Gaussians(X, quiet)
     svmgsu.Gaussians(X, std=E)
     svmgsu.Gaussians(X[:5], E[:5])  # a few samples have no spread to compare with
+
+
+@pytest.mark.parametrize("columns", [["c", "a"], [2, 0], np.array([2, 0])], ids=["names", "list", "array"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_features_are_selected_with_their_covariances_and_test_noise(columns, sparse):
+    X = np.arange(6.0).reshape(2, 3)
+    means = scipy.sparse.csr_array(X) if sparse else X
+    data = svmgsu.Gaussians(means, std=X, feature_names=list("abc")).add_noise([1.0, 2.0, 3.0])
+    some = data.select(columns)
+    assert some.feature_names_in_ == ["c", "a"] and scipy.sparse.issparse(some.mean) == sparse
+    np.testing.assert_array_equal(some.mean.toarray() if sparse else some.mean, X[:, [2, 0]])
+    np.testing.assert_array_equal(some.cov.diagonals(2, 2), X[:, [2, 0]] ** 2)
+    np.testing.assert_array_equal(some.test_noise.diagonals(2, 2), [[3.0, 1.0]] * 2)
+    with pytest.raises(ValueError, match="features: there is no 'd' among the features"):
+        data.select(["d"])
+    with pytest.raises(ValueError, match="columns: a feature is chosen twice"):
+        data.select([0, 0])
+
+
+def test_covariances_count_the_numbers_that_they_hold():
+    V, S = np.ones((4, 3)), np.eye(3)
+    sparse = svmgsu.Diagonal(scipy.sparse.csr_array(np.eye(4, 3)))
+    ragged = svmgsu.LowRank(np.ones((5, 3)), V, start=[0, 1, 3, 3, 5])
+    for cov, count in (
+        (svmgsu.Isotropic(np.ones(4)), 4),
+        (svmgsu.Diagonal(V), 12),
+        (sparse, 3),
+        (svmgsu.Full(np.stack([S] * 4)), 24),
+        (svmgsu.Shared(S), 6),
+        (ragged, 15 + 5 + 12),
+        (svmgsu.Diagonal(V) + 2 * svmgsu.Shared(S), 18),
+    ):
+        assert cov.numbers() == count
