@@ -85,12 +85,6 @@ void bind_data(py::module_& m) {
       "eigen_subspaces",
       [](const py::tuple& terms, Index samples, Index features, double p) {
         const CovarianceSum covariance = sum_of(terms);
-        require(samples >= 0 && features > 0, "samples, features: must be >= 0 and > 0");
-        for (const auto& term : covariance.terms()) {
-          const Index own = term.kind.samples();
-          require(own < 0 || samples <= own, "samples: the covariance has " + std::to_string(own));
-          if (term.kind.features() >= 0) require_size(term.kind.features(), features, "terms: features");
-        }
         Subspaces result;
         {
           py::gil_scoped_release release;

@@ -10,15 +10,13 @@
 namespace svmgsu::python {
 namespace {
 
-using Three = void (Loss::*)(int, const double*, const double*, double*, double*, double*) const;
-
-// Three numbers for each (d, s), a batch at a time.
-py::tuple in_batches(const Loss& loss, Three three, const Array<double>& d, const Array<double>& s) {
+// L, L′ and L″ for each (d, s), a batch at a time.
+py::tuple gradient_of(const Loss& loss, const Array<double>& d, const Array<double>& s) {
   const Index size = d.size();
   require_size(s.size(), size, "s");
   Array<double> a(size), b(size), c(size);
   for (Index i = 0; i < size; i += kMaxBatch)
-    (loss.*three)(static_cast<int>(std::min<Index>(kMaxBatch, size - i)), d.data() + i, s.data() + i,
+    loss.gradient(static_cast<int>(std::min<Index>(kMaxBatch, size - i)), d.data() + i, s.data() + i,
                   a.mutable_data() + i, b.mutable_data() + i, c.mutable_data() + i);
   return py::make_tuple(a, b, c);
 }
@@ -72,18 +70,7 @@ void bind_losses(py::module_& m) {
       .def_property_readonly("smooth", &Loss::smooth)
       .def_property_readonly("error", &Loss::error)
       .def_property_readonly("gap_error", &Loss::gap_error)
-      .def(
-          "gradient",
-          [](const Loss& loss, const Array<double>& d, const Array<double>& s) {
-            return in_batches(loss, &Loss::gradient, d, s);
-          },
-          arg("d").noconvert(), arg("s").noconvert())
-      .def(
-          "curvature",
-          [](const Loss& loss, const Array<double>& d, const Array<double>& s) {
-            return in_batches(loss, &Loss::curvature, d, s);
-          },
-          arg("d").noconvert(), arg("s").noconvert());
+      .def("gradient", &gradient_of, arg("d").noconvert(), arg("s").noconvert());
   // (name, task, parameter's name or "", its default) of each.
   m.def("known_losses", [] {
     py::list out;

@@ -82,14 +82,6 @@ py::list ids_of(const TextRows& rows, const std::vector<Index>& select) {
   return out;
 }
 
-// Rows that can be written to `out`, whose lines have room for `features`.
-void require_fits(const TextRows& rows, const std::vector<Index>& select, Index features, const py::array& out) {
-  require(rows.start.size() == rows.line.size() + 1, "rows: their entries were taken");
-  require(rows.features <= features, "features: the rows have indices up to " + std::to_string(rows.features));
-  require_indices(select.data(), static_cast<Index>(select.size()), rows.samples(), "select");
-  require_size(size_of(out, 0), static_cast<Index>(select.size()), "out: rows");
-}
-
 EntryStyle style_named(const std::string& name) {
   return name == "packed" ? EntryStyle::packed : name == "diagonal" ? EntryStyle::diagonal : EntryStyle::feature;
 }
@@ -114,8 +106,7 @@ void bind_rows(py::module_& m) {
             const auto chosen = to_std(select);
             double* const to = out.mutable_data();
             const Index features = size_of(out, 1);
-            require(!rows.packed, "rows: they are matrices");
-            require_fits(rows, chosen, features, out);
+            require_size(size_of(out, 0), select.size(), "out: rows");
             py::gil_scoped_release release;
             fill_dense(rows, chosen, features, threads, to);
           },
@@ -126,7 +117,7 @@ void bind_rows(py::module_& m) {
             const auto chosen = to_std(select);
             double* const to = out.mutable_data();
             require_triangles(out, features);
-            require_fits(rows, chosen, features, out);
+            require_size(size_of(out, 0), select.size(), "out: rows");
             py::gil_scoped_release release;
             fill_packed(rows, chosen, features, threads, to);
           },
@@ -164,9 +155,6 @@ void bind_reading(py::module_& m) {
       arg("source"), arg("format"), arg("name"), arg("most_features"), arg("most_because"), arg("zero_based"),
       arg("diagonal"), arg("as_written"), arg("threads"), arg("callback") = py::none(), result_keeps<1>());
   m.def("join", [](const std::vector<const TextRows*>& files) {
-    require(!files.empty() && std::find(files.begin(), files.end(), nullptr) == files.end(), "files: there is none");
-    for (const TextRows* file : files)
-      require_size(static_cast<Index>(file->ids.size()), file->samples(), "files: ids");
     std::vector<std::vector<Index>> rows;
     {
       py::gil_scoped_release release;
