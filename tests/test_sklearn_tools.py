@@ -102,7 +102,8 @@ def test_pipeline_with_a_scaler(problem):
     for train, test in CV.split(X, y):
         size = data.mean[train].std(axis=0)
         shifted = data.mean - data.mean[train].mean(axis=0)
-        model = clone(EST).fit(shifted[train] / size, y[train], cov=data.cov[train].scale_features(1 / size))
+        scaled = svmgsu.Gaussians(shifted[train] / size, data.cov[train].scale_features(1 / size))
+        model = clone(EST).fit(scaled, y[train])
         np.testing.assert_allclose(
             got[test], model.decision_function(shifted[test] / size), rtol=1e-7, atol=1e-6
         )
