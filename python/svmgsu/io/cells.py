@@ -33,6 +33,7 @@ WITH_ERROR = re.compile(rf"({PLAIN})\s*(?:±|\+/-|\+-)\s*({PLAIN})")  # 1.2±0.3
 SHORT = re.compile(r"([+-]?[0-9]*\.?([0-9]*))\(([0-9]+\.?[0-9]*)\)(?:[eE]([+-]?[0-9]+))?")  # 1.62(48)
 LIMIT = re.compile(rf"([<>≤≥])\s*({PLAIN})")
 WITH_COMMAS = re.compile(r"[+-]?[0-9][0-9.]*(,[0-9.]+)+([eE][+-]?[0-9]+)?")  # 0,5 or 1,234.5
+MARKED = re.compile(r"[±(<>≤≥]|\+/?-")  # in cells with an error or a limit
 NOTHING = ("", "--", "—", "...", "-", "nan", "null", "none", "n/a", "na", "#n/a", "nodata", "masked")
 NULLS = [*dict.fromkeys([*NOTHING, "NaN", "NULL", "None", "N/A", "NA", "#N/A", "-nan"])]
 INTEGER = re.compile(r"-?(0|[1-9][0-9]*)")
@@ -142,7 +143,8 @@ class Cells(ABC):
             filled = [str(cell).strip() for cell in cells if cell is not None]
             filled = [text for text in filled if text.casefold() not in NOTHING]
             looked_at = filled[:MOST_SAMPLED]
-            fine = sum(spelled(text) is not None for text in looked_at)
+            plain = _are_plain(looked_at)
+            fine = len(looked_at) if plain else sum(spelled(text) is not None for text in looked_at)
             if 2 * fine >= len(looked_at):
                 kinds.numeric.add(column)
             elif 2 * sum(WITH_COMMAS.fullmatch(text) is not None for text in looked_at) > len(looked_at):
@@ -218,7 +220,11 @@ class Cells(ABC):
 
     def ids(self, column: str, keep: Array) -> Array:
         """Return ids as text, "" where a cell is empty."""
-        return np.array(["" if value is None else str(value) for value in self.values(column)])[keep]
+        values = self.values(column)
+        # Making strings of strings would cost as much as reading them.
+        plain = all(type(value) is str for value in values)
+        found = np.array(values if plain else ["" if value is None else str(value) for value in values])
+        return found if keep.all() else found[keep]
 
     def _of_texts(self, column: str, texts: list[Any]) -> FloatArray:
         """Read cells of text as numbers; an `x_err` that is no column of its own is in the cells of x."""
@@ -259,11 +265,20 @@ class Cells(ABC):
             cells = self.sample(column)[:1000]
             if cells.dtype.kind != "O" or f"{column}_err" in self.columns:
                 continue
-            found = [spelled(cell) for cell in cells if isinstance(cell, str)]
+            found = [spelled(cell) for cell in cells if isinstance(cell, str) and MARKED.search(cell)]
             if any(cell is not None and (cell.error == cell.error or cell.limit) for cell in found):
                 self.in_cells[f"{column}_err"] = column
                 names.append(f"{column}_err")
         self.columns = names
+
+
+def _are_plain(texts: list[str]) -> bool:
+    """Tell whether all texts are numbers without anything beside them."""
+    try:
+        np.array(texts, dtype=np.float64)
+    except ValueError:
+        return False
+    return True
 
 
 def _is_running(values: Array) -> bool:
@@ -469,9 +484,7 @@ class CsvCells(Cells):
         from pyarrow import ArrowException, ArrowInvalid
 
         owners = dict.fromkeys(self.in_cells.get(c, c) for c in numbers)
-        odd = {
-            c for c in owners if not all(NUMBER.fullmatch(t.strip()) or t in NULLS for t in self._sample[c])
-        }
+        odd = {c for c in owners if not _are_plain([t for t in self._sample[c] if t not in NULLS])}
         chosen = list(dict.fromkeys([*owners, *texts]))
         if not chosen:
             with self._records() as records:

@@ -300,14 +300,12 @@ class TableReader:
                     continue
                 factor = cells.conversion(column, value, what) / plan.error_scale
                 error = numbers[column]
-                if what == STD:
-                    size = np.abs(error)
-                    # Comparing the largest first spares most tables the search for nines.
-                    if np.nanmax(size, initial=0) >= NINES[0]:
-                        nothing = np.isin(size, NINES) & np.isin(np.abs(numbers[value]), NINES)
-                        sentinels += int(nothing.sum())
-                        numbers[value] = np.where(nothing, np.nan, numbers[value])
-                        error = np.where(nothing, np.nan, error)
+                # Comparing the largest first spares most tables the search for nines.
+                if what == STD and max(np.nanmax(error, initial=0), -np.nanmin(error, initial=0)) >= NINES[0]:
+                    nothing = np.isin(np.abs(error), NINES) & np.isin(np.abs(numbers[value]), NINES)
+                    sentinels += int(nothing.sum())
+                    numbers[value] = np.where(nothing, np.nan, numbers[value])
+                    error = np.where(nothing, np.nan, error)
                 if what == VARIANCE:
                     error = error * factor**2
                 elif what == PRECISION:
