@@ -12,7 +12,7 @@ from svmgsu.estimators.observations import Observed
 from svmgsu.estimators.pool import base as pool_base
 from svmgsu.estimators.pool.densities import JointMember
 from svmgsu.estimators.pool.mixture import Mixture
-from svmgsu.estimators.pool.regressions import Sums
+from svmgsu.estimators.pool.regressions import ridge, weighted_sums
 from svmgsu.estimators.pool.samples import View
 from svmgsu.estimators.pool.weights import regression_weights
 
@@ -71,7 +71,7 @@ def test_weights_are_optimal_on_the_simplex_and_the_gap_says_so(penalty):
 def test_ridge_paths_agree_with_scikit_learn():
     rng = np.random.default_rng(1)
     Z, y, w = rng.normal(size=(60, 8)), rng.normal(size=60), rng.uniform(size=60)
-    W, b = Sums.of(Z, y, w).ridge(np.array([0.1, 1e-4]))
+    W, b = ridge(weighted_sums(Z, y, w), np.array([0.1, 1e-4]))
     for i, lam in enumerate((0.1, 1e-4)):
         other = Ridge(alpha=lam * w.sum(), tol=1e-12).fit(Z, y, sample_weight=w)
         np.testing.assert_allclose(W[i], other.coef_, rtol=1e-6, atol=1e-9)

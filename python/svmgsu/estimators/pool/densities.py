@@ -42,13 +42,6 @@ def with_biases(logs: FloatArray) -> FloatArray:
     return np.concatenate([logs[np.newaxis], np.broadcast_to(np.eye(K)[:, np.newaxis], (K, count, K))])
 
 
-def calibrate(logs: FloatArray, task: Task, rows: Array) -> FloatArray:
-    """Find the temperature and the bias of each class of the least held-out loss."""
-    return classification_weights(
-        with_biases(logs), task.targets[rows], task.weights[rows], CALIBRATION
-    ).values
-
-
 def log_priors(task: Task, rows: Array) -> FloatArray:
     """Return the logarithms of the class priors."""
     mass = task.weights[rows] @ task.targets[rows]
@@ -125,8 +118,10 @@ class DensityMember:
         for mixtures, (known, held) in zip(fits, task.folds, strict=False):
             logs = self._densities(view.take(held), mixtures, task.threads)
             held_out[held] = logs + log_priors(task, known[known < len(task.base)])
-        self.calibration = calibrate(held_out[rows], task, rows)
-        held_out[rows] = log_pool(with_biases(held_out[rows]), self.calibration)
+        scores = with_biases(held_out[rows])
+        found = classification_weights(scores, task.targets[rows], task.weights[rows], CALIBRATION)
+        self.calibration = found.values
+        held_out[rows] = log_pool(scores, self.calibration)
         return held_out
 
     def _densities(self, view: View, mixtures: list[list[Mixture]], threads: int) -> FloatArray:

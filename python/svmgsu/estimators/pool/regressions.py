@@ -260,34 +260,21 @@ class LogisticMember(RegressionMember):
         return log_probabilities(self.scores(view, threads))
 
 
-@dataclass
-class Sums:
-    """Weighted sums over samples that a squared loss needs; they add."""
+def weighted_sums(Z: Array, y: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return Σ c u uᵀ with u = (z, 1, y): all that a squared loss needs, and such sums add."""
+    u = np.column_stack([Z, np.ones(len(Z)), y]).astype(np.float64, copy=False)
+    return np.asarray((u * weights[:, np.newaxis]).T @ u)
 
-    gram: FloatArray  # Σ c u uᵀ with u = (z, 1)
-    cross: FloatArray  # Σ c u y
 
-    @classmethod
-    def of(cls, Z: Array, y: FloatArray, weights: FloatArray) -> Sums:
-        u = np.column_stack([Z, np.ones(len(Z))]).astype(np.float64, copy=False)
-        weighted = u * weights[:, np.newaxis]
-        return cls(weighted.T @ u, weighted.T @ y)
-
-    def __add__(self, other: Sums) -> Sums:
-        return Sums(self.gram + other.gram, self.cross + other.cross)
-
-    def __sub__(self, other: Sums) -> Sums:
-        return Sums(self.gram - other.gram, self.cross - other.cross)
-
-    def ridge(self, lams: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return (W, b) of the least λ/2 ‖w‖² + mean of (y - w·z - b)²/2, one row for each λ."""
-        mass = self.gram[-1, -1]
-        mean = self.gram[:-1, -1] / mass
-        centre = self.cross[-1] / mass
-        values, vectors = np.linalg.eigh(self.gram[:-1, :-1] / mass - np.outer(mean, mean))
-        along = vectors.T @ (self.cross[:-1] / mass - centre * mean)
-        W = (along / (np.maximum(values, 0.0) + lams[:, np.newaxis])) @ vectors.T
-        return W, centre - W @ mean
+def ridge(sums: FloatArray, lams: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return (W, b) of the least λ/2 ‖w‖² + mean of (y - w·z - b)²/2, one row for each λ."""
+    means = sums / sums[-2, -2]
+    mean = means[:-2, -2]
+    centre = means[-2, -1]
+    values, vectors = np.linalg.eigh(means[:-2, :-2] - np.outer(mean, mean))
+    along = vectors.T @ (means[:-2, -1] - centre * mean)
+    W = (along / (np.maximum(values, 0.0) + lams[:, np.newaxis])) @ vectors.T
+    return W, centre - W @ mean
 
 
 @dataclass
@@ -303,13 +290,11 @@ class RidgeMember(RegressionMember):
             if best < np.inf and deadline.passed:
                 break
             Z = candidate(view, task.threads)
-            parts = [Sums.of(Z[out], y[out], task.weights[out]) for _, out in task.folds]
-            total = parts[0]
-            for part in parts[1:]:
-                total = total + part
+            parts = [weighted_sums(Z[out], y[out], task.weights[out]) for _, out in task.folds]
+            total = np.sum(parts, axis=0)
             found = np.empty((len(self.lams), len(view)))
             for part, (_, out) in zip(parts, task.folds, strict=True):
-                W, b = (total - part).ridge(self.lams)
+                W, b = ridge(total - part, self.lams)
                 found[:, out] = W @ Z[out].T + b[:, np.newaxis]
             losses = [task.mean(task.losses(one)) for one in found]
             place = int(np.argmin(losses))
@@ -318,15 +303,15 @@ class RidgeMember(RegressionMember):
                 held_out = found[place]
                 self.features = candidate
                 self.lam = float(self.lams[place])
-                self.W, self.b = total.ridge(self.lams[place : place + 1])
+                self.W, self.b = ridge(total, self.lams[place : place + 1])
         self.candidates = []
         return held_out
 
     def refit(self, Z: Array, task: Task, deadline: Deadline) -> None:
         """Fit to other samples with the same map and λ."""
         rows = [slice(first, first + 8192) for first in range(0, len(Z), 8192)]
-        sums = [Sums.of(Z[part], task.targets[part, 0], task.weights[part]) for part in rows]
-        self.W, self.b = sum(sums[1:], start=sums[0]).ridge(np.array([self.lam]))
+        sums = [weighted_sums(Z[part], task.targets[part, 0], task.weights[part]) for part in rows]
+        self.W, self.b = ridge(np.sum(sums, axis=0), np.array([self.lam]))
 
     def predict(self, view: View, threads: int) -> FloatArray:
         """Return predictions (l,)."""
