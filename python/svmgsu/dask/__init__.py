@@ -12,8 +12,13 @@ try:
 except ImportError as error:
     raise ImportError("svmgsu.dask needs Dask: pip install 'svmgsu[dask]'") from error
 
-from .estimators import DaskLinearSVMGSU, DaskLinearSVRGSU
-from .prediction import decision_function, predict, predict_proba
+from .estimators import (
+    DaskLinearSVMGSU,
+    DaskLinearSVRGSU,
+    decision_function,
+    predict,
+    predict_proba,
+)
 from .rounds import ShardLostError
 from .training import train
 
