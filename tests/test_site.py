@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import re
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,12 @@ def test_headers_of_the_cpp_reference_are_there_and_have_names_of_their_own():
     everywhere = [path.name for path in cpp.HEADERS.rglob("*.hpp")]
     for header in shown:
         assert everywhere.count(Path(header).name) == 1, header
+
+
+def test_pages_that_the_cpp_reference_links_to_are_there():
+    links = re.findall(r"\]\(([\w/-]+\.md)\)", Path(cpp.__file__).read_text(encoding="utf-8"))
+    assert links
+    assert all((pages.DOCS / link).is_file() for link in links)
 
 
 def test_patterns_of_lists_find_pages_once():

@@ -59,7 +59,7 @@ EXTRACT_ALL = YES
 def write(folder: Path) -> bool:
     """Writes cpp-api.md, and what Doxygen found; whether there is a Doxygen."""
     page = folder / "cpp-api.md"
-    head = "# C++ reference\n\n`#include <svmgsu/svmgsu.hpp>` has it all ([how to](how-to/cpp.md)).\n\n"
+    head = "# C++ reference\n\n`#include <svmgsu/svmgsu.hpp>` has it all ([guide](guide/cpp.md)).\n\n"
     doxygen = shutil.which("doxygen")
     if doxygen is None:
         names = "\n".join(

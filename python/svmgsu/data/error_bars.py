@@ -45,7 +45,7 @@ def plain_arrays(X: Any, cov: Any, std: Any) -> tuple[Any, Any, Any]:
         return X, cov, std
     if cov is not None or std is not None:
         raise ValueError(f"{'std' if cov is None else 'cov'}: the values of X bring their uncertainties")
-    from uncertainties import covariance_matrix, unumpy  # type: ignore[import-untyped]
+    from uncertainties import covariance_matrix, unumpy
 
     values = unumpy.nominal_values(X)
     variables = all(type(value).__name__ == "Variable" for value in X.flat)  # no sums and products of others
