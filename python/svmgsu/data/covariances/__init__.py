@@ -8,10 +8,9 @@ from .base import Covariance, Psd, added, chosen_rows
 from .diagonal import Diagonal
 from .full import Full, check_psd, semidefinite
 from .isotropic import Isotropic
-from .joining import beside, join
 from .low_rank import LowRank
 from .shared import Shared
-from .sum import Sum
+from .sum import Sum, beside, join
 
 __all__ = [
     "Covariance",

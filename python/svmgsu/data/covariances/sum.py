@@ -1,12 +1,20 @@
-"""`Sum`: covariances added up."""
+"""Several covariances as one: added up, samples below samples, or features beside features."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from ...propagate.linear import LinearMap
+from ...propagate.linear import EmbedMap, LinearMap, ScaleMap
+from ...support.arrays import stack_columns
 from ...support.validation import Array, ArrayLike, FloatArray
-from .base import Covariance, Term, Terms
+from .base import Covariance, Term, Terms, added
+from .diagonal import Diagonal
+from .full import Full
+from .isotropic import Isotropic
+from .low_rank import LowRank
+from .shared import Shared
 
 
 class Sum(Covariance):
@@ -70,3 +78,96 @@ def _agreed(parts: list[Term], name: str) -> int | None:
     if len(known) > 1:
         raise ValueError(f"cov: the terms of a sum disagree about {name}: {sorted(known)}")
     return known.pop() if known else None
+
+
+def join(covs: Sequence[Covariance | None], counts: Sequence[int], n: int) -> Covariance | None:
+    """Join the covariances of several parts of the samples.
+
+    Parts that are sums of the same kinds stay such a sum, term by term. Otherwise each kind is one term of a
+    sum, with zeros for the parts that have none of it.
+    """
+    terms = [[] if cov is None else list(cov.parts) for cov in covs]
+    shared = _take_common(terms)
+    signatures = {tuple((scale, type(kind)) for scale, kind in own) for own in terms}
+    if len(signatures) == 1:
+        # The scales stay outside, so that sums over the samples have the bits that they have of the whole.
+        joined = [
+            (row[0][0], type(row[0][1]).joined([kind for _, kind in row], counts, n))
+            for row in zip(*terms, strict=True)
+        ]
+        return added(shared + joined) if shared or joined else None
+    kinds = [_joinable(own, count, n, terms) for own, count in zip(terms, counts, strict=True)]
+    for each in sorted({type(kind) for own in kinds for kind in own}, key=lambda kind: kind.__name__):
+        of_kind = [[kind for kind in own if type(kind) is each] for own in kinds]
+        for j in range(max(len(own) for own in of_kind)):
+            row = [own[j] if j < len(own) else None for own in of_kind]
+            shared.append((1.0, each.joined(row, counts, n)))
+    return added(shared)
+
+
+def _take_common(terms: list[list[Term]]) -> list[Term]:
+    """Take out the terms that belong to no sample and that all parts have."""
+    common: list[Term] = []
+    for term in list(terms[0]):
+        places = [next((k for k, other in enumerate(own) if _is_same(other, term)), None) for own in terms]
+        if all(place is not None for place in places):
+            common.append(term)
+            for own, place in zip(terms, places, strict=True):
+                del own[place]  # type: ignore[arg-type]
+    return common
+
+
+def _is_same(a: Term, b: Term) -> bool:
+    (scale, one), (factor, other) = a, b
+    if scale != factor or one.n_samples is not None or other.n_samples is not None:
+        return False
+    if isinstance(one, Shared) and isinstance(other, Shared):
+        return one.classes == other.classes and np.array_equal(one.packed, other.packed)
+    if isinstance(one, Isotropic) and isinstance(other, Isotropic):
+        return bool(one.variances == other.variances)
+    return one is other
+
+
+def _joinable(own: list[Term], count: int, n: int, all_terms: list[list[Term]]) -> list[Covariance]:
+    """Return the terms of a part as kinds whose zeros take little memory, with their factors inside."""
+    kinds: list[Covariance] = []
+    some_diagonal = any(isinstance(kind, Diagonal) for terms in all_terms for _, kind in terms)
+    for scale, kind in own:
+        if scale != 1:
+            kind = kind.map(ScaleMap(np.full(n, np.sqrt(scale))))
+        if isinstance(kind, Isotropic) and some_diagonal:
+            kind = Diagonal(kind.diagonals(count, n))
+        elif isinstance(kind, LowRank) and kind.diagonal is not None:
+            kinds.append(kind.diagonal)
+            kind = LowRank(kind.factors, start=kind.start)
+        elif not isinstance(kind, (Isotropic, Diagonal, Full, LowRank, Shared)):
+            kind = kind.as_full(count, n)
+        if isinstance(kind, Full):
+            kind = kind.factored()  # zeros would be whole triangles
+        kinds.append(kind)
+    return kinds
+
+
+def beside(covs: Sequence[Covariance], sizes: Sequence[int], count: int) -> Covariance:
+    """Join covariances of independent groups of features, of `sizes`: variances stay variances."""
+    known = [cov.independent(count, size) for cov, size in zip(covs, sizes, strict=True)]
+    if all(cov.is_diagonal and cov.n_samples is None for cov in covs):
+        each = [cov.diagonals(1, size)[0] for cov, size in zip(covs, sizes, strict=True)]
+        return Shared(np.concatenate(each))
+    if all(own is not None for own in known):
+        return Diagonal(stack_columns(known))
+    total = sum(sizes)
+    variances = np.zeros((count, total))
+    terms: list[Term] = []
+    first = 0
+    for cov, size in zip(covs, sizes, strict=True):
+        if cov.is_diagonal:
+            variances[:, first : first + size] = cov.diagonals(count, size)
+        else:
+            if isinstance(cov, Full) and 2 * size < total + 1:  # factors are smaller than triangles
+                cov = cov.factored()
+            terms += cov.map(EmbedMap(size, first, total)).parts
+        first += size
+    if variances.any() or not terms:
+        terms.insert(0, (1.0, Diagonal(variances)))
+    return added(terms)
