@@ -218,9 +218,13 @@ def test_the_target_in_a_table_is_no_feature():
         model = svmgsu.LinearSVMGSU(lam=0.1).fit(table, y)
         assert list(model.feature_names_in_) == ["a", "b", "c"]
         np.testing.assert_array_equal(model.coef_, plain.coef_)
-    polars = pytest.importorskip("polars")
+
+
+def test_what_is_no_table_yet_is_refused_with_the_cure():
     with pytest.raises(TypeError, match=r"X: a lazy frame has no rows yet; pass X.collect\(\)"):
-        svmgsu.LinearSVMGSU().fit(polars.from_pandas(table).lazy(), Y)
+        svmgsu.LinearSVMGSU().fit(pl.DataFrame(TABLE).lazy(), Y)
+    with pytest.raises(TypeError, match="X: expected an array or a table, got a dict; pass pandas"):
+        svmgsu.LinearSVMGSU().fit(TABLE, Y)
 
 
 def test_a_table_of_uncertainties_has_the_order_of_the_values():

@@ -48,8 +48,6 @@ def _numbered(labels: Array) -> tuple[Array, Array]:
 def as_labels(y: ArrayLike, samples: int) -> Array:
     """Return y as an array of one number or string per sample."""
     labels = plain_labels(y)
-    if labels.dtype.kind == "S":  # text in FITS files
-        labels = np.char.strip(np.char.decode(labels, "utf-8", "replace"))
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     if labels.ndim != 1:
@@ -71,6 +69,8 @@ def plain_labels(y: ArrayLike) -> Array:
     if y is None:
         raise ValueError("y: training requires y to be passed, but the target y is None")
     given: Array = np.asarray(y, dtype=object if isinstance(y, (list, tuple)) else None)
+    if given.dtype.kind == "S":  # text in FITS files
+        return np.char.strip(np.char.decode(given, "utf-8", "replace"))
     if given.dtype != object:
         return given
     try:

@@ -41,6 +41,8 @@ def as_float_array(a: ArrayLike, name: str, ndim: tuple[int, ...]) -> Array:
     """
     if is_sparse(a):
         raise TypeError(f"{name}: got a sparse matrix, which is not supported here; pass {name}.toarray()")
+    if isinstance(a, dict):
+        raise TypeError(f"{name}: expected an array or a table, got a dict; pass pandas.DataFrame({name})")
     if type(a) is not np.ndarray and isinstance(a, np.ma.MaskedArray) and np.ma.is_masked(a):
         advice = FROM_MISSING if name == "X" else "fill in an estimate, or leave such samples out"
         raise InvalidValue(name, "is masked", place_of(int(np.ma.getmaskarray(a).argmax()), a.shape), advice)
