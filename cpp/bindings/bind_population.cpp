@@ -59,7 +59,7 @@ DeconvolutionOptions options_of(double tolerance, Index iterations, double floor
 py::tuple posterior_of(const Observations& observed, const Units& units, const Mixture& mixture, int threads,
                        bool moments, bool spreads) {
   const Index count = observed.data.samples(), components = mixture.components(), n = observed.features();
-  Array<double> log_likelihood({count}), distance({count}), weights({count, components});
+  Array<double> log_likelihood(count), distance(count), weights({count, components});
   Array<double> means({moments ? count : 0, components, n}),
       covariances({moments && spreads ? count : 0, components, n, n});
   Posterior out;
