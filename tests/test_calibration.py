@@ -252,6 +252,16 @@ def test_held_out_scores_are_those_of_models_without_the_fold(grouped, spied):
         np.testing.assert_allclose(variance[new], p.twin[~known] @ single.coef_[0] ** 2, rtol=1e-3)
 
 
+def test_a_fold_without_samples_of_a_pair_is_passed_over():
+    y = np.array([int(c) for c in "200033323321033021301210130223303003121332220333023332133220"])
+    groups = np.array([int(c) for c in "441203401345500201125035532334655241301140101311500661503634"])
+    folds = _core.folds_of_groups(groups, y, 4, np.ones(60))
+    pairs = [(a, b) for b in range(4) for a in range(b)]
+    assert any(not np.isin(y[folds == k], pair).any() for pair in pairs for k in range(folds.max() + 1))
+    X = np.random.default_rng(0).normal(size=(60, 3)) + y[:, None]
+    assert len(svmgsu.train(X, y, groups=groups).calibration_) == 6
+
+
 def test_samples_are_dealt_out_by_class_in_the_order_of_their_keys():
     keys = np.array([5.0, 1, 3, 2, 4, 6, 6, 10, 30, 20, 0])
     codes = np.array([0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1])

@@ -209,6 +209,19 @@ TEST_CASE("groups are held out whole, and leave every class to choose lambda by"
   CHECK_THROWS_WITH_AS(fit(made.gaussians(), made.codes, options), "groups: 1 for 90 samples", InvalidArgument);
 }
 
+TEST_CASE("a fold without samples of a pair of classes is passed over") {
+  const std::string codes = "200033323321033021301210130223303003121332220333023332133220";
+  const std::string groups = "441203401345500201125035532334655241301140101311500661503634";
+  Data made(3, 60);
+  FitOptions options;
+  options.lambdas = {1.0, 0.01};
+  for (std::size_t i = 0; i < 60; ++i) {
+    made.codes[i] = codes[i] - '0';
+    options.groups.push_back(groups[i] - '0');
+  }
+  CHECK(fit(made.gaussians(), made.codes, options).calibration.size() == 6);
+}
+
 TEST_CASE("probabilities do not know the group of a sample") {
   // Labels without meaning: copies of a sample in other folds would pretend to predict them.
   Random random(3);

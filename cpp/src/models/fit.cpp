@@ -322,9 +322,8 @@ class Fit {
     for (const Rowlist& part : folds) {
       const Rowlist fold = rows_of(k, part);
       const Rowlist others = without(rows, fold);
-      bool both[2] = {false, false};
-      for (const Index i : others) both[sign(k, i) > 0] = true;
-      if (!both[0] || !both[1] || left() <= 0) continue;
+      // Groups of other classes alone have nothing to hold out of this pair.
+      if (fold.empty() || left() <= 0) continue;
       const Result result = solve_one(k, others, &results_[at(k)], left());
       if (result.stop == Stop::time) continue;  // it began at the full model, which has seen the samples
       const RowScores scores = scored(result.w, result.b, fold);
@@ -374,7 +373,7 @@ class Fit {
       const Index count = targets_.empty() ? (of_pairs() ? count_pairs(classes_) : classes_) : 1;
       for (Index k = 0; k < count; ++k) {
         const Rowlist known = rows_of(k, others), held = rows_of(k, fold);
-        if (known.empty() || held.empty() || !complete(k, known)) continue;
+        if (held.empty()) continue;
         Result last;
         for (std::size_t m = 0; m < lambdas.size(); ++m) {
           options_.lambda = lambdas[m];
@@ -385,13 +384,6 @@ class Fit {
     }
     const auto best = std::max_element(score.begin(), score.end());
     return lambdas[static_cast<std::size_t>(best - score.begin())];
-  }
-
-  bool complete(Index k, const Rowlist& rows) const {
-    if (!targets_.empty()) return true;
-    bool both[2] = {false, false};
-    for (const Index i : rows) both[sign(k, i) > 0] = true;
-    return both[0] && both[1];
   }
 
   // The expected accuracy of held-out samples, or minus their expected squared error, by weight.
