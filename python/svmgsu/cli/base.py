@@ -12,7 +12,7 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
 from ..io.files import shown
@@ -32,6 +32,13 @@ OPTIONS = {
     "text_labels=True takes": "--read text_labels=true takes",
     "name another target=": "name another --target",
     "name the target, one of": "name it in --target: one of",
+}
+EXTRAS = {
+    "matplotlib": "plot",
+    "pyarrow": "io",
+    "sklearn": "sklearn",
+    "scipy": "sklearn",
+    "shtab": "completion",
 }
 GOOD, BAD_DATA, INTERRUPTED = 0, 1, 130
 
@@ -132,27 +139,15 @@ def _drop_output() -> None:
 def reason(error: BaseException) -> str:
     """Describe an error, with the file it is about."""
     if isinstance(error, ModuleNotFoundError) and error.name:
-        return f"needs {error.name.split('.')[0]}: pip install 'svmgsu[{_extra(error.name)}]'"
-    if isinstance(error, OSError) and error.filename is not None and error.strerror:
-        return f"{shown(os.fsdecode(error.filename))}: {error.strerror[0].lower()}{error.strerror[1:]}"
-    if (
-        isinstance(error, OSError)
-        and error.errno in (errno.EPIPE, errno.ENOSPC, errno.EBADF)
-        and error.strerror
-    ):
-        return f"standard output: {error.strerror[0].lower()}{error.strerror[1:]}"  # all others are named
+        package = error.name.split(".")[0]
+        return f"needs {package}: pip install 'svmgsu[{EXTRAS.get(package, 'demo')}]'"
+    if isinstance(error, OSError) and error.strerror:
+        why = error.strerror[0].lower() + error.strerror[1:]
+        if error.filename is not None:
+            return f"{shown(os.fsdecode(error.filename))}: {why}"
+        if error.errno in (errno.EPIPE, errno.ENOSPC, errno.EBADF):
+            return f"standard output: {why}"  # all others are named
     return str(error) or type(error).__name__
-
-
-def _extra(module: str) -> str:
-    extras = {
-        "matplotlib": "plot",
-        "pyarrow": "io",
-        "sklearn": "sklearn",
-        "scipy": "sklearn",
-        "shtab": "completion",
-    }
-    return extras.get(module.split(".")[0], "demo")
 
 
 def say(args: argparse.Namespace, text: str) -> None:
@@ -240,39 +235,23 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON, one object, for machines")
 
 
-def positive(text: str) -> float:
-    """Read a number > 0."""
-    try:
-        value = float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"expected a number, got {text!r}") from None
-    if not 0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f"must be > 0 and finite, got {text}")
-    return value
+def _number(kind: type, wanted: str, fits: Callable[[Any], bool]) -> Callable[[str], Any]:
+    """Make a type of argparse that reads numbers of which `fits` is true."""
+
+    def read(text: str) -> Any:
+        try:
+            value = kind(text)
+        except ValueError:
+            whole = "whole " if kind is int else ""
+            raise argparse.ArgumentTypeError(f"expected a {whole}number, got {text!r}") from None
+        if not fits(value):
+            raise argparse.ArgumentTypeError(f"must be {wanted}, got {text}")
+        return value
+
+    return read
 
 
-def fraction(text: str) -> float:
-    """Read a number in (0, 1]."""
-    value = positive(text)
-    if value > 1:
-        raise argparse.ArgumentTypeError(f"must be in (0, 1], got {text}")
-    return value
-
-
-def count(text: str) -> int:
-    """Read a whole number >= 1."""
-    value = natural(text)
-    if value == 0:
-        raise argparse.ArgumentTypeError("must be >= 1, got 0")
-    return value
-
-
-def natural(text: str) -> int:
-    """Read a whole number >= 0."""
-    try:
-        value = int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"expected a whole number, got {text!r}") from None
-    if value < 0:
-        raise argparse.ArgumentTypeError(f"must be >= 0, got {text}")
-    return value
+positive = _number(float, "> 0 and finite", lambda value: 0 < value < math.inf)
+fraction = _number(float, "in (0, 1]", lambda value: 0 < value <= 1)
+count = _number(int, ">= 1", lambda value: value >= 1)
+natural = _number(int, ">= 0", lambda value: value >= 0)

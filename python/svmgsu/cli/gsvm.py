@@ -234,20 +234,8 @@ def _measures(
 class KernelModel:
     """What `train_kernel` finds and `gsvm-train -t 2` writes.
 
-    Attributes
-    ----------
-    support_ : array of shape (l, n)
-        The training means.
-    dual_coef_ : array of shape (l,)
-        α, the classes' signs included.
-    intercept_, gamma, lam : float
-    platt_ : (float, float)
-        P(+1) = 1/(1 + exp(A f + B)).
-    objective_, gap_ : float
-        NaN in a model that was read.
-    cov_mat_type_ : str
-    classes_ : array
-        [-1, 1].
+    `support_` (l, n) are the training means, `dual_coef_` (l,) the α with the signs of the classes, `platt_`
+    (A, B) those of P(+1) = 1/(1 + exp(A f + B)); objective and gap are NaN in a model that was read.
     """
 
     support_: FloatArray
