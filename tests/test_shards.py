@@ -37,38 +37,34 @@ def in_memory(data, y, weights, task="classification"):
     return data.valued(y, weights) if task == "regression" else data.labelled(y, weights, None)
 
 
-@pytest.mark.parametrize("keeps", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
-def test_any_number_of_shards_has_the_bits_of_memory(kind, keeps):
+def test_any_number_of_shards_has_the_bits_of_memory(kind):
     data, y, weights = problem(kind, 8000, dtype="float32" if kind == "diagonal" else "float64")
     wanted = solved(in_memory(data, y, weights))
     for count in (1, 2, 7):
-        shards = split(data, y, count, weights, keeps=keeps)
+        shards = split(data, y, count, weights)
         assert len(shards) == count
         assert solved(mapped(map, shards, y, weights)) == wanted
 
 
-@pytest.mark.parametrize("keeps", [False, True])
 @pytest.mark.parametrize(("loss", "task"), LOSSES)
-def test_every_loss_has_the_bits_of_memory(loss, task, keeps):
+def test_every_loss_has_the_bits_of_memory(loss, task):
     data, y, weights = problem(task=task, offset=1e3)
-    shards = split(data, y, 3, weights, task, keeps=keeps)
+    shards = split(data, y, 3, weights, task)
     assert solved(mapped(map, shards, y, weights), loss) == solved(in_memory(data, y, weights, task), loss)
 
 
-@pytest.mark.parametrize("keeps", [False, True])
-def test_sums_of_covariances_and_shards_of_one_class_have_the_bits_of_memory(keeps):
+def test_sums_of_covariances_and_shards_of_one_class_have_the_bits_of_memory():
     data, y, weights = problem()
     order = np.argsort(y, kind="stable")
     data, y = data[order], y[order]
     data = data.with_more_cov(0.3 * covariance("diagonal", *data.shape)).scale_cov(0.7)
-    shards = split(data, y, 7, weights, keeps=keeps)
+    shards = split(data, y, 7, weights)
     assert len(set(shards[0].targets)) == 1
     assert solved(mapped(map, shards, y, weights)) == solved(in_memory(data, y, weights))
 
 
-@pytest.mark.parametrize("keeps", [False, True])
-def test_a_process_that_has_lost_its_state_responds_the_same(keeps):
+def test_a_process_that_has_lost_its_state_responds_the_same():
     data, y, weights = problem("none")  # hinge-like: Newton's products, which cache the most
 
     def forgetful(task, shards, requests):
@@ -76,7 +72,7 @@ def test_a_process_that_has_lost_its_state_responds_the_same(keeps):
             forget()
             yield task(shard, request)
 
-    found = solved(mapped(forgetful, split(data, y, 3, weights, keeps=keeps), y, weights))
+    found = solved(mapped(forgetful, split(data, y, 3, weights), y, weights))
     assert found == solved(in_memory(data, y, weights))
 
 
@@ -159,8 +155,6 @@ def test_what_is_wrong_is_refused():
     other = [good[0], Shard(good[1].data, good[1].targets, task="regression")]
     with pytest.raises(ValueError, match="some are for classification and some for regression"):
         mapped(map, other, y)
-    with pytest.raises(ValueError, match="some have keeps=True"):
-        mapped(map, [good[0], Shard(good[1].data, good[1].targets, keeps=True)], y)
 
     def with_responses(change):
         def map_function(task, shards, requests):

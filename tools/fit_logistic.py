@@ -1,6 +1,6 @@
 """Write cpp/src/kernels/logistic_table.hpp: the two grids of docs/theory.md, "The logistic loss".
 
-python tools/fit_logistic.py > logistic_table.hpp && clang-format -i logistic_table.hpp
+python tools/fit_logistic.py > logistic_table.hpp
 """
 
 import mpmath as mp
@@ -45,7 +45,8 @@ def series(count):
 
 if __name__ == "__main__":
     print("// Written by tools/fit_logistic.py. What each table is for: docs/theory.md.")
-    print("#pragma once\n\nnamespace svmgsu::detail {\n")
+    print("#pragma once\n// clang-format off: it would write a number a line")
+    print("\nnamespace svmgsu::detail {\n")
     p, _, error = fit(mp.exp, 11, 0, lambda z: mp.log(2) / 2 * z)
     print(f"// exp(t) for |t| <= ln(2)/2, relative error of the fit: {mp.nstr(error, 2)}")
     show("kExponential", p)

@@ -10,6 +10,8 @@ All fits are the best in relative error, found by Remez' exchange in 50 digits. 
     cd cpp/src/kernels; python ../../../tools/fit_mills.py > mills_table.hpp; clang-format -i mills_table.hpp
 """
 
+import textwrap
+
 import mpmath as mp
 
 mp.mp.dps = 50
@@ -84,10 +86,12 @@ def fit(function, above, below, place, grid_size=1200):
 
 
 def show(name, coefficients):
-    print(f"constexpr double {name}[] = {{")
-    for c in coefficients:
-        print(f"    {float(c)!r},")
-    print("};")
+    """Print an array of numbers, in lines as long as those of the code."""
+    numbers = ", ".join(repr(float(c)) for c in coefficients)
+    lines = textwrap.fill(
+        f"{numbers},", 120, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False
+    )
+    print(f"constexpr double {name}[] = {{\n{lines}\n}};")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-// Training sets whose samples are in several places, and who answers for one of them.
+// Training sets whose samples are in several places, and who responds for one of them.
 #include <pybind11/stl.h>
 
 #include "engines/mapped.hpp"
@@ -42,22 +42,29 @@ MappedSet::Rows rows_of(const py::object& set) { return {py::cast<const Training
 
 std::shared_ptr<Mapped> make_mapped(const py::object& like, std::vector<Index> sizes, const Array<double>& targets,
                                     const std::optional<Array<double>>& weights, bool regression, double numbers,
-                                    double rank, const py::object& ask, const py::object& take, bool keeps) {
+                                    double rank, const py::object& take, const py::object& ask,
+                                    const py::object& make) {
   std::vector<double> c = weights ? to_std(*weights) : std::vector<double>();
   Targets all =
       regression ? Targets::values(to_std(targets), std::move(c)) : Targets::labels(to_std(targets), std::move(c));
   MappedSet set{
-      std::move(sizes), rows_of(like), numbers, rank, std::make_shared<const Targets>(std::move(all)), {}, {}, keeps};
-  set.ask = [asked = held(ask)](const std::vector<std::string>& questions) {
-    py::gil_scoped_acquire acquire;
-    py::list list;
-    for (const std::string& question : questions) list.append(py::bytes(question));
-    return interruptible([&] {
-      std::vector<std::string> answers;
-      for (const py::handle answer : (*asked)(list)) answers.push_back(py::cast<std::string>(answer));
-      return answers;
-    });
-  };
+      std::move(sizes), rows_of(like), numbers, rank, std::make_shared<const Targets>(std::move(all)), {}, {}, {}};
+  if (!ask.is_none())
+    set.ask = [asked = held(ask)](const std::vector<std::string>& requests) {
+      py::gil_scoped_acquire acquire;
+      py::list list;
+      for (const std::string& request : requests) list.append(py::bytes(request));
+      return interruptible([&] {
+        std::vector<std::string> responses;
+        for (const py::handle response : (*asked)(list)) responses.push_back(py::cast<std::string>(response));
+        return responses;
+      });
+    };
+  if (!make.is_none())
+    set.make = [asked = held(make)](std::size_t place) {
+      py::gil_scoped_acquire acquire;
+      return interruptible([&] { return rows_of((*asked)(place)); });
+    };
   set.take = [asked = held(take)](const std::vector<Index>& positions) {
     py::gil_scoped_acquire acquire;
     Array<Index> list(static_cast<py::ssize_t>(positions.size()));
@@ -77,19 +84,19 @@ void bind_mapped(py::module_& m) {
   py::register_exception_translator(&translate);
   py::class_<Mapped, std::shared_ptr<Mapped>>(m, "Mapped")
       .def(py::init(&make_mapped), arg("like"), arg("sizes"), arg("targets").noconvert(), arg("weights"),
-           arg("regression"), arg("numbers"), arg("rank"), arg("ask"), arg("take"), arg("keeps") = false)
+           arg("regression"), arg("numbers"), arg("rank"), arg("take"), arg("ask") = py::none(),
+           arg("make") = py::none())
       .def_property_readonly("samples", &Mapped::samples)
       .def_property_readonly("features", &Mapped::features);
   py::class_<ShardWorker>(m, "ShardWorker")
-      .def(py::init<TrainingSet, int, bool>(), arg("data"), arg("threads") = 1, arg("keeps") = false,
-           py::keep_alive<1, 2>())
-      .def("answer", [](ShardWorker& worker, const std::string& question) {
-        std::string answer;
+      .def(py::init<TrainingSet, int>(), arg("data"), arg("threads") = 1, py::keep_alive<1, 2>())
+      .def("respond", [](ShardWorker& worker, const std::string& request) {
+        std::string response;
         {
           py::gil_scoped_release release;
-          answer = worker.answer(question);
+          response = worker.respond(request);
         }
-        return py::bytes(answer);
+        return py::bytes(response);
       });
   m.def("group_rows", [](const TrainingSet& like, double numbers, Index samples) {
     return Mapped::group_rows(like.data, numbers, samples);
@@ -97,14 +104,7 @@ void bind_mapped(py::module_& m) {
   // Numbers that a pass reads of a sample, and rows of its covariance's factors, on average.
   m.def("numbers_of",
         [](const TrainingSet& set) { return py::make_tuple(set.data.numbers_per_sample(), set.data.mean_rank()); });
-  m.def(
-      "solve",
-      [](const Mapped& data, const Options& options, const py::object& callback,
-         const std::optional<Array<double>>& start_w, double start_b) {
-        return solve_for([&](const Options& o) { return data.objective(o.lambda, o.threads, o.intercept, o.loss); },
-                         data.features(), options, callback, start_w, start_b);
-      },
-      arg("data"), arg("options"), arg("callback") = py::none(), arg("start_w") = py::none(), arg("start_b") = 0.0);
+  def_solve<Mapped>(m);
 }
 
 }  // namespace svmgsu::python

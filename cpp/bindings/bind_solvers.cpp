@@ -74,14 +74,12 @@ void bind_solvers(py::module_& m) {
   using py::arg;
   bind_options(m);
   bind_results(m);
-  m.def(
-      "solve",
-      [](const TrainingSet& data, const Options& options, const py::object& callback,
-         const std::optional<Array<double>>& start_w, double start_b) {
-        return solve_for([&](const Options& o) { return Objective(data, o.lambda, o.threads, o.intercept, o.loss); },
-                         data.data.features(), options, callback, start_w, start_b);
+  def_solve<TrainingSet>(
+      m,
+      [](const TrainingSet& data, const Options& o) {
+        return Objective(data, o.lambda, o.threads, o.intercept, o.loss);
       },
-      arg("data"), arg("options"), arg("callback") = py::none(), arg("start_w") = py::none(), arg("start_b") = 0.0);
+      [](const TrainingSet& data) { return data.data.features(); });
   // `state` is what the last call returned: (w, average, b, average_b, steps, weight, samples).
   m.def(
       "continue_sgd",

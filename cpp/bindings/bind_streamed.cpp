@@ -91,14 +91,7 @@ void bind_streamed(py::module_& m) {
       .def_property_readonly("least_memory", &Streamed::least_memory)
       .def_property_readonly("lean", &Streamed::lean)
       .def_property_readonly("window", &Streamed::window);
-  m.def(
-      "solve",
-      [](const Streamed& data, const Options& options, const py::object& callback,
-         const std::optional<Array<double>>& start_w, double start_b) {
-        return solve_for([&](const Options& o) { return data.objective(o.lambda, o.threads, o.intercept, o.loss); },
-                         data.features(), options, callback, start_w, start_b);
-      },
-      arg("data"), arg("options"), arg("callback") = py::none(), arg("start_w") = py::none(), arg("start_b") = 0.0);
+  def_solve<Streamed>(m);
 }
 
 }  // namespace svmgsu::python

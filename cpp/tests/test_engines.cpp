@@ -29,43 +29,40 @@ Options exact() {
   return options;
 }
 
-double numbers_of(const Gaussians& data) {
-  const double numbers = data.numbers_per_sample();
-  return numbers;
-}
-
-// Samples in memory as `count` shards, each answered for by a worker of its own, which `keeps` what it knows of them
-// or not.
-Mapped shards_of(const TrainingSet& set, Index count, bool keeps, std::vector<std::shared_ptr<ShardWorker>>& workers) {
-  const Index all = set.data.samples(), unit = Mapped::group_rows(set.data, numbers_of(set.data), all);
+// Samples in memory as `count` shards: each has a worker of its own, or is made when it is read.
+Mapped shards_of(const TrainingSet& set, Index count, bool made, std::vector<std::shared_ptr<ShardWorker>>& workers) {
+  const Index all = set.data.samples(), unit = Mapped::group_rows(set.data, set.data.numbers_per_sample(), all);
   const Index groups = (all + unit - 1) / unit;
   std::vector<Index> sizes;
+  std::vector<std::vector<Index>> places;
   for (Index k = 0; k < count; ++k) {
     const Index first = std::min(all, k * groups / count * unit);
     const Index end = k + 1 == count ? all : std::min(all, (k + 1) * groups / count * unit);
     if (first == end) continue;
     std::vector<Index> rows(static_cast<std::size_t>(end - first));
     std::iota(rows.begin(), rows.end(), first);
-    workers.push_back(
-        std::make_shared<ShardWorker>(TrainingSet(set.data.some(rows), set.targets.some(rows)), 1, keeps));
+    workers.push_back(std::make_shared<ShardWorker>(TrainingSet(set.data.some(rows), set.targets.some(rows))));
     sizes.push_back(end - first);
+    places.push_back(std::move(rows));
   }
-  double rank = 0;
-  for (const auto& term : set.data.covariance()) rank += term.kind.mean_rank();
-  return Mapped(
-      MappedSet{sizes,
-                {set.data, nullptr},
-                numbers_of(set.data),
-                rank,
-                std::make_shared<const Targets>(set.targets),
-                [&workers](const std::vector<std::string>& questions) {
-                  std::vector<std::string> answers;
-                  for (std::size_t k = 0; k < workers.size(); ++k)
-                    answers.push_back(workers[k]->answer(questions[questions.size() == 1 ? 0 : k]));
-                  return answers;
-                },
-                [set](const std::vector<Index>& rows) { return MappedSet::Rows{set.data.some(rows), nullptr}; },
-                keeps});
+  MappedSet mapped{sizes,
+                   {set.data, nullptr},
+                   set.data.numbers_per_sample(),
+                   set.data.mean_rank(),
+                   std::make_shared<const Targets>(set.targets),
+                   [set](const std::vector<Index>& rows) { return MappedSet::Rows{set.data.some(rows), nullptr}; },
+                   nullptr,
+                   nullptr};
+  if (made)
+    mapped.make = [set, places](std::size_t place) { return MappedSet::Rows{set.data.some(places[place]), nullptr}; };
+  else
+    mapped.ask = [&workers](const std::vector<std::string>& requests) {
+      std::vector<std::string> responses;
+      for (std::size_t k = 0; k < workers.size(); ++k)
+        responses.push_back(workers[k]->respond(requests[requests.size() == 1 ? 0 : k]));
+      return responses;
+    };
+  return Mapped(mapped);
 }
 
 }  // namespace
@@ -78,11 +75,11 @@ TEST_CASE("shards of every kind train to the bits of memory") {
     const Options options = exact();
     const Result want = solve(Objective(set, options.lambda, 1), options);
     for (const Index count : {1, 2, 7})
-      for (const bool keeps : {false, true}) {
+      for (const bool made : {false, true}) {
         CAPTURE(count);
-        CAPTURE(keeps);
+        CAPTURE(made);
         std::vector<std::shared_ptr<ShardWorker>> workers;
-        const Mapped mapped = shards_of(set, count, keeps, workers);
+        const Mapped mapped = shards_of(set, count, made, workers);
         CHECK(same(solve(mapped.objective(options.lambda, 1), options), want));
       }
   }

@@ -57,8 +57,8 @@ TEST_CASE("derivatives are those of the value for every loss and kind") {
     Vector along;
     double along_b;
     hessian->times(w, 0, along, along_b);
-    CHECK(objective.line_of_w(at).at(0, 0).t_t == doctest::Approx(along.dot(w)).epsilon(1e-9));
-    CHECK(objective.line_of_w(at).at(0, 0).t_beta == doctest::Approx(along_b).epsilon(1e-9));
+    CHECK(objective.along_w(at).w_w == doctest::Approx(along.dot(w)).epsilon(1e-9));
+    CHECK(objective.along_w(at).w_b == doctest::Approx(along_b).epsilon(1e-9));
     const Matrix dense = hessian->dense(1000, 0);
     CHECK(relative_error(dense.topLeftCorner(7, 7) * v + vb * dense.col(7).head(7), product) < 1e-9);
     hessian->smoothing_derivative(product, product_b);

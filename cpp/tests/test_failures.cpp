@@ -194,25 +194,22 @@ TEST_CASE("failures leave the threads of shards") {
   const Problem problem(kind_named("diagonal"), 3000, 20);
   const TrainingSet data = problem.data();
   const Options options = in_threads();
-  for (const bool keeps : {false, true}) {
-    ShardWorker* worker = nullptr;
-    const MappedSet set{{3000},
-                        {data.data, nullptr},
-                        40,
-                        0,
-                        std::make_shared<const Targets>(data.targets),
-                        [&](const std::vector<std::string>& questions) {
-                          return std::vector<std::string>{worker->answer(questions[0])};
-                        },
-                        [&](const std::vector<Index>& rows) { return MappedSet::Rows{data.data.some(rows), nullptr}; },
-                        keeps};
-    fail_everywhere([&] {
-      ShardWorker one(data, options.threads, keeps);
-      worker = &one;
-      const Mapped mapped(set);
-      return solve(mapped.objective(options.lambda, options.threads), options).objective;
-    });
-  }
+  ShardWorker* worker = nullptr;
+  const MappedSet set{
+      {3000},
+      {data.data, nullptr},
+      40,
+      0,
+      std::make_shared<const Targets>(data.targets),
+      [&](const std::vector<Index>& rows) { return MappedSet::Rows{data.data.some(rows), nullptr}; },
+      [&](const std::vector<std::string>& requests) { return std::vector<std::string>{worker->respond(requests[0])}; },
+      nullptr};
+  fail_everywhere([&] {
+    ShardWorker one(data, options.threads);
+    worker = &one;
+    const Mapped mapped(set);
+    return solve(mapped.objective(options.lambda, options.threads), options).objective;
+  });
 }
 
 TEST_CASE("failures leave the threads of maps, of a population and of a text's reader") {

@@ -318,7 +318,7 @@ TEST_CASE("points that an objective has not evaluated") {
   for (const Evaluation& at : {nothing, fewer.evaluate(Vector::Zero(4), 0)}) {
     CHECK(names("at", [&] { objective.line_at(at, 0.1); }));
     CHECK(names("at", [&] { objective.active_share(at, 0.1); }));
-    CHECK(names("at", [&] { objective.line_of_w(at); }));
+    CHECK(names("at", [&] { objective.along_w(at); }));
     CHECK(names("at", [&] { objective.sharp_share(at, 0.1); }));
     CHECK(names("at", [&] { objective.hessian(at); }));
     CHECK(names("from", [&] { objective.line(at, known, Vector::Ones(4), 0, 0); }));

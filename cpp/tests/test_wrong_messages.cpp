@@ -1,4 +1,4 @@
-// Shards that do not fit together, and questions and answers that are not what was sent: each is refused, and none is
+// Shards that do not fit together, and requests and responses that are not what was sent: each is refused, and none is
 // read past its end.
 #include <cstring>
 
@@ -12,18 +12,15 @@ using namespace svmgsu::test;
 
 namespace {
 
-// One shard of a few samples, whose questions and answers can be read and changed on their way.
+// One shard of a few samples, whose requests and responses can be read and changed on their way.
 struct Wire {
   Matrix means = Random(3).normals(20, 3), variances = Matrix::Constant(20, 3, 0.2);
   Vector labels = Vector::NullaryExpr(20, [](Index i) { return i % 2 ? 1.0 : -1.0; });
   TrainingSet set{means, Diagonal(variances), labels};
-  bool keeps;
-  ShardWorker worker;
-  std::vector<std::string> questions;
-  std::size_t changed = static_cast<std::size_t>(-1);  // which answer
+  ShardWorker worker{set};
+  std::vector<std::string> requests;
+  std::size_t changed = static_cast<std::size_t>(-1);  // which response
   std::function<void(std::string&)> change;
-
-  explicit Wire(bool keeps_) : keeps(keeps_), worker(set, 1, keeps_) {}
 
   MappedSet parts() {
     return {{20},
@@ -31,35 +28,31 @@ struct Wire {
             6.0,
             0.0,
             std::make_shared<const Targets>(set.targets),
-            [this](const std::vector<std::string>& asked) {
-              std::string answer = worker.answer(asked[0]);
-              if (questions.size() == changed) change(answer);
-              questions.push_back(asked[0]);
-              return std::vector<std::string>{answer};
-            },
             [this](const std::vector<Index>& rows) { return MappedSet::Rows{set.data.some(rows), nullptr}; },
-            keeps};
+            [this](const std::vector<std::string>& asked) {
+              std::string response = worker.respond(asked[0]);
+              if (requests.size() == changed) change(response);
+              requests.push_back(asked[0]);
+              return std::vector<std::string>{response};
+            },
+            nullptr};
   }
 
-  // Every question that there is.
+  // Every request that there is.
   void ask_all() {
-    questions.clear();
+    requests.clear();
     const Objective objective = Mapped(parts()).objective(0.1, 1);
     const Vector w = Vector::LinSpaced(3, -1, 1), p = Vector::LinSpaced(3, 0.3, 0.1);
     const Evaluation from = objective.evaluate(w, 0.1, 0.1), there = objective.evaluate(w + p, 0.3, 0.1);
     objective.line_at(from, 0.2).at(0, 0);
     objective.active_share(from, 0.1);
-    objective.line_of_w(from).at(0, 0);
+    objective.along_w(from);
     objective.line(from, there, p, 0.2, 0.1).at(0.5, 0.1);
     const std::shared_ptr<Hessian> hessian = objective.hessian(from);
-    hessian->slope(from, there, p, 0.2, 0.1);  // nothing was followed yet
     Vector out;
     double out_b = 0;
     hessian->times(p, 0.2, out, out_b);
-    hessian->follow(1);
-    hessian->slope(from, there, p, 0.2, 0.1);
     hessian->dense(10, 1);
-    objective.best_intercept(w);
   }
 };
 
@@ -81,7 +74,7 @@ void replace(std::string& message, std::size_t at, std::uint64_t by) { std::memc
 }  // namespace
 
 TEST_CASE("shards that do not fit together") {
-  Wire wire(false);
+  Wire wire;
   CHECK(Mapped(wire.parts()).samples() == 20);
   const auto refuses = [&](const std::string& argument, const std::function<void(MappedSet&)>& change) {
     MappedSet set = wire.parts();
@@ -109,51 +102,45 @@ TEST_CASE("shards that do not fit together") {
   CHECK(names("mapped", [&] { objective.hessian(objective.evaluate(Vector::Ones(3), 0))->dense(10, 1); }));
 }
 
-TEST_CASE("a shard refuses questions that are cut short, go on for too long or make no sense") {
-  for (const bool keeps : {false, true}) {
-    CAPTURE(keeps);
-    Wire wire(keeps);
-    wire.ask_all();
-    for (const std::string& question : wire.questions) {
-      for (std::size_t length = 0; length < question.size(); ++length)
-        CHECK(names("message", [&] { wire.worker.answer(question.substr(0, length)); }));
-      CHECK(names("message", [&] { wire.worker.answer(question + '\0'); }));
-      for (std::size_t at = 0; at + 8 <= question.size(); at += 4)
-        for (const std::uint64_t strange : kStrange) {
-          std::string other = question;
-          replace(other, at, strange);
-          CHECK(done_or_refused([&] { wire.worker.answer(other); }));
-        }
-    }
-    Wire again(keeps);
-    again.ask_all();
-    for (const std::string& question : again.questions)  // no stranger has left a trace
-      CHECK(wire.worker.answer(question) == again.worker.answer(question));
+TEST_CASE("a shard refuses requests that are cut short, go on for too long or make no sense") {
+  Wire wire;
+  wire.ask_all();
+  for (const std::string& request : wire.requests) {
+    for (std::size_t length = 0; length < request.size(); ++length)
+      CHECK(names("message", [&] { wire.worker.respond(request.substr(0, length)); }));
+    CHECK(names("message", [&] { wire.worker.respond(request + '\0'); }));
+    for (std::size_t at = 0; at + 8 <= request.size(); at += 4)
+      for (const std::uint64_t strange : kStrange) {
+        std::string other = request;
+        replace(other, at, strange);
+        CHECK(done_or_refused([&] { wire.worker.respond(other); }));
+      }
   }
+  Wire again;
+  again.ask_all();
+  for (const std::string& request : again.requests)  // no stranger has left a trace
+    CHECK(wire.worker.respond(request) == again.worker.respond(request));
 }
 
-TEST_CASE("answers that are cut short, go on for too long or make no sense are refused") {
-  for (const bool keeps : {false, true}) {
-    CAPTURE(keeps);
-    Wire wire(keeps);
+TEST_CASE("responses that are cut short, go on for too long or make no sense are refused") {
+  Wire wire;
+  wire.ask_all();
+  const std::size_t responses = wire.requests.size();
+  for (wire.changed = 0; wire.changed < responses; ++wire.changed) {
+    CAPTURE(wire.changed);
+    std::size_t size = 0;
+    wire.change = [&](std::string& response) { size = response.size(); };
     wire.ask_all();
-    const std::size_t answers = wire.questions.size();
-    for (wire.changed = 0; wire.changed < answers; ++wire.changed) {
-      CAPTURE(wire.changed);
-      std::size_t size = 0;
-      wire.change = [&](std::string& answer) { size = answer.size(); };
-      wire.ask_all();
-      for (std::size_t length = 0; length < size; length += 7) {
-        wire.change = [&](std::string& answer) { answer.resize(length); };
-        CHECK(names("message", [&] { wire.ask_all(); }));
-      }
-      wire.change = [](std::string& answer) { answer += '\0'; };
+    for (std::size_t length = 0; length < size; length += 7) {
+      wire.change = [&](std::string& response) { response.resize(length); };
       CHECK(names("message", [&] { wire.ask_all(); }));
-      for (std::size_t at = 0; at + 8 <= size; at += 8)
-        for (const std::uint64_t strange : kStrange) {
-          wire.change = [&](std::string& answer) { replace(answer, at, strange); };
-          CHECK(done_or_refused([&] { wire.ask_all(); }));
-        }
     }
+    wire.change = [](std::string& response) { response += '\0'; };
+    CHECK(names("message", [&] { wire.ask_all(); }));
+    for (std::size_t at = 0; at + 8 <= size; at += 8)
+      for (const std::uint64_t strange : kStrange) {
+        wire.change = [&](std::string& response) { replace(response, at, strange); };
+        CHECK(done_or_refused([&] { wire.ask_all(); }));
+      }
   }
 }

@@ -1,7 +1,7 @@
 // Second derivatives at an evaluated point.
 #pragma once
 
-#include "engines/kept.hpp"
+#include "engines/cache.hpp"
 #include "kinds/curvature.hpp"
 
 namespace svmgsu {
@@ -29,7 +29,6 @@ class Hessian {
 
   // What a product, or the smoothing's derivative, sums up; groups go to `emit` as in a pass.
   void sum_up(bool smoothing, const Vector& v, double vb, const Emit* emit, PassSums& total);
-  const std::vector<double>& last() const { return last_; }
   // Each active sample with odds min(1, τκ), by what its place in all data, `first` and on, draws.
   Choice drawn(double tau, std::uint64_t seed, Index first) const;
 
@@ -37,14 +36,6 @@ class Hessian {
   // The derivative of the gradient by ε, for a solver that follows ε.
   void smoothing_derivative(Vector& out, double& out_b);
   Index active() const { return active_; }  // samples that take part
-
-  // The step p that a solver builds up of its products' directions v: p += α v of the last product ...
-  void follow(double alpha);
-  // ... and d/dt J(w + t p, b + t p_b) at t = 0 with another ε, without another pass; `there` is the point at t = 1.
-  double slope(const Evaluation& from, const Evaluation& there, const Vector& p, double p_b, double epsilon) const;
-  // wᵀΣp of every sample, of the step that was followed or of one whose wᵀΣp of the active samples is given.
-  std::vector<double> cross() const { return cross(along_); }
-  std::vector<double> cross(const std::vector<double>& along) const;
 
   // The dense Hessian over (w, b), or an estimate from about `rows` samples that is cheaper by far: those with large L″
   // always, the others by chance with their L″ as odds.
@@ -63,7 +54,6 @@ class Hessian {
   Hessian(const Objective& objective, const Evaluation& at);
   void fill(const Evaluation& at);
   void leave_out(double cut);
-  void require_direction(const Vector& v, const char* name) const;
   // Adds up over the active samples: coefficients (of x, and τ of Σw beside κ of Σv) come from `link`.
   template <class Link>
   void sweep_active(const Vector& v, Link link, const Emit* emit, PassSums& total);
@@ -80,10 +70,10 @@ class Hessian {
                   double* u) const;
   Index position(std::size_t place) const { return positions_.empty() ? static_cast<Index>(place) : positions_[place]; }
 
-  const Kept& known() const { return objective_.complete(*kept_, w_); }
+  const PointCache& known() const { return objective_.complete(*cache_, w_); }
 
   const Objective& objective_;
-  std::shared_ptr<Kept> kept_;
+  std::shared_ptr<PointCache> cache_;
   Vector w_;
   double b_, epsilon_, cut_ = 0;
   Index block_ = 0;                        // samples of a block, where that is told
@@ -98,12 +88,7 @@ class Hessian {
   std::shared_ptr<const Source> rows_;  // the active samples, or null where there is no room for them
   std::vector<Index> ids_;              // their rows in it
   std::vector<Curvature> terms_;
-  std::vector<double> last_, along_;  // wᵀΣv of the last product, wᵀΣp of the step that is followed
-  const Remote* far_ = nullptr;       // who keeps these and all else that is known of samples, or null
-  const Levels* levels_ = nullptr;    // of κ of all samples, where there is a choice to be made
-  std::vector<Remote::Followed> steps_;
-  Vector last_v_;
-  double last_vb_ = 0;
+  const Histogram* histogram_ = nullptr;  // of κ of all samples, where there is a choice to be made
 };
 
 }  // namespace svmgsu

@@ -1,67 +1,57 @@
 // J along lines, and what is found by it: the best intercept, at any w and at w = 0.
 #include "engines/line.hpp"
 
-#include <array>
 #include <limits>
 
+#include "engines/requests.hpp"
+
 namespace svmgsu {
-namespace {
 
-constexpr std::size_t kNumbers = 6;  // of a point of a line
-
-}  // namespace
-
-Line::Line(const Objective& objective, Direction direction, const Evaluation& from, const Evaluation& there,
-           const Vector& p, double p_b, double epsilon, std::vector<double> cross)
-    : objective_(objective),
-      direction_(direction),
-      from_(from),
-      there_(there),
-      p_(direction == Direction::none ? Vector::Zero(from.w.size()) : p),
-      p_b_(p_b),
-      epsilon_(epsilon),
-      cross_(std::move(cross)) {
-  if (!objective.keeper() && (direction == Direction::step || direction == Direction::followed)) read_step();
+Line::Line(const Objective& objective, const Evaluation& from, const Evaluation& there, const Vector& p, double p_b,
+           double epsilon)
+    : objective_(objective), from_(from), there_(there), p_(p), p_b_(p_b), epsilon_(epsilon) {
+  const Source& source = objective.source();
+  // Shards read for themselves, when they are asked for the first value.
+  if (source.remote())
+    has_read_ = p.size() > 0 && !source.like().covariance().empty();
+  else if (p.size() > 0)
+    read_step();
 }
 
 // From the margins at w, w + p and w − p. The last are another pass over the data, unless they are known: where w = 0
 // they are those at p, and where no sample has a variance at w and at w + p, none has one on the line through both.
 void Line::read_step() {
-  const bool followed = direction_ == Direction::followed;
   const auto certain = [](const std::vector<double>& variance) {
     return std::all_of(variance.begin(), variance.end(), [](double v) { return v == 0; });
   };
   const bool exact = objective_.source().like().covariance().empty();
-  const bool known = followed || exact || from_.w.squaredNorm() == 0 ||
-                     (certain(objective_.kept(there_).variance) && certain(objective_.kept(from_).variance));
-  Kept read;
+  const bool known = exact || from_.w.squaredNorm() == 0 ||
+                     (certain(objective_.cached(there_).variance) && certain(objective_.cached(from_).variance));
+  PointCache read;
   if (!known) objective_.complete(read, from_.w - p_);
-  const Kept &here = objective_.kept(from_), &other = objective_.kept(there_);
+  has_read_ = !known;
+  const PointCache &here = objective_.cached(from_), &other = objective_.cached(there_);
   const std::vector<double>& back = known ? other.variance : read.variance;
   const auto size = here.mean.size();
-  mean_.resize(size);
-  for (std::size_t i = 0; i < size; ++i) mean_[i] = other.mean[i] - here.mean[i];
-  square_.assign(size, 0.0);
-  if (followed) return;
-  cross_.resize(size);
+  for (auto* list : {&mean_, &cross_, &square_}) list->resize(size);
   for (std::size_t i = 0; i < size; ++i) {
+    mean_[i] = other.mean[i] - here.mean[i];
     cross_[i] = (other.variance[i] - back[i]) / 4;
     square_[i] = std::max(0.0, (other.variance[i] + back[i]) / 2 - here.variance[i]);
   }
 }
 
-Line::Point Line::at(double t, double beta) const {
-  const Remote* const far = objective_.keeper();
-  if (!far) return sum_up(sums(t, beta), t);
-  if (direction_ == Direction::own && t == 0 && beta == 0) return sum_up(from_.kept->own, 0);
-  return sum_up(far->line(objective_, {direction_, point_of(from_), point_of(there_), p_, p_b_, epsilon_, t, beta}), t);
-}
-
-Line::Point Line::sum_up(const std::vector<double>& groups, double t) const {
-  const std::array<double, kNumbers> total = total_of<kNumbers>(groups);
+Line::Value Line::at(double t, double beta) const {
+  const auto point = [](const Evaluation& e) { return Point{e.w, e.b, e.epsilon}; };
+  const Source& source = objective_.source();
+  const std::array<double, kNumbers> total = total_of<kNumbers>(
+      source.remote()
+          ? source.ask(objective_, LineRequest{point(from_), point(there_), p_, p_b_, epsilon_, t, beta}).numbers
+          : sums(t, beta));
   const double lambda = objective_.lambda(), share = 1.0 / static_cast<double>(objective_.samples());
-  const double w2 = from_.w.squaredNorm(), wp = from_.w.dot(p_), p2 = p_.squaredNorm();
-  Point out;
+  const bool still = p_.size() == 0;
+  const double w2 = from_.w.squaredNorm(), wp = still ? 0.0 : from_.w.dot(p_), p2 = p_.squaredNorm();
+  Value out;
   out.value = lambda / 2 * (w2 + 2 * t * wp + t * t * p2) + total[0] / static_cast<double>(objective_.samples());
   out.t = lambda * (wp + t * p2) + share * total[1];
   out.beta = share * total[2];
@@ -72,53 +62,88 @@ Line::Point Line::sum_up(const std::vector<double>& groups, double t) const {
 }
 
 std::vector<double> Line::sums(double t, double beta) const {
-  const Kept& here = objective_.kept(from_);
-  const bool own = direction_ == Direction::own, still = direction_ == Direction::none,
-             followed = direction_ == Direction::followed;
-  const double* const mean_of = own ? here.mean.data() : mean_.data();
-  const double* const cross_of = own ? here.variance.data() : cross_.data();
-  const double* const square_of = own ? here.variance.data() : square_.data();
-  const double extra = epsilon_ * epsilon_;
-  const auto add = [&](Index first, int count, std::array<double, kNumbers>& part) {
+  objective_.cached(from_);  // in one thread
+  return group_sums<kNumbers>(objective_.cuts(), objective_.threads(),
+                              [&](Index first, int count, std::array<double, kNumbers>& part) {
+                                if (p_.size() == 0)
+                                  add_still(first, count, beta, part);
+                                else
+                                  add_step(first, count, t, beta, part);
+                              });
+}
+
+void Line::add_still(Index first, int count, double beta, std::array<double, kNumbers>& part) const {
+  const PointCache& here = *from_.cache;
+  const Targets::View of(objective_.targets(), first, count);
+  Residuals r;
+  for (int i = 0; i < count; ++i) {
+    const auto at = static_cast<std::size_t>(first + i);
+    r.d[i] = of.target[i] - of.sign[i] * (here.mean[at] + from_.b + beta);
+    r.s[i] = std::sqrt(here.variance[at] + epsilon_ * epsilon_);
+  }
+  r.evaluate(objective_.loss(), count);
+  for (int i = 0; i < count; ++i) {
+    part[0] += of.weight[i] * r.loss[i];
+    part[2] -= of.weight[i] * of.sign[i] * r.slope[i];
+    part[5] += of.weight[i] * r.curvature[i];
+  }
+}
+
+void Line::add_step(Index first, int count, double t, double beta, std::array<double, kNumbers>& part) const {
+  const PointCache& here = *from_.cache;
+  const Targets::View of(objective_.targets(), first, count);
+  const double *mean = &here.mean[static_cast<std::size_t>(first)], *step = &mean_[static_cast<std::size_t>(first)];
+  const double *variance = &here.variance[static_cast<std::size_t>(first)],
+               *cross = &cross_[static_cast<std::size_t>(first)], *square = &square_[static_cast<std::size_t>(first)];
+  Residuals r;
+  Bends bends;
+  for (int i = 0; i < count; ++i) {
+    const double q = variance[i] + t * (2 * cross[i] + t * square[i]);
+    r.d[i] = of.target[i] - of.sign[i] * (mean[i] + from_.b + t * (step[i] + p_b_) + beta);
+    r.s[i] = std::sqrt(std::max(0.0, q) + epsilon_ * epsilon_);
+  }
+  r.evaluate(objective_.loss(), count);
+  bends.set(objective_.loss(), count, r.d, r.s);
+  for (int i = 0; i < count; ++i) {
+    const double sign = of.sign[i], weight = of.weight[i];
+    const double slope = -sign * (step[i] + p_b_), u = cross[i] + t * square[i];
+    part[0] += weight * r.loss[i];
+    part[1] += weight * (r.slope[i] * slope + r.curvature[i] * u);
+    part[2] += weight * (-r.slope[i] * sign);
+    if (r.curvature[i] == 0) continue;
+    const double z = slope - bends.rho[i] * u, curve = weight * r.curvature[i];
+    part[3] += curve * (z * z + square[i] - bends.gamma[i] * u * u);
+    part[4] -= curve * sign * z;
+    part[5] += curve;
+  }
+}
+
+// Sums of the curvatures along w and along w and b, whose forms are w·x and wᵀΣw themselves.
+std::vector<double> Objective::sums_along_w(const Evaluation& at) const {
+  const PointCache& here = cached(at);
+  return group_sums<kAlongW>(cuts(), threads(), [&](Index first, int count, std::array<double, kAlongW>& part) {
+    const Targets::View of(targets(), first, count);
+    const double* const mean = &here.mean[static_cast<std::size_t>(first)];
+    const double* const variance = &here.variance[static_cast<std::size_t>(first)];
     Residuals r;
     Bends bends;
-    const Targets::View of(objective_.targets(), first, count);
-    const double *mean = here.mean.data() + first, *variance = here.variance.data() + first;
-    if (still) {
-      for (int i = 0; i < count; ++i) {
-        r.d[i] = of.target[i] - of.sign[i] * (mean[i] + from_.b + beta);
-        r.s[i] = std::sqrt(variance[i] + extra);
-      }
-      r.evaluate(objective_.loss(), count);
-      for (int i = 0; i < count; ++i) {
-        part[0] += of.weight[i] * r.loss[i];
-        part[2] -= of.weight[i] * of.sign[i] * r.slope[i];
-        part[5] += of.weight[i] * r.curvature[i];
-      }
-      return;
-    }
-    const double *step = mean_of + first, *cross = cross_of + first, *square = square_of + first;
+    r.set(count, of, mean, variance, at.b, at.epsilon);
+    bends.set(loss(), count, r.d, r.s);
     for (int i = 0; i < count; ++i) {
-      const double q = variance[i] + t * (2 * cross[i] + t * square[i]);
-      r.d[i] = of.target[i] - of.sign[i] * (mean[i] + from_.b + t * (step[i] + p_b_) + beta);
-      r.s[i] = std::sqrt(std::max(0.0, q) + extra);
+      if (bends.second[i] == 0) continue;
+      const double sign = of.sign[i], u = variance[i], curve = of.weight[i] * bends.second[i];
+      const double z = -sign * mean[i] - bends.rho[i] * u;
+      part[0] += curve * (z * z + u - bends.gamma[i] * u * u);
+      part[1] -= curve * sign * z;
     }
-    r.evaluate(objective_.loss(), count);
-    if (!followed) bends.set(objective_.loss(), count, r.d, r.s);
-    for (int i = 0; i < count; ++i) {
-      const double sign = of.sign[i], weight = of.weight[i];
-      const double slope = -sign * (step[i] + p_b_), u = cross[i] + t * square[i];
-      part[0] += weight * r.loss[i];
-      part[1] += weight * (r.slope[i] * slope + r.curvature[i] * u);
-      part[2] += weight * (-r.slope[i] * sign);
-      if (followed || r.curvature[i] == 0) continue;
-      const double z = slope - bends.rho[i] * u, curve = weight * r.curvature[i];
-      part[3] += curve * (z * z + square[i] - bends.gamma[i] * u * u);
-      part[4] -= curve * sign * z;
-      part[5] += curve;
-    }
-  };
-  return group_sums<kNumbers>(objective_.cuts(), objective_.threads(), add);
+  });
+}
+
+Objective::AlongW Objective::along_w(const Evaluation& at) const {
+  require_known(at, "at");
+  const auto total = total_of<kAlongW>(source_->remote() ? at.cache->along_w : sums_along_w(at));
+  const double share = 1.0 / static_cast<double>(samples());
+  return {lambda_ * at.w.squaredNorm() + share * total[0], share * total[1]};
 }
 
 Line Objective::line(const Evaluation& from, const Evaluation& there, const Vector& p, double p_b,
@@ -126,17 +151,12 @@ Line Objective::line(const Evaluation& from, const Evaluation& there, const Vect
   require_known(from, "from");
   require_known(there, "there");
   require_point(p, "p");
-  return Line(*this, Direction::step, from, there, p, p_b, epsilon);
-}
-
-Line Objective::line_of_w(const Evaluation& at) const {
-  require_known(at, "at");
-  return Line(*this, Direction::own, at, at, at.w, 0.0, at.epsilon);
+  return Line(*this, from, there, p, p_b, epsilon);
 }
 
 Line Objective::line_at(const Evaluation& at, double epsilon) const {
   require_known(at, "at");
-  return Line(*this, Direction::none, at, at, Vector(), 0.0, epsilon);
+  return Line(*this, at, at, Vector(), 0.0, epsilon);
 }
 
 namespace {
@@ -175,7 +195,7 @@ void widen(double& low, double& high, F f) {
 
 // `at` has b = 0.
 double Objective::best_intercept(const Evaluation& at, double start) const {
-  const Kept& known = kept(at);
+  const PointCache& known = cached(at);
   double low = std::numeric_limits<double>::infinity(), high = -low, mass[2];
   for (Index i = 0; i < samples(); ++i) {
     const auto k = static_cast<std::size_t>(i);
@@ -187,35 +207,29 @@ double Objective::best_intercept(const Evaluation& at, double start) const {
   targets().masses(mass);
   if (task() == Task::classification && mass[0] == 0) return high;  // nothing pulls back
   if (task() == Task::classification && mass[1] == 0) return low;
-  const Line line(*this, Direction::none, at, at, Vector(), 0.0, 0.0);
+  const Line line = line_at(at, 0.0);
   const auto f = [&](double b, double* slope) {
-    const std::array<double, kNumbers> sum = total_of<kNumbers>(line.sums(0, b));
+    const auto sum = total_of<Line::kNumbers>(line.sums(0, b));
     *slope = -sum[5];
     return -sum[2];
   };
   if (loss().smooth()) widen(low, high, f);
-  const auto value = [&](double b) { return total_of<kNumbers>(line.sums(0, b))[0]; };
+  const auto value = [&](double b) { return total_of<Line::kNumbers>(line.sums(0, b))[0]; };
   return falling_root(low, high, start, f, [&](double x, double y) { return value(x) <= value(y); });
 }
 
-double Objective::best_intercept(const Vector& w, double start) const {
-  require_point(w);
-  Evaluation at;
-  at.w = w;
-  at.kept = std::make_shared<Kept>();
-  complete(*at.kept, w);
-  return best_intercept(at, start);
-}
+double Objective::best_intercept(const Vector& w, double start) const { return best_intercept(at_zero(w), start); }
 
 double Objective::value(const Vector& w, double b, double epsilon) const {
+  return line_at(at_zero(w), epsilon).at(0, b).value;
+}
+
+Evaluation Objective::at_zero(const Vector& w) const {
   require_point(w);
   Evaluation at;
   at.w = w;
-  at.b = b;
-  at.kept = std::make_shared<Kept>();
-  complete(*at.kept, w);
-  const Line line(*this, Direction::none, at, at, Vector(), 0.0, epsilon);
-  return line.sum_up(line.sums(0, 0), 0).value;
+  at.cache = std::make_shared<PointCache>();
+  return at;
 }
 
 // At w = 0 labels leave two residuals, 1 − b and 1 + b. Where the loss has a kink (hinge: b = ±1) it is met exactly.
@@ -252,15 +266,16 @@ Objective::Trivial Objective::trivial_of_labels() const {
 
 Objective::Trivial Objective::trivial() const {
   if (task() == Task::classification) return trivial_of_labels();
-  Evaluation zero;
-  zero.w = Vector::Zero(features());
-  zero.kept = std::make_shared<Kept>();
-  zero.kept->mean.assign(static_cast<std::size_t>(samples()), 0.0);
-  zero.kept->variance = zero.kept->mean;
-  const Line line(*this, Direction::none, zero, zero, Vector(), 0.0, 0.0);
-  const auto value = [&](double b) { return line.sum_up(line.sums(0, b), 0).value; };
+  const Evaluation zero = at_zero(Vector::Zero(features()));
+  zero.cache->mean.assign(static_cast<std::size_t>(samples()), 0.0);
+  zero.cache->variance = zero.cache->mean;
+  const Line line(*this, zero, zero, Vector(), 0.0, 0.0);
   Trivial result;
   result.b = intercept() ? best_intercept(zero, centre_) : 0.0;
+  // The targets are here even where the samples are not.
+  const auto value = [&](double b) {
+    return total_of<Line::kNumbers>(line.sums(0, b))[0] / static_cast<double>(samples());
+  };
   result.value = value(result.b);
   result.start = value(0.0);
   return result;

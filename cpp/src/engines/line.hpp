@@ -1,36 +1,43 @@
-// J(w + t p, b + t p_b + β; ε) and its derivatives by t and β, from what is kept of points: O(ℓ), without a pass.
+// J(w + t p, b + t p_b + β; ε) and its derivatives by t and β, from what is cached of points: O(ℓ), without a pass.
 #pragma once
 
-#include "engines/kept.hpp"
+#include <array>
+
+#include "engines/cache.hpp"
 
 namespace svmgsu {
 
-inline Remote::Point point_of(const Evaluation& e) { return {e.w, e.b, e.epsilon}; }
-
 class Line {
  public:
-  struct Point {
+  struct Value {
     double value = 0, t = 0, beta = 0;          // J and its first derivatives
     double t_t = 0, t_beta = 0, beta_beta = 0;  // its second derivatives
   };
-  // `from` and `there` must outlive it. `cross`: wᵀΣp of every sample, of a direction that was followed.
-  Line(const Objective& objective, Direction direction, const Evaluation& from, const Evaluation& there,
-       const Vector& p, double p_b, double epsilon, std::vector<double> cross = {});
+  static constexpr std::size_t kNumbers = 6;  // of these, for each group
 
-  Point at(double t, double beta) const;
-  // Of the losses: J and its derivatives without the penalty, of each group.
+  // Of a step p from one evaluated point to another, or, where p is of no length, with p = 0. `from` and `there` must
+  // outlive it.
+  Line(const Objective& objective, const Evaluation& from, const Evaluation& there, const Vector& p, double p_b,
+       double epsilon);
+
+  Value at(double t, double beta) const;
+  // Whether it took another reading of the data.
+  bool has_read() const { return has_read_; }
+  // Of the losses alone: six sums for each group of blocks.
   std::vector<double> sums(double t, double beta) const;
-  Point sum_up(const std::vector<double>& groups, double t) const;
 
  private:
   void read_step();
+  void add_still(Index first, int count, double beta, std::array<double, kNumbers>& part) const;
+  void add_step(Index first, int count, double t, double beta, std::array<double, kNumbers>& part) const;
 
   const Objective& objective_;
-  Direction direction_;
   const Evaluation &from_, &there_;
   Vector p_;
   double p_b_, epsilon_;
-  std::vector<double> mean_, cross_, square_;  // of a step: x·p, wᵀΣp and pᵀΣp of every sample
+  bool has_read_ = false;
+  std::vector<double> mean_, cross_,
+      square_;  // of a step: x·p, wᵀΣp and pᵀΣp of every sample
 };
 
 }  // namespace svmgsu

@@ -1,11 +1,10 @@
-// The objective of samples that are in several places, each with some that follow one another: processes or machines.
+// The objective of samples that are in several places, each with some that follow one another: processes, machines, or
+// whatever makes them as they are read.
 //
-// A pass is one question to all of them at once, and each answers with the sums of its groups of blocks (passes.hpp).
-// The groups are summed in the order of the data: the same bits for any number of places. w·x and wᵀΣw of the samples
-// come with them, 16 bytes each (8 where they are certain), and steps along a line and estimates of the Hessian are
-// then found without another question; or they stay where they are (`keeps`), and these are questions as well, whose
-// answers are sums. A question holds all that an answer needs, so that whoever has the samples can answer it; a worker
-// that has answered the last one answers the next sooner.
+// Where samples stay in their places, a pass is one request to all of them at once, and each responds with the sums of
+// its groups of blocks. The groups are summed in the order of the data: the same bits for any number of places. What is
+// cached of each sample stays there as well, and steps along a line and estimates of the Hessian are requests whose
+// responses are sums. Where samples are made as they are read, a pass makes those of one place after another.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +18,12 @@
 
 namespace svmgsu {
 
-// Answers for the samples of one place, which lie in its memory.
+// Responds for the samples of one place, which are in its memory.
 class ShardWorker {
  public:
-  explicit ShardWorker(TrainingSet set, int threads = 1, bool keeps = false);
+  explicit ShardWorker(TrainingSet set, int threads = 1);
   ~ShardWorker();
-  std::string answer(const std::string& question);
+  std::string respond(const std::string& request);
 
  private:
   struct State;
@@ -41,11 +40,12 @@ struct MappedSet {
   Rows like;                 // a sample or more, of the same features and kinds as all
   double numbers = 0;        // that a pass reads of a sample on average, and rows of factors
   double rank = 0;
-  std::shared_ptr<const Targets> targets;  // of all
-  // Each place, in their order: one question for each, or one for all.
-  std::function<std::vector<std::string>(const std::vector<std::string>& questions)> ask;
+  std::shared_ptr<const Targets> targets;                         // of all
   std::function<Rows(const std::vector<Index>& positions)> take;  // samples, by increasing positions
-  bool keeps = false;  // whether what is known of each sample stays where it is
+  // One of these two. Each place's response to a request, in their order: one request for all, or one for each.
+  std::function<std::vector<std::string>(const std::vector<std::string>& requests)> ask;
+  // All samples of a place.
+  std::function<Rows(std::size_t place)> make;
 };
 
 class Mapped {

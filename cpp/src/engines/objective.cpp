@@ -3,9 +3,9 @@
 
 #include <cmath>
 
-#include "engines/centring.hpp"
 #include "engines/hessian.hpp"
 #include "engines/line.hpp"
+#include "engines/requests.hpp"
 #include "engines/rounding.hpp"
 #include "support/random.hpp"
 
@@ -122,15 +122,12 @@ std::unique_ptr<Objective> Objective::subsample(Index rows, std::uint64_t seed) 
   return std::unique_ptr<Objective>(new Objective(*this, source_->take(positions), some, origin_, moved_));
 }
 
-const Kept& Objective::complete(Kept& known, const Vector& w) const {
+const PointCache& Objective::complete(PointCache& known, const Vector& w) const {
   if (!known.mean.empty()) return known;
   require_point(w);
+  require(!source_->remote(), "objective: the samples are in shards, which are asked for sums alone");
   known.mean.resize(static_cast<std::size_t>(samples()));
   known.variance.resize(static_cast<std::size_t>(samples()));
-  if (const Remote* const far = source_->remote()) {
-    far->margins(*this, w, known.mean.data(), known.variance.data());
-    return known;
-  }
   std::vector<Plan> plans;
   const double shift = this->shift(w), numbers = source_->numbers();
   const Cuts cuts(samples(), block_size(source_->like(), numbers, samples(), 0), 0);
@@ -149,16 +146,16 @@ const Kept& Objective::complete(Kept& known, const Vector& w) const {
 }
 
 void Objective::require_known(const Evaluation& at, const char* name) const {
-  const Kept* const known = at.kept.get();
+  const PointCache* const known = at.cache.get();
   require(
       known && at.w.size() == features_ && (known->mean.empty() || static_cast<Index>(known->mean.size()) == samples()),
       std::string(name) + ": not a point that this objective has evaluated");
 }
 
-const Kept& Objective::kept(const Evaluation& at) const { return complete(*at.kept, at.w); }
+const PointCache& Objective::cached(const Evaluation& at) const { return complete(*at.cache, at.w); }
 
-// L″ of every sample, as it was or would have been kept.
-void Objective::fill_curvature(const Evaluation& at, const Kept& of, std::vector<double>& out) const {
+// L″ of every sample, as it was or would have been cached.
+void Objective::fill_curvature(const Evaluation& at, const PointCache& of, std::vector<double>& out) const {
   out.resize(static_cast<std::size_t>(samples()));
   Residuals r;
   for (Index first = 0; first < samples(); first += kMaxBatch) {
@@ -170,51 +167,46 @@ void Objective::fill_curvature(const Evaluation& at, const Kept& of, std::vector
   }
 }
 
-const Remote* Objective::keeper() const {
-  const Remote* const far = source_->remote();
-  return far && far->keeps() ? far : nullptr;
-}
-
-const Levels& Objective::kappa_levels(const Evaluation& at) const {
-  Kept& known = *at.kept;
+const Histogram& Objective::kappa_histogram(const Evaluation& at) const {
+  PointCache& known = *at.cache;
   if (!known.kappa.empty()) return known.kappa;
   std::vector<double> made;
-  if (known.curvature.empty()) fill_curvature(at, kept(at), made);
+  if (known.curvature.empty()) fill_curvature(at, cached(at), made);
   const std::vector<double>& curvature = known.curvature.empty() ? made : known.curvature;
-  known.kappa = Levels::count(curvature.size(),
-                              [&](std::size_t i) { return curvature[i] * targets().weight(static_cast<Index>(i)); });
+  known.kappa = Histogram::count(curvature.size(),
+                                 [&](std::size_t i) { return curvature[i] * targets().weight(static_cast<Index>(i)); });
   return known.kappa;
 }
 
 double Objective::active_share(const Evaluation& at, double negligible) const {
   require_known(at, "at");
-  const Levels& levels = kappa_levels(at);
+  const Histogram& levels = kappa_histogram(at);
   return static_cast<double>(levels.from(levels.above(negligible))) / static_cast<double>(samples());
 }
 
-const Levels& Objective::variance_levels(const Evaluation& at) const {
-  Kept& known = *at.kept;
+const Histogram& Objective::variance_histogram(const Evaluation& at) const {
+  PointCache& known = *at.cache;
   if (known.variances.empty()) {
-    const std::vector<double>& variance = kept(at).variance;
-    known.variances = Levels::count(variance.size(), [&](std::size_t i) { return variance[i]; });
+    const std::vector<double>& variance = cached(at).variance;
+    known.variances = Histogram::count(variance.size(), [&](std::size_t i) { return variance[i]; });
   }
   return known.variances;
 }
 
 double Objective::sharp_share(const Evaluation& at, double deviation) const {
   require_known(at, "at");
-  const int sharp = Levels::of(deviation * deviation);
-  return static_cast<double>(variance_levels(at).below(sharp)) / static_cast<double>(samples());
+  const int sharp = Histogram::of(deviation * deviation);
+  return static_cast<double>(variance_histogram(at).below(sharp)) / static_cast<double>(samples());
 }
 
 namespace {
 
-// A pass at (w, b): the losses of a batch, what is kept of them, and their coefficients.
+// A pass at (w, b): the losses of a batch, what is cached of them, and their coefficients.
 struct GradientLink {
   const Loss& loss;
   const Targets& targets;
   double shift, b, epsilon, centre;
-  Kept& kept;
+  PointCache& cache;
   const Piece* const& piece;
   bool columns;  // whether this pass looks at them
 
@@ -277,9 +269,9 @@ struct GradientLink {
       if (!places.sorted) std::copy_n(values, count, all.begin() + places.first);
       for (int i = 0; places.sorted && i < count; ++i) all[static_cast<std::size_t>(places.sorted[i])] = values[i];
     };
-    to(kept.mean, mean);
-    to(kept.variance, variance);
-    if (!kept.curvature.empty()) to(kept.curvature, curvature);
+    to(cache.mean, mean);
+    to(cache.variance, variance);
+    if (!cache.curvature.empty()) to(cache.curvature, curvature);
   }
   void look(Places places, int count, const double* weight, PassSums& local) const {
     Index id[kMaxBatch];
@@ -290,23 +282,31 @@ struct GradientLink {
 
 }  // namespace
 
-void Objective::pass(const Vector& w, double b, double epsilon, bool columns, Kept& kept, const Emit* emit,
+void Objective::pass(const Vector& w, double b, double epsilon, bool columns, PointCache& cache, const Emit* emit,
                      PassSums& total) const {
-  kept.take(slot_);
-  kept.kappa = kept.variances = Levels();
-  const Index known = keeper() ? 0 : samples();  // of which w·x and wᵀΣw come here
-  for (auto* array : {&kept.mean, &kept.variance}) array->resize(static_cast<std::size_t>(known));
-  kept.curvature.resize(source_->whole() ? static_cast<std::size_t>(samples()) : 0);
-  if (const Remote* const far = source_->remote()) return far->gradient(*this, {w, b, epsilon}, columns, total, kept);
+  cache.take(slot_);
+  cache.kappa = cache.variances = Histogram();
+  const Index known = source_->remote() ? 0 : samples();  // of which w·x and wᵀΣw are cached here
+  for (auto* array : {&cache.mean, &cache.variance}) array->resize(static_cast<std::size_t>(known));
+  cache.curvature.resize(source_->whole() ? static_cast<std::size_t>(samples()) : 0);
+  if (source_->remote()) {
+    Response found = source_->ask(*this, PassRequest{{w, b, epsilon}, columns});
+    cache.kappa = std::move(found.kappa);
+    cache.variances = std::move(found.variances);
+    cache.along_w = std::move(found.numbers);
+    total.reset(features_, PointForms(source_->like(), w, cache.plans), 2);
+    total.add(found.groups, 2);
+    return;
+  }
   const Piece* here = nullptr;
   sweep<Adds::by_side>(
       Visit{[&](const Source::Use& use) { source_->all(cuts(), use); }, cuts(), source_->numbers(), targets_.get(),
             threads(), emit},
       [&](const Piece& piece) {
         here = &piece;
-        return PointForms(piece.data, w, kept.plans);
+        return PointForms(piece.data, w, cache.plans);
       },
-      GradientLink{loss(), targets(), shift(w), b, epsilon, centre_, kept, here, columns}, &total);
+      GradientLink{loss(), targets(), shift(w), b, epsilon, centre_, cache, here, columns}, &total);
 }
 
 void Objective::evaluate(const Vector& w, double b, double epsilon, Evaluation& e) const {
@@ -314,10 +314,10 @@ void Objective::evaluate(const Vector& w, double b, double epsilon, Evaluation& 
   e.w = w;
   e.b = b;
   e.epsilon = epsilon;
-  if (!e.kept || e.kept.use_count() > 1) e.kept = std::make_shared<Kept>();
-  Kept& kept = *e.kept;
+  if (!e.cache || e.cache.use_count() > 1) e.cache = std::make_shared<PointCache>();
+  PointCache& cache = *e.cache;
   PassSums total;
-  pass(w, b, epsilon, !columns_->known, kept, nullptr, total);
+  pass(w, b, epsilon, !columns_->known, cache, nullptr, total);
   const auto& covariance = source_->like().covariance();
 
   const double share = 1.0 / static_cast<double>(samples());
@@ -339,10 +339,10 @@ void Objective::evaluate(const Vector& w, double b, double epsilon, Evaluation& 
   e.curvature_b = share * total.curvature;
   e.smoothed_share = epsilon * epsilon * e.curvature_b;
   total.of[0].add(total.of[1]);
-  kept.sums = std::move(total.of[0].terms);
+  cache.sums = std::move(total.of[0].terms);
 
   if (!columns_->known) columns_->learn(total.squares, targets(), origin_);
-  Rounding rounding(*source_, cuts(), *columns_, total, kept.sums, w, mean_weight_, moved_);
+  Rounding rounding(*source_, cuts(), *columns_, total, cache.sums, w, mean_weight_, moved_);
   slopes.unseen = loss().gap_error() * share * total.spread;
   const double above = rounding.of_value(w, penalty);
   rounding.of_slopes(slopes);
@@ -352,13 +352,9 @@ void Objective::evaluate(const Vector& w, double b, double epsilon, Evaluation& 
 }
 
 Certificate Objective::certify(const Vector& w, double b) const {
-  Evaluation here;
-  here.w = w;
-  here.kept = std::make_shared<Kept>();
-  complete(*here.kept, w);
+  const Evaluation here = at_zero(w);
   Certificate result = evaluate(w, intercept() ? best_intercept(here, b) : b).certificate;
-  const Line line(*this, Direction::none, here, here, Vector(), 0.0, 0.0);
-  result.value = line.sum_up(line.sums(0, b), 0).value;
+  result.value = line_at(here, 0.0).at(0, b).value;
   return result;
 }
 

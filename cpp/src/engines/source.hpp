@@ -1,14 +1,112 @@
-// Where the samples of an objective are: passes go over pieces of consecutive blocks, each of which lies in memory
-// only while it is worked on. Samples in memory are one piece.
+// How a pass over the samples is cut up, and where the samples are: a pass goes over pieces of consecutive blocks, each
+// of which is in memory only while it is worked on. Samples in memory are one piece.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
+#include <variant>
 #include <vector>
 
-#include "engines/passes.hpp"
+#include "support/poll.hpp"
+#include "svmgsu/data/gaussians.hpp"
 
 namespace svmgsu {
+
+// Samples visited together: as many as stay in a core's caches between the two uses of their numbers, so
+// that memory is read once; four at least, which are read at once, unless even these are too many.
+inline int batch_size(double numbers_per_sample) {
+  constexpr double kSecondLevel = 32768, kLastLevel = 1 << 20;
+  const double fit = kSecondLevel / std::max(1.0, numbers_per_sample);
+  if (fit < 4) return 4 * numbers_per_sample < kLastLevel ? 4 : 1;
+  return std::min(kMaxBatch, static_cast<int>(fit) / 4 * 4);
+}
+
+// From so many samples in a batch on, those of each side fill the loops that add them up.
+constexpr int kManySamples = 12;
+
+// The batch ids[first .. last), with what follows it.
+inline Batch batch_at(const std::vector<Index>& ids, Index first, Index last) {
+  return {ids.data() + first, static_cast<int>(last - first),
+          static_cast<int>(std::min<Index>(last - first, static_cast<Index>(ids.size()) - last))};
+}
+
+// Blocks are large enough for their work to outweigh the summing of their results, about equal, of whole fours, which
+// are read at once, and depend on the problem alone.
+inline Index block_size(const Gaussians& like, double numbers, Index count, double sum_size) {
+  const double effort = like.means().sparse() ? 6 : 1;  // a number of a sparse row takes longer
+  const double per_sample = std::max(1.0, effort * numbers);
+  const Index for_sums = static_cast<Index>(64 * sum_size / per_sample);
+  const Index largest = std::max<Index>({32, for_sums, std::min<Index>(256, count / 64)});
+  const Index blocks = std::max<Index>(1, (count + largest - 1) / largest);
+  return std::max<Index>(4, ((count + blocks - 1) / blocks + 3) / 4 * 4);
+}
+
+// The blocks of a pass, which are summed in groups of neighbours, and the groups in their order: whoever has whole
+// groups, in memory, in a file or on another machine, sums to the same bits.
+struct Cuts {
+  Index count = 0, block = 1, blocks = 0, per_group = 1;
+  std::vector<Index> starts;  // of blocks that are not alike, with the end of the last; empty: they are alike
+  std::vector<char> closing;  // whether such a block is the last of its group
+  bool single = true;         // whether all the data, of which these may be a part, are one group
+
+  Cuts() = default;
+  // Of `count` samples whose sums are of `sum_size` numbers.
+  Cuts(Index count_, Index block_, double sum_size)
+      : count(count_), block(block_), blocks((count_ + block_ - 1) / block_) {
+    constexpr double kNumbers = 1e7;  // of the sums of all groups
+    const auto groups = static_cast<Index>(std::max(16.0, std::min(256.0, kNumbers / std::max(1.0, sum_size))));
+    per_group = std::max<Index>(8, (blocks + groups - 1) / groups);
+    single = blocks <= per_group;
+  }
+  // Of some samples of `of`, by their positions: those of a group stay together, in blocks of at most `largest`.
+  Cuts(const Cuts& of, const std::vector<Index>& positions, Index largest)
+      : count(static_cast<Index>(positions.size())), block(largest), single(of.single) {
+    const Index rows = of.block * of.per_group;
+    if (single) {
+      blocks = (count + block - 1) / block;
+      per_group = std::max<Index>(1, blocks);
+      return;
+    }
+    for (Index first = 0; first < count;) {
+      const Index group = positions[static_cast<std::size_t>(first)] / rows;
+      const auto next = std::lower_bound(positions.begin() + first, positions.end(), (group + 1) * rows);
+      const Index end = next - positions.begin(), parts = (end - first + largest - 1) / largest;
+      for (Index k = 0; k < parts; ++k) {
+        starts.push_back(first + k * largest);
+        closing.push_back(k + 1 == parts);
+      }
+      first = end;
+    }
+    blocks = static_cast<Index>(starts.size());
+    starts.push_back(count);
+  }
+
+  Index first(Index k) const { return starts.empty() ? k * block : starts[static_cast<std::size_t>(k)]; }
+  Index end(Index k) const { return starts.empty() ? std::min(count, (k + 1) * block) : first(k + 1); }
+  bool closes(Index k) const {
+    return k + 1 == blocks || (starts.empty() ? (k + 1) % per_group == 0 : closing[static_cast<std::size_t>(k)] != 0);
+  }
+  // The block that begins at a sample.
+  Index block_at(Index sample) const {
+    if (starts.empty()) return sample / block;
+    return std::lower_bound(starts.begin(), starts.end(), sample) - starts.begin();
+  }
+};
+
+// use(positions, first) for pieces of whole blocks, each of at most `most` positions unless one block has more; `first`
+// is the place of a piece among all positions.
+template <class Use>
+void for_pieces(const std::vector<Index>& positions, const Cuts& cuts, Index most, Use use) {
+  for (Index k = 0; k < cuts.blocks;) {
+    const Index first = cuts.first(k);
+    Index end = k + 1;
+    while (end < cuts.blocks && cuts.end(end) - first <= most) ++end;
+    use(std::vector<Index>(positions.begin() + first, positions.begin() + cuts.end(end - 1)), first);
+    poll();
+    k = end;
+  }
+}
 
 // Samples `first`, `first` + 1, ... of those that a walk is about: rows ids[0], ids[1], ... of these arrays.
 struct Piece {
@@ -19,60 +117,13 @@ struct Piece {
   const std::function<void(Index at, Index count)>* prepare = nullptr;
 };
 
-struct Evaluation;
-struct Kept;
-struct PassSums;
 class Objective;
-
-// How the p of a line w + t p is known: not at all (p = 0), as w itself, as a step from one evaluated point to another,
-// or as such a step with wᵀΣp of the samples beside it, which is enough for the first derivative at t = 0.
-enum class Direction { none, own, step, followed };
-
-// Whoever answers for passes over samples that are elsewhere.
-class Remote {
- public:
-  struct Point {
-    const Vector& w;
-    double b, epsilon;
-  };
-  // A product of the Hessian at (w, b) with v, or with smoothing's own vector, over samples with κ from `cut` on.
-  struct Product {
-    const Vector& w;
-    double b, epsilon, cut;
-    bool smoothing;
-    const Vector& v;
-    double vb;
-    Index block;  // samples of a block, at the most
-  };
-  virtual ~Remote() = default;
-  // Whether w·x and wᵀΣw of the samples stay there as well, so that all that comes here are sums and counts.
-  virtual bool keeps() const = 0;
-  // A pass. Where w·x and wᵀΣw stay there, `kept` learns how large κ and the variances are, and how J bends along w.
-  virtual void gradient(const Objective& of, const Point& at, bool columns, PassSums& total, Kept& kept) const = 0;
-  virtual void margins(const Objective& of, const Vector& w, double* mean, double* variance) const = 0;
-  // `last` becomes wᵀΣv of the samples that take part, unless they stay there.
-  virtual void product(const Objective& of, const Product& p, PassSums& total, std::vector<double>& last) const = 0;
-
-  // Where they stay there: group sums of the six numbers of a point of a line (engines/line.hpp) ...
-  struct Followed {
-    Vector v;
-    double vb, alpha;
-  };
-  struct LineQuestion {
-    Direction direction;
-    Point from, there;
-    const Vector& p;
-    double p_b, epsilon, t, beta;
-    // Of a direction that was followed: the products of the Hessian whose sum it is.
-    double cut = 0;
-    Index block = 0;
-    std::vector<Followed> steps = {};
-  };
-  virtual std::vector<double> line(const Objective& of, const LineQuestion& question) const = 0;
-  // ... and samples drawn with odds min(1, τκ) of those with κ from `cut` on: position, weight, σ, ρ, γ of each.
-  virtual std::vector<double> drawn(const Objective& of, const Point& at, double cut, double tau,
-                                    std::uint64_t seed) const = 0;
-};
+struct PassRequest;
+struct ProductRequest;
+struct LineRequest;
+struct DrawRequest;
+struct Response;
+using Request = std::variant<PassRequest, ProductRequest, LineRequest, DrawRequest>;
 
 class Source {
  public:
@@ -87,9 +138,11 @@ class Source {
   virtual double rank() const = 0;
   // All of them, where they lie in memory as long as this does; or null.
   virtual const Gaussians* whole() const { return nullptr; }
-  // Who has them, where they never come here as a whole; or null.
-  virtual const Remote* remote() const { return nullptr; }
-  // The same as seen from a point, where that is not for the pieces to do.
+  // Whether they are elsewhere, so that a pass is a request.
+  virtual bool remote() const { return false; }
+  // The sum of the responses to a request of an objective of these samples. Not where they are here.
+  virtual Response ask(const Objective& of, Request request) const;
+  // The same as seen from a point, where they are elsewhere.
   virtual std::shared_ptr<const Source> moved(const Vector& /*at*/) const { return nullptr; }
   // Whether there is room for so many more of them in memory.
   virtual bool has_room(Index /*rows*/) const { return true; }
@@ -129,5 +182,17 @@ class MemorySource final : public Source {
   std::shared_ptr<const void> owner_;
   double numbers_;
 };
+
+struct Centre {
+  Vector at;         // near the mean of each feature; 0 where sparse columns are centred well enough as they are
+  bool far = false;  // so far from 0, in units of a feature's spread, that w·x − w·at would lose digits
+};
+
+// From about a thousand samples, evenly spread over the data; of no length where the rows cannot be looked at, or
+// sparse ones need no centring. A shift of the data is a shift of the centre.
+Centre centre_of(const Source& source);
+
+// The same samples as seen from `at`.
+std::shared_ptr<const Source> seen_from(const std::shared_ptr<const Source>& source, const Vector& at);
 
 }  // namespace svmgsu

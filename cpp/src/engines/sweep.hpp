@@ -34,6 +34,15 @@ struct Sums {
     for (std::size_t t = side_by_side; t < terms.size(); ++t)
       terms[t].assign(static_cast<std::size_t>(forms.sum_size(t)), 0.0);
   }
+  template <class Self, class Archive>
+  static void fields(Self& self, Archive& archive) {
+    archive(self.mass, self.x, self.terms);
+  }
+  bool like(const Sums& other) const {
+    bool same = x.size() == other.x.size() && terms.size() == other.terms.size();
+    for (std::size_t t = 0; same && t < terms.size(); ++t) same = terms[t].size() == other.terms[t].size();
+    return same;
+  }
   void add(const Sums& other) {
     mass += other.mass;
     if (other.sparse_pair.empty()) x += other.x;
@@ -97,6 +106,20 @@ struct PassSums {
       dual[side] += other.dual[side];
       of[side].add(other.of[side]);
     }
+  }
+  // Adds groups that came as messages.
+  void add(const std::vector<PassSums>& groups, int sides) {
+    for (const PassSums& group : groups) {
+      bool same = group.squares.size() == 0 || group.squares.size() == of[0].x.size();
+      for (int side = 0; side < sides; ++side) same = same && of[side].like(group.of[side]);
+      require(same, "message: sums of other features or kinds of covariance");
+      add(group, sides);
+    }
+  }
+  template <class Self, class Archive>
+  static void fields(Self& self, Archive& archive) {
+    archive(self.loss, self.smooth_loss, self.curvature, self.spread, self.terms, self.slope_squares, self.dual[0],
+            self.dual[1], self.of[0], self.of[1], self.squares);
   }
 };
 

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "kernels/dispatch.hpp"
-#include "kernels/four.hpp"
 #include "kernels/kernels.hpp"
+#include "kernels/simd.hpp"
 
 namespace svmgsu::kernels {
 namespace {

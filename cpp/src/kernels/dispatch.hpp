@@ -11,14 +11,7 @@
 #define SVMGSU_CLONES
 #endif
 
-#if defined(__GNUC__)
 #define SVMGSU_INLINE inline __attribute__((always_inline))
 #define SVMGSU_RESTRICT __restrict__
 #define SVMGSU_PREFETCH(address) __builtin_prefetch(address)
 #define SVMGSU_PREFETCH_SECOND(address) __builtin_prefetch(address, 0, 2)  // into the second-level cache
-#else
-#define SVMGSU_INLINE inline
-#define SVMGSU_RESTRICT
-#define SVMGSU_PREFETCH(address) static_cast<void>(address)
-#define SVMGSU_PREFETCH_SECOND(address) static_cast<void>(address)
-#endif

@@ -5,7 +5,7 @@
 
 #include "kernels/dispatch.hpp"
 #include "kernels/logistic_table.hpp"
-#include "kernels/sixteen.hpp"
+#include "kernels/simd.hpp"
 
 namespace svmgsu::kernels {
 

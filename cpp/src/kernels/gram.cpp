@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "kernels/dispatch.hpp"
-#include "kernels/four.hpp"
 #include "kernels/kernels.hpp"
+#include "kernels/simd.hpp"
 #include "support/parallel.hpp"
 
 namespace svmgsu::kernels {

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "kernels/dispatch.hpp"
-#include "kernels/four.hpp"
 #include "kernels/kernels.hpp"
+#include "kernels/simd.hpp"
 
 namespace svmgsu::kernels {
 namespace {

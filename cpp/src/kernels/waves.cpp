@@ -15,11 +15,7 @@ constexpr double kLargestAngle = 1e5;
 // π/2 in parts of 33 bits and the rest: their products with integers below 2²⁰ are exact.
 constexpr double kHalfPi[] = {0x1.921fb544p+0, 0x1.0b4611a6p-34, 0x1.3198a2e037073p-69};
 
-#if defined(__GNUC__)
 typedef SixteenDoubles Several;
-#else
-typedef double Several;
-#endif
 static_assert(kWaveGroup * sizeof(double) % sizeof(Several) == 0, "a group is a number of vectors");
 
 // sin and cos of |x| < kLargestAngle.
@@ -155,6 +151,24 @@ SVMGSU_CLONES void add_sparse_group(const SparseFrequency* w, const WaveInput& g
   add_phases(angle, exponent, g.cov != nullptr, scale, cosine, sine);
 }
 
+// e^(−h)(cosh g − 1) and e^(−h) sinh g for |g| ≤ h: with d = 1 − e^(−|g|) they are ½e^(|g| − h)d² and ½e^(|g| − h)d(2 −
+// d), where nothing overflows, and nothing cancels but 1 − e^(−|g|), for which small |g| have a series.
+SVMGSU_CLONES void decays_of(int count, const double* SVMGSU_RESTRICT g, const double* SVMGSU_RESTRICT h,
+                             double* SVMGSU_RESTRICT even, double* SVMGSU_RESTRICT odd) {
+  for (int i = 0; i < count; ++i) {
+    const double size = g[i] < 0 ? -g[i] : g[i];
+    const double top = size - h[i] < kLeastExponent ? kLeastExponent : size - h[i];
+    const double down = -size < kLeastExponent ? kLeastExponent : -size;
+    const double x = size < 0.25 ? size : 0.25;
+    double series = 1.0 / 12;  // 1 − e^(−x) = x(1 − x/2(1 − x/3(1 − ...))), to 2e-17 of it
+    for (int k = 11; k >= 2; --k) series = (1 - x * series) * (1.0 / k);
+    const double lost = size < 0.25 ? x * (1 - x * series) : 1 - exponential(down);
+    const double half = 0.5 * exponential(top < 0 ? top : 0.0) * lost;
+    even[i] = half * lost;
+    odd[i] = g[i] < 0 ? -(half * (2 - lost)) : half * (2 - lost);
+  }
+}
+
 }  // namespace
 
 void add_waves(const double* w, Index groups, const WaveInput& g, double scale, double* cosine, double* sine) {
@@ -167,6 +181,10 @@ void add_sparse_waves(const SparseFrequency* w, Index groups, const WaveInput& g
                       double* sine) {
   for (Index k = 0; k < groups; ++k)
     add_sparse_group(w + k * kWaveGroup, g, scale, cosine + k * kWaveGroup, sine + k * kWaveGroup);
+}
+
+void decays(int count, const double* g, const double* h, double* even, double* odd) {
+  decays_of(count, g, h, even, odd);
 }
 
 }  // namespace svmgsu::kernels

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "kernels/four.hpp"
+#include "kernels/simd.hpp"
 #include "population/lanes.hpp"
 
 namespace svmgsu::lanes {

@@ -13,6 +13,7 @@
 #include <limits>
 
 #include "engines/source.hpp"
+#include "solvers/choices.hpp"
 #include "support/poll.hpp"
 #include "support/random.hpp"
 
@@ -24,7 +25,6 @@ constexpr double kWork = 10;      // passes between two looks at J and the bound
 constexpr int kSweeps = 50;       // and sweeps
 constexpr double kFirst = 0.1;    // violation of the margins at which to look, the first time
 constexpr double kTighter = 0.3;  // and then by this factor
-constexpr double kLonger = 8;     // rounding of these sums, in units of that of a pass
 
 template <class Scalar>
 class DualDescent {
@@ -169,7 +169,7 @@ class DualDescent {
     // The sums above are longer than those of a pass, whose rounding is known.
     objective_.evaluate(now.w, now.b, 0.0, pass_);
     now.certificate = pass_.certificate;
-    now.certificate.below *= kLonger;
+    now.certificate.below *= choices::kLongerSums;
     const double bound = lambda * (rho[0] * mass[0] + rho[1] * mass[1] - scaled.squaredNorm() / 2);
     now.certificate.bound = bound - now.certificate.below;
   }
@@ -193,11 +193,7 @@ class DualDescent {
 bool descend(const Objective& objective, const std::function<bool(const Descent&)>& goes_on) {
   const Gaussians* const data = objective.source().whole();
   if (!data || objective.loss().name() != std::string("hinge")) return false;
-  if (!data->covariance().empty()) {
-    if (!is_wide(*data)) return false;
-    descend_in_span(objective, goes_on);
-    return true;
-  }
+  if (!data->covariance().empty()) return false;
   const Rows& rows = data->means();
   if (rows.has_origin()) return false;
   if (rows.wide())

@@ -3,13 +3,15 @@
 #include <cmath>
 #include <limits>
 
+#include "solvers/choices.hpp"
+
 namespace svmgsu {
 namespace {
 
 double ratio(double a, double b) { return std::abs(b) > std::numeric_limits<double>::min() ? a / b : 0; }
 
 // By LDLᵀ with the larger diagonal entry first. Along what has no curvature the step is 0.
-LineStep newton_step(const Line::Point& at) {
+LineStep newton_step(const Line::Value& at) {
   const bool t_first = at.t_t >= at.beta_beta;
   const double first = t_first ? at.t_t : at.beta_beta, l = ratio(at.t_beta, first);
   const double second = (t_first ? at.beta_beta : at.t_t) - l * at.t_beta;
@@ -20,13 +22,13 @@ LineStep newton_step(const Line::Point& at) {
 
 // Damped Newton in both: t is scarce where b is far off.
 LineStep refine(const Line& line, LineStep x) {
-  Line::Point now = line.at(x.t, x.beta);
+  Line::Value now = line.at(x.t, x.beta);
   for (int k = 0; k < 20; ++k) {
     const LineStep step = newton_step(now);
     const double gain = -(now.t * step.t + now.beta * step.beta);
     if (!(gain > 1e-12 * std::abs(now.value))) break;
     double scale = 1;
-    Line::Point next = line.at(x.t + step.t, x.beta + step.beta);
+    Line::Value next = line.at(x.t + step.t, x.beta + step.beta);
     while (!(next.value <= now.value - 1e-4 * scale * gain) && scale > 1e-6) {
       scale *= 0.3;
       next = line.at(x.t + scale * step.t, x.beta + scale * step.beta);
@@ -42,11 +44,12 @@ LineStep refine(const Line& line, LineStep x) {
 }  // namespace
 
 LineStep line_search(const Line& line, bool intercept) {
-  const Line::Point here = line.at(0, 0);
+  const Line::Value here = line.at(0, 0);
+  if (!(here.t < 0)) return {0, 0};
   // First t alone: Newton on the slope inside a bracket that grows until the slope has turned.
   double low = 0, high = std::numeric_limits<double>::infinity(), t = 1;
   for (int k = 0; k < 60; ++k) {
-    const Line::Point point = line.at(t, 0);
+    const Line::Value point = line.at(t, 0);
     if (std::abs(point.t) <= 1e-2 * std::abs(here.t) && point.value <= here.value) break;
     (point.t > 0 ? high : low) = t;
     const double newton = t - point.t / point.t_t;
@@ -57,6 +60,19 @@ LineStep line_search(const Line& line, bool intercept) {
     }
   }
   return intercept ? refine(line, {t, 0}) : LineStep{t, 0};
+}
+
+Probe probe_step(const Objective& objective, const Evaluation& at, const Step& p, double sharp, double epsilon) {
+  Probe result;
+  const std::unique_ptr<Objective> some = objective.subsample(choices::kFewSamples, 1);
+  if (!some) return result;
+  const Evaluation from = some->evaluate(at.w, at.b, at.epsilon);
+  const Evaluation there = some->evaluate(at.w + p.w, at.b + p.b, at.epsilon);
+  result.done = true;
+  result.blurred = some->sharp_share(there, sharp) == 0;
+  result.best =
+      line_search(some->line(from, there, p.w, p.b, result.blurred ? epsilon : at.epsilon), objective.intercept());
+  return result;
 }
 
 }  // namespace svmgsu

@@ -4,13 +4,11 @@
 #include <cmath>
 
 #include "engines/hessian.hpp"
+#include "solvers/best_so_far.hpp"
 #include "solvers/bundle.hpp"
 #include "solvers/choices.hpp"
-#include "solvers/course.hpp"
 #include "solvers/dual_descent.hpp"
 #include "solvers/line_search.hpp"
-#include "solvers/pace.hpp"
-#include "solvers/probe.hpp"
 #include "solvers/quasi_newton.hpp"
 #include "support/poll.hpp"
 
@@ -19,10 +17,10 @@ namespace {
 
 using namespace choices;
 
-class Newton : private Course {
+class Newton : private BestSoFar {
  public:
   Newton(const Objective& objective, const Options& options, const Monitor& monitor)
-      : Course(options, monitor),
+      : BestSoFar(options, monitor),
         objective_(objective),
         bundle_(objective.lambda(), objective.intercept(), objective.task() == Task::classification) {}
 
@@ -79,7 +77,7 @@ class Newton : private Course {
     }
     if (suits_descent(objective_) && descend()) return;
     if (start_from_sample()) return;
-    epsilon_ = kFirstEpsilon * unit_;
+    epsilon_ = unit_;
     visit(zero, objective_.intercept() && values ? trivial_.b : 0.0);
     // All slopes are alike here, so that their sums tell the mean of x.
     if (!values) mean_ = (now_.slopes.sum[1] - now_.slopes.sum[0]) / (now_.slopes.mass[0] + now_.slopes.mass[1]);
@@ -108,16 +106,15 @@ class Newton : private Course {
 
   // Where samples are many, the optimum of some of them is a good start for a hundredth of the cost.
   bool start_from_sample() {
-    const Index unit = objective_.features() + 10, least = kSampleRows * unit;
-    if (objective_.samples() < kManyTimes * least) return false;
-    const Index rows = std::max(least, std::min(objective_.samples() / kOfMany, kMostSampleRows * unit));
+    const Index rows = subsample_rows(objective_.samples(), objective_.features());
+    if (rows == 0) return false;
     const std::unique_ptr<Objective> some = objective_.subsample(rows, 0);
     if (!some) return false;
     Options rough = options_;
-    rough.tolerance = std::max(options_.tolerance, kSampleTolerance);
+    rough.tolerance = std::max(options_.tolerance, kSampleAccuracy);
     const Result found = Newton(*some, rough, {}).run(nullptr, 0);
     passes_ += found.history.back().passes * static_cast<double>(rows) / static_cast<double>(objective_.samples());
-    epsilon_ = kSampleEpsilon * unit_;
+    epsilon_ = kSampleAccuracy * unit_;
     visit(found.w, found.b);
     return now_.certificate.value <= trivial_.start;
   }
@@ -172,7 +169,7 @@ class Newton : private Course {
     const bool sketch = sketches_first();
     if (!factor_ && objective_.features() > kFewFeatures) diagonal_ = true;
     ++factor_age_;
-    if (diagonal_ && (sketch ? !pace_.slow() : factor_age_ <= kFirstSteps || steps_left() <= cost + kStepsWithFactor)) {
+    if (diagonal_ && (sketch ? !pace_.slow() : !pace_.known() || steps_left() <= cost)) {
       if (!factor_ || !sketch)
         factor_ = make_diagonal(objective_, *objective_.hessian(now_, kNegligibleKappa), ridge_of_b_, 0);
       return;
@@ -269,10 +266,10 @@ class Newton : private Course {
     epsilon_ = epsilon;
     std::swap(before_, now_);
     visit(before_.w + p.w, before_.b + p.b);
-    const double first_slope = hessian->slope(before_, now_, p.w, p.b, epsilon_);
+    // dJ/dt at t = 0, where the step after a cut of ε solves Hp = −g, with g the gradient at the new ε to first order.
+    const double first_slope = epsilon_ == old_epsilon ? gradient(before_).dot(p) : -rhs.dot(p);
     if (accepts(p, first_slope, newton_gap)) return;
-    // The unit step is too long (or, after a cut of ε, no descent at all: then stay and turn).
-    const LineStep best = first_slope < 0 ? search(p) : LineStep{0, 0};
+    const LineStep best = search(p);
     visit(before_.w + best.t * p.w, before_.b + best.t * p.b + best.beta);
   }
 
@@ -294,7 +291,6 @@ class Newton : private Course {
       if (!(curvature > 0)) break;
       const double alpha = rz / curvature;
       x.add(alpha, p);
-      hessian.follow(alpha);
       r.add(-alpha, hp);
       poll();
       z = factor_->solve(r);
@@ -318,10 +314,11 @@ class Newton : private Course {
     return now_.value <= value * (1 + 1e-12) && last_slope <= 0.5 * std::abs(first_slope);
   }
 
-  // From before_ along p, whose unit step is now_: one reading of the data more.
+  // From before_ along p, whose unit step is now_. After a cut of ε it may be no descent at all: then stay and turn.
   LineStep search(const Step& p) {
-    passes_ += 1;
-    return line_search(objective_.line(before_, now_, p.w, p.b, epsilon_), objective_.intercept());
+    const Line line = objective_.line(before_, now_, p.w, p.b, epsilon_);
+    passes_ += line.has_read();
+    return line_search(line, objective_.intercept());
   }
 
   const Objective& objective_;

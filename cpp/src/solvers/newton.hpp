@@ -24,9 +24,9 @@
 // class's share). Newton is invariant to the units of the features, so nothing is equilibrated, and
 // to a shift of the data once they are centred (Objective::centred), which solve() sees to.
 //
-// Many samples (100 n) start from the optimum of a subsample of 10 n to 100 n of them, which starts alike; the hinge of
-// sparse or wide data without covariances, or with few factors, from coordinate descent in the dual
-// (solvers/dual_descent.hpp), which is often all that is needed.
+// Many samples (200 n) start from the optimum of a subsample of 10 n to 100 n of them, which starts alike; the hinge of
+// sparse or wide data without covariances from coordinate descent in the dual (solvers/dual_descent.hpp), which is
+// often all that is needed. Data with fewer rows than features are solved in the span of their rows (solvers/span.hpp).
 //
 // Chosen by measurement: a primal-dual variant, predictors at the new ε, and warm starts from SGD needed more
 // passes or stalled on hinge-like data.

@@ -12,17 +12,16 @@
 namespace svmgsu {
 namespace {
 
+using choices::kAlwaysDense;
 using choices::kMostDense;
 using choices::kMostRows;
 
-constexpr Index kAlwaysDense = 200;       // features up to which it costs next to nothing
 constexpr Index kMostNumbers = 10000000;  // of the sketch
 constexpr double kProducts = 5;           // of two numbers in a matrix product, in the time that a pass reads one
 constexpr double kMostPasses = 300;       // that a dense factor may cost
 constexpr double kMostAtFirst = 20;       // the same as long as steps are quasi-Newton ones
 constexpr double kSketchPasses = 10;      // that a sketch may cost
 constexpr Index kFewRows = 50;            // of a sketch that is any use
-constexpr Index kDiagonalRows = 1000;     // samples that tell the diagonal of dense data
 
 // A Cholesky factor, in units that make the diagonal one.
 class DenseFactor final : public Preconditioner {
@@ -118,15 +117,6 @@ Index rows_for_sketch(const Objective& objective) {
   return std::min({kMostRows, kMostNumbers / objective.features(), std::max(kFewRows, static_cast<Index>(rows))});
 }
 
-// Whether a sketch that leaves nothing out is smaller than the dense matrix: samples are much fewer than features, as
-// with images.
-bool few_rows(const Objective& objective, const Hessian& hessian) {
-  const Index n = objective.features();
-  const Objective::Cost cost = objective.cost();
-  if (n <= kAlwaysDense || cost.dense) return false;
-  return 2 * (1 + cost.rank) * static_cast<double>(hessian.active()) < static_cast<double>(std::min(n, 2 * kMostRows));
-}
-
 Vector vector_of(const Step& step) {
   Vector both(step.w.size() + 1);
   both << step.w, step.b;
@@ -142,7 +132,7 @@ Step Preconditioner::times(const Step& v) const { return step_of(times(vector_of
 
 std::unique_ptr<Preconditioner> make_diagonal(const Objective& objective, const Hessian& hessian, double ridge_of_b,
                                               std::uint64_t seed) {
-  Vector diagonal = hessian.diagonal(kDiagonalRows, seed);
+  Vector diagonal = hessian.diagonal(choices::kFewSamples, seed);
   diagonal(objective.features()) = objective.intercept() ? diagonal(objective.features()) + ridge_of_b : 1.0;
   return std::make_unique<DiagonalFactor>(diagonal);
 }
@@ -158,8 +148,6 @@ Index rows_for_dense(const Objective& objective) {
 
 bool suits_descent(const Objective& objective) {
   const auto n = static_cast<double>(objective.features());
-  const double rank = objective.cost().rank;
-  if (rank > 0 && static_cast<double>(objective.samples()) * (1 + rank) < n) return true;
   return sketches(objective, Phase::newton) || 4 * objective.cost().numbers < n;
 }
 
@@ -180,9 +168,8 @@ double passes_of_factor(const Objective& objective, double active) {
 std::unique_ptr<Preconditioner> make_preconditioner(const Objective& objective, const Hessian& hessian,
                                                     double ridge_of_b, std::uint64_t seed, Phase phase) {
   const Index n = objective.features();
-  const bool few = few_rows(objective, hessian);
-  if (few || sketches(objective, phase)) {
-    Hessian::Sketch sketch = hessian.sketch(few ? hessian.active() : rows_for_sketch(objective), seed);
+  if (sketches(objective, phase)) {
+    Hessian::Sketch sketch = hessian.sketch(rows_for_sketch(objective), seed);
     // b has no penalty of its own: let D carry a share of what the rows say of it.
     sketch.diagonal(n) = objective.intercept() ? 0.01 * sketch.rows.col(n).squaredNorm() + ridge_of_b : 1.0;
     if (!objective.intercept()) sketch.rows.col(n).setZero();

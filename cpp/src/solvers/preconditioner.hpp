@@ -1,12 +1,24 @@
 // Solves with an estimate of the Hessian: dense and factored up to some features, a sketch of few rows beyond.
 #pragma once
 
+#include <cmath>
 #include <memory>
 
 #include "engines/hessian.hpp"
-#include "solvers/step.hpp"
 
 namespace svmgsu {
+
+// A direction in (w, b).
+struct Step {
+  Vector w;
+  double b = 0;
+  double dot(const Step& other) const { return w.dot(other.w) + b * other.b; }
+  double norm() const { return std::sqrt(dot(*this)); }
+  void add(double factor, const Step& other) {
+    w += factor * other.w;
+    b += factor * other.b;
+  }
+};
 
 class Preconditioner {
  public:

@@ -5,9 +5,7 @@
 namespace svmgsu {
 namespace {
 
-constexpr std::size_t kMemory = 12;      // pairs
-constexpr std::size_t kLongMemory = 20;  // where the first matrix is poor
-constexpr double kFlat = 0.03;           // of the estimate: a curvature along w that is not to be trusted
+constexpr std::size_t kMemory = 12;  // pairs
 
 // What rounding may leave of the product is told by its terms, whatever the units of the features.
 bool is_pair(const Step& s, const Step& y) {
@@ -26,13 +24,12 @@ std::vector<QuasiNewton::Pair> known_pairs(const Objective& objective, const Eva
   if (intercept && mean && mean->size() > 0 && of_b > 0)
     pairs.push_back({{Vector::Zero(at.w.size()), 1}, {of_b * *mean, of_b}, 1 / of_b});
   // With the change of b that is best for it, the direction is the same wherever the origin is.
-  const Line::Point along = objective.line_of_w(at).at(0, 0);
-  const double with_b = intercept && of_b > 0 ? -along.t_beta / of_b : 0.0,
-               curvature = along.t_t + with_b * along.t_beta;
+  const Objective::AlongW along = objective.along_w(at);
+  const double with_b = intercept && of_b > 0 ? -along.w_b / of_b : 0.0;
+  const double curvature = along.w_w + with_b * along.w_b;
   const Step s{at.w, with_b};
   Step y = mean ? Step{estimate.times(Step{at.w, 0}).w, 0} : estimate.times(s);
   const double factor = curvature / s.dot(y);
-  if (!(factor > kFlat)) return pairs;  // as near w = 0, which no quadratic is like
   y = {factor * y.w, factor * y.b};
   if (is_pair(s, y)) pairs.push_back({s, y, 1 / s.dot(y)});
   return pairs;
@@ -40,7 +37,6 @@ std::vector<QuasiNewton::Pair> known_pairs(const Objective& objective, const Eva
 
 Step QuasiNewton::direction(const Preconditioner& factor, const Step& gradient, bool scaled,
                             const std::vector<Pair>& known) {
-  scaled_ = scaled;
   if (scaled && !pairs_.empty()) {
     const Pair& last = pairs_.back();
     const double curvature = last.y.dot(factor.solve(last.y));
@@ -64,7 +60,7 @@ Step QuasiNewton::direction(const Preconditioner& factor, const Step& gradient, 
 void QuasiNewton::remember(const Step& s, const Step& y) {
   if (!is_pair(s, y)) return;
   pairs_.push_back({s, y, 1 / s.dot(y)});
-  if (pairs_.size() > (scaled_ ? kLongMemory : kMemory)) pairs_.erase(pairs_.begin());
+  if (pairs_.size() > (kMemory)) pairs_.erase(pairs_.begin());
 }
 
 }  // namespace svmgsu

@@ -27,7 +27,6 @@ class QuasiNewton {
  private:
   std::vector<Pair> pairs_;
   double gamma_ = 1;  // of γF⁻¹
-  bool scaled_ = false;
 };
 
 // What is known of the Hessian at an evaluated point without a product. The curvature along w, where the margins' own

@@ -5,7 +5,7 @@
 #include <limits>
 #include <numeric>
 
-#include "engines/kept.hpp"
+#include "engines/cache.hpp"
 #include "support/clock.hpp"
 
 namespace svmgsu {

@@ -17,10 +17,6 @@
 namespace svmgsu {
 namespace {
 
-constexpr Index kAlwaysDenseInSpan = 200;  // for which a dense factor of the Hessian costs next to nothing
-constexpr Index kMostRowsOfSpan = 1500;    // with more there is no dense factor in the basis either
-constexpr double kRoundingOfBasis = 8;     // rounding of the basis, in units of that of a pass
-
 bool is_isotropic(const Covariance& kind) {
   return kind.layout() == Covariance::Layout::isotropic && !kind.is_shared();
 }
@@ -41,12 +37,10 @@ Index rows_of(const Gaussians& data) {
 
 bool suits_span(const Objective& objective) {
   const Gaussians* const data = objective.source().whole();
-  if (!data || data->means().sparse() || objective.features() <= kAlwaysDenseInSpan) return false;
+  if (!data || data->means().sparse() || objective.features() <= choices::kAlwaysDense) return false;
   const Index rows = rows_of(*data);
-  if (rows < 0 || rows > kMostRowsOfSpan || rows >= objective.features()) return false;
-  const auto known = [](const CovarianceSum::Term& term) { return !is_isotropic(term.kind); };
-  const bool descends = std::all_of(data->covariance().begin(), data->covariance().end(), known);
-  return !(descends && objective.loss().name() == std::string("hinge"));
+  if (rows < 0 || rows > choices::kMostDense || rows >= objective.features()) return false;
+  return !(data->covariance().empty() && objective.loss().name() == std::string("hinge"));
 }
 
 // x − o of every sample, then its factors, and the basis Q of their span: rows = RᵀQᵀ.
@@ -153,7 +147,7 @@ std::optional<Result> solve_in_span(const Objective& objective, const Options& o
   // The basis has rounded the data: what J is, and what the bound may be wrong by, is said by the data themselves.
   const Certificate here = objective.evaluate(result.w, result.b, result.epsilon).certificate;
   result.objective = here.value;
-  result.gap = std::max(0.0, here.value + here.above - std::max(here.bound, bound - kRoundingOfBasis * here.below));
+  result.gap = std::max(0.0, here.value + here.above - std::max(here.bound, bound - choices::kLongerSums * here.below));
   if (!result.history.empty()) {
     Progress last = result.history.back();
     last.objective = result.objective;

@@ -8,8 +8,8 @@
 namespace svmgsu {
 
 // Solves in the span, and says how good the point is for the objective itself, of which one pass is made. Nothing where
-// the data are not in memory, have a covariance that the basis would change, are sparse, or where there is nothing to
-// gain by it: few features, or the hinge, whose dual is solved from inner products (solvers/span_descent.cpp).
+// the data are not in memory, have a covariance that the basis would change, are sparse, have few features or too many
+// rows, and for the hinge without covariances, whose dual is solved by coordinate descent.
 std::optional<Result> solve_in_span(const Objective& objective, const Options& options, const Monitor& monitor,
                                     const Vector* start_w, double start_b);
 

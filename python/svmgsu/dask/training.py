@@ -66,7 +66,7 @@ class DaskSource(DataSource):
 
 def solver_shard(data: Gaussians, targets: Any, weights: Any, task: Task, scale: float) -> solver.Shard:
     """Task: return a shard for the solver, with covariances times `scale`; its arrays are not copied."""
-    return solver.Shard(data.scale_cov(scale), targets, weights, task, threads=threads_here(), keeps=True)
+    return solver.Shard(data.scale_cov(scale), targets, weights, task, threads=threads_here())
 
 
 def margins_of(data: Gaussians, coef: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -16,7 +16,7 @@ import numpy as np
 from .. import _core
 from ..data.gaussians import Gaussians
 from ..support.losses import Task
-from ..support.validation import Array, FloatArray
+from ..support.validation import Array
 
 MapFunction = Callable[..., Iterable[bytes]]
 
@@ -40,8 +40,6 @@ class Shard:
         What the targets are.
     threads : int, default=1
         Number of threads that respond to a request; 0 is all.
-    keeps : bool, default=False
-        Whether w·x and wᵀΣw of the samples are cached where the shard is, instead of in every response.
     """
 
     def __init__(
@@ -51,24 +49,20 @@ class Shard:
         weights: Array | None = None,
         task: Task = "classification",
         threads: int = 1,
-        keeps: bool = False,
     ) -> None:
         self.data = data
         self.targets = np.ascontiguousarray(targets, dtype=np.float64)
         self.weights = None if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
         self.task = task
         self.threads = threads
-        self.keeps = keeps
         self.key = uuid.uuid4().hex
 
     def core(self) -> Any:
         """Return the samples as the core takes them."""
         weights = np.ones(len(self.targets)) if self.weights is None else self.weights
-        return _training_set(self.data, self.targets, weights, self.task)
-
-
-def _training_set(data: Gaussians, targets: FloatArray, weights: FloatArray, task: Task) -> Any:
-    return data.valued(targets, weights) if task == "regression" else data.labelled(targets, weights, None)
+        if self.task == "regression":
+            return self.data.valued(self.targets, weights)
+        return self.data.labelled(self.targets, weights, None)
 
 
 @dataclass
@@ -78,7 +72,6 @@ class _Description:
     first_sample: Gaussians
     size: int
     task: Task
-    keeps: bool
     numbers: tuple[float, float]  # stored numbers and rows of the covariance's factor, per sample on average
 
 
@@ -91,26 +84,20 @@ def answer(shard: Shard, request: bytes) -> bytes:
     """Respond to a request: the task of the map, which any process that has the shard can do."""
     if request == _DESCRIBE:
         numbers = _core.numbers_of(shard.core())
-        return pickle.dumps(_Description(shard.data[:1], len(shard.data), shard.task, shard.keeps, numbers))
+        return pickle.dumps(_Description(shard.data[:1], len(shard.data), shard.task, numbers))
     if request.startswith(_ROWS):
         rows = np.frombuffer(request, dtype=np.int64, offset=len(_ROWS))
         return pickle.dumps(shard.data[rows]) if len(rows) else b""
     with _lock:
         if shard.key not in _workers:
-            made = _core.ShardWorker(shard.core(), shard.threads, shard.keeps)
+            made = _core.ShardWorker(shard.core(), shard.threads)
             _workers[shard.key] = (threading.Lock(), made)
         _workers.move_to_end(shard.key)
         while len(_workers) > _MOST_WORKERS:
             _workers.popitem(last=False)
         lock, worker = _workers[shard.key]
     with lock:
-        return worker.answer(request)
-
-
-def drop(shard: Shard) -> None:
-    """Drop the state of a shard in this process."""
-    with _lock:
-        _workers.pop(shard.key, None)
+        return worker.respond(request)
 
 
 def forget() -> None:
@@ -119,9 +106,10 @@ def forget() -> None:
         _workers.clear()
 
 
-def wants_nothing(request: bytes) -> bool:
-    """Return whether a request asks for no rows, so that the response is empty whatever the shard."""
-    return request == _ROWS
+def unlabelled(data: Gaussians) -> Any:
+    """Return samples as the core takes them, where it has their targets already."""
+    ones = np.ones(len(data))
+    return data.labelled(ones, ones, None)
 
 
 class _Places:
@@ -131,7 +119,6 @@ class _Places:
         self.map_function = map_function
         self.shards = list(shards)
         self.starts: Array = np.zeros(1, dtype=np.int64)
-        self.task: Task = "classification"
 
     def ask(self, requests: list[bytes]) -> list[bytes]:
         """Send one request to all shards, or each shard its own."""
@@ -147,11 +134,7 @@ class _Places:
             for (a, b), start in zip(pairwise(cuts), self.starts[:-1], strict=True)
         ]
         parts = [pickle.loads(text) for text in self.ask(requests) if text]
-        return self.unlabelled(parts[0] if len(parts) == 1 else Gaussians.concatenate(parts))
-
-    def unlabelled(self, data: Gaussians) -> Any:
-        ones = np.ones(len(data))
-        return _training_set(data, ones, ones, self.task)
+        return unlabelled(parts[0] if len(parts) == 1 else Gaussians.concatenate(parts))
 
 
 def mapped(
@@ -181,11 +164,9 @@ def mapped(
 
     Notes
     -----
-    A request is a few numbers per feature. A response has as many for each group of blocks (at most 256 in
-    all) and 16 bytes per sample (8 without uncertainties), which are cached here: steps along a line and
-    estimates of the Hessian need no further request. Shards with `keeps=True` cache these themselves: their
-    responses have the same size for any number of samples, and such steps take a request each, to which a
-    process that has responded before responds without a pass over its samples.
+    A request is a few numbers per feature, and a response has as many for each group of blocks (at most 256
+    in all). Shards cache w·x and wᵀΣw of their samples: a process that has responded before responds to
+    requests along a line without a pass over its samples.
     """
     if not shards:
         raise ValueError("shards is empty")
@@ -193,32 +174,27 @@ def mapped(
     told: list[_Description] = [pickle.loads(text) for text in places.ask([_DESCRIBE])]
     if len({shard.task for shard in told}) > 1:
         raise ValueError("shards: some are for classification and some for regression")
-    if len({shard.keeps for shard in told}) > 1:
-        raise ValueError("shards: some have keeps=True, and some have not")
     sizes = [shard.size for shard in told]
     places.starts = np.concatenate([[0], np.cumsum(sizes)])
-    places.task = told[0].task
     if len(targets) != sum(sizes):
         raise ValueError(f"targets: {len(targets)} for {sum(sizes)} samples in the shards")
     numbers, rank = np.average([shard.numbers for shard in told], axis=0, weights=sizes).tolist()
     return _core.Mapped(
-        places.unlabelled(told[0].first_sample),
+        unlabelled(told[0].first_sample),
         sizes,
         np.ascontiguousarray(targets, dtype=np.float64),
         None if weights is None else np.ascontiguousarray(weights, dtype=np.float64),
-        places.task == "regression",
+        told[0].task == "regression",
         numbers,
         rank,
-        places.ask,
         places.take,
-        told[0].keeps,
+        places.ask,
     )
 
 
 def group_rows(data: Gaussians, samples: int) -> int:
     """Return the number of rows that shards of data like `data`, `samples` in all, begin at multiples of."""
-    ones = np.ones(len(data))
-    core = data.labelled(ones, ones, None)
+    core = unlabelled(data)
     return _core.group_rows(core, _core.numbers_of(core)[0], samples)
 
 
@@ -229,13 +205,12 @@ def split(
     weights: Array | None = None,
     task: Task = "classification",
     threads: int = 1,
-    keeps: bool = False,
 ) -> list[Shard]:
     """Cut data in memory into at most `count` shards of about the same size."""
     unit = group_rows(data, len(data))
     groups = -(-len(data) // unit)
     cuts = sorted({min(len(data), unit * (k * groups // count)) for k in range(count)} | {0, len(data)})
     return [
-        Shard(data[a:b], targets[a:b], None if weights is None else weights[a:b], task, threads, keeps)
+        Shard(data[a:b], targets[a:b], None if weights is None else weights[a:b], task, threads)
         for a, b in pairwise(cuts)
     ]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from ..support.losses import Task
 from ..support.memory import in_words
 from ..support.validation import Array, FloatArray
 from .blocks import Blocks
-from .shards import Shard, drop, group_rows, mapped, wants_nothing
+from .shards import group_rows, unlabelled
 
 FAIR_WINDOW = 2**23  # bytes, with which reading is not slowed down
 COPIES = 4  # of a part while it is made and the solver's request is computed
@@ -222,47 +222,19 @@ class Files(DataSource):
 _KINDS = {"packed": "full", "factors": "low_rank", "isotropic": "isotropic"}
 
 
-@dataclass
-class _Part:
-    """Some rows, read and mapped anew for each request of the solver."""
-
-    blocks: Blocks
-    rows: slice
-    targets: FloatArray
-    weights: FloatArray | None
-    task: Task
-    scale: float
-
-    def made(self) -> Shard:
-        data: Gaussians = self.blocks[self.rows]
-        if data.test_noise is not None:
-            data = data.with_more_cov(data.test_noise)
-        weights = None if self.weights is None else self.weights[self.rows]
-        return Shard(data.scale_cov(self.scale), self.targets[self.rows], weights, self.task, threads=0)
-
-
-def one_after_another(
-    task: Callable[..., bytes], parts: Iterable[Any], requests: Iterable[bytes]
-) -> Iterator[bytes]:
-    """Map over parts that are made for each request, by their `made()`, and dropped after it."""
-    for part, request in zip(parts, requests, strict=True):
-        if wants_nothing(request):
-            yield b""
-            continue
-        shard = part.made()
-        try:
-            yield task(shard, request)
-        finally:
-            drop(shard)
-
-
 class MappedFiles(Files):
     """Samples that are made of those in files as they are read; a pass reads and makes them once."""
 
     def whole_set(self, targets: FloatArray, weights: FloatArray | None, task: Task, scale: float) -> Any:
+        def made(rows: slice) -> Gaussians:
+            data: Gaussians = self.blocks[rows]
+            if data.test_noise is not None:
+                data = data.with_more_cov(data.test_noise)
+            return data.scale_cov(scale)
+
         self.blocks.check()
         count = self.shape[0]
-        like = _Part(self.blocks, slice(0, 1), targets, weights, task, scale).made().data
+        like = made(slice(0, 1))
         unit = group_rows(like, count)
         row = COPIES * self.blocks.row_bytes
         least = unit * row + BYTES_PER_SAMPLE * count
@@ -274,11 +246,29 @@ class MappedFiles(Files):
             )
         room = (self.blocks.memory - BYTES_PER_SAMPLE * count) // (unit * row)
         step = unit * max(1, min(room, count // unit))
-        parts = [
-            _Part(self.blocks, slice(first, min(first + step, count)), targets, weights, task, scale)
-            for first in range(0, count, step)
-        ]
-        return mapped(one_after_another, parts, targets, weights)
+        parts = [slice(first, min(first + step, count)) for first in range(0, count, step)]
+        sizes = [part.stop - part.start for part in parts]
+        numbers = [_core.numbers_of(unlabelled(made(part))) for part in parts]
+
+        def take(positions: Array) -> Any:
+            cuts = np.searchsorted(positions, [part.start for part in parts] + [count])
+            found = [
+                made(part)[positions[a:b] - part.start]
+                for part, (a, b) in zip(parts, pairwise(cuts), strict=True)
+                if a < b
+            ]
+            return unlabelled(found[0] if len(found) == 1 else Gaussians.concatenate(found))
+
+        return _core.Mapped(
+            unlabelled(like),
+            sizes,
+            np.ascontiguousarray(targets, dtype=np.float64),
+            weights,
+            task == "regression",
+            *np.average(numbers, axis=0, weights=sizes).tolist(),
+            take,
+            make=lambda place: unlabelled(made(parts[place])),
+        )
 
     def capacity(self, problems: int) -> int:
         return 1

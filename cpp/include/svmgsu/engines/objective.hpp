@@ -50,28 +50,27 @@ struct DualPoint {
 };
 
 // What is remembered of the samples at an evaluated point.
-struct Kept;
+struct PointCache;
 
 // J at a point with all that a pass at that point has learnt.
 struct Evaluation {
   Vector w;
   double b = 0;
   double epsilon = 0;
-  double value = 0;            // J, smoothed by ε
-  Certificate certificate;     // of the true J, from the losses' slopes at (w, b)
-  DualPoint slopes;            // from which it came
-  double dual = 0;             // that bound before the best multiple of the slopes is taken
-  double smoothed_share = 0;   // what smoothing adds to the dual value: (ε²/ℓ) Σ c L″
-  Vector gradient;             // ∂J/∂w
-  double gradient_b = 0;       // ∂J/∂b
-  double curvature_b = 0;      // ∂²J/∂b²
-  std::shared_ptr<Kept> kept;  // who else holds it, as a Hessian may, keeps it as it is
+  double value = 0;                   // J, smoothed by ε
+  Certificate certificate;            // of the true J, from the losses' slopes at (w, b)
+  DualPoint slopes;                   // from which it came
+  double dual = 0;                    // that bound before the best multiple of the slopes is taken
+  double smoothed_share = 0;          // what smoothing adds to the dual value: (ε²/ℓ) Σ c L″
+  Vector gradient;                    // ∂J/∂w
+  double gradient_b = 0;              // ∂J/∂b
+  double curvature_b = 0;             // ∂²J/∂b²
+  std::shared_ptr<PointCache> cache;  // who else holds it, as a Hessian may, keeps it as it is
 };
 
 class Hessian;  // engines/hessian.hpp
-class Levels;
+class Histogram;
 class Line;  // engines/line.hpp
-class Remote;
 class Source;
 struct Columns;
 struct Cuts;
@@ -138,14 +137,18 @@ class Objective {
   std::unique_ptr<Objective> subsample(Index rows, std::uint64_t seed) const;
   // The share of samples whose L″ is above `negligible` times the largest.
   double active_share(const Evaluation& at, double negligible) const;
+  // The second derivatives of J along w, and along w and b.
+  struct AlongW {
+    double w_w = 0, w_b = 0;
+  };
+  AlongW along_w(const Evaluation& at) const;
   // The share of samples with s below `deviation`: there the loss is nearly as sharp as for a point.
   double sharp_share(const Evaluation& at, double deviation) const;
   // Samples with L″ below `negligible` times the largest are left out.
   std::shared_ptr<Hessian> hessian(const Evaluation& at, double negligible = 0) const;
   // J from an evaluated point along p; `there` is an evaluation at w + p.
   Line line(const Evaluation& from, const Evaluation& there, const Vector& p, double p_b, double epsilon) const;
-  // The same along w, and at a point without moving w.
-  Line line_of_w(const Evaluation& at) const;
+  // The same at a point, without moving w.
   Line line_at(const Evaluation& at, double epsilon) const;
 
   // And this for engines.
@@ -158,18 +161,19 @@ class Objective {
   // Makes this a part of other data, which are seen from `origin` and cut up as they are.
   void become_part(Vector origin, double centre, const Cuts& cuts);
   // Sums up at (w, b): the groups to `emit`, or all of them to `total` where it is null.
-  void pass(const Vector& w, double b, double epsilon, bool columns, Kept& kept,
+  void pass(const Vector& w, double b, double epsilon, bool columns, PointCache& cache,
             const std::function<void(const PassSums&)>* emit, PassSums& total) const;
-  // What is kept of a point; read anew where it has been given up.
-  const Kept& kept(const Evaluation& at) const;
-  const Kept& complete(Kept& known, const Vector& w) const;
+  // What is cached of a point; read anew where it has been given up.
+  const PointCache& cached(const Evaluation& at) const;
+  const PointCache& complete(PointCache& known, const Vector& w) const;
   // How large c L″ and wᵀΣw of the samples are.
-  const Levels& kappa_levels(const Evaluation& at) const;
-  const Levels& variance_levels(const Evaluation& at) const;
-  // L″ of every sample, as it was or would have been kept.
-  void fill_curvature(const Evaluation& at, const Kept& of, std::vector<double>& out) const;
-  // The remote that keeps what is known of samples, or null.
-  const Remote* keeper() const;
+  const Histogram& kappa_histogram(const Evaluation& at) const;
+  const Histogram& variance_histogram(const Evaluation& at) const;
+  // L″ of every sample, as it was or would have been cached.
+  void fill_curvature(const Evaluation& at, const PointCache& of, std::vector<double>& out) const;
+  // What along_w sums up, for each group of blocks.
+  static constexpr std::size_t kAlongW = 2;
+  std::vector<double> sums_along_w(const Evaluation& at) const;
   // Refuses a point that was not evaluated here, and one of other features.
   void require_known(const Evaluation& at, const char* name) const;
   void require_point(const Vector& w, const char* name = "w") const;
@@ -180,6 +184,8 @@ class Objective {
   void learn_targets();
   Trivial trivial_of_labels() const;
   double best_intercept(const Evaluation& at, double start) const;
+  // The point (w, 0), of which nothing is known yet.
+  Evaluation at_zero(const Vector& w) const;
 
   std::shared_ptr<const Loss> loss_;
   double lambda_;

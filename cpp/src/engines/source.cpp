@@ -1,7 +1,10 @@
-#include "engines/centring.hpp"
+// Where the data lie, and samples as seen from there.
+#include "engines/source.hpp"
 
 #include <algorithm>
 #include <cmath>
+
+#include "engines/requests.hpp"
 
 namespace svmgsu {
 namespace {
@@ -11,29 +14,43 @@ constexpr double kFar = 1e4;       // spreads
 constexpr double kSparseNear = 3;  // spreads within which a sparse column is left alone
 
 // use(column, value) for the numbers of the rows looked at.
-template <class Use>
-void for_entries(const Rows& rows, const std::vector<Index>& ids, Use use) {
+template <class Scalar, class Use>
+void for_entries(const Scalar* values, const Rows& rows, const std::vector<Index>& ids, Use use) {
   const auto count = static_cast<Index>(ids.size()), looked = std::min(count, kLookedAt);
   for (Index k = 0; k < looked; ++k) {
     const Index id = ids[static_cast<std::size_t>(k * count / looked)];
-    const Index first = rows.sparse() ? rows.start()[id] : id * rows.columns();
-    const Index last = rows.sparse() ? rows.start()[id + 1] : first + rows.columns();
-    for (Index at = first; at < last; ++at) use(rows.sparse() ? Index{rows.column()[at]} : at - first, rows.number(at));
+    if (rows.sparse()) {
+      for (Index at = rows.start()[id]; at < rows.start()[id + 1]; ++at)
+        use(Index{rows.column()[at]}, static_cast<double>(values[at]));
+    } else {
+      const Scalar* const row = values + id * rows.columns();
+      for (Index j = 0; j < rows.columns(); ++j) use(j, static_cast<double>(row[j]));
+    }
   }
+}
+template <class Use>
+void for_entries(const Rows& rows, const std::vector<Index>& ids, Use use) {
+  if (rows.wide())
+    for_entries(rows.wide(), rows, ids, use);
+  else
+    for_entries(rows.narrow(), rows, ids, use);
 }
 
 // Mean and standard deviation of each feature. Numbers that are not there are zeros.
 void moments(const Rows& rows, const std::vector<Index>& ids, Vector& mean, Vector& spread) {
   const Index n = mean.size();
   const auto looked = static_cast<double>(std::min(static_cast<Index>(ids.size()), kLookedAt));
-  Vector first = Vector::Zero(n), there = Vector::Zero(n);  // a value of each feature, from which the mean is summed
-  for_entries(rows, ids, [&](Index j, double x) {
-    if (there(j)++ == 0) first(j) = x;
-    mean(j) += x - first(j);
+  // A value of each feature, from which the mean is summed, and how many values it has.
+  Vector firsts = Vector::Zero(n), counts = Vector::Zero(n);
+  double *const first = firsts.data(), *const there = counts.data(), *const sum = mean.data();
+  for_entries(rows, ids, [=](Index j, double x) {
+    if (there[j]++ == 0) first[j] = x;
+    sum[j] += x - first[j];
   });
-  for (Index j = 0; j < n; ++j) mean(j) = there(j) / looked * first(j) + mean(j) / looked;
-  for_entries(rows, ids, [&](Index j, double x) { spread(j) += (x - mean(j)) * (x - mean(j)); });
-  for (Index j = 0; j < n; ++j) spread(j) = std::sqrt((spread(j) + (looked - there(j)) * mean(j) * mean(j)) / looked);
+  for (Index j = 0; j < n; ++j) sum[j] = there[j] / looked * first[j] + sum[j] / looked;
+  double* const square = spread.data();
+  for_entries(rows, ids, [=](Index j, double x) { square[j] += (x - sum[j]) * (x - sum[j]); });
+  for (Index j = 0; j < n; ++j) square[j] = std::sqrt((square[j] + (looked - there[j]) * sum[j] * sum[j]) / looked);
 }
 
 // Pieces that are seen from elsewhere as they come.
@@ -97,5 +114,7 @@ std::shared_ptr<const Source> seen_from(const std::shared_ptr<const Source>& sou
   if (source->whole()) return std::make_shared<MemorySource>(source->whole()->seen_from(at), source);
   return std::make_shared<ShiftedSource>(source, at);
 }
+
+Response Source::ask(const Objective&, Request) const { throw InvalidArgument("source: the samples are here"); }
 
 }  // namespace svmgsu
