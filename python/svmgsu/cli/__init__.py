@@ -66,5 +66,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     for command in COMMANDS:
         if words[:1] == [command.name]:
             return execute(command.parser(), words[1:])
-    _overview().parse_args(words[:1])
+    overview = _overview()
+    if not words:
+        overview.exit(2, overview.format_help())
+    overview.parse_args(words[:1])
     raise AssertionError("unreachable: help, version and complaints end the program")

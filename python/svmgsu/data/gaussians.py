@@ -143,7 +143,7 @@ class Gaussians:
 
     def __repr__(self) -> str:
         sizes = typical_sizes(self)
-        known = sizes is not None and not np.isnan(sizes[2])
+        known = sizes is not None and sizes[2] > 0
         size = f", typical error {sizes[2]:.2g} of the spread" if sizes and known else ""
         return f"Gaussians({self.shape[0]} samples, {self.shape[1]} features, cov={self.cov!r}{size})"
 

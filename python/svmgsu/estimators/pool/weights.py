@@ -186,11 +186,12 @@ class PoolSummary:
     left_out: list[str]
 
     def __str__(self) -> str:
-        lines = [f"{'member':44} {'weight':>8} {'fallback':>8} {'loss':>8}"]
+        width = max(len(name) for name in self.members)
+        lines = [f"{'member':{width}} {'weight':>8} {'fallback':>8} {'loss':>8}"]
         columns = (self.members, self.weights, self.fallback_weights, self.losses)
         for name, weight, other, loss in zip(*columns, strict=True):
-            lines.append(f"{name:44} {weight:8.3f} {other:8.3f} {loss:8.4f}")
-        lines.append(f"{'pool':44} {'':8} {'':8} {self.loss:8.4f}")
+            lines.append(f"{name:{width}} {weight:8.3f} {other:8.3f} {loss:8.4f}")
+        lines.append(f"{'pool':{width}} {'':8} {'':8} {self.loss:8.4f}")
         lines.append(f"fallback used for {self.gated:.1%}, outside the support {self.outside:.1%}")
         return "\n".join(lines)
 
