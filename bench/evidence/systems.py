@@ -265,7 +265,8 @@ class ClasswiseXD:
     settings = ((1, 0.03), (3, 1e-3), (6, 1e-3), (3, 0.03), (6, 0.03), (10, 0.03))  # components, ridge
 
     def suits(self, task: Task) -> bool:
-        return task.train.values.shape[1] <= WIDE and not task.spread
+        # With missing values there are classes that lack a feature altogether.
+        return task.train.values.shape[1] <= WIDE and not (task.spread or task.train.missing)
 
     def fit(self, task: Task, rows: Array, setting: Any, seed: int, final: bool) -> Any:
         samples, y = task.train[rows], task.y[rows]
