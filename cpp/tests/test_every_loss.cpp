@@ -68,7 +68,7 @@ TEST_CASE("derivatives are those of the value for every loss and kind") {
 
     const Evaluation there = objective.evaluate(w + v, b + vb, epsilon);
     const Line line = objective.line(at, there, v, vb, epsilon);
-    const Line::Point here = line.at(0.4, 0.2);
+    const Line::Value here = line.at(0.4, 0.2);
     CHECK(here.value == doctest::Approx(objective.value(w + 0.4 * v, b + 0.4 * vb + 0.2, epsilon)).epsilon(1e-10));
     CHECK(here.t ==
           doctest::Approx((line.at(0.4 + h, 0.2).value - line.at(0.4 - h, 0.2).value) / (2 * h)).epsilon(1e-5));
