@@ -130,9 +130,8 @@ const PointCache& Objective::complete(PointCache& known, const Vector& w) const 
   known.variance.resize(static_cast<std::size_t>(samples()));
   std::vector<Plan> plans;
   const double shift = this->shift(w), numbers = source_->numbers();
-  const Cuts cuts(samples(), block_size(source_->like(), numbers, samples(), 0), 0);
   sweep<Adds::nothing>(
-      Visit{[&](const Source::Use& use) { source_->all(cuts, use); }, cuts, numbers, nullptr, threads(), nullptr},
+      Visit{[&](const Source::Use& use) { source_->all(cuts(), use); }, cuts(), numbers, nullptr, threads(), nullptr},
       [&](const Piece& piece) { return PointForms(piece.data, w, plans); },
       [&](Places places, int count, const double* mean, const double* variance, double*, double*, char*, PassSums&) {
         for (int i = 0; i < count; ++i) {
