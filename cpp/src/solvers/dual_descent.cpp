@@ -193,7 +193,11 @@ class DualDescent {
 bool descend(const Objective& objective, const std::function<bool(const Descent&)>& goes_on) {
   const Gaussians* const data = objective.source().whole();
   if (!data || objective.loss().name() != std::string("hinge")) return false;
-  if (!data->covariance().empty()) return false;
+  if (!data->covariance().empty()) {
+    if (!is_wide(*data)) return false;
+    descend_in_span(objective, goes_on);
+    return true;
+  }
   const Rows& rows = data->means();
   if (rows.has_origin()) return false;
   if (rows.wide())

@@ -16,7 +16,11 @@ struct Descent {
 };
 
 // Descends as long as `goes_on` of what it has come to; false where it is not for this problem: it wants the hinge,
-// data in memory, and no covariances.
+// data in memory, and no covariances or factors that are few.
 bool descend(const Objective& objective, const std::function<bool(const Descent&)>& goes_on);
+
+// The same for data whose means and factors are fewer than features, from their inner products (span_descent.cpp).
+bool is_wide(const Gaussians& data);
+void descend_in_span(const Objective& objective, const std::function<bool(const Descent&)>& goes_on);
 
 }  // namespace svmgsu

@@ -40,7 +40,10 @@ bool suits_span(const Objective& objective) {
   if (!data || data->means().sparse() || objective.features() <= choices::kAlwaysDense) return false;
   const Index rows = rows_of(*data);
   if (rows < 0 || rows > choices::kMostDense || rows >= objective.features()) return false;
-  return !(data->covariance().empty() && objective.loss().name() == std::string("hinge"));
+  // The dual of the hinge is solved from inner products, unless there is an isotropic covariance.
+  const auto has_factors = [](const CovarianceSum::Term& term) { return !is_isotropic(term.kind); };
+  const bool descends = std::all_of(data->covariance().begin(), data->covariance().end(), has_factors);
+  return !(descends && objective.loss().name() == std::string("hinge"));
 }
 
 // x − o of every sample, then its factors, and the basis Q of their span: rows = RᵀQᵀ.
