@@ -182,7 +182,7 @@ def _splits(task: Classification, seen: list[Scores], groups: Any) -> list[Split
         )
     # A fold may have nothing of a pair of classes.
     each = [[(task.rows(k, known), task.rows(k, new)) for known, new in splits] for k in range(task.count)]
-    return [[(known, new) for known, new in folds if len(new)] for folds in each]
+    return [[(known, new) for known, new in folds if new is not None and len(new)] for folds in each]
 
 
 def rows_together(copies: Any, groups: Any, rows: int) -> Array | None:

@@ -259,13 +259,15 @@ class MappedFiles(Files):
             ]
             return unlabelled(found[0] if len(found) == 1 else Gaussians.concatenate(found))
 
+        mean_numbers, mean_rank = np.average(numbers, axis=0, weights=sizes).tolist()
         return _core.Mapped(
             unlabelled(like),
             sizes,
             np.ascontiguousarray(targets, dtype=np.float64),
             weights,
             task == "regression",
-            *np.average(numbers, axis=0, weights=sizes).tolist(),
+            mean_numbers,
+            mean_rank,
             take,
             make=lambda place: unlabelled(made(parts[place])),
         )
