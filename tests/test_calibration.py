@@ -320,8 +320,8 @@ def test_test_time_noise_is_left_out_of_the_calibration(spied):
 @pytest.mark.parametrize(
     ("classes", "options", "probabilities"),
     [
-        (2, {}, [0.9855244652080081, 0.4849845911570385]),
-        (3, {"sample_weight": 1.0 + np.arange(90) // 2 % 3}, [0.9783021004014585, 0.3206533711593733]),
+        (2, {}, [0.985524740803356, 0.484981628934208]),
+        (3, {"sample_weight": 1.0 + np.arange(90) // 2 % 3}, [0.978301686142786, 0.320652405442212]),
         (
             3,
             {
@@ -330,10 +330,10 @@ def test_test_time_noise_is_left_out_of_the_calibration(spied):
                 "class_weight": "balanced",
                 "sample_weight": 1 + 0.1 * (np.arange(90) % 7),
             },
-            [0.5871304924060848, 0.3665450693794019],
+            [0.587152888913011, 0.36655653269802],
         ),
-        (2, {"groups": np.arange(90) // 4}, [0.9879077950169385, 0.48536377001727143]),
-        (3, {"probability": "train"}, [0.9764445801658435, 0.36581220336601933]),
+        (2, {"groups": np.arange(90) // 4}, [0.987908192612029, 0.485360475750847]),
+        (3, {"probability": "train"}, [0.976444570478569, 0.365812456179522]),
     ],
 )
 def test_probabilities_are_those_of_cpp(classes, options, probabilities):
@@ -341,7 +341,7 @@ def test_probabilities_are_those_of_cpp(classes, options, probabilities):
     i, j, y = np.arange(90)[:, None], np.arange(3), np.arange(90) % classes
     X = np.sin(1.0 + 7 * i + 3 * j * j) + 0.8 * (y[:, None] == j)
     V = 0.05 + 0.02 * ((5 * i + 3 * j) % 7)
-    model = train_with(X, y, V, lam=0.05, **options)
+    model = train_with(X, y, V, lam=0.05, tol=1e-9, **options)
     np.testing.assert_allclose(model.predict_proba(X[:2], V[:2])[:, 0], probabilities, rtol=0, atol=1e-6)
 
 
