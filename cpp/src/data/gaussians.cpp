@@ -25,7 +25,7 @@ void Gaussians::pair() {
 
 template <class Scalar>
 Gaussians Gaussians::with_squares(const Scalar* errors) const {
-  require(errors != nullptr, "std: there is no array");
+  require(errors != nullptr, "std: expected an array, got null");
   const Index count = means_.count(), n = means_.columns();
   auto squares = std::make_shared<std::vector<Scalar>>(errors, errors + count * n);
   for (Index k = 0; k < count * n; ++k) {

@@ -173,11 +173,11 @@ Index Mapped::group_rows(const Gaussians& like, double numbers, Index samples) {
 }
 
 Mapped::Mapped(MappedSet set) : targets_(set.targets) {
-  require(targets_ != nullptr && targets_->samples() > 0, "targets: there are none");
+  require(targets_ != nullptr && targets_->samples() > 0, "targets: expected at least one");
   require((set.ask != nullptr) != (set.make != nullptr), "ask: one of `ask` and `make` is needed");
-  require(set.take != nullptr, "take: there is nobody to take samples from");
+  require(set.take != nullptr, "take: expected a function");
   require(set.rank >= 0 && std::isfinite(set.rank), "rank: must be >= 0 and finite, got " + to_text(set.rank));
-  require(!set.sizes.empty(), "shards: there are none");
+  require(!set.sizes.empty(), "shards: expected at least one");
   const Index group = group_rows(set.like.data, set.numbers, targets_->samples());
   Index first = 0;
   for (std::size_t k = 0; k < set.sizes.size(); ++k) {

@@ -253,7 +253,7 @@ std::int64_t for_solver(const StreamedSource& source, double sums, int threads) 
 }  // namespace
 
 Streamed::Streamed(FlatSet set, int threads) : targets_(set.targets) {
-  require(targets_ != nullptr, "targets: there are none");
+  require(targets_ != nullptr, "targets: expected at least one");
   require(set.window >= 0, "window: must be >= 0, got " + std::to_string(set.window));
   require(set.problems > 0, "problems: must be > 0, got " + std::to_string(set.problems));
   source_ = std::make_shared<StreamedSource>(set, threads);
@@ -285,7 +285,7 @@ Streamed::Streamed(FlatSet set, int threads) : targets_(set.targets) {
 }
 
 std::shared_ptr<Streamed> Streamed::beside(std::shared_ptr<const Targets> targets) const {
-  require(targets != nullptr, "targets: there are none");
+  require(targets != nullptr, "targets: expected at least one");
   targets->require_samples(source_->samples());
   auto other = std::make_shared<Streamed>(*this);
   other->targets_ = std::move(targets);

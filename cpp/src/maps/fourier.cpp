@@ -93,7 +93,7 @@ std::vector<kernels::SparseFrequency> sparse(const Matrix& w, Index groups, Inde
 }  // namespace
 
 Fourier::Fourier(Matrix frequencies) : w_(std::move(frequencies)) {
-  require(w_.rows() > 0 && w_.cols() > 0, "frequencies: there are none");
+  require(w_.rows() > 0 && w_.cols() > 0, "frequencies: expected at least one");
   require(w_.allFinite(), "frequencies: all numbers must be finite");
 }
 

@@ -33,7 +33,7 @@ struct Whitened {
 }  // namespace
 
 Landmarks::Landmarks(const Matrix& landmarks, Matrix transform) : t_(std::move(transform)) {
-  require(landmarks.rows() > 0, "landmarks: there are none");
+  require(landmarks.rows() > 0, "landmarks: expected at least one");
   require(landmarks.cols() == t_.cols(), "landmarks: " + std::to_string(landmarks.cols()) +
                                              " features, but the transform has " + std::to_string(t_.cols()));
   require(t_.rows() > 0 && t_.cols() > 0, "transform: it has no rows or no columns");

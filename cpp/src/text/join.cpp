@@ -55,7 +55,7 @@ void require_fits(const TextRows& rows, const std::vector<Index>& select, Index 
 }  // namespace
 
 std::vector<std::vector<Index>> join(const std::vector<const TextRows*>& files) {
-  require(!files.empty(), "files: there are none");
+  require(!files.empty(), "files: expected at least one");
   for (std::size_t f = 0; f < files.size(); ++f) {
     require(files[f] != nullptr, "files: number " + std::to_string(f) + " is a null pointer");
     require(files[f]->ids.size() == files[f]->line.size(),
