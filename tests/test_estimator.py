@@ -19,7 +19,7 @@ QUICK = {"lam": 0.1}
 @parametrize_with_checks(
     [
         svmgsu.LinearSVMGSU(lam=0.1, probability=False, tol=1e-8),
-        svmgsu.LinearSVMGSU(tol=1e-9),
+        svmgsu.LinearSVMGSU(tol=1e-8),
         svmgsu.SGDSVMGSU(),
         svmgsu.LinearSVMGSU([0.1, 0.01], probability=False, tol=1e-08),
     ]

@@ -148,6 +148,8 @@ Index rows_for_dense(const Objective& objective) {
 
 bool suits_descent(const Objective& objective) {
   const auto n = static_cast<double>(objective.features());
+  const double rank = objective.cost().rank;
+  if (rank > 0 && static_cast<double>(objective.samples()) * (1 + rank) < n) return true;
   return sketches(objective, Phase::newton) || 4 * objective.cost().numbers < n;
 }
 
