@@ -97,19 +97,21 @@ def sentence(figures: dict[str, Any]) -> str:
     counted = f"{splits[0]}" if len(splits) == 1 else f"{splits[0]} to {splits[-1]}"
     data = {row["title"].split(",")[0].split()[0] for row in rows.values()}
     words = (
-        f"In {len(rows)} rows on {len(data)} data sets ({counted} splits each), "
-        f"`GSUClassifier()` and `GSURegressor()` with default settings have a loss {_percent(ours['mean'])} "
-        f"above that of the best system of a row, {_percent(ours['worst'])} in the worst one"
+        f"In {len(rows)} rows on {len(data)} data sets ({counted} splits each), models with default settings "
+        f"have a loss {_percent(ours['mean'])} above that of the best system of a row, "
+        f"{_percent(ours['worst'])} in the worst one"
     )
     if single:
         words += f"; the best tuned rival, {single[0]}, {_percent(standing[single[0]]['mean'])}"
     if STACK in rivals:
         words += f"; a stack of eleven tuned rivals {_percent(standing[STACK]['mean'])}"
+    words += "."
     counts = figures["head to head"].get("the best in hindsight", {"better": 0, "worse": 0})
-    words += (
-        f". They are better than every rival by two standard errors in {counts['better']} rows, and worse "
-        f"than the best rival, chosen in hindsight, in {counts['worse']}."
-    )
+    if splits[0] >= ENOUGH:
+        words += (
+            f" They are better than every rival by two standard errors in {counts['better']} rows, and worse "
+            f"than the best rival, chosen in hindsight, in {counts['worse']}."
+        )
     lower = [name for name in rivals if standing[name]["mean"] < ours["mean"]]
     return words + (f" A lower mean excess has: {', '.join(lower)}." if lower else "")
 
