@@ -1,9 +1,12 @@
 """Ctrl-C reaches a fit inside its factorisations, too."""
 
 import os
+import time
 
 import pytest
 from conftest import interrupted
+
+from svmgsu.support.parallel import Team
 
 FITS = """
 import sys, threading
@@ -25,3 +28,23 @@ except KeyboardInterrupt:
 @pytest.mark.parametrize("kind", ["factors", "dense"])
 def test_ctrl_c_stops_the_exact_solver_wherever_it_is(kind):
     assert interrupted(FITS.replace("KIND", kind)) == ("interrupted\n", 7)
+
+
+def test_ctrl_c_while_threads_are_started_stops_those_at_work():
+    team = Team(2)
+    ended = []
+
+    def work(_):
+        began = time.monotonic()
+        while not team.stopped and time.monotonic() < began + 20:
+            time.sleep(0.01)
+        ended.append(team.stopped)
+
+    class Items(list):
+        def __iter__(self):
+            yield 0
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        team.map(work, Items([0, 1]))
+    assert ended == [True]

@@ -70,8 +70,11 @@ class Team:
         from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 
         with ThreadPoolExecutor(min(self.jobs, len(items))) as pool:
-            futures = [pool.submit(work, item) for item in items]
+            futures = []
             try:
+                # Ctrl-C may come while a thread is being started, when others are at work already.
+                for item in items:
+                    futures.append(pool.submit(work, item))
                 done, _ = wait(futures, return_when=FIRST_EXCEPTION)
                 return [future.result() for future in futures if future in done]
             except BaseException:
