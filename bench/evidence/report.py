@@ -38,13 +38,24 @@ REASONS = {
 
 
 def write(output: Path, records: list[Record], quick: bool) -> Path:
-    """Write evidence.md, evidence.json and the pictures; README and docs too if these are the results."""
+    """Write evidence.md and the pictures; README and docs too if these are the results."""
     figures = summary(records)
-    tables.write(output / "evidence.json", tables.as_json(figures))
     published = output == HOME / "bench" / "results"
     pictures = HOME / "docs" / "images" if published else output
-    title = "# Evidence, a quick run: nothing here may be cited" if quick else HEAD
-    parts = [title]
+    if figures["rows"]:
+        picture(figures, pictures / PICTURE)
+    if figures["curves"]:
+        curves_picture(figures["curves"], pictures / CURVES)
+    path = output / "evidence.md"
+    tables.write(path, page(figures, quick, f"../../docs/images/{CURVES}" if published else CURVES))
+    if published and figures["rows"]:
+        update(HOME / "README.md", figures)
+    return path
+
+
+def page(figures: dict[str, Any], quick: bool, curves: str) -> str:
+    """Return the text of evidence.md; `curves` is where the picture of the learning curves is."""
+    parts = ["# Evidence, a quick run: nothing here may be cited" if quick else HEAD]
     if figures["rows"]:
         parts += [
             state(figures),
@@ -53,16 +64,9 @@ def write(output: Path, records: list[Record], quick: bool) -> Path:
             rows_table(figures),
             losses(figures),
         ]
-        picture(figures, pictures / PICTURE)
     if figures["curves"]:
-        curves_picture(figures["curves"], pictures / CURVES)
-        where = f"../../docs/images/{CURVES}" if published else CURVES
-        parts.append(f"## Learning curves\n\n![Log-loss against the number of training samples]({where})")
-    page = output / "evidence.md"
-    tables.write(page, "\n\n".join(part for part in parts if part) + "\n")
-    if published and figures["rows"]:
-        update(HOME / "README.md", figures)
-    return page
+        parts.append(f"## Learning curves\n\n![Log-loss against the number of training samples]({curves})")
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def is_complete(figures: dict[str, Any]) -> bool:
