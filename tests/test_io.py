@@ -189,3 +189,8 @@ def test_a_packed_npz_is_read_but_not_written(tmp_path, pack):
     assert svmgsu.io.read(path).data.mean.tolist() == [[0.5]]
     with pytest.raises(ValueError, match=r"a.npz.gz: NumPy files are not packed.*pass compress=True"):
         svmgsu.io.write([[0.5]], path)
+
+
+def test_the_error_of_files_says_what_it_is():
+    assert "cannot be read" in svmgsu.io.FormatError.__doc__
+    assert issubclass(svmgsu.io.FormatError, ValueError)

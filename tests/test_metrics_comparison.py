@@ -42,7 +42,6 @@ REFUSED = {
     "y: there are no samples": lambda: metrics.recall_at_k([], [], 1),
     "scores: sample 0 is nan": lambda: metrics.average_precision([0, 1], [np.nan, 1.0]),
     "k: must be at least 1": lambda: metrics.average_precision_at_k([0, 1], [1.0, 2.0], 0),
-    "y: classes of shape": lambda: metrics.mean_average_precision([0, 1], [[1.0, 2.0, 3.0]] * 2),
     "strategy: expected": lambda: metrics.calibration_error([1], [0.5], strategy="other"),
     "outcome: shape": lambda: metrics.calibration_error([1, 0], [0.5]),
     "proba: there are no samples": lambda: metrics.calibration_error([], []),

@@ -1,4 +1,4 @@
-"""Error bars and standard errors."""
+"""Error bars."""
 
 import numpy as np
 import pandas as pd
@@ -6,7 +6,7 @@ import pytest
 from moments import assert_moments
 
 import svmgsu
-from svmgsu.uncertainty import from_errors, from_standard_errors
+from svmgsu.uncertainty import from_errors
 
 X = np.array([[1.0, 10.0], [2.0, 20.0], [4.0, 50.0]])
 
@@ -92,35 +92,15 @@ def test_float32_stays():
     for data in (
         from_errors(X.astype(np.float32), 0.5),
         from_errors(X.astype(np.float32), upper=1.0, lower=2.0),
-        from_standard_errors(X.astype(np.float32), X, n=3),
     ):
         assert data.mean.dtype == variances(data).dtype == np.float32
 
 
-def test_a_standard_error_is_of_the_average_or_times_root_n_of_one_value():
-    se = [[0.5, 1.0], [1.0, 2.0], [2.0, 4.0]]
-    np.testing.assert_allclose(variances(from_standard_errors(X, se)), np.square(se))
-    counts = [[4], [9], [16]]
-    np.testing.assert_allclose(variances(from_standard_errors(X, se, n=counts)), np.square(se) * counts)
-
-
-def test_standard_errors_of_samples_give_back_their_spread():
-    rng = np.random.default_rng(1)
-    draws = rng.normal([1.0, -2.0], [0.5, 3.0], size=(50_000, 2))
-    se = draws.std(axis=0, ddof=1) / np.sqrt(len(draws))
-    data = from_standard_errors(draws.mean(axis=0)[None], se[None], n=len(draws))
-    assert_moments(rng.normal([1.0, -2.0], [0.5, 3.0], size=(50_000, 2)), *_moments(data), slack=0.05)
-
-
-def _moments(data):
-    return data.mean[0], variances(data)[0]
-
-
-@pytest.mark.parametrize("argument", ["std", "upper", "lower", "se"])
+@pytest.mark.parametrize("argument", ["std", "upper", "lower"])
 def test_bars_in_a_frame_of_another_order_are_refused(argument):
     frame = pd.DataFrame(X, columns=["a", "b"])
     bars = {argument: frame[["b", "a"]]}
     if argument in ("upper", "lower"):
         bars = {"upper": frame, "lower": frame} | bars
     with pytest.raises(ValueError, match=rf"{argument}: its columns are 'b', 'a', but those of X"):
-        (from_standard_errors if argument == "se" else from_errors)(frame, **bars)
+        from_errors(frame, **bars)

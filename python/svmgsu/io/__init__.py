@@ -66,6 +66,8 @@ __getattr__ = lazy(
     },
 )
 
+FormatError.__doc__ = "Raised for a file that cannot be read; the message says where and what is wrong."
+
 SVMLIGHT = (".svm", ".svmlight", ".libsvm")
 TABLES = (
     *(".csv", ".tsv", ".tab", ".parquet", ".feather", ".arrow", ".ipc", ".json", ".jsonl", ".ndjson"),

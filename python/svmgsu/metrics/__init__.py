@@ -6,13 +6,7 @@ definition, it is used. `mcnemar` and `paired_t_test` compare two classifiers.
 
 from .classification import CUTOFFS, ClassMetrics, Evaluation, evaluate
 from .comparison import McNemar, PairedTTest, mcnemar, paired_t_test
-from .ranking import (
-    average_precision,
-    average_precision_at_k,
-    mean_average_precision,
-    precision_at_k,
-    recall_at_k,
-)
+from .ranking import average_precision, average_precision_at_k, precision_at_k, recall_at_k
 from .regression import RegressionEvaluation, evaluate_regression
 from .reliability import Bins, calibration_error, reliability_bins
 
@@ -30,7 +24,6 @@ __all__ = [
     "evaluate",
     "evaluate_regression",
     "mcnemar",
-    "mean_average_precision",
     "paired_t_test",
     "precision_at_k",
     "recall_at_k",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
@@ -104,10 +103,6 @@ class Evaluation:
         facts: dict[str, Any] = plain(asdict(self))
         return facts
 
-    def to_json(self, indent: int | None = 2) -> str:
-        """Return all measures as JSON, indented by `indent` blanks (None: on one line)."""
-        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False, default=str)
-
     def to_text(self) -> str:
         """Return the metrics file of `gsvm-predict -m`: a name, tabs and a value. Two classes only.
 
@@ -126,7 +121,7 @@ class Evaluation:
             ("recall", self.recall, self.recall_at),
         ):
             lines.append((name, value))
-            lines += [(f"{name}@{k}", v if k <= self.samples else 0) for k, v in at.items()]
+            lines += [(f"{name}@{k}", at.get(k, 0)) for k in CUTOFFS]
         lines.append(("f-score", self.f_score))
         # Values begin in the 17th column; a count has all of its digits, a measure six.
         texts = [(name, f"{v:.0f}" if float(v).is_integer() else f"{v:g}") for name, v in lines]
@@ -153,8 +148,9 @@ class Evaluation:
         }
         lines = [f"{self.samples} samples, {what}"]
         lines += [f"  {name:<22}{value:>10.4f}" for name, value in measures.items() if value is not None]
-        lines += ["", f"  {'at k':<17}" + "".join(f"{k:>8}" for k in self.precision_at)]
-        for name in MEASURES_AT_K:
+        if self.precision_at:
+            lines += ["", f"  {'at k':<17}" + "".join(f"{k:>8}" for k in self.precision_at)]
+        for name in MEASURES_AT_K if self.precision_at else ():
             title = name.removesuffix("_at").replace("_", " ")
             lines.append(f"  {title:<17}" + "".join(f"{v:>8.4f}" for v in getattr(self, name).values()))
         width = max(5, *(len(repr(c.label)) for c in self.by_class))
@@ -198,7 +194,7 @@ def evaluate(
         Number of equally wide bins of the calibration error. With two classes it compares the probability of
         the positive class with its frequency, with more the greatest probability with the accuracy.
     cutoffs : tuple of int
-        The k of the measures at k.
+        The k of the measures at k; those above the number of samples are left out.
 
     Examples
     --------
@@ -244,7 +240,7 @@ def evaluate(
         raise ValueError(f"scores: expected shape {wanted}, got {values.shape}")
     chances = None if proba is None else _check_proba(proba, count, len(classes))
     weights = check_weights(sample_weight, count)
-    ks = [check_count(k, "cutoffs") for k in cutoffs]
+    ks = [k for k in cutoffs if check_count(k, "cutoffs") <= count]
     if predicted is not None:
         said = _codes(predicted, classes, "predicted")
     elif values.ndim == 1:

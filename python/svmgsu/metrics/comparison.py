@@ -14,14 +14,9 @@ from ..support.validation import ArrayLike, as_float_array, check_finite, check_
 class McNemar:
     """Hold the result of `mcnemar`.
 
-    Attributes
-    ----------
-    only_first, only_second : int
-        Samples that only the first, and only the second classifier predicts correctly.
-    exact_p_value : float
-        Two-sided p-value of the binomial distribution. The one to use.
-    statistic, p_value : float
-        χ² with Edwards' correction, (|a − b| − 1)²/(a + b), and its p-value: what papers often print.
+    `only_first` and `only_second` count the samples that only the first, and only the second classifier
+    predicts correctly. `exact_p_value` is the two-sided one of the binomial distribution, the one to use;
+    `statistic` and `p_value` are χ² with Edwards' correction, (|a − b| − 1)²/(a + b), as papers print it.
     """
 
     only_first: int
@@ -40,9 +35,7 @@ class McNemar:
 
 
 def mcnemar(y: ArrayLike, first: ArrayLike, second: ArrayLike) -> McNemar:
-    """Test whether two classifiers err equally often on the same samples.
-
-    Both must have been trained without these samples.
+    """Test whether two classifiers err equally often on the same samples, which neither was trained on.
 
     Parameters
     ----------
@@ -78,20 +71,9 @@ def mcnemar(y: ArrayLike, first: ArrayLike, second: ArrayLike) -> McNemar:
 class PairedTTest:
     """Hold the result of `paired_t_test`.
 
-    Attributes
-    ----------
-    difference : float
-        The mean of first − second.
-    standard_error : float
-        Standard error of that mean; with the correction if `corrected`.
-    interval : (float, float)
-        Confidence interval of the difference.
-    statistic, p_value : float
-        t, and the two-sided p-value.
-    dof : int
-        Degrees of freedom, one less than the number of pairs.
-    corrected : bool
-        Whether the variance allows for overlapping training sets.
+    `difference` is the mean of first − second, with its `standard_error` and confidence `interval`;
+    `statistic` is t, with the two-sided `p_value` and `dof` degrees of freedom. `corrected` tells whether the
+    variance allows for overlapping training sets.
     """
 
     difference: float
@@ -122,10 +104,9 @@ def paired_t_test(
 ) -> PairedTTest:
     """Run a paired t-test, corrected where the pairs come from splits of the same data.
 
-    Scores from random splits or from cross-validation share most of their training samples, so they vary
-    less than scores from new data would, and the plain test finds differences that are not there. Given the
-    sizes of the splits, the variance of the mean is s² (1/J + test/train) instead of s²/J
-    (Nadeau and Bengio, Inference for the Generalization Error, Machine Learning 52, 2003).
+    Scores from random splits or cross-validation share most of their training samples, so the plain test
+    finds differences that are not there. Given the sizes of the splits, the variance of the mean is
+    s² (1/J + test/train) instead of s²/J (Nadeau and Bengio, Machine Learning 52, 2003).
 
     Parameters
     ----------
@@ -159,7 +140,6 @@ def paired_t_test(
         raise ValueError(f"confidence: must be between 0 and 1, got {confidence!r}")
     corrected = train is not None
     ratio = check_positive(test, "test") / check_positive(train, "train") if corrected else 0.0
-
     differences = one - two
     count = len(differences)
     mean = float(differences.mean())

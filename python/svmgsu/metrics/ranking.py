@@ -107,48 +107,6 @@ def average_precision_at_k(y: ArrayLike, scores: ArrayLike, k: int, *, positive:
     return float(within) * hits / min(k, positives)
 
 
-def mean_average_precision(
-    y: ArrayLike, scores: ArrayLike, *, labels: ArrayLike = None, sample_weight: ArrayLike = None
-) -> float:
-    """Compute the mean over classes of the average precision of one class against the rest.
-
-    Parameters
-    ----------
-    y : array of shape (l,) or (l, K)
-        Labels; or a matrix of booleans, whose rows may name any number of classes, or none.
-    scores : array of shape (l, K)
-        Decision values, a column per class.
-    labels : array of shape (K,), optional
-        The classes of the columns; by default the labels in y, sorted.
-    sample_weight : array of shape (l,), optional
-        Relative weights of the samples.
-
-    Returns
-    -------
-    float
-        Classes without samples are left out.
-
-    Examples
-    --------
-    >>> from svmgsu.metrics import mean_average_precision
-    >>> mean_average_precision(["a", "b", "c"], [[2, 0, 0], [0, 1, 0], [1, 3, 1]])
-    0.8333333333333334
-    """
-    values = as_float_array(scores, "scores", (2,))
-    truth = np.asarray(y)
-    if truth.ndim == 1:
-        classes = np.unique(truth) if labels is None else np.asarray(labels)
-        truth = truth[:, np.newaxis] == classes
-    if truth.shape != values.shape:
-        raise ValueError(f"y: classes of shape {truth.shape} for scores of shape {values.shape}")
-    each = [
-        average_precision(of_class, column, positive=True, sample_weight=sample_weight)
-        for of_class, column in zip(truth.astype(bool).T, values.T, strict=True)
-    ]
-    known = [value for value in each if not np.isnan(value)]
-    return float(np.mean(known)) if known else float("nan")
-
-
 def _checked(y: ArrayLike, scores: ArrayLike, positive: object) -> tuple[Array, FloatArray]:
     """Return whether each sample is positive, and the scores."""
     labels = np.asarray(y)

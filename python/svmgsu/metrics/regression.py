@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -45,10 +44,6 @@ class RegressionEvaluation:
         """Return all measures as plain numbers; what is undefined is None."""
         facts: dict[str, Any] = plain(asdict(self))
         return facts
-
-    def to_json(self, indent: int | None = 2) -> str:
-        """Return all measures as JSON, indented by `indent` blanks (None: on one line)."""
-        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
 
     def __repr__(self) -> str:
         rows = [

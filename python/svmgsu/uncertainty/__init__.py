@@ -1,7 +1,7 @@
 """Where uncertainty comes from: standard errors, repeats, images, signals and missing values as `Gaussians`.
 
-Each function states its model, what it assumes and when it harms. Whether the uncertainty is plausible is a
-question to the data: `check(data, y)` compares it with their spread; `svmgsu.report` says whether it helps.
+Each function states its model, what it assumes and when it harms. `svmgsu.report` compares the uncertainties
+with the spread of the data and measures whether they help.
 
 >>> from svmgsu.uncertainty import from_errors
 >>> from_errors([[1.0, 2.0]], std=[[0.1, 0.3]]).shape
@@ -11,8 +11,7 @@ question to the data: `check(data, y)` compares it with their spread; `svmgsu.re
 from __future__ import annotations
 
 from .augmentation import from_augmentation
-from .checking import Check, LargeUncertaintyWarning, check
-from .errors import from_errors, from_standard_errors
+from .errors import from_errors
 from .images import from_images
 from .population import from_missing, posterior
 from .propagation import propagate
@@ -23,15 +22,11 @@ __all__ = [
     "DEAP_BANDS",
     "DEAP_PAIRS",
     "DEAP_PAIR_BANDS",
-    "Check",
-    "LargeUncertaintyWarning",
-    "check",
     "from_augmentation",
     "from_errors",
     "from_images",
     "from_missing",
     "from_repeats",
-    "from_standard_errors",
     "from_welch",
     "posterior",
     "propagate",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..data.gaussians import Gaussians
-from ..support.validation import Array, ArrayLike, as_float_array, check_deviations, check_finite
+from ..support.validation import Array, ArrayLike, as_float_array, check_finite
 
 
 def need(module: str, what: str) -> Any:
@@ -58,10 +58,3 @@ def over_samples(a: ArrayLike, shape: tuple[int, int], name: str) -> Array:
             f"({n},) per feature, ({count},) per sample, or ({count}, {n})"
         )
     return np.ascontiguousarray(np.broadcast_to(array, shape))
-
-
-def deviations(a: ArrayLike, shape: tuple[int, int], name: str) -> Array:
-    """Return standard deviations for every value, checked."""
-    array = over_samples(a, shape, name)
-    check_deviations(array, name)
-    return array

@@ -9,8 +9,6 @@ import numpy as np
 
 from ..data.covariances import LowRank
 from ..data.gaussians import Gaussians
-from ..support.arrays import stored_as
-from ..support.progress import counter
 from ..support.validation import Array, ArrayLike, FloatArray, as_float_array, check_count, check_finite
 
 RANK = 8  # directions kept, unless another number is asked for
@@ -22,9 +20,7 @@ def from_augmentation(
     *,
     n: int = 64,
     rank: int | None = None,
-    residual: bool = False,
     seed: int = 0,
-    verbose: bool = False,
 ) -> Gaussians:
     """Simulate random transformations: each sample becomes the moments of what `augment` makes of it.
 
@@ -48,13 +44,8 @@ def from_augmentation(
         Draws of each sample.
     rank : int, optional
         Directions to keep, at most n − 1 and the number of features; by default 8, or all if there are fewer.
-    residual : bool, default=False
-        Whether to add the variances that the directions leave out as a diagonal, so that every
-        feature has its full variance.
     seed : int, default=0
         Sample i draws from a generator of (seed, i): its draws do not depend on the other samples.
-    verbose : bool, default=False
-        Show a progress bar (with tqdm where it is installed).
 
     Returns
     -------
@@ -82,21 +73,16 @@ def from_augmentation(
         raise TypeError(f"augment: expected a function of (sample, generator), got {augment!r}")
     means: list[Array] = []
     factors: list[Array] = []
-    left: list[FloatArray] = []
-    done = counter(verbose, len(samples), "augmentation")
     for i, x in enumerate(samples):
         rng = np.random.default_rng(np.random.SeedSequence(root, spawn_key=(i,)))
-        mean, F, variances = _moments(_draw(augment, x, i, draws, rng), kept)
+        mean, F = _moments(_draw(augment, x, i, draws, rng), kept)
         if means and len(mean) != len(means[0]):
             raise ValueError(
                 f"augment: sample {i} came back with {len(mean)} features, sample 0 with {len(means[0])}"
             )
         means.append(mean.astype(samples.dtype))
         factors.append(F.astype(samples.dtype))
-        left.append(variances if residual else np.empty(0))
-        done()
-    diagonal = stored_as(np.stack(left), samples.dtype) if residual else None
-    return Gaussians(np.stack(means), LowRank(np.stack(factors), diagonal))
+    return Gaussians(np.stack(means), LowRank(np.stack(factors)))
 
 
 def _draw(augment: Callable[..., Any], x: Array, i: int, draws: int, rng: np.random.Generator) -> FloatArray:
@@ -113,8 +99,8 @@ def _draw(augment: Callable[..., Any], x: Array, i: int, draws: int, rng: np.ran
     return out
 
 
-def _moments(sample: FloatArray, rank: int | None) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return mean, leading factors, and the variances that these leave out."""
+def _moments(sample: FloatArray, rank: int | None) -> tuple[FloatArray, FloatArray]:
+    """Return the mean and the leading factors."""
     draws, n = sample.shape
     most = min(draws - 1, n)
     kept = min(RANK, most) if rank is None else rank
@@ -127,4 +113,4 @@ def _moments(sample: FloatArray, rank: int | None) -> tuple[FloatArray, FloatArr
     else:
         _, s, V = np.linalg.svd(D, full_matrices=False)
         F = s[:kept, None] * V[:kept]
-    return mean, F, np.maximum((D**2).sum(axis=0) - (F**2).sum(axis=0), 0)
+    return mean, F

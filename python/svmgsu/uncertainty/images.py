@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
@@ -13,7 +12,6 @@ from ..support.arrays import blocks
 from ..support.validation import Array, ArrayLike, FloatArray, as_float_array, check_finite
 
 TEMPORARIES = 16  # images' worth of numbers a block may use: blocks of a few hundred digits fit the cache
-GENERATORS = ("shift", "rotation", "scale", "shear", "brightness", "blur")
 
 
 def from_images(
@@ -25,13 +23,12 @@ def from_images(
     shear: float = 0.0,
     brightness: float = 0.0,
     blur: float = 0.0,
-    mean: Mapping[str, ArrayLike] | None = None,
 ) -> Gaussians:
     """Describe images under small random transformations, to first order (the paper's Appendix B, extended).
 
-    Model: f(t) ≈ f(0) + Σ_k t_k ∂f/∂t_k with independent t_k ~ N(m_k, s_k²). So the image is a Gaussian of
-    mean f(0) + Σ m_k ∂f/∂t_k, and of a covariance with one factor s_k ∂f/∂t_k for each transformation. The
-    derivatives are differences of neighbouring pixels; beyond its border an image goes on as before.
+    Model: f(t) ≈ f(0) + Σ_k t_k ∂f/∂t_k with independent t_k ~ N(0, s_k²). So the image is a Gaussian whose
+    covariance has one factor s_k ∂f/∂t_k for each transformation. The derivatives are differences of
+    neighbouring pixels; beyond its border an image goes on as before.
 
     Assumes that transformations are small against the details of the image. Strokes of two pixels do not
     look like a tangent any more when shifted by three: the covariance then covers images that never
@@ -54,9 +51,6 @@ def from_images(
         Standard deviation of a number added to all pixels, in units of the pixels.
     blur : float, default=0
         A deviation of one is a Gaussian blur of this many pixels, (blur²/2) Δf; minus one sharpens.
-    mean : dict, optional
-        Means m_k that are not zero, in the same units: {"shift": (0.5, 0), "rotation": 2}. Positive is
-        down and right, counter-clockwise, larger, with the top slanted to the right, brighter, blurred.
 
     Returns
     -------
@@ -73,42 +67,30 @@ def from_images(
     ((1, 12), 2)
     >>> np.allclose(data.cov.to_full(), 0.25)  # all pixels vary together
     True
-    >>> from_images(ramp, shift=0.5, mean={"shift": (0, 1)}).mean[0, :4]
-    array([-1.,  0.,  1.,  2.])
     """
     pixels = as_float_array(images, "images", (3, 4))
     if 0 in pixels.shape:
         raise ValueError(f"images: expected at least one image of at least one pixel, got {pixels.shape}")
     if min(pixels.shape[1:3]) < 2:
         raise ValueError(f"images: gradients need 2 by 2 pixels or more, got {pixels.shape[1:3]}")
-    check_finite(pixels.reshape(len(pixels), -1), "images")
-    given = dict(zip(GENERATORS, (shift, rotation, scale, shear, brightness, blur), strict=True))
-    combine = _deviation_matrix(given)
-    moved = _means(mean or {})
-    if len(combine) == 0:
-        raise ValueError(f"shift: no transformation has a deviation above zero; give one of {GENERATORS}")
-    count = len(pixels)
-    n = int(np.prod(pixels.shape[1:]))
-    factors = np.empty((count, len(combine), n), dtype=pixels.dtype)
-    means = pixels.reshape(count, n)
-    if moved.any():
-        means = means.copy()
-    tangents = _tangents(pixels.shape[1], pixels.shape[2])
+    means = pixels.reshape(len(pixels), -1)
+    check_finite(means, "images")
+    sizes = {"rotation": rotation, "scale": scale, "shear": shear, "brightness": brightness, "blur": blur}
+    for name, size in sizes.items():
+        if not np.isfinite(as_float_array(size, name, (0,))):
+            raise ValueError(f"{name}: must be finite, got {size!r}")
+        if size < 0:
+            raise ValueError(f"{name}: a standard deviation must be >= 0, got {size:g}")
+    tangents = _tangents(pixels.shape[1], pixels.shape[2], _shift_root(shift), sizes)
+    if not tangents:
+        known = ", ".join(("shift", *sizes))
+        raise ValueError(f"shift: no transformation has a deviation above zero; give one of {known}")
+    count, n = means.shape
+    factors = np.empty((count, len(tangents), n), dtype=pixels.dtype)
     for rows in blocks(count, TEMPORARIES * n):
-        block = _Gradient(pixels[rows])
-        out = factors[rows]
+        gradient = _Gradient(pixels[rows])
         for k, tangent in enumerate(tangents):
-            rooms = np.flatnonzero(combine[:, k])
-            if len(rooms) == 0 and moved[k] == 0:
-                continue
-            T = tangent(block).reshape(-1, n)
-            for r in rooms:
-                if combine[r, :k].any():
-                    out[:, r] += float(combine[r, k]) * T
-                else:
-                    np.multiply(T, float(combine[r, k]), out=out[:, r])
-            if moved[k] != 0:
-                means[rows] += float(moved[k]) * T
+            factors[rows, k] = tangent(gradient).reshape(-1, n)
     return Gaussians(means, LowRank(factors))
 
 
@@ -136,39 +118,30 @@ class _Gradient:
         return out
 
 
-def _tangents(h: int, w: int) -> tuple[Callable[[_Gradient], Array], ...]:
-    """Return derivatives by vertical, horizontal, radian, log size, slant, brightness, blurred variance."""
+def _tangents(
+    h: int, w: int, shifts: FloatArray, sizes: dict[str, float]
+) -> list[Callable[[_Gradient], Array]]:
+    """Return, for each deviation above 0, the derivative of an image times that deviation."""
     y, x = np.meshgrid(np.arange(h) - (h - 1) / 2, np.arange(w) - (w - 1) / 2, indexing="ij")
-    one, none = np.ones((h, w)), np.zeros((h, w))
-    return (
-        lambda g: g.along(one, none),
-        lambda g: g.along(none, one),
-        lambda g: g.along(-x, y),
-        lambda g: g.along(y, x),
-        lambda g: g.along(none, -y),
-        lambda g: np.ones_like(g.f),
-        lambda g: 0.5 * g.laplacian(),
-    )
-
-
-def _deviation_matrix(given: dict[str, ArrayLike]) -> FloatArray:
-    """Return rows that turn the seven tangents into factors, one for each deviation above 0."""
-    rows = [np.append(root, np.zeros(5)) for root in _shift_root(given["shift"])]
-    for k, name in enumerate(GENERATORS[1:]):
-        size = _number(given[name], name)
-        if size < 0:
-            raise ValueError(f"{name}: a standard deviation must be >= 0, got {size:g}")
-        row = np.zeros(7)
-        row[2 + k] = _in_tangent_units(name, size)
-        rows.append(row)
-    kept = [row for row in rows if row.any()]
-    return np.array(kept).reshape(len(kept), 7)
-
-
-def _in_tangent_units(name: str, value: float) -> float:
-    if name in ("rotation", "shear"):
-        return float(np.radians(value))
-    return value * abs(value) if name == "blur" else value  # a mean below zero sharpens
+    one = np.ones((h, w))
+    turn = np.radians(sizes["rotation"])
+    slant = np.radians(sizes["shear"])
+    found: list[Callable[[_Gradient], Array]] = [
+        lambda g, row=row: g.along(row[0] * one, row[1] * one)  # type: ignore[misc]
+        for row in shifts
+        if row.any()
+    ]
+    if turn:
+        found.append(lambda g: g.along(-turn * x, turn * y))
+    if sizes["scale"]:
+        found.append(lambda g: g.along(sizes["scale"] * y, sizes["scale"] * x))
+    if slant:
+        found.append(lambda g: g.along(0 * y, -slant * y))
+    if sizes["brightness"]:
+        found.append(lambda g: np.full_like(g.f, sizes["brightness"]))
+    if sizes["blur"]:
+        found.append(lambda g: 0.5 * float(sizes["blur"]) ** 2 * g.laplacian())
+    return found
 
 
 def _shift_root(shift: ArrayLike) -> FloatArray:
@@ -186,26 +159,3 @@ def _shift_root(shift: ArrayLike) -> FloatArray:
     if values[0] < -1e-12 * abs(values[1]):
         raise ValueError(f"shift: the covariance is not positive semidefinite, its eigenvalues are {values}")
     return np.asarray(np.sqrt(np.maximum(values, 0))[:, None] * vectors.T)
-
-
-def _means(mean: Mapping[str, ArrayLike]) -> FloatArray:
-    unknown = set(mean) - set(GENERATORS)
-    if unknown:
-        raise ValueError(f"mean: unknown {sorted(unknown)}; expected some of {GENERATORS}")
-    out = np.zeros(7)
-    if "shift" in mean:
-        pair = as_float_array(mean["shift"], 'mean["shift"]', (0, 1)).astype(np.float64)
-        if pair.shape not in ((), (2,)) or not np.isfinite(pair).all():
-            raise ValueError(f'mean["shift"]: expected (vertical, horizontal) pixels, got {mean["shift"]!r}')
-        out[:2] = pair
-    for k, name in enumerate(GENERATORS[1:]):
-        if name in mean:
-            out[2 + k] = _in_tangent_units(name, _number(mean[name], f'mean["{name}"]'))
-    return out
-
-
-def _number(value: Any, name: str) -> float:
-    array = as_float_array(value, name, (0,))
-    if not np.isfinite(array):
-        raise ValueError(f"{name}: must be finite, got {value!r}")
-    return float(array)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from ..support.validation import (
 )
 from ._support import as_samples, need
 
-KINDS = ("diagonal", "full", "lowrank", "ledoit_wolf", "oas")
+KINDS = ("diagonal", "full", "lowrank", "ledoit_wolf")
 
 
 def from_repeats(
@@ -48,11 +48,10 @@ def from_repeats(
         The measurements of each sample.
     groups : array of shape (m,), optional
         Which sample each row belongs to. Sample j is the group `np.unique(groups)[j]`.
-    covariance : {"diagonal", "full", "lowrank", "ledoit_wolf", "oas"}
+    covariance : {"diagonal", "full", "lowrank", "ledoit_wolf"}
         "diagonal": variances only, as in the paper. "full": a matrix per sample. "lowrank": the same
-        covariance exactly, as min(k − 1, n) factors; far less memory if k is small. "ledoit_wolf",
-        "oas": shrunk by scikit-learn's estimate (divided by k) in standardised units, that is towards a
-        multiple of the variances within all samples; kept as factors and variances, without a matrix.
+        covariance exactly, as min(k − 1, n) factors; far less memory if k is small. "ledoit_wolf": shrunk
+        (as by scikit-learn, in standardised units) towards a multiple of the variances within all samples.
     of_mean : bool, default=False
         Whether to divide each covariance by its number of repeats.
     single : {"error", "pooled"}
@@ -92,9 +91,17 @@ def from_repeats(
     if alone.all():
         raise ValueError("repeats: every sample has one repeat, so that no covariance can be pooled")
     divisor = ragged.sizes.astype(np.float64) if of_mean else np.ones(len(ragged))
-    build = {"diagonal": _diagonal, "full": _full, "lowrank": _low_rank}.get(covariance, _shrunk(covariance))
-    names = column_names(repeats)
-    return Gaussians(ragged.means.astype(ragged.dtype), build(ragged, divisor), feature_names=names)
+    cov: Covariance
+    if covariance == "diagonal":
+        cov = Diagonal(_variances(ragged, divisor))
+    elif covariance == "full":
+        cov = _full(ragged, divisor)
+    elif covariance == "lowrank":
+        factors, start = _factors(ragged, np.sqrt(divisor * np.maximum(ragged.sizes - 1, 1)))
+        cov = LowRank(factors, _pooled_diagonal(ragged), start=start)
+    else:
+        cov = _shrunk(ragged, divisor)
+    return Gaussians(ragged.means.astype(ragged.dtype), cov, feature_names=column_names(repeats))
 
 
 class _Ragged:
@@ -132,10 +139,6 @@ class _Ragged:
         return np.asarray(total / (self.sizes - 1).sum())
 
 
-def _diagonal(ragged: _Ragged, divisor: FloatArray) -> Covariance:
-    return Diagonal(_variances(ragged, divisor))
-
-
 def _variances(ragged: _Ragged, divisor: FloatArray) -> Array:
     V = np.zeros((len(ragged), ragged.n))
     for k, chosen, D in ragged.batches():
@@ -157,11 +160,6 @@ def _full(ragged: _Ragged, divisor: FloatArray) -> Covariance:
         packed[chosen] = (S / ((k - 1) * divisor[chosen, None, None]))[:, upper[0], upper[1]]
     packed[ragged.sizes == 1] = (pooled / (ragged.sizes - 1).sum())[upper]
     return Full.from_packed(packed)
-
-
-def _low_rank(ragged: _Ragged, divisor: FloatArray) -> LowRank:
-    factors, start = _factors(ragged, np.sqrt(divisor * np.maximum(ragged.sizes - 1, 1)))
-    return LowRank(factors, _pooled_diagonal(ragged), start=start)
 
 
 def _pooled_diagonal(ragged: _Ragged) -> Array | None:
@@ -193,68 +191,53 @@ def _helmert(k: int) -> FloatArray:
     return np.asarray(H / np.sqrt(j * (j + 1.0))[:, None])
 
 
-def _shrunk(method: str) -> Callable[[_Ragged, FloatArray], Covariance]:
-    def build(ragged: _Ragged, divisor: FloatArray) -> Covariance:
-        """Return (1 − a) S + a t D with S the repeats' covariance (divided by k), as factors and variances.
+def _shrunk(ragged: _Ragged, divisor: FloatArray) -> Covariance:
+    """Return (1 − a) S + a t D with S the repeats' covariance (divided by k), as factors and variances.
 
-        D are the variances within all samples, and t the mean of S's variances in units of D.
-        """
-        sklearn_covariance = need("sklearn.covariance", f'from_repeats(covariance="{method}")')
-        unit = ragged.pooled_variances()
-        root = np.sqrt(np.where(unit > 0, unit, 1.0))
-        amount, level = np.zeros(len(ragged)), np.zeros(len(ragged))
-        for k, chosen, batch in ragged.batches():
-            for i, D in zip(chosen, batch / root, strict=True):
-                if method == "oas":
-                    amount[i] = sklearn_covariance.oas(D, assume_centered=True)[1]
-                else:
-                    amount[i] = sklearn_covariance.ledoit_wolf_shrinkage(D, assume_centered=True)
-                level[i] = (D**2).sum() / (k * ragged.n)
-        amount = np.clip(amount, 0.0, 1.0)  # which rounding may leave
-        with np.errstate(divide="ignore"):  # all shrunk: the factors are divided by infinity
-            factors, start = _factors(ragged, np.sqrt(ragged.sizes * divisor) / np.sqrt(1 - amount))
-        diagonal = np.outer(amount * level / divisor, unit)
-        pooled = _pooled_diagonal(ragged)
-        diagonal = diagonal if pooled is None else diagonal + pooled
-        return LowRank(factors, stored_as(diagonal, ragged.dtype), start=start)
-
-    return build
+    D are the variances within all samples, and t the mean of S's variances in units of D.
+    """
+    shrinkage = need("sklearn.covariance", 'from_repeats(covariance="ledoit_wolf")').ledoit_wolf_shrinkage
+    unit = ragged.pooled_variances()
+    root = np.sqrt(np.where(unit > 0, unit, 1.0))
+    amount, level = np.zeros(len(ragged)), np.zeros(len(ragged))
+    for k, chosen, batch in ragged.batches():
+        for i, D in zip(chosen, batch / root, strict=True):
+            amount[i] = shrinkage(D, assume_centered=True)
+            level[i] = (D**2).sum() / (k * ragged.n)
+    amount = np.clip(amount, 0.0, 1.0)  # which rounding may leave
+    with np.errstate(divide="ignore"):  # all shrunk: the factors are divided by infinity
+        factors, start = _factors(ragged, np.sqrt(ragged.sizes * divisor) / np.sqrt(1 - amount))
+    diagonal = np.outer(amount * level / divisor, unit)
+    pooled = _pooled_diagonal(ragged)
+    diagonal = diagonal if pooled is None else diagonal + pooled
+    return LowRank(factors, stored_as(diagonal, ragged.dtype), start=start)
 
 
 def _as_ragged(repeats: ArrayLike, groups: ArrayLike) -> _Ragged:
     if groups is not None:
         return _from_rows(repeats, groups)
     if not isinstance(repeats, Sequence) and not (isinstance(repeats, np.ndarray) and repeats.ndim == 3):
+        shape = f" of shape {repeats.shape}" if hasattr(repeats, "shape") else ""
         raise TypeError(
             "repeats: expected a list of arrays, one per sample, or rows together with groups=; got "
-            + type(repeats).__name__
-            + (f" of shape {repeats.shape}" if hasattr(repeats, "shape") else "")
+            f"{type(repeats).__name__}{shape}"
         )
     if len(repeats) == 0:
         raise ValueError("repeats: no samples")
-    if isinstance(repeats, np.ndarray) and 0 not in repeats.shape and np.isfinite(repeats).all():
-        count, k, n = repeats.shape
-        return _Ragged(as_float_array(repeats.reshape(-1, n), "repeats", (2,)), k * np.arange(count + 1))
-    arrays = [_one_sample(a, i) for i, a in enumerate(repeats)]
+    arrays = [as_float_array(a, f"repeats: sample {i}", (2,)) for i, a in enumerate(repeats)]
     n = arrays[0].shape[1]
-    for i, a in enumerate(arrays):
-        if a.shape[1] != n:
-            raise ValueError(f"repeats: sample {i} has {a.shape[1]} features, but sample 0 has {n}")
+    for i, array in enumerate(arrays):
+        if 0 in array.shape:
+            raise ValueError(f"repeats: sample {i} is empty, of shape {array.shape}")
+        if array.shape[1] != n:
+            raise ValueError(f"repeats: sample {i} has {array.shape[1]} features, but sample 0 has {n}")
+        if not np.isfinite(array).all():
+            row, j = np.argwhere(~np.isfinite(array))[0].tolist()
+            raise ValueError(
+                f"repeats: sample {i}, repeat {row}, feature {j} is {array[row, j]}; "
+                "NaN and infinity are not allowed"
+            )
     return _Ragged(np.concatenate(arrays), np.concatenate([[0], np.cumsum([len(a) for a in arrays])]))
-
-
-def _one_sample(a: ArrayLike, i: int) -> Array:
-    array = as_float_array(a, f"repeats: sample {i}", (2,))
-    if 0 in array.shape:
-        raise ValueError(f"repeats: sample {i} is empty, of shape {array.shape}")
-    bad = np.argwhere(~np.isfinite(array))
-    if len(bad):
-        row, j = bad[0].tolist()
-        raise ValueError(
-            f"repeats: sample {i}, repeat {row}, feature {j} is {array[row, j]}; "
-            "NaN and infinity are not allowed"
-        )
-    return array
 
 
 def _from_rows(repeats: ArrayLike, groups: ArrayLike) -> _Ragged:
@@ -265,13 +248,12 @@ def _from_rows(repeats: ArrayLike, groups: ArrayLike) -> _Ragged:
             f"groups: shape {ids.shape}, but repeats has {len(rows)} rows; expected one id a row"
         )
     if ids.dtype.kind == "f":
-        check_finite(np.ascontiguousarray(ids, dtype=np.float64), "groups")
+        check_finite(ids.astype(np.float64), "groups")
     try:
         _, which = np.unique(ids, return_inverse=True)
     except TypeError:  # None among strings, say
         raise ValueError(
             "groups: the ids cannot be sorted; they must be all numbers or all strings"
         ) from None
-    order = np.argsort(which, kind="stable")
     start = np.concatenate([[0], np.cumsum(np.bincount(which))])
-    return _Ragged(rows[order], start)
+    return _Ragged(rows[np.argsort(which, kind="stable")], start)
