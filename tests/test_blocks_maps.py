@@ -13,7 +13,6 @@ from sklearn.preprocessing import StandardScaler
 
 import svmgsu
 from svmgsu.cli import main
-from svmgsu.outofcore.writing import write_blocks
 
 CLASSES = ["star", "quasar", "galaxy"]
 LINE = {"lam": 1e-3, "loss": "logistic"}
@@ -83,8 +82,6 @@ def test_what_a_map_must_not_do_is_refused(data):
     mapped = opened(samples, y, memory="2MB").map(fourier)
     with pytest.raises(ValueError, match=r"memory: .* 3000 \w+ of 2000 features made as .* at least \d+ b"):
         svmgsu.train(mapped)
-    with pytest.raises(ValueError, match=r"features that a map makes are not written"):
-        write_blocks(mapped, "never.npz")
 
 
 @pytest.mark.parametrize("ending", ["time", "callback", "interrupt"])

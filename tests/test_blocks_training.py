@@ -1,7 +1,6 @@
 """Blocks are trained on and predicted as the same samples in memory are, to the same bits."""
 
 import threading
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ from conftest import train_with
 import svmgsu
 from svmgsu import _core
 from svmgsu.outofcore import blocks as module
-from svmgsu.outofcore import training
 
 L, N = 900, 6
 EXACT = {"probability": False}
@@ -226,63 +224,6 @@ def test_a_callback_a_time_limit_and_errors_end_a_training(tmp_path, classes):
         with pytest.raises(type(error) if isinstance(error, Exception) else error):
             train_with(blocks, y, verbose=fail, **EXACT)
     assert set(threading.enumerate()) <= known
-
-
-def counted(monkeypatch, capacity=None):
-    """Bytes that the core reads of the files, and how many problems were solved at a time."""
-    sets, members = [], []
-    join = training.Together
-
-    def kept(*given):
-        sets.append(_core.Streamed(*given))
-        return sets[-1]
-
-    def noted(count):
-        members.append(count)
-        return join(count)
-
-    monkeypatch.setattr(training, "_core", SimpleNamespace(**{**vars(_core), "Streamed": kept}))
-    monkeypatch.setattr(training, "Together", noted)
-    if capacity:
-        monkeypatch.setattr(training.Files, "capacity", lambda *given: capacity)
-    return lambda: sum({id(s): s.bytes_read for s in sets}.values()), members
-
-
-def five_classes():
-    rng = np.random.default_rng(0)
-    y = rng.integers(0, 5, size=4000)
-    X = rng.normal(size=(4000, 5)) + 1.5 * np.eye(5)[y]
-    return svmgsu.Gaussians(X, svmgsu.Diagonal(rng.uniform(0.1, 0.5, size=X.shape))), y
-
-
-@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
-def test_problems_that_read_together_have_the_bits_of_one_after_another(multi_class, monkeypatch):
-    data, y = five_classes()
-    blocks = svmgsu.open([{"X": data, "y": y}])
-    found = {}
-    for capacity in (1, 3, None):
-        with monkeypatch.context() as patch:
-            read, members = counted(patch, capacity)
-            found[capacity] = train_with(blocks, multi_class=multi_class, **EXACT), read()
-        problems = len(found[1][0].coef_)
-        assert members == {1: [], 3: [3] * (problems // 3) + [2] * (problems % 3 == 2)}.get(
-            capacity, [problems]
-        )
-        same_bits(found[capacity][0], found[1][0])
-    assert found[None][1] < found[3][1] < found[1][1]
-
-
-def test_little_memory_takes_fewer_problems_at_a_time_and_folds_are_solved_together(monkeypatch):
-    data, y = five_classes()
-    with monkeypatch.context() as patch:
-        _, members = counted(patch)
-        train_with(svmgsu.open([{"X": data, "y": y}], memory="80MB"), **EXACT)
-        assert 0 < max(members) < 10
-    _, members = counted(monkeypatch)
-    model = train_with(svmgsu.open([{"X": data, "y": y}]), multi_class="ovr")
-    assert members == [5, 25]
-    known = train_with(data, y, multi_class="ovr")
-    assert np.allclose(model.predict_proba(data), known.predict_proba(data), atol=0.01)
 
 
 def test_wrong_arguments_are_refused():

@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 import pytest
-from block_cases import L, examples, same
+from block_cases import L, examples
 
 import svmgsu
 from svmgsu.cli import main
@@ -61,38 +61,6 @@ def test_a_regression_within_memory(table, capsys):
     known, blocks = svmgsu.load("known"), svmgsu.load("blocks")
     np.testing.assert_allclose(known.coef_, blocks.coef_, rtol=1e-3)
     assert known.scatter_ == pytest.approx(blocks.scatter_, rel=1e-3)
-
-
-@pytest.mark.parametrize("ending", ["parquet", "npz"])
-def test_conversion_within_memory_writes_what_conversion_does(table, capsys, ending):
-    for name, more in (("known", []), ("blocks", ["--memory", "50MB"])):
-        code, _, err = run(capsys, "convert", "stars.csv", f"{name}.{ending}", *more)
-        assert code == 0, err
-    known, found = (svmgsu.io.read(f"{name}.{ending}") for name in ("known", "blocks"))
-    assert np.array_equal(found.data.mean, known.data.mean)
-    assert np.array_equal(found.data.cov.to_full(L, 4), known.data.cov.to_full(L, 4))
-    assert found.y.tolist() == known.y.tolist()
-    assert known.ids is None or found.ids.tolist() == known.ids.tolist()
-    assert found.data.feature_names_in_ == known.data.feature_names_in_
-
-
-@pytest.mark.parametrize("kind", ["isotropic", "full", "low_rank", "shared"])
-def test_blocks_of_every_kind_are_written_as_archives(tmp_path, kind):
-    from svmgsu.outofcore.writing import write_blocks
-
-    X, V, y = examples()
-    F = np.random.default_rng(0).normal(size=(L, 2, 4))
-    cov = {
-        "isotropic": svmgsu.Isotropic(V[:, 0]),
-        "full": svmgsu.Full(np.einsum("irj,irk->ijk", F, F)),
-        "low_rank": svmgsu.LowRank(F, diagonal=V),
-        "shared": svmgsu.Shared(np.diag(V[0])),
-    }[kind]
-    blocks = svmgsu.open([(svmgsu.Gaussians(X, cov), y)])
-    write_blocks(blocks, tmp_path / "a.npz")
-    same(blocks, svmgsu.io.read(tmp_path / "a.npz").data, svmgsu.io.read(tmp_path / "a.npz").y)
-    with pytest.raises(ValueError, match="format: blocks are written as npz or parquet, got csv"):
-        write_blocks(blocks, tmp_path / "a.csv")
 
 
 def test_wrong_usage(table, capsys):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from .. import io
 from .base import UsageError, add_json, check_outputs, show
@@ -33,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--to-format", choices=io.FORMATS, metavar="F", help="instead of the ending, as --format"
     )
     add_json(parser)
-    add_data_options(parser, memory=True)
+    add_data_options(parser)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -45,15 +44,9 @@ def run(args: argparse.Namespace) -> None:
     format = io.format_of(args.destination, args.to_format, looks=False)
     check_own_files(format, args.destination, "--to-", labels=args.to_labels, cov=args.to_cov)
     dataset, _ = read_data(args, task="optional", missing="error")
-    if args.memory is None:
-        io.write(dataset, args.destination, args.to_labels, args.to_cov, format=args.to_format)
-    else:
-        from ..outofcore.writing import write_blocks
-
-        blocks: Any = dataset.data
-        write_blocks(blocks, args.destination, format=args.to_format)
+    io.write(dataset, args.destination, args.to_labels, args.to_cov, format=args.to_format)
     apart = format == "text"
-    has_cov = getattr(dataset.data, "cov", None) is not None
+    has_cov = dataset.data.cov is not None
     lost = {
         "labels": dataset.y is not None and apart and args.to_labels is None,
         "covariances": has_cov and (apart or format == "svmlight") and args.to_cov is None,

@@ -238,7 +238,7 @@ class Classification:
     ) -> list[Any]:
         """Return the results of several subproblems, which run in parallel and share the deadline."""
         began = time.monotonic()
-        at_a_time = problem.at_a_time(self.count, team)
+        at_a_time = 1 if problem.small or not problem.in_memory else min(team.jobs, self.count)
         tolerance = options.tolerance * (1.0 if self.scheme.pairs is None else _PAIRS)
 
         def watch(progress: Any) -> bool:

@@ -208,36 +208,13 @@ class Problem:
             return _core.solve(core, options, report, np.ascontiguousarray(start[0]), float(start[1]))
         except MemoryError:
             raise NotEnoughMemory(f"X: there is not enough memory to train with {n} features") from None
-        finally:
-            if isinstance(core, _core.Streamed):
-                core.leave()
 
     def map_fits(self, fit: Callable[[Any, int], Any], items: Sequence[Any], team: Team) -> list[Any]:
-        """Return `fit(item, threads)` of each item, as many at a time as threads and memory allow."""
-        if isinstance(self.source, Memory):
-            threads = team.inner(len(items))
-            return team.map(lambda item: fit(item, threads), items, small=self.small)
-        results: list[Any] = []
-        while len(results) < len(items):
-            left = len(items) - len(results)
-            some = items[len(results) : len(results) + (self.source.capacity(left) if left > 1 else 1)]
-            share = max(1, team.threads // len(some))
-            with self.source.together(len(some)) as finish:
-
-                def fitted(item: Any, threads: int = share, finish: Callable[[], None] = finish) -> Any:
-                    try:
-                        return fit(item, threads)
-                    finally:
-                        finish()
-
-                results += Team(team.threads, len(some)).following(team).map(fitted, some)
-        return results
-
-    def at_a_time(self, fits: int, team: Team) -> int:
-        """Return how many of some fits `map_fits` runs at the same time."""
-        if isinstance(self.source, Memory):
-            return 1 if self.small else min(team.jobs, fits)
-        return self.source.capacity(fits) if fits > 1 else 1
+        """Return `fit(item, threads)` of each item: at the same time in memory, else one after the other."""
+        if not self.in_memory:
+            return [fit(item, team.threads) for item in items]
+        threads = team.inner(len(items))
+        return team.map(lambda item: fit(item, threads), items, small=self.small)
 
 
 def check_start(start: Any, kind: type, features: int) -> None:

@@ -24,7 +24,7 @@ import numpy as np
 from .. import _core
 from ..data.gaussians import Gaussians
 from ..io.files import shown
-from ..support.arrays import dense, stored_as
+from ..support.arrays import dense
 from ..support.errors import counted_from
 from ..support.validation import Array, as_float_array, check_finite, listed
 from .blocks import Blocks, FlatFile
@@ -34,6 +34,8 @@ MANIFEST = "blocks.json"
 VERSION = 2
 HEADER = 256  # bytes of the header of each .npy file, which is written last
 LABEL_KINDS = {"i": "int", "u": "int", "f": "float", "b": "bool", "U": "str", "O": "str", "T": "str"}
+
+Layout = dict[str, tuple[str, tuple[int, ...]]]  # by the key of each array: its dtype, and the shape of a row
 
 
 class TemporaryFolder:
@@ -52,27 +54,22 @@ class CacheWriter:
         The folder to make; None makes a temporary one.
     source : str
         Name of the source, for messages.
-    dtype : dtype or None
-        Type of the stored means and covariances; by default that of the first piece.
     """
 
-    def __init__(self, target: str | None, source: str, dtype: np.dtype[Any] | None) -> None:
+    def __init__(self, target: str | None, source: str) -> None:
         self.target = None if target is None else os.path.abspath(target)
         self.source = source
-        self.dtype = dtype
-        self.given_dtype: np.dtype[Any] | None = None
         self.rows = 0
         self.pieces = 0
         self.names: list[str] | None = None
         self.features = 0
-        self.keys: list[str] = []
         self.fixed: dict[str, Array] = {}
         self.y_kind = ""
         self.texts: dict[str, int] = {}  # labels that are texts, with their codes
         self.classes: list[Any] | None = None  # of soft labels
         self.notes: list[str] = []
         self.files: dict[str, IO[bytes]] = {}
-        self.layout: dict[str, tuple[str, tuple[int, ...]]] = {}  # dtype and shape of a row
+        self.layout: Layout = {}
         if self.target is None:
             self.path = tempfile.mkdtemp(prefix="svmgsu-blocks-")
         else:
@@ -88,7 +85,6 @@ class CacheWriter:
             for key, array in written.items():
                 if key not in self.files:
                     self.files[key] = open(os.path.join(self.path, f"{key}.npy"), "wb")  # noqa: SIM115
-                    self.layout[key] = (array.dtype.str, array.shape[1:])
                     self.files[key].write(bytes(HEADER))
                 self.files[key].write(np.ascontiguousarray(array).tobytes())
             if piece.ids is not None:
@@ -156,27 +152,7 @@ class CacheWriter:
         count = len(data)
         mean = dense(data.mean)
         arrays, fixed = _covariance_arrays(data)
-        if self.given_dtype is None:
-            self.given_dtype = mean.dtype
-            self.dtype = mean.dtype if self.dtype is None else self.dtype
-        elif mean.dtype != self.given_dtype:
-            raise ValueError(
-                f"X: block {self.pieces} is {mean.dtype}, but the blocks before are {self.given_dtype}; "
-                "pass dtype= to say how all are to be stored"
-            )
-        with np.errstate(over="ignore"):
-            written = {"mean": mean.astype(self.dtype, copy=False)}
-            check_finite(written["mean"], "X")
-            for key, array in arrays.items():
-                # Variances have a short range in single precision.
-                squares = key in ("isotropic", "var")
-                stored = stored_as(array, self.dtype) if squares else array.astype(self.dtype)
-                if stored.dtype != self.dtype or not np.isfinite(stored).all():
-                    raise ValueError(
-                        f"cov: block {self.pieces} has covariances that {self.dtype} cannot hold; pass "
-                        'dtype="float64"'
-                    )
-                written[key] = stored
+        written = {"mean": mean, **arrays}
         for key, name, values in (
             ("weight", "sample_weight", piece.weight),
             ("y_std", "y_std", piece.y_std),
@@ -185,14 +161,15 @@ class CacheWriter:
                 written[key] = _one_number_each(values, name, count)
         if piece.y is not None:
             written["y"] = self._labels(np.asarray(piece.y), piece)
-        self._check(piece, sorted([*written, *fixed]), fixed)
+        self._check(data, {key: (a.dtype.str, a.shape[1:]) for key, a in written.items()}, fixed)
         return written
 
-    def _check(self, piece: Piece, keys: list[str], fixed: dict[str, Array]) -> None:
+    def _check(self, data: Gaussians, layout: Layout, fixed: dict[str, Array]) -> None:
         """Check that a piece has the features and arrays of those before."""
-        features, names = piece.data.shape[1], piece.data.feature_names_in_
+        features = data.shape[1]
+        names = data.feature_names_in_
         if not self.pieces:
-            self.features, self.names, self.keys, self.fixed = features, names, keys, fixed
+            self.features, self.names, self.layout, self.fixed = features, names, layout, fixed
             return
         here = f"X: block {self.pieces}, from sample {self.rows} on,"
         if features != self.features:
@@ -200,10 +177,11 @@ class CacheWriter:
         if names != self.names:
             own, before = ("no names" if n is None else listed(n) for n in (names, self.names))
             raise ValueError(f"{here} has the features {own}, but the blocks before have {before}")
-        if keys != self.keys:
+        if layout != self.layout or set(fixed) != set(self.fixed):
+            own, before = (_described(*each) for each in ((layout, fixed), (self.layout, self.fixed)))
             raise ValueError(
-                f"{here} has {', '.join(keys)}, but the blocks before have {', '.join(self.keys)}; all must "
-                "have the same kind of covariance, and labels and weights all or none"
+                f"{here} has {own}, but the blocks before have {before}; all must have the same kind of "
+                "covariance, labels and weights all or none, and the same types of numbers"
             )
         for key, array in fixed.items():
             if not np.array_equal(array, self.fixed[key]):
@@ -247,6 +225,13 @@ class CacheWriter:
         if kind == "int" and (values.astype(y.dtype) != y).any():
             raise ValueError("y: labels beyond 2**53 are not exact here; pass them as texts")
         return _one_number_each(values, "y", count)
+
+
+def _described(layout: Layout, fixed: dict[str, Array]) -> str:
+    """Return the names of arrays with their types, where these are not float64."""
+    types = {key: np.dtype(dtype).name for key, (dtype, _) in layout.items()}
+    names = [key if kind == "float64" else f"{key} ({kind})" for key, kind in types.items()]
+    return ", ".join(sorted([*names, *fixed]))
 
 
 def _one_number_each(values: Any, name: str, count: int) -> Array:

@@ -34,7 +34,6 @@ def open(
     memory: int | str = "2GB",
     cache: Any = None,
     format: str | None = None,
-    dtype: Any = None,
     psd: Psd = "clip",
     **options: Any,
 ) -> Blocks:
@@ -58,8 +57,6 @@ def open(
         made anew if they have changed. By default a temporary one, removed when Python ends.
     format : str, optional
         Format of the files, as in `svmgsu.io.read`; by default that of their ending.
-    dtype : {"float32", "float64"}, optional
-        Type of the numbers in the cache; by default that of the source.
     psd : {"clip", "strict"}, default="clip"
         Treatment of full covariances, as for `svmgsu.Full`.
     **options
@@ -81,25 +78,19 @@ def open(
     """
     budget = memory_of(memory)
     check_psd(psd)
-    if dtype not in (None, "float32", "float64", np.float32, np.float64):
-        raise ValueError(f'dtype: expected "float32" or "float64", got {dtype!r}')
-    stored = None if dtype is None else np.dtype(dtype)
     target = None if cache is None else os.fspath(cache)
     if target is not None:
         caches.check_target(target)
     if is_path(source) and caches.manifest(os.fspath(source)) is not None:
         return _with_enough_memory(caches.load(os.fspath(source), budget, psd))
     found = _source(source, labels, cov, format, psd, options)
-    blocks = found.in_place(budget) if stored is None else None
+    blocks = found.in_place(budget)
     if blocks is None:
-        asked = [str(stored), psd, format, repr(options)]
-        blocks = _decoded(found, target, budget, stored, psd, asked)
+        blocks = _decoded(found, target, budget, psd, [psd, format, repr(options)])
     return _with_enough_memory(blocks)
 
 
-def _decoded(
-    source: Source, target: str | None, memory: int, dtype: Any, psd: Psd, asked: list[Any]
-) -> Blocks:
+def _decoded(source: Source, target: str | None, memory: int, psd: Psd, asked: list[str | None]) -> Blocks:
     """Decode a source into the cache, unless the one that is there was made from it in the same way."""
     least = source.least_memory() + 2**20
     if memory < least:
@@ -112,7 +103,7 @@ def _decoded(
         about = None if target is None else caches.manifest(target)
         if target is not None and about is not None and about["fingerprint"] == fingerprint:
             return caches.load(target, memory, psd)
-    writer = caches.CacheWriter(target, source.name, dtype)
+    writer = caches.CacheWriter(target, source.name)
     try:
         for piece in source.pieces(max(min(memory // 4 // COPIES, LARGEST_PIECE), 1)):
             writer.add(piece)

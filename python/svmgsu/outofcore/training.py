@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -21,7 +18,6 @@ from ..support.validation import Array, FloatArray
 from .blocks import Blocks
 from .shards import group_rows, unlabelled
 
-FAIR_WINDOW = 2**23  # bytes, with which reading is not slowed down
 COPIES = 4  # of a part while it is made and the solver's request is computed
 BYTES_PER_SAMPLE = 48  # that a solver keeps
 
@@ -44,15 +40,6 @@ class DataSource(ABC):
     @abstractmethod
     def fingerprint(self) -> str:
         """Return a text that changes with the data."""
-
-    def capacity(self, problems: int) -> int:
-        """Return how many of some problems can be solved at the same time."""
-        return 1
-
-    @contextlib.contextmanager
-    def together(self, problems: int) -> Iterator[Callable[[], None]]:
-        """Solve several problems at the same time, each in a thread that calls what this gives at its end."""
-        yield lambda: None
 
     def training_set(
         self, targets: FloatArray, weights: FloatArray, task: Task, scale: float, rows: Array | None = None
@@ -79,46 +66,6 @@ class DataSource(ABC):
         return (mean, variance) if rows is None else (mean[rows], variance[rows])
 
 
-class Together:
-    """Problems that are solved in a thread each and read the data together; see `_core.Streamed`."""
-
-    def __init__(self, members: int) -> None:
-        self.members = members
-        self._lock = threading.Lock()
-        self._first: Any = None
-        self._finished = 0
-        self._own = threading.local()
-
-    def join(self, make: Callable[[int], Any], targets: Any, weights: Any, regression: bool) -> Any:
-        """Return the training set of one of them, in its own thread; `make(problems)` makes the first."""
-        with self._lock:
-            if self._first is None:
-                core = self._first = make(self.members)
-                for _ in range(self._finished):
-                    self._leave_one()
-            else:
-                core = self._first.beside(targets, weights, regression)
-        self._own.core = core
-        return core
-
-    def finish(self) -> None:
-        """End this thread's problem, solved or failed: the others wait for it no longer."""
-        with self._lock:
-            self._finished += 1
-            if self._first is None:
-                return
-            core = getattr(self._own, "core", None)
-            if core is None:
-                self._leave_one()
-            else:
-                core.leave()
-                self._own.core = None
-
-    def _leave_one(self) -> None:
-        """Take a place among the readers for a problem that never joined, and leave it."""
-        self._first.beside(np.ones(self._first.samples), None, False).leave()
-
-
 class Files(DataSource):
     """Samples in files, read block by block."""
 
@@ -127,28 +74,14 @@ class Files(DataSource):
         self.shape = blocks.shape
         self.feature_names_in_ = blocks.feature_names_in_
         self.cov = None if blocks.kind == "none" else blocks.kind
-        self._together: Together | None = None
 
     def whole_set(self, targets: FloatArray, weights: FloatArray | None, task: Task, scale: float) -> Any:
         self.blocks.check()
-        if self._together is None:
-            return self._core(targets, weights, task, scale, 1)
-        return self._together.join(
-            lambda members: self._core(targets, weights, task, scale, members),
-            targets,
-            weights,
-            task == "regression",
-        )
+        return self._core(targets, weights, task, scale, self.blocks.memory)
 
     def _core(
-        self,
-        targets: FloatArray,
-        weights: FloatArray | None,
-        task: Task,
-        scale: float,
-        problems: int,
-        memory: int | None = None,
-    ) -> Any:
+        self, targets: FloatArray, weights: FloatArray | None, task: Task, scale: float, memory: int
+    ) -> _core.Streamed:
         blocks = self.blocks
         terms: list[tuple[Any, ...]] = [
             (_KINDS.get(key, "diagonal"), blocks.arrays[key].core(), scale)
@@ -164,47 +97,22 @@ class Files(DataSource):
             )
             packed = np.ascontiguousarray(packed, dtype=np.float64)
             terms.append(("shared", packed, scale, shared.is_diagonal, None))
-        # Windows as the memory allows, numbers checked in the first pass, all threads.
-        window, check, threads = 0, True, 0
         return _core.Streamed(
             blocks.arrays["mean"].core(),
             tuple(terms) if scale else (),
             np.ascontiguousarray(targets, dtype=np.float64),
             weights,
-            task == "regression",
-            blocks.memory if memory is None else memory,
-            window,
-            check,
-            threads,
-            problems,
+            regression=task == "regression",
+            memory=memory,
+            window=0,  # as large as the memory allows
+            check=True,  # of the numbers, in the first pass
+            threads=0,  # all
         )
 
     def least_memory(self) -> int:
         """Return the least budget that a classifier can be trained with, whose folds have weights."""
         ones = np.ones(self.shape[0])
-        core = self._core(ones, 2.0 * ones, "classification", 1.0, 1, memory=0)
-        return int(core.least_memory)
-
-    def capacity(self, problems: int) -> int:
-        signs = np.where(np.arange(self.shape[0]) % 2, -1.0, 1.0)
-        one, two = (
-            self._core(signs, signs + 2.0, "classification", 1.0, count, memory=0).least_memory
-            for count in (1, 2)
-        )
-        each = two - one + 2 * FAIR_WINDOW  # chosen rows beside what the core keeps
-        room = self.blocks.memory - (2 * one - two) - 2 * FAIR_WINDOW
-        return int(min(max(room // each, 1), problems))
-
-    @contextlib.contextmanager
-    def together(self, problems: int) -> Iterator[Callable[[], None]]:
-        if problems == 1:
-            yield lambda: None
-            return
-        self._together = Together(problems)
-        try:
-            yield self._together.finish
-        finally:
-            self._together = None
+        return self._core(ones, 2.0 * ones, "classification", 1.0, memory=0).least_memory
 
     def fingerprint(self) -> str:
         return self.blocks.fingerprint()
@@ -271,9 +179,6 @@ class MappedFiles(Files):
             take,
             make=lambda place: unlabelled(made(parts[place])),
         )
-
-    def capacity(self, problems: int) -> int:
-        return 1
 
 
 def source_of(blocks: Blocks) -> DataSource:

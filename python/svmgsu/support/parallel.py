@@ -47,11 +47,6 @@ class Team:
     def stopped(self) -> bool:
         return self._stop.is_set()
 
-    def following(self, other: Team) -> Team:
-        """Share the request to stop with another team: what stops one stops both."""
-        self._stop = other._stop
-        return self
-
     def go_on(self) -> None:
         """Raise `Stopped` once work should end; work of several steps calls this between them."""
         if self.stopped:
