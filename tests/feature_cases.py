@@ -10,7 +10,6 @@ rng = np.random.default_rng(7)
 N = 3
 FREQUENCIES = rng.normal(size=(4, N))
 LANDMARKS = rng.normal(size=(5, N))
-METRIC = rng.normal(size=(2, N))
 
 
 def fourier(x):
@@ -19,7 +18,7 @@ def fourier(x):
 
 
 def kernel_values(x):
-    return np.exp(-0.4 * (((x[..., np.newaxis, :] - LANDMARKS) @ METRIC.T) ** 2).sum(axis=-1))
+    return np.exp(-0.4 * ((x[..., np.newaxis, :] - LANDMARKS) ** 2).sum(axis=-1))
 
 
 def landmarks(x):
@@ -35,7 +34,7 @@ def products(x):
 
 MAPS = {
     "fourier": (fourier_map(FREQUENCIES), fourier),
-    "landmarks": (landmark_map(LANDMARKS, 0.4, METRIC), landmarks),
+    "landmarks": (landmark_map(LANDMARKS, 0.4), landmarks),
     "polynomial": (polynomial_map(N), products),
 }
 

@@ -16,7 +16,6 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 import svmgsu
 from svmgsu.data.covariances import Covariance, LowRank
 from svmgsu.data.covariances.base import READERS
-from svmgsu.uncertainty import propagate
 
 
 class Stretched(Covariance):
@@ -101,9 +100,8 @@ def test_it_goes_through_maps(problem):
     A = np.array([[1.0, -1.0, 0.0], [0.5, 0.0, 2.0]])
     np.testing.assert_allclose(cov.map(A).to_full(), full.map(A).to_full(), rtol=1e-12)
     for through in (
-        lambda data: propagate(A, data),
-        lambda data: propagate(np.tanh, data),
-        lambda data: propagate(lambda x: x[:, :1] * x[:, 1:], data),
+        svmgsu.Propagate(FunctionTransformer(np.tanh)).fit_transform,
+        svmgsu.Propagate(FunctionTransformer(lambda x: x[:, :1] * x[:, 1:])).fit_transform,
         svmgsu.Propagate(StandardScaler()).fit_transform,
         union.fit_transform,
         svmgsu.Propagate(FunctionTransformer(np.square), method="exact").fit_transform,

@@ -219,40 +219,6 @@ def test_sparse_means_give_the_same(name):
         Propagate(PowerTransformer()).fit(sparse)
 
 
-INVERTIBLE = {
-    "standard": StandardScaler(),
-    "robust": RobustScaler(),
-    "minmax": MinMaxScaler(),
-    "pca": PCA(),
-    "power": PowerTransformer(),
-    "chain": make_pipeline(StandardScaler(), PCA()),
-    "exp": FunctionTransformer(np.exp, inverse_func=np.log),
-}
-
-
-@pytest.mark.parametrize("kind", ["isotropic", "diagonal", "full", "low rank", "none"])
-@pytest.mark.parametrize("name", INVERTIBLE)
-def test_an_inverse_brings_back_means_and_covariances(name, kind):
-    p = make_problem(kind, COUNT, N)
-    data = svmgsu.Gaussians(p.X, None if p.cov is None else 0.3 * p.cov, feature_names=list("abcde"))
-    transformer = Propagate(INVERTIBLE[name]).fit(data)
-    back = transformer.inverse_transform(transformer.transform(data))
-    np.testing.assert_allclose(back.mean, p.X, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(full_of(back), 0.3 * p.full, rtol=1e-6, atol=1e-8)
-    assert back.feature_names_in_ == list("abcde")
-    again = transformer.fit(p.X).inverse_transform(transformer.transform(p.X))
-    np.testing.assert_allclose(again, p.X, rtol=1e-9, atol=1e-9)
-    with pytest.raises(ValueError, match="X has 3 features, but Propagate makes 5"):
-        transformer.inverse_transform(np.ones((1, 3)))
-
-
-def test_what_has_no_inverse_has_no_inverse_transform():
-    assert not hasattr(Propagate(Normalizer()), "inverse_transform")
-    exact = Propagate(FunctionTransformer(np.exp, inverse_func=np.log), method="exact")
-    data = svmgsu.Gaussians([[0.5, 1.0]], std=0.3)
-    np.testing.assert_allclose(exact.inverse_transform(exact.fit_transform(data)).cov.variances, [[0.09] * 2])
-
-
 # Moments beyond the first order
 
 

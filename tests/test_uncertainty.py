@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.preprocessing import StandardScaler
 
 import svmgsu
 from svmgsu import uncertainty as un
@@ -171,10 +172,8 @@ def test_names_of_columns_are_kept():
         un.from_repeats(frame, ["a", "a", "a"]),
         un.from_missing(frame),
         un.posterior(bars),
-        un.propagate(np.log, bars),
     ]
     assert [data.feature_names_in_ for data in built] == [["u", "g"]] * len(built)
-    assert un.propagate([[1, -1]], bars).feature_names_in_ is None
 
 
 # No builder makes what the kinds refuse
@@ -249,18 +248,6 @@ def test_augmentations_are_accepted(X):
         accepted(un.from_augmentation(X, jitter, n=draws, rank=1))
 
 
-@SETTINGS
-@given(tables(), st.sampled_from(["diagonal", "full", "lowrank"]))
-def test_propagated_samples_are_accepted(X, kind):
-    samples = np.stack([X, X[::-1], X + X])
-    data = un.from_repeats(samples.transpose(1, 0, 2).copy(), covariance=kind)
-    n = X.shape[1]
-    unit = 1 / np.maximum(np.abs(data.mean).max(axis=0).astype(float), np.finfo(X.dtype).tiny)
-    A = np.random.default_rng(1).normal(size=(n, n)) * unit
-    accepted(un.propagate(A, data))
-    accepted(un.propagate(np.arctan, data, lambda x: 1 / (1 + x.astype(float) ** 2)))
-
-
 def test_images_and_signals_are_accepted():
     g = np.random.default_rng(0)
     for dtype, unit in ((np.float32, 1e-15), (np.float32, 1e15), (np.float64, 1e60)):
@@ -305,7 +292,7 @@ def test_seizures_by_log_band_powers(data_folder):
     assert data.shape == (500, 5)
     assert (data.cov.variances > 0).all()
     seizure = y == "S"
-    centred = un.propagate(lambda X: (X - data.mean.mean(axis=0)) / data.mean.std(axis=0), data)
+    centred = svmgsu.Propagate(StandardScaler()).fit_transform(data)
     model = svmgsu.train(centred[::2], seizure[::2], lam=1e-3)
     assert (model.predict(centred.mean[1::2]) == seizure[1::2]).mean() > 0.93
 

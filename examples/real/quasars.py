@@ -33,7 +33,8 @@ redshift, magnitude, error = redshift[good], magnitude[good], error[good]
 
 # Four colours from five magnitudes. Neighbours share a band, which makes the covariances full.
 difference = np.eye(4, 5) - np.eye(4, 5, k=1)
-data = svmgsu.uncertainty.propagate(difference, svmgsu.Gaussians(magnitude, std=error))
+measured = svmgsu.Gaussians(magnitude, std=error)
+data = svmgsu.Gaussians(magnitude @ difference.T, measured.cov.map(difference))
 far = redshift >= 2.2
 
 total = (error**2).sum(axis=1)

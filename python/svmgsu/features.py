@@ -17,7 +17,6 @@ from .data.gaussians import Gaussians
 from .data.mixtures import Mixtures
 from .estimators.propagate import GaussianTransformer
 from .propagate.features import (
-    KERNELS,
     SPREADS,
     FeatureMap,
     Spread,
@@ -103,26 +102,17 @@ class FeatureTransformer(GaussianTransformer):
 
 
 class FourierFeatures(ClassNamePrefixFeaturesOutMixin, FeatureTransformer):  # type: ignore[misc]
-    """Random Fourier features of a kernel, with exact moments of uncertain samples.
+    """Random Fourier features of the RBF kernel exp(-γ‖x - x′‖²), with exact moments of uncertain samples.
 
     cos(w·x)/√R and sin(w·x)/√R of R frequencies w. For X ~ N(x, Σ) with q = wᵀΣw the expectation of the first
     is cos(w·x) e^(-q/2)/√R, and covariances have closed forms too: the features of a noisy sample fade.
 
     Parameters
     ----------
-    kernel : {"rbf", "laplace", "matern"}
-        exp(-γ‖x - x′‖²), exp(-γ Σ|x_j - x_j′|), or Matérn's of smoothness `nu` and length 1/√(2γ).
     n_features : int, default=300
         Twice the number of frequencies.
-    gamma : "scale", "median", float or list of float
-        γ; "scale" is 1/(n Var X), "median" 1/(2 d²) with d the median distance. Several values share the
-        frequencies.
-    nu : float, default=1.5
-        The smoothness of "matern": 0.5 is the roughest, and as it grows the kernel becomes the RBF.
-    orthogonal : bool, default=True
-        Frequencies at right angles, which approximate the kernel better ("rbf" and "matern").
-    metric : array of shape (p, n), optional
-        A: distances are ‖A(x - x′)‖.
+    gamma : "scale" or float
+        γ; "scale" is 1/(n Var X).
     covariance : {"none", "diagonal", "lowrank", "full"}
         What of the features' covariance is given: nothing, the variances, the first order in Σ with exact
         variances, or all.
@@ -133,8 +123,8 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, FeatureTransformer):  # t
     ----------
     frequencies_ : array of shape (n_features / 2, n)
         The frequencies.
-    gammas_ : list of float
-        The values of γ.
+    gamma_ : float
+        The value of γ.
 
     Examples
     --------
@@ -147,43 +137,25 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, FeatureTransformer):  # t
 
     def __init__(
         self,
-        kernel: str = "rbf",
-        *,
         n_features: int = 300,
-        gamma: ArrayLike = "scale",
-        nu: float = 1.5,
-        orthogonal: bool = True,
-        metric: ArrayLike = None,
+        *,
+        gamma: float | str = "scale",
         covariance: str = "none",
         random_state: RandomState = 0,
     ) -> None:
-        self.kernel = kernel
         self.n_features = n_features
         self.gamma = gamma
-        self.nu = nu
-        self.orthogonal = orthogonal
-        self.metric = metric
         self.covariance = covariance
         self.random_state = random_state
 
     def _fit(self, data: Gaussians | Mixtures, y: ArrayLike) -> None:
-        check_choice(self.kernel, "kernel", KERNELS)
         count = check_count(self.n_features, "n_features", least=2)
         if count % 2:
             raise ValueError(f"n_features: a cosine and a sine for each frequency; got the odd {count}")
-        nu = check_positive(self.nu, "nu")
-        rng = _generator(self.random_state)
         X = _points_of(data)
-        metric = _checked_metric(self.metric, X.shape[1])
-        inner = X if metric is None else X @ metric.T
-        self.gammas_ = _resolve_gammas(self.gamma, inner, rng)
-        shares = np.diff(np.linspace(0, count // 2, len(self.gammas_) + 1).round().astype(int))
-        drawn = []
-        for gamma, share in zip(self.gammas_, shares.tolist(), strict=True):
-            unit = spectrum(self.kernel, share, inner.shape[1], rng, nu=nu, orthogonal=self.orthogonal)
-            drawn.append((gamma if self.kernel == "laplace" else np.sqrt(gamma)) * unit)
-        frequencies: FloatArray = np.concatenate(drawn)
-        self.frequencies_ = frequencies if metric is None else frequencies @ metric
+        self.gamma_ = _resolve_gamma(self.gamma, X)
+        unit = spectrum(count // 2, X.shape[1], _generator(self.random_state))
+        self.frequencies_ = np.sqrt(self.gamma_) * unit
         self.map_ = fourier_map(self.frequencies_)
 
 
@@ -197,12 +169,10 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, FeatureTransformer):  # type: i
     ----------
     n_landmarks : int, default=300
         The number of landmarks.
-    gamma : "scale", "median" or float
+    gamma : "scale" or float
         As in `FourierFeatures`.
-    landmarks : {"kmeans", "drawn"} or array of shape (M, n)
-        Centres of k-means, samples drawn at random, or given points.
-    metric : array of shape (p, n), optional
-        A: distances are ‖A(x - c)‖.
+    landmarks : "kmeans" or array of shape (M, n)
+        Centres of k-means, or given points.
     covariance : {"none", "diagonal", "lowrank", "full"}
         As in `FourierFeatures`.
     random_state : int, RandomState or None, default=0
@@ -227,28 +197,21 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, FeatureTransformer):  # type: i
         self,
         n_landmarks: int = 300,
         *,
-        gamma: ArrayLike = "scale",
+        gamma: float | str = "scale",
         landmarks: ArrayLike = "kmeans",
-        metric: ArrayLike = None,
         covariance: str = "none",
         random_state: RandomState = 0,
     ) -> None:
         self.n_landmarks = n_landmarks
         self.gamma = gamma
         self.landmarks = landmarks
-        self.metric = metric
         self.covariance = covariance
         self.random_state = random_state
 
     def _fit(self, data: Gaussians | Mixtures, y: ArrayLike) -> None:
         count = check_count(self.n_landmarks, "n_landmarks")
-        rng = _generator(self.random_state)
         X = _points_of(data)
-        metric = _checked_metric(self.metric, X.shape[1])
-        gammas = _resolve_gammas(self.gamma, X if metric is None else X @ metric.T, rng)
-        if len(gammas) > 1:
-            raise ValueError(f"gamma: landmarks have one, got {self.gamma!r}")
-        self.gamma_ = gammas[0]
+        self.gamma_ = _resolve_gamma(self.gamma, X)
         if not isinstance(self.landmarks, str):
             self.landmarks_ = as_float_array(self.landmarks, "landmarks", (2,)).astype(np.float64)
             check_finite(self.landmarks_, "landmarks")
@@ -256,17 +219,17 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, FeatureTransformer):  # type: i
                 raise ValueError(
                     f"landmarks: {self.landmarks_.shape[1]} columns, but X has {X.shape[1]} features"
                 )
-        elif self.landmarks not in ("kmeans", "drawn"):
-            raise ValueError(f'landmarks: expected "kmeans", "drawn" or an array, got {self.landmarks!r}')
-        elif self.landmarks == "drawn" or len(X) <= count:
-            self.landmarks_ = X[np.sort(rng.permutation(len(X))[:count])]
+        elif self.landmarks != "kmeans":
+            raise ValueError(f'landmarks: expected "kmeans" or an array, got {self.landmarks!r}')
+        elif len(X) <= count:
+            self.landmarks_ = X
         else:
             from sklearn.cluster import MiniBatchKMeans
 
-            seed = int(rng.integers(2**31 - 1))
+            seed = int(_generator(self.random_state).integers(2**31 - 1))
             means = MiniBatchKMeans(count, random_state=seed, n_init=1, batch_size=max(1024, 4 * count))
             self.landmarks_ = means.fit(X).cluster_centers_
-        self.map_ = landmark_map(self.landmarks_, self.gamma_, metric)
+        self.map_ = landmark_map(self.landmarks_, self.gamma_)
 
 
 class Polynomial(FeatureTransformer):
@@ -312,44 +275,17 @@ def _points_of(data: Gaussians | Mixtures) -> FloatArray:
     return np.asarray(data.mean, dtype=np.float64)
 
 
-def _checked_metric(metric: ArrayLike, n: int) -> FloatArray | None:
-    if metric is None:
-        return None
-    matrix = as_float_array(metric, "metric", (2,)).astype(np.float64)
-    check_finite(matrix, "metric")
-    if matrix.shape[1] != n:
-        raise ValueError(f"metric: {matrix.shape[1]} columns, but X has {n} features")
-    return matrix
-
-
-def _resolve_gammas(gamma: ArrayLike, X: FloatArray, rng: np.random.Generator) -> list[float]:
-    """Return `gamma` as numbers > 0: itself or a list of them, "scale" (1/(n Var X)) or "median".
-
-    "median" is 1/(2 d²) with d the median distance of pairs of samples.
-    """
-    expected = f'gamma: expected "scale", "median", a number or a list of them, got {gamma!r}'
-    if isinstance(gamma, str):
-        if gamma not in ("scale", "median"):
-            raise ValueError(expected)
-        with np.errstate(over="ignore", invalid="ignore"):
-            if gamma == "scale":
-                spread = float(X.var()) * X.shape[1]
-            else:
-                pairs = rng.integers(len(X), size=(2, 4000))
-                squares = ((X[pairs[0]] - X[pairs[1]]) ** 2).sum(axis=1)
-                squares = squares[squares > 0]
-                spread = 2 * float(np.median(squares)) if len(squares) else 0.0
-        low = float(X.min())
-        high = float(X.max())
-        if not spread < 1e300 or (spread < 1e-300 and low < high):
-            raise ValueError(
-                f"gamma: {gamma!r} is no number for values from {low:g} to {high:g}; take another unit"
-            )
-        return [1 / spread if spread > 0 else 1.0]
-    try:
-        numbers = [float(value) for value in np.atleast_1d(np.asarray(gamma, dtype=object)).tolist()]
-    except (TypeError, ValueError):
-        raise TypeError(expected) from None
-    if not numbers or not all(0 < value < np.inf for value in numbers):
-        raise ValueError(f"gamma: must be > 0 and finite, got {gamma!r}")
-    return numbers
+def _resolve_gamma(gamma: float | str, X: FloatArray) -> float:
+    """Return `gamma` as a number > 0; "scale" is 1/(n Var X)."""
+    if not isinstance(gamma, str):
+        return check_positive(gamma, "gamma")
+    check_choice(gamma, "gamma", ("scale",))
+    with np.errstate(over="ignore", invalid="ignore"):
+        spread = float(X.var()) * X.shape[1]
+    low = float(X.min())
+    high = float(X.max())
+    if not spread < 1e300 or (spread < 1e-300 and low < high):
+        raise ValueError(
+            f"gamma: 'scale' is no number for values from {low:g} to {high:g}; take another unit"
+        )
+    return 1 / spread if spread > 0 else 1.0

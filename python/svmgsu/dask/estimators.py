@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 import dask.array as da
 import numpy as np
 from dask import delayed
-from sklearn.base import clone
+from distributed import Client
+from sklearn.base import BaseEstimator
 
 from ..estimators.inputs import keep_names
 from ..estimators.linear import LinearSVMGSU, LinearSVRGSU
-from ..fit.options import DEFAULT_LAM
 from ..models.classifier import Model
 from ..models.regressor import RegressionModel
 from ..support.errors import counted_from
@@ -75,109 +75,52 @@ def _predict_block(
 
 
 class _OnCluster:
-    """What estimators on a cluster share: training and lazy predictions of Dask collections."""
+    """What estimators on a cluster add: training and lazy predictions of Dask collections."""
 
-    _local_kind: ClassVar[Any]  # the same estimator without a cluster
-    client: Any
-    timeout: float | None
+    _local_kind: ClassVar[type[BaseEstimator]]
+    client: Client | None = None
+    timeout: float | None = TIMEOUT
 
-    def to_local(self) -> Any:
-        """Return the same estimator for samples in memory, without the cluster."""
-        local = self._local_kind(**self._local_parameters())
-        for name, value in vars(self).items():
-            if name.endswith("_"):
-                setattr(local, name, value)
-        return local
-
-    def _local_parameters(self) -> dict[str, Any]:
-        found = self.get_params(deep=False)  # type: ignore[attr-defined]
-        return {name: value for name, value in found.items() if name not in ("client", "timeout")}
-
-    def _fit_collections(self, X: Any, y: Any, cov: Any, **more: Any) -> Any:
-        problem = read_problem(self.client, self.timeout, X, y, cov, self._options(), **more)  # type: ignore[attr-defined]
+    def fit(self, X: Any, y: Any = None, cov: Any = None, std: Any = None, **more: Any) -> Any:
+        """Train on a Dask array or data frame X; see `svmgsu.dask.train` for the arguments."""
+        if not is_dask(X):
+            return super().fit(X, y, cov, std, **more)  # type: ignore[misc]
+        options = self._options()  # type: ignore[attr-defined]
+        problem = read_problem(self.client, self.timeout, X, y, cov, options, std=std, **more)
         self._train(problem, X, y)  # type: ignore[attr-defined]
         keep_names(self, problem.source, reset=True)
         return self
 
-    # A client can neither be copied nor pickled.
+    def predict(self, X: Any, cov: Any = None, std: Any = None, **more: Any) -> Any:
+        """Return the class or the value of each row of X, as a lazy array for collections."""
+        return predict(self, X, cov, std) if is_dask(X) else super().predict(X, cov, std, **more)  # type: ignore[misc]
 
-    def __sklearn_clone__(self) -> Any:
-        parameters = {name: clone(value, safe=False) for name, value in self._local_parameters().items()}
-        return type(self)(client=self.client, timeout=self.timeout, **parameters)  # type: ignore[call-arg]
+    def to_local(self) -> Any:
+        """Return the same estimator for samples in memory, without the cluster."""
+        local = self._local_kind(**self.get_params(deep=False))  # type: ignore[attr-defined]
+        vars(local).update({name: value for name, value in vars(self).items() if name.endswith("_")})
+        return local
 
     def __getstate__(self) -> Any:
         state: Any = super().__getstate__()
-        return {**state, "client": None}
+        return {**state, "client": None}  # which cannot be pickled
 
 
 class DaskLinearSVMGSU(_OnCluster, LinearSVMGSU):
-    """Train `LinearSVMGSU` on a Dask cluster.
+    """Train `LinearSVMGSU`, whose parameters it has, on a Dask cluster.
 
     `fit` takes Dask arrays or data frames, for which predictions are lazy. `to_local()` returns a
     `LinearSVMGSU`.
 
-    Parameters
+    Attributes
     ----------
-    lam : float, default=1e-2
-        The weight λ of the penalty; a search for it takes samples in memory.
-    loss, cov_scale, class_weight, multi_class, fit_intercept, probability, tol, max_time : optional
-        As in `LinearSVMGSU`.
-    warm_start, threads, verbose : optional
-        As in `LinearSVMGSU`; the workers use all threads that they have.
-    client : distributed.Client, optional
-        By default the current one.
+    client : distributed.Client or None
+        The cluster; set it before `fit`. None takes the current client.
     timeout : float, default=600
         Seconds to wait for the responses of a round. None waits for ever.
     """
 
     _local_kind = LinearSVMGSU
-
-    def __init__(
-        self,
-        lam: float = DEFAULT_LAM,
-        *,
-        loss: str = "hinge",
-        cov_scale: float = 1.0,
-        class_weight: Any = None,
-        multi_class: str = "ovo",
-        fit_intercept: bool = True,
-        probability: bool | str = True,
-        tol: float = 1e-6,
-        max_time: float | None = None,
-        warm_start: bool = False,
-        threads: int | None = None,
-        verbose: Any = False,
-        client: Any = None,
-        timeout: float | None = TIMEOUT,
-    ) -> None:
-        super().__init__(
-            lam,
-            loss=loss,
-            cov_scale=cov_scale,
-            class_weight=class_weight,
-            multi_class=multi_class,
-            fit_intercept=fit_intercept,
-            probability=probability,
-            tol=tol,
-            max_time=max_time,
-            warm_start=warm_start,
-            threads=threads,
-            verbose=verbose,
-        )
-        self.client = client
-        self.timeout = timeout
-
-    def fit(self, X: Any, y: Any = None, cov: Any = None, std: Any = None, sample_weight: Any = None) -> Any:
-        """Train on a Dask array or data frame X with labels y; arguments as in `svmgsu.dask.train`."""
-        if not is_dask(X):
-            return super().fit(X, y, cov, std, sample_weight)
-        return self._fit_collections(X, y, cov, std=std, sample_weight=sample_weight)
-
-    def predict(self, X: Any, cov: Any = None, std: Any = None) -> Any:
-        """Return the class of each row of X, with uncertainties `cov` or `std`; lazily for collections."""
-        if is_dask(X):
-            return predict(self, X, cov, std)
-        return super().predict(X, cov, std)
 
     def decision_function(self, X: Any, cov: Any = None, std: Any = None, return_std: bool = False) -> Any:
         """Return decision values of the rows of X, lazily for collections; `return_std` in memory only."""
@@ -193,74 +136,6 @@ class DaskLinearSVMGSU(_OnCluster, LinearSVMGSU):
 
 
 class DaskLinearSVRGSU(_OnCluster, LinearSVRGSU):
-    """Train `LinearSVRGSU` on a Dask cluster.
-
-    `fit` takes Dask arrays or data frames, for which predictions are lazy. `to_local()` returns a
-    `LinearSVRGSU`.
-
-    Parameters
-    ----------
-    lam : float, default=1e-2
-        The weight λ of the penalty; a search for it takes samples in memory.
-    loss, epsilon, cov_scale, fit_intercept, tol, max_time : optional
-        As in `LinearSVRGSU`.
-    warm_start, threads, verbose : optional
-        As in `LinearSVRGSU`; the workers use all threads that they have.
-    client : distributed.Client, optional
-        By default the current one.
-    timeout : float, default=600
-        Seconds to wait for the responses of a round. None waits for ever.
-    """
+    """Train `LinearSVRGSU`, whose parameters it has, on a Dask cluster: see `DaskLinearSVMGSU`."""
 
     _local_kind = LinearSVRGSU
-
-    def __init__(
-        self,
-        lam: float = DEFAULT_LAM,
-        *,
-        loss: str = "squared",
-        epsilon: float | None = None,
-        cov_scale: float = 1.0,
-        fit_intercept: bool = True,
-        tol: float = 1e-6,
-        max_time: float | None = None,
-        warm_start: bool = False,
-        threads: int | None = None,
-        verbose: Any = False,
-        client: Any = None,
-        timeout: float | None = TIMEOUT,
-    ) -> None:
-        super().__init__(
-            lam,
-            loss=loss,
-            epsilon=epsilon,
-            cov_scale=cov_scale,
-            fit_intercept=fit_intercept,
-            tol=tol,
-            max_time=max_time,
-            warm_start=warm_start,
-            threads=threads,
-            verbose=verbose,
-        )
-        self.client = client
-        self.timeout = timeout
-
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        cov: Any = None,
-        std: Any = None,
-        y_std: Any = None,
-        sample_weight: Any = None,
-    ) -> Any:
-        """Train on a Dask array or data frame X with targets y; arguments as in `svmgsu.dask.train`."""
-        if not is_dask(X):
-            return super().fit(X, y, cov, std, y_std, sample_weight)
-        return self._fit_collections(X, y, cov, std=std, y_std=y_std, sample_weight=sample_weight)
-
-    def predict(self, X: Any, cov: Any = None, std: Any = None, return_std: bool = False) -> Any:
-        """Return the value of each row of X, lazily for collections; `return_std` in memory only."""
-        if is_dask(X):
-            return predict(self, X, cov, std)
-        return super().predict(X, cov, std, return_std)

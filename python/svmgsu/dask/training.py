@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from itertools import chain
+from itertools import chain, pairwise
+from operator import getitem
 from typing import Any
 
 import joblib
@@ -21,7 +22,7 @@ from ..outofcore import shards as solver
 from ..outofcore.training import DataSource
 from ..support.labels import check_labels, check_targets, check_weights
 from ..support.losses import Task
-from ..support.validation import FloatArray, is_sparse
+from ..support.validation import Array, FloatArray, is_sparse
 from .rounds import Rounds, client_of, threads_here
 from .shards import Shards
 
@@ -50,6 +51,14 @@ class DaskSource(DataSource):
             [scale] * len(shards),
         )
         return solver.mapped(self.rounds.ask, made, targets, weights)
+
+    def take(self, rows: Array) -> Gaussians:
+        shards = self.samples.shards
+        cuts = np.searchsorted(rows, [shard.first for shard in shards] + [self.shape[0]])
+        own = [rows[a:b] - shard.first for (a, b), shard in zip(pairwise(cuts), shards, strict=True)]
+        chosen = [k for k, some in enumerate(own) if len(some)]
+        found = self.rounds.ask(getitem, [shards[k] for k in chosen], [own[k] for k in chosen])
+        return Gaussians.concatenate(found)
 
     def fingerprint(self) -> str:
         """Return a fingerprint that does not depend on the number of workers: of groups of samples."""
@@ -98,8 +107,6 @@ def read_problem(
     sample_weight: Any = None,
 ) -> Problem:
     """Return the problem of samples on a cluster, checked."""
-    if options.searches:
-        raise ValueError('lam: "auto" and arrays are for samples in memory; give a number')
     samples = Shards(Rounds(client_of(client), timeout), X, cov, std)
     weights = check_weights(samples.column(sample_weight, "sample_weight"), samples.count)
     if options.task == "regression":

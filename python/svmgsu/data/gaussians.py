@@ -224,9 +224,9 @@ class Gaussians:
     def concatenate(cls, parts: Sequence[Gaussians]) -> Gaussians:
         """Put the samples of several `Gaussians` one after the other.
 
-        Covariances of one kind stay of that kind. If the kinds differ, each kind is one term of a sum, with
-        zeros for the samples that have none of it. A `Shared` that all have in common stays shared; different
-        ones become groups. CSR stays CSR if all are CSR.
+        Covariances of one kind stay of that kind. If the kinds differ, they become variances, or full
+        matrices where some are correlated. A `Shared` that all have in common stays shared; different ones
+        become groups. CSR stays CSR if all are CSR.
 
         Parameters
         ----------

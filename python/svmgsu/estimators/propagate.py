@@ -13,13 +13,12 @@ from sklearn import config_context
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import get_tags
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_feature_names_in, check_array, check_is_fitted, validate_data
 
 from ..data.gaussians import Gaussians
 from ..io.frames import table_for_fit, table_for_predict
 from ..propagate.linear import ScaleMap
-from ..propagate.steps import Function, Step, framed, output_of, step_of, through_points
+from ..propagate.steps import Step, framed, output_of, step_of, through_points
 from ..support.arrays import dense
 from ..support.validation import Array, ArrayLike, FloatArray, Matrix, is_sparse
 from .inputs import ROUTED, keep_names, may_lack_names, same_units
@@ -146,10 +145,6 @@ class LinearModel(NamedTuple):
     intercept_: FloatArray
 
 
-def _can_invert(self: Propagate) -> bool:
-    return hasattr(getattr(self, "transformer_", self.transformer), "inverse_transform")
-
-
 class Propagate(GaussianTransformer):
     """Carry means and covariances through any scikit-learn transformer.
 
@@ -236,43 +231,9 @@ class Propagate(GaussianTransformer):
                 mean = self.step_.forward(data.mean)
                 _check_outputs(mean, type(self.transformer_).__name__)
                 return Gaussians(mean)
-            return self._through(self.step_, data)
-
-    def _through(self, step: Step, data: Gaussians) -> Gaussians:
-        if self.method == "unscented" and data.cov is not None and step.linear_map is None:
-            return through_points(step, data)
-        return step.carry(data, exact=self.method == "exact")
-
-    @available_if(_can_invert)  # type: ignore[untyped-decorator]
-    def inverse_transform(self, X: ArrayLike) -> Any:
-        """Transform X, an array or `Gaussians`, back by the transformer's own inverse.
-
-        Parameters
-        ----------
-        X : array or Gaussians of shape (l, m)
-            Samples as `transform` returns them.
-        """
-        check_is_fitted(self)
-        accepted = "csr" if self.takes_sparse else False
-        is_array = not isinstance(X, Gaussians)
-        data = (
-            X if isinstance(X, Gaussians) else Gaussians(check_array(X, accept_sparse=accepted, dtype=FLOATS))
-        )
-        if data.shape[1] != self._n_features_out:
-            raise ValueError(
-                f"X has {data.shape[1]} features, but {type(self).__name__} makes {self._n_features_out}"
-            )
-        with config_context(transform_output="default"), np.errstate(divide="ignore", invalid="ignore"):
-            if data.cov is None and data.test_noise is None:
-                out = Gaussians(output_of(self.transformer_, data.mean, "inverse_transform"))
-            else:
-                step = Function(_Inverse(self.transformer_), _some_means(data))
-                out = self._through(step, data)
-        if is_array:
-            return out.mean
-        names = getattr(self, "feature_names_in_", None)
-        out.feature_names_in_ = None if names is None else [str(name) for name in names]
-        return out
+            if self.method == "unscented" and data.cov is not None and self.step_.linear_map is None:
+                return through_points(self.step_, data)
+            return self.step_.carry(data, exact=self.method == "exact")
 
     def get_feature_names_out(self, input_features: ArrayLike = None) -> Array:
         """Return the transformer's names of its outputs; `input_features` as in scikit-learn."""
@@ -332,17 +293,6 @@ class Propagate(GaussianTransformer):
             weights = coef @ linear_map.rows(np.eye(n), np.zeros(n, dtype=np.int64)).T
         shift = coef @ dense(self.step_.forward(np.zeros((1, n))))[0]
         return LinearModel(weights, np.asarray(model.intercept_, dtype=np.float64) + shift)
-
-
-class _Inverse:
-    """The inverse of a fitted transformer, as a transformer."""
-
-    def __init__(self, transformer: TransformerMixin) -> None:
-        self.inner = transformer
-        self.func = getattr(transformer, "inverse_func", None)
-
-    def transform(self, X: Matrix) -> Matrix:
-        return self.inner.inverse_transform(X)
 
 
 def _some_means(data: Gaussians) -> FloatArray:

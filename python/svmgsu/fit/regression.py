@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _core
+from ..data.soft_labels import Copies
 from ..exceptions import ConvergenceWarning
 from ..models.regressor import RegressionModel
 from ..support import losses
@@ -49,6 +50,7 @@ class Regression:
         self.errors = errors
         self.sample_weights = sample_weights
         self.given_weights = sample_weights
+        self.copies = Copies(len(targets))  # each sample is there once
         self.likelihood = options.loss == "squared" and errors is not None
 
     def take(self, rows: Array) -> Regression:

@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..data.soft_labels import Copies
 from ..exceptions import ConvergenceWarning
 from ..models.classifier import probability_right
-from ..outofcore.training import Files
 from ..support.parallel import Team
 from ..support.progress import counter
 from ..support.validation import Array, FloatArray
@@ -23,7 +21,7 @@ from .problem import Memory, Problem
 from .regression import Regression
 
 _FOR_REFIT = 0.25  # of max_time
-SAMPLE = 20_000  # samples of files on which a search is made
+SAMPLE = 20_000  # samples on which a search is made if the data are not in memory
 
 
 @dataclass
@@ -44,11 +42,15 @@ def choose(problem: Problem, groups: Any = None, step: Any = None) -> SearchResu
     classifies rightly (the mean over binary subproblems), a regression by the expected squared error, with
     the covariances that were given.
     (fold, scale) pairs run in parallel, each along a path of λ. `step` is called after each fit. Of samples
-    in files, 20,000 that are drawn at random are used.
+    that are not in memory, 20,000 are drawn at random.
     """
     options = problem.options
-    if not problem.in_memory:
-        problem = _sample(problem)
+    if not isinstance(problem.source, Memory):
+        rows = np.arange(len(problem))
+        if len(rows) > SAMPLE:
+            rows = np.sort(np.random.default_rng(0).choice(len(rows), SAMPLE, replace=False))
+        groups = None if groups is None else np.asarray(groups)[problem.task.copies.places(rows)]
+        problem = Problem(Memory(problem.source.take(rows)), problem.task.take(rows), options)
     lams, scales = np.atleast_1d(options.lam), np.atleast_1d(options.cov_scale)
     folds = _folds(problem, groups)
     if not folds:  # there is nothing to hold out
@@ -96,17 +98,6 @@ def choose(problem: Problem, groups: Any = None, step: Any = None) -> SearchResu
     return _best(lams, scales, scores)
 
 
-def _sample(problem: Problem) -> Problem:
-    """Return the problem of some samples of files, drawn at random, in memory."""
-    if not isinstance(problem.source, Files):
-        raise ValueError("lam: a search takes samples in memory or in files; give a number")
-    count = len(problem)
-    rows = np.arange(count)
-    if count > SAMPLE:
-        rows = np.sort(np.random.default_rng(0).choice(count, SAMPLE, replace=False))
-    return Problem(Memory(problem.source.blocks[rows]), problem.task.take(rows), problem.options)
-
-
 def _best(lams: FloatArray, scales: FloatArray, scores: FloatArray) -> SearchResult:
     flat = scores.reshape(-1, scores.shape[2])
     mean = np.full(len(flat), np.nan)
@@ -145,10 +136,10 @@ def _folds(problem: Problem, groups: Any) -> list[tuple[Array, Array]]:
     whether one is there twice or has weight 2.
     """
     task = problem.task
-    codes, classes, copies = np.zeros(len(problem), dtype=np.int64), 1, Copies(len(problem))
+    codes, classes = np.zeros(len(problem), dtype=np.int64), 1
     if isinstance(task, Classification):
-        codes, classes, copies = task.codes, len(task.classes), task.copies
-    together = rows_together(copies, groups, len(problem))
+        codes, classes = task.codes, len(task.classes)
+    together = rows_together(task.copies, groups, len(problem))
     if together is not None:
         return divided(_core.folds_of_groups(together, codes, classes, task.given_weights))
     keys = _projections(problem)

@@ -38,6 +38,10 @@ class DataSource(ABC):
         """Return w·x_i and wᵀΣ_i w of all samples for each row w of `coef`, as (l, rows of coef)."""
 
     @abstractmethod
+    def take(self, rows: Array) -> Gaussians:
+        """Return the samples at some positions, which increase."""
+
+    @abstractmethod
     def fingerprint(self) -> str:
         """Return a text that changes with the data."""
 
@@ -113,6 +117,9 @@ class Files(DataSource):
         """Return the least budget that a classifier can be trained with, whose folds have weights."""
         ones = np.ones(self.shape[0])
         return self._core(ones, 2.0 * ones, "classification", 1.0, memory=0).least_memory
+
+    def take(self, rows: Array) -> Gaussians:
+        return self.blocks[rows]
 
     def fingerprint(self) -> str:
         return self.blocks.fingerprint()

@@ -1,7 +1,7 @@
 """Features of Gaussians and of mixtures with exact moments: Fourier, landmarks, polynomials.
 
-A kernel k(x - x′) is the Fourier transform of a probability, its spectrum: the features cos(w·x)/√R and
-sin(w·x)/√R of R frequencies w drawn from it have inner products that tend to k.
+The RBF kernel is the Fourier transform of a normal distribution, its spectrum: the features cos(w·x)/√R and
+sin(w·x)/√R of R frequencies w drawn from it have inner products that tend to the kernel.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from ..support.validation import Array, FloatArray
 
 Spread: TypeAlias = Literal["none", "diagonal", "lowrank", "full"]
 SPREADS = ("none", "diagonal", "lowrank", "full")
-KERNELS = ("rbf", "laplace", "matern")
 CHUNK = 2048  # samples at a time, between which Ctrl-C is heard
 SMALLEST = 1e-7  # eigenvalue of a kernel matrix
 
@@ -152,12 +151,9 @@ def polynomial_map(features: int) -> FeatureMap:
     return FeatureMap("polynomial", (features,))
 
 
-def landmark_map(landmarks: FloatArray, gamma: float, metric: FloatArray | None = None) -> FeatureMap:
-    """Return the map to K^(-½) k(x, c) of the landmarks c, K the kernel exp(-γ‖A(x - c)‖²) among them.
-
-    A is the `metric`, of shape (p, n), by default the identity.
-    """
-    T = np.sqrt(2 * gamma) * (np.eye(landmarks.shape[1]) if metric is None else metric)
+def landmark_map(landmarks: FloatArray, gamma: float) -> FeatureMap:
+    """Return the map to K^(-½) k(x, c) of the landmarks c, K the kernel exp(-γ‖x - c‖²) among them."""
+    T = np.sqrt(2 * gamma) * np.eye(landmarks.shape[1])
     # Without their mean: an offset would cost digits of the distances.
     c = (landmarks - landmarks.mean(axis=0)) @ T.T
     norms = (c**2).sum(axis=1)
@@ -171,35 +167,16 @@ def landmark_map(landmarks: FloatArray, gamma: float, metric: FloatArray | None 
     return FeatureMap("landmark", made_of, np.asarray(root))
 
 
-def spectrum(
-    kernel: str,
-    count: int,
-    features: int,
-    rng: np.random.Generator,
-    *,
-    nu: float = 1.5,
-    orthogonal: bool = True,
-) -> FloatArray:
-    """Draw `count` frequencies of a kernel with γ = 1, (count, features).
+def spectrum(count: int, features: int, rng: np.random.Generator) -> FloatArray:
+    """Draw `count` frequencies of the RBF kernel exp(-‖x - x′‖²), (count, features).
 
-    "rbf" is exp(-γ‖x - x′‖²), whose spectrum is normal. "matern" is Matérn's with a length of 1/√(2γ) and
-    smoothness `nu`, whose spectrum is Student's t of 2ν degrees of freedom; as ν grows it becomes the RBF's.
-    "laplace" is exp(-γ Σ|x_j - x_j′|), whose spectrum is one of Cauchy for each feature.
-
-    `orthogonal` frequencies, of the first two, have directions at right angles within each set of `features`,
-    and lengths as if drawn one by one, which spreads them more evenly.
+    Their directions are at right angles within each set of `features`, and their lengths as if drawn one by
+    one, which spreads them more evenly.
     """
-    if kernel == "laplace":
-        return rng.standard_cauchy((count, features))
-    if orthogonal:
-        sets = [_rotation(features, rng) for _ in range(-(-count // features))]
-        directions = np.concatenate(sets)[:count]
-        frequencies = directions * np.sqrt(rng.chisquare(features, count))[:, np.newaxis]
-    else:
-        frequencies = rng.standard_normal((count, features))
-    if kernel == "matern":
-        frequencies /= np.sqrt(rng.chisquare(2 * nu, count) / (2 * nu))[:, np.newaxis]
-    return np.asarray(np.sqrt(2.0) * frequencies)
+    sets = [_rotation(features, rng) for _ in range(-(-count // features))]
+    directions = np.concatenate(sets)[:count]
+    lengths = np.sqrt(rng.chisquare(features, count))[:, np.newaxis]
+    return np.asarray(np.sqrt(2.0) * (directions * lengths))
 
 
 def _rotation(n: int, rng: np.random.Generator) -> FloatArray:

@@ -16,14 +16,8 @@ from ..data.covariances import Covariance, Diagonal, Full, LowRank
 from ..data.covariances.full import first_indefinite
 from ..data.gaussians import Gaussians
 from ..support.arrays import blocks
-from ..support.validation import (
-    Array,
-    ArrayLike,
-    FloatArray,
-    as_float_array,
-    check_finite,
-)
-from .linear import JacobianMap, LinearMap, ScaleMap
+from ..support.validation import Array, FloatArray
+from .linear import LinearMap, ScaleMap
 
 Function: TypeAlias = Callable[[FloatArray], Any]  # of samples (k, n), gives (k, m)
 ROUNDING_STEP = float(np.cbrt(np.finfo(float).eps))  # of |x|: the best step of a central difference
@@ -102,24 +96,6 @@ def derivative(
         except ValueError:
             pass  # a noise-free value at the edge of the domain, which a DifferenceMap does not move
     return DifferenceMap(f, X, outputs, name, step)
-
-
-def given_derivative(jacobian: ArrayLike, X: FloatArray, values: FloatArray) -> LinearMap:
-    """Return the derivative that `jacobian`, (l, m, n) or (l, n) or a function that makes it, gives.
-
-    `values` are those of the function at the samples X.
-    """
-    J = as_float_array(jacobian(X.copy()) if callable(jacobian) else jacobian, "jacobian", (2, 3))
-    full = (*values.shape, X.shape[1])
-    fits = [full, X.shape] if values.shape == X.shape else [full]
-    if J.shape not in fits:
-        raise ValueError(f"jacobian: expected shape {' or '.join(map(str, fits))}, got {J.shape}")
-    check_finite(J, "jacobian")
-    if J.ndim == 3 and values.shape == X.shape:
-        own = np.diagonal(J, axis1=1, axis2=2)
-        if np.count_nonzero(J) == np.count_nonzero(own):  # each feature is a function of itself alone
-            J = np.ascontiguousarray(own)
-    return ScaleMap(J) if J.ndim == 2 else JacobianMap(J)
 
 
 def is_elementwise(f: Function, X: FloatArray, values: FloatArray) -> bool:

@@ -256,31 +256,6 @@ class ComposedMap(LinearMap):
         return self.second.gram() if isinstance(self.first, SelectMap) else _gram_of(self)
 
 
-class ZeroMap(LinearMap):
-    """x → 0: the derivative of what does not depend on uncertain features."""
-
-    def __init__(self, features: int, outputs: int) -> None:
-        self.features = features
-        self.outputs = outputs
-
-    def rows(self, vectors: Array, owner: Array) -> Array:
-        return np.zeros((len(vectors), self.outputs), dtype=vectors.dtype)
-
-    def inputs(self) -> Array:
-        return np.zeros(self.features, dtype=bool)
-
-    def variances(self, variances: Matrix) -> Matrix:
-        shape = (variances.shape[0], self.outputs)
-        if is_sparse(variances):
-            import scipy.sparse
-
-            return scipy.sparse.csr_array(shape, dtype=variances.dtype)
-        return np.zeros(shape, dtype=variances.dtype)
-
-    def gram(self) -> Array:
-        return np.zeros(self.outputs)
-
-
 class StackedMap(LinearMap):
     """x → (A x, B x, ...): outputs of different maps are correlated if these share features."""
 
@@ -323,26 +298,6 @@ class StackedMap(LinearMap):
         return out
 
 
-class EmbedMap(LinearMap):
-    """x → (0, x, 0): the features from `first` on of `outputs`."""
-
-    def __init__(self, features: int, first: int, outputs: int) -> None:
-        self.features = features
-        self.first = first
-        self.outputs = outputs
-
-    def rows(self, vectors: Array, owner: Array) -> Array:
-        out = np.zeros((len(vectors), self.outputs), dtype=vectors.dtype)
-        out[:, self.first : self.first + self.features] = vectors
-        return out
-
-    def variances(self, variances: Matrix) -> Matrix:
-        return self.rows(dense(variances), np.arange(variances.shape[0]))
-
-    def gram(self) -> Array:
-        return np.asarray(self.rows(np.ones((1, self.features)), np.zeros(1, dtype=np.int64))[0])
-
-
 def _gram_of(linear_map: LinearMap) -> Array:
     """Return A Aᵀ of a map that is the same for all samples, written out."""
     unit = np.eye(linear_map.features)
@@ -360,8 +315,6 @@ def reached(linear_map: LinearMap, uncertain: Array) -> Array:
         return reached(linear_map.second, reached(linear_map.first, uncertain))
     if isinstance(linear_map, StackedMap):
         return np.concatenate([reached(part, uncertain) for part in linear_map.maps])
-    if isinstance(linear_map, ZeroMap):
-        return np.zeros(linear_map.outputs, dtype=bool)
     if isinstance(linear_map, MatrixMap):
         return np.asarray(linear_map.matrix[:, uncertain].any(axis=1))
     return np.full(linear_map.outputs, uncertain.any())

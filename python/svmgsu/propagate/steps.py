@@ -39,7 +39,6 @@ from .linear import (
     ScaleMap,
     SelectMap,
     StackedMap,
-    ZeroMap,
     reached,
 )
 
@@ -167,7 +166,7 @@ class Function(Step):
 
     def derivative(self, X: Matrix, uncertain: Array) -> LinearMap:
         if not uncertain.any():
-            return ZeroMap(X.shape[1], self.outputs)
+            return MatrixMap(np.zeros((self.outputs, X.shape[1])))
         name = type(self.transformer).__name__
         if self.obstacle:
             raise ValueError(
@@ -327,12 +326,10 @@ def _known_map(transformer: TransformerMixin, n: int) -> LinearMap | None:
     return None
 
 
-def output_of(transformer: TransformerMixin, X: Matrix, method: str = "transform") -> Matrix:
-    """Call a transformer with means X; with their names if it was fitted with names."""
+def output_of(transformer: TransformerMixin, X: Matrix) -> Matrix:
+    """Transform means X; with their names if the transformer was fitted with names."""
     names = getattr(transformer, "feature_names_in_", None)
-    if names is not None and method == "transform":
-        X = framed(X, names)
-    out = getattr(transformer, method)(X)
+    out = transformer.transform(X if names is None else framed(X, names))
     return out if is_sparse(out) else np.asarray(out)
 
 

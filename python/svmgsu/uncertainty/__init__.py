@@ -14,7 +14,6 @@ from .augmentation import from_augmentation
 from .errors import from_errors
 from .images import from_images
 from .population import from_missing, posterior
-from .propagation import propagate
 from .repeats import from_repeats
 from .signals import DEAP_BANDS, DEAP_PAIR_BANDS, DEAP_PAIRS, from_welch
 
@@ -29,7 +28,6 @@ __all__ = [
     "from_repeats",
     "from_welch",
     "posterior",
-    "propagate",
 ]
 
 

@@ -41,7 +41,7 @@ def from_errors(
 
     Assumes that an error is one standard deviation (68 %), not two and not a range, and that errors of
     different features have nothing to do with each other: colours u − g and g − r share the error of g
-    (use `propagate`). Harms if errors are overestimated, since then every sample says little: compare
+    (use `svmgsu.Propagate`). Harms if errors are overestimated: then every sample says little. Compare
     `cov_scale=0` in `LinearSVMGSU`. Standard errors se of averages of N values describe new averages; for
     single values, pass se √N.
 

@@ -166,15 +166,10 @@ class Shared(Covariance):
         flat = all(cov is None or cov.is_diagonal for cov in covs)
         matrices: list[Array] = []
         groups: list[Array] = []
-        for i, (cov, count) in enumerate(zip(covs, counts, strict=True)):
+        for cov, count in zip(covs, counts, strict=True):
             each: Array = np.zeros((1, n) if flat else (1, n, n))
             group: Array = np.zeros(count, np.int32)
             if cov is not None:
-                if cov.needs_classes:
-                    raise ValueError(
-                        f"parts: part {i} has one covariance per class, which the others do not share: say "
-                        "which class each sample has, by Shared(matrices, groups=y)"
-                    )
                 each = cov.each().diagonals(len(cov.packed), n) if flat else cov.each().to_full()
                 group = group if cov.group is None else cov.group
             groups.append(len(matrices) + group)

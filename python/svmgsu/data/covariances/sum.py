@@ -6,14 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...propagate.linear import EmbedMap, LinearMap, ScaleMap
+from ...propagate.linear import LinearMap, MatrixMap
 from ...support.arrays import stack_columns
 from ...support.validation import Array, ArrayLike, FloatArray
 from .base import Covariance, Term, Terms, added
 from .diagonal import Diagonal
 from .full import Full
 from .isotropic import Isotropic
-from .low_rank import LowRank
 from .shared import Shared
 
 
@@ -83,11 +82,17 @@ def _agreed(parts: list[Term], name: str) -> int | None:
 def join(covs: Sequence[Covariance | None], counts: Sequence[int], n: int) -> Covariance | None:
     """Join the covariances of several parts of the samples.
 
-    Parts that are sums of the same kinds stay such a sum, term by term. Otherwise each kind is one term of a
-    sum, with zeros for the parts that have none of it.
+    Parts that are sums of the same kinds stay such a sum, term by term. Otherwise they become variances, or
+    full matrices where one of them has more.
     """
     terms = [[] if cov is None else list(cov.parts) for cov in covs]
     shared = _take_common(terms)
+    for i, own in enumerate(terms):
+        if any(kind.needs_classes for _, kind in own):
+            raise ValueError(
+                f"parts: part {i} has one covariance per class, which the others do not share: say which "
+                "class each sample has, by Shared(matrices, groups=y)"
+            )
     signatures = {tuple((scale, type(kind)) for scale, kind in own) for own in terms}
     if len(signatures) == 1:
         # The scales stay outside, so that sums over the samples have the bits that they have of the whole.
@@ -96,13 +101,19 @@ def join(covs: Sequence[Covariance | None], counts: Sequence[int], n: int) -> Co
             for row in zip(*terms, strict=True)
         ]
         return added(shared + joined) if shared or joined else None
-    kinds = [_joinable(own, count, n, terms) for own, count in zip(terms, counts, strict=True)]
-    for each in sorted({type(kind) for own in kinds for kind in own}, key=lambda kind: kind.__name__):
-        of_kind = [[kind for kind in own if type(kind) is each] for own in kinds]
-        for j in range(max(len(own) for own in of_kind)):
-            row = [own[j] if j < len(own) else None for own in of_kind]
-            shared.append((1.0, each.joined(row, counts, n)))
-    return added(shared)
+    kind = type(next(own for own in terms if own)[0][1])
+    if all(not own or [(scale, type(each)) for scale, each in own] == [(1.0, kind)] for own in terms):
+        # One kind, which some parts do not have.
+        rest = kind.joined([own[0][1] if own else None for own in terms], counts, n)
+        return added([*shared, (1.0, rest)])
+    covs = [added(own) if own else None for own in terms]
+    if all(cov is None or cov.is_diagonal for cov in covs):
+        each = [
+            np.zeros((count, n)) if cov is None else cov.diagonals(count, n)
+            for cov, count in zip(covs, counts, strict=True)
+        ]
+        return added([*shared, (1.0, Diagonal(np.concatenate(each)))])
+    return added([*shared, (1.0, Covariance.joined(covs, counts, n))])
 
 
 def _take_common(terms: list[list[Term]]) -> list[Term]:
@@ -128,26 +139,6 @@ def _is_same(a: Term, b: Term) -> bool:
     return one is other
 
 
-def _joinable(own: list[Term], count: int, n: int, all_terms: list[list[Term]]) -> list[Covariance]:
-    """Return the terms of a part as kinds whose zeros take little memory, with their factors inside."""
-    kinds: list[Covariance] = []
-    some_diagonal = any(isinstance(kind, Diagonal) for terms in all_terms for _, kind in terms)
-    for scale, kind in own:
-        if scale != 1:
-            kind = kind.map(ScaleMap(np.full(n, np.sqrt(scale))))
-        if isinstance(kind, Isotropic) and some_diagonal:
-            kind = Diagonal(kind.diagonals(count, n))
-        elif isinstance(kind, LowRank) and kind.diagonal is not None:
-            kinds.append(kind.diagonal)
-            kind = LowRank(kind.factors, start=kind.start)
-        elif not isinstance(kind, (Isotropic, Diagonal, Full, LowRank, Shared)):
-            kind = kind.as_full(count, n)
-        if isinstance(kind, Full):
-            kind = kind.factored()  # zeros would be whole triangles
-        kinds.append(kind)
-    return kinds
-
-
 def beside(covs: Sequence[Covariance], sizes: Sequence[int], count: int) -> Covariance:
     """Join covariances of independent groups of features, of `sizes`: variances stay variances."""
     known = [cov.independent(count, size) for cov, size in zip(covs, sizes, strict=True)]
@@ -166,7 +157,7 @@ def beside(covs: Sequence[Covariance], sizes: Sequence[int], count: int) -> Cova
         else:
             if isinstance(cov, Full) and 2 * size < total + 1:  # factors are smaller than triangles
                 cov = cov.factored()
-            terms += cov.map(EmbedMap(size, first, total)).parts
+            terms += cov.map(MatrixMap(np.eye(total, size, -first))).parts
         first += size
     if variances.any() or not terms:
         terms.insert(0, (1.0, Diagonal(variances)))

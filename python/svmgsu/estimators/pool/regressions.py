@@ -98,7 +98,7 @@ def candidate_maps(
     if family == "linear":
         return [Features(np.empty((0, n + errors)), on_posterior, errors > 0, 1.0)]
     if family == "rbf":
-        of_values = spectrum("rbf", count, n, np.random.default_rng([*seed, 21]))
+        of_values = spectrum(count, n, np.random.default_rng([*seed, 21]))
         of_errors = np.sqrt(2.0) * np.random.default_rng([*seed, 22]).standard_normal((count, errors))
         base = np.hstack([of_values, of_errors])
         scales = [np.sqrt(gamma / n) for gamma in RBF_GAMMAS]
