@@ -164,7 +164,9 @@ def test_settings_are_parameters_of_the_model(folder, capsys):
 
 def test_missing_values_stay_and_linear_models_say_so(folder, table, capsys):
     _, err = said(capsys, "train", "stars.csv", "--model", "linear", "-o", "m", code=1)
-    assert "stars.csv:6: column 'Vmag' is missing; --missing drop" in err and "without --model linear" in err
+    assert (
+        "stars.csv:6: column 'Vmag' is missing; --missing drop leaves such samples out, --missing keep" in err
+    )
     _, err = said(capsys, "train", "stars.csv", "--lam", "3", code=2)
     assert "parameters of the model are given as --set NAME=VALUE" in err
     _, err = said(capsys, "train", "stars.csv", "--model", "linear", "--missing", "drop", "-o", "m")
@@ -324,10 +326,19 @@ def test_wrong_data_is_one_line(folder, tmp_path, capsys):
     (tmp_path / "new").write_text("a 1:1 4:1\n")
     said(capsys, "train", "mean.dat", "--labels", "labels.dat", "--model", "linear", "-o", tmp_path / "m")
     _, err = said(capsys, "predict", tmp_path / "m", tmp_path / "new", code=1)
-    assert "new:1:7: index 4 is beyond the 2 features of " in err
+    assert "new:1:7: index 4 is beyond the 2 features asked for" in err
 
 
 def test_train_has_few_options():
     parser = next(command for command in COMMANDS if command.name == "train").parser()
     options = [action for action in parser._actions if action.option_strings and action.dest != "help"]
     assert len(options) <= 25
+
+
+def test_numbers_that_may_mean_missing_values_are_told_with_the_option(tmp_path, capsys):
+    path = tmp_path / "sky.csv"
+    path.write_text("x,x_err,label\n" + "".join(f"{-99 if k < 4 else k % 7},1,{k % 2}\n" for k in range(30)))
+    _, err = said(capsys, "info", path)
+    assert "x (-99: 4 samples); if they mean missing values, say --na-values=-99\n" in err
+    out, err = said(capsys, "info", path, "--na-values=-99")
+    assert err == f"svmgsu info: note: {path}: 4 missing values\n" and "missing values  4" in out

@@ -150,7 +150,7 @@ def test_the_kind_can_be_asked_for():
         ("a 1:1 1:2\n", None, "<means>:1:7: index 1 appears twice in this line"),
         ("a\0 1:1\n", None, "<means>:1:2: byte \\x00: this is not a text file"),
         ("", None, "<means>:1: there are no samples in this file"),
-        ("a\n", None, "<means>: all means are zero; pass n_features= to say how many"),
+        ("a\n", None, "<means>: all means are zero; n_features= says how many"),
         (MEANS, "doc_1 3,3:1\n", "<cov>:1:7: index 3 is beyond the 2 features of <means>"),
         (MEANS, "doc_1 1,2:1 2,1:2\n", "<cov>:1:1: the matrix is not symmetric: 1,2:1 but 2,1:2"),
         (MEANS, "#\ndoc_1 1,2:1\n", "<cov>:2: the covariance of 'doc_1' is not positive semidefinite"),
@@ -167,7 +167,7 @@ def test_what_is_wrong_is_named_with_its_place(means, cov, message):
 def test_the_number_of_features_can_be_set():
     assert read(n_features=5).data.shape == (3, 5)
     assert read(cov="doc_1 3,3:1\n", n_features=3).data.cov.variances.tolist() == [[0, 0, 1]]
-    with pytest.raises(FormatError, match="<means>:1:13: index 2 is beyond n_features=1"):
+    with pytest.raises(FormatError, match="<means>:1:13: index 2 is beyond the 1 features asked for"):
         read(n_features=1)
 
 

@@ -292,3 +292,27 @@ def looks_at(pairs):
 
 def test_the_work_of_pairing_grows_with_the_columns_and_no_faster():
     assert looks_at(4000) < 5 * looks_at(1000)
+
+
+def test_numbers_that_may_mean_missing_values_are_named_and_never_changed_unasked():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"mag": rng.normal(20, 1, 50), "mag_err": 0.1, "z": rng.uniform(0, 1e5, 50)})
+    table["redshift"] = rng.uniform(0, 3, 50)
+    table.loc[:3, "mag"] = -99.0
+    table.loc[4:7, "mag"] = 99.0
+    table.loc[:2, "z"] = -999.0
+    table.loc[:1, "redshift"] = -99.0  # twice may be chance
+    wanted = (
+        r"numbers far outside the rest, taken as they are: mag \(-99: 4 samples\), mag \(99: 4 samples\), "
+        r"z \(-999: 3 samples\); if they mean missing values, say na_values=\[-999, -99, 99\]$"
+    )
+    found = read(table.to_csv(index=False))
+    assert found.data.mean[0].tolist()[:2] == [-99, -999]
+    with pytest.warns(UserWarning, match=wanted):
+        svmgsu.Gaussians.from_frame(table, exact=["z", "redshift"])
+    assert [note for note in found.report.notes if "far outside" in note]
+    found = read(table.to_csv(index=False), na_values=[-999, -99, 99], missing="keep")
+    assert np.isnan(found.data.mean).sum(axis=0).tolist() == [8, 3, 2]
+    assert not [note for note in found.report.notes if "far outside" in note]
+    plain = read("x,z\n" + "".join(f"{k},{k % 3}\n" for k in range(97, 103)))
+    assert len(plain.report.notes) == 1

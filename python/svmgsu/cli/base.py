@@ -9,7 +9,7 @@ import errno
 import io
 import math
 import os
-import re
+import shlex
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -17,22 +17,15 @@ from typing import Any, NoReturn
 
 from ..io.files import shown
 from ..io.output import check_apart, check_output, named
+from ..support.arrays import plain
+from ..support.errors import SPELLING
 
 EXIT_CODES = "Exit codes: 0 success, 1 wrong data or files (one line on stderr says which), 2 wrong usage."
-OPTIONS = {
-    "n_features= ": "--read n_features=N ",
-    'missing="drop"': "--missing drop",
-    'psd="strict"': "--read psd=strict",
-    'psd="clip"': "--read psd=clip",
-    'kind="diagonal"': "--read kind=diagonal",
-    "ignore=, target= or id=": "--ignore, --target or --id",
-    'limits="half-normal"': "--limits half-normal",
-    "error_scale=": "--error-scale ",
-    "exact= takes": "--exact takes",
-    "text_labels=True takes": "--read text_labels=true takes",
-    "name another target=": "name another --target",
-    "name the target, one of": "name it in --target: one of",
-}
+# Options of tables, which have a flag each; others of a reader are given as --read NAME=VALUE.
+OF_TABLES = (
+    *("target", "id", "features", "errors", "exact", "ignore", "error_scale", "limits", "delimiter"),
+    *("missing", "na_values"),
+)
 EXTRAS = {
     "matplotlib": "plot",
     "pyarrow": "io",
@@ -84,6 +77,14 @@ def make_parser(prog: str, help: str, examples: str) -> argparse.ArgumentParser:
 def execute(parser: argparse.ArgumentParser, words: Sequence[str]) -> int:
     """Run a command; turn whatever goes wrong into one line on stderr and an exit code."""
     _prepare_streams()
+    before = SPELLING.set(_option)
+    try:
+        return _execute(parser, words)
+    finally:
+        SPELLING.reset(before)
+
+
+def _execute(parser: argparse.ArgumentParser, words: Sequence[str]) -> int:
     args = parser.parse_args(words)
     args.prog, args.notes = parser.prog, []
     if sys.stdout is None:
@@ -111,6 +112,21 @@ def execute(parser: argparse.ArgumentParser, words: Sequence[str]) -> int:
         notes = f" ({'; '.join(args.notes)})" if args.notes else ""
         say(args, reason(error) + notes)
         return BAD_DATA
+
+
+def _option(name: str, value: Any) -> str:
+    """Write an argument of the library as an option of the shell, for messages."""
+    if isinstance(value, dict):
+        value = ",".join(f"{key}={item}" for key, item in value.items())
+    elif isinstance(value, list):
+        value = ",".join(map(str, value))
+    if name not in OF_TABLES:
+        return f"--read {name}={'N' if value is ... else str(value).lower()}"
+    flag = "--" + name.replace("_", "-")
+    if value is ...:
+        return flag
+    text = shlex.quote(str(value))
+    return f"{flag}={text}" if text.startswith("-") else f"{flag} {text}"
 
 
 def _prepare_streams() -> None:
@@ -151,11 +167,7 @@ def reason(error: BaseException) -> str:
 
 
 def say(args: argparse.Namespace, text: str) -> None:
-    """Print one line on stderr, with options in place of the library's arguments."""
-    for argument, option in OPTIONS.items():
-        text = text.replace(argument, option)
-    text = re.sub(r"errors=\{'?([^':]+)'?: '([^']*)'\}", r"--errors '\1=\2'", text)
-    text = re.sub(r"\b(exact|ignore)=\['([^']*)'\]", r"--\1 '\2'", text)
+    """Print one line on stderr."""
     with contextlib.suppress(OSError):
         print(f"{args.prog}: {' '.join(text.split())}", file=sys.stderr)
 
@@ -193,17 +205,6 @@ def show(args: argparse.Namespace, facts: dict[str, Any], text: str, *, taken: b
         text = json.dumps(plain(facts), ensure_ascii=False, allow_nan=False)
     with named("standard error" if taken else "standard output"):
         print(text, file=stream)
-
-
-def plain(value: Any) -> Any:
-    """Replace NumPy's types and NaN, for JSON."""
-    if isinstance(value, dict):
-        return {str(key): plain(v) for key, v in value.items()}
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, (list, tuple)):
-        return [plain(v) for v in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def by_label(option: str, wanted: str, text: str, classes: Sequence[Any]) -> dict[Any, float]:

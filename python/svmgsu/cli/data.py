@@ -14,7 +14,7 @@ from typing import Any
 from .. import io
 from ..io.cells import guess_task
 from ..io.dataset import Dataset
-from .base import UsageError, about, count, positive, value_of
+from .base import OF_TABLES, UsageError, about, count, positive, value_of
 
 SMALL = 2**20  # numbers: for fewer, one thread is ready before several have started
 SMALL_FILE = 2**24  # bytes
@@ -22,12 +22,8 @@ TABLES = ("txt", *(ending[1:] for ending in io.TABLES))
 # Which formats have files of their own for labels and covariances.
 OWN_FILES = {"labels": ("text", "npy"), "cov": ("text", "npy", "svmlight")}
 LISTS = ("features", "exact", "ignore")
-OF_TABLES = (
-    *("target", "id", "features", "errors", "exact", "ignore", "error_scale", "limits", "delimiter"),
-    "missing",
-)
 # What a model file remembers of the table that the model was trained on.
-REMEMBERED = ("id", "errors", "exact", "error_scale", "limits", "delimiter")
+REMEMBERED = ("id", "errors", "exact", "error_scale", "limits", "delimiter", "na_values")
 SOFT_LABELS = "p_"  # begins the names of columns with class probabilities
 
 
@@ -65,6 +61,11 @@ def add_data_options(
         "--missing",
         choices=("keep", "drop", "error"),
         help="missing values: keep (default, but linear models take none), drop their samples, or stop",
+    )
+    table.add_argument(
+        "--na-values",
+        metavar="V,W,...",
+        help="numbers that mean a missing value, such as --na-values=-99,999",
     )
     files = parser.add_argument_group("files")
     if labels:
@@ -207,12 +208,8 @@ def read_like(
     elif format in ("text", "svmlight") and not any(t.startswith("n_features=") for t in args.read or ()):
         # Zeros at the end of all lines are not written.
         args.read = [*(args.read or ()), f"n_features={own}"]
-    try:
-        missing = "keep" if hasattr(model, "pool_") else "error"
-        dataset, _ = read_data(args, task=task, remembered=remembered, missing=missing)
-    except io.FormatError as error:
-        text = str(error).replace(f"n_features={own}", f"the {own} features of {args.model_file}")
-        raise io.FormatError(text) from error
+    missing = "keep" if hasattr(model, "pool_") else "error"
+    dataset, _ = read_data(args, task=task, remembered=remembered, missing=missing)
     if getattr(args, "memory", None) is None:  # blocks are put in order one by one
         with about(args.data):
             dataset.data = dataset.data.in_order(names)
@@ -268,6 +265,11 @@ def reader_options(args: argparse.Namespace, format: str, labels: str | None) ->
 
 
 def _split(name: str, value: Any) -> Any:
+    if name == "na_values" and isinstance(value, str):
+        try:
+            return [float(number) for number in value.split(",")]
+        except ValueError:
+            raise UsageError(f"--na-values: expected numbers such as -99,999, got {value!r}") from None
     return value.split(",") if name in LISTS and isinstance(value, str) else value
 
 

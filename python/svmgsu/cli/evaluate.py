@@ -10,7 +10,8 @@ import numpy as np
 
 from ..io.dataset import Dataset
 from ..io.output import replacing
-from .base import about, add_json, check_outputs, plain
+from ..support.arrays import plain
+from .base import about, add_json, check_outputs
 from .data import add_data_options, check_streams, read_like
 from .models import (
     LEVELS,

@@ -82,7 +82,7 @@ def _describe_data(args: argparse.Namespace) -> dict[str, Any]:
         if len(classes) <= 50:
             facts["classes"] = dict(zip(classes.tolist(), counts.tolist(), strict=True))
     if dataset.columns is not None:
-        args.notes.clear()
+        args.notes = [note for note in args.notes if str(dataset.columns) not in note]
         facts["understood"] = str(dataset.columns)
         facts["missing values"] = int(np.isnan(data.mean).sum())
         facts["columns"] = describe_columns(dataset.columns)

@@ -68,12 +68,7 @@ def run(args: argparse.Namespace) -> None:
         args.output = _stem(args.data) + ".svmgsu"
     check_outputs([args.output], [args.data, args.labels, args.cov])
     began = time.perf_counter()
-    try:
-        dataset, task = read_data(args, task=args.task or "auto")
-    except ValueError as error:
-        if args.model != "linear" or 'missing="drop"' not in str(error):
-            raise
-        raise ValueError(f"{error}; without --model linear, missing values are taken as such") from error
+    dataset, task = read_data(args, task=args.task or "auto")
     with about(args.data, args.labels, args.cov):
         model = fit(args, dataset, task)
     save_model(args.output, model, table_options(args, dataset))

@@ -25,6 +25,7 @@ class Columns:
     target_errors: Errors = field(default_factory=dict)
     unused: dict[str, str] = field(default_factory=dict)  # {column: why}
     error_scale: float = 1.0
+    remarks: list[str] = field(default_factory=list)  # about values that may not be what they seem
 
     @property
     def features(self) -> list[str]:

@@ -22,6 +22,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from ..support.errors import option
 from .columns import ColumnError, Columns, Errors, listed
 
 UPPER, LOWER, STD = "upper error", "lower error", "standard deviation"
@@ -251,19 +252,21 @@ def _checked(value: str, found: Errors) -> Errors:
     if what == BOUNDS:
         high, low = found[MAYBE_UPPER], found[MAYBE_LOWER]
         raise ColumnError(
-            f"columns {shown} beside {value!r}: bounds or errors? Say errors={{{value!r}: "
-            f"'bounds:{low},{high}'}} or errors={{{value!r}: '{high},{low}'}}; exact= takes them as values"
+            f"columns {shown} beside {value!r}: bounds or errors? Say "
+            f"{option('errors', {value: f'bounds:{low},{high}'})} or "
+            f"{option('errors', {value: f'{high},{low}'})}; {option('exact')} takes them as values"
         )
     if what == {MARGIN}:
         raise ColumnError(
             f"column {shown} beside {value!r}: a margin of how many standard deviations? Say "
-            f"errors={{{value!r}: {shown!r}}} and error_scale=1.645 (margins of 90 %) or 1.96 (95 %)"
+            f"{option('errors', {value: shown})} and {option('error_scale', 1.645)} (margins of 90 %) or 1.96"
         )
-    choose = f"errors={{{value!r}: {columns[0]!r}}}"
+    choose = option("errors", {value: columns[0]})
     if what < BOUNDS:
         raise ColumnError(
             f"column {shown} beside {value!r}: a bound or an error, or a value of its own? {choose} takes it "
-            f"as the error on both sides, exact=[{shown!r}] as a value, ignore=[{shown!r}] leaves it out"
+            f"as the error on both sides, {option('exact', [shown])} as a value, {option('ignore', [shown])} "
+            "leaves it out"
         )
     if what in ({UPPER}, {LOWER}):
         raise ColumnError(f"column {shown} beside {value!r} is one of two errors; {choose} takes it for both")
@@ -273,8 +276,8 @@ def _checked(value: str, found: Errors) -> Errors:
 def _advice(name: str, why: str, count: int) -> str:
     more = f" ({count} such columns)" if count > 1 else ""
     return (
-        f"column {name!r} {why}{more}; say what it is: errors={{VALUE: {name!r}}} names its value, "
-        f"exact=[{name!r}] takes it as a value without uncertainty, ignore=[{name!r}] leaves it out"
+        f"column {name!r} {why}{more}; say what it is: {option('errors', {'VALUE': name})} names its value, "
+        f"{option('exact', [name])} takes it as an exact value, {option('ignore', [name])} leaves it out"
     )
 
 

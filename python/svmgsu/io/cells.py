@@ -1,6 +1,6 @@
 """The cells of a table by column: numbers, labels and ids, each with its place for messages.
 
-`FrameCells` are tables in memory (pandas, polars, astropy, pyarrow), `CsvCells` are files of text.
+`Cells` are tables in memory (pandas, polars, astropy, pyarrow), `CsvCells` files of text.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ import numbers as number_types
 import os
 import re
 import sys
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -23,7 +22,8 @@ import numpy as np
 
 from .. import _core
 from ..data.columns import ColumnError
-from ..data.frames import PRECISION, UNIT, VARIANCE
+from ..data.frames import IDS, PRECISION, UNIT, VARIANCE, key_of
+from ..support.errors import option
 from ..support.validation import Array, FloatArray
 
 PLAIN = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
@@ -38,10 +38,11 @@ NOTHING = ("", "--", "—", "...", "-", "nan", "null", "none", "n/a", "na", "#n/
 NULLS = [*dict.fromkeys([*NOTHING, "NaN", "NULL", "None", "N/A", "NA", "#N/A", "-nan"])]
 INTEGER = re.compile(r"-?(0|[1-9][0-9]*)")
 DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]*)?([eE][+-]?[0-9]+)?")
+AS_WRITTEN = re.compile(r"\s*(-?0|\+)[0-9]")  # ids and labels such as 007 and +1, which are no numbers
 TRUTH = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 UNNAMED = "Unnamed: "  # how pandas calls a column without a name, with its number from 0 on
-SAMPLE = 2**18  # characters of a text by which its columns are told apart
-MOST_SAMPLED = 10_000  # cells of a column in memory by which it is told apart
+HEAD = 100  # records of a text that are looked at before it is read
+MOST_SAMPLED = 1000  # cells of text by which a column is told apart
 BLOCK = 2**20  # bytes of a text that are parsed at a time, if its lines are not longer
 LEAST_RUNNING = 20  # rows: fewer integers may be in order, or texts all different, by chance
 LARGE_ID = 10**6
@@ -96,208 +97,22 @@ def guess_task(y: Array) -> str:
     return "classification" if whole and len(np.unique(known)) <= MOST_CLASSES else "regression"
 
 
-class Cells(ABC):
-    """A table whose columns are known; `load` reads those that are wanted."""
-
-    name: str
-    columns: list[str]
-    rows: int
-    index: tuple[str, ...] = ()  # columns that pandas wrote as the index of a data frame
-    limits: str | None = None  # what becomes of upper limits
-    in_cells: dict[str, str]  # columns of errors that stand in the cells of others: {x_err: x}
-
-    @abstractmethod
-    def load(self, numbers: list[str], texts: list[str]) -> None:
-        """Read columns of numbers, and of labels and ids."""
-
-    @abstractmethod
-    def sample(self, column: str) -> Array:
-        """Return a column, or its beginning: an array of numbers, or of objects with None for empty cells."""
-
-    @abstractmethod
-    def numbers(self, column: str) -> Array:
-        """Return a column as floats, NaN where a cell is empty; refuse what is no number."""
-
-    @abstractmethod
-    def values(self, column: str) -> list[Any]:
-        """Return a column as it is, None where a cell is empty."""
-
-    @abstractmethod
-    def place(self, row: int) -> str:
-        """Return where a row of the table is: file and line, or file and row."""
-
-    def kinds(self) -> Kinds:
-        """Tell columns of numbers from text, ids and empty ones, by what they hold."""
-        kinds = Kinds(set(self.in_cells), set(self.index), set(), {})
-        for column in self.columns:
-            if column in self.in_cells:
-                continue
-            cells = self.sample(column)
-            if cells.dtype.kind in "biuf":
-                kinds.numeric.add(column)
-                if cells.dtype.kind == "f" and np.isnan(cells).all():
-                    kinds.empty.add(column)
-                elif cells.dtype.kind in "iu" and len(cells) >= LEAST_RUNNING and _is_running(cells):
-                    kinds.running.add(column)
-                continue
-            filled = [str(cell).strip() for cell in cells if cell is not None]
-            filled = [text for text in filled if text.casefold() not in NOTHING]
-            looked_at = filled[:MOST_SAMPLED]
-            plain = _are_plain(looked_at)
-            fine = len(looked_at) if plain else sum(spelled(text) is not None for text in looked_at)
-            if 2 * fine >= len(looked_at):
-                kinds.numeric.add(column)
-            elif 2 * sum(WITH_COMMAS.fullmatch(text) is not None for text in looked_at) > len(looked_at):
-                kinds.with_commas[column] = next(t for t in looked_at if WITH_COMMAS.fullmatch(t))
-            if not filled and len(cells):
-                kinds.empty.add(column)
-            if len(set(filled)) == len(cells) >= LEAST_RUNNING:
-                whole = all(INTEGER.fullmatch(text) for text in filled)
-                if _is_running(np.array(list(map(int, filled)), dtype=object)) if whole else not fine:
-                    kinds.running.add(column)
-        return kinds
-
-    def unit(self, column: str) -> Any:
-        """Return the unit of a column, here by brackets at the end of its name."""
-        found = UNIT.search(column)
-        return found[1][1:-1].strip() if found else None
-
-    def conversion(self, column: str, value: str, what: str) -> float:
-        """Return what an uncertainty of 1 is worth in the unit of its value."""
-        own, wanted = self.unit(column), self.unit(value)
-        if own is None or wanted is None or str(own) == str(wanted):
-            return 1.0
-        power = {PRECISION: -2, VARIANCE: 2}.get(what, 1)
-        try:
-            from astropy import units
-
-            factor = float(units.Unit(own).to(units.Unit(wanted) ** power))
-            return abs(factor) ** (1 / power) if power != 1 else factor
-        except ImportError:
-            why = "astropy would convert them: pip install 'svmgsu[astro]'"
-        except (ValueError, TypeError) as error:
-            why = " ".join(str(error).split())
-        raise ColumnError(f"column {column!r} is in {own}, its value {value!r} in {wanted}: {why}")
-
-    def fail(self, row: int, reason: str) -> _core.FormatError:
-        return _core.FormatError(f"{self.place(row)}: {reason}")
-
-    def codes(self, column: str) -> tuple[Array, list[Any]]:
-        """Return the place of each cell among the different ones, -1 if it is empty; and the latter."""
-        values = [None if value == "" else value for value in self.values(column)]
-        strange = next((type(value).__name__ for value in values if isinstance(value, (list, dict))), None)
-        if strange is not None:
-            raise _core.FormatError(f"{self.name}: column {column!r} holds {strange}, no labels")
-        different = [value for value in dict.fromkeys(values) if value is not None]
-        places: dict[Any, int] = {value: k for k, value in enumerate(different)}
-        return np.fromiter((places.get(v, -1) for v in values), np.int64, len(values)), different
-
-    def labels(self, column: str, keep: Array, as_text: bool) -> Array:
-        """Return the labels of some rows, none of which is empty: numbers where all are, else strings.
-
-        A mixture is refused unless taken `as_text`.
-        """
-        codes, known = self.codes(column)
-        used, order = np.unique(codes[keep], return_inverse=True)
-        different = [known[k] for k in used]
-        if as_text:
-            return np.array(list(map(str, different)))[order]
-        strange = next((t for t in set(map(type, different)) if t not in (str, bool, int, float)), None)
-        if strange is not None:
-            raise _core.FormatError(f"{self.name}: column {column!r} holds {strange.__name__}, no labels")
-        if isinstance(self, CsvCells):
-            texts = [str(value).strip() for value in different]
-            numeric = [NUMBER.fullmatch(text) is not None for text in texts]
-            if any(numeric) and not all(numeric):
-                bad = numeric.index(False)
-                raise self.fail(
-                    int(np.flatnonzero(keep & (codes == used[bad]))[0]),
-                    f"column {column!r} is {different[bad]!r}, where other labels are numbers, such as "
-                    f"{different[numeric.index(True)]!r}; text_labels=True takes all of them as text",
-                )
-            different = _typed(texts)
-        return np.array(different)[order]
-
-    def ids(self, column: str, keep: Array) -> Array:
-        """Return ids as text, "" where a cell is empty."""
-        values = self.values(column)
-        # Making strings of strings would cost as much as reading them.
-        plain = all(type(value) is str for value in values)
-        found = np.array(values if plain else ["" if value is None else str(value) for value in values])
-        return found if keep.all() else found[keep]
-
-    def _of_texts(self, column: str, texts: list[Any]) -> FloatArray:
-        """Read cells of text as numbers; an `x_err` that is no column of its own is in the cells of x."""
-        owner = self.in_cells.get(column, column)
-        found = [Spelled(float("nan")) if t is None else spelled(str(t)) for t in texts]
-        bad = [i for i, cell in enumerate(found) if cell is None]
-        if bad:
-            count = f", one of {len(bad)} such rows" if len(bad) > 1 else ""
-            raise self.fail(
-                bad[0],
-                f"column {owner!r} is {texts[bad[0]]!r}, which is no number as others in this column are"
-                f"{count}; name it in ignore=, target= or id= if it holds none",
-            )
-        known = [cell for cell in found if cell is not None]
-        values = np.array([cell.value for cell in known])
-        errors = np.array([cell.error for cell in known])
-        limited = [i for i, cell in enumerate(known) if cell.limit]
-        if limited and (self.limits is None or any(known[i].limit in ">≥" for i in limited)):
-            raise self.fail(
-                limited[0],
-                f"column {owner!r} is {texts[limited[0]]!r}, a limit, one of {len(limited)}; "
-                'limits="half-normal" takes an upper limit L as a half-normal distribution of scale L, '
-                f"ignore=[{owner!r}] leaves the column out",
-            )
-        # The mean and the standard deviation of |Z| L, Z standard normal.
-        errors[limited] = np.sqrt(1 - 2 / np.pi) * values[limited]
-        values[limited] *= np.sqrt(2 / np.pi)
-        if column == owner:
-            return values
-        return np.where(np.isnan(errors) & ~np.isnan(values), 0.0, errors)
-
-    def _spread(self) -> None:
-        """Add columns for errors that stand in the cells of their values, such as 1.2±0.3."""
-        self.in_cells = {}
-        names: list[str] = []
-        for column in self.columns:
-            names.append(column)
-            cells = self.sample(column)[:1000]
-            if cells.dtype.kind != "O" or f"{column}_err" in self.columns:
-                continue
-            found = [spelled(cell) for cell in cells if isinstance(cell, str) and MARKED.search(cell)]
-            if any(cell is not None and (cell.error == cell.error or cell.limit) for cell in found):
-                self.in_cells[f"{column}_err"] = column
-                names.append(f"{column}_err")
-        self.columns = names
+def check_collected(frame: Any) -> None:
+    """Refuse a lazy frame."""
+    if hasattr(frame, "collect") and not hasattr(frame, "to_numpy"):
+        raise TypeError("X: a lazy frame has no rows yet; pass X.collect()")
 
 
-def _are_plain(texts: list[str]) -> bool:
-    """Tell whether all texts are numbers without anything beside them."""
-    try:
-        np.array(texts, dtype=np.float64)
-    except ValueError:
-        return False
-    return True
+def names_of(frame: Any) -> list[Any]:
+    """Return the names of the columns of a table in memory."""
+    return list(getattr(frame, "colnames", getattr(frame, "column_names", frame.columns)))
 
 
-def _is_running(values: Array) -> bool:
-    """Tell whether whole numbers number rows (in order) or objects (large and all different)."""
-    in_order = bool((np.diff(values) == 1).all())
-    return in_order or (values.min() >= LARGE_ID and len(np.unique(values)) == len(values))
-
-
-def _typed(texts: list[str]) -> list[Any]:
-    """Return labels as integers, floats, or true and false, where all of them are."""
-    if all(INTEGER.fullmatch(text) for text in texts):
-        return list(map(int, texts))
-    if all(DECIMAL.fullmatch(text) for text in texts):
-        return list(map(float, texts))
-    return [TRUTH[text] for text in texts] if all(text in TRUTH for text in texts) else texts
-
-
-class FrameCells(Cells):
+class Cells:
     """A table in memory, which begins at row `first` of the whole, read through its own columns."""
+
+    limits: str | None = None  # what becomes of upper limits
+    is_text = False  # numbers were written as text
 
     def __init__(self, frame: Any, name: str = "frame", first: int = 0) -> None:
         check_collected(frame)
@@ -308,8 +123,8 @@ class FrameCells(Cells):
         self.frame = frame
         self.name = name
         self.first = first
-        self.columns = names_of(frame)
         self.rows = len(frame)
+        self.columns = names_of(frame)
         for column in self.columns:
             if not isinstance(column, str):
                 raise TypeError(
@@ -319,24 +134,29 @@ class FrameCells(Cells):
         if len(set(self.columns)) < len(self.columns):
             twice = next(c for c in self.columns if self.columns.count(c) > 1)
             raise _core.FormatError(f"{name}: the column {twice!r} appears twice; rename one")
-        if hasattr(frame, "schema") and hasattr(frame.schema, "pandas_metadata"):
-            written = (frame.schema.pandas_metadata or {}).get("index_columns", [])
-            self.index = tuple(c for c in written if isinstance(c, str) and c in set(self.columns))
+        # What pandas wrote as the index of a data frame are ids.
+        about = getattr(getattr(frame, "schema", None), "pandas_metadata", None) or {}
+        self.index = [c for c in about.get("index_columns", []) if isinstance(c, str) and c in self.columns]
         self._arrays: dict[str, Array] = {}
-        self._spread()
+        self._codes: dict[str, tuple[Array, list[Any]]] = {}
+        # Errors that stand in the cells of their values, such as 1.2±0.3, are columns of their own.
+        self.in_cells: dict[str, str] = {}
+        for column in list(self.columns):
+            cells = self.array(column)[:MOST_SAMPLED]
+            if cells.dtype.kind != "O" or f"{column}_err" in self.columns:
+                continue
+            found = [spelled(cell) for cell in cells if isinstance(cell, str) and MARKED.search(cell)]
+            if any(cell is not None and (cell.error == cell.error or cell.limit) for cell in found):
+                self.in_cells[f"{column}_err"] = column
+                self.columns.insert(self.columns.index(column) + 1, f"{column}_err")
 
-    def load(self, numbers: list[str], texts: list[str]) -> None:
-        own = [self.sample(c) for c in numbers if c not in self.in_cells]
-        single = own and all(array.dtype == np.float32 for array in own)
-        self.dtype = np.float32 if single else np.float64
-
-    def sample(self, column: str) -> Array:
+    def array(self, column: str) -> Array:
+        """Return a column as numbers with NaN for nothing, or as objects with None for nothing."""
         if column not in self._arrays:
             self._arrays[column] = self._array(column)
         return self._arrays[column]
 
     def _array(self, column: str) -> Array:
-        """Return a column as integers, floats with NaN for nothing, or objects with None for nothing."""
         series = self.frame[column]
         mask = getattr(series, "mask", None)  # of astropy; pandas has a method of this name
         series = getattr(series, "value", series) if hasattr(series, "unit") else series
@@ -358,46 +178,208 @@ class FrameCells(Cells):
         if array.dtype.kind in "iuf" or (array.dtype.kind == "b" and not hidden):
             array = array.astype(array.dtype.newbyteorder("="), copy=False)  # FITS is big-endian
             return np.where(mask, np.nan, array) if hidden else array  # type: ignore[arg-type]
-        cells = [_plain(cell) for cell in array.tolist()]
+        cells = array.tolist() if self.is_text else [_plain(cell) for cell in array.tolist()]
         if hidden:
             cells = [None if masked else cell for cell, masked in zip(cells, mask, strict=True)]  # type: ignore[arg-type]
-        if cells and all(cell is None or isinstance(cell, float) for cell in cells):
+        if cells and not self.is_text and all(cell is None or isinstance(cell, float) for cell in cells):
             return np.array([np.nan if cell is None else cell for cell in cells], dtype=np.float64)
         out = np.empty(len(cells), dtype=object)
         out[:] = cells
         return out
 
-    def numbers(self, column: str) -> Array:
-        array = self.sample(self.in_cells.get(column, column))
-        if array.dtype.kind == "O":
-            return self._of_texts(column, array.tolist())
-        return np.array(array, dtype=self.dtype)
+    def kinds(self) -> Kinds:
+        """Tell columns of numbers from text, ids and empty ones, by what they hold."""
+        kinds = Kinds(set(self.in_cells), set(self.index), set(), {})
+        for column in self.columns:
+            if column in self.in_cells:
+                continue
+            cells = self.array(column)
+            if cells.dtype.kind in "biuf":
+                kinds.numeric.add(column)
+                if cells.dtype.kind == "f" and len(cells) and np.isnan(cells[0]) and np.isnan(cells).all():
+                    kinds.empty.add(column)
+                elif cells.dtype.kind in "iu" and len(cells) >= LEAST_RUNNING and _is_running(cells):
+                    kinds.running.add(column)
+                continue
+            texts = (str(cell).strip() for cell in cells if cell is not None)
+            filled = [*itertools.islice((t for t in texts if t.casefold() not in NOTHING), MOST_SAMPLED)]
+            known = {text: spelled(text) is not None for text in set(filled)}
+            fine = sum(known[text] for text in filled)
+            if 2 * fine >= len(filled):
+                kinds.numeric.add(column)
+            elif 2 * sum(WITH_COMMAS.fullmatch(text) is not None for text in filled) > len(filled):
+                kinds.with_commas[column] = next(t for t in filled if WITH_COMMAS.fullmatch(t))
+            if not filled and len(cells):
+                kinds.empty.add(column)
+            different = len(set(filled)) == min(len(cells), MOST_SAMPLED) >= LEAST_RUNNING
+            if different and len({*cells.tolist(), None}) == len(cells) + 1:
+                whole = all(INTEGER.fullmatch(text) for text in filled)
+                if _is_running(np.array(list(map(int, filled)), dtype=object)) if whole else not fine:
+                    kinds.running.add(column)
+        return kinds
+
+    def numbers(self, columns: Collection[str]) -> dict[str, Array]:
+        """Return columns as floats, NaN where a cell is empty; refuse what is no number."""
+        arrays = {c: self.array(self.in_cells.get(c, c)) for c in columns}
+        own = [array.dtype for c, array in arrays.items() if c not in self.in_cells]
+        dtype = np.float32 if own and all(kind == np.float32 for kind in own) else np.float64
+        return {
+            c: self._of_texts(c, array.tolist())
+            if array.dtype.kind == "O"
+            else array.astype(dtype, copy=False)
+            for c, array in arrays.items()
+        }
 
     def values(self, column: str) -> list[Any]:
-        array = self.sample(column)
-        if array.dtype.kind == "f" and "int" in str(getattr(self.frame[column], "dtype", "")).lower():
+        """Return a column as it is, None where a cell is empty."""
+        array = self.array(column)
+        if array.dtype.kind == "f" and "int" in str(_type_of(self.frame[column])).lower():
             return [None if cell != cell else int(cell) for cell in array.tolist()]
         return [None if cell != cell else cell for cell in array.tolist()]
 
+    def codes(self, column: str) -> tuple[Array, list[Any]]:
+        """Return the place of each cell among the different ones, -1 if it is empty; and the latter."""
+        if column not in self._codes:
+            self._codes[column] = self._coded(column)
+        return self._codes[column]
+
+    def _coded(self, column: str) -> tuple[Array, list[Any]]:
+        array = self.array(column)
+        if array.dtype.kind in "biu":
+            known, codes = np.unique(array, return_inverse=True)
+            return codes, known.tolist()
+        series = self.frame[column]
+        if hasattr(series, "chunks") and series.type == "string":
+            encoded = series.combine_chunks().dictionary_encode()
+            codes = np.array(encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int64)
+            texts = encoded.dictionary.to_pylist()
+            codes[np.isin(codes, [k for k, text in enumerate(texts) if not text.strip()])] = -1
+            return codes, texts
+        values = [None if value == "" else value for value in self.values(column)]
+        strange = next((type(value).__name__ for value in values if isinstance(value, (list, dict))), None)
+        if strange is not None:
+            raise _core.FormatError(f"{self.name}: column {column!r} holds {strange}, no labels")
+        places: dict[Any, int] = {}
+        for value in values:
+            if value is not None:
+                places.setdefault(value, len(places))
+        return np.fromiter((places.get(v, -1) for v in values), np.int64, len(values)), list(places)
+
+    def labels(self, column: str, keep: Array, as_text: bool) -> Array:
+        """Return the labels of some rows, none of which is empty: numbers where all are, else strings.
+
+        A mixture is refused unless taken `as_text`.
+        """
+        codes, known = self.codes(column)
+        used, order = np.unique(codes[keep], return_inverse=True)
+        different = [known[k] for k in used]
+        if as_text:
+            return np.array(list(map(str, different)))[order]
+        strange = next((t for t in set(map(type, different)) if t not in (str, bool, int, float)), None)
+        if strange is not None:
+            raise _core.FormatError(f"{self.name}: column {column!r} holds {strange.__name__}, no labels")
+        if self.is_text and isinstance(different[0], str):
+            texts = [text.strip() for text in different]
+            numeric = [NUMBER.fullmatch(text) is not None for text in texts]
+            if any(numeric) and not all(numeric):
+                bad = numeric.index(False)
+                raise self.fail(
+                    int(np.flatnonzero(keep & (codes == used[bad]))[0]),
+                    f"column {column!r} is {different[bad]!r}, where other labels are numbers, such as "
+                    f"{different[numeric.index(True)]!r}; {option('text_labels', True)} takes all as text",
+                )
+            different = _typed(texts)
+        return np.array(different)[order]
+
+    def ids(self, column: str, keep: Array) -> Array:
+        """Return ids as text, "" where a cell is empty."""
+        values = self.values(column)
+        # Making strings of strings would cost as much as reading them.
+        plain = all(type(value) is str for value in values)
+        found = np.array(values if plain else ["" if value is None else str(value) for value in values])
+        return found if keep.all() else found[keep]
+
+    def _of_texts(self, column: str, texts: list[Any]) -> FloatArray:
+        """Read cells of text as numbers; an `x_err` that is no column of its own is in the cells of x."""
+        owner = self.in_cells.get(column, column)
+        found = [Spelled(float("nan")) if t is None else spelled(str(t)) for t in texts]
+        bad = [i for i, cell in enumerate(found) if cell is None]
+        if bad:
+            count = f", one of {len(bad)} such rows" if len(bad) > 1 else ""
+            raise self.fail(
+                bad[0],
+                f"column {owner!r} is {texts[bad[0]]!r}, which is no number as others in it are{count}; "
+                f"name it in {option('ignore')}, {option('target')} or {option('id')} if it holds none",
+            )
+        known = [cell for cell in found if cell is not None]
+        values = np.array([cell.value for cell in known])
+        errors = np.array([cell.error for cell in known])
+        limited = [i for i, cell in enumerate(known) if cell.limit]
+        if limited and (self.limits is None or any(known[i].limit in ">≥" for i in limited)):
+            raise self.fail(
+                limited[0],
+                f"column {owner!r} is {texts[limited[0]]!r}, a limit, one of {len(limited)}; "
+                f"{option('limits', 'half-normal')} takes an upper limit L as a half-normal distribution of "
+                f"scale L, {option('ignore', [owner])} leaves the column out",
+            )
+        # The mean and the standard deviation of |Z| L, Z standard normal.
+        errors[limited] = np.sqrt(1 - 2 / np.pi) * values[limited]
+        values[limited] *= np.sqrt(2 / np.pi)
+        if column == owner:
+            return values
+        return np.where(np.isnan(errors) & ~np.isnan(values), 0.0, errors)
+
     def unit(self, column: str) -> Any:
+        """Return the unit of a column: its own, or that in brackets at the end of its name."""
         own = None if column in self.in_cells else getattr(self.frame[column], "unit", None)
-        return super().unit(column) if own is None else own
+        found = UNIT.search(column)
+        return own if own is not None or found is None else found[1][1:-1].strip()
+
+    def conversion(self, column: str, value: str, what: str) -> float:
+        """Return what an uncertainty of 1 is worth in the unit of its value."""
+        own, wanted = self.unit(column), self.unit(value)
+        if own is None or wanted is None or str(own) == str(wanted):
+            return 1.0
+        power = {PRECISION: -2, VARIANCE: 2}.get(what, 1)
+        try:
+            from astropy import units
+
+            factor = float(units.Unit(own).to(units.Unit(wanted) ** power))
+            return abs(factor) ** (1 / power) if power != 1 else factor
+        except ImportError:
+            why = "astropy would convert them: pip install 'svmgsu[astro]'"
+        except (ValueError, TypeError) as error:
+            why = " ".join(str(error).split())
+        raise ColumnError(f"column {column!r} is in {own}, its value {value!r} in {wanted}: {why}")
 
     def place(self, row: int) -> str:
+        """Return where a row of the table is: file and line, or file and row."""
         number = self.first + row
         label = self.frame.index[row] if hasattr(self.frame, "index") else number
         return f"{self.name}: row {number}" if label == number else f"{self.name}: row {number} ({label!r})"
 
-
-def check_collected(frame: Any) -> None:
-    """Refuse a lazy frame."""
-    if hasattr(frame, "collect") and not hasattr(frame, "to_numpy"):
-        raise TypeError("X: a lazy frame has no rows yet; pass X.collect()")
+    def fail(self, row: int, reason: str) -> _core.FormatError:
+        """Return an error about a row."""
+        return _core.FormatError(f"{self.place(row)}: {reason}")
 
 
-def names_of(frame: Any) -> list[Any]:
-    """Return the names of the columns of a table in memory."""
-    return list(getattr(frame, "colnames", getattr(frame, "column_names", frame.columns)))
+def _is_running(values: Array) -> bool:
+    """Tell whether whole numbers number rows (in order) or objects (large and all different)."""
+    in_order = bool((np.diff(values) == 1).all())
+    return in_order or (values.min() >= LARGE_ID and len(np.unique(values)) == len(values))
+
+
+def _typed(texts: list[str]) -> list[Any]:
+    """Return labels as integers, floats, or true and false, where all of them are."""
+    if all(INTEGER.fullmatch(text) for text in texts):
+        return list(map(int, texts))
+    if all(DECIMAL.fullmatch(text) for text in texts):
+        return list(map(float, texts))
+    return [TRUTH[text] for text in texts] if all(text in TRUTH for text in texts) else texts
+
+
+def _type_of(series: Any) -> Any:
+    return getattr(series, "type", None) or getattr(series, "dtype", "")
 
 
 def _of_arrow(series: Any) -> Array:
@@ -408,7 +390,11 @@ def _of_arrow(series: Any) -> Array:
     if types.is_decimal(kind) or types.is_null(kind):
         series = series.cast("float64")
         kind = series.type
-    if types.is_integer(kind) or types.is_floating(kind):
+    if (
+        types.is_integer(kind)
+        or types.is_floating(kind)
+        or (types.is_boolean(kind) and not series.null_count)
+    ):
         return np.asarray(series.to_numpy())
     out = np.empty(len(series), dtype=object)
     out[:] = series.to_pylist()
@@ -430,10 +416,10 @@ def _plain(cell: Any) -> Any:
     return cell
 
 
-class CsvCells(Cells):
-    """A table of text. Numbers are read as such at once; only where that fails is text read, to say why.
+class CsvText:
+    """The records of a text, each with the line that it begins in, for all that pyarrow does not tell.
 
-    Remarks, which begin with #, may stand above its header. In the whole file, `skipped` more lines are
+    Remarks, which begin with #, may stand above the header. In the whole file, `skipped` more lines are
     between the header and the first record.
     """
 
@@ -442,138 +428,33 @@ class CsvCells(Cells):
         self.name = name
         self.delimiter = delimiter
         self.skipped = skipped
-        self.rows = 0
         self.remarks = 0
-        records: list[list[str]] = []
-        size = 0
-        with self._records() as lines:
-            first = next(lines, None)
+        with self.records() as records:
+            first = next(records, None)
             if first is None:
                 raise _core.FormatError(f"{name}: the file is empty")
-            self.header, names = first
-            self._check_text(self.header, names)
-            for _, record in lines:
-                if len(record) == len(names):
-                    records.append(record)
-                size += sum(map(len, record))
-                if size > SAMPLE:
-                    break
-        names = [column.strip() for column in names]
-        self.columns = [column or f"{UNNAMED}{k}" for k, column in enumerate(names)]
+            self.header, names = first  # its line
+            self._check_encoding(self.header, names)
+            self.head = [record for _, record in itertools.islice(records, HEAD)]
+        self.columns = [column.strip() or f"{UNNAMED}{k}" for k, column in enumerate(names)]
         other = next((d for d in ";\t," if d in names[0] and d != delimiter), None)
         if len(names) == 1 and other:
             raise _core.FormatError(
                 f"{name}:{self.header}: a single column {names[0]!r}: are its fields separated by "
                 f"{other!r} instead of {delimiter!r}?"
             )
-        if _are_numbers(names):
+        # Names that are numbers in order may be wavelengths.
+        numbers = [column for column in self.columns if DECIMAL.fullmatch(column)]
+        steps = np.sign(np.diff(list(map(float, numbers))))
+        in_order = len(steps) == abs(steps.sum()) and (len(numbers) > 2 or all(map(str.isdecimal, numbers)))
+        if numbers and not in_order:
             raise _core.FormatError(
                 f"{name}:{self.header}: the first line holds numbers ({', '.join(names[:4])}, ...), not the "
                 "names of the columns; add a line with names"
             )
-        texts = np.array(records, dtype=object).reshape(len(records), len(names))
-        self._sample = dict(zip(self.columns, texts.T, strict=True))
-        self._block = max(BLOCK, 8 * max((sum(map(len, record)) for record in records), default=0))
-        self._text: set[str] = set()  # columns of numbers that had to be read as text
-        self._spread()
-
-    def sample(self, column: str) -> Array:
-        return self._sample[column]
-
-    def load(self, numbers: list[str], texts: list[str]) -> None:
-        from pyarrow import ArrowException, ArrowInvalid
-
-        owners = dict.fromkeys(self.in_cells.get(c, c) for c in numbers)
-        odd = {c for c in owners if not _are_plain([t for t in self._sample[c] if t not in NULLS])}
-        chosen = list(dict.fromkeys([*owners, *texts]))
-        if not chosen:
-            with self._records() as records:
-                self.rows = sum(1 for _ in records) - 1
-            return
-        try:
-            try:
-                self.table, self._text = self._read(chosen, set(owners) - odd), odd
-            except ArrowInvalid:
-                self._check_shape()
-                self.table, self._text = self._read(chosen, set()), set(owners)
-        except ArrowException as error:
-            raise _core.FormatError(f"{self.name}: {' '.join(str(error).split())}") from None
-        self.rows = self.table.num_rows
-
-    def _read(self, chosen: list[str], numeric: set[str]) -> Any:
-        import pyarrow
-        from pyarrow import csv as arrow_csv
-
-        source = pyarrow.BufferReader(self.content) if isinstance(self.content, bytes) else self.content
-        own = [column for column in self.columns if column not in self.in_cells]
-        place = {column: str(k) for k, column in enumerate(own)}
-        kinds = {place[c]: pyarrow.float64() if c in numeric else pyarrow.string() for c in chosen}
-        size = len(self.content) if isinstance(self.content, bytes) else os.stat(self.content).st_size
-        table = arrow_csv.read_csv(
-            source,
-            read_options=arrow_csv.ReadOptions(
-                column_names=[str(k) for k in range(len(own))],
-                skip_rows=self.remarks,
-                skip_rows_after_names=self.header - self.remarks,
-                # A line must fit into a block.
-                block_size=self._block if numeric else min(size + 1, 2**31 - 1),
-            ),
-            # Looking for the ends of lines is faster where no cell can hold one.
-            parse_options=arrow_csv.ParseOptions(
-                delimiter=self.delimiter, newlines_in_values=_has_quotes(self.content)
-            ),
-            convert_options=arrow_csv.ConvertOptions(
-                column_types=kinds,
-                include_columns=list(kinds),
-                null_values=NULLS,
-                strings_can_be_null=True,
-                quoted_strings_can_be_null=False,
-            ),
-        )
-        return table.rename_columns(chosen)
-
-    def numbers(self, column: str) -> Array:
-        owner = self.in_cells.get(column, column)
-        if owner in self._text:
-            return self._of_texts(column, self.values(owner))
-        return np.asarray(self.table[column].to_numpy(), dtype=np.float64)
-
-    def values(self, column: str) -> list[Any]:
-        found: list[Any] = self.table[column].to_numpy(zero_copy_only=False).tolist()
-        return found
-
-    def codes(self, column: str) -> tuple[Array, list[Any]]:
-        if column in self._text or self.table[column].type != "string":
-            return super().codes(column)
-        encoded = self.table[column].combine_chunks().dictionary_encode()
-        codes = np.array(encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int64)
-        different = encoded.dictionary.to_pylist()
-        codes[np.isin(codes, [k for k, text in enumerate(different) if not text.strip()])] = -1
-        return codes, different
-
-    def place(self, row: int) -> str:
-        with self._records() as records:
-            next(records)
-            line = next((line for k, (line, _) in enumerate(records) if k == row), None)
-        return self.name if line is None else f"{self.name}:{line}"
-
-    def _check_shape(self) -> None:
-        """Refuse a line with more or fewer cells than the header, and bytes that are no UTF-8."""
-        want = len(self.columns) - len(self.in_cells)
-        with self._records() as records:
-            for line, record in records:
-                if len(record) != want:
-                    raise _core.FormatError(
-                        f"{self.name}:{line}: {len(record)} cells, but the header has {want} columns"
-                    )
-                self._check_text(line, record)
-
-    def _check_text(self, line: int, record: list[str]) -> None:
-        if any("\ufffd" in cell for cell in record):
-            raise _core.FormatError(f"{self.name}:{line}: not UTF-8 text; save the file as UTF-8")
 
     @contextmanager
-    def _records(self) -> Iterator[Iterator[tuple[int, list[str]]]]:
+    def records(self) -> Iterator[Iterator[tuple[int, list[str]]]]:
         """Yield (first line, cells) of each record, the header first; blank lines are skipped."""
         content, limit = self.content, csv.field_size_limit(sys.maxsize)
         try:
@@ -603,6 +484,97 @@ class CsvCells(Cells):
         except csv.Error as error:
             raise _core.FormatError(f"{self.name}:{line + more}: {error}") from None
 
+    def line(self, row: int) -> int | None:
+        """Return the line of a row."""
+        with self.records() as records:
+            next(records)
+            return next((line for k, (line, _) in enumerate(records) if k == row), None)
+
+    def check(self) -> None:
+        """Refuse a line with more or fewer cells than the header, and bytes that are no UTF-8."""
+        want = len(self.columns)
+        with self.records() as records:
+            for line, record in records:
+                if len(record) != want:
+                    raise _core.FormatError(
+                        f"{self.name}:{line}: {len(record)} cells, but the header has {want} columns"
+                    )
+                self._check_encoding(line, record)
+
+    def _check_encoding(self, line: int, record: list[str]) -> None:
+        if any("\ufffd" in cell for cell in record):
+            raise _core.FormatError(f"{self.name}:{line}: not UTF-8 text; save the file as UTF-8")
+
+
+class CsvCells(Cells):
+    """A table of text, whose columns pyarrow reads as numbers where all of their cells are.
+
+    Ids, those named in `as_text`, and columns with cells such as 007 stay text.
+    """
+
+    is_text = True
+
+    def __init__(
+        self, content: str | bytes, name: str, delimiter: str, skipped: int = 0, as_text: Collection[str] = ()
+    ) -> None:
+        self.text = CsvText(content, name, delimiter, skipped)
+        texts = {c for c in self.text.columns if c in as_text or IDS.fullmatch(key_of(c))}
+        for record in self.text.head:
+            cells = zip(self.text.columns, record, strict=False)
+            texts |= {c for c, cell in cells if AS_WRITTEN.match(cell)}
+        super().__init__(self._read(texts), name)
+
+    def _read(self, texts: Collection[str]) -> Any:
+        import pyarrow
+        from pyarrow import types
+
+        content = self.text.content
+        size = len(content) if isinstance(content, bytes) else os.stat(content).st_size
+        try:
+            try:
+                table = self._parse(texts, BLOCK)
+            except pyarrow.ArrowInvalid:
+                self.text.check()
+                table = self._parse(texts, min(size + 1, 2**31 - 1))  # a line must fit into a block
+        except pyarrow.ArrowException as error:
+            raise _core.FormatError(f"{self.text.name}: {' '.join(str(error).split())}") from None
+        for k, kind in enumerate(table.schema.types):
+            if types.is_binary(kind):
+                self.text.check()
+            if types.is_temporal(kind):
+                table = table.set_column(k, str(k), table.column(k).cast("string"))
+        return table.rename_columns(self.text.columns)
+
+    def _parse(self, texts: Collection[str], block: int) -> Any:
+        import pyarrow
+        from pyarrow import csv as arrow_csv
+
+        text = self.text
+        content = text.content
+        return arrow_csv.read_csv(
+            pyarrow.BufferReader(content) if isinstance(content, bytes) else content,
+            read_options=arrow_csv.ReadOptions(
+                column_names=[str(k) for k in range(len(text.columns))],
+                skip_rows=text.remarks,
+                skip_rows_after_names=text.header - text.remarks,
+                block_size=block,
+            ),
+            # Looking for the ends of lines is faster where no cell can hold one.
+            parse_options=arrow_csv.ParseOptions(
+                delimiter=text.delimiter, newlines_in_values=_has_quotes(content)
+            ),
+            convert_options=arrow_csv.ConvertOptions(
+                column_types={str(k): "string" for k, c in enumerate(text.columns) if c in texts},
+                null_values=NULLS,
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+            ),
+        )
+
+    def place(self, row: int) -> str:
+        line = self.text.line(row)
+        return self.name if line is None else f"{self.name}:{line}"
+
 
 def _is_remark(line: str, after: str, delimiter: str) -> bool:
     """Tell whether a line above a table is a remark: it begins with # and has another number of cells.
@@ -616,14 +588,6 @@ def _is_remark(line: str, after: str, delimiter: str) -> bool:
     except csv.Error:
         return False
     return own != other or (own < 2 and after.startswith("#"))
-
-
-def _are_numbers(names: list[str]) -> bool:
-    """Tell whether names of columns look like a row of numbers; in order, they may be wavelengths."""
-    found = [name for name in names if DECIMAL.fullmatch(name)]
-    steps = np.sign(np.diff(list(map(float, found))))
-    in_order = len(steps) == abs(steps.sum()) and (len(found) > 2 or all(map(str.isdecimal, found)))
-    return bool(found) and not in_order
 
 
 def _has_quotes(content: str | bytes) -> bool:

@@ -12,7 +12,7 @@ from ..data.columns import ColumnError, listed
 from ..data.frames import understand
 from ..support.validation import Array, check_row_order
 from ..support.warning import warn
-from .cells import FrameCells, check_collected, names_of
+from .cells import Cells, check_collected, names_of
 from .dataset import Dataset
 from .tables import TableReader
 
@@ -30,13 +30,13 @@ def is_frame(X: Any) -> bool:
 
 def read_frame(frame: Any, **options: Any) -> Dataset:
     """Read a table in memory; `options` are those of `read_table`."""
-    cells = FrameCells(frame)
+    cells = Cells(frame)
     if cells.rows == 0:
         raise ValueError("frame: it has no rows")
     return _read(TableReader(**options), cells)
 
 
-def _read(reader: TableReader, cells: FrameCells) -> Dataset:
+def _read(reader: TableReader, cells: Cells) -> Dataset:
     try:
         return reader.read(cells)
     except _core.FormatError as error:
@@ -44,13 +44,15 @@ def _read(reader: TableReader, cells: FrameCells) -> Dataset:
 
 
 def say(dataset: Dataset, named: Any = None) -> None:
-    """Warn of what was decided without being asked: exact values beside others, ids, columns not used."""
+    """Warn of what was decided without being asked, and of values that may not be what they seem."""
     found = dataset.columns
     assert found is not None
     alone = [c for c in found.exact if c not in (named or ())] if len(found.exact) < len(found.values) else []
     unused = [c for c, why in found.unused.items() if why in ("text", "empty")]
     if alone or unused or found.ids:
         warn(str(found))
+    for remark in found.remarks:
+        warn(remark)
 
 
 def check_scored(had_noise: bool, X: Any, cov: Any, std: Any) -> None:
@@ -73,7 +75,7 @@ def column_named(X: Any, y: Any) -> Any:
         return y
     if y not in names_of(X):
         raise ValueError(f"y: X has no column {y!r}; it has {listed(names_of(X), 10)}")
-    return np.array(FrameCells(X, "X").values(y))
+    return np.array(Cells(X, "X").values(y))
 
 
 def table_for_fit(
@@ -100,7 +102,7 @@ def table_for_fit(
         return X, y
     check_row_order(X, y=None if isinstance(y, str) else y, **aligned)
     _check_partners(names, cov=cov, std=std)
-    cells = FrameCells(X, "X")
+    cells = Cells(X, "X")
     target = y if isinstance(y, str) else _column_of(X, names, y)
     y = column_named(X, y)
     reader = TableReader(

@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import os
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from .. import _core
 from ..support.arrays import dense
 from ..support.memory import in_words, require_memory
-from .cells import Cells, CsvCells, FrameCells
+from .cells import Cells, CsvCells
 from .dataset import as_dataset
 from .files import Source, check_utf8, damaged, extension, mappable, name_of
 from .output import replacing
@@ -44,8 +45,10 @@ def import_pyarrow() -> Any:
     return pyarrow
 
 
-def open_cells(path: Source, ending: str, delimiter: str | None = None) -> Cells:
-    """Open the table in a file; of a text nothing but its beginning is read yet."""
+def open_cells(
+    path: Source, ending: str, delimiter: str | None = None, as_text: Collection[str] = ()
+) -> Cells:
+    """Read the table in a file; columns `as_text` are not taken for numbers in a file of text."""
     name = name_of(path)
     if ending not in ENDINGS:
         raise ValueError(f"{name}: the ending {ending!r} is not known; tables end in {', '.join(ENDINGS)}")
@@ -54,7 +57,7 @@ def open_cells(path: Source, ending: str, delimiter: str | None = None) -> Cells
     size = len(content) if isinstance(content, bytes) else os.stat(content).st_size
     require_memory(COPIES * size, f"{name}: a table of {in_words(size)}")
     if ending in TEXTS:
-        return _text_cells(content, name, delimiter, DELIMITERS.get(ending))
+        return _text_cells(content, name, delimiter or DELIMITERS.get(ending), delimiter is None, as_text)
     with damaged(path, "table"):
         try:
             table = _read_file(arrow, content, name, ending)
@@ -62,7 +65,7 @@ def open_cells(path: Source, ending: str, delimiter: str | None = None) -> Cells
                 table.validate(full=True)  # offsets and lengths of a damaged file lead anywhere
         except arrow.ArrowException as error:
             raise _core.FormatError(f"{name}: {' '.join(str(error).split())}") from None
-        return FrameCells(table, name)
+        return Cells(table, name)
 
 
 def _read_file(arrow: Any, content: str | bytes, name: str, ending: str) -> Any:
@@ -118,20 +121,23 @@ def _bytes_of(path: str, size: int = -1) -> bytes:
         return file.read(size)
 
 
-def _text_cells(content: str | bytes, name: str, delimiter: str | None, usual: str | None) -> CsvCells:
-    """Open a table of text, with the delimiter that its first lines show."""
-    head = content[:65536] if isinstance(content, bytes) else _bytes_of(content, 65536)
-    lines = [line for line in head.decode("utf-8-sig", "replace").splitlines() if line.strip()]
-    found = delimiter or _delimiter(lines, usual)
-    if found != BLANKS:
-        return CsvCells(content, name, found)
+def _text_cells(
+    content: str | bytes, name: str, delimiter: str | None, guess: bool, as_text: Collection[str]
+) -> CsvCells:
+    """Read a table of text; to `guess`, the `delimiter` is what is usual, and the first lines decide."""
+    if guess:
+        head = content[:65536] if isinstance(content, bytes) else _bytes_of(content, 65536)
+        lines = [line for line in head.decode("utf-8-sig", "replace").splitlines() if line.strip()]
+        delimiter = _delimiter(lines, delimiter)
+    if delimiter != BLANKS:
+        return CsvCells(content, name, str(delimiter), as_text=as_text)
     text = content if isinstance(content, bytes) else _bytes_of(content)
     out = io.StringIO()
     write = csv.writer(out, lineterminator="\n").writerow
     for k, line in enumerate(text.decode("utf-8-sig", "replace").splitlines()):
         words = line.split()
         write(words[1:] if not k and words[:1] == ["#"] and len(words) > 1 else words)
-    return CsvCells(out.getvalue().encode(), name, ",")
+    return CsvCells(out.getvalue().encode(), name, ",", as_text=as_text)
 
 
 def _delimiter(lines: list[str], usual: str | None) -> str:

@@ -26,6 +26,7 @@ from ..data.frames import (
 from ..data.gaussians import with_gaps
 from ..data.soft_labels import TOLERANCE
 from ..support.arrays import stored_as
+from ..support.errors import option
 from ..support.validation import Array, FloatArray, check_choice
 from .cells import UNNAMED, Cells, guess_task
 from .dataset import Dataset, Report
@@ -33,7 +34,9 @@ from .files import Source
 from .table_files import ending_of, open_cells
 
 BY_HAND = {"std": (STD,), "var": (VARIANCE,), "ivar": (PRECISION,), "bounds": (LOWER_BOUND, UPPER_BOUND)}
-NINES = (9.99, 99.0, 99.9, 99.99, 999.0, 999.9, 9999.0)  # what surveys write where nothing was measured
+# What surveys write where nothing was measured, also with a minus sign.
+NINES = (9.99, 99.0, 99.9, 99.99, 999.0, 999.9, 999.99, 9999.0, 99999.0, 999999.0)
+SEVERAL = 3  # samples with such a value that are no chance
 TASKS = ("auto", "classification", "regression")
 
 
@@ -51,6 +54,7 @@ def read_table(
     asymmetric: str = "median",
     units: str = "same",
     missing: Literal["error", "drop", "keep"] = "error",
+    na_values: Sequence[float] = (),
     limits: str | None = None,
     text_labels: bool = False,
     class_probabilities: str | None = None,
@@ -83,6 +87,9 @@ def read_table(
     missing : {"error", "drop", "keep"}
         What to do with rows where a number or the target is missing; "keep" leaves NaN in the means, for
         estimators that take missing values, such as `GSUClassifier`.
+    na_values : list of float, default=()
+        Numbers that mean a missing value, such as -99 or 999. None is taken for one unless it is named here,
+        but the report says where such a number occurs far outside the rest of its column.
     text_labels : bool, default=False
         Take labels as text. By default they are numbers where all are, and a mixture is refused.
     class_probabilities : str, optional
@@ -105,8 +112,8 @@ def read_table(
     array(['star', 'quasar'], dtype='<U6')
     """
     options = {name: value for name, value in locals().items() if name not in ("path", "delimiter", "format")}
-    reader = TableReader(**options)
-    return reader.read(open_cells(path, ending_of(path, format), delimiter))
+    as_text = [c for c in (id, target if text_labels else None) if isinstance(c, str)]
+    return TableReader(**options).read(open_cells(path, ending_of(path, format), delimiter, as_text))
 
 
 @dataclass
@@ -129,12 +136,13 @@ class TableReader:
     asymmetric: str = "median"
     units: str = "same"
     missing: Literal["error", "drop", "keep"] = "error"
+    na_values: Sequence[float] = ()
     limits: str | None = None
     text_labels: bool = False
     class_probabilities: str | None = None
     weight: str | None = None
     by_content: bool = True
-    advice: str = 'missing="drop" leaves such samples out'
+    advice: str = ""
     signs: dict[str, tuple[float, str]] = field(default_factory=dict)
     columns: Columns | None = None
 
@@ -172,12 +180,14 @@ class TableReader:
             numeric += [plan.target, *(c for c in plan.target_errors.values() if isinstance(c, str))]
         elif plan.target and self.target is not False:
             label = plan.target
-        numeric = list(dict.fromkeys(numeric))
-        cells.load(numeric, [c for c in (label, *plan.ids[:1]) if c is not None and c not in numeric])
         if cells.rows == 0:
             return None
-        numbers = {c: cells.numbers(c) for c in numeric}
-        notes = self._standardise(cells, plan, numbers)
+        numbers = cells.numbers(dict.fromkeys(numeric))
+        if len(self.na_values):
+            numbers = {c: np.where(np.isin(v, self.na_values), np.nan, v) for c, v in numbers.items()}
+        plan.remarks = self._standardise(cells, plan, numbers)
+        plan.remarks += self._suspicions(plan, numbers) if whole else []
+        notes = plan.remarks.copy()
         keep = self._complete(cells, plan, numbers, label, notes, whole)
         if not keep.any():
             return None
@@ -221,7 +231,7 @@ class TableReader:
                 if column in free:
                     raise ColumnError(
                         f"column {column!r} holds numbers with commas, such as {text!r}; write them with a "
-                        f"decimal point and without other marks, or leave it out: ignore=[{column!r}]"
+                        f"decimal point and without other marks; {option('ignore', [column])} leaves it out"
                     )
             # The first column without a name numbers the rows, as pandas writes it.
             for column in free:
@@ -254,11 +264,13 @@ class TableReader:
                 self.soft_labels = soft
                 found = understand(names, aside=[*aside, *soft], **given)
         if self.task == "regression" and self.target is True and not found.target:
-            raise ColumnError(f"target: name the column to predict, one of {', '.join(names[:10])}, ...")
+            raise ColumnError(
+                f"name the column to predict in {option('target')}: {', '.join(names[:10])}, ..."
+            )
         if self.task == "regression" and found.target and found.target not in kinds.numeric:
             raise ColumnError(
                 f"column {found.target!r}: a regression predicts numbers, and this holds none; name another "
-                "target=, or train a classifier"
+                f"{option('target')}, or train a classifier"
             )
         if self.task == "auto":
             self.task = self._task(cells, found, kinds.numeric)
@@ -280,14 +292,7 @@ class TableReader:
             return "classification"
         if found.target_errors:
             return "regression"
-        sample = cells.sample(found.target)
-        if sample.dtype.kind == "O":
-            texts = [str(cell).strip() for cell in sample if cell is not None and str(cell).strip()]
-            try:
-                sample = np.array(list(map(float, texts)))
-            except ValueError:
-                return "classification"
-        return guess_task(sample)
+        return guess_task(cells.array(found.target))
 
     def _standardise(self, cells: Cells, plan: Columns, numbers: dict[str, Array]) -> list[str]:
         """Turn units, scales, inverse variances and bounds into uncertainties in units of their values."""
@@ -319,6 +324,20 @@ class TableReader:
         if not sentinels:
             return []
         return [f"{sentinels} values of nines with an error of nines, such as 99.9 and 99.9, are missing"]
+
+    def _suspicions(self, plan: Columns, numbers: dict[str, Array]) -> list[str]:
+        """Name the numbers far outside the rest of their column that may mean missing values."""
+        target = [plan.target] if plan.target and self.task == "regression" else []
+        found = {c: _codes_of_nothing(numbers[c]) for c in [*plan.values, *target]}
+        shown = [f"{c} ({v:g}: {n} samples)" for c, codes in found.items() for v, n in codes.items()]
+        if not shown:
+            return []
+        values = sorted({v for codes in found.values() for v in codes})
+        values = [int(v) if v == int(v) else v for v in values]
+        return [
+            f"numbers far outside the rest, taken as they are: {listed(shown, 5)}; if they mean missing "
+            f"values, say {option('na_values', values)}"
+        ]
 
     def _complete(
         self,
@@ -376,7 +395,11 @@ class TableReader:
 
     def _missing(self, cells: Cells, column: str, wrong: Array, shown: Any = "missing") -> _core.FormatError:
         more = f", one of {wrong.sum()} such rows" if wrong.sum() > 1 else ""
-        return cells.fail(int(wrong.argmax()), f"column {column!r} is {shown}{more}; {self.advice}")
+        keep, drop = option("missing", "keep"), option("missing", "drop")
+        advice = (
+            self.advice or f"{drop} leaves such samples out, {keep} is for models that take missing values"
+        )
+        return cells.fail(int(wrong.argmax()), f"column {column!r} is {shown}{more}; {advice}")
 
     def _check_signs(self, cells: Cells, plan: Columns, numbers: dict[str, Array]) -> None:
         """Check that lower errors have one sign in all parts of a table."""
@@ -442,6 +465,24 @@ class TableReader:
                 row, f"the error of the target, column {shown}, is 0; errors of targets must be > 0"
             )
         return values if shift is None else values + shift, np.sqrt(variance)
+
+
+def _codes_of_nothing(values: Array) -> dict[float, int]:
+    """Find values such as -99 that occur several times far outside the rest, and how often they do."""
+    found: dict[float, int] = {}
+    for end in (np.nanmin, np.nanmax):
+        # Most columns end here: their least and greatest values are ordinary numbers.
+        while abs(value := float(end(values, initial=np.nan))) in NINES:
+            own = values == value
+            rest = values[~own & np.isfinite(values)]
+            if own.sum() < SEVERAL or not len(rest):
+                break
+            away = min(abs(value - rest.min()), abs(value - rest.max()))
+            if away <= np.ptp(rest) and not (value < 0 <= rest.min()):
+                break
+            found[value] = int(own.sum())
+            values = rest
+    return found
 
 
 def _full(plan: Columns, numbers: dict[str, Array], keep: Array, variances: FloatArray) -> Full:

@@ -21,6 +21,7 @@ import numpy as np
 from .. import _core
 from ..data.covariances import Covariance, Diagonal, Full, Isotropic, Psd, check_psd, semidefinite
 from ..data.gaussians import Gaussians
+from ..support.errors import option
 from ..support.memory import NotEnoughMemory, in_words, require_memory
 from ..support.sparse import SparseRows, compressed_rows
 from ..support.validation import Array, check_count, is_sparse
@@ -104,7 +105,7 @@ def read_text(
     sources = {"means": means, "labels": labels, "cov": cov}
     names = {role: name_of(source, role) for role, source in sources.items() if source is not None}
     most = MOST_FEATURES if n_features is None else check_count(n_features, "n_features")
-    asked = "" if n_features is None else f"n_features={n_features}"
+    asked = "" if n_features is None else f"the {n_features} features asked for"
     rows = {"means": _parse(means, names["means"], "means", threads, most, asked)}
     if labels is not None:
         rows["labels"] = _parse(labels, names["labels"], "labels", threads)
@@ -113,14 +114,17 @@ def read_text(
     if cov is not None:
         limit: tuple[Any, ...] = ()
         if n and not last_counts and (n_features is not None or not as_authors):
-            limit = (n, asked or f"the {n} features of {names['means']}; n_features= sets another number")
+            limit = (
+                n,
+                asked or f"the {n} features of {names['means']}; {option('n_features')} sets another number",
+            )
         diagonal = last_counts or kind == "diagonal"
         rows["cov"] = _parse(
             cov, names["cov"], "covariances", threads, *limit, diagonal=diagonal, as_written=last_counts
         )
         n = n if last_counts else max(n, rows["cov"].features) if as_authors else n or rows["cov"].features
     if n == 0:
-        raise _core.FormatError(f"{names['means']}: all means are zero; pass n_features= to say how many")
+        raise _core.FormatError(f"{names['means']}: all means are zero; {option('n_features')} says how many")
 
     chosen = dict(zip(rows, _core.join(list(rows.values())), strict=True))
     report = _report(rows, chosen, names)
@@ -267,7 +271,9 @@ def _covariance(
         if rows.bare or (single and layout.n > 1):
             kind = "isotropic"
             if not rows.bare:
-                report.notes.append(f'{name}: every line has 1,1 alone: isotropic (or pass kind="diagonal")')
+                report.notes.append(
+                    f"{name}: every line has 1,1 alone: isotropic (or {option('kind', 'diagonal')})"
+                )
     if kind == "isotropic":
         if not single:
             raise _core.FormatError(
@@ -332,7 +338,7 @@ def read_svmlight(
            [0. , 1. , 0. ]])
     """
     most = MOST_FEATURES if n_features is None else check_count(n_features, "n_features")
-    asked = "" if n_features is None else f"n_features={n_features}"
+    asked = "" if n_features is None else f"the {n_features} features asked for"
     means_name = name_of(path, "means")
     means = _parse(path, means_name, "svmlight", threads, most, asked, zero_based=zero_based)
     rows, cov_name = None, "" if cov is None else name_of(cov, "cov")
@@ -340,7 +346,7 @@ def read_svmlight(
         rows = _parse(cov, cov_name, "svmlight", threads, most, asked, zero_based=zero_based)
     n = n_features or max(means.features, 0 if rows is None else rows.features)
     if n == 0:
-        raise _core.FormatError(f"{means_name}: all means are zero; pass n_features= to say how many")
+        raise _core.FormatError(f"{means_name}: all means are zero; {option('n_features')} says how many")
     report = Report(found={means_name: means.samples})
     layout = Layout(n, sparse, threads or 0)
     y = means.take_label()

@@ -18,7 +18,7 @@ from ..data.covariances import Psd
 from ..data.covariances.base import READERS
 from ..data.gaussians import Gaussians, as_gaussians
 from ..io.arrays import KEYS, check_keys, examples_of, map_array
-from ..io.cells import Cells, CsvCells, FrameCells
+from ..io.cells import Cells, CsvCells, CsvText
 from ..io.dataset import Dataset
 from ..io.files import GZIP, XZ, damaged, extension, name_of
 from ..io.frames import is_frame
@@ -237,7 +237,7 @@ class IterableSource(Source):
             # What the columns are is decided by the first block.
             if self._reader is None:
                 self._reader = TableReader(**self.options)
-            found = self._reader.part(FrameCells(block, f"block {number}"))
+            found = self._reader.part(Cells(block, f"block {number}"))
             if found is None:
                 raise ValueError(f"X: block {number} has no samples")
             return Piece.of(*found)
@@ -315,11 +315,7 @@ class TableSource(Source):
                         f"{cells.name}: its columns are not those of {self.paths[0]}: {', '.join(other)} "
                         "in one of them alone"
                     )
-                # Features are in the order of the first file.
-                if cells.columns != columns and isinstance(cells, FrameCells):
-                    cells = FrameCells(cells.frame.select(columns), cells.name, cells.first)
-                elif cells.columns != columns:
-                    raise _core.FormatError(f"{cells.name}: its columns are in another order than before")
+                cells.columns = columns  # features are in the order of the first file
                 found = reader.part(cells)
                 if found is not None:
                     yield Piece.of(*found)
@@ -337,10 +333,10 @@ class TableSource(Source):
             )
             for batch in batches:
                 batch.validate(full=True)
-                yield FrameCells(self.arrow.Table.from_batches([batch]), name_of(path), first)
+                yield Cells(self.arrow.Table.from_batches([batch]), name_of(path), first)
                 first += batch.num_rows
         if not first:
-            yield FrameCells(table.schema.empty_table(), name_of(path), 0)
+            yield Cells(table.schema.empty_table(), name_of(path), 0)
 
 
 def _csv_cells(path: str, ending: str, room: int) -> Iterator[CsvCells]:
@@ -350,7 +346,7 @@ def _csv_cells(path: str, ending: str, room: int) -> Iterator[CsvCells]:
     size = max(room // 4, LEAST_STRETCH)  # a cell of text takes a byte or more, and becomes a number of eight
     with _unpacked(path) as file:
         text = file.read(size)
-        line = CsvCells(text, name, delimiter).header
+        line = CsvText(text, name, delimiter).header
         end = start = 0
         for _ in range(line):
             start = end

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from typing import Any
 
 WORDS = ("sample", "feature", "feature")
@@ -54,3 +55,18 @@ def counted_from(first: int) -> Iterator[None]:
             error.place = (error.place[0] + first, *error.place[1:])
             error.args = (str(error),)
         raise
+
+
+def _in_python(name: str, value: Any) -> str:
+    return (
+        f"{name}=" if value is ... else f'{name}="{value}"' if isinstance(value, str) else f"{name}={value!r}"
+    )
+
+
+# How messages name an option; the shell sets its own way.
+SPELLING: ContextVar[Callable[[str, Any], str]] = ContextVar("spelling", default=_in_python)
+
+
+def option(name: str, value: Any = ...) -> str:
+    """Return an option for messages as the caller writes it: ignore=['x'], or --ignore x in the shell."""
+    return SPELLING.get()(name, value)

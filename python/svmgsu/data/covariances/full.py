@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ... import _core
 from ...support.arrays import in_blocks, roots
-from ...support.errors import InvalidValue
+from ...support.errors import InvalidValue, option
 from ...support.validation import Array, ArrayLike, FloatArray, as_float_array, check_finite
 from .base import Covariance, Psd, Terms
 
@@ -179,14 +179,14 @@ def semidefinite(
             warnings.warn(
                 f"{name}: {count} of {len(packed)} covariances are not positive semidefinite: their "
                 f"correlations have eigenvalues down to {-farthest:.2g}, as rounded numbers do; they were "
-                'projected (psd="strict" refuses them)',
+                f"projected ({option('psd', 'strict')} refuses them)",
                 stacklevel=4,
             )
             return packed
     problem = f"is not positive semidefinite: its smallest eigenvalue is {eigenvalue:.6g}"
     advice = "covariances must have none below zero"
     if psd == "strict":
-        advice += f' (or, in units of correlation, below -{CLIPPED:g} with psd="clip")'
+        advice += f" (or, in units of correlation, below -{CLIPPED:g} with {option('psd', 'clip')})"
     if called is None:
         raise InvalidValue(name, problem, (int(sample),), advice)
     raise error(f"{called(sample)} {problem}; {advice}")
