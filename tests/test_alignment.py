@@ -67,12 +67,3 @@ def test_a_score_without_the_uncertainties_of_the_fit_is_refused(table):
     model = svmgsu.LinearSVMGSU().fit(X, y, std=std)
     assert model.score(X, y, std=0.0) > 0.9
     assert model.score(svmgsu.Gaussians(X), y) > 0.9
-
-
-def test_batches_count_unusual_samples_of_all_batches_together():
-    rng = np.random.default_rng(3)
-    X = rng.normal(size=(334, 2))
-    population = svmgsu.Deconvolution(1).fit(X, std=0.1)
-    X[:30] += 50
-    with pytest.warns(svmgsu.exceptions.PopulationWarning, match="30 of 334 samples are far"):
-        assert len(list(population.batches(X, 37, std=0.1))) == 10

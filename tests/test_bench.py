@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from bench import __main__ as command
-from bench import baseline, native, passes, problems, rivals, tables, timing
-from bench.rows import Case, Row, Settings, Skipped, versus
+from bench import baseline, passes, problems, rivals, solver_tables, solvers, timing
+from bench.rows import Case, Row
 from bench.timing import Time
 
 LAM = 1e-2
@@ -23,12 +23,6 @@ PROBLEMS = {
     "full": problems.full(60, 7, seed=0),
     "low rank": low_rank(60, 3, 7),
 }
-
-
-@pytest.fixture
-def compiler():
-    if not native.available():
-        pytest.skip("there is no C++ compiler")
 
 
 def assert_same(rival, ours, n):
@@ -57,40 +51,7 @@ def test_sparse_objective_agrees():
     assert_same(rivals.sparse_objective(X, y, V, LAM), ours, 40)
 
 
-def test_lbfgs_stops_within_the_accuracy():
-    problem = problems.diagonal(200, 5, spread=0.3, seed=0)
-    optimum = rivals.ours(problem, LAM, tol=1e-9).objective_
-    rival = rivals.LBFGS(rivals.numpy_objective(problem, LAM), 6, optimum, patience=10.0)
-    assert np.isfinite(rival.run())
-    assert rival.reached and 0 <= rival.suboptimality <= rivals.ACCURACY
-    hopeless = rivals.LBFGS(rivals.numpy_objective(problem, LAM), 6, 0.5 * optimum, patience=0.05)
-    assert hopeless.run() == np.inf
-    assert not hopeless.reached
-
-
-@pytest.mark.usefixtures("compiler")
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_streams_read_every_number(dtype):
-    problem = problems.plain(40, 13, seed=0, dtype=dtype)
-    total = problem.X.sum(dtype=float) + problem.variances.sum(dtype=float)
-    for threads in (1, 2):
-        found = native.read_streams(problem.X, problem.variances, threads)
-        assert found == pytest.approx(total, rel=1e-5 if dtype == np.float32 else 1e-12)
-
-
 # Timing
-
-
-def test_rivals_take_turns_as_long_as_there_is_time():
-    order = []
-    runs = {name: lambda name=name: order.append(name) for name in "ab"}
-    found = timing.race(runs, 3, at_least=0.0)
-    assert order == ["a", "b"] * 3
-    assert all(0 <= time.wall < 1 for time in found.values())
-    timing.race(runs, 3, budget=0.0, at_least=0.0)
-    assert order == ["a", "b"] * 4
-    timing.race(runs, 2, at_least=1e-3)
-    assert len(order) > 20
 
 
 # Rows
@@ -103,13 +64,6 @@ def test_rivals_take_turns_as_long_as_there_is_time():
 def test_a_figure_meets_its_target_or_not(figure, target, less, met):
     assert Row("a", figure, target, less=less).met is met
     assert Row("a", figure).met is None
-
-
-def test_versus_is_a_ratio_of_the_clock():
-    found = {"ours": Time(2.0, 4.0), "theirs": Time(6.0, 6.0), "other": Time(1.0, 1.0)}
-    row = versus("a", found, "theirs")
-    assert row.figure == 3.0
-    assert list(row.times) == ["ours", "theirs"]
 
 
 # Report
@@ -131,14 +85,6 @@ def test_the_page_shows_missed_targets_times_and_what_was_skipped():
     assert "| slow thing | **1.2×** | **≥ 1.6×, missed** |" in text
     assert "ours 12.3 ms (processor 20 ms)" in text
     assert "Not measured: counts (valgrind is not installed)." in text
-
-
-def test_files_are_whole_or_not_there(tmp_path):
-    tables.write(tmp_path / "new" / "a.txt", "whole")
-    assert (tmp_path / "new" / "a.txt").read_text() == "whole"
-    with pytest.raises(TypeError):
-        tables.write(tmp_path / "b.txt", 3)
-    assert [path.name for path in tmp_path.rglob("*")] == ["new", "a.txt"]
 
 
 # Comparison with an earlier run
@@ -167,27 +113,6 @@ def regressed(rows, origin=HERE):
 )
 def test_a_regression_is_found(row, is_worse):
     assert regressed([row]) == [row.name] * is_worse
-
-
-def test_counts_are_compared_where_the_build_is_the_same():
-    more = Row("instructions", 12.6, less=True, group="counts")
-    assert regressed([more]) == ["instructions"]
-    assert regressed([more], baseline.Origin("another processor", "full", "gcc 12, AVX2")) == ["instructions"]
-    other = baseline.compare([more], BEFORE, baseline.Origin("this processor", "full", "clang 20, AVX2"))
-    assert not other.regressed
-    assert "clang 20, AVX2" in other.remarks[0]
-
-
-def test_rows_without_an_earlier_figure_are_named_and_not_compared():
-    found = baseline.compare([Row("speed", 0.1)], BEFORE, baseline.Origin("another processor", "quick"))
-    assert not found.regressed
-    assert found.compared == 0
-    assert "another processor" in found.remarks[0]
-    assert "python -m bench --quick --rebase" in found.remarks[0]
-    found = baseline.compare([Row("new", 0.1), Row("speed", 2.0)], BEFORE, HERE)
-    assert not found.regressed
-    assert found.compared == 1
-    assert found.remarks == ["rows without an earlier figure: 1"]
 
 
 # The command
@@ -219,27 +144,6 @@ def test_noise_is_measured_again(figures, capsys):
     assert figures == []
 
 
-def test_a_case_that_cannot_run_is_reported(monkeypatch, capsys):
-    def run():
-        raise Skipped("the tool is missing")
-
-    module = SimpleNamespace(cases=lambda settings: [Case("a", run)])
-    monkeypatch.setattr(command, "GROUPS", {"a": (module, "A")})
-    assert command.main(["--only", "a"]) == 0
-    assert "Not measured: a (the tool is missing)." in capsys.readouterr().out
-
-
-def test_an_interrupt_writes_nothing(monkeypatch, tmp_path, capsys):
-    def run():
-        raise KeyboardInterrupt
-
-    module = SimpleNamespace(cases=lambda settings: [Case("a", run)])
-    monkeypatch.setattr(command, "GROUPS", {"a": (module, "A")})
-    assert command.main(["--output", str(tmp_path / "out")]) == 130
-    assert not (tmp_path / "out").exists()
-    assert "stopped" in capsys.readouterr().err
-
-
 def test_a_real_group_is_written(tmp_path, monkeypatch):
     one = SimpleNamespace(cases=lambda settings: [c for c in passes.cases(settings) if c.name == "CSR"])
     monkeypatch.setattr(command, "GROUPS", {"passes": (one, "One pass over the data")})
@@ -248,17 +152,41 @@ def test_a_real_group_is_written(tmp_path, monkeypatch):
     assert "against SciPy sparse" in (tmp_path / "speed.md").read_text()
 
 
-def test_every_case_has_a_name_of_its_own():
-    for quick in (True, False):
-        names = [c.name for module, _ in command.GROUPS.values() for c in module.cases(Settings(quick))]
-        assert len(set(names)) == len(names)
+SMALL = {
+    "white": lambda: problems.white(150, 6, seed=0),
+    "certain": lambda: problems.certain(150, 6, seed=0),
+    "full": lambda: problems.full(60, 5, seed=0),
+    "one-hot": lambda: problems.one_hot(150, [8, 4, 3], seed=0),
+    "sparse": lambda: problems.sparse(120, 60, 8, seed=0),
+    "wide low rank": lambda: problems.wide_factors(40, 60, 3, seed=0),
+    "many": lambda: problems.many(300, 6, 0.3, seed=0),
+}
+MACHINE = {
+    "cpu": "a processor",
+    "cores": 2,
+    "last_cache": "1M",
+    "svmgsu": {"compiler": "gcc", "instruction_set": "x86-64"},
+    **dict.fromkeys(("numpy", "scipy", "scikit-learn"), "1"),
+}
 
 
-def test_growth_is_measured_and_what_is_missing_is_said():
-    from bench import growth
+def rows(name, **options):
+    entry = problems.Entry(name, lambda quick, folder: SMALL[name](), lams=(1e-2,), **options)
+    return [solvers.measure(entry, SMALL[name](), lam, 1, 1.0) for lam in entry.lams]
 
-    found = growth.measure(120)
-    assert found["seconds"] > 0 and found["memory"] > 0.01 and found["accuracy"] > 0.4
-    text = growth.page({"100000": found, "20000": found})
-    assert text.index("| 20,000 |") < text.index("| 100,000 |") and "not measured yet" in text
-    assert "not measured yet" not in growth.page({"1000000": found})
+
+@pytest.mark.parametrize("name", SMALL)
+def test_a_problem_is_measured_beside_its_rivals(name):
+    (row,) = rows(name)
+    assert row["certified"]
+    assert row["seconds"] > 0
+    assert row["lbfgs_suboptimality"] <= 1e-6 or not row["lbfgs_reached"]
+    assert ("linear_svc_seconds" in row) == (name in ("certain", "one-hot", "sparse"))
+
+
+def test_the_page_has_every_row_and_what_was_asked():
+    measured = rows("white", cpp_target=0.8) + rows("certain") + rows("many", passes=8)
+    results = {"machine": MACHINE, "quick": False, "repeat": 1, "rows": measured, "skipped": {"x": "--short"}}
+    text = solver_tables.report(results)
+    for words in ("white, 150 × 6", "certain, 150 × 6", "many, 300 × 6", "≥ 0.8×", "≤ 8", "x (--short)"):
+        assert words in text

@@ -83,15 +83,6 @@ def test_iterables_of_blocks_are_decoded(tmp_path):
     same(svmgsu.open(frame.iloc[p] for p in parts), *svmgsu.io.read(tmp_path / "frame.parquet"))
 
 
-def test_several_files_and_folders_are_one_after_another(tmp_path):
-    X, V, y = examples()
-    data = svmgsu.Gaussians(X, svmgsu.Diagonal(V), feature_names=list("abcd"))
-    for k, part in enumerate((slice(0, 60), slice(60, L))):
-        svmgsu.io.write(data[part], tmp_path / f"{k}.parquet", y=y[part])
-    for source in ([tmp_path / "0.parquet", tmp_path / "1.parquet"], tmp_path, str(tmp_path / "*.parquet")):
-        same(svmgsu.open(source), data, y)
-
-
 def test_targets_their_errors_and_weights_are_found_in_tables(tmp_path):
     X, V, _ = examples()
     pandas = pytest.importorskip("pandas")
@@ -183,15 +174,6 @@ def test_too_little_memory_is_refused_with_the_least_that_works(tmp_path, labell
     assert blocks.shape == X.shape
     if labelled:
         assert svmgsu.train(blocks).status_ == "converged"
-
-
-def test_an_archive_of_savez_is_trained_on(tmp_path):
-    """Its arrays are not aligned, and so not used where they are."""
-    X, V, _ = examples()
-    y = (X[:, 0] > 0).astype(int)
-    np.savez(tmp_path / "a.npz", mean=X, var=V, y=y)
-    found = svmgsu.train(svmgsu.open(tmp_path / "a.npz"), probability=False)
-    assert np.array_equal(found.coef_, svmgsu.train(X, y, V, probability=False).coef_)
 
 
 def test_formats_that_are_not_read_in_blocks_are_refused_with_what_to_do(tmp_path):

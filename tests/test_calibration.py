@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+import scipy.optimize
 from conftest import UNCERTAIN_KINDS, make_problem, train_with
 from scipy.optimize import brentq, minimize, minimize_scalar
 from scipy.stats import norm
-from sklearn.metrics import log_loss
 
 import svmgsu
 from svmgsu import _core
@@ -68,12 +68,6 @@ def test_the_fit_is_scipys_minimum(gamma):
     np.testing.assert_allclose(theta, found.x, atol=2e-2)
 
 
-def test_kappa_follows_the_scale_of_the_error_bars():
-    found = [calibration.fit(*noisy_margins(gamma=g)).kappa for g in (0.1, 1.0, 10.0)]
-    assert found[1] / found[0] == pytest.approx(10, rel=0.15)
-    assert found[2] / found[1] == pytest.approx(10, rel=0.15)
-
-
 @pytest.mark.parametrize("share", [0.5, 0.05])
 def test_normal_margins_with_noise_have_the_log_odds_of_bayes(share):
     rng = np.random.default_rng(5)
@@ -87,17 +81,6 @@ def test_normal_margins_with_noise_have_the_log_odds_of_bayes(share):
     np.testing.assert_allclose(p, wanted, atol=0.05)
 
 
-def test_error_bars_that_mean_nothing_get_a_small_kappa_and_do_no_harm():
-    rng = np.random.default_rng(1)
-    margin = rng.normal(size=5000)
-    signs = np.where(rng.random(5000) < 1 / (1 + np.exp(-4 * margin)), 1.0, -1.0)
-    variance = rng.exponential(4.0, 5000)
-    got = calibration.fit(margin, variance, signs, np.ones(5000))
-    assert got.kappa * variance.mean() < 0.15
-    with_bars, without = got.probability(margin, variance), got.probability(margin)
-    assert log_loss(signs, with_bars) < log_loss(signs, without) + 0.003
-
-
 def test_a_blurred_object_gets_a_probability_nearer_to_the_share_of_its_class():
     c = Calibration(2.0, 0.3, 0.5, -2.5)
     p = c.probability(np.full(5, 1.2), np.array([0.0, 1.0, 10.0, 1e12, np.inf]))
@@ -109,7 +92,7 @@ def test_a_blurred_object_gets_a_probability_nearer_to_the_share_of_its_class():
     np.testing.assert_allclose(moved - c.log_odds(np.full(2, 1.2), np.array([0.0, 3.0])), [3.0, 1.5])
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(8))
 def test_a_score_that_ranks_the_wrong_way_round_says_no_more_than_the_share(seed):
     rng = np.random.default_rng(seed)
     signs = np.where(rng.random(60) < 0.3, 1.0, -1.0)
@@ -121,22 +104,13 @@ def test_a_score_that_ranks_the_wrong_way_round_says_no_more_than_the_share(seed
             assert got.probability(margin, v) == pytest.approx(np.full(60, (signs > 0).mean()))
 
 
-@pytest.mark.parametrize("scale", [1e-6, 1e6])
-@pytest.mark.parametrize("offset", [0.0, 50.0])
+@pytest.mark.parametrize(("scale", "offset"), [(1e-6, 50.0), (1e6, 0.0)])
 def test_units_and_offsets_of_the_scores_do_not_matter(scale, offset):
     margin, variance, signs, weights = noisy_margins(500)
     plain = calibration.fit(margin, variance, signs, weights).probability(margin, variance)
     moved = scale * (margin + offset)
     other = calibration.fit(moved, scale**2 * variance, signs, weights)
     np.testing.assert_allclose(other.probability(moved, scale**2 * variance), plain, atol=1e-5)
-
-
-def test_a_weight_of_two_is_an_example_twice():
-    margin, variance, signs, _ = noisy_margins(200)
-    twice = 1 + np.arange(200) % 2
-    one = calibration.fit(margin, variance, signs, twice.astype(float))
-    two = calibration.fit(*(np.repeat(a, twice) for a in (margin, variance, signs)), np.ones(twice.sum()))
-    np.testing.assert_allclose([one.a, one.b, one.kappa], [two.a, two.b, two.kappa], rtol=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -201,17 +175,6 @@ def test_train_is_platts_sigmoid_on_the_training_scores():
     p = make_problem("none")
     model = svmgsu.train(p.X, p.y, lam=0.1, probability="train")
     assert model.platt_ == _core.fit_platt(model.decision_function(p.X), p.y, np.ones(60))
-
-
-def test_held_out_probabilities_are_less_sure_than_those_of_training_scores():
-    rng = np.random.default_rng(2)
-    X, y = rng.normal(size=(80, 60)), rng.integers(2, size=80)  # noise that can be learnt by heart
-    new, truth = rng.normal(size=(500, 60)), rng.integers(2, size=500)
-    loss = {
-        how: log_loss(truth, svmgsu.train(X, y, lam=1e-3, probability=how).predict_proba(new)[:, 1])
-        for how in ("train", "cv")
-    }
-    assert loss["cv"] < 0.8 < loss["train"]
 
 
 @pytest.fixture
@@ -292,24 +255,6 @@ def test_groups_are_dealt_out_whole_and_leave_every_class():
     assert _core.folds_of_groups([0, 1, 2, 3, 4], [0, 0, 0, 1, 1], 2, weights)[2] == -1
 
 
-@pytest.mark.parametrize("count", [2, 3, 4, 7])
-def test_few_examples_of_a_class_are_no_error(count):
-    rng = np.random.default_rng(3)
-    y = np.r_[np.ones(count - 1), np.zeros(20)]
-    X = rng.normal(size=(len(y), 2)) + 2 * y[:, None]
-    with np.errstate(all="raise"):
-        model = svmgsu.train(X, y, lam=0.01, std=0.1)
-    assert np.isfinite(model.predict_proba(X, std=0.1)).all()
-
-
-def test_the_order_of_the_examples_does_not_matter():
-    p = make_problem("diagonal", 80)
-    order = np.random.default_rng(4).permutation(80)
-    one = svmgsu.train(p.X, p.y, p.cov, lam=0.1, tol=1e-9)
-    two = svmgsu.train(p.X[order], p.y[order], p.cov.take(order), lam=0.1, tol=1e-9)
-    np.testing.assert_allclose(two.predict_proba(p.X), one.predict_proba(p.X), atol=1e-5)
-
-
 def test_test_time_noise_is_left_out_of_the_calibration(spied):
     p = make_problem("diagonal", 80)
     data = svmgsu.Gaussians(p.X, p.cov).add_noise(1.0)
@@ -367,8 +312,89 @@ def test_questions_that_need_a_covariance_say_so():
         model.predict_proba(svmgsu.Gaussians(p.X, std=1.0), std=1.0)
 
 
-def test_a_time_limit_holds_for_the_folds_too():
-    p = make_problem("diagonal", 2000, 40)
-    with pytest.warns(svmgsu.exceptions.ConvergenceWarning, match="max_time"):
-        model = svmgsu.train(p.X, p.y, p.cov, lam=1e-4, tol=1e-15, max_time=1e-3)
-    assert model.calibration_ is not None
+def sample(seed=0, count=300, shift=1.0, share=0.4):
+    rng = np.random.default_rng(seed)
+    y = np.where(rng.uniform(size=count) < share, 1.0, -1.0)
+    return rng.normal(size=count) + shift * y, y
+
+
+def likelihood(theta, scores, y):
+    """Lin, Lin and Weng's regularised negative log-likelihood and its gradient."""
+    positives, negatives = (y > 0).sum(), (y < 0).sum()
+    target = np.where(y > 0, (positives + 1) / (positives + 2), 1 / (negatives + 2))
+    z = theta[0] * scores + theta[1]
+    residual = target - np.exp(-np.logaddexp(0, z))
+    return (target * z + np.logaddexp(0, -z)).sum(), np.array([residual @ scores, residual.sum()])
+
+
+def by_scipy(scores, y):
+    start = np.array([0.0, np.log(((y < 0).sum() + 1) / ((y > 0).sum() + 1))])
+    options = {"gtol": 1e-9, "maxiter": 500}
+    return scipy.optimize.minimize(likelihood, start, (scores, y), "BFGS", jac=True, options=options).x
+
+
+def probability(theta, scores):
+    return np.exp(-np.logaddexp(0, theta[0] * scores + theta[1]))
+
+
+@pytest.mark.parametrize(("share", "shift"), [(0.05, 3.0), (0.4, 0.1), (0.95, 1.0)])
+def test_it_finds_scipy_s_minimum(shift, share):
+    scores, y = sample(1, shift=shift, share=share)
+    got = np.array(_core.fit_platt(scores, y))
+    np.testing.assert_allclose(got, by_scipy(scores, y), rtol=1e-6, atol=1e-7)
+    assert np.linalg.norm(likelihood(got, scores, y)[1]) <= 1e-8 * len(y)
+
+
+@pytest.mark.parametrize("gap", [1e-8, 1.0, 1e8])
+def test_separable_scores_give_finite_numbers_and_the_targets_as_probabilities(gap):
+    y = np.where(np.arange(50) < 20, 1.0, -1.0)
+    theta = np.array(_core.fit_platt(gap * y, y))
+    assert np.isfinite(theta).all()
+    assert theta[0] < 0
+    np.testing.assert_allclose(probability(theta, gap * y), np.where(y > 0, 21 / 22, 1 / 32), rtol=1e-6)
+
+
+def rare(share, seed=0, count=2000):
+    rng = np.random.default_rng(seed)
+    y = (rng.random(count) < share).astype(int)
+    y[:2] = 1
+    return rng.normal(size=(count, 2)) + 3.0 * y[:, None], y
+
+
+@pytest.mark.parametrize(("share", "std"), [(0.5, None), (0.05, 0.3), (0.01, 0.3)])
+def test_a_blurred_object_has_the_share_of_its_class_or_the_one_stated(share, std):
+    X, y = rare(share)
+    model = svmgsu.train(X, y, std=std, lam=1e-3)
+    new = X + 30 * np.random.default_rng(1).normal(size=X.shape)
+    np.testing.assert_allclose(model.predict_proba(new, std=30.0)[:, 1].mean(), y.mean(), atol=0.02)
+    np.testing.assert_allclose(model.predict_proba(new, std=1e4)[:, 1], y.mean(), atol=1e-3)
+    stated = model.predict_proba(new, std=1e4, prior={0: 0.3, 1: 0.7})
+    np.testing.assert_allclose(stated[:, 1], 0.7, atol=1e-2)
+    np.testing.assert_allclose(model.set_prior([3, 7]).predict_proba(new, std=1e4), stated)
+    assert model.set_prior(None).prior_ is None
+
+
+def test_groups_are_held_out_of_the_calibration():
+    """Repeated patients whose class is chance: a model knows the patients by heart, and no others."""
+    rng = np.random.default_rng(3)
+    patient = np.repeat(np.arange(60), 10)
+    label = rng.permutation(60) % 2
+    X = (rng.normal(size=(60, 40)) + 0.2 * label[:, None])[patient] + 0.1 * rng.normal(size=(600, 40))
+    y = label[patient]
+    sure = [
+        train_with(X, y, lam=0.001, **more).predict_proba(rng.normal(size=(500, 40))).max(axis=1).mean()
+        for more in ({}, {"groups": patient})
+    ]
+    assert sure[1] < sure[0] - 0.1
+    search = svmgsu.LinearSVMGSU([0.001]).fit(X, y, groups=patient)
+    assert search.model_.calibration_ != svmgsu.LinearSVMGSU([0.001]).fit(X, y).model_.calibration_
+
+
+def test_a_class_of_one_group_is_warned_of_and_bad_splits_are_refused():
+    X, y = rare(0.3, count=200)
+    with pytest.warns(UserWarning, match="groups: they cannot be held out"):
+        svmgsu.train(X, y, groups=y)
+    with pytest.raises(ValueError, match="groups: expected one for each of 200"):
+        svmgsu.train(X, y, groups=[1, 2])
+    with pytest.raises(ValueError, match=r"prior: expected shape \(2,\), got \(3,\)"):
+        svmgsu.train(X, y).set_prior([0.5, 0.6, 0.1])

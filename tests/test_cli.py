@@ -1,8 +1,6 @@
 """The command `svmgsu`: exit codes, help, and the demo's table and picture."""
 
-import contextlib
 import importlib
-import io
 import re
 import subprocess
 import sys
@@ -13,7 +11,6 @@ import pytest
 import scipy.stats
 
 import svmgsu
-from svmgsu import demo
 from svmgsu.cli import COMMANDS, main
 from svmgsu.models.classifier import probability_right
 
@@ -68,21 +65,6 @@ def test_help_of_every_command_teaches_by_example(command, capsys):
     assert f"  svmgsu {command.name}" in out and "Exit codes" in out
 
 
-def test_output_may_go_to_a_string():
-    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as err:
-        assert main(["info"]) == 0
-        assert main(["info", "nowhere"]) == 1
-    assert "compiler" in out.getvalue() and err.getvalue().startswith("svmgsu info: nowhere: ")
-
-
-def test_help_is_printed_where_there_are_no_greek_letters():
-    done = python(
-        "import sys; from svmgsu.cli import main\n"
-        "sys.stdout.reconfigure(encoding='ascii'); main(['train', '--help'])"
-    )
-    assert done.returncode == 0 and "Exit codes" in done.stdout
-
-
 def test_demo_prints_the_table_and_writes_the_picture(tmp_path, capsys):
     path = tmp_path / "demo.png"
     assert main(["demo", "--splits", "2", "--output", str(path)]) == 0
@@ -90,15 +72,6 @@ def test_demo_prints_the_table_and_writes_the_picture(tmp_path, capsys):
     for text in ("values only", "with standard errors", "1 × se²", "10 × se²", "2 random splits", str(path)):
         assert text in out
     assert path.read_bytes().startswith(b"\x89PNG")
-
-
-def test_demo_without_picture_needs_no_matplotlib():
-    done = python(
-        "import sys; sys.modules['matplotlib'] = None; from svmgsu.cli import main\n"
-        "sys.exit(main(['demo', '--splits', '2', '--noise', '1', '--no-picture']))"
-    )
-    assert done.returncode == 0, done.stderr
-    assert "1 × se²" in done.stdout and "10 × se²" not in done.stdout and "Picture" not in done.stdout
 
 
 def test_a_missing_package_is_named():
@@ -118,23 +91,6 @@ def test_the_programs_that_are_installed_exist():
     for place in scripts.values():
         module, function = place.split(":")
         assert callable(getattr(importlib.import_module(module), function))
-
-
-def test_importing_the_command_line_is_light():
-    done = python(
-        "import sys, svmgsu.cli; print({'sklearn', 'matplotlib', 'scipy', 'tqdm'} & set(sys.modules))"
-    )
-    assert done.stdout == "set()\n"
-
-
-def test_verdicts_claim_a_gain_only_beyond_three_standard_errors():
-    for gain, verdict in (
-        ([0.1, 0.2, 0.1, 0.2], "is better"),
-        ([0.1, -0.1, 0.2, -0.1], "is about as good"),
-        ([-0.1, -0.2, -0.1, -0.2], "is worse"),
-    ):
-        outcome = demo.Outcome(1.0, ([0.5] * 4, [0.5 + change for change in gain]))
-        assert f"With noise of 1 × se², training with standard errors {verdict}." in demo.describe([outcome])
 
 
 def test_expected_accuracy_is_the_mean_over_noisy_copies():

@@ -54,15 +54,6 @@ def test_a_pool_predicts_out_of_core(table, capsys):
     np.testing.assert_allclose(known, blocks, rtol=1e-6)
 
 
-def test_a_regression_within_memory(table, capsys):
-    more = ["--task", "regression", "--target", "a", "--ignore", "label,id", *LINEAR]
-    for memory, name in ((), "known"), (["--memory", "1e8"], "blocks"):
-        assert run(capsys, "train", "stars.csv", *more, "-o", name, *memory)[0] == 0
-    known, blocks = svmgsu.load("known"), svmgsu.load("blocks")
-    np.testing.assert_allclose(known.coef_, blocks.coef_, rtol=1e-3)
-    assert known.scatter_ == pytest.approx(blocks.scatter_, rel=1e-3)
-
-
 def test_wrong_usage(table, capsys):
     with pytest.raises(SystemExit):
         run(capsys, "train", "-", "--memory", "1GB", "--format", "csv", "-o", "m", *LINEAR)

@@ -1,13 +1,8 @@
 """`gsvm-train` and `gsvm-predict`: the authors' flags, files and layouts, right numbers and exit codes."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-import scipy.optimize
-import sklearn.metrics
 from conftest import train_with
-from scipy.stats import norm
 
 import svmgsu
 from svmgsu.cli.gsvm import predict_main, train_main
@@ -54,26 +49,6 @@ def test_kinds_of_covariance(d, name, type, files, tmp_path, capsys):
     assert np.allclose(model.coef_, wanted.coef_, rtol=1e-12) and model.platt_ == pytest.approx(platt)
 
 
-def test_the_objective_is_minimised(files, tmp_path):
-    folder, X, y, _ = files
-    path = tmp_path / "m"
-    assert (
-        train_main(["-d", "1", "-l", "0.05", *words(folder, "means", "labels", "diagonal"), str(path)]) == 0
-    )
-    model = svmgsu.load(path)
-    V = svmgsu.io.read_text(folder / "means", cov=folder / "diagonal").data.cov.variances
-
-    def J(theta):
-        w, b = theta[:3], theta[3]
-        margin, spread = y * (X @ w + b), np.sqrt(V @ w**2)
-        gap = 1 - margin
-        return 0.025 * w @ w + np.mean(gap * norm.cdf(gap / spread) + spread * norm.pdf(gap / spread))
-
-    start = np.r_[model.coef_[0], model.intercept_]
-    best = scipy.optimize.minimize(J, np.full(4, 0.1), method="BFGS", options={"gtol": 1e-9})
-    assert J(start) <= best.fun + 1e-6 * best.fun
-
-
 def test_subspaces_are_the_paper_s(files, tmp_path):
     folder, X, y, kinds = files
     assert train_main(["-p", "0.7", *words(folder, "means", "labels", "full"), str(tmp_path / "m")]) == 0
@@ -104,23 +79,6 @@ def test_wrong_flags_are_exit_code_2(flags, files, tmp_path):
     with pytest.raises(SystemExit) as exit_:
         train_main([*flags, *words(files[0], "means", "labels", "full"), str(tmp_path / "m")])
     assert exit_.value.code == 2
-
-
-def test_too_few_files_are_exit_code_2():
-    for main in (train_main, predict_main):
-        with pytest.raises(SystemExit) as exit_:
-            main(["means"])
-        assert exit_.value.code == 2
-
-
-@pytest.mark.parametrize("v", ["1", "2", "-1"])
-def test_verbose_says_what_was_done(v, files, tmp_path, capsys):
-    folder = files[0]
-    assert train_main(["-v", v, *words(folder, "means", "labels", "full"), str(tmp_path / "m")]) == 0
-    assert capsys.readouterr().out.startswith("60 samples, 3 features; objective ")
-    names = [str(folder / "means"), str(tmp_path / "m"), str(tmp_path / "o")]
-    assert predict_main(["-v", v, "-t", str(folder / "labels"), *names]) == 0
-    assert "accuracy 0." in capsys.readouterr().out
 
 
 MODEL = (
@@ -165,22 +123,6 @@ def test_a_model_of_another_length_is_cut_or_filled(w, note, tmp_path, capsys):
     assert capsys.readouterr().err == ""
     assert predicted(tmp_path, means, w=w) == wanted
     assert note in capsys.readouterr().err
-
-
-def test_metrics_have_their_usual_definitions(files, tmp_path, capsys):
-    folder, X, y, _ = files
-    path = str(tmp_path / "m")
-    assert train_main(["-d", "1", *words(folder, "means", "labels", "diagonal"), path]) == 0
-    out, metrics = str(tmp_path / "o"), tmp_path / "metrics"
-    names = [str(folder / "means"), path, out]
-    assert predict_main(["-t", str(folder / "labels"), "-m", str(metrics), *names]) == 0
-    rows = dict(line.split() for line in metrics.read_text().splitlines())
-    scores = svmgsu.load(path).decision_function(X)
-    said = np.where(scores < 0, -1, 1)
-    assert int(rows["num_ret"]) == 60 and int(rows["num_rel"]) == 35
-    assert rows["recall"] == f"{sklearn.metrics.recall_score(y, said):g}"
-    assert rows["prec"] == f"{sklearn.metrics.precision_score(y, said):g}"
-    assert rows["ap"] == f"{sklearn.metrics.average_precision_score(y, scores):g}"
 
 
 METRICS = """\
@@ -242,18 +184,6 @@ def test_with_labels_only_examples_that_have_one_are_written_and_measured(tmp_pa
     assert (tmp_path / "metrics").read_text().startswith("num_ret\t\t2\nnum_rel\t\t1\n")
 
 
-def test_equal_scores_are_in_the_order_of_ids(tmp_path):
-    lines = predicted(tmp_path, "d10 1:1 2:1\nd9 1:1\nb 1:2\nB 1:1\n")
-    assert [line[0] for line in lines[1:]] == ["b", "B", "d10", "d9"]
-
-
-def test_metrics_need_labels(tmp_path, capsys):
-    with pytest.raises(SystemExit) as exit_:
-        predict_main(["-m", "metrics", "means", "m", "out"])
-    assert exit_.value.code == 2
-    assert "-t LABELS" in capsys.readouterr().err
-
-
 def test_a_model_of_svmgsu_train_is_read_too(files, tmp_path):
     folder, X, y, _ = files
     svmgsu.train(X, y).save(tmp_path / "m")
@@ -301,20 +231,6 @@ def test_of_several_isotropic_variances_the_last_in_the_line_counts(tmp_path, ca
     assert "cov: 3 lines have more than one variance; the last counts" in capsys.readouterr().err
 
 
-def test_labels_count_by_their_sign(tmp_path):
-    cov = "a 1,1:0.1\nb 1,1:0.2\nc 1,1:0.3\nd 1,1:0.4\n"
-    trained(tmp_path, MEANS, LABELS, cov, "1")
-    wanted = (tmp_path / "m").read_bytes()
-    zero_one = (Path(__file__).parent / "data" / "good" / "labels-zero-one").read_text()
-    for labels in (zero_one, "a 0.5\nb 0\nc 7\nd -0.1\n"):
-        trained(tmp_path, MEANS, labels, cov, "1")
-        assert (tmp_path / "m").read_bytes() == wanted
-        flags = ["-t", str(tmp_path / "labels"), "-m", str(tmp_path / "metrics")]
-        assert predict_main([*flags, *words(tmp_path, "means", "m", "out")]) == 0
-        rows = dict(line.split() for line in (tmp_path / "metrics").read_text().splitlines())
-        assert [rows[name] for name in ("TP", "TN", "FP", "FN", "acc")] == ["2", "2", "0", "0", "1"]
-
-
 def test_ids_come_out_as_the_bytes_they_came_in(tmp_path, capsys):
     ids = {
         b"a": "caf\xe9".encode("latin-1"),
@@ -339,16 +255,15 @@ def test_ids_come_out_as_the_bytes_they_came_in(tmp_path, capsys):
     assert 'means:5: the id "caf\\xe9" is also on line 1' in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("d", "cov", "type"), [("1", "cov_diag", "diagonal"), ("2", "cov_iso", "isotropic")])
-def test_the_toy_data_end_to_end(d, cov, type, data_folder, tmp_path):
+def test_the_toy_data_end_to_end(data_folder, tmp_path):
     toy = data_folder / "svm_gsu_toy"
-    names = words(toy, "mean.dat", "labels.dat", f"{cov}.dat")
-    assert train_main(["-d", d, *names, str(tmp_path / "m")]) == 0
+    names = words(toy, "mean.dat", "labels.dat", "cov_diag.dat")
+    assert train_main(["-d", "1", *names, str(tmp_path / "m")]) == 0
     lines = (tmp_path / "m").read_text().splitlines()
     assert [line.split()[0] for line in lines] == [
         *("SVM-GSU", "kernel_type", "lambda", "sigmA", "sigmB", "cov_mat_type", "w", "b")
     ]
-    assert lines[5] == f"cov_mat_type {type}" and len(lines[6].split()) == 17
+    assert lines[5] == "cov_mat_type diagonal" and len(lines[6].split()) == 17
     some = (toy / "labels.dat").read_text().splitlines()[::2]
     (tmp_path / "some").write_text("\n".join(some) + "\n")
     flags = ["-t", str(tmp_path / "some"), "-m", str(tmp_path / "metrics")]

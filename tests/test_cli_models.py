@@ -4,7 +4,6 @@ import csv
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -220,7 +219,7 @@ def test_evaluate_numbers(folder, table, capsys):
     }
 
 
-@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "jsonl", "txt"])
+@pytest.mark.parametrize("ending", ["csv", "parquet", "txt"])
 def test_predictions_are_the_library_s(ending, folder, capsys):
     model = svmgsu.load("lin")
     data, _ = svmgsu.io.read("complete.csv")
@@ -271,15 +270,6 @@ def test_an_interrupted_command_writes_nothing(folder, tmp_path, monkeypatch, ca
     monkeypatch.setattr("svmgsu.cli.train.fit", interrupt)
     _, err = said(capsys, "train", "stars.csv", "-o", tmp_path / "m", code=130)
     assert err == "svmgsu train: interrupted\n" and list(tmp_path.iterdir()) == []
-
-
-def test_progress_is_shown_on_a_terminal(folder, monkeypatch, capsys):
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    from svmgsu.cli.data import Progress
-
-    with Progress(type("Args", (), {})(), "training", lambda: "3 members fitted", after=0.01):
-        time.sleep(0.5)
-    assert "training, 0 s, 3 members fitted" in capsys.readouterr().err
 
 
 WRONG_USAGE = {

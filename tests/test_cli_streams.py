@@ -41,17 +41,6 @@ def test_a_closed_standard_input(words):
     one_line(run, "standard input: is closed")
 
 
-def test_closed_streams_that_are_not_needed(tmp_path):
-    run = shell('"$@" <&-', "train", DATA, "--model", "linear", "-o", tmp_path / "m")
-    assert run.returncode == 0 and (tmp_path / "m").exists()
-
-
-@pytest.mark.parametrize("words", [("train", GOOD / "nowhere.csv", "-o", "/dev/null"), ("train", "-")])
-def test_a_closed_standard_error_sends_nothing_elsewhere(words):
-    run = shell('"$@" 2>&-', *words)
-    assert run.returncode in (1, 2) and run.stdout == b""
-
-
 @pytest.mark.parametrize("words", [("predict", MODEL, DATA), ("completion", "bash"), ("info", MODEL)])
 def test_a_reader_that_has_gone(words):
     run = shell('{ "$@"; echo "$?" >&2; } | true', *words)
@@ -88,11 +77,3 @@ def test_a_name_that_is_not_utf8(tmp_path, ending):
         run = shell('"$@"', *words)
         assert run.returncode == 1
         one_line(run, reason)
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
-@pytest.mark.parametrize("words", [("--help",), ("--version",), ("train", "--help"), ("info",)])
-def test_help_cannot_be_written_to_a_full_device(words):
-    run = shell('"$@" >/dev/full', *words)
-    assert run.returncode == 1
-    assert run.stderr.count(b"\n") == 1 and b"standard output: no space left on device" in run.stderr

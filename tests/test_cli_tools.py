@@ -92,20 +92,6 @@ def test_convert_there_and_back(folder, tmp_path, capsys):
     assert np.allclose(first.cov.variances, again.cov.variances, rtol=1e-14)
 
 
-def test_convert_to_standard_output(folder, capfdbinary):
-    assert main(["convert", str(folder / "data.npz"), "-", "--to-format", "svmlight"]) == 0
-    captured = capfdbinary.readouterr()
-    assert captured.out.count(b"\n") == 40 and captured.out.startswith(b"-1 1:")
-    assert b"40 samples" in captured.err
-
-
-def test_convert_does_not_overwrite_what_it_reads(folder, capsys):
-    with pytest.raises(SystemExit) as exit_:
-        main(["convert", str(folder / "data.npz"), str(folder / "data.npz")])
-    assert exit_.value.code == 2
-    assert "is a file to read" in capsys.readouterr().err
-
-
 def test_convert_refuses_what_a_format_cannot_hold(folder, tmp_path, capsys):
     target, labels = tmp_path / "t.npz", tmp_path / "labels"
     with pytest.raises(SystemExit) as exit_:
@@ -136,11 +122,6 @@ def test_info_of_data(folder, capsys):
     )
 
 
-def test_info_of_this_installation_as_json(capsys):
-    assert main(["info", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["version"] == svmgsu.__version__
-
-
 def completed(line, capsys):
     """What bash would offer after this line."""
     assert main(["completion", "bash"]) == 0
@@ -161,13 +142,3 @@ def test_bash_completes_commands_options_and_values(capsys):
     assert completed("svmgsu train --model ", capsys) == ["gsu", "linear"]
     assert completed("svmgsu plot bou", capsys) == ["boundary"]
     assert completed("svmgsu train mea", capsys) == []  # files: bash's own completion takes over
-
-
-@pytest.mark.parametrize("shell", ["zsh", "fish"])
-def test_scripts_for_other_shells(shell, capsys):
-    assert main(["completion", shell]) == 0
-    script = capsys.readouterr().out
-    for command in COMMANDS:
-        assert command.name in script
-    if shutil.which(shell):
-        subprocess.run([shell, "-n"], input=script, text=True, check=True)

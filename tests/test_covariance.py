@@ -8,9 +8,7 @@ import textwrap
 import numpy as np
 import pytest
 import scipy.sparse
-from conftest import UNCERTAIN_KINDS, every_kind, every_uncertain_kind, make_problem, spd, train_with
-from hypothesis import given
-from hypothesis import strategies as st
+from conftest import every_kind, every_uncertain_kind, make_problem, spd
 
 import svmgsu
 
@@ -49,19 +47,6 @@ def test_covariances_add_and_scale():
     np.testing.assert_allclose(full_of(p, one.cov * np.float64(2.5)), 2.5 * one.full, rtol=1e-14)
     np.testing.assert_allclose(full_of(p, np.float64(2.5) * one.cov), 2.5 * one.full, rtol=1e-14)
     np.testing.assert_allclose(full_of(p, 0 * one.cov), np.zeros_like(one.full))
-
-
-def test_sums_of_sums_are_flat_sums():
-    p = make_problem("sum", 11, 5)
-    iso = svmgsu.Isotropic(0.5)
-    nested = 2 * (p.cov + 3 * (iso + p.cov)) + iso
-    np.testing.assert_allclose(full_of(p, nested), 8 * p.full + 3.5 * np.eye(5), rtol=1e-13)
-    assert (nested.n_samples, nested.n_features) == (11, 5)
-
-
-def test_the_terms_of_a_sum_must_fit_each_other():
-    with pytest.raises(ValueError, match=re.escape("the terms of a sum disagree about n_features: [2, 3]")):
-        svmgsu.Diagonal(np.ones((4, 2))) + svmgsu.Diagonal(np.ones((4, 3)))
 
 
 @pytest.mark.parametrize("factor", [-1, float("nan"), float("inf")])
@@ -112,28 +97,6 @@ def test_slicing_examples_slices_their_covariances(kind, rows):
         np.testing.assert_allclose(full, p.full[plain], rtol=1e-14, atol=1e-15)
 
 
-def test_a_shared_covariance_is_never_sliced_even_if_there_are_as_many_examples_as_features():
-    S = spd(np.random.default_rng(0), 1, 4)[0]
-    data = svmgsu.Gaussians(np.zeros((4, 4)), svmgsu.Shared(S))
-    np.testing.assert_allclose(data[[2, 0]].cov.to_full(n_samples=2), [S, S], rtol=1e-15)
-
-
-@pytest.mark.parametrize("key", [3, (1, 2), np.zeros((2, 2), dtype=int), 99, [99], np.ones(3, dtype=bool)])
-def test_what_is_no_choice_of_examples_is_an_index_error(key):
-    with pytest.raises(IndexError, match=r"one sample is|expected a slice|out of range|the mask has 3"):
-        svmgsu.Gaussians(np.zeros((11, 2)), 1.0)[key]
-
-
-@given(st.lists(st.integers(0, 10), min_size=1, max_size=30), st.sampled_from(UNCERTAIN_KINDS))
-def test_taking_twice_is_taking_the_taken(rows, kind):
-    p = make_problem(kind, 11, 5)
-    rows = np.array(rows)
-    twice = p.cov.take(rows).take(np.arange(len(rows))[::-1])
-    once = p.cov.take(rows[::-1])
-    y = p.y[rows][::-1]
-    np.testing.assert_array_equal(twice.to_full(len(rows), 5, y=y), once.to_full(len(rows), 5, y=y))
-
-
 # Storage
 
 
@@ -161,23 +124,6 @@ def test_the_user_s_arrays_are_used_without_a_copy(dtype):
         assert held.dtype == dtype, name
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_memory_maps_are_used_without_a_copy(tmp_path, dtype):
-    rng = np.random.default_rng(0)
-    maps = []
-    for i, shape in enumerate([(5, 6), (5, 6), (5, 2, 6), (5,)]):
-        array = np.memmap(tmp_path / f"{i}.bin", dtype=dtype, mode="w+", shape=shape)
-        array[:] = rng.uniform(size=shape)
-        array.flush()
-        maps.append(np.memmap(tmp_path / f"{i}.bin", dtype=dtype, mode="r", shape=shape))
-    for name, (given_array, held) in holders(*maps).items():
-        assert np.shares_memory(given_array, held), name
-    X, V = maps[:2]
-    model = train_with(X, [0, 1, 0, 1, 1], V, lam=0.1, steps=20, solver="sgd")
-    again = train_with(np.array(X), [0, 1, 0, 1, 1], np.array(V), lam=0.1, steps=20, solver="sgd")
-    np.testing.assert_array_equal(model.coef_, again.coef_)
-
-
 def test_csr_values_are_used_without_a_copy():
     V = scipy.sparse.random_array((20, 30), density=0.2, rng=np.random.default_rng(0), format="csr")
     assert np.shares_memory(V.data, svmgsu.Diagonal(V).variances.value)
@@ -188,14 +134,6 @@ def test_csr_values_are_used_without_a_copy():
 def test_any_sparse_format_is_taken(form):
     V = scipy.sparse.random_array((20, 30), density=0.2, rng=np.random.default_rng(0), format=form)
     np.testing.assert_array_equal(svmgsu.Diagonal(V).to_full().diagonal(axis1=1, axis2=2), V.toarray())
-
-
-def test_duplicate_sparse_entries_add_up_and_the_user_s_matrix_stays():
-    V = scipy.sparse.csr_matrix(
-        (np.array([1.0, 2.0, 4.0]), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 2)
-    )
-    np.testing.assert_array_equal(svmgsu.Diagonal(V).to_full()[0], np.diag([0.0, 3.0]))
-    assert V.nnz == 3
 
 
 ODD_ARRAYS = {
@@ -232,11 +170,6 @@ def test_full_keeps_only_the_packed_triangle(dtype):
     rows, columns = np.triu_indices(5)
     np.testing.assert_array_equal(kind.packed, S[:, rows, columns])
     np.testing.assert_array_equal(svmgsu.Full.from_packed(kind.packed).to_full(), S)
-
-
-def test_a_full_array_in_fortran_order_is_read_right():
-    S = spd(np.random.default_rng(0), 6, 5)
-    np.testing.assert_array_equal(svmgsu.Full(np.asfortranarray(S)).to_full(), svmgsu.Full(S).to_full())
 
 
 def test_full_covariances_of_784_features_need_no_more_memory_than_array_and_packed_copy():

@@ -19,7 +19,7 @@ dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 
 from svmgsu.dask.rounds import Rounds  # noqa: E402
-from svmgsu.dask.shards import Shards, balanced, describe, spans_of  # noqa: E402
+from svmgsu.dask.shards import Shards, describe  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of tornado, and of workers that were killed
 
@@ -78,18 +78,6 @@ def test_training_gives_the_bits_of_memory(client, chunk):
         same_bits(svmgsu.dask.train(other, dX, dy, std=dE, probability=False), known)
 
 
-def test_shards_are_whole_groups_of_one_block_where_they_can_be():
-    starts = [0, 350, 350, 700, 1200]
-    spans = spans_of(starts, 100, 300)
-    assert spans == [(0, 300), (300, 400), (400, 700), (700, 1000), (1000, 1200)]
-    assert spans_of([0, 30, 60, 90, 120], 50, 100) == [(0, 100), (100, 120)]  # blocks smaller than groups
-    sizes = [last - first for first, last in spans]
-    even = ["a", "b", "b", "a", "b"]
-    assert balanced(sizes, even, ["a", "b"]) == even
-    moved = balanced(sizes, ["a"] * 5, ["a", "b"])
-    assert 480 <= sum(n for n, home in zip(sizes, moved, strict=True) if home == "b") <= 720
-
-
 def counted_rounds(monkeypatch):
     """The sizes of all responses, in bytes, round by round."""
     sizes = []
@@ -103,21 +91,6 @@ def counted_rounds(monkeypatch):
 
     monkeypatch.setattr(svmgsu.dask.rounds.Rounds, "ask", measured)
     return sizes
-
-
-def test_responses_do_not_grow_with_the_samples(client, monkeypatch):
-    X, E, y = made()
-    sizes = counted_rounds(monkeypatch)
-    mean = []
-    for times in (1, 8):
-        sizes.clear()
-        many = [np.concatenate([a] * times) for a in (X, E, y)]
-        dX, dE, dy = arrays(*many, chunk=350 * times)
-        options = {"probability": False, "lam": 0.1, "loss": "logistic"}
-        found = svmgsu.dask.train(client, dX, dy, std=dE, **options)
-        same_bits(found, train_with(many[0], many[2], std=many[1], **options))
-        mean.append(sum(sizes) / len(sizes))
-    assert mean[1] < 3 * mean[0]
 
 
 def test_estimators_predict_lazily_and_come_back(client):

@@ -64,30 +64,6 @@ def test_two_classes_have_probabilities_even_without_time_for_folds():
     assert np.mean((model.predict_proba(X)[:, 1] > 0.5) == y) > 0.8
 
 
-def test_probabilities_of_many_samples_are_fitted_to_some_of_them_when_the_time_is_over():
-    X, y = many_classes(2, 200_000, 5)
-    y = np.where(np.arange(len(y)) < 199_990, y, 1 - y)
-    full = svmgsu.train(X, y, std=0.3, probability="train")
-    model, messages = timed(lambda: svmgsu.train(X, y, std=0.3, max_time=0.03), 0.03)
-    assert any("probabilities are fitted to training scores" in text for text in messages)
-    exact = full.predict_proba(X[:200], std=0.3)
-    if np.abs(model.coef_).max() > 0:
-        assert np.abs(model.predict_proba(X[:200], std=0.3) - exact).max() < 0.2
-    np.testing.assert_allclose(model.predict_proba(X[:200], std=1e9), 0.5, atol=0.01)
-
-
-def test_a_basis_of_wide_data_is_made_in_time():
-    rng = np.random.default_rng(0)
-    X, F = rng.normal(size=(250, 6000)), 0.3 * rng.normal(size=(250, 4, 6000))
-    y = X[:, 0] > 0
-    data = svmgsu.Gaussians(X, svmgsu.LowRank(F))
-    model, messages = timed(
-        lambda: svmgsu.train(data, y, loss="logistic", lam=1e-4, max_time=0.2, probability=False), 0.2
-    )
-    assert model.status_ == "limit"
-    assert any("max_time=0.2" in text for text in messages)
-
-
 def test_the_rounds_of_target_errors_share_the_time():
     rng = np.random.default_rng(1)
     X = rng.normal(size=(60_000, 40))
@@ -111,16 +87,6 @@ def test_a_search_stops_in_time_and_can_predict(classes):
     assert np.isfinite(found.best_score_)
     assert np.isnan(found.cv_results_["mean_test_score"]).any()
     assert set(found.predict(X[:50])) <= set(range(classes))
-
-
-def test_a_search_of_a_regression_stops_in_time():
-    rng = np.random.default_rng(1)
-    X = rng.normal(size=(8000, 40))
-    y = X @ rng.normal(size=40) + rng.normal(size=len(X))
-    search = svmgsu.LinearSVRGSU(np.logspace(1, -5, 60), loss="huber", cov_scale=(0.5, 1.0), max_time=0.2)
-    found, messages = timed(lambda: search.fit(X, y, std=0.3), 0.2)
-    assert any("of 600 fits" in text for text in messages)
-    assert found.predict(X[:3]).shape == (3,)
 
 
 @pytest.mark.parametrize("components", [8, "auto"])

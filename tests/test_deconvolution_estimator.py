@@ -1,6 +1,5 @@
 """`svmgsu.Deconvolution` as an estimator: components chosen, batches, warnings, names, pictures, refusals."""
 
-import pickle
 import warnings
 
 import matplotlib.pyplot as plt
@@ -9,8 +8,6 @@ import pandas as pd
 import pytest
 from conftest import interrupted
 from moments import assert_moments
-from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import svmgsu
@@ -30,28 +27,6 @@ def test_the_number_of_components_is_chosen_by_objects_held_out():
     assert found.n_components_ == 3 == max(found.held_out_, key=found.held_out_.get)
     assert len(found.weights_) == 3 and {1, 2, 3, 4, 6} == set(found.held_out_)
     assert svmgsu.Deconvolution("auto").fit(objects(900, centres=(0.0,)), std=STD).n_components_ == 1
-
-
-def test_scikit_learns_search_can_choose_it_too():
-    data = svmgsu.Gaussians(objects(), std=STD)
-    search = GridSearchCV(svmgsu.Deconvolution(init=1), {"n_components": [1, 2]}, cv=3).fit(data)
-    assert search.best_params_ == {"n_components": 2}
-    again = pickle.loads(pickle.dumps(clone(search.best_estimator_).fit(data)))
-    np.testing.assert_array_equal(again.means_, search.best_estimator_.means_)
-
-
-def test_the_same_seed_gives_the_same_population():
-    X = objects()
-    one, two = (svmgsu.Deconvolution(3, random_state=5).fit(X, std=STD) for _ in range(2))
-    np.testing.assert_array_equal(one.covariances_, two.covariances_)
-
-
-def test_more_objects_than_choose_among_starts(monkeypatch):
-    monkeypatch.setattr("svmgsu.estimators.deconvolution.START_SIZE", 200)
-    found = svmgsu.Deconvolution(2).fit(objects(2000), std=STD)
-    np.testing.assert_allclose(np.sort(found.means_[:, 0]), [-2, 2], atol=0.1)
-    np.testing.assert_allclose(found.weights_, 0.5, atol=0.05)
-    assert svmgsu.Deconvolution("auto").fit(objects(2000), std=STD).n_components_ == 2
 
 
 def test_batches_are_parts_of_the_whole():
@@ -100,47 +75,12 @@ def test_it_passes_scikit_learns_checks_of_what_is_no_array(estimator, check):
     check(estimator)
 
 
-def test_ctrl_c_is_heard_within_a_transform(monkeypatch):
-    data = svmgsu.Gaussians(objects(), std=STD)
-    prior = svmgsu.Deconvolution(2, threads=1).fit(data)
-    whole = prior.transform(data)
-    monkeypatch.setattr("svmgsu.estimators.deconvolution.WORK", 1)
-    pieces = prior.transform(data)
-    assert np.array_equal(pieces.cov, whole.cov) and np.array_equal(pieces.weights, whole.weights)
-    calls = []
-
-    def pressed(*given, moments):
-        calls.append(given)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(prior, "_posterior", pressed)
-    with pytest.raises(KeyboardInterrupt):
-        prior.transform(data)
-    assert len(calls[0][0]) == 256  # objects at a time, of those in the core
-
-
-def test_float32_stays(monkeypatch):
-    X = objects().astype(np.float32)
-    prior = svmgsu.Deconvolution(2).fit(X, std=np.float32(STD))
-    whole = prior.transform(X, std=STD)
-    assert whole.mean.dtype == whole.cov.dtype == whole.weights.dtype == np.float32
-    monkeypatch.setattr("svmgsu.estimators.deconvolution.WORK", 1)
-    np.testing.assert_array_equal(prior.transform(X, std=STD).cov, whole.cov)
-
-
 def test_draws_have_the_moments_of_the_population():
     prior = svmgsu.Deconvolution(2).fit(objects(), std=STD)
     values, components = prior.sample(200_000, random_state=0)
     for k in range(2):
         assert_moments(values[components == k], prior.means_[k], prior.covariances_[k])
         assert (components == k).mean() == pytest.approx(prior.weights_[k], abs=0.01)
-
-
-def test_a_population_can_be_started_from_another():
-    X = objects()
-    first = svmgsu.Deconvolution(2).fit(X, std=STD)
-    again = svmgsu.Deconvolution(2, init=first).fit(X, std=STD)
-    assert again.n_iter_ <= 4 and again.lower_bound_ >= first.lower_bound_ - 1e-9
 
 
 def test_a_fit_that_did_not_end_says_so():
@@ -152,14 +92,6 @@ def test_a_fit_that_did_not_end_says_so():
 
 
 # Objects of which the population says little
-
-
-def test_objects_like_those_of_the_fit_give_no_warning():
-    prior = svmgsu.Deconvolution(2).fit(objects(), std=STD)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        prior.transform(objects(seed=1), std=STD)
-        prior.transform(objects(1, seed=2), std=STD)
 
 
 def test_objects_far_from_the_population_are_counted():
@@ -283,20 +215,6 @@ def test_a_picture_says_what_is_wrong(change, message, picture):
 def test_errors_say_what_is_wrong(settings, given, message):
     with pytest.raises((ValueError, TypeError), match=message):
         svmgsu.Deconvolution(**{"n_components": 2} | settings).fit(**{"X": objects()} | given)
-
-
-def test_a_constant_feature_is_named():
-    frame = pd.DataFrame({"u": objects()[:, 0], "flag": 1.0})
-    with pytest.raises(ValueError, match="X: feature 1, 'flag', is 1 in every sample"):
-        svmgsu.Deconvolution(2).fit(frame)
-
-
-def test_new_objects_must_have_the_features_of_the_fit():
-    prior = svmgsu.Deconvolution(2).fit(objects(), std=STD)
-    with pytest.raises(ValueError, match="X has 3 features, but Deconvolution is expecting 2 features"):
-        prior.transform(np.ones((4, 3)))
-    with pytest.raises(ValueError, match="not fitted yet"):
-        svmgsu.Deconvolution().transform(objects())
 
 
 def test_ctrl_c_ends_a_fit():

@@ -66,28 +66,6 @@ def test_asymmetric_bars(reader, units, centre):
 
 
 @pytest.mark.parametrize("reader", READERS)
-@pytest.mark.parametrize("units", UNITS)
-def test_variances_are_squares_of_bars_in_any_units(reader, units):
-    squares = {name.replace("err", "var"): np.square(bars) for name, bars in SYMMETRIC.items()}
-    data = READERS[reader](pd.DataFrame(VALUES | squares), units=units)
-    wanted = READERS[reader](pd.DataFrame(VALUES | SYMMETRIC), units=units)
-    np.testing.assert_allclose(data.cov.variances, wanted.cov.variances, rtol=1e-14)
-
-
-@pytest.mark.parametrize("reader", READERS)
-@pytest.mark.parametrize("units", UNITS)
-def test_one_bar_for_all_features(reader, units):
-    data = READERS[reader](pd.DataFrame(VALUES | {"_err": [0.1, 0.2, 0.3]}), units=units)
-    wanted = from_errors(rows(VALUES, "ug"), np.array([[0.1], [0.2], [0.3]]), units=units)
-    np.testing.assert_array_equal(data.cov.diagonals(3, 2), wanted.cov.variances)
-
-
-def test_a_number_for_all_rows_is_in_the_same_units():
-    data = svmgsu.Gaussians.from_frame(pd.DataFrame(VALUES), errors={"u": 0.1}, exact=["g"], units="relative")
-    np.testing.assert_allclose(data.cov.variances, np.square(0.1 * rows(VALUES, "ug")) * [1, 0])
-
-
-@pytest.mark.parametrize("reader", READERS)
 def test_signs_are_of_a_column(reader):
     """Both signs in a column of lower bars are refused by all, with the place of the negative one."""
     mixed = LOWER | {"u_err2": [0.2, 0.1, -0.3]}
@@ -95,9 +73,3 @@ def test_signs_are_of_a_column(reader):
         READERS[reader](pd.DataFrame(VALUES | UPPER | mixed))
     with pytest.raises(ValueError, match=r"lower: sample 2 has standard deviation -0\.3 at feature 0"):
         from_errors(rows(VALUES, "ug"), upper=rows(UPPER, UPPER), lower=rows(mixed, mixed))
-
-
-@pytest.mark.parametrize("reader", READERS)
-def test_unknown_units_are_refused(reader):
-    with pytest.raises(ValueError, match='units: expected one of "same", "relative"'):
-        READERS[reader](pd.DataFrame(VALUES | SYMMETRIC), units="dex")

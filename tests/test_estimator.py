@@ -4,10 +4,8 @@ import pickle
 
 import numpy as np
 import pytest
-from conftest import every_kind, make_problem, train_with
+from conftest import make_problem, train_with
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import svmgsu
@@ -73,20 +71,6 @@ def test_of_two_classes_the_sign_is_the_prediction_and_the_more_probable_class(n
             np.testing.assert_array_equal(est.predict(X, std=bars), chances.argmax(axis=1))
 
 
-def test_scores_that_say_nothing_have_the_sign_of_the_frequent_class():
-    model = svmgsu.train(np.array([[-1.0], [1.0]]), [0, 1], std=0.1)
-    model.calibration_ = (svmgsu.models.calibration.Calibration(0.0, -2.0, 0.0, -2.0),)
-    assert model.from_threshold(np.array([-1.0, 3.0])).tolist() == [-2.0, -2.0]
-    assert model.predict([[-1.0], [1.0]]).tolist() == [0, 0]
-
-
-@every_kind
-def test_cross_validation_slices_means_and_covariances_together(kind):
-    p = make_problem(kind)
-    scores = cross_val_score(svmgsu.LinearSVMGSU(**QUICK), svmgsu.Gaussians(p.X, p.cov), p.y, cv=3)
-    assert scores.mean() > 0.6
-
-
 def test_clones_and_pickles_are_the_same():
     p = make_problem("diagonal")
     est = svmgsu.SGDSVMGSU(**QUICK, average=0.3, random_state=3)
@@ -96,24 +80,11 @@ def test_clones_and_pickles_are_the_same():
     np.testing.assert_array_equal(again.predict_proba(p.X), est.predict_proba(p.X))
 
 
-@pytest.mark.parametrize("state", [np.random.RandomState(3), None])
-def test_any_random_state_will_do(state):
-    p = make_problem("diagonal")
-    assert np.isfinite(svmgsu.SGDSVMGSU(**QUICK, random_state=state).fit(p.X, p.y).objective_)
-
-
 def test_without_probabilities_it_has_no_predict_proba():
     p = make_problem("diagonal")
     est = svmgsu.LinearSVMGSU(**QUICK, probability=False).fit(p.X, p.y)
     assert not hasattr(est, "predict_proba")
     assert est.model_.platt_ is None
-
-
-def test_before_fit_it_says_so():
-    est = svmgsu.LinearSVMGSU()
-    for method in (est.predict, est.decision_function, est.predict_proba):
-        with pytest.raises(NotFittedError):
-            method(np.zeros((1, 2)))
 
 
 class Recorder:

@@ -5,7 +5,6 @@ import json
 import numpy as np
 import pytest
 from bench.evidence import __main__, catalogues, report, rule, run, systems, tasks
-from bench.evidence.forest import ProbabilisticForest
 from bench.evidence.systems import DEFAULT, STACK
 
 
@@ -43,12 +42,6 @@ def test_copies_have_the_announced_noise():
     np.testing.assert_allclose(np.median(added, axis=0), np.median(task.pool, axis=0), rtol=0.1)
 
 
-def test_matrices_of_noise_are_drawn_as_they_are():
-    S = np.array([[2.0, 1.2], [1.2, 1.0]])
-    samples = tasks.Samples(np.zeros((20_000, 2)), np.repeat(S[None], 20_000, axis=0))
-    np.testing.assert_allclose(np.cov(samples.noise(np.random.default_rng(0)).T), S, atol=0.06)
-
-
 def test_sources_of_a_shift_are_not_on_both_sides(data_folder):
     task = tasks.fermi_shift(data_folder, 1)
     first, second = (catalogues.fermi(data_folder, n) for n in (catalogues.FERMI_3, catalogues.FERMI_4))
@@ -57,14 +50,6 @@ def test_sources_of_a_shift_are_not_on_both_sides(data_folder):
     assert task.test.values.shape == (500, 5)
     blind = [tasks.fermi_blind(data_folder, seed) for seed in range(10)]
     assert sum(len(t.truth) for t in blind) == 302
-
-
-def test_chandra_keeps_missing_values_and_published_probabilities(data_folder):
-    task = tasks.chandra(data_folder, 0)
-    assert task.train.missing
-    assert task.classes == 8
-    np.testing.assert_allclose(task.published.sum(axis=1), 1)
-    assert 0.8 < (task.published.argmax(axis=1) == task.truth).mean() < 0.95
 
 
 @pytest.mark.parametrize("row", tasks.ROWS, ids=lambda row: row.name)
@@ -88,12 +73,6 @@ def test_all_tuned_rivals_have_as_many_settings():
     assert set(systems.STACKED) <= set(counts)
 
 
-def test_rivals_that_cannot_use_uncertainties_of_new_samples_stay_out(data_folder):
-    task = tasks.segments(data_folder, 1, windows=True)
-    views = {s.view for s in systems.RIVALS if s.suits(task)}
-    assert views == {systems.VALUES, systems.AUGMENTED}
-
-
 @pytest.mark.parametrize(
     "name", ["logistic regression / ridge, noise-augmented", "boosting, posterior samples", "class-wise XD"]
 )
@@ -113,43 +92,6 @@ def test_missing_values_are_filled_and_marked():
     assert seen.shape == (3, 3)
     assert seen[0, 1] == 0
     assert seen[:, 2].tolist() == [1, 0, 0]
-
-
-def test_the_joint_deconvolution_of_numbers_is_the_conditional_mean():
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(2000, 1))
-    y = 2 * x[:, 0] + 1
-    noise = np.full((2000, 1), 0.25)
-    seen = tasks.Samples(x + 0.5 * rng.normal(size=x.shape), noise)
-    task = tasks.Task(seen, y, seen, y, regression=True)
-    xd = systems.ClasswiseXD()
-    found = xd.predict(xd.fit(task, np.arange(2000), (1, 1e-6), 0, True), seen, "", 0)
-    slope, intercept = np.polyfit(seen.values[:, 0], found, 1)
-    assert slope == pytest.approx(2 / 1.25, abs=0.1)
-    assert intercept == pytest.approx(1, abs=0.1)
-
-
-def test_the_probabilistic_forest_believes_noisy_values_less():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(400, 2))
-    y = (X[:, 0] > 0).astype(int)
-    forest = ProbabilisticForest(20, seed=1).fit(X, 0 * X, y)
-    new = np.array([[0.5, 0.0]])
-    sure, unsure = (forest.predict_proba(new, np.full((1, 2), std))[0, 1] for std in (0.0, 1.0))
-    assert sure > 0.9
-    assert 0.5 < unsure < 0.8
-
-
-def test_a_stack_follows_the_better_member():
-    task = breast_cancer("")
-    own = np.eye(2)[np.concatenate([task.y[held_out] for _, held_out in task.folds(0)])]
-    good = 0.9 * own + 0.05
-    bad = np.full_like(good, 0.5)
-    folds = np.cumsum([len(h) for _, h in task.folds(0)])[:-1]
-    answer = 0.8 * np.eye(2)[task.truth] + 0.1
-    members = {"a": (np.split(good, folds), answer), "b": (np.split(bad, folds), np.full_like(answer, 0.5))}
-    p = run.stacked(task, members, 0)
-    assert run.loss_of(task, p, task.truth) < run.loss_of(task, answer, task.truth)
 
 
 def test_measures_are_those_of_their_definitions():
@@ -222,11 +164,6 @@ def test_a_split_counts_when_all_its_systems_are_there():
     assert rule.summary(found)["rows"]["wdbc-noisy"]["splits"] == 9
 
 
-def test_of_each_family_the_view_with_the_least_excess_is_shown():
-    names = rule.one_of_each_family(rule.summary(ten_splits()))
-    assert names == [DEFAULT, "boosting, values", STACK]
-
-
 # Pages
 
 
@@ -236,14 +173,6 @@ def test_the_page_says_that_a_run_is_not_complete_and_where_it_loses(tmp_path):
     assert "## Where it loses" in page
     assert "A lower mean excess has: boosting, values" in page
     assert (tmp_path / report.PICTURE).stat().st_size > 5000
-
-
-def test_learning_curves_are_drawn_from_their_records(tmp_path):
-    found = [made(f"curves/vvds-like/{n}", k, DEFAULT, 1 / n) for n in (200, 500) for k in range(3)]
-    curve = rule.summary(found)["curves"]["vvds-like"][DEFAULT]
-    assert curve["500"] == {"mean": pytest.approx(0.002), "se": pytest.approx(0, abs=1e-12), "splits": 3}
-    assert "## Learning curves" in report.write(tmp_path, found, quick=False).read_text(encoding="utf-8")
-    assert (tmp_path / report.CURVES).stat().st_size > 5000
 
 
 def test_the_block_of_the_readme_is_replaced(tmp_path):
@@ -291,19 +220,3 @@ def test_a_run_is_resumed_and_the_same_seed_gives_the_same_figures(tmp_path, mon
     assert __main__.main(options) == 0
     again = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     assert [r["log-loss"] for r in again] == [json.loads(line)["log-loss"] for line in first.splitlines()]
-
-
-def test_natural_tables_come_first_and_curves_last():
-    jobs = run.plan([], 10, quick=False)
-    natural = [job.row.natural for job in jobs if job.size is None]
-    assert natural == sorted(natural, reverse=True)
-    assert len(natural) == 10 * len(tasks.ROWS)
-    assert [job.name for job in jobs][-1] == "curves/kepler-like/5000"
-
-
-def test_data_that_are_not_there_are_named(tmp_path, capsys):
-    assert __main__.main(["--data", str(tmp_path), "--only", "kepler", "--output", str(tmp_path / "o")]) == 0
-    assert "kepler-noisy: skipped, there is no" in capsys.readouterr().err
-    with pytest.raises(SystemExit):
-        __main__.main(["--data", str(tmp_path), "--only", "nothing"])
-    assert "there is no row 'nothing'" in capsys.readouterr().err

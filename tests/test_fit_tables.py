@@ -55,26 +55,6 @@ def test_uncertainties_are_given_once(estimator):
         estimator.fit(pd.DataFrame(TABLE).drop(columns="a"), Y)
 
 
-def test_what_is_decided_is_said():
-    table = pd.DataFrame(TABLE).drop(columns="e_c").assign(objid=10**7 + np.arange(120))
-    with pytest.warns(UserWarning, match=r"2 values with errors, 1 exact \(c\), 1 id \(objid\)"):
-        fitted = svmgsu.LinearSVMGSU().fit(table, Y)
-    assert list(fitted.feature_names_in_) == ["a", "b", "c"]
-
-
-def test_a_pipeline_carries_the_uncertainties_of_a_table():
-    steps = (svmgsu.Propagate(StandardScaler()), svmgsu.LinearSVMGSU())
-    model = make_pipeline(*steps).fit(pd.DataFrame(TABLE), Y)
-    other = make_pipeline(*steps).fit(svmgsu.Gaussians(X, std=E), Y)
-    np.testing.assert_allclose(model[-1].coef_, other[-1].coef_)
-
-
-def test_training_by_function_pairs_columns():
-    model = svmgsu.train(pd.DataFrame(TABLE), Y)
-    assert model.feature_names_in_ == ["a", "b", "c"]
-    np.testing.assert_array_equal(model.coef_, svmgsu.train(X, Y, std=E).coef_)
-
-
 def test_missing_values_of_a_table_are_missing_to_nonlinear_models():
     table = pd.DataFrame(TABLE)
     table.loc[3, "a"] = table.loc[5, "e_b"] = np.nan
@@ -154,15 +134,6 @@ def test_every_format_is_read_alike(ending, tmp_path):
     assert found.y.tolist() == table["class"].tolist()
 
 
-def test_an_unknown_ending_lists_what_can_be_read(tmp_path):
-    Table(TABLE).write(tmp_path / "t.tex", format="latex")
-    with pytest.raises(svmgsu.io.FormatError, match=r"the ending .tex is not known; .*\.csv.*\.fits"):
-        svmgsu.io.read(tmp_path / "t.tex")
-    pd.DataFrame(TABLE).to_csv(tmp_path / "t.table", index=False)
-    with pytest.raises(svmgsu.io.FormatError, match=r"the ending .table is not known; .*\.csv.*\.fits"):
-        svmgsu.io.read(tmp_path / "t.table")
-
-
 def test_quantities_are_converted_or_refused():
     E_mJy = 1000 * E * units.mJy
     wanted = svmgsu.Gaussians(X, std=E).cov.variances
@@ -225,14 +196,6 @@ def test_what_is_no_table_yet_is_refused_with_the_cure():
         svmgsu.LinearSVMGSU().fit(pl.DataFrame(TABLE).lazy(), Y)
     with pytest.raises(TypeError, match="X: expected an array or a table, got a dict; pass pandas"):
         svmgsu.LinearSVMGSU().fit(TABLE, Y)
-
-
-def test_a_table_of_uncertainties_has_the_order_of_the_values():
-    table = pd.DataFrame(TABLE)
-    values, errors = table[["a", "b", "c"]], table[["e_b", "e_a", "e_c"]]
-    with pytest.raises(ValueError, match="std: its columns are e_b, e_a, e_c, but those of X are a, b, c"):
-        svmgsu.LinearSVMGSU().fit(values, Y, std=errors)
-    svmgsu.LinearSVMGSU().fit(values, Y, std=table[["e_a", "e_b", "e_c"]])
 
 
 def test_labels_in_bytes_as_fits_has_them():

@@ -61,40 +61,6 @@ def test_without_noise_it_is_the_support_vector_machine_with_that_kernel():
     np.testing.assert_allclose(model.decision_function(new), svc.decision_function(new), atol=2e-4)
 
 
-def test_examples_that_are_there_twice_are_no_trouble():
-    X, y, variances = rings(30)
-    once = train_kernel(X, y, variances, gamma=GAMMA, lam=LAM)
-    twice = train_kernel(*(np.concatenate([a, a]) for a in (X, y, variances)), gamma=GAMMA, lam=LAM)
-    assert twice.objective_ == pytest.approx(once.objective_, rel=1e-6)
-    np.testing.assert_allclose(twice.decision_function(X), once.decision_function(X), atol=2e-3)
-
-
-def authors_iteration(X, y, variances, steps, signed):
-    """Their solver for the kernel; without `signed`, as printed, the labels are missing from the gradient."""
-    K = np.exp(-GAMMA * cdist(X, X, "sqeuclidean"))
-    rng = np.random.default_rng(0)
-    alpha, b = rng.uniform(-1, 1, len(y)) / np.sqrt(LAM * len(y)), 0.0
-    for t in range(1, steps + 1):
-        i = rng.integers(len(y))
-        sign = y[i] if signed else 1.0
-        s = np.sqrt(2 * variances[i] * (alpha @ K @ alpha))
-        r = (1 - y[i] * (K[i] @ alpha + b)) / s
-        inside = norm.cdf(np.sqrt(2) * r)
-        slope = np.exp(-(r**2)) / (np.sqrt(np.pi) * s) * (K @ alpha) - sign * inside * K[i]
-        alpha = alpha - K @ alpha / t - slope / (LAM * t)
-        alpha = min(1.0, 1 / np.sqrt(LAM * (alpha @ alpha))) * alpha
-        b += inside * sign / (LAM * t) * (1.0 if signed else -0.5)
-    return alpha, b
-
-
-@pytest.mark.parametrize("signed", [True, False])
-def test_the_authors_iteration_never_has_a_lower_objective(signed):
-    X, y, variances = rings()
-    model = train_kernel(X, y, variances, gamma=GAMMA, lam=LAM)
-    theirs = objective(*authors_iteration(X, y, variances, 1000, signed), X, y, variances)
-    assert theirs >= model.objective_ - model.gap_
-
-
 def test_the_programs_train_and_predict_with_the_authors_files(tmp_path, capsys):
     X, y, variances = rings()
     data = svmgsu.Gaussians(X, svmgsu.Isotropic(variances))

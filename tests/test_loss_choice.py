@@ -9,7 +9,6 @@ from sklearn.svm import LinearSVC
 
 import svmgsu
 from svmgsu.models.calibration import Calibration, own
-from svmgsu.support.losses import names
 
 LOSSES = ("hinge", "squared_hinge", "logistic")
 LAM = 1e-2
@@ -21,11 +20,6 @@ def blobs(count=300, share=0.3, K=2, seed=0, n=3):
     odds[-1] = share
     y = rng.choice(K, size=count, p=odds)
     return rng.normal(size=(count, n)) + 1.5 * np.eye(K, n)[y], y
-
-
-def test_the_names_come_from_the_core():
-    assert tuple(names("classification")) == LOSSES
-    assert "squared" in names("regression")
 
 
 # Against other solvers, without noise
@@ -69,33 +63,6 @@ def test_the_objective_of_a_model_is_that_of_its_loss_on_draws(loss):
 
 
 # Everywhere a classifier is trained
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-def test_train_path_estimator_and_objective_agree(loss):
-    X, y = blobs(120)
-    model = svmgsu.train(X, y, std=0.4, lam=0.1, loss=loss, probability=False)
-    assert model.loss == loss
-    for other in (
-        svmgsu.LinearSVMGSU(lam=0.1, loss=loss, probability=False).fit(X, y, std=0.4).model_,
-        svmgsu.LinearSVMGSU([0.1], loss=loss, probability=False).fit(X, y, std=0.4).model_,
-    ):
-        assert other.loss == loss
-        np.testing.assert_allclose(other.objective_, model.objective_, rtol=2e-6)
-    objective = svmgsu.Objective(X, y, std=0.4, lam=0.1, loss=loss)
-    w, b = model.coef_[0], float(model.intercept_[0])
-    assert objective.value(w, b) == pytest.approx(model.objective_, rel=1e-9)
-    assert objective.gap(w, b) < 1e-3 * model.objective_
-    assert objective.loss == loss
-
-
-@pytest.mark.parametrize("K", [2, 3])
-def test_a_search_takes_the_logistic_loss(K):
-    X, y = blobs(150, K=K)
-    search = svmgsu.LinearSVMGSU([10.0, 0.01], loss="logistic")
-    search.fit(X, y, std=0.3)
-    assert search.lam_ == 0.01
-    assert search.model_.loss == "logistic"
 
 
 def test_streams_learn_by_the_logistic_loss_and_refuse_the_squared_hinge():
@@ -184,13 +151,6 @@ def test_class_weights_do_not_distort_own_probabilities(multi_class):
     )
 
 
-def test_a_trivial_optimum_says_the_shares():
-    X, y = blobs(100)
-    with pytest.warns(svmgsu.exceptions.TrivialModelWarning):
-        model = svmgsu.train(np.zeros_like(X), y, std=1.0, loss="logistic")
-    np.testing.assert_allclose(model.predict_proba(X, std=2.0)[:, 1], y.mean(), atol=1e-6)
-
-
 # Files and the command line
 
 
@@ -209,8 +169,3 @@ def test_files_keep_the_loss(tmp_path, loss):
     for wrong in ("nonsense", "squared", ""):
         with pytest.raises(OSError, match=r"m:2: loss: '.*' is none that this svmgsu knows for classifiers"):
             svmgsu.models.files.parse(text.replace("\n", f"\nloss {wrong}\n", 1).encode(), "m")
-
-
-def test_an_objective_takes_the_losses_of_both_tasks_and_no_other():
-    with pytest.raises(ValueError, match=r"loss: expected one of 'hinge', .*'huber', got 'log'"):
-        svmgsu.Objective([[-1.0], [1.0]], [0, 1], loss="log")

@@ -105,40 +105,12 @@ def test_a_table_of_too_many_columns_is_refused_before_they_are_named(ending, li
     assert not out.getvalue()
 
 
-def test_arrays_and_text_that_do_not_fit_are_refused_by_their_writers(tmp_path, little):
-    wide = svmgsu.Gaussians(sp.csr_array((1, WIDE)), 1.0)
-    square = svmgsu.Gaussians(np.zeros((1, 10**4)), svmgsu.LowRank(np.ones((1, 1, 10**4))))
-    for data, target, more, message in (
-        (wide, io.BytesIO(), {"cov": io.BytesIO(), "y": [1], "format": "svmlight"}, f"X: text of {WIDE} num"),
-        (
-            square,
-            io.BytesIO(),
-            {"cov": io.BytesIO(), "format": "text"},
-            "cov: text of full covariances",
-        ),
-    ):
-        with refused(message):
-            svmgsu.io.write(data, target, **more)
-    assert not list(tmp_path.iterdir())
-    with refused("2 x 50000000 numbers, dense instead of sparse, takes 800 MB"):
-        svmgsu.Gaussians(sp.csr_array((2, 50_000_000))).sample()
-
-
 def test_what_stays_sparse_is_shown_and_written_whatever_its_width(tmp_path, little):
     wide = svmgsu.Gaussians(sp.csr_array(([2.0], ([0], [WIDE - 1])), shape=(1, WIDE)))
     assert f"{WIDE} features" in repr(wide)
     for name in ("a.npz", "a.txt", "a.svm"):
         svmgsu.io.write(wide, tmp_path / name)
         assert svmgsu.io.read(tmp_path / name).data.shape == (1, WIDE)
-
-
-def test_a_huge_index_is_not_converted_into_a_table_with_a_limit_on_memory(tmp_path):
-    pytest.importorskip("pyarrow")
-    (tmp_path / "h").write_text(f"a 1:1 {WIDE}:1\n")
-    done = limited("import sys, svmgsu.cli\nsys.exit(svmgsu.cli.main(['convert', 'h', 'h.csv']))", tmp_path)
-    assert done.returncode == 1
-    assert f"h.csv: a table of 1 rows and {WIDE} columns takes" in done.stderr
-    assert not (tmp_path / "h.csv").exists()
 
 
 def test_an_archive_that_unpacks_to_more(tmp_path, monkeypatch):

@@ -2,17 +2,18 @@
 
 import json
 import math
+import re
 from fractions import Fraction
 from itertools import permutations
 
 import numpy as np
 import pytest
+import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics as sk
 from sklearn.calibration import calibration_curve
 
-import svmgsu
 from svmgsu import metrics
 
 NAMES_IN_THE_FILE = (
@@ -97,35 +98,6 @@ def test_average_precision_at_k_by_hand_where_the_cut_goes_through_ties():
     assert metrics.precision_at_k(y, scores, 3) == pytest.approx(float(hits / 3))
 
 
-def test_the_best_ranking_has_average_precision_one_at_every_k():
-    y = np.repeat([1, 0], [40, 60])
-    assert [metrics.average_precision_at_k(y, -np.arange(100.0), k) for k in (5, 40, 100, 1000)] == [1] * 4
-
-
-def test_with_fewer_than_k_examples_precision_is_still_divided_by_k():
-    y, scores = [1, 0, 1], [3.0, 2.0, 1.0]
-    assert [f(y, scores, 5) for f in AT_K] == pytest.approx([2 / 5, 1.0, (1 + 2 / 3) / 2])
-
-
-def test_the_order_of_the_examples_does_not_matter(two_classes):
-    y, scores, proba, weights = two_classes
-    order = np.random.default_rng(5).permutation(len(y))
-    one = metrics.evaluate(y, scores, proba=proba, sample_weight=weights)
-    two = metrics.evaluate(y[order], scores[order], proba=proba[order], sample_weight=weights[order])
-    for name, value in one.to_dict().items():
-        if isinstance(value, float):
-            assert two.to_dict()[name] == pytest.approx(value, rel=1e-12)
-    assert two.precision_at == pytest.approx(one.precision_at, rel=1e-12)
-
-
-def test_a_ranking_needs_decision_values_where_probabilities_saturate():
-    y, scores = np.array([0, 1, 0, 1]), np.array([800.0, 900.0, 1000.0, 1100.0])
-    saturated = 1 / (1 + np.exp(-scores))
-    found = metrics.evaluate(y, scores, proba=saturated)
-    assert found.average_precision == sk.average_precision_score(y, scores)
-    assert found.average_precision != sk.average_precision_score(y, saturated)
-
-
 @pytest.mark.parametrize("weighted", [False, True])
 def test_measures_of_two_classes_are_scikit_learns(two_classes, weighted):
     y, scores, proba, weights = two_classes
@@ -165,19 +137,6 @@ def test_measures_of_three_classes_are_scikit_learns_macro_averages(three_classe
     assert by_score.accuracy == np.mean(y == np.array([3, 5, 9])[scores.argmax(axis=1)])
 
 
-def test_predictions_of_the_model_take_precedence():
-    found = metrics.evaluate([0, 1], [-1.0, 1.0], predicted=[1, 1])
-    assert found.accuracy == 0.5
-    assert found.average_precision == 1.0
-
-
-def test_the_order_of_labels_says_which_class_is_positive():
-    y, scores = ["a", "b", "b"], [1.0, -1.0, -2.0]
-    found = metrics.evaluate(y, scores, labels=["b", "a"], proba=[0.9, 0.2, 0.1])
-    assert found.accuracy == found.precision == found.average_precision == 1.0
-    assert found.log_loss == pytest.approx(-np.mean(np.log([0.9, 0.8, 0.9])))
-
-
 def test_a_class_without_examples_is_a_normal_case():
     found = metrics.evaluate([0, 0, 0], [-1.0, -2.0, 3.0], labels=[0, 1], proba=[0.1, 0.1, 0.9])
     assert (found.accuracy, found.precision, found.recall) == (pytest.approx(2 / 3), 0.0, 0.0)
@@ -188,14 +147,6 @@ def test_a_class_without_examples_is_a_normal_case():
     three = metrics.evaluate([0, 1, 1], np.eye(3)[[0, 1, 1]], labels=[0, 1, 2])
     assert three.average_precision == 1.0
     assert three.precision == pytest.approx(2 / 3)  # as scikit-learn: a class never predicted counts as 0
-
-
-def test_one_example_and_float32_and_read_only_and_strided_arrays(two_classes):
-    y, scores, _, _ = two_classes
-    assert metrics.evaluate([1], [2.0], labels=[0, 1]).accuracy == 1.0
-    wide = np.repeat(scores.astype(np.float32), 2)[::2]
-    wide.flags.writeable = False
-    assert metrics.evaluate(y, wide).to_dict() == metrics.evaluate(y, scores.astype(np.float32)).to_dict()
 
 
 @pytest.mark.parametrize("strategy", ["uniform", "quantile"])
@@ -221,38 +172,12 @@ def test_the_calibration_error_by_hand():
     assert weighted == pytest.approx(doubled)
 
 
-def test_true_probabilities_are_calibrated_and_others_are_not():
-    rng = np.random.default_rng(3)
-    proba = rng.uniform(size=100_000)
-    outcome = rng.uniform(size=100_000) < proba
-    # a bin of 10 000 examples: a mean distance below 0.005, its standard deviation
-    assert metrics.calibration_error(outcome, proba) < 0.005
-    assert metrics.calibration_error(outcome, np.sqrt(proba)) == pytest.approx(2 / 3 - 1 / 2, abs=0.01)
-
-
 @pytest.mark.parametrize("outcome", [[1, -1], ["yes", "no"], [1.0, np.nan]])
 def test_labels_are_no_outcomes(outcome):
     with pytest.raises(
         ValueError, match=r"outcome: sample [01] has .*; expected True or False, as from y =="
     ):
         metrics.calibration_error(outcome, [0.9, 0.1])
-
-
-def test_with_more_classes_the_calibration_error_is_that_of_the_greatest_probability(three_classes):
-    y, scores, proba, weights = three_classes
-    right = np.array([3, 5, 9])[proba.argmax(axis=1)] == y
-    expected = metrics.calibration_error(right, proba.max(axis=1), sample_weight=weights)
-    assert metrics.evaluate(y, scores, proba=proba, sample_weight=weights).calibration_error == expected
-
-
-def test_integer_weights_count_an_example_as_often(two_classes):
-    y, scores, proba, _ = two_classes
-    times = np.random.default_rng(4).integers(0, 4, len(y))
-    weighted = metrics.evaluate(y, scores, proba=proba, sample_weight=times)
-    repeated = metrics.evaluate(*(np.repeat(a, times) for a in (y, scores)), proba=np.repeat(proba, times))
-    for name in ("accuracy", "precision", "recall", "f_score", "average_precision", "log_loss"):
-        assert getattr(weighted, name) == pytest.approx(getattr(repeated, name))
-    assert weighted.calibration_error == pytest.approx(repeated.calibration_error)
 
 
 def test_the_evaluation_as_text_and_json_and_dict(three_classes):
@@ -315,18 +240,151 @@ def test_the_metrics_file_is_of_two_classes_and_never_half_written(three_classes
     assert [p.name for p in tmp_path.iterdir()] == ["folder"]
 
 
-def test_evaluation_of_a_trained_model(two_classes):
-    rng = np.random.default_rng(2)
-    y = np.repeat([0, 1], 40)
-    X = rng.normal(size=(80, 2)) + y[:, None]
-    model = svmgsu.train(X, y, std=0.3)
-    f, p = model.decision_function(X), model.predict_proba(X)
-    found = metrics.evaluate(y, f, labels=model.classes_, proba=p)
-    assert found.accuracy == np.mean(model.predict(X) == y)
-    assert found.log_loss == pytest.approx(-np.mean(np.log(p[np.arange(80), y])))
+def evaluate(y=(0, 1), scores=(1.0, 2.0), **options):
+    return metrics.evaluate(list(y), list(scores), **options)
 
 
-def test_ten_bins_are_the_default(two_classes):
-    y, proba = two_classes[0], np.linspace(0.01, 0.99, len(two_classes[0]))
-    found, asked = (metrics.reliability_bins(y == "yes", proba, **more) for more in ({}, {"bins": 10}))
-    assert found.samples.tolist() == asked.samples.tolist()
+REFUSED = {
+    "y: expected one label per sample, got an array of shape (0,)": lambda: evaluate([], []),
+    "y: expected one label per sample, got an array of shape (1, 2)": lambda: evaluate([[0, 1]]),
+    "y: the only class is [0]; give the model's classes with labels=": lambda: evaluate([0, 0]),
+    "y: sample 2 is of class 7, not one of [0, 1]": lambda: evaluate([0, 1, 7], [1.0] * 3, labels=[0, 1]),
+    "y: sample 0 is of class 'a'": lambda: evaluate(["a", "b"], labels=[0, 1]),
+    "labels: expected different classes": lambda: evaluate(labels=[0, 0]),
+    "scores: sample 1 is nan": lambda: evaluate(scores=[1.0, np.nan]),
+    "scores: expected shape (2,), got (3,)": lambda: evaluate(scores=[1.0] * 3),
+    "scores: expected shape (3, 3)": lambda: evaluate([0, 1, 2], [1.0] * 3),
+    "proba: sample 1 has 1.5": lambda: evaluate(proba=[0.1, 1.5]),
+    "proba: those of sample 1 add up to 1.1": lambda: evaluate(proba=[[0.5, 0.5], [0.5, 0.6]]),
+    "proba: expected shape (2, 2), got (1,)": lambda: evaluate(proba=[0.5]),
+    "predicted: sample 1 is of class 3": lambda: evaluate(predicted=[0, 3]),
+    "predicted: 1 labels for 2 samples": lambda: evaluate(predicted=[0]),
+    "sample_weight: sample 1 has -1": lambda: evaluate(sample_weight=[1, -1]),
+    "cutoffs: must be at least 1": lambda: evaluate(cutoffs=(0,)),
+    "bins: must be at least 1": lambda: evaluate(proba=[0.5, 0.5], bins=0),
+    "y: 3 classes; choose the positive one": lambda: metrics.average_precision([0, 1, 2], [1.0] * 3),
+    "y: labels of shape (2,) for 3 scores": lambda: metrics.precision_at_k([0, 1], [1.0] * 3, 1),
+    "y: labels of shape (2, 2) for 2 scores": lambda: metrics.precision_at_k(np.eye(2), [1.0, 2.0], 1),
+    "y: there are no samples": lambda: metrics.recall_at_k([], [], 1),
+    "scores: sample 0 is nan": lambda: metrics.average_precision([0, 1], [np.nan, 1.0]),
+    "k: must be at least 1": lambda: metrics.average_precision_at_k([0, 1], [1.0, 2.0], 0),
+    "strategy: expected": lambda: metrics.calibration_error([1], [0.5], strategy="other"),
+    "outcome: shape": lambda: metrics.calibration_error([1, 0], [0.5]),
+    "proba: there are no samples": lambda: metrics.calibration_error([], []),
+    "second: labels of shape (1,) for y of shape (2,)": lambda: metrics.mcnemar([0, 1], [0, 1], [0]),
+    "they must come in pairs": lambda: metrics.paired_t_test([1, 2, 3], [1, 2]),
+    "at least 2 pairs of scores, got 1": lambda: metrics.paired_t_test([1], [2]),
+    "first: sample 1 is nan": lambda: metrics.paired_t_test([1, np.nan], [1, 2]),
+    "train, test: give both sizes or neither": lambda: metrics.paired_t_test([1, 2], [3, 5], train=10),
+    "confidence: must be between 0 and 1": lambda: metrics.paired_t_test([1, 2], [3, 5], confidence=95),
+    "predicted: 1 values for 2 targets": lambda: metrics.evaluate_regression([1.0, 2.0], [1.0]),
+    "y: sample 1 is nan": lambda: metrics.evaluate_regression([1.0, np.nan], [1.0, 2.0]),
+    "std: sample 1 has 0; standard deviations must be > 0": lambda: metrics.evaluate_regression(
+        [1.0, 2.0], [1.0, 2.0], std=[1.0, 0.0]
+    ),
+}
+
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_it_is_refused(message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        REFUSED[message]()
+
+
+def test_measures_of_a_regression_are_scikit_learns_and_scipys():
+    rng = np.random.default_rng(0)
+    y, predicted, std = rng.normal(size=(3, 50))
+    std = np.abs(std) + 0.1
+    for weights in (None, rng.uniform(0.1, 2, 50)):
+        found = metrics.evaluate_regression(y, predicted, std=std, sample_weight=weights)
+        options = {"sample_weight": weights}
+        assert found.samples == 50
+        assert found.rmse == pytest.approx(np.sqrt(sk.mean_squared_error(y, predicted, **options)))
+        assert found.mae == pytest.approx(sk.mean_absolute_error(y, predicted, **options))
+        assert found.r2 == pytest.approx(sk.r2_score(y, predicted, **options))
+        assert found.bias == pytest.approx(np.average(predicted - y, weights=weights))
+        density = scipy.stats.norm.logpdf(y, predicted, std)
+        assert found.log_likelihood == pytest.approx(np.average(density, weights=weights))
+        within = np.abs(y - predicted) <= std
+        assert found.coverage == pytest.approx(np.average(within, weights=weights))
+    assert "within one std" in repr(found)
+    plain = metrics.evaluate_regression([1.0, 1.0], [1.0, 2.0])
+    assert math.isnan(plain.r2) and plain.log_likelihood is None and plain.coverage is None
+    assert plain.to_dict()["r2"] is None and "log-likelihood" not in repr(plain)
+    assert metrics.evaluate_regression([0.0, 0.0], [1.0, 3.0], std=1.0).coverage == 0.5
+
+
+def from_counts(only_first, only_second):
+    """McNemar's test of classifiers of which only the one is right so often."""
+    y = np.zeros(only_first + only_second)
+    first = np.repeat([0, 1], (only_first, only_second))
+    return metrics.mcnemar(y, first, 1 - first)
+
+
+@pytest.mark.parametrize(
+    ("counts", "statistic", "p_value", "digits"),
+    [  # printed by R's mcnemar.test, with its correction
+        ((15, 7), 2.2273, 0.1356, 4),
+        ((8, 14), 1.1364, 0.2864, 4),
+        ((46, 9), 23.564, 1.208499116e-06, 4),
+    ],
+)
+def test_mcnemar_gives_the_numbers_that_r_prints(counts, statistic, p_value, digits):
+    found = from_counts(*counts)
+    assert found.statistic == pytest.approx(statistic, rel=10.0**-digits)
+    assert found.p_value == pytest.approx(p_value, rel=10.0 ** (1 - digits))
+    assert found.p_value == pytest.approx(math.erfc(math.sqrt(found.statistic / 2)))  # χ² of one degree
+
+
+@given(st.integers(0, 60), st.integers(0, 60))
+def test_mcnemars_exact_p_value_is_a_sum_of_binomial_coefficients(a, b):
+    n = a + b
+    tail = sum(math.comb(n, i) for i in range(min(a, b) + 1))
+    found = from_counts(a, b)
+    assert found.exact_p_value == pytest.approx(float(min(Fraction(1), Fraction(2 * tail, 2**n))))
+
+
+def test_mcnemar_counts_where_only_one_is_right():
+    y = np.array(["a"] * 4 + ["b"] * 6)
+    first, second = y.copy(), y.copy()
+    first[:3] = "b"
+    second[2:] = "c"
+    found = metrics.mcnemar(y, first, second)
+    assert (found.only_first, found.only_second) == (7, 2)
+    assert found == from_counts(7, 2)
+    swapped = metrics.mcnemar(y, second, first)
+    assert swapped.exact_p_value == found.exact_p_value
+
+
+# Hours of extra sleep with two drugs: the example of the paper in which Student gives his test.
+DRUG_1 = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0]
+
+
+DRUG_2 = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4]
+
+
+def test_the_t_test_of_students_sleep_data():
+    found = metrics.paired_t_test(DRUG_1, DRUG_2)
+    assert found.difference == pytest.approx(-1.58)
+    assert found.statistic == pytest.approx(-4.0621, abs=5e-5)
+    assert found.p_value == pytest.approx(0.002833, abs=5e-7)
+    assert found.interval == pytest.approx((-2.4598858, -0.7001142), abs=5e-7)
+    assert (found.dof, found.corrected) == (9, False)
+    scipys = scipy.stats.ttest_rel(DRUG_1, DRUG_2)
+    assert (found.statistic, found.p_value) == pytest.approx((scipys.statistic, scipys.pvalue))
+
+
+def test_the_corrected_t_test_by_hand():
+    # Differences 1, 2, 3, 4, 5: mean 3, variance 5/2; 80 to train and 20 to test: (1/5 + 1/4) 5/2 = 9/8.
+    found = metrics.paired_t_test([2, 4, 6, 8, 10], [1, 2, 3, 4, 5], train=80, test=20)
+    assert found.standard_error**2 == pytest.approx(9 / 8)
+    assert found.statistic == pytest.approx(3 / math.sqrt(9 / 8))
+    assert found.p_value == pytest.approx(2 * scipy.stats.t(4).cdf(-math.sqrt(8)))
+    assert found.corrected
+
+
+def test_equal_differences_are_certain_or_nothing():
+    nothing = metrics.paired_t_test([1, 2, 3], [1, 2, 3], train=2, test=1)
+    assert (nothing.statistic, nothing.p_value) == (0, 1)
+    certain = metrics.paired_t_test([2, 3, 4], [1, 2, 3])
+    assert (certain.statistic, certain.p_value, certain.interval) == (math.inf, 0, (1, 1))

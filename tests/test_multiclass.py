@@ -1,14 +1,16 @@
 """More than two classes: of pairs or each against the rest, on the same arrays, with comparable scores."""
 
-import threading
+import itertools
+import warnings
+from dataclasses import astuple
 
 import numpy as np
 import pytest
 from conftest import spd, train_with
+from sklearn.datasets import load_digits
+from sklearn.svm import SVC
 
 import svmgsu
-from svmgsu.fit.multiclass import Classification
-from svmgsu.support.labels import class_factors
 
 LAM = 0.02
 
@@ -41,16 +43,6 @@ def test_each_problem_is_the_class_against_the_rest(three):
     assert [len(h) for h in model.history_] == [len(s.history_) for s in singles]
 
 
-def test_without_probabilities_decision_values_are_those_of_each_class_against_the_rest():
-    X, y, V = blobs()
-    ours = svmgsu.LinearSVMGSU(LAM, probability=False, multi_class="ovr").fit(X, y, V)
-    data = svmgsu.Gaussians(X, V)
-    theirs = [svmgsu.LinearSVMGSU(LAM, probability=False).fit(data, y == k) for k in range(3)]
-    np.testing.assert_array_equal(
-        ours.decision_function(X), np.column_stack([t.decision_function(X) for t in theirs])
-    )
-
-
 def test_probabilities_sum_to_one_and_decide(three):
     model, X, names, V = three
     for cov in (None, svmgsu.Diagonal(V), svmgsu.Diagonal(100 * V)):
@@ -70,13 +62,6 @@ def test_decision_values_compare_where_there_are_probabilities(three):
     np.testing.assert_allclose(values, -(platt[:, 0] * raw + platt[:, 1]), rtol=1e-12)
     _, std = model.decision_function(X, V, return_std=True)
     np.testing.assert_allclose(std, np.abs(platt[:, 0]) * np.sqrt(V @ (model.coef_**2).T), rtol=1e-12)
-
-
-def test_probabilities_are_finite_where_all_are_tiny(three):
-    model, *_ = three
-    far = model.predict_proba(np.full((1, 4), 1e6) * np.array([[1], [-1]]))
-    assert np.isfinite(far).all()
-    np.testing.assert_allclose(far.sum(axis=1), 1)
 
 
 def test_a_shared_covariance_by_class_means_the_true_class():
@@ -116,59 +101,6 @@ def test_one_warning_names_the_classes_that_are_trivial():
     assert len(found) == 1
 
 
-def test_one_warning_says_that_the_solver_stopped_early():
-    X, y, V = blobs()
-    message = "after 1 iterations for classes 0, 1, 2 against the rest"
-    with pytest.warns(svmgsu.exceptions.ConvergenceWarning, match=message) as found:
-        train_with(X, y, V, lam=0.0001, max_iter=1, probability=False, multi_class="ovr")
-    assert len(found) == 1
-
-
-def test_the_classes_share_the_time(monkeypatch):
-    X, y, V = blobs()
-    limits = []
-
-    def solve_one(self, problem, k, options, **others):
-        limits.append(options.max_seconds)
-        return plain(self, problem, k, options, **others)
-
-    plain = Classification.solve_one
-    monkeypatch.setattr(Classification, "solve_one", solve_one)
-    svmgsu.train(X, y, V, lam=LAM, max_time=3000000.0, probability=False)
-    assert limits == pytest.approx([1e6, 1.5e6, 3e6], rel=1e-3)
-
-
-def test_a_callback_hears_of_all_classes_and_stops_them():
-    X, y, V = blobs(9000)
-    seen = []
-    svmgsu.train(X, y, V, lam=0.0001, verbose=lambda p: seen.append(p.iteration), probability=False)
-    assert seen.count(1) == 3
-    stopped = svmgsu.train(X, y, V, lam=0.0001, tol=1e-12, verbose=lambda p: False)
-    assert stopped.n_iter_ <= 2
-    assert stopped.calibration_ is not None
-
-
-def test_an_error_in_a_callback_ends_the_fit():
-    X, y, V = blobs(9000)
-    before = threading.active_count()
-
-    def fail(progress):
-        raise KeyError("mine")
-
-    with pytest.raises(KeyError, match="mine"):
-        svmgsu.train(X, y, V, lam=0.0001, verbose=fail)
-    assert threading.active_count() == before
-
-
-def test_a_model_is_a_start_of_another():
-    X, y, V = blobs()
-    first = svmgsu.train(X, y, V, lam=0.1, probability=False)
-    again = svmgsu.train(X, y, V, lam=0.05, start=first, probability=False)
-    assert again.objective_ == pytest.approx(svmgsu.train(X, y, V, lam=0.05).objective_, rel=3e-6)
-    with pytest.raises(ValueError, match="start: 3 classes, but y has 2"):
-        svmgsu.train(X, y == 0, V, start=first)
-
-
 # Weights of classes
 
 
@@ -186,18 +118,6 @@ def test_a_class_weight_is_a_weight_of_its_examples_in_training_but_not_in_proba
     np.testing.assert_allclose(by_class.class_weight_, factor / factor.mean())
     best = (by_class.predict_proba(X) * factor).argmax(axis=1)
     np.testing.assert_array_equal(by_class.predict(X), best)
-
-
-def test_balanced_is_what_scikit_learn_means():
-    from sklearn.utils.class_weight import compute_class_weight
-
-    codes = np.array([0, 0, 0, 1, 2, 2])
-    got = class_factors("balanced", np.arange(3), codes, np.ones(6))
-    np.testing.assert_allclose(got, compute_class_weight("balanced", classes=np.arange(3), y=codes))
-    twice = class_factors("balanced", np.arange(3), codes, np.array([1, 1, 1, 2, 1, 1.0]))
-    np.testing.assert_allclose(
-        twice, compute_class_weight("balanced", classes=np.arange(3), y=[0, 0, 0, 1, 1, 2, 2])
-    )
 
 
 @pytest.mark.parametrize(
@@ -219,10 +139,183 @@ def test_bad_class_weights_are_refused(bad, message):
         svmgsu.train(X, y, V, sample_weight=(y != 2).astype(float))
 
 
-def test_weights_of_classes_that_are_not_there_do_no_harm():
-    X, y, V = blobs()
-    factors = {0: 1.0, 1: 3.0, 2: 0.5}
-    some = y != 2
-    got = svmgsu.train(X[some], y[some], V[some], class_weight=factors)
-    expected = svmgsu.train(X[some], y[some], V[some], class_weight={0: 1.0, 1: 3.0})
-    np.testing.assert_array_equal(got.coef_, expected.coef_)
+@pytest.fixture(scope="module")
+def four():
+    X, y, V = blobs(160, K=4, spread=1.5)
+    names = np.array(["ant", "bee", "cat", "dog"])[y]
+    return svmgsu.train(X, names, V, lam=LAM), X, names, V
+
+
+def pairs_of(classes):
+    return list(itertools.combinations(classes, 2))
+
+
+# Training
+
+
+def test_each_problem_is_one_pair_in_the_order_of_scikit_learn(four):
+    model, X, names, V = four
+    assert model.coef_.shape == (6, 4)
+    assert model.multi_class == "ovo"
+    singles = []
+    for pair in pairs_of(model.classes_):
+        own = np.isin(names, pair)
+        singles.append(svmgsu.train(X[own], names[own], V[own], lam=LAM, tol=1e-7))  # as pairs are solved
+    np.testing.assert_array_equal(model.coef_, np.concatenate([s.coef_ for s in singles]))
+    np.testing.assert_array_equal(model.intercept_, np.concatenate([s.intercept_ for s in singles]))
+    for own, single in zip(model.calibration_, singles, strict=True):  # folds are solved to 1e-3 and 1e-4
+        assert astuple(own) == pytest.approx(astuple(single.calibration_[0]), rel=0.02)
+    assert model.objective_ == pytest.approx(sum(s.objective_ for s in singles), rel=1e-15)
+    assert model.gap_ == pytest.approx(sum(s.gap_ for s in singles), rel=1e-12)
+    assert model.n_iter_ == max(s.n_iter_ for s in singles)
+    assert [len(h) for h in model.history_] == [len(s.history_) for s in singles]
+
+
+def test_without_covariances_it_is_the_svc_of_scikit_learn():
+    X, y, _ = blobs(90, K=3, spread=2.0)
+    ours = svmgsu.train(X, y, lam=1 / 60, probability=False, tol=1e-9)  # C = 1/(λ 60): 60 examples per pair
+    theirs = SVC(kernel="linear", C=1.0, decision_function_shape="ovr", tol=1e-8).fit(X, y)
+    np.testing.assert_allclose(-ours.coef_, theirs.coef_, atol=1e-3)  # positive for the first there
+    np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-3)
+
+
+def test_weights_and_balanced_classes_reach_the_pairs():
+    X, y, V = blobs(150)
+    weights = np.random.default_rng(1).uniform(0.5, 2, 150)
+    model = svmgsu.train(X, y, V, lam=LAM, sample_weight=weights, probability=False)
+    own = y != 1
+    single = svmgsu.train(
+        X[own], y[own], V[own], lam=LAM, sample_weight=weights[own], probability=False, tol=1e-7
+    )
+    np.testing.assert_allclose(model.coef_[1], single.coef_[0], rtol=1e-9)
+    rare = np.r_[np.flatnonzero(y != 2), np.flatnonzero(y == 2)[:6]]
+    X, y, V = X[rare], y[rare], V[rare]
+    balanced = svmgsu.train(X, y, V, lam=LAM, class_weight="balanced", probability=False)
+    own = y != 1
+    single = svmgsu.train(
+        X[own], y[own], V[own], lam=LAM, class_weight="balanced", probability=False, tol=1e-7
+    )
+    np.testing.assert_allclose(balanced.coef_[1], single.coef_[0], rtol=1e-6)
+    assert np.abs(balanced.coef_ - svmgsu.train(X, y, V, lam=LAM, probability=False).coef_).max() > 0.01
+
+
+def test_starts_paths_and_streams_know_pairs():
+    X, y, V = blobs(150, K=4)
+    est = svmgsu.LinearSVMGSU(0.1, warm_start=True, probability=False).fit(X, y, V)
+    est.lam = 0.05
+    est.fit(X, y, V)
+    cold = svmgsu.train(X, y, V, lam=0.05, probability=False)
+    assert est.objective_ == pytest.approx(cold.objective_, rel=3e-6)
+    with pytest.raises(ValueError, match="start: multi_class='ovo', not 'ovr'"):
+        train_with(X, y, V, start=cold, multi_class="ovr")
+    with pytest.raises(ValueError, match='multi_class: expected one of "ovo", "ovr", got \'crammer\''):
+        train_with(X, y, V, multi_class="crammer")
+    stream = svmgsu.SGDSVMGSU(0.05, batch_size=10)
+    for _ in range(20):
+        for some in np.array_split(np.random.default_rng(0).permutation(150), 10):
+            stream.partial_fit(X[some], y[some], classes=range(4), std=np.sqrt(V[some]))
+    assert stream.coef_.shape == (6, 4)
+    assert stream.score(X, y) > 0.85
+    stream.partial_fit(X[y == 1], y[y == 1], std=np.sqrt(V[y == 1]))  # pairs without examples stay
+
+
+# Probabilities
+
+
+def test_the_class_is_the_most_probable_one_and_of_the_largest_decision_value(four):
+    model, X, _, V = four
+    for cov in (None, svmgsu.Diagonal(V), svmgsu.Diagonal(100 * V), svmgsu.Diagonal(0 * V)):
+        p = model.predict_proba(X, cov)
+        np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-14)
+        np.testing.assert_array_equal(model.predict(X, cov), model.classes_[p.argmax(axis=1)])
+    values = model.decision_function(X)
+    assert values.shape == (160, 4)
+    np.testing.assert_array_equal(model.classes_[values.argmax(axis=1)], model.predict(X))
+    far = model.predict_proba(1e6 * X)
+    assert np.isfinite(far).all()
+    np.testing.assert_array_equal(model.classes_[far.argmax(axis=1)], model.predict(1e6 * X))
+
+
+def test_probabilities_are_those_of_the_formula(four):
+    model, X, _, V = four
+    f = X @ model.coef_.T + model.intercept_
+    v = V @ (model.coef_**2).T
+    for variance in (None, v):
+        z = [
+            c.log_odds(f[:, k], None if variance is None else v[:, k])
+            for k, c in enumerate(model.calibration_)
+        ]
+        odds = np.ones((160, 4))
+        for (i, j), value in zip(pairs_of(range(4)), z, strict=True):
+            odds[:, i] += np.exp(value)
+            odds[:, j] += np.exp(-value)
+        wanted = 1 / odds
+        got = model.predict_proba(X, None if variance is None else V)
+        np.testing.assert_allclose(got, wanted / wanted.sum(axis=1, keepdims=True), rtol=1e-9)
+
+
+def test_deviations_of_log_odds_are_bounded_and_near_where_one_rival_matters(four):
+    model, X, _, V = four
+    values, std = model.decision_function(X[:10], V[:10], return_std=True)
+    np.testing.assert_array_equal(values, model.decision_function(X[:10]))
+    rng = np.random.default_rng(1)
+    step = 1e-4 * rng.normal(size=(10, 4000, 4)) * np.sqrt(V[:10, None])
+    moved = model.decision_function((X[:10, None] + step).reshape(-1, 4)).reshape(10, 4000, 4)
+    exact = moved.std(axis=1) / 1e-4
+    assert (exact < 1.06 * std).all()
+    assert (exact > 0.3 * std).all()
+    assert np.median(exact / std) > 0.8
+
+
+def test_pairs_vote_where_there_are_no_probabilities(four):
+    _, X, names, V = four
+    model = svmgsu.train(X, names, V, lam=LAM, probability=False)
+    f = X @ model.coef_.T + model.intercept_
+    votes, margins = np.zeros((160, 4)), np.zeros((160, 4))
+    for k, (i, j) in enumerate(pairs_of(range(4))):
+        votes[np.arange(160), np.where(f[:, k] > 0, j, i)] += 1
+        margins[:, i] -= f[:, k]
+        margins[:, j] += f[:, k]
+    values = model.decision_function(X)
+    np.testing.assert_allclose(values, votes + margins / (3 * (np.abs(margins) + 1)), rtol=1e-12)
+    np.testing.assert_array_equal(model.predict(X), model.classes_[values.argmax(axis=1)])
+    assert model.margin_probability(X, V).shape == (160, 6)
+    with pytest.raises(ValueError, match="return_std: pairs of classes vote"):
+        model.decision_function(X, V, return_std=True)
+
+
+# Rare classes, many classes
+
+
+def test_strong_uncertainty_leaves_no_class_behind():
+    """Each against the rest is often the trivial classifier; pairs are not."""
+    digits = load_digits()
+    rng = np.random.default_rng(0)
+    rows = rng.permutation(len(digits.data))
+    known, new = rows[:500], rows[500:]
+    X, y, std = digits.data / 16, digits.target, 0.5
+    noisy = X[new] + std * rng.normal(size=(len(new), 64))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", svmgsu.exceptions.TrivialModelWarning)
+        rest = train_with(X[known], y[known], std=std, multi_class="ovr")
+    model = svmgsu.train(X[known], y[known], std=std)
+    right = [(m.predict(noisy, std=std) == y[new]).mean() for m in (rest, model)]
+    assert right[1] > right[0] + 0.04
+    assert model.coef_.any(axis=1).all()
+
+
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+def test_classes_of_one_and_two_examples_are_normal(multi_class):
+    X, y, V = blobs(90)
+    few = np.r_[np.flatnonzero(y == 0), np.flatnonzero(y == 1)[:1], np.flatnonzero(y == 2)[:2]]
+    X, y, V = X[few], np.array(["many", "one", "two"])[y[few]], V[few]
+    model = train_with(X, y, V, lam=0.001, multi_class=multi_class)
+    p = model.predict_proba(X, V)
+    assert np.isfinite(p).all()
+    np.testing.assert_array_equal(model.classes_[p.argmax(axis=1)], model.predict(X, V))
+    groups = np.arange(len(y)) // 3  # a fold may lack both classes of a pair
+    search = svmgsu.LinearSVMGSU([0.1, 0.01], multi_class=multi_class, probability=False)
+    assert search.fit(X[y != "one"], y[y != "one"], V[y != "one"], groups=groups[y != "one"]).lam_ in (
+        0.1,
+        0.01,
+    )

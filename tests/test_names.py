@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-import scipy.sparse
 from conftest import make_problem
 
 import svmgsu
@@ -35,14 +34,6 @@ def test_names_of_any_text_come_back_from_a_file(tmp_path):
     model.save(tmp_path / "m")
     assert svmgsu.load(tmp_path / "m").feature_names_in_ == NAMES
     assert len((tmp_path / "m").read_text().splitlines()) == 8 + len(NAMES)  # one line holds them all
-
-
-def test_a_model_without_names_has_none_in_its_file(tmp_path):
-    p = make_problem("diagonal")
-    model = svmgsu.train(p.X, p.y, p.cov, lam=0.1, probability=False)
-    model.save(tmp_path / "m")
-    assert "names" not in (tmp_path / "m").read_text()
-    assert model.feature_names_in_ is None and svmgsu.load(tmp_path / "m").feature_names_in_ is None
 
 
 def test_names_that_no_file_can_hold_are_refused(tmp_path):
@@ -83,15 +74,6 @@ def test_columns_in_another_order_are_put_in_order_with_their_covariances(kind, 
         np.testing.assert_allclose(back.cov.to_full(*data.shape), data.cov.to_full(*data.shape), rtol=1e-12)
 
 
-def test_sparse_columns_are_put_in_order():
-    rng = np.random.default_rng(0)
-    X = scipy.sparse.random(40, 3, 0.5, format="csr", random_state=rng)
-    V = scipy.sparse.random(40, 3, 0.5, format="csr", random_state=rng)
-    data = svmgsu.Gaussians(X, svmgsu.Diagonal(V), feature_names=["a", "b", "c"]).in_order(["c", "a", "b"])
-    np.testing.assert_array_equal(data.mean.toarray(), X.toarray()[:, [2, 0, 1]])
-    np.testing.assert_array_equal(data.cov.variances.matrix.toarray(), V.toarray()[:, [2, 0, 1]])
-
-
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
 def test_frames_are_matched_by_the_names_of_their_columns(frame):
     rng = np.random.default_rng(0)
@@ -114,12 +96,6 @@ def test_frames_are_matched_by_the_names_of_their_columns(frame):
         model.predict(frame({"Colour": X["colour"], "size": X["size"]}))
     with pytest.raises(ValueError, match=r"not those of the model: missing 'colour'$"):
         model.predict(frame({"size": X["size"]}))
-
-
-def test_long_lists_of_names_are_cut_in_messages():
-    data = svmgsu.Gaussians(np.zeros((2, 9)), feature_names=[f"x{j}" for j in range(9)])
-    with pytest.raises(ValueError, match=r"missing 'a'; unknown 'x0', 'x1', 'x2', 'x3', 'x4', \.\.\. \(9\)$"):
-        data.in_order(["a"])
 
 
 def test_a_name_for_two_features_is_refused():

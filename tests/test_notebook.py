@@ -28,17 +28,6 @@ def test_a_model_shows_its_weights_loss_and_gap(data, y):
     assert EVIL not in shown and 'scope="row"' in shown
 
 
-def test_a_model_from_a_file_shows_what_is_known(data, y, tmp_path):
-    svmgsu.train(data, y, lam=0.1).save(tmp_path / "m")
-    shown = svmgsu.load(tmp_path / "m")._repr_html_()
-    assert "weight of b" in shown and "objective" not in shown
-
-
-def test_a_regression_shows_its_scatter(data):
-    shown = svmgsu.train(data, data.mean[:, 1], loss="squared")._repr_html_()
-    assert "scatter of targets" in shown and "squared" in shown
-
-
 def test_of_many_weights_the_largest_are_shown():
     X = np.random.default_rng(0).normal(size=(40, 30))
     shown = svmgsu.train(X, X[:, 3] > 0)._repr_html_()
@@ -63,21 +52,6 @@ def test_an_estimator_adds_what_it_has_learnt_to_the_diagram(estimator, words, d
         assert "sk-container" in shown and words in shown and EVIL not in shown
     with config_context(display="text"):
         assert "text/html" not in estimator._repr_mimebundle_()
-
-
-def test_regressors_show_themselves_too(data):
-    t = data.mean[:, 1]
-    assert "scatter of targets" in svmgsu.LinearSVRGSU().fit(data, t)._repr_html_()
-    assert "held-out loss" in svmgsu.GSURegressor(n_frequencies=10).fit(data, t)._repr_html_()
-
-
-def test_progress_is_that_of_notebooks_in_notebooks():
-    """tqdm.auto chooses the widget or the line of a terminal; nothing of ours asks where it runs."""
-    import inspect
-
-    from svmgsu.support import progress
-
-    assert "from tqdm.auto import tqdm" in inspect.getsource(progress)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import warnings
 
 import numpy as np
 import pytest
-from conftest import train_with
 
 import svmgsu
 
@@ -70,19 +69,6 @@ def test_what_is_wrong_is_refused_by_name(door, name):
         fitted(door, **{name: WRONG[name]})
 
 
-@pytest.mark.parametrize("lam", [0, -1.0, float("nan"), float("inf")])
-def test_lam_is_positive_and_finite(lam):
-    for call in (svmgsu.train, svmgsu.Objective):
-        with pytest.raises(ValueError, match=f"lam: must be positive and finite, got {lam!r}"):
-            call(X, Y, lam=lam)
-
-
-@pytest.mark.parametrize("lam", [None, 1j, {}])
-def test_lam_is_a_number(lam):
-    with pytest.raises(TypeError, match="lam: expected a number, got "):
-        svmgsu.train(X, Y, lam=lam)
-
-
 @pytest.mark.parametrize("name", ["n_steps", "batch_size", "threads"])
 def test_counts_are_positive_whole_numbers(name):
     called = "steps" if name == "n_steps" else name
@@ -138,16 +124,6 @@ def test_a_warning_points_at_the_users_own_line(door):
         door(Z, y, std=0.1, **given) if door is svmgsu.train else door(**given).fit(Z, y, std=0.1)
     found = [w for w in caught if w.category is svmgsu.exceptions.ConvergenceWarning]
     assert any(w.filename == __file__ for w in found)  # those of folds come from threads of their own
-
-
-def test_uncertainty_is_given_once():
-    V = np.full(X.shape, 0.1)
-    data = svmgsu.Gaussians(X, V)
-    with pytest.raises(ValueError, match="std: give either cov or std, not both"):
-        svmgsu.train(X, Y, V, std=V)
-    for again in ({"cov": V}, {"std": V}):
-        with pytest.raises(ValueError, match="cov: X is a Gaussians and has its covariance already"):
-            train_with(data, Y, **again)
 
 
 def test_a_start_must_fit():

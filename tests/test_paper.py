@@ -5,10 +5,9 @@ import pickle
 
 import numpy as np
 import pytest
-from bench.paper import EXPERIMENTS, __main__, harness, report, statistics, systems
+from bench.paper import __main__, harness, statistics, systems
 from bench.paper.frames import GaussianClasses
 from bench.paper.recordings import DEAP_SHAPE, load_deap
-from bench.paper.toy import angle, random_set
 from conftest import relative_error
 
 import svmgsu
@@ -52,54 +51,6 @@ def test_solving_in_the_span_of_the_data_changes_nothing(images, path):
         assert relative_error(h.decide(data.mean), model.decision_function(data.mean)) < 0.05
 
 
-def test_the_rounds_of_power_svm_never_raise_its_objective(table):
-    data, y = table
-    radius = np.sqrt(systems.traces(data) / data.shape[1])
-    lam = 0.05
-    (h,) = systems.lsvm(data, y, [lam])
-    values = [systems.power_objective(h, data.mean, y, radius, lam)]
-    for _ in range(6):
-        moved = data.mean + (y * radius)[:, None] * (h.w / np.linalg.norm(h.w))
-        (h,) = systems.solve(svmgsu.Gaussians(moved), y, [lam])
-        values.append(systems.power_objective(h, data.mean, y, radius, lam))
-    assert (np.diff(values) <= systems.TOL * values[0]).all()
-    (found,) = systems.power(data, y, [lam])
-    assert systems.power_objective(found, data.mean, y, radius, lam) <= values[-1] * 1.01 < values[0]
-
-
-def test_power_svm_with_points_is_the_svm(table):
-    data, y = table
-    points = data.with_cov(svmgsu.Diagonal(np.zeros(data.shape)))
-    for a, b in zip(systems.power(points, y, LAMS), systems.lsvm(points, y, LAMS), strict=True):
-        assert relative_error(a.w, b.w) < 0.02
-
-
-def test_the_svm_on_many_samples_comes_near_the_exact_one(table):
-    data, y = table
-    (exact,) = systems.gsu(data, y, [0.1])
-    (few,), (many,) = (systems.sampled(n, 0)(data, y, [0.1]) for n in (2, 500))
-    assert angle(exact.w, many.w) < angle(exact.w, few.w)
-    assert angle(exact.w, many.w) < 2
-
-
-def test_subspaces_of_the_whole_variance_differ_as_the_two_readings_do(images):
-    data, y = images
-    (exact,) = systems.gsu(data, y, [0.1])
-    (truncated,) = systems.subspaces(1.0, "truncate")(data, y, [0.1])
-    (projected,) = systems.subspaces(1.0, "project")(data, y, [0.1])
-    assert relative_error(truncated.w, exact.w) < 0.02
-    assert relative_error(projected.w, exact.w) > 0.1
-
-
-def test_the_search_takes_the_largest_of_equally_good_values(table):
-    data, y = table
-    parts = systems.folds(y, 3, 0)
-    equal = systems.search(systems.lsvm, data, y, LAMS, parts, lambda h, d, t: 1.0)
-    assert equal.chosen == 0
-    smallest = systems.search(systems.lsvm, data, y, LAMS, parts, lambda h, d, t: float(h.w @ h.w))
-    assert smallest.chosen == 2
-
-
 def test_expected_accuracy_is_that_of_many_draws(table):
     data, y = table
     h = systems.Hyperplane(np.array([1.0, -0.5, 0.2, 0.0, 0.3]), 0.1)
@@ -137,15 +88,6 @@ def test_a_verdict_needs_clear_and_large_gains():
     assert statistics.verdict(gain(0.01, 0.001), 0.04) == "partly"
     assert statistics.verdict(gain(0.03, 0.02), 0.04) == "not reproduced"
     assert statistics.verdict(gain(float("nan"), float("nan")), 0.04) == "not reproduced"
-
-
-def test_hindsight_takes_one_value_for_all_seeds():
-    records = [
-        {"a": {"by_lam": [0.5, 0.9, 0.6], "chosen": 0}},
-        {"a": {"by_lam": [0.8, 0.6, 0.5], "chosen": 2}},
-    ]
-    assert statistics.values(records, "a").tolist() == [0.5, 0.5]
-    assert statistics.hindsight(records, "a").tolist() == [0.9, 0.6]
 
 
 def test_paired_differences_allow_for_overlap():
@@ -193,23 +135,6 @@ def test_what_is_not_a_participant_of_deap_is_refused(tmp_path, content, words):
         load_deap(path)
 
 
-def test_deap_s_table_runs_on_a_participant_of_noise(tmp_path):
-    """A synthetic file in DEAP's format goes through the whole experiment."""
-    experiment = next(e for e in EXPERIMENTS if e.name == "eeg-deap")
-    rng = np.random.default_rng(5)
-    data = rng.normal(size=DEAP_SHAPE).astype(np.float32)
-    labels = rng.uniform(1, 9, (40, 4))
-    (tmp_path / "deap").mkdir()
-    path = tmp_path / "deap" / "s01.dat"
-    path.write_bytes(pickle.dumps({"data": data, "labels": labels}, protocol=2))
-    record = experiment.run(tmp_path, 0, True)
-    assert set(record) == {"arousal", "valence", "liking"}
-    assert all(0 <= record["arousal"][s]["accuracy"] <= 1 for s in record["arousal"])
-    page = report.Page("DEAP", tmp_path)
-    experiment.report([record, record], page)
-    assert len(page.claims) == 6
-
-
 # The harness
 
 
@@ -233,16 +158,6 @@ def test_a_finished_record_is_not_made_again(tmp_path):
     assert made == [0, 1]
 
 
-def test_a_record_of_an_older_revision_or_half_a_record_counts_as_none(tmp_path):
-    experiment = harness.Experiment("counting", "Counting", counting, lambda r, p: None, seeds=1)
-    harness.make_record(experiment, tmp_path, 0, False, tmp_path)
-    path = harness.record_path(tmp_path, "counting", 0)
-    assert harness.read_record(path, 2) is None
-    path.write_text(path.read_text()[:20])
-    assert harness.read_record(path, 1) is None
-    assert not list(tmp_path.rglob("*.partial"))
-
-
 def test_a_run_resumes_and_gives_the_same_tables(tmp_path, data_folder):
     command = ["--data", str(data_folder), "--quick", "--only", "toy", "--jobs", "1"]
     command += ["--output", str(tmp_path)]
@@ -260,51 +175,3 @@ def test_a_run_resumes_and_gives_the_same_tables(tmp_path, data_folder):
     assert "Fig. 5" in first
     assert (tmp_path / "figures" / "toy-angles.png").stat().st_size > 1000
     assert "toy" in json.loads((tmp_path / "results.json").read_text())["experiments"]
-
-
-def test_sections_without_records_stay_as_they_were(tmp_path):
-    def page(title, words, target=None):
-        made = report.Page(title, tmp_path / "figures")
-        made.text(words)
-        made.claim(f"{title} is so", paper=None, found=statistics.Estimate(0.5, 0.1, 1), verdict="reproduced")
-        if target is not None:
-            made.target("gain", target, 0.1, 0.0)
-        return made
-
-    old, new = (
-        harness.Experiment(name, name.title(), lambda *_: {}, lambda *_: None, seeds=1)
-        for name in ("old", "new")
-    )
-    report.write(tmp_path, [(old, page("Old", "found\n\nlong ago")), (new, page("New", "1"))], [], False)
-    again = report.kept(tmp_path, old)
-    assert again.parts == ["found\n\nlong ago"] and again.claims[0]["claim"] == "Old is so"
-    report.write(tmp_path, [(old, again), (new, page("New", "2"))], [], False, [old.title])
-    head, found = report.split((tmp_path / "RESULTS.md").read_text("utf-8"))
-    assert "Of an earlier run, with the library of that day: Old." in head
-    assert (found["Old"], found["New"]) == ("found\n\nlong ago", "2")
-    assert report.kept(tmp_path, new).parts == ["2"]
-    assert report.kept(tmp_path / "nowhere", old) is None
-
-
-def test_an_unknown_experiment_is_refused_with_the_known_ones(tmp_path, capsys):
-    with pytest.raises(SystemExit):
-        __main__.main(["--data", str(tmp_path), "--only", "nothing"])
-    assert "there is no experiment 'nothing'; choose from toy, mnist" in capsys.readouterr().err
-
-
-def test_missing_files_are_named_and_skipped(tmp_path, capsys):
-    command = ["--data", str(tmp_path), "--only", "quasars", "--quick", "--output", str(tmp_path / "out")]
-    assert __main__.main(command) == 0
-    assert (
-        f"quasars: skipped, there is no {tmp_path / 'sdss_qso' / 'SDSS_QSO.tab.gz'}"
-        in capsys.readouterr().err
-    )
-    assert "## Not run" in (tmp_path / "out" / "RESULTS.md").read_text()
-
-
-def test_random_sets_are_two_classes_of_full_gaussians():
-    data, y = random_set(3, np.random.default_rng(0))
-    assert len(data) == len(y) == 8
-    deviations = np.sqrt(np.linalg.eigvalsh(data.cov.to_full()))
-    assert deviations.min() >= 0.2 - 1e-9
-    assert deviations.max() <= 1.4 + 1e-9

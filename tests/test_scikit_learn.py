@@ -7,14 +7,11 @@ import sys
 import joblib
 import numpy as np
 import pytest
-import sklearn
-import threadpoolctl
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict, cross_validate
+from sklearn.model_selection import StratifiedKFold, cross_val_predict, cross_validate
 from sklearn.multiclass import OneVsRestClassifier
 
 import svmgsu
-from svmgsu import _core
 from svmgsu.support.parallel import Team
 
 FOLDS = StratifiedKFold(3)
@@ -25,20 +22,6 @@ def three_classes(count=90):
     y = np.array(["a", "b", "c"])[np.arange(count) % 3]
     X = rng.normal(size=(count, 3)) + 4 * np.eye(3)[np.arange(count) % 3]
     return X, y, rng.uniform(0.01, 1, (count, 3))
-
-
-@pytest.fixture
-def routing():
-    with sklearn.config_context(enable_metadata_routing=True):
-        yield
-
-
-def test_a_grid_search_routes_error_bars(routing):
-    X, y, V = three_classes()
-    est = svmgsu.LinearSVMGSU(probability=False).set_fit_request(std=True)
-    search = GridSearchCV(est, {"lam": [0.01, 0.1]}, cv=FOLDS).fit(X, y, std=np.sqrt(V))
-    best = svmgsu.LinearSVMGSU(search.best_params_["lam"], probability=False).fit(X, y, std=np.sqrt(V))
-    np.testing.assert_array_equal(search.best_estimator_.coef_, best.coef_)
 
 
 @pytest.mark.parametrize("cov", ["diagonal", "shared by class"])
@@ -80,31 +63,6 @@ def test_names_of_columns_are_kept_and_checked():
         assert not hasattr(est, "feature_names_in_")
 
 
-def test_names_of_gaussians_are_kept_and_checked():
-    X, y, V = three_classes()
-    names = ["u", "g", "r"]
-    est = svmgsu.LinearSVMGSU(0.1).fit(svmgsu.Gaussians(X, V, feature_names=names), y)
-    assert est.feature_names_in_.tolist() == names
-    est.predict(svmgsu.Gaussians(X, V, feature_names=names))
-    est.predict(svmgsu.Gaussians(X, V))
-    turned = svmgsu.Gaussians(X[:, ::-1], V[:, ::-1], feature_names=names[::-1])
-    np.testing.assert_array_equal(est.predict_proba(turned), est.predict_proba(svmgsu.Gaussians(X, V)))
-    with pytest.raises(
-        ValueError, match="X: its features are not those of the model: missing 'r'; unknown 'z'"
-    ):
-        est.predict(svmgsu.Gaussians(X, V, feature_names=["u", "g", "z"]))
-    est.fit(svmgsu.Gaussians(X, V), y)
-    assert not hasattr(est, "feature_names_in_")
-
-
-def test_a_covariance_by_group_is_known_of_new_objects():
-    X, y, _ = three_classes()
-    by_group = svmgsu.Shared({"day": np.full(3, 0.1), "night": np.full(3, 4.0)}, groups=["day", "night"] * 45)
-    each = np.where(np.arange(90)[:, None] % 2, 4.0, 0.1) * np.ones(3)
-    est = svmgsu.LinearSVMGSU(0.1).fit(X, y, each)
-    np.testing.assert_allclose(est.predict_proba(X, by_group), est.predict_proba(X, each), rtol=1e-12)
-
-
 def test_a_stream_keeps_the_names_of_its_first_piece():
     X, y, _ = three_classes()
     frame = named(X)
@@ -133,35 +91,7 @@ def test_wrong_objects_are_named(method):
         call(np.full((1, 3), np.nan))
 
 
-def test_an_estimator_and_its_model_say_the_same():
-    X, y, V = three_classes()
-    est = svmgsu.LinearSVMGSU(0.1).fit(X, y, V)
-    for method in ("predict", "predict_proba", "margin_probability"):
-        np.testing.assert_array_equal(getattr(est, method)(X, V), getattr(est.model_, method)(X, V))
-    for got, wanted in zip(
-        est.decision_function(X, V, return_std=True),
-        est.model_.decision_function(X, V, return_std=True),
-        strict=True,
-    ):
-        np.testing.assert_array_equal(got, wanted)
-
-
 # Threads
-
-
-def test_negative_numbers_of_jobs_count_from_the_threads_down():
-    assert [Team(threads=4, n_jobs=k).jobs for k in (None, -1, -2, -4, -9)] == [4, 4, 3, 1, 1]
-
-
-def test_limits_of_threadpoolctl_hold_for_the_whole_team():
-    if _core.config()["openmp"] is None:
-        pytest.skip("built without OpenMP: there is one thread")
-    with threadpoolctl.threadpool_limits(1):
-        team = Team()
-    assert (team.threads, team.jobs, team.inner(10)) == (1, 1, 1)
-    with threadpoolctl.threadpool_limits(6):
-        team = Team(n_jobs=2)
-    assert (team.threads, team.jobs, team.inner(10), team.inner(1)) == (6, 2, 3, 6)
 
 
 def team_size():

@@ -6,7 +6,6 @@ from scipy.stats import norm
 from sklearn.base import clone
 
 import svmgsu
-from svmgsu.models.classifier import probability_right
 
 
 def two_classes(count=120, n=4, distance=1.0, seed=0):
@@ -19,14 +18,6 @@ def two_classes(count=120, n=4, distance=1.0, seed=0):
 def splits(search):
     names = [name for name in search.cv_results_ if name.startswith("split")]
     return np.array([search.cv_results_[name] for name in names])
-
-
-def test_the_probability_of_being_right_is_the_normal_cdf():
-    rng = np.random.default_rng(1)
-    mean, std, signs = rng.normal(size=50), rng.uniform(0.1, 2, 50), np.where(rng.random(50) < 0.5, 1.0, -1.0)
-    np.testing.assert_allclose(probability_right(mean, std, signs), norm.cdf(signs * mean / std), rtol=1e-13)
-    certain = probability_right(np.array([2.0, -2.0, 0.0]), np.zeros(3), np.ones(3))
-    assert certain.tolist() == [1.0, 0.0, 0.5]
 
 
 def test_the_score_is_the_accuracy_expected_of_held_out_samples():

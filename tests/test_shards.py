@@ -1,8 +1,5 @@
 """Samples in several places: any number of shards, and any map, train to the bits of memory."""
 
-import gc
-import shutil
-import weakref
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import numpy as np
@@ -54,16 +51,6 @@ def test_every_loss_has_the_bits_of_memory(loss, task):
     assert solved(mapped(map, shards, y, weights), loss) == solved(in_memory(data, y, weights, task), loss)
 
 
-def test_sums_of_covariances_and_shards_of_one_class_have_the_bits_of_memory():
-    data, y, weights = problem()
-    order = np.argsort(y, kind="stable")
-    data, y = data[order], y[order]
-    data = data.with_more_cov(0.3 * covariance("diagonal", *data.shape)).scale_cov(0.7)
-    shards = split(data, y, 7, weights)
-    assert len(set(shards[0].targets)) == 1
-    assert solved(mapped(map, shards, y, weights)) == solved(in_memory(data, y, weights))
-
-
 def test_a_process_that_has_lost_its_state_responds_the_same():
     data, y, weights = problem("none")  # hinge-like: Newton's products, which cache the most
 
@@ -76,68 +63,13 @@ def test_a_process_that_has_lost_its_state_responds_the_same():
     assert found == solved(in_memory(data, y, weights))
 
 
-def with_joblib(task, shards, requests):
-    joblib = pytest.importorskip("joblib", reason="joblib comes with scikit-learn")
-    asked = (joblib.delayed(task)(s, r) for s, r in zip(shards, requests, strict=True))
-    return joblib.Parallel(n_jobs=2)(asked)
-
-
-def test_threads_processes_and_joblib_respond_as_well():
+def test_threads_and_processes_respond_as_well():
     data, y, weights = problem()
     wanted = solved(in_memory(data, y, weights))
     shards = split(data, y, 2, weights)
     with ThreadPoolExecutor(2) as threads, ProcessPoolExecutor(2) as processes:
-        for map_function in (threads.map, processes.map, with_joblib):
+        for map_function in (threads.map, processes.map):
             assert solved(mapped(map_function, shards, y, weights)) == wanted
-
-
-@pytest.mark.filterwarnings("ignore")  # its own
-def test_ray_responds_as_well():
-    ray = pytest.importorskip("ray", reason="Ray is not installed: pip install ray")
-    data, y, weights = problem()
-
-    def with_ray(task, shards, requests):
-        remote = ray.remote(task)
-        return ray.get([remote.remote(s, r) for s, r in zip(shards, requests, strict=True)])
-
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
-    try:
-        places = [ray.put(shard) for shard in split(data, y, 2, weights)]
-        assert solved(mapped(with_ray, places, y, weights)) == solved(in_memory(data, y, weights))
-    finally:
-        ray.shutdown()
-
-
-@pytest.mark.filterwarnings("ignore")  # its own
-def test_spark_responds_as_well():
-    pyspark = pytest.importorskip("pyspark", reason="Spark is not installed: pip install pyspark")
-    if shutil.which("java") is None:
-        pytest.skip("Spark needs Java")
-    data, y, weights = problem()
-    shards = split(data, y, 2, weights)
-    with pyspark.SparkContext("local[2]", "svmgsu") as spark:
-        held = spark.parallelize(list(enumerate(shards)), len(shards)).cache()
-
-        def with_spark(task, shards, requests):
-            asked = spark.broadcast(list(requests))
-            responses = held.map(lambda pair: (pair[0], task(pair[1], asked.value[pair[0]]))).collect()
-            return [response for _, response in sorted(responses)]
-
-        assert solved(mapped(with_spark, shards, y, weights)) == solved(in_memory(data, y, weights))
-
-
-def test_shards_are_freed_with_the_training_set():
-    data, y, _ = problem()
-    shards = split(data, y, 2)
-    kept = [weakref.ref(shard) for shard in shards]
-    training_set = mapped(map, shards, y)
-    del shards
-    solved(training_set)
-    assert all(ref() is not None for ref in kept)
-    del training_set
-    forget()
-    gc.collect()
-    assert all(ref() is None for ref in kept)
 
 
 def test_what_is_wrong_is_refused():

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tools.site import browser, check, cpp, pages, reference
+from tools.site import check, cpp, pages, reference
 
 import svmgsu
 
@@ -19,29 +19,6 @@ def test_the_reference_has_every_exported_name():
         assert f"svmgsu.{name}" in modules
     for module in modules:
         assert reference.names_of(module), module
-
-
-def test_groups_name_what_there_is_and_nothing_twice():
-    grouped = [name for group in reference.GROUPS.values() for name in group]
-    assert len(grouped) == len(set(grouped))
-    assert set(grouped) <= set(svmgsu.__all__)
-
-
-@pytest.mark.parametrize(
-    ("name", "members"),
-    {
-        "LinearSVMGSU": {"fit", "predict", "predict_proba", "decision_function"},
-        "SGDSVMGSU": {"fit", "partial_fit", "predict"},
-        "GSUClassifier": {"fit", "predict", "explain"},
-        "GSURegressor": {"fit", "predict"},
-        "Deconvolution": {"fit", "transform", "score_samples"},
-        "Gaussians": {"from_frame", "with_cov", "subspace"},
-    }.items(),
-)
-def test_methods_of_estimators_count_as_names_but_not_those_of_scikit_learn(name, members):
-    found = set(reference.members_of(getattr(svmgsu, name)))
-    assert members <= found
-    assert not {"get_params", "set_params", "get_metadata_routing", "set_fit_request"} & found
 
 
 @pytest.mark.parametrize("module", reference.modules())
@@ -64,14 +41,6 @@ def test_pages_that_the_cpp_reference_links_to_are_there():
     assert all((pages.DOCS / link).is_file() for link in links)
 
 
-def test_patterns_of_lists_find_pages_once():
-    names = ["a/index.md", "a/one.md", "a/two.md", "big.md"]
-    block = ":hidden:\n\ntwo\n*\n../big*\n../none*\n"
-    assert pages.expand("a/index.md", block, names) == [":hidden:", "", "two", "one", "../big"]
-    text = "```{toctree}\ntwo\n```\n\n```{toctree}\n*\n```\n"
-    assert "two\n```\n\n```{toctree}\none\n```" in pages.with_lists("a/index.md", text, names)
-
-
 def test_links_and_anchors_of_a_built_site_are_checked(tmp_path):
     words = "word " * 100
     (tmp_path / "b.html").write_text(f'<h1 id="top">B</h1>{words}', encoding="utf-8")
@@ -84,19 +53,3 @@ def test_links_and_anchors_of_a_built_site_are_checked(tmp_path):
         "a.html: c.html",
     ]
     assert check.empty_pages(tmp_path) == ["empty.html"]
-
-
-@pytest.mark.skipif(browser.chromium() is None, reason="there is no Chromium here")
-def test_wide_pages_faint_text_and_errors_are_found_in_a_browser(tmp_path):
-    head = '<!DOCTYPE html><meta name="viewport" content="width=device-width">'
-    (tmp_path / "good.html").write_text(f"{head}<main><p>black on white</p></main>", encoding="utf-8")
-    wide = (
-        '<p style="width: 600px">wide</p><p style="color: #aaa">faint</p><script>console.error("oh")</script>'
-    )
-    (tmp_path / "bad.html").write_text(f"{head}<main>{wide}</main>", encoding="utf-8")
-    assert browser.faults(tmp_path, ("good.html",)) == []
-    found = "\n".join(browser.faults(tmp_path, ("bad.html",)))
-    assert "bad.html at 390 px is 608 px wide" in found
-    assert 'contrast 2.32 of "faint"' in found
-    assert "console:" in found and "oh" in found
-    assert "at 1280 px is" not in found

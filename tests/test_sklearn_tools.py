@@ -9,9 +9,7 @@ import sklearn
 from conftest import make_problem, spd
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.datasets import load_iris
-from sklearn.ensemble import BaggingClassifier, StackingClassifier, VotingClassifier
-from sklearn.linear_model import LogisticRegression
+from sklearn.ensemble import BaggingClassifier
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import (
     GridSearchCV,
@@ -19,10 +17,8 @@ from sklearn.model_selection import (
     cross_val_predict,
     cross_val_score,
     cross_validate,
-    learning_curve,
     train_test_split,
 )
-from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -78,12 +74,6 @@ def test_cross_val_score(problem):
     np.testing.assert_array_equal(got, scores_by_hand(X, y, cov))
 
 
-def test_cross_val_predict(problem):
-    X, y, cov = problem
-    got = cross_val_predict(EST, svmgsu.Gaussians(X, cov), y, cv=CV, method="decision_function")
-    np.testing.assert_array_equal(got, folds_by_hand(X, y, cov))
-
-
 def test_grid_search_in_two_processes(problem):
     X, y, cov = problem
     lams = [1e-3, 1e-1, 1.0]
@@ -125,23 +115,6 @@ def test_train_test_split(problem):
     np.testing.assert_array_equal(part.to_full(), cov.to_full()[rows])
 
 
-def test_learning_curve(problem):
-    X, y, cov = problem
-    order = np.random.default_rng(1).permutation(80)
-    X, y, matrices = X[order], y[order], cov.to_full()[order]
-    sizes, _, scores = learning_curve(EST, svmgsu.Gaussians(X, matrices), y, cv=CV, train_sizes=[20, 40])
-    with_cov, without = np.empty((2, 4)), np.empty((2, 4))
-    for i, (train, test) in enumerate(CV.split(X, y)):
-        for k, size in enumerate(sizes):
-            rows = train[:size]
-            with_cov[k, i] = (
-                clone(EST).fit(X[rows], y[rows], cov=matrices[rows]).score(X[test], y[test], std=0.0)
-            )
-            without[k, i] = clone(EST).fit(X[rows], y[rows]).score(X[test], y[test])
-    np.testing.assert_array_equal(scores, with_cov)
-    assert not np.array_equal(with_cov, without)
-
-
 def test_calibrated_classifier(problem):
     X, y, cov = problem
     data = svmgsu.Gaussians(X, cov)
@@ -153,57 +126,10 @@ def test_calibrated_classifier(problem):
     assert not np.allclose(with_cov.predict_proba(data), without.predict_proba(X), atol=0.01)
 
 
-def test_one_vs_rest():
-    X, y = load_iris(return_X_y=True)
-    variances = np.where(y[:, None] == 1, 0.5, 0.01) * np.ones_like(X)
-    data = svmgsu.Gaussians(X, svmgsu.Diagonal(variances))
-    many = OneVsRestClassifier(EST).fit(data, y)
-    for k, model in enumerate(many.estimators_):
-        by_hand = clone(EST).fit(X, (y == k).astype(int), cov=variances)
-        np.testing.assert_array_equal(model.coef_, by_hand.coef_)
-        assert not np.allclose(model.coef_, clone(EST).fit(X, y == k).coef_, rtol=0.05)
-    assert many.predict(data).shape == (150,)
-    assert many.score(data, y) > 0.8
-
-
-def test_votes_and_stacks(problem):
-    X, y, cov = problem
-    data = svmgsu.Gaussians(X, cov)
-    fitted = clone(EST).fit(X, y, cov=cov).coef_
-    vote = VotingClassifier([("a", clone(EST)), ("b", clone(EST).set_params(lam=1.0))]).fit(data, y)
-    np.testing.assert_array_equal(vote.estimators_[0].coef_, fitted)
-    stack = StackingClassifier([("a", clone(EST))], LogisticRegression(), cv=CV).fit(data, y)
-    np.testing.assert_array_equal(stack.estimators_[0].coef_, fitted)
-    assert min(vote.score(data, y), stack.score(data, y)) > 0.7
-
-
-def test_bagging_cannot_take_the_container_and_says_why(problem):
-    """It makes an array of X; with metadata routing it takes `cov=` (below)."""
-    X, y, cov = problem
-    with pytest.raises(TypeError, match="which would lose the covariances"):
-        BaggingClassifier(EST, n_estimators=2).fit(svmgsu.Gaussians(X, cov), y)
-
-
 # `cov=` of `fit`, with metadata routing where scikit-learn asks for it
 
 COVS = {"kind": lambda cov: cov, "array": lambda cov: cov.to_full(), "sum": lambda cov: 0.5 * cov + 0.5 * cov}
 every_form = pytest.mark.parametrize("form", COVS.values(), ids=COVS)
-
-
-@every_form
-def test_fit_takes_a_covariance_without_routing(problem, form):
-    X, y, cov = problem
-    model = clone(EST).fit(X, y, cov=form(cov))
-    np.testing.assert_allclose(model.coef_, clone(EST).fit(svmgsu.Gaussians(X, cov), y).coef_, rtol=1e-6)
-    assert not np.allclose(model.coef_, clone(EST).fit(X, y).coef_, rtol=0.05)
-
-
-@every_form
-def test_a_pipeline_hands_on_a_fit_parameter_without_routing(problem, form):
-    X, y, cov = problem
-    pipeline = make_pipeline(svmgsu.Propagate(), clone(EST))
-    pipeline.fit(X, y, linearsvmgsu__cov=form(cov))
-    np.testing.assert_allclose(pipeline[-1].coef_, clone(EST).fit(X, y, cov=cov).coef_, rtol=1e-6)
 
 
 @every_form
@@ -230,14 +156,6 @@ def test_grid_search_with_routing(problem, routing, form):
     search = GridSearchCV(est, {"lam": [0.01, 1.0]}, cv=CV).fit(X, y, cov=form(cov))
     by_hand = [scores_by_hand(X, y, cov, clone(EST).set_params(lam=lam)).mean() for lam in (0.01, 1.0)]
     np.testing.assert_allclose(search.cv_results_["mean_test_score"], by_hand)
-
-
-@every_form
-def test_pipeline_with_routing(problem, routing, form):
-    X, y, cov = problem
-    pipeline = make_pipeline(svmgsu.Propagate(), clone(EST).set_fit_request(cov=True))
-    got = cross_validate(pipeline, X, y, cv=CV, params={"cov": form(cov)})["test_score"]
-    np.testing.assert_array_equal(got, scores_by_hand(X, y, cov))
 
 
 @every_form

@@ -88,14 +88,6 @@ def test_frames_name_the_classes(frame):
     assert np.mean(fitted.predict(X) == np.array(["star", "quasar", "galaxy"])[P.argmax(axis=1)]) > 0.8
 
 
-def test_dicts_and_lists_of_probabilities():
-    X, P = doubtful()
-    model = svmgsu.train(X, dict(zip("abc", P.T, strict=True)), std=0.3, lam=LAM)
-    one = svmgsu.LinearSVMGSU(lam=LAM).fit(X, P.tolist(), std=0.3)
-    assert model.classes_.tolist() == ["a", "b", "c"] and one.classes_.tolist() == [0, 1, 2]
-    np.testing.assert_allclose(model.objective_, one.objective_, rtol=2e-6)
-
-
 # Streams
 
 
@@ -120,28 +112,6 @@ def test_a_stream_of_probabilities_goes_to_the_same_optimum(K, multi_class):
         assert abs(c - b) < 0.1 * np.linalg.norm(w)
 
 
-def test_probabilities_without_doubt_are_a_stream_of_labels():
-    X, P = doubtful()
-    y = P.argmax(axis=1)
-    labels = streamed(svmgsu.SGDSVMGSU(lam=LAM), X, y, 5, classes=[0, 1, 2])
-    sure = streamed(svmgsu.SGDSVMGSU(lam=LAM), X, np.eye(3)[y], 5, classes=[0, 1, 2])
-    np.testing.assert_array_equal(labels.coef_, sure.coef_)
-    np.testing.assert_array_equal(labels.intercept_, sure.intercept_)
-
-
-def test_columns_of_a_stream_have_their_names():
-    X, P = doubtful()
-    names, order = np.array(["c", "a", "b"]), [1, 2, 0]
-    by_order = svmgsu.SGDSVMGSU(lam=LAM).partial_fit(X, P, classes=names)
-    frame = pd.DataFrame(P, columns=names)
-    by_name = svmgsu.SGDSVMGSU(lam=LAM).partial_fit(X, frame, classes=sorted(names))
-    later = svmgsu.SGDSVMGSU(lam=LAM).partial_fit(X, P, classes=names).partial_fit(X, P[:, order])
-    again = by_name.coef_.copy(), by_name.partial_fit(X, frame).coef_
-    assert by_order.classes_.tolist() == ["a", "b", "c"]
-    np.testing.assert_array_equal(by_order.coef_, again[0])
-    np.testing.assert_array_equal(later.coef_, again[1])
-
-
 def test_a_stream_refuses_columns_and_covariances_that_do_not_fit():
     X, P = doubtful()
     est = svmgsu.SGDSVMGSU(lam=LAM)
@@ -152,25 +122,6 @@ def test_a_stream_refuses_columns_and_covariances_that_do_not_fit():
     per_class = svmgsu.Shared({0: np.ones(4), 1: np.ones(4), 2: np.ones(4)})
     with pytest.raises(ValueError, match="y: soft labels do not go with a covariance for each class"):
         est.partial_fit(X, P, classes=range(3), cov=per_class)
-
-
-@pytest.mark.parametrize("groups", [False, True])
-def test_copies_of_an_example_are_held_out_together(groups, monkeypatch):
-    X, P = doubtful(60, K=2)
-    members = np.arange(60) // 3 if groups else None
-    seen = []
-    solve = svmgsu.fit.problem._core.solve
-
-    def watched(core, *rest):
-        seen.append(core.samples)
-        return solve(core, *rest)
-
-    monkeypatch.setattr(svmgsu.fit.problem._core, "solve", watched)
-    svmgsu.train(X, P, lam=LAM, groups=members)
-    source = np.nonzero(P)[0]
-    assert len(seen) == 6
-    assert seen[0] == len(source)
-    assert sum(len(source) - count for count in seen[1:]) == len(source)
 
 
 # What is refused
@@ -202,13 +153,6 @@ def test_what_is_no_table_of_probabilities_is_refused():
         svmgsu.train(X, P, svmgsu.Shared({0: np.eye(4), 1: np.eye(4), 2: np.eye(4)}))
 
 
-def test_sums_of_rounded_probabilities_are_taken_as_one():
-    X, P = doubtful()
-    model = svmgsu.train(X, P.astype(np.float32), lam=LAM, probability=False)
-    other = svmgsu.train(X, P, lam=LAM, probability=False)
-    np.testing.assert_allclose(model.coef_, other.coef_, atol=1e-4)
-
-
 # The command line
 
 
@@ -226,13 +170,3 @@ def test_lines_whose_probabilities_are_wrong_are_named(tmp_path, capsys):
     error = capsys.readouterr().err
     assert "t.csv:9" in error
     assert "they must be >= 0 and sum to 1" in error
-
-
-def test_labels_or_named_features_come_before_columns_of_probabilities(tmp_path):
-    X, P = doubtful(20, K=2)
-    path = tmp_path / "t.csv"
-    write(path, X, P, "xy")
-    assert svmgsu.io.read_table(path).data.shape == (20, 6)  # they may be anything
-    assert svmgsu.io.read_table(path, class_probabilities="p_").y.shape == (20, 2)
-    assert svmgsu.io.read_table(path, class_probabilities="p_", features=["x0", "p_x", "p_y"]).y is None
-    assert svmgsu.io.read_table(path, class_probabilities="p_", target="x0").y.shape == (20,)

@@ -1,7 +1,5 @@
 """The names of columns with uncertainties, as people write them, through every door: paired, or refused."""
 
-import time
-
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -10,7 +8,6 @@ from astropy.table import Table
 
 import svmgsu
 from svmgsu.cli import main
-from svmgsu.data.frames import understand
 
 # Of a value in the first column the second has the standard deviation.
 PAIRED = [
@@ -144,29 +141,3 @@ def test_the_shell_takes_the_same_options(tmp_path):
     np.testing.assert_allclose(svmgsu.io.read(files[1]).data.cov.variances[0], [1.0, 4.0])
     assert main(["convert", *files, "--errors", "MP_a=EP_a", "--exact", "EP_b,MP_b"]) == 0
     assert svmgsu.io.read(files[1]).data.feature_names_in_ == ["MP_a", "MP_b", "EP_b"]
-
-
-def test_ids_and_the_target_go_by_their_names():
-    found = understand(["objid", "flux", "e_flux", "class", "z", "z_err"], target=True)
-    assert found.ids == ["objid"] and found.target == "class" and found.features == ["flux", "z"]
-    assert str(found) == "2 values with errors, 1 id (objid), target class"
-    found = understand(["x", "y", "y_err"], target=True, regression=True)
-    assert found.target == "y" and found.target_errors == {"standard deviation": "y_err"}
-
-
-def test_numbers_of_rows_are_ids():
-    rng = np.random.default_rng(0)
-    table = pd.DataFrame(
-        {"row": np.arange(40), "star": 10**9 + rng.permutation(40), "n": rng.permutation(40)}
-    )
-    with pytest.warns(UserWarning, match=r"ids \(row, star\)"):
-        data = svmgsu.Gaussians.from_frame(table.assign(x=rng.normal(size=40)))
-    assert data.feature_names_in_ == ["n", "x"]
-
-
-def test_three_thousand_pairs_do_not_take_the_square_of_their_number():
-    names = [name for k in range(3000) for name in (f"f{k}", f"f{k}_err")]
-    table = pd.DataFrame(np.ones((20, 6000)), columns=names)
-    began = time.process_time()
-    assert svmgsu.Gaussians.from_frame(table).shape == (20, 3000)
-    assert time.process_time() - began < 20  # about one second; comparing all pairs of names takes minutes

@@ -78,25 +78,6 @@ def test_a_long_stream_comes_near_the_optimum(K):
     assert J.value(est.coef_[0], est.intercept_[0]) < 1.1 * best
 
 
-def test_nothing_is_proven_and_no_probabilities_are_made():
-    X, y, V = piece(np.random.default_rng(2))
-    est = svmgsu.SGDSVMGSU().partial_fit(X, y, classes=[0, 1], cov=V)
-    assert np.isnan(est.gap_)
-    assert np.isnan(est.objective_)
-    assert not hasattr(est, "predict_proba")
-    assert est.margin_probability(X, V).shape == (100,)
-
-
-def test_a_piece_may_lack_classes():
-    rng = np.random.default_rng(3)
-    X, y, V = piece(rng, 300, 3)
-    est = svmgsu.SGDSVMGSU(lam=0.05)
-    for k in (0, 1, 2, 0, 1, 2):
-        est.partial_fit(X[y == k], y[y == k], classes=[0, 1, 2], cov=V[y == k])
-    assert est.classes_.tolist() == [0, 1, 2]
-    assert np.isfinite(est.coef_).all()
-
-
 def test_it_goes_on_from_a_pickle_and_starts_anew_in_a_clone():
     rng = np.random.default_rng(4)
     (X, y, V), (X2, y2, V2) = piece(rng), piece(rng)
@@ -106,16 +87,6 @@ def test_it_goes_on_from_a_pickle_and_starts_anew_in_a_clone():
     np.testing.assert_array_equal(copy.coef_, est.coef_)
     with pytest.raises(ValueError, match="classes: the first call of partial_fit needs all classes"):
         clone(est).partial_fit(X, y)
-
-
-def test_after_fit_it_goes_on_from_that_model():
-    rng = np.random.default_rng(5)
-    X, y, V = piece(rng, 1000)
-    est = svmgsu.SGDSVMGSU(lam=0.05).fit(X, y, V)
-    fitted = est.coef_.copy()
-    est.partial_fit(*piece(rng, 10)[:2])
-    assert np.linalg.norm(est.coef_ - fitted) < 0.3 * np.linalg.norm(fitted)
-    np.testing.assert_array_equal(est.fit(X, y, V).coef_, fitted)
 
 
 def test_a_failed_piece_leaves_the_stream_as_it_was():
@@ -139,13 +110,6 @@ def test_a_piece_may_come_in_any_form(form):
         other = scipy.sparse.csr_matrix(X) if form == "sparse" else X.astype(np.float32)
         est.partial_fit(other, y, classes=[0, 1], cov=V)
     np.testing.assert_allclose(est.coef_, wanted, rtol=1e-4)
-
-
-def test_weights_multiply_the_loss():
-    X, y, V = piece(np.random.default_rng(8))
-    by_class = svmgsu.SGDSVMGSU(0.1, class_weight={1: 2.0}).partial_fit(X, y, classes=[0, 1], cov=V)
-    by_hand = svmgsu.SGDSVMGSU(0.1).partial_fit(X, y, classes=[0, 1], cov=V, sample_weight=1.0 + y)
-    np.testing.assert_array_equal(by_class.coef_, by_hand.coef_)
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 import scipy.sparse
 from conftest import every_uncertain_kind, make_problem, relative_error, spd
-from hypothesis import given
-from hypothesis import strategies as st
 
 import svmgsu
 from svmgsu import reference
@@ -71,18 +69,6 @@ def test_a_share_of_exactly_p_is_not_enough():
     ]
 
 
-@given(st.integers(0, 1000), st.floats(0.05, 1.0))
-def test_what_is_kept_exceeds_p_and_one_less_would_not(seed, p):
-    S = spd(np.random.default_rng(seed), 3, 5)
-    data = svmgsu.Gaussians(np.zeros((3, 5)), svmgsu.Full(S)).subspace(p)
-    for i in range(3):
-        kept = (factors_of(data, i) ** 2).sum(axis=1)
-        total = np.trace(S[i])
-        if len(kept) < 5:
-            assert kept.sum() > p * total * (1 - 1e-12)
-        assert kept[:-1].sum() <= p * total * (1 + 1e-12)
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("p", [0.3, 0.9, 1.0])
 @pytest.mark.parametrize("kind", ["low rank", "ragged low rank"])
@@ -119,27 +105,9 @@ def test_a_zero_covariance_keeps_nothing():
         np.testing.assert_array_equal(data.subspace(p, "project").mean, 0)  # the paper's reading loses all
 
 
-@pytest.mark.parametrize("mode", ["truncate", "project"])
-def test_float32_means_stay_float32(mode):
-    single = make_problem("full", 20, 6, dtype=np.float32)
-    got = svmgsu.Gaussians(single.X, single.cov).subspace(0.9, mode)
-    assert got.mean.dtype == np.float32
-    wanted = svmgsu.Gaussians(single.means, svmgsu.Full(single.full)).subspace(0.9, mode)
-    np.testing.assert_allclose(got.mean, wanted.mean, atol=1e-6)
-    np.testing.assert_allclose(got.cov.to_full(), wanted.cov.to_full(), atol=1e-12)
-
-
 def test_sparse_means_are_kept_sparse_where_they_are_kept():
     p = make_problem("diagonal CSR", 20, 6)
     data = svmgsu.Gaussians(p.X, p.cov)
     assert scipy.sparse.issparse(data.subspace(0.5).mean)
     z, _ = reference.project(p.means, p.full, 0.5)
     np.testing.assert_allclose(data.subspace(0.5, "project").mean, z, atol=1e-11)
-
-
-def test_the_original_is_left_alone():
-    p = make_problem("full")
-    data, mean, packed = svmgsu.Gaussians(p.X, p.cov), p.X.copy(), p.cov.packed.copy()
-    data.subspace(0.5, "project")
-    np.testing.assert_array_equal(data.mean, mean)
-    np.testing.assert_array_equal(data.cov.packed, packed)

@@ -1,7 +1,6 @@
 """Tables as they come: nothing is dropped silently, what is wrong has a line, frames and files agree."""
 
 import io
-import json
 
 import numpy as np
 import pandas as pd
@@ -9,9 +8,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from pyarrow import feather, parquet
+from scipy import integrate
 
 import svmgsu
-from svmgsu.data.frames import understand
 from svmgsu.io import FormatError
 from svmgsu.uncertainty import from_errors
 
@@ -103,11 +102,6 @@ def test_true_and_false_are_one_and_zero():
     assert svmgsu.Gaussians.from_frame(frame).mean.tolist() == [[1, 1], [2, 0]]
 
 
-def test_names_of_columns_may_be_numbers_in_order():
-    assert read("0,1,label\n5,6,a\n7,8,b\n").data.feature_names_in_ == ["0", "1"]
-    assert read("450.5,460.5,470.5\n5,6,7\n").data.shape == (1, 3)
-
-
 def test_an_index_that_pandas_wrote_is_an_id(tmp_path):
     table = pd.DataFrame({"x": [1.5, 2.5], "label": [0, 1]}, index=["p", "q"])
     found = read(table.to_csv())
@@ -115,13 +109,6 @@ def test_an_index_that_pandas_wrote_is_an_id(tmp_path):
     table.assign(label=["u", "v"]).set_index("label").to_parquet(tmp_path / "t.parquet")
     assert svmgsu.io.read(tmp_path / "t.parquet").y.tolist() == ["u", "v"]
     assert read("name,x,label\n,1,0\nb,2,1\n").ids.tolist() == ["", "b"]
-
-
-def test_json_of_columns_as_pandas_writes_it():
-    table = pd.DataFrame({"x": [1.5, 2.5], "x_err": [0.5, 0.5], "label": [0, 1]})
-    for text in (table.to_json(), json.dumps(table.to_dict("list"))):
-        found = svmgsu.io.read(io.BytesIO(text.encode()), format="json")
-        assert found.data.mean.ravel().tolist() == [1.5, 2.5] and found.y.tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
@@ -150,13 +137,6 @@ def test_ids_and_labels_with_leading_zeros_stay_text():
 def test_labels_are_numbers_where_all_are(cells, wanted):
     y = read("x,label\n" + "".join(f"{k},{cell}\n" for k, cell in enumerate(cells))).y
     assert y.tolist() == wanted and [type(v) for v in y.tolist()] == [type(v) for v in wanted]
-
-
-def test_a_mixture_of_labels_is_text_if_asked_for_and_need_not_be_read():
-    table = "x,label\n1,0\n2,3+\n"
-    assert read(table, text_labels=True).y.tolist() == ["0", "3+"]
-    assert read(table, target=False).y is None
-    assert read("x,label\n1,0\n2,\n3,1\n", missing="drop").data.mean.ravel().tolist() == [1, 3]
 
 
 def test_numbers_as_people_write_them():
@@ -204,43 +184,6 @@ def test_rows_of_typed_tables_are_counted_and_an_index_of_pandas_is_no_feature(t
 # Frames and files read alike
 
 
-@pytest.mark.parametrize("centre", ["median", "mode", "mean"])
-def test_frames_files_and_builders_agree_on_asymmetric_bars(tmp_path, centre):
-    rng = np.random.default_rng(0)
-    table = pd.DataFrame(
-        {"x": rng.normal(size=5), "x_err1": rng.random(5), "x_err2": -rng.random(5), "z": 1.0}
-    )
-    table.to_csv(tmp_path / "t.csv", index=False)
-    file = svmgsu.io.read(tmp_path / "t.csv", asymmetric=centre).data
-    with pytest.warns(UserWarning, match=r"1 exact \(z\)"):
-        frame = svmgsu.Gaussians.from_frame(table, asymmetric=centre)
-    np.testing.assert_array_equal(file.mean, frame.mean)
-    np.testing.assert_array_equal(file.cov.variances, frame.cov.variances)
-    assert not frame.cov.variances[:, 1].any()
-    if centre != "mean":
-        built = from_errors(
-            table[["x"]].to_numpy(),
-            upper=table[["x_err1"]].to_numpy(),
-            lower=table[["x_err2"]].to_numpy(),
-            centre=centre,
-        )
-        np.testing.assert_allclose(built.mean[:, 0], frame.mean[:, 0], rtol=1e-14)
-        np.testing.assert_allclose(built.cov.variances[:, 0], frame.cov.variances[:, 0], rtol=1e-14)
-
-
-def test_lower_bars_have_a_sign_for_each_feature():
-    data = from_errors([[1.0, 2.0]] * 2, upper=1.0, lower=[[-1.0, 1.0]] * 2)
-    np.testing.assert_allclose(data.cov.variances, 1.0)
-
-
-@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
-def test_a_frame_with_other_endings_is_read_as_a_file_is(make):
-    data = svmgsu.Gaussians.from_frame(make({"a": [1.0], "a_std": [2.0], "b": [3.0], "b_var": [9.0]}))
-    assert data.cov.variances.tolist() == [[4.0, 9.0]]
-    whole = svmgsu.Gaussians.from_frame(make({"a": [1.0], "b": [3.0], "_err": [2.0]}))
-    assert whole.cov.diagonals(1, 2).tolist() == [[4.0, 4.0]]
-
-
 def test_a_bad_cell_of_a_frame_is_named_with_its_row():
     frame = pd.DataFrame({"x": ["1", "1.5 mJy", "2"], "x_err": [1.0, 1.0, 1.0]}, index=["p", "q", "r"])
     with pytest.raises(ValueError, match=r"row 1 \('q'\): column 'x' is '1.5 mJy', which is no number as"):
@@ -269,29 +212,143 @@ def test_errors_of_rows_in_another_order_are_refused():
     np.testing.assert_allclose(svmgsu.Gaussians(X, std=std.to_numpy()).cov.variances[0], 0.01)
 
 
-class Counted(str):
-    """A name that counts how often it is looked at."""
+both = pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+from_frame = svmgsu.Gaussians.from_frame
 
-    looks = 0
-
-    def __eq__(self, other):
-        Counted.looks += 1
-        return str.__eq__(self, other)
-
-    def __hash__(self):
-        Counted.looks += 1
-        return str.__hash__(self)
-
-
-def looks_at(pairs):
-    columns = [Counted(f"x{j}{end}") for j in range(pairs) for end in ("", "_err")]
-    Counted.looks = 0
-    assert len(understand(columns).features) == pairs
-    return Counted.looks
+TABLE = {
+    "name": ["a", "b", "c"],
+    "u": [1.0, 2.0, 3.0],
+    "u_err": [0.1, 0.2, 0.3],
+    "g": [10, 20, 30],
+    "g_err": [1, 2, 3],
+    "r": [5.0, 6.0, 7.0],
+}
 
 
-def test_the_work_of_pairing_grows_with_the_columns_and_no_faster():
-    assert looks_at(4000) < 5 * looks_at(1000)
+PAIRS = {name: TABLE[name] for name in ("u", "u_err", "g", "g_err")}
+
+
+def deviations(data):
+    return np.sqrt(data.cov.variances)
+
+
+@both
+def test_columns_are_paired_by_their_suffix(make):
+    data = from_frame(make(TABLE), ignore=["name", "r"])
+    assert data.feature_names_in_ == ["u", "g"]
+    np.testing.assert_array_equal(data.mean, [[1, 10], [2, 20], [3, 30]])
+    np.testing.assert_allclose(deviations(data), [[0.1, 1], [0.2, 2], [0.3, 3]])
+    assert data[[2]].feature_names_in_ == ["u", "g"]
+
+
+@both
+def test_columns_can_be_named(make):
+    data = from_frame(make(TABLE), ["r", "u", "g"], {"r": "g_err", "u": None, "g": 0.5})
+    assert data.feature_names_in_ == ["r", "u", "g"]
+    np.testing.assert_allclose(deviations(data), [[1, 0, 0.5], [2, 0, 0.5], [3, 0, 0.5]])
+    assert from_frame(make(TABLE), ["g"]).shape == (3, 1)
+    assert from_frame(make(TABLE), ["u"], {"u": None}).cov is None
+    sigma = from_frame(make({"x": [1.0], "x sigma": [2.0]}), errors="{} sigma")
+    assert deviations(sigma).item() == 2
+
+
+ASYMMETRIC = {"p": [1.0, 2.0], "p_err1": [0.3, 0.1], "p_err2": [-0.1, -0.1]}
+
+
+@pytest.mark.parametrize(("upper", "lower"), [(0.3, 0.1), (0.1, 0.1), (0.2, 1.7)])
+def test_a_split_normal_has_the_moments_of_its_density(upper, lower):
+    def density(x):
+        return np.exp(-0.5 * (x / (upper if x > 0 else lower)) ** 2)
+
+    def integral(f):
+        return sum(integrate.quad(f, a, b, epsabs=1e-13)[0] for a, b in [(-10 * lower, 0), (0, 10 * upper)])
+
+    mass = integral(density)
+    mean = integral(lambda x: x * density(x)) / mass
+    variance = integral(lambda x: (x - mean) ** 2 * density(x)) / mass
+    frame = pd.DataFrame({"p": [4.0], "p_err1": [upper], "p_err2": [-lower]})
+    data = from_frame(frame, asymmetric="split-normal")
+    assert data.mean.item() == pytest.approx(4 + mean, rel=1e-9)
+    assert data.cov.variances.item() == pytest.approx(variance, rel=1e-9)
+
+
+@both
+@pytest.mark.parametrize("nothing", [None, float("nan")])
+def test_missing_numbers_are_named_and_can_be_left_out(make, nothing):
+    for column in ("u", "u_err"):
+        frame = make(PAIRS | {column: [0.1, nothing, 0.3]})
+        with pytest.raises(ValueError, match=rf"row 1: column '{column}' is missing; missing=.drop."):
+            from_frame(frame)
+        assert from_frame(frame, missing="drop").mean[:, 1].tolist() == [10, 30]
+
+
+@both
+def test_what_was_understood_is_said_in_one_line(make):
+    with pytest.warns(UserWarning, match=r"2 values with errors, 1 exact \(r\), 1 id \(name\)"):
+        data = from_frame(make(TABLE))
+    assert str(data.columns) == "2 values with errors, 1 exact (r), 1 id (name)"
+    assert data.columns.exact == ["r"] and data.columns.ids == ["name"]
+    with pytest.warns(UserWarning, match=r"1 id \(name\)"):
+        assert from_frame(make(TABLE), exact=["r", "g_err"]).feature_names_in_ == ["u", "g", "g_err", "r"]
+
+
+def test_what_is_wrong_with_a_frame_is_said():
+    frame = pd.DataFrame(TABLE)
+    wrong = {
+        "features: there is no column 'z'; there are name, u, ": {"features": ["z"]},
+        "errors: there is no column 'z'": {"errors": {"u": "z"}},
+        "errors: there is no column 'y'": {"errors": {"y": "u_err"}},
+        "no numbers in column 'name', which was asked for": {"features": ["name"]},
+        "errors: no columns are named like 'e_{}'": {"errors": "e_{}"},
+        "asymmetric: expected": {"asymmetric": "max"},
+        "missing: expected": {"missing": "median"},
+        "limits: expected": {"limits": "uniform"},
+        "error_scale: must be > 0": {"error_scale": 0},
+        "errors: the error of 'u' must be >= 0": {"errors": {"u": -1.0}},
+        "there is no column to take as a feature": {"features": []},
+    }
+    for text, options in wrong.items():
+        with pytest.raises(ValueError, match=text):
+            from_frame(frame, **options)
+    with pytest.raises(ValueError, match="row 0: column 'x_err' is -1; errors must be >= 0"):
+        from_frame(pd.DataFrame({"x": [1.0], "x_err": [-1.0]}))
+    with pytest.raises(ValueError, match=r"row 0: column 'p_err2' is -0\.1, but 0\.1 at frame: row 1"):
+        from_frame(pd.DataFrame({**ASYMMETRIC, "p_err2": [-0.1, 0.1]}))
+    with pytest.raises(ValueError, match="'x' has more than one uncertainty: x_err and x_err1 and x_err2"):
+        from_frame(pd.DataFrame({name: [1.0] for name in ("x", "x_err", "x_err1", "x_err2")}))
+    with pytest.raises(ValueError, match="the column 'x' appears twice"):
+        from_frame(pd.DataFrame([[1.0, 2.0]], columns=["x", "x"]))
+    with pytest.raises(ValueError, match="it has no rows"):
+        from_frame(frame[:0])
+    with pytest.raises(TypeError, match=r"a lazy frame has no rows yet; pass X\.collect"):
+        from_frame(pl.DataFrame(TABLE).lazy())
+    with pytest.raises(TypeError, match="expected a table of pandas, polars, astropy or pyarrow, got dict"):
+        from_frame(TABLE)
+    with pytest.raises(TypeError, match="features: expected a list of column names, got 'u'"):
+        from_frame(frame, "u")
+    with pytest.raises(TypeError, match="expected columns with names that are strings, got 0"):
+        from_frame(pd.DataFrame([[1.0, 0.1], [2.0, 0.2]]))
+
+
+def test_a_frame_of_means_gives_its_names():
+    X = pd.DataFrame({"u": [1.0, 2.0], "g": [3.0, 4.0]})
+    assert svmgsu.Gaussians(X).feature_names_in_ == ["u", "g"]
+    assert svmgsu.Gaussians(pl.from_pandas(X)).feature_names_in_ == ["u", "g"]
+    assert svmgsu.Gaussians(pd.DataFrame(X.to_numpy())).feature_names_in_ is None
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
+def test_errors_in_another_order_of_columns_are_refused(make):
+    means = make({"u": [1.0, 2.0, 3.0], "g": [3.0, 4.0, 5.0]})
+    errors = make({"g": [0.1, 0.1, 0.1], "u": [0.2, 0.2, 0.2]})
+    for name in ("cov", "std"):
+        with pytest.raises(
+            ValueError, match=f"{name}: its columns are 'g', 'u', but those of X are 'u', 'g'"
+        ):
+            svmgsu.Gaussians(means, **{name: errors})
+    assert svmgsu.Gaussians(means, std=errors[["u", "g"]]).cov.variances[0, 0] == pytest.approx(0.04)
+    other = make({"u_err": [0.2, 0.2, 0.2], "g_err": [0.1, 0.1, 0.1]})
+    assert svmgsu.Gaussians(means, std=other).cov.variances[0, 0] == pytest.approx(0.04)
 
 
 def test_numbers_that_may_mean_missing_values_are_named_and_never_changed_unasked():

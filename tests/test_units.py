@@ -55,12 +55,6 @@ def test_a_pipeline_routes_error_bars_through_its_scaler(cells, routing, form):
     close(blur, np.sqrt(((E / size * pipeline[-1].coef_[0]) ** 2).sum(axis=1)))
 
 
-def test_several_steps_hand_on_the_same_error_bars(cells, routing):
-    X, E, y = cells
-    steps = [clone(SCALER), svmgsu.Propagate(PCA()), clone(CLASSIFIER)]
-    close(make_pipeline(*steps).fit(X, y, std=E).decision_function(X), by_hand(X, E, y)(X))
-
-
 def test_searches_and_cross_validation_route_error_bars_through_the_scaler(cells, routing):
     X, E, y = cells
     pipeline = make_pipeline(clone(SCALER), clone(CLASSIFIER))
@@ -117,22 +111,6 @@ def test_named_data_may_be_followed_by_a_frame_or_an_array(cells, routing):
     assert pipeline.fit(frame, y).score(frame, y) > 0.8
     with pytest.warns(UserWarning, match="does not have valid feature names"):
         pipeline.predict(X)
-
-
-def test_scaling_by_hand_is_the_user_s_own_affair(cells):
-    X, E, y = cells
-    scaler = clone(SCALER).fit(X)
-    got = clone(CLASSIFIER).fit(scaler.transform(X), y, std=E / scaler.transformer_.scale_)
-    close(got.decision_function(scaler.transform(X)), by_hand(X, E, y)(X))
-
-
-def test_gaussians_with_error_bars_of_their_own_take_no_others(cells):
-    X, E, y = cells
-    data = svmgsu.Gaussians(X, std=E)
-    with pytest.raises(ValueError, match=r"^std: X is a Gaussians and has its covariance already"):
-        clone(CLASSIFIER).fit(data, y, std=E)
-    with pytest.raises(ValueError, match=r"^cov: X is a Gaussians and has its covariance already"):
-        clone(SCALER).fit(data, cov=E**2)
 
 
 # Test-time noise
