@@ -86,7 +86,7 @@ def test_the_joint_deconvolution_has_the_conditional_moments():
     member = JointMember(mixtures=[Mixture(shares, means, S)])
     x, V = rng.normal(size=(1, 2)), np.diag([0.2, 0.5])
     seen = Observed(x, svmgsu.Diagonal(np.diag(V)[np.newaxis]), None)
-    mean, variance = member.moments(View(seen, x, None, None, np.zeros(1), np.zeros(1)), 1)
+    mean, variance = member.moments(View(seen, x, None, None, np.zeros(1), np.zeros(1)))
     first, second, total = 0.0, 0.0, 0.0
     for share, m, C in zip(shares, means, S, strict=True):
         T = C[:2, :2] + V

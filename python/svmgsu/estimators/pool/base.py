@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -25,12 +25,11 @@ from ...support.validation import Array, FloatArray, check_choice, check_count, 
 from ..inputs import ROUTED, keep_names, may_lack_names, same_units
 from ..observations import observe
 from .members import make_members
+from .mixture import Budget
 from .samples import (
     WIDE,
-    Deadline,
     Inputs,
     StandardErrors,
-    Task,
     View,
     instances,
     make_folds,
@@ -38,7 +37,9 @@ from .samples import (
     some_of_blocks,
     with_test_noise,
 )
-from .weights import Gate, PoolSummary, Weights
+from .weights import Gate, PoolSummary, Task, Weights
+
+Answer = TypeVar("Answer")
 
 COPIES = 3  # noisy copies of every sample where test-time noise is announced
 INSTANCES = 10  # points drawn from each sample with noise="spread", at most
@@ -46,8 +47,8 @@ CHOICE_ROWS = 10_000  # samples, copies counted, that settings and weights are c
 SPREAD_ROWS = 1_500  # the same of instances, of which each sample has several
 FEW_ROWS = 2_000  # samples below which one thread is used
 LAST_ROWS = 100_000  # samples that members are fitted to in the end
+BATCH = 512  # samples at a time in predictions: their posteriors stay in the processor's cache
 NUMBERS = 2**26  # of posterior covariances that are held at a time
-PENALTY = 5.0  # of the pool's weights, divided by the number of independent groups
 NEGLIGIBLE = 0.02  # a member's weight: it would cost more time in predictions than it gains
 NOISIER = 1.5  # times the largest standard error of the fit: the fallback answers
 MATTERS = 0.1  # of a feature's spread: smaller standard errors change little
@@ -66,7 +67,31 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
     _had_noise = False  # whether `fit` was given uncertainties beside X
     _saved: ClassVar[dict[str, str]]  # attributes in files, with their types
 
-    def _check_settings(self) -> None:
+    def __init__(
+        self,
+        *,
+        noise: str = "measurement",
+        test_noise: Any = None,
+        n_components: int | None = None,
+        n_frequencies: int = 150,
+        members: Any = None,
+        cv: int = 5,
+        max_time: float | None = None,
+        random_state: Any = 0,
+        threads: int | None = None,
+    ) -> None:
+        self.noise = noise
+        self.test_noise = test_noise
+        self.n_components = n_components
+        self.n_frequencies = n_frequencies
+        self.members = members
+        self.cv = cv
+        self.max_time = max_time
+        self.random_state = random_state
+        self.threads = threads
+
+    def _begin(self) -> Budget:
+        """Check the settings, and take the time."""
         check_choice(self.noise, "noise", ("measurement", "spread"))
         if self.noise == "spread" and self.test_noise is not None:
             raise ValueError('test_noise: new samples are instances without noise if noise="spread"')
@@ -86,21 +111,21 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
                 raise ValueError(f"members: expected some of {', '.join(map(repr, known))}, got {name!r}")
         if isinstance(self.random_state, (int, np.integer)):
             self._seed = int(self.random_state) % 2**31
-            return
-        try:
-            self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        except ValueError as error:
-            raise ValueError(f"random_state: expected None, an int or a RandomState ({error})") from None
+        else:
+            try:
+                self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+            except ValueError as error:
+                raise ValueError(f"random_state: expected None, an int or a RandomState ({error})") from None
+        return Budget(self.max_time)
 
     def _read(
         self, X: Any, cov: Any, std: Any, columns: dict[str, Any]
     ) -> tuple[Gaussians, FloatArray, dict[str, Any]]:
-        """Check settings and training data, and keep the names of features.
+        """Check the training data, and keep the names of features.
 
         `columns` are y, `sample_weight`, `groups` and what else belongs to the samples. Returns the samples,
         their weights in units of the largest one, and the columns; of blocks some samples are drawn.
         """
-        self._check_settings()
         self._had_noise = cov is not None or std is not None
         if isinstance(X, Blocks):
             X, columns = some_of_blocks(X, LAST_ROWS, self._seed, columns)
@@ -124,9 +149,8 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
         if self.n_components is not None and self.n_components > count:
             raise ValueError(f"n_components: {self.n_components} for n_samples={count}; there must be fewer")
         self.n_features_in_ = data.shape[1]
-        weights = np.ones(count)
-        if columns["sample_weight"] is not None:
-            weights = check_raw_weights(columns["sample_weight"], count)
+        given = columns["sample_weight"]
+        weights = check_raw_weights(1.0 if given is None else given, count)
         return data, weights / weights.max(), columns
 
     def _new(self, X: Any, cov: Any, std: Any) -> Gaussians:
@@ -167,11 +191,12 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
         weights: FloatArray,
         groups: Any,
         codes: Array | None,
-        deadline: Deadline,
+        budget: Budget,
     ) -> None:
         """Fit the pool to samples in canonical order; `codes` are classes by which folds are stratified."""
         seed = self._seed
-        threads = self._threads(len(data))
+        # With few samples threads wait longer than they work.
+        threads = budget.threads = 1 if len(data) < FEW_ROWS else Team(self.threads).threads
         # An exactly rounded sum is the same for any order of the samples.
         weights = weights * (len(weights) / math.fsum(weights))
         noise = self.test_noise if self.test_noise is not None else data.test_noise
@@ -196,7 +221,7 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
             inputs = self.inputs_ = Inputs.of(everyone, many, uncertain)
             if spread and data.shape[1] > WIDE:
                 inputs.rotate(everyone)
-            inputs.learn_population(everyone, many, self.n_components, seed, threads, deadline)
+            inputs.learn_population(everyone, many, self.n_components, seed, budget)
             chosen = some_of(codes, len(data), rows_at_a_time(inputs, CHOICE_ROWS) // copies, seed)
             part = data[chosen]
             own = None if groups is None else np.unique(groups[chosen], return_inverse=True)[1]
@@ -215,37 +240,29 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
                 np.tile(weights[chosen], copies),
                 make_folds(by_class, own, len(chosen), min(self.cv, len(chosen)), seed, copies),
                 np.tile(np.arange(len(chosen)) if own is None else own, copies),
-                threads,
+                budget,
                 inputs.standard(seen if spread else part),
                 inputs.standard(part) if spread else None,
             )
-            held_out = self._fit_members(view, task, deadline)
-            held_out = self._relabel(held_out, view, task, deadline)
-            self._weigh(held_out, view, task, deadline)
+            held_out = self._relabel(self._fit_members(view, task), view, task)
+            self._weigh(held_out, view, task)
             if len(chosen) < len(data):
                 last = some_of(codes, len(data), LAST_ROWS, seed)
-                self._refit(as_new(data[last], 1), targets[last], weights[last], threads, deadline)
+                self._refit(as_new(data[last], 1), targets[last], weights[last], budget)
 
-    def _fit_members(self, view: View, task: Task, deadline: Deadline) -> FloatArray:
+    def _fit_members(self, view: View, task: Task) -> FloatArray:
         """Fit members as long as there is time; return their held-out predictions."""
         self.members_: list[Any] = []
-        self._left_out: list[str] = []
         held_out: list[FloatArray] = []
-        made = make_members(
-            self._table,
-            self._families,
-            self.inputs_,
-            view,
-            int(self.n_frequencies),
-            self._seed,
-            task.summaries is not None,
-        )
+        spread = task.summaries is not None
+        count = int(self.n_frequencies)
+        made = make_members(self._table, self._families, self.inputs_, view, count, self._seed, spread)
         for member in made:
-            if held_out and deadline.passed:
-                self._left_out.append(member.name)
-                continue
-            held_out.append(member.learn(view, task, deadline))
+            if held_out and task.budget.over:
+                break
+            held_out.append(member.learn(view, task))
             self.members_.append(member)
+        self._left_out = [member.name for member in made[len(held_out) :]]
         if self._left_out:
             warnings.warn(
                 f"max_time={self.max_time:g} ended after {len(held_out)} of {len(made)} members; left out: "
@@ -255,19 +272,19 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
             )
         return np.stack(held_out)
 
-    def _relabel(self, held_out: FloatArray, view: View, task: Task, deadline: Deadline) -> FloatArray:
+    def _relabel(self, held_out: FloatArray, view: View, task: Task) -> FloatArray:
         """Learn labels again that may be wrong; return held-out predictions."""
         return held_out
 
-    def _best_weights(self, held_out: FloatArray, task: Task) -> Weights:
-        """Find the weights of the least held-out loss."""
+    def _calibrate(self, pooled: FloatArray, task: Task) -> None:
+        """Learn from the pool's held-out predictions how far to trust them."""
         raise NotImplementedError
 
-    def _pooled(self, each: FloatArray, weights: FloatArray) -> FloatArray:
-        """Combine members' predictions."""
+    def _answers(self, view: View) -> Any:
+        """Return members' predictions, whether gated, the pool's predictions and what else is needed."""
         raise NotImplementedError
 
-    def _weigh(self, held_out: FloatArray, view: View, task: Task, deadline: Deadline) -> None:
+    def _weigh(self, held_out: FloatArray, view: View, task: Task) -> None:
         """Find both sets of weights and the gate between them."""
         uses = np.array([member.uses_errors for member in self.members_])
         knows = np.array([member.knows_noise for member in self.members_])
@@ -275,15 +292,15 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
         def among(some: Array) -> tuple[Weights, float]:
             """Return weights, 0 for members that are not among `some`, and the held-out loss."""
             chosen = np.flatnonzero(some)
-            found = self._best_weights(held_out[chosen], task)
+            found = task.best_weights(held_out[chosen])
             kept = chosen[found.values >= NEGLIGIBLE]
             if 0 < len(kept) < len(chosen):
                 chosen = kept
-                found = self._best_weights(held_out[chosen], task)
+                found = task.best_weights(held_out[chosen])
             values = np.zeros(len(some))
             values[chosen] = found.values
             return Weights(values, found.objective, found.gap), task.mean(
-                task.losses(self._pooled(held_out, values))
+                task.losses(task.pooled(held_out, values))
             )
 
         both, loss = among(np.ones(len(uses), dtype=bool))
@@ -292,14 +309,13 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
         if not uses.all() and view.posterior is not None:
             if both.values[uses].any():
                 fallback, fallback_loss = among(~uses)
-                self.gate_ = Gate.learn(view, task, self._seed, deadline)
+                self.gate_ = Gate.learn(view, task, self._seed)
             # Members on measured values know nothing of noise that is larger than in the training set. Those
             # that do are preferred, unless uncertainties are clearly not what they take them for.
             if knows.any() and not knows[~uses].all():
                 careful, careful_loss = among(knows)
                 if careful_loss <= NEARLY * fallback_loss:
                     fallback, fallback_loss = careful, careful_loss
-        gated = self._gated(view, task.threads)
         scale = getattr(self, "y_scale_", 1.0) ** 2  # losses of numbers are squares
         self.pool_ = PoolSummary(
             [member.name for member in self.members_],
@@ -309,28 +325,20 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
             loss * scale,
             fallback_loss * scale,
             max(both.gap, fallback.gap),
-            float(gated.mean()),
+            float(self._gated(view).mean()),
             float(view.outside.mean()),
             self._left_out,
         )
-        self._calibrate(self._pooled(held_out, both.values), task)
+        self._calibrate(task.pooled(held_out, both.values), task)
 
-    def _calibrate(self, pooled: FloatArray, task: Task) -> None:
-        """Learn from the pool's held-out predictions how far to trust them."""
-        raise NotImplementedError
-
-    def _gated(self, view: View, threads: int) -> Array:
+    def _gated(self, view: View) -> Array:
         """Tell for which samples the fallback weights are used."""
         gated = np.zeros(len(view), dtype=bool)
         if self.inputs_.largest is not None and view.seen.cov is not None:
             limit = np.maximum(NOISIER * self.inputs_.largest, MATTERS)
             known = ~np.isnan(view.seen.values)
             gated = np.asarray(((view.seen.deviations() > limit) & known).any(axis=1))
-        return gated if self.gate_ is None else gated | self.gate_(view, threads)
-
-    def _threads(self, count: int) -> int:
-        """Return the number of threads for so many samples: with few, threads wait longer than they work."""
-        return 1 if count < FEW_ROWS else Team(self.threads).threads
+        return gated if self.gate_ is None else gated | self.gate_(view)
 
     def _asked(self, view: View, gated: Array, more: Array) -> Iterator[tuple[int, Any, View]]:
         """Yield members, by number, with the samples that they are asked about, by index and as a view.
@@ -350,42 +358,56 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
                     views[key] = view.take(rows)
                 yield m, rows, views[key]
 
-    def _refit(
-        self, seen: Gaussians, targets: FloatArray, weights: FloatArray, threads: int, deadline: Deadline
-    ) -> None:
+    def _refit(self, seen: Gaussians, targets: FloatArray, weights: FloatArray, budget: Budget) -> None:
         """Fit regressions that have a weight to more samples than took part in choices."""
         everyone = np.zeros(len(seen), dtype=np.int64)
-        task = self._task(targets, weights, [], everyone, threads, self.inputs_.standard(seen[:1]))
+        task = self._task(targets, weights, [], everyone, budget, self.inputs_.standard(seen[:1]))
         weighted = (self.pool_.weights > 0) | (self.pool_.fallback_weights > 0)
         waiting = [self.members_[m] for m in np.flatnonzero(weighted) if hasattr(self.members_[m], "refit")]
-        while waiting and not deadline.passed:
+        while waiting and not budget.over:
             # As many members at a time as their features fit into memory; posteriors are made once for these.
             width = max(member.W.shape[1] for member in waiting)
             now = waiting[: max(1, 2 * NUMBERS // (len(seen) * width))]
             waiting = waiting[len(now) :]
             Z = [np.empty((len(seen), member.W.shape[1]), dtype=np.float32) for member in now]
-            for rows, view in self._batches(seen):
+
+            def fill(rows: slice, view: View, now: Any = now, Z: Any = Z) -> None:
                 for member, out in zip(now, Z, strict=True):
-                    out[rows] = member.features(view, threads)
+                    out[rows] = member.features(view)
+
+            self._map(fill, seen)
             for member, features in zip(now, Z, strict=True):
-                member.refit(features, task, deadline)
+                member.refit(features, task)
 
-    def _batches(self, data: Gaussians) -> Iterator[tuple[slice, View]]:
-        """Yield samples as members see them, some at a time."""
-        size = rows_at_a_time(self.inputs_, 2048)
-        for first in range(0, len(data), size):
+    def _map(self, work: Callable[[slice, View], Answer], data: Gaussians) -> list[Answer]:
+        """Work on samples as members see them, some at a time; threads share these batches."""
+        team = Team(self.threads)
+        size = max(64, rows_at_a_time(self.inputs_, BATCH * team.jobs) // team.jobs)
+
+        def one(first: int) -> Answer:
             rows = slice(first, min(len(data), first + size))
-            yield rows, self.inputs_.view(data[rows], self._threads(len(data)))
+            return work(rows, self.inputs_.view(data[rows], 1))
 
-    def _new_batches(self, X: Any, cov: Any, std: Any) -> Iterator[tuple[slice, View]]:
-        """Yield new samples, or the blocks of such, as members see them."""
+        if len(data) <= size:
+            return [one(0)]
+        with threadpool_limits(1):
+            return team.map(one, range(0, len(data), size))
+
+    def _ask(self, work: Callable[[View], Answer], X: Any, cov: Any, std: Any) -> list[Answer]:
+        """Work on new samples, or on the blocks of such, some at a time."""
         if not isinstance(X, Blocks):
-            yield from self._batches(self._new(X, cov, std))
-            return
+            return self._map(lambda _, view: work(view), self._new(X, cov, std))
         if cov is not None or std is not None:
             raise ValueError("std: blocks have their own covariances; pass std to svmgsu.open")
-        for span in X.spans():
-            yield from self._batches(self._new(X[span], None, None))
+        parts = (self._new(X[span], None, None) for span in X.spans())
+        return [found for part in parts for found in self._map(lambda _, view: work(view), part)]
+
+    def _try(self, view: View) -> None:
+        """Raise ValueError unless every member answers; for pools read from files."""
+        answers = [member.predict(view) for member in self.members_]
+        for found in (*answers, self._answers(view)[2]):
+            if len(found) != len(view) or not np.isfinite(found).all():
+                raise ValueError("its predictions are not finite")
 
     def explain(self, X: Any, cov: Any = None, std: Any = None) -> list[dict[str, Any]]:
         """Explain the prediction of each sample of X, with `cov` or `std`: which members answered, and how.
@@ -399,21 +421,23 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
             `"members"`: for each member with a weight, the largest first, its name as `"member"`, `"weight"`,
             and the `"probability"` it gives to that label, or its `"prediction"`.
         """
-        found: list[dict[str, Any]] = []
-        for _, view in self._new_batches(X, cov, std):
+
+        def explained(view: View) -> list[dict[str, Any]]:
             answers = self._answers(view)
             gated = answers[1]
             said, what, each = self._explained(answers)
             for i, own in enumerate(said):
                 weights = self.pool_.fallback_weights if gated[i] else self.pool_.weights
-                members = [
+                own["gated"] = bool(gated[i])
+                own["outside"] = float(view.outside[i])
+                own["members"] = [
                     {"member": self.pool_.members[m], "weight": float(weights[m]), what: float(each[m, i])}
                     for m in np.argsort(-weights, kind="stable").tolist()
                     if weights[m] > 0
                 ]
-                outside = float(view.outside[i])
-                found.append({**own, "gated": bool(gated[i]), "outside": outside, "members": members})
-        return found
+            return said
+
+        return [one for part in self._ask(explained, X, cov, std) for one in part]
 
     def save(self, path: Any) -> None:
         """Write what predictions need to `path`, a path or binary file, completely or not at all.

@@ -14,10 +14,10 @@ from ...support.labels import class_factors
 from ...support.validation import Array, FloatArray
 from ..inputs import ROUTED
 from ..linear import labels_of
-from .base import PENALTY, PoolEstimator
+from .base import PoolEstimator
 from .members import CLASSES
-from .samples import Deadline, Task, View, canonical_order
-from .weights import Weights, classification_weights, lapse_rate, log_pool
+from .samples import View, canonical_order
+from .weights import Task, lapse_rate, log_pool
 
 EVEN_SHARE = 0.1  # of even odds in the answer for a sample far outside the support
 
@@ -121,17 +121,19 @@ class GSUClassifier(ClassifierMixin, PoolEstimator):  # type: ignore[misc]
         random_state: Any = 0,
         threads: int | None = None,
     ) -> None:
-        self.noise = noise
-        self.test_noise = test_noise
-        self.n_components = n_components
-        self.n_frequencies = n_frequencies
-        self.members = members
-        self.cv = cv
+        super().__init__(
+            noise=noise,
+            test_noise=test_noise,
+            n_components=n_components,
+            n_frequencies=n_frequencies,
+            members=members,
+            cv=cv,
+            max_time=max_time,
+            random_state=random_state,
+            threads=threads,
+        )
         self.noisy_labels = noisy_labels
         self.class_weight = class_weight
-        self.max_time = max_time
-        self.random_state = random_state
-        self.threads = threads
 
     def fit(
         self,
@@ -161,7 +163,7 @@ class GSUClassifier(ClassifierMixin, PoolEstimator):  # type: ignore[misc]
         classes : list, optional
             Names of the columns of class probabilities, by default those of a data frame.
         """
-        deadline = Deadline(self.max_time)
+        budget = self._begin()
         columns = {"y": y, "sample_weight": sample_weight, "groups": groups, "classes": classes}
         data, weights, columns = self._read(X, cov, std, columns)
         self.classes_, codes, each = read_labels(labels_of(columns["y"]), len(data), columns["classes"])
@@ -180,25 +182,19 @@ class GSUClassifier(ClassifierMixin, PoolEstimator):  # type: ignore[misc]
         order = order[weights[order] > 0]
         groups = None if columns["groups"] is None else np.asarray(columns["groups"])[order]
         targets = targets[order]
-        self._fit_pool(data[order], targets, weights[order], groups, targets.argmax(axis=1), deadline)
+        self._fit_pool(data[order], targets, weights[order], groups, targets.argmax(axis=1), budget)
         return self
 
-    def _best_weights(self, held_out: FloatArray, task: Task) -> Weights:
-        return classification_weights(held_out, task.targets, task.weights, PENALTY / task.independent)
-
-    def _pooled(self, each: FloatArray, weights: FloatArray) -> FloatArray:
-        return log_pool(each, weights)
-
-    def _relabel(self, held_out: FloatArray, view: View, task: Task, deadline: Deadline) -> FloatArray:
+    def _relabel(self, held_out: FloatArray, view: View, task: Task) -> FloatArray:
         """Maximise the likelihood of labels that may be wrong: y_k becomes y_k p_k, held out."""
         if not self.noisy_labels or not (task.targets.max(axis=1) < 1).any():
             return held_out
         given = task.targets.copy()
         for _ in range(3):
-            joint = given * np.exp(log_pool(held_out, self._best_weights(held_out, task).values))
+            joint = given * np.exp(log_pool(held_out, task.best_weights(held_out).values))
             task.targets = joint / joint.sum(axis=1, keepdims=True)
-            held_out = self._fit_members(view, task, deadline)
-            if deadline.passed:
+            held_out = self._fit_members(view, task)
+            if task.budget.over:
                 break
         return held_out
 
@@ -209,12 +205,12 @@ class GSUClassifier(ClassifierMixin, PoolEstimator):  # type: ignore[misc]
         """Return members' log-probabilities (M, l, K), whether gated (l,), and the pool's probabilities."""
         pool = self.pool_
         K = len(self.classes_)
-        gated = self._gated(view, self._threads(len(view)))
+        gated = self._gated(view)
         # Members without weight count outside the support; those that cannot be trusted not even there.
         trusted = ~gated | (pool.fallback_weights > 0)[:, np.newaxis]
         logs = np.zeros((len(self.members_), len(view), K))
         for m, rows, some in self._asked(view, gated, trusted & (view.outside > 0)):
-            logs[m, rows] = self.members_[m].predict(some, self._threads(len(some)))
+            logs[m, rows] = self.members_[m].predict(some)
         p = np.exp(log_pool(logs, pool.weights))
         if gated.any():
             p[gated] = np.exp(log_pool(logs[:, gated], pool.fallback_weights))
@@ -228,8 +224,7 @@ class GSUClassifier(ClassifierMixin, PoolEstimator):  # type: ignore[misc]
 
     def predict_proba(self, X: Any, cov: Any = None, std: Any = None) -> FloatArray:
         """Return probabilities of the classes, (l, K), for samples X with their own `cov` or `std`."""
-        found = [self._answers(view)[2] for _, view in self._new_batches(X, cov, std)]
-        return np.concatenate(found) if found else np.empty((0, len(self.classes_)))
+        return np.concatenate(self._ask(lambda view: self._answers(view)[2], X, cov, std))
 
     def predict(self, X: Any, cov: Any = None, std: Any = None) -> Array:
         """Return the most probable class of samples X with their own `cov` or `std`."""

@@ -15,8 +15,8 @@ from ...support.validation import Array, FloatArray
 from ..archive import NOT_SAVED
 from ..observations import Observed
 from .mixture import Mixture, learn_mixtures
-from .samples import WIDE_SHARE, Deadline, Task, View
-from .weights import classification_weights, log_pool
+from .samples import WIDE_SHARE, View
+from .weights import Task, classification_weights, log_pool
 
 CLASS_COMPONENTS = (1, 2, 3, 5, 8)
 CLASS_FLOOR = 0.03  # the least variance of a class's component, in units of the spread
@@ -61,22 +61,22 @@ class DensityMember:
     knows_noise: bool = True
     seed: int = field(default=0, metadata=NOT_SAVED)
 
-    def learn(self, view: View, task: Task, deadline: Deadline) -> FloatArray:
+    def learn(self, view: View, task: Task) -> FloatArray:
         """Choose the number of components, fit to all samples; return held-out log-probabilities (l, K)."""
         count = len(task.base)
         parts = [known[known < count] for known, _ in task.folds]
         best = np.inf
         for setting in self._settings(task):
-            if best < np.inf and deadline.passed:
+            if best < np.inf and task.budget.over:
                 break
-            tried = [self._fit(task, known, setting, 1, deadline) for known in parts[:CHOICE_FOLDS]]
+            tried = [self._fit(task, known, setting, 1) for known in parts[:CHOICE_FOLDS]]
             loss = task.mean(task.losses(self._held_out(view, task, tried)))
             if loss > best:
                 break
             best = loss
             self.setting = setting
         everyone = np.arange(count)
-        fits = [self._fit(task, known, self.setting, CLASS_STARTS, deadline) for known in [*parts, everyone]]
+        fits = [self._fit(task, known, self.setting, CLASS_STARTS) for known in [*parts, everyone]]
         self.mixtures = fits.pop()
         self.log_priors = log_priors(task, everyone)
         return self._held_out(view, task, fits)
@@ -86,9 +86,7 @@ class DensityMember:
         smallest = int(np.count_nonzero(task.targets[: len(task.base)], axis=0).min())
         return [float(K) for K in CLASS_COMPONENTS if K == 1 or smallest >= K * EACH]
 
-    def _fit(
-        self, task: Task, rows: Array, setting: float, starts: int, deadline: Deadline
-    ) -> list[list[Mixture]]:
+    def _fit(self, task: Task, rows: Array, setting: float, starts: int) -> list[list[Mixture]]:
         """Fit mixtures to each class of some samples; a class without any has none."""
         found = []
         for k in range(task.targets.shape[1]):
@@ -99,8 +97,7 @@ class DensityMember:
                     task.base,
                     min(int(setting), len(own) // EACH),
                     self.seed + k,
-                    task.threads,
-                    deadline,
+                    task.budget,
                     rows=own,
                     weights=counts[: len(task.base)],
                     starts=starts,
@@ -116,7 +113,7 @@ class DensityMember:
         held_out = np.zeros_like(task.targets)
         rows = np.concatenate([held for _, held in task.folds[: len(fits)]])
         for mixtures, (known, held) in zip(fits, task.folds, strict=False):
-            logs = self._densities(view.take(held), mixtures, task.threads)
+            logs = self._densities(view.take(held), mixtures)
             held_out[held] = logs + log_priors(task, known[known < len(task.base)])
         scores = with_biases(held_out[rows])
         found = classification_weights(scores, task.targets[rows], task.weights[rows], CALIBRATION)
@@ -124,20 +121,20 @@ class DensityMember:
         held_out[rows] = log_pool(scores, self.calibration)
         return held_out
 
-    def _densities(self, view: View, mixtures: list[list[Mixture]], threads: int) -> FloatArray:
+    def _densities(self, view: View, mixtures: list[list[Mixture]]) -> FloatArray:
         """Return log-densities in each class, (l, K); the wide component has a share, for distant samples."""
         out = np.empty((len(view), len(mixtures)))
         for k, starts in enumerate(mixtures):
             logs = view.far
             for mixture in starts:
-                one = mixture.log_density(view.seen, threads) + np.log((1 - WIDE_SHARE) / len(starts))
+                one = mixture.log_density(view.seen, view.threads) + np.log((1 - WIDE_SHARE) / len(starts))
                 logs = np.logaddexp(logs, one)
             out[:, k] = logs
         return out
 
-    def predict(self, view: View, threads: int) -> FloatArray:
+    def predict(self, view: View) -> FloatArray:
         """Return log-probabilities of the classes, (l, K)."""
-        logs = self._densities(view, self.mixtures, threads) + self.log_priors
+        logs = self._densities(view, self.mixtures) + self.log_priors
         return log_pool(with_biases(logs), self.calibration)
 
 
@@ -148,9 +145,7 @@ class QuadraticDiscriminant(DensityMember):
     def _settings(self, task: Task) -> list[float]:
         return [CLASS_FLOOR]
 
-    def _fit(
-        self, task: Task, rows: Array, setting: float, starts: int, deadline: Deadline
-    ) -> list[list[Mixture]]:
+    def _fit(self, task: Task, rows: Array, setting: float, starts: int) -> list[list[Mixture]]:
         """Return a Gaussian for each class; `setting` is its least variance in any direction."""
         found: list[list[Mixture]] = []
         for weights, means, covs in _classes(task, rows):
@@ -172,9 +167,7 @@ class OwnCovariances(DensityMember):
     def _settings(self, task: Task) -> list[float]:
         return list(BANDWIDTHS)
 
-    def _fit(
-        self, task: Task, rows: Array, setting: float, starts: int, deadline: Deadline
-    ) -> list[list[Mixture]]:
+    def _fit(self, task: Task, rows: Array, setting: float, starts: int) -> list[list[Mixture]]:
         """Return the samples' Gaussians, class by class; `setting` is h²."""
         return [
             [Mixture(weights, means, covs + setting * np.eye(means.shape[1]))] if len(weights) else []
@@ -213,19 +206,19 @@ class JointMember:
     seed: int = field(default=0, metadata=NOT_SAVED)
     variance: FloatArray = field(default_factory=lambda: np.zeros(0), metadata=NOT_SAVED)  # held out
 
-    def learn(self, view: View, task: Task, deadline: Deadline) -> FloatArray:
+    def learn(self, view: View, task: Task) -> FloatArray:
         """Choose the number of components, fit to all samples; return held-out predictions (l,)."""
         count = len(task.base)
         joint = _joined(task.base, task.targets[:count, 0], task.targets[:count, 1])
         parts = [known[known < count] for known, _ in task.folds]
         best = np.inf
         for components in JOINT_COMPONENTS:
-            if best < np.inf and (components * EACH * joint.values.shape[1] > count or deadline.passed):
+            if best < np.inf and (components * EACH * joint.values.shape[1] > count or task.budget.over):
                 break
             loss = 0.0
             for known, (_, out) in zip(parts[:CHOICE_FOLDS], task.folds, strict=False):
-                tried = self._fit(joint, task, known, components, 1, deadline)
-                mean, _ = _conditional(view.seen.take(out), tried, task.threads)
+                tried = self._fit(joint, task, known, components, 1)
+                mean, _ = _conditional(view.seen.take(out), tried, view.threads)
                 loss += float(task.weights[out] @ (task.targets[out, 0] - mean) ** 2)
             if loss > best:
                 break
@@ -234,20 +227,17 @@ class JointMember:
         held_out = np.empty(len(view))
         self.variance = np.empty(len(view))
         for known, (_, out) in zip(parts, task.folds, strict=True):
-            mixtures = self._fit(joint, task, known, self.components, JOINT_STARTS, deadline)
-            held_out[out], self.variance[out] = _conditional(view.seen.take(out), mixtures, task.threads)
-        self.mixtures = self._fit(joint, task, np.arange(count), self.components, JOINT_STARTS, deadline)
+            mixtures = self._fit(joint, task, known, self.components, JOINT_STARTS)
+            held_out[out], self.variance[out] = _conditional(view.seen.take(out), mixtures, view.threads)
+        self.mixtures = self._fit(joint, task, np.arange(count), self.components, JOINT_STARTS)
         return held_out
 
-    def _fit(
-        self, joint: Observed, task: Task, rows: Array, components: int, starts: int, deadline: Deadline
-    ) -> list[Mixture]:
+    def _fit(self, joint: Observed, task: Task, rows: Array, components: int, starts: int) -> list[Mixture]:
         return learn_mixtures(
             joint,
             min(components, len(rows) // 2),
             self.seed,
-            task.threads,
-            deadline,
+            task.budget,
             rows=rows,
             weights=task.weights[: len(joint)],
             starts=starts,
@@ -256,13 +246,13 @@ class JointMember:
             steps=100,
         )
 
-    def predict(self, view: View, threads: int) -> FloatArray:
+    def predict(self, view: View) -> FloatArray:
         """Return predictions (l,)."""
-        return _conditional(view.seen, self.mixtures, threads, False)[0]
+        return _conditional(view.seen, self.mixtures, view.threads, False)[0]
 
-    def moments(self, view: View, threads: int) -> tuple[FloatArray, FloatArray]:
+    def moments(self, view: View) -> tuple[FloatArray, FloatArray]:
         """Return conditional means and variances (l,); the latter cost more."""
-        return _conditional(view.seen, self.mixtures, threads)
+        return _conditional(view.seen, self.mixtures, view.threads)
 
 
 def _joined(seen: Observed, targets: FloatArray, noise: FloatArray | None = None) -> Observed:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,41 +33,72 @@ class Mixture:
         np.linalg.cholesky(self.covs)
 
     def posterior(
-        self, seen: Observed, threads: int, moments: bool, covariances: bool = True
+        self, seen: Observed, threads: int, moments: bool = False, covariances: bool = True
     ) -> tuple[FloatArray, ...]:
         """Return log-densities, distances, responsibilities, and with `moments` means and covariances."""
-        n = self.means.shape[1]
         core = _core.Mixture(self.weights, self.means, self.covs)
-        units = _core.Units(np.zeros(n), np.ones(n))
-        return _core.posterior(seen.core(), units, core, threads, moments, covariances)
+        return _core.posterior(seen.core(), units(seen), core, threads, moments, covariances)
 
     def log_density(self, seen: Observed, threads: int) -> FloatArray:
         """Return the log-density of each sample at its own noise."""
-        X = seen.values
-        if seen.cov is not None or np.isnan(X).any():
-            return self.posterior(seen, threads, False)[0]
-        # Without noise each covariance is factored once for all samples.
+        if seen.cov is not None or np.isnan(seen.values).any():
+            return self.posterior(seen, threads)[0]
+        return self.log_densities(seen.values, seen.values.shape[1])[0]
+
+    def log_densities(self, X: FloatArray, *leading: int) -> list[FloatArray]:
+        """Return log-densities of points without noise, in so many of the first features each time."""
+        # Each covariance is factored once for all samples. The first rows of a factor are that of the first
+        # features.
         K, n = self.means.shape
         roots = np.linalg.cholesky(self.covs)
         inverse = np.linalg.inv(roots)
-        scale = np.log(np.diagonal(roots, axis1=1, axis2=2)).sum(axis=1) + 0.5 * n * np.log(2 * np.pi)
+        scales = np.log(np.diagonal(roots, axis1=1, axis2=2)) + 0.5 * np.log(2 * np.pi)
         offset = np.einsum("kij,kj->ki", inverse, self.means).ravel()
-        logs = np.empty((len(X), K))
-        step = max(1, 2**22 // (K * n))
+        found = [np.empty((len(X), K)) for _ in leading]
+        step = max(1, 2**17 // (K * n))
         for first in range(0, len(X), step):
             away = X[first : first + step] @ inverse.reshape(K * n, n).T - offset
             away = away.reshape(-1, K, n)
-            logs[first : first + step] = -0.5 * np.einsum("lki,lki->lk", away, away)
-        logs += np.log(np.maximum(self.weights, 1e-300)) - scale
-        return np.asarray(np.logaddexp.reduce(logs, axis=1))
+            for m, logs in zip(leading, found, strict=True):
+                logs[first : first + step] = -0.5 * np.einsum("lki,lki->lk", away[:, :, :m], away[:, :, :m])
+        log_weights = np.log(np.maximum(self.weights, 1e-300))
+        return [
+            np.logaddexp.reduce(logs + (log_weights - scales[:, :m].sum(axis=1)), axis=1)
+            for m, logs in zip(leading, found, strict=True)
+        ]
+
+
+def units(seen: Observed) -> Any:
+    """Return the core's units of standardised samples."""
+    n = seen.values.shape[1]
+    return _core.Units(np.zeros(n), np.ones(n))
+
+
+class Budget:
+    """What a fit may use: threads, and time until a deadline that is taken once."""
+
+    def __init__(self, seconds: float | None) -> None:
+        self.end = np.inf if seconds is None else time.monotonic() + seconds
+        self.threads = 1
+
+    @property
+    def over(self) -> bool:
+        return time.monotonic() >= self.end
+
+    def left(self) -> float | None:
+        """Return the seconds that are left, at least a few milliseconds; None without a deadline."""
+        return None if self.end == np.inf else max(0.005, self.end - time.monotonic())
+
+    def __call__(self, progress: Any = None) -> bool:
+        """Tell the core's callbacks whether to go on."""
+        return not self.over
 
 
 def learn_mixtures(
     seen: Observed,
     components: int,
     seed: int,
-    threads: int,
-    deadline: Callable[[Any], bool],
+    budget: Budget,
     *,
     rows: Array | None = None,
     weights: FloatArray | None = None,
@@ -82,16 +113,16 @@ def learn_mixtures(
     """
     if rows is not None and not len(rows):
         return []
-    n = seen.values.shape[1]
-    units = _core.Units(np.zeros(n), np.ones(n))
     if weights is not None and (weights == weights[0]).all():
         weights = None
     core = Observed(seen.values, seen.cov, None, None, weights).core(rows)
+    own = units(seen)
+    threads = budget.threads
     found: list[Mixture] = []
     for k in range(starts if components > 1 else 1):
-        if found and not deadline(None):
+        if found and budget.over:
             break
-        start = _core.start_mixture(core, units, max(1, components), seed + 1000 * k, floor, threads)
-        best = _core.deconvolve(core, units, start, tol, steps, floor, threads, deadline)
+        start = _core.start_mixture(core, own, max(1, components), seed + 1000 * k, floor, threads)
+        best = _core.deconvolve(core, own, start, tol, steps, floor, threads, budget)
         found.append(Mixture(*(np.ascontiguousarray(part) for part in best.mixture.parts)))
     return found

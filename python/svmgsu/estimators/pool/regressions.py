@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from ... import _core
-from ...data.mixtures import Mixtures
 from ...fit.options import Options
 from ...propagate.features import spectrum
 from ...support.validation import Array, FloatArray
 from ..archive import NOT_SAVED
-from .samples import Deadline, Task, View
+from .samples import Posterior, View
+from .weights import Task
 
 LINEAR_LAMS = np.logspace(-1, -6, 6)
 FOURIER_LAMS = np.logspace(-2.5, -7, 7)
@@ -29,7 +29,6 @@ AXIS_GAMMAS = (0.3, 1.0)
 AXIS_SCALES = (0.3, 3.0)  # the range of a factor that each axis-aligned frequency has
 SEARCH_TOL = 1e-3  # relative gaps of fits that only choose λ
 TOL = 1e-6  # and of those that stay
-WORSE = 1  # values of λ in a row that are worse than the best: the path ends
 CHOICE_FOLDS = 2  # folds that choose among maps
 ABSENT = -12.0  # the score of a class without samples in a fold
 FEW_GROUPS = 50  # below, the largest λ within one standard error of the best is taken
@@ -47,48 +46,38 @@ class Features:
     with_errors: bool
     linear: float  # the scale of linear terms; without any, 0
 
-    def __call__(self, view: View, threads: int) -> FloatArray:
-        parts = [self._waves(view, None, threads)] if len(self.frequencies) else []
+    def __call__(self, view: View) -> FloatArray:
+        """Return the features, (l, 2R + linear terms)."""
+        parts = [self._waves(view, None)] if len(self.frequencies) else []
         if self.linear:
             parts.append(self._linear_terms(view))
         return parts[0] if len(parts) == 1 else np.hstack(parts)
 
-    def scores(self, view: View, W: FloatArray, threads: int) -> FloatArray:
+    def scores(self, view: View, W: FloatArray) -> FloatArray:
         """Return the features times each row of W, without holding cosines and sines."""
         R = len(self.frequencies)
         found = np.zeros((len(view), len(W)))
         if R:
-            found = self._waves(view, np.ascontiguousarray(W[:, : 2 * R]), threads)
+            found = self._waves(view, np.ascontiguousarray(W[:, : 2 * R]))
         return found + self._linear_terms(view) @ W[:, 2 * R :].T if self.linear else found
 
-    def _waves(self, view: View, combine: FloatArray | None, threads: int) -> FloatArray:
+    def _waves(self, view: View, combine: FloatArray | None) -> FloatArray:
         """Return expected cosines and sines, (l, 2R), or `combine` times these."""
-        errors = None
-        if self.with_errors:
-            assert view.errors is not None
-            errors = np.ascontiguousarray(view.errors)
-        posterior = view.posterior if self.on_posterior else None
-        weights = None
-        cov = None
-        if isinstance(posterior, Mixtures):
-            weights, means, cov = posterior.weights, posterior.mean, posterior.cov
-        elif posterior is not None and posterior.cov is not None:
-            means = posterior.mean[:, np.newaxis]
-            cov = np.ascontiguousarray(posterior.cov.diagonals(*posterior.shape)[:, np.newaxis])
-        else:
-            means = view.points[:, np.newaxis]
-        return _core.expected_waves(self.frequencies, weights, means, cov, errors, combine, threads)
+        weights, means, covs = self._posterior(view)
+        errors = view.errors if self.with_errors else None
+        return _core.expected_waves(self.frequencies, weights, means, covs, errors, combine, view.threads)
 
     def _linear_terms(self, view: View) -> FloatArray:
-        values = view.points
-        if self.on_posterior and isinstance(view.posterior, Mixtures):
-            values = np.einsum("lk,lkn->ln", view.posterior.weights, view.posterior.mean)
-        elif self.on_posterior and view.posterior is not None:
-            values = np.asarray(view.posterior.mean)
+        values = self._posterior(view).mean()
         if self.with_errors:
             assert view.errors is not None
             values = np.hstack([values, view.errors])
         return self.linear * values
+
+    def _posterior(self, view: View) -> Posterior:
+        if self.on_posterior and view.posterior is not None:
+            return view.posterior
+        return Posterior(None, view.points[:, np.newaxis])
 
 
 def candidate_maps(
@@ -141,60 +130,48 @@ class RegressionMember:
     like: Any = field(default=None, metadata=NOT_SAVED)  # a member whose choice of a map is a guide
     choice: int = field(default=0, metadata=NOT_SAVED)
 
-    def scores(self, view: View, threads: int) -> FloatArray:
+    def scores(self, view: View) -> FloatArray:
         """Return f of each sample and problem."""
         assert self.features is not None
-        return self.features.scores(view, self.W, threads) + self.b
+        return self.features.scores(view, self.W) + self.b
 
 
-class Solver:
-    """Logistic regressions on the same features, for several λ and parts of the samples."""
-
-    def __init__(self, Z: Array, task: Task) -> None:
-        self.task = task
-        self.width = Z.shape[1]
-        self.means = _core.dense_means(np.ascontiguousarray(Z))
-
-    def solve(
-        self, rows: Array, lam: float, tol: float, deadline: Deadline, start: tuple[Any, Any] | None = None
-    ) -> tuple[FloatArray, FloatArray, float]:
-        """Return (W, b, gap) of the least λ/2 ‖w‖² + mean loss over `rows`, a row for each problem."""
-        Y = self.task.targets[rows]
-        weights = self.task.weights[rows]
-        problems = [1] if Y.shape[1] == 2 else list(range(Y.shape[1]))
-        W = np.zeros((len(problems), self.width))
-        b = np.zeros(len(problems))
-        worst = 0.0
-        for i, k in enumerate(problems):
-            # A sample counts for the class with y_k and against it with 1 - y_k; one of the two is mostly 0.
-            c = np.concatenate([weights * Y[:, k], weights * (1 - Y[:, k])])
-            counted = np.flatnonzero(c)
-            signs = np.where(counted < len(rows), 1.0, -1.0)
-            if (signs > 0).all() or (signs < 0).all():
-                b[i] = -ABSENT if signs[0] > 0 else ABSENT
-                continue
-            c = c[counted]
-            chosen = np.ascontiguousarray(rows[counted % len(rows)], dtype=np.int64)
-            data = _core.labelled(self.means, (), signs, np.ascontiguousarray(c / c.mean()), chosen)
-            options = Options(
-                loss="logistic",
-                tol=tol,
-                threads=self.task.threads,
-                max_time=deadline.left(),
-            ).core(len(chosen), lam)
-            at = () if start is None else (np.ascontiguousarray(start[0][i]), float(start[1][i]))
-            found = _core.solve(data, options, None, *at)
-            W[i] = found.w
-            b[i] = found.b
-            worst = max(worst, found.gap / found.objective if found.objective > 0 else 0.0)
-        return W, b, worst
+def solve_logistic(
+    Z: Array, task: Task, rows: Array, lam: float, tol: float, start: tuple[Any, Any] | None = None
+) -> tuple[FloatArray, FloatArray, float]:
+    """Return (W, b, gap) of the least λ/2 ‖w‖² + mean loss over `rows` of features Z, a row a problem."""
+    means = _core.dense_means(Z)
+    Y = task.targets[rows]
+    weights = task.weights[rows]
+    problems = [1] if Y.shape[1] == 2 else list(range(Y.shape[1]))
+    W = np.zeros((len(problems), Z.shape[1]))
+    b = np.zeros(len(problems))
+    worst = 0.0
+    for i, k in enumerate(problems):
+        # A sample counts for the class with y_k and against it with 1 - y_k; one of the two is mostly 0.
+        c = np.concatenate([weights * Y[:, k], weights * (1 - Y[:, k])])
+        counted = np.flatnonzero(c)
+        signs = np.where(counted < len(rows), 1.0, -1.0)
+        if (signs > 0).all() or (signs < 0).all():
+            b[i] = -ABSENT if signs[0] > 0 else ABSENT
+            continue
+        c = c[counted]
+        chosen = np.ascontiguousarray(rows[counted % len(rows)], dtype=np.int64)
+        data = _core.labelled(means, (), signs, np.ascontiguousarray(c / c.mean()), chosen)
+        options = Options(loss="logistic", tol=tol, threads=task.budget.threads, max_time=task.budget.left())
+        at = () if start is None else (np.ascontiguousarray(start[0][i]), float(start[1][i]))
+        found = _core.solve(data, options.core(len(chosen), lam), None, *at)
+        W[i] = found.w
+        b[i] = found.b
+        worst = max(worst, found.gap / found.objective if found.objective > 0 else 0.0)
+    return W, b, worst
 
 
 @dataclass
 class LogisticMember(RegressionMember):
     """A logistic regression; predictions are log-probabilities (l, K)."""
 
-    def learn(self, view: View, task: Task, deadline: Deadline) -> FloatArray:
+    def learn(self, view: View, task: Task) -> FloatArray:
         """Choose the map and λ, fit to all samples; return held-out predictions."""
         first = 0
         if self.like is not None:
@@ -202,62 +179,54 @@ class LogisticMember(RegressionMember):
             first = max(0, self.like.choice - 1)
             self.candidates = self.candidates[first : self.like.choice + 1]
         losses: list[float] = []
-        if len(self.candidates) > 1:
-            for candidate in self.candidates:
-                if losses and deadline.passed:
-                    break
-                Z = candidate(view, task.threads)
-                folds = task.folds[:CHOICE_FOLDS]
-                losses.append(self._path(Z, task, folds, self.lams[::2], deadline)[0])
+        for candidate in self.candidates if len(self.candidates) > 1 else []:
+            if losses and task.budget.over:
+                break
+            losses.append(self._path(candidate(view), task, task.folds[:CHOICE_FOLDS], self.lams[::2])[0])
         best = int(np.argmin(losses)) if losses else 0
         self.choice = first + best
         self.features = self.candidates[best]
-        Z = self.candidates[best](view, task.threads)
-        _, held_out, self.lam, starts = self._path(Z, task, task.folds, self.lams, deadline)
+        Z = self.candidates[best](view)
+        _, held_out, self.lam, starts = self._path(Z, task, task.folds, self.lams)
         self.W = np.mean([start[0] for start in starts], axis=0)
         self.b = np.mean([start[1] for start in starts], axis=0)
-        self.refit(Z, task, deadline)
+        self.refit(Z, task)
         self.candidates = []
         return held_out
 
-    def refit(self, Z: Array, task: Task, deadline: Deadline) -> None:
+    def refit(self, Z: Array, task: Task) -> None:
         """Fit to other samples with the same map and λ, from where the last fit ended."""
         everyone = np.arange(len(Z))
-        self.W, self.b, self.gap = Solver(Z, task).solve(everyone, self.lam, TOL, deadline, (self.W, self.b))
+        self.W, self.b, self.gap = solve_logistic(Z, task, everyone, self.lam, TOL, (self.W, self.b))
 
     def _path(
-        self,
-        Z: FloatArray,
-        task: Task,
-        folds: list[tuple[Array, Array]],
-        lams: FloatArray,
-        deadline: Deadline,
+        self, Z: FloatArray, task: Task, folds: list[tuple[Array, Array]], lams: FloatArray
     ) -> tuple[float, FloatArray, float, list[Any]]:
         """Fit folds along the λ, from large to small, until the held-out loss rises."""
-        solver = Solver(Z, task)
         starts: list[Any] = [None] * len(folds)
         tried: list[tuple[float, FloatArray, float, list[Any]]] = []
         losses: list[FloatArray] = []
+        best = 0
         for lam in lams.tolist():
             held_out = np.zeros_like(task.targets)
             for i, (known, out) in enumerate(folds):
-                starts[i] = solver.solve(known, lam, SEARCH_TOL, deadline, starts[i])[:2]
+                starts[i] = solve_logistic(Z, task, known, lam, SEARCH_TOL, starts[i])[:2]
                 held_out[out] = log_probabilities(Z[out] @ starts[i][0].T + starts[i][1])
             losses.append(task.losses(held_out))
             tried.append((task.mean(losses[-1]), held_out, lam, list(starts)))
-            best = min(range(len(tried)), key=lambda j: tried[j][0])
-            if len(tried) - 1 - best >= WORSE or deadline.passed:
+            if tried[-1][0] < tried[best][0]:
+                best = len(tried) - 1
+            if best < len(tried) - 1 or task.budget.over:
                 break
         if task.independent < FEW_GROUPS:
             for j in range(best):
                 if tried[j][0] - tried[best][0] <= task.standard_error(losses[j] - losses[best]):
-                    best = j
-                    break
+                    return tried[j]
         return tried[best]
 
-    def predict(self, view: View, threads: int) -> FloatArray:
+    def predict(self, view: View) -> FloatArray:
         """Return log-probabilities of the classes, (l, K)."""
-        return log_probabilities(self.scores(view, threads))
+        return log_probabilities(self.scores(view))
 
 
 def weighted_sums(Z: Array, y: FloatArray, weights: FloatArray) -> FloatArray:
@@ -281,15 +250,15 @@ def ridge(sums: FloatArray, lams: FloatArray) -> tuple[FloatArray, FloatArray]:
 class RidgeMember(RegressionMember):
     """A ridge regression, every λ from one decomposition; predictions are numbers (l,)."""
 
-    def learn(self, view: View, task: Task, deadline: Deadline) -> FloatArray:
+    def learn(self, view: View, task: Task) -> FloatArray:
         """Choose the map and λ, fit to all samples; return held-out predictions."""
         best = np.inf
         held_out = np.zeros(len(view))
         y = task.targets[:, 0]
         for candidate in self.candidates:
-            if best < np.inf and deadline.passed:
+            if best < np.inf and task.budget.over:
                 break
-            Z = candidate(view, task.threads)
+            Z = candidate(view)
             parts = [weighted_sums(Z[out], y[out], task.weights[out]) for _, out in task.folds]
             total = np.sum(parts, axis=0)
             found = np.empty((len(self.lams), len(view)))
@@ -307,12 +276,12 @@ class RidgeMember(RegressionMember):
         self.candidates = []
         return held_out
 
-    def refit(self, Z: Array, task: Task, deadline: Deadline) -> None:
+    def refit(self, Z: Array, task: Task) -> None:
         """Fit to other samples with the same map and λ."""
         rows = [slice(first, first + 8192) for first in range(0, len(Z), 8192)]
         sums = [weighted_sums(Z[part], task.targets[part, 0], task.weights[part]) for part in rows]
         self.W, self.b = ridge(np.sum(sums, axis=0), np.array([self.lam]))
 
-    def predict(self, view: View, threads: int) -> FloatArray:
+    def predict(self, view: View) -> FloatArray:
         """Return predictions (l,)."""
-        return self.scores(view, threads)[:, 0]
+        return self.scores(view)[:, 0]

@@ -11,11 +11,11 @@ from sklearn.utils.validation import column_or_1d
 
 from ...io.frames import check_scored, column_named
 from ...support.validation import Array, FloatArray, as_float_array, as_generator, check_count, check_finite
-from .base import PENALTY, PoolEstimator
+from .base import PoolEstimator
 from .densities import JointMember
 from .members import NUMBERS
-from .samples import Deadline, NumberTask, Task, View, canonical_order
-from .weights import Weights, regression_weights
+from .samples import View, canonical_order
+from .weights import NumberTask, Task
 
 UNEXPLAINED = 0.1  # of the true targets' variance: errors of targets count beside it
 QUANTILES = 1001  # of the standardised held-out residuals that are kept
@@ -78,29 +78,6 @@ class GSURegressor(RegressorMixin, PoolEstimator):  # type: ignore[misc]
         "residuals_": "FloatArray",
     }
 
-    def __init__(
-        self,
-        *,
-        noise: str = "measurement",
-        test_noise: Any = None,
-        n_components: int | None = None,
-        n_frequencies: int = 150,
-        members: Any = None,
-        cv: int = 5,
-        max_time: float | None = None,
-        random_state: Any = 0,
-        threads: int | None = None,
-    ) -> None:
-        self.noise = noise
-        self.test_noise = test_noise
-        self.n_components = n_components
-        self.n_frequencies = n_frequencies
-        self.members = members
-        self.cv = cv
-        self.max_time = max_time
-        self.random_state = random_state
-        self.threads = threads
-
     def fit(
         self,
         X: Any,
@@ -122,7 +99,7 @@ class GSURegressor(RegressorMixin, PoolEstimator):  # type: ignore[misc]
         y_std : float or array of shape (l,), optional
             Standard errors of the targets. Predictions are of targets without them.
         """
-        deadline = Deadline(self.max_time)
+        budget = self._begin()
         columns = {"y": y, "sample_weight": sample_weight, "groups": groups, "y_std": y_std}
         data, weights, columns = self._read(X, cov, std, columns)
         y = _targets(columns["y"], len(data))
@@ -147,16 +124,8 @@ class GSURegressor(RegressorMixin, PoolEstimator):  # type: ignore[misc]
         true_variance = max(UNEXPLAINED, 1 - float(np.average(noise_of_y, weights=weights)))
         weights = weights / (1 + noise_of_y / (UNEXPLAINED * true_variance))
         targets = np.column_stack([(y - self.y_centre_) / self.y_scale_, noise_of_y])
-        self._fit_pool(data[order], targets, weights, groups, None, deadline)
+        self._fit_pool(data[order], targets, weights, groups, None, budget)
         return self
-
-    def _best_weights(self, held_out: FloatArray, task: Task) -> Weights:
-        least = min(task.mean(task.losses(one)) for one in held_out)
-        penalty = PENALTY / task.independent * max(least, 1e-12)
-        return regression_weights(held_out, task.targets[:, 0], task.weights, penalty)
-
-    def _pooled(self, each: FloatArray, weights: FloatArray) -> FloatArray:
-        return np.asarray(weights @ each)
 
     def _calibrate(self, pooled: FloatArray, task: Task) -> None:
         """Fit s² = a v + b by the normal likelihood of held-out residuals, whose variance is s² + noise.
@@ -198,17 +167,16 @@ class GSURegressor(RegressorMixin, PoolEstimator):  # type: ignore[misc]
 
         Without `spreads` the scales are not to be used.
         """
-        gated = self._gated(view, self._threads(len(view)))
+        gated = self._gated(view)
         smooth = np.array([member.smooth and not member.uses_errors for member in self.members_])
         variance = np.ones(len(view))
         each = np.zeros((len(self.members_), len(view)))
         for m, rows, some in self._asked(view, gated, smooth[:, np.newaxis] & (view.outside > 0)):
-            member = self.members_[m]
-            if not (spreads and isinstance(member, JointMember)):
-                each[m, rows] = member.predict(some, self._threads(len(some)))
+            if not (spreads and isinstance(self.members_[m], JointMember)):
+                each[m, rows] = self.members_[m].predict(some)
         for m, member in enumerate(self.members_):
             if spreads and isinstance(member, JointMember):
-                each[m], variance = member.moments(view, self._threads(len(view)))
+                each[m], variance = member.moments(view)
         f = np.where(gated, self.pool_.fallback_weights @ each, self.pool_.weights @ each)
         if smooth.any():
             f = (1 - view.outside) * f + view.outside * each[smooth].mean(axis=0)
@@ -217,8 +185,7 @@ class GSURegressor(RegressorMixin, PoolEstimator):  # type: ignore[misc]
 
     def _predictive(self, X: Any, cov: Any, std: Any, spreads: bool = True) -> tuple[FloatArray, FloatArray]:
         """Return f and s of new samples, in units of y."""
-        found = [self._answers(view, spreads)[2:] for _, view in self._new_batches(X, cov, std)]
-        f, s = np.concatenate(found, axis=1) if found else np.empty((2, 0))
+        f, s = np.concatenate(self._ask(lambda view: self._answers(view, spreads)[2:], X, cov, std), axis=1)
         return f * self.y_scale_ + self.y_centre_, s * self.y_scale_
 
     def predict(self, X: Any, cov: Any = None, std: Any = None, return_std: bool = False) -> Any:

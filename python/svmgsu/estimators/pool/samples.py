@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
@@ -13,11 +12,10 @@ from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
 from ...data.coercion import as_test_noise
 from ...data.covariances import Diagonal
 from ...data.gaussians import Gaussians, with_gaps
-from ...data.mixtures import Mixtures
 from ...outofcore.blocks import Blocks
 from ...support.validation import Array, FloatArray
 from ..observations import Observed, check_unit
-from .mixture import Mixture, learn_mixtures
+from .mixture import Budget, Mixture, learn_mixtures
 
 WIDE = 100  # features: above, a full covariance for each sample costs too much
 DIRECTIONS = 50  # principal directions that stand for more features than that, with noise="spread"
@@ -30,23 +28,22 @@ SMALLEST = 1e-4  # of a feature's spread: smaller standard errors look alike as 
 LEAST_OF_CLASS = 50  # samples of a rare class that take part in choices
 
 
-class Deadline:
-    """The moment a fit should end, taken once; None is never."""
+class Posterior(NamedTuple):
+    """What each sample may be: a mixture of K Gaussians."""
 
-    def __init__(self, seconds: float | None) -> None:
-        self.end = None if seconds is None else time.monotonic() + seconds
+    weights: FloatArray | None  # (l, K); None for a single Gaussian
+    means: FloatArray  # (l, K, n)
+    covs: FloatArray | None = None  # (l, K, n, n), or variances (l, K, n); None: known exactly
 
-    @property
-    def passed(self) -> bool:
-        return self.end is not None and time.monotonic() >= self.end
+    def take(self, rows: Array) -> Posterior:
+        """Return some of the samples, by their indices."""
+        return Posterior(*(None if part is None else part[rows] for part in self))
 
-    def left(self) -> float | None:
-        """Return the seconds that are left, at least a few milliseconds."""
-        return None if self.end is None else max(0.005, self.end - time.monotonic())
-
-    def __call__(self, progress: Any = None) -> bool:
-        """Tell the core's callbacks whether to go on."""
-        return not self.passed
+    def mean(self) -> FloatArray:
+        """Return the expected values, (l, n)."""
+        if self.weights is None:
+            return self.means[:, 0]
+        return np.asarray(np.einsum("lk,lkn->ln", self.weights, self.means))
 
 
 @dataclass
@@ -55,20 +52,25 @@ class View:
 
     seen: Observed  # values and their noise; NaN is missing
     points: FloatArray  # values, with posterior means for what is missing
-    posterior: Mixtures | Gaussians | None  # None: there is no noise, and nothing is missing
+    posterior: Posterior | None  # None: there is no noise, and nothing is missing
     errors: FloatArray | None  # logarithms of standard errors
     far: FloatArray  # log-densities of the wide component with its weight
     outside: FloatArray  # how far each sample is outside the training set's support, from 0 to 1
+    threads: int = 1
 
     def __len__(self) -> int:
         return len(self.points)
 
     def take(self, rows: Array) -> View:
         """Return some of the samples, by their indices."""
-        posterior = None if self.posterior is None else self.posterior[rows]
-        errors = None if self.errors is None else self.errors[rows]
         return View(
-            self.seen.take(rows), self.points[rows], posterior, errors, self.far[rows], self.outside[rows]
+            self.seen.take(rows),
+            self.points[rows],
+            None if self.posterior is None else self.posterior.take(rows),
+            None if self.errors is None else self.errors[rows],
+            self.far[rows],
+            self.outside[rows],
+            self.threads,
         )
 
 
@@ -115,7 +117,7 @@ class StandardErrors:
     def values(self, deviations: FloatArray) -> FloatArray:
         """Return the features, (l, columns); a missing value counts as the least precise one."""
         logs = np.log(np.maximum(deviations[:, self.columns], SMALLEST))
-        return np.asarray((np.clip(logs, self.least, self.largest) - self.centre) / self.scale)
+        return np.ascontiguousarray((np.clip(logs, self.least, self.largest) - self.centre) / self.scale)
 
 
 @dataclass
@@ -169,8 +171,7 @@ class Inputs:
         weights: FloatArray,
         components: int | None,
         seed: int,
-        threads: int,
-        deadline: Deadline,
+        budget: Budget,
     ) -> None:
         """Learn the distribution of the true values, without labels, and add the wide component."""
         seen = self.standard(data)
@@ -189,7 +190,7 @@ class Inputs:
         if components is None:
             # Each component should have ten samples for each feature.
             components = max(1, min(10, count // (10 * n)))
-        (found,) = learn_mixtures(seen, min(components, count), seed, threads, deadline, weights=weights)
+        (found,) = learn_mixtures(seen, min(components, count), seed, budget, weights=weights)
         away = filled - centre
         wide = WIDER * (away.T @ away / count + 1e-6 * np.eye(n))
         self.population = Mixture(
@@ -214,25 +215,25 @@ class Inputs:
         seen = self.standard(data)
         missing = np.isnan(seen.values)
         errors = None if self.errors is None else self.errors.values(seen.deviations())
-        if self.population is None:
-            return self._wide_view(seen, missing, errors)
+        population = self.population
+        if population is None:
+            return self._wide_view(seen, missing, errors, threads)
         noisy = seen.cov is not None or bool(missing.any())
-        found = self.population.posterior(seen, threads, noisy)
-        responsibilities = found[2]
+        logs, _, shares, means, covs = population.posterior(seen, threads, moments=noisy)
         with np.errstate(divide="ignore"):
-            far = found[0] + np.log(responsibilities[:, -1])
-        outside = _more_than_little(responsibilities[:, -1])
-        if not noisy:
-            posterior = Gaussians(seen.values) if self.uncertain else None
-            return View(seen, seen.values, posterior, errors, far, outside)
+            far = logs + np.log(shares[:, -1])
+        outside = _more_than_little(shares[:, -1])
         points = seen.values
+        posterior = Posterior(None, points[:, np.newaxis]) if self.uncertain else None
         if missing.any():
-            points = np.where(missing, np.einsum("lk,lkn->ln", responsibilities, found[3]), points)
-        weights = np.where(responsibilities > NEGLIGIBLE, responsibilities, 0.0)
-        weights /= weights.sum(axis=1, keepdims=True)
-        return View(seen, points, Mixtures._of(weights, found[3], found[4], None), errors, far, outside)
+            points = np.where(missing, np.einsum("lk,lkn->ln", shares, means), points)
+        if noisy:
+            weights = np.where(shares > NEGLIGIBLE, shares, 0.0)
+            weights /= weights.sum(axis=1, keepdims=True)
+            posterior = Posterior(weights, means, covs)
+        return View(seen, points, posterior, errors, far, outside, threads)
 
-    def _wide_view(self, seen: Observed, missing: Array, errors: FloatArray | None) -> View:
+    def _wide_view(self, seen: Observed, missing: Array, errors: FloatArray | None, threads: int) -> View:
         """Treat features as independent: each value is drawn towards its mean, 0, as far as it is noisy."""
         assert self.variances is not None
         S = self.variances
@@ -246,59 +247,15 @@ class Inputs:
         terms = 0.5 * (np.log(narrow / wide) + values**2 * (1 / narrow - 1 / wide))
         ratio = np.where(missing, 0.0, terms).sum(axis=1) + np.log(WIDE_SHARE / (1 - WIDE_SHARE))
         outside = _more_than_little(0.5 * (1 + np.tanh(ratio / 2)))
-        posterior = Gaussians(mean, Diagonal((1 - share) * S)) if self.uncertain else None
-        return View(seen, np.where(missing, mean, values), posterior, errors, ratio, outside)
+        posterior = None
+        if self.uncertain:
+            posterior = Posterior(None, mean[:, np.newaxis], ((1 - share) * S)[:, np.newaxis])
+        return View(seen, np.where(missing, mean, values), posterior, errors, ratio, outside, threads)
 
 
 def _more_than_little(outside: FloatArray) -> FloatArray:
     """Set negligible shares to 0: for most samples members without weight need not be asked then."""
     return np.where(outside > LITTLE, outside, 0.0)
-
-
-@dataclass
-class Task:
-    """Targets and weights of samples, and folds that everything is judged by.
-
-    Copies of a sample follow one another as blocks of all samples and are in the fold of their sample. Of
-    classes targets are probabilities, (l, K); of numbers they are values and the variances of their errors.
-    """
-
-    targets: FloatArray
-    weights: FloatArray
-    folds: list[tuple[Array, Array]]  # (known, held out)
-    groups: Array  # the number of the independent group of each sample
-    threads: int
-    base: Observed  # the samples that densities are learnt from, standardised
-    summaries: Observed | None = None  # with noise="spread", means and covariances of the samples
-
-    @property
-    def independent(self) -> int:
-        """How many independent groups there are; each sample is one if no groups were given."""
-        return int(self.groups.max()) + 1
-
-    def losses(self, log_p: FloatArray) -> FloatArray:
-        """Return the log-loss of each sample."""
-        return np.asarray(-(self.targets * log_p).sum(axis=1))
-
-    def mean(self, losses: FloatArray) -> float:
-        """Return the weighted mean."""
-        return float(self.weights @ losses / self.weights.sum())
-
-    def standard_error(self, differences: FloatArray) -> float:
-        """Return the standard error of a mean over the independent groups."""
-        total = np.bincount(self.groups, self.weights * differences)
-        mass = np.bincount(self.groups, self.weights)
-        G = len(mass)
-        apart = total - mass * (total.sum() / mass.sum())
-        return float(np.sqrt((apart**2).sum() * G / max(1, G - 1)) / mass.sum())
-
-
-class NumberTask(Task):
-    """A task whose targets are numbers, judged by squared errors."""
-
-    def losses(self, f: FloatArray) -> FloatArray:
-        """Return the squared error of each sample."""
-        return np.asarray((self.targets[:, 0] - f.reshape(-1)) ** 2)
 
 
 def make_folds(

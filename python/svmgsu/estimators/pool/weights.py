@@ -1,4 +1,4 @@
-"""How a pool answers: weights of its members, the gate between two sets of weights, and the support.
+"""How members are judged and weighed, and the gate between two sets of weights.
 
 Weights solve small convex problems, to a proven gap.
 Classification pools logarithms of probabilities, p ∝ exp Σ_m w_m log p_m with w >= 0. Regression averages
@@ -9,15 +9,16 @@ that are equally good at equal weights.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ...support.validation import Array, FloatArray
 from ..observations import Observed
-from .mixture import Mixture, learn_mixtures
-from .samples import Deadline, Task, View
+from .mixture import Budget, Mixture, learn_mixtures
+from .samples import View
 
+PENALTY = 5.0  # of the weights, divided by the number of independent groups
 STEPS = 100
 PROVEN = 1e-9  # the gap at which the weights are good enough
 GATE_COMPONENTS = 8
@@ -148,6 +149,69 @@ def regression_weights(
 
 
 @dataclass
+class Task:
+    """Targets and weights of samples, and folds that everything is judged by.
+
+    Copies of a sample follow one another as blocks of all samples and are in the fold of their sample.
+    """
+
+    targets: FloatArray  # class probabilities (l, K), or numbers and the variances of their errors (l, 2)
+    weights: FloatArray
+    folds: list[tuple[Array, Array]]  # (known, held out)
+    groups: Array  # the number of the independent group of each sample
+    budget: Budget
+    base: Observed  # the samples that densities are learnt from, standardised
+    summaries: Observed | None = None  # with noise="spread", means and covariances of the samples
+
+    @property
+    def independent(self) -> int:
+        """How many independent groups there are; each sample is one if no groups were given."""
+        return int(self.groups.max()) + 1
+
+    def mean(self, losses: FloatArray) -> float:
+        """Return the weighted mean."""
+        return float(self.weights @ losses / self.weights.sum())
+
+    def standard_error(self, differences: FloatArray) -> float:
+        """Return the standard error of a mean over the independent groups."""
+        total = np.bincount(self.groups, self.weights * differences)
+        mass = np.bincount(self.groups, self.weights)
+        G = len(mass)
+        apart = total - mass * (total.sum() / mass.sum())
+        return float(np.sqrt((apart**2).sum() * G / max(1, G - 1)) / mass.sum())
+
+    def losses(self, predicted: FloatArray) -> FloatArray:
+        """Return the log-loss of each sample, of log-probabilities (l, K)."""
+        return np.asarray(-(self.targets * predicted).sum(axis=1))
+
+    def pooled(self, each: FloatArray, weights: FloatArray) -> FloatArray:
+        """Combine members' predictions."""
+        return log_pool(each, weights)
+
+    def best_weights(self, held_out: FloatArray) -> Weights:
+        """Find the weights of the least held-out loss."""
+        return classification_weights(held_out, self.targets, self.weights, PENALTY / self.independent)
+
+
+class NumberTask(Task):
+    """A task whose targets are numbers, judged by squared errors."""
+
+    def losses(self, predicted: FloatArray) -> FloatArray:
+        """Return the squared error of each sample."""
+        return np.asarray((self.targets[:, 0] - predicted) ** 2)
+
+    def pooled(self, each: FloatArray, weights: FloatArray) -> FloatArray:
+        """Return the mean of the members' predictions."""
+        return np.asarray(weights @ each)
+
+    def best_weights(self, held_out: FloatArray) -> Weights:
+        """Find the weights of the least held-out squared error."""
+        least = min(self.mean(self.losses(one)) for one in held_out)
+        penalty = PENALTY / self.independent * max(least, 1e-12)
+        return regression_weights(held_out, self.targets[:, 0], self.weights, penalty)
+
+
+@dataclass
 class PoolSummary:
     """What a pool has learnt.
 
@@ -209,33 +273,33 @@ class Gate:
     limits: FloatArray  # of log p(x, e) and log p(e | x)
 
     @classmethod
-    def learn(cls, view: View, task: Task, seed: int, deadline: Deadline) -> Gate:
+    def learn(cls, view: View, task: Task, seed: int) -> Gate:
         """Fit the density, and its limits by held-out samples."""
-        joint = _values_and_errors(view)
+        joint = Observed(_values_and_errors(view), None, None)
         least = min(len(known) for known, _ in task.folds)
         components = max(1, min(GATE_COMPONENTS, least // (2 * joint.values.shape[1])))
-        options: dict[str, Any] = {"floor": 0.01, "tol": 3e-3, "steps": 30}
-        logs = []
-        for known, out in task.folds[:LIMIT_FOLDS]:
-            (inner,) = learn_mixtures(joint, components, seed, task.threads, deadline, rows=known, **options)
-            logs.append(_log_densities(inner, view.take(out), task.threads))
-        (mixture,) = learn_mixtures(joint, components, seed, task.threads, deadline, **options)
-        return cls(mixture, np.quantile(np.concatenate(logs), UNLIKELY, axis=0))
 
-    def __call__(self, view: View, threads: int) -> Array:
+        def fitted(rows: Array | None) -> Mixture:
+            (found,) = learn_mixtures(
+                joint, components, seed, task.budget, rows=rows, floor=0.01, tol=3e-3, steps=30
+            )
+            return found
+
+        logs = [_log_densities(fitted(known), view.take(out)) for known, out in task.folds[:LIMIT_FOLDS]]
+        return cls(fitted(None), np.quantile(np.concatenate(logs), UNLIKELY, axis=0))
+
+    def __call__(self, view: View) -> Array:
         """Tell whether the standard errors of a sample are unlike those of the fit."""
-        return np.asarray((_log_densities(self.mixture, view, threads) < self.limits).all(axis=1))
+        return np.asarray((_log_densities(self.mixture, view) < self.limits).all(axis=1))
 
 
-def _values_and_errors(view: View) -> Observed:
+def _values_and_errors(view: View) -> FloatArray:
     assert view.errors is not None
-    return Observed(np.ascontiguousarray(np.hstack([view.points, view.errors])), None, None)
+    return np.ascontiguousarray(np.hstack([view.points, view.errors]))
 
 
-def _log_densities(mixture: Mixture, view: View, threads: int) -> FloatArray:
+def _log_densities(mixture: Mixture, view: View) -> FloatArray:
     """Return log p(x, e) and log p(e | x) of each sample, (l, 2)."""
-    n = view.points.shape[1]
-    values = Mixture(mixture.weights, mixture.means[:, :n], mixture.covs[:, :n, :n])
-    joint = mixture.log_density(_values_and_errors(view), threads)
-    marginal = values.log_density(Observed(view.points, None, None), threads)
-    return np.column_stack([joint, joint - marginal])
+    X = _values_and_errors(view)
+    joint, values = mixture.log_densities(X, X.shape[1], view.points.shape[1])
+    return np.column_stack([joint, joint - values])
