@@ -388,10 +388,7 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
             rows = slice(first, min(len(data), first + size))
             return work(rows, self.inputs_.view(data[rows], 1))
 
-        if len(data) <= size:
-            return [one(0)]
-        with threadpool_limits(1):
-            return team.map(one, range(0, len(data), size))
+        return team.map(one, range(0, len(data), size))
 
     def _ask(self, work: Callable[[View], Answer], X: Any, cov: Any, std: Any) -> list[Answer]:
         """Work on new samples, or on the blocks of such, some at a time."""
@@ -425,6 +422,7 @@ class PoolEstimator(ShowsFit, BaseEstimator):  # type: ignore[misc]
         def explained(view: View) -> list[dict[str, Any]]:
             answers = self._answers(view)
             gated = answers[1]
+            said: list[dict[str, Any]]
             said, what, each = self._explained(answers)
             for i, own in enumerate(said):
                 weights = self.pool_.fallback_weights if gated[i] else self.pool_.weights

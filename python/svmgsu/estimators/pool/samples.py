@@ -37,7 +37,8 @@ class Posterior(NamedTuple):
 
     def take(self, rows: Array) -> Posterior:
         """Return some of the samples, by their indices."""
-        return Posterior(*(None if part is None else part[rows] for part in self))
+        weights = None if self.weights is None else self.weights[rows]
+        return Posterior(weights, self.means[rows], None if self.covs is None else self.covs[rows])
 
     def mean(self) -> FloatArray:
         """Return the expected values, (l, n)."""
