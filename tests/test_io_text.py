@@ -126,7 +126,7 @@ def test_the_kind_can_be_asked_for():
     [
         ("a 1:1\nb 4:abc\n", None, '<means>:2:5: expected a number after 4:, got "abc"'),
         ("a 1:nan\n", None, '<means>:1:5: expected a finite number after 1:, got "nan"'),
-        ("a 1:1 1:2\n", None, "<means>:1:7: index 1 appears twice in this line"),
+        ("a 1:1 1:2\n", None, "<means>:1:1: index 1 appears twice in this line"),
         ("a\0 1:1\n", None, "<means>:1:2: byte \\x00: this is not a text file"),
         ("", None, "<means>:1: there are no samples in this file"),
         ("a\n", None, "<means>: all means are zero; n_features= says how many"),

@@ -1,36 +1,15 @@
 // Maps of Gaussians and mixtures to features.
-#include <pybind11/stl.h>
-
-#include "checks.hpp"
+#include "bindings.hpp"
 
 namespace svmgsu::python {
 namespace {
 
 using MapPtr = std::shared_ptr<Map>;
-using Weights = std::optional<Array<double>>;
 
-Matrix to_matrix(const Array<double>& a) {
-  Matrix out(size_of(a, 0), size_of(a, 1));
-  std::copy_n(a.data(), out.size(), out.data());
-  return out;
-}
-
-Array<double> to_rows(const Matrix& matrix) {
-  Array<double> out({matrix.rows(), matrix.cols()});
-  std::copy_n(matrix.data(), matrix.size(), out.mutable_data());
-  return out;
-}
-
-Blend blend_of(const Gaussians& data, const Weights& weights) {
-  if (!weights) return {};
-  require_size(weights->size(), data.samples(), "weights");
-  return {weights->data(), size_of(*weights, 1)};
-}
-
-const double* each(const Weights& weights, Index samples, const char* name) {
-  if (!weights) return nullptr;
-  require_size(weights->size(), samples, name);
-  return weights->data();
+const double* each(const MaybeArray& values, Index count, const char* name) {
+  if (!values) return nullptr;
+  require_size(values->size(), count, name);
+  return values->data();
 }
 
 Spread spread_named(const std::string& name) {
@@ -43,32 +22,29 @@ Spread spread_named(const std::string& name) {
 
 template <class Scalar>
 void bind_moments(py::module_& m) {
-  using py::arg;
   m.def(
       "map_moments",
-      [](const Map& map, const Gaussians& data, const Weights& weights, const std::string& spread, Array<Scalar>& mean,
-         int threads) {
-        const Blend blend = blend_of(data, weights);
+      [](const Map& map, const Gaussians& data, const MaybeArray& weights, const std::string& spread,
+         Array<Scalar>& mean, int threads) {
+        Blend blend;
+        blend.weight = each(weights, data.samples(), "weights");
+        if (weights) blend.components = size_of(*weights, 1);
         const Spread kind = spread_named(spread);
         require_size(mean.size(), blend.samples(data) * map.outputs(), "mean");
-        Scalar* const out = mean.mutable_data();
-        FeatureMoments found;
-        {
-          py::gil_scoped_release release;
-          found = map_moments(map, data, blend, kind, out, threads);
-        }
+        FeatureMoments found =
+            released([&, out = mean.mutable_data()] { return map_moments(map, data, blend, kind, out, threads); });
         const py::ssize_t rows = found.start.empty() ? 0 : found.start.back();
-        const auto starts = static_cast<py::ssize_t>(found.start.size());
-        return py::make_tuple(to_rows(found.variance), to_rows(found.packed),
+        return py::make_tuple(move_to_array(std::move(found.variance)), move_to_array(std::move(found.packed)),
                               move_to_array(std::move(found.factors), {rows, map.outputs()}),
-                              move_to_array(std::move(found.start), {starts}));
+                              move_to_array(std::move(found.start)));
       },
-      arg("map"), arg("data"), arg("weights").noconvert(), arg("spread"), arg("mean").noconvert(), arg("threads"));
+      arg("map"), arg("data"), exact("weights"), arg("spread"), exact("mean"), arg("threads"));
 }
 
 // E z of Fourier features, (l, 2R), or `combine` times that.
-Array<double> waves_of(const Array<double>& frequencies, const Weights& weights, const Array<double>& means,
-                       const Weights& covariances, const Weights& further, const Weights& combine, int threads) {
+Array<double> waves_of(const Array<double>& frequencies, const MaybeArray& weights, const Array<double>& means,
+                       const MaybeArray& covariances, const MaybeArray& further, const MaybeArray& combine,
+                       int threads) {
   MixtureArrays data;
   data.samples = size_of(means, 0, 3);
   data.components = size_of(means, 1, 3);
@@ -89,11 +65,7 @@ Array<double> waves_of(const Array<double>& frequencies, const Weights& weights,
   require(!combine || size_of(*combine, 0) > 0, "combine: there are no rows");
   const Matrix combined = combine ? to_matrix(*combine) : Matrix(0, 0);
   Array<double> out({data.samples, combine ? combined.rows() : 2 * w.rows()});
-  double* const to = out.mutable_data();
-  {
-    py::gil_scoped_release release;
-    expected_waves(w, data, combined, to, threads);
-  }
+  released([&, to = out.mutable_data()] { expected_waves(w, data, combined, to, threads); });
   return out;
 }
 
@@ -106,18 +78,16 @@ void bind_maps(py::module_& m) {
   m.def(
       "fourier_map",
       [](const Array<double>& frequencies) -> MapPtr { return std::make_shared<Fourier>(to_matrix(frequencies)); },
-      py::arg("frequencies").noconvert());
+      exact("frequencies"));
   m.def(
       "landmark_map",
       [](const Array<double>& landmarks, const Array<double>& transform) -> MapPtr {
         return std::make_shared<Landmarks>(to_matrix(landmarks), to_matrix(transform));
       },
-      py::arg("landmarks").noconvert(), py::arg("transform").noconvert());
-  m.def(
-      "polynomial_map", [](Index inputs) -> MapPtr { return std::make_shared<Polynomial>(inputs); }, py::arg("inputs"));
-  m.def("expected_waves", &waves_of, py::arg("frequencies").noconvert(), py::arg("weights").noconvert(),
-        py::arg("means").noconvert(), py::arg("covariances").noconvert(), py::arg("further").noconvert(),
-        py::arg("combine").noconvert(), py::arg("threads"));
+      exact("landmarks"), exact("transform"));
+  m.def("polynomial_map", [](Index inputs) -> MapPtr { return std::make_shared<Polynomial>(inputs); }, arg("inputs"));
+  m.def("expected_waves", &waves_of, exact("frequencies"), exact("weights"), exact("means"), exact("covariances"),
+        exact("further"), exact("combine"), arg("threads"));
   bind_moments<double>(m);
   bind_moments<float>(m);
 }

@@ -1,8 +1,8 @@
 // Training: one Options in, one Result out; a monitor that keeps Ctrl-C alive.
-#include <pybind11/stl.h>
-
+#include "bindings.hpp"
+#include "engines/mapped.hpp"
+#include "engines/streamed.hpp"
 #include "solvers/sgd.hpp"
-#include "solving.hpp"
 
 namespace svmgsu::python {
 namespace {
@@ -52,6 +52,32 @@ void bind_results(py::module_& m) {
       .def_readonly("history", &Result::history);
 }
 
+Objective objective_of(const TrainingSet& set, const Options& o) {
+  return Objective(set, o.lambda, o.threads, o.intercept, o.loss);
+}
+template <class Data>
+Objective objective_of(const Data& data, const Options& o) {
+  return data.objective(o.lambda, o.threads, o.intercept, o.loss);
+}
+
+// One way to solve, wherever the samples are.
+template <class Data>
+void bind_solve(py::module_& m) {
+  m.def(
+      "solve",
+      [](const Data& data, const Options& options, const py::object& callback, const MaybeArray& start_w,
+         double start_b) {
+        const Vector start = start_w ? to_vector(*start_w) : Vector();
+        const Monitor monitor = monitor_of(callback);
+        return released([&] {
+          const Objective objective = objective_of(data, options);
+          if (start_w) require_size(start.size(), objective.features(), "start_w");
+          return solve(objective, options, monitor, start_w ? &start : nullptr, start_b);
+        });
+      },
+      arg("data"), arg("options"), arg("callback") = py::none(), arg("start_w") = py::none(), arg("start_b") = 0.0);
+}
+
 // What continue_sgd returned the last time; empty: nothing yet.
 Stream stream_of(const py::tuple& state) {
   Stream s;
@@ -71,59 +97,21 @@ Stream stream_of(const py::tuple& state) {
 }  // namespace
 
 void bind_solvers(py::module_& m) {
-  using py::arg;
   bind_options(m);
   bind_results(m);
-  def_solve<TrainingSet>(
-      m,
-      [](const TrainingSet& data, const Options& o) {
-        return Objective(data, o.lambda, o.threads, o.intercept, o.loss);
-      },
-      [](const TrainingSet& data) { return data.data.features(); });
+  bind_solve<TrainingSet>(m);
+  bind_solve<Streamed>(m);
+  bind_solve<Mapped>(m);
   // `state` is what the last call returned: (w, average, b, average_b, steps, weight, samples).
   m.def(
       "continue_sgd",
       [](const TrainingSet& data, double lam, bool intercept, Index batch, std::uint64_t seed, const py::tuple& state,
          const std::shared_ptr<Loss>& loss) {
         Stream s = stream_of(state);
-        {
-          py::gil_scoped_release release;
-          continue_sgd(Objective(data, lam, 1, intercept, loss), batch, seed, s);
-        }
+        released([&] { continue_sgd(Objective(data, lam, 1, intercept, loss), batch, seed, s); });
         return py::make_tuple(to_array(s.w), to_array(s.average), s.b, s.average_b, s.steps, s.weight, s.samples);
       },
       arg("data"), arg("lam"), arg("intercept"), arg("batch"), arg("seed"), arg("state"), arg("loss") = py::none());
-  m.def(
-      "fit_platt",
-      [](const Array<double>& scores, const Array<double>& labels, const std::optional<Array<double>>& weights) {
-        const Platt p = fit_platt(to_std(scores), to_std(labels), weights ? to_std(*weights) : std::vector<double>());
-        return py::make_tuple(p.a, p.b);
-      },
-      arg("scores").noconvert(), arg("labels").noconvert(), arg("weights") = py::none());
-  const auto scored = [](const Array<double>& margins, const std::optional<Array<double>>& variances,
-                         const Array<double>& signs, const Array<double>& weights) {
-    return Scored{to_std(margins), variances ? to_std(*variances) : std::vector<double>(), to_std(signs),
-                  to_std(weights)};
-  };
-  m.def(
-      "fit_calibration",
-      [scored](const Array<double>& margins, const std::optional<Array<double>>& variances, const Array<double>& signs,
-               const Array<double>& weights, double width, double without_noise) {
-        const Scored given = scored(margins, variances, signs, weights);
-        py::gil_scoped_release release;
-        const Calibration c = fit_calibration(given, {width, without_noise});
-        return std::make_tuple(c.a, c.b, c.kappa, c.base);
-      },
-      arg("margins"), arg("variances"), arg("signs"), arg("weights"), arg("width") = CalibrationOptions().width,
-      arg("without_noise") = CalibrationOptions().without_noise);
-  m.def(
-      "own_calibration",
-      [scored](const Array<double>& margins, const std::optional<Array<double>>& variances, const Array<double>& signs,
-               const Array<double>& weights, double trained_odds) {
-        const Calibration c = own_calibration(scored(margins, variances, signs, weights), trained_odds);
-        return std::make_tuple(c.a, c.b, c.kappa, c.base);
-      },
-      arg("margins"), arg("variances"), arg("signs"), arg("weights"), arg("trained_odds"));
 }
 
 }  // namespace svmgsu::python

@@ -13,15 +13,16 @@ using namespace svmgsu;
 namespace {
 
 void require_usable(const Model& model) {
-  const Vector decision = model.decision(Vector::Zero(model.w.cols()));
+  const Matrix zeros = Matrix::Zero(1, model.w.cols());
+  const Gaussians data(zeros, {});
   if (model.task == Task::regression) {
-    if (decision.size() != 1 || !model.labels.empty() || !make_loss(model.loss, model.loss_parameter)) std::abort();
+    if (model.decisions(data).size() != 1 || !model.labels.empty() || !make_loss(model.loss, model.loss_parameter))
+      std::abort();
     return;
   }
-  const Index place = model.predict(decision);
-  if (place < 0 || place >= static_cast<Index>(model.labels.size())) std::abort();
-  if (!model.calibration.empty() && model.probabilities(decision).size() != static_cast<Index>(model.labels.size()))
-    std::abort();
+  const Index place = model.predict(data)[0], classes = static_cast<Index>(model.labels.size());
+  if (place < 0 || place >= classes) std::abort();
+  if (!model.calibration.empty() && model.probabilities(data).cols() != classes) std::abort();
 }
 
 void require_same(const Model& a, const Model& b) {

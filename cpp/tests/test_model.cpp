@@ -43,10 +43,23 @@ Model model_of_three() {
   return model;
 }
 
+Model regression() {
+  Model model = Model::regression((Vector(3) << 1.0 / 3, -0.0, 1e300).finished(), 0.1, 1e-3, "huber");
+  model.loss_parameter = 0.7;
+  model.scatter = 2.0 / 3;
+  model.names = {"u", "g r", ""};
+  return model;
+}
+
 Model of_labels(const std::string& negative, const std::string& positive) {
   Model model = sample();
   model.labels = {negative, positive};
   return model;
+}
+
+Model from_text(const std::string& text) {
+  std::istringstream file(text);
+  return Model::read(file, "m");
 }
 
 std::string read(const std::string& path) {
@@ -82,6 +95,12 @@ TEST_CASE("a model comes back from its file exactly") {
   SUBCASE("without probabilities") { model.calibration.clear(); }
   SUBCASE("with an empty label") { model.labels = {"", "%"}; }
   SUBCASE("of three classes") { model = model_of_three(); }
+  SUBCASE("of pairs of classes") {
+    model = model_of_three();
+    model.multi_class = MultiClass::ovo;
+  }
+  SUBCASE("of a regression") { model = regression(); }
+  SUBCASE("of a regression with default settings") { model = Model::regression(Vector::Constant(2, 1.0), 0.5, 0.1); }
   SUBCASE("with shares and weights of the classes") {
     model.prior = (Vector(2) << 0.9, 0.1).finished();
     model.class_weight = (Vector(2) << 1.0 / 3, 5).finished();
@@ -96,9 +115,13 @@ TEST_CASE("a model comes back from its file exactly") {
     CHECK(loaded.w.data()[j] == model.w.data()[j]);
     CHECK(std::signbit(loaded.w.data()[j]) == std::signbit(model.w.data()[j]));
   }
+  CHECK(loaded.task == model.task);
+  CHECK(loaded.multi_class == model.multi_class);
   CHECK(loaded.b == model.b);
   CHECK(loaded.lambda == model.lambda);
   CHECK(loaded.loss == model.loss);
+  for (const auto number : {&Model::loss_parameter, &Model::scatter})
+    CHECK((loaded.*number == model.*number || (std::isnan(loaded.*number) && std::isnan(model.*number))));
   REQUIRE(loaded.calibration.size() == model.calibration.size());
   for (std::size_t k = 0; k < model.calibration.size(); ++k) {
     const Calibration &got = loaded.calibration[k], &wanted = model.calibration[k];
@@ -121,7 +144,6 @@ TEST_CASE("columns are put in the order of the model by their names") {
   const Matrix rows = (Matrix(2, 3) << 3, 1, 2, 6, 4, 5).finished();
   const Matrix ordered = model.in_order(rows, {"r", "u", "g"});
   CHECK(ordered == (Matrix(2, 3) << 1, 2, 3, 4, 5, 6).finished());
-  CHECK(model.decision(ordered.row(1).transpose())(0) == 654);
   CHECK_THROWS_WITH_AS(model.in_order(rows, {"r", "u", "i"}),
                        "X: its features are not those of the model: missing 'g'; unknown 'i'", InvalidArgument);
   CHECK_THROWS_WITH_AS(model.in_order(rows, {"r", "u", "u"}), "X: feature 'u' is there twice", InvalidArgument);
@@ -263,20 +285,6 @@ TEST_CASE("no single changed byte crashes the reader") {
     }
 }
 
-TEST_CASE("decision values are w·x + b, the same bits for any number of threads") {
-  test::Random random(29);
-  const Matrix means = random.normals(5000, 13);
-  const Model model(random.normals(13), 0.25, 1, "hinge");
-  const Vector w = model.w.row(0);
-  const Rows view(means);
-  const std::vector<double> one = decision_values(view, w, 0.25, 1);
-  REQUIRE(one.size() == 5000);
-  for (Index i = 0; i < 5000; i += 97)
-    CHECK(one[static_cast<std::size_t>(i)] ==
-          doctest::Approx(model.decision(means.row(i).transpose())(0)).epsilon(1e-14));
-  for (const int threads : {2, 3, 8}) CHECK(decision_values(view, w, 0.25, threads) == one);
-}
-
 TEST_CASE("a model of the authors comes back exactly, and what their files cannot hold is refused") {
   const Folder folder;
   Model model = of_labels("-1", "1");
@@ -301,66 +309,52 @@ TEST_CASE("a model of the authors comes back exactly, and what their files canno
   CHECK(complaint(folder.file("m")) == ":2: a model with kernel 'rbf'; only linear ones are supported");
 }
 
-TEST_CASE("two classes are told apart by the sign, with probabilities by those, which are the sigmoid's") {
-  Model model(Vector::Constant(1, 2.0), -1, 0.1, "hinge");
-  CHECK(model.predict(model.decision(Vector::Constant(1, 1.0))) == 1);
-  CHECK(model.predict(model.decision(Vector::Constant(1, 0.0))) == 0);
-  CHECK_THROWS_AS(model.probabilities(Vector::Zero(1)), InvalidArgument);
-  model.calibration = {Calibration(Platt{-3, 0.5})};
-  const Vector p = model.probabilities(Vector::Constant(1, 0.4));
-  CHECK(p(1) == doctest::Approx(1 / (1 + std::exp(-3 * 0.4 + 0.5))));
-  CHECK(p.sum() == doctest::Approx(1));
-  CHECK(model.predict(Vector::Constant(1, 0.1)) == 0);  // on the positive side, and less probable
-  model.class_weight = (Vector(2) << 1, 3).finished();
-  CHECK(model.predict(Vector::Constant(1, 0.1)) == 1);
+TEST_CASE("a parameter that is left to the loss is written out, and what is not known needs no line") {
+  Model model = regression();
+  model.loss_parameter = std::numeric_limits<double>::quiet_NaN();
+  std::stringstream file;
+  model.write(file);
+  CHECK(Model::read(file, "m").loss_parameter == 1.35);
+  std::ostringstream text;
+  Model::regression(Vector::Constant(2, 1.0), 0.5, 0.1).write(text);
+  CHECK(text.str().find("loss") == std::string::npos);
+  CHECK(text.str().find("scatter") == std::string::npos);
 }
 
-TEST_CASE("log-odds are those of Bayes' rule for normal margins with noise") {
-  const double tau2 = 0.64, away = 1.1, share = 0.05;
-  const double base = std::log(share / (1 - share));
-  const Calibration c(2 * away / tau2, base, 1 / tau2, base);
-  for (const double f : {-2.0, 0.1, 1.5})
-    for (const double v : {0.0, 0.5, 9.0}) {
-      const auto density = [&](double mean) { return std::exp(-(f - mean) * (f - mean) / (2 * (tau2 + v))); };
-      const double odds = share * density(away) / ((1 - share) * density(-away));
-      CHECK(c.log_odds(f, v) == doctest::Approx(std::log(odds)));
-      CHECK(c.log_odds(f, v, 0.0) == doctest::Approx(std::log(odds) - base));
+TEST_CASE("a file that does not say so is of one class against the rest") {
+  const Model model =
+      from_text("svmgsu-model 3\nlabels int 1 2 3\nlambda 1\nfeatures 1\nintercept 1 2 3\nweights\n1 2 3\nend\n");
+  CHECK(model.multi_class == MultiClass::ovr);
+}
+
+TEST_CASE("a loss is one of its task, whatever the order of the lines") {
+  const auto complaint_of = [](const std::string& more) -> std::string {
+    try {
+      from_text("svmgsu-model 3\ntask regression\nlambda 1\n" + more + "features 1\nintercept 0\nweights\n1\nend\n");
+    } catch (const FileError& error) {
+      return error.what();
     }
-  CHECK(c.log_odds(1.5, std::numeric_limits<double>::infinity()) == base);
+    return "";
+  };
+  CHECK(complaint_of("") == "");
+  CHECK(complaint_of("loss huber 2\n") == "");
+  CHECK(complaint_of("loss hinge\n") == "m:4: loss: 'hinge' is none that this svmgsu knows for regressions");
+  CHECK(complaint_of("loss huber\n") == "m:4: loss: 'huber' needs the number that is its parameter");
+  CHECK(complaint_of("loss huber 0\n") == "m:4: delta: must be > 0 and finite, got 0");
+  CHECK(complaint_of("loss squared 1\n") == "m:4: loss: 'squared' has no parameter");
+  CHECK(complaint_of("scatter -1\n") == "m:4: scatter: expected a number >= 0");
+  CHECK(complaint_of("labels int 0 1\n").find("labels: a regression has none") != std::string::npos);
 }
 
-TEST_CASE("an object blurred without end has the shares of training, or those stated") {
-  Model model = model_of_three();
-  const double shares[] = {0.9, 0.08, 0.02};
-  for (std::size_t k = 0; k < 3; ++k)
-    model.calibration[k] = Calibration(1, 0.5, 1, std::log(shares[k] / (1 - shares[k])));
-  const Vector decision = Vector::LinSpaced(3, -2, 5), variance = Vector::Constant(3, 1e12);
-  const Vector p = model.probabilities(decision, &variance);
-  for (Index k = 0; k < 3; ++k) CHECK(p(k) == doctest::Approx(shares[k]).epsilon(1e-6));
-  const Vector stated = (Vector(3) << 0.2, 0.3, 0.5).finished();
-  CHECK((model.probabilities(decision, &variance, &stated) - stated).cwiseAbs().maxCoeff() < 1e-6);
-  model.prior = stated;
-  CHECK((model.probabilities(decision, &variance) - stated).cwiseAbs().maxCoeff() < 1e-6);
-  CHECK_THROWS_AS(model.probabilities(decision, &variance, &decision), InvalidArgument);
-}
-
-TEST_CASE("of three classes the most probable is taken, and probabilities sum to one even where all are tiny") {
-  Model model = model_of_three();
-  const Vector decision = (Vector(3) << 0.5, 0.4, -0.2).finished();
-  Vector wanted(3);
-  for (int k = 0; k < 3; ++k)
-    wanted(k) = model.calibration[static_cast<std::size_t>(k)].platt().probability(decision(k));
-  CHECK((model.probabilities(decision) - wanted / wanted.sum()).norm() < 1e-15);
-  CHECK(model.predict(decision) == 1);  // the steeper sigmoid
-  model.calibration.clear();
-  CHECK(model.predict(decision) == 0);
-
-  model = model_of_three();
-  const Vector far = Vector::Constant(3, -1e4), p = model.probabilities(far);
-  CHECK(p.sum() == doctest::Approx(1));
-  CHECK(p.allFinite());
-  const Vector variance = (Vector(3) << 0.0, 1.0, 1e4).finished();
-  CHECK(model.probabilities(decision, &variance).sum() == doctest::Approx(1));
-  const Vector two = Vector::Zero(2);
-  CHECK_THROWS_AS(model.probabilities(decision, &two), InvalidArgument);
+TEST_CASE("what a regression cannot have is not written") {
+  std::ostringstream out;
+  CHECK_THROWS_WITH_AS(regression().write(out, ModelFormat::gsvm),
+                       "format: gsvm files hold classifiers, and this model is a regression; save it as svmgsu",
+                       InvalidArgument);
+  Model model = regression();
+  SUBCASE("labels") { model.labels = {"0", "1"}; }
+  SUBCASE("a loss of classifiers") { model.loss = "hinge"; }
+  SUBCASE("a wrong parameter") { model.loss_parameter = -1; }
+  CHECK_THROWS_AS(model.write(out), InvalidArgument);
+  CHECK(out.str().empty());
 }

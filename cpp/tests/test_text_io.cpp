@@ -142,7 +142,7 @@ TEST_CASE("an error names file, line, column and what was wanted") {
       {"a 5", "f:1:3: expected index:value, got \"5\""},
       {"a 2147483648:1", "f:1:3: index 2147483648 is beyond 2147483647"},
       {"a 18446744073709551617:1", "f:1:3: index 18446744073709551617 is beyond 2147483647"},
-      {"a 1:2  3:1 1:3", "f:1:12: index 1 appears twice in this line"},
+      {"a 1:2  3:1 1:3", "f:1:1: index 1 appears twice in this line"},
       {"a 1:NaN", "f:1:5: expected a finite number after 1:, got \"NaN\""},
       {"a 1:-inf", "f:1:5: expected a finite number after 1:, got \"-inf\""},
       {"a 1:1e999", "f:1:5: the number \"1e999\" is too large"},
@@ -243,9 +243,9 @@ TEST_CASE("upper triangle, lower triangle, both, and any order are the same matr
 TEST_CASE("wrong covariances") {
   const std::pair<const char*, const char*> cases[] = {
       {"a 1,2:1 2,1:2", "f:1:1: the matrix is not symmetric: 1,2:1 but 2,1:2"},
-      {"a 1,2:1 3,3:1 1,2:1", "f:1:15: index 1,2 appears twice in this line"},
-      {"a 1,2:1 2,1:1 2,1:1", "f:1:15: index 2,1 appears twice in this line"},
-      {"a 2,2:1 2,2:1", "f:1:9: index 2,2 appears twice in this line"},
+      {"a 1,2:1 3,3:1 1,2:1", "f:1:1: index 1,2 appears twice in this line"},
+      {"a 1,2:1 2,1:1 2,1:1", "f:1:1: index 2,1 appears twice in this line"},
+      {"a 2,2:1 2,2:1", "f:1:1: index 2,2 appears twice in this line"},
       {"a 1,1:-1", "f:1:7: a variance must be >= 0, got \"-1\""},
       {"a -1", "f:1:3: a variance must be >= 0, got \"-1\""},
       {"a 1 2", "f:1:5: expected one variance, got also \"2\""},
@@ -319,21 +319,16 @@ TEST_CASE("files are joined by ids in the order of the first") {
   CHECK_THROWS_WITH_AS(join({&means, &twice}), "f:4: the id \"a:\" is also on line 1", FormatError);
 }
 
-TEST_CASE("the monitor hears of the progress and may stop") {
+TEST_CASE("the monitor is called now and then and may stop") {
   std::string text;
   while (text.size() < (70u << 20)) text += "# a comment that fills the file with bytes that cost no time to read\n";
   text += "a 1:1\n";
-  std::vector<Index> heard;
+  int calls = 0;
   TextOptions options;
-  options.monitor = [&](Index done, Index total) {
-    heard.push_back(done);
-    CHECK(total == static_cast<Index>(text.size()));
-  };
+  options.monitor = [&] { ++calls; };
   read_rows(Text::lend(text), options);
-  REQUIRE(heard.size() >= 2);
-  CHECK(std::is_sorted(heard.begin(), heard.end()));
-  CHECK(heard.back() == static_cast<Index>(text.size()));
-  options.monitor = [](Index, Index) { throw std::runtime_error("stop"); };
+  CHECK(calls >= 2);
+  options.monitor = [] { throw std::runtime_error("stop"); };
   CHECK_THROWS_WITH(read_rows(Text::lend(text), options), "stop");
 }
 

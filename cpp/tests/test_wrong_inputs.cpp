@@ -100,7 +100,6 @@ TEST_CASE("points of another length") {
     CHECK(names("w", [&] { objective.best_intercept(w); }));
     CHECK(names("w", [&] { prove(objective, w, 0); }));
     CHECK(names("start_w", [&] { solve(objective, Options(), {}, &w, 0); }));
-    CHECK(names("w", [&] { decision_values(small.means, w, 0); }));
   }
   Options options;
   options.tolerance = -1;
@@ -151,7 +150,6 @@ TEST_CASE("a model knows its loss") {
   CHECK(names("loss", [&] { Model(w, 0, 0.1, "squared"); }));
   CHECK(names("loss", [&] { Model::regression(w, 0, 0.1, "hinge"); }));
   CHECK(names("weights", [&] { Model(Vector(), 0, 0.1, "hinge"); }));
-  CHECK(names("x", [&] { Model(w, 0, 0.1, "hinge").decision(Vector::Ones(3)); }));
 }
 
 TEST_CASE("moments of maps with weights that are none, or without room") {
@@ -223,17 +221,6 @@ TEST_CASE("losses of numbers that are none") {
   CHECK(names("signed_margin", [] { probability_right(kNaN, 0); }));
 }
 
-TEST_CASE("pairs of classes that are not there") {
-  double pairs[3] = {1, 2, 3}, out[3];
-  for (const auto function : {couple, vote}) {
-    CHECK(names("pairs", [&] { function(nullptr, 3, out); }));
-    CHECK(names("out", [&] { function(pairs, 3, nullptr); }));
-    for (const Index classes : {-3, 0, 1}) CHECK(names("classes", [&] { function(pairs, classes, out); }));
-    const double none[3] = {1, kNaN, 3};
-    CHECK(names("pairs", [&] { function(none, 3, out); }));
-  }
-}
-
 TEST_CASE("calibration of scores, classes and weights that are none") {
   const std::vector<double> scores = {-1, 0, 1, 2}, signs = {-1, 1, -1, 1};
   const auto with = [](std::vector<double> list, double value) {
@@ -267,25 +254,19 @@ TEST_CASE("calibration of scores, classes and weights that are none") {
   CHECK(names("without_noise", [&] { fit_calibration({scores, {}, signs, {}}, {1, 1.5}); }));
 }
 
-TEST_CASE("decisions that are no numbers, and priors that are none") {
-  Classification task;
-  task.calibration = {Calibration()};
-  const Vector one = Vector::Ones(1), none = Vector::Constant(1, kNaN), negative = Vector::Constant(1, -1.0);
+TEST_CASE("calibrations and class priors that are no numbers") {
+  const Small small;
   const Vector shares = (Vector(2) << 0.5, kInfinity).finished();
-  CHECK(names("decision", [&] { task.probabilities(none); }));
-  CHECK(names("decision", [&] { task.predict(Vector::Ones(2)); }));
-  CHECK(names("decision", [&] { task.class_scores(one); }));
-  CHECK(names("variance", [&] { task.probabilities(one, &negative); }));
-  CHECK(names("variance", [&] { task.probabilities(one, &none); }));
-  CHECK(names("prior", [&] { task.probabilities(one, nullptr, &shares); }));
-  task.prior = shares;
-  CHECK(names("prior", [&] { task.probabilities(one); }));
-  task.prior = Vector();
-  task.class_weight = shares;
-  CHECK(names("class_weight", [&] { task.predict(one); }));
-  task.class_weight = Vector();
-  task.calibration[0].a = kNaN;
-  CHECK(names("calibration", [&] { task.probabilities(one); }));
+  Model model(Vector::Ones(4), 0, 0.1, "hinge");
+  model.calibration = {Calibration()};
+  model.prior = shares;
+  CHECK(names("prior", [&] { model.probabilities(small.data); }));
+  model.prior = Vector();
+  model.class_weight = shares;
+  CHECK(names("class_weight", [&] { model.predict(small.data); }));
+  model.class_weight = Vector();
+  model.calibration[0].a = kNaN;
+  CHECK(names("calibration", [&] { model.probabilities(small.data); }));
 }
 
 TEST_CASE("hyperplanes that are not there") {
@@ -303,7 +284,6 @@ TEST_CASE("hyperplanes that are not there") {
   CHECK(names("lambda", [&] { Model(w, 0, kNaN, "hinge"); }));
   Model model = Model::regression(w, 0, 0.1);
   model.b = Vector();
-  CHECK(names("b", [&] { model.decision(w); }));
   CHECK(names("b", [&] { model.estimate(small.data); }));
   model.w = Matrix(0, 4);
   CHECK(names("w", [&] { model.estimate(small.data); }));

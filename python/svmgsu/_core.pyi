@@ -375,7 +375,6 @@ def read_rows(
     diagonal: bool,
     as_written: bool,
     threads: int,
-    callback: Callable[[int, int], None] | None = None,
 ) -> TextRows: ...
 def join(files: list[TextRows], /) -> list[Starts]: ...
 def format_dense(

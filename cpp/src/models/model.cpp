@@ -7,11 +7,6 @@
 
 namespace svmgsu {
 
-std::vector<double> decision_values(const Rows& means, const Vector& w, double b, int threads) {
-  const Matrix found = decision_values({w.data(), &b, 1, w.size()}, Gaussians(means, {}), threads);
-  return std::vector<double>(found.data(), found.data() + found.size());
-}
-
 namespace {
 
 // At most five names, in quotes, on one line.
@@ -55,20 +50,6 @@ Model::Model(const Vector& weights, double intercept, double lambda_, const std:
   require(std::isfinite(intercept), "intercept: must be finite");
   require(lambda_ >= 0 && std::isfinite(lambda_), "lambda: must be >= 0 and finite, got " + to_text(lambda_));
   require_task(*make_loss(loss_), Task::classification);
-}
-
-Vector Model::decision(const Vector& x) const {
-  require(x.size() == w.cols(),
-          "x: " + std::to_string(x.size()) + " features, but the model has " + std::to_string(w.cols()));
-  require(b.size() == w.rows(), "b: one number for each row of w is wanted");
-  const Rows row(x.data(), 1, x.size());
-  const Index id = 0;
-  Vector out(w.rows());
-  for (Index k = 0; k < w.rows(); ++k) {
-    row.dots(Batch{&id, 1}, w.data() + k * w.cols(), &out(k));
-    out(k) += b(k);
-  }
-  return out;
 }
 
 Planes Model::planes() const {

@@ -82,13 +82,45 @@ class Extrapolation {
   explicit Extrapolation(Index memory) : memory_(memory) {}
 
   // The point to try after a step from `at` to `stepped`; no variance is below `floor`.
-  Mixture next(const Mixture& at, const Mixture& stepped, double floor);
+  Mixture next(const Mixture& at, const Mixture& stepped, double floor) {
+    combined_ = false;
+    if (memory_ == 0) return stepped;
+    const EigenVector from = numbers_of(at), to = numbers_of(stepped), move = to - from;
+    if (point_.size()) {
+      points_.push_back(to - point_);
+      moves_.push_back(move - move_);
+      if (static_cast<Index>(points_.size()) > memory_) {
+        points_.erase(points_.begin());
+        moves_.erase(moves_.begin());
+      }
+    }
+    point_ = to;
+    move_ = move;
+    if (points_.empty()) return stepped;
+    const EigenVector counts = importance(at);
+    const auto columns = static_cast<Index>(moves_.size());
+    EigenMatrix differences(move.size(), columns);
+    for (Index j = 0; j < columns; ++j) differences.col(j) = moves_[static_cast<std::size_t>(j)].cwiseProduct(counts);
+    const EigenVector factors = linalg::least_squares(differences, move.cwiseProduct(counts), kDependent);
+    EigenVector found = to;
+    for (Index j = 0; j < columns; ++j) found -= factors(j) * points_[static_cast<std::size_t>(j)];
+    if (!found.allFinite()) {
+      forget();
+      return stepped;
+    }
+    combined_ = true;
+    return mixture_of(found, at, floor);
+  }
 
   // Whether the last point was combined from several steps.
   bool combined() const { return combined_; }
 
   // Begins anew, since the last point was bad.
-  void forget();
+  void forget() {
+    points_.clear();
+    moves_.clear();
+    point_.resize(0);
+  }
 
  private:
   Index memory_;
@@ -96,42 +128,6 @@ class Extrapolation {
   EigenVector point_, move_;
   std::vector<EigenVector> points_, moves_;  // differences from one step to the next, of points and of moves
 };
-
-void Extrapolation::forget() {
-  points_.clear();
-  moves_.clear();
-  point_.resize(0);
-}
-
-Mixture Extrapolation::next(const Mixture& at, const Mixture& stepped, double floor) {
-  combined_ = false;
-  if (memory_ == 0) return stepped;
-  const EigenVector from = numbers_of(at), to = numbers_of(stepped), move = to - from;
-  if (point_.size()) {
-    points_.push_back(to - point_);
-    moves_.push_back(move - move_);
-    if (static_cast<Index>(points_.size()) > memory_) {
-      points_.erase(points_.begin());
-      moves_.erase(moves_.begin());
-    }
-  }
-  point_ = to;
-  move_ = move;
-  if (points_.empty()) return stepped;
-  const EigenVector counts = importance(at);
-  const auto columns = static_cast<Index>(moves_.size());
-  EigenMatrix differences(move.size(), columns);
-  for (Index j = 0; j < columns; ++j) differences.col(j) = moves_[static_cast<std::size_t>(j)].cwiseProduct(counts);
-  const EigenVector factors = linalg::least_squares(differences, move.cwiseProduct(counts), kDependent);
-  EigenVector found = to;
-  for (Index j = 0; j < columns; ++j) found -= factors(j) * points_[static_cast<std::size_t>(j)];
-  if (!found.allFinite()) {
-    forget();
-    return stepped;
-  }
-  combined_ = true;
-  return mixture_of(found, at, floor);
-}
 
 // The maximisation for given shares. The best covariance with no variance below the floor has the eigenvalues of the
 // best one without that, lifted to the floor.

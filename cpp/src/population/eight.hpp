@@ -1,44 +1,14 @@
 // Eight doubles that are added and multiplied together, one for each lane.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <cstring>
 
 #include "kernels/simd.hpp"
-#include "population/lanes.hpp"
+#include "population/reader.hpp"
 
 namespace svmgsu::lanes {
 
-#if defined(__GNUC__)
 using Half = kernels::Four;
-SVMGSU_INLINE Half root_of(const Half& x) {
-  return Half{__builtin_sqrt(x[0]), __builtin_sqrt(x[1]), __builtin_sqrt(x[2]), __builtin_sqrt(x[3])};
-}
-SVMGSU_INLINE Half larger_of(const Half& x, const Half& y) { return x > y ? x : y; }
-SVMGSU_INLINE Half half_of(double x) { return Half{x, x, x, x}; }
-#else
-struct Half {
-  double at[4];
-};
-#define SVMGSU_HALF(op)                                                                      \
-  inline Half operator op(const Half& x, const Half& y) {                                    \
-    return {x.at[0] op y.at[0], x.at[1] op y.at[1], x.at[2] op y.at[2], x.at[3] op y.at[3]}; \
-  }
-SVMGSU_HALF(+)
-SVMGSU_HALF(-)
-SVMGSU_HALF(*)
-SVMGSU_HALF(/)
-#undef SVMGSU_HALF
-inline Half root_of(const Half& x) {
-  return {std::sqrt(x.at[0]), std::sqrt(x.at[1]), std::sqrt(x.at[2]), std::sqrt(x.at[3])};
-}
-inline Half larger_of(const Half& x, const Half& y) {
-  return {std::max(x.at[0], y.at[0]), std::max(x.at[1], y.at[1]), std::max(x.at[2], y.at[2]),
-          std::max(x.at[3], y.at[3])};
-}
-inline Half half_of(double x) { return {x, x, x, x}; }
-#endif
 
 struct Eight {
   Half low, high;
@@ -54,14 +24,17 @@ SVMGSU_INLINE void write(const Eight& x, double* p) {
   std::memcpy(p, &x.low, sizeof x.low);
   std::memcpy(p + 4, &x.high, sizeof x.high);
 }
-SVMGSU_INLINE Eight all(double x) { return {half_of(x), half_of(x)}; }
+SVMGSU_INLINE Eight all(double x) { return {kernels::four_times(x), kernels::four_times(x)}; }
 SVMGSU_INLINE Eight operator+(const Eight& x, const Eight& y) { return {x.low + y.low, x.high + y.high}; }
 SVMGSU_INLINE Eight operator-(const Eight& x, const Eight& y) { return {x.low - y.low, x.high - y.high}; }
 SVMGSU_INLINE Eight operator*(const Eight& x, const Eight& y) { return {x.low * y.low, x.high * y.high}; }
 SVMGSU_INLINE Eight operator/(const Eight& x, const Eight& y) { return {x.low / y.low, x.high / y.high}; }
+SVMGSU_INLINE Half root_of(const Half& x) {
+  return Half{__builtin_sqrt(x[0]), __builtin_sqrt(x[1]), __builtin_sqrt(x[2]), __builtin_sqrt(x[3])};
+}
 SVMGSU_INLINE Eight square_root(const Eight& x) { return {root_of(x.low), root_of(x.high)}; }
 SVMGSU_INLINE Eight larger(const Eight& x, const Eight& y) {
-  return {larger_of(x.low, y.low), larger_of(x.high, y.high)};
+  return {x.low > y.low ? x.low : y.low, x.high > y.high ? x.high : y.high};
 }
 
 // sum ∓ Σ_p a_p b_p over `count` entries that stand `da` and `db` lanes apart; two sums that take turns, since an

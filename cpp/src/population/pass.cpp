@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <cstring>
 #include <limits>
 
+#include "population/eight.hpp"
 #include "support/linalg.hpp"
 #include "support/parallel.hpp"
 
@@ -14,6 +17,159 @@ constexpr int W = lanes::kLanes;
 constexpr Index kBlock = 256;        // objects whose sums are made in lanes
 constexpr double kNothing = 1e-17;   // a share that no sum can see
 constexpr double kWorkOfPart = 5e8;  // multiplications between two pauses
+
+constexpr double kLost = 1e-15;  // of a diagonal entry: a pivot below this is rounding
+
+using lanes::all;
+using lanes::Columns;
+using lanes::Eight;
+using lanes::folded;
+using lanes::packed;
+using lanes::read;
+using lanes::transposed;
+using lanes::write;
+
+// Small matrices of some objects side by side, compiled for several instruction sets (kernels/dispatch.hpp).
+
+// out = mask_i mask_j S_ij + noise_ij, where S (n × n, row-major) is one for all lanes.
+SVMGSU_CLONES void add_masked(const double* s, const double* mask, const double* noise, Index n, double* out) {
+  for (Index i = 0; i < n; ++i)
+    for (Index j = 0; j <= i; ++j, noise += W, out += W)
+      write(all(s[i * n + j]) * (read(mask + i * W) * read(mask + j * W)) + read(noise), out);
+}
+
+// out = R S Rᵀ + noise, where R is m × n; `work` holds m × n entries.
+SVMGSU_CLONES void add_projected(const double* s, const double* r, const double* noise, Index m, Index n, double* work,
+                                 double* out) {
+  for (Index i = 0; i < m; ++i)
+    for (Index j = 0; j < n; ++j) {
+      Eight sum = all(0.0);
+      for (Index p = 0; p < n; ++p) sum = sum + read(r + (i * n + p) * W) * all(s[p * n + j]);
+      write(sum, work + (i * n + j) * W);
+    }
+  for (Index i = 0; i < m; ++i)
+    for (Index j = 0; j <= i; ++j, noise += W, out += W)
+      write(folded<false>(read(noise), work + i * n * W, W, r + j * n * W, W, n), out);
+}
+
+// T = LLᵀ in place, with the inverse of L's diagonal on it; log_root[l] = log |L|. A pivot that rounding has eaten is
+// lifted to what rounding leaves.
+SVMGSU_CLONES void cholesky(double* t, Index n, double* log_root) {
+  // The product of the diagonal as mantissa · 2^exponent: one logarithm in all, and no overflow.
+  double mantissa[W];
+  std::int64_t exponent[W] = {};
+  std::fill_n(mantissa, W, 1.0);
+  for (Index i = 0; i < n; ++i) {
+    double* row = t + packed(i, 0);
+    for (Index j = 0; j < i; ++j) {
+      const double* other = t + packed(j, 0);
+      const Eight sum = folded<true>(read(row + j * W), row, W, other, W, j);
+      write(sum * read(other + j * W), row + j * W);  // the diagonal holds its inverse
+    }
+    const Eight whole = read(row + i * W);
+    const Eight left = folded<true>(whole, row, W, row, W, i);
+    const Eight root = lanes::square_root(lanes::larger(left, whole * all(kLost)));
+    write(all(1.0) / root, row + i * W);
+    double factor[W];
+    std::uint64_t bits[W];
+    write(root, factor);
+    for (int k = 0; k < W; ++k) mantissa[k] *= factor[k];
+    std::memcpy(bits, mantissa, sizeof bits);
+    for (int k = 0; k < W; ++k) exponent[k] += static_cast<std::int64_t>(bits[k] >> 52) - 1023;
+    for (int k = 0; k < W; ++k) bits[k] = (bits[k] & 0xfffffffffffffull) | 0x3ff0000000000000ull;
+    std::memcpy(mantissa, bits, sizeof bits);
+  }
+  for (int k = 0; k < W; ++k)
+    log_root[k] = std::log(mantissa[k]) + static_cast<double>(exponent[k]) * 0.69314718055994530942;
+}
+
+// y = L⁻¹ y in place; square[l] = |y|².
+SVMGSU_CLONES void solve(const double* l, Index n, double* y, double* square) {
+  Eight total = all(0.0);
+  for (Index i = 0; i < n; ++i) {
+    const double* row = l + packed(i, 0);
+    const Eight value = folded<true>(read(y + i * W), row, W, y, W, i) * read(row + i * W);
+    write(value, y + i * W);
+    total = total + value * value;
+  }
+  write(total, square);
+}
+
+// out = L⁻¹, column after column, so that every sum reads along a row of L and along what it has written of the column.
+SVMGSU_CLONES void invert(const double* l, Index n, double* out) {
+  for (Index j = 0; j < n; ++j) {
+    double* column = out + transposed(j, j, n);
+    write(read(l + packed(j, j)), column);
+    for (Index i = j + 1; i < n; ++i) {
+      const double* row = l + packed(i, 0);
+      const Eight sum = folded<true>(all(0.0), row + j * W, W, column, W, i - j);
+      write(sum * read(row + i * W), column + (i - j) * W);
+    }
+  }
+}
+
+// P = L⁻¹ R, column after column, where R is m × n.
+SVMGSU_CLONES void times_projection(const double* inverse, const double* r, Index m, Index n, double* out) {
+  for (Index j = 0; j < n; ++j)
+    for (Index i = 0; i < m; ++i) {
+      Eight sum = all(0.0);
+      for (Index p = 0; p <= i; ++p) sum = sum + read(inverse + transposed(p, i, m)) * read(r + (p * n + j) * W);
+      write(sum, out + (j * m + i) * W);
+    }
+}
+
+// The same in place, where R is a diagonal of 0 and 1.
+SVMGSU_CLONES void times_mask(const double* mask, Index n, double* inverse) {
+  for (Index j = 0; j < n; ++j)
+    for (Index i = j; i < n; ++i, inverse += W) write(read(inverse) * read(mask + j * W), inverse);
+}
+
+// out = Pᵀ y, n entries.
+SVMGSU_CLONES void transposed_product(const Columns& p, const double* y, Index n, double* out) {
+  for (Index j = 0; j < n; ++j)
+    write(folded<false>(all(0.0), p.column(j), W, y + p.first(j) * W, W, p.rows - p.first(j)), out + j * W);
+}
+
+// With v = Pᵀ y of each lane: first += q v, second += q (v vᵀ − PᵀP), packed.
+SVMGSU_CLONES void add_moments(const Columns& p, const double* v, const double* q, Index n, double* first,
+                               double* second) {
+  const Eight share = read(q);
+  for (Index i = 0; i < n; ++i) {
+    const Eight own = read(v + i * W);
+    write(read(first + i * W) + share * own, first + i * W);
+    const double* a = p.column(i);
+    const Index skipped = p.first(i), count = p.rows - skipped;
+    for (Index j = 0; j <= i; ++j, second += W) {
+      const double* b = p.column(j) + (skipped - p.first(j)) * W;
+      const Eight sum = folded<true>(own * read(v + j * W), a, W, b, W, count);
+      write(read(second) + share * sum, second);
+    }
+  }
+}
+
+// One noise for all: y = L⁻¹(z − μ) with L (n × n) in common; square[l] = |y|².
+SVMGSU_CLONES void solve_common(const double* l, const double* mean, const double* z, Index n, double* y,
+                                double* square) {
+  Eight total = all(0.0);
+  for (Index i = 0; i < n; ++i) {
+    Eight sum = read(z + i * W) - all(mean[i]);
+    for (Index p = 0; p < i; ++p) sum = sum - all(l[i * n + p]) * read(y + p * W);
+    const Eight value = sum * all(1 / l[i * n + i]);
+    write(value, y + i * W);
+    total = total + value * value;
+  }
+  write(total, square);
+}
+
+// first += q y, second += q y yᵀ.
+SVMGSU_CLONES void add_squares(const double* y, const double* q, Index n, double* first, double* second) {
+  const Eight share = read(q);
+  for (Index i = 0; i < n; ++i) {
+    const Eight own = share * read(y + i * W);
+    write(read(first + i * W) + own, first + i * W);
+    for (Index j = 0; j <= i; ++j, second += W) write(read(second) + own * read(y + j * W), second);
+  }
+}
 
 std::size_t size(Index entries) { return static_cast<std::size_t>(entries * W); }
 
@@ -82,15 +238,15 @@ struct CommonFactors {
     double square[W], q[W];
     for (Index k = 0; k < components; ++k) {
       const auto at = static_cast<std::size_t>(k);
-      lanes::solve_common(l[at].data(), mixture.means.data() + k * n, local.some.value.data(), n,
-                          f.y.data() + size(k * n), square);
+      solve_common(l[at].data(), mixture.means.data() + k * n, local.some.value.data(), n, f.y.data() + size(k * n),
+                   square);
       for (int i = 0; i < W; ++i) f.log[size(k) + static_cast<std::size_t>(i)] = log[at] - square[i] / 2;
     }
     local.finish_likelihood(components);
     for (Index k = 0; k < components; ++k)
       if (local.shares_of(k, q))
-        lanes::add_squares(f.y.data() + size(k * n), q, n, local.first.data() + size(k * n),
-                           local.second.data() + size(k * lanes::triangle(n)));
+        add_squares(f.y.data() + size(k * n), q, n, local.first.data() + size(k * n),
+                    local.second.data() + size(k * lanes::triangle(n)));
   }
 
   // PopulationSums of y and y yᵀ become those of v = L⁻ᵀ y and v vᵀ − T⁻¹.
@@ -122,10 +278,10 @@ void add_general(const Reader& reader, const Mixture& mixture, const std::vector
   double q[W];
   for (Index k = 0; k < components; ++k) {
     if (!local.shares_of(k, q)) continue;
-    const lanes::Columns p = local.projector.of(reader, local.some, f, k);
-    lanes::transposed_product(p, f.y.data() + size(k * m), n, local.v.data());
-    lanes::add_moments(p, local.v.data(), q, n, local.first.data() + size(k * n),
-                       local.second.data() + size(k * lanes::triangle(n)));
+    const Columns p = local.projector.of(reader, local.some, f, k);
+    transposed_product(p, f.y.data() + size(k * m), n, local.v.data());
+    add_moments(p, local.v.data(), q, n, local.first.data() + size(k * n),
+                local.second.data() + size(k * lanes::triangle(n)));
   }
 }
 
@@ -181,20 +337,20 @@ void Factored::compute(const Reader& reader, const Lanes& some, const Mixture& m
     const double *s = mixture.covariances.data() + k * n * n, *mean = mixture.means.data() + k * n;
     double *t = l.data() + size(k * triangle), *residual = y.data() + size(k * m);
     if (reader.projects()) {
-      lanes::add_projected(s, some.r.data(), some.noise.data(), m, n, work.data(), t);
+      add_projected(s, some.r.data(), some.noise.data(), m, n, work.data(), t);
       for (Index i = 0; i < m * W; ++i) residual[i] = some.value[static_cast<std::size_t>(i)];
       for (Index i = 0; i < m; ++i)
         for (Index j = 0; j < n; ++j)
           for (int lane = 0; lane < W; ++lane)
             residual[i * W + lane] -= some.r[size(i * n + j) + static_cast<std::size_t>(lane)] * mean[j];
     } else {
-      lanes::add_masked(s, some.mask.data(), some.noise.data(), n, t);
+      add_masked(s, some.mask.data(), some.noise.data(), n, t);
       for (Index i = 0; i < n * W; ++i)
         residual[i] = some.value[static_cast<std::size_t>(i)] - mean[i / W] * some.mask[static_cast<std::size_t>(i)];
     }
     double log_root[W];
-    lanes::cholesky(t, m, log_root);
-    lanes::solve(t, m, residual, square.data() + size(k));
+    cholesky(t, m, log_root);
+    solve(t, m, residual, square.data() + size(k));
     for (int i = 0; i < W; ++i)
       log[size(k) + static_cast<std::size_t>(i)] =
           log_pi[static_cast<std::size_t>(k)] - log_root[i] - square[size(k) + static_cast<std::size_t>(i)] / 2;
@@ -204,14 +360,18 @@ void Factored::compute(const Reader& reader, const Lanes& some, const Mixture& m
 lanes::Columns Projector::of(const Reader& reader, const Lanes& some, const Factored& factored, Index k) {
   const Index n = reader.features(), m = reader.values();
   inverse.resize(size(lanes::triangle(m)));
-  lanes::invert(factored.l.data() + size(k * lanes::triangle(m)), m, inverse.data());
+  invert(factored.l.data() + size(k * lanes::triangle(m)), m, inverse.data());
   if (!reader.projects()) {
-    if (!some.whole) lanes::times_mask(some.mask.data(), n, inverse.data());
+    if (!some.whole) times_mask(some.mask.data(), n, inverse.data());
     return {inverse.data(), n, true};
   }
   product.resize(size(m * n));
-  lanes::times_projection(inverse.data(), some.r.data(), m, n, product.data());
+  times_projection(inverse.data(), some.r.data(), m, n, product.data());
   return {product.data(), m, false};
+}
+
+void transposed_times(const lanes::Columns& p, const double* y, Index n, double* out) {
+  transposed_product(p, y, n, out);
 }
 
 Pass::Pass(const Reader& reader, int threads)

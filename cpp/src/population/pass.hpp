@@ -60,4 +60,7 @@ struct Projector {
   lanes::Columns of(const Reader& reader, const Lanes& some, const Factored& factored, Index k);
 };
 
+// out = Pᵀ y, n entries.
+void transposed_times(const lanes::Columns& p, const double* y, Index n, double* out);
+
 }  // namespace svmgsu

@@ -105,7 +105,7 @@ void solve_component(const Reader& reader, const Mixture& mixture, Index k, bool
   const double* s = mixture.covariances.data() + k * n * n;
   for (auto* entries : {&w.v, &w.mean}) entries->resize(size(n));
   const lanes::Columns p = w.projector.of(reader, w.some, w.factored, k);
-  lanes::transposed_product(p, w.factored.y.data() + size(k * m), n, w.v.data());
+  transposed_times(p, w.factored.y.data() + size(k * m), n, w.v.data());
   shifted(mixture.means.data() + k * n, s, w.v.data(), n, w.mean.data());
   if (!covariances) return;
   for (auto* entries : {&w.keep, &w.keep_s}) entries->resize(size(n * n));

@@ -3,8 +3,31 @@
 
 #include <vector>
 
-#include "population/lanes.hpp"
 #include "svmgsu/population/deconvolution.hpp"
+
+// Objects stand side by side, one a lane: entry e of all lanes stands together, so that every operation is one on
+// vectors. Symmetric and lower triangular matrices are packed, row after row.
+namespace svmgsu::lanes {
+
+constexpr int kLanes = 8;
+
+// Where the entry (i, j), j ≤ i, of a packed matrix begins.
+inline Index packed(Index i, Index j) { return (i * (i + 1) / 2 + j) * kLanes; }
+inline Index triangle(Index n) { return n * (n + 1) / 2; }
+// Where the entry (i, j), i ≥ j, of a lower triangle that is packed column after column begins.
+inline Index transposed(Index j, Index i, Index n) { return (j * n - j * (j - 1) / 2 + i - j) * kLanes; }
+
+// A matrix column after column; of a lower triangle only what is not zero.
+struct Columns {
+  const double* data;
+  Index rows;
+  bool lower;
+
+  Index first(Index j) const { return lower ? j : 0; }
+  const double* column(Index j) const { return data + (lower ? transposed(j, j, rows) : j * rows * kLanes); }
+};
+
+}  // namespace svmgsu::lanes
 
 namespace svmgsu {
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -37,26 +38,25 @@ void set_unit(std::vector<double>& seen, Index j, Units& units) {
   units.scale.coeffRef(j) = scale;
 }
 
-// For each feature the values of the shortest x with R x = t, of objects that say something of it.
-std::vector<std::vector<double>> shortest(const Reader& reader) {
-  const Index n = reader.features(), m = reader.values(), step = std::max<Index>(1, reader.samples() / kMostProjected);
-  std::vector<std::vector<double>> seen(static_cast<std::size_t>(n));
-  Lanes some;
-  for (Index first = 0; first < reader.samples(); first += step * lanes::kLanes) {
-    reader.load(first, some);
-    for (int lane = 0; lane < some.count; ++lane) {
-      EigenMatrix r(m, n);
-      EigenVector t(m);
-      for (Index i = 0; i < m; ++i) {
-        t(i) = some.value[static_cast<std::size_t>(i * lanes::kLanes + lane)];
-        for (Index j = 0; j < n; ++j) r(i, j) = some.r[static_cast<std::size_t>((i * n + j) * lanes::kLanes + lane)];
-      }
-      const EigenVector x = linalg::least_squares(r, t);
-      for (Index j = 0; j < n; ++j)
-        if (r.col(j).any()) seen[static_cast<std::size_t>(j)].push_back(x(j));
-    }
-  }
-  return seen;
+// x of one lane: what was seen, or of projections the shortest x with R x = t. NaN for features that nothing is said
+// of.
+EigenVector seen_of(const Reader& reader, const Lanes& some, int lane) {
+  const Index n = reader.features(), m = reader.values();
+  const auto entry = [lane](const std::vector<double>& entries, Index at) {
+    return entries[static_cast<std::size_t>(at * lanes::kLanes + lane)];
+  };
+  EigenVector t(m);
+  for (Index i = 0; i < m; ++i)
+    t(i) =
+        reader.projects() || entry(some.mask, i) != 0 ? entry(some.value, i) : std::numeric_limits<double>::quiet_NaN();
+  if (!reader.projects()) return t;
+  EigenMatrix r(m, n);
+  for (Index i = 0; i < m; ++i)
+    for (Index j = 0; j < n; ++j) r(i, j) = entry(some.r, i * n + j);
+  EigenVector x = linalg::least_squares(r, t);
+  for (Index j = 0; j < n; ++j)
+    if (!r.col(j).any()) x(j) = std::numeric_limits<double>::quiet_NaN();
+  return x;
 }
 
 }  // namespace
@@ -66,19 +66,16 @@ Units units_of(const Observations& observed) {
   require(n > 0, "projection: there are no features");
   Units units{Vector::Zero(n), Vector::Ones(n)};
   const Reader reader(observed, units);
-  if (reader.projects()) {
-    std::vector<std::vector<double>> seen = shortest(reader);
-    for (Index j = 0; j < n; ++j) set_unit(seen[static_cast<std::size_t>(j)], j, units);
-    return units;
-  }
+  const Index step = reader.projects() ? std::max<Index>(1, reader.samples() / kMostProjected) : 1;
   std::vector<std::vector<double>> seen(static_cast<std::size_t>(n));
   Lanes some;
-  for (Index first = 0; first < reader.samples(); first += lanes::kLanes) {
+  for (Index first = 0; first < reader.samples(); first += step * lanes::kLanes) {
     reader.load(first, some);
-    for (int lane = 0; lane < some.count; ++lane)
+    for (int lane = 0; lane < some.count; ++lane) {
+      const EigenVector x = seen_of(reader, some, lane);
       for (Index j = 0; j < n; ++j)
-        if (some.mask[static_cast<std::size_t>(j * lanes::kLanes + lane)] != 0)
-          seen[static_cast<std::size_t>(j)].push_back(some.value[static_cast<std::size_t>(j * lanes::kLanes + lane)]);
+        if (!std::isnan(x(j))) seen[static_cast<std::size_t>(j)].push_back(x(j));
+    }
   }
   for (Index j = 0; j < n; ++j) set_unit(seen[static_cast<std::size_t>(j)], j, units);
   return units;
@@ -91,15 +88,10 @@ void check_mixture(const Mixture& mixture, Index features) {
   require(mixture.means.rows() == components && mixture.covariances.rows() == components &&
               mixture.covariances.cols() == n * n,
           "mixture: the means must be K × n and the covariances K × n² for K weights");
-  double sum = 0;
-  for (Index k = 0; k < components; ++k) {
-    require(mixture.weights.coeff(k) >= 0, "mixture: weights must be >= 0");
-    sum += mixture.weights.coeff(k);
-  }
-  bool finite = sum > 0 && std::isfinite(sum);
-  for (Index i = 0; i < components * n; ++i) finite &= std::isfinite(mixture.means.data()[i]);
-  for (Index i = 0; i < components * n * n; ++i) finite &= std::isfinite(mixture.covariances.data()[i]);
-  require(finite, "mixture: all numbers must be finite, and the sum of the weights positive");
+  require((mixture.weights.array() >= 0).all(), "mixture: weights must be >= 0");
+  const double sum = mixture.weights.sum();
+  require(sum > 0 && std::isfinite(sum) && mixture.means.allFinite() && mixture.covariances.allFinite(),
+          "mixture: all numbers must be finite, and the sum of the weights positive");
 }
 
 void check_units(const Units& units, Index features) {

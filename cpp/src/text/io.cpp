@@ -99,9 +99,7 @@ class Reader {
           count, options_.threads,
           [&](Index k, Job& job) { scan(piece_of(body, static_cast<std::size_t>(first + k)), job); },
           [&](Job& job) { merge(job); });
-      if (options_.monitor)
-        options_.monitor(std::min(static_cast<Index>(body.size()), (first + count) * static_cast<Index>(kPieceBytes)),
-                         static_cast<Index>(body.size()));
+      if (options_.monitor) options_.monitor();
     }
     Job last;
     scan(rows_.text.tail(), last);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <string_view>
 #include <system_error>
 
 // libc++ before 20 and libstdc++ before 11 have from_chars and to_chars for integers alone.
@@ -23,28 +24,18 @@
 namespace svmgsu::text {
 namespace {
 
-// Where the decimal point of an unsigned number would go relative to its first digit that is not zero, by sign only:
-// true if the number, known to be out of range, is too small rather than too large.
-bool is_tiny(const char* p, const char* end) {
-  long long position = 0;
-  bool point = false, significant = false;
-  for (; p < end && (*p == '.' || (*p >= '0' && *p <= '9')); ++p) {
-    if (*p == '.') {
-      point = true;
-    } else {
-      significant |= *p != '0';
-      if (significant && !point) ++position;
-      if (!significant && point) --position;
-    }
-  }
+// Whether an unsigned number, known to be out of range, is too small rather than too large.
+bool is_tiny(std::string_view number) {
+  const std::size_t e = std::min(number.find_first_of("eE"), number.size());
+  const std::size_t point = std::min(number.find('.'), e), first = number.find_first_of("123456789");
+  const std::string_view tail = number.substr(std::min(e + 1, number.size()));
+  const bool negative = tail.substr(0, 1) == "-";
   long long exponent = 0;
-  if (p < end && (*p == 'e' || *p == 'E')) {
-    const bool negative = ++p < end && *p == '-';
-    if (p < end && (*p == '-' || *p == '+')) ++p;
-    for (; p < end && *p >= '0' && *p <= '9'; ++p) exponent = std::min(exponent * 10 + (*p - '0'), 1LL << 40);
-    if (negative) exponent = -exponent;
-  }
-  return position + exponent < 0;
+  for (const char c : tail)
+    if (is_digit(c)) exponent = std::min(exponent * 10 + (c - '0'), 1LL << 40);
+  // Digits before the point, or minus the zeros behind it.
+  const auto position = static_cast<long long>(point) - static_cast<long long>(first) + (first > point ? 1 : 0);
+  return position + (negative ? -exponent : exponent) < 0;
 }
 
 }  // namespace
@@ -68,7 +59,7 @@ Parsed parse_slowly(const char* p, const char* end, double& value) {
   if (stop != text.c_str() + text.size()) return Parsed::not_a_number;
 #endif
   if (out_of_range) {
-    if (!is_tiny(digits, end)) return Parsed::too_large;
+    if (!is_tiny({digits, static_cast<std::size_t>(end - digits)})) return Parsed::too_large;
     value = 0;
   }
   if (!(value - value == 0)) return Parsed::not_finite;

@@ -1,6 +1,7 @@
 // Numbers from and to text, exact both ways and blind to the locale.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -19,26 +20,11 @@ constexpr double kPowersOfTen[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7
 inline bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
 inline bool ends_token(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-constexpr std::uint64_t kWholePowersOfTen[] = {1,
-                                               10,
-                                               100,
-                                               1000,
-                                               10000,
-                                               100000,
-                                               1000000,
-                                               10000000,
-                                               100000000,
-                                               1000000000,
-                                               10000000000,
-                                               100000000000,
-                                               1000000000000,
-                                               10000000000000,
-                                               100000000000000,
-                                               1000000000000000,
-                                               10000000000000000,
-                                               100000000000000000,
-                                               1000000000000000000,
-                                               10000000000000000000u};
+constexpr std::array<std::uint64_t, 20> kWholePowersOfTen = [] {
+  std::array<std::uint64_t, 20> out{1};
+  for (std::size_t k = 1; k < out.size(); ++k) out[k] = 10 * out[k - 1];
+  return out;
+}();
 
 #ifdef __SIZEOF_INT128__
 // The double nearest to w/d, for w > 0 and d > 0: 63 or 64 bits of the quotient, the lowest of which also says that
@@ -73,7 +59,7 @@ inline double divide(std::uint64_t w, std::uint64_t d) {
     bytes = (((bytes & 0x000000FF000000FF) * 0x000F424000000064) +
              (((bytes >> 16) & 0x000000FF000000FF) * 0x0000271000000001)) >>
             32;
-    mantissa = mantissa * kWholePowersOfTen[count] + bytes;
+    mantissa = mantissa * kWholePowersOfTen[static_cast<std::size_t>(count)] + bytes;
     p += count;
     if (count < 8) return;
   }
@@ -125,7 +111,7 @@ inline std::ptrdiff_t parse_exponent(const char*& p) {
       return Parsed::good;
     }
 #ifdef __SIZEOF_INT128__
-    value = kSigns[negative] * divide(mantissa, kWholePowersOfTen[places]);
+    value = kSigns[negative] * divide(mantissa, kWholePowersOfTen[static_cast<std::size_t>(places)]);
     return Parsed::good;
 #endif
   }

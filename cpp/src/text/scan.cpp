@@ -102,7 +102,7 @@ class Scanner {
     const char* const first = p;
     double value = 0;
     const Parsed parsed = parse_number(p, end_, value);
-    if (parsed != Parsed::good) fail_number(first, "a label", parsed);
+    if (parsed != Parsed::good) fail_number(first, " as label", parsed);
     out_.label.push_back(value);
   }
 
@@ -123,16 +123,12 @@ class Scanner {
     fail(first, found + (options_.most_because.empty() ? std::to_string(kMostTextFeatures) : options_.most_because));
   }
 
-  [[noreturn]] void fail_number(const char* at, const std::string& what, Parsed parsed) const {
+  // `place` says where a number was expected: " as label", or " after 4:".
+  [[noreturn]] void fail_number(const char* at, const std::string& place, Parsed parsed) const {
     const std::string found = quoted(token(at));
-    switch (parsed) {
-      case Parsed::not_finite:
-        fail(at, "expected a finite number" + (what == "a label" ? " as label" : " after " + what) + ", got " + found);
-      case Parsed::too_large:
-        fail(at, "the number " + found + " is too large");
-      default:
-        fail(at, "expected " + (what == "a label" ? "a number as label" : "a number after " + what) + ", got " + found);
-    }
+    if (parsed == Parsed::too_large) fail(at, "the number " + found + " is too large");
+    fail(at, std::string("expected a ") + (parsed == Parsed::not_finite ? "finite " : "") + "number" + place +
+                 ", got " + found);
   }
 
   [[gnu::always_inline]] inline double number(const char*& p, const char* entry) const {
@@ -146,7 +142,7 @@ class Scanner {
   [[noreturn]] void fail_value(const char* first, const char* entry, Parsed parsed) const {
     const bool bare = first == entry;
     if (bare && parsed == Parsed::not_a_number) fail(entry, "expected i,j:value, got " + quoted(token(entry)));
-    fail_number(first, bare ? "the id" : std::string(entry, first), parsed);
+    fail_number(first, " after " + (bare ? "the id" : std::string(entry, first)), parsed);
   }
 
   [[noreturn]] void fail_entry(const char* entry, const char* wanted) const {
@@ -197,23 +193,10 @@ class Scanner {
     }
   }
 
-  // Finds the entry again that the line has twice: the slow way, for the message's sake.
   [[noreturn]] void fail_twice(Index a, Index b) const {
     const bool pairs = options_.format == TextFormat::covariances;
-    const auto matches = [&](const char* entry) {
-      const char* p = entry;
-      const Index i = index(p);
-      return i == a && (pairs ? *p == ',' && index(++p) == b && *p == ':' : *p == ':');
-    };
-    const char* p = line_;
-    int seen = 0;
-    for (skip_blanks(p), p += token(p).size(); !at_end(p); p += token(p).size()) {
-      skip_blanks(p);
-      if (at_end(p)) break;
-      if (is_digit(*p) && matches(p) && ++seen == 2) break;
-    }
     const std::string second = pairs ? "," + std::to_string(b + base_) : "";
-    fail(p, "index " + std::to_string(a + base_) + second + " appears twice in this line");
+    fail(line_, "index " + std::to_string(a + base_) + second + " appears twice in this line");
   }
 
   // Covariances: i,j:v ..., or one bare value.

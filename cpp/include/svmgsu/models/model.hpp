@@ -71,17 +71,16 @@ struct Model : Classification {
   Model(const Vector& weights, double intercept, double lambda_, const std::string& loss_);
   static Model regression(const Vector& weights, double intercept, double lambda, const std::string& loss = "squared");
 
-  // One value for each row of w; of a regression, its value.
-  Vector decision(const Vector& x) const;
-
-  // Of many samples, one row for each, with their covariances if there are some. The same bits as one
-  // by one, and as in Python.
+  // One row for each sample and one value for each row of w. The same bits whatever other samples are there, for any
+  // number of threads, and in Python.
   Matrix decisions(const Gaussians& data, int threads = 0) const;
+  // One probability for each class; they sum to one. Samples without covariances are noise-free. `prior` has the class
+  // priors where the samples come from, if they are not the model's: one row for all samples, or one for each.
   Matrix probabilities(const Gaussians& data, const Matrix* prior = nullptr, int threads = 0) const;
+  // The place in `labels` of the largest probability, times class_weight if there is one. Without probabilities: of two
+  // classes by the sign, of more by the votes of pairs or the largest value.
   std::vector<Index> predict(const Gaussians& data, int threads = 0) const;
   Estimates estimate(const Gaussians& data, int threads = 0) const;
-  using Classification::predict;
-  using Classification::probabilities;
   Planes planes() const;  // for the library's own loops
 
   // The columns of `rows`, which are called `columns`, in the order of the model's features. Names that are
@@ -96,9 +95,6 @@ struct Model : Classification {
   // The same from a stream, which messages call `name`.
   static Model read(std::istream& file, const std::string& name);
 };
-
-// w·x_i + b for all samples, the same bits for any number of threads.
-std::vector<double> decision_values(const Rows& means, const Vector& w, double b, int threads = 0);
 
 // For each of the `wanted` features its place among the `given` ones, by name. Refuses names that are missing,
 // unknown or there twice, and lists them.

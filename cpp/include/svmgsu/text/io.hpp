@@ -51,7 +51,7 @@ struct TextOptions {
   bool diagonal = false;    // covariances: off-diagonal entries are an error
   bool as_written = false;  // covariances that are `diagonal`: a line keeps its order, and may repeat an index
   int threads = 0;
-  std::function<void(Index done, Index total)> monitor;  // bytes; called now and then by the calling thread
+  std::function<void()> monitor;  // called now and then by the calling thread; may throw to stop
 };
 
 // The lines of a file in their order: row i has the entries [start[i], start[i + 1]), sorted by column (unless
